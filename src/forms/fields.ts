@@ -1,0 +1,75 @@
+/**
+ * The kinds of field and their rules: normalization and what each kind refuses (contract §4).
+ */
+import { domainToASCII } from 'node:url';
+import type { FieldKind } from './catalog.ts';
+
+/** Characters that can make a person confirm something other than what they see. */
+const DECEPTIVE = /[\u200B\u2060-\u2064\uFEFF\u202A-\u202E\u2066-\u2069]|[\u{E0000}-\u{E007F}]/gu;
+
+const LINE_BREAKS = /\r\n|[\r\u2028\u2029]/g;
+
+/** C0 and C1 controls but for tab and line feed, noncharacters, lone surrogates. */
+const FORBIDDEN =
+  /[\0-\x08\x0B-\x1F\x7F-\x9F\uFDD0-\uFDEF\p{Surrogate}]|[\uFFFE\uFFFF\u{1FFFE}\u{1FFFF}\u{2FFFE}\u{2FFFF}\u{3FFFE}\u{3FFFF}\u{4FFFE}\u{4FFFF}\u{5FFFE}\u{5FFFF}\u{6FFFE}\u{6FFFF}\u{7FFFE}\u{7FFFF}\u{8FFFE}\u{8FFFF}\u{9FFFE}\u{9FFFF}\u{AFFFE}\u{AFFFF}\u{BFFFE}\u{BFFFF}\u{CFFFE}\u{CFFFF}\u{DFFFE}\u{DFFFF}\u{EFFFE}\u{EFFFF}\u{FFFFE}\u{FFFFF}\u{10FFFE}\u{10FFFF}]/u;
+
+const TAB_OR_LINE_FEED = /[\t\n]/;
+
+/** Something a person can see; U+2800, the blank Braille cell, is no space to Unicode but looks it. */
+const VISIBLE = /[^\p{White_Space}\p{Default_Ignorable_Code_Point}\p{Cf}\u2800]/u;
+
+/** What `<input type="email">` takes as a local part. */
+const LOCAL_PART = /^[a-z0-9.!#$%&'*+/=?^_`{|}~-]{1,64}$/;
+
+const ASCII_BESIDES_HOST_NAME = /[\0-,/:-@[-`{-\x7F]/;
+
+const DOMAIN_LABEL = /^[a-z0-9](?:[a-z0-9-]{0,61}[a-z0-9])?$/;
+
+const PLAIN_ASCII = /^[ -~]*$/;
+
+/** Takes what a caller wrote; returns it without deceptive characters, with LF breaks, trimmed. */
+export function normalize(written: string): string {
+  if (PLAIN_ASCII.test(written)) return written.trim();
+  return written.replace(DECEPTIVE, '').replace(LINE_BREAKS, '\n').trim();
+}
+
+/** Whether nothing in a normalized value is visible: such a value counts as not given. */
+export function isBlank(normalized: string): boolean {
+  return !VISIBLE.test(normalized);
+}
+
+/** The length of a value in Unicode code points. */
+export function lengthOf(value: string): number {
+  if (PLAIN_ASCII.test(value)) return value.length;
+  let length = 0;
+  for (const _ of value) length += 1;
+  return length;
+}
+
+/** Whether a normalized value holds a character that its kind of field refuses. */
+export function hasForbiddenCharacter(kind: FieldKind, normalized: string): boolean {
+  return FORBIDDEN.test(normalized) || (kind !== 'text' && TAB_OR_LINE_FEED.test(normalized));
+}
+
+/**
+ * Takes a normalized e-mail address; returns it lower-cased with its domain in ASCII, or undefined
+ * where it is no address: an ASCII local part of at most 64, a domain with a dot (contract §4).
+ * Its length in all is the caller's to bound.
+ */
+export function parseEmail(normalized: string): string | undefined {
+  const at = normalized.lastIndexOf('@');
+  if (at < 1) return undefined;
+  const local = normalized.slice(0, at).toLowerCase();
+  if (!LOCAL_PART.test(local)) return undefined;
+  const domain = toAsciiDomain(normalized.slice(at + 1));
+  return domain === undefined ? undefined : `${local}@${domain}`;
+}
+
+function toAsciiDomain(written: string): string | undefined {
+  // domainToASCII also decodes %2E and rewrites 0x7f.1, so it sees only what is not ASCII already.
+  if (ASCII_BESIDES_HOST_NAME.test(written)) return undefined;
+  const domain = PLAIN_ASCII.test(written) ? written.toLowerCase() : domainToASCII(written);
+  const labels = domain.split('.');
+  if (domain.length > 253 || labels.length < 2) return undefined;
+  return labels.every((label) => DOMAIN_LABEL.test(label)) ? domain : undefined;
+}

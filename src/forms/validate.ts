@@ -1,0 +1,75 @@
+/** Raw values in; normalized fields or faults out (spec §2.1, §8; contract §4, "Normalization"). */
+import { type Field, type Form, VALUE_MAXIMUM } from './catalog.ts';
+import { hasForbiddenCharacter, isBlank, lengthOf, normalize, parseEmail } from './fields.ts';
+
+/** Normalized values by field name, in the order of the declaration. */
+export type Fields = Record<string, string>;
+
+export type Fault = { field: Field } & (
+  | { kind: 'missing' }
+  | { kind: 'notText' }
+  | { kind: 'characters' }
+  | { kind: 'email' }
+  /** `overValue`: longer than any value may be, which a native form answers with 413 (spec §8). */
+  | { kind: 'tooLong'; overValue: boolean }
+);
+
+export type Validation = { kind: 'valid'; fields: Fields } | { kind: 'invalid'; faults: Fault[] };
+
+/**
+ * Takes a form and raw values by name (own properties alone count, unknown ones are ignored).
+ * Returns the normalized fields, empty optional ones dropped, or every fault in declared order.
+ */
+export function validate(form: Form, raw: Readonly<Record<string, unknown>>): Validation {
+  const fields: Fields = {};
+  const faults: Fault[] = [];
+  for (const field of form.fields) {
+    const value = Object.hasOwn(raw, field.name) ? raw[field.name] : undefined;
+    const checked = checkValue(field, value);
+    if (typeof checked === 'string') fields[field.name] = checked;
+    else if (checked !== undefined) faults.push(checked);
+  }
+  return faults.length === 0 ? { kind: 'valid', fields } : { kind: 'invalid', faults };
+}
+
+function checkValue(field: Field, value: unknown): string | Fault | undefined {
+  if (value === undefined) return field.required ? { field, kind: 'missing' } : undefined;
+  if (typeof value !== 'string') return { field, kind: 'notText' };
+  const text = normalize(value);
+  if (hasForbiddenCharacter(field.kind, text)) return { field, kind: 'characters' };
+  if (isBlank(text)) return field.required ? { field, kind: 'missing' } : undefined;
+  const length = lengthOf(text);
+  const overValue = length > VALUE_MAXIMUM;
+  if (field.kind === 'email') return checkEmail(field, text, overValue);
+  return length > field.maximum ? { field, kind: 'tooLong', overValue } : text;
+}
+
+/** An address over its bound is no valid address (contract §4), save that 2000 bounds every value. */
+function checkEmail(field: Field, text: string, overValue: boolean): string | Fault {
+  if (overValue) return { field, kind: 'tooLong', overValue };
+  const address = parseEmail(text);
+  if (address === undefined || address.length > field.maximum) return { field, kind: 'email' };
+  return address;
+}
+
+/** The names of the required fields that are missing, as `fields` of the form routes lists them. */
+export function missingNames(faults: readonly Fault[]): string[] {
+  return faults.filter((fault) => fault.kind === 'missing').map((fault) => fault.field.name);
+}
+
+/** One short sentence about a fault, fit to show a person; it never repeats the input. */
+export function describeFault(fault: Fault): string {
+  const name = fault.field.name;
+  switch (fault.kind) {
+    case 'missing':
+      return `${name} is missing.`;
+    case 'notText':
+      return `${name} must be a string.`;
+    case 'characters':
+      return `${name} holds characters that can't be used.`;
+    case 'email':
+      return `${name} is not a valid e-mail address.`;
+    case 'tooLong':
+      return `${name} is longer than ${fault.field.maximum} characters.`;
+  }
+}

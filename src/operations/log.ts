@@ -1,0 +1,18 @@
+/** Structured logs: one JSON line an event, with nothing in it that a caller sent. */
+import { type Logger, pino } from 'pino';
+
+/** What the rooms log with. */
+export type Log = Pick<Logger, 'debug' | 'info' | 'warn' | 'error'>;
+
+/**
+ * Takes the level; returns a logger that writes to standard output.
+ * Of an error only its type, message, stack and code are kept, and those of its causes.
+ */
+export function openLog(level: string): Logger {
+  return pino({
+    level,
+    base: null,
+    timestamp: pino.stdTimeFunctions.isoTime,
+    formatters: { level: (label) => ({ level: label }) },
+  });
+}

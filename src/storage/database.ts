@@ -1,0 +1,18 @@
+/** The store as a part: the database, where it differs by kind, and how it says it is away. */
+import type { Kysely, RawBuilder } from 'kysely';
+import type { Schema } from './schema.ts';
+
+export type Storage = {
+  kind: 'sqlite' | 'postgres';
+  db: Kysely<Schema>;
+  /** Milliseconds on the clock that judges leases: never an application's wall clock (contract §4). */
+  leaseClock: RawBuilder<number>;
+  /** Resolves when a statement runs; throws `StorageUnavailable` when it can't. */
+  check(): Promise<void>;
+  close(): Promise<void>;
+};
+
+/** The store can't be reached or can't keep what it is given: 503 wherever it is first needed. */
+export class StorageUnavailable extends Error {
+  override name = 'StorageUnavailable';
+}

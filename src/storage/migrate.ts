@@ -1,0 +1,21 @@
+/** Brings a database's schema up to date; safe to repeat. A newer schema is refused. */
+import type { Kysely } from 'kysely';
+import { type Migration, Migrator } from 'kysely/migration';
+import { StorageUnavailable } from './database.ts';
+import * as first from './migrations/0001-executions-inbox-outbox.ts';
+import type { Schema } from './schema.ts';
+
+/** In the order they are applied; a migration that was released is never changed. */
+const migrations: Record<string, Migration> = { '0001-executions-inbox-outbox': first };
+
+/** Throws where a migration fails, or `StorageUnavailable` where the database is newer than this. */
+export async function migrate(db: Kysely<Schema>): Promise<void> {
+  const migrator = new Migrator({ db, provider: { getMigrations: async () => migrations } });
+  const { error } = await migrator.migrateToLatest();
+  if (error instanceof Error && /corrupted migrations/.test(error.message)) {
+    throw new StorageUnavailable(
+      'The database was written by a newer version of this program; start that version.',
+    );
+  }
+  if (error !== undefined) throw error;
+}

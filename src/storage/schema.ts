@@ -1,0 +1,65 @@
+/**
+ * The tables, as every query sees them. A query lives with its owner: executions with `actions/`,
+ * the inbox with `upstream/`, the outbox with `mail/`. Times are ISO 8601 text, UTC.
+ */
+import type { Kysely, Transaction } from 'kysely';
+
+export type ExecutionStatus = 'executing' | 'submitted' | 'failed';
+
+/** One row per execution: its claim, then its receipt (spec §2.3, §3). It holds no field values. */
+export type ExecutionRow = {
+  /** Also the claim's own number: it is settled by this and by nothing else. */
+  action_id: string;
+  action: string;
+  client: string;
+  idempotency_key: string;
+  /** SHA-256 of the preview token, hex: the token itself carries what the person typed. */
+  preview_digest: string;
+  status: ExecutionStatus;
+  /** When the claim, and with it the consent, was recorded. */
+  created_at: string;
+  confirmation_text: string;
+  /** On the database's clock, in milliseconds; see `leaseClock` in `database.ts`. */
+  lease_started_ms: number;
+  lease_ms: number;
+  /** Null while the execution is in progress. */
+  settled_at: string | null;
+};
+
+/** What the embedded destination holds: one row per event (contract §3). */
+export type InboxRow = {
+  /** The `webhook-id` of the event. */
+  event_id: string;
+  type: string;
+  form: string;
+  /** The submission's address, for look-ups; unique among `subscriber.created`. */
+  email: string;
+  received_at: string;
+  /** The whole event, JSON. */
+  event: string;
+};
+
+export type OutboxStatus = 'pending' | 'sent' | 'dead';
+
+/** One row per mailbox: its last confirmation message, which is also the 24-hour cap (contract §4). */
+export type OutboxRow = {
+  /** The address without its plus-tag. */
+  mailbox: string;
+  address: string;
+  message_id: string;
+  status: OutboxStatus;
+  requested_at: string;
+  attempts: number;
+  next_attempt_at: string;
+  /** Null until the first attempt; the budget of `MAIL_PER_MINUTE` counts by it. */
+  last_attempt_at: string | null;
+};
+
+export type Schema = {
+  executions: ExecutionRow;
+  inbox: InboxRow;
+  outbox: OutboxRow;
+};
+
+/** A connection pool or an open transaction: queries run on either. */
+export type Database = Kysely<Schema> | Transaction<Schema>;

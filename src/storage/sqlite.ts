@@ -1,0 +1,193 @@
+/**
+ * SQLite through Kysely on `node:sqlite`: one connection, WAL, `synchronous=FULL`.
+ *
+ * A lock of another process is waited for without blocking the event loop. After an error whose
+ * effect is unknown (I/O, disk full) the connection is given up and a new one is opened, so that
+ * what the next statement reads is what is on the disk (contract §4).
+ */
+import { chmodSync } from 'node:fs';
+import { DatabaseSync, type SQLInputValue, type StatementSync } from 'node:sqlite';
+import { setTimeout as sleep } from 'node:timers/promises';
+import {
+  type CompiledQuery,
+  type DatabaseConnection,
+  type Driver,
+  Kysely,
+  type QueryResult,
+  SqliteAdapter,
+  SqliteIntrospector,
+  SqliteQueryCompiler,
+  sql,
+} from 'kysely';
+import type { Clock } from '../clock.ts';
+import { type Storage, StorageUnavailable } from './database.ts';
+import { migrate } from './migrate.ts';
+import type { Schema } from './schema.ts';
+
+/** How long a lock of another process is waited for before the store counts as away. */
+const BUSY_TIMEOUT_MS = 2_000;
+const BUSY_RETRY_MS = 5;
+
+const SQLITE_BUSY = 5;
+const SQLITE_CONSTRAINT = 19;
+const SQLITE_ERROR = 1;
+
+/**
+ * Opens (or creates, mode 0600) the database file and brings its schema up to date.
+ * Throws `StorageUnavailable` where the file can't be opened or is newer than this program.
+ */
+export async function openSqlite(path: string, clock: Clock): Promise<Storage> {
+  const driver = new SqliteDriver(path, clock);
+  const db = new Kysely<Schema>({
+    dialect: {
+      createAdapter: () => new SqliteAdapter(),
+      createDriver: () => driver,
+      createIntrospector: (of) => new SqliteIntrospector(of),
+      createQueryCompiler: () => new SqliteQueryCompiler(),
+    },
+  });
+  await migrate(db);
+  return {
+    kind: 'sqlite',
+    db,
+    // The machine's monotonic clock: shared by all processes that can open the file.
+    leaseClock: sql<number>`monotonic_ms()`,
+    check: async () => {
+      await sql`select 1`.execute(db);
+    },
+    close: () => db.destroy(),
+  };
+}
+
+class SqliteDriver implements Driver {
+  #connection: SqliteConnection;
+
+  constructor(path: string, clock: Clock) {
+    this.#connection = new SqliteConnection(path, clock);
+  }
+
+  async init(): Promise<void> {
+    await this.#connection.executeQuery({ sql: 'select 1', parameters: [] });
+  }
+
+  async acquireConnection(): Promise<DatabaseConnection> {
+    return this.#connection;
+  }
+
+  async beginTransaction(): Promise<void> {
+    await this.#connection.executeQuery({ sql: 'begin immediate', parameters: [] });
+    this.#connection.transaction = 'open';
+  }
+
+  async commitTransaction(): Promise<void> {
+    await this.#connection.commit();
+  }
+
+  async rollbackTransaction(): Promise<void> {
+    this.#connection.rollback();
+  }
+
+  async releaseConnection(): Promise<void> {}
+
+  async destroy(): Promise<void> {
+    this.#connection.close();
+  }
+}
+
+type Statement = Pick<CompiledQuery, 'sql' | 'parameters'>;
+
+class SqliteConnection implements DatabaseConnection {
+  readonly #path: string;
+  readonly #clock: Clock;
+  #database: DatabaseSync | undefined;
+  #statements = new Map<string, StatementSync>();
+  /** `lost`: the connection went away inside a transaction; nothing runs until its rollback. */
+  transaction: 'none' | 'open' | 'lost' = 'none';
+
+  constructor(path: string, clock: Clock) {
+    this.#path = path;
+    this.#clock = clock;
+  }
+
+  async executeQuery<R>(query: Statement): Promise<QueryResult<R>> {
+    const deadline = this.#clock.monotonic() + BUSY_TIMEOUT_MS;
+    for (;;) {
+      try {
+        return this.#run<R>(query);
+      } catch (error) {
+        const mayWait = codeOf(error) === SQLITE_BUSY && this.transaction === 'none';
+        if (!mayWait || this.#clock.monotonic() >= deadline) throw this.#judge(error);
+        await sleep(BUSY_RETRY_MS);
+      }
+    }
+  }
+
+  // biome-ignore lint/correctness/useYield: Kysely asks for the method; no query of ours streams.
+  async *streamQuery<R>(): AsyncIterableIterator<QueryResult<R>> {
+    throw new Error('Streaming is not used.');
+  }
+
+  async commit(): Promise<void> {
+    await this.executeQuery({ sql: 'commit', parameters: [] });
+    this.transaction = 'none';
+  }
+
+  rollback(): void {
+    this.transaction = 'none';
+    if (this.#database?.isTransaction) {
+      try {
+        this.#database.exec('rollback');
+      } catch {
+        this.close();
+      }
+    }
+  }
+
+  close(): void {
+    this.#statements.clear();
+    this.#database?.close();
+    this.#database = undefined;
+  }
+
+  #run<R>(query: Statement): QueryResult<R> {
+    if (this.transaction === 'lost') throw new StorageUnavailable('The transaction was lost.');
+    this.#database ??= this.#open();
+    let statement = this.#statements.get(query.sql);
+    if (statement === undefined) {
+      statement = this.#database.prepare(query.sql);
+      this.#statements.set(query.sql, statement);
+    }
+    const parameters = query.parameters as SQLInputValue[];
+    if (statement.columns().length > 0) return { rows: statement.all(...parameters) as R[] };
+    const { changes } = statement.run(...parameters);
+    return { rows: [], numAffectedRows: BigInt(changes) };
+  }
+
+  #open(): DatabaseSync {
+    const database = new DatabaseSync(this.#path, { timeout: 0 });
+    database.exec(
+      'pragma journal_mode=wal; pragma synchronous=full; pragma foreign_keys=on; pragma secure_delete=on;',
+    );
+    database.function('monotonic_ms', () => this.#clock.monotonic());
+    if (this.#path !== ':memory:') chmodSync(this.#path, 0o600);
+    return database;
+  }
+
+  /** Our own mistakes stay what they are; everything else means that the store is away. */
+  #judge(error: unknown): unknown {
+    const code = codeOf(error);
+    if (code === undefined || code === SQLITE_ERROR || code === SQLITE_CONSTRAINT) return error;
+    if (code !== SQLITE_BUSY) {
+      // Whether the statement took effect is unknown, and SQLite may have rolled back by itself.
+      if (this.transaction === 'open') this.transaction = 'lost';
+      this.close();
+    }
+    return new StorageUnavailable('SQLite could not run a statement.', { cause: error });
+  }
+}
+
+/** The primary result code of an SQLite error; undefined for any other error. */
+function codeOf(error: unknown): number | undefined {
+  const code = (error as { errcode?: unknown }).errcode;
+  return typeof code === 'number' ? code & 0xff : undefined;
+}

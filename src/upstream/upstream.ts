@@ -1,0 +1,75 @@
+/** The port through which an accepted submission leaves: events, outcomes, contract §3. */
+import type { FormName } from '../forms/catalog.ts';
+import type { Fields } from '../forms/validate.ts';
+import type { Database } from '../storage/schema.ts';
+
+/** The body of the one `POST` for an accepted submission. */
+export type Event = {
+  type: 'lead.created' | 'subscriber.created';
+  timestamp: string;
+  data: {
+    /** Equal to `webhook-id` and `idempotency-key`; of an execution, its `action_id`. */
+    id: string;
+    form: FormName;
+    fields: Fields;
+    recipient: { id: string; name: string } | null;
+    origin: 'browser' | 'agent';
+    client: string | null;
+    consent_recorded_at: string | null;
+  };
+};
+
+export type Outcome =
+  /** `known`: the address of a subscriber was on the list already. */
+  | { kind: 'confirmed'; known: boolean }
+  | { kind: 'rejected'; status: number }
+  | { kind: 'rateLimited'; retryAfterSeconds: number }
+  /** The reason is for the log, never for the caller. */
+  | { kind: 'unconfirmed'; reason: string };
+
+export type Delivery = {
+  /** Asked with nothing awaited before the first byte: a send that may not start is unconfirmed. */
+  mayStart(): boolean;
+  /** The transaction an embedded destination writes in. */
+  within?: Database;
+  traceparent?: string;
+};
+
+export type Upstream = {
+  /** Delivery can be one transaction with the settling of its claim (contract §4). */
+  embedded: boolean;
+  deliver(event: Event, delivery: Delivery): Promise<Outcome>;
+  close(): Promise<void>;
+};
+
+const RETRY_AFTER_MAXIMUM_SECONDS = 86_400;
+
+/** Statuses that speak of the service's own standing with the upstream, not of the client's request. */
+const OWN_STANDING: ReadonlySet<number> = new Set([401, 403, 404, 407, 408]);
+
+/** The table of contract §3: from the upstream's status to an outcome. */
+export function outcomeOf(
+  event: Event['type'],
+  status: number,
+  retryAfter: string | undefined,
+  now: Date,
+): Outcome {
+  if (status >= 200 && status <= 299) return { kind: 'confirmed', known: false };
+  if (status === 409 && event === 'subscriber.created') return { kind: 'confirmed', known: true };
+  if (status === 429) {
+    return { kind: 'rateLimited', retryAfterSeconds: parseRetryAfter(retryAfter, now) };
+  }
+  if (status >= 400 && status <= 499 && !OWN_STANDING.has(status)) {
+    return { kind: 'rejected', status };
+  }
+  return { kind: 'unconfirmed', reason: `The upstream answered ${status}.` };
+}
+
+/** Takes a `Retry-After` (seconds or an HTTP date); returns whole seconds from 1 to 86,400. */
+export function parseRetryAfter(header: string | undefined, now: Date): number {
+  const text = header?.trim() ?? '';
+  const seconds = /^\d+$/.test(text)
+    ? Number(text)
+    : Math.ceil((Date.parse(text) - now.getTime()) / 1000);
+  return Number.isNaN(seconds) ? 1 : Math.min(Math.max(seconds, 1), RETRY_AFTER_MAXIMUM_SECONDS);
+}
