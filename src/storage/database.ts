@@ -7,6 +7,8 @@ export type Storage = {
   db: Kysely<Schema>;
   /** Milliseconds on the clock that judges leases: never an application's wall clock (contract §4). */
   leaseClock: RawBuilder<number>;
+  /** Of a row of `executions`: whether its lease has run out by that clock. */
+  leaseHasRunOut: RawBuilder<boolean>;
   /** Resolves when a statement runs; throws `StorageUnavailable` when it can't. */
   check(): Promise<void>;
   close(): Promise<void>;

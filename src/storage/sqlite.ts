@@ -52,6 +52,8 @@ export async function openSqlite(path: string, clock: Clock): Promise<Storage> {
     db,
     // The machine's monotonic clock: shared by all processes that can open the file.
     leaseClock: sql<number>`monotonic_ms()`,
+    // A start later than now was counted before the machine restarted: its holder is gone.
+    leaseHasRunOut: sql<boolean>`(lease_started_ms + lease_ms <= monotonic_ms() or lease_started_ms > monotonic_ms())`,
     check: async () => {
       await sql`select 1`.execute(db);
     },

@@ -1,0 +1,48 @@
+// The one entry to every command. Whatever Node.js the machine has must be able to read this file,
+// so it is plain old JavaScript: an old Node gets a sentence with the remedy, not a stack trace.
+(() => {
+  var LEAST_MAJOR = 26;
+
+  var commands = {
+    start: () => import('../src/main.ts'),
+    credentials: () => import('../src/commands/credentials.ts'),
+    inbox: () => import('../src/commands/inbox.ts'),
+    settings: () => import('../src/commands/settings.ts'),
+    doctor: () => import('../src/commands/doctor.ts'),
+  };
+
+  function fail(sentence) {
+    process.stderr.write(`${sentence}\n`);
+    process.exitCode = 1;
+  }
+
+  if (parseInt(process.versions.node, 10) < LEAST_MAJOR) {
+    fail(
+      `This is Node.js ${process.versions.node}, and the service needs ${LEAST_MAJOR}: \`npm ci\` brings it as a dependency, and npm puts it first (\`npm start\`); where install scripts are blocked, run \`npm rebuild node\` or \`npm ci --ignore-scripts=false\`.`,
+    );
+    return;
+  }
+
+  var name = process.argv[2];
+  var given = process.argv.slice(3);
+  var load = Object.hasOwn(commands, name) ? commands[name] : undefined;
+  // The service itself takes no arguments: its settings are in the environment.
+  if (load === undefined || (name === 'start' && given.length > 0)) {
+    load = () => import('../src/commands/service.ts');
+    given = process.argv.slice(2);
+  }
+
+  load().then(
+    (command) => {
+      // src/main.ts starts by being loaded; every other command is run.
+      if (command.run) return command.run(given);
+    },
+    (error) => {
+      if (error.code === 'ERR_MODULE_NOT_FOUND') {
+        fail('A part of the program is not there: run `npm ci` first.');
+      } else {
+        fail(`The command could not be loaded: ${error.message}`);
+      }
+    },
+  );
+})();

@@ -1,0 +1,198 @@
+/**
+ * Claims, leases and receipts in the database: why an execution happens at most once (spec §3).
+ *
+ * 1. One row is one execution. `(client, idempotency_key)` and `preview_digest` are unique, so of any
+ *    number of concurrent executions with one key or one preview, one insert wins: the claim. It is
+ *    one statement, committed durably before the upstream is called, and a row is never removed
+ *    while its key could come back.
+ * 2. Whoever holds the claim sends once, and starts only while more than the upstream time-out is
+ *    left of the lease, counted on the monotonic clock from before the claim: the fence. So a
+ *    process that was paused finds the fence shut, and no send begins after its receipt is final.
+ * 3. A row leaves `executing` once: settling names the claim's own number (`action_id`) and the
+ *    status it must still have. Whoever finds a lease run out settles the row as `failed`.
+ * 4. Leases are judged by the database's clock, which no application's wall clock can move.
+ */
+import type { Clock } from '../clock.ts';
+import type { Storage } from '../storage/database.ts';
+import type { Database, ExecutionRow } from '../storage/schema.ts';
+import type { Outcome } from '../upstream/upstream.ts';
+
+/** What the lease leaves beyond the upstream time-out: sends start within it, answers settle in it. */
+export const LEASE_MARGIN_MS = 5_000;
+
+/** Spec §2.3. */
+export type Receipt = {
+  action_id: string;
+  action: string;
+  status: 'submitted' | 'failed';
+  created_at: string;
+  consent_recorded_at: string;
+  confirmation_text: string;
+  result: { ok: boolean };
+};
+
+export type ClaimRequest = {
+  actionId: string;
+  action: string;
+  client: string;
+  idempotencyKey: string;
+  previewDigest: string;
+  confirmationText: string;
+};
+
+/** A claim that was won. The send may start while `mayStart()` says so. */
+export type Claim = { actionId: string; createdAt: string; mayStart(): boolean };
+
+export type Executions = {
+  /** What is recorded for a client's key, and for a preview; a lease that ran out is settled first. */
+  find(
+    client: string,
+    idempotencyKey: string,
+    previewDigest: string,
+  ): Promise<{ byKey: ExecutionRow | undefined; byPreview: ExecutionRow | undefined }>;
+  /** The claim, or undefined where the key or the preview is taken. */
+  claim(request: ClaimRequest): Promise<Claim | undefined>;
+  /**
+   * Delivers, then settles the claim by the outcome; in one transaction where the destination is
+   * embedded. Returns the receipt that stands, which is another's if the lease had run out.
+   */
+  conclude(
+    claim: Claim,
+    embedded: boolean,
+    deliver: (within: Database | undefined) => Promise<Outcome>,
+  ): Promise<{ outcome: Outcome; row: ExecutionRow }>;
+  /** Settles every claim whose lease has run out; returns how many. */
+  settleExpired(): Promise<number>;
+};
+
+/** Takes the store and the upstream time-out in milliseconds. Queries throw `StorageUnavailable`. */
+export function openExecutions(
+  storage: Storage,
+  clock: Clock,
+  upstreamTimeoutMs: number,
+): Executions {
+  const { db, leaseClock, leaseHasRunOut } = storage;
+  const leaseMs = upstreamTimeoutMs + LEASE_MARGIN_MS;
+
+  async function settle(within: Database, actionId: string, outcome: Outcome) {
+    return await within
+      .updateTable('executions')
+      .set({
+        status: outcome.kind === 'confirmed' ? 'submitted' : 'failed',
+        settled_at: clock.now().toISOString(),
+      })
+      .where('action_id', '=', actionId)
+      .where('status', '=', 'executing')
+      .returningAll()
+      .executeTakeFirst();
+  }
+
+  async function settleExpired(): Promise<number> {
+    const settled = await db
+      .updateTable('executions')
+      .set({ status: 'failed', settled_at: clock.now().toISOString() })
+      .where('status', '=', 'executing')
+      .where(leaseHasRunOut)
+      .returning('action_id')
+      .execute();
+    return settled.length;
+  }
+
+  function read(client: string, idempotencyKey: string, previewDigest: string) {
+    return db
+      .selectFrom('executions')
+      .selectAll()
+      .select(leaseHasRunOut.as('lease_has_run_out'))
+      .where((row) =>
+        row.or([
+          row.and([row('client', '=', client), row('idempotency_key', '=', idempotencyKey)]),
+          row('preview_digest', '=', previewDigest),
+        ]),
+      )
+      .execute();
+  }
+
+  return {
+    async find(client, idempotencyKey, previewDigest) {
+      let rows = await read(client, idempotencyKey, previewDigest);
+      if (rows.some((row) => row.status === 'executing' && row.lease_has_run_out)) {
+        await settleExpired();
+        rows = await read(client, idempotencyKey, previewDigest);
+      }
+      return {
+        byKey: rows.find((row) => row.client === client && row.idempotency_key === idempotencyKey),
+        byPreview: rows.find((row) => row.preview_digest === previewDigest),
+      };
+    },
+
+    async claim(request) {
+      const claimedAt = clock.monotonic();
+      const createdAt = clock.now().toISOString();
+      const won = await db
+        .insertInto('executions')
+        .values({
+          action_id: request.actionId,
+          action: request.action,
+          client: request.client,
+          idempotency_key: request.idempotencyKey,
+          preview_digest: request.previewDigest,
+          status: 'executing',
+          created_at: createdAt,
+          confirmation_text: request.confirmationText,
+          lease_started_ms: leaseClock,
+          lease_ms: leaseMs,
+          settled_at: null,
+        })
+        .onConflict((conflict) => conflict.doNothing())
+        .returning('action_id')
+        .executeTakeFirst();
+      if (won === undefined) return undefined;
+      const mayStart = () => clock.monotonic() - claimedAt < leaseMs - upstreamTimeoutMs;
+      return { actionId: request.actionId, createdAt, mayStart };
+    },
+
+    async conclude(claim, embedded, deliver) {
+      if (!embedded) {
+        const outcome = await deliver(undefined);
+        const row = await settle(db, claim.actionId, outcome);
+        return { outcome, row: row ?? (await standing(db, claim.actionId)) };
+      }
+      return await db.transaction().execute(async (transaction) => {
+        const row = await settle(transaction, claim.actionId, { kind: 'confirmed', known: false });
+        if (row === undefined) return await lost(transaction, claim.actionId);
+        return { outcome: await deliver(transaction), row };
+      });
+    },
+
+    settleExpired,
+  };
+}
+
+/** The claim was settled by somebody else: nothing is delivered any more. */
+async function lost(within: Database, actionId: string) {
+  const outcome: Outcome = { kind: 'unconfirmed', reason: 'The lease had run out.' };
+  return { outcome, row: await standing(within, actionId) };
+}
+
+function standing(within: Database, actionId: string): Promise<ExecutionRow> {
+  return within
+    .selectFrom('executions')
+    .selectAll()
+    .where('action_id', '=', actionId)
+    .executeTakeFirstOrThrow();
+}
+
+/** Takes a settled row; returns its receipt (spec §2.3), the same for ever. */
+export function receiptOf(row: ExecutionRow): Receipt {
+  const submitted = row.status === 'submitted';
+  return {
+    action_id: row.action_id,
+    action: row.action,
+    status: submitted ? 'submitted' : 'failed',
+    created_at: row.created_at,
+    // The claim records the consent: one moment, one durable statement.
+    consent_recorded_at: row.created_at,
+    confirmation_text: row.confirmation_text,
+    result: { ok: submitted },
+  };
+}

@@ -1,0 +1,75 @@
+/**
+ * Seals and opens a preview token, `<payload>.<signature>` (spec §2.2, §7.1). The signature is an
+ * HMAC-SHA256 over purpose, version and the payload as it is spelled, checked before anything of the
+ * payload is read; so a token has exactly one valid spelling (contract §4, "Tokens").
+ */
+import { createHash, createHmac, randomBytes, timingSafeEqual } from 'node:crypto';
+import type { FormName } from '../forms/catalog.ts';
+import type { Fields } from '../forms/validate.ts';
+
+/** Previews live for 10 minutes (spec §2.2, §8). */
+export const PREVIEW_LIFETIME_MS = 10 * 60 * 1000;
+
+/** The first key signs, all verify. Each is at least 32 bytes. */
+export type SigningKeys = readonly Buffer[];
+
+export type Preview = {
+  action: FormName;
+  fields: Fields;
+  /** Who was named to the person: an execution never goes to anybody else. */
+  destination: string;
+  /** Milliseconds of the wall clock; a preview expires by the wall clock alone. */
+  createdAt: number;
+};
+
+export type OpenedPreview =
+  | { kind: 'open'; preview: Preview }
+  | { kind: 'malformed' }
+  | { kind: 'forged' }
+  | { kind: 'expired' };
+
+type Payload = { id: string; a: FormName; f: Fields; d: string; t: number };
+
+const PURPOSE = 'lead-intake preview v1\n';
+const TOKEN = /^([A-Za-z0-9_-]+)\.([A-Za-z0-9_-]{43})$/;
+
+/** Takes the keys (at least one) and what was previewed; returns the token. */
+export function sealPreview(keys: SigningKeys, preview: Preview): string {
+  const key = keys[0];
+  if (key === undefined) throw new Error('No key to sign previews with.');
+  const payload: Payload = {
+    // Two previews of the same fields in the same millisecond are still two previews.
+    id: randomBytes(16).toString('base64url'),
+    a: preview.action,
+    f: preview.fields,
+    d: preview.destination,
+    t: preview.createdAt,
+  };
+  const encoded = Buffer.from(JSON.stringify(payload)).toString('base64url');
+  return `${encoded}.${sign(key, encoded)}`;
+}
+
+/** Takes the keys, a token and the time; returns the preview, or why it can't be executed. */
+export function openPreview(keys: SigningKeys, token: string, now: Date): OpenedPreview {
+  const [, encoded, signature] = TOKEN.exec(token) ?? [];
+  if (encoded === undefined || signature === undefined) return { kind: 'malformed' };
+  if (!keys.some((key) => isEqual(sign(key, encoded), signature))) return { kind: 'forged' };
+  const payload = JSON.parse(Buffer.from(encoded, 'base64url').toString()) as Payload;
+  if (now.getTime() >= payload.t + PREVIEW_LIFETIME_MS) return { kind: 'expired' };
+  const { a: action, f: fields, d: destination, t: createdAt } = payload;
+  return { kind: 'open', preview: { action, fields, destination, createdAt } };
+}
+
+/** What is kept of a token: its SHA-256, hex. The token itself carries what the person typed. */
+export function digestOfPreview(token: string): string {
+  return createHash('sha256').update(token).digest('hex');
+}
+
+function sign(key: Buffer, encoded: string): string {
+  return createHmac('sha256', key).update(PURPOSE).update(encoded).digest('base64url');
+}
+
+/** The last character of a signature has spare bits: comparing its text leaves one spelling. */
+function isEqual(expected: string, given: string): boolean {
+  return timingSafeEqual(Buffer.from(expected), Buffer.from(given));
+}

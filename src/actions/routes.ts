@@ -1,0 +1,66 @@
+/** The two agent routes: takes the request apart, renders the result (spec §4.3, §4.4, §7.1). */
+import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
+import { operations } from '../discovery/openapi.ts';
+import { JSON_BODY_MAXIMUM, readBody } from '../http/body.ts';
+import { childTraceparent, headerLines, parseTraceparent } from '../http/headers.ts';
+import type { TakeFromLimit } from '../http/limiting.ts';
+import { renderProblem } from '../http/render-problem.ts';
+import { type ExecuteParts, type ExecuteResult, execute } from './execute.ts';
+import { type AgentRequest, type PreviewResult, preview } from './preview.ts';
+
+type ActionRoute = { Params: { action: string } };
+
+/** Registers preview and execute. */
+export function registerActions(
+  app: FastifyInstance,
+  parts: ExecuteParts & { takeFromLimit: TakeFromLimit },
+): void {
+  const agentRequest = (
+    name: 'preview' | 'execute',
+    request: FastifyRequest<ActionRoute>,
+    reply: FastifyReply,
+  ): AgentRequest => ({
+    action: request.params.action,
+    authorization: headerLines(request.raw, 'authorization'),
+    takeFromLimit: () => parts.takeFromLimit(name, request, reply),
+    readBody: () => readBody(request.raw, JSON_BODY_MAXIMUM),
+  });
+
+  app.post<ActionRoute>(
+    '/api/agent/actions/:action/preview',
+    { schema: operations.previewAction },
+    async (request, reply) =>
+      answerPreview(reply, await preview(parts, agentRequest('preview', request, reply))),
+  );
+
+  app.post<ActionRoute>(
+    '/api/agent/actions/:action/execute',
+    { schema: operations.executeAction },
+    async (request, reply) => {
+      const result = await execute(parts, {
+        ...agentRequest('execute', request, reply),
+        idempotencyKeys: headerLines(request.raw, 'idempotency-key'),
+        traceparent: childTraceparent(parseTraceparent(request.headers.traceparent)),
+      });
+      return answerExecute(reply, result);
+    },
+  );
+}
+
+function answerPreview(reply: FastifyReply, result: PreviewResult): FastifyReply {
+  reply.header('cache-control', 'no-store');
+  if (result.kind === 'previewed') return reply.send(result.record);
+  const { status, headers, body } = renderProblem(result, 'agent');
+  return reply.code(status).headers(headers).send(body);
+}
+
+function answerExecute(reply: FastifyReply, result: ExecuteResult): FastifyReply {
+  reply.header('cache-control', 'no-store');
+  if (result.kind === 'submitted') {
+    const { receipt, replay } = result;
+    if (replay) reply.header('idempotent-replayed', 'true');
+    return reply.send(replay ? { ok: true, receipt, replay } : { ok: true, receipt });
+  }
+  const { status, headers, body } = renderProblem(result, 'agent');
+  return reply.code(status).headers(headers).send(body);
+}

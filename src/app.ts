@@ -1,0 +1,127 @@
+/** The HTTP application: every route, its section and its group. */
+import { randomUUID } from 'node:crypto';
+import cors from '@fastify/cors';
+import helmet from '@fastify/helmet';
+import fastify, { type FastifyBaseLogger, type FastifyInstance, LogController } from 'fastify';
+import { registerActions } from './actions/routes.ts';
+import { registerOpenapi } from './discovery/openapi.ts';
+import { registerDiscovery } from './discovery/routes.ts';
+import { answerBrokenRequest, registerFallbacks } from './http/fallbacks.ts';
+import { parseTraceparent } from './http/headers.ts';
+import { rateTaker } from './http/limiting.ts';
+import { registerIntake } from './intake/routes.ts';
+import { registerHealth } from './operations/health.ts';
+import type { Parts } from './parts.ts';
+import type { Settings } from './settings.ts';
+import { registerSite } from './site/routes.ts';
+
+/** Contract §4, "Slow and broken requests". */
+const HEADERS_TIMEOUT_MS = 10_000;
+const REQUEST_TIMEOUT_MS = 30_000;
+const TIMEOUT_CHECK_MS = 1_000;
+
+const SECURITY_POLICY = {
+  useDefaults: false,
+  directives: {
+    'default-src': ["'none'"],
+    'style-src': ["'self'"],
+    'script-src': ["'self'"],
+    'img-src': ["'self'"],
+    'connect-src': ["'self'"],
+    'form-action': ["'self'"],
+    'base-uri': ["'none'"],
+    'frame-ancestors': ["'none'"],
+  },
+};
+
+/** Takes the settings and the opened parts; returns the application, ready to listen. */
+export async function buildApp(settings: Settings, parts: Parts): Promise<FastifyInstance> {
+  const app: FastifyInstance = fastify({
+    loggerInstance: parts.log as FastifyBaseLogger,
+    logController: new LogController({
+      disableRequestLogging: true,
+      requestIdLogLabel: 'requestId',
+    }),
+    requestIdHeader: false,
+    genReqId: () => randomUUID(),
+    requestTimeout: REQUEST_TIMEOUT_MS,
+    http: { headersTimeout: HEADERS_TIMEOUT_MS, connectionsCheckingInterval: TIMEOUT_CHECK_MS },
+    clientErrorHandler: answerBrokenRequest,
+    routerOptions: { maxParamLength: 2_000 },
+    forceCloseConnections: 'idle',
+  });
+
+  // A body is raw bytes until its chain asks for it, and a schema is documentation alone.
+  app.removeAllContentTypeParsers();
+  app.addContentTypeParser('*', (_request, _body, done) => done(null));
+  app.setValidatorCompiler(() => () => true);
+  app.setSerializerCompiler(() => (body) => JSON.stringify(body));
+
+  registerObservation(app, parts);
+  registerFallbacks(app, settings.operator);
+  await app.register(helmet, {
+    contentSecurityPolicy: SECURITY_POLICY,
+    referrerPolicy: { policy: 'same-origin' },
+    strictTransportSecurity: settings.baseUrl.startsWith('https:'),
+  });
+  await registerOpenapi(app, { baseUrl: settings.baseUrl, operatorName: settings.operator.name });
+
+  const takeFromLimit = rateTaker(parts.limits, settings.trustProxy, {
+    clock: parts.clock,
+    log: parts.log,
+    countIgnoredForwardedFor: parts.metrics.countIgnoredForwardedFor,
+  });
+
+  registerActions(app, { ...parts, takeFromLimit }); // spec §4.3, §4.4
+  await app.register(async (shared) => {
+    await shared.register(cors, () => corsOf(settings));
+    registerIntake(shared, { ...parts, takeFromLimit, operator: settings.operator }); // spec §4.6, §4.7
+    registerDiscovery(shared, {
+      pages: parts.pages,
+      baseUrl: settings.baseUrl,
+      operatorName: settings.operator.name,
+      ...(settings.contractor === undefined ? {} : { contractorName: settings.contractor.name }),
+    }); // spec §4.1, §4.2
+  });
+  registerSite(app, parts); // contract §4, "Other routes"
+  registerHealth(app, parts);
+  return app;
+}
+
+/** Who may read the answers from another origin's page: everybody on discovery (contract §4). */
+function corsOf(settings: Settings) {
+  return (
+    request: { url: string },
+    done: (error: Error | null, options: { origin: string | string[] | false }) => void,
+  ) => {
+    const path = request.url.split('?', 1)[0];
+    if (path === '/api/leads' || path === '/api/subscribe') {
+      done(null, { origin: settings.allowedOrigins });
+    } else {
+      const isDiscovery =
+        path?.startsWith('/.well-known/') ||
+        path === '/api/agent/manifest' ||
+        path === '/api/agent/content' ||
+        path === '/llms.txt' ||
+        path === '/openapi.json';
+      done(null, { origin: isDiscovery ? '*' : false });
+    }
+  };
+}
+
+/** A request id on every answer, one log line a request, one measurement. Nothing the caller sent. */
+function registerObservation(app: FastifyInstance, { metrics }: Pick<Parts, 'metrics'>): void {
+  app.addHook('onRequest', async (request, reply) => {
+    reply.header('x-request-id', request.id);
+  });
+  app.addHook('onResponse', async (request, reply) => {
+    const route = request.routeOptions.url ?? 'unknown';
+    const { statusCode: status, elapsedTime } = reply;
+    const traceId = parseTraceparent(request.headers.traceparent)?.traceId;
+    metrics.observeRequest(request.method, route, status, elapsedTime / 1000);
+    request.log.info(
+      { method: request.method, route, status, ms: Math.round(elapsedTime * 10) / 10, traceId },
+      'request',
+    );
+  });
+}

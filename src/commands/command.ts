@@ -1,0 +1,37 @@
+/** How a command is declared: its actions, and what each takes. */
+import type { Terminal } from './terminal.ts';
+
+export type Option = {
+  type: 'string' | 'boolean';
+  multiple?: boolean;
+  /** What stands for the value in the help. */
+  value?: string;
+  meaning: string;
+};
+
+export type Call = {
+  terminal: Terminal;
+  /** The value of an operand, by its name. */
+  operand(name: string): string;
+  flag(name: string): boolean;
+  text(name: string): string | undefined;
+  texts(name: string): string[];
+};
+
+export type Action = {
+  meaning: string;
+  /** The names of its operands: all are required. */
+  operands: readonly string[];
+  options: Readonly<Record<string, Option>>;
+  run(call: Call): Promise<void>;
+};
+
+export type Command = {
+  /** As it is run: `npm run credentials --`. */
+  invocation: string;
+  meaning: string;
+  /** Whole lines that work, shown before anything else. */
+  examples: readonly string[];
+  /** By subcommand; the empty name is a command that has none. */
+  actions: Readonly<Record<string, Action>>;
+};

@@ -1,0 +1,16 @@
+/** The settings, as a command needs them. */
+import {
+  type LoadedEnvironment,
+  loadEnvironment,
+  readSettings,
+  type Settings,
+} from '../settings.ts';
+import { SettingsFault } from './faults.ts';
+
+/** Reads the environment and `.env` of this folder; throws `SettingsFault` with a line per fault. */
+export function loadSettings(): { settings: Settings; loaded: LoadedEnvironment } {
+  const loaded = loadEnvironment(process.cwd());
+  const read = readSettings(loaded.environment);
+  if (read.kind === 'invalid') throw new SettingsFault(read.faults);
+  return { settings: read.settings, loaded };
+}

@@ -1,0 +1,37 @@
+/** How a command ends when it can't do what it was asked: one sentence, and an exit status. */
+
+/** EX_CONFIG of sysexits.h: the settings are at fault (contract §2). */
+const EXIT_SETTINGS = 78;
+const EXIT_USAGE = 2;
+
+/** A failure that was foreseen; its message is what a person reads. */
+export class ExitFault extends Error {
+  override name = 'ExitFault';
+  readonly status: number;
+
+  constructor(message: string, status = 1) {
+    super(message);
+    this.status = status;
+  }
+}
+
+/** The command line itself is wrong. */
+export class UsageFault extends ExitFault {
+  constructor(message: string) {
+    super(message, EXIT_USAGE);
+  }
+}
+
+/** The settings are wrong: one line each (contract §2). */
+export class SettingsFault extends ExitFault {
+  constructor(faults: readonly string[]) {
+    super(faults.join('\n'), EXIT_SETTINGS);
+  }
+}
+
+/** What is said of a failure; a stack trace is for `LOG_LEVEL=debug` alone. */
+export function describeFailure(error: unknown): string {
+  const sentence = error instanceof Error ? error.message : 'Something unexpected happened.';
+  const isForeseen = error instanceof ExitFault || process.env.LOG_LEVEL !== 'debug';
+  return isForeseen || !(error instanceof Error) ? sentence : (error.stack ?? sentence);
+}

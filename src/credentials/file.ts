@@ -1,0 +1,132 @@
+/**
+ * The clients that may call the agent routes, from the credentials file, which is read again every
+ * two seconds. A broken or vanished file is refused and the last good one stays (contract §2).
+ */
+import { timingSafeEqual } from 'node:crypto';
+import { readFileSync } from 'node:fs';
+import { readFile } from 'node:fs/promises';
+import type { Clock } from '../clock.ts';
+import type { Log } from '../operations/log.ts';
+import { type ClientsFile, isExpired, parseClients } from './clients.ts';
+
+/** A change counts within 5 s (contract §2): two readings fit into that, and a slow disk. */
+const POLL_MS = 2_000;
+
+export type Credentials = {
+  /** Takes the SHA-256 of a token, hex; undefined where nobody holds it or it has expired. */
+  find(tokenDigest: string): { name: string; scopes: ReadonlySet<string> } | undefined;
+  state(): CredentialsState;
+  close(): void;
+};
+
+export type CredentialsState = {
+  clients: number;
+  /** Why the file as it stands now is refused; undefined while it is in force. */
+  fault: string | undefined;
+};
+
+/** The named credentials file can't be read, or isn't valid, at the start: its message says which. */
+export class CredentialsFault extends Error {
+  override name = 'CredentialsFault';
+}
+
+export type CredentialsOptions = {
+  /** Undefined: no credential is valid. */
+  path: string | undefined;
+  log: Log;
+  clock: Clock;
+  pollMs?: number;
+};
+
+type Holder = {
+  digest: Buffer;
+  name: string;
+  scopes: ReadonlySet<string>;
+  expiresAt: string | null;
+};
+
+/** Reads the file and keeps reading it; throws `CredentialsFault` where the first reading fails. */
+export function openCredentials(options: CredentialsOptions): Credentials {
+  const { path, log, clock, pollMs = POLL_MS } = options;
+  if (path === undefined) {
+    return {
+      find: () => undefined,
+      state: () => ({ clients: 0, fault: undefined }),
+      close: () => {},
+    };
+  }
+
+  let seen = readAtStart(path);
+  let file = parseAtStart(seen);
+  let holders = indexByDigest(file);
+  let fault: string | undefined;
+
+  const refuse = (sentence: string) => {
+    // Once for each fault, not at every reading.
+    if (sentence !== fault) log.error(`${sentence} The last good one stays in force.`);
+    fault = sentence;
+  };
+  const take = (text: string) => {
+    if (text === seen && fault === undefined) return;
+    const parsed = parseClients(text);
+    if (parsed.kind === 'invalid') return refuse(invalid(parsed.why));
+    seen = text;
+    fault = undefined;
+    file = parsed.file;
+    holders = indexByDigest(file);
+    log.info({ clients: file.clients.length }, 'the agent credentials were read again');
+  };
+  const timer = setInterval(() => {
+    readFile(path, 'utf8').then(take, (error) => refuse(unreadable(error)));
+  }, pollMs).unref();
+
+  return {
+    find: (tokenDigest) => {
+      const holder = holders.get(tokenDigest);
+      if (holder === undefined) return undefined;
+      const given = Buffer.from(tokenDigest, 'hex');
+      if (given.length !== holder.digest.length || !timingSafeEqual(given, holder.digest)) {
+        return undefined;
+      }
+      if (isExpired(holder.expiresAt, clock.now())) return undefined;
+      return { name: holder.name, scopes: holder.scopes };
+    },
+    state: () => ({ clients: file.clients.length, fault }),
+    close: () => clearInterval(timer),
+  };
+}
+
+function readAtStart(path: string): string {
+  try {
+    return readFileSync(path, 'utf8');
+  } catch (error) {
+    throw new CredentialsFault(unreadable(error));
+  }
+}
+
+function parseAtStart(text: string): ClientsFile {
+  const parsed = parseClients(text);
+  if (parsed.kind === 'invalid') throw new CredentialsFault(invalid(parsed.why));
+  return parsed.file;
+}
+
+function unreadable(error: unknown): string {
+  const code = (error as NodeJS.ErrnoException).code ?? 'unknown error';
+  return `AGENT_CREDENTIALS_FILE names a file that can't be read (${code}).`;
+}
+
+function invalid(why: string): string {
+  return `AGENT_CREDENTIALS_FILE names a file that is not valid (${why}).`;
+}
+
+function indexByDigest(file: ClientsFile): Map<string, Holder> {
+  const holders = new Map<string, Holder>();
+  for (const { name, scopes, credentials } of file.clients) {
+    const granted = new Set<string>(scopes);
+    for (const { sha256, expires_at } of credentials) {
+      const digest = Buffer.from(sha256, 'hex');
+      holders.set(sha256, { digest, name, scopes: granted, expiresAt: expires_at });
+    }
+  }
+  return holders;
+}

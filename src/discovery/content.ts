@@ -1,0 +1,57 @@
+/** The content endpoint (spec §2.4, §4.2): an index of the pages, and each with its Markdown. */
+import type { Page } from '../site/pages.ts';
+import { type Facts, paths } from './facts.ts';
+import { API_VERSION } from './version.ts';
+
+/** What discovery reads of a page of the site. */
+export type SourcePage = Pick<Page, 'path' | 'markdownPath' | 'title' | 'description' | 'markdown'>;
+
+export type ResourceEntry = {
+  id: string;
+  title: string;
+  description: string;
+  url: string;
+  markdown_url: string;
+};
+
+export type Resource = Omit<ResourceEntry, 'markdown_url'> & { markdown: string };
+
+/** The answer to an identifier that is not in the index (spec §4.2). */
+export const UNKNOWN_RESOURCE = `There is no such resource. GET ${paths.content} lists them.`;
+
+/** A page that says something only to whoever has just sent a form. */
+const NOT_A_RESOURCE = '/thank-you';
+
+/** The pages that are resources, in the order of the site. */
+export function resourcePages<P extends SourcePage>(pages: readonly P[]): P[] {
+  return pages.filter((page) => page.path !== NOT_A_RESOURCE);
+}
+
+/** The path of a page without its slash; `index` for the first page. */
+function idOf(page: SourcePage): string {
+  return page.path === '/' ? 'index' : page.path.slice(1);
+}
+
+/** Takes the pages of the site; returns the resource index. */
+export function contentIndex(pages: readonly SourcePage[], { baseUrl }: Pick<Facts, 'baseUrl'>) {
+  const resources: ResourceEntry[] = resourcePages(pages).map((page) => ({
+    id: idOf(page),
+    title: page.title,
+    description: page.description,
+    url: baseUrl + page.path,
+    markdown_url: baseUrl + page.markdownPath,
+  }));
+  return { version: API_VERSION, resources };
+}
+
+/** Takes the pages of the site; returns each resource by its identifier. */
+export function contentResources(
+  pages: readonly SourcePage[],
+  { baseUrl }: Pick<Facts, 'baseUrl'>,
+): Map<string, Resource> {
+  const entries = resourcePages(pages).map((page): [string, Resource] => {
+    const { title, description, markdown } = page;
+    return [idOf(page), { id: idOf(page), title, description, url: baseUrl + page.path, markdown }];
+  });
+  return new Map(entries);
+}

@@ -1,0 +1,37 @@
+/** What discovery says of a deployment, beyond the catalogue of forms. */
+import type { Form } from '../forms/catalog.ts';
+
+export type Facts = {
+  /** Without a trailing slash. */
+  baseUrl: string;
+  operatorName: string;
+  /** Undefined while there is no contractor on the platform. */
+  contractorName?: string | undefined;
+};
+
+/** Where the public documents stand; every link between them is made from this. */
+export const paths = {
+  wellKnownManifest: '/.well-known/service-agent.json',
+  manifest: '/api/agent/manifest',
+  content: '/api/agent/content',
+  llms: '/llms.txt',
+  openapi: '/openapi.json',
+  /** The page that tells people about agents, credentials included. */
+  agentsPage: '/agents',
+} as const;
+
+/** Spec §4.4, §8. */
+export const IDEMPOTENCY_KEY_MAXIMUM = 200;
+
+/** What a bearer credential may be issued for (spec §5). */
+export const scopes = {
+  'lead:preview': 'Preview an action: validate its fields and get a token. Sends nothing.',
+  'lead:create': 'Execute a previewed action once the user has confirmed it.',
+} as const;
+
+export type Scope = keyof typeof scopes;
+
+/** The name a person is shown as recipient (contract §4, "`destination`"); undefined if unknown. */
+export function destinationName(form: Form, facts: Facts): string | undefined {
+  return form.receivedBy === 'contractor' ? facts.contractorName : facts.operatorName;
+}

@@ -1,0 +1,80 @@
+/** The agent manifest (spec §2.4, §4.1): what an automated client can do here, and how. */
+import { CONFIRMATION_STATEMENT } from '../actions/confirmation.ts';
+import { PREVIEW_LIFETIME_MS } from '../actions/preview-token.ts';
+import { type Field, type Form, forms, VALUE_MAXIMUM } from '../forms/catalog.ts';
+import { rates } from '../limits.ts';
+import { destinationName, type Facts, IDEMPOTENCY_KEY_MAXIMUM, paths, scopes } from './facts.ts';
+import { API_VERSION } from './version.ts';
+
+/** Takes the facts of the deployment; returns the manifest, derived from the catalogue. */
+export function manifest(facts: Facts) {
+  const { baseUrl, operatorName } = facts;
+  return {
+    version: API_VERSION,
+    name: operatorName,
+    description:
+      'Send one of these forms for a user in two steps: preview, then execute with their explicit confirmation.',
+    base_url: baseUrl,
+    steps: [
+      'Ask the user for the required fields of one action, and for optional ones they want to give.',
+      'POST the fields as one JSON object to preview. Nothing is sent to anybody yet.',
+      'Show the user the returned fields, the destination and the confirmation_statement.',
+      'Only if they explicitly agree, POST preview_id, confirmation true and confirmation_text to execute, with an Idempotency-Key header made once for this request and reused on a retry.',
+      'After a failed execution start again with a new preview; never retry it under a new key.',
+    ],
+    actions: Object.values(forms).map((form) => describeAction(form, facts)),
+    confirmation: {
+      statement: CONFIRMATION_STATEMENT,
+      rule: 'confirmation_text repeats the statement character for character; confirmation is true.',
+    },
+    authentication: {
+      type: 'http',
+      scheme: 'bearer',
+      scopes,
+      how_to_get_one: baseUrl + paths.agentsPage,
+    },
+    limits: {
+      rates_per_client_address: describeRates(),
+      preview_lifetime_seconds: PREVIEW_LIFETIME_MS / 1000,
+      value_max_length: VALUE_MAXIMUM,
+      idempotency_key_max_length: IDEMPOTENCY_KEY_MAXIMUM,
+    },
+    links: {
+      openapi: baseUrl + paths.openapi,
+      llms_txt: baseUrl + paths.llms,
+      content_index: baseUrl + paths.content,
+      agents_page: baseUrl + paths.agentsPage,
+    },
+  };
+}
+
+function describeAction(form: Form, facts: Facts) {
+  const endpoint = `${facts.baseUrl}/api/agent/actions/${form.name}`;
+  const names = (required: boolean) =>
+    form.fields.filter((field) => field.required === required).map((field) => field.name);
+  return {
+    action: form.name,
+    audience: form.audience,
+    purpose: form.purpose,
+    received_by: form.receivedBy,
+    destination: destinationName(form, facts),
+    page: facts.baseUrl + form.page,
+    required_fields: names(true),
+    optional_fields: names(false),
+    fields: Object.fromEntries(form.fields.map((field) => [field.name, describeField(field)])),
+    preview: { method: 'POST', url: `${endpoint}/preview`, scope: 'lead:preview' },
+    execute: { method: 'POST', url: `${endpoint}/execute`, scope: 'lead:create' },
+  };
+}
+
+function describeField({ label, kind, maximum, choices }: Field) {
+  return { label, kind, max_length: maximum, suggestions: choices };
+}
+
+function describeRates() {
+  const entries = Object.entries(rates).map(([name, { limit, windowSeconds }]) => [
+    name,
+    { limit, window_seconds: windowSeconds },
+  ]);
+  return Object.fromEntries(entries);
+}

@@ -1,0 +1,106 @@
+/** The OpenAPI document: what stands around its operations, and the webhooks (contract §3). */
+import { eventExamples, eventTypes } from './events.ts';
+import type { Facts } from './facts.ts';
+import { titleOf } from './form-schemas.ts';
+import { componentSchemas, reference, securitySchemes } from './openapi-components.ts';
+import { headers } from './openapi-headers.ts';
+import { describeOperation } from './openapi-operations.ts';
+import { json } from './openapi-responses.ts';
+import { type OperationId, operationTable } from './operations.ts';
+import { API_VERSION } from './version.ts';
+
+/** Paths as they are generated from the routes, by path and method. */
+export type DocumentedPaths = Record<string, Record<string, { operationId: string }>>;
+
+const tags = [
+  {
+    name: 'Discovery',
+    description: 'What there is here and how to use it. Public; start with getManifest.',
+  },
+  {
+    name: 'Actions',
+    description:
+      'Two steps for agents: previewAction, then, after the user has explicitly agreed, executeAction.',
+  },
+  {
+    name: 'Forms',
+    description: 'The same forms for browsers. Agents use previewAction and executeAction instead.',
+  },
+  {
+    name: 'Events',
+    description: 'What is sent to the destination of the submissions, as Standard Webhooks.',
+  },
+];
+
+/** Takes the facts of the deployment; returns the document without its paths. */
+export function documentFrame(facts: Facts): Record<string, unknown> {
+  return {
+    openapi: '3.1.1',
+    info: {
+      title: `${facts.operatorName}: lead intake and agent actions`,
+      summary: 'Forms for browsers, and for agents that preview, confirm and execute.',
+      description:
+        'Agents call getManifest, then previewAction, show the user the fields, the destination and the statement, and call executeAction only after an explicit yes. Browsers use the form routes.',
+      version: API_VERSION,
+      license: { name: 'MIT', identifier: 'MIT' },
+    },
+    servers: [{ url: facts.baseUrl, description: 'This deployment.' }],
+    tags,
+    components: { schemas: componentSchemas(), headers, securitySchemes },
+    webhooks: Object.fromEntries(eventTypes.map((type) => [type, { post: webhook(type) }])),
+  };
+}
+
+/** Takes the generated paths; returns them with the whole description of each operation. */
+export function fillPaths(paths: DocumentedPaths, facts: Facts): Record<string, object> {
+  const filled = Object.entries(paths).map(([path, methods]) => {
+    const described = Object.entries(methods).map(([method, { operationId }]) => {
+      if (!Object.hasOwn(operationTable, operationId)) {
+        throw new Error(`${method} ${path} has no entry in operationTable.`);
+      }
+      return [method, describeOperation(operationId as OperationId, facts)];
+    });
+    return [path, Object.fromEntries(described)];
+  });
+  return Object.fromEntries(filled);
+}
+
+const deliveryHeaders = {
+  'webhook-id': 'Identifier of the event; ignore one that was seen before.',
+  'idempotency-key': 'Equal to webhook-id.',
+  'webhook-timestamp': 'When it was sent, in seconds since 1970.',
+  'webhook-signature': 'Standard Webhooks, HMAC-SHA256; sent where UPSTREAM_SECRET is set.',
+};
+
+function webhook(type: (typeof eventTypes)[number]): object {
+  return {
+    operationId: `receive${titleOf(type)}`,
+    tags: ['Events'],
+    summary: `Receive ${type}`,
+    description: `One POST to the destination for each accepted submission of type ${type}. None is repeated after an unclear answer.`,
+    security: [],
+    parameters: Object.entries(deliveryHeaders).map(([name, description]) => ({
+      name,
+      in: 'header',
+      required: name !== 'webhook-signature',
+      description,
+      schema: { type: 'string' },
+    })),
+    requestBody: {
+      required: true,
+      content: json(reference('schemas', `${titleOf(type)}Event`), eventExamples(type)),
+    },
+    responses: {
+      '2XX': { description: 'Confirmed. The status alone counts.' },
+      ...(type === 'subscriber.created'
+        ? { 409: { description: 'Already on the list, which counts as confirmed.' } }
+        : {}),
+      429: {
+        description: 'Rate limited; relayed to an agent with its Retry-After.',
+        headers: { 'Retry-After': reference('headers', 'Retry-After') },
+      },
+      '4XX': { description: 'Rejected.' },
+      '5XX': { description: 'Not confirmed.' },
+    },
+  };
+}

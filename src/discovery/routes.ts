@@ -1,0 +1,72 @@
+/** GET of everything that agents read (spec §4.1, §4.2; contract §4, "Discovery"). */
+import type { FastifyInstance } from 'fastify';
+import { type Document, prepareDocument, sendDocument } from '../http/documents.ts';
+import { contentIndex, contentResources, type SourcePage, UNKNOWN_RESOURCE } from './content.ts';
+import { type Facts, paths } from './facts.ts';
+import { llmsText } from './llms.ts';
+import { manifest } from './manifest.ts';
+import { operations } from './openapi.ts';
+
+/** Any page may read these. */
+const ANY_ORIGIN = { 'access-control-allow-origin': '*' };
+
+/** Takes the application, on which OpenAPI is registered, and adds the routes of discovery. */
+export function registerDiscovery(
+  app: FastifyInstance,
+  parts: Facts & { pages: readonly SourcePage[] },
+): void {
+  const described = prepareJson(manifest(parts));
+  const llms = prepareDocument(
+    llmsText(parts.pages, parts),
+    'text/plain; charset=utf-8',
+    ANY_ORIGIN,
+  );
+
+  app.get(paths.wellKnownManifest, { schema: operations.getWellKnownManifest }, (request, reply) =>
+    sendDocument(request, reply, described),
+  );
+  app.get(paths.manifest, { schema: operations.getManifest }, (request, reply) =>
+    sendDocument(request, reply, described),
+  );
+  app.get(paths.llms, { schema: operations.getLlmsText }, (request, reply) =>
+    sendDocument(request, reply, llms),
+  );
+  registerContent(app, parts);
+  registerDocument(app);
+}
+
+/** The index, or the last `resource` that is asked for; unknown: 404, which names the next call. */
+function registerContent(app: FastifyInstance, parts: Facts & { pages: readonly SourcePage[] }) {
+  const index = prepareJson(contentIndex(parts.pages, parts));
+  const resources = new Map<string, Document>();
+  for (const [id, resource] of contentResources(parts.pages, parts)) {
+    resources.set(id, prepareJson(resource));
+  }
+  const unknown = prepareJson({ error: UNKNOWN_RESOURCE }).identity;
+
+  app.get<{ Querystring: { resource?: string | string[] } }>(
+    paths.content,
+    { schema: operations.listContent },
+    (request, reply) => {
+      const wanted = [request.query.resource].flat().at(-1);
+      if (wanted === undefined) return sendDocument(request, reply, index);
+      const resource = resources.get(wanted);
+      if (resource === undefined)
+        return reply.code(404).headers(unknown.headers).send(unknown.body);
+      return sendDocument(request, reply, resource);
+    },
+  );
+}
+
+/** Made on the first request and kept: a start need not pay for it. */
+function registerDocument(app: FastifyInstance): void {
+  let document: Document | undefined;
+  app.get(paths.openapi, { schema: operations.getOpenapiDocument }, (request, reply) => {
+    document ??= prepareJson(app.swagger());
+    return sendDocument(request, reply, document);
+  });
+}
+
+function prepareJson(value: object): Document {
+  return prepareDocument(JSON.stringify(value), 'application/json; charset=utf-8', ANY_ORIGIN);
+}

@@ -1,0 +1,108 @@
+/** What answers when no route does: 404, 405, broken requests, and errors nobody expected. */
+import { randomUUID } from 'node:crypto';
+import { STATUS_CODES } from 'node:http';
+import type { Socket } from 'node:net';
+import type { FastifyError, FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
+import { forms } from '../forms/catalog.ts';
+import type { Settings } from '../settings.ts';
+import { renderErrorPage } from '../site/error-page.ts';
+import { StorageUnavailable } from '../storage/database.ts';
+import type { ProblemKind } from './problems.ts';
+import { renderProblem } from './render-problem.ts';
+
+type Operator = Settings['operator'];
+
+/**
+ * Registers the handlers; call it before any route, for it writes down which methods each path has.
+ */
+export function registerFallbacks(app: FastifyInstance, operator: Operator): void {
+  const methods = new Map<string, Set<string>>();
+  app.addHook('onRoute', ({ url, method }) => {
+    if (url.includes('*')) return;
+    for (const path of concretePaths(url)) {
+      const known = methods.get(path) ?? new Set();
+      for (const each of [method].flat()) known.add(each);
+      methods.set(path, known);
+    }
+  });
+
+  const answer = (request: FastifyRequest, reply: FastifyReply, kind: ProblemKind) => {
+    const { status, headers, body } = renderProblem({ kind }, 'json');
+    reply.code(status).headers({ 'cache-control': 'no-store', ...headers });
+    if (!wantsPage(request)) return reply.send(body);
+    return reply
+      .type('text/html; charset=utf-8')
+      .send(renderErrorPage({ status, sentence: body.error, ...pageOf(operator) }));
+  };
+
+  const answerNotFound = (request: FastifyRequest, reply: FastifyReply) => {
+    const known = methods.get(pathOf(request));
+    if (known === undefined) return answer(request, reply, 'notFound');
+    reply.header('allow', [...known].sort().join(', '));
+    return answer(request, reply, 'methodNotAllowed');
+  };
+
+  app.setNotFoundHandler(answerNotFound);
+  app.addHook('onRequest', async (request, reply) => {
+    if (request.is404) return answerNotFound(request, reply);
+    // By the content type Fastify would refuse or parse a body before its turn: see `contentType`.
+    delete request.raw.headers['content-type'];
+  });
+
+  app.setErrorHandler((error: FastifyError, request, reply) => {
+    if (error instanceof StorageUnavailable) {
+      request.log.error({ err: error }, 'the store is unavailable');
+      return answer(request, reply, 'storeUnavailable');
+    }
+    // Fastify's own refusals of a request that can't be read; everything else is our fault.
+    if (error.code?.startsWith('FST_ERR_') && (error.statusCode ?? 500) < 500) {
+      return answer(request, reply, 'badRequest');
+    }
+    request.log.error({ err: error }, 'unexpected error');
+    return answer(request, reply, 'internal');
+  });
+}
+
+/** What an error page says of the operator. */
+export function pageOf({ name, contact }: Operator) {
+  return { operatorName: name, ...(contact === undefined ? {} : { operatorContact: contact }) };
+}
+
+/** An action is part of a path only where it is known: `{action}` stands for each of the forms. */
+function concretePaths(url: string): string[] {
+  return url.includes(':action')
+    ? Object.keys(forms).map((action) => url.replace(':action', action))
+    : [url];
+}
+
+function pathOf(request: FastifyRequest): string {
+  return request.url.split('?', 1)[0] ?? '/';
+}
+
+/** A person in a browser gets a page, everybody else JSON. */
+function wantsPage(request: FastifyRequest): boolean {
+  const path = pathOf(request);
+  if (path.startsWith('/api/') || path.startsWith('/.well-known/')) return false;
+  return request.headers.accept?.includes('text/html') ?? false;
+}
+
+/** Answers what Node could not parse as a request (headers too large or too slow, broken lines). */
+export function answerBrokenRequest(error: NodeJS.ErrnoException, socket: Socket): void {
+  if (error.code === 'ECONNRESET' || !socket.writable) {
+    socket.destroy();
+    return;
+  }
+  const kind =
+    error.code === 'ERR_HTTP_REQUEST_TIMEOUT'
+      ? 'requestTimeout'
+      : error.code === 'HPE_HEADER_OVERFLOW'
+        ? 'headersTooLarge'
+        : 'badRequest';
+  const { status, body } = renderProblem({ kind }, 'json');
+  const json = JSON.stringify(body);
+  socket.end(
+    `HTTP/1.1 ${status} ${STATUS_CODES[status]}\r\ncontent-type: application/json; charset=utf-8\r\n` +
+      `content-length: ${Buffer.byteLength(json)}\r\ncache-control: no-store\r\n` +
+      `x-request-id: ${randomUUID()}\r\nconnection: close\r\n\r\n${json}`,
+  );
+}

@@ -1,0 +1,122 @@
+/** JSON, urlencoded and multipart into flat text values (spec §4.6, §4.7; contract §4). */
+import { isUtf8 } from 'node:buffer';
+import {
+  decodeUtf8,
+  JSON_BODY_MAXIMUM,
+  mediaType,
+  parseJsonObject,
+  type ReadBody,
+} from '../http/body.ts';
+import type { FormRefusal } from '../refusals.ts';
+
+export type Encoding = 'json' | 'urlencoded' | 'multipart';
+
+/** What a form body holds, in its order; of a repeated name each counts and the last one is valid. */
+export type FormBody = {
+  kind: 'form';
+  values: Record<string, string>;
+  names: string[];
+  texts: string[];
+  /** Whether something was left out: a file part, or a JSON value that is no string. */
+  file: boolean;
+  notText: boolean;
+};
+
+const ENCODINGS: Readonly<Record<string, Encoding>> = {
+  'application/json': 'json',
+  'application/x-www-form-urlencoded': 'urlencoded',
+  'multipart/form-data': 'multipart',
+};
+
+/** How a body is encoded, by its content type; undefined where it is none of the three. */
+export function encodingOf(contentType: string | undefined): Encoding | undefined {
+  const essence = mediaType(contentType)?.essence;
+  return essence !== undefined && Object.hasOwn(ENCODINGS, essence)
+    ? ENCODINGS[essence]
+    : undefined;
+}
+
+export type FormRequest = {
+  contentType: string | undefined;
+  takeFromLimit(): Promise<{ exceeded: boolean; resetSeconds: number }>;
+  readBody(maximum: number): Promise<ReadBody>;
+  traceparent: string | undefined;
+};
+
+/** Takes a request and the bound of a native body in bytes; returns its values or the refusal. */
+export async function decodeForm(
+  request: FormRequest,
+  nativeMaximum: number,
+): Promise<FormBody | FormRefusal> {
+  const encoding = encodingOf(request.contentType);
+  if (encoding === undefined) return { kind: 'contentType' };
+  const body = await request.readBody(encoding === 'json' ? JSON_BODY_MAXIMUM : nativeMaximum);
+  if (body.kind !== 'read') return body;
+  if (encoding === 'json') return fromJson(body.bytes);
+  if (encoding === 'urlencoded') return fromUrlencoded(body.bytes);
+  return await fromMultipart(body.bytes, request.contentType ?? '');
+}
+
+function collect(entries: Iterable<readonly [string, unknown]>): FormBody {
+  // Without a prototype `__proto__` is just a name.
+  const values: Record<string, string> = Object.create(null);
+  const form: FormBody = {
+    kind: 'form',
+    values,
+    names: [],
+    texts: [],
+    file: false,
+    notText: false,
+  };
+  for (const [name, value] of entries) {
+    form.names.push(name);
+    if (typeof value === 'string') {
+      form.texts.push(value);
+      form.values[name] = value;
+    } else if (value instanceof Blob) form.file = true;
+    else form.notText = true;
+  }
+  return form;
+}
+
+function fromJson(bytes: Buffer): FormBody | FormRefusal {
+  const json = parseJsonObject(bytes);
+  return json.kind === 'object' ? collect(Object.entries(json.value)) : json;
+}
+
+function fromUrlencoded(bytes: Buffer): FormBody | FormRefusal {
+  const text = decodeUtf8(bytes);
+  // `&`, `=` and `+` are ASCII, so the whole is UTF-8 just when every name and value is.
+  if (text === undefined || !isUtf8(percentDecode(bytes))) return { kind: 'invalidUtf8' };
+  return collect(new URLSearchParams(text));
+}
+
+function percentDecode(bytes: Buffer): Buffer {
+  const decoded = bytes
+    .toString('latin1')
+    .replace(/%([0-9a-f]{2})/gi, (_, hex: string) => String.fromCharCode(Number.parseInt(hex, 16)));
+  return Buffer.from(decoded, 'latin1');
+}
+
+/**
+ * The platform's own parser refuses every malformed shape at once. It replaces invalid UTF-8 without
+ * a word, so each byte is given to it as one character, and names and values are decoded here.
+ */
+async function fromMultipart(bytes: Buffer, contentType: string): Promise<FormBody | FormRefusal> {
+  try {
+    const oneCharacterEach = Buffer.from(bytes.toString('latin1'), 'utf8');
+    const parsed = await new Response(oneCharacterEach, {
+      headers: { 'content-type': contentType },
+    }).formData();
+    const entries: [string, unknown][] = [];
+    for (const [name, value] of parsed) {
+      const decodedName = decodeUtf8(Buffer.from(name, 'latin1'));
+      const decoded = typeof value === 'string' ? decodeUtf8(Buffer.from(value, 'latin1')) : value;
+      if (decodedName === undefined || decoded === undefined) return { kind: 'invalidUtf8' };
+      entries.push([decodedName, decoded]);
+    }
+    return collect(entries);
+  } catch {
+    return { kind: 'malformedForm' };
+  }
+}

@@ -1,0 +1,82 @@
+/** The whole chain of a lead, top to bottom (spec §4.6), in the order of contract §4. */
+import { randomUUID } from 'node:crypto';
+import { type Form, fallbackForm, findForm, VALUE_MAXIMUM } from '../forms/catalog.ts';
+import { lengthOf, normalize } from '../forms/fields.ts';
+import { missingNames, validate } from '../forms/validate.ts';
+import type { Log } from '../operations/log.ts';
+import type { FormRefusal } from '../refusals.ts';
+import { type SubmitParts, submit } from '../submissions/submit.ts';
+import { decodeForm, type FormBody, type FormRequest } from './body.ts';
+
+/** A native body over this many bytes is 413 (spec §8). */
+export const LEAD_BODY_MAXIMUM = 32_000;
+
+/** Spec §8. */
+const FIELDS_MAXIMUM = 20;
+const NAME_MAXIMUM = 100;
+
+/** A filled one is treated as success, and nothing is forwarded (spec §4.6). */
+const HONEYPOT = 'bot-field';
+
+/** Undefined while submissions are not configured. */
+export type IntakeParts = { submissions: SubmitParts | undefined; log: Log };
+
+/** Of a refusal, the form that was posted, where it could be read: the way back. */
+export type FormResult = { kind: 'accepted' } | (FormRefusal & { form?: Form });
+
+/** Takes a request; returns `accepted` once the upstream has confirmed, or the refusal. */
+export async function acceptLead(parts: IntakeParts, request: FormRequest): Promise<FormResult> {
+  if (parts.submissions === undefined) return { kind: 'submissionsNotConfigured' };
+
+  const body = await decodeForm(request, LEAD_BODY_MAXIMUM);
+  if (body.kind !== 'form') return body;
+  if (body.file) return { kind: 'fileUpload' };
+  if (body.notText) return { kind: 'notText' };
+
+  if (isHoneypotFilled(body)) return { kind: 'accepted' };
+
+  const form = findForm(normalize(body.values.form ?? '')) ?? fallbackForm;
+  const validation = validate(form, body.values);
+  const faults = validation.kind === 'invalid' ? validation.faults : [];
+  const missing = missingNames(faults);
+  const bounds = checkBounds(body);
+  if (bounds !== undefined) return { kind: bounds, missing, form };
+  if (validation.kind === 'invalid') return { kind: 'invalidForm', faults, missing, form };
+
+  const rate = await request.takeFromLimit();
+  if (rate.exceeded) return { kind: 'rateLimited', retryAfterSeconds: rate.resetSeconds, form };
+
+  const submission = {
+    id: randomUUID(),
+    form,
+    fields: validation.fields,
+    origin: 'browser' as const,
+    client: null,
+    consentRecordedAt: null,
+  };
+  const outcome = await submit(parts.submissions, submission, deliveryOf(request));
+  parts.log.info({ submissionId: submission.id, form: form.name, outcome }, 'lead forwarded');
+  return outcome.kind === 'confirmed' ? { kind: 'accepted' } : { kind: 'unconfirmed', form };
+}
+
+/** Whether anything is left in the honeypot after trimming. */
+export function isHoneypotFilled(body: FormBody): boolean {
+  return (body.values[HONEYPOT] ?? '').trim() !== '';
+}
+
+/** A browser's submission has no lease: it may start whenever its connection stands. */
+export function deliveryOf(request: FormRequest) {
+  return {
+    mayStart: () => true,
+    ...(request.traceparent === undefined ? {} : { traceparent: request.traceparent }),
+  };
+}
+
+/** The bounds of spec §8 that hold for every field, unknown ones included. */
+function checkBounds(body: FormBody): 'tooManyFields' | 'nameTooLong' | 'valueTooLong' | undefined {
+  if (body.names.length > FIELDS_MAXIMUM) return 'tooManyFields';
+  if (body.names.some((name) => lengthOf(name) > NAME_MAXIMUM)) return 'nameTooLong';
+  const tooLong = (text: string) =>
+    text.length > VALUE_MAXIMUM && lengthOf(normalize(text)) > VALUE_MAXIMUM;
+  return body.texts.some(tooLong) ? 'valueTooLong' : undefined;
+}

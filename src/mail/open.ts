@@ -1,0 +1,23 @@
+/** Which mailer the settings ask for. */
+import { type Clock, systemClock } from '../clock.ts';
+import type { Settings } from '../settings.ts';
+import { openFilesMailer } from './files.ts';
+import { confirmationMessage, type Mailer } from './mail.ts';
+
+/** Takes the settings; returns the mailer, or undefined where no mail is configured. */
+export async function openMailer(
+  settings: Settings,
+  clock: Clock = systemClock,
+): Promise<Mailer | undefined> {
+  const { mail, operator, baseUrl } = settings;
+  if (mail.kind === 'none') return undefined;
+  const confirmation = confirmationMessage({
+    operatorName: operator.name,
+    operatorContact: operator.contact,
+    baseUrl,
+    from: mail.from,
+  });
+  if (mail.kind === 'files') return openFilesMailer({ folder: mail.folder, confirmation, clock });
+  const { openSmtpMailer } = await import('./smtp.ts');
+  return await openSmtpMailer({ url: mail.url, confirmation, clock });
+}

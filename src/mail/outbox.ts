@@ -1,0 +1,177 @@
+/**
+ * The durable outbox of confirmation messages (contract §4, "`/api/subscribe`").
+ *
+ * 1. A row is taken by one conditional update, which counts the attempt and puts the next one a
+ *    back-off later, and is committed before the send begins. So of several workers one takes it,
+ *    and a worker that dies leaves a row that comes due by itself: at least once.
+ * 2. Every attempt goes out under the row's one `Message-ID`. A send ends (see `Mailer`) before the
+ *    shortest back-off has passed, so a message is never under way twice.
+ * 3. What was sent is marked at once; while the store is away the mark is kept here, and nothing else
+ *    is taken. So a message comes twice only if the process died between the server's 250 and the mark.
+ */
+import { setTimeout as sleep } from 'node:timers/promises';
+import type { Clock } from '../clock.ts';
+import type { Log } from '../operations/log.ts';
+import type { Storage } from '../storage/database.ts';
+import type { OutboxRow } from '../storage/schema.ts';
+import { CONCURRENT_SENDS, type Mailer, reasonOf, type SendResult } from './mail.ts';
+import { ATTEMPTS, openRows } from './outbox-rows.ts';
+
+const TICK_MS = 1_000;
+const SWEEP_EVERY_MS = 3_600_000;
+/** A worker that was paused between the take and the send leaves the row to the next attempt. */
+const START_WITHIN_MS = 5_000;
+/** What a drain allows beyond the upstream time-out (contract §2, `UPSTREAM_TIMEOUT_MS`). */
+const CLOSE_WITHIN_MS = 5_000;
+
+export type OutboxOptions = {
+  storage: Storage;
+  clock: Clock;
+  mailer: Mailer;
+  /** `MAIL_PER_MINUTE`. */
+  perMinute: number;
+  log: Log;
+  /** Of `BASE_URL`: the right side of each `Message-ID`. */
+  hostname?: string;
+  /** How long `close` waits for sends under way. */
+  closeWithinMs?: number;
+};
+
+export type Outbox = {
+  /** Keeps a confirmation for a valid address, unless its mailbox had one in the last 24 hours. */
+  add(address: string): Promise<void>;
+  /** Attempts whatever is due and within the budget, waits for it, and returns how many attempts. */
+  work(): Promise<number>;
+  /** Works every second and after each `add`, until `close`. */
+  start(): void;
+  /** Waits 5 s, at most, for the sends under way, then closes the mailer: what it ends stays pending. */
+  close(): Promise<void>;
+  depth(): Promise<{ pending: number; dead: number }>;
+};
+
+/** Opens the outbox, which closes its mailer. `add`, `work` and `depth` throw `StorageUnavailable`. */
+export function openOutbox(options: OutboxOptions): Outbox {
+  const { storage, clock, mailer, perMinute, log } = options;
+  const { hostname = 'localhost', closeWithinMs = CLOSE_WITHIN_MS } = options;
+  const rows = openRows(storage, clock, perMinute, hostname);
+  const sending = new Set<Promise<void>>();
+  /** Marks that are not in the database yet. */
+  const unwritten = new Map<OutboxRow, 'sent' | 'dead'>();
+  let timer: NodeJS.Timeout | undefined;
+  let ticking: Promise<void> | undefined;
+  let closing = false;
+  let sweptAt = Number.NEGATIVE_INFINITY;
+
+  async function writeMarks(): Promise<void> {
+    for (const [row, status] of unwritten) {
+      await rows.mark(row, status);
+      unwritten.delete(row);
+    }
+  }
+
+  async function conclude(row: OutboxRow, status: 'sent' | 'dead'): Promise<void> {
+    unwritten.set(row, status);
+    try {
+      await writeMarks();
+    } catch (error) {
+      log.error({ messageId: row.message_id, reason: reasonOf(error) }, 'outbox mark has to wait');
+    }
+  }
+
+  /** One poisoned message doesn't hold up the others: whatever is thrown is a temporary refusal. */
+  async function send(row: OutboxRow): Promise<SendResult> {
+    try {
+      return await mailer.send({ address: row.address, messageId: row.message_id });
+    } catch (error) {
+      return { kind: 'refused', permanent: false, reason: reasonOf(error) };
+    }
+  }
+
+  async function attempt(row: OutboxRow, takenAt: number): Promise<void> {
+    const entry = { messageId: row.message_id, attempt: row.attempts };
+    if (clock.monotonic() - takenAt > START_WITHIN_MS) {
+      log.warn(entry, 'confirmation message left to its next attempt after a pause');
+      return;
+    }
+    const result = await send(row);
+    if (result.kind === 'sent') {
+      log.info(entry, 'confirmation message sent');
+      await conclude(row, 'sent');
+    } else if (result.permanent || row.attempts >= ATTEMPTS) {
+      log.error({ ...entry, reason: result.reason }, 'confirmation message given up');
+      await conclude(row, 'dead');
+    } else {
+      // Taking the row has put its next attempt where it belongs.
+      log.warn({ ...entry, reason: result.reason }, 'confirmation message deferred');
+    }
+  }
+
+  /** Takes what is due and starts to send it; returns how many. Waits only for a free place. */
+  async function dispatch(): Promise<number> {
+    if (clock.monotonic() - sweptAt >= SWEEP_EVERY_MS) {
+      await rows.sweep();
+      sweptAt = clock.monotonic();
+    }
+    for (let attempts = 0; ; attempts += 1) {
+      while (sending.size >= CONCURRENT_SENDS) await Promise.race(sending);
+      if (closing) return attempts;
+      await writeMarks();
+      const takenAt = clock.monotonic();
+      const row = await rows.take();
+      if (row === undefined) return attempts;
+      const sent = attempt(row, takenAt).finally(() => sending.delete(sent));
+      sending.add(sent);
+    }
+  }
+
+  /** Never overlaps itself; a row it has just missed waits for the next tick. */
+  function tick(): void {
+    if (closing) return;
+    ticking ??= dispatch()
+      .then(
+        () => {},
+        (error) => log.error({ reason: reasonOf(error) }, 'outbox could not work'),
+      )
+      .finally(() => {
+        ticking = undefined;
+      });
+  }
+
+  async function idle(): Promise<void> {
+    await ticking;
+    await Promise.all(sending);
+  }
+
+  return {
+    depth: rows.depth,
+
+    async add(address) {
+      await rows.add(address);
+      if (timer !== undefined) tick();
+    },
+
+    async work() {
+      try {
+        return await dispatch();
+      } finally {
+        await Promise.all(sending);
+      }
+    },
+
+    start() {
+      timer ??= setInterval(tick, TICK_MS).unref();
+      tick();
+    },
+
+    async close() {
+      closing = true;
+      clearInterval(timer);
+      const waiting = new AbortController();
+      const enough = sleep(closeWithinMs, undefined, { signal: waiting.signal });
+      await Promise.race([idle(), enough.catch(() => {})]);
+      waiting.abort();
+      await mailer.close();
+      await idle();
+    },
+  };
+}

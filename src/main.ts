@@ -1,0 +1,57 @@
+/** The process: settings → parts → listen → drain → close. */
+import { readFileSync } from 'node:fs';
+import closeWithGrace from 'close-with-grace';
+import { LEASE_MARGIN_MS } from './actions/executions.ts';
+import { buildApp } from './app.ts';
+import { systemClock } from './clock.ts';
+import { prepareLocalMode } from './first-run.ts';
+import { greeting } from './greeting.ts';
+import { openLog } from './operations/log.ts';
+import { openParts } from './parts.ts';
+import { loadEnvironment, readSettings } from './settings.ts';
+import { describeStartFault } from './start-faults.ts';
+
+/** EX_CONFIG of sysexits.h (contract §2). */
+const EXIT_CONFIGURATION = 78;
+
+async function main(): Promise<void> {
+  // Whatever is created is for the owner alone.
+  process.umask(0o077);
+  const read = readSettings(loadEnvironment(process.cwd()).environment);
+  if (read.kind === 'invalid') {
+    for (const fault of read.faults) process.stderr.write(`${fault}\n`);
+    process.exitCode = EXIT_CONFIGURATION;
+    return;
+  }
+  const { settings } = read;
+  const log = openLog(settings.logLevel);
+  const prepared = await prepareLocalMode(settings, systemClock);
+  const parts = await openParts(settings, prepared.previewSigningKeys, systemClock, log);
+  const app = await buildApp(settings, parts);
+  await app.listen({ host: settings.host, port: settings.port });
+
+  closeWithGrace(
+    { delay: settings.upstreamTimeoutMs + LEASE_MARGIN_MS, logger: false },
+    async ({ err }) => {
+      if (err !== undefined) log.fatal({ err }, 'the process ends because of an unexpected error');
+      parts.startDraining();
+      await app.close();
+      await parts.close();
+    },
+  );
+  process.stdout.write(
+    greeting({ settings, prepared, parts, version, onTerminal: process.stdout.isTTY }),
+  );
+}
+
+const version: string = JSON.parse(
+  readFileSync(new URL('../package.json', import.meta.url), 'utf8'),
+).version;
+
+try {
+  await main();
+} catch (error) {
+  const { sentence, exitCode } = describeStartFault(error);
+  process.stderr.write(`${sentence}\n`);
+  process.exit(exitCode);
+}

@@ -1,0 +1,42 @@
+/** Liveness and readiness. */
+import type { FastifyInstance } from 'fastify';
+import type { Storage } from '../storage/database.ts';
+
+/** How long the store may take before it counts as away, in milliseconds. */
+const CHECK_TIMEOUT_MS = 2_000;
+
+/**
+ * Registers `/healthz` (the process answers) and `/readyz` (it can keep what it is given: 503 while
+ * it drains or while the store is away).
+ */
+export function registerHealth(
+  app: FastifyInstance,
+  parts: { storage: Storage; isDraining: () => boolean },
+): void {
+  app.get('/healthz', async (_request, reply) =>
+    reply.header('cache-control', 'no-store').send({ status: 'ok' }),
+  );
+
+  app.get('/readyz', async (_request, reply) => {
+    reply.header('cache-control', 'no-store');
+    if (parts.isDraining()) return reply.code(503).send({ status: 'draining' });
+    const ready = await answersInTime(parts.storage);
+    return reply.code(ready ? 200 : 503).send({ status: ready ? 'ready' : 'store unavailable' });
+  });
+}
+
+async function answersInTime(storage: Storage): Promise<boolean> {
+  let timer: NodeJS.Timeout | undefined;
+  const late = new Promise<boolean>((resolve) => {
+    timer = setTimeout(() => resolve(false), CHECK_TIMEOUT_MS);
+  });
+  const check = storage.check().then(
+    () => true,
+    () => false,
+  );
+  try {
+    return await Promise.race([check, late]);
+  } finally {
+    clearTimeout(timer);
+  }
+}

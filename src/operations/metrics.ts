@@ -1,0 +1,90 @@
+/** What Prometheus reads, on a port of its own; named as OpenTelemetry's HTTP conventions translate. */
+import { createServer } from 'node:http';
+
+export type Metrics = {
+  observeRequest(method: string, route: string, status: number, seconds: number): void;
+  countIgnoredForwardedFor(): void;
+  countExecution(action: string, status: string): void;
+  close(): Promise<void>;
+};
+
+/** Where no `METRICS_PORT` is set nothing is counted. */
+export const noMetrics: Metrics = {
+  observeRequest: () => {},
+  countIgnoredForwardedFor: () => {},
+  countExecution: () => {},
+  close: async () => {},
+};
+
+/** The buckets OpenTelemetry advises for `http.server.request.duration`, in seconds. */
+const BUCKETS = [0.005, 0.01, 0.025, 0.05, 0.075, 0.1, 0.25, 0.5, 0.75, 1, 2.5, 5, 7.5, 10];
+
+/** Serves `/metrics` at that address. Throws where the port is taken. */
+export async function openMetrics(
+  host: string,
+  port: number,
+  outboxDepth: () => Promise<Record<string, number>>,
+): Promise<Metrics> {
+  // Loaded only when a setting asks for it: a cold start pays for what it uses.
+  const client = await import('@prometheus-io/client');
+  const registry = new client.Registry();
+  client.collectDefaultMetrics({ register: registry });
+  const duration = new client.Histogram({
+    name: 'http_server_request_duration_seconds',
+    help: 'Duration of HTTP server requests.',
+    labelNames: ['http_request_method', 'http_route', 'http_response_status_code'],
+    buckets: BUCKETS,
+    registers: [registry],
+  });
+  const ignoredForwardedFor = new client.Counter({
+    name: 'service_forwarded_for_ignored_total',
+    help: 'Requests whose X-Forwarded-For came from a peer outside TRUST_PROXY.',
+    registers: [registry],
+  });
+  const executions = new client.Counter({
+    name: 'service_executions_total',
+    help: 'Executions settled, by action and status.',
+    labelNames: ['action', 'status'],
+    registers: [registry],
+  });
+  new client.Gauge({
+    name: 'service_outbox_messages',
+    help: 'Confirmation messages in the outbox, by status.',
+    labelNames: ['status'],
+    registers: [registry],
+    async collect() {
+      for (const [status, count] of Object.entries(await outboxDepth()))
+        this.set({ status }, count);
+    },
+  });
+
+  const server = createServer((request, response) => {
+    if (request.method !== 'GET' || request.url !== '/metrics') {
+      response.writeHead(404).end();
+      return;
+    }
+    registry.metrics().then(
+      (text) => response.writeHead(200, { 'content-type': registry.contentType }).end(text),
+      () => response.writeHead(503).end(),
+    );
+  });
+  await new Promise<void>((resolve, reject) => {
+    server.once('error', reject);
+    server.listen(port, host, resolve);
+  });
+
+  return {
+    observeRequest: (method, route, status, seconds) =>
+      duration.observe(
+        { http_request_method: method, http_route: route, http_response_status_code: status },
+        seconds,
+      ),
+    countIgnoredForwardedFor: () => ignoredForwardedFor.inc(),
+    countExecution: (action, status) => executions.inc({ action, status }),
+    close: () =>
+      new Promise((resolve) => {
+        server.close(() => resolve());
+        server.closeAllConnections();
+      }),
+  };
+}

@@ -1,0 +1,112 @@
+/** Calls each room's open…() and, in reverse, close(); nothing more. */
+import type { Logger } from 'pino';
+import { type Executions, openExecutions } from './actions/executions.ts';
+import type { SigningKeys } from './actions/preview-token.ts';
+import type { Clock } from './clock.ts';
+import { type Credentials, openCredentials } from './credentials/file.ts';
+import { type Limits, openMemoryLimits } from './limits.ts';
+import { openMailer } from './mail/open.ts';
+import { type Outbox, openOutbox } from './mail/outbox.ts';
+import { type Metrics, noMetrics, openMetrics } from './operations/metrics.ts';
+import type { Settings } from './settings.ts';
+import { type Asset, assets } from './site/assets.ts';
+import { loadPages, type Page } from './site/pages.ts';
+import type { Storage } from './storage/database.ts';
+import { openStorage } from './storage/open.ts';
+import type { Parties } from './submissions/recipient.ts';
+import type { SubmitParts } from './submissions/submit.ts';
+import { openUpstream } from './upstream/open.ts';
+import type { Upstream } from './upstream/upstream.ts';
+
+export type Parts = {
+  clock: Clock;
+  log: Logger;
+  storage: Storage;
+  signingKeys: SigningKeys;
+  credentials: Credentials;
+  executions: Executions;
+  upstream: Upstream | undefined;
+  parties: Parties | undefined;
+  submissions: SubmitParts | undefined;
+  outbox: Outbox | undefined;
+  limits: Limits;
+  metrics: Metrics;
+  pages: Page[];
+  assets: Asset[];
+  isDraining(): boolean;
+  /** Turns readiness off. */
+  startDraining(): void;
+  close(): Promise<void>;
+};
+
+/** How often claims whose process died are looked for, in milliseconds. */
+const SETTLE_EXPIRED_EVERY_MS = 5_000;
+
+/** Takes the settings and what `first-run` prepared; opens everything, or throws and leaves nothing. */
+export async function openParts(
+  settings: Settings,
+  signingKeys: SigningKeys,
+  clock: Clock,
+  log: Logger,
+): Promise<Parts> {
+  const credentials = openCredentials({ path: settings.credentialsFile, log, clock });
+  const storage = await openStorage(settings, clock);
+  const executions = openExecutions(storage, clock, settings.upstreamTimeoutMs);
+  const upstream = await openUpstream(settings, storage, clock);
+  const mailer = await openMailer(settings, clock);
+  const outbox =
+    mailer &&
+    openOutbox({
+      storage,
+      clock,
+      mailer,
+      perMinute: settings.mailPerMinute,
+      log,
+      hostname: new URL(settings.baseUrl).hostname,
+    });
+  const metrics =
+    settings.metricsPort === undefined
+      ? noMetrics
+      : await openMetrics(settings.host, settings.metricsPort, async () => outbox?.depth() ?? {});
+
+  const { contractor, operator } = settings;
+  const parties = contractor && upstream && { contractor, operatorName: operator.name };
+  let draining = false;
+
+  const settling = setInterval(() => {
+    executions.settleExpired().then(
+      (count) => count > 0 && log.warn({ count }, 'executions whose lease ran out were settled'),
+      (error) => log.error({ err: error }, 'expired executions could not be settled'),
+    );
+  }, SETTLE_EXPIRED_EVERY_MS).unref();
+  outbox?.start();
+
+  return {
+    clock,
+    log,
+    storage,
+    signingKeys,
+    credentials,
+    executions,
+    upstream,
+    parties,
+    submissions: parties && upstream && { upstream, parties, clock },
+    outbox,
+    limits: openMemoryLimits(clock),
+    metrics,
+    pages: await loadPages(settings),
+    assets: [...assets],
+    isDraining: () => draining,
+    startDraining: () => {
+      draining = true;
+    },
+    close: async () => {
+      clearInterval(settling);
+      await metrics.close();
+      await outbox?.close();
+      await upstream?.close();
+      await storage.close();
+      credentials.close();
+    },
+  };
+}

@@ -1,0 +1,35 @@
+/** Markdown to HTML: no HTML of its own, second-level headings open sections that can be linked to. */
+import MarkdownIt, { type Token } from 'markdown-it';
+
+const markdownIt = new MarkdownIt({ html: false });
+
+// A wide table or a long command scrolls by itself, with the keyboard too, and never the page.
+markdownIt.renderer.rules.table_open = () =>
+  '<div class="scroll" role="region" aria-label="Table" tabindex="0"><table>\n';
+markdownIt.renderer.rules.table_close = () => '</table></div>\n';
+markdownIt.renderer.rules.fence = (tokens, index) =>
+  `<pre tabindex="0"><code>${markdownIt.utils.escapeHtml(tokens[index]?.content ?? '')}</code></pre>\n`;
+
+/** Takes Markdown; returns HTML, one `<section>` for each second-level heading and what follows it. */
+export function renderMarkdown(markdown: string): string {
+  const tokens = markdownIt.parse(markdown, {});
+  const starts = tokens.flatMap((token, index) => (isSectionHeading(token) ? [index] : []));
+  const render = (from: number, to?: number) =>
+    markdownIt.renderer.render(tokens.slice(from, to), markdownIt.options, {});
+  const sections = starts.map((start, number) => {
+    const id = slug(tokens[start + 1]?.content ?? '');
+    return `<section id="${id}">\n${render(start, starts[number + 1])}</section>\n`;
+  });
+  return render(0, starts[0]) + sections.join('');
+}
+
+function isSectionHeading(token: Token): boolean {
+  return token.type === 'heading_open' && token.tag === 'h2' && token.level === 0;
+}
+
+function slug(heading: string): string {
+  return heading
+    .toLowerCase()
+    .replace(/[^a-z0-9]+/g, '-')
+    .replace(/^-|-$/g, '');
+}

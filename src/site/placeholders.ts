@@ -1,0 +1,86 @@
+/**
+ * The words of `content/` that depend on the deployment, such as `{{operator}}`. They are replaced
+ * once, by text that is escaped for where it stands: a name is never markup.
+ */
+import { CONFIRMATION_STATEMENT } from '../actions/confirmation.ts';
+
+/** What a deployment's settings say about it. */
+export type SiteSettings = {
+  baseUrl: string;
+  operator: { name: string; contact: string | undefined };
+  contractor: { id: string; name: string } | undefined;
+};
+
+/** One replacement, spelled for HTML, for Markdown and for plain text. */
+type Replacement = { html: string; markdown: string; text: string };
+
+const PLACEHOLDER = /\{\{(\w+)\}\}/g;
+const CONTACT_FORM = '/contact';
+
+/** Who receives what is sent to the contractor, as people read it (contract §4, `destination`). */
+export function contractorName(settings: SiteSettings): string {
+  return settings.contractor?.name ?? 'one vetted painting contractor';
+}
+
+/** Takes the settings; returns a function that fills one text, written in one of the three forms. */
+export function placeholderFiller(
+  settings: SiteSettings,
+): (text: string, as: keyof Replacement) => string {
+  const replacements = new Map<string, Replacement>([
+    ['operator', plain(settings.operator.name)],
+    ['contractor', plain(contractorName(settings))],
+    ['contact', contact(settings.operator.contact)],
+    // These two stand in code as well, where Markdown knows no escapes; neither needs one.
+    ['base_url', { ...plain(settings.baseUrl), markdown: settings.baseUrl }],
+    [
+      'confirmation_statement',
+      { ...plain(CONFIRMATION_STATEMENT), markdown: CONFIRMATION_STATEMENT },
+    ],
+  ]);
+  return (text, as) =>
+    text.replace(PLACEHOLDER, (whole, name: string) => {
+      const replacement = replacements.get(name);
+      if (replacement === undefined) throw new Error(`content/ knows no placeholder ${whole}`);
+      return replacement[as];
+    });
+}
+
+/** The address that opens mail or the telephone: a contact is one or the other (contract §2). */
+export function contactHref(contact: string): string {
+  if (!contact.includes('@')) return `tel:${contact.replace(/[^\d+]/g, '')}`;
+  return `mailto:${encodeURI(contact).replace(/[?&#]/g, encodeURIComponent)}`;
+}
+
+function contact(address: string | undefined): Replacement {
+  if (address === undefined) {
+    const words = 'the contact form';
+    return {
+      html: `<a href="${CONTACT_FORM}">${words}</a>`,
+      markdown: `[${words}](${CONTACT_FORM})`,
+      text: words,
+    };
+  }
+  const html = `<a href="${escapeHtml(contactHref(address))}">${escapeHtml(address)}</a>`;
+  return { ...plain(address), html };
+}
+
+function plain(text: string): Replacement {
+  return { html: escapeHtml(text), markdown: escapeMarkdown(text), text };
+}
+
+const htmlEntities: Record<string, string> = {
+  '&': '&amp;',
+  '<': '&lt;',
+  '>': '&gt;',
+  '"': '&quot;',
+  "'": '&#39;',
+};
+
+function escapeHtml(text: string): string {
+  return text.replace(/[&<>"']/g, (character) => htmlEntities[character] ?? character);
+}
+
+/** A backslash before whatever would start markup inside a line, a table included. */
+export function escapeMarkdown(text: string): string {
+  return text.replace(/[\\`*_[\]<>|&~]/g, '\\$&');
+}

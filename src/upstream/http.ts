@@ -1,0 +1,117 @@
+/**
+ * The upstream over HTTP, signed by Standard Webhooks (contract §3). Only the status decides, and
+ * `Retry-After` of a 429; of a body at most 64 KB are read and no end is waited for.
+ */
+import { createHmac } from 'node:crypto';
+import { type Dispatcher, Pool } from 'undici';
+import type { Clock } from '../clock.ts';
+import { type Delivery, type Event, type Outcome, outcomeOf, type Upstream } from './upstream.ts';
+
+const BODY_MAXIMUM_BYTES = 64 * 1024;
+
+/** How many sends may be under way at once; more wait, and give up with their lease. */
+const CONNECTIONS = 128;
+
+export type HttpUpstreamOptions = {
+  url: string;
+  /** The decoded `whsec_` key; undefined: unsigned. */
+  secret: Buffer | undefined;
+  /** From the start of a send to the status of its answer, in milliseconds. */
+  timeoutMs: number;
+  clock: Clock;
+};
+
+/** Opens the pool of connections; nothing is sent until something is delivered. */
+export function openHttpUpstream(options: HttpUpstreamOptions): Upstream {
+  const { origin, pathname, search } = new URL(options.url);
+  const pool = new Pool(origin, {
+    connections: CONNECTIONS,
+    connect: { timeout: options.timeoutMs },
+  });
+  return {
+    embedded: false,
+    deliver: (event, delivery) => {
+      const body = JSON.stringify(event);
+      const headers = {
+        ...signedHeaders(event.data.id, body, options.clock.now(), options.secret),
+        ...(delivery.traceparent === undefined ? {} : { traceparent: delivery.traceparent }),
+      };
+      const request = { path: `${pathname}${search}`, method: 'POST' as const, headers, body };
+      return send(pool, request, event.type, delivery, options);
+    },
+    close: () => pool.destroy(),
+  };
+}
+
+/** The headers of Standard Webhooks, and the idempotency key that equals its id. */
+function signedHeaders(id: string, body: string, now: Date, secret: Buffer | undefined) {
+  const timestamp = Math.floor(now.getTime() / 1000);
+  const headers: Record<string, string> = {
+    'content-type': 'application/json',
+    'webhook-id': id,
+    'webhook-timestamp': String(timestamp),
+    'idempotency-key': id,
+  };
+  if (secret !== undefined) {
+    const signature = createHmac('sha256', secret).update(`${id}.${timestamp}.${body}`);
+    headers['webhook-signature'] = `v1,${signature.digest('base64')}`;
+  }
+  return headers;
+}
+
+function send(
+  pool: Pool,
+  request: Dispatcher.DispatchOptions,
+  event: Event['type'],
+  delivery: Delivery,
+  { timeoutMs, clock }: HttpUpstreamOptions,
+): Promise<Outcome> {
+  return new Promise((resolve) => {
+    let controller: Dispatcher.DispatchController | undefined;
+    let received = 0;
+    let settled = false;
+    const settle = (outcome: Outcome) => {
+      settled = true;
+      clearTimeout(timer);
+      resolve(outcome);
+    };
+    const unconfirmed = (reason: string) => settle({ kind: 'unconfirmed', reason });
+    // One timer for everything: waiting for a connection, connecting, sending and the answer.
+    const timer = setTimeout(() => {
+      unconfirmed('The upstream did not answer in time.');
+      controller?.abort(new Error('The upstream did not answer in time.'));
+    }, timeoutMs);
+
+    pool.dispatch(
+      { ...request, headersTimeout: 0, bodyTimeout: timeoutMs },
+      {
+        onRequestStart(started) {
+          controller = started;
+          // The connection stands and the first byte is written next: the fence (contract §4).
+          if (!settled && delivery.mayStart()) return;
+          unconfirmed('The lease left no time to send.');
+          started.abort(new Error('The lease left no time to send.'));
+        },
+        onResponseStart(_controller, status, headers) {
+          if (status < 200) return;
+          const retryAfter = headers['retry-after'];
+          const first = Array.isArray(retryAfter) ? retryAfter[0] : retryAfter;
+          settle(outcomeOf(event, status, first, clock.now()));
+        },
+        onResponseData(started, chunk) {
+          received += chunk.length;
+          if (received > BODY_MAXIMUM_BYTES) started.abort(new Error('The body is too long.'));
+        },
+        onResponseEnd() {},
+        onResponseError(_controller, error) {
+          unconfirmed(`The upstream could not be asked: ${codeOf(error)}.`);
+        },
+      },
+    );
+  });
+}
+
+/** The code of an error alone: its message may name addresses and hosts. */
+function codeOf(error: Error): string {
+  return 'code' in error ? String(error.code) : error.name;
+}

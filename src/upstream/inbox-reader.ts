@@ -1,0 +1,73 @@
+/** What the embedded destination holds, read for people: a list, one event, or all of them in pages. */
+import type { Database } from '../storage/schema.ts';
+import type { Event } from './upstream.ts';
+
+export type InboxItem = { receivedAt: string; event: Event };
+
+export type InboxFilter = {
+  /** Received at that time or later. */
+  since?: Date | undefined;
+  form?: string | undefined;
+};
+
+/** So many rows are in memory at once, however many there are. */
+const PAGE_ROWS = 500;
+
+/** The last `limit` events, newest first. */
+export async function latestInboxItems(
+  db: Database,
+  filter: InboxFilter,
+  limit: number,
+): Promise<InboxItem[]> {
+  const rows = await filtered(db, filter)
+    .orderBy('received_at', 'desc')
+    .orderBy('event_id', 'desc')
+    .limit(limit)
+    .execute();
+  return rows.map(itemOf);
+}
+
+/** The events whose id begins like that: two at most, for one is wanted. */
+export async function findInboxItems(db: Database, idBegins: string): Promise<InboxItem[]> {
+  const rows = await db
+    .selectFrom('inbox')
+    .select(['event_id', 'received_at', 'event'])
+    .where('event_id', '>=', idBegins)
+    .where('event_id', '<', `${idBegins}\u{10FFFF}`)
+    .orderBy('event_id')
+    .limit(2)
+    .execute();
+  return rows.map(itemOf);
+}
+
+/** Every event of the filter, oldest first, a page at a time. */
+export async function* inboxPages(db: Database, filter: InboxFilter): AsyncGenerator<InboxItem[]> {
+  let after: { received_at: string; event_id: string } | undefined;
+  for (;;) {
+    let query = filtered(db, filter).orderBy('received_at').orderBy('event_id').limit(PAGE_ROWS);
+    if (after !== undefined) {
+      const { received_at, event_id } = after;
+      query = query.where((where) =>
+        where.or([
+          where('received_at', '>', received_at),
+          where.and([where('received_at', '=', received_at), where('event_id', '>', event_id)]),
+        ]),
+      );
+    }
+    const rows = await query.execute();
+    if (rows.length > 0) yield rows.map(itemOf);
+    after = rows[PAGE_ROWS - 1];
+    if (after === undefined) return;
+  }
+}
+
+function filtered(db: Database, { since, form }: InboxFilter) {
+  let query = db.selectFrom('inbox').select(['event_id', 'received_at', 'event']);
+  if (since !== undefined) query = query.where('received_at', '>=', since.toISOString());
+  if (form !== undefined) query = query.where('form', '=', form);
+  return query;
+}
+
+function itemOf(row: { received_at: string; event: string }): InboxItem {
+  return { receivedAt: row.received_at, event: JSON.parse(row.event) as Event };
+}

@@ -1,0 +1,107 @@
+import { randomBytes } from 'node:crypto';
+import fc from 'fast-check';
+import { describe, expect, test } from 'vitest';
+import {
+  openPreview,
+  PREVIEW_LIFETIME_MS,
+  type Preview,
+  sealPreview,
+} from '../../src/actions/preview-token.ts';
+
+const key = randomBytes(32);
+const now = new Date('2026-09-01T12:00:00.000Z');
+const sealed: Preview = {
+  action: 'contact',
+  fields: { name: 'Ada' },
+  destination: 'Service',
+  createdAt: now.getTime(),
+};
+const at = (ms: number) => new Date(now.getTime() + ms);
+
+describe('preview tokens', () => {
+  test('a token opens to what was sealed, whatever the fields hold', () => {
+    fc.assert(
+      fc.property(
+        fc.dictionary(
+          fc.string({ minLength: 1 }).filter((name) => name !== '__proto__'),
+          fc.string({ unit: 'grapheme' }),
+        ),
+        (fields) => {
+          const preview = { ...sealed, fields };
+          expect(openPreview([key], sealPreview([key], preview), now)).toEqual({
+            kind: 'open',
+            preview,
+          });
+        },
+      ),
+    );
+  });
+
+  test('a token lives for ten minutes and not a millisecond longer', () => {
+    const token = sealPreview([key], sealed);
+    expect(openPreview([key], token, at(PREVIEW_LIFETIME_MS - 1)).kind).toBe('open');
+    expect(openPreview([key], token, at(PREVIEW_LIFETIME_MS)).kind).toBe('expired');
+    expect(PREVIEW_LIFETIME_MS).toBe(600_000);
+  });
+
+  test('every changed, added or removed character of a token is refused', () => {
+    const token = sealPreview([key], sealed);
+    const alphabet = 'ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-_.=+/ ~\n';
+    for (let position = 0; position <= token.length; position += 1) {
+      const [before, after] = [token.slice(0, position), token.slice(position + 1)];
+      for (const character of ['', ...alphabet]) {
+        const changed = before + character + after;
+        if (changed !== token)
+          expect(openPreview([key], changed, now).kind).toMatch(/malformed|forged/);
+      }
+      expect(openPreview([key], `${before}A${token.slice(position)}`, now).kind).toMatch(
+        /malformed|forged/,
+      );
+    }
+  });
+
+  test('the same bytes in another spelling are refused', () => {
+    const token = sealPreview([key], sealed);
+    const [payload = '', signature = ''] = token.split('.');
+    const standard = (part: string) => Buffer.from(part, 'base64url').toString('base64');
+    for (const other of [
+      `${token}=`,
+      `${token}.`,
+      `.${token}`,
+      `${payload}=.${signature}`,
+      `${payload}.${standard(signature)}`,
+      `${standard(payload)}.${signature}`,
+      ` ${token}`,
+      `${token}\n`,
+      `${payload}..${signature}`,
+      payload,
+      `${payload}.`,
+      `.${signature}`,
+      '',
+      '.',
+    ]) {
+      if (other !== token) expect(openPreview([key], other, now).kind).toMatch(/malformed|forged/);
+    }
+  });
+
+  test('arbitrary text never opens and never throws', () => {
+    fc.assert(
+      fc.property(
+        fc.string({ unit: 'binary' }),
+        (text) => openPreview([key], text, now).kind !== 'open',
+      ),
+    );
+  });
+
+  test('the first key signs and all verify, so a retired key no longer opens what it sealed', () => {
+    const older = randomBytes(32);
+    const token = sealPreview([older], sealed);
+    expect(openPreview([key, older], token, now).kind).toBe('open');
+    expect(openPreview([key], token, now).kind).toBe('forged');
+    expect(openPreview([older], sealPreview([key, older], sealed), now).kind).toBe('forged');
+  });
+
+  test('two previews of the same fields in the same millisecond are two tokens', () => {
+    expect(sealPreview([key], sealed)).not.toBe(sealPreview([key], sealed));
+  });
+});

@@ -1,0 +1,58 @@
+/** Discovery on a real port, with the pages of the site and stand-ins for the four POST routes. */
+import type { AddressInfo } from 'node:net';
+import fastify, { type FastifyInstance } from 'fastify';
+import { operations, registerOpenapi } from '../../src/discovery/openapi.ts';
+import { registerDiscovery } from '../../src/discovery/routes.ts';
+import { loadPages } from '../../src/site/pages.ts';
+import { registerSite } from '../../src/site/routes.ts';
+
+export type DiscoveryServer = {
+  url: string;
+  app: FastifyInstance;
+  get(path: string, headers?: Record<string, string>): Promise<Response>;
+  // biome-ignore lint/suspicious/noExplicitAny: documents are walked by name, whatever they hold
+  json(path: string): Promise<any>;
+  close(): Promise<void>;
+};
+
+/** The base address differs from the one that is listened on: links come from it alone. */
+export const facts = {
+  baseUrl: 'https://leads.a-rather-long-example-host-name.test',
+  operatorName: 'Acme [Leads]',
+  contractorName: 'Brush & Co',
+};
+
+export async function startDiscovery(): Promise<DiscoveryServer> {
+  const app = fastify();
+  await registerOpenapi(app, facts);
+  const answer = async () => ({ ok: true });
+  app.post(
+    '/api/agent/actions/:action/preview',
+    { schema: operations.previewAction },
+    // Not what is documented: a schema must not change it.
+    async () => ({ undocumented: 'kept' }),
+  );
+  app.post('/api/agent/actions/:action/execute', { schema: operations.executeAction }, answer);
+  app.post('/api/leads', { schema: operations.submitLead }, answer);
+  app.post('/api/subscribe', { schema: operations.subscribeNewsletter }, answer);
+  const pages = await loadPages({
+    baseUrl: facts.baseUrl,
+    operator: { name: facts.operatorName, contact: undefined },
+    contractor: { id: 'brush', name: facts.contractorName },
+  });
+  registerDiscovery(app, { ...facts, pages });
+  registerSite(app, { pages, assets: [] });
+  await app.listen({ host: '127.0.0.1', port: 0 });
+
+  const { port } = app.server.address() as AddressInfo;
+  const url = `http://127.0.0.1:${port}`;
+  const get = (path: string, headers: Record<string, string> = {}) =>
+    fetch(url + path, { headers });
+  return {
+    url,
+    app,
+    get,
+    json: async (path) => (await get(path)).json(),
+    close: () => app.close(),
+  };
+}

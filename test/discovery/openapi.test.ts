@@ -1,0 +1,343 @@
+import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { z } from 'zod';
+import { CONFIRMATION_STATEMENT } from '../../src/actions/confirmation.ts';
+import { API_VERSION } from '../../src/discovery/version.ts';
+import { type FormName, findForm, forms } from '../../src/forms/catalog.ts';
+import { validate } from '../../src/forms/validate.ts';
+import { type Problem, problems } from '../../src/http/problems.ts';
+import { type DiscoveryServer, facts, startDiscovery } from './discovery-server.ts';
+
+// biome-ignore lint/suspicious/noExplicitAny: a document is walked by name, whatever it holds
+type Json = any;
+
+let server: DiscoveryServer;
+let document: Json;
+beforeAll(async () => {
+  server = await startDiscovery();
+  document = await server.json('/openapi.json');
+});
+afterAll(() => server.close());
+
+/** Answers that no entry of the catalogue stands for. */
+const BESIDE_THE_CATALOGUE = ['replayOfFailed', 'unknownResource'];
+
+const PREVIEW = '/api/agent/actions/{action}/preview';
+const EXECUTE = '/api/agent/actions/{action}/execute';
+
+describe('the document', () => {
+  test('is OpenAPI 3.1.1 of this version, this server and the licence', () => {
+    expect(document.openapi).toBe('3.1.1');
+    expect(document.info.version).toBe(API_VERSION);
+    expect(document.info.license).toEqual({ name: 'MIT', identifier: 'MIT' });
+    expect(document.servers[0].url).toBe(facts.baseUrl);
+  });
+
+  test('holds the documented routes and no page, mirror or HEAD', () => {
+    const routes = Object.entries<Json>(document.paths).flatMap(([path, methods]) =>
+      Object.keys(methods).map((method) => `${method} ${path}`),
+    );
+    expect(routes.sort()).toEqual(
+      [
+        'get /.well-known/service-agent.json',
+        'get /api/agent/manifest',
+        'get /api/agent/content',
+        'get /llms.txt',
+        'get /openapi.json',
+        `post ${PREVIEW}`,
+        `post ${EXECUTE}`,
+        'post /api/leads',
+        'post /api/subscribe',
+      ].sort(),
+    );
+  });
+
+  test('has a unique verb and noun as the identifier of every operation', () => {
+    const ids = everyOperation().map(({ operation }) => operation.operationId);
+    expect(new Set(ids).size).toBe(ids.length);
+    for (const id of ids) {
+      expect(id).toMatch(/^(get|list|preview|execute|submit|subscribe|receive)([A-Z][a-z]+)+$/);
+    }
+  });
+
+  test('says everything in at most 300 characters', () => {
+    const texts = collect(document, (key) => key === 'description' || key === 'summary').filter(
+      (text) => typeof text === 'string',
+    );
+    expect(texts.length).toBeGreaterThan(100);
+    for (const text of texts) expect(text.length, text).toBeLessThanOrEqual(300);
+  });
+
+  test('describes the tags it uses, and gives every operation security, a success and a 4xx', () => {
+    const described = document.tags.filter((tag: Json) => tag.description !== '');
+    const names = described.map((tag: Json) => tag.name);
+    for (const { operation } of everyOperation()) {
+      expect(names).toContain(operation.tags[0]);
+      expect(operation.security).toBeInstanceOf(Array);
+      const statuses = Object.keys(operation.responses);
+      expect(statuses.some((status) => status.startsWith('2'))).toBe(true);
+      expect(statuses.some((status) => status.startsWith('4'))).toBe(true);
+    }
+  });
+
+  test('asks for the scope on the two agent operations alone', () => {
+    expect(document.components.securitySchemes.agentCredential).toMatchObject({
+      type: 'http',
+      scheme: 'bearer',
+    });
+    for (const { path, operation } of everyOperation()) {
+      const scope = { [PREVIEW]: 'lead:preview', [EXECUTE]: 'lead:create' }[path];
+      expect(operation.security).toEqual(scope ? [{ agentCredential: [scope] }] : []);
+    }
+  });
+
+  test('resolves each of its references, and uses each of its components', () => {
+    const used = new Set(collect(document, (key) => key === '$ref') as string[]);
+    for (const reference of used) expect(resolve(reference), reference).toBeDefined();
+    for (const section of ['schemas', 'headers']) {
+      for (const name of Object.keys(document.components[section])) {
+        const reference = `#/components/${section}/${name}`;
+        expect(used.has(reference) || name === 'Receipt', reference).toBe(true);
+      }
+    }
+  });
+
+  test('has only examples that fit their schema', () => {
+    const media = collect(document, (key) => key === 'application/json') as Json[];
+    const examples = media.flatMap(({ schema, examples = {} }) =>
+      Object.entries<Json>(examples).map(([name, { value }]) => ({ name, value, schema })),
+    );
+    expect(examples.length).toBeGreaterThan(80);
+    for (const { name, value, schema } of examples) {
+      const parsed = z.fromJSONSchema(inline(schema)).safeParse(value);
+      expect(parsed.error, name).toBeUndefined();
+    }
+  });
+
+  test('never changes what a route answers', async () => {
+    const response = await fetch(`${server.url}/api/agent/actions/contact/preview`, {
+      method: 'POST',
+      body: '{"name":1}',
+      headers: { 'content-type': 'application/json' },
+    });
+    expect(await response.json()).toEqual({ undocumented: 'kept' });
+  });
+});
+
+describe('the bodies', () => {
+  test.each(Object.values(forms))('of $name hold every field with its bound', (form) => {
+    const title = form.name.replace(/(^|_)(\w)/g, (_, __, letter) => letter.toUpperCase());
+    for (const suffix of ['Fields', 'Lead']) {
+      const schema = document.components.schemas[title + suffix];
+      expect(schema.title).toBe(title + suffix);
+      for (const field of form.fields) {
+        const property = schema.properties[field.name];
+        expect(property.maxLength).toBe(field.maximum);
+        expect(property.examples).toEqual([field.example]);
+        expect(property.description).toContain(field.label);
+        expect(schema.required.includes(field.name)).toBe(field.required);
+      }
+    }
+    const bodies = [requestOf(PREVIEW), requestOf('/api/leads')].flatMap(
+      (body) => body.schema.anyOf,
+    );
+    for (const suffix of ['Fields', 'Lead']) {
+      expect(bodies).toContainEqual({ $ref: `#/components/schemas/${title}${suffix}` });
+    }
+  });
+
+  test.each([PREVIEW, '/api/leads'])('of %s have one example a form, which is valid', (path) => {
+    const { examples } = requestOf(path);
+    expect(Object.keys(examples)).toEqual(Object.keys(forms));
+    for (const [name, { value }] of Object.entries<Json>(examples)) {
+      const form = forms[name as FormName];
+      const { form: selected = name, ...fields } = value;
+      expect(findForm(selected)).toBe(form);
+      expect(validate(form, fields)).toEqual({ kind: 'valid', fields });
+    }
+  });
+
+  test('of the form routes may be JSON, urlencoded or multipart', () => {
+    for (const path of ['/api/leads', '/api/subscribe']) {
+      const { content } = document.paths[path].post.requestBody;
+      expect(Object.keys(content)).toEqual([
+        'application/json',
+        'application/x-www-form-urlencoded',
+        'multipart/form-data',
+      ]);
+      expect(document.paths[path].post.responses).toHaveProperty('200');
+      expect(document.paths[path].post.responses['303'].headers).toHaveProperty('Location');
+    }
+  });
+
+  test('of an execution repeat the statement, under an Idempotency-Key', () => {
+    expect(requestOf(EXECUTE).examples.confirmed.value).toMatchObject({
+      confirmation: true,
+      confirmation_text: CONFIRMATION_STATEMENT,
+    });
+    const { parameters } = document.paths[EXECUTE].post;
+    const key = parameters.find((each: Json) => each.name === 'Idempotency-Key');
+    expect(key).toMatchObject({ in: 'header', required: true, schema: { maxLength: 200 } });
+  });
+
+  test('lead from a preview to its execution, without confirming for the user', () => {
+    const { execute } = document.paths[PREVIEW].post.responses['200'].links;
+    expect(execute.operationId).toBe(document.paths[EXECUTE].post.operationId);
+    expect(execute.requestBody).toEqual({
+      preview_id: '$response.body#/preview_id',
+      confirmation_text: '$response.body#/confirmation_statement',
+    });
+    expect(document.paths[EXECUTE].post['x-openai-isConsequential']).toBe(true);
+  });
+});
+
+describe('the failures', () => {
+  test('hold every problem of the catalogue, on each operation of its group', () => {
+    const documented = Map.groupBy(everyFailure(), (failure) => failure.name);
+    for (const [kind, problem] of Object.entries<Problem>(problems)) {
+      const found = documented.get(kind) ?? [];
+      if (kind === 'notFound' || kind === 'methodNotAllowed') {
+        expect(found, kind).toEqual([]);
+        continue;
+      }
+      const tags = new Set(found.map((failure) => failure.tag));
+      for (const on of problem.on) {
+        const wanted = {
+          agent: ['Actions'],
+          form: ['Forms'],
+          any: ['Actions', 'Forms', 'Discovery'],
+        };
+        for (const tag of wanted[on]) expect(tags.has(tag), `${kind} on ${tag}`).toBe(true);
+      }
+      if (problem.on.includes('any')) expect(found.length, kind).toBe(9);
+    }
+  });
+
+  test('are all in the catalogue, with its status and its sentence', () => {
+    for (const { name, status, body } of everyFailure()) {
+      if (BESIDE_THE_CATALOGUE.includes(name)) continue;
+      expect(Object.keys(problems)).toContain(name);
+      const problem: Problem = problems[name as keyof typeof problems];
+      const native = name === 'valueTooLong' ? 400 : problem.status;
+      expect(status, name).toBe(native === 0 ? '4XX' : String(native));
+      // Faults of fields are told one by one instead (see the next test).
+      if (!['invalidFields', 'invalidForm'].includes(name)) expect(body.error).toBe(problem.error);
+    }
+  });
+
+  test('carry what the specification adds to them', () => {
+    const found = (name: string, tag: string) =>
+      everyFailure().find((failure) => failure.name === name && failure.tag === tag)?.body;
+    expect(found('inProgress', 'Actions')).toMatchObject({ retryable: true });
+    expect(found('invalidForm', 'Forms')).toEqual({
+      error: 'email is missing.',
+      fields: ['email'],
+    });
+    expect(found('invalidFields', 'Actions').error).toBe('email is not a valid e-mail address.');
+    expect(found('missingConsent', 'Forms').fields).toEqual(['privacy']);
+    expect(found('rateLimited', 'Forms').retry_after).toBe(30);
+    expect(found('upstreamRejected', 'Actions').receipt.status).toBe('failed');
+    expect(found('replayOfFailed', 'Actions').replay).toBe(true);
+  });
+
+  test.each([
+    [PREVIEW, '401', 'WWW-Authenticate'],
+    [PREVIEW, '403', 'WWW-Authenticate'],
+    [PREVIEW, '429', 'Retry-After'],
+    [EXECUTE, '409', 'Retry-After'],
+    [EXECUTE, '429', 'RateLimit'],
+    [EXECUTE, '502', 'Idempotent-Replayed'],
+    [EXECUTE, '200', 'Idempotent-Replayed'],
+    [EXECUTE, '4XX', 'Cache-Control'],
+    ['/api/leads', '429', 'Retry-After'],
+    ['/api/subscribe', '400', 'RateLimit-Policy'],
+  ])('of %s with %s declare %s', (path, status, header) => {
+    const { headers } = document.paths[path].post.responses[status];
+    expect(headers).toHaveProperty(header);
+    expect(headers).toHaveProperty('X-Request-Id');
+  });
+});
+
+describe('the webhooks', () => {
+  test('are the two events, each with an example of each of its forms', () => {
+    expect(Object.keys(document.webhooks).sort()).toEqual(['lead.created', 'subscriber.created']);
+    for (const form of Object.values(forms)) {
+      const { post } = document.webhooks[form.event];
+      const { data } = post.requestBody.content['application/json'].examples[form.name].value;
+      expect(data.form).toBe(form.name);
+      expect(data.recipient === null).toBe(form.receivedBy === 'operator');
+      const names = post.parameters.map((each: Json) => each.name);
+      expect(names).toContain('webhook-id');
+      expect(names).toContain('idempotency-key');
+    }
+  });
+
+  test('take no submission that the contract does not know', () => {
+    const { schema, examples } = eventBody('lead.created');
+    const event = z.fromJSONSchema(inline(schema));
+    const { value } = examples.homeowner_quote;
+    expect(event.safeParse(value).success).toBe(true);
+    const strangers = [
+      { ...value, type: 'subscriber.created' },
+      { ...value, data: { ...value.data, recipient: null } },
+      { ...value, data: { ...value.data, origin: 'elsewhere' } },
+      { ...value, data: { ...value.data, fields: { ...value.data.fields, unknown: 'x' } } },
+      { ...value, data: { ...value.data, fields: { email: value.data.fields.email } } },
+    ];
+    for (const stranger of strangers) expect(event.safeParse(stranger).success).toBe(false);
+  });
+});
+
+function everyOperation(): { path: string; operation: Json }[] {
+  return Object.entries<Json>({ ...document.paths, ...document.webhooks }).flatMap(
+    ([path, methods]) => Object.values<Json>(methods).map((operation) => ({ path, operation })),
+  );
+}
+
+/** Each example body of each failing status of the paths. */
+function everyFailure(): { name: string; status: string; tag: string; body: Json }[] {
+  return Object.values<Json>(document.paths)
+    .flatMap((methods) => Object.values<Json>(methods))
+    .flatMap(({ tags, responses }) =>
+      Object.entries<Json>(responses)
+        .filter(([status]) => /^[45]/.test(status))
+        .flatMap(([status, { content }]) =>
+          Object.entries<Json>(content['application/json'].examples).map(([name, { value }]) => ({
+            name,
+            status,
+            tag: tags[0],
+            body: value,
+          })),
+        ),
+    );
+}
+
+function requestOf(path: string): Json {
+  return document.paths[path].post.requestBody.content['application/json'];
+}
+
+function eventBody(type: string): Json {
+  return document.webhooks[type].post.requestBody.content['application/json'];
+}
+
+/** Every value that stands under such a key, at any depth. */
+function collect(value: Json, isWanted: (key: string) => boolean): unknown[] {
+  if (typeof value !== 'object' || value === null) return [];
+  return Object.entries(value).flatMap(([key, inner]) =>
+    isWanted(key) ? [inner, ...collect(inner, isWanted)] : collect(inner, isWanted),
+  );
+}
+
+function resolve(reference: string): Json {
+  return reference
+    .slice(2)
+    .split('/')
+    .reduce((inside: Json, key) => inside?.[key], document);
+}
+
+/** The schema with its references replaced by what they name. */
+function inline(schema: Json): Json {
+  if (typeof schema !== 'object' || schema === null) return schema;
+  if (Array.isArray(schema)) return schema.map(inline);
+  if (schema.$ref !== undefined) return inline(resolve(schema.$ref));
+  return Object.fromEntries(Object.entries(schema).map(([key, inner]) => [key, inline(inner)]));
+}

@@ -1,0 +1,193 @@
+import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { CONFIRMATION_STATEMENT } from '../../src/actions/confirmation.ts';
+import { API_VERSION } from '../../src/discovery/version.ts';
+import { forms } from '../../src/forms/catalog.ts';
+import { rates } from '../../src/limits.ts';
+import { type DiscoveryServer, facts, startDiscovery } from './discovery-server.ts';
+
+let server: DiscoveryServer;
+beforeAll(async () => {
+  server = await startDiscovery();
+});
+afterAll(() => server.close());
+
+const documents = [
+  ['/.well-known/service-agent.json', 'application/json; charset=utf-8'],
+  ['/api/agent/manifest', 'application/json; charset=utf-8'],
+  ['/api/agent/content', 'application/json; charset=utf-8'],
+  ['/api/agent/content?resource=quote', 'application/json; charset=utf-8'],
+  ['/llms.txt', 'text/plain; charset=utf-8'],
+  ['/openapi.json', 'application/json; charset=utf-8'],
+] as const;
+
+describe('every document', () => {
+  test.each(documents)(
+    '%s is public, cacheable and readable from any origin',
+    async (path, type) => {
+      const response = await server.get(path);
+      expect(response.status).toBe(200);
+      expect(response.headers.get('content-type')).toBe(type);
+      expect(response.headers.get('access-control-allow-origin')).toBe('*');
+      expect(response.headers.get('cache-control')).toMatch(/^public/);
+      expect(response.headers.get('etag')).toMatch(/^"[^"]+"$/);
+    },
+  );
+
+  test.each(documents)('%s is 304 to its own ETag, and 200 to another', async (path) => {
+    const first = await server.get(path);
+    const etag = first.headers.get('etag') ?? '';
+    await first.arrayBuffer();
+    const second = await server.get(path, { 'if-none-match': etag });
+    expect(second.status).toBe(304);
+    expect(second.headers.get('access-control-allow-origin')).toBe('*');
+    expect(second.headers.get('etag')).toBe(etag);
+    expect((await server.get(path, { 'if-none-match': '"other"' })).status).toBe(200);
+  });
+
+  test('links only to addresses that are registered', async () => {
+    const texts = await Promise.all(
+      ['/api/agent/manifest', '/llms.txt', '/api/agent/content'].map(async (path) =>
+        (await server.get(path)).text(),
+      ),
+    );
+    const links = texts.flatMap((text) => linksIn(text));
+    expect(links.length).toBeGreaterThan(30);
+    for (const link of links) {
+      const { origin, pathname } = new URL(link);
+      expect(origin).toBe(facts.baseUrl);
+      const method = /\/(preview|execute)$/.test(pathname) ? 'POST' : 'GET';
+      const found = await fetch(server.url + pathname, { method });
+      expect(found.status, `${method} ${link}`).toBe(200);
+      await found.arrayBuffer();
+    }
+  });
+
+  test('manifest and llms.txt together stay under 4,000 tokens', async () => {
+    const manifest = await (await server.get('/api/agent/manifest')).text();
+    const llms = await (await server.get('/llms.txt')).text();
+    expect(Math.ceil((manifest.length + llms.length) / 3.5)).toBeLessThan(4_000);
+  });
+});
+
+describe('the manifest', () => {
+  test('is the same at both addresses', async () => {
+    const wellKnown = await (await server.get('/.well-known/service-agent.json')).text();
+    expect(await (await server.get('/api/agent/manifest')).text()).toBe(wellKnown);
+  });
+
+  test('carries the version, the statement, the scopes and the limits', async () => {
+    const manifest = await server.json('/api/agent/manifest');
+    expect(manifest.version).toBe(API_VERSION);
+    expect(manifest.confirmation.statement).toBe(CONFIRMATION_STATEMENT);
+    expect(manifest.authentication.scheme).toBe('bearer');
+    expect(Object.keys(manifest.authentication.scopes)).toEqual(['lead:preview', 'lead:create']);
+    expect(manifest.limits.preview_lifetime_seconds).toBe(600);
+    for (const [name, { limit, windowSeconds }] of Object.entries(rates)) {
+      expect(manifest.limits.rates_per_client_address[name]).toEqual({
+        limit,
+        window_seconds: windowSeconds,
+      });
+    }
+  });
+
+  test.each(Object.values(forms))(
+    'lists $name with its fields, bounds and endpoints',
+    async (form) => {
+      const manifest = await server.json('/api/agent/manifest');
+      const action = manifest.actions.find((each: { action: string }) => each.action === form.name);
+      expect(action).toMatchObject({
+        audience: form.audience,
+        purpose: form.purpose,
+        destination: form.receivedBy === 'contractor' ? facts.contractorName : facts.operatorName,
+        preview: { method: 'POST', url: `${facts.baseUrl}/api/agent/actions/${form.name}/preview` },
+        execute: { method: 'POST', url: `${facts.baseUrl}/api/agent/actions/${form.name}/execute` },
+      });
+      expect(action.required_fields).toEqual(namesOf(form, true));
+      expect(action.optional_fields).toEqual(namesOf(form, false));
+      for (const field of form.fields) {
+        expect(action.fields[field.name].max_length).toBe(field.maximum);
+      }
+    },
+  );
+});
+
+describe('the content endpoint', () => {
+  test('lists every page but the one that thanks', async () => {
+    const index = await server.json('/api/agent/content');
+    expect(index.version).toBe(API_VERSION);
+    const ids = index.resources.map((resource: { id: string }) => resource.id);
+    expect([...ids].sort()).toEqual(
+      ['agents', 'contact', 'contractors', 'index', 'newsletter', 'privacy', 'quote'].sort(),
+    );
+    expect(index.resources[0]).toEqual({
+      id: 'index',
+      title: expect.any(String),
+      description: expect.any(String),
+      url: `${facts.baseUrl}/`,
+      markdown_url: `${facts.baseUrl}/index.md`,
+    });
+  });
+
+  test('returns each resource with the Markdown of its mirror', async () => {
+    const index = await server.json('/api/agent/content');
+    for (const { id, title, description, url, markdown_url } of index.resources) {
+      const resource = await server.json(`/api/agent/content?resource=${id}`);
+      const mirror = await (await server.get(new URL(markdown_url).pathname)).text();
+      expect(resource).toEqual({ id, title, description, url, markdown: mirror });
+    }
+  });
+
+  test('takes the last of several resources', async () => {
+    const { id } = await server.json('/api/agent/content?resource=quote&resource=contact');
+    expect(id).toBe('contact');
+    const last = await server.get('/api/agent/content?resource=quote&resource=nothing');
+    expect(last.status).toBe(404);
+  });
+
+  test.each(['nothing', '', '__proto__', 'thank-you', '/quote', 'quote.md'])(
+    'is 404 to the unknown resource %j, in a sentence that names the next call',
+    async (id) => {
+      const response = await server.get(`/api/agent/content?resource=${encodeURIComponent(id)}`);
+      expect(response.status).toBe(404);
+      expect(response.headers.get('access-control-allow-origin')).toBe('*');
+      expect(await response.json()).toEqual({
+        error: 'There is no such resource. GET /api/agent/content lists them.',
+      });
+    },
+  );
+});
+
+describe('llms.txt', () => {
+  test('is a heading, a summary, notes without headings, then sections of links alone', async () => {
+    const text = await (await server.get('/llms.txt')).text();
+    const [head = '', ...sections] = text.split(/^## /m);
+    const [title, blank, summary, ...notes] = head.split('\n');
+    expect(title).toBe('# Acme \\[Leads\\]');
+    expect(blank).toBe('');
+    expect(summary).toMatch(/^> \S/);
+    expect(notes.some((line) => line.startsWith('#'))).toBe(false);
+    expect(sections.length).toBeGreaterThan(1);
+    for (const section of sections) {
+      const [name, ...lines] = section.trim().split('\n');
+      expect(name).toMatch(/^\w/);
+      for (const line of lines.filter((each) => each !== '')) {
+        expect(line).toMatch(/^- \[.+\]\(https:\/\/[^\s()]+\): \S/);
+      }
+    }
+  });
+
+  test('links to the mirror of every resource and names every action', async () => {
+    const text = await (await server.get('/llms.txt')).text();
+    const { resources } = await server.json('/api/agent/content');
+    for (const { markdown_url } of resources) expect(text).toContain(`(${markdown_url})`);
+    for (const form of Object.values(forms)) expect(text).toContain(`\`${form.name}\``);
+  });
+});
+
+function linksIn(text: string): string[] {
+  return text.match(/https?:\/\/[^\s"'()`]+/g)?.map((link) => link.replace(/[.,;]$/, '')) ?? [];
+}
+
+function namesOf(form: (typeof forms)[keyof typeof forms], required: boolean): string[] {
+  return form.fields.filter((field) => field.required === required).map((field) => field.name);
+}

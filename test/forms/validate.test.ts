@@ -1,0 +1,264 @@
+import fc from 'fast-check';
+import { describe, expect, test } from 'vitest';
+import { forms } from '../../src/forms/catalog.ts';
+import { describeFault, validate } from '../../src/forms/validate.ts';
+
+const { contact, contractor_signup, homeowner_quote, newsletter } = forms;
+const quote = { name: 'Ada', email: 'ada@example.com', postal_code: '94110' };
+const message = { name: 'Ada', email: 'ada@example.com', subject: 'Hello', message: 'Text' };
+
+function fieldsOf(form: (typeof forms)[keyof typeof forms], raw: Record<string, unknown>) {
+  const validation = validate(form, raw);
+  return validation.kind === 'valid'
+    ? validation.fields
+    : validation.faults.map((fault) => `${fault.field.name} ${fault.kind}`);
+}
+
+describe('spec §2.1: the fields of each action', () => {
+  test.each([
+    [
+      'homeowner_quote',
+      ['name', 'email', 'postal_code'],
+      ['phone', 'project_type', 'timeline', 'message'],
+    ],
+    ['contractor_signup', ['name', 'email', 'company'], ['phone', 'company_size', 'message']],
+    ['contact', ['name', 'email', 'subject', 'message'], ['phone']],
+    ['newsletter', ['email'], []],
+  ] as const)(
+    '%s has the required and the optional fields of the table',
+    (name, required, optional) => {
+      const names = (wanted: boolean) =>
+        forms[name].fields
+          .filter((field) => field.required === wanted)
+          .map((field) => field.name)
+          .sort();
+      expect(names(true)).toEqual([...required].sort());
+      expect(names(false)).toEqual([...optional].sort());
+    },
+  );
+});
+
+describe('contract §4: normalization', () => {
+  test('values are trimmed, empty optional ones dropped, e-mail addresses lower-cased', () => {
+    expect(
+      fieldsOf(homeowner_quote, {
+        ...quote,
+        name: ' \n Ada \u00a0',
+        email: ' ADA@Example.COM ',
+        phone: '  ',
+      }),
+    ).toEqual(quote);
+  });
+
+  test('a blank required value is missing', () => {
+    expect(fieldsOf(homeowner_quote, { name: '   ', email: '', postal_code: '\u200b' })).toEqual([
+      'name missing',
+      'email missing',
+      'postal_code missing',
+    ]);
+  });
+
+  test.each([
+    '\u200c\u200d',
+    '\u00ad',
+    '\u115f\u3164',
+    '\u2800 \u2800',
+    '\ufe0f',
+    '\u{e0041}\u2060',
+  ])('a value in which nothing is visible is blank (%j)', (name) => {
+    expect(fieldsOf(homeowner_quote, { ...quote, name })).toEqual(['name missing']);
+  });
+
+  test('line breaks of every kind become LF in message, before trimming and counting', () => {
+    const written = '\r\nfirst\r\nsecond\rthird\u2028fourth\u2029fifth\tend\u2028';
+    expect(fieldsOf(contact, { ...message, message: written })).toMatchObject({
+      message: 'first\nsecond\nthird\nfourth\nfifth\tend',
+    });
+    const breaks = `a${'\r\n'.repeat(1998)}b`;
+    expect(fieldsOf(contact, { ...message, message: breaks })).toMatchObject({
+      message: breaks.replaceAll('\r\n', '\n'),
+    });
+  });
+
+  test.each(['a\tb', 'a\nb', 'a\r\nb', 'a\u2028b'])(
+    'tabs and line breaks are invalid outside message (%j)',
+    (subject) => {
+      expect(fieldsOf(contact, { ...message, subject })).toEqual(['subject characters']);
+    },
+  );
+
+  test.each([
+    '\0',
+    '\x01',
+    '\x0b',
+    '\x1f',
+    '\x7f',
+    '\x80',
+    '\x85',
+    '\x9f',
+    '\ufdd0',
+    '\ufdef',
+    '\ufffe',
+    '\uffff',
+    '\u{1fffe}',
+    '\u{10ffff}',
+    '\ud800',
+    '\udfff',
+    '\udc00\ud800',
+  ])('controls, noncharacters and lone surrogates are invalid in every field (%j)', (character) => {
+    expect(fieldsOf(contact, { ...message, message: `a${character}b` })).toEqual([
+      'message characters',
+    ]);
+    expect(fieldsOf(contact, { ...message, name: `a${character}b` })).toEqual(['name characters']);
+  });
+
+  test('what is trimmed off is not looked at', () => {
+    expect(fieldsOf(homeowner_quote, { ...quote, name: '\v\f\t\n Ada \v\f' })).toEqual(quote);
+  });
+
+  test('characters that deceive are removed before anything else', () => {
+    const pasted = '\u202a+1 555\u2066 0100\u2069\u202c\u200b\u2060\ufeff\u{e0061}';
+    expect(fieldsOf(homeowner_quote, { ...quote, phone: pasted })).toEqual({
+      ...quote,
+      phone: '+1 555 0100',
+    });
+    expect(fieldsOf(homeowner_quote, { ...quote, email: 'a\u200bda@exam\u2066ple.com' })).toEqual(
+      quote,
+    );
+  });
+
+  test.each(['علی‌رضا', 'क्‍ष', 'דוד', '👩‍👩‍👧‍👦', '🏴‍☠️', 'José', '𝒜da'])(
+    'names people have stay whole (%s)',
+    (name) => {
+      expect(fieldsOf(homeowner_quote, { ...quote, name })).toEqual({ ...quote, name });
+    },
+  );
+});
+
+describe('contract §4: e-mail addresses', () => {
+  const long = (length: number) =>
+    `a@${'b'.repeat(60)}.${'c'.repeat(60)}.${'d'.repeat(60)}.${'e'.repeat(length - 188)}.co`.slice(
+      0,
+      length,
+    );
+  test.each([
+    ['ada@example.com', 'ada@example.com'],
+    ["o'neil+tag!#$%&*/=?^_`{|}~-.x@example.co", "o'neil+tag!#$%&*/=?^_`{|}~-.x@example.co"],
+    ['a..b@example.com', 'a..b@example.com'],
+    ['ada@bücher.example', 'ada@xn--bcher-kva.example'],
+    ['ada@EXAMPLE。com', 'ada@example.com'],
+    [`${'a'.repeat(64)}@example.com`, `${'a'.repeat(64)}@example.com`],
+  ])('%s is taken', (written, kept) => {
+    expect(fieldsOf(newsletter, { email: written })).toEqual({ email: kept });
+  });
+
+  test.each([
+    'ada',
+    '@example.com',
+    'ada@',
+    'ada@localhost',
+    'ada@example',
+    'ada@.com',
+    'ada@example.com.',
+    'ada@-a.com',
+    'ada@a-.com',
+    '"ada"@example.com',
+    'ada(x)@example.com',
+    'ada@[127.0.0.1]',
+    'a@b.co,c@d.co',
+    'a@b.co;c@d.co',
+    'Ada <ada@example.com>',
+    'ada lovelace@example.com',
+    'ada@exa mple.com',
+    'ädä@example.com',
+    'a@b@example.com',
+    'ada@exa_mple.com',
+    'ada@a%2ecom.de',
+    `${'a'.repeat(65)}@example.com`,
+    `ada@${'b'.repeat(64)}.com`,
+    long(255),
+  ])('%s is refused', (written) => {
+    expect(fieldsOf(newsletter, { email: written })).toEqual(['email email']);
+  });
+
+  test('254 characters are an address, 255 are none', () => {
+    const address = `a@${['b', 'c', 'd'].map((letter) => letter.repeat(62)).join('.')}.${'e'.repeat(254 - 2 - 63 * 3 - 3)}.co`;
+    expect(address.length).toBe(254);
+    expect(fieldsOf(newsletter, { email: address })).toEqual({ email: address });
+    expect(fieldsOf(newsletter, { email: address.replace('.co', '.com') })).toEqual([
+      'email email',
+    ]);
+  });
+});
+
+describe('spec §8: bounds', () => {
+  const bounded: [keyof typeof forms, string, number][] = [
+    ['homeowner_quote', 'name', 2000],
+    ['homeowner_quote', 'message', 2000],
+    ['homeowner_quote', 'phone', 2000],
+    ['contractor_signup', 'name', 200],
+    ['contractor_signup', 'company', 200],
+    ['contractor_signup', 'phone', 50],
+    ['contractor_signup', 'company_size', 200],
+    ['contractor_signup', 'message', 2000],
+    ['contact', 'subject', 2000],
+  ];
+  const valid = {
+    homeowner_quote: quote,
+    contractor_signup: { name: 'A', email: 'a@b.co', company: 'B' },
+    contact: message,
+    newsletter: { email: 'a@b.co' },
+  };
+
+  test.each(bounded)('%s %s holds %i code points, and not one more', (name, field, maximum) => {
+    for (const character of ['x', '\u{1f58c}']) {
+      expect(
+        fieldsOf(forms[name], { ...valid[name], [field]: ` ${character.repeat(maximum)} ` }),
+      ).toHaveProperty(field, character.repeat(maximum));
+      expect(
+        fieldsOf(forms[name], { ...valid[name], [field]: character.repeat(maximum + 1) }),
+      ).toEqual([`${field} tooLong`]);
+    }
+  });
+});
+
+describe('any input', () => {
+  test('null and other values that are no strings are faults; unknown fields are ignored', () => {
+    for (const value of [null, 1, true, [], {}, ['x']]) {
+      expect(fieldsOf(homeowner_quote, { ...quote, phone: value, unknown: value })).toEqual([
+        'phone notText',
+      ]);
+    }
+  });
+
+  test('__proto__ and constructor are just names', () => {
+    const raw = JSON.parse('{"__proto__":{"email":"a@b.co"},"constructor":"x","toString":1}');
+    expect(fieldsOf(newsletter, raw)).toEqual(['email missing']);
+  });
+
+  test('normalizing what was normalized changes nothing, and lengths stay in bounds', () => {
+    fc.assert(
+      fc.property(
+        fc.string({ unit: 'binary', maxLength: 60 }),
+        fc.string({ unit: 'binary', maxLength: 60 }),
+        (name, text) => {
+          const once = validate(contractor_signup, {
+            name,
+            email: 'a@b.co',
+            company: 'B',
+            message: text,
+          });
+          if (once.kind === 'invalid') {
+            for (const fault of once.faults)
+              expect(describeFault(fault)).not.toContain(name.trim() || '\0');
+            return;
+          }
+          expect(validate(contractor_signup, once.fields)).toEqual(once);
+          for (const value of Object.values(once.fields))
+            expect(value).not.toMatch(/[\u200b\u202a-\u202e\u2066-\u2069\0-\x08]/);
+        },
+      ),
+      { numRuns: 2_000 },
+    );
+  });
+});

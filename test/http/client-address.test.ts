@@ -1,0 +1,51 @@
+import { describe, expect, test } from 'vitest';
+import { clientAddressReader } from '../../src/http/client-address.ts';
+
+const proxies = ['10.0.0.0/8', '192.0.2.1', '2001:db8:aaaa::/48'];
+
+describe('contract §4: the client address', () => {
+  test.each([
+    ['the socket where no header came', '203.0.113.9', undefined, '203.0.113.9'],
+    ['the socket where its peer is not trusted', '203.0.113.9', '198.51.100.1', '203.0.113.9'],
+    [
+      'the rightmost untrusted entry',
+      '10.0.0.1',
+      '1.1.1.1, 198.51.100.7, 10.2.3.4',
+      '198.51.100.7',
+    ],
+    ['the leftmost entry where all are trusted', '10.0.0.1', '10.0.0.3, 10.0.0.2', '10.0.0.3'],
+    [
+      'the last address before an entry that is none',
+      '10.0.0.1',
+      '198.51.100.7, unknown, 10.0.0.9',
+      '10.0.0.9',
+    ],
+    [
+      'the socket where the first entry read is none',
+      '10.0.0.1',
+      '198.51.100.7, garbage',
+      '10.0.0.1',
+    ],
+    ['no entry with a port', '10.0.0.1', '198.51.100.7:4321', '10.0.0.1'],
+    ['an IPv4-mapped peer as IPv4', '::ffff:10.0.0.1', '::ffff:198.51.100.7', '198.51.100.7'],
+    ['IPv6 by its /64', '192.0.2.1', '2001:db8:1:2:3:4:5:6', '2001:db8:1:2::/64'],
+    ['IPv6 with a zone', 'fe80::1%eth0', undefined, 'fe80:0:0:0::/64'],
+    ['through a trusted IPv6 proxy', '2001:db8:aaaa::1', '198.51.100.7', '198.51.100.7'],
+    ['the empty header as the socket', '10.0.0.1', '', '10.0.0.1'],
+  ])('is %s', (_name, peer, forwardedFor, key) => {
+    expect(clientAddressReader(proxies)(peer, forwardedFor).key).toBe(key);
+  });
+
+  test('two addresses of one /64 are one client, of two /64 two', () => {
+    const read = clientAddressReader([]);
+    expect(read('2001:db8::1', undefined)).toEqual(read('2001:db8::ffff:1', undefined));
+    expect(read('2001:db8::1', undefined)).not.toEqual(read('2001:db8:0:1::1', undefined));
+  });
+
+  test('a header that was ignored is told of', () => {
+    expect(clientAddressReader([])('203.0.113.9', '1.1.1.1').ignoredForwardedFor).toBe(true);
+    expect(clientAddressReader(['203.0.113.9'])('203.0.113.9', '1.1.1.1').ignoredForwardedFor).toBe(
+      false,
+    );
+  });
+});

@@ -1,0 +1,95 @@
+import {
+  chmodSync,
+  mkdtempSync,
+  readdirSync,
+  readFileSync,
+  rmSync,
+  statSync,
+  writeFileSync,
+} from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import PostalMime from 'postal-mime';
+import { afterEach, beforeEach, expect, test } from 'vitest';
+import { openFilesMailer } from '../../src/mail/files.ts';
+import { confirmationMessage } from '../../src/mail/mail.ts';
+import { testClock } from '../support/clock.ts';
+import { confirmation } from './mail-server.ts';
+
+let parent: string;
+let folder: string;
+beforeEach(() => {
+  parent = mkdtempSync(join(tmpdir(), 'mail-'));
+  folder = join(parent, 'mail');
+});
+afterEach(() => rmSync(parent, { recursive: true, force: true }));
+
+const uuid = '1b671a64-40d5-491e-99b0-da01ff1f3341';
+const message = { address: 'jane@subscriber.example', messageId: `<${uuid}@paint.example>` };
+const open = (used = confirmation) =>
+  openFilesMailer({ folder, confirmation: used, clock: testClock() });
+
+test('a message is one .eml that nobody else can read, under a name that tells no address', async () => {
+  const before = process.umask(0);
+  try {
+    expect(await open().send(message)).toEqual({ kind: 'sent' });
+  } finally {
+    process.umask(before);
+  }
+  expect(readdirSync(folder)).toEqual([`${uuid}.eml`]);
+  expect(statSync(folder).mode & 0o777).toBe(0o700);
+  expect(statSync(join(folder, `${uuid}.eml`)).mode & 0o777).toBe(0o600);
+});
+
+test('a folder that others could read is closed to them', async () => {
+  await open().send(message);
+  chmodSync(folder, 0o755);
+  await open().send({ ...message, messageId: '<two@paint.example>' });
+  expect(statSync(folder).mode & 0o777).toBe(0o700);
+});
+
+test('it is the message that a mail server gets, with CRLF line ends', async () => {
+  await open().send(message);
+  const raw = readFileSync(join(folder, `${uuid}.eml`), 'utf8');
+  expect(raw.replaceAll('\r\n', '')).not.toMatch(/[\r\n]/);
+  const parsed = await PostalMime.parse(raw);
+  expect(parsed.to).toEqual([{ name: '', address: message.address }]);
+  expect(parsed.messageId).toBe(message.messageId);
+  expect(parsed.subject).toBe(confirmation.subject);
+  expect(parsed.text?.trim()).toBe(confirmation.text.trim());
+  expect(parsed.text).not.toContain('jane');
+});
+
+test('a message that is sent again replaces itself, what a crash left included', async () => {
+  const mailer = open();
+  await mailer.send(message);
+  writeFileSync(join(folder, `.${uuid}.eml.part`), 'half a mess', { mode: 0o644 });
+  expect(await mailer.send(message)).toEqual({ kind: 'sent' });
+  expect(readdirSync(folder)).toEqual([`${uuid}.eml`]);
+  expect(statSync(join(folder, `${uuid}.eml`)).mode & 0o777).toBe(0o600);
+});
+
+test('a folder that can not be made is a temporary refusal', async () => {
+  writeFileSync(folder, 'a file');
+  const result = await open().send(message);
+  expect(result).toEqual({ kind: 'refused', permanent: false, reason: 'EEXIST' });
+});
+
+test('two addresses in one are refused for good', async () => {
+  const result = await open().send({ ...message, address: 'a@x.com,b@y.com' });
+  expect(result).toMatchObject({ kind: 'refused', permanent: true });
+});
+
+test('names in any script stay whole, and without a contact the privacy page says how', async () => {
+  const used = confirmationMessage({
+    operatorName: 'Malerei Grün',
+    operatorContact: undefined,
+    baseUrl: 'https://grün.example',
+    from: 'hallo@gruen.example',
+  });
+  await open(used).send(message);
+  const parsed = await PostalMime.parse(readFileSync(join(folder, `${uuid}.eml`)));
+  expect(parsed.subject).toBe('Your subscription to updates from Malerei Grün');
+  expect(parsed.from).toEqual({ name: '', address: 'hallo@gruen.example' });
+  expect(parsed.text).toContain('How to have it removed:\nhttps://grün.example/privacy');
+});

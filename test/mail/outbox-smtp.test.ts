@@ -1,0 +1,158 @@
+import { mkdtempSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { pino } from 'pino';
+import PostalMime from 'postal-mime';
+import { afterEach, beforeEach, expect, test } from 'vitest';
+import { openOutbox } from '../../src/mail/outbox.ts';
+import { openSmtpMailer } from '../../src/mail/smtp.ts';
+import type { Storage } from '../../src/storage/database.ts';
+import { openSqlite } from '../../src/storage/sqlite.ts';
+import { type TestClock, testClock } from '../support/clock.ts';
+import { confirmation, type MailServerOptions, quick, startMailServer } from './mail-server.ts';
+
+const MINUTE = 60_000;
+
+let folder: string;
+let clock: TestClock;
+let storage: Storage;
+let lines: string[];
+const closers: (() => Promise<void>)[] = [];
+beforeEach(async () => {
+  folder = mkdtempSync(join(tmpdir(), 'outbox-'));
+  clock = testClock();
+  lines = [];
+  storage = await openSqlite(join(folder, 'service.db'), clock);
+  closers.push(storage.close);
+});
+afterEach(async () => {
+  for (const close of closers.splice(0).reverse()) await close();
+  rmSync(folder, { recursive: true, force: true });
+});
+
+async function mailServer(options: MailServerOptions = {}) {
+  const server = await startMailServer(options);
+  closers.push(server.close);
+  return server;
+}
+
+async function outboxTo(url: string, timeouts = quick) {
+  const mailer = await openSmtpMailer({ url, confirmation, clock, timeouts });
+  const log = pino({ base: null }, { write: (line: string) => lines.push(line) });
+  const outbox = openOutbox({ storage, clock, mailer, perMinute: 1_000, log, closeWithinMs: 500 });
+  closers.push(outbox.close);
+  return outbox;
+}
+
+const messageIdsOf = async (received: { raw: string }[]) =>
+  await Promise.all(received.map(async ({ raw }) => (await PostalMime.parse(raw)).messageId));
+
+test('550: dead, never retried, and the log names the code and no address', async () => {
+  const server = await mailServer({
+    recipient: (address) => ({ code: 550, text: `5.1.1 <${address}> unknown` }),
+  });
+  const outbox = await outboxTo(server.url);
+  await outbox.add('jane@subscriber.example');
+  expect(await outbox.work()).toBe(1);
+  clock.advance(20 * 60 * MINUTE);
+  expect(await outbox.work()).toBe(0);
+  expect(server.offered).toHaveLength(1);
+  expect(await outbox.depth()).toEqual({ pending: 0, dead: 1 });
+  expect(lines.map((line) => JSON.parse(line))).toMatchObject([
+    { msg: 'confirmation message given up', reason: '550 5.1.1', attempt: 1 },
+  ]);
+  expect(lines.join('')).not.toMatch(/jane|subscriber/);
+});
+
+test('greylisting: refused for now, then sent once, under the Message-ID it had', async () => {
+  let greylisted = true;
+  const server = await mailServer({
+    recipient: () => (greylisted ? { code: 451, text: '4.7.1 try later' } : undefined),
+  });
+  const outbox = await outboxTo(server.url);
+  await outbox.add('jane@subscriber.example');
+  await outbox.work();
+  const [row] = await storage.db.selectFrom('outbox').selectAll().execute();
+  greylisted = false;
+  expect(await outbox.work()).toBe(0);
+  clock.advance(MINUTE);
+  expect(await outbox.work()).toBe(1);
+  expect(await outbox.work()).toBe(0);
+  expect(await messageIdsOf(server.received)).toEqual([row?.message_id]);
+  expect(await outbox.depth()).toEqual({ pending: 0, dead: 0 });
+});
+
+test('a server that stalls on some holds up none of the others', async () => {
+  const server = await mailServer({
+    recipient: (address) => (address.startsWith('slow') ? 'stall' : undefined),
+  });
+  const outbox = await outboxTo(server.url);
+  for (let i = 0; i < 4; i += 1) await outbox.add(`slow${i}@x.example`);
+  for (let i = 0; i < 20; i += 1) await outbox.add(`fast${i}@x.example`);
+  const work = outbox.work();
+  await expect.poll(() => server.received.length, { timeout: quick.socketMs - 100 }).toBe(20);
+  await work;
+  expect(await outbox.depth()).toEqual({ pending: 4, dead: 0 });
+});
+
+test('a server that is down: the message waits, and is sent once it is up', async () => {
+  const down = await startMailServer();
+  await down.close();
+  const outbox = await outboxTo(down.url);
+  await outbox.add('jane@subscriber.example');
+  await outbox.work();
+  expect(await outbox.depth()).toEqual({ pending: 1, dead: 0 });
+  const up = await mailServer({ port: down.port });
+  clock.advance(MINUTE);
+  await outbox.work();
+  expect(up.received.map(({ to }) => to)).toEqual([['jane@subscriber.example']]);
+});
+
+test('a connection lost after the message was taken: it comes again, under one Message-ID', async () => {
+  let drop = true;
+  const server = await mailServer({ data: () => (drop ? 'drop' : undefined) });
+  const outbox = await outboxTo(server.url);
+  await outbox.add('jane@subscriber.example');
+  await outbox.work();
+  drop = false;
+  clock.advance(MINUTE);
+  await outbox.work();
+  const [first, second, ...more] = await messageIdsOf(server.received);
+  expect(more).toEqual([]);
+  expect(second).toBe(first);
+});
+
+test('started, it sends what it finds and what is added without being told', async () => {
+  const server = await mailServer();
+  const outbox = await outboxTo(server.url);
+  await outbox.add('found@x.example');
+  outbox.start();
+  await expect.poll(() => server.received.length).toBe(1);
+  await outbox.add('added@x.example');
+  await expect.poll(() => server.received.length, { timeout: 900 }).toBe(2);
+});
+
+test('closing waits for a send under way, and nothing is sent afterwards', async () => {
+  const server = await mailServer();
+  const outbox = await outboxTo(server.url);
+  await outbox.add('jane@x.example');
+  outbox.start();
+  await expect.poll(() => server.connections()).toBe(1);
+  await outbox.close();
+  expect(server.received).toHaveLength(1);
+  expect(await outbox.depth()).toEqual({ pending: 0, dead: 0 });
+  await outbox.add('joan@x.example');
+  expect(await outbox.work()).toBe(0);
+});
+
+test('closing cuts off a server that stalls once it has waited, and the message stays', async () => {
+  const server = await mailServer({ recipient: () => 'stall' });
+  const outbox = await outboxTo(server.url, { ...quick, socketMs: 60_000, sendMs: 60_000 });
+  await outbox.add('jane@x.example');
+  outbox.start();
+  await expect.poll(() => server.offered.length).toBe(1);
+  const began = performance.now();
+  await outbox.close();
+  expect(performance.now() - began).toBeLessThan(2_000);
+  expect(await outbox.depth()).toEqual({ pending: 1, dead: 0 });
+});

@@ -1,0 +1,291 @@
+import { mkdtempSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { afterEach, beforeEach, describe, expect, test } from 'vitest';
+import type { Mailer, SendResult } from '../../src/mail/mail.ts';
+import { openOutbox } from '../../src/mail/outbox.ts';
+import { openLog } from '../../src/operations/log.ts';
+import type { Storage } from '../../src/storage/database.ts';
+import { openSqlite } from '../../src/storage/sqlite.ts';
+import { type TestClock, testClock } from '../support/clock.ts';
+
+const MINUTE = 60_000;
+const HOUR = 60 * MINUTE;
+
+let folder: string;
+let clock: TestClock;
+let storage: Storage;
+const open: Storage[] = [];
+const openStorage = async () => {
+  const opened = await openSqlite(join(folder, 'service.db'), clock);
+  open.push(opened);
+  return opened;
+};
+beforeEach(async () => {
+  folder = mkdtempSync(join(tmpdir(), 'outbox-'));
+  clock = testClock();
+  storage = await openStorage();
+});
+afterEach(async () => {
+  for (const opened of open.splice(0)) await opened.close();
+  rmSync(folder, { recursive: true, force: true });
+});
+
+type Sent = { address: string; messageId: string };
+const sent: SendResult = { kind: 'sent' };
+const later: SendResult = { kind: 'refused', permanent: false, reason: '451' };
+const never: SendResult = { kind: 'refused', permanent: true, reason: '550' };
+
+/** Answers what `answer` says; remembers every message it was given. */
+function mailerThat(answer: (message: Sent) => SendResult | Promise<SendResult>) {
+  const given: Sent[] = [];
+  const mailer: Mailer = {
+    send: async (message) => {
+      given.push(message);
+      return await answer(message);
+    },
+    close: async () => {},
+  };
+  return { mailer, given };
+}
+
+const outboxOf = (mailer: Mailer, perMinute = 1_000, on = storage) =>
+  openOutbox({
+    storage: on,
+    clock,
+    mailer,
+    perMinute,
+    log: openLog('silent'),
+    hostname: 'paint.example',
+  });
+
+const rows = () => storage.db.selectFrom('outbox').selectAll().execute();
+
+describe('one message a mailbox in 24 hours', () => {
+  test('asked for many times, under many plus-tags, it is sent once', async () => {
+    const { mailer, given } = mailerThat(() => sent);
+    const outbox = outboxOf(mailer);
+    await Promise.all(
+      [
+        'jane@x.example',
+        'jane+a@x.example',
+        'jane+a+b@x.example',
+        'jane@x.example',
+        'jane+@x.example',
+      ].map(outbox.add),
+    );
+    await outbox.add('joan@x.example');
+    expect(await outbox.work()).toBe(2);
+    await outbox.add('jane@x.example');
+    clock.advance(24 * HOUR - 1);
+    await outbox.add('jane+again@x.example');
+    expect(await outbox.work()).toBe(0);
+    expect(given.map(({ address }) => address).sort()).toEqual([
+      'jane@x.example',
+      'joan@x.example',
+    ]);
+  });
+
+  test('after 24 hours it is sent again, to the address then given, with a new Message-ID', async () => {
+    const { mailer, given } = mailerThat(() => sent);
+    const outbox = outboxOf(mailer);
+    await outbox.add('jane@x.example');
+    await outbox.work();
+    clock.advance(24 * HOUR);
+    await outbox.add('jane+b@x.example');
+    expect(await outbox.work()).toBe(1);
+    expect(given.map(({ address }) => address)).toEqual(['jane@x.example', 'jane+b@x.example']);
+    expect(new Set(given.map(({ messageId }) => messageId)).size).toBe(2);
+    for (const { messageId } of given)
+      expect(messageId).toMatch(/^<[0-9a-f-]{36}@paint\.example>$/);
+  });
+
+  test('a message that arrived late counts from when it arrived', async () => {
+    let answer: SendResult = later as SendResult;
+    const { mailer, given } = mailerThat(() => answer);
+    const outbox = outboxOf(mailer);
+    await outbox.add('jane@x.example');
+    await outbox.work();
+    clock.advance(10 * HOUR);
+    answer = sent;
+    await outbox.work();
+    clock.advance(14 * HOUR);
+    await outbox.add('jane@x.example');
+    await outbox.work();
+    expect(given).toHaveLength(2);
+    clock.advance(10 * HOUR);
+    await outbox.add('jane@x.example');
+    await outbox.work();
+    expect(given).toHaveLength(3);
+  });
+
+  test('rows are removed once they cap nothing any more', async () => {
+    const { mailer } = mailerThat(({ address }) => (address.startsWith('p') ? later : sent));
+    const outbox = outboxOf(mailer);
+    for (const address of ['sent@x.example', 'pending@x.example']) await outbox.add(address);
+    await outbox.work();
+    clock.advance(24 * HOUR - 1);
+    await outbox.work();
+    expect(await rows()).toHaveLength(2);
+    clock.advance(HOUR);
+    await outbox.work();
+    expect((await rows()).map(({ mailbox }) => mailbox)).toEqual(['pending@x.example']);
+  });
+});
+
+describe('attempts', () => {
+  test('a temporary refusal is retried after 1 min, 5 min, 30 min, 2 h, 6 h, 12 h, and then dead', async () => {
+    const { mailer, given } = mailerThat(() => later);
+    const outbox = outboxOf(mailer);
+    await outbox.add('jane@x.example');
+    await outbox.work();
+    for (const pause of [MINUTE, 5 * MINUTE, 30 * MINUTE, 2 * HOUR, 6 * HOUR, 12 * HOUR]) {
+      expect(await outbox.depth()).toEqual({ pending: 1, dead: 0 });
+      clock.advance(pause - 1);
+      expect(await outbox.work()).toBe(0);
+      clock.advance(1);
+      expect(await outbox.work()).toBe(1);
+    }
+    expect(await outbox.depth()).toEqual({ pending: 0, dead: 1 });
+    clock.advance(15 * HOUR);
+    expect(await outbox.work()).toBe(0);
+    expect(given).toHaveLength(7);
+    expect(new Set(given.map(({ messageId }) => messageId)).size).toBe(1);
+  });
+
+  test('a permanent refusal is dead at once, and may be asked for again after 24 hours', async () => {
+    const { mailer, given } = mailerThat(() => never);
+    const outbox = outboxOf(mailer);
+    await outbox.add('jane@x.example');
+    await outbox.work();
+    expect(await outbox.depth()).toEqual({ pending: 0, dead: 1 });
+    clock.advance(23 * HOUR);
+    await outbox.add('jane@x.example');
+    expect(await outbox.work()).toBe(0);
+    clock.advance(HOUR);
+    await outbox.add('jane@x.example');
+    expect(await outbox.work()).toBe(1);
+    expect(given).toHaveLength(2);
+  });
+
+  test('one poisoned message ends dead while the others are sent', async () => {
+    const { mailer, given } = mailerThat(({ address }) => {
+      if (address.startsWith('poison')) throw new TypeError('no');
+      return sent;
+    });
+    const outbox = outboxOf(mailer);
+    for (const address of ['poison@x.example', 'a@x.example', 'b@x.example'])
+      await outbox.add(address);
+    for (let hour = 0; hour < 24; hour += 1) {
+      await outbox.work();
+      clock.advance(HOUR);
+    }
+    expect(given.filter(({ address }) => !address.startsWith('poison'))).toHaveLength(2);
+    expect(given).toHaveLength(2 + 7);
+    expect(await outbox.depth()).toEqual({ pending: 0, dead: 1 });
+  });
+
+  test('at most the budget is attempted in any 60 seconds, retries and restarts included', async () => {
+    let answer: SendResult = later as SendResult;
+    const { mailer } = mailerThat(() => answer);
+    const outbox = outboxOf(mailer, 3);
+    for (let i = 0; i < 8; i += 1) await outbox.add(`p${i}@x.example`);
+    expect(await outbox.work()).toBe(3);
+    clock.advance(30_000);
+    expect(await outboxOf(mailer, 3, await openStorage()).work()).toBe(0);
+    clock.advance(29_999);
+    expect(await outbox.work()).toBe(0);
+    answer = sent;
+    const perMinute: number[] = [];
+    clock.advance(1);
+    for (let minute = 0; minute < 4; minute += 1) {
+      perMinute.push(await outbox.work());
+      clock.advance(MINUTE);
+    }
+    expect(perMinute).toEqual([3, 3, 2, 0]);
+  });
+});
+
+describe('crashes and several workers', () => {
+  test('a process that dies after the take repeats the message under the same Message-ID', async () => {
+    const dying = mailerThat(() => new Promise<SendResult>(() => {}));
+    const outbox = outboxOf(dying.mailer);
+    await outbox.add('jane@x.example');
+    void outbox.work();
+    await expect.poll(() => dying.given.length).toBe(1);
+    const { mailer, given } = mailerThat(() => sent);
+    const reopened = outboxOf(mailer, 1_000, await openStorage());
+    expect(await reopened.work()).toBe(0);
+    clock.advance(MINUTE);
+    expect(await reopened.work()).toBe(1);
+    expect(given).toEqual(dying.given);
+    expect(await rows()).toMatchObject([{ status: 'sent', attempts: 2 }]);
+  });
+
+  test('a process that dies in the last attempt leaves a row that ends dead', async () => {
+    const { mailer, given } = mailerThat(() => later);
+    const outbox = outboxOf(mailer);
+    await outbox.add('jane@x.example');
+    await storage.db.updateTable('outbox').set({ attempts: 7 }).execute();
+    expect(await outbox.work()).toBe(0);
+    expect(given).toEqual([]);
+    expect(await outbox.depth()).toEqual({ pending: 0, dead: 1 });
+  });
+
+  test('a mark that could not be written is written before anything else is sent', async () => {
+    const { mailer, given } = mailerThat(async () => {
+      if (given.length === 1) {
+        await storage.db.schema.alterTable('outbox').renameTo('away').execute();
+      }
+      return sent;
+    });
+    const outbox = outboxOf(mailer);
+    await outbox.add('jane@x.example');
+    await expect(outbox.work()).rejects.toThrow();
+    await storage.db.schema.alterTable('away').renameTo('outbox').execute();
+    clock.advance(MINUTE);
+    await outbox.add('joan@x.example');
+    expect(await outbox.work()).toBe(1);
+    expect(given.map(({ address }) => address)).toEqual(['jane@x.example', 'joan@x.example']);
+    expect((await rows()).map(({ status }) => status)).toEqual(['sent', 'sent']);
+  });
+
+  test('a worker that was paused after the take sends nothing', async () => {
+    const { mailer, given } = mailerThat(() => sent);
+    const paused = openOutbox({
+      storage,
+      clock: {
+        now: clock.now,
+        // Two minutes pass between any two looks at it.
+        monotonic: () => {
+          clock.advance(2 * MINUTE);
+          return clock.monotonic();
+        },
+      },
+      mailer,
+      perMinute: 1,
+      log: openLog('silent'),
+    });
+    await paused.add('jane@x.example');
+    await paused.work();
+    expect(given).toEqual([]);
+    expect((await rows())[0]?.status).not.toBe('sent');
+  });
+
+  test('workers on one database never send a row twice, nor more than the budget', async () => {
+    const { mailer, given } = mailerThat(async () => {
+      await new Promise((resolve) => setImmediate(resolve));
+      return sent;
+    });
+    const outboxes = await Promise.all(
+      [1, 2, 3].map(async () => outboxOf(mailer, 25, await openStorage())),
+    );
+    for (let i = 0; i < 40; i += 1) await outboxes[i % 3]?.add(`p${i}@x.example`);
+    const attempts = await Promise.all(outboxes.map((outbox) => outbox.work()));
+    expect(attempts.reduce((sum, n) => sum + n)).toBe(25);
+    clock.advance(MINUTE);
+    await Promise.all(outboxes.map((outbox) => outbox.work()));
+    expect(new Set(given.map(({ address }) => address)).size).toBe(40);
+    expect(given).toHaveLength(40);
+  });
+});

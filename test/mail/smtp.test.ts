@@ -1,0 +1,244 @@
+import type { AddressInfo } from 'node:net';
+import { createServer, type Socket } from 'node:net';
+import PostalMime from 'postal-mime';
+import { afterEach, describe, expect, test } from 'vitest';
+import { openSmtpMailer, type SmtpTimeouts } from '../../src/mail/smtp.ts';
+import { testClock } from '../support/clock.ts';
+import { confirmation, type MailServerOptions, quick, startMailServer } from './mail-server.ts';
+
+const closers: (() => Promise<void>)[] = [];
+afterEach(async () => {
+  for (const close of closers.splice(0).reverse()) await close();
+});
+
+async function mailServer(options: MailServerOptions = {}) {
+  const server = await startMailServer(options);
+  closers.push(server.close);
+  return server;
+}
+
+async function mailerTo(url: string, timeouts: SmtpTimeouts = quick) {
+  const mailer = await openSmtpMailer({ url, confirmation, clock: testClock(), timeouts });
+  closers.push(mailer.close);
+  return mailer;
+}
+
+/** A server that speaks SMTP only as far as a test writes it. */
+async function rawServer(serve: (socket: Socket) => void) {
+  const sockets: Socket[] = [];
+  const server = createServer((socket) => {
+    sockets.push(socket);
+    socket.on('error', () => {});
+    serve(socket);
+  });
+  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
+  closers.push(async () => {
+    for (const socket of sockets) socket.destroy();
+    await new Promise((resolve) => server.close(resolve));
+  });
+  return `smtp://127.0.0.1:${(server.address() as AddressInfo).port}`;
+}
+
+const message = { address: 'jane.o+news@subscriber.example', messageId: '<m-1@paint.example>' };
+
+describe('what arrives', () => {
+  test('one recipient, exactly the fixed headers, and no trace of the address below them', async () => {
+    const server = await mailServer();
+    const mailer = await mailerTo(server.url);
+    expect(await mailer.send(message)).toEqual({ kind: 'sent' });
+    const [received] = server.received;
+    expect(received).toMatchObject({ from: 'hello@paint.example', to: [message.address] });
+    const parsed = await PostalMime.parse(received?.raw ?? '');
+    expect(parsed.headers.map(({ key, value }) => [key, value])).toEqual([
+      ['auto-submitted', 'auto-generated'],
+      ['from', '"Paint, Match" <hello@paint.example>'],
+      ['to', message.address],
+      ['subject', 'Your subscription to updates from Paint Match'],
+      ['message-id', message.messageId],
+      ['date', 'Tue, 01 Sep 2026 12:00:00 +0000'],
+      ['content-transfer-encoding', '7bit'],
+      ['mime-version', '1.0'],
+      ['content-type', 'text/plain; charset=utf-8'],
+    ]);
+    expect(parsed.from).toEqual({ name: 'Paint, Match', address: 'hello@paint.example' });
+    expect(parsed.text).toContain('https://paint.example/privacy');
+    const body = received?.raw.split('\r\n\r\n').slice(1).join() ?? '';
+    for (const part of ['jane', 'news', 'subscriber']) expect(body).not.toContain(part);
+    expect(parsed.html).toBeUndefined();
+  });
+
+  test.each([
+    'a@x.com,b@y.com',
+    'a@x.com, b@y.com',
+    'a@x.com;b@y.com',
+    'a@x.com b@y.com',
+    'x: a@x.com, b@y.com;',
+    'a@x.com\r\nBcc: b@y.com',
+    'Name <a@x.com>',
+    'a@ｘ.com',
+    '"a,b"@x.com',
+    '',
+  ])('%j is no address, and nobody is offered anything', async (address) => {
+    const server = await mailServer();
+    const mailer = await mailerTo(server.url);
+    expect(await mailer.send({ ...message, address })).toEqual({
+      kind: 'refused',
+      permanent: true,
+      reason: 'not an address',
+    });
+    expect(server.offered).toEqual([]);
+  });
+});
+
+describe('refusals', () => {
+  const text = `user ${message.address} said no`;
+
+  test.each([
+    [
+      'a recipient for good',
+      { recipient: { code: 550, text: `5.1.1 ${text}` } },
+      true,
+      '550 5.1.1',
+    ],
+    [
+      'a recipient for now',
+      { recipient: { code: 451, text: `4.7.1 ${text}` } },
+      false,
+      '451 4.7.1',
+    ],
+    ['the message for good', { data: { code: 554, text } }, true, '554'],
+    ['the message for now', { data: { code: 452, text } }, false, '452'],
+  ])(
+    '%s: its kind and its code, never its text',
+    async (_, { recipient, data }: { recipient?: Reply; data?: Reply }, permanent, reason) => {
+      const server = await mailServer({ recipient: () => recipient, data: () => data });
+      const mailer = await mailerTo(server.url);
+      expect(await mailer.send(message)).toEqual({ kind: 'refused', permanent, reason });
+    },
+  );
+
+  test('a refused sign-in is temporary, and names no secret', async () => {
+    const server = await mailServer({ users: { service: 'right' } });
+    const url = (password: string) => `smtp://service:${password}@127.0.0.1:${server.port}`;
+    const wrong = await (await mailerTo(url('wr%40ng'))).send(message);
+    expect(wrong).toEqual({ kind: 'refused', permanent: false, reason: '535 5.7.8' });
+    expect(await (await mailerTo(url('right'))).send(message)).toEqual({ kind: 'sent' });
+  });
+
+  test('a server that is down is temporary', async () => {
+    const server = await startMailServer();
+    await server.close();
+    const mailer = await mailerTo(server.url);
+    expect(await mailer.send(message)).toEqual({
+      kind: 'refused',
+      permanent: false,
+      reason: 'ESOCKET',
+    });
+  });
+
+  test('a connection lost before the 250 is one attempt, and temporary', async () => {
+    const server = await mailServer({ data: () => 'drop' });
+    const mailer = await mailerTo(server.url);
+    expect(await mailer.send(message)).toMatchObject({ kind: 'refused', permanent: false });
+    expect(server.received).toHaveLength(1);
+  });
+});
+
+type Reply = { code: number; text: string };
+
+describe('servers that stall', () => {
+  test('silence after the recipient ends in a time-out while others go on', async () => {
+    const server = await mailServer({
+      recipient: (address) => (address.startsWith('slow') ? 'stall' : undefined),
+    });
+    const mailer = await mailerTo(server.url);
+    const slow = mailer.send({ address: 'slow@x.example', messageId: '<slow@h>' });
+    expect(await mailer.send(message)).toEqual({ kind: 'sent' });
+    expect(await slow).toEqual({ kind: 'refused', permanent: false, reason: 'ETIMEDOUT' });
+  });
+
+  test('silence instead of a greeting ends in a time-out', async () => {
+    const mailer = await mailerTo(await rawServer(() => {}));
+    expect(await mailer.send(message)).toEqual({
+      kind: 'refused',
+      permanent: false,
+      reason: 'ETIMEDOUT',
+    });
+  });
+
+  test('a reply that trickles for ever ends with the time of the whole send', async () => {
+    const url = await rawServer((socket) => {
+      socket.write('220 ');
+      const trickle = setInterval(() => socket.write('x'), 50);
+      socket.on('close', () => clearInterval(trickle));
+    });
+    const mailer = await mailerTo(url, { ...quick, connectionMs: 60_000 });
+    expect(await mailer.send(message)).toEqual({
+      kind: 'refused',
+      permanent: false,
+      reason: 'EABORT',
+    });
+  });
+
+  test('closing ends a send under way', async () => {
+    const server = await mailServer({ recipient: () => 'stall' });
+    const mailer = await mailerTo(server.url, { ...quick, socketMs: 60_000, sendMs: 60_000 });
+    const send = mailer.send(message);
+    await expect.poll(() => server.offered.length).toBe(1);
+    await mailer.close();
+    expect(await send).toEqual({ kind: 'refused', permanent: false, reason: 'EABORT' });
+    await expect.poll(() => server.connections()).toBe(0);
+  });
+});
+
+describe('the connection', () => {
+  test('STARTTLS is used where it is offered, and a false certificate is not trusted', async () => {
+    const server = await mailServer({ starttls: true });
+    const strict = await mailerTo(server.url);
+    expect(await strict.send(message)).toMatchObject({ kind: 'refused', permanent: false });
+    expect(server.received).toEqual([]);
+    const trusting = await mailerTo(`${server.url}/?tls.rejectUnauthorized=false`);
+    expect(await trusting.send(message)).toEqual({ kind: 'sent' });
+    expect(server.received[0]?.secure).toBe(true);
+  });
+
+  test('requireTLS keeps a message from a server without it', async () => {
+    const server = await mailServer();
+    const mailer = await mailerTo(`${server.url}/?requireTLS=true`);
+    expect(await mailer.send(message)).toMatchObject({ kind: 'refused', permanent: false });
+    expect(server.offered).toEqual([]);
+  });
+
+  test('the query of SMTP_URL can not turn on the library’s own log of addresses', async () => {
+    const server = await mailServer();
+    const mailer = await mailerTo(`${server.url}/?logger=true&debug=true&transactionLog=true`);
+    const lines: string[] = [];
+    const write = process.stdout.write;
+    const log = console.log;
+    process.stdout.write = (line) => lines.push(String(line)) > 0;
+    console.log = (...words: unknown[]) => lines.push(words.join(' '));
+    try {
+      await mailer.send(message);
+    } finally {
+      process.stdout.write = write;
+      console.log = log;
+    }
+    expect(server.received).toHaveLength(1);
+    expect(lines.join('\n')).not.toContain('subscriber.example');
+  });
+
+  test('one connection carries a burst, and at most five are open', async () => {
+    const server = await mailServer();
+    const mailer = await mailerTo(server.url);
+    let most = 0;
+    await Promise.all(
+      Array.from({ length: 30 }, async (_, i) => {
+        await mailer.send({ address: `p${i}@x.example`, messageId: `<${i}@h>` });
+        most = Math.max(most, server.connections());
+      }),
+    );
+    expect(server.received).toHaveLength(30);
+    expect(most).toBeGreaterThan(0);
+    expect(most).toBeLessThanOrEqual(5);
+  });
+});

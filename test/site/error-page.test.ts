@@ -1,0 +1,42 @@
+import { expect, test } from 'vitest';
+import { renderErrorPage } from '../../src/site/error-page.ts';
+
+test('An error page has a plain heading, the sentence, the way back and whom to ask', () => {
+  const html = renderErrorPage({
+    status: 502,
+    sentence: 'We could not confirm that it arrived.',
+    backTo: '/quote',
+    operatorContact: 'help@paint.example',
+    operatorName: 'Fair Coat',
+  });
+  expect(html).toContain('<h1>Your details may not have arrived</h1>');
+  expect(html).toContain('We could not confirm that it arrived.');
+  expect(html).toContain('href="/quote">Back to the form</a>');
+  expect(html).toContain('<a href="mailto:help@paint.example">help@paint.example</a>');
+  expect(html).toContain('· Fair Coat</title>');
+});
+
+test('Without a form to go back to it leads to the start page, and names no contact it has not', () => {
+  const html = renderErrorPage({ status: 404, sentence: 'There is nothing at this address.' });
+  expect(html).toContain('href="/">To the start page</a>');
+  expect(html).not.toMatch(/Back to the form|mailto:|tel:/);
+});
+
+test('An unforeseen status has a heading too', () => {
+  expect(renderErrorPage({ status: 500, sentence: 'It has been logged.' })).toContain(
+    '<h1>Something went wrong</h1>',
+  );
+});
+
+test('Nothing on it is unescaped, and search engines leave it out', () => {
+  const html = renderErrorPage({
+    status: 400,
+    sentence: '<script>1</script>',
+    backTo: '/"><b>',
+    operatorContact: `"'<b>@paint.example`,
+    operatorName: '<b>Co</b>',
+  });
+  expect(html).not.toMatch(/<script|<b>/);
+  expect(html).toContain('&lt;script&gt;1&lt;/script&gt;');
+  expect(html).toContain('<meta name="robots" content="noindex">');
+});

@@ -1,0 +1,208 @@
+import { describe, expect, test } from 'vitest';
+import { CONFIRMATION_STATEMENT } from '../../src/actions/confirmation.ts';
+import { type FormName, forms } from '../../src/forms/catalog.ts';
+import { validate } from '../../src/forms/validate.ts';
+import { parseContent } from '../../src/site/content.ts';
+import { renderMarkdown } from '../../src/site/markdown.ts';
+import { loadPages, type Page } from '../../src/site/pages.ts';
+import { placeholderFiller, type SiteSettings } from '../../src/site/placeholders.ts';
+
+const settings: SiteSettings = {
+  baseUrl: 'https://paint.example',
+  operator: { name: 'Fair Coat', contact: 'help@paint.example' },
+  contractor: { id: 'c-1', name: 'Sample Painting Company' },
+};
+const hostile = `<script>alert(1)</script> <%= 7 * 7 %> & "Co" {{contact}} [a](javascript:b) *`;
+
+const pages = await loadPages(settings);
+const page = (path: string, among: Page[] = pages): Page => {
+  const found = among.find((each) => each.path === path);
+  if (found === undefined) throw new Error(`no page ${path}`);
+  return found;
+};
+
+describe('the pages', () => {
+  test('are those of the contract, each with its mirror', () => {
+    expect(pages.map((each) => [each.path, each.markdownPath])).toEqual([
+      ['/', '/index.md'],
+      ['/quote', '/quote.md'],
+      ['/contractors', '/contractors.md'],
+      ['/contact', '/contact.md'],
+      ['/newsletter', '/newsletter.md'],
+      ['/agents', '/agents.md'],
+      ['/privacy', '/privacy.md'],
+      ['/thank-you', '/thank-you.md'],
+    ]);
+  });
+
+  test.each(Object.keys(forms) as FormName[])('carry %s where the catalogue says', (name) => {
+    const carrier = page(forms[name].page);
+    expect(carrier.form).toBe(forms[name]);
+    for (const field of forms[name].fields) expect(carrier.html).toContain(`name="${field.name}"`);
+  });
+
+  test.each(pages)('$path leaves no placeholder, no style and no script in the HTML', (each) => {
+    expect(each.html).not.toMatch(/\{\{|<script|<style| style=| on\w+=|undefined/);
+    expect(each.markdown).not.toMatch(/\{\{|undefined/);
+  });
+
+  test.each(pages)(
+    '$path has one heading of the first level, its links and its ids once',
+    (each) => {
+      expect(each.html.match(/<h1>/g)).toHaveLength(1);
+      expect(each.html).toContain(
+        `<link rel="alternate" type="text/markdown" href="${each.markdownPath}">`,
+      );
+      expect(each.html).toContain(
+        `<link rel="canonical" href="https://paint.example${each.path}">`,
+      );
+      const ids = [...each.html.matchAll(/\sid="([^"]*)"/g)].map(([, id]) => id);
+      expect(new Set(ids).size).toBe(ids.length);
+    },
+  );
+
+  test.each(pages)('$path links to nothing on this site that is not there', (each) => {
+    const known = new Set([
+      ...pages.flatMap(({ path, markdownPath }) => [path, markdownPath]),
+      ...['/llms.txt', '/openapi.json', '/.well-known/service-agent.json'],
+    ]);
+    const local = [...each.html.matchAll(/<a [^>]*href="(\/[^"]*)"/g)].map(([, href]) => href);
+    expect(local.filter((href) => !known.has(href ?? ''))).toEqual([]);
+  });
+
+  test('keep the thank-you page alone out of search engines', () => {
+    const hidden = pages.filter(({ html }) => html.includes('name="robots" content="noindex"'));
+    expect(hidden.map(({ path }) => path)).toEqual(['/thank-you']);
+  });
+
+  test('name who receives each form: the contractor for a quote, otherwise the operator', () => {
+    expect(page('/quote').html).toContain('<strong>Sample Painting Company</strong>, to prepare');
+    expect(page('/newsletter').html).toContain('<strong>Fair Coat</strong>, to send');
+  });
+
+  test('come back with what was entered when a native post is refused', () => {
+    const refused = page('/contact').renderRefused({
+      values: { subject: 'A <question>' },
+      errors: { name: 'Enter your name.' },
+    });
+    expect(refused).toContain('<title>Error: Contact · Fair Coat</title>');
+    expect(refused).toContain('value="A &lt;question&gt;"');
+    expect(refused).toContain('<a href="#field-name">Enter your name.</a>');
+  });
+});
+
+describe('what the settings say', () => {
+  test('is text in HTML, whatever it looks like', async () => {
+    const named = await loadPages({
+      ...settings,
+      operator: { name: hostile, contact: undefined },
+      contractor: { id: 'c-1', name: hostile },
+    });
+    const escaped =
+      '&lt;script&gt;alert(1)&lt;/script&gt; &lt;%= 7 * 7 %&gt; &amp; &quot;Co&quot; {{contact}} [a](javascript:b) *';
+    for (const each of named) {
+      expect(each.html).not.toMatch(/<script|href="javascript|<em>/);
+      expect(each.html).toContain(escaped);
+    }
+    expect(page('/quote', named).html).toContain(`<strong>${escaped}</strong>`);
+  });
+
+  test('is text in a mirror too', async () => {
+    const named = await loadPages({ ...settings, operator: { name: hostile, contact: undefined } });
+    const { markdown } = page('/contact', named);
+    const rendered = renderMarkdown(markdown);
+    expect(markdown).not.toMatch(/(?<!\\)<(script|%)/);
+    expect(rendered).toContain('&lt;script&gt;alert(1)&lt;/script&gt; &lt;%= 7 * 7 %&gt; &amp;');
+    expect(rendered).not.toContain('href="javascript');
+  });
+
+  test('makes the contact a link: mail, telephone, or without one the contact form', () => {
+    const contact = (written: string | undefined) =>
+      placeholderFiller({ ...settings, operator: { name: 'X', contact: written } })(
+        '{{contact}}',
+        'html',
+      );
+    expect(contact('a?b&c@paint.example')).toBe(
+      '<a href="mailto:a%3Fb%26c@paint.example">a?b&amp;c@paint.example</a>',
+    );
+    expect(contact('+1 (555) 0100')).toBe('<a href="tel:+15550100">+1 (555) 0100</a>');
+    expect(contact(undefined)).toBe('<a href="/contact">the contact form</a>');
+  });
+
+  test('may name no contractor', async () => {
+    const unnamed = await loadPages({ ...settings, contractor: undefined });
+    expect(page('/quote', unnamed).html).toContain(
+      '<strong>one vetted painting contractor</strong>',
+    );
+  });
+});
+
+describe('a mirror', () => {
+  test('has the title, the description and the text of its page', () => {
+    const { markdown } = page('/quote');
+    expect(markdown).toMatch(/^# Request a quote\n\n> A few facts .+\n\n## What happens next\n/);
+    expect(markdown).toContain('**Sample Painting Company**');
+  });
+
+  test.each(Object.values(forms))('of $name lists every field as the catalogue has it', (form) => {
+    const { markdown } = page(form.page);
+    const rows = markdown.match(/^\| `.*$/gm) ?? [];
+    expect(rows.map((row) => row.split(' | ').slice(0, 3))).toEqual(
+      form.fields.map((field) => [
+        `| \`${field.name}\``,
+        field.required ? 'yes' : 'no',
+        `${field.maximum} characters`,
+      ]),
+    );
+  });
+
+  test.each(Object.values(forms))(
+    'of $name says how an agent sends it, with a body that is valid',
+    (form) => {
+      const { markdown } = page(form.page);
+      expect(markdown).toContain(`https://paint.example/api/agent/actions/${form.name}/preview`);
+      expect(markdown).toContain(`https://paint.example/api/agent/actions/${form.name}/execute`);
+      expect(markdown).toContain(CONFIRMATION_STATEMENT);
+      const example = /```json\n([\s\S]*?)\n```/.exec(markdown)?.[1] ?? '';
+      expect(validate(form, JSON.parse(example)).kind).toBe('valid');
+    },
+  );
+});
+
+describe('the page for agents', () => {
+  test('has commands whose preview is valid and whose confirmation is exact', () => {
+    const { markdown } = page('/agents');
+    const bodies = [...markdown.matchAll(/ -d '(\{.*\})'/g)].map(([, body]) => body ?? '');
+    const [preview = '', execute = ''] = bodies;
+    expect(validate(forms.homeowner_quote, JSON.parse(preview)).kind).toBe('valid');
+    expect(JSON.parse(execute.replace(`'"$PREVIEW_ID"'`, 'p.s'))).toEqual({
+      preview_id: 'p.s',
+      confirmation: true,
+      confirmation_text: CONFIRMATION_STATEMENT,
+    });
+  });
+
+  test('reads the token from the environment and holds none', () => {
+    const { markdown } = page('/agents');
+    expect(markdown.match(/Authorization: .*/g)).toEqual(
+      Array(2).fill('Authorization: Bearer $TOKEN" \\'),
+    );
+  });
+});
+
+describe('content that is wrong stops the start', () => {
+  const file = (head: string) => `---\ntitle: T\ndescription: D\norder: 1\n${head}---\nText\n`;
+
+  test.each([
+    ['no front matter', 'Text', /has no front matter/],
+    ['an unknown entry', file('colour: blue\n'), /colour/],
+    ['a form that is not declared', file('form: survey\n'), /catalogue/],
+    ['a form without its words', file('form: contact\n'), /submit and use/],
+  ])('%s', (_what, text, reason) => {
+    expect(() => parseContent('page.md', text)).toThrow(reason);
+  });
+
+  test('an unknown placeholder', () => {
+    expect(() => placeholderFiller(settings)('{{colour}}', 'text')).toThrow(/colour/);
+  });
+});

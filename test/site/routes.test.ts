@@ -1,0 +1,79 @@
+import Fastify, { type FastifyInstance } from 'fastify';
+import { afterAll, beforeAll, expect, test } from 'vitest';
+import { assets } from '../../src/site/assets.ts';
+import { loadPages, type Page } from '../../src/site/pages.ts';
+import { registerSite } from '../../src/site/routes.ts';
+
+let app: FastifyInstance;
+let origin: string;
+let pages: Page[];
+const configs = new Map<string, object>();
+
+beforeAll(async () => {
+  pages = await loadPages({
+    baseUrl: 'https://paint.example',
+    operator: { name: 'Fair Coat', contact: undefined },
+    contractor: { id: 'c-1', name: 'Sample Painting Company' },
+  });
+  app = Fastify();
+  app.addHook('onRoute', (route) => {
+    configs.set(route.url, route.config ?? {});
+  });
+  registerSite(app, { pages, assets });
+  origin = await app.listen({ host: '127.0.0.1', port: 0 });
+});
+
+afterAll(() => app.close());
+
+test('Every page is served as it was rendered', async () => {
+  for (const page of pages) {
+    const answer = await fetch(origin + page.path);
+    expect(answer.status).toBe(200);
+    expect(answer.headers.get('content-type')).toBe('text/html; charset=utf-8');
+    expect(await answer.text()).toBe(page.html);
+    expect(configs.get(page.path)).toMatchObject({ page: true });
+  }
+});
+
+test('Every mirror is served as Markdown that any origin may read', async () => {
+  for (const page of pages) {
+    const answer = await fetch(origin + page.markdownPath);
+    expect(answer.status).toBe(200);
+    expect(answer.headers.get('content-type')).toBe('text/markdown; charset=utf-8');
+    expect(answer.headers.get('access-control-allow-origin')).toBe('*');
+    expect(answer.headers.get('cache-control')).toMatch(/^public/);
+    expect(await answer.text()).toBe(page.markdown);
+    expect(configs.get(page.markdownPath)).toMatchObject({ discovery: true });
+  }
+});
+
+test('A page, a mirror and an asset that did not change are 304 without a body', async () => {
+  for (const path of ['/quote', '/quote.md', assets[0]?.path]) {
+    const first = await fetch(`${origin}${path}`);
+    const etag = first.headers.get('etag') ?? '';
+    expect(etag).toMatch(/^".+"$/);
+    const again = await fetch(`${origin}${path}`, { headers: { 'if-none-match': etag } });
+    expect(again.status).toBe(304);
+    expect(await again.text()).toBe('');
+    const other = await fetch(`${origin}${path}`, { headers: { 'if-none-match': '"other"' } });
+    expect(other.status).toBe(200);
+  }
+});
+
+test('The stylesheet and the icon that pages link are there, immutable under their hashed paths', async () => {
+  const home = await (await fetch(origin)).text();
+  const linked = new Set(home.match(/\/assets\/[^"]+/g));
+  expect(linked).toEqual(new Set(assets.map(({ path }) => path)));
+  for (const asset of assets) {
+    const answer = await fetch(origin + asset.path);
+    expect(answer.headers.get('content-type')).toBe(asset.contentType);
+    expect(answer.headers.get('cache-control')).toBe('public, max-age=31536000, immutable');
+    expect(await answer.text()).toBe(asset.body.toString('utf8'));
+  }
+});
+
+test('The stylesheet asks no one else for anything, and follows the colour scheme', () => {
+  const css = assets[0]?.body.toString('utf8') ?? '';
+  expect(css).not.toMatch(/@import|url\(|https?:/);
+  expect(css).toContain('@media (prefers-color-scheme: dark)');
+});

@@ -1,0 +1,94 @@
+import { CONFIRMATION_STATEMENT } from '../../src/actions/confirmation.ts';
+import { freshAddress, type Service, tokens } from './service.ts';
+
+export type Answer = { status: number; headers: Headers; body: any; text: string };
+
+type Call = {
+  method?: string;
+  headers?: Record<string, string>;
+  body?: string | Buffer | FormData | URLSearchParams;
+};
+
+/** One request from an address of its own, so that no rate of another test counts. */
+export async function call(
+  service: Pick<Service, 'url'>,
+  path: string,
+  options: Call = {},
+): Promise<Answer> {
+  const { method = 'POST', headers = {}, body } = options;
+  const response = await fetch(`${service.url}${path}`, {
+    method,
+    redirect: 'manual',
+    headers: { 'x-forwarded-for': freshAddress(), ...headers },
+    ...(body === undefined ? {} : { body: body as string }),
+  });
+  const text = await response.text();
+  const isJson = response.headers.get('content-type')?.includes('json') ?? false;
+  return {
+    status: response.status,
+    headers: response.headers,
+    text,
+    body: isJson && text !== '' ? JSON.parse(text) : undefined,
+  };
+}
+
+export const quote = { name: 'Ada Lovelace', email: 'ada@example.com', postal_code: '94110' };
+
+type AgentCall = { token?: string | null; headers?: Record<string, string>; raw?: string };
+
+const bearer = (token: string | null) =>
+  token === null ? {} : { authorization: `Bearer ${token}` };
+
+/** Calls preview; `raw` replaces the body, a null token leaves the credential out. */
+export function previewAction(
+  service: Pick<Service, 'url'>,
+  action = 'homeowner_quote',
+  fields: unknown = quote,
+  options: AgentCall = {},
+): Promise<Answer> {
+  return call(service, `/api/agent/actions/${action}/preview`, {
+    headers: {
+      ...bearer(options.token === undefined ? tokens.both : options.token),
+      ...options.headers,
+    },
+    body: options.raw ?? JSON.stringify(fields),
+  });
+}
+
+/** Previews and returns the token. */
+export async function previewId(
+  service: Pick<Service, 'url'>,
+  action?: string,
+  fields?: unknown,
+): Promise<string> {
+  const { body } = await previewAction(service, action, fields);
+  return body.preview_id;
+}
+
+/** Calls execute with the exact confirmation; `key: null` leaves the header out. */
+export function executeAction(
+  service: Pick<Service, 'url'>,
+  preview: unknown,
+  options: AgentCall & {
+    action?: string;
+    key?: string | null;
+    body?: Record<string, unknown>;
+  } = {},
+): Promise<Answer> {
+  const { action = 'homeowner_quote', key = `key-${Math.random()}`, token = tokens.both } = options;
+  return call(service, `/api/agent/actions/${action}/execute`, {
+    headers: {
+      ...bearer(token),
+      ...(key === null ? {} : { 'idempotency-key': key }),
+      ...options.headers,
+    },
+    body:
+      options.raw ??
+      JSON.stringify({
+        preview_id: preview,
+        confirmation: true,
+        confirmation_text: CONFIRMATION_STATEMENT,
+        ...options.body,
+      }),
+  });
+}

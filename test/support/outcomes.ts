@@ -1,0 +1,43 @@
+import { expect } from 'vitest';
+import type { Service } from './service.ts';
+import type { ProgrammableUpstream } from './upstream.ts';
+
+export type Counts = { forwarded: number; rows: number; mails: number };
+
+/** What else there is besides the answer: deliveries, execution rows, messages in the outbox. */
+export async function countEffects(
+  service: Service,
+  upstream?: ProgrammableUpstream,
+): Promise<Counts> {
+  const count = async (table: 'executions' | 'inbox' | 'outbox') => {
+    const { total } = await service.parts.storage.db
+      .selectFrom(table)
+      .select((row) => row.fn.countAll().as('total'))
+      .executeTakeFirstOrThrow();
+    return Number(total);
+  };
+  return {
+    forwarded: upstream === undefined ? await count('inbox') : upstream.delivered.length,
+    rows: await count('executions'),
+    mails: await count('outbox'),
+  };
+}
+
+/** Runs something and holds what else happened to this; what is unnamed is 0. */
+export async function expectEffects<T>(
+  service: Service,
+  upstream: ProgrammableUpstream | undefined,
+  expected: Partial<Counts>,
+  run: () => Promise<T>,
+): Promise<T> {
+  const before = await countEffects(service, upstream);
+  const result = await run();
+  const after = await countEffects(service, upstream);
+  const happened = {
+    forwarded: after.forwarded - before.forwarded,
+    rows: after.rows - before.rows,
+    mails: after.mails - before.mails,
+  };
+  expect(happened).toEqual({ forwarded: 0, rows: 0, mails: 0, ...expected });
+  return result;
+}

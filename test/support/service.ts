@@ -1,0 +1,134 @@
+import { createHash } from 'node:crypto';
+import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import type { AddressInfo } from 'node:net';
+import { createServer } from 'node:net';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { pino } from 'pino';
+import { buildApp } from '../../src/app.ts';
+import { type Clock, systemClock } from '../../src/clock.ts';
+import { openParts, type Parts } from '../../src/parts.ts';
+import { readSettings, type Settings } from '../../src/settings.ts';
+
+/** The tokens of the test clients, by what they may do. */
+export const tokens = {
+  both: 'test-token-both',
+  rotated: 'test-token-both-rotated',
+  preview: 'test-token-preview',
+  create: 'test-token-create',
+  other: 'test-token-other-client',
+  expired: 'test-token-expired',
+} as const;
+
+const key = Buffer.alloc(32, 7).toString('base64');
+
+export type Service = {
+  url: string;
+  folder: string;
+  settings: Settings;
+  parts: Parts;
+  /** Every log line since the start. */
+  logs: string[];
+  close(): Promise<void>;
+};
+
+export type ServiceOptions = {
+  environment?: Record<string, string>;
+  clock?: Clock;
+  folder?: string;
+};
+
+/** The service on a real port, in this process, so that its clock can be the test's own. */
+export async function startService(options: ServiceOptions = {}): Promise<Service> {
+  const folder = options.folder ?? mkdtempSync(join(tmpdir(), 'service-'));
+  const port = await freePort();
+  const credentialsFile = join(folder, 'agents.json');
+  writeFileSync(credentialsFile, JSON.stringify(credentials));
+  const read = readSettings({
+    NODE_ENV: 'production',
+    PORT: String(port),
+    BASE_URL: `http://127.0.0.1:${port}`,
+    DATA_DIR: folder,
+    UPSTREAM_URL: 'inbox:',
+    CONTRACTOR_ID: 'c-1',
+    CONTRACTOR_NAME: 'Vetted Painters',
+    OPERATOR_NAME: 'Paint Match',
+    PREVIEW_SIGNING_KEYS: key,
+    AGENT_CREDENTIALS_FILE: credentialsFile,
+    SMTP_URL: 'smtp://127.0.0.1:1',
+    MAIL_FROM: 'hello@paint.example',
+    TRUST_PROXY: '127.0.0.1',
+    ...options.environment,
+  });
+  if (read.kind === 'invalid') throw new Error(read.faults.join('\n'));
+  const { settings } = read;
+  const logs: string[] = [];
+  const log = pino({ level: settings.logLevel }, { write: (line: string) => logs.push(line) });
+  const parts = await openParts(
+    settings,
+    settings.previewSigningKeys,
+    options.clock ?? systemClock,
+    log,
+  );
+  const app = await buildApp(settings, parts);
+  await app.listen({ host: '127.0.0.1', port });
+  return {
+    url: settings.baseUrl,
+    folder,
+    settings,
+    parts,
+    logs,
+    close: async () => {
+      await app.close();
+      await parts.close();
+      if (options.folder === undefined) rmSync(folder, { recursive: true, force: true });
+    },
+  };
+}
+
+const digest = (token: string) => createHash('sha256').update(token).digest('hex');
+const credential = (id: string, token: string, expiresAt: string | null = null) => ({
+  id,
+  sha256: digest(token),
+  created_at: '2026-09-01T00:00:00.000Z',
+  expires_at: expiresAt,
+});
+
+/** The clients whose tokens are above. */
+export const credentials = {
+  clients: [
+    {
+      name: 'acme',
+      scopes: ['lead:preview', 'lead:create'],
+      credentials: [
+        credential('c_1', tokens.both),
+        credential('c_2', tokens.rotated),
+        credential('c_3', tokens.expired, '2026-01-01T00:00:00.000Z'),
+      ],
+    },
+    { name: 'looker', scopes: ['lead:preview'], credentials: [credential('c_1', tokens.preview)] },
+    { name: 'sender', scopes: ['lead:create'], credentials: [credential('c_1', tokens.create)] },
+    {
+      name: 'other',
+      scopes: ['lead:preview', 'lead:create'],
+      credentials: [credential('c_1', tokens.other)],
+    },
+  ],
+};
+
+/** A port nobody listens on. */
+export async function freePort(): Promise<number> {
+  const server = createServer();
+  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
+  const { port } = server.address() as AddressInfo;
+  await new Promise((resolve) => server.close(resolve));
+  return port;
+}
+
+let addresses = 0;
+
+/** A client address nobody has used: `X-Forwarded-For` of the trusted peer that the tests are. */
+export function freshAddress(): string {
+  addresses += 1;
+  return `10.${(addresses >> 16) & 255}.${(addresses >> 8) & 255}.${addresses & 255}`;
+}

@@ -1,0 +1,216 @@
+import type { AddressInfo } from 'node:net';
+import { createServer } from 'node:net';
+import { Webhook } from 'standardwebhooks';
+import { afterEach, beforeEach, describe, expect, test } from 'vitest';
+import { systemClock } from '../../src/clock.ts';
+import { openHttpUpstream } from '../../src/upstream/http.ts';
+import type { Event, Upstream } from '../../src/upstream/upstream.ts';
+import { answering, type ProgrammableUpstream, startUpstream } from '../support/upstream.ts';
+
+const secret = Buffer.from('a secret of the operator and the upstream');
+const event: Event = {
+  type: 'lead.created',
+  timestamp: '2026-09-01T12:00:00.000Z',
+  data: {
+    id: 'e-1',
+    form: 'contact',
+    fields: { name: 'Ada – ✓' },
+    recipient: null,
+    origin: 'agent',
+    client: 'acme',
+    consent_recorded_at: null,
+  },
+};
+const subscription: Event = { ...event, type: 'subscriber.created' };
+const freely = { mayStart: () => true };
+
+let receiver: ProgrammableUpstream;
+let upstream: Upstream;
+const open = (url: string, timeoutMs = 400) =>
+  openHttpUpstream({ url, secret, timeoutMs, clock: systemClock });
+
+beforeEach(async () => {
+  receiver = await startUpstream();
+  upstream = open(receiver.url);
+});
+afterEach(async () => {
+  await upstream.close();
+  await receiver.close();
+});
+
+describe('contract §3: what is sent', () => {
+  test('a receiver verifies the signature with the standardwebhooks package', async () => {
+    await upstream.deliver(event, freely);
+    const { headers, body } = receiver.delivered[0] ?? expect.fail();
+    const verified = new Webhook(secret.toString('base64')).verify(
+      body,
+      headers as Record<string, string>,
+    );
+    expect(verified).toEqual(event);
+    expect(headers).toMatchObject({
+      'content-type': 'application/json',
+      'webhook-id': 'e-1',
+      'idempotency-key': 'e-1',
+    });
+    expect(() =>
+      new Webhook(secret.toString('base64')).verify(
+        body.replace('Ada', 'Eve'),
+        headers as Record<string, string>,
+      ),
+    ).toThrow();
+  });
+
+  test('without a secret nothing is signed; a traceparent is sent on', async () => {
+    const unsigned = openHttpUpstream({
+      url: receiver.url,
+      secret: undefined,
+      timeoutMs: 400,
+      clock: systemClock,
+    });
+    await unsigned.deliver(event, { ...freely, traceparent: '00-1-2-01' });
+    await unsigned.close();
+    expect(receiver.delivered[0]?.headers).not.toHaveProperty('webhook-signature');
+    expect(receiver.delivered[0]?.headers.traceparent).toBe('00-1-2-01');
+  });
+});
+
+describe('contract §3: every answer has its outcome', () => {
+  test.each([200, 201, 202, 204, 299])('%i is confirmed', async (status) => {
+    receiver.answer = answering(status);
+    expect(await upstream.deliver(event, freely)).toEqual({ kind: 'confirmed', known: false });
+  });
+
+  test('409 to a subscriber is confirmed as known, to a lead it is rejected', async () => {
+    receiver.answer = answering(409);
+    expect(await upstream.deliver(subscription, freely)).toEqual({
+      kind: 'confirmed',
+      known: true,
+    });
+    expect(await upstream.deliver(event, freely)).toEqual({ kind: 'rejected', status: 409 });
+  });
+
+  test.each([400, 402, 405, 409, 410, 413, 418, 422, 451, 499])(
+    '%i is rejected with that status',
+    async (status) => {
+      receiver.answer = answering(status);
+      expect(await upstream.deliver(event, freely)).toEqual({ kind: 'rejected', status });
+    },
+  );
+
+  test.each([301, 302, 303, 307, 308, 304, 401, 403, 404, 407, 408, 500, 502, 503, 599])(
+    '%i is unconfirmed and never followed',
+    async (status) => {
+      receiver.answer = answering(status, { location: `${receiver.url}/again` });
+      expect(await upstream.deliver(event, freely)).toMatchObject({ kind: 'unconfirmed' });
+      expect(receiver.delivered).toHaveLength(1);
+    },
+  );
+
+  test.each([
+    ['120', 120],
+    ['0', 1],
+    ['-1', 1],
+    ['1e12', 1],
+    ['999999999999', 86_400],
+    ['86401', 86_400],
+    ['', 1],
+    ['soon', 1],
+    ['1.5', 1],
+    [new Date(Date.now() + 60_000).toUTCString(), 60],
+    [new Date(Date.now() - 60_000).toUTCString(), 1],
+  ])('429 with Retry-After %j waits %i seconds', async (header, seconds) => {
+    receiver.answer = answering(429, { 'retry-after': header });
+    const outcome = await upstream.deliver(event, freely);
+    expect(outcome.kind).toBe('rateLimited');
+    const waited = outcome.kind === 'rateLimited' ? outcome.retryAfterSeconds : Number.NaN;
+    expect(Math.abs(waited - seconds)).toBeLessThanOrEqual(1);
+    expect(Number.isInteger(waited) && waited >= 1).toBe(true);
+  });
+
+  test('429 without Retry-After waits one second', async () => {
+    receiver.answer = answering(429);
+    expect(await upstream.deliver(event, freely)).toEqual({
+      kind: 'rateLimited',
+      retryAfterSeconds: 1,
+    });
+  });
+
+  test('an answer that never comes is unconfirmed after the time-out', async () => {
+    receiver.answer = () => {};
+    const before = performance.now();
+    expect(await upstream.deliver(event, freely)).toMatchObject({ kind: 'unconfirmed' });
+    expect(performance.now() - before).toBeLessThan(1_500);
+  });
+
+  test('a 200 with an endless body is confirmed at once, and its connection is given up', async () => {
+    const closed = new Promise<void>((resolve) => {
+      receiver.answer = (response) => {
+        response.writeHead(200, { 'content-encoding': 'gzip' });
+        response.on('close', resolve);
+        const pour = () => {
+          while (!response.destroyed && response.write(Buffer.alloc(16_384)));
+        };
+        response.on('drain', pour);
+        pour();
+      };
+    });
+    expect(await upstream.deliver(event, freely)).toEqual({ kind: 'confirmed', known: false });
+    await closed;
+  });
+
+  test('a 200 whose body stalls is confirmed at once', async () => {
+    receiver.answer = (response) => void response.writeHead(200).write('x');
+    expect(await upstream.deliver(event, freely)).toEqual({ kind: 'confirmed', known: false });
+  });
+
+  test('endless 103 ends as unconfirmed after the time-out', async () => {
+    receiver.answer = (response) => {
+      const timer = setInterval(() => response.writeEarlyHints({ link: '</a>; rel=preload' }), 20);
+      response.on('close', () => clearInterval(timer));
+    };
+    expect(await upstream.deliver(event, freely)).toMatchObject({ kind: 'unconfirmed' });
+  });
+
+  test.each([
+    ['garbage', 'not http at all\r\n\r\n'],
+    ['an upgrade', 'HTTP/1.1 101 Switching Protocols\r\nconnection: upgrade\r\nupgrade: x\r\n\r\n'],
+    ['100 KB of headers', `HTTP/1.1 200 OK\r\n${'x-filler: 1234567890\r\n'.repeat(5_000)}\r\n`],
+    ['nothing and a closed connection', ''],
+  ])('%s is unconfirmed', async (_name, bytes) => {
+    const server = createServer((socket) => {
+      socket.on('error', () => {});
+      socket.once('data', () => socket.end(bytes));
+    });
+    await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
+    const raw = open(`http://127.0.0.1:${(server.address() as AddressInfo).port}/`);
+    expect(await raw.deliver(event, freely)).toMatchObject({ kind: 'unconfirmed' });
+    await raw.close();
+    server.close();
+  });
+
+  test('a refused connection and an unknown host are unconfirmed, without a word about addresses', async () => {
+    for (const url of ['http://127.0.0.1:1/', 'http://no-such-host.invalid/']) {
+      const nowhere = open(url);
+      const outcome = await nowhere.deliver(event, freely);
+      expect(outcome.kind).toBe('unconfirmed');
+      expect(JSON.stringify(outcome)).not.toMatch(/127|invalid/);
+      await nowhere.close();
+    }
+  });
+});
+
+describe('contract §4: the lease as a fence', () => {
+  test('nothing is sent once the lease leaves no time', async () => {
+    expect(await upstream.deliver(event, { mayStart: () => false })).toMatchObject({
+      kind: 'unconfirmed',
+    });
+    expect(receiver.delivered).toHaveLength(0);
+  });
+
+  test('the fence is asked when the connection stands, not before', async () => {
+    let asked = 0;
+    await upstream.deliver(event, { mayStart: () => ++asked > 0 });
+    expect(asked).toBe(1);
+    expect(receiver.delivered).toHaveLength(1);
+  });
+});
