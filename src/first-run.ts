@@ -36,7 +36,16 @@ export class StartFault extends Error {
 }
 
 /** The name of the client that local mode makes. */
-export const LOCAL_AGENT = 'local-agent';
+const LOCAL_AGENT = 'local-agent';
+
+/** Where local mode keeps what it makes. */
+export function localFiles(dataDir: string) {
+  return {
+    signingKey: join(dataDir, 'preview-signing-key'),
+    clients: join(dataDir, 'agents.json'),
+    token: join(dataDir, 'agent-token'),
+  };
+}
 
 /** Takes the settings; makes what is missing in local mode, and nothing in production. */
 export async function prepareLocalMode(settings: Settings, clock: Clock): Promise<Prepared> {
@@ -48,7 +57,7 @@ export async function prepareLocalMode(settings: Settings, clock: Clock): Promis
     mkdirSync(dataDir, { recursive: true, mode: 0o700 });
     const madeClient = makeLocalAgent(settings, clock);
     const key = previewSigningKeys.length === 0 ? localSigningKey(dataDir) : undefined;
-    const tokenFile = join(dataDir, 'agent-token');
+    const tokenFile = localFiles(dataDir).token;
     return {
       previewSigningKeys: key === undefined ? previewSigningKeys : [key.bytes],
       tokenFile: existsSync(tokenFile) ? tokenFile : undefined,
@@ -65,7 +74,7 @@ export async function prepareLocalMode(settings: Settings, clock: Clock): Promis
 
 /** The key that this folder has always had: a restart keeps the previews that are under way. */
 function localSigningKey(dataDir: string): { bytes: Buffer; made: boolean } {
-  const path = join(dataDir, 'preview-signing-key');
+  const path = localFiles(dataDir).signingKey;
   const made = createExclusively(path, `${randomBytes(KEY_BYTES).toString('base64')}\n`);
   const bytes = Buffer.from(readFileSync(path, 'utf8').trim(), 'base64');
   if (bytes.length >= KEY_BYTES) return { bytes, made };
@@ -74,10 +83,9 @@ function localSigningKey(dataDir: string): { bytes: Buffer; made: boolean } {
 
 /** Only in the default place and where no file is: an operator's own file is left alone. */
 function makeLocalAgent({ dataDir, credentialsFile }: Settings, clock: Clock): boolean {
-  const path = join(dataDir, 'agents.json');
+  const { clients: path, token: tokenFile } = localFiles(dataDir);
   if (credentialsFile === undefined || resolve(credentialsFile) !== path) return false;
   if (existsSync(path)) return false;
-  const tokenFile = join(dataDir, 'agent-token');
   // The token first: whatever ends this process in between, the next start finds one and uses it.
   createExclusively(tokenFile, `${generateToken()}\n`);
   const token = readFileSync(tokenFile, 'utf8').trim();

@@ -6,7 +6,7 @@ import { API_VERSION } from './version.ts';
 /** What discovery reads of a page of the site. */
 export type SourcePage = Pick<Page, 'path' | 'markdownPath' | 'title' | 'description' | 'markdown'>;
 
-export type ResourceEntry = {
+type ResourceEntry = {
   id: string;
   title: string;
   description: string;
@@ -14,7 +14,7 @@ export type ResourceEntry = {
   markdown_url: string;
 };
 
-export type Resource = Omit<ResourceEntry, 'markdown_url'> & { markdown: string };
+type Resource = Omit<ResourceEntry, 'markdown_url'> & { markdown: string };
 
 /** The answer to an identifier that is not in the index (spec §4.2). */
 export const UNKNOWN_RESOURCE = `There is no such resource. GET ${paths.content} lists them.`;

@@ -31,7 +31,7 @@ export const headers = {
   'Access-Control-Allow-Origin': header('Any page may read this.', '*'),
 };
 
-export type HeaderName = keyof typeof headers;
+type HeaderName = keyof typeof headers;
 
 /** What an answer carries once its request was counted. */
 export const RATE_HEADERS: readonly HeaderName[] = ['RateLimit', 'RateLimit-Policy'];

@@ -49,7 +49,7 @@ export async function openSmtpMailer(options: SmtpMailerOptions): Promise<Mailer
   const { createTransport } = await import('nodemailer');
   const transport = createTransport({
     pool: true,
-    url: options.url,
+    url: withAllowedQuery(options.url),
     maxConnections: CONCURRENT_SENDS,
     // One send is one attempt: those are counted, and repeated, by the outbox.
     maxRequeues: 0,

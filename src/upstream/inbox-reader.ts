@@ -29,11 +29,12 @@ export async function latestInboxItems(
 
 /** The events whose id begins like that: two at most, for one is wanted. */
 export async function findInboxItems(db: Database, idBegins: string): Promise<InboxItem[]> {
+  // An id is a UUID; nothing else, and no wildcard, begins one.
+  if (!/^[0-9A-Za-z-]+$/.test(idBegins)) return [];
   const rows = await db
     .selectFrom('inbox')
     .select(['event_id', 'received_at', 'event'])
-    .where('event_id', '>=', idBegins)
-    .where('event_id', '<', `${idBegins}\u{10FFFF}`)
+    .where('event_id', 'like', `${idBegins}%`)
     .orderBy('event_id')
     .limit(2)
     .execute();

@@ -18,7 +18,12 @@ const authorization = `Bearer ${tokens.both}`;
 describe('spec §4.3, §2.2: a preview', () => {
   test('200 with the whole record, normalized fields, and nothing stored or forwarded', async () => {
     const answer = await expectEffects(service, undefined, {}, () =>
-      previewAction(service, 'homeowner_quote', { ...quote, email: ' ADA@example.com ', phone: '', unknown: { a: 1 } }),
+      previewAction(service, 'homeowner_quote', {
+        ...quote,
+        email: ' ADA@example.com ',
+        phone: '',
+        unknown: { a: 1 },
+      }),
     );
     expect(answer.status).toBe(200);
     expect(answer.body).toEqual({
@@ -29,10 +34,13 @@ describe('spec §4.3, §2.2: a preview', () => {
       created_at: '2026-09-01T12:00:00.000Z',
       expires_at: '2026-09-01T12:10:00.000Z',
       confirmation_required: true,
-      confirmation_statement: 'I confirm that Service may use these details for the selected action.',
+      confirmation_statement:
+        'I confirm that Service may use these details for the selected action.',
       destination: 'Vetted Painters',
     });
-    expect(openPreview(service.settings.previewSigningKeys, answer.body.preview_id, clock.now()).kind).toBe('open');
+    expect(
+      openPreview(service.settings.previewSigningKeys, answer.body.preview_id, clock.now()).kind,
+    ).toBe('open');
     expect(answer.headers.get('cache-control')).toBe('no-store');
     expect(answer.headers.get('content-type')).toMatch(/^application\/json/);
     expect(answer.headers.get('x-request-id')).toMatch(/^[0-9a-f-]{36}$/);
@@ -45,19 +53,40 @@ describe('spec §4.3, §2.2: a preview', () => {
     ['newsletter', { email: 'a@b.co' }, 'Paint Match'],
   ])('%s names the party that will receive the data', async (action, fields, destination) => {
     const { status, body } = await previewAction(service, action, fields);
-    expect([status, body.action, body.destination, body.fields]).toEqual([200, action, destination, fields]);
+    expect([status, body.action, body.destination, body.fields]).toEqual([
+      200,
+      action,
+      destination,
+      fields,
+    ]);
   });
 
   test('the body is JSON whatever its content type says; a BOM is ignored, the last of a repeated name counts', async () => {
-    for (const type of ['text/plain', 'application/x-www-form-urlencoded', 'nonsense', 'application/json; charset=UTF-8']) {
-      const answer = await previewAction(service, 'newsletter', null, { raw: '\ufeff{"email":"x","email":"a@b.co"}', headers: { 'content-type': type } });
+    for (const type of [
+      'text/plain',
+      'application/x-www-form-urlencoded',
+      'nonsense',
+      'application/json; charset=UTF-8',
+    ]) {
+      const answer = await previewAction(service, 'newsletter', null, {
+        raw: '\ufeff{"email":"x","email":"a@b.co"}',
+        headers: { 'content-type': type },
+      });
       expect([answer.status, answer.body.fields]).toEqual([200, { email: 'a@b.co' }]);
     }
   });
 });
 
 describe('spec §7.1: what preview refuses', () => {
-  test.each(['nope', '__proto__', 'constructor', 'HOMEOWNER_QUOTE', 'homeowner_quote%00', '%E2%98%83', 'a'.repeat(1_000)])('404 unknown action %j, before anything else', async (action) => {
+  test.each([
+    'nope',
+    '__proto__',
+    'constructor',
+    'HOMEOWNER_QUOTE',
+    'homeowner_quote%00',
+    '%E2%98%83',
+    'a'.repeat(1_000),
+  ])('404 unknown action %j, before anything else', async (action) => {
     const answer = await previewAction(service, action, quote, { token: null });
     expect(answer.status).toBe(404);
     expect(answer.body).toEqual({ error: expect.any(String) });
@@ -71,7 +100,14 @@ describe('spec §7.1: what preview refuses', () => {
     expect(answer.headers.get('www-authenticate')).not.toMatch(/error=/);
   });
 
-  test.each(['Bearer wrong', 'Bearer', `Basic ${tokens.both}`, `Bearer ${tokens.expired}`, `Bearer ${tokens.both} x`, tokens.both])('401 invalid_token for %j', async (header) => {
+  test.each([
+    'Bearer wrong',
+    'Bearer',
+    `Basic ${tokens.both}`,
+    `Bearer ${tokens.expired}`,
+    `Bearer ${tokens.both} x`,
+    tokens.both,
+  ])('401 invalid_token for %j', async (header) => {
     const answer = await call(service, path, { headers: { authorization: header }, body: '{}' });
     expect(answer.status).toBe(401);
     expect(answer.headers.get('www-authenticate')).toMatch(/^Bearer .*error="invalid_token"/);
@@ -79,25 +115,49 @@ describe('spec §7.1: what preview refuses', () => {
 
   test('a rotated credential and a lower-case scheme are valid', async () => {
     for (const header of [`Bearer ${tokens.rotated}`, `bearer ${tokens.both}`]) {
-      const answer = await call(service, path, { headers: { authorization: header }, body: JSON.stringify(quote) });
+      const answer = await call(service, path, {
+        headers: { authorization: header },
+        body: JSON.stringify(quote),
+      });
       expect(answer.status).toBe(200);
     }
   });
 
   test('403 without the scope, before the body is looked at', async () => {
-    const answer = await previewAction(service, 'contact', null, { token: tokens.create, raw: '{' });
+    const answer = await previewAction(service, 'contact', null, {
+      token: tokens.create,
+      raw: '{',
+    });
     expect(answer.status).toBe(403);
-    expect(answer.headers.get('www-authenticate')).toMatch(/error="insufficient_scope", scope="lead:preview"/);
+    expect(answer.headers.get('www-authenticate')).toMatch(
+      /error="insufficient_scope", scope="lead:preview"/,
+    );
   });
 
-  test.each(['', '{', '[]', 'null', '"x"', '1', '{"email":}', '[1,2]', '['.repeat(100_000), '{"a":'.repeat(50_000)])('400 invalid JSON %#', async (raw) => {
+  test.each([
+    '',
+    '{',
+    '[]',
+    'null',
+    '"x"',
+    '1',
+    '{"email":}',
+    '[1,2]',
+    '['.repeat(100_000),
+    '{"a":'.repeat(50_000),
+  ])('400 invalid JSON %#', async (raw) => {
     const answer = await previewAction(service, 'newsletter', null, { raw });
     expect([answer.status, answer.body.error]).toEqual([400, expect.any(String)]);
   });
 
   test.each([
-    ['missing', {}, 'email'], ['blank', { email: ' ' }, 'email'], ['null', { email: null }, 'email'], ['a number', { email: 1 }, 'email'],
-    ['an array', { email: ['a@b.co'] }, 'email'], ['no address', { email: 'nope' }, 'email'], ['too long', { email: `a@${'b'.repeat(260)}.co` }, 'email'],
+    ['missing', {}, 'email'],
+    ['blank', { email: ' ' }, 'email'],
+    ['null', { email: null }, 'email'],
+    ['a number', { email: 1 }, 'email'],
+    ['an array', { email: ['a@b.co'] }, 'email'],
+    ['no address', { email: 'nope' }, 'email'],
+    ['too long', { email: `a@${'b'.repeat(260)}.co` }, 'email'],
   ])('400 where a field is %s, naming it and not repeating it', async (_name, fields, field) => {
     const answer = await previewAction(service, 'newsletter', fields);
     expect(answer.status).toBe(400);
@@ -110,11 +170,17 @@ describe('spec §7.1: what preview refuses', () => {
     ['another charset', { 'content-type': 'application/json; charset=utf-16' }, 400],
     ['a Latin-1 charset', { 'content-type': 'application/json; charset="ISO-8859-1"' }, 400],
   ])('400 for %s', async (_name, headers, status) => {
-    expect((await previewAction(service, 'newsletter', { email: 'a@b.co' }, { headers })).status).toBe(status);
+    expect(
+      (await previewAction(service, 'newsletter', { email: 'a@b.co' }, { headers })).status,
+    ).toBe(status);
   });
 
   test('400 for invalid UTF-8', async () => {
-    const body = Buffer.concat([Buffer.from('{"email":"a@b.co","x":"'), Buffer.from([0xff]), Buffer.from('"}')]);
+    const body = Buffer.concat([
+      Buffer.from('{"email":"a@b.co","x":"'),
+      Buffer.from([0xff]),
+      Buffer.from('"}'),
+    ]);
     expect((await call(service, path, { headers: { authorization }, body })).status).toBe(400);
   });
 
@@ -124,7 +190,10 @@ describe('spec §7.1: what preview refuses', () => {
       return frame.replace('"filler":""', `"filler":"${'x'.repeat(length - frame.length)}"`);
     };
     const ok = await call(service, path, { headers: { authorization }, body: filled(512 * 1024) });
-    const over = await call(service, path, { headers: { authorization }, body: filled(512 * 1024 + 1) });
+    const over = await call(service, path, {
+      headers: { authorization },
+      body: filled(512 * 1024 + 1),
+    });
     expect([ok.status, over.status]).toEqual([200, 413]);
   });
 
@@ -147,11 +216,25 @@ describe('spec §8: the preview rate', () => {
       expect(answer.headers.get('ratelimit')).toBe(`"preview";r=${59 - n};t=60`);
     }
     clock.advance(30_500);
-    const refused = await call(service, path, { headers: { ...headers, authorization }, body: JSON.stringify(quote) });
-    expect([refused.status, refused.headers.get('retry-after'), refused.headers.get('ratelimit')]).toEqual([429, '30', '"preview";r=0;t=30']);
+    const refused = await call(service, path, {
+      headers: { ...headers, authorization },
+      body: JSON.stringify(quote),
+    });
+    expect([
+      refused.status,
+      refused.headers.get('retry-after'),
+      refused.headers.get('ratelimit'),
+    ]).toEqual([429, '30', '"preview";r=0;t=30']);
     expect(refused.body).toEqual({ error: expect.any(String) });
     clock.advance(29_500);
-    expect((await call(service, path, { headers: { ...headers, authorization }, body: JSON.stringify(quote) })).status).toBe(200);
+    expect(
+      (
+        await call(service, path, {
+          headers: { ...headers, authorization },
+          body: JSON.stringify(quote),
+        })
+      ).status,
+    ).toBe(200);
   });
 
   test('a step of the wall clock moves no limit', async () => {

@@ -96,7 +96,7 @@ describe('the document', () => {
     for (const section of ['schemas', 'headers']) {
       for (const name of Object.keys(document.components[section])) {
         const reference = `#/components/${section}/${name}`;
-        expect(used.has(reference) || name === 'Receipt', reference).toBe(true);
+        expect(used.has(reference), reference).toBe(true);
       }
     }
   });
@@ -191,7 +191,7 @@ describe('the bodies', () => {
 });
 
 describe('the failures', () => {
-  test('hold every problem of the catalogue, on each operation of its group', () => {
+  test('hold every problem of the catalogue, with its group of operations', () => {
     const documented = Map.groupBy(everyFailure(), (failure) => failure.name);
     for (const [kind, problem] of Object.entries<Problem>(problems)) {
       const found = documented.get(kind) ?? [];
@@ -208,8 +208,39 @@ describe('the failures', () => {
         };
         for (const tag of wanted[on]) expect(tags.has(tag), `${kind} on ${tag}`).toBe(true);
       }
+      if (problem.on.length > 1) expect(found.length, kind).toBe(4);
       if (problem.on.includes('any')) expect(found.length, kind).toBe(9);
     }
+  });
+
+  test.each([
+    [PREVIEW, ['invalidFields']],
+    [
+      EXECUTE,
+      [
+        'storeUnavailable',
+        'missingIdempotencyKey',
+        'previewIdNotText',
+        'invalidPreview',
+        'expiredPreview',
+        'otherAction',
+        'notConfirmed',
+        'inProgress',
+        'previewAlreadyUsed',
+        'idempotencyConflict',
+        'upstreamRejected',
+        'upstreamRateLimited',
+        'upstreamUnconfirmed',
+        'replayOfFailed',
+      ],
+    ],
+    ['/api/leads', ['notText', 'fileUpload', 'tooManyFields', 'nameTooLong', 'valueTooLong']],
+    ['/api/subscribe', ['missingConsent']],
+  ])('that only %s can answer with are documented there alone', (path, expected) => {
+    const failures = everyFailure().filter((failure) => failure.tag !== 'Discovery');
+    const paths = Map.groupBy(failures, (failure) => failure.name);
+    const alone = [...paths].filter(([, all]) => all.length === 1 && all[0]?.path === path);
+    expect(alone.map(([name]) => name).sort()).toEqual([...expected].sort());
   });
 
   test('are all in the catalogue, with its status and its sentence', () => {
@@ -287,28 +318,29 @@ describe('the webhooks', () => {
   });
 });
 
-function everyOperation(): { path: string; operation: Json }[] {
-  return Object.entries<Json>({ ...document.paths, ...document.webhooks }).flatMap(
-    ([path, methods]) => Object.values<Json>(methods).map((operation) => ({ path, operation })),
+function everyOperation(
+  within: Json = { ...document.paths, ...document.webhooks },
+): { path: string; operation: Json }[] {
+  return Object.entries<Json>(within).flatMap(([path, methods]) =>
+    Object.values<Json>(methods).map((operation) => ({ path, operation })),
   );
 }
 
 /** Each example body of each failing status of the paths. */
-function everyFailure(): { name: string; status: string; tag: string; body: Json }[] {
-  return Object.values<Json>(document.paths)
-    .flatMap((methods) => Object.values<Json>(methods))
-    .flatMap(({ tags, responses }) =>
-      Object.entries<Json>(responses)
-        .filter(([status]) => /^[45]/.test(status))
-        .flatMap(([status, { content }]) =>
-          Object.entries<Json>(content['application/json'].examples).map(([name, { value }]) => ({
-            name,
-            status,
-            tag: tags[0],
-            body: value,
-          })),
-        ),
-    );
+function everyFailure(): { path: string; name: string; status: string; tag: string; body: Json }[] {
+  return everyOperation(document.paths).flatMap(({ path, operation: { tags, responses } }) =>
+    Object.entries<Json>(responses)
+      .filter(([status]) => /^[45]/.test(status))
+      .flatMap(([status, { content }]) =>
+        Object.entries<Json>(content['application/json'].examples).map(([name, { value }]) => ({
+          path,
+          name,
+          status,
+          tag: tags[0],
+          body: value,
+        })),
+      ),
+  );
 }
 
 function requestOf(path: string): Json {

@@ -2,7 +2,7 @@ import type { AddressInfo } from 'node:net';
 import { SMTPServer, type SMTPServerOptions } from 'smtp-server';
 import { type Confirmation, confirmationMessage } from '../../src/mail/mail.ts';
 
-export type Received = { from: string; to: string[]; raw: string; secure: boolean };
+type Received = { from: string; to: string[]; raw: string; secure: boolean };
 
 export type MailServer = {
   url: string;

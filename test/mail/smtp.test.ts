@@ -136,6 +136,16 @@ describe('refusals', () => {
     });
   });
 
+  test('a server that hangs up at once is called once', async () => {
+    let calls = 0;
+    const url = await rawServer((socket) => {
+      calls += 1;
+      socket.end();
+    });
+    expect(await (await mailerTo(url)).send(message)).toMatchObject({ permanent: false });
+    expect(calls).toBe(1);
+  });
+
   test('a connection lost before the 250 is one attempt, and temporary', async () => {
     const server = await mailServer({ data: () => 'drop' });
     const mailer = await mailerTo(server.url);

@@ -1,0 +1,280 @@
+import { afterAll, afterEach, beforeAll, describe, expect, test } from 'vitest';
+import { call } from '../support/agent.ts';
+import { testClock } from '../support/clock.ts';
+import { encode, encodings, multipart, natives, post, postRaw } from '../support/forms.ts';
+import { expectEffects } from '../support/outcomes.ts';
+import { freshAddress, type Service, startService } from '../support/service.ts';
+import { answering, type ProgrammableUpstream, startUpstream } from '../support/upstream.ts';
+
+const path = '/api/subscribe';
+const clock = testClock();
+let upstream: ProgrammableUpstream;
+let service: Service;
+beforeAll(async () => {
+  upstream = await startUpstream();
+  service = await startService({ clock, environment: { UPSTREAM_URL: upstream.url } });
+});
+afterEach(() => {
+  upstream.answer = answering(200);
+});
+afterAll(async () => {
+  await service.close();
+  await upstream.close();
+});
+const expecting = <T>(effects: Parameters<typeof expectEffects>[2], run: () => Promise<T>) =>
+  expectEffects(service, upstream, effects, run);
+
+let subscribers = 0;
+const subscriber = () => `reader-${++subscribers}@example.com`;
+
+describe('spec §4.7, §2.5: a subscription', () => {
+  test.each(encodings)(
+    '%s: forwarded once, one message kept, then 200 or 303 to /thank-you',
+    async (encoding) => {
+      const email = subscriber();
+      const answer = await expecting({ forwarded: 1, mails: 1 }, () =>
+        post(service, path, encoding, {
+          email: ` ${email.toUpperCase()} `,
+          privacy: 'yes',
+          contractor: 'Smith-Painting',
+          extra: 'x',
+        }),
+      );
+      if (encoding === 'json') expect([answer.status, answer.body]).toEqual([200, { ok: true }]);
+      else expect([answer.status, answer.headers.get('location')]).toEqual([303, '/thank-you']);
+      expect(upstream.delivered.at(-1)?.event).toEqual({
+        type: 'subscriber.created',
+        timestamp: clock.now().toISOString(),
+        data: {
+          id: expect.any(String),
+          form: 'newsletter',
+          fields: { email, contractor: 'smith-painting' },
+          recipient: null,
+          origin: 'browser',
+          client: null,
+          consent_recorded_at: clock.now().toISOString(),
+        },
+      });
+    },
+  );
+
+  test.each(['on', 'true', 'yes', '1', ' yes '])('consent is given by %j', async (privacy) => {
+    expect(
+      (
+        await expecting({ forwarded: 1, mails: 1 }, () =>
+          post(service, path, 'json', { email: subscriber(), privacy }),
+        )
+      ).status,
+    ).toBe(200);
+  });
+
+  test.each(['', 'no', 'ON', 'True', 'YES', '0', 'yes please'])(
+    'consent is not given by %j: 400 names privacy',
+    async (privacy) => {
+      for (const encoding of encodings) {
+        const answer = await expecting({}, () =>
+          post(service, path, encoding, { email: subscriber(), privacy }),
+        );
+        expect(answer.status).toBe(400);
+        if (encoding === 'json')
+          expect(answer.body).toEqual({ error: expect.any(String), fields: ['privacy'] });
+      }
+    },
+  );
+
+  test.each([
+    ['acme', 'acme'],
+    ['ACME-2', 'acme-2'],
+    [' acme ', 'acme'],
+    [undefined, 'direct'],
+    ['', 'direct'],
+    ['-acme', 'direct'],
+    ['acme-', 'direct'],
+    ['a--b', 'direct'],
+    ['a b', 'direct'],
+    ['<script>', 'direct'],
+    ['ümlaut', 'direct'],
+    ['a'.repeat(100), 'a'.repeat(100)],
+    ['a'.repeat(101), 'direct'],
+  ])('the originating site %j is kept as %s', async (contractor, kept) => {
+    await post(service, path, 'json', {
+      email: subscriber(),
+      privacy: 'on',
+      ...(contractor === undefined ? {} : { contractor }),
+    });
+    expect(upstream.delivered.at(-1)?.event.data.fields).toMatchObject({ contractor: kept });
+  });
+
+  test('an address that is on the list already: the same answer, no message', async () => {
+    const email = subscriber();
+    const fresh = await post(service, path, 'json', { email, privacy: 'on' });
+    upstream.answer = answering(409);
+    const known = await expecting({ forwarded: 1 }, () =>
+      post(service, path, 'json', { email: subscriber(), privacy: 'on' }),
+    );
+    const visible = (answer: typeof fresh) => [
+      answer.status,
+      answer.text,
+      [...answer.headers.keys()].sort(),
+    ];
+    expect(visible(known)).toEqual(visible(fresh));
+  });
+
+  test('one message to a mailbox in 24 hours, whatever its plus-tag', async () => {
+    const email = subscriber();
+    await post(service, path, 'json', { email, privacy: 'on' });
+    await expecting({ forwarded: 1 }, () =>
+      post(service, path, 'json', { email: email.replace('@', '+tag@'), privacy: 'on' }),
+    );
+  });
+});
+
+describe('spec §4.7: files and other values are ignored, the text fields processed', () => {
+  test('JSON values that are no strings', async () => {
+    const body = JSON.stringify({
+      email: subscriber(),
+      privacy: 'on',
+      x: 1,
+      y: { z: null },
+      contractor: ['a'],
+      'bot-field': null,
+    });
+    await expecting({ forwarded: 1, mails: 1 }, () => postRaw(service, path, 'json', body));
+    expect(upstream.delivered.at(-1)?.event.data.fields).toMatchObject({ contractor: 'direct' });
+  });
+
+  test('file parts, of any bytes', async () => {
+    const file = [
+      'f',
+      Buffer.from([0xff, 0x00, 0xfe]),
+      'Content-Disposition: form-data; name="f"; filename="a.bin"\r\nContent-Type: application/octet-stream',
+    ] as const;
+    const body = multipart([['email', subscriber()], file, ['privacy', 'on']]);
+    expect(
+      (await expecting({ forwarded: 1, mails: 1 }, () => postRaw(service, path, 'multipart', body)))
+        .status,
+    ).toBe(303);
+  });
+
+  test('a value that is no string does not give consent', async () => {
+    const answer = await expecting({}, () =>
+      postRaw(service, path, 'json', JSON.stringify({ email: subscriber(), privacy: true })),
+    );
+    expect([answer.status, answer.body.fields]).toEqual([400, ['privacy']]);
+  });
+
+  test('many fields and long ones are no fault here', async () => {
+    const many = Object.fromEntries(
+      Array.from({ length: 30 }, (_, n) => [`f${n}`, 'x'.repeat(100)]),
+    );
+    expect(
+      (
+        await post(service, path, 'json', {
+          email: subscriber(),
+          privacy: 'on',
+          long: 'x'.repeat(3_000),
+          ...many,
+        })
+      ).status,
+    ).toBe(200);
+  });
+});
+
+describe('spec §7.2, contract §4: what /api/subscribe refuses', () => {
+  test.each(encodings)(
+    '%s: a filled honeypot is success, and nothing happens',
+    async (encoding) => {
+      const answer = await expecting({}, () =>
+        post(service, path, encoding, { 'bot-field': 'x', email: 'nope' }),
+      );
+      expect(answer.status).toBe(encoding === 'json' ? 200 : 303);
+    },
+  );
+
+  test('400 lists every missing field; a wrong address is told in a sentence', async () => {
+    const nothing = await expecting({}, () => post(service, path, 'json', {}));
+    expect([nothing.status, nothing.body.fields]).toEqual([400, ['email', 'privacy']]);
+    const wrong = await expecting({}, () =>
+      post(service, path, 'json', { email: 'nope', privacy: 'on' }),
+    );
+    expect([wrong.status, wrong.body]).toEqual([400, { error: expect.any(String) }]);
+    const long = await expecting({}, () =>
+      post(service, path, 'json', { email: `a@${'b'.repeat(250)}.co`, privacy: 'on' }),
+    );
+    expect(long.status).toBe(400);
+  });
+
+  test('a native body of 8,000 bytes is read, one more is 413', async () => {
+    for (const encoding of natives) {
+      const padded = (length: number) => {
+        const fields = { email: subscriber(), privacy: 'on' };
+        return encode(encoding, {
+          ...fields,
+          z: 'y'.repeat(length - encode(encoding, { ...fields, z: '' }).length),
+        });
+      };
+      await expecting({ forwarded: 1, mails: 1 }, () =>
+        postRaw(service, path, encoding, padded(8_000)),
+      );
+      expect(
+        (await expecting({}, () => postRaw(service, path, encoding, padded(8_001)))).status,
+      ).toBe(413);
+    }
+  });
+
+  test.each(['{', '[]', '"x"', ''])('400 for the JSON %j', async (body) => {
+    expect((await expecting({}, () => postRaw(service, path, 'json', body))).status).toBe(400);
+  });
+
+  test('400 in JSON for an unknown content type', async () => {
+    const answer = await call(service, path, {
+      headers: { 'content-type': 'text/plain' },
+      body: 'email=a@b.co',
+    });
+    expect([answer.status, answer.body]).toEqual([400, { error: expect.any(String) }]);
+  });
+
+  test('502 where the upstream could not confirm, and no message', async () => {
+    for (const status of [422, 429, 500]) {
+      upstream.answer = answering(status);
+      expect(
+        (
+          await expecting({ forwarded: 1 }, () =>
+            post(service, path, 'json', { email: subscriber(), privacy: 'on' }),
+          )
+        ).status,
+      ).toBe(502);
+    }
+  });
+
+  test('every attempt counts, five in 15 minutes, apart from those of /api/leads', async () => {
+    const headers = { 'x-forwarded-for': freshAddress() };
+    for (let n = 0; n < 5; n += 1)
+      expect((await postRaw(service, path, 'json', '{', headers)).status).toBe(400);
+    const refused = await expecting({}, () =>
+      post(service, path, 'json', { email: subscriber(), privacy: 'on' }, headers),
+    );
+    expect([refused.status, refused.headers.get('retry-after'), refused.body.retry_after]).toEqual([
+      429,
+      '900',
+      900,
+    ]);
+    expect((await post(service, '/api/leads', 'json', { email: 'a@b.co' }, headers)).status).toBe(
+      200,
+    );
+    clock.advance(900_000);
+    expect(
+      (await post(service, path, 'json', { email: subscriber(), privacy: 'on' }, headers)).status,
+    ).toBe(200);
+  });
+
+  test.each([{ UPSTREAM_URL: '' }, { SMTP_URL: '', MAIL_FROM: '' }])(
+    '503 before the rate where %j',
+    async (environment) => {
+      const unconfigured = await startService({ environment });
+      const answer = await post(unconfigured, path, 'json', { email: subscriber(), privacy: 'on' });
+      await unconfigured.close();
+      expect([answer.status, answer.headers.get('ratelimit')]).toEqual([503, null]);
+    },
+  );
+});

@@ -1,0 +1,58 @@
+import { type Answer, call } from './agent.ts';
+import type { Service } from './service.ts';
+
+export type Encoding = 'json' | 'urlencoded' | 'multipart';
+
+export const natives = ['urlencoded', 'multipart'] as const;
+export const encodings = ['json', ...natives] as const;
+
+const boundary = '----boundary-of-the-tests';
+
+/** A multipart body of text parts; a part may bring its own head. */
+export function multipart(
+  parts: readonly (readonly [name: string, value: string | Buffer, head?: string])[],
+): Buffer {
+  const pieces = parts.flatMap(([name, value, head]) => [
+    Buffer.from(
+      `--${boundary}\r\n${head ?? `Content-Disposition: form-data; name="${name}"`}\r\n\r\n`,
+    ),
+    Buffer.from(value),
+    Buffer.from('\r\n'),
+  ]);
+  return Buffer.concat([...pieces, Buffer.from(`--${boundary}--\r\n`)]);
+}
+
+const types: Record<Encoding, string> = {
+  json: 'application/json',
+  urlencoded: 'application/x-www-form-urlencoded',
+  multipart: `multipart/form-data; boundary=${boundary}`,
+};
+
+/** Fields as a body of that encoding. */
+export function encode(encoding: Encoding, fields: Record<string, string>): string | Buffer {
+  if (encoding === 'json') return JSON.stringify(fields);
+  if (encoding === 'urlencoded') return new URLSearchParams(fields).toString();
+  return multipart(Object.entries(fields));
+}
+
+/** Posts raw bytes as that encoding. */
+export function postRaw(
+  service: Pick<Service, 'url'>,
+  path: string,
+  encoding: Encoding,
+  body: string | Buffer,
+  headers: Record<string, string> = {},
+): Promise<Answer> {
+  return call(service, path, { headers: { 'content-type': types[encoding], ...headers }, body });
+}
+
+/** Posts fields as that encoding. */
+export function post(
+  service: Pick<Service, 'url'>,
+  path: string,
+  encoding: Encoding,
+  fields: Record<string, string>,
+  headers: Record<string, string> = {},
+): Promise<Answer> {
+  return postRaw(service, path, encoding, encode(encoding, fields), headers);
+}
