@@ -9,10 +9,7 @@ import { greeting } from './greeting.ts';
 import { openLog } from './operations/log.ts';
 import { openParts } from './parts.ts';
 import { loadEnvironment, readSettings } from './settings.ts';
-import { describeStartFault } from './start-faults.ts';
-
-/** EX_CONFIG of sysexits.h (contract §2). */
-const EXIT_CONFIGURATION = 78;
+import { describeStartFault, EXIT_CONFIGURATION } from './start-faults.ts';
 
 async function main(): Promise<void> {
   // Whatever is created is for the owner alone.
@@ -28,7 +25,10 @@ async function main(): Promise<void> {
   const prepared = await prepareLocalMode(settings, systemClock);
   const parts = await openParts(settings, prepared.previewSigningKeys, systemClock, log);
   const app = await buildApp(settings, parts);
+  // Fastify would announce itself; the greeting says it better.
+  log.level = 'warn';
   await app.listen({ host: settings.host, port: settings.port });
+  log.level = settings.logLevel;
 
   closeWithGrace(
     { delay: settings.upstreamTimeoutMs + LEASE_MARGIN_MS, logger: false },

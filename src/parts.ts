@@ -34,7 +34,7 @@ export type Parts = {
   pages: Page[];
   assets: Asset[];
   isDraining(): boolean;
-  /** Turns readiness off. */
+  /** Turns readiness off and lets the outbox end beside the requests in flight. */
   startDraining(): void;
   close(): Promise<void>;
 };
@@ -71,7 +71,7 @@ export async function openParts(
 
   const { contractor, operator } = settings;
   const parties = contractor && upstream && { contractor, operatorName: operator.name };
-  let draining = false;
+  let draining: Promise<void> | undefined;
 
   const settling = setInterval(() => {
     executions.settleExpired().then(
@@ -96,14 +96,14 @@ export async function openParts(
     metrics,
     pages: await loadPages(settings),
     assets: [...assets],
-    isDraining: () => draining,
+    isDraining: () => draining !== undefined,
     startDraining: () => {
-      draining = true;
+      draining ??= outbox?.close() ?? Promise.resolve();
     },
     close: async () => {
       clearInterval(settling);
       await metrics.close();
-      await outbox?.close();
+      await (draining ?? outbox?.close());
       await upstream?.close();
       await storage.close();
       credentials.close();

@@ -7,9 +7,12 @@ import { StorageUnavailable } from './storage/database.ts';
 export const EXIT_CONFIGURATION = 78;
 
 const SYSTEM_FAULTS: Readonly<Record<string, string>> = {
-  EADDRINUSE: 'The port is taken by another program; stop that one, or set PORT to a free one: PORT=3001 npm start',
-  EACCES: 'This address can’t be listened on, or a folder can’t be written; set PORT above 1023, or DATA_DIR to a folder of yours.',
-  EADDRNOTAVAIL: 'HOST is no address of this machine; set HOST=127.0.0.1, or 0.0.0.0 for every address.',
+  EADDRINUSE:
+    'The port is taken by another program; stop that one, or set PORT to a free one: PORT=3001 npm start',
+  EACCES:
+    'This address can’t be listened on, or a folder can’t be written; set PORT above 1023, or DATA_DIR to a folder of yours.',
+  EADDRNOTAVAIL:
+    'HOST is no address of this machine; set HOST=127.0.0.1, or 0.0.0.0 for every address.',
   EROFS: 'The disk can’t be written; set DATA_DIR to a folder that can.',
 };
 

@@ -58,7 +58,12 @@ export function openTerminal(streams: TerminalStreams, json: boolean): Terminal 
       }
       const lines = createInterface({ input: stdin, output: stderr });
       try {
-        return /^y(es)?$/i.test((await lines.question(`${question} [y/N] `)).trim());
+        // Ctrl-C and the end of the input are a no.
+        const closed = once(lines, 'close').then(() => '');
+        const answer = await Promise.race([lines.question(`${question} [y/N] `), closed]);
+        return /^y(es)?$/i.test(answer.trim());
+      } catch {
+        return false;
       } finally {
         lines.close();
       }

@@ -10,8 +10,7 @@ const DECEPTIVE = /[\u200B\u2060-\u2064\uFEFF\u202A-\u202E\u2066-\u2069]|[\u{E00
 const LINE_BREAKS = /\r\n|[\r\u2028\u2029]/g;
 
 /** C0 and C1 controls but for tab and line feed, noncharacters, lone surrogates. */
-const FORBIDDEN =
-  /[\0-\x08\x0B-\x1F\x7F-\x9F\uFDD0-\uFDEF\p{Surrogate}]|[\uFFFE\uFFFF\u{1FFFE}\u{1FFFF}\u{2FFFE}\u{2FFFF}\u{3FFFE}\u{3FFFF}\u{4FFFE}\u{4FFFF}\u{5FFFE}\u{5FFFF}\u{6FFFE}\u{6FFFF}\u{7FFFE}\u{7FFFF}\u{8FFFE}\u{8FFFF}\u{9FFFE}\u{9FFFF}\u{AFFFE}\u{AFFFF}\u{BFFFE}\u{BFFFF}\u{CFFFE}\u{CFFFF}\u{DFFFE}\u{DFFFF}\u{EFFFE}\u{EFFFF}\u{FFFFE}\u{FFFFF}\u{10FFFE}\u{10FFFF}]/u;
+const FORBIDDEN = /[\p{Noncharacter_Code_Point}\p{Surrogate}]|(?![\t\n])\p{Cc}/u;
 
 const TAB_OR_LINE_FEED = /[\t\n]/;
 
@@ -21,7 +20,7 @@ const VISIBLE = /[^\p{White_Space}\p{Default_Ignorable_Code_Point}\p{Cf}\u2800]/
 /** What `<input type="email">` takes as a local part. */
 const LOCAL_PART = /^[a-z0-9.!#$%&'*+/=?^_`{|}~-]{1,64}$/;
 
-const ASCII_BESIDES_HOST_NAME = /[\0-,/:-@[-`{-\x7F]/;
+const ASCII_BESIDES_HOST_NAME = /(?![A-Za-z0-9.-])\p{ASCII}/u;
 
 const DOMAIN_LABEL = /^[a-z0-9](?:[a-z0-9-]{0,61}[a-z0-9])?$/;
 

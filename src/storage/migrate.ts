@@ -2,11 +2,13 @@
 import type { Kysely } from 'kysely';
 import { type Migration, Migrator } from 'kysely/migration';
 import { StorageUnavailable } from './database.ts';
-import * as first from './migrations/0001-executions-inbox-outbox.ts';
+import { up as executionsInboxOutbox } from './migrations/0001-executions-inbox-outbox.ts';
 import type { Schema } from './schema.ts';
 
 /** In the order they are applied; a migration that was released is never changed. */
-const migrations: Record<string, Migration> = { '0001-executions-inbox-outbox': first };
+const migrations: Record<string, Migration> = {
+  '0001-executions-inbox-outbox': { up: executionsInboxOutbox },
+};
 
 /** Throws where a migration fails, or `StorageUnavailable` where the database is newer than this. */
 export async function migrate(db: Kysely<Schema>): Promise<void> {

@@ -255,7 +255,7 @@ describe('any input', () => {
           }
           expect(validate(contractor_signup, once.fields)).toEqual(once);
           for (const value of Object.values(once.fields))
-            expect(value).not.toMatch(/[\u200b\u202a-\u202e\u2066-\u2069\0-\x08]/);
+            expect(value).not.toMatch(/[\u200b\u202a-\u202e\u2066-\u2069]/);
         },
       ),
       { numRuns: 2_000 },

@@ -1,28 +1,13 @@
-import { afterAll, afterEach, beforeAll, describe, expect, test } from 'vitest';
+import { describe, expect, test } from 'vitest';
 import { call } from '../support/agent.ts';
-import { testClock } from '../support/clock.ts';
 import { encode, encodings, multipart, natives, post, postRaw } from '../support/forms.ts';
-import { expectEffects } from '../support/outcomes.ts';
-import { freshAddress, type Service, startService } from '../support/service.ts';
-import { answering, type ProgrammableUpstream, startUpstream } from '../support/upstream.ts';
+import { scenario } from '../support/scenario.ts';
+import { freshAddress, startService } from '../support/service.ts';
+import { answering } from '../support/upstream.ts';
 
 const path = '/api/subscribe';
-const clock = testClock();
-let upstream: ProgrammableUpstream;
-let service: Service;
-beforeAll(async () => {
-  upstream = await startUpstream();
-  service = await startService({ clock, environment: { UPSTREAM_URL: upstream.url } });
-});
-afterEach(() => {
-  upstream.answer = answering(200);
-});
-afterAll(async () => {
-  await service.close();
-  await upstream.close();
-});
-const expecting = <T>(effects: Parameters<typeof expectEffects>[2], run: () => Promise<T>) =>
-  expectEffects(service, upstream, effects, run);
+const at = scenario();
+const { clock, expecting } = at;
 
 let subscribers = 0;
 const subscriber = () => `reader-${++subscribers}@example.com`;
@@ -33,7 +18,7 @@ describe('spec §4.7, §2.5: a subscription', () => {
     async (encoding) => {
       const email = subscriber();
       const answer = await expecting({ forwarded: 1, mails: 1 }, () =>
-        post(service, path, encoding, {
+        post(at.service, path, encoding, {
           email: ` ${email.toUpperCase()} `,
           privacy: 'yes',
           contractor: 'Smith-Painting',
@@ -42,7 +27,7 @@ describe('spec §4.7, §2.5: a subscription', () => {
       );
       if (encoding === 'json') expect([answer.status, answer.body]).toEqual([200, { ok: true }]);
       else expect([answer.status, answer.headers.get('location')]).toEqual([303, '/thank-you']);
-      expect(upstream.delivered.at(-1)?.event).toEqual({
+      expect(at.upstream.delivered.at(-1)?.event).toEqual({
         type: 'subscriber.created',
         timestamp: clock.now().toISOString(),
         data: {
@@ -62,7 +47,7 @@ describe('spec §4.7, §2.5: a subscription', () => {
     expect(
       (
         await expecting({ forwarded: 1, mails: 1 }, () =>
-          post(service, path, 'json', { email: subscriber(), privacy }),
+          post(at.service, path, 'json', { email: subscriber(), privacy }),
         )
       ).status,
     ).toBe(200);
@@ -73,7 +58,7 @@ describe('spec §4.7, §2.5: a subscription', () => {
     async (privacy) => {
       for (const encoding of encodings) {
         const answer = await expecting({}, () =>
-          post(service, path, encoding, { email: subscriber(), privacy }),
+          post(at.service, path, encoding, { email: subscriber(), privacy }),
         );
         expect(answer.status).toBe(400);
         if (encoding === 'json')
@@ -97,20 +82,20 @@ describe('spec §4.7, §2.5: a subscription', () => {
     ['a'.repeat(100), 'a'.repeat(100)],
     ['a'.repeat(101), 'direct'],
   ])('the originating site %j is kept as %s', async (contractor, kept) => {
-    await post(service, path, 'json', {
+    await post(at.service, path, 'json', {
       email: subscriber(),
       privacy: 'on',
       ...(contractor === undefined ? {} : { contractor }),
     });
-    expect(upstream.delivered.at(-1)?.event.data.fields).toMatchObject({ contractor: kept });
+    expect(at.upstream.delivered.at(-1)?.event.data.fields).toMatchObject({ contractor: kept });
   });
 
   test('an address that is on the list already: the same answer, no message', async () => {
     const email = subscriber();
-    const fresh = await post(service, path, 'json', { email, privacy: 'on' });
-    upstream.answer = answering(409);
+    const fresh = await post(at.service, path, 'json', { email, privacy: 'on' });
+    at.upstream.answer = answering(409);
     const known = await expecting({ forwarded: 1 }, () =>
-      post(service, path, 'json', { email: subscriber(), privacy: 'on' }),
+      post(at.service, path, 'json', { email: subscriber(), privacy: 'on' }),
     );
     const visible = (answer: typeof fresh) => [
       answer.status,
@@ -122,9 +107,9 @@ describe('spec §4.7, §2.5: a subscription', () => {
 
   test('one message to a mailbox in 24 hours, whatever its plus-tag', async () => {
     const email = subscriber();
-    await post(service, path, 'json', { email, privacy: 'on' });
+    await post(at.service, path, 'json', { email, privacy: 'on' });
     await expecting({ forwarded: 1 }, () =>
-      post(service, path, 'json', { email: email.replace('@', '+tag@'), privacy: 'on' }),
+      post(at.service, path, 'json', { email: email.replace('@', '+tag@'), privacy: 'on' }),
     );
   });
 });
@@ -139,8 +124,8 @@ describe('spec §4.7: files and other values are ignored, the text fields proces
       contractor: ['a'],
       'bot-field': null,
     });
-    await expecting({ forwarded: 1, mails: 1 }, () => postRaw(service, path, 'json', body));
-    expect(upstream.delivered.at(-1)?.event.data.fields).toMatchObject({ contractor: 'direct' });
+    await expecting({ forwarded: 1, mails: 1 }, () => postRaw(at.service, path, 'json', body));
+    expect(at.upstream.delivered.at(-1)?.event.data.fields).toMatchObject({ contractor: 'direct' });
   });
 
   test('file parts, of any bytes', async () => {
@@ -151,14 +136,17 @@ describe('spec §4.7: files and other values are ignored, the text fields proces
     ] as const;
     const body = multipart([['email', subscriber()], file, ['privacy', 'on']]);
     expect(
-      (await expecting({ forwarded: 1, mails: 1 }, () => postRaw(service, path, 'multipart', body)))
-        .status,
+      (
+        await expecting({ forwarded: 1, mails: 1 }, () =>
+          postRaw(at.service, path, 'multipart', body),
+        )
+      ).status,
     ).toBe(303);
   });
 
   test('a value that is no string does not give consent', async () => {
     const answer = await expecting({}, () =>
-      postRaw(service, path, 'json', JSON.stringify({ email: subscriber(), privacy: true })),
+      postRaw(at.service, path, 'json', JSON.stringify({ email: subscriber(), privacy: true })),
     );
     expect([answer.status, answer.body.fields]).toEqual([400, ['privacy']]);
   });
@@ -169,7 +157,7 @@ describe('spec §4.7: files and other values are ignored, the text fields proces
     );
     expect(
       (
-        await post(service, path, 'json', {
+        await post(at.service, path, 'json', {
           email: subscriber(),
           privacy: 'on',
           long: 'x'.repeat(3_000),
@@ -185,21 +173,21 @@ describe('spec §7.2, contract §4: what /api/subscribe refuses', () => {
     '%s: a filled honeypot is success, and nothing happens',
     async (encoding) => {
       const answer = await expecting({}, () =>
-        post(service, path, encoding, { 'bot-field': 'x', email: 'nope' }),
+        post(at.service, path, encoding, { 'bot-field': 'x', email: 'nope' }),
       );
       expect(answer.status).toBe(encoding === 'json' ? 200 : 303);
     },
   );
 
   test('400 lists every missing field; a wrong address is told in a sentence', async () => {
-    const nothing = await expecting({}, () => post(service, path, 'json', {}));
+    const nothing = await expecting({}, () => post(at.service, path, 'json', {}));
     expect([nothing.status, nothing.body.fields]).toEqual([400, ['email', 'privacy']]);
     const wrong = await expecting({}, () =>
-      post(service, path, 'json', { email: 'nope', privacy: 'on' }),
+      post(at.service, path, 'json', { email: 'nope', privacy: 'on' }),
     );
     expect([wrong.status, wrong.body]).toEqual([400, { error: expect.any(String) }]);
     const long = await expecting({}, () =>
-      post(service, path, 'json', { email: `a@${'b'.repeat(250)}.co`, privacy: 'on' }),
+      post(at.service, path, 'json', { email: `a@${'b'.repeat(250)}.co`, privacy: 'on' }),
     );
     expect(long.status).toBe(400);
   });
@@ -214,20 +202,20 @@ describe('spec §7.2, contract §4: what /api/subscribe refuses', () => {
         });
       };
       await expecting({ forwarded: 1, mails: 1 }, () =>
-        postRaw(service, path, encoding, padded(8_000)),
+        postRaw(at.service, path, encoding, padded(8_000)),
       );
       expect(
-        (await expecting({}, () => postRaw(service, path, encoding, padded(8_001)))).status,
+        (await expecting({}, () => postRaw(at.service, path, encoding, padded(8_001)))).status,
       ).toBe(413);
     }
   });
 
   test.each(['{', '[]', '"x"', ''])('400 for the JSON %j', async (body) => {
-    expect((await expecting({}, () => postRaw(service, path, 'json', body))).status).toBe(400);
+    expect((await expecting({}, () => postRaw(at.service, path, 'json', body))).status).toBe(400);
   });
 
   test('400 in JSON for an unknown content type', async () => {
-    const answer = await call(service, path, {
+    const answer = await call(at.service, path, {
       headers: { 'content-type': 'text/plain' },
       body: 'email=a@b.co',
     });
@@ -236,11 +224,11 @@ describe('spec §7.2, contract §4: what /api/subscribe refuses', () => {
 
   test('502 where the upstream could not confirm, and no message', async () => {
     for (const status of [422, 429, 500]) {
-      upstream.answer = answering(status);
+      at.upstream.answer = answering(status);
       expect(
         (
           await expecting({ forwarded: 1 }, () =>
-            post(service, path, 'json', { email: subscriber(), privacy: 'on' }),
+            post(at.service, path, 'json', { email: subscriber(), privacy: 'on' }),
           )
         ).status,
       ).toBe(502);
@@ -250,21 +238,22 @@ describe('spec §7.2, contract §4: what /api/subscribe refuses', () => {
   test('every attempt counts, five in 15 minutes, apart from those of /api/leads', async () => {
     const headers = { 'x-forwarded-for': freshAddress() };
     for (let n = 0; n < 5; n += 1)
-      expect((await postRaw(service, path, 'json', '{', headers)).status).toBe(400);
+      expect((await postRaw(at.service, path, 'json', '{', headers)).status).toBe(400);
     const refused = await expecting({}, () =>
-      post(service, path, 'json', { email: subscriber(), privacy: 'on' }, headers),
+      post(at.service, path, 'json', { email: subscriber(), privacy: 'on' }, headers),
     );
     expect([refused.status, refused.headers.get('retry-after'), refused.body.retry_after]).toEqual([
       429,
       '900',
       900,
     ]);
-    expect((await post(service, '/api/leads', 'json', { email: 'a@b.co' }, headers)).status).toBe(
-      200,
-    );
+    expect(
+      (await post(at.service, '/api/leads', 'json', { email: 'a@b.co' }, headers)).status,
+    ).toBe(200);
     clock.advance(900_000);
     expect(
-      (await post(service, path, 'json', { email: subscriber(), privacy: 'on' }, headers)).status,
+      (await post(at.service, path, 'json', { email: subscriber(), privacy: 'on' }, headers))
+        .status,
     ).toBe(200);
   });
 

@@ -1,6 +1,7 @@
 import { CONFIRMATION_STATEMENT } from '../../src/actions/confirmation.ts';
 import { freshAddress, type Service, tokens } from './service.ts';
 
+// biome-ignore lint/suspicious/noExplicitAny: each test says what the body of its answer is.
 export type Answer = { status: number; headers: Headers; body: any; text: string };
 
 type Call = {

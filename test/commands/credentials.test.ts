@@ -1,0 +1,208 @@
+import { createHash } from 'node:crypto';
+import {
+  existsSync,
+  readFileSync,
+  statSync,
+  symlinkSync,
+  utimesSync,
+  writeFileSync,
+} from 'node:fs';
+import { join } from 'node:path';
+import { beforeEach, describe, expect, test } from 'vitest';
+import { parseClients } from '../../src/credentials/clients.ts';
+import { isIssuedToken } from '../../src/credentials/tokens.ts';
+import { runService, temporaryFolder } from './run-service.ts';
+
+let file: string;
+
+beforeEach(() => {
+  file = join(temporaryFolder(), 'agents.json');
+});
+
+const credentials = (...args: string[]) =>
+  runService(['credentials', ...args], { environment: { AGENT_CREDENTIALS_FILE: file } });
+
+function clients() {
+  const parsed = parseClients(readFileSync(file, 'utf8'));
+  if (parsed.kind === 'invalid') throw new Error(parsed.why);
+  return parsed.file.clients;
+}
+
+const digest = (token: string) => createHash('sha256').update(token).digest('hex');
+
+describe('issue', () => {
+  test('prints the token alone on stdout, and keeps only its digest, mode 0600', async () => {
+    const ran = await credentials('issue', 'acme');
+    const token = ran.stdout.trimEnd();
+    expect(ran.status).toBe(0);
+    expect(isIssuedToken(token)).toBe(true);
+    expect(ran.stderr).not.toContain(token);
+    expect(readFileSync(file, 'utf8')).not.toContain(token);
+    expect(statSync(file).mode & 0o777).toBe(0o600);
+    expect(clients()).toEqual([
+      {
+        name: 'acme',
+        scopes: ['lead:preview', 'lead:create'],
+        credentials: [
+          {
+            id: 'c_1',
+            sha256: digest(token),
+            created_at: expect.stringMatching(/Z$/),
+            expires_at: null,
+          },
+        ],
+      },
+    ]);
+  });
+
+  test('takes scopes and an end, and says all of it as JSON', async () => {
+    const { stdout } = await credentials(
+      ...['issue', 'acme', '--scope', 'lead:preview', '--expires', '2099-01-01', '--json'],
+    );
+    const said = JSON.parse(stdout);
+    expect(said).toMatchObject({ client: 'acme', credential: 'c_1' });
+    expect(said.expires_at).toBe('2099-01-01T00:00:00.000Z');
+    expect(clients()[0]).toMatchObject({
+      scopes: ['lead:preview'],
+      credentials: [{ sha256: digest(said.token), expires_at: '2099-01-01T00:00:00.000Z' }],
+    });
+  });
+
+  test.each([
+    ['an unknown scope', ['--scope', 'lead:delete']],
+    ['an end in the past', ['--expires', '2020-01-01']],
+  ])('refuses %s with status 2 and writes nothing', async (_, args) => {
+    expect((await credentials('issue', 'acme', ...args)).status).toBe(2);
+    expect(existsSync(file)).toBe(false);
+  });
+
+  test('refuses a client that exists, and points to rotate', async () => {
+    await credentials('issue', 'acme');
+    const before = readFileSync(file, 'utf8');
+    const ran = await credentials('issue', 'acme');
+    expect(ran).toMatchObject({ status: 1, stdout: '' });
+    expect(ran.stderr).toContain('rotate acme');
+    expect(readFileSync(file, 'utf8')).toBe(before);
+  });
+
+  test('keeps both of two clients that are issued at once', async () => {
+    const names = ['a', 'b', 'c', 'd'];
+    const ran = await Promise.all(names.map((name) => credentials('issue', name)));
+    expect(ran.map(({ status }) => status)).toEqual([0, 0, 0, 0]);
+    expect(
+      clients()
+        .map(({ name }) => name)
+        .sort(),
+    ).toEqual(names);
+    expect(existsSync(`${file}.lock`)).toBe(false);
+  });
+
+  test('goes past a lock that a dead process left behind', async () => {
+    writeFileSync(`${file}.lock`, '');
+    const longAgo = new Date(Date.now() - 60_000);
+    utimesSync(`${file}.lock`, longAgo, longAgo);
+    expect((await credentials('issue', 'acme')).status).toBe(0);
+  });
+
+  test('leaves a broken file as it is', async () => {
+    writeFileSync(file, '{"clients": [');
+    const ran = await credentials('issue', 'acme');
+    expect(ran).toMatchObject({ status: 1, stdout: '' });
+    expect(readFileSync(file, 'utf8')).toBe('{"clients": [');
+  });
+
+  test('follows a link to the file, and keeps what else an operator wrote there', async () => {
+    const real = join(temporaryFolder(), 'real.json');
+    writeFileSync(real, '{"note": "ours", "clients": []}');
+    symlinkSync(real, file);
+    expect((await credentials('issue', 'acme')).status).toBe(0);
+    const written = JSON.parse(readFileSync(real, 'utf8'));
+    expect(written.note).toBe('ours');
+    expect(written.clients).toHaveLength(1);
+  });
+
+  test('says which setting is missing in production', async () => {
+    const environment = { NODE_ENV: 'production', BASE_URL: 'https://x.example' };
+    const ran = await runService(['credentials', 'issue', 'acme'], { environment });
+    expect(ran).toMatchObject({ status: 1, stdout: '' });
+    expect(ran.stderr).toMatch(/^AGENT_CREDENTIALS_FILE [^\n]+\n$/);
+  });
+});
+
+describe('rotate', () => {
+  test('adds a token, and ends the old one after the overlap', async () => {
+    const old = (await credentials('issue', 'acme')).stdout.trim();
+    const started = Date.now();
+    const ran = await credentials('rotate', 'acme', '--overlap', '48h');
+    const [first, second] = clients()[0]?.credentials ?? [];
+    expect(first).toMatchObject({ id: 'c_1', sha256: digest(old) });
+    expect(second).toMatchObject({
+      id: 'c_2',
+      sha256: digest(ran.stdout.trim()),
+      expires_at: null,
+    });
+    const overlap = Date.parse(first?.expires_at ?? '') - started;
+    expect(overlap).toBeGreaterThanOrEqual(48 * 3_600_000);
+    expect(overlap).toBeLessThan(48 * 3_600_000 + 60_000);
+  });
+
+  test('never makes an end later, and removes what has ended', async () => {
+    const sha256 = (fill: string) => fill.repeat(64);
+    const created_at = '2026-09-01T00:00:00.000Z';
+    const given = [
+      { id: 'c_1', sha256: sha256('a'), created_at, expires_at: '2026-09-02T00:00:00.000Z' },
+      { id: 'c_2', sha256: sha256('b'), created_at, expires_at: '2999-01-01T00:00:00.000Z' },
+    ];
+    writeFileSync(
+      file,
+      JSON.stringify({ clients: [{ name: 'acme', scopes: ['lead:create'], credentials: given }] }),
+    );
+    await credentials('rotate', 'acme', '--overlap', '999999d');
+    const [client] = clients();
+    expect(client?.scopes).toEqual(['lead:create']);
+    expect(client?.credentials.map(({ id }) => id)).toEqual(['c_2', 'c_3']);
+    expect(client?.credentials[0]?.expires_at).toBe('2999-01-01T00:00:00.000Z');
+  });
+
+  test('refuses a client that does not exist', async () => {
+    expect(await credentials('rotate', 'acme')).toMatchObject({ status: 1, stdout: '' });
+  });
+});
+
+describe('revoke', () => {
+  test('wants --yes off a terminal, and removes nothing without it', async () => {
+    await credentials('issue', 'acme');
+    const ran = await credentials('revoke', 'acme');
+    expect(ran).toMatchObject({ status: 2, stdout: '' });
+    expect(ran.stderr).toContain('--yes');
+    expect(clients()).toHaveLength(1);
+  });
+
+  test('removes one credential, and with the last one the client', async () => {
+    await credentials('issue', 'acme');
+    await credentials('rotate', 'acme');
+    expect((await credentials('revoke', 'acme', '--credential', 'c_9', '--yes')).status).toBe(1);
+    expect((await credentials('revoke', 'acme', '--credential', 'c_1', '--yes')).status).toBe(0);
+    expect(clients()[0]?.credentials.map(({ id }) => id)).toEqual(['c_2']);
+    await credentials('revoke', 'acme', '--credential', 'c_2', '--yes');
+    expect(clients()).toEqual([]);
+  });
+
+  test('removes a client with all its credentials', async () => {
+    await credentials('issue', 'acme');
+    await credentials('issue', 'other');
+    expect((await credentials('revoke', 'acme', '--yes')).status).toBe(0);
+    expect(clients().map(({ name }) => name)).toEqual(['other']);
+  });
+});
+
+test('list shows names, scopes, ids and dates, and no digest', async () => {
+  await credentials('issue', 'acme', '--scope', 'lead:create');
+  const [credential] = clients()[0]?.credentials ?? [];
+  const table = await credentials('list');
+  expect(table.stdout).toMatch(/^CLIENT/);
+  expect(table.stdout).toMatch(/^acme +c_1 +lead:create +\S+ +never$/m);
+  const json = await credentials('list', '--json');
+  expect(JSON.parse(json.stdout)).toMatchObject([{ client: 'acme', credential: 'c_1' }]);
+  expect(table.stdout + json.stdout).not.toContain(credential?.sha256.slice(0, 16));
+});

@@ -1,0 +1,187 @@
+import { mkdirSync, readdirSync, utimesSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { Webhook } from 'standardwebhooks';
+import { beforeEach, describe, expect, test } from 'vitest';
+import { startMailServer } from '../mail/mail-server.ts';
+import { answering, startUpstream } from '../support/upstream.ts';
+import { runService, temporaryFolder } from './run-service.ts';
+
+type Finding = { check: string; outcome: string; says: string; remedy?: string };
+
+let dataDir: string;
+
+beforeEach(() => {
+  dataDir = join(temporaryFolder(), 'data');
+});
+
+async function doctor(environment: Record<string, string> = {}, ...args: string[]) {
+  const ran = await runService(['doctor', '--json', ...args], {
+    environment: { DATA_DIR: dataDir, ...environment },
+  });
+  const { ok, findings } = JSON.parse(ran.stdout) as { ok: boolean; findings: Finding[] };
+  const of = (check: string) => findings.find((finding) => finding.check === check);
+  return { ...ran, ok, of, outcomes: findings.map(({ check, outcome }) => `${check}: ${outcome}`) };
+}
+
+test('finds a fresh machine well, and leaves nothing in the database', async () => {
+  const { status, ok, outcomes } = await doctor();
+  expect({ status, ok, outcomes }).toEqual({
+    status: 0,
+    ok: true,
+    outcomes: [
+      'data folder: ok',
+      'database: ok',
+      'clock: ok',
+      'signing keys: ok',
+      'credentials: ok',
+      'upstream: off',
+      'mail: ok',
+    ],
+  });
+  const inbox = await runService(['inbox', 'list', '--json'], {
+    environment: { DATA_DIR: dataDir },
+  });
+  expect(inbox.stdout).toBe('');
+  expect(readdirSync(dataDir).filter((name) => name.startsWith('.doctor'))).toEqual([]);
+});
+
+test('says on a terminal’s lines what it found, with the remedy', async () => {
+  const environment = { NODE_ENV: 'production', BASE_URL: 'https://x.example', DATA_DIR: dataDir };
+  const ran = await runService(['doctor'], { environment });
+  expect(ran.status).toBe(0);
+  expect(ran.stdout).toMatch(
+    /^off +signing keys +Preview and execute answer 503\.\n +Set PREVIEW_SIGNING_KEYS/m,
+  );
+});
+
+test('fails where the folder can’t be written, and where the database is broken', async () => {
+  mkdirSync(dataDir);
+  writeFileSync(join(dataDir, 'file'), 'not a folder');
+  const folder = await doctor({ DATA_DIR: join(dataDir, 'file') });
+  expect(folder.status).toBe(1);
+  expect(folder.stderr).toMatch(/checks failed\.\n$/);
+  expect(folder.of('data folder')).toMatchObject({ outcome: 'failed' });
+  expect(folder.of('data folder')?.remedy).toContain('DATA_DIR');
+
+  writeFileSync(
+    join(dataDir, 'service.db'),
+    'this is not a database, but it is long enough to be read',
+  );
+  expect((await doctor()).of('database')).toMatchObject({ outcome: 'failed' });
+});
+
+test('fails where the clock is behind a file that the service wrote', async () => {
+  mkdirSync(dataDir);
+  writeFileSync(join(dataDir, 'later'), '');
+  const later = new Date(Date.now() + 3_600_000);
+  utimesSync(join(dataDir, 'later'), later, later);
+  const { status, of } = await doctor();
+  expect(status).toBe(1);
+  expect(of('clock')).toMatchObject({ outcome: 'failed' });
+});
+
+describe('keys and credentials', () => {
+  test('a local key that is too short fails', async () => {
+    mkdirSync(dataDir);
+    writeFileSync(join(dataDir, 'preview-signing-key'), 'c2hvcnQ=');
+    expect((await doctor()).of('signing keys')).toMatchObject({ outcome: 'failed' });
+  });
+
+  test('clients are counted, and expired credentials are a warning', async () => {
+    const file = join(temporaryFolder(), 'agents.json');
+    const dates = {
+      created_at: '2020-01-01T00:00:00.000Z',
+      expires_at: '2021-01-01T00:00:00.000Z',
+    };
+    const credentials = [{ id: 'c_7', sha256: 'a'.repeat(64), ...dates }];
+    writeFileSync(file, JSON.stringify({ clients: [{ name: 'acme', scopes: [], credentials }] }));
+    const { status, of } = await doctor({ AGENT_CREDENTIALS_FILE: file });
+    expect(status).toBe(0);
+    expect(of('credentials')).toMatchObject({
+      outcome: 'warning',
+      says: '1 client. Expired: c_7 of acme.',
+    });
+  });
+
+  test.each([
+    ['missing', undefined],
+    ['broken', '{"clients": 3}'],
+  ])('a named file that is %s fails', async (_, content) => {
+    const file = join(temporaryFolder(), 'agents.json');
+    if (content !== undefined) writeFileSync(file, content);
+    const { status, of } = await doctor({ AGENT_CREDENTIALS_FILE: file });
+    expect(status).toBe(1);
+    expect(of('credentials')?.outcome).toBe('failed');
+  });
+});
+
+describe('the upstream', () => {
+  const secret = `whsec_${Buffer.alloc(32, 'k').toString('base64')}`;
+
+  test('gets nothing without --send', async () => {
+    const upstream = await startUpstream();
+    const { of } = await doctor({ UPSTREAM_URL: upstream.url });
+    await upstream.close();
+    expect(of('upstream')).toMatchObject({ outcome: 'off' });
+    expect(of('upstream')?.says).toContain('--send');
+    expect(upstream.delivered).toHaveLength(0);
+  });
+
+  test('gets a signed event with --send, and unsigned is a warning', async () => {
+    const upstream = await startUpstream();
+    const signed = await doctor({ UPSTREAM_URL: upstream.url, UPSTREAM_SECRET: secret }, '--send');
+    const unsigned = await doctor({ UPSTREAM_URL: upstream.url }, '--send');
+    await upstream.close();
+    expect(signed.of('upstream')?.outcome).toBe('ok');
+    expect(unsigned.of('upstream')?.outcome).toBe('warning');
+    const [first] = upstream.delivered;
+    const headers = first?.headers as Record<string, string>;
+    expect(() => new Webhook(secret).verify(first?.body ?? '', headers)).not.toThrow();
+    expect(first?.event.data).toMatchObject({ form: 'contact', origin: 'browser' });
+  });
+
+  test.each([422, 429, 401, 500])('that answers %i fails the doctor', async (code) => {
+    const upstream = await startUpstream();
+    upstream.answer = answering(code);
+    const { status, of, stdout } = await doctor({ UPSTREAM_URL: upstream.url }, '--send');
+    await upstream.close();
+    expect(status).toBe(1);
+    expect(of('upstream')).toMatchObject({ outcome: 'failed' });
+    expect(of('upstream')?.says).toContain(String(code));
+    expect(stdout).not.toContain('body');
+  });
+});
+
+describe('mail', () => {
+  const mailOf = (url: string) => ({ SMTP_URL: url, MAIL_FROM: 'hello@paint.example' });
+
+  test('is verified, and a message is really sent to the address that is given', async () => {
+    const server = await startMailServer({ users: { user: 'canary' } });
+    const url = server.url.replace('smtp://', 'smtp://user:canary@');
+    const verified = await doctor(mailOf(url));
+    expect(verified.of('mail')).toMatchObject({ outcome: 'ok' });
+    expect(server.received).toHaveLength(0);
+    const sent = await doctor(mailOf(url), '--mail-to', 'you@example.com');
+    expect(sent.of('test message')).toMatchObject({ outcome: 'ok' });
+    expect(server.received).toMatchObject([
+      { from: 'hello@paint.example', to: ['you@example.com'] },
+    ]);
+    const wrong = await doctor(mailOf(server.url.replace('smtp://', 'smtp://user:wrong-canary@')));
+    await server.close();
+    expect(wrong.of('mail')).toMatchObject({ outcome: 'failed' });
+    expect(wrong.status).toBe(1);
+    for (const { stdout, stderr } of [verified, sent, wrong]) {
+      expect(stdout + stderr).not.toContain('canary');
+    }
+  });
+
+  test('that nobody answers fails, and so does a message that is refused', async () => {
+    const server = await startMailServer({ recipient: () => ({ code: 550, text: '5.1.1 no' }) });
+    const refused = await doctor(mailOf(server.url), '--mail-to', 'you@example.com');
+    await server.close();
+    expect(refused.of('test message')).toMatchObject({ outcome: 'failed' });
+    const gone = await doctor(mailOf(server.url));
+    expect(gone.of('mail')).toMatchObject({ outcome: 'failed' });
+    expect(gone.of('mail')?.remedy).toContain('SMTP_URL');
+  });
+});

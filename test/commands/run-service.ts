@@ -1,0 +1,42 @@
+import { spawn } from 'node:child_process';
+import { mkdtempSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join, resolve } from 'node:path';
+
+export type Ran = { status: number | null; stdout: string; stderr: string };
+
+type RunOptions = {
+  environment?: Record<string, string>;
+  folder?: string;
+  nodeOptions?: string[];
+  entry?: string;
+};
+
+/** Where the project is. */
+export const project = resolve(import.meta.dirname, '../..');
+
+/** A folder of its own for each test. */
+export function temporaryFolder(): string {
+  return mkdtempSync(join(tmpdir(), 'service-'));
+}
+
+/** Runs `bin/service.js` as npm would, in a folder and with an environment of the test's own. */
+export function runService(args: string[], options: RunOptions = {}): Promise<Ran> {
+  const { environment = {}, folder = temporaryFolder(), nodeOptions = [] } = options;
+  const entry = options.entry ?? join(project, 'bin/service.js');
+  const child = spawn(process.execPath, [...nodeOptions, entry, ...args], {
+    cwd: folder,
+    env: { PATH: process.env.PATH ?? '', ...environment },
+    stdio: ['ignore', 'pipe', 'pipe'],
+  });
+  const ran: Ran = { status: null, stdout: '', stderr: '' };
+  child.stdout.setEncoding('utf8').on('data', (text: string) => {
+    ran.stdout += text;
+  });
+  child.stderr.setEncoding('utf8').on('data', (text: string) => {
+    ran.stderr += text;
+  });
+  return new Promise((settle) => {
+    child.on('close', (status) => settle({ ...ran, status }));
+  });
+}

@@ -1,0 +1,69 @@
+import { writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { expect, test } from 'vitest';
+import { variables } from '../../src/variables.ts';
+import { runService, temporaryFolder } from './run-service.ts';
+
+type Row = { name: string; value: string | null; source: string };
+
+async function settingsOf(environment: Record<string, string>, folder = temporaryFolder()) {
+  const ran = await runService(['settings', '--json'], { environment, folder });
+  const rows: Row[] = JSON.parse(ran.stdout);
+  const byName = Object.fromEntries(rows.map(({ name, ...row }) => [name, row]));
+  return { rows, byName, text: ran.stdout + ran.stderr };
+}
+
+test('shows every variable, with its default, where nothing is set', async () => {
+  const { rows, byName } = await settingsOf({});
+  expect(rows.map(({ name }) => name)).toEqual(Object.keys(variables));
+  expect(rows.every(({ source }) => source === 'default')).toBe(true);
+  expect(byName).toMatchObject({
+    BASE_URL: { value: 'http://127.0.0.1:3000' },
+    UPSTREAM_URL: { value: 'inbox:' },
+    MAIL_PER_MINUTE: { value: '60' },
+    METRICS_PORT: { value: null },
+  });
+});
+
+test('says where each came from: the environment before .env, and files', async () => {
+  const folder = temporaryFolder();
+  writeFileSync(
+    join(folder, '.env'),
+    'PORT=4001\nHOST=::1\nSMTP_URL_FILE=smtp\nMAIL_FROM=a@b.example\n',
+  );
+  writeFileSync(join(folder, 'smtp'), 'smtp://user:canary-password@mail.example\n');
+  const environment = { PORT: '4002', REDIS_URL: 'redis://:canary-password@r.example' };
+  const { byName, text } = await settingsOf(environment, folder);
+  expect(byName).toMatchObject({
+    PORT: { value: '4002', source: 'environment' },
+    HOST: { value: '::1', source: '.env' },
+    BASE_URL: { value: 'http://[::1]:4002', source: 'default' },
+    SMTP_URL: { value: '(set)', source: 'file' },
+    REDIS_URL: { value: '(set)', source: 'environment' },
+  });
+  expect(text).not.toContain('canary');
+});
+
+test('shows no secret, whichever it is', async () => {
+  const key = Buffer.alloc(32, 'canary').toString('base64');
+  const { byName, text } = await settingsOf({
+    DATABASE_URL: 'postgres://user:canary@db.example/x',
+    REDIS_URL: 'redis://:canary@r.example',
+    UPSTREAM_URL: 'https://x.example/canary',
+    UPSTREAM_SECRET: `whsec_${key}`,
+    PREVIEW_SIGNING_KEYS: key,
+    SMTP_URL: 'smtp://user:canary@mail.example',
+    MAIL_FROM: 'a@b.example',
+  });
+  const secrets = Object.entries(variables).filter(([, variable]) => 'secret' in variable);
+  for (const [name] of secrets) expect(byName[name]?.value).toBe('(set)');
+  expect(text).not.toContain('canary');
+  expect(text).not.toContain(key);
+});
+
+test('is a table without --json', async () => {
+  const ran = await runService(['settings'], { environment: { OPERATOR_NAME: 'Paint Match' } });
+  expect(ran).toMatchObject({ status: 0, stderr: '' });
+  expect(ran.stdout).toMatch(/^VARIABLE +IN FORCE +FROM$/m);
+  expect(ran.stdout).toMatch(/^OPERATOR_NAME +Paint Match +environment$/m);
+});

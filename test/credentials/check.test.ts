@@ -1,0 +1,68 @@
+import { afterAll, expect, test } from 'vitest';
+import { checkBearer } from '../../src/credentials/check.ts';
+import { openCredentials } from '../../src/credentials/file.ts';
+import { generateToken } from '../../src/credentials/tokens.ts';
+import { testClock } from '../support/clock.ts';
+import { clientOf, keepingLog, writeCredentials } from './credentials-file.ts';
+
+const issued = generateToken();
+const odd = 'a.b~c+d/e=:"odd"!';
+const clock = testClock();
+const credentials = openCredentials({
+  path: writeCredentials(
+    clientOf('acme', [issued, 'second']),
+    clientOf('reader', [odd], ['lead:preview']),
+    clientOf('ending', ['ending'], ['lead:create'], '2026-09-01T12:00:01.000Z'),
+  ),
+  log: keepingLog().log,
+  clock,
+});
+afterAll(() => credentials.close());
+
+const check = (...lines: string[]) => checkBearer(credentials, lines);
+
+test('no Authorization header is a missing credential', () => {
+  expect(check()).toEqual({ kind: 'missing' });
+});
+
+test.each([`Bearer ${issued}`, `bearer ${issued}`, `BEARER   ${issued}`, 'Bearer second'])(
+  '%s names the client and its scopes',
+  (line) => {
+    const scopes = new Set(['lead:preview', 'lead:create']);
+    expect(check(line)).toEqual({ kind: 'client', name: 'acme', scopes });
+  },
+);
+
+test('a token of any visible characters is valid by its digest', () => {
+  const scopes = new Set(['lead:preview']);
+  expect(check(`Bearer ${odd}`)).toEqual({ kind: 'client', name: 'reader', scopes });
+});
+
+test.each([
+  [''],
+  ['Bearer'],
+  ['Bearer '],
+  [`Bearer${issued}`],
+  [`Basic ${issued}`],
+  [`${issued}`],
+  [`Bearer ${issued} x`],
+  [`Bearer ${issued}, Bearer second`],
+  [`Bearer\t${issued}`],
+  [`Bearer ${issued.slice(0, -1)}`],
+  [`Bearer ${issued}x`],
+  [`Bearer ${issued.toLowerCase()}`],
+  ['Bearer nobody'],
+  ['Bearer é'],
+  [`Bearer ${issued}`, `Bearer ${issued}`],
+  [`Bearer ${issued}`, ''],
+])('%j %j is invalid', (...lines) => {
+  expect(check(...lines.filter((line) => line !== undefined))).toEqual({ kind: 'invalid' });
+});
+
+test('a credential ends at its moment, by the wall clock', () => {
+  expect(check('Bearer ending').kind).toBe('client');
+  clock.step(1_000);
+  expect(check('Bearer ending')).toEqual({ kind: 'invalid' });
+  clock.step(-1_000);
+  expect(check('Bearer ending').kind).toBe('client');
+});

@@ -1,0 +1,40 @@
+import { mkdtempSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { digestOfToken } from '../../src/credentials/tokens.ts';
+import type { Log } from '../../src/operations/log.ts';
+
+/** A client as the credentials file holds it, with one credential for each token. */
+export function clientOf(
+  name: string,
+  tokens: string[],
+  scopes = ['lead:preview', 'lead:create'],
+  expires_at: string | null = null,
+) {
+  const created_at = '2026-09-01T00:00:00.000Z';
+  const credentials = tokens.map((token, index) => ({
+    id: `c_${index + 1}`,
+    sha256: digestOfToken(token),
+    created_at,
+    expires_at,
+  }));
+  return { name, scopes, credentials };
+}
+
+/** Writes a credentials file in a folder of its own; returns its path. */
+export function writeCredentials(...clients: unknown[]): string {
+  const path = join(mkdtempSync(join(tmpdir(), 'credentials-')), 'agents.json');
+  writeFileSync(path, JSON.stringify({ clients }));
+  return path;
+}
+
+/** A log that keeps its lines, as text. */
+export function keepingLog(): { log: Log; lines: string[] } {
+  const lines: string[] = [];
+  const keep = (...words: unknown[]) => {
+    lines.push(
+      words.map((word) => (typeof word === 'string' ? word : JSON.stringify(word))).join(' '),
+    );
+  };
+  return { lines, log: { debug: keep, info: keep, warn: keep, error: keep } as Log };
+}
