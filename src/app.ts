@@ -2,7 +2,13 @@
 import { randomUUID } from 'node:crypto';
 import cors from '@fastify/cors';
 import helmet from '@fastify/helmet';
-import fastify, { type FastifyBaseLogger, type FastifyInstance, LogController } from 'fastify';
+import fastify, {
+  type FastifyBaseLogger,
+  type FastifyInstance,
+  type FastifyReply,
+  type FastifyRequest,
+  LogController,
+} from 'fastify';
 import { registerActions } from './actions/routes.ts';
 import { registerOpenapi } from './discovery/openapi.ts';
 import { registerDiscovery } from './discovery/routes.ts';
@@ -45,10 +51,21 @@ export async function buildApp(settings: Settings, parts: Parts): Promise<Fastif
     requestIdHeader: false,
     genReqId: () => randomUUID(),
     requestTimeout: REQUEST_TIMEOUT_MS,
-    http: { headersTimeout: HEADERS_TIMEOUT_MS, connectionsCheckingInterval: TIMEOUT_CHECK_MS },
+    http: {
+      headersTimeout: HEADERS_TIMEOUT_MS,
+      connectionsCheckingInterval: TIMEOUT_CHECK_MS,
+      requireHostHeader: false, // the fallbacks refuse it, with a request id
+    },
     clientErrorHandler: answerBrokenRequest,
-    routerOptions: { maxParamLength: 2_000 },
+    // An address that can't be decoded finds no route, and so no hook.
+    frameworkErrors: (_error, request, reply) => {
+      answerProblem(request, reply.header('x-request-id', request.id), 'badRequest');
+      observe(request, reply);
+    },
+    // Headers have 16 KB in all: no address is too long for the router.
+    routerOptions: { maxParamLength: 16_384 },
     forceCloseConnections: 'idle',
+    return503OnClosing: false, // the fallbacks do, with a request id
   });
 
   // A body is raw bytes until its chain asks for it, and a schema is documentation alone.
@@ -57,13 +74,13 @@ export async function buildApp(settings: Settings, parts: Parts): Promise<Fastif
   app.setValidatorCompiler(() => () => true);
   app.setSerializerCompiler(() => (body) => JSON.stringify(body));
 
-  registerObservation(app, parts);
-  registerFallbacks(app, settings.operator);
+  const observe = registerObservation(app, parts);
   await app.register(helmet, {
     contentSecurityPolicy: SECURITY_POLICY,
     referrerPolicy: { policy: 'same-origin' },
     strictTransportSecurity: settings.baseUrl.startsWith('https:'),
   });
+  const answerProblem = registerFallbacks(app, settings.operator, parts.isDraining);
   await registerOpenapi(app, { baseUrl: settings.baseUrl, operatorName: settings.operator.name });
 
   const takeFromLimit = rateTaker(parts.limits, settings.trustProxy, {
@@ -91,9 +108,15 @@ export async function buildApp(settings: Settings, parts: Parts): Promise<Fastif
 /** Who may read the answers from another origin's page: everybody on discovery (contract §4). */
 function corsOf(settings: Settings) {
   return (
-    request: { url: string },
+    request: FastifyRequest,
     done: (error: Error | null, options: { origin: string | string[] | false }) => void,
   ) => {
+    // Without these two it is no preflight, but a method that the path does not take.
+    const { origin, 'access-control-request-method': wanted } = request.headers;
+    if (request.method === 'OPTIONS' && (origin === undefined || wanted === undefined)) {
+      done(null, { origin: false });
+      return;
+    }
     const path = request.url.split('?', 1)[0];
     if (path === '/api/leads' || path === '/api/subscribe') {
       done(null, { origin: settings.allowedOrigins });
@@ -110,11 +133,8 @@ function corsOf(settings: Settings) {
 }
 
 /** A request id on every answer, one log line a request, one measurement. Nothing the caller sent. */
-function registerObservation(app: FastifyInstance, { metrics }: Pick<Parts, 'metrics'>): void {
-  app.addHook('onRequest', async (request, reply) => {
-    reply.header('x-request-id', request.id);
-  });
-  app.addHook('onResponse', async (request, reply) => {
+function registerObservation(app: FastifyInstance, { metrics }: Pick<Parts, 'metrics'>) {
+  const observe = (request: FastifyRequest, reply: FastifyReply): void => {
     const route = request.routeOptions.url ?? 'unknown';
     const { statusCode: status, elapsedTime } = reply;
     const traceId = parseTraceparent(request.headers.traceparent)?.traceId;
@@ -123,5 +143,14 @@ function registerObservation(app: FastifyInstance, { metrics }: Pick<Parts, 'met
       { method: request.method, route, status, ms: Math.round(elapsedTime * 10) / 10, traceId },
       'request',
     );
+  };
+  app.addHook('onRequest', async (request, reply) => {
+    reply.header('x-request-id', request.id);
   });
+  app.addHook('onResponse', async (request, reply) => observe(request, reply));
+  // An expectation that is not `100-continue` is left unmet, which RFC 9110 §10.1.1 allows.
+  app.server.on('checkExpectation', (request, response) =>
+    app.server.emit('request', request, response),
+  );
+  return observe;
 }

@@ -22,7 +22,7 @@ export function greeting(facts: Facts): string {
 }
 
 /** What the settings turn on, and because of which setting something is off (contract §2). */
-export function featuresOf(settings: Settings): Feature[] {
+function featuresOf(settings: Settings): Feature[] {
   const { upstream, mode, previewSigningKeys, credentialsFile, mail, metricsPort } = settings;
   const missing = {
     UPSTREAM_URL: upstream.kind === 'none',

@@ -4,7 +4,8 @@ import { type Executions, openExecutions } from './actions/executions.ts';
 import type { SigningKeys } from './actions/preview-token.ts';
 import type { Clock } from './clock.ts';
 import { type Credentials, openCredentials } from './credentials/file.ts';
-import { type Limits, openMemoryLimits } from './limits.ts';
+import type { Limits } from './limits/limits.ts';
+import { openLimits } from './limits/open.ts';
 import { openMailer } from './mail/open.ts';
 import { type Outbox, openOutbox } from './mail/outbox.ts';
 import { type Metrics, noMetrics, openMetrics } from './operations/metrics.ts';
@@ -50,7 +51,7 @@ export async function openParts(
   log: Logger,
 ): Promise<Parts> {
   const credentials = openCredentials({ path: settings.credentialsFile, log, clock });
-  const storage = await openStorage(settings, clock);
+  const storage = await openStorage(settings, clock, log);
   const executions = openExecutions(storage, clock, settings.upstreamTimeoutMs);
   const upstream = await openUpstream(settings, storage, clock);
   const mailer = await openMailer(settings, clock);
@@ -68,6 +69,8 @@ export async function openParts(
     settings.metricsPort === undefined
       ? noMetrics
       : await openMetrics(settings.host, settings.metricsPort, async () => outbox?.depth() ?? {});
+
+  const limits = await openLimits(settings, clock, log);
 
   const { contractor, operator } = settings;
   const parties = contractor && upstream && { contractor, operatorName: operator.name };
@@ -92,7 +95,7 @@ export async function openParts(
     parties,
     submissions: parties && upstream && { upstream, parties, clock },
     outbox,
-    limits: openMemoryLimits(clock),
+    limits,
     metrics,
     pages: await loadPages(settings),
     assets: [...assets],
@@ -104,6 +107,7 @@ export async function openParts(
       clearInterval(settling);
       await metrics.close();
       await (draining ?? outbox?.close());
+      await limits.close();
       await upstream?.close();
       await storage.close();
       credentials.close();

@@ -10,7 +10,10 @@
  *    process that was paused finds the fence shut, and no send begins after its receipt is final.
  * 3. A row leaves `executing` once: settling names the claim's own number (`action_id`) and the
  *    status it must still have. Whoever finds a lease run out settles the row as `failed`.
- * 4. Leases are judged by the database's clock, which no application's wall clock can move.
+ * 4. Where the store fails in a claim or a settling, nobody knows whether it was committed. What is
+ *    known is kept here and written on a new connection before another claim is looked at: what is
+ *    found without a sender is settled `failed`, what the upstream has answered by its answer.
+ * 5. Leases are judged by the database's clock, which no application's wall clock can move.
  */
 import type { Clock } from '../clock.ts';
 import type { Storage } from '../storage/database.ts';
@@ -87,14 +90,37 @@ export function openExecutions(
       .executeTakeFirst();
   }
 
+  /** By action id: how an execution ended whose last statement has an unknown outcome. */
+  const unresolved = new Map<string, Outcome>();
+
+  async function resolve(): Promise<void> {
+    for (const [actionId, outcome] of unresolved) {
+      await storage.write((within) => settle(within, actionId, outcome));
+      unresolved.delete(actionId);
+    }
+  }
+
+  /** Runs a statement about one execution; if the store fails in it, `outcome` is what is known. */
+  async function keeping<T>(actionId: string, outcome: Outcome, run: () => Promise<T>): Promise<T> {
+    try {
+      return await run();
+    } catch (error) {
+      unresolved.set(actionId, outcome);
+      throw error;
+    }
+  }
+
   async function settleExpired(): Promise<number> {
-    const settled = await db
-      .updateTable('executions')
-      .set({ status: 'failed', settled_at: clock.now().toISOString() })
-      .where('status', '=', 'executing')
-      .where(leaseHasRunOut)
-      .returning('action_id')
-      .execute();
+    await resolve();
+    const settled = await storage.write((within) =>
+      within
+        .updateTable('executions')
+        .set({ status: 'failed', settled_at: clock.now().toISOString() })
+        .where('status', '=', 'executing')
+        .where(leaseHasRunOut)
+        .returning('action_id')
+        .execute(),
+    );
     return settled.length;
   }
 
@@ -114,6 +140,7 @@ export function openExecutions(
 
   return {
     async find(client, idempotencyKey, previewDigest) {
+      if (unresolved.size > 0) await resolve();
       let rows = await read(client, idempotencyKey, previewDigest);
       if (rows.some((row) => row.status === 'executing' && row.lease_has_run_out)) {
         await settleExpired();
@@ -128,24 +155,26 @@ export function openExecutions(
     async claim(request) {
       const claimedAt = clock.monotonic();
       const createdAt = clock.now().toISOString();
-      const won = await db
-        .insertInto('executions')
-        .values({
-          action_id: request.actionId,
-          action: request.action,
-          client: request.client,
-          idempotency_key: request.idempotencyKey,
-          preview_digest: request.previewDigest,
-          status: 'executing',
-          created_at: createdAt,
-          confirmation_text: request.confirmationText,
-          lease_started_ms: leaseClock,
-          lease_ms: leaseMs,
-          settled_at: null,
-        })
-        .onConflict((conflict) => conflict.doNothing())
-        .returning('action_id')
-        .executeTakeFirst();
+      const insert = (within: Database) =>
+        within
+          .insertInto('executions')
+          .values({
+            action_id: request.actionId,
+            action: request.action,
+            client: request.client,
+            idempotency_key: request.idempotencyKey,
+            preview_digest: request.previewDigest,
+            status: 'executing',
+            created_at: createdAt,
+            confirmation_text: request.confirmationText,
+            lease_started_ms: leaseClock,
+            lease_ms: leaseMs,
+            settled_at: null,
+          })
+          .onConflict((conflict) => conflict.doNothing())
+          .returning('action_id')
+          .executeTakeFirst();
+      const won = await keeping(request.actionId, NEVER_SENT, () => storage.write(insert));
       if (won === undefined) return undefined;
       const mayStart = () => clock.monotonic() - claimedAt < leaseMs - upstreamTimeoutMs;
       return { actionId: request.actionId, createdAt, mayStart };
@@ -154,19 +183,29 @@ export function openExecutions(
     async conclude(claim, embedded, deliver) {
       if (!embedded) {
         const outcome = await deliver(undefined);
-        const row = await settle(db, claim.actionId, outcome);
+        const row = await keeping(claim.actionId, outcome, () =>
+          storage.write((within) => settle(within, claim.actionId, outcome)),
+        );
         return { outcome, row: row ?? (await standing(db, claim.actionId)) };
       }
-      return await db.transaction().execute(async (transaction) => {
-        const row = await settle(transaction, claim.actionId, { kind: 'confirmed', known: false });
-        if (row === undefined) return await lost(transaction, claim.actionId);
-        return { outcome: await deliver(transaction), row };
-      });
+      return await keeping(claim.actionId, NEVER_SENT, () =>
+        storage.transact(async (transaction) => {
+          const row = await settle(transaction, claim.actionId, {
+            kind: 'confirmed',
+            known: false,
+          });
+          if (row === undefined) return await lost(transaction, claim.actionId);
+          return { outcome: await deliver(transaction), row };
+        }),
+      );
     },
 
     settleExpired,
   };
 }
+
+/** Without its commit nothing was sent: neither after a claim nor, if embedded, after a delivery. */
+const NEVER_SENT: Outcome = { kind: 'unconfirmed', reason: 'The store was away.' };
 
 /** The claim was settled by somebody else: nothing is delivered any more. */
 async function lost(within: Database, actionId: string) {

@@ -5,7 +5,7 @@ import type { Credentials } from '../credentials/file.ts';
 import { type FormName, findForm } from '../forms/catalog.ts';
 import { type Fields, validate } from '../forms/validate.ts';
 import { parseJsonObject, type ReadBody } from '../http/body.ts';
-import type { Rate } from '../limits.ts';
+import type { Rate } from '../limits/limits.ts';
 import type { AgentRefusal } from '../refusals.ts';
 import { destinationOf, type Parties } from '../submissions/recipient.ts';
 import { CONFIRMATION_STATEMENT } from './confirmation.ts';

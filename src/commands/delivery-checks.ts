@@ -6,11 +6,11 @@ import { forms } from '../forms/catalog.ts';
 import { reasonOf } from '../mail/mail.ts';
 import { openMailer } from '../mail/open.ts';
 import type { Settings } from '../settings.ts';
-import { openStorage } from '../storage/open.ts';
 import { submit } from '../submissions/submit.ts';
 import { openUpstream } from '../upstream/open.ts';
 import type { Outcome } from '../upstream/upstream.ts';
 import { type Finding, tryOut } from './finding.ts';
+import { withStorage } from './storage.ts';
 
 const SMTP_TIMEOUT_MS = 10_000;
 
@@ -24,22 +24,21 @@ export function checkUpstream(settings: Settings, clock: Clock, send: boolean): 
     if (!send) {
       return { outcome: 'off', says: 'Not tried; --send really delivers a test event.' };
     }
-    const storage = await openStorage(settings, clock);
-    const upstream = await openUpstream(settings, storage, clock);
-    if (upstream === undefined) throw new Error('UPSTREAM_URL');
-    try {
-      const id = randomUUID();
-      const parties = { contractor, operatorName: operator.name };
-      const submission = { id, form: forms.contact, fields: testFields, ...fromNobody };
-      const outcome = await submit({ upstream, parties, clock }, submission, {
-        mayStart: () => true,
-      });
-      const unsigned = configured.kind === 'http' && configured.secret === undefined;
-      return judge(outcome, id, unsigned);
-    } finally {
-      await upstream.close();
-      await storage.close();
-    }
+    return await withStorage(settings, async (storage) => {
+      const upstream = await openUpstream(settings, storage, clock);
+      if (upstream === undefined) throw new Error('UPSTREAM_URL');
+      try {
+        const id = randomUUID();
+        const parties = { contractor, operatorName: operator.name };
+        const submission = { id, form: forms.contact, fields: testFields, ...fromNobody };
+        const delivery = { mayStart: () => true };
+        const outcome = await submit({ upstream, parties, clock }, submission, delivery);
+        const unsigned = configured.kind === 'http' && configured.secret === undefined;
+        return judge(outcome, id, unsigned);
+      } finally {
+        await upstream.close();
+      }
+    });
   });
 }
 

@@ -1,10 +1,8 @@
 /** `npm run inbox`: list, show and export what the embedded destination holds (contract §1). */
 import { existsSync } from 'node:fs';
-import { systemClock } from '../clock.ts';
 import { forms } from '../forms/catalog.ts';
 import type { Settings } from '../settings.ts';
 import { type Storage, StorageUnavailable } from '../storage/database.ts';
-import { openStorage } from '../storage/open.ts';
 import {
   findInboxItems,
   type InboxFilter,
@@ -18,6 +16,7 @@ import { ExitFault, UsageFault } from './faults.ts';
 import { csvHeader, csvRecordOf, inboxPage, inboxTable, jsonLineOf } from './inbox-formats.ts';
 import { parseMoment } from './moments.ts';
 import { nearest } from './nearest.ts';
+import { withStorage } from './storage.ts';
 
 const LIST_ROWS = 20;
 
@@ -119,12 +118,7 @@ async function withInbox<T>(call: Call, read: (storage: Storage) => Promise<T>):
   }
   if (upstream.kind !== 'inbox') call.terminal.say(elsewhere(upstream.kind));
   try {
-    const storage = await openStorage(settings, systemClock);
-    try {
-      return await read(storage);
-    } finally {
-      await storage.close();
-    }
+    return await withStorage(settings, read);
   } catch (error) {
     if (!(error instanceof StorageUnavailable)) throw error;
     throw new ExitFault(

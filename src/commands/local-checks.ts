@@ -7,8 +7,8 @@ import type { Clock } from '../clock.ts';
 import { isExpired, parseClients } from '../credentials/clients.ts';
 import { localFiles } from '../first-run.ts';
 import type { Settings } from '../settings.ts';
-import { openStorage } from '../storage/open.ts';
 import { type Finding, tryOut } from './finding.ts';
+import { withStorage } from './storage.ts';
 
 /** No clock of a machine that runs this can be right before it was written. */
 const FIRST_PLAUSIBLE_YEAR = 2026;
@@ -42,10 +42,9 @@ function checkFolder({ mode, database, dataDir }: Settings): Promise<Finding> {
 function checkDatabase(settings: Settings, clock: Clock): Promise<Finding> {
   const remedy = 'Check DATABASE_URL, DATA_DIR, and whether the disk is full.';
   return tryOut('database', remedy, async () => {
-    const storage = await openStorage(settings, clock);
-    try {
+    const kind = await withStorage(settings, async (storage) => {
       // Written and taken back in one transaction that is committed: nobody ever sees it.
-      await storage.db.transaction().execute(async (transaction) => {
+      await storage.write(async (transaction) => {
         const event_id = `doctor-${randomUUID()}`;
         const received_at = clock.now().toISOString();
         const row = {
@@ -59,10 +58,9 @@ function checkDatabase(settings: Settings, clock: Clock): Promise<Finding> {
         await transaction.insertInto('inbox').values(row).execute();
         await transaction.deleteFrom('inbox').where('event_id', '=', event_id).execute();
       });
-    } finally {
-      await storage.close();
-    }
-    return { outcome: 'ok', says: `${storage.kind} opens and takes a write.` };
+      return storage.kind;
+    });
+    return { outcome: 'ok', says: `${kind} opens and takes a write.` };
   });
 }
 

@@ -42,7 +42,6 @@ const schema = z
 
 export type ClientsFile = z.infer<typeof schema>;
 export type Client = ClientsFile['clients'][number];
-export type Credential = Client['credentials'][number];
 
 export type ParsedClients = { kind: 'valid'; file: ClientsFile } | { kind: 'invalid'; why: string };
 

@@ -26,7 +26,7 @@ const LOCK_ATTEMPTS = 100;
 const LOCK_RETRY_MS = 20;
 
 /** The file can't be edited: its message is one sentence with the remedy. */
-export class EditFault extends Error {
+class EditFault extends Error {
   override name = 'EditFault';
 }
 

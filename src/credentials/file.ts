@@ -19,7 +19,7 @@ export type Credentials = {
   close(): void;
 };
 
-export type CredentialsState = {
+type CredentialsState = {
   clients: number;
   /** Why the file as it stands now is refused; undefined while it is in force. */
   fault: string | undefined;

@@ -2,7 +2,7 @@
 import { CONFIRMATION_STATEMENT } from '../actions/confirmation.ts';
 import { PREVIEW_LIFETIME_MS } from '../actions/preview-token.ts';
 import { type Field, type Form, forms, VALUE_MAXIMUM } from '../forms/catalog.ts';
-import { rates } from '../limits.ts';
+import { rates } from '../limits/limits.ts';
 import { destinationName, type Facts, IDEMPOTENCY_KEY_MAXIMUM, paths, scopes } from './facts.ts';
 import { API_VERSION } from './version.ts';
 

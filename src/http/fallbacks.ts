@@ -1,21 +1,39 @@
 /** What answers when no route does: 404, 405, broken requests, and errors nobody expected. */
 import { randomUUID } from 'node:crypto';
-import { STATUS_CODES } from 'node:http';
+import { type IncomingMessage, type ServerResponse, STATUS_CODES } from 'node:http';
 import type { Socket } from 'node:net';
 import type { FastifyError, FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
 import { forms } from '../forms/catalog.ts';
 import type { Settings } from '../settings.ts';
 import { renderErrorPage } from '../site/error-page.ts';
 import { StorageUnavailable } from '../storage/database.ts';
+import { headerLines } from './headers.ts';
 import type { ProblemKind } from './problems.ts';
 import { renderProblem } from './render-problem.ts';
 
 type Operator = Settings['operator'];
 
+/** How a problem of no route's own is answered. */
+export type AnswerProblem = (
+  request: FastifyRequest,
+  reply: FastifyReply,
+  kind: ProblemKind,
+) => FastifyReply;
+
+/** They say what a drain is, and are asked during one. */
+const HEALTH: ReadonlySet<string> = new Set(['/healthz', '/readyz']);
+
+/** The answer that each connection got last: one to a broken request must not overtake it. */
+const lastAnswers = new WeakMap<Socket, ServerResponse>();
+
 /**
  * Registers the handlers; call it before any route, for it writes down which methods each path has.
  */
-export function registerFallbacks(app: FastifyInstance, operator: Operator): void {
+export function registerFallbacks(
+  app: FastifyInstance,
+  operator: Operator,
+  isDraining: () => boolean,
+): AnswerProblem {
   const methods = new Map<string, Set<string>>();
   app.addHook('onRoute', ({ url, method }) => {
     if (url.includes('*')) return;
@@ -26,7 +44,7 @@ export function registerFallbacks(app: FastifyInstance, operator: Operator): voi
     }
   });
 
-  const answer = (request: FastifyRequest, reply: FastifyReply, kind: ProblemKind) => {
+  const answer: AnswerProblem = (request, reply, kind) => {
     const { status, headers, body } = renderProblem({ kind }, 'json');
     reply.code(status).headers({ 'cache-control': 'no-store', ...headers });
     if (!wantsPage(request)) return reply.send(body);
@@ -43,7 +61,14 @@ export function registerFallbacks(app: FastifyInstance, operator: Operator): voi
   };
 
   app.setNotFoundHandler(answerNotFound);
+  app.server.on('request', (request, response) => lastAnswers.set(request.socket, response));
   app.addHook('onRequest', async (request, reply) => {
+    if (isAmbiguous(request.raw)) {
+      return answer(request, reply.header('connection', 'close'), 'badRequest');
+    }
+    if (isDraining() && !HEALTH.has(request.routeOptions.url ?? '')) {
+      return answer(request, reply, 'shuttingDown');
+    }
     if (request.is404) return answerNotFound(request, reply);
     // By the content type Fastify would refuse or parse a body before its turn: see `contentType`.
     delete request.raw.headers['content-type'];
@@ -61,6 +86,14 @@ export function registerFallbacks(app: FastifyInstance, operator: Operator): voi
     request.log.error({ err: error }, 'unexpected error');
     return answer(request, reply, 'internal');
   });
+  return answer;
+}
+
+/** One `Host` (RFC 9112 §3.2), and of the transfer codings `chunked` alone. */
+function isAmbiguous(request: IncomingMessage): boolean {
+  const coding = request.headers['transfer-encoding'] ?? 'chunked';
+  const hosts = headerLines(request, 'host').length;
+  return coding.toLowerCase() !== 'chunked' || (hosts !== 1 && request.httpVersion !== '1.0');
 }
 
 /** What an error page says of the operator. */
@@ -89,6 +122,16 @@ function wantsPage(request: FastifyRequest): boolean {
 /** Answers what Node could not parse as a request (headers too large or too slow, broken lines). */
 export function answerBrokenRequest(error: NodeJS.ErrnoException, socket: Socket): void {
   if (error.code === 'ECONNRESET' || !socket.writable) {
+    socket.destroy();
+    return;
+  }
+  const last = lastAnswers.get(socket);
+  if (last !== undefined && !last.writableFinished && last.req.complete) {
+    last.once('close', () => answerBrokenRequest(error, socket));
+    return;
+  }
+  if (last?.headersSent && !last.req.complete) {
+    // Its head was answered already: a second answer would be taken for another request's.
     socket.destroy();
     return;
   }

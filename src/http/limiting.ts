@@ -1,7 +1,7 @@
 /** Counts a request by its client's address, and says so in the headers of the IETF draft-11. */
 import type { FastifyReply, FastifyRequest } from 'fastify';
 import type { Clock } from '../clock.ts';
-import { type Limits, type Rate, type RateName, rates } from '../limits.ts';
+import { type Limits, type Rate, type RateName, rates } from '../limits/limits.ts';
 import type { Log } from '../operations/log.ts';
 import { clientAddressReader } from './client-address.ts';
 

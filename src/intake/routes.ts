@@ -6,7 +6,7 @@ import { pageOf } from '../http/fallbacks.ts';
 import { childTraceparent, contentType, parseTraceparent } from '../http/headers.ts';
 import type { TakeFromLimit } from '../http/limiting.ts';
 import { renderProblem } from '../http/render-problem.ts';
-import type { RateName } from '../limits.ts';
+import type { RateName } from '../limits/limits.ts';
 import type { Settings } from '../settings.ts';
 import { renderErrorPage } from '../site/error-page.ts';
 import { encodingOf, type FormRequest } from './body.ts';

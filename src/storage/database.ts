@@ -1,6 +1,6 @@
 /** The store as a part: the database, where it differs by kind, and how it says it is away. */
 import type { Kysely, RawBuilder } from 'kysely';
-import type { Schema } from './schema.ts';
+import type { Database, Schema } from './schema.ts';
 
 export type Storage = {
   kind: 'sqlite' | 'postgres';
@@ -9,6 +9,13 @@ export type Storage = {
   leaseClock: RawBuilder<number>;
   /** Of a row of `executions`: whether its lease has run out by that clock. */
   leaseHasRunOut: RawBuilder<boolean>;
+  /**
+   * Runs one writing statement, durable when it resolves; it may share its commit with others. It may
+   * run again after a rollback, so it does nothing but its statement.
+   */
+  write<T>(run: (within: Database) => Promise<T>): Promise<T>;
+  /** The same for several statements that stand or fall together. */
+  transact<T>(run: (within: Database) => Promise<T>): Promise<T>;
   /** Resolves when a statement runs; throws `StorageUnavailable` when it can't. */
   check(): Promise<void>;
   close(): Promise<void>;

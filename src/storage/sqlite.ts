@@ -21,6 +21,7 @@ import {
 } from 'kysely';
 import type { Clock } from '../clock.ts';
 import { type Storage, StorageUnavailable } from './database.ts';
+import { groupCommit } from './group-commit.ts';
 import { migrate } from './migrate.ts';
 import type { Schema } from './schema.ts';
 
@@ -47,6 +48,7 @@ export async function openSqlite(path: string, clock: Clock): Promise<Storage> {
     },
   });
   await migrate(db);
+  const commit = groupCommit(db);
   return {
     kind: 'sqlite',
     db,
@@ -54,6 +56,8 @@ export async function openSqlite(path: string, clock: Clock): Promise<Storage> {
     leaseClock: sql<number>`monotonic_ms()`,
     // A start later than now was counted before the machine restarted: its holder is gone.
     leaseHasRunOut: sql<boolean>`(lease_started_ms + lease_ms <= monotonic_ms() or lease_started_ms > monotonic_ms())`,
+    write: commit,
+    transact: commit,
     check: async () => {
       await sql`select 1`.execute(db);
     },

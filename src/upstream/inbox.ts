@@ -14,7 +14,7 @@ export function openInbox(storage: Storage, clock: Clock): Upstream {
     deliver: async (event, { within }) => {
       if (within !== undefined) return await store(within, event, clock);
       try {
-        return await store(storage.db, event, clock);
+        return await storage.write((own) => store(own, event, clock));
       } catch (error) {
         if (!(error instanceof StorageUnavailable)) throw error;
         return { kind: 'unconfirmed', reason: 'The inbox could not be written.' };

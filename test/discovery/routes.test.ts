@@ -2,7 +2,7 @@ import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { CONFIRMATION_STATEMENT } from '../../src/actions/confirmation.ts';
 import { API_VERSION } from '../../src/discovery/version.ts';
 import { forms } from '../../src/forms/catalog.ts';
-import { rates } from '../../src/limits.ts';
+import { rates } from '../../src/limits/limits.ts';
 import { type DiscoveryServer, facts, startDiscovery } from './discovery-server.ts';
 
 let server: DiscoveryServer;

@@ -1,0 +1,61 @@
+/**
+ * Group commit: writes that come together share one durable commit (contract §4, "A commit whose
+ * outcome is unknown"). An error inside a batch fails the whole batch, which is then repeated member
+ * by member; an error of the commit itself is every member's, for nobody knows its outcome.
+ */
+import type { Kysely } from 'kysely';
+import type { Database, Schema } from './schema.ts';
+
+type Write<T> = (within: Database) => Promise<T>;
+
+type Member = {
+  run: Write<unknown>;
+  resolve: (value: unknown) => void;
+  reject: (error: unknown) => void;
+};
+
+/** How long one commit's batch may grow: bounds how long other requests wait for it. */
+const BATCH_MAXIMUM = 64;
+
+/** Takes the database; returns the function that runs a write in a transaction it may share. */
+export function groupCommit(db: Kysely<Schema>): <T>(run: Write<T>) => Promise<T> {
+  let waiting: Member[] = [];
+  let working = false;
+
+  async function work(): Promise<void> {
+    while (waiting.length > 0) {
+      const batch = waiting.slice(0, BATCH_MAXIMUM);
+      waiting = waiting.slice(BATCH_MAXIMUM);
+      await commit(db, batch);
+    }
+    working = false;
+  }
+
+  return <T>(run: Write<T>) =>
+    new Promise<T>((resolve, reject) => {
+      waiting.push({ run, resolve: resolve as Member['resolve'], reject });
+      if (working) return;
+      working = true;
+      // Whatever else arrives in this turn of the event loop joins the batch.
+      setImmediate(work);
+    });
+}
+
+async function commit(db: Kysely<Schema>, batch: readonly Member[]): Promise<void> {
+  let finished = 0;
+  try {
+    const values = await db.transaction().execute(async (transaction) => {
+      const results: unknown[] = [];
+      for (const { run } of batch) {
+        results.push(await run(transaction));
+        finished += 1;
+      }
+      return results;
+    });
+    batch.forEach(({ resolve }, index) => void resolve(values[index]));
+  } catch (error) {
+    const insideBatch = finished < batch.length;
+    if (insideBatch && batch.length > 1) for (const member of batch) await commit(db, [member]);
+    else for (const { reject } of batch) reject(error);
+  }
+}

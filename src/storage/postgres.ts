@@ -1,0 +1,161 @@
+/**
+ * PostgreSQL through Kysely on `pg`: a pool, time-outs on everything, commits that are durable.
+ * Works behind a pooler in transaction mode: nothing relies on a session but its time-outs.
+ */
+import {
+  CompiledQuery,
+  Kysely,
+  PostgresAdapter,
+  PostgresDialect,
+  type PostgresPool,
+  type PostgresPoolClient,
+  sql,
+} from 'kysely';
+import pg from 'pg';
+import type { Log } from '../operations/log.ts';
+import { type Storage, StorageUnavailable } from './database.ts';
+import { migrate } from './migrate.ts';
+import type { Schema } from './schema.ts';
+
+const CONNECTIONS = 10;
+const CONNECT_TIMEOUT_MS = 2_000;
+/** What the server may take for a statement, and for a lock in it. */
+const STATEMENT_TIMEOUT_MS = 5_000;
+const LOCK_TIMEOUT_MS = 2_000;
+/** What we wait when the server says nothing at all: then the connection is given up. */
+const QUERY_TIMEOUT_MS = 6_000;
+
+const SESSION = `set statement_timeout = ${STATEMENT_TIMEOUT_MS}; set lock_timeout = ${LOCK_TIMEOUT_MS}; set idle_in_transaction_session_timeout = ${QUERY_TIMEOUT_MS}; set synchronous_commit = on`;
+
+/** Another instance may be migrating: its whole migration is waited for. */
+const MIGRATION_LOCK = 7_204_611_083;
+const MIGRATION_TIMEOUT_MS = 60_000;
+
+/**
+ * Takes a `postgres://` address; returns the opened store, its schema up to date. Throws
+ * `StorageUnavailable` where the server can't be reached, is newer, or does not keep what it confirms.
+ */
+export async function openPostgres(url: string, log?: Log): Promise<Storage> {
+  const pool = new pg.Pool({
+    connectionString: url,
+    max: CONNECTIONS,
+    connectionTimeoutMillis: CONNECT_TIMEOUT_MS,
+    query_timeout: QUERY_TIMEOUT_MS,
+    keepAlive: true,
+    application_name: 'lead-intake',
+  });
+  // A connection that breaks while nobody uses it; the pool opens another.
+  pool.on('error', () => log?.warn('an idle database connection was lost'));
+  const db = new Kysely<Schema>({ dialect: new Dialect(pool) });
+  try {
+    await refuseForgetful(db);
+    await migrate(db);
+  } catch (error) {
+    await db.destroy();
+    throw error;
+  }
+  return {
+    kind: 'postgres',
+    db,
+    leaseClock: sql<number>`(extract(epoch from clock_timestamp()) * 1000)`,
+    leaseHasRunOut: sql<boolean>`(lease_started_ms + lease_ms <= extract(epoch from clock_timestamp()) * 1000)`,
+    // The server shares commits between connections by itself.
+    write: (run) => run(db),
+    transact: (run) => db.transaction().execute(run),
+    check: async () => {
+      await sql`select 1`.execute(db);
+    },
+    close: () => db.destroy(),
+  };
+}
+
+class Dialect extends PostgresDialect {
+  constructor(pool: pg.Pool) {
+    super({
+      pool: explained(pool),
+      onCreateConnection: async (connection) => {
+        await connection.executeQuery(CompiledQuery.raw(SESSION));
+      },
+    });
+  }
+
+  override createAdapter(): PostgresAdapter {
+    return new Adapter();
+  }
+}
+
+/** Held to the end of the migrations' transaction, so that nobody starts before they are committed. */
+class Adapter extends PostgresAdapter {
+  override async acquireMigrationLock(db: Kysely<unknown>): Promise<void> {
+    await sql`select set_config('lock_timeout', ${String(MIGRATION_TIMEOUT_MS)}, true), set_config('statement_timeout', ${String(MIGRATION_TIMEOUT_MS)}, true)`.execute(
+      db,
+    );
+    await sql`select pg_advisory_xact_lock(${MIGRATION_LOCK})`.execute(db);
+  }
+
+  override async releaseMigrationLock(): Promise<void> {}
+}
+
+/** With `fsync=off` a confirmed claim may be forgotten, and its submission sent twice. */
+async function refuseForgetful(db: Kysely<Schema>): Promise<void> {
+  const { rows } = await sql<{ fsync: string }>`show fsync`.execute(db);
+  if (rows[0]?.fsync === 'off') {
+    throw new StorageUnavailable(
+      'PostgreSQL runs with fsync=off, which loses what it has confirmed; turn it on.',
+    );
+  }
+}
+
+/** The pool, whose errors say whether the store is away or the mistake is ours. */
+function explained(pool: pg.Pool): PostgresPool {
+  const attempt = async <T>(run: () => Promise<T>): Promise<T> => {
+    try {
+      return await run();
+    } catch (error) {
+      throw judge(error);
+    }
+  };
+  return {
+    options: pool.options,
+    connect: async () => {
+      const client = await attempt(() => pool.connect());
+      return clientOf(client, attempt);
+    },
+    end: () => pool.end(),
+  } as PostgresPool;
+}
+
+const clients = new WeakMap<pg.PoolClient, PostgresPoolClient>();
+
+/** The same object for the same connection: Kysely knows by it which ones it has prepared. */
+function clientOf(client: pg.PoolClient, attempt: <T>(run: () => Promise<T>) => Promise<T>) {
+  const known = clients.get(client);
+  if (known !== undefined) return known;
+  let broken = false;
+  const explainedClient = {
+    query: (text: string, parameters: unknown[]) =>
+      attempt(async () => {
+        try {
+          return await client.query(text, parameters);
+        } catch (error) {
+          // Without an SQLSTATE nobody knows what became of the statement: the connection goes.
+          broken ||= (error as { code?: unknown }).code === undefined || !isSqlState(error);
+          throw error;
+        }
+      }),
+    release: (destroy?: boolean | Error) => client.release(destroy || broken),
+  };
+  clients.set(client, explainedClient as unknown as PostgresPoolClient);
+  return explainedClient as unknown as PostgresPoolClient;
+}
+
+/** Data, constraint and syntax errors are our own mistakes; all others mean the store is away. */
+function judge(error: unknown): unknown {
+  const code = (error as { code?: string }).code ?? '';
+  if (isSqlState(error) && /^(0A|22|23|42)/.test(code)) return error;
+  return new StorageUnavailable('PostgreSQL could not run a statement.', { cause: error });
+}
+
+function isSqlState(error: unknown): boolean {
+  return error instanceof pg.DatabaseError;
+}

@@ -1,0 +1,111 @@
+import { type ChildProcess, spawn } from 'node:child_process';
+import { mkdtempSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join, resolve } from 'node:path';
+import { setTimeout as sleep } from 'node:timers/promises';
+import { credentials, freePort } from './service.ts';
+
+const entry = resolve(import.meta.dirname, '../../bin/service.js');
+
+export type Exit = { status: number | null; signal: NodeJS.Signals | null };
+
+export type ServiceProcess = {
+  url: string;
+  port: number;
+  dataDir: string;
+  pid: number;
+  stdout(): string;
+  stderr(): string;
+  kill(signal: NodeJS.Signals): void;
+  exited: Promise<Exit>;
+  /** SIGKILL, and waits for the end. */
+  end(): Promise<Exit>;
+};
+
+export type ProcessOptions = {
+  environment?: Record<string, string>;
+  /** Where a killed process kept its data; a folder of its own where it is not given. */
+  dataDir?: string;
+  port?: number;
+  /** Modules that are loaded before the service, for what only a test wants inside of it. */
+  preload?: string[];
+  /** A shell command that becomes the service by `exec "$@"`. */
+  shell?: string;
+};
+
+/** Spawns `bin/service.js start` and waits for nothing: for starts that must fail, too. */
+export async function spawnService(options: ProcessOptions = {}): Promise<ServiceProcess> {
+  const dataDir = options.dataDir ?? mkdtempSync(join(tmpdir(), 'service-process-'));
+  const port = options.port ?? (await freePort());
+  const imports = (options.preload ?? []).flatMap((path) => ['--import', path]);
+  const command = [process.execPath, ...imports, entry, 'start'];
+  const [program = '', ...argv] =
+    options.shell === undefined ? command : ['sh', '-c', options.shell, 'sh', ...command];
+  const child = spawn(program, argv, {
+    cwd: tmpdir(),
+    env: {
+      PATH: process.env.PATH ?? '',
+      PORT: String(port),
+      DATA_DIR: dataDir,
+      TRUST_PROXY: '127.0.0.1',
+      ...options.environment,
+    },
+    stdio: ['ignore', 'pipe', 'pipe'],
+  });
+  return observe(child, port, dataDir);
+}
+
+function observe(child: ChildProcess, port: number, dataDir: string): ServiceProcess {
+  let stdout = '';
+  let stderr = '';
+  child.stdout?.setEncoding('utf8').on('data', (text: string) => {
+    stdout += text;
+  });
+  child.stderr?.setEncoding('utf8').on('data', (text: string) => {
+    stderr += text;
+  });
+  const exited = new Promise<Exit>((settle) => {
+    child.on('close', (status, signal) => settle({ status, signal }));
+  });
+  return {
+    url: `http://127.0.0.1:${port}`,
+    port,
+    dataDir,
+    pid: child.pid ?? 0,
+    stdout: () => stdout,
+    stderr: () => stderr,
+    kill: (signal) => child.kill(signal),
+    exited,
+    end: () => {
+      child.kill('SIGKILL');
+      return exited;
+    },
+  };
+}
+
+/** Spawns the service and waits until it answers; its clients are those of `tokens`. */
+export async function startProcess(options: ProcessOptions = {}): Promise<ServiceProcess> {
+  const dataDir = options.dataDir ?? mkdtempSync(join(tmpdir(), 'service-process-'));
+  writeFileSync(join(dataDir, 'agents.json'), JSON.stringify(credentials), { mode: 0o600 });
+  const service = await spawnService({ ...options, dataDir });
+  await untilItAnswers(service);
+  return service;
+}
+
+/** Resolves at the first answer; throws with what the process said where it ended instead. */
+export async function untilItAnswers(service: ServiceProcess): Promise<void> {
+  let ended = false;
+  service.exited.then(() => {
+    ended = true;
+  });
+  while (!ended) {
+    try {
+      const answer = await fetch(`${service.url}/healthz`);
+      await answer.arrayBuffer();
+      return;
+    } catch {
+      await sleep(20);
+    }
+  }
+  throw new Error(`The service ended before it answered: ${service.stderr()}`);
+}

@@ -1,0 +1,96 @@
+import { connect, type Socket } from 'node:net';
+
+export type Reply = {
+  status: number;
+  headers: Record<string, string>;
+  body: string;
+};
+
+/** Resolves once the text matches, the peer is done, or this long has passed. */
+export type Wire = {
+  socket: Socket;
+  text(): string;
+  write(bytes: string | Buffer): void;
+  /** Waits until that many whole answers are there. */
+  answers(count: number): Promise<Reply[]>;
+  /** Waits until the peer has closed; returns all its answers. */
+  closed(): Promise<Reply[]>;
+};
+
+/** A raw connection: what goes over it is exactly what the test writes. */
+export async function openWire(url: string): Promise<Wire> {
+  const { hostname, port } = new URL(url);
+  const socket = connect(Number(port), hostname);
+  const chunks: Buffer[] = [];
+  const listeners = new Set<() => void>();
+  const notify = () => {
+    for (const listener of listeners) listener();
+  };
+  let isClosed = false;
+  socket.on('data', (chunk) => {
+    chunks.push(chunk);
+    notify();
+  });
+  socket.on('error', () => {});
+  socket.on('close', () => {
+    isClosed = true;
+    notify();
+  });
+  await new Promise<void>((resolve, reject) => {
+    socket.once('connect', resolve);
+    socket.once('error', reject);
+  });
+  const text = () => Buffer.concat(chunks).toString('latin1');
+  const until = (done: () => boolean) =>
+    new Promise<Reply[]>((resolve) => {
+      const look = () => {
+        if (!isClosed && !done()) return;
+        listeners.delete(look);
+        resolve(parseReplies(text()));
+      };
+      listeners.add(look);
+      look();
+    });
+  return {
+    socket,
+    text,
+    write: (bytes) => void socket.write(bytes),
+    answers: (count) => until(() => parseReplies(text()).length >= count),
+    closed: () => until(() => false),
+  };
+}
+
+/** Opens a connection, writes, and returns what was answered until the peer closed. */
+export async function exchange(url: string, bytes: string | Buffer): Promise<Reply[]> {
+  const wire = await openWire(url);
+  wire.write(bytes);
+  const replies = await wire.closed();
+  wire.socket.destroy();
+  return replies;
+}
+
+/** The answers in a stream, `100 Continue` among them; a part that is none ends the list. */
+export function parseReplies(text: string, headRequests = false): Reply[] {
+  const replies: Reply[] = [];
+  let rest = text;
+  for (;;) {
+    const end = rest.indexOf('\r\n\r\n');
+    const status = /^HTTP\/1\.1 (\d{3}) /.exec(rest)?.[1];
+    if (end < 0 || status === undefined) return replies;
+    const headers: Record<string, string> = {};
+    for (const line of rest.slice(0, end).split('\r\n').slice(1)) {
+      const colon = line.indexOf(':');
+      headers[line.slice(0, colon).toLowerCase()] = line.slice(colon + 1).trim();
+    }
+    const bodyless = headRequests || status.startsWith('1') || status === '304';
+    const length = bodyless ? 0 : Number(headers['content-length'] ?? 0);
+    const bodyStart = end + 4;
+    if (rest.length < bodyStart + length) return replies;
+    replies.push({
+      status: Number(status),
+      headers,
+      body: rest.slice(bodyStart, bodyStart + length),
+    });
+    rest = rest.slice(bodyStart + length);
+  }
+}
