@@ -1,5 +1,5 @@
 /** Brings a database's schema up to date; safe to repeat. A newer schema is refused. */
-import type { Kysely } from 'kysely';
+import type { Kysely, Transaction } from 'kysely';
 import { type Migration, Migrator } from 'kysely/migration';
 import { StorageUnavailable } from './database.ts';
 import { up as executionsInboxOutbox } from './migrations/0001-executions-inbox-outbox.ts';
@@ -10,14 +10,23 @@ const migrations: Record<string, Migration> = {
   '0001-executions-inbox-outbox': { up: executionsInboxOutbox },
 };
 
-/** Throws where a migration fails, or `StorageUnavailable` where the database is newer than this. */
-export async function migrate(db: Kysely<Schema>): Promise<void> {
-  const migrator = new Migrator({ db, provider: { getMigrations: async () => migrations } });
-  const { error } = await migrator.migrateToLatest();
-  if (error instanceof Error && /corrupted migrations/.test(error.message)) {
-    throw new StorageUnavailable(
-      'The database was written by a newer version of this program; start that version.',
-    );
-  }
-  if (error !== undefined) throw error;
+/**
+ * Takes the database and what keeps other instances waiting to the end of the transaction. Throws
+ * where a migration fails, or `StorageUnavailable` where the database is newer than this program.
+ */
+export async function migrate(
+  db: Kysely<Schema>,
+  lock: (transaction: Transaction<Schema>) => Promise<void> = async () => {},
+): Promise<void> {
+  await db.transaction().execute(async (transaction) => {
+    await lock(transaction);
+    const provider = { getMigrations: async () => migrations };
+    const { error } = await new Migrator({ db: transaction, provider }).migrateToLatest();
+    if (error instanceof Error && /corrupted migrations/.test(error.message)) {
+      throw new StorageUnavailable(
+        'The database was written by a newer version of this program; start that version.',
+      );
+    }
+    if (error !== undefined) throw error;
+  });
 }

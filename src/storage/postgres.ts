@@ -10,6 +10,7 @@ import {
   type PostgresPool,
   type PostgresPoolClient,
   sql,
+  type Transaction,
 } from 'kysely';
 import pg from 'pg';
 import type { Log } from '../operations/log.ts';
@@ -27,33 +28,34 @@ const QUERY_TIMEOUT_MS = 6_000;
 
 const SESSION = `set statement_timeout = ${STATEMENT_TIMEOUT_MS}; set lock_timeout = ${LOCK_TIMEOUT_MS}; set idle_in_transaction_session_timeout = ${QUERY_TIMEOUT_MS}; set synchronous_commit = on`;
 
-/** Another instance may be migrating: its whole migration is waited for. */
+/** A migration may take as long as it needs, and other instances wait for it. */
+const MIGRATION_SESSION = 'set statement_timeout = 0; set lock_timeout = 0';
 const MIGRATION_LOCK = 7_204_611_083;
-const MIGRATION_TIMEOUT_MS = 60_000;
 
 /**
  * Takes a `postgres://` address; returns the opened store, its schema up to date. Throws
  * `StorageUnavailable` where the server can't be reached, is newer, or does not keep what it confirms.
  */
 export async function openPostgres(url: string, log?: Log): Promise<Storage> {
+  const address = { connectionString: url, connectionTimeoutMillis: CONNECT_TIMEOUT_MS };
+  const migrating = connect(new pg.Pool({ ...address, max: 1 }), MIGRATION_SESSION);
+  try {
+    await refuseForgetful(migrating);
+    await migrate(migrating, lockMigrations);
+  } finally {
+    await migrating.destroy();
+  }
+
   const pool = new pg.Pool({
-    connectionString: url,
+    ...address,
     max: CONNECTIONS,
-    connectionTimeoutMillis: CONNECT_TIMEOUT_MS,
     query_timeout: QUERY_TIMEOUT_MS,
     keepAlive: true,
     application_name: 'lead-intake',
   });
   // A connection that breaks while nobody uses it; the pool opens another.
   pool.on('error', () => log?.warn('an idle database connection was lost'));
-  const db = new Kysely<Schema>({ dialect: new Dialect(pool) });
-  try {
-    await refuseForgetful(db);
-    await migrate(db);
-  } catch (error) {
-    await db.destroy();
-    throw error;
-  }
+  const db = connect(pool, SESSION);
   return {
     kind: 'postgres',
     db,
@@ -69,12 +71,16 @@ export async function openPostgres(url: string, log?: Log): Promise<Storage> {
   };
 }
 
+function connect(pool: pg.Pool, session: string): Kysely<Schema> {
+  return new Kysely<Schema>({ dialect: new Dialect(pool, session) });
+}
+
 class Dialect extends PostgresDialect {
-  constructor(pool: pg.Pool) {
+  constructor(pool: pg.Pool, session: string) {
     super({
       pool: explained(pool),
       onCreateConnection: async (connection) => {
-        await connection.executeQuery(CompiledQuery.raw(SESSION));
+        await connection.executeQuery(CompiledQuery.raw(session));
       },
     });
   }
@@ -84,16 +90,15 @@ class Dialect extends PostgresDialect {
   }
 }
 
-/** Held to the end of the migrations' transaction, so that nobody starts before they are committed. */
+/** Kysely's lock belongs to a session, which a pooler in transaction mode does not give. */
 class Adapter extends PostgresAdapter {
-  override async acquireMigrationLock(db: Kysely<unknown>): Promise<void> {
-    await sql`select set_config('lock_timeout', ${String(MIGRATION_TIMEOUT_MS)}, true), set_config('statement_timeout', ${String(MIGRATION_TIMEOUT_MS)}, true)`.execute(
-      db,
-    );
-    await sql`select pg_advisory_xact_lock(${MIGRATION_LOCK})`.execute(db);
-  }
-
+  override async acquireMigrationLock(): Promise<void> {}
   override async releaseMigrationLock(): Promise<void> {}
+}
+
+/** Held to the end of the migrations' transaction, so that nobody starts before it is committed. */
+async function lockMigrations(transaction: Transaction<Schema>): Promise<void> {
+  await sql`select pg_advisory_xact_lock(${MIGRATION_LOCK})`.execute(transaction);
 }
 
 /** With `fsync=off` a confirmed claim may be forgotten, and its submission sent twice. */

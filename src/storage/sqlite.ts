@@ -41,7 +41,7 @@ export async function openSqlite(path: string, clock: Clock): Promise<Storage> {
   const driver = new SqliteDriver(path, clock);
   const db = new Kysely<Schema>({
     dialect: {
-      createAdapter: () => new SqliteAdapter(),
+      createAdapter: () => new Adapter(),
       createDriver: () => driver,
       createIntrospector: (of) => new SqliteIntrospector(of),
       createQueryCompiler: () => new SqliteQueryCompiler(),
@@ -63,6 +63,13 @@ export async function openSqlite(path: string, clock: Clock): Promise<Storage> {
     },
     close: () => db.destroy(),
   };
+}
+
+/** Kysely's own does not say so, but SQLite changes its schema inside transactions as well. */
+class Adapter extends SqliteAdapter {
+  override get supportsTransactionalDdl(): boolean {
+    return true;
+  }
 }
 
 class SqliteDriver implements Driver {

@@ -1,0 +1,215 @@
+import { randomUUID } from 'node:crypto';
+import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { openExecutions, receiptOf } from '../../src/actions/executions.ts';
+import { systemClock } from '../../src/clock.ts';
+import type { Storage } from '../../src/storage/database.ts';
+import type { Outcome } from '../../src/upstream/upstream.ts';
+import { testClock } from '../support/clock.ts';
+import { databases, type TestDatabase } from '../support/databases.ts';
+
+const confirmed: Outcome = { kind: 'confirmed', known: false };
+const rejected: Outcome = { kind: 'rejected', status: 422 };
+const fresh = (over: Partial<ReturnType<typeof plain>> = {}) => ({ ...plain(), ...over });
+const plain = () => ({
+  actionId: randomUUID(),
+  action: 'contact',
+  client: 'acme',
+  idempotencyKey: randomUUID(),
+  previewDigest: randomUUID(),
+  confirmationText: 'I confirm',
+});
+
+describe.each(databases)('executions on %s', (_name, create) => {
+  let database: TestDatabase;
+  let storage: Storage;
+  beforeAll(async () => {
+    database = await create();
+    storage = await database.open(systemClock);
+  });
+  afterAll(async () => {
+    await storage.close();
+    await database.remove();
+  });
+  const open = (timeoutMs = 10_000, clock = systemClock) =>
+    openExecutions(storage, clock, timeoutMs);
+  const find = (request: ReturnType<typeof plain>, executions = open()) =>
+    executions.find(request.client, request.idempotencyKey, request.previewDigest);
+
+  test('a claim is found by its key and by its preview, in progress until it is settled, then for ever', async () => {
+    const executions = open();
+    const request = fresh();
+    expect(await find(request)).toEqual({ byKey: undefined, byPreview: undefined });
+    const claim = (await executions.claim(request)) ?? expect.fail();
+    expect((await find(request)).byKey).toMatchObject({
+      action_id: request.actionId,
+      status: 'executing',
+      settled_at: null,
+    });
+    expect((await find(fresh({ previewDigest: request.previewDigest }))).byPreview?.action_id).toBe(
+      request.actionId,
+    );
+    const { row } = await executions.conclude(claim, false, async () => confirmed);
+    expect(receiptOf(row)).toEqual({
+      action_id: request.actionId,
+      action: 'contact',
+      status: 'submitted',
+      created_at: claim.createdAt,
+      consent_recorded_at: claim.createdAt,
+      confirmation_text: 'I confirm',
+      result: { ok: true },
+    });
+    expect(receiptOf((await find(request)).byKey ?? expect.fail())).toEqual(receiptOf(row));
+  });
+
+  test('of many claims for one key or one preview one wins', async () => {
+    const executions = open();
+    const key = fresh();
+    const byKey = await Promise.all(
+      Array.from({ length: 30 }, () =>
+        executions.claim(fresh({ idempotencyKey: key.idempotencyKey })),
+      ),
+    );
+    expect(byKey.filter((claim) => claim !== undefined)).toHaveLength(1);
+    const byPreview = await Promise.all(
+      Array.from({ length: 30 }, () =>
+        executions.claim(fresh({ previewDigest: key.previewDigest })),
+      ),
+    );
+    expect(byPreview.filter((claim) => claim !== undefined)).toHaveLength(1);
+  });
+
+  test('two instances race for one key: one wins', async () => {
+    const other = await database.open(systemClock);
+    const instances = [open(), openExecutions(other, systemClock, 10_000)];
+    for (let round = 0; round < 20; round += 1) {
+      const { idempotencyKey } = fresh();
+      const claims = await Promise.all(
+        instances.flatMap((instance) => [
+          instance.claim(fresh({ idempotencyKey })),
+          instance.claim(fresh({ idempotencyKey })),
+        ]),
+      );
+      expect(claims.filter((claim) => claim !== undefined)).toHaveLength(1);
+    }
+    await other.close();
+  });
+
+  test('the same key of two clients is two keys', async () => {
+    const executions = open();
+    const request = fresh();
+    expect(await executions.claim(request)).toBeDefined();
+    expect(
+      await executions.claim(fresh({ idempotencyKey: request.idempotencyKey, client: 'other' })),
+    ).toBeDefined();
+  });
+
+  test('a settled receipt never changes', async () => {
+    const executions = open();
+    const request = fresh();
+    const claim = (await executions.claim(request)) ?? expect.fail();
+    await executions.conclude(claim, false, async () => rejected);
+    const { row } = await executions.conclude(claim, false, async () => confirmed);
+    expect(row.status).toBe('failed');
+    expect((await find(request)).byKey?.status).toBe('failed');
+  });
+
+  test('embedded: delivery and settling stand or fall together', async () => {
+    const executions = open();
+    const request = fresh();
+    const claim = (await executions.claim(request)) ?? expect.fail();
+    const deliver = async (within: typeof storage.db | undefined, fail: boolean) => {
+      await (within ?? expect.fail())
+        .insertInto('inbox')
+        .values({
+          event_id: request.actionId,
+          type: 't',
+          form: 'f',
+          email: 'e',
+          received_at: '',
+          event: '',
+        })
+        .execute();
+      if (fail) throw new Error('the power went');
+      return confirmed;
+    };
+    await expect(
+      executions.conclude(claim, true, (within) => deliver(within as typeof storage.db, true)),
+    ).rejects.toThrow('the power went');
+    const stored = () =>
+      storage.db
+        .selectFrom('inbox')
+        .where('event_id', '=', request.actionId)
+        .select('event_id')
+        .execute();
+    expect(await stored()).toEqual([]);
+    // What is known by then: nothing was delivered, so the next look settles it as failed.
+    expect((await find(request, executions)).byKey?.status).toBe('failed');
+    const { row, outcome } = await executions.conclude(claim, true, (within) =>
+      deliver(within as typeof storage.db, false),
+    );
+    expect([row.status, outcome.kind, await stored()]).toEqual(['failed', 'unconfirmed', []]);
+  });
+
+  test('a lease that has run out is settled as failed by whoever looks, and no send may start any more', async () => {
+    const executions = open(-4_900);
+    const request = fresh();
+    const claim = (await executions.claim(request)) ?? expect.fail();
+    expect(claim.mayStart()).toBe(true);
+    expect((await find(request, executions)).byKey?.status).toBe('executing');
+    await expect
+      .poll(async () => (await find(request, executions)).byKey?.status, { timeout: 2_000 })
+      .toBe('failed');
+    const { row } = await executions.conclude(claim, false, async () => confirmed);
+    expect(row.status).toBe('failed');
+  });
+
+  test('expired claims are settled by the sweep, others are left', async () => {
+    const [expired, running] = [fresh(), fresh()];
+    await open(-5_000).claim(expired);
+    await open().claim(running);
+    await expect.poll(() => open().settleExpired(), { timeout: 2_000 }).toBeGreaterThanOrEqual(1);
+    expect([(await find(expired)).byKey?.status, (await find(running)).byKey?.status]).toEqual([
+      'failed',
+      'executing',
+    ]);
+  });
+
+  test('the fence is shut once no more than the upstream time-out is left of the lease, whatever the wall clock says', async () => {
+    const clock = testClock();
+    const claim = (await open(10_000, clock).claim(fresh())) ?? expect.fail();
+    clock.step(86_400_000);
+    expect(claim.mayStart()).toBe(true);
+    clock.advance(4_999);
+    expect(claim.mayStart()).toBe(true);
+    clock.advance(1);
+    expect(claim.mayStart()).toBe(false);
+    clock.step(-3 * 86_400_000);
+    expect(claim.mayStart()).toBe(false);
+  });
+});
+
+test('on SQLite leases run on the monotonic clock alone, and end with a restart of the machine', async () => {
+  const [, create] = databases[0] ?? expect.fail();
+  const database = await create();
+  const clock = testClock();
+  const storage = await database.open(clock);
+  const executions = openExecutions(storage, clock, 10_000);
+  const request = fresh();
+  await executions.claim(request);
+  for (const step of [3_600_000, -7_200_000, 3 * 86_400_000, -6 * 86_400_000]) {
+    clock.step(step);
+    expect(await executions.settleExpired()).toBe(0);
+  }
+  clock.advance(14_999);
+  expect(await executions.settleExpired()).toBe(0);
+  clock.advance(1);
+  expect(await executions.settleExpired()).toBe(1);
+  await executions.claim(fresh());
+  await storage.close();
+  const rebooted = await database.open({ ...clock, monotonic: () => 5 });
+  expect(
+    await openExecutions(rebooted, { ...clock, monotonic: () => 5 }, 10_000).settleExpired(),
+  ).toBe(1);
+  await rebooted.close();
+  await database.remove();
+});

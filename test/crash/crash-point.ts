@@ -1,0 +1,78 @@
+/**
+ * Loaded before the service (`node --import`): ends or stops the process at a named point, so that
+ * the service itself knows nothing of crashes.
+ *
+ * CRASH_POINT: `after the claim`, `before the send`, `after the answer`, `after the settle`, or
+ * `statement N`: the Nth statement from the claim on, counted from 1. CRASH_SIGNAL: SIGKILL, or
+ * SIGSTOP.
+ */
+import { DatabaseSync, StatementSync } from 'node:sqlite';
+import { Pool } from 'undici';
+
+const point = process.env.CRASH_POINT;
+const signal = process.env.CRASH_SIGNAL ?? 'SIGKILL';
+
+let reached = false;
+
+function reach(name: string): void {
+  if (reached || name !== point) return;
+  reached = true;
+  process.kill(process.pid, signal);
+}
+
+let claimed = false;
+let settled = false;
+let statements = 0;
+
+/** A statement counts once it is durable: outside of any transaction. */
+function observe(sql: string, database: DatabaseSync): void {
+  if (/^insert into "executions"/i.test(sql)) claimed = true;
+  if (!claimed) return;
+  if (/^update "executions"/i.test(sql)) settled = true;
+  statements += 1;
+  reach(`statement ${statements}`);
+  if (database.isTransaction) return;
+  reach(settled ? 'after the settle' : 'after the claim');
+}
+
+const { prepare, exec } = DatabaseSync.prototype;
+const owners = new WeakMap<StatementSync, { sql: string; database: DatabaseSync }>();
+
+DatabaseSync.prototype.prepare = function (this: DatabaseSync, ...given) {
+  const statement = prepare.apply(this, given);
+  owners.set(statement, { sql: given[0], database: this });
+  return statement;
+};
+
+DatabaseSync.prototype.exec = function (this: DatabaseSync, sql) {
+  exec.call(this, sql);
+  observe(sql, this);
+};
+
+for (const name of ['run', 'all', 'get'] as const) {
+  const original = StatementSync.prototype[name] as (...values: unknown[]) => unknown;
+  Object.defineProperty(StatementSync.prototype, name, {
+    value(this: StatementSync, ...values: unknown[]) {
+      const result = original.apply(this, values);
+      const owner = owners.get(this);
+      if (owner !== undefined) observe(owner.sql, owner.database);
+      return result;
+    },
+  });
+}
+
+const { dispatch } = Pool.prototype;
+
+Pool.prototype.dispatch = function (this: Pool, options, handler) {
+  return dispatch.call(this, options, {
+    ...handler,
+    onRequestStart(...given) {
+      reach('before the send');
+      handler.onRequestStart?.(...given);
+    },
+    onResponseStart(...given) {
+      reach('after the answer');
+      handler.onResponseStart?.(...given);
+    },
+  });
+};

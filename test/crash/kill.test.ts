@@ -1,0 +1,211 @@
+import { join } from 'node:path';
+import { DatabaseSync } from 'node:sqlite';
+import { setTimeout as sleep } from 'node:timers/promises';
+import { afterAll, beforeAll, describe, expect, test, vi } from 'vitest';
+import { type Answer, executeAction, previewId, quote } from '../support/agent.ts';
+import { type ProcessOptions, type ServiceProcess, startProcess } from '../support/process.ts';
+import { type ProgrammableUpstream, startUpstream } from '../support/upstream.ts';
+
+// The tests wait for leases, not for the processor.
+vi.setConfig({ maxConcurrency: 8, testTimeout: 60_000 });
+
+/** The lease is this plus 5 s (contract §4): a restart has to be quicker. */
+const UPSTREAM_TIMEOUT_MS = 2_500;
+const LEASE_MS = UPSTREAM_TIMEOUT_MS + 5_000;
+
+const crashPoint = join(import.meta.dirname, 'crash-point.ts');
+const crashingAt = (point: string, signal = 'SIGKILL') => ({
+  preload: [crashPoint],
+  environment: { CRASH_POINT: point, CRASH_SIGNAL: signal },
+});
+
+let upstream: ProgrammableUpstream;
+beforeAll(async () => {
+  upstream = await startUpstream();
+});
+const started: ServiceProcess[] = [];
+afterAll(async () => {
+  await Promise.all(started.map((service) => service.end()));
+  await upstream.close();
+});
+
+async function start(options: ProcessOptions): Promise<ServiceProcess> {
+  const service = await startProcess({
+    ...options,
+    environment: {
+      UPSTREAM_URL: upstream.url,
+      UPSTREAM_TIMEOUT_MS: String(UPSTREAM_TIMEOUT_MS),
+      ...options.environment,
+    },
+  });
+  started.push(service);
+  return service;
+}
+
+/** A lead that no other test sends, and how often the upstream has seen it. */
+function lead(email: string) {
+  return {
+    fields: { ...quote, email },
+    seen: () =>
+      upstream.delivered.filter(({ event }) => {
+        const { fields } = event.data as { fields: { email: string } };
+        return fields.email === email;
+      }).length,
+  };
+}
+
+/** Repeats an execution while it is in progress. */
+async function untilSettled(execute: () => Promise<Answer>): Promise<Answer> {
+  const deadline = performance.now() + 2 * LEASE_MS;
+  for (;;) {
+    const answer = await execute();
+    if (!answer.body.retryable || performance.now() > deadline) return answer;
+    await sleep(100);
+  }
+}
+
+const inProgress = { status: 409, body: { error: expect.any(String), retryable: true } };
+
+const failed = {
+  status: 502,
+  body: {
+    error: expect.any(String),
+    receipt: { status: 'failed', result: { ok: false } },
+    replay: true,
+  },
+};
+
+/** What is in the database of a folder, read beside the service. */
+function rowsOf(dataDir: string, sql: string) {
+  const database = new DatabaseSync(join(dataDir, 'service.db'), { readOnly: true });
+  try {
+    return database.prepare(sql).all();
+  } finally {
+    database.close();
+  }
+}
+
+/** Executes into the crash, restarts, and holds every retry to contract §4, "A claim …". */
+async function expectFailedByLease(
+  crashing: ServiceProcess,
+  fields: Record<string, string>,
+  key: string,
+): Promise<void> {
+  const preview = await previewId(crashing, 'homeowner_quote', fields);
+  await expect(executeAction(crashing, preview, { key })).rejects.toThrow();
+  expect((await crashing.exited).signal).toBe('SIGKILL');
+
+  const restarted = await start({ dataDir: crashing.dataDir });
+  const retry = () => executeAction(restarted, preview, { key });
+  expect(await retry()).toMatchObject(inProgress);
+  const used = { status: 409, body: { error: 'preview_already_used' } };
+  expect(await executeAction(restarted, preview, { key: `${key} again` })).toMatchObject(used);
+
+  const settled = await untilSettled(retry);
+  expect(settled).toMatchObject(failed);
+  expect((await retry()).body).toEqual(settled.body);
+  expect(await executeAction(restarted, preview, { key: `${key} again` })).toMatchObject(used);
+}
+
+describe.concurrent('a process that ends, or stands, in an execution', () => {
+  test.each([
+    { point: 'after the claim', seen: 0 },
+    { point: 'before the send', seen: 0 },
+    { point: 'after the answer', seen: 1 },
+  ])(
+    'kill -9 $point: in progress until the lease has run out, then 502 with the failed receipt; sent $seen times',
+    async ({ point, seen }) => {
+      const sent = lead(`${point.replaceAll(' ', '-')}@example.com`);
+      const crashing = await start(crashingAt(point));
+      await expectFailedByLease(crashing, sent.fields, point);
+      expect(sent.seen()).toBe(seen);
+    },
+  );
+
+  test('kill -9 in mid-send: the same, and it is not sent again', async () => {
+    const sent = lead('mid-send@example.com');
+    const crashing = await start({});
+    const usual = upstream.answer;
+    upstream.answer = (response, delivered) => {
+      if (delivered.body.includes('mid-send@')) crashing.kill('SIGKILL');
+      else usual(response, delivered);
+    };
+    await expectFailedByLease(crashing, sent.fields, 'mid-send');
+    expect(sent.seen()).toBe(1);
+  });
+
+  test('kill -9 after the settle: the submitted receipt at once, sent once', async () => {
+    const sent = lead('after-the-settle@example.com');
+    const crashing = await start(crashingAt('after the settle'));
+    const preview = await previewId(crashing, 'homeowner_quote', sent.fields);
+    await expect(executeAction(crashing, preview, { key: 'settled' })).rejects.toThrow();
+    expect((await crashing.exited).signal).toBe('SIGKILL');
+
+    const restarted = await start({ dataDir: crashing.dataDir });
+    const answer = await executeAction(restarted, preview, { key: 'settled' });
+    expect(answer).toMatchObject({
+      status: 200,
+      body: { ok: true, replay: true, receipt: { status: 'submitted', result: { ok: true } } },
+    });
+    expect(sent.seen()).toBe(1);
+  });
+
+  test.each([{ point: 'after the claim' }, { point: 'before the send' }])(
+    'SIGSTOP $point for longer than the lease, then SIGCONT: nothing is sent, and the receipt that another process settled stands',
+    async ({ point }) => {
+      const sent = lead(`stopped-${point.replaceAll(' ', '-')}@example.com`);
+      const stopped = await start(crashingAt(point, 'SIGSTOP'));
+      const other = await start({ dataDir: stopped.dataDir });
+      const preview = await previewId(other, 'homeowner_quote', sent.fields);
+
+      const waiting = executeAction(stopped, preview, { key: point });
+      // Only then: without the claim the other process would take it itself.
+      while (rowsOf(stopped.dataDir, 'select * from executions').length === 0) await sleep(50);
+      const settled = await untilSettled(() => executeAction(other, preview, { key: point }));
+      expect(settled).toMatchObject(failed);
+
+      stopped.kill('SIGCONT');
+      const late = await waiting;
+      expect([late.status, late.body.receipt]).toEqual([502, settled.body.receipt]);
+      expect(sent.seen()).toBe(0);
+    },
+  );
+
+  test('kill -9 with the embedded inbox, after every statement from the claim on: a lead is stored just where its receipt is submitted', async () => {
+    const environment = { UPSTREAM_URL: 'inbox:' };
+    const previews: string[] = [];
+    let dataDir: string | undefined;
+    for (let statement = 1; ; statement += 1) {
+      const crash = crashingAt(`statement ${statement}`);
+      const service = await start({
+        ...(dataDir === undefined ? {} : { dataDir }),
+        preload: crash.preload,
+        environment: { ...environment, ...crash.environment },
+      });
+      dataDir = service.dataDir;
+      const preview = await previewId(service);
+      const ended = executeAction(service, preview, { key: preview.slice(-40) });
+      const answer = await ended.catch(() => undefined);
+      if (answer?.status === 200) break;
+      expect((await service.exited).signal).toBe('SIGKILL');
+      previews.push(preview);
+    }
+    // The claim, its commit, and begin, settle, store and commit of the delivery, at the least.
+    expect(previews.length).toBeGreaterThanOrEqual(4);
+
+    const restarted = await start({ dataDir, environment });
+    const answers = await Promise.all(
+      previews.map((preview) =>
+        untilSettled(() => executeAction(restarted, preview, { key: preview.slice(-40) })),
+      ),
+    );
+    const stored = rowsOf(dataDir, 'select event_id from inbox').map(({ event_id }) => event_id);
+    for (const { status, body } of answers) {
+      const { action_id, status: kept } = body.receipt;
+      expect([status, kept, stored.includes(action_id)]).toEqual(
+        status === 200 ? [200, 'submitted', true] : [502, 'failed', false],
+      );
+    }
+    expect(new Set(answers.map(({ status }) => status))).toEqual(new Set([200, 502]));
+  });
+});

@@ -1,0 +1,82 @@
+import { mkdtempSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { systemClock } from '../../src/clock.ts';
+import type { Storage } from '../../src/storage/database.ts';
+import type { Database } from '../../src/storage/schema.ts';
+import { openSqlite } from '../../src/storage/sqlite.ts';
+
+const folder = mkdtempSync(join(tmpdir(), 'group-'));
+let storage: Storage;
+beforeAll(async () => {
+  storage = await openSqlite(join(folder, 'service.db'), systemClock);
+});
+afterAll(async () => {
+  await storage.close();
+  rmSync(folder, { recursive: true });
+});
+
+const insert = (id: string) => (within: Database) =>
+  within
+    .insertInto('inbox')
+    .values({ event_id: id, type: 't', form: 'f', email: 'e', received_at: '', event: '' })
+    .execute();
+const stored = async (prefix: string) => {
+  const rows = await storage.db
+    .selectFrom('inbox')
+    .select('event_id')
+    .where('event_id', 'like', `${prefix}%`)
+    .orderBy('event_id')
+    .execute();
+  return rows.map((row) => row.event_id);
+};
+
+describe('group commit', () => {
+  test('writes that come together share commits, and each is there when it resolves', async () => {
+    let transactions = 0;
+    const write = (id: string) =>
+      storage.write(async (within) => {
+        if (id === 'a-0') transactions += 1;
+        return await insert(id)(within);
+      });
+    await Promise.all(Array.from({ length: 32 }, (_, n) => write(`a-${n}`)));
+    expect([(await stored('a-')).length, transactions]).toEqual([32, 1]);
+  });
+
+  test('an error inside a batch fails it whole; repeated member by member, the others succeed', async () => {
+    let failures = 0;
+    const poisoned = storage.write(async (within) => {
+      await insert('b-poisoned')(within);
+      failures += 1;
+      throw new Error('poisoned');
+    });
+    const good = [storage.write(insert('b-1')), storage.write(insert('b-2'))];
+    await expect(poisoned).rejects.toThrow('poisoned');
+    await Promise.all(good);
+    expect([await stored('b-'), failures]).toEqual([['b-1', 'b-2'], 2]);
+  });
+
+  test('a batch waits for another process’s lock without blocking the event loop, then gives up as unavailable', async () => {
+    const { DatabaseSync } = await import('node:sqlite');
+    const other = new DatabaseSync(join(folder, 'service.db'));
+    other.exec('begin immediate');
+    let worst = 0;
+    let last = performance.now();
+    const beat = setInterval(() => {
+      worst = Math.max(worst, performance.now() - last - 5);
+      last = performance.now();
+    }, 5);
+    const before = performance.now();
+    await expect(storage.write(insert('c-1'))).rejects.toMatchObject({
+      name: 'StorageUnavailable',
+    });
+    clearInterval(beat);
+    expect(performance.now() - before).toBeLessThan(4_000);
+    expect(worst).toBeLessThan(50);
+    other.exec('rollback');
+    other.close();
+    await storage.write(insert('c-2'));
+    expect(await stored('c-')).toEqual(['c-2']);
+  });
+});
