@@ -11,6 +11,9 @@ import { openParts } from './parts.ts';
 import { loadEnvironment, readSettings } from './settings.ts';
 import { describeStartFault, EXIT_CONFIGURATION } from './start-faults.ts';
 
+/** What is kept of a drain for closing the parts, in milliseconds. */
+const CLOSING_MS = 1_000;
+
 async function main(): Promise<void> {
   // Whatever is created is for the owner alone.
   process.umask(0o077);
@@ -30,15 +33,15 @@ async function main(): Promise<void> {
   await app.listen({ host: settings.host, port: settings.port });
   log.level = settings.logLevel;
 
-  closeWithGrace(
-    { delay: settings.upstreamTimeoutMs + LEASE_MARGIN_MS, logger: false },
-    async ({ err }) => {
-      if (err !== undefined) log.fatal({ err }, 'the process ends because of an unexpected error');
-      parts.startDraining();
-      await app.close();
-      await parts.close();
-    },
-  );
+  const drainMs = settings.upstreamTimeoutMs + LEASE_MARGIN_MS;
+  closeWithGrace({ delay: drainMs, logger: false }, async ({ err }) => {
+    if (err !== undefined) log.fatal({ err }, 'the process ends because of an unexpected error');
+    parts.startDraining();
+    // By then every send has ended: what is left are requests that never arrive whole.
+    setTimeout(() => app.server.closeAllConnections(), drainMs - CLOSING_MS).unref();
+    await app.close();
+    await parts.close();
+  });
   process.stdout.write(
     greeting({ settings, prepared, parts, version, onTerminal: process.stdout.isTTY }),
   );

@@ -153,6 +153,7 @@ export function openExecutions(
     },
 
     async claim(request) {
+      storage.requireRoom();
       const claimedAt = clock.monotonic();
       const createdAt = clock.now().toISOString();
       const insert = (within: Database) =>

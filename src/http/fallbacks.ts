@@ -74,6 +74,12 @@ export function registerFallbacks(
     delete request.raw.headers['content-type'];
   });
 
+  // A kept-alive connection that is busy when a drain begins would hold it up once it is idle.
+  app.addHook('onSend', (_request, reply, payload, done) => {
+    if (isDraining()) reply.header('connection', 'close');
+    done(null, payload);
+  });
+
   app.setErrorHandler((error: FastifyError, request, reply) => {
     if (error instanceof StorageUnavailable) {
       request.log.error({ err: error }, 'the store is unavailable');

@@ -16,7 +16,9 @@ export type Storage = {
   write<T>(run: (within: Database) => Promise<T>): Promise<T>;
   /** The same for several statements that stand or fall together. */
   transact<T>(run: (within: Database) => Promise<T>): Promise<T>;
-  /** Resolves when a statement runs; throws `StorageUnavailable` when it can't. */
+  /** Throws `StorageUnavailable` while the disk has no more room than open executions may need. */
+  requireRoom(): void;
+  /** Resolves when something could be written; throws `StorageUnavailable` when it can't. */
   check(): Promise<void>;
   close(): Promise<void>;
 };

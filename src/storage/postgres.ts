@@ -64,8 +64,14 @@ export async function openPostgres(url: string, log?: Log): Promise<Storage> {
     // The server shares commits between connections by itself.
     write: (run) => run(db),
     transact: (run) => db.transaction().execute(run),
+    // The server minds its own disk.
+    requireRoom: () => {},
     check: async () => {
-      await sql`select 1`.execute(db);
+      const { rows } = await sql<{
+        transaction_read_only: string;
+      }>`show transaction_read_only`.execute(db);
+      if (rows[0]?.transaction_read_only === 'on')
+        throw new StorageUnavailable('PostgreSQL is read-only.');
     },
     close: () => db.destroy(),
   };
@@ -137,6 +143,10 @@ function clientOf(client: pg.PoolClient, attempt: <T>(run: () => Promise<T>) => 
   const known = clients.get(client);
   if (known !== undefined) return known;
   let broken = false;
+  // A connection that breaks between two statements says so here, or ends the process.
+  client.on('error', () => {
+    broken = true;
+  });
   const explainedClient = {
     query: (text: string, parameters: unknown[]) =>
       attempt(async () => {

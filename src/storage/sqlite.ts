@@ -5,7 +5,8 @@
  * effect is unknown (I/O, disk full) the connection is given up and a new one is opened, so that
  * what the next statement reads is what is on the disk (contract §4).
  */
-import { chmodSync } from 'node:fs';
+import { chmodSync, statfsSync } from 'node:fs';
+import { dirname } from 'node:path';
 import { DatabaseSync, type SQLInputValue, type StatementSync } from 'node:sqlite';
 import { setTimeout as sleep } from 'node:timers/promises';
 import {
@@ -28,6 +29,9 @@ import type { Schema } from './schema.ts';
 /** How long a lock of another process is waited for before the store counts as away. */
 const BUSY_TIMEOUT_MS = 2_000;
 const BUSY_RETRY_MS = 5;
+
+/** Room for the settling of what is claimed already, and for a checkpoint. */
+const ROOM_MINIMUM_BYTES = 16 * 1024 * 1024;
 
 const SQLITE_BUSY = 5;
 const SQLITE_CONSTRAINT = 19;
@@ -58,11 +62,21 @@ export async function openSqlite(path: string, clock: Clock): Promise<Storage> {
     leaseHasRunOut: sql<boolean>`(lease_started_ms + lease_ms <= monotonic_ms() or lease_started_ms > monotonic_ms())`,
     write: commit,
     transact: commit,
+    requireRoom: () => requireRoom(path),
     check: async () => {
-      await sql`select 1`.execute(db);
+      requireRoom(path);
+      // Takes the lock that a write needs, and writes nothing.
+      await db.transaction().execute(async () => {});
     },
     close: () => db.destroy(),
   };
+}
+
+function requireRoom(path: string): void {
+  const { bavail, bsize } = statfsSync(dirname(path));
+  if (bavail * bsize < ROOM_MINIMUM_BYTES) {
+    throw new StorageUnavailable('The disk has less than 16 MB free.');
+  }
 }
 
 /** Kysely's own does not say so, but SQLite changes its schema inside transactions as well. */

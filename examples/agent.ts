@@ -1,0 +1,143 @@
+/**
+ * An agent that fills in one form for a person: discover, preview, show, ask, execute once, keep the
+ * receipt. Copy it: it needs no library. TOKEN may stand in place of TOKEN_FILE.
+ *
+ *   BASE_URL=http://127.0.0.1:3000 TOKEN_FILE=data/agent-token node examples/agent.ts \
+ *     homeowner_quote name='Ada Lovelace' email=ada@example.com postal_code=94110
+ *
+ * `--yes` stands for the person's answer in tests; never use it with anybody's real data.
+ */
+import { randomUUID } from 'node:crypto';
+import { once } from 'node:events';
+import { appendFileSync, readFileSync } from 'node:fs';
+import { createInterface } from 'node:readline/promises';
+import { setTimeout as sleep } from 'node:timers/promises';
+
+type Action = Record<'preview' | 'execute', { url: string }> & {
+  action: string;
+  required_fields: string[];
+};
+type Body = {
+  error?: string;
+  retryable?: boolean;
+  actions?: Action[];
+  preview_id?: string;
+  fields?: Record<string, string>;
+  destination?: string;
+  confirmation_statement?: string;
+  receipt?: { action_id: string; status: 'submitted' | 'failed' };
+  replay?: boolean;
+};
+type Answer = { status: number; body: Body };
+
+const ATTEMPTS = 5;
+/** The service may wait a minute for the destination: hear it out. */
+const TIMEOUT_MS = 75_000;
+
+const say = (line: string) => process.stderr.write(`${line}\n`);
+function stop(words: string): never {
+  say(words);
+  process.exit(1);
+}
+
+/** Sends a request, and the very same again while nothing tells whether it was done. */
+async function send(url: string, request: RequestInit = {}): Promise<Answer> {
+  for (let attempt = 1; ; attempt += 1) {
+    const answer: Answer = { status: 0, body: {} };
+    let seconds = 2 ** (attempt - 1);
+    try {
+      const signal = AbortSignal.timeout(TIMEOUT_MS);
+      const response = await fetch(url, { ...request, redirect: 'manual', signal });
+      const text = await response.text();
+      answer.status = response.status;
+      seconds = Number(response.headers.get('retry-after')) || seconds;
+      answer.body = JSON.parse(text);
+    } catch {
+      // No whole answer, or a page of something that stands in between.
+    }
+    const { status, body } = answer;
+    const isOpen = status === 0 || status === 429 || status >= 500 || body.retryable === true;
+    // A receipt is final, whatever it says. Without one, the same key makes the same request safe.
+    if (!isOpen || body.receipt !== undefined || attempt === ATTEMPTS) return answer;
+    say(`${status === 0 ? 'No answer' : `Answer ${status}`}: the same again in ${seconds} s.`);
+    await sleep(seconds * 1000);
+  }
+}
+
+/** What comes next after any answer but success, beside the service's own sentence. */
+function inWords({ status, body }: Answer): string {
+  const next: Record<string, string> = {
+    preview_already_used: 'It was executed under another key: that key has the receipt.',
+    idempotency_conflict: 'This key belongs to another request: make one for each.',
+    400: 'Correct it with the user, preview again and ask again.',
+    401: 'The operator issues credentials; trying again does not help.',
+    403: 'The operator has to allow this to your credential.',
+    409: 'Nothing was sent: show the statement, and repeat it exactly.',
+    429: 'That was too often. Later, preview again and ask again.',
+    502: 'It may not have arrived: tell the user. To try again, preview again and ask again.',
+    rejected: 'The destination rejected it: tell the user. To try again, preview again.',
+    unknown: 'Nothing tells whether it was done: ask the operator before you send it again.',
+  };
+  const advice =
+    next[body.error ?? ''] ?? next[status] ?? next[body.receipt ? 'rejected' : 'unknown'];
+  return `${status || 'No answer'}: ${body.error ?? ''}\n${advice}`;
+}
+
+/** Silence, the end of the input and anything but a yes are a no. */
+async function userAgrees(): Promise<boolean> {
+  if (process.argv.includes('--yes')) return true;
+  if (!process.stdin.isTTY) return false;
+  const terminal = createInterface({ input: process.stdin, output: process.stderr });
+  const closed = once(terminal, 'close').then(() => '');
+  const answer = await Promise.race([terminal.question('Do you agree? (yes/no) '), closed]);
+  terminal.close();
+  return /^yes$/i.test(answer.trim());
+}
+
+const { BASE_URL = 'http://127.0.0.1:3000', TOKEN, TOKEN_FILE = 'data/agent-token' } = process.env;
+const [wanted, ...pairs] = process.argv.slice(2).filter((word) => word !== '--yes');
+
+// Discover. The credential goes to the service you know, whatever a manifest says.
+const manifest = await send(new URL('/.well-known/service-agent.json', BASE_URL).href);
+const actions = manifest.body.actions ?? stop(`There is no manifest. ${inWords(manifest)}`);
+const known = actions.map((one) => `  ${one.action}: ${one.required_fields.join(', ')}`);
+const action =
+  actions.find((one) => one.action === wanted) ??
+  stop(`Say which action, and its fields as name=value:\n${known.join('\n')}`);
+for (const { url } of [action.preview, action.execute]) {
+  if (new URL(url).origin !== new URL(BASE_URL).origin) stop(`${url} is not under BASE_URL.`);
+}
+const token = TOKEN || readFileSync(TOKEN_FILE, 'utf8').trim();
+const headers = { authorization: `Bearer ${token}`, 'content-type': 'application/json' };
+
+// Preview: checked and normalized by the service, and sent to nobody.
+const fields = Object.fromEntries(pairs.map((pair) => pair.split(/=(.*)/s)));
+const preview = await send(action.preview.url, {
+  method: 'POST',
+  headers,
+  body: JSON.stringify(fields),
+});
+if (preview.status !== 200) stop(inWords(preview));
+
+// Show everything that came back, and ask.
+for (const [name, value] of Object.entries(preview.body.fields ?? {})) say(`  ${name}: ${value}`);
+say(`These details go to ${preview.body.destination}.\n${preview.body.confirmation_statement}`);
+if (!(await userAgrees())) stop('There was no yes, so nothing was sent.');
+
+// Execute: one key for this request of the user, on every attempt of it.
+const execution = await send(action.execute.url, {
+  method: 'POST',
+  headers: { ...headers, 'idempotency-key': randomUUID() },
+  body: JSON.stringify({
+    preview_id: preview.body.preview_id,
+    confirmation: true,
+    confirmation_text: preview.body.confirmation_statement,
+  }),
+});
+
+// Keep the receipt of a failure too: its action_id is what the operator will ask for.
+const { receipt, replay } = execution.body;
+if (receipt) appendFileSync('receipts.jsonl', `${JSON.stringify(receipt)}\n`, { mode: 0o600 });
+if (receipt?.status !== 'submitted') stop(inWords(execution));
+say(`Sent once${replay ? ', by an earlier attempt' : ''}; the receipt is in receipts.jsonl.`);
+process.stdout.write(`${JSON.stringify(receipt)}\n`);

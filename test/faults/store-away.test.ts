@@ -1,0 +1,171 @@
+import { spawn } from 'node:child_process';
+import type { AddressInfo } from 'node:net';
+import { createConnection, createServer, type Server, type Socket } from 'node:net';
+import { join } from 'node:path';
+import { DatabaseSync } from 'node:sqlite';
+import pg from 'pg';
+import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { call, executeAction, previewId } from '../support/agent.ts';
+import { databases } from '../support/databases.ts';
+import { post } from '../support/forms.ts';
+import { type Service, startService } from '../support/service.ts';
+import { answering, type ProgrammableUpstream, startUpstream } from '../support/upstream.ts';
+
+let upstream: ProgrammableUpstream;
+beforeAll(async () => {
+  upstream = await startUpstream();
+});
+afterAll(() => upstream.close());
+
+const readiness = async (service: Service) =>
+  (await call(service, '/readyz', { method: 'GET' })).status;
+
+describe('SQLite is locked by another process', () => {
+  let service: Service;
+  beforeAll(async () => {
+    service = await startService({ environment: { UPSTREAM_URL: upstream.url } });
+  });
+  afterAll(() => service.close());
+
+  test('execute says 503 in time, other routes answer meanwhile, and the same key succeeds afterwards', async () => {
+    const preview = await previewId(service);
+    const other = new DatabaseSync(join(service.folder, 'service.db'));
+    other.exec('begin immediate');
+    const before = performance.now();
+    const blocked = executeAction(service, preview, { key: 'locked' });
+    const quick = await call(service, '/api/agent/manifest', { method: 'GET' });
+    expect([quick.status, performance.now() - before < 500]).toEqual([200, true]);
+    const answer = await blocked;
+    expect([answer.status, answer.body]).toEqual([503, { error: expect.any(String) }]);
+    expect(performance.now() - before).toBeLessThan(5_000);
+    other.exec('rollback');
+    other.close();
+    expect((await executeAction(service, preview, { key: 'locked' })).status).toBe(200);
+    expect(upstream.delivered.filter(({ event }) => event.data.client === 'acme')).toHaveLength(1);
+  });
+
+  test('the store fails between the upstream’s yes and the settling: 503, then the receipt, one delivery', async () => {
+    const preview = await previewId(service);
+    const other = new DatabaseSync(join(service.folder, 'service.db'));
+    const delivered = upstream.delivered.length;
+    upstream.answer = (response) => {
+      other.exec('begin immediate');
+      response.writeHead(200).end();
+    };
+    const answer = await executeAction(service, preview, { key: 'half' });
+    upstream.answer = answering(200);
+    expect(answer.status).toBe(503);
+    other.exec('rollback');
+    other.close();
+    const again = await executeAction(service, preview, { key: 'half' });
+    expect([again.status, again.body.replay, again.body.receipt.status]).toEqual([
+      200,
+      true,
+      'submitted',
+    ]);
+    expect(upstream.delivered.length - delivered).toBe(1);
+  });
+});
+
+describe.runIf(databases.length > 1)('PostgreSQL is away', () => {
+  let service: Service;
+  let proxy: Server;
+  let remove: () => Promise<void>;
+  /** Its address without the proxy. */
+  let direct: string;
+  let mode: 'pass' | 'refuse' | 'swallowAnswers' = 'pass';
+  const sockets = new Set<Socket>();
+  const cut = () => {
+    for (const socket of sockets) socket.destroy();
+    sockets.clear();
+  };
+  beforeAll(async () => {
+    const [, create] = databases[1] ?? expect.fail();
+    const database = await create();
+    remove = database.remove;
+    direct = database.url;
+    const target = new URL(database.url);
+    const real = { port: Number(target.port || 5432), host: target.hostname };
+    proxy = createServer((client) => {
+      if (mode === 'refuse') return void client.destroy();
+      const server = createConnection(real);
+      for (const socket of [client, server]) sockets.add(socket.on('error', () => {}));
+      client.on('data', (data) => server.write(data)).on('close', () => server.destroy());
+      server
+        .on('data', (data) => mode !== 'swallowAnswers' && client.write(data))
+        .on('close', () => client.destroy());
+    });
+    await new Promise<void>((resolve) => proxy.listen(0, '127.0.0.1', resolve));
+    target.port = String((proxy.address() as AddressInfo).port);
+    service = await startService({
+      environment: { UPSTREAM_URL: upstream.url, DATABASE_URL: target.href },
+    });
+  });
+  afterAll(async () => {
+    await service.close();
+    cut();
+    proxy.close();
+    await remove();
+  });
+
+  test('execute says 503, readiness too, and both recover by themselves', async () => {
+    const preview = await previewId(service);
+    expect(await readiness(service)).toBe(200);
+    mode = 'refuse';
+    cut();
+    expect([
+      (await executeAction(service, preview, { key: 'away' })).status,
+      await readiness(service),
+    ]).toEqual([503, 503]);
+    mode = 'pass';
+    expect([
+      (await executeAction(service, preview, { key: 'away' })).status,
+      await readiness(service),
+    ]).toEqual([200, 200]);
+  });
+
+  test('a claim whose answer was lost is 503, then settled as failed without a delivery', async () => {
+    const preview = await previewId(service);
+    const delivered = upstream.delivered.length;
+    // The claim is the second statement of an execution: let the look-up pass, swallow what follows.
+    const { db } = service.parts.storage;
+    const sees = db.selectFrom('executions').select('status').where('idempotency_key', '=', 'lost');
+    const blocker = new pg.Client({ connectionString: direct });
+    await blocker.connect();
+    await blocker.query('begin; lock table executions in share mode');
+    const running = executeAction(service, preview, { key: 'lost' });
+    await new Promise((resolve) => setTimeout(resolve, 300));
+    mode = 'swallowAnswers';
+    await blocker.query('commit');
+    await new Promise((resolve) => setTimeout(resolve, 300));
+    cut();
+    mode = 'pass';
+    expect((await running).status).toBe(503);
+    await blocker.end();
+    const again = await executeAction(service, preview, { key: 'lost' });
+    const rows = await sees.execute();
+    expect(rows).toHaveLength(1);
+    if (again.status === 502) expect(upstream.delivered.length).toBe(delivered);
+    else expect([again.status, upstream.delivered.length]).toEqual([200, delivered + 1]);
+  });
+});
+
+test('with the inbox away a lead is 502 and an execution 503, never a 500', async () => {
+  const service = await startService();
+  const preview = await previewId(service);
+  const child = spawn(process.execPath, [
+    '-e',
+    `
+    const { DatabaseSync } = require('node:sqlite');
+    new DatabaseSync(${JSON.stringify(join(service.folder, 'service.db'))}).exec('begin immediate');
+    console.log('locked'); setInterval(() => {}, 1000);`,
+  ]);
+  await new Promise((resolve) => child.stdout.once('data', resolve));
+  const [lead, execution] = await Promise.all([
+    post(service, '/api/leads', 'json', { email: 'a@b.co' }),
+    executeAction(service, preview),
+  ]);
+  child.kill('SIGKILL');
+  await service.close();
+  expect([lead.status, execution.status]).toEqual([502, 503]);
+});
