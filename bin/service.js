@@ -7,8 +7,10 @@
     start: () => import('../src/main.ts'),
     credentials: () => import('../src/commands/credentials.ts'),
     inbox: () => import('../src/commands/inbox.ts'),
+    erase: () => import('../src/commands/erase.ts'),
     settings: () => import('../src/commands/settings.ts'),
     doctor: () => import('../src/commands/doctor.ts'),
+    demo: () => import('../src/commands/demo.ts'),
   };
 
   function fail(sentence) {

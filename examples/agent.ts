@@ -64,23 +64,15 @@ async function send(url: string, request: RequestInit = {}): Promise<Answer> {
   }
 }
 
-/** What comes next after any answer but success, beside the service's own sentence. */
+/** The service's own sentences say what comes next; these are for answers that have none. */
 function inWords({ status, body }: Answer): string {
-  const next: Record<string, string> = {
-    preview_already_used: 'It was executed under another key: that key has the receipt.',
+  const { error = '', receipt } = body;
+  const codes: Record<string, string> = {
+    preview_already_used: 'It was executed under another key, and that key has the receipt.',
     idempotency_conflict: 'This key belongs to another request: make one for each.',
-    400: 'Correct it with the user, preview again and ask again.',
-    401: 'The operator issues credentials; trying again does not help.',
-    403: 'The operator has to allow this to your credential.',
-    409: 'Nothing was sent: show the statement, and repeat it exactly.',
-    429: 'That was too often. Later, preview again and ask again.',
-    502: 'It may not have arrived: tell the user. To try again, preview again and ask again.',
-    rejected: 'The destination rejected it: tell the user. To try again, preview again.',
-    unknown: 'Nothing tells whether it was done: ask the operator before you send it again.',
   };
-  const advice =
-    next[body.error ?? ''] ?? next[status] ?? next[body.receipt ? 'rejected' : 'unknown'];
-  return `${status || 'No answer'}: ${body.error ?? ''}\n${advice}`;
+  const words = `${status || 'No answer'}: ${codes[error] ?? error}`;
+  return receipt ? `${words}\nTell the user that it may not have arrived.` : words;
 }
 
 /** Silence, the end of the input and anything but a yes are a no. */
@@ -111,12 +103,8 @@ const token = TOKEN || readFileSync(TOKEN_FILE, 'utf8').trim();
 const headers = { authorization: `Bearer ${token}`, 'content-type': 'application/json' };
 
 // Preview: checked and normalized by the service, and sent to nobody.
-const fields = Object.fromEntries(pairs.map((pair) => pair.split(/=(.*)/s)));
-const preview = await send(action.preview.url, {
-  method: 'POST',
-  headers,
-  body: JSON.stringify(fields),
-});
+const fields = JSON.stringify(Object.fromEntries(pairs.map((pair) => pair.split(/=(.*)/s))));
+const preview = await send(action.preview.url, { method: 'POST', headers, body: fields });
 if (preview.status !== 200) stop(inWords(preview));
 
 // Show everything that came back, and ask.
@@ -136,8 +124,12 @@ const execution = await send(action.execute.url, {
 });
 
 // Keep the receipt of a failure too: its action_id is what the operator will ask for.
-const { receipt, replay } = execution.body;
+const { status, body } = execution;
+const { receipt, replay } = body;
 if (receipt) appendFileSync('receipts.jsonl', `${JSON.stringify(receipt)}\n`, { mode: 0o600 });
+if (!receipt && (status === 0 || status >= 500)) {
+  say('Nothing tells whether it was sent: ask the operator before you send it again.');
+}
 if (receipt?.status !== 'submitted') stop(inWords(execution));
 say(`Sent once${replay ? ', by an earlier attempt' : ''}; the receipt is in receipts.jsonl.`);
 process.stdout.write(`${JSON.stringify(receipt)}\n`);

@@ -97,6 +97,7 @@ export async function buildApp(settings: Settings, parts: Parts): Promise<Fastif
       pages: parts.pages,
       baseUrl: settings.baseUrl,
       operatorName: settings.operator.name,
+      receiptRetentionDays: settings.receiptRetentionDays,
       ...(settings.contractor === undefined ? {} : { contractorName: settings.contractor.name }),
     }); // spec §4.1, §4.2
   });
@@ -123,6 +124,7 @@ function corsOf(settings: Settings) {
     } else {
       const isDiscovery =
         path?.startsWith('/.well-known/') ||
+        path?.startsWith('/schemas/') ||
         path === '/api/agent/manifest' ||
         path === '/api/agent/content' ||
         path === '/llms.txt' ||

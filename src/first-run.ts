@@ -7,7 +7,6 @@ import {
   chmodSync,
   existsSync,
   linkSync,
-  mkdirSync,
   readFileSync,
   renameSync,
   rmSync,
@@ -18,6 +17,7 @@ import type { Clock } from './clock.ts';
 import { issue } from './credentials/changes.ts';
 import { SCOPES } from './credentials/clients.ts';
 import { digestOfToken, generateToken, isIssuedToken } from './credentials/tokens.ts';
+import { makeFolder } from './folder.ts';
 import type { Settings } from './settings.ts';
 
 const KEY_BYTES = 32;
@@ -54,7 +54,7 @@ export async function prepareLocalMode(settings: Settings, clock: Clock): Promis
     return { previewSigningKeys, tokenFile: undefined, firstRun: false };
   }
   try {
-    mkdirSync(dataDir, { recursive: true, mode: 0o700 });
+    makeFolder(dataDir);
     const madeClient = makeLocalAgent(settings, clock);
     const key = previewSigningKeys.length === 0 ? localSigningKey(dataDir) : undefined;
     const tokenFile = localFiles(dataDir).token;

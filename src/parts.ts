@@ -2,6 +2,7 @@
 import type { Logger } from 'pino';
 import { type Executions, openExecutions } from './actions/executions.ts';
 import type { SigningKeys } from './actions/preview-token.ts';
+import { openRetention } from './actions/retention.ts';
 import type { Clock } from './clock.ts';
 import { type Credentials, openCredentials } from './credentials/file.ts';
 import type { Limits } from './limits/limits.ts';
@@ -82,6 +83,8 @@ export async function openParts(
       (error) => log.error({ err: error }, 'expired executions could not be settled'),
     );
   }, SETTLE_EXPIRED_EVERY_MS).unref();
+  const retention = openRetention({ storage, clock, log, days: settings.receiptRetentionDays });
+  retention.start();
   outbox?.start();
 
   return {
@@ -105,6 +108,7 @@ export async function openParts(
     },
     close: async () => {
       clearInterval(settling);
+      await retention.close();
       await metrics.close();
       await (draining ?? outbox?.close());
       await limits.close();

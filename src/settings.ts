@@ -19,6 +19,7 @@ export type Settings = {
   dataDir: string;
   database: { kind: 'sqlite'; path: string } | { kind: 'postgres'; url: string };
   redisUrl: string | undefined;
+  receiptRetentionDays: number;
   upstream:
     | { kind: 'none' }
     | { kind: 'inbox' }
@@ -146,6 +147,7 @@ function assemble(given: Map<VariableName, unknown>, faults: string[]): Settings
       ? { kind: 'sqlite', path: sqlitePath(databaseUrl) }
       : { kind: 'postgres', url: databaseUrl },
     redisUrl: get('REDIS_URL'),
+    receiptRetentionDays: get('RECEIPT_RETENTION_DAYS') ?? 400,
     upstream:
       upstreamUrl === undefined
         ? { kind: 'none' }

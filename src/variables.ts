@@ -65,6 +65,11 @@ export const variables = {
     meaning: 'redis://… shares the rate limits between instances',
     default: 'limits in this process',
   },
+  RECEIPT_RETENTION_DAYS: {
+    schema: whole(1, 36_500),
+    meaning: 'for how many days receipts and the consent in them are kept (1 to 36500)',
+    default: '400',
+  },
   UPSTREAM_URL: {
     schema: z
       .literal('inbox:')

@@ -7,8 +7,10 @@ const meanings = {
   start: 'starts the service; its settings are in the environment (see .env.example)',
   credentials: 'issue, rotate, revoke and list agent credentials',
   inbox: 'list, show and export what the embedded destination holds',
+  erase: 'erases what is kept of a person, by e-mail address',
   settings: 'every setting in force and where it came from',
   doctor: 'tries what is configured for real',
+  demo: 'drives a running service as an agent and a browser would',
 };
 
 const service: Command = {

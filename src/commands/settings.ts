@@ -56,6 +56,7 @@ const inForce: Readonly<Record<VariableName, (settings: Settings) => string | un
   DATABASE_URL: ({ database }) =>
     database.kind === 'sqlite' ? `sqlite:${database.path}` : '(set)',
   REDIS_URL: ({ redisUrl }) => redisUrl && '(set)',
+  RECEIPT_RETENTION_DAYS: ({ receiptRetentionDays }) => String(receiptRetentionDays),
   UPSTREAM_URL: ({ upstream }) =>
     ({ none: undefined, inbox: 'inbox:', http: '(set)' })[upstream.kind],
   UPSTREAM_SECRET: () => undefined,

@@ -16,8 +16,12 @@ export const paths = {
   content: '/api/agent/content',
   llms: '/llms.txt',
   openapi: '/openapi.json',
+  /** Followed by the type of the event and `.json`. */
+  eventSchemas: '/schemas/',
   /** The page that tells people about agents, credentials included. */
   agentsPage: '/agents',
+  /** The page that tells whoever receives the events. */
+  receiversPage: '/receivers',
 } as const;
 
 /** Spec §4.4, §8. */

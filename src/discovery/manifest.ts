@@ -6,8 +6,13 @@ import { rates } from '../limits/limits.ts';
 import { destinationName, type Facts, IDEMPOTENCY_KEY_MAXIMUM, paths, scopes } from './facts.ts';
 import { API_VERSION } from './version.ts';
 
+export type ManifestFacts = Facts & {
+  /** For how many days a receipt is kept, and its idempotency key with it. */
+  receiptRetentionDays: number;
+};
+
 /** Takes the facts of the deployment; returns the manifest, derived from the catalogue. */
-export function manifest(facts: Facts) {
+export function manifest(facts: ManifestFacts) {
   const { baseUrl, operatorName } = facts;
   return {
     version: API_VERSION,
@@ -38,6 +43,7 @@ export function manifest(facts: Facts) {
       preview_lifetime_seconds: PREVIEW_LIFETIME_MS / 1000,
       value_max_length: VALUE_MAXIMUM,
       idempotency_key_max_length: IDEMPOTENCY_KEY_MAXIMUM,
+      receipt_retention_days: facts.receiptRetentionDays,
     },
     links: {
       openapi: baseUrl + paths.openapi,

@@ -1,6 +1,6 @@
 /** The OpenAPI document: what stands around its operations, and the webhooks (contract §3). */
 import { eventExamples, eventTypes } from './events.ts';
-import type { Facts } from './facts.ts';
+import { type Facts, paths } from './facts.ts';
 import { titleOf } from './form-schemas.ts';
 import { componentSchemas, reference, securitySchemes } from './openapi-components.ts';
 import { headers } from './openapi-headers.ts';
@@ -45,9 +45,11 @@ export function documentFrame(facts: Facts): Record<string, unknown> {
       license: { name: 'MIT', identifier: 'MIT' },
     },
     servers: [{ url: facts.baseUrl, description: 'This deployment.' }],
-    tags,
+    tags: tags.map((tag) =>
+      tag.name === 'Events' ? { ...tag, externalDocs: receiversGuide(facts) } : tag,
+    ),
     components: { schemas: componentSchemas(), headers, securitySchemes },
-    webhooks: Object.fromEntries(eventTypes.map((type) => [type, { post: webhook(type) }])),
+    webhooks: Object.fromEntries(eventTypes.map((type) => [type, { post: webhook(type, facts) }])),
   };
 }
 
@@ -72,12 +74,23 @@ const deliveryHeaders = {
   'webhook-signature': 'Standard Webhooks, HMAC-SHA256; sent where UPSTREAM_SECRET is set.',
 };
 
-function webhook(type: (typeof eventTypes)[number]): object {
+function receiversGuide({ baseUrl }: Facts): object {
+  return {
+    description: 'How to verify and de-duplicate the events.',
+    url: baseUrl + paths.receiversPage,
+  };
+}
+
+function webhook(type: (typeof eventTypes)[number], { baseUrl }: Facts): object {
   return {
     operationId: `receive${titleOf(type)}`,
     tags: ['Events'],
     summary: `Receive ${type}`,
     description: `One POST to the destination for each accepted submission of type ${type}. None is repeated after an unclear answer.`,
+    externalDocs: {
+      description: 'The body as JSON Schema.',
+      url: `${baseUrl}${paths.eventSchemas}${type}.json`,
+    },
     security: [],
     parameters: Object.entries(deliveryHeaders).map(([name, description]) => ({
       name,

@@ -2,9 +2,10 @@
 import type { FastifyInstance } from 'fastify';
 import { type Document, prepareDocument, sendDocument } from '../http/documents.ts';
 import { contentIndex, contentResources, type SourcePage, UNKNOWN_RESOURCE } from './content.ts';
+import { eventSchema, eventTypes } from './events.ts';
 import { type Facts, paths } from './facts.ts';
 import { llmsText } from './llms.ts';
-import { manifest } from './manifest.ts';
+import { type ManifestFacts, manifest } from './manifest.ts';
 import { operations } from './openapi.ts';
 
 /** Any page may read these. */
@@ -13,7 +14,7 @@ const ANY_ORIGIN = { 'access-control-allow-origin': '*' };
 /** Takes the application, on which OpenAPI is registered, and adds the routes of discovery. */
 export function registerDiscovery(
   app: FastifyInstance,
-  parts: Facts & { pages: readonly SourcePage[] },
+  parts: ManifestFacts & { pages: readonly SourcePage[] },
 ): void {
   const described = prepareJson(manifest(parts));
   const llms = prepareDocument(
@@ -32,6 +33,7 @@ export function registerDiscovery(
     sendDocument(request, reply, llms),
   );
   registerContent(app, parts);
+  registerEventSchemas(app, parts);
   registerDocument(app);
 }
 
@@ -56,6 +58,20 @@ function registerContent(app: FastifyInstance, parts: Facts & { pages: readonly 
       return sendDocument(request, reply, resource);
     },
   );
+}
+
+/** What a receiver of the events validates them with; each knows its own address (contract §3). */
+function registerEventSchemas(app: FastifyInstance, { baseUrl }: Pick<Facts, 'baseUrl'>): void {
+  for (const type of eventTypes) {
+    const path = `${paths.eventSchemas}${type}.json`;
+    const { $schema, ...schema } = eventSchema(type);
+    const document = prepareDocument(
+      JSON.stringify({ $schema, $id: baseUrl + path, ...schema }),
+      'application/schema+json; charset=utf-8',
+      ANY_ORIGIN,
+    );
+    app.get(path, (request, reply) => sendDocument(request, reply, document));
+  }
 }
 
 /** Made on the first request and kept: a start need not pay for it. */

@@ -172,7 +172,7 @@ export function openRows({ db }: Storage, clock: Clock, perMinute: number, hostn
 }
 
 /** The address without its plus-tag: the cap counts mailboxes (contract §4, "E-mail addresses"). */
-function mailboxOf(address: string): string {
+export function mailboxOf(address: string): string {
   const at = address.lastIndexOf('@');
   return `${address.slice(0, at).replace(/\+.*$/s, '')}${address.slice(at)}`;
 }

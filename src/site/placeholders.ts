@@ -9,6 +9,7 @@ export type SiteSettings = {
   baseUrl: string;
   operator: { name: string; contact: string | undefined };
   contractor: { id: string; name: string } | undefined;
+  receiptRetentionDays: number;
 };
 
 /** One replacement, spelled for HTML, for Markdown and for plain text. */
@@ -30,6 +31,7 @@ export function placeholderFiller(
     ['operator', plain(settings.operator.name)],
     ['contractor', plain(contractorName(settings))],
     ['contact', contact(settings.operator.contact)],
+    ['retention_days', plain(String(settings.receiptRetentionDays))],
     // These two stand in code as well, where Markdown knows no escapes; neither needs one.
     ['base_url', { ...plain(settings.baseUrl), markdown: settings.baseUrl }],
     [

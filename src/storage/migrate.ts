@@ -3,11 +3,13 @@ import type { Kysely, Transaction } from 'kysely';
 import { type Migration, Migrator } from 'kysely/migration';
 import { StorageUnavailable } from './database.ts';
 import { up as executionsInboxOutbox } from './migrations/0001-executions-inbox-outbox.ts';
+import { up as indexesByAgeAndEmail } from './migrations/0002-indexes-by-age-and-email.ts';
 import type { Schema } from './schema.ts';
 
 /** In the order they are applied; a migration that was released is never changed. */
 const migrations: Record<string, Migration> = {
   '0001-executions-inbox-outbox': { up: executionsInboxOutbox },
+  '0002-indexes-by-age-and-email': { up: indexesByAgeAndEmail },
 };
 
 /**

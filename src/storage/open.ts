@@ -1,10 +1,10 @@
 /** Which store the settings ask for. */
-import { mkdirSync } from 'node:fs';
 import { dirname } from 'node:path';
 import type { Clock } from '../clock.ts';
+import { makeFolder } from '../folder.ts';
 import type { Log } from '../operations/log.ts';
 import type { Settings } from '../settings.ts';
-import type { Storage } from './database.ts';
+import { type Storage, StorageUnavailable } from './database.ts';
 import { openSqlite } from './sqlite.ts';
 
 /** Takes the settings; returns the opened store, its schema up to date. Throws `StorageUnavailable`. */
@@ -18,6 +18,12 @@ export async function openStorage(
     const { openPostgres } = await import('./postgres.ts');
     return await openPostgres(database.url, log);
   }
-  mkdirSync(dirname(database.path), { recursive: true, mode: 0o700 });
+  const folder = dirname(database.path);
+  try {
+    makeFolder(folder);
+  } catch (error) {
+    const { code } = error as NodeJS.ErrnoException;
+    throw new StorageUnavailable(`The folder ${folder} can’t be made (${code}).`, { cause: error });
+  }
   return await openSqlite(database.path, clock);
 }

@@ -20,6 +20,7 @@ export const facts = {
   baseUrl: 'https://leads.a-rather-long-example-host-name.test',
   operatorName: 'Acme [Leads]',
   contractorName: 'Brush & Co',
+  receiptRetentionDays: 123,
 };
 
 export async function startDiscovery(): Promise<DiscoveryServer> {
@@ -39,6 +40,7 @@ export async function startDiscovery(): Promise<DiscoveryServer> {
     baseUrl: facts.baseUrl,
     operator: { name: facts.operatorName, contact: undefined },
     contractor: { id: 'brush', name: facts.contractorName },
+    receiptRetentionDays: facts.receiptRetentionDays,
   });
   registerDiscovery(app, { ...facts, pages });
   registerSite(app, { pages, assets: [] });

@@ -18,6 +18,8 @@ const documents = [
   ['/api/agent/content?resource=quote', 'application/json; charset=utf-8'],
   ['/llms.txt', 'text/plain; charset=utf-8'],
   ['/openapi.json', 'application/json; charset=utf-8'],
+  ['/schemas/lead.created.json', 'application/schema+json; charset=utf-8'],
+  ['/schemas/subscriber.created.json', 'application/schema+json; charset=utf-8'],
 ] as const;
 
 describe('every document', () => {
@@ -82,6 +84,7 @@ describe('the manifest', () => {
     expect(manifest.authentication.scheme).toBe('bearer');
     expect(Object.keys(manifest.authentication.scopes)).toEqual(['lead:preview', 'lead:create']);
     expect(manifest.limits.preview_lifetime_seconds).toBe(600);
+    expect(manifest.limits.receipt_retention_days).toBe(facts.receiptRetentionDays);
     for (const [name, { limit, windowSeconds }] of Object.entries(rates)) {
       expect(manifest.limits.rates_per_client_address[name]).toEqual({
         limit,
@@ -117,7 +120,7 @@ describe('the content endpoint', () => {
     expect(index.version).toBe(API_VERSION);
     const ids = index.resources.map((resource: { id: string }) => resource.id);
     expect([...ids].sort()).toEqual(
-      ['agents', 'contact', 'contractors', 'index', 'newsletter', 'privacy', 'quote'].sort(),
+      ['agents', 'contact', 'contractors', 'index', 'newsletter', 'privacy', 'quote', 'receivers'].sort(),
     );
     expect(index.resources[0]).toEqual({
       id: 'index',

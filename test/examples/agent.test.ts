@@ -1,13 +1,12 @@
 import { spawn } from 'node:child_process';
-import { mkdtempSync, readFileSync, rmSync } from 'node:fs';
-import { createServer, type IncomingMessage, type ServerResponse } from 'node:http';
+import { existsSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join, resolve } from 'node:path';
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } from 'vitest';
 import { CONFIRMATION_STATEMENT } from '../../src/actions/confirmation.ts';
-import { countEffects } from '../support/outcomes.ts';
-import { freePort, freshAddress, type Service, startService, tokens } from '../support/service.ts';
+import { type Service, startService, tokens } from '../support/service.ts';
 import { answering, type ProgrammableUpstream, startUpstream } from '../support/upstream.ts';
+import { type Break, type Relay, startRelay } from './relay.ts';
 
 const example = resolve(import.meta.dirname, '../../examples/agent.ts');
 const quote = [
@@ -18,37 +17,21 @@ const quote = [
   'message=walls = white',
 ];
 
-type Drop = 'before' | 'after';
-
-/** What stands between the agent and the service, and drops connections as it is told. */
-const between = {
-  port: 0,
-  executes: [] as { key: string | undefined; body: string }[],
-  /** What happens to the next executions: the request is lost, or the answer is. */
-  drops: [] as Drop[],
-  onExecute: (_attempt: number) => {},
-};
-
 let upstream: ProgrammableUpstream;
+let relay: Relay;
 let service: Service;
 let folder: string;
-const server = createServer((request, response) => {
-  relay(request, response).catch(() => response.destroy());
-});
 
 beforeAll(async () => {
-  between.port = await freePort();
-  server.listen(between.port, '127.0.0.1');
   upstream = await startUpstream();
-  service = await startService({
-    environment: {
-      UPSTREAM_URL: upstream.url,
-      BASE_URL: `http://127.0.0.1:${between.port}`,
-    },
-  });
+  relay = await startRelay();
+  // The address that the manifest gives is the relay's.
+  const environment = { UPSTREAM_URL: upstream.url, BASE_URL: relay.url };
+  service = await startService({ environment });
+  relay.target = `http://127.0.0.1:${service.settings.port}`;
 });
 afterAll(async () => {
-  server.close();
+  await relay.close();
   await service.close();
   await upstream.close();
 });
@@ -56,107 +39,130 @@ beforeEach(() => {
   folder = mkdtempSync(join(tmpdir(), 'agent-'));
   upstream.answer = answering(200);
   upstream.delivered = [];
-  Object.assign(between, { executes: [], drops: [], onExecute: () => {} });
+  Object.assign(relay, { breaks: [], executions: [], onAnswer: () => {} });
 });
 afterEach(() => rmSync(folder, { recursive: true, force: true }));
 
-async function relay(request: IncomingMessage, response: ServerResponse): Promise<void> {
-  const chunks: Buffer[] = [];
-  for await (const chunk of request) chunks.push(chunk);
-  const body = Buffer.concat(chunks);
-  const isExecute = request.url?.endsWith('/execute') ?? false;
-  const key = request.headers['idempotency-key'] as string | undefined;
-  if (isExecute) between.executes.push({ key, body: body.toString() });
-  const drop = isExecute ? between.drops.shift() : undefined;
-  if (drop === 'before') return void request.socket.destroy();
-  const headers: Record<string, string> = { 'x-forwarded-for': freshAddress() };
-  for (const name of ['authorization', 'content-type', 'idempotency-key']) {
-    const value = request.headers[name];
-    if (typeof value === 'string') headers[name] = value;
-  }
-  const answering = fetch(`http://127.0.0.1:${service.settings.port}${request.url}`, {
-    method: request.method ?? 'GET',
-    headers,
-    ...(request.method === 'POST' ? { body } : {}),
-  });
-  if (isExecute) between.onExecute(between.executes.length);
-  const answer = await answering;
-  const text = await answer.text();
-  if (drop === 'after') return void request.socket.destroy();
-  const retryAfter = answer.headers.get('retry-after');
-  response.writeHead(answer.status, retryAfter === null ? {} : { 'retry-after': retryAfter });
-  response.end(text);
-}
+type Ran = { status: number | null; stdout: string; stderr: string };
 
-async function runAgent(args: string[], environment: Record<string, string> = {}) {
+function runAgent(args: string[], environment: Record<string, string> = {}): Promise<Ran> {
   const child = spawn(process.execPath, [example, ...args], {
     cwd: folder,
-    env: {
-      PATH: process.env.PATH ?? '',
-      BASE_URL: `http://127.0.0.1:${between.port}`,
-      TOKEN: tokens.both,
-      ...environment,
-    },
+    env: { BASE_URL: relay.url, TOKEN: tokens.both, ...environment },
     stdio: ['ignore', 'pipe', 'pipe'],
   });
-  let stdout = '';
-  let stderr = '';
+  const ran: Ran = { status: null, stdout: '', stderr: '' };
   child.stdout.setEncoding('utf8').on('data', (text: string) => {
-    stdout += text;
+    ran.stdout += text;
   });
   child.stderr.setEncoding('utf8').on('data', (text: string) => {
-    stderr += text;
+    ran.stderr += text;
   });
-  const status = await new Promise((settle) => child.on('close', settle));
-  return { status, stdout, stderr };
+  return new Promise((settle) => {
+    child.on('close', (status) => settle({ ...ran, status }));
+  });
 }
 
-const keptReceipts = () =>
-  readFileSync(join(folder, 'receipts.jsonl'), 'utf8').trim().split('\n').map((line) => JSON.parse(line));
+function keptReceipts() {
+  const path = join(folder, 'receipts.jsonl');
+  const text = existsSync(path) ? readFileSync(path, 'utf8').trimEnd() : '';
+  return text === '' ? [] : text.split('\n').map((line) => JSON.parse(line));
+}
 
 test('shows fields, destination and statement, delivers once and keeps the receipt', async () => {
-  const ran = await runAgent(['--yes', ...quote]);
-  expect(ran.status).toBe(0);
+  const { status, stdout, stderr } = await runAgent(['--yes', ...quote]);
+  expect(status).toBe(0);
   for (const words of ['email: ada@example.com', 'message: walls = white', 'Vetted Painters']) {
-    expect(ran.stderr).toContain(words);
+    expect(stderr).toContain(words);
   }
-  expect(ran.stderr).toContain(CONFIRMATION_STATEMENT);
-  const receipt = JSON.parse(ran.stdout);
+  expect(stderr).toContain(CONFIRMATION_STATEMENT);
+  const receipt = JSON.parse(stdout);
   expect(receipt).toMatchObject({ status: 'submitted', action: 'homeowner_quote' });
   expect(keptReceipts()).toEqual([receipt]);
   expect(upstream.delivered.map(({ event }) => event.data.id)).toEqual([receipt.action_id]);
-  expect(ran.stdout + ran.stderr).not.toContain(tokens.both);
+  expect(stdout + stderr).not.toContain(tokens.both);
+});
+
+test('takes its credential from a file', async () => {
+  const file = join(folder, 'token');
+  writeFileSync(file, `${tokens.other}\n`);
+  const ran = await runAgent(['--yes', ...quote], { TOKEN: '', TOKEN_FILE: file });
+  expect(ran.status).toBe(0);
+  expect(upstream.delivered[0]?.event.data.client).toBe('other');
 });
 
 describe('after a dropped connection', () => {
-  test.each<[Drop, string]>([
-    ['before', 'Sent once;'],
-    ['after', 'Sent once, by an earlier attempt;'],
-  ])('%s the service had answered, the same request is delivered once', async (drop, words) => {
-    between.drops = [drop];
-    const ran = await runAgent(['--yes', ...quote]);
-    expect(ran).toMatchObject({ status: 0, stderr: expect.stringContaining(words) });
-    expect(ran.stderr).toContain('No answer: the same again in 1 s.');
-    expect(between.executes).toHaveLength(2);
-    expect(between.executes[1]).toEqual(between.executes[0]);
-    expect(between.executes[0]?.key).toMatch(/^[0-9a-f-]{36}$/);
+  test.each<[string, Break, string]>([
+    ['the request was lost', 'before', 'Sent once;'],
+    ['the answer was lost', 'after', 'Sent once, by an earlier attempt;'],
+  ])('where %s, the same request is delivered exactly once', async (_where, where, words) => {
+    relay.breaks = [where];
+    const { status, stderr } = await runAgent(['--yes', ...quote]);
+    expect(status).toBe(0);
+    expect(stderr).toContain('No answer: the same again in 1 s.');
+    expect(stderr).toContain(words);
+    const [first, second, ...more] = relay.executions;
+    expect(more).toEqual([]);
+    expect(first?.key).toMatch(/^[0-9a-f-]{36}$/);
+    expect(second).toMatchObject({ key: first?.key, body: first?.body });
     expect(upstream.delivered).toHaveLength(1);
     expect(keptReceipts()).toHaveLength(1);
   });
 
-  test('while it is still in progress, waits as Retry-After says and gets its receipt', async () => {
-    // The first answer is lost while the destination is slow; the second attempt meets the first.
-    let release = () => {};
+  test('while the destination is slow, waits as Retry-After says, and still delivers once', async () => {
+    const arrived = Promise.withResolvers<void>();
+    let confirm = () => {};
     upstream.answer = (response) => {
-      release = () => response.writeHead(200).end();
+      confirm = () => response.writeHead(200).end();
+      arrived.resolve();
     };
-    between.onExecute = (attempt) => {
-      if (attempt === 3) release();
-    };
-    const serve = between.port;
-    server.once('connection', () => {});
-    expect(serve).toBeGreaterThan(0);
-    const ran = await runAgent(['--yes', ...quote]);
-    expect(ran.status).toBe(0);
+    relay.breaks = ['during'];
+    relay.underWay = arrived.promise;
+    relay.onAnswer = () => confirm();
+    const { status, stderr } = await runAgent(['--yes', ...quote]);
+    expect(status).toBe(0);
+    expect(stderr).toContain('Answer 409: the same again in 1 s.');
+    expect(relay.executions.map((execution) => execution.status)).toEqual([200, 409, 200]);
+    expect(new Set(relay.executions.map(({ key }) => key)).size).toBe(1);
+    expect(upstream.delivered).toHaveLength(1);
+  });
+});
+
+describe('says what another answer means, and sends nothing again', () => {
+  test.each([
+    [422, '422: The destination rejected the submission.'],
+    [429, '429: The destination takes no more submissions for now.'],
+    [500, '502: The destination could not confirm the submission.'],
+  ])('%i of the destination', async (answer, words) => {
+    upstream.answer = answering(answer);
+    const { status, stdout, stderr } = await runAgent(['--yes', ...quote]);
+    expect([status, stdout]).toEqual([1, '']);
+    expect(stderr).toContain(words);
+    expect(stderr).toContain('Tell the user that it may not have arrived.');
+    expect(upstream.delivered).toHaveLength(1);
+    expect(keptReceipts()).toEqual([expect.objectContaining({ status: 'failed' })]);
+  });
+
+  test.each([
+    ['a wrong credential', ['--yes', ...quote], { TOKEN: 'no-such-token' }, /401: .*operator/],
+    ['a scope it lacks', ['--yes', ...quote], { TOKEN: tokens.preview }, /403: .*operator/],
+    ['a missing field', ['--yes', ...quote.slice(0, 3)], {}, /400: postal_code is missing/],
+    ['no action', [], {}, / {2}contact: name, email, subject, message/],
+    ['no person to ask', quote, {}, /There was no yes, so nothing was sent/],
+  ])('%s', async (_name, args, environment, words) => {
+    const { status, stdout, stderr } = await runAgent(args, environment);
+    expect([status, stdout]).toEqual([1, '']);
+    expect(stderr).toMatch(words);
+    expect(stderr).not.toContain(environment.TOKEN ?? tokens.both);
+    expect(upstream.delivered).toHaveLength(0);
+    expect(keptReceipts()).toEqual([]);
+  });
+
+  test('a manifest that would take the credential to another address', async () => {
+    // Asked at its own address, the service names the relay's as its base.
+    const { status, stderr } = await runAgent(['--yes', ...quote], { BASE_URL: relay.target });
+    expect(status).toBe(1);
+    expect(stderr).toMatch(/is not under BASE_URL/);
+    expect(upstream.delivered).toHaveLength(0);
   });
 });

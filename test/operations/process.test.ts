@@ -1,5 +1,5 @@
 import { mkdtempSync, readdirSync, readFileSync, statSync, writeFileSync } from 'node:fs';
-import { request as httpRequest } from 'node:http';
+import { createServer } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
@@ -13,8 +13,9 @@ import {
   startProcess,
   untilItAnswers,
 } from '../support/process.ts';
+import { freePort } from '../support/service.ts';
 import { startUpstream } from '../support/upstream.ts';
-import { openWire } from '../support/wire.ts';
+import { openWire, refusesConnections } from '../support/wire.ts';
 
 vi.setConfig({ maxConcurrency: 4, testTimeout: 40_000 });
 
@@ -30,12 +31,13 @@ const start = async (options?: ProcessOptions) => kept(await startProcess(option
 const spawn = async (options?: ProcessOptions) => kept(await spawnService(options));
 const folder = () => mkdtempSync(join(tmpdir(), 'service-process-'));
 
-/** What is said where a start fails: sentences, never a stack trace. */
-function expectSentences(service: ServiceProcess, count: number): string[] {
+/** Waits for a start that fails; returns its lines, which are sentences and never a stack trace. */
+async function faultsOf(options: ProcessOptions, status: number): Promise<string[]> {
+  const service = await spawn(options);
+  expect(await service.exited).toEqual({ status, signal: null });
+  expect(service.stdout()).toBe('');
   const lines = service.stderr().trimEnd().split('\n');
-  expect(lines).toHaveLength(count);
-  for (const line of lines) expect(line).toMatch(/^[A-Z].*[.a-z]$/);
-  expect(service.stderr()).not.toMatch(/^\s+at |node:|\.ts:\d/m);
+  for (const line of lines) expect(line).toMatch(/^[A-Z](?!.*\b(?:at|node:\w+) .*:\d+:\d+)/);
   return lines;
 }
 
@@ -46,33 +48,222 @@ function filesOf(path: string): string[] {
     .map((entry) => join(entry.parentPath, entry.name));
 }
 
-describe.concurrent('SIGTERM', () => {
-  test('the request in flight gets its 200, readiness is off, new connections are refused, exit 0', async () => {
-    const upstream = await startUpstream();
+/** Holds the answer to every delivery until `release` is called. */
+async function holdingUpstream() {
+  const upstream = await startUpstream();
+  const held: (() => void)[] = [];
+  upstream.answer = (response) => held.push(() => response.writeHead(200).end());
+  return {
+    upstream,
+    untilHeld: async (count: number) => {
+      while (held.length < count) await sleep(10);
+    },
+    release: () => {
+      for (const answer of held) answer();
+    },
+  };
+}
+
+const lead = JSON.stringify({ form: 'homeowner_quote', ...quote });
+const leadRequest = `POST /api/leads HTTP/1.1\r\nHost: x\r\nContent-Type: application/json\r\nContent-Length: ${lead.length}\r\n\r\n${lead}`;
+const get = (path: string) => `GET ${path} HTTP/1.1\r\nHost: x\r\n\r\n`;
+
+describe.concurrent('SIGTERM drains (contract §4, "Other routes")', () => {
+  test('what is in flight gets its 200, readiness is off, nothing new is taken, exit status 0', async () => {
+    const { upstream, untilHeld, release } = await holdingUpstream();
     const service = await start({ environment: { UPSTREAM_URL: upstream.url } });
-    const held = new Promise<() => void>((resolve) => {
-      upstream.answer = (response) => resolve(() => response.writeHead(200).end());
-    });
-    const preview = await previewId(service);
-    // Requests pipelined on a busy connection still arrive during a drain.
-    const busy = await openWire(service.url);
-    const execution = executeAction(service, preview);
-    const lead = JSON.stringify({ form: 'homeowner_quote', ...quote });
-    busy.write(
-      `POST /api/leads HTTP/1.1\r\nHost: x\r\nContent-Type: application/json\r\nContent-Length: ${lead.length}\r\n\r\n${lead}`,
-    );
-    const release = await held;
-    while (upstream.delivered.length < 2) await sleep(10);
+    const idle = await openWire(service.url);
+    idle.write(get('/healthz'));
+    await idle.answers(1);
+    // Requests whose last line is on its way when the signal comes still arrive.
+    const [ready, late] = [await openWire(service.url), await openWire(service.url)];
+    ready.write(get('/readyz').slice(0, -2));
+    late.write(get('/').slice(0, -2));
+    const execution = executeAction(service, await previewId(service));
+    await untilHeld(1);
 
-    const asked = performance.now();
     service.kill('SIGTERM');
-    await expect.poll(() => refusesConnections(service), { timeout: 5_000 }).toBe(true);
-    busy.write('GET /readyz HTTP/1.1\r\nHost: x\r\n\r\n');
-    release();
+    await idle.closed();
+    expect(await refusesConnections(service.url)).toBe(true);
+    ready.write('\r\n');
+    late.write('\r\n');
+    const [readiness] = await ready.closed();
+    expect([readiness?.status, readiness?.body]).toEqual([503, '{"status":"draining"}']);
+    const [refused] = await late.closed();
+    expect(refused).toMatchObject({
+      status: 503,
+      headers: { connection: 'close', 'x-request-id': expect.any(String) },
+    });
 
+    release();
+    const releasedAt = performance.now();
     expect(await execution).toMatchObject({ status: 200, body: { ok: true } });
     expect(await service.exited).toEqual({ status: 0, signal: null });
-    expect(performance.now() - asked).toBeLessThan(10_000);
+    expect(performance.now() - releasedAt).toBeLessThan(3_000);
     await upstream.close();
   });
+
+  test('a busy connection that is kept alive does not hold it up', async () => {
+    const { upstream, untilHeld, release } = await holdingUpstream();
+    const service = await start({ environment: { UPSTREAM_URL: upstream.url } });
+    const busy = await openWire(service.url);
+    busy.write(leadRequest);
+    await untilHeld(1);
+    service.kill('SIGTERM');
+    await expect.poll(() => refusesConnections(service.url), { timeout: 5_000 }).toBe(true);
+    release();
+    const releasedAt = performance.now();
+    const [answer] = await busy.closed();
+    expect([answer?.status, answer?.headers.connection]).toEqual([200, 'close']);
+    expect(await service.exited).toEqual({ status: 0, signal: null });
+    expect(performance.now() - releasedAt).toBeLessThan(3_000);
+    await upstream.close();
+  });
+
+  test('requests that never arrive whole are cut within the time-out, exit status 0', async () => {
+    const service = await start({ environment: { UPSTREAM_TIMEOUT_MS: '100' } });
+    const wires = [await openWire(service.url), await openWire(service.url)];
+    wires[0]?.write('GET /healthz HTTP/1.1\r\nHost: ');
+    wires[1]?.write(leadRequest.slice(0, -5));
+    await sleep(100);
+    const killedAt = performance.now();
+    service.kill('SIGTERM');
+    expect(await service.exited).toEqual({ status: 0, signal: null });
+    expect(performance.now() - killedAt).toBeLessThan(5_100);
+  });
+});
+
+describe.concurrent('a start that fails says why', () => {
+  test('a port that is taken: one sentence, exit status 1', async () => {
+    const port = await freePort();
+    const other = createServer().listen(port, '127.0.0.1');
+    const lines = await faultsOf({ port }, 1);
+    expect(lines).toEqual([expect.stringMatching(/^The port is taken.*PORT/)]);
+    other.close();
+  });
+
+  test('bad settings: exit status 78, one line per fault that names the variable, no secret', async () => {
+    const canary = 'hunter2';
+    const bad = {
+      PORT: '99999',
+      BASE_URL: `ftp://${canary}`,
+      DATABASE_URL: `mysql://${canary}`,
+      REDIS_URL: canary,
+      UPSTREAM_URL: `https://user:${canary}@example.com`,
+      UPSTREAM_SECRET: canary,
+      UPSTREAM_TIMEOUT_MS: '99',
+      PREVIEW_SIGNING_KEYS: canary,
+      SMTP_URL: `http://${canary}`,
+      MAIL_FROM: canary,
+      TRUST_PROXY: canary,
+      ALLOWED_ORIGINS: canary,
+      LOG_LEVEL: canary,
+    };
+    const lines = await faultsOf({ environment: bad }, 78);
+    expect(lines.map((line) => line.split(' ')[0]).sort()).toEqual(Object.keys(bad).sort());
+    expect(lines.join()).not.toContain(canary);
+  });
+
+  const file = join(folder(), 'file');
+  writeFileSync(file, '');
+  test.each([
+    { dataDir: join(file, 'data'), mode: 'local mode', environment: {} },
+    { dataDir: '/proc/data', mode: 'local mode', environment: {} },
+    {
+      dataDir: join(file, 'data'),
+      mode: 'production',
+      environment: { NODE_ENV: 'production', BASE_URL: 'https://example.com' },
+    },
+    {
+      dataDir: '/proc/data',
+      mode: 'production',
+      environment: { NODE_ENV: 'production', BASE_URL: 'https://example.com' },
+    },
+  ])(
+    '$mode with a folder that can’t be made: one sentence that names DATA_DIR, exit status 1',
+    async (given) => {
+      const lines = await faultsOf(given, 1);
+      expect(lines).toEqual([expect.stringMatching(/^The .*DATA_DIR/)]);
+    },
+  );
+
+  test('production with nothing set: BASE_URL is required', async () => {
+    const lines = await faultsOf({ environment: { NODE_ENV: 'production' } }, 78);
+    expect(lines).toEqual([expect.stringMatching(/^BASE_URL is required/)]);
+  });
+});
+
+describe.concurrent('a start', () => {
+  test('production with BASE_URL alone: the site, and 503 where nothing is configured (contract §2)', async () => {
+    const service = await start({
+      environment: { NODE_ENV: 'production', BASE_URL: 'https://example.com' },
+    });
+    const forms = { email: 'ada@example.com', privacy: 'on' };
+    expect((await post(service, '/api/leads', 'json', forms)).status).toBe(503);
+    expect((await post(service, '/api/subscribe', 'json', forms)).status).toBe(503);
+    // No credential is valid: 401 comes before 503.
+    expect((await previewAction(service)).status).toBe(401);
+    expect((await call(service, '/', { method: 'GET' })).status).toBe(200);
+    expect((await call(service, '/readyz', { method: 'GET' })).status).toBe(200);
+    expect(filesOf(service.dataDir).filter((path) => /token|key/.test(path))).toEqual([]);
+  });
+
+  test('under umask 000 every file is for the owner alone, and on a pipe the greeting is one JSON line', async () => {
+    const service = await spawn({ dataDir: join(folder(), 'data'), shell: 'umask 000; exec "$@"' });
+    await untilItAnswers(service);
+    const [greeting = '', ...others] = service.stdout().trimEnd().split('\n');
+    expect(JSON.parse(greeting)).toMatchObject({ level: 'info', site: service.url, mode: 'local' });
+    for (const line of others) expect(JSON.parse(line).msg).toBe('request');
+
+    await post(service, '/api/subscribe', 'json', { email: 'ada@example.com', privacy: 'on' });
+    const token = readFileSync(join(service.dataDir, 'agent-token'), 'utf8').trim();
+    const preview = await previewAction(service, 'homeowner_quote', quote, { token });
+    const executed = await executeAction(service, preview.body.preview_id, { token });
+    expect(executed.status).toBe(200);
+    expect(service.stdout()).not.toContain(token);
+    await expect
+      .poll(() => filesOf(service.dataDir).some((path) => path.endsWith('.eml')), {
+        timeout: 5_000,
+      })
+      .toBe(true);
+
+    const files = filesOf(service.dataDir);
+    const modes = new Map(files.map((path) => [path, (statSync(path).mode & 0o777).toString(8)]));
+    expect([...new Set(modes.values())]).toEqual(['600']);
+    expect(files.map((path) => path.slice(service.dataDir.length + 1)).sort()).toEqual([
+      'agent-token',
+      'agents.json',
+      expect.stringMatching(/^mail\/.*\.eml$/),
+      'preview-signing-key',
+      'service.db',
+      'service.db-shm',
+      'service.db-wal',
+    ]);
+    expect(statSync(service.dataDir).mode & 0o777).toBe(0o700);
+    expect(statSync(join(service.dataDir, 'mail')).mode & 0o777).toBe(0o700);
+  });
+
+  test('on a terminal the greeting is at most 14 lines', async () => {
+    const pidFile = join(folder(), 'pid');
+    const service = await spawn({
+      shell: `exec script -qec "echo \\$\\$ > ${pidFile}; exec $*" /dev/null`,
+    });
+    await untilItAnswers(service);
+    await expect.poll(() => service.stdout(), { timeout: 5_000 }).toContain('To go live');
+    process.kill(Number(readFileSync(pidFile, 'utf8')), 'SIGTERM');
+    await service.exited;
+    const lines = service.stdout().trimEnd().split('\r\n');
+    const greeting = lines.filter((line) => !line.startsWith('{'));
+    expect(greeting.length).toBeLessThanOrEqual(14);
+    expect(greeting.join('\n')).toContain(service.url);
+  });
+});
+
+test('a cold start answers within three seconds', async () => {
+  const service = await spawn({ dataDir: join(folder(), 'data') });
+  const spawnedAt = performance.now();
+  await untilItAnswers(service);
+  const elapsed = performance.now() - spawnedAt;
+  console.info(`cold start to the first answer: ${Math.round(elapsed)} ms`);
+  expect(elapsed).toBeLessThan(3_000);
 });

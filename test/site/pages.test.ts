@@ -11,6 +11,7 @@ const settings: SiteSettings = {
   baseUrl: 'https://paint.example',
   operator: { name: 'Fair Coat', contact: 'help@paint.example' },
   contractor: { id: 'c-1', name: 'Sample Painting Company' },
+  receiptRetentionDays: 123,
 };
 const hostile = `<script>alert(1)</script> <%= 7 * 7 %> & "Co" {{contact}} [a](javascript:b) *`;
 
@@ -32,6 +33,7 @@ describe('the pages', () => {
       ['/agents', '/agents.md'],
       ['/privacy', '/privacy.md'],
       ['/thank-you', '/thank-you.md'],
+      ['/receivers', '/receivers.md'],
     ]);
   });
 
@@ -65,6 +67,7 @@ describe('the pages', () => {
     const known = new Set([
       ...pages.flatMap(({ path, markdownPath }) => [path, markdownPath]),
       ...['/llms.txt', '/openapi.json', '/.well-known/service-agent.json'],
+      ...['/schemas/lead.created.json', '/schemas/subscriber.created.json'],
     ]);
     const local = [...each.html.matchAll(/<a [^>]*href="(\/[^"]*)"/g)].map(([, href]) => href);
     expect(local.filter((href) => !known.has(href ?? ''))).toEqual([]);
@@ -135,6 +138,14 @@ describe('what the settings say', () => {
       '<strong>one vetted painting contractor</strong>',
     );
   });
+});
+
+test('the page on privacy says for how long receipts are kept, and what is kept until it is erased', () => {
+  const { html, markdown } = page('/privacy');
+  for (const text of [html, markdown]) {
+    expect(text).toContain('123 days');
+    expect(text).toMatch(/no day on which it goes by itself/);
+  }
 });
 
 describe('a mirror', () => {

@@ -14,6 +14,7 @@ beforeAll(async () => {
     baseUrl: 'https://paint.example',
     operator: { name: 'Fair Coat', contact: undefined },
     contractor: { id: 'c-1', name: 'Sample Painting Company' },
+    receiptRetentionDays: 400,
   });
   app = Fastify();
   app.addHook('onRoute', (route) => {

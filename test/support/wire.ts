@@ -6,7 +6,6 @@ export type Reply = {
   body: string;
 };
 
-/** Resolves once the text matches, the peer is done, or this long has passed. */
 export type Wire = {
   socket: Socket;
   text(): string;
@@ -27,7 +26,7 @@ export async function openWire(url: string): Promise<Wire> {
     for (const listener of listeners) listener();
   };
   let isClosed = false;
-  socket.on('data', (chunk) => {
+  socket.on('data', (chunk: Buffer) => {
     chunks.push(chunk);
     notify();
   });
@@ -58,6 +57,17 @@ export async function openWire(url: string): Promise<Wire> {
     answers: (count) => until(() => parseReplies(text()).length >= count),
     closed: () => until(() => false),
   };
+}
+
+/** Whether nobody listens there any more. */
+export async function refusesConnections(url: string): Promise<boolean> {
+  try {
+    const { socket } = await openWire(url);
+    socket.destroy();
+    return false;
+  } catch {
+    return true;
+  }
 }
 
 /** Opens a connection, writes, and returns what was answered until the peer closed. */

@@ -1,0 +1,104 @@
+/**
+ * Retention of receipts, with the consent recorded in them: settled executions older than
+ * `RECEIPT_RETENTION_DAYS` are deleted, and with each its idempotency key. Whichever instance is
+ * there does it. What the inbox holds is the operator's: retention leaves it alone.
+ */
+import { sql } from 'kysely';
+import type { Clock } from '../clock.ts';
+import type { Log } from '../operations/log.ts';
+import type { Storage } from '../storage/database.ts';
+import type { Database } from '../storage/schema.ts';
+import { PREVIEW_LIFETIME_MS } from './preview-token.ts';
+
+const DAY_MS = 86_400_000;
+const EVERY_MS = 3_600_000;
+/** Not in the first seconds, which belong to requests; soon enough for a process that is short-lived. */
+const FIRST_AFTER_MS = 60_000;
+/** One commit's worth: claims that wait for it wait a few milliseconds. */
+const BATCH_ROWS = 200;
+
+export type RetentionOptions = { storage: Storage; clock: Clock; log: Log; days: number };
+
+export type Retention = {
+  /** Deletes whatever is old enough, in batches; returns how many. Throws `StorageUnavailable`. */
+  work(): Promise<number>;
+  /** Works a minute from now and then every hour, until `close`. */
+  start(): void;
+  /** Waits for the batch under way. */
+  close(): Promise<void>;
+};
+
+/** Takes the store and for how many days receipts are kept. */
+export function openRetention({ storage, clock, log, days }: RetentionOptions): Retention {
+  let timer: NodeJS.Timeout | undefined;
+  let working: Promise<void> | undefined;
+  let closing = false;
+  let failing = false;
+
+  async function work(): Promise<number> {
+    const before = new Date(clock.now().getTime() - days * DAY_MS).toISOString();
+    for (let total = 0; ; ) {
+      const deleted = await storage.write((within) => deleteBatch(within, storage, before));
+      total += deleted;
+      if (deleted < BATCH_ROWS || closing) return total;
+    }
+  }
+
+  /** Says once that it can't work, however often it tries until it can. */
+  async function workAloud(): Promise<void> {
+    try {
+      const count = await work();
+      failing = false;
+      if (count > 0) log.info({ count }, 'receipts past their retention were deleted');
+    } catch (error) {
+      if (!failing) log.error({ err: error }, 'old receipts could not be deleted');
+      failing = true;
+    }
+  }
+
+  function tick(): void {
+    timer = setTimeout(tick, EVERY_MS).unref();
+    working ??= workAloud().finally(() => {
+      working = undefined;
+    });
+  }
+
+  return {
+    work,
+    start() {
+      timer ??= setTimeout(tick, FIRST_AFTER_MS).unref();
+    },
+    async close() {
+      closing = true;
+      clearTimeout(timer);
+      await working;
+    },
+  };
+}
+
+/**
+ * A preview that could still be executed keeps its receipt by the lease clock as well: a wall clock
+ * that is years ahead can't make an execution happen twice.
+ */
+async function deleteBatch(within: Database, storage: Storage, before: string): Promise<number> {
+  const { kind, leaseClock } = storage;
+  const claimedLately = sql<boolean>`(lease_started_ms <= ${leaseClock} and lease_started_ms > ${leaseClock} - ${PREVIEW_LIFETIME_MS})`;
+  const deleted = await within
+    .with('due', (database) =>
+      database
+        .selectFrom('executions')
+        .select('action_id')
+        .where('status', '<>', 'executing')
+        .where('created_at', '<', before)
+        .where((row) => row.not(claimedLately))
+        .orderBy('created_at')
+        .limit(BATCH_ROWS)
+        // Another instance may be at it; SQLite has one writer at a time and knows no row locks.
+        .$if(kind === 'postgres', (query) => query.forUpdate().skipLocked()),
+    )
+    .deleteFrom('executions')
+    .where('action_id', 'in', (due) => due.selectFrom('due').select('action_id'))
+    .returning('action_id')
+    .execute();
+  return deleted.length;
+}

@@ -1,0 +1,83 @@
+import { createServer, type IncomingMessage, type ServerResponse } from 'node:http';
+import type { AddressInfo } from 'node:net';
+import { freshAddress } from '../support/service.ts';
+
+/** Where an execution's connection breaks: its request is lost, it is under way, its answer is lost. */
+export type Break = 'before' | 'during' | 'after';
+
+export type Relay = {
+  url: string;
+  /** Where the service is. */
+  target: string;
+  /** The breaks of the next executions; after them, connections hold. */
+  breaks: Break[];
+  /** Resolves when an execution that is to break is under way. */
+  underWay: Promise<void>;
+  /** Every attempt to execute: its key, its body and what the service said to it. */
+  executions: { key: string | undefined; body: string; status?: number }[];
+  onAnswer: (status: number) => void;
+  close(): Promise<void>;
+};
+
+const PASSED = ['authorization', 'content-type', 'idempotency-key'];
+
+/** Stands between an agent and the service, and breaks connections as it is told. */
+export async function startRelay(): Promise<Relay> {
+  const server = createServer((request, response) => {
+    pass(relay, request, response).catch(() => response.destroy());
+  });
+  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
+  const { port } = server.address() as AddressInfo;
+  const relay: Relay = {
+    url: `http://127.0.0.1:${port}`,
+    target: '',
+    breaks: [],
+    underWay: Promise.resolve(),
+    executions: [],
+    onAnswer: () => {},
+    close: () =>
+      new Promise((resolve) => {
+        server.close(() => resolve());
+        server.closeAllConnections();
+      }),
+  };
+  return relay;
+}
+
+async function pass(
+  relay: Relay,
+  request: IncomingMessage,
+  response: ServerResponse,
+): Promise<void> {
+  const { method = 'GET', url = '/', headers: given } = request;
+  const chunks: Buffer[] = [];
+  for await (const chunk of request) chunks.push(chunk);
+  const body = Buffer.concat(chunks).toString();
+  const isExecution = url.endsWith('/execute');
+  const execution: Relay['executions'][number] = {
+    key: given['idempotency-key']?.toString(),
+    body,
+  };
+  if (isExecution) relay.executions.push(execution);
+  const broken = isExecution ? relay.breaks.shift() : undefined;
+  if (broken === 'before') return void request.socket.destroy();
+
+  const passed = PASSED.flatMap((name) => (given[name] ? [[name, String(given[name])]] : []));
+  const answering = fetch(`${relay.target}${url}`, {
+    method,
+    headers: { ...Object.fromEntries(passed), 'x-forwarded-for': freshAddress() },
+    ...(method === 'POST' ? { body } : {}),
+  });
+  if (broken === 'during') {
+    await relay.underWay;
+    request.socket.destroy();
+  }
+  const answer = await answering;
+  const text = await answer.text();
+  if (isExecution) execution.status = answer.status;
+  if (broken !== undefined) return void request.socket.destroy();
+  const retryAfter = answer.headers.get('retry-after');
+  response.writeHead(answer.status, retryAfter === null ? {} : { 'retry-after': retryAfter });
+  response.end(text);
+  if (isExecution) relay.onAnswer(answer.status);
+}
