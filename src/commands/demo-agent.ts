@@ -1,5 +1,5 @@
 /** The demo's first half: what an agent does for a person (spec §4.1, §4.3, §4.4). */
-import { randomUUID } from 'node:crypto';
+import { randomBytes } from 'node:crypto';
 import type { Receipt } from '../actions/executions.ts';
 import { forms } from '../forms/catalog.ts';
 import type { Reply, Story } from './demo-story.ts';
@@ -24,8 +24,8 @@ export async function discover(story: Story): Promise<void> {
 /** Previews, confirms, executes once, and tries what must not happen. */
 export async function actAsAgent(story: Story, token: string): Promise<void> {
   const authorization = { authorization: `Bearer ${token}` };
-  const key = randomUUID();
-  const other = randomUUID();
+  const key = newKey();
+  const other = newKey();
 
   const preview = (does: string, means: (reply: Reply) => string[]) =>
     story.tell({
@@ -64,8 +64,8 @@ export async function actAsAgent(story: Story, token: string): Promise<void> {
 
   const previewed = await preview('Ask for a preview', ({ body }) => [
     'Checked and normalized, and sent to nobody yet. The agent shows the person this:',
-    ...Object.entries(body.fields ?? {}).map(([name, value]) => `  ${name.padEnd(13)}${value}`),
-    `  ${'goes to'.padEnd(13)}${body.destination}`,
+    ...Object.entries(body.fields ?? {}).map(([name, value]) => `  ${name.padEnd(14)}${value}`),
+    `  ${'goes to'.padEnd(14)}${body.destination}`,
     `  “${body.confirmation_statement}”`,
   ]);
   const { preview_id: id, confirmation_statement: statement } = previewed.body;
@@ -119,6 +119,11 @@ export async function actAsAgent(story: Story, token: string): Promise<void> {
       means: ['idempotency_conflict: a key belongs to one request. Nothing was sent.'],
     },
   );
+}
+
+/** Unguessable, and short enough to be compared by eye. */
+function newKey(): string {
+  return `demo-${randomBytes(8).toString('hex')}`;
 }
 
 function actionsOf(body: Reply['body']): string[] {

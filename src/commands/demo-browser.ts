@@ -9,6 +9,7 @@ import { ExitFault } from './faults.ts';
 
 const MAIL_WITHIN_MS = 5_000;
 const MAIL_POLL_MS = 100;
+const MAILS_LOOKED_AT = 10;
 
 /** Where the confirmation message can be seen, if this process can see it at all. */
 export type MailPlace = { kind: 'folder'; path: string } | { kind: 'elsewhere'; says: string };
@@ -83,8 +84,8 @@ function entriesOf(form: Form): Record<string, string> {
 async function findMail(mail: MailPlace, address: string): Promise<string[]> {
   if (mail.kind === 'elsewhere') return [mail.says];
   for (let waited = 0; waited <= MAIL_WITHIN_MS; waited += MAIL_POLL_MS) {
-    const found = newestMail(mail.path);
-    if (found?.headers.includes(`To: ${address}`)) {
+    const found = newestMails(mail.path).find(({ headers }) => headers.includes(`To: ${address}`));
+    if (found !== undefined) {
       const shown = found.headers.filter((line) => /^(From|To|Subject):/.test(line));
       return [found.path, ...shown.map((line) => `  ${line}`)];
     }
@@ -95,18 +96,20 @@ async function findMail(mail: MailPlace, address: string): Promise<string[]> {
   );
 }
 
-function newestMail(folder: string): { path: string; headers: string[] } | undefined {
+/** A few, for others may subscribe at the same time; none while there is no folder. */
+function newestMails(folder: string): { path: string; headers: string[] }[] {
   try {
-    const files = readdirSync(folder)
+    return readdirSync(folder)
       .filter((name) => name.endsWith('.eml'))
       .map((name) => join(folder, name))
       .map((path) => ({ path, written: statSync(path).mtimeMs }))
-      .sort((one, other) => other.written - one.written);
-    const path = files[0]?.path;
-    if (path === undefined) return undefined;
-    const [head = ''] = readFileSync(path, 'utf8').split('\r\n\r\n');
-    return { path, headers: head.split('\r\n') };
+      .sort((one, other) => other.written - one.written)
+      .slice(0, MAILS_LOOKED_AT)
+      .map(({ path }) => {
+        const [head = ''] = readFileSync(path, 'utf8').split('\r\n\r\n');
+        return { path, headers: head.split('\r\n') };
+      });
   } catch {
-    return undefined;
+    return [];
   }
 }

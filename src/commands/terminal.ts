@@ -24,6 +24,8 @@ export type Terminal = {
   say(line: string): void;
   /** Makes data stand out on a terminal, and nowhere else. */
   emphasize(kind: 'bold' | 'good' | 'bad', text: string): string;
+  /** One line of standard input, asked for where that is a terminal. */
+  readLine(question: string): Promise<string>;
   /** Asks before something is destroyed; off a terminal `--yes` is wanted instead. */
   confirm(question: string, yes: boolean): Promise<boolean>;
 };
@@ -51,6 +53,11 @@ export function openTerminal(streams: TerminalStreams, json: boolean): Terminal 
       stderr.write(`${line}\n`);
     },
     emphasize: (kind, text) => (inColour ? `${COLOURS[kind]}${text}${PLAIN}` : text),
+    readLine: async (question) => {
+      if (stdin.isTTY === true) stderr.write(`${question} `);
+      for await (const line of createInterface({ input: stdin })) return line;
+      return '';
+    },
     confirm: async (question, yes) => {
       if (yes) return true;
       if (stdin.isTTY !== true || stderr.isTTY !== true) {

@@ -51,7 +51,7 @@ describe('bin/service.js', () => {
 });
 
 describe('every command', () => {
-  const commands = ['credentials', 'inbox', 'settings', 'doctor', ''];
+  const commands = ['credentials', 'inbox', 'erase', 'settings', 'doctor', ''];
   const named = (name: string) => (name === '' ? [] : [name]);
 
   test.each(commands)('%s --help shows examples before usage, on stdout', async (name) => {
@@ -97,6 +97,9 @@ describe('every command', () => {
     [['inbox', 'list', '--form', 'quote']],
     [['inbox', 'list', '--since', 'yesterday']],
     [['doctor', '--mail-to', 'nobody']],
+    [['erase']],
+    [['erase', 'canary-nobody']],
+    [['erase', '-', '--yes']],
     [['start', '--port', '4000']],
   ])('%j is a mistake of the command line: one sentence and status 2', async (args) => {
     const ran = await runService(args);

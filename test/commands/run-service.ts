@@ -10,6 +10,8 @@ type RunOptions = {
   folder?: string;
   nodeOptions?: string[];
   entry?: string;
+  /** What stands on standard input; none where it is not given. */
+  input?: string;
 };
 
 /** Where the project is. */
@@ -27,8 +29,10 @@ export function runService(args: string[], options: RunOptions = {}): Promise<Ra
   const child = spawn(process.execPath, [...nodeOptions, entry, ...args], {
     cwd: folder,
     env: { PATH: process.env.PATH ?? '', ...environment },
-    stdio: ['ignore', 'pipe', 'pipe'],
+    stdio: ['pipe', 'pipe', 'pipe'],
   });
+  child.stdin.on('error', () => {});
+  child.stdin.end(options.input ?? '');
   const ran: Ran = { status: null, stdout: '', stderr: '' };
   child.stdout.setEncoding('utf8').on('data', (text: string) => {
     ran.stdout += text;

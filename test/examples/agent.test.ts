@@ -143,7 +143,7 @@ describe('says what another answer means, and sends nothing again', () => {
     expect(keptReceipts()).toEqual([expect.objectContaining({ status: 'failed' })]);
   });
 
-  test.each([
+  test.each<[string, string[], Record<string, string>, RegExp]>([
     ['a wrong credential', ['--yes', ...quote], { TOKEN: 'no-such-token' }, /401: .*operator/],
     ['a scope it lacks', ['--yes', ...quote], { TOKEN: tokens.preview }, /403: .*operator/],
     ['a missing field', ['--yes', ...quote.slice(0, 3)], {}, /400: postal_code is missing/],

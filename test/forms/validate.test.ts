@@ -241,7 +241,8 @@ describe('any input', () => {
       fc.property(
         fc.string({ unit: 'binary', maxLength: 60 }),
         fc.string({ unit: 'binary', maxLength: 60 }),
-        (name, text) => {
+        (written, text) => {
+          const name = `canary${written}`;
           const once = validate(contractor_signup, {
             name,
             email: 'a@b.co',
@@ -250,7 +251,7 @@ describe('any input', () => {
           });
           if (once.kind === 'invalid') {
             for (const fault of once.faults)
-              expect(describeFault(fault)).not.toContain(name.trim() || '\0');
+              expect(describeFault(fault)).not.toContain('canary');
             return;
           }
           expect(validate(contractor_signup, once.fields)).toEqual(once);

@@ -1,6 +1,6 @@
-import { mkdtempSync, readdirSync, readFileSync, statSync, writeFileSync } from 'node:fs';
+import { spawnSync } from 'node:child_process';
+import { readdirSync, readFileSync, statSync, writeFileSync } from 'node:fs';
 import { createServer } from 'node:net';
-import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { afterAll, describe, expect, test, vi } from 'vitest';
@@ -11,6 +11,7 @@ import {
   type ServiceProcess,
   spawnService,
   startProcess,
+  temporaryFolder,
   untilItAnswers,
 } from '../support/process.ts';
 import { freePort } from '../support/service.ts';
@@ -29,7 +30,6 @@ const kept = (service: ServiceProcess) => {
 };
 const start = async (options?: ProcessOptions) => kept(await startProcess(options));
 const spawn = async (options?: ProcessOptions) => kept(await spawnService(options));
-const folder = () => mkdtempSync(join(tmpdir(), 'service-process-'));
 
 /** Waits for a start that fails; returns its lines, which are sentences and never a stack trace. */
 async function faultsOf(options: ProcessOptions, status: number): Promise<string[]> {
@@ -164,7 +164,7 @@ describe.concurrent('a start that fails says why', () => {
     expect(lines.join()).not.toContain(canary);
   });
 
-  const file = join(folder(), 'file');
+  const file = join(temporaryFolder(), 'file');
   writeFileSync(file, '');
   test.each([
     { dataDir: join(file, 'data'), mode: 'local mode', environment: {} },
@@ -209,7 +209,10 @@ describe.concurrent('a start', () => {
   });
 
   test('under umask 000 every file is for the owner alone, and on a pipe the greeting is one JSON line', async () => {
-    const service = await spawn({ dataDir: join(folder(), 'data'), shell: 'umask 000; exec "$@"' });
+    const service = await spawn({
+      dataDir: join(temporaryFolder(), 'data'),
+      shell: 'umask 000; exec "$@"',
+    });
     await untilItAnswers(service);
     const [greeting = '', ...others] = service.stdout().trimEnd().split('\n');
     expect(JSON.parse(greeting)).toMatchObject({ level: 'info', site: service.url, mode: 'local' });
@@ -243,8 +246,9 @@ describe.concurrent('a start', () => {
     expect(statSync(join(service.dataDir, 'mail')).mode & 0o777).toBe(0o700);
   });
 
-  test('on a terminal the greeting is at most 14 lines', async () => {
-    const pidFile = join(folder(), 'pid');
+  const hasTerminal = spawnSync('script', ['--version']).status === 0;
+  test.skipIf(!hasTerminal)('on a terminal the greeting is at most 14 lines', async () => {
+    const pidFile = join(temporaryFolder(), 'pid');
     const service = await spawn({
       shell: `exec script -qec "echo \\$\\$ > ${pidFile}; exec $*" /dev/null`,
     });
@@ -260,7 +264,7 @@ describe.concurrent('a start', () => {
 });
 
 test('a cold start answers within three seconds', async () => {
-  const service = await spawn({ dataDir: join(folder(), 'data') });
+  const service = await spawn({ dataDir: join(temporaryFolder(), 'data') });
   const spawnedAt = performance.now();
   await untilItAnswers(service);
   const elapsed = performance.now() - spawnedAt;

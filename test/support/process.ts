@@ -1,11 +1,18 @@
 import { type ChildProcess, spawn } from 'node:child_process';
-import { mkdtempSync, writeFileSync } from 'node:fs';
+import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join, resolve } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { credentials, freePort } from './service.ts';
 
 const entry = resolve(import.meta.dirname, '../../bin/service.js');
+
+/** A folder of its own, gone with the test process. */
+export function temporaryFolder(): string {
+  const path = mkdtempSync(join(tmpdir(), 'service-process-'));
+  process.once('exit', () => rmSync(path, { recursive: true, force: true }));
+  return path;
+}
 
 export type Exit = { status: number | null; signal: NodeJS.Signals | null };
 
@@ -35,7 +42,7 @@ export type ProcessOptions = {
 
 /** Spawns `bin/service.js start` and waits for nothing: for starts that must fail, too. */
 export async function spawnService(options: ProcessOptions = {}): Promise<ServiceProcess> {
-  const dataDir = options.dataDir ?? mkdtempSync(join(tmpdir(), 'service-process-'));
+  const dataDir = options.dataDir ?? temporaryFolder();
   const port = options.port ?? (await freePort());
   const imports = (options.preload ?? []).flatMap((path) => ['--import', path]);
   const command = [process.execPath, ...imports, entry, 'start'];
@@ -85,7 +92,7 @@ function observe(child: ChildProcess, port: number, dataDir: string): ServicePro
 
 /** Spawns the service and waits until it answers; its clients are those of `tokens`. */
 export async function startProcess(options: ProcessOptions = {}): Promise<ServiceProcess> {
-  const dataDir = options.dataDir ?? mkdtempSync(join(tmpdir(), 'service-process-'));
+  const dataDir = options.dataDir ?? temporaryFolder();
   writeFileSync(join(dataDir, 'agents.json'), JSON.stringify(credentials), { mode: 0o600 });
   const service = await spawnService({ ...options, dataDir });
   await untilItAnswers(service);

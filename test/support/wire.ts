@@ -74,9 +74,8 @@ export async function refusesConnections(url: string): Promise<boolean> {
 export async function exchange(url: string, bytes: string | Buffer): Promise<Reply[]> {
   const wire = await openWire(url);
   wire.write(bytes);
-  const replies = await wire.closed();
-  wire.socket.destroy();
-  return replies;
+  await wire.closed();
+  return parseReplies(wire.text(), bytes.toString().startsWith('HEAD '));
 }
 
 /** The answers in a stream, `100 Continue` among them; a part that is none ends the list. */

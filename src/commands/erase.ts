@@ -1,0 +1,136 @@
+/** `npm run erase`: what is kept of a person, found by their e-mail address, and erased for good. */
+import { existsSync } from 'node:fs';
+import { join } from 'node:path';
+import { normalize, parseEmail } from '../forms/fields.ts';
+import { countOutboxOf, eraseOutboxOf, messageFilesTo, removeFiles } from '../mail/erasure.ts';
+import type { Settings } from '../settings.ts';
+import { type Storage, StorageUnavailable } from '../storage/database.ts';
+import { type Scrubbed, scrub } from '../storage/scrub.ts';
+import { countInboxOf, eraseInboxOf, type InboxCounts } from '../upstream/inbox-erasure.ts';
+import type { Call, Command } from './command.ts';
+import { runCommand } from './command-line.ts';
+import { loadSettings } from './configuration.ts';
+import { ExitFault, UsageFault } from './faults.ts';
+import { withStorage } from './storage.ts';
+import type { Terminal } from './terminal.ts';
+
+const command: Command = {
+  invocation: 'npm run erase --',
+  meaning:
+    'Erases what is kept of a person, found by their e-mail address: leads, subscriptions and confirmation messages. Receipts stay: they hold nothing that was typed into a form. An argument stays in the shell’s history; give - and the address on standard input instead.',
+  examples: [
+    'npm run erase -- ada@example.com --dry-run',
+    'npm run erase -- -',
+    'npm run --silent erase -- - --yes --json < address.txt',
+  ],
+  actions: {
+    '': {
+      meaning: 'erases for good, after asking; - reads the address from standard input',
+      operands: ['email'],
+      options: {
+        'dry-run': { type: 'boolean', meaning: 'only count what would go' },
+        yes: { type: 'boolean', meaning: 'do not ask' },
+      },
+      run: erase,
+    },
+  },
+};
+
+/** Takes the arguments after the command's name. */
+export function run(argv: readonly string[]): Promise<number> {
+  return runCommand(command, argv);
+}
+
+/** What there is of one person. */
+type Found = InboxCounts & { outbox: number; files: string[] };
+
+async function erase(call: Call): Promise<void> {
+  const { terminal } = call;
+  const email = await addressOf(call);
+  const { settings } = loadSettings();
+  const { database } = settings;
+  if (database.kind === 'sqlite' && !existsSync(database.path)) {
+    throw new ExitFault(`There is no database yet at ${database.path}: \`npm start\` makes it.`);
+  }
+  try {
+    await withStorage(settings, (storage) => eraseFrom(storage, settings, email, call));
+  } catch (error) {
+    if (!(error instanceof StorageUnavailable)) throw error;
+    throw new ExitFault(
+      `The database can't be used: ${error.message} Check DATABASE_URL, DATA_DIR and the disk, and run this again.`,
+    );
+  }
+  if (settings.upstream.kind === 'http') {
+    terminal.say('What was sent to UPSTREAM_URL is kept there: have it erased there too.');
+  }
+}
+
+async function addressOf({ terminal, operand }: Call): Promise<string> {
+  const given = operand('email');
+  const written = given === '-' ? await terminal.readLine('E-mail address:') : given;
+  const email = parseEmail(normalize(written));
+  // Not repeated: standard error may end in a log.
+  if (email === undefined) throw new UsageFault('That is not an e-mail address.');
+  return email;
+}
+
+async function eraseFrom(storage: Storage, settings: Settings, email: string, call: Call) {
+  const { terminal } = call;
+  // The folder of local mode: production may have been local once.
+  const folder = join(settings.dataDir, 'mail');
+  const found: Found = {
+    ...(await countInboxOf(storage.db, email)),
+    outbox: await countOutboxOf(storage.db, email),
+    files: await messageFilesTo(folder, email),
+  };
+  if (call.flag('dry-run')) return report(terminal, found, true);
+  if (!isNothing(found)) {
+    const sure = await terminal.confirm(`Erase ${inWords(found)} for good?`, call.flag('yes'));
+    if (!sure) throw new ExitFault('Nothing was erased.');
+  }
+  const rows = await storage.transact(async (within) => ({
+    ...(await eraseInboxOf(within, email)),
+    outbox: await eraseOutboxOf(within, email),
+  }));
+  // Looked for again: a message may have been under way.
+  const files = [...new Set([...found.files, ...(await messageFilesTo(folder, email))])];
+  await removeFiles(files);
+  const scrubbed = await scrub(storage);
+  report(terminal, { ...rows, files }, false);
+  conclude(terminal, scrubbed);
+}
+
+function report(terminal: Terminal, found: Found, dryRun: boolean): void {
+  const { leads, subscriptions, outbox, files } = found;
+  const counts = { leads, subscriptions, outbox, message_files: files.length };
+  const sentence = `${dryRun ? 'Would be erased' : 'Erased'}: ${inWords(found)}.`;
+  terminal.print(terminal.json ? JSON.stringify({ dry_run: dryRun, ...counts }) : sentence);
+}
+
+function inWords({ leads, subscriptions, outbox, files }: Found): string {
+  const count = (number: number, noun: string) => `${number} ${noun}${number === 1 ? '' : 's'}`;
+  return `${count(leads, 'lead')}, ${count(subscriptions, 'subscription')}, ${count(outbox, 'confirmation')} in the outbox, ${count(files.length, 'message file')}`;
+}
+
+function isNothing({ leads, subscriptions, outbox, files }: Found): boolean {
+  return leads + subscriptions + outbox + files.length === 0;
+}
+
+const AFTERWARDS: Readonly<Record<Scrubbed, string>> = {
+  clean: 'Nothing of it is left in the database’s files.',
+  held: 'It is erased, but its remains are still in the write-ahead log: another process is reading the database. Run this again when that has ended.',
+  failed:
+    'It is erased, but its remains are still in the database’s files: rewriting them takes as much free disk space again, and a moment without other writers. Run this again then.',
+  vacuumed:
+    'The dead rows were vacuumed away. PostgreSQL’s free space, its write-ahead log and archives of it may hold remains until they are overwritten or expire.',
+  unvacuumed:
+    'It is erased, but VACUUM did not end in time: the dead rows go with autovacuum, or with `VACUUM (INDEX_CLEANUP ON) inbox, outbox` in psql.',
+};
+
+function conclude(terminal: Terminal, scrubbed: Scrubbed): void {
+  if (scrubbed === 'held' || scrubbed === 'failed') throw new ExitFault(AFTERWARDS[scrubbed]);
+  terminal.say(AFTERWARDS[scrubbed]);
+  terminal.say(
+    'Receipts stay; an Idempotency-Key in one is its client’s own choice, and should name nobody. Backups made before hold what was erased.',
+  );
+}

@@ -1,0 +1,149 @@
+import { randomUUID } from 'node:crypto';
+import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest';
+import { openExecutions } from '../../src/actions/executions.ts';
+import { openRetention } from '../../src/actions/retention.ts';
+import type { Log } from '../../src/operations/log.ts';
+import type { Storage } from '../../src/storage/database.ts';
+import { openInbox } from '../../src/upstream/inbox.ts';
+import { testClock } from '../support/clock.ts';
+import { databases, type TestDatabase } from '../support/databases.ts';
+
+const DAY_MS = 86_400_000;
+const NOW = '2026-09-01T12:00:00.000Z';
+const daysAgo = (days: number, ms = 0) =>
+  new Date(Date.parse(NOW) - days * DAY_MS - ms).toISOString();
+
+describe.each(databases)('receipts on %s', (_name, create) => {
+  const clock = testClock(NOW);
+  let database: TestDatabase;
+  let storage: Storage;
+  const lines: string[] = [];
+  const note = (_entry: unknown, text: string) => void lines.push(text);
+  const log = { debug: note, info: note, warn: note, error: note } as unknown as Log;
+  const open = (days = 400, within = storage) =>
+    openRetention({ storage: within, clock, log, days });
+
+  beforeAll(async () => {
+    database = await create();
+    storage = await database.open(clock);
+    // Past the minutes in which a preview may still be open, by either database's lease clock.
+    clock.advance(DAY_MS);
+    clock.step(-DAY_MS);
+  });
+  beforeEach(async () => {
+    await storage.db.deleteFrom('executions').execute();
+    lines.length = 0;
+  });
+  afterAll(async () => {
+    await storage.close();
+    await database.remove();
+  });
+
+  async function keep(
+    createdAt: string,
+    more: { status?: 'executing' | 'failed' | 'submitted'; claimedMsAgo?: number } = {},
+  ) {
+    const { status = 'submitted', claimedMsAgo = 600_000 } = more;
+    const id = randomUUID();
+    const leaseNow = await storage.db
+      .selectNoFrom(storage.leaseClock.as('ms'))
+      .executeTakeFirstOrThrow();
+    await storage.db
+      .insertInto('executions')
+      .values({
+        action_id: id,
+        action: 'contact',
+        client: 'acme',
+        idempotency_key: id,
+        preview_digest: id,
+        status,
+        created_at: createdAt,
+        confirmation_text: 'yes',
+        lease_started_ms: Number(leaseNow.ms) - claimedMsAgo,
+        lease_ms: 15_000,
+        settled_at: status === 'executing' ? null : createdAt,
+      })
+      .execute();
+    return id;
+  }
+  const kept = async () => {
+    const rows = await storage.db.selectFrom('executions').select('action_id').execute();
+    return rows.map((row) => row.action_id).sort();
+  };
+
+  test('are deleted once they are older than the days that are set, submitted or failed', async () => {
+    await keep(daysAgo(400, 1));
+    await keep(daysAgo(900), { status: 'failed' });
+    const young = [await keep(daysAgo(400)), await keep(daysAgo(399), { status: 'failed' })];
+    expect(await open().work()).toBe(2);
+    expect(await kept()).toEqual(young.sort());
+    expect(await open(30).work()).toBe(2);
+  });
+
+  test('that are not settled stay, however old they are', async () => {
+    const id = await keep(daysAgo(900), { status: 'executing' });
+    expect(await open().work()).toBe(0);
+    expect(await kept()).toEqual([id]);
+  });
+
+  test('of a preview that may still be open stay, whatever the wall clock says', async () => {
+    const id = await keep(daysAgo(900), { claimedMsAgo: 599_000 });
+    expect(await open().work()).toBe(0);
+    expect(await kept()).toEqual([id]);
+  });
+
+  test('take their idempotency key with them: until then it is known, afterwards it is free', async () => {
+    const executions = openExecutions(storage, clock, 10_000);
+    const id = await keep(daysAgo(401));
+    expect((await executions.find('acme', id, id)).byKey?.action_id).toBe(id);
+    await open().work();
+    expect(await executions.find('acme', id, id)).toEqual({
+      byKey: undefined,
+      byPreview: undefined,
+    });
+  });
+
+  test('go in several batches, and two instances at once delete each of them once', async () => {
+    for (let number = 0; number < 450; number += 1) await keep(daysAgo(500 + number));
+    const other = await database.open(clock);
+    const deleted = await Promise.all([open().work(), open(400, other).work()]);
+    await other.close();
+    expect([deleted[0] + deleted[1], await kept()]).toEqual([450, []]);
+  });
+
+  test('are found by an index', async () => {
+    const { rows } =
+      storage.kind === 'sqlite'
+        ? await storage.db.executeQuery<Record<string, string>>(plan('explain query plan'))
+        : await storage.db.connection().execute(async (connection) => {
+            await connection.executeQuery(plan('set enable_seqscan = off', ''));
+            const found = await connection.executeQuery<Record<string, string>>(plan('explain'));
+            await connection.executeQuery(plan('reset enable_seqscan', ''));
+            return found;
+          });
+    expect(JSON.stringify(rows)).toContain('executions_created_at');
+  });
+
+  test('leave the inbox alone', async () => {
+    const upstream = openInbox(storage, testClock(daysAgo(3_000)));
+    const data = { id: randomUUID(), form: 'contact' as const, fields: { email: 'a@b.example' } };
+    const beside = { recipient: null, origin: 'agent' as const, client: 'acme' };
+    await upstream.deliver(
+      {
+        type: 'lead.created',
+        timestamp: daysAgo(3_000),
+        data: { ...data, ...beside, consent_recorded_at: null },
+      },
+      { mayStart: () => true },
+    );
+    await open(1).work();
+    expect(await storage.db.selectFrom('inbox').select('email').execute()).toHaveLength(1);
+  });
+});
+
+function plan(explain: string, query?: string) {
+  const wanted =
+    query ??
+    " select action_id from executions where status <> 'executing' and created_at < '2026' order by created_at limit 200";
+  return { sql: explain + wanted, parameters: [], query: {} as never, queryId: {} as never };
+}

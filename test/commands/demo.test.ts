@@ -1,0 +1,200 @@
+import { readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { createServer } from 'node:http';
+import type { AddressInfo } from 'node:net';
+import { join } from 'node:path';
+import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { countEffects } from '../support/outcomes.ts';
+import { type ServiceProcess, spawnService, untilItAnswers } from '../support/process.ts';
+import { freePort, type Service, startService, tokens } from '../support/service.ts';
+import { type Ran, runService, temporaryFolder } from './run-service.ts';
+
+describe('against a service in local mode', () => {
+  let service: ServiceProcess;
+  let first: Ran;
+  beforeAll(async () => {
+    service = await spawnService();
+    await untilItAnswers(service);
+    first = await runService(['demo'], { environment: environment() });
+  });
+  afterAll(async () => {
+    await service.end();
+    rmSync(service.dataDir, { recursive: true, force: true });
+  });
+  const environment = () => ({ PORT: String(service.port), DATA_DIR: service.dataDir });
+
+  test('without an argument tells every step, in order, and ends with 0', () => {
+    const { status, stdout, stderr } = first;
+    expect([status, stderr]).toEqual([0, '']);
+    expect(stdout.match(/^ +(GET|POST) .*\n +\d{3}/gm)?.map(shortened)).toEqual([
+      'GET /.well-known/service-agent.json 200',
+      'POST …/preview 200',
+      'POST …/execute key 1 409',
+      'POST …/execute key 1 200',
+      'POST …/execute key 1 200',
+      'POST …/execute key 2 409',
+      'POST …/preview 200',
+      'POST …/execute key 1 409',
+      'GET /newsletter 200',
+      'POST /api/subscribe urlencoded 303',
+      'POST /api/leads JSON 200',
+      'POST /api/leads urlencoded 303',
+      'POST /api/leads multipart 303',
+    ]);
+    for (const words of ['preview_already_used', 'idempotency_conflict', 'A replay']) {
+      expect(stdout).toContain(words);
+    }
+    expect(stdout).toContain('Sample Painting Company');
+    const [, mailFile = ''] = /^ +(\/.*\.eml)$/m.exec(stdout) ?? [];
+    const [, address = ''] = /To: (demo-\w+@example\.com)/.exec(stdout) ?? [];
+    expect(readFileSync(mailFile, 'utf8')).toContain(`To: ${address}`);
+
+    const token = readFileSync(join(service.dataDir, 'agent-token'), 'utf8').trim();
+    expect(stdout).not.toContain(token);
+    expect(stdout).not.toContain('\u001B');
+  });
+
+  test('leaves behind one execution, three leads and a subscriber', async () => {
+    const ran = await runService(['inbox', 'list', '--json'], { environment: environment() });
+    const events = ran.stdout
+      .trim()
+      .split('\n')
+      .map((line) => JSON.parse(line).data);
+    expect(events.map(({ origin, form }) => `${origin} ${form}`).sort()).toEqual([
+      'agent homeowner_quote',
+      'browser contact',
+      'browser contractor_signup',
+      'browser homeowner_quote',
+      'browser newsletter',
+    ]);
+  });
+
+  test('run again at once says that the rate is used up, and when it is not', async () => {
+    const { status, stderr } = await runService(['demo'], { environment: environment() });
+    expect(status).toBe(1);
+    expect(stderr).toMatch(
+      /^Step 14: the rate of this address for \/api\/leads is used up, most likely by an earlier demo; run it again in 1\d minutes\.\n$/,
+    );
+  });
+});
+
+/** A request line and its status, with the keys as they appear. */
+function shortened(this: void, text: string, _index: number, all: string[]): string {
+  const keys = [...new Set(all.flatMap((line) => /Idempotency-Key: (\S+)/.exec(line)?.[1] ?? []))];
+  return text
+    .replace(/Idempotency-Key: (\S+)/, (_match, key) => `key ${keys.indexOf(key) + 1}`)
+    .replace('/api/agent/actions/homeowner_quote', '…')
+    .replace(/\s+/g, ' ')
+    .trim();
+}
+
+describe('ends with 1 and a sentence', () => {
+  let service: Service;
+  let folder: string;
+  beforeAll(async () => {
+    service = await startService();
+    folder = temporaryFolder();
+  });
+  afterAll(() => service.close());
+  const tokenFile = (token: string) => {
+    const path = join(folder, `${token}.txt`);
+    writeFileSync(path, `${token}\n`);
+    return path;
+  };
+  const effects = { forwarded: 0, rows: 0, mails: 0 };
+
+  test('where the service does not answer, with the command that starts it', async () => {
+    const url = `http://127.0.0.1:${await freePort()}`;
+    expect(await runService(['demo', '--url', url])).toEqual({
+      status: 1,
+      stdout: '',
+      stderr: `The service does not answer at ${url}: start it with \`npm start\`, or say where it is with --url.\n`,
+    });
+  });
+
+  test.each([
+    [tokens.create, 'Step 2: 200 was expected, and the answer is 403. It says: '],
+    [tokens.preview, 'Step 3: 409 was expected, and the answer is 403. It says: '],
+    ['canary-token', 'Step 2: 200 was expected, and the answer is 401. It says: '],
+  ])('where the credential %s does not suffice', async (token, words) => {
+    const args = ['demo', '--url', service.url, '--token-file', tokenFile(token)];
+    const { status, stdout, stderr } = await runService(args);
+    expect(status).toBe(1);
+    expect(stderr).toMatch(/^[^\n]+\n$/);
+    expect(stderr.startsWith(words)).toBe(true);
+    expect(stdout + stderr).not.toContain(token);
+    expect(await countEffects(service)).toEqual(effects);
+  });
+
+  test('where there is no token, naming the file and not what is in it', async () => {
+    const missing = join(folder, 'missing');
+    const ran = await runService(['demo', '--url', service.url, '--token-file', missing]);
+    expect(ran).toMatchObject({ status: 1, stderr: expect.stringContaining(missing) });
+    const odd = tokenFile('odd');
+    writeFileSync(odd, 'two canary\nlines\n');
+    const other = await runService(['demo', '--url', service.url, '--token-file', odd]);
+    expect(other).toMatchObject({ status: 1, stderr: `What is in ${odd} is not a token.\n` });
+  });
+
+  test('where the status is right and the answer is not', async () => {
+    const server = createServer((_request, response) => {
+      response.setHeader('content-type', 'application/json');
+      response.end('{"version":"2026-09-01","actions":[],"error":"\\u001b[2Jcanary"}');
+    });
+    await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
+    const { port } = server.address() as AddressInfo;
+    const ran = await runService(['demo', '--url', `http://127.0.0.1:${port}`]);
+    server.close();
+    expect(ran).toMatchObject({
+      status: 1,
+      // What controls a terminal is taken out.
+      stderr: 'Step 1: the answer is not what was expected. It says: [2Jcanary\n',
+    });
+  });
+});
+
+describe('asks first, where sample data would leave this machine', () => {
+  test.each([
+    ['by its address', ['--url', 'http://service.invalid'], {}],
+    ['by its upstream', [], { UPSTREAM_URL: 'http://127.0.0.1:1' }],
+  ])('%s', async (_name, args, environment) => {
+    const ran = await runService(['demo', ...args], { environment });
+    expect(ran).toMatchObject({ status: 2, stdout: '' });
+    expect(ran.stderr).toContain('--yes');
+    const answered = await runService(['demo', '--yes', ...args], {
+      environment: { ...environment, PORT: String(await freePort()) },
+    });
+    expect(answered.stderr).toContain('The service does not answer');
+  });
+
+  test.each(['ftp://x.example', 'nowhere', 'http://user:canary@x.example'])(
+    'an address like %s is refused with 2',
+    async (url) => {
+      const ran = await runService(['demo', '--url', url]);
+      expect(ran).toMatchObject({ status: 2, stdout: '' });
+      expect(ran.stderr).not.toContain('canary');
+    },
+  );
+});
+
+test('as JSON is one line a step', async () => {
+  const service = await spawnService();
+  await untilItAnswers(service);
+  const ran = await runService(['demo', '--json'], {
+    environment: { PORT: String(service.port), DATA_DIR: service.dataDir },
+  });
+  await service.end();
+  const steps = ran.stdout
+    .trim()
+    .split('\n')
+    .map((line) => JSON.parse(line));
+  expect(steps.map(({ step, ok }) => [step, ok])).toEqual(
+    Array.from({ length: 14 }, (_, index) => [index + 1, true]),
+  );
+  rmSync(service.dataDir, { recursive: true, force: true });
+});
+
+test('shows examples before usage in its help', async () => {
+  const { status, stdout } = await runService(['demo', '--help']);
+  expect(status).toBe(0);
+  expect(stdout).toMatch(/Examples:.*npm run demo.*Usage:.*--token-file/s);
+});

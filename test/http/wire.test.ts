@@ -1,0 +1,340 @@
+import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { buildApp } from '../../src/app.ts';
+import { call, executeAction, previewId, quote } from '../support/agent.ts';
+import { expectEffects } from '../support/outcomes.ts';
+import { type Service, startService, tokens } from '../support/service.ts';
+import { exchange, openWire, type Reply } from '../support/wire.ts';
+
+let service: Service;
+let slowHeaders: Promise<{ replies: Reply[]; elapsedMs: number }>;
+beforeAll(async () => {
+  service = await startService({ environment: { OPERATOR_CONTACT: 'help@paint.example' } });
+  slowHeaders = sendHeadersSlowly();
+});
+afterAll(async () => {
+  await service.close();
+});
+
+const close = 'Connection: close\r\n';
+const post = (path: string, headers: string, body = '') =>
+  `POST ${path} HTTP/1.1\r\nHost: x\r\n${headers}\r\n${body}`;
+const bearer = `Authorization: Bearer ${tokens.both}\r\n`;
+const json = 'Content-Type: application/json\r\n';
+const lead = JSON.stringify({ form: 'homeowner_quote', ...quote });
+const length = (body: string) => `Content-Length: ${Buffer.byteLength(body)}\r\n`;
+const statuses = (replies: Reply[]) => replies.map(({ status }) => status);
+
+/** What every answer has, whoever gives it: an id, and where it is an error the one shape of errors. */
+function expectAnswer(reply: Reply | undefined, status: number): Reply {
+  if (reply === undefined) expect.fail('There is no answer.');
+  expect([reply.status, reply.headers['x-request-id']]).toEqual([
+    status,
+    expect.stringMatching(/^[0-9a-f-]{36}$/),
+  ]);
+  if (reply.headers['content-type']?.includes('json') && status >= 400) {
+    expect(Object.keys(JSON.parse(reply.body))).toContain('error');
+  }
+  return reply;
+}
+
+/** Errors that nobody expected are logged as such. */
+const errorsLogged = () => service.logs.filter((line) => JSON.parse(line).level >= 50);
+
+describe('requests whose end can be read in two ways are refused (ASVS 4.2.1)', () => {
+  const marked = `GET /llms.txt HTTP/1.1\r\nHost: x\r\n${close}\r\n`;
+  const first = 'POST /api/leads HTTP/1.1\r\n';
+  test.each([
+    [
+      'Content-Length and Transfer-Encoding',
+      `${first}Host: x\r\nContent-Length: 5\r\nTransfer-Encoding: chunked\r\n\r\n0\r\n\r\n`,
+    ],
+    [
+      'Transfer-Encoding and Content-Length',
+      `${first}Host: x\r\nTransfer-Encoding: chunked\r\nContent-Length: 5\r\n\r\n0\r\n\r\n`,
+    ],
+    [
+      'two Content-Length',
+      `${first}Host: x\r\nContent-Length: 5\r\nContent-Length: 6\r\n\r\nabcde`,
+    ],
+    ['a list of Content-Length', `${first}Host: x\r\nContent-Length: 5, 6\r\n\r\nabcde`],
+    ['a signed Content-Length', `${first}Host: x\r\nContent-Length: +5\r\n\r\nabcde`],
+    [
+      'Transfer-Encoding: xchunked',
+      `${first}Host: x\r\nTransfer-Encoding: xchunked\r\n\r\n0\r\n\r\n`,
+    ],
+    [
+      'Transfer-Encoding: chunked, identity',
+      `${first}Host: x\r\nTransfer-Encoding: chunked, identity\r\n\r\n0\r\n\r\n`,
+    ],
+    [
+      'Transfer-Encoding: gzip, chunked',
+      `${first}Host: x\r\nTransfer-Encoding: gzip, chunked\r\n\r\n0\r\n\r\n`,
+    ],
+    ['a space before the colon', `${first}Host: x\r\nTransfer-Encoding : chunked\r\n\r\n0\r\n\r\n`],
+    ['a bare LF after a header', `${first}Host: x\nContent-Length: 0\r\n\r\n`],
+    ['bare LF everywhere', `${first.trim()}\nHost: x\nContent-Length: 0\n\n`],
+    ['a bare CR in a header', `${first}Host: x\r\nX-A: b\rc\r\nContent-Length: 0\r\n\r\n`],
+    ['a folded header', `${first}Host: x\r\nX-A: b\r\n c\r\nContent-Length: 0\r\n\r\n`],
+    ['NUL in a header', `${first}Host: x\r\nX-A: b\0c\r\nContent-Length: 0\r\n\r\n`],
+    ['a chunk size that is none', `${first}Host: x\r\nTransfer-Encoding: chunked\r\n\r\n0x1\r\n`],
+    ['no Host', `${first}Content-Length: 0\r\n\r\n`],
+    ['two Host', `${first}Host: x\r\nHost: y\r\nContent-Length: 0\r\n\r\n`],
+    ['HTTP/0.9', 'GET /llms.txt\r\n\r\n'],
+    ['HTTP/2 without asking', 'PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n'],
+  ])('%s: 400, and the marked request after it is never answered', async (_name, bytes) => {
+    const replies = await expectEffects(service, undefined, {}, () =>
+      exchange(service.url, bytes + marked),
+    );
+    expect(statuses(replies)).toEqual([400]);
+    expectAnswer(replies[0], 400);
+  });
+
+  test('the same request without a flaw is answered, and so is the one after it', async () => {
+    const replies = await expectEffects(service, undefined, { forwarded: 1 }, () =>
+      exchange(service.url, `${post('/api/leads', json + length(lead), lead)}${marked}`),
+    );
+    expect(statuses(replies)).toEqual([200, 200]);
+  });
+});
+
+describe('bounds and time-outs', () => {
+  test.each([
+    ['one header', `X-A: ${'a'.repeat(20_000)}\r\n`],
+    ['many headers', 'X-A: b\r\n'.repeat(3_000)],
+  ])('431 for %s over 16 KB', async (_name, headers) => {
+    const [reply] = await exchange(service.url, `GET / HTTP/1.1\r\nHost: x\r\n${headers}\r\n`);
+    expectAnswer(reply, 431);
+  });
+
+  test('headers within 10 s, a body within 30 s, checked every second (contract §4)', async () => {
+    const app = await buildApp(service.settings, service.parts);
+    const { server } = app;
+    const every = Object.getOwnPropertySymbols(server).find(
+      ({ description }) => description === 'http.server.connectionsCheckingInterval',
+    );
+    expect([
+      server.headersTimeout,
+      server.requestTimeout,
+      every && Reflect.get(server, every),
+    ]).toEqual([10_000, 30_000, 1_000]);
+    await app.close();
+  });
+
+  test('headers that come slower are cut in time, with 408', { timeout: 15_000 }, async () => {
+    const { replies, elapsedMs } = await slowHeaders;
+    expect(statuses(replies)).toEqual([408]);
+    expectAnswer(replies[0], 408);
+    expect(elapsedMs).toBeGreaterThan(9_900);
+    expect(elapsedMs).toBeLessThan(12_500);
+  });
+
+  const chunk = (text: string) => `${text.length.toString(16)}\r\n${text}\r\n`;
+  const chunked = 'Transfer-Encoding: chunked\r\n';
+
+  test('a chunked body within the bounds is a body like any other', async () => {
+    const body = chunk(lead.slice(0, 7)) + chunk(lead.slice(7)) + chunk('');
+    const [reply] = await expectEffects(service, undefined, { forwarded: 1 }, () =>
+      exchange(service.url, post('/api/leads', json + chunked + close, body)),
+    );
+    expectAnswer(reply, 200);
+  });
+
+  test.each([
+    ['/api/leads', 'Content-Type: application/x-www-form-urlencoded\r\n', 32_001],
+    ['/api/subscribe', 'Content-Type: application/x-www-form-urlencoded\r\n', 8_001],
+    ['/api/leads', json, 512 * 1024 + 1],
+    ['/api/agent/actions/contact/preview', bearer, 512 * 1024 + 1],
+  ])(
+    '%s, %sa chunked body over the bound: 413, and the connection is usable',
+    async (path, headers, size) => {
+      const wire = await openWire(service.url);
+      const pieces = Math.ceil(size / 1_000);
+      wire.write(post(path, headers + chunked, chunk('a'.repeat(1_000)).repeat(pieces)));
+      expectAnswer((await wire.answers(1))[0], 413);
+      wire.write(`${chunk('')}GET /healthz HTTP/1.1\r\nHost: x\r\n\r\n`);
+      expectAnswer((await wire.answers(2))[1], 200);
+      wire.socket.destroy();
+    },
+  );
+
+  test('401 before a body of 500 KB was read reaches the client, and the connection is usable', async () => {
+    const wire = await openWire(service.url);
+    const body = 'a'.repeat(500_000);
+    wire.write(post('/api/agent/actions/contact/preview', length(body)));
+    expectAnswer((await wire.answers(1))[0], 401);
+    wire.write(`${body}GET /healthz HTTP/1.1\r\nHost: x\r\n\r\n`);
+    expectAnswer((await wire.answers(2))[1], 200);
+    wire.socket.destroy();
+  });
+});
+
+describe('methods and addresses', () => {
+  const paths = [
+    ['/api/leads', 'POST'],
+    ['/api/subscribe', 'POST'],
+    ['/api/agent/actions/contact/preview', 'POST'],
+    ['/api/agent/actions/contact/execute', 'POST'],
+    ['/api/agent/manifest', 'GET, HEAD'],
+    ['/api/agent/content', 'GET, HEAD'],
+    ['/.well-known/service-agent.json', 'GET, HEAD'],
+    ['/llms.txt', 'GET, HEAD'],
+    ['/openapi.json', 'GET, HEAD'],
+    ['/quote', 'GET, HEAD'],
+    ['/quote.md', 'GET, HEAD'],
+    ['/', 'GET, HEAD'],
+    ['/healthz', 'GET, HEAD'],
+  ] as const;
+  const methods = ['HEAD', 'OPTIONS', 'TRACE', 'PROPFIND', 'QUERY', 'PUT', 'DELETE', 'GET', 'POST'];
+  test.each(paths)('%s takes %s; every other method is 405 with Allow', async (path, allow) => {
+    for (const method of methods) {
+      if (allow.split(', ').includes(method)) continue;
+      const request = `${method} ${path} HTTP/1.1\r\nHost: x\r\n${close}\r\n`;
+      const [reply] = await exchange(service.url, request);
+      expect([method, expectAnswer(reply, 405).headers.allow]).toEqual([method, allow]);
+    }
+    if (!allow.includes('HEAD')) return;
+    const [head] = await exchange(service.url, `HEAD ${path} HTTP/1.1\r\nHost: x\r\n${close}\r\n`);
+    expect(expectAnswer(head, 200).body).toBe('');
+  });
+
+  test('a method that HTTP does not know is 400', async () => {
+    const [reply] = await exchange(service.url, `FOO / HTTP/1.1\r\nHost: x\r\n${close}\r\n`);
+    expectAnswer(reply, 400);
+  });
+
+  test('an unknown path is JSON below /api, and a page to whoever accepts one elsewhere', async () => {
+    const headers = { accept: 'text/html,*/*;q=0.8' };
+    const api = await call(service, '/api/nothing', { method: 'GET', headers });
+    expect([api.status, api.body]).toEqual([404, { error: expect.any(String) }]);
+    const page = await call(service, '/nothing', { method: 'GET', headers });
+    expect([page.status, page.headers.get('content-type')]).toEqual([
+      404,
+      'text/html; charset=utf-8',
+    ]);
+    expect(page.text).toMatch(/<h1/);
+    expect(page.headers.get('content-security-policy')).toContain("default-src 'none'");
+    const plain = await call(service, '/nothing', { method: 'GET' });
+    expect([plain.status, plain.body]).toEqual([404, { error: expect.any(String) }]);
+  });
+
+  test.each([
+    ['/%zz', 400],
+    ['/%', 400],
+    ['/api/agent/actions/%zz/preview', 400],
+    ['/api/agent/actions/%ff/preview', 400],
+    [`/api/agent/actions/${'a'.repeat(10_000)}/preview`, 404],
+    ['/api/agent/actions/__proto__/preview', 404],
+    ['/api/agent/actions/contact%2fpreview', 404],
+    ['//', 404],
+    ['//api//leads', 404],
+    ['//evil.example/api/leads', 404],
+    ['/%2e%2e/%2e%2e/etc/passwd', 404],
+    ['/../../etc/passwd', 404],
+    ['/api%2fleads', 404],
+    ['/api/leads/', 404],
+    ['/api/leads%00', 404],
+    ['/api/leads;a=b', 404],
+    ['/assets/..%2f..%2fpackage.json', 404],
+    ['*', 404],
+  ])('%s: %i, and it is not repeated', async (path, status) => {
+    const [reply] = await exchange(service.url, post(path, `${length('')}${close}`));
+    const { body } = expectAnswer(reply, status);
+    expect(Object.keys(JSON.parse(body))).toEqual(['error']);
+    if (path.length > 2) expect(body).not.toContain(path);
+  });
+});
+
+describe('the order of what goes over a connection', () => {
+  test('Expect: 100-continue is met; any other expectation is left alone', async () => {
+    const wire = await openWire(service.url);
+    wire.write(post('/api/leads', `${json}${length(lead)}Expect: 100-continue\r\n`));
+    expect(statuses(await wire.answers(1))).toEqual([100]);
+    wire.write(lead);
+    expectAnswer((await wire.answers(2))[1], 200);
+    wire.socket.destroy();
+    const other = post('/api/leads', `${json}${length(lead)}Expect: 200-maybe\r\n${close}`, lead);
+    expectAnswer((await exchange(service.url, other))[0], 200);
+  });
+
+  test('pipelined requests are answered in their order', async () => {
+    const paths = ['/healthz', '/nothing', '/readyz', '/llms.txt'];
+    const requests = paths.map(
+      (path, n) => `GET ${path} HTTP/1.1\r\nHost: x\r\n${n === paths.length - 1 ? close : ''}\r\n`,
+    );
+    const replies = await exchange(service.url, requests.join(''));
+    expect(statuses(replies)).toEqual([200, 404, 200, 200]);
+    const ids = replies.map(({ headers }) => headers['x-request-id']);
+    expect(new Set(ids).size).toBe(4);
+  });
+
+  test('a broken request does not overtake the answer to the whole one before it', async () => {
+    const whole = post('/api/leads', json + length(lead), lead);
+    const replies = await exchange(service.url, `${whole}GARBAGE\r\n\r\n`);
+    expect(statuses(replies)).toEqual([200, 400]);
+    expectAnswer(replies[1], 400);
+  });
+
+  test('a body that breaks after its answer gets no second one', async () => {
+    const wire = await openWire(service.url);
+    wire.write(
+      post('/api/agent/actions/contact/preview', 'Transfer-Encoding: chunked\r\n', '1\r\na\r\n'),
+    );
+    expectAnswer((await wire.answers(1))[0], 401);
+    wire.write('GARBAGE\r\n');
+    expect(statuses(await wire.closed())).toEqual([401]);
+  });
+
+  test.each([
+    ['/api/leads', json],
+    ['/api/subscribe', 'Content-Type: multipart/form-data; boundary=b\r\n'],
+    ['/api/agent/actions/contact/preview', bearer],
+    ['/api/agent/actions/contact/execute', `${bearer}Idempotency-Key: gone\r\n`],
+  ])(
+    '%s: a client that is gone in the middle of its body leaves nothing',
+    async (path, headers) => {
+      await expectEffects(service, undefined, {}, async () => {
+        const before = service.logs.length;
+        const wire = await openWire(service.url);
+        wire.write(post(path, headers + length(lead), lead.slice(0, 20)));
+        await expect.poll(() => wire.socket.bytesWritten).toBeGreaterThan(0);
+        await new Promise((resolve) => setTimeout(resolve, 20));
+        wire.socket.destroy();
+        await expect.poll(() => service.logs.length).toBeGreaterThan(before);
+      });
+    },
+  );
+
+  test('a client that is gone before its answer: the execution is settled all the same', async () => {
+    const preview = await previewId(service);
+    await expectEffects(service, undefined, { forwarded: 1, rows: 1 }, async () => {
+      const body = JSON.stringify({
+        preview_id: preview,
+        confirmation: true,
+        confirmation_text: 'I confirm that Service may use these details for the selected action.',
+      });
+      const wire = await openWire(service.url);
+      const headers = `${bearer}Idempotency-Key: left\r\n${length(body)}`;
+      wire.write(post('/api/agent/actions/homeowner_quote/execute', headers, body));
+      wire.socket.end();
+      const settled = () => service.logs.some((line) => line.includes('execution settled'));
+      await expect.poll(settled).toBe(true);
+    });
+    const again = await executeAction(service, preview, { key: 'left' });
+    expect([again.status, again.body.replay]).toEqual([200, true]);
+  });
+
+  test('nothing of this was an error of the service', () => {
+    expect(errorsLogged()).toEqual([]);
+  });
+});
+
+/** One header every second, without an end. */
+async function sendHeadersSlowly() {
+  const startedAt = performance.now();
+  const wire = await openWire(service.url);
+  wire.write('GET /healthz HTTP/1.1\r\nHost: x\r\n');
+  const timer = setInterval(() => wire.write('X-A: b\r\n'), 1_000);
+  const replies = await wire.closed();
+  clearInterval(timer);
+  return { replies, elapsedMs: performance.now() - startedAt };
+}
