@@ -26,6 +26,9 @@ const HEADERS_TIMEOUT_MS = 10_000;
 const REQUEST_TIMEOUT_MS = 30_000;
 const TIMEOUT_CHECK_MS = 1_000;
 
+/** What nginx logs where there was nobody left to answer. */
+const CLIENT_LEFT = 499;
+
 const SECURITY_POLICY = {
   useDefaults: false,
   directives: {
@@ -59,8 +62,8 @@ export async function buildApp(settings: Settings, parts: Parts): Promise<Fastif
     clientErrorHandler: answerBrokenRequest,
     // An address that can't be decoded finds no route, and so no hook.
     frameworkErrors: (_error, request, reply) => {
-      answerProblem(request, reply.header('x-request-id', request.id), 'badRequest');
       observe(request, reply);
+      answerProblem(request, reply, 'badRequest');
     },
     // Headers have 16 KB in all: no address is too long for the router.
     routerOptions: { maxParamLength: 16_384 },
@@ -80,7 +83,7 @@ export async function buildApp(settings: Settings, parts: Parts): Promise<Fastif
     referrerPolicy: { policy: 'same-origin' },
     strictTransportSecurity: settings.baseUrl.startsWith('https:'),
   });
-  const answerProblem = registerFallbacks(app, settings.operator, parts.isDraining);
+  const answerProblem = registerFallbacks(app, settings.operator, parts);
   await registerOpenapi(app, { baseUrl: settings.baseUrl, operatorName: settings.operator.name });
 
   const takeFromLimit = rateTaker(parts.limits, settings.trustProxy, {
@@ -137,19 +140,21 @@ function corsOf(settings: Settings) {
 /** A request id on every answer, one log line a request, one measurement. Nothing the caller sent. */
 function registerObservation(app: FastifyInstance, { metrics }: Pick<Parts, 'metrics'>) {
   const observe = (request: FastifyRequest, reply: FastifyReply): void => {
-    const route = request.routeOptions.url ?? 'unknown';
-    const { statusCode: status, elapsedTime } = reply;
-    const traceId = parseTraceparent(request.headers.traceparent)?.traceId;
-    metrics.observeRequest(request.method, route, status, elapsedTime / 1000);
-    request.log.info(
-      { method: request.method, route, status, ms: Math.round(elapsedTime * 10) / 10, traceId },
-      'request',
-    );
-  };
-  app.addHook('onRequest', async (request, reply) => {
     reply.header('x-request-id', request.id);
-  });
-  app.addHook('onResponse', async (request, reply) => observe(request, reply));
+    // Not `onResponse`: of a client that left no answer is ever finished.
+    reply.raw.once('close', () => {
+      const route = request.routeOptions.url ?? 'unknown';
+      const { elapsedTime } = reply;
+      const status = reply.raw.headersSent ? reply.statusCode : CLIENT_LEFT;
+      const traceId = parseTraceparent(request.headers.traceparent)?.traceId;
+      metrics.observeRequest(request.method, route, status, elapsedTime / 1000);
+      request.log.info(
+        { method: request.method, route, status, ms: Math.round(elapsedTime * 10) / 10, traceId },
+        'request',
+      );
+    });
+  };
+  app.addHook('onRequest', async (request, reply) => observe(request, reply));
   // An expectation that is not `100-continue` is left unmet, which RFC 9110 §10.1.1 allows.
   app.server.on('checkExpectation', (request, response) =>
     app.server.emit('request', request, response),

@@ -1,5 +1,6 @@
 /** The process: settings → parts → listen → drain → close. */
 import { readFileSync } from 'node:fs';
+import { setTimeout as sleep } from 'node:timers/promises';
 import closeWithGrace from 'close-with-grace';
 import { LEASE_MARGIN_MS } from './actions/executions.ts';
 import { buildApp } from './app.ts';
@@ -10,6 +11,12 @@ import { openLog } from './operations/log.ts';
 import { openParts } from './parts.ts';
 import { loadEnvironment, readSettings } from './settings.ts';
 import { describeStartFault, EXIT_CONFIGURATION } from './start-faults.ts';
+
+/**
+ * How long a proxy has to see that readiness is off, in milliseconds: a connection that waits to be
+ * accepted when the port is closed is reset, and its request lost. Part of the drain (contract §2).
+ */
+const NOTICE_MS = 3_000;
 
 /** What is kept of a drain for closing the parts, in milliseconds. */
 const CLOSING_MS = 1_000;
@@ -33,12 +40,15 @@ async function main(): Promise<void> {
   await app.listen({ host: settings.host, port: settings.port });
   log.level = settings.logLevel;
 
+  const isBehindProxy = settings.mode === 'production' && settings.trustProxy.length > 0;
   const drainMs = settings.upstreamTimeoutMs + LEASE_MARGIN_MS;
-  closeWithGrace({ delay: drainMs, logger: false }, async ({ err }) => {
+  closeWithGrace({ delay: drainMs, logger: false }, async ({ err, signal }) => {
     if (err !== undefined) log.fatal({ err }, 'the process ends because of an unexpected error');
     parts.startDraining();
     // By then every send has ended: what is left are requests that never arrive whole.
     setTimeout(() => app.server.closeAllConnections(), drainMs - CLOSING_MS).unref();
+    if (signal === 'SIGTERM' && isBehindProxy) await sleep(NOTICE_MS);
+    parts.startRefusing();
     await app.close();
     await parts.close();
   });

@@ -36,8 +36,11 @@ export type Parts = {
   pages: Page[];
   assets: Asset[];
   isDraining(): boolean;
-  /** Turns readiness off and lets the outbox end beside the requests in flight. */
+  isRefusing(): boolean;
+  /** Turns readiness off and lets the outbox end beside the requests, which are still taken. */
   startDraining(): void;
+  /** Whatever still comes is refused: the port is closed. */
+  startRefusing(): void;
   close(): Promise<void>;
 };
 
@@ -76,6 +79,7 @@ export async function openParts(
   const { contractor, operator } = settings;
   const parties = contractor && upstream && { contractor, operatorName: operator.name };
   let draining: Promise<void> | undefined;
+  let refusing = false;
 
   const settling = setInterval(() => {
     executions.settleExpired().then(
@@ -103,8 +107,12 @@ export async function openParts(
     pages: await loadPages(settings),
     assets: [...assets],
     isDraining: () => draining !== undefined,
+    isRefusing: () => refusing,
     startDraining: () => {
       draining ??= outbox?.close() ?? Promise.resolve();
+    },
+    startRefusing: () => {
+      refusing = true;
     },
     close: async () => {
       clearInterval(settling);

@@ -4,6 +4,7 @@ import { checkBearer } from '../credentials/check.ts';
 import { findForm } from '../forms/catalog.ts';
 import { parseJsonObject } from '../http/body.ts';
 import type { Log } from '../operations/log.ts';
+import type { Metrics } from '../operations/metrics.ts';
 import type { AgentRefusal } from '../refusals.ts';
 import type { ExecutionRow } from '../storage/schema.ts';
 import { destinationOf } from '../submissions/recipient.ts';
@@ -24,6 +25,7 @@ export type ExecuteParts = PreviewParts & {
   executions: Executions;
   upstream: Upstream | undefined;
   log: Log;
+  metrics: Pick<Metrics, 'countExecution'>;
 };
 
 export type ExecuteRefusal =
@@ -129,6 +131,7 @@ export async function execute(
       },
     ),
   );
+  parts.metrics.countExecution(row.action, row.status);
   parts.log.info(
     {
       actionId: row.action_id,

@@ -14,7 +14,7 @@ import { withStorage } from './storage.ts';
 
 const SMTP_TIMEOUT_MS = 10_000;
 
-/** Sends a test event the way every submission goes; only where `send` says so, for it is delivered. */
+/** Sends a test event the way every submission goes; of the embedded inbox it is taken out again. */
 export function checkUpstream(settings: Settings, clock: Clock, send: boolean): Promise<Finding> {
   return tryOut('upstream', 'Check UPSTREAM_URL and the database.', async () => {
     const { upstream: configured, contractor, operator } = settings;
@@ -22,7 +22,7 @@ export function checkUpstream(settings: Settings, clock: Clock, send: boolean): 
       return { outcome: 'off', says: 'Submissions answer 503.', remedy: 'Set UPSTREAM_URL.' };
     }
     if (!send) {
-      return { outcome: 'off', says: 'Not tried; --send really delivers a test event.' };
+      return { outcome: 'off', says: 'Not tried, because of --no-send.' };
     }
     return await withStorage(settings, async (storage) => {
       const upstream = await openUpstream(settings, storage, clock);
@@ -33,6 +33,7 @@ export function checkUpstream(settings: Settings, clock: Clock, send: boolean): 
         const submission = { id, form: forms.contact, fields: testFields, ...fromNobody };
         const delivery = { mayStart: () => true };
         const outcome = await submit({ upstream, parties, clock }, submission, delivery);
+        await storage.db.deleteFrom('inbox').where('event_id', '=', id).execute();
         const unsigned = configured.kind === 'http' && configured.secret === undefined;
         return judge(outcome, id, unsigned);
       } finally {
@@ -46,7 +47,7 @@ const testFields = {
   name: 'Doctor',
   email: 'doctor@example.com',
   subject: 'Test event',
-  message: 'Sent by `npm run doctor -- --send`. Nobody asked anything.',
+  message: 'Sent by `npm run doctor`. Nobody asked anything.',
 };
 const fromNobody = { origin: 'browser', client: null, consentRecordedAt: null } as const;
 
@@ -109,12 +110,19 @@ export function checkMail({ mail }: Settings): Promise<Finding> {
   });
 }
 
-/** Sends the confirmation message, exactly as a subscriber gets it, to one address. */
-export function checkMessage(settings: Settings, clock: Clock, address: string): Promise<Finding> {
+/** Sends the confirmation message, exactly as a subscriber gets it, to one address or the sender's. */
+export function checkMessage(
+  settings: Settings,
+  clock: Clock,
+  chosen: string | undefined,
+): Promise<Finding> {
   const remedy = 'Check SMTP_URL and MAIL_FROM: may this account send from that address?';
   return tryOut('test message', remedy, async () => {
     const mailer = await openMailer(settings, clock);
-    if (mailer === undefined) return { outcome: 'off', says: 'No mail is configured.' };
+    if (mailer === undefined || settings.mail.kind === 'none') {
+      return { outcome: 'off', says: 'No mail is configured.' };
+    }
+    const address = chosen ?? settings.mail.from.replace(/^.*<(.*)>$/s, '$1');
     try {
       const messageId = `<${randomUUID()}@${new URL(settings.baseUrl).hostname}>`;
       const result = await mailer.send({ address, messageId });

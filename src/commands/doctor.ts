@@ -15,7 +15,7 @@ const command: Command = {
   meaning: 'Tries what is configured for real; exit status 1 where something fails.',
   examples: [
     'npm run doctor',
-    'npm run doctor -- --send',
+    'npm run doctor -- --no-send',
     'npm run doctor -- --mail-to you@example.com',
   ],
   actions: {
@@ -23,8 +23,12 @@ const command: Command = {
       meaning: 'folder, database, clock, keys, credentials, upstream and mail',
       operands: [],
       options: {
-        send: { type: 'boolean', meaning: 'deliver a test event to the upstream, for real' },
-        'mail-to': { type: 'string', value: 'ADDRESS', meaning: 'send a test message, for real' },
+        'no-send': { type: 'boolean', meaning: 'deliver no test event and no test message' },
+        'mail-to': {
+          type: 'string',
+          value: 'ADDRESS',
+          meaning: 'who gets the test message, else MAIL_FROM',
+        },
       },
       run: examine,
     },
@@ -38,13 +42,14 @@ export function run(argv: readonly string[]): Promise<number> {
 
 async function examine(call: Call): Promise<void> {
   const { terminal } = call;
-  const address = addressOf(call.text('mail-to'));
+  const chosen = addressOf(call.text('mail-to'));
   const { settings } = loadSettings();
+  const send = !call.flag('no-send');
   const findings = [
     ...(await checkThisMachine(settings, systemClock)),
-    await checkUpstream(settings, systemClock, call.flag('send')),
+    await checkUpstream(settings, systemClock, send),
     await checkMail(settings),
-    ...(address === undefined ? [] : [await checkMessage(settings, systemClock, address)]),
+    ...(send ? [await checkMessage(settings, systemClock, chosen)] : []),
   ];
   const failed = findings.filter(({ outcome }) => outcome === 'failed').length;
   if (terminal.json) terminal.print(JSON.stringify({ ok: failed === 0, findings }));

@@ -32,7 +32,7 @@ const lastAnswers = new WeakMap<Socket, ServerResponse>();
 export function registerFallbacks(
   app: FastifyInstance,
   operator: Operator,
-  isDraining: () => boolean,
+  { isDraining, isRefusing }: { isDraining: () => boolean; isRefusing: () => boolean },
 ): AnswerProblem {
   const methods = new Map<string, Set<string>>();
   app.addHook('onRoute', ({ url, method }) => {
@@ -66,7 +66,7 @@ export function registerFallbacks(
     if (isAmbiguous(request.raw)) {
       return answer(request, reply.header('connection', 'close'), 'badRequest');
     }
-    if (isDraining() && !HEALTH.has(request.routeOptions.url ?? '')) {
+    if (isRefusing() && !HEALTH.has(request.routeOptions.url ?? '')) {
       return answer(request, reply, 'shuttingDown');
     }
     if (request.is404) return answerNotFound(request, reply);
@@ -74,7 +74,7 @@ export function registerFallbacks(
     delete request.raw.headers['content-type'];
   });
 
-  // A kept-alive connection that is busy when a drain begins would hold it up once it is idle.
+  // A proxy takes the next connection elsewhere, and a busy one does not hold the drain up.
   app.addHook('onSend', (_request, reply, payload, done) => {
     if (isDraining()) reply.header('connection', 'close');
     done(null, payload);

@@ -27,8 +27,9 @@ export async function messageFilesTo(folder: string, email: string): Promise<str
   for (const name of await namesIn(folder)) {
     if (!MESSAGE_FILE.test(name)) continue;
     const path = join(folder, name);
-    const recipient = RECIPIENT.exec(await textOf(path))?.[1]?.toLowerCase();
-    if (recipient !== undefined && mailboxOf(recipient) === mailbox) paths.push(path);
+    // An unusual local part is quoted in a message.
+    const recipient = RECIPIENT.exec(await headOf(path))?.[1]?.replace(/^"(.*)"@/, '$1@');
+    if (recipient !== undefined && mailboxOf(recipient.toLowerCase()) === mailbox) paths.push(path);
   }
   return paths;
 }
@@ -48,7 +49,7 @@ async function namesIn(folder: string): Promise<string[]> {
 }
 
 /** A message's head, its folded lines unfolded; empty where the file has gone meanwhile. */
-async function textOf(path: string): Promise<string> {
+async function headOf(path: string): Promise<string> {
   try {
     const [head = ''] = (await readFile(path, 'utf8')).split(/\r?\n\r?\n/, 1);
     return head.replace(/\r?\n[ \t]+/g, ' ');

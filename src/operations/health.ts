@@ -7,7 +7,8 @@ const CHECK_TIMEOUT_MS = 2_000;
 
 /**
  * Registers `/healthz` (the process answers) and `/readyz` (it can keep what it is given: 503 while
- * it drains or while the store is away).
+ * it drains or while the store is away). A proxy asks `/readyz?exclude=store`: it has to leave a
+ * draining instance, but without the store every instance still answers much of what comes.
  */
 export function registerHealth(
   app: FastifyInstance,
@@ -17,9 +18,10 @@ export function registerHealth(
     reply.header('cache-control', 'no-store').send({ status: 'ok' }),
   );
 
-  app.get('/readyz', async (_request, reply) => {
+  app.get<{ Querystring: { exclude?: unknown } }>('/readyz', async (request, reply) => {
     reply.header('cache-control', 'no-store');
     if (parts.isDraining()) return reply.code(503).send({ status: 'draining' });
+    if (request.query.exclude === 'store') return reply.send({ status: 'ready' });
     const ready = await answersInTime(parts.storage);
     return reply.code(ready ? 200 : 503).send({ status: ready ? 'ready' : 'store unavailable' });
   });

@@ -1,9 +1,9 @@
 import { randomUUID } from 'node:crypto';
-import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest';
+import { afterAll, beforeAll, beforeEach, describe, expect, test, vi } from 'vitest';
 import { openExecutions } from '../../src/actions/executions.ts';
 import { openRetention } from '../../src/actions/retention.ts';
 import type { Log } from '../../src/operations/log.ts';
-import type { Storage } from '../../src/storage/database.ts';
+import { type Storage, StorageUnavailable } from '../../src/storage/database.ts';
 import { openInbox } from '../../src/upstream/inbox.ts';
 import { testClock } from '../support/clock.ts';
 import { databases, type TestDatabase } from '../support/databases.ts';
@@ -122,6 +122,32 @@ describe.each(databases)('receipts on %s', (_name, create) => {
             return found;
           });
     expect(JSON.stringify(rows)).toContain('executions_created_at');
+  });
+
+  test('are looked at a minute after the start and every hour; an absent store is said once', async () => {
+    vi.useFakeTimers({ toFake: ['setTimeout', 'clearTimeout'] });
+    let away = true;
+    let tried = 0;
+    const write: Storage['write'] = async () => {
+      tried += 1;
+      if (away) throw new StorageUnavailable('away');
+      return [] as never;
+    };
+    const retention = open(400, { ...storage, write });
+    retention.start();
+    await vi.advanceTimersByTimeAsync(59_999);
+    expect(tried).toBe(0);
+    await vi.advanceTimersByTimeAsync(1 + 2 * 3_600_000);
+    expect([tried, lines]).toEqual([3, ['old receipts could not be deleted']]);
+    away = false;
+    await vi.advanceTimersByTimeAsync(3_600_000);
+    away = true;
+    await vi.advanceTimersByTimeAsync(3_600_000);
+    expect([tried, lines.length]).toEqual([5, 2]);
+    await retention.close();
+    await vi.advanceTimersByTimeAsync(9 * 3_600_000);
+    expect(tried).toBe(5);
+    vi.useRealTimers();
   });
 
   test('leave the inbox alone', async () => {

@@ -71,7 +71,7 @@ describe('every command', () => {
 
   test.each([
     [['settings', '--jsn'], '--json'],
-    [['doctor', '--sned'], '--send'],
+    [['doctor', '--no-sned'], '--no-send'],
     [['inbox', 'exprot'], 'export'],
     [['inbox', 'list', '--limt', '3'], '--limit'],
     [['credentials', 'revok', 'acme'], 'revoke'],

@@ -31,7 +31,7 @@ function expectAnswer(reply: Reply | undefined, status: number): Reply {
     status,
     expect.stringMatching(/^[0-9a-f-]{36}$/),
   ]);
-  if (reply.headers['content-type']?.includes('json') && status >= 400) {
+  if (reply.body.startsWith('{') && status >= 400) {
     expect(Object.keys(JSON.parse(reply.body))).toContain('error');
   }
   return reply;
@@ -109,14 +109,8 @@ describe('bounds and time-outs', () => {
   test('headers within 10 s, a body within 30 s, checked every second (contract §4)', async () => {
     const app = await buildApp(service.settings, service.parts);
     const { server } = app;
-    const every = Object.getOwnPropertySymbols(server).find(
-      ({ description }) => description === 'http.server.connectionsCheckingInterval',
-    );
-    expect([
-      server.headersTimeout,
-      server.requestTimeout,
-      every && Reflect.get(server, every),
-    ]).toEqual([10_000, 30_000, 1_000]);
+    const every = Reflect.get(server, 'connectionsCheckingInterval');
+    expect([server.headersTimeout, server.requestTimeout, every]).toEqual([10_000, 30_000, 1_000]);
     await app.close();
   });
 
@@ -299,7 +293,7 @@ describe('the order of what goes over a connection', () => {
         await expect.poll(() => wire.socket.bytesWritten).toBeGreaterThan(0);
         await new Promise((resolve) => setTimeout(resolve, 20));
         wire.socket.destroy();
-        await expect.poll(() => service.logs.length).toBeGreaterThan(before);
+        await expect.poll(() => service.logs.slice(before).join()).toContain('"status":499');
       });
     },
   );

@@ -1,0 +1,67 @@
+/** Browsers: leads, sent once, and subscriptions, sent until they are taken; and one address that hammers. */
+import { now } from './ledger.ts';
+import type { Run } from './run.ts';
+
+let numbers = 0;
+
+/** One lead: a person who sees a failure does not know more than the page says. */
+export async function sendLead(run: Run): Promise<void> {
+  numbers += 1;
+  const marker = `${run.marker}l${numbers}`;
+  await send(run, '/api/leads', marker, {
+    form: 'contact',
+    name: `Name ${marker}`,
+    email: `${marker}@chaos.example`,
+    subject: `Subject ${marker}`,
+    message: `Message ${marker}`,
+  });
+}
+
+/** One subscription; `contractor` tells the attempts from one another. */
+export async function subscribe(run: Run): Promise<void> {
+  numbers += 1;
+  const marker = `${run.marker}s${numbers}`;
+  for (let attempt = 1; run.phase !== 'over'; attempt += 1) {
+    const contractor = `${marker}-${attempt}`;
+    const email = `${marker}@chaos.example`;
+    const body = { email, privacy: 'on', contractor };
+    if ((await send(run, '/api/subscribe', contractor, body)) === 200) return;
+    await run.rest(run.random.between(500, 4_000));
+  }
+}
+
+async function send(
+  run: Run,
+  path: '/api/leads' | '/api/subscribe',
+  marker: string,
+  body: Record<string, string>,
+): Promise<number> {
+  const from = now(run.ledger);
+  const answer = await run.client.post(path, body);
+  const status = answer?.status ?? 0;
+  const to = now(run.ledger);
+  run.ledger.attempts.push({ path, marker, email: body.email ?? '', from, to, status });
+  return status;
+}
+
+const HAMMER_REQUESTS = 80;
+const HAMMER_EVERY_MS = 80;
+
+/** One address asks for more previews than a minute allows; how many were accepted is judged later. */
+export async function hammerPreview(run: Run, number: number): Promise<void> {
+  const { ledger, client } = run;
+  const address = `203.0.${(number >> 8) & 255}.${number & 255}`;
+  const from = now(ledger);
+  const statuses: Promise<number>[] = [];
+  const headers = { authorization: `Bearer ${Object.values(run.tokens)[0]}` };
+  while (statuses.length < HAMMER_REQUESTS && run.phase === 'faults') {
+    const body = { email: `${run.marker}h${number}@chaos.example` };
+    const answer = client.post('/api/agent/actions/newsletter/preview', body, { headers, address });
+    statuses.push(answer.then((told) => told?.status ?? 0));
+    await run.rest(HAMMER_EVERY_MS);
+  }
+  const answers = await Promise.all(statuses);
+  const count = (status: number) => answers.filter((each) => each === status).length;
+  const sent = answers.length;
+  ledger.windows.push({ from, to: now(ledger), sent, accepted: count(200), refused: count(429) });
+}

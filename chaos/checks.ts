@@ -1,0 +1,152 @@
+/** What must hold once the faults have stopped, held against everything that was seen. */
+import { type Delivery, type Ledger, type Mail, type Preview, report } from './ledger.ts';
+
+const PREVIEW_LIFETIME_MS = 600_000;
+const PREVIEWS_A_MINUTE = 60;
+/** After a fault of Redis an instance counts by itself for so long, at most. */
+const REDIS_SETTLES_MS = 4_000;
+
+/** What is no violation, and is counted apart. */
+export type Apart = {
+  failedYetDelivered: number;
+  mailsTwiceAtAKill: number;
+  windowsJudged: number;
+  windowsBesideRedisFaults: number;
+};
+
+export type StoredExecution = { action_id: string; status: string };
+
+/** Writes every violation into the ledger; returns what is counted apart. */
+export function check(ledger: Ledger, stored: readonly StoredExecution[]): Apart {
+  const byMarker = Map.groupBy(ledger.deliveries, ({ marker }) => marker);
+  const byId = Map.groupBy(ledger.deliveries, ({ webhookId }) => webhookId);
+  const previews = [...ledger.previews.values()];
+  const of = (marker: string) => byMarker.get(marker) ?? [];
+  for (const preview of previews) checkPreview(ledger, preview, of(preview.marker));
+  for (const { origin, marker, webhookId } of ledger.deliveries) {
+    if (origin === 'agent' && !ledger.previews.has(marker)) {
+      report(ledger, 'only what was confirmed is delivered', `delivery ${webhookId} of no preview`);
+    }
+  }
+  for (const { action_id: id, status } of stored) {
+    const delivered = byId.get(id)?.length ?? 0;
+    if (status === 'executing') report(ledger, 'every claim is settled', `${id} is executing`);
+    if (status === 'submitted' && delivered !== 1) {
+      report(ledger, 'a submitted receipt has one delivery', `${id} has ${delivered}`);
+    }
+  }
+  checkForms(ledger, of);
+  const failed = previews.filter(({ keys }) => keys.some(({ final }) => final === 'failed'));
+  return {
+    failedYetDelivered: failed.filter(({ marker }) => of(marker).length > 0).length,
+    mailsTwiceAtAKill: checkMails(ledger),
+    ...checkWindows(ledger),
+  };
+}
+
+function checkPreview(ledger: Ledger, preview: Preview, deliveries: readonly Delivery[]): void {
+  const violate = (rule: string, detail: string) => report(ledger, rule, detail, preview);
+  if (deliveries.length > 1) {
+    violate('at most one delivery for a preview', `${preview.marker} has ${deliveries.length}`);
+  }
+  for (const { key, final, receipts, firstAnswers } of preview.keys) {
+    if (receipts.size > 1)
+      violate('the same receipt for ever', `${key}: ${[...receipts].join(' and ')}`);
+    if (firstAnswers > 1) violate('a second 200 says that it is a replay', key);
+    if (final === undefined) violate('every key has a final answer', key);
+    if (final === 'submitted') {
+      const { action_id: id } = JSON.parse([...receipts][0] ?? '{}');
+      if (deliveries.length !== 1 || deliveries[0]?.webhookId !== id) {
+        violate('a 200 has exactly one delivery', `${key}, execution ${id}`);
+      }
+    }
+    if (final === 'expired') {
+      const age = (preview.timeline.at(-1)?.at ?? 0) - preview.obtainedAt;
+      if (age < PREVIEW_LIFETIME_MS || deliveries.length > 0) violate('no unexpected status', key);
+    }
+  }
+  const winners = preview.keys.filter(({ receipts }) => receipts.size > 0);
+  const losers = preview.keys.filter(({ final }) => final === 'alreadyUsed');
+  if (winners.length > 1)
+    violate('one winner for a preview', `${winners.length} keys have receipts`);
+  if (losers.length > 0 && winners.length === 0) violate('one winner for a preview', 'none');
+}
+
+/** One request of a browser is at most one delivery, and a 200 is exactly one. */
+function checkForms(ledger: Ledger, of: (marker: string) => readonly Delivery[]): void {
+  for (const attempt of ledger.attempts) {
+    const deliveries = deliveriesOf(attempt, of);
+    const told = `${attempt.path} ${attempt.status} ${attempt.marker}: ${deliveries.length} deliveries`;
+    if (deliveries.length > 1) report(ledger, 'at most one delivery for a request', told);
+    if (attempt.status === 200 && deliveries.length !== 1) {
+      report(ledger, 'a 200 has exactly one delivery', told);
+    }
+  }
+}
+
+function deliveriesOf(
+  { path, marker, email }: Ledger['attempts'][number],
+  of: (marker: string) => readonly Delivery[],
+): readonly Delivery[] {
+  const all = of(email.split('@', 1)[0] ?? '');
+  return path === '/api/leads' ? all : all.filter(({ attempt }) => attempt === marker);
+}
+
+/** Subscribers whom a 200 owes a message: the upstream did not have them before. */
+export function owedMessages(ledger: Ledger): string[] {
+  const byAttempt = new Map(ledger.deliveries.map((delivery) => [delivery.attempt, delivery]));
+  return ledger.attempts
+    .filter(({ path, status }) => path === '/api/subscribe' && status === 200)
+    .filter(({ marker }) => byAttempt.get(marker)?.status === 200)
+    .map(({ email }) => email);
+}
+
+function checkMails(ledger: Ledger): number {
+  const byAddress = Map.groupBy(ledger.mails, ({ address }) => address);
+  for (const email of owedMessages(ledger)) {
+    if (byAddress.has(email)) continue;
+    const attempt = ledger.attempts.find((each) => each.email === email && each.status === 200);
+    report(ledger, 'every confirmation arrives', `${email}, answered at ${attempt?.to} ms`);
+  }
+  let twice = 0;
+  for (const [address, mails] of byAddress) {
+    const ids = new Set(mails.map(({ messageId }) => messageId));
+    if (ids.size > 1) report(ledger, 'one Message-ID for a message', address);
+    if (mails.length === 1) continue;
+    if (mails.length === 2 && wasInFlightAtAKill(ledger, mails)) twice += 1;
+    else {
+      const times = mails.map(({ at }) => `${Math.round(at)} ms`).join(', ');
+      report(ledger, 'a message comes twice only at a kill', `${address} at ${times}`);
+    }
+  }
+  return twice;
+}
+
+/** Between the server's 250 and the second copy a process died, or the server did with its 250. */
+function wasInFlightAtAKill(ledger: Ledger, [first, second]: readonly Mail[]): boolean {
+  if (first === undefined || second === undefined) return false;
+  return ledger.faults.some(
+    ({ name, from }) =>
+      (name.startsWith('kill -9') || name === 'SMTP stopped') &&
+      from >= first.at - 500 &&
+      from <= second.at,
+  );
+}
+
+function checkWindows(ledger: Ledger) {
+  const isBesideFault = ({ from, to }: Ledger['windows'][number]) =>
+    ledger.faults.some(
+      (fault) =>
+        fault.name.startsWith('Redis') && fault.from <= to && fault.to >= from - REDIS_SETTLES_MS,
+    );
+  const judged = ledger.windows.filter((window) => !isBesideFault(window));
+  for (const { from, to, sent, accepted, refused } of judged) {
+    if (accepted <= PREVIEWS_A_MINUTE) continue;
+    const told = `${accepted} of ${sent} accepted, ${refused} refused, from ${Math.round(from)} to ${Math.round(to)} ms`;
+    report(ledger, 'no limit exceeded while Redis was up', told);
+  }
+  return {
+    windowsJudged: judged.length,
+    windowsBesideRedisFaults: ledger.windows.length - judged.length,
+  };
+}

@@ -1,0 +1,83 @@
+/** One request of a client, through whatever stands in front of the service. */
+import { Agent, request } from 'undici';
+import { type Ledger, report } from './ledger.ts';
+
+// biome-ignore lint/suspicious/noExplicitAny: each reader says what it expects of the body.
+export type Answer = { status: number; body: any; retryAfterSeconds: number; instance: string };
+
+export type Client = {
+  /** Undefined: the connection ended, or the client gave up, without an answer. */
+  post(
+    path: string,
+    body: Record<string, unknown>,
+    options?: { headers?: Record<string, string>; patienceMs?: number; address?: string },
+  ): Promise<Answer | undefined>;
+  close(): Promise<void>;
+};
+
+/** What each route may answer (spec §7); 502 and 504 without JSON are the proxy's. */
+const EXPECTED: Record<string, ReadonlySet<number>> = {
+  preview: new Set([200, 429, 502, 503, 504]),
+  execute: new Set([200, 400, 409, 410, 413, 422, 429, 502, 503, 504]),
+  '/api/leads': new Set([200, 429, 502, 503, 504]),
+  '/api/subscribe': new Set([200, 429, 502, 503, 504]),
+};
+
+const PATIENCE_MS = 40_000;
+
+/** Takes where to ask; returns the client, whose every request comes from an address of its own. */
+export function openClient(url: string, ledger: Ledger): Client {
+  const dispatcher = new Agent({ connections: 256, headersTimeout: 0, bodyTimeout: 0 });
+  let addresses = 0;
+  const freshAddress = () => {
+    addresses += 1;
+    return `10.${(addresses >> 16) & 255}.${(addresses >> 8) & 255}.${addresses & 255}`;
+  };
+  return {
+    async post(path, body, { headers = {}, patienceMs = PATIENCE_MS, address } = {}) {
+      ledger.requests += 1;
+      const route = path.startsWith('/api/agent/') ? path.slice(path.lastIndexOf('/') + 1) : path;
+      const answer = await ask(path, body, headers, patienceMs, address ?? freshAddress());
+      const status = answer?.status ?? 0;
+      const counted = `${route} ${status}`;
+      ledger.answers.set(counted, (ledger.answers.get(counted) ?? 0) + 1);
+      if (answer !== undefined && !EXPECTED[route]?.has(status)) {
+        report(
+          ledger,
+          status === 500 ? 'never a 500' : 'no unexpected status',
+          `${counted} ${JSON.stringify(answer.body)} from ${answer.instance}`,
+        );
+      }
+      return answer;
+    },
+    close: () => dispatcher.destroy(),
+  };
+
+  async function ask(
+    path: string,
+    body: Record<string, unknown>,
+    headers: Record<string, string>,
+    patienceMs: number,
+    address: string,
+  ): Promise<Answer | undefined> {
+    try {
+      const response = await request(`${url}${path}`, {
+        method: 'POST',
+        dispatcher,
+        headers: { 'content-type': 'application/json', 'x-forwarded-for': address, ...headers },
+        body: JSON.stringify(body),
+        signal: AbortSignal.timeout(Math.max(1, Math.round(patienceMs))),
+      });
+      const text = await response.body.text();
+      const isJson = String(response.headers['content-type']).includes('json');
+      return {
+        status: response.statusCode,
+        body: isJson ? JSON.parse(text) : undefined,
+        retryAfterSeconds: Number(response.headers['retry-after'] ?? 0),
+        instance: String(response.headers['x-instance'] ?? ''),
+      };
+    } catch {
+      return undefined;
+    }
+  }
+}

@@ -1,0 +1,107 @@
+/** One run from its first request to its last check. */
+import { askForAllAgain, useAgent } from './agents.ts';
+import { hammerPreview, sendLead, subscribe } from './browsers.ts';
+import { type Apart, check, owedMessages, type StoredExecution } from './checks.ts';
+import { type Lane, runLanes } from './faults.ts';
+import { report } from './ledger.ts';
+import type { Run } from './run.ts';
+
+/** New persons a second: with their retries some 40 requests a second. */
+const AGENTS_A_SECOND = 7;
+const LEADS_A_SECOND = 2;
+const SUBSCRIPTIONS_A_SECOND = 2;
+/** Whatever hangs must not become a flood: so many persons wait at once, at most. */
+const AT_ONCE_MAXIMUM = 400;
+
+/** Longer than a lease and a sweep: every key must be final by then. */
+const FINAL_WITHIN_MS = 60_000;
+/** Longer than the first two back-offs of the outbox. */
+const MESSAGES_WITHIN_MS = 400_000;
+
+export type Driven = {
+  run: Run;
+  minutes: number;
+  lanes: readonly Lane[];
+  hammers: boolean;
+  leaseMs: number;
+  /** Everything was healed: waits until all of it is ready. */
+  ready(): Promise<void>;
+  readStored(): Promise<StoredExecution[]>;
+  say(sentence: string): void;
+};
+
+/** Drives everybody through the faults, then to their final answers; returns what is counted apart. */
+export async function drive(driven: Driven): Promise<Apart> {
+  const { run, say } = driven;
+  const people = new Set<Promise<void>>();
+  const enter = (person: Promise<void>) => {
+    const kept = person.finally(() => people.delete(kept));
+    people.add(kept);
+  };
+  const arrivals = [
+    arrive(run, people, AGENTS_A_SECOND, () => enter(useAgent(run))),
+    arrive(run, people, LEADS_A_SECOND, () => enter(sendLead(run))),
+    arrive(run, people, SUBSCRIPTIONS_A_SECOND, () => enter(subscribe(run))),
+  ];
+  const hammering = driven.hammers ? hammer(run) : undefined;
+  const striking = runLanes(run, driven.lanes);
+  await new Promise((resolve) => setTimeout(resolve, driven.minutes * 60_000));
+
+  say('the faults stop');
+  run.phase = 'calm';
+  await Promise.all([...arrivals, striking, hammering]);
+  await driven.ready();
+  run.endFaults();
+  say('everybody asks until the answer is final');
+  const late = new Promise<void>((resolve) => {
+    setTimeout(resolve, FINAL_WITHIN_MS).unref();
+  });
+  await Promise.race([allOf(people), late]);
+  if (people.size > 0) say(`${people.size} persons have no final answer`);
+  // A send that may still be on its way would arrive within a lease.
+  await new Promise((resolve) => setTimeout(resolve, driven.leaseMs));
+  say('every receipt is asked for again');
+  await askForAllAgain(run);
+  run.phase = 'over';
+  await allOf(people);
+  await waitForMessages(driven);
+  return check(run.ledger, await driven.readStored());
+}
+
+async function allOf(people: ReadonlySet<Promise<void>>): Promise<void> {
+  while (people.size > 0) await Promise.all(people);
+}
+
+/** An open loop: who comes does not wait for those who are there. */
+async function arrive(
+  run: Run,
+  people: ReadonlySet<unknown>,
+  aSecond: number,
+  enter: () => void,
+): Promise<void> {
+  while (run.phase === 'faults') {
+    await run.rest((-Math.log(1 - run.random.next()) / aSecond) * 1000);
+    if (run.phase === 'faults' && people.size < AT_ONCE_MAXIMUM) enter();
+  }
+}
+
+async function hammer(run: Run): Promise<void> {
+  for (let number = 1; run.phase === 'faults'; number += 1) {
+    await hammerPreview(run, number);
+    await run.rest(1_000);
+  }
+}
+
+async function waitForMessages({ run, say }: Driven): Promise<void> {
+  const { ledger } = run;
+  const missing = () => {
+    const arrived = new Set(ledger.mails.map(({ address }) => address));
+    return owedMessages(ledger).filter((address) => !arrived.has(address)).length;
+  };
+  if (missing() > 0) say(`${missing()} messages are still in the outbox`);
+  const deadline = performance.now() + MESSAGES_WITHIN_MS;
+  while (missing() > 0 && performance.now() < deadline) {
+    await new Promise((resolve) => setTimeout(resolve, 200));
+  }
+  if (missing() > 0) report(ledger, 'every confirmation arrives', `${missing()} did not`);
+}

@@ -1,0 +1,174 @@
+/** The schedule of faults: lanes that strike beside one another, each at random moments of the seed. */
+
+import type { Disk } from './disk.ts';
+import type { Instance } from './instances.ts';
+import { beginFault } from './ledger.ts';
+import type { MailServer } from './mail-server.ts';
+import type { Run } from './run.ts';
+import type { Server } from './servers.ts';
+import type { Upstream } from './upstream.ts';
+
+export type Lane = {
+  /** How long nothing strikes, in milliseconds. */
+  every: readonly [number, number];
+  strike(): Promise<void>;
+};
+
+const hold = (ms: number) => new Promise<void>((resolve) => void setTimeout(resolve, ms));
+
+/** Runs the lanes until the faults have stopped; a strike that began is healed first. */
+export async function runLanes(run: Run, lanes: readonly Lane[]): Promise<void> {
+  await Promise.all(
+    lanes.map(async ({ every, strike }) => {
+      while (run.phase === 'faults') {
+        await run.rest(run.random.between(...every));
+        if (run.phase === 'faults') await strike();
+      }
+    }),
+  );
+}
+
+/** SIGKILL to an instance that is up, and sometimes to one that only starts. */
+export function kills(run: Run, instances: readonly Instance[], every: Lane['every']): Lane {
+  return {
+    every,
+    strike: async () => {
+      const wanted = run.random.chance(0.1) ? ['starting', 'up'] : ['up'];
+      const victims = instances.filter(({ state }) => wanted.includes(state));
+      if (victims.length === 0) return;
+      const victim = run.random.pick(victims);
+      const healed = beginFault(run.ledger, 'kill -9 of an instance', victim.name);
+      await victim.kill();
+      healed();
+    },
+  };
+}
+
+/** SIGSTOP for longer than a lease, then SIGCONT: whoever wakes up may send nothing any more. */
+export function pauses(run: Run, instances: readonly Instance[], leaseMs: number): Lane {
+  return {
+    every: [6_000, 14_000],
+    strike: async () => {
+      const victims = instances.filter(({ state }) => state === 'up');
+      if (victims.length === 0) return;
+      const victim = run.random.pick(victims);
+      const healed = beginFault(run.ledger, 'SIGSTOP beyond the lease', victim.name);
+      victim.pause();
+      await hold(leaseMs + run.random.between(500, 3_000));
+      victim.resume();
+      healed();
+    },
+  };
+}
+
+/** PostgreSQL is stopped, by its fast or its immediate mode, at once or for seconds, or it hangs. */
+export function postgresFaults(run: Run, postgres: Server, workers: () => number[]): Lane {
+  const stop = async (name: string, signal: NodeJS.Signals, ms: number) => {
+    const healed = beginFault(run.ledger, name);
+    await postgres.stop(signal);
+    await hold(ms);
+    await postgres.start();
+    healed();
+  };
+  const hang = async () => {
+    const healed = beginFault(run.ledger, 'PostgreSQL frozen');
+    const stopped = workers();
+    for (const pid of stopped) send(pid, 'SIGSTOP');
+    await hold(run.random.between(1_000, 8_000));
+    for (const pid of stopped) send(pid, 'SIGCONT');
+    healed();
+  };
+  return {
+    every: [6_000, 14_000],
+    strike: () => {
+      const { random } = run;
+      return random.pick([
+        () => stop('PostgreSQL restarted (fast)', 'SIGINT', 0),
+        () => stop('PostgreSQL restarted (immediate)', 'SIGQUIT', 0),
+        () => stop('PostgreSQL stopped for seconds', 'SIGQUIT', random.between(1_000, 5_000)),
+        hang,
+      ])();
+    },
+  };
+}
+
+function send(pid: number, signal: NodeJS.Signals): void {
+  try {
+    process.kill(pid, signal);
+  } catch {
+    // It has ended by itself meanwhile.
+  }
+}
+
+/** Redis is stopped, or hangs. */
+export function redisFaults(run: Run, redis: Server): Lane {
+  return {
+    every: [14_000, 24_000],
+    strike: async () => {
+      const { random, ledger } = run;
+      if (random.chance(0.5)) {
+        const healed = beginFault(ledger, 'Redis stopped');
+        await redis.stop('SIGKILL');
+        await hold(random.between(300, 3_000));
+        await redis.start();
+        healed();
+      } else {
+        const healed = beginFault(ledger, 'Redis frozen');
+        redis.signal('SIGSTOP');
+        await hold(random.between(500, 3_000));
+        redis.signal('SIGCONT');
+        healed();
+      }
+    },
+  };
+}
+
+/** The upstream hangs, or resets every connection; each request's own fate is `upstream.ts`'s. */
+export function upstreamFaults(run: Run, upstream: Upstream): Lane {
+  return {
+    every: [3_000, 9_000],
+    strike: async () => {
+      if (run.random.chance(0.5)) {
+        const healed = beginFault(run.ledger, 'upstream frozen');
+        upstream.freeze();
+        await hold(run.random.between(500, 4_000));
+        upstream.thaw();
+        healed();
+      } else {
+        beginFault(run.ledger, 'upstream resets all connections')();
+        upstream.reset();
+      }
+    },
+  };
+}
+
+/**
+ * SMTP is stopped for less than the first back-off leaves between two stops: a minute later each
+ * message finds the server again, and the run need not wait for the second back-off.
+ */
+export function mailFaults(run: Run, mail: MailServer): Lane {
+  return {
+    every: [35_000, 40_000],
+    strike: async () => {
+      const healed = beginFault(run.ledger, 'SMTP stopped');
+      await mail.stop();
+      await hold(run.random.between(2_000, 5_000));
+      await mail.start();
+      healed();
+    },
+  };
+}
+
+/** The disk is full. */
+export function diskFaults(run: Run, disk: Disk): Lane {
+  return {
+    every: [5_000, 11_000],
+    strike: async () => {
+      const healed = beginFault(run.ledger, 'disk full');
+      disk.fill();
+      await hold(run.random.between(500, 4_000));
+      disk.free();
+      healed();
+    },
+  };
+}

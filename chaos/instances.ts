@@ -1,0 +1,121 @@
+/** Instances of the service as a supervisor runs them: whatever ends is started again. */
+import type { ChildProcess } from 'node:child_process';
+import { resolve } from 'node:path';
+import { createInterface } from 'node:readline';
+import { setTimeout as sleep } from 'node:timers/promises';
+import { type Ledger, report } from './ledger.ts';
+import { end, ended, freePort, start, until } from './processes.ts';
+
+const entry = resolve(import.meta.dirname, '../bin/service.js');
+const RESTART_AFTER_MS = 200;
+
+export type Instance = {
+  name: string;
+  port: number;
+  state: 'starting' | 'up' | 'paused' | 'ending';
+  kill(): Promise<void>;
+  pause(): void;
+  resume(): void;
+  ready(): Promise<void>;
+  /** Ends it for good. */
+  end(): Promise<void>;
+};
+
+export type InstanceOptions = {
+  name: string;
+  environment: Record<string, string>;
+  ledger: Ledger;
+  /** What must not stand in any log line. */
+  secrets: readonly string[];
+  /** Whether the store is away: then an instance may end while it starts. */
+  storeIsAway: () => boolean;
+};
+
+/** Starts an instance and keeps it running until `end`. */
+export async function startInstance(options: InstanceOptions): Promise<Instance> {
+  const { name, environment, ledger } = options;
+  const port = await freePort();
+  let child = run();
+
+  function run(): ChildProcess {
+    const started = start(process.execPath, [entry, 'start'], {
+      cwd: '/',
+      env: { PATH: process.env.PATH ?? '', PORT: `${port}`, ...environment },
+    });
+    const lastLines: string[] = [];
+    let wasUp = false;
+    for (const stream of [started.stdout, started.stderr]) {
+      if (stream) createInterface({ input: stream }).on('line', (line) => read(line, lastLines));
+    }
+    void answers('/healthz', started).then((up) => {
+      wasUp = up;
+      if (up && child === started && instance.state === 'starting') instance.state = 'up';
+    });
+    started.once('close', (status, signal) => {
+      if (instance.state === 'ending') return;
+      if (signal !== 'SIGKILL' && (wasUp || !options.storeIsAway())) {
+        const told = `${name} ended with ${signal ?? status}: ${lastLines.slice(-5).join(' | ')}`;
+        report(ledger, 'no instance ends by itself', told);
+      }
+      instance.state = 'starting';
+      setTimeout(() => {
+        if (instance.state === 'starting') child = run();
+      }, RESTART_AFTER_MS);
+    });
+    return started;
+  }
+
+  function read(line: string, lastLines: string[]): void {
+    lastLines.push(line);
+    if (lastLines.length > 20) lastLines.shift();
+    if (options.secrets.some((secret) => line.includes(secret))) {
+      report(ledger, 'no personal data and no secret in a log line', line);
+    }
+    if (line.includes('"unexpected error"')) report(ledger, 'never a 500', `${name} logs ${line}`);
+  }
+
+  /** Asks until there is an answer, or that process has ended. */
+  async function answers(path: string, asked: ChildProcess): Promise<boolean> {
+    while (asked.exitCode === null && asked.signalCode === null) {
+      if (await asks(port, path)) return true;
+      await sleep(100);
+    }
+    return false;
+  }
+
+  const instance: Instance = {
+    name,
+    port,
+    state: 'starting',
+    kill: async () => {
+      const killed = child;
+      killed.kill('SIGKILL');
+      await ended(killed);
+    },
+    pause: () => {
+      instance.state = 'paused';
+      child.kill('SIGSTOP');
+    },
+    resume: () => {
+      child.kill('SIGCONT');
+      if (instance.state === 'paused') instance.state = 'up';
+    },
+    ready: () => until(`${name} is ready`, () => asks(port, '/readyz'), 60_000),
+    end: async () => {
+      instance.state = 'ending';
+      await end(child, 'SIGTERM', 15_000);
+    },
+  };
+  return instance;
+}
+
+async function asks(port: number, path: string): Promise<boolean> {
+  try {
+    const signal = AbortSignal.timeout(2_000);
+    const answer = await fetch(`http://127.0.0.1:${port}${path}`, { signal });
+    await answer.arrayBuffer();
+    return answer.status === 200;
+  } catch {
+    return false;
+  }
+}

@@ -1,0 +1,66 @@
+/** A real SMTP server that can be stopped and started again, and writes down what it took. */
+import { SMTPServer } from 'smtp-server';
+import { type Ledger, now } from './ledger.ts';
+import { freePort } from './processes.ts';
+
+/** What was answered with 250 is on its way: so long it may take before the connections go. */
+const LAST_WORDS_MS = 300;
+
+export type MailServer = {
+  url: string;
+  start(): Promise<void>;
+  stop(): Promise<void>;
+};
+
+/** Takes the ledger; returns the server, not started yet. */
+export async function openMailServer(ledger: Ledger): Promise<MailServer> {
+  const port = await freePort();
+  let server: SMTPServer | undefined;
+
+  function create(): SMTPServer {
+    let stopping = false;
+    const created = new SMTPServer({
+      logger: false,
+      disabledCommands: ['AUTH', 'STARTTLS'],
+      authOptional: true,
+      closeTimeout: 50,
+      onData(stream, session, callback) {
+        const chunks: Buffer[] = [];
+        stream.on('data', (chunk: Buffer) => chunks.push(chunk));
+        stream.on('end', () => {
+          if (stopping) return; // never answered, and so never taken
+          const head = Buffer.concat(chunks).toString('latin1').split('\r\n\r\n', 1)[0] ?? '';
+          const messageId = /^message-id:\s*(\S+)/im.exec(head)?.[1] ?? 'none';
+          for (const { address } of session.envelope.rcptTo) {
+            ledger.mails.push({ at: now(ledger), address, messageId });
+          }
+          callback(null);
+        });
+      },
+    });
+    created.on('error', () => {});
+    return Object.assign(created, {
+      stopTaking: () => {
+        stopping = true;
+      },
+    });
+  }
+
+  return {
+    url: `smtp://127.0.0.1:${port}`,
+    start: async () => {
+      const created = create();
+      await new Promise<void>((resolve) => created.listen(port, '127.0.0.1', resolve));
+      server = created;
+    },
+    stop: async () => {
+      const stopped = server as (SMTPServer & { stopTaking(): void }) | undefined;
+      if (stopped === undefined) return;
+      server = undefined;
+      stopped.stopTaking();
+      stopped.server.close();
+      await new Promise((resolve) => setTimeout(resolve, LAST_WORDS_MS));
+      await new Promise<void>((resolve) => stopped.close(() => resolve()));
+    },
+  };
+}

@@ -1,0 +1,58 @@
+/**
+ * Chaos: the service as it is deployed, real servers around it, agents and browsers at it, and every
+ * fault we can cause; then the faults stop, everybody asks until there is a final answer, and what was
+ * answered is held against what was delivered. `CHAOS_MINUTES` (2) and `CHAOS_SEED` say how long and
+ * which schedule. Ends with 1 where a promise was broken.
+ */
+
+import { seeded } from './random.ts';
+import { describe, describeAnswers, describeViolations } from './report.ts';
+import { oneProcess, scaledOut } from './scenarios.ts';
+import { missingPrograms } from './servers.ts';
+
+/** The part of the time that the scaled-out deployment gets. */
+const SCALED_OUT_SHARE = 0.6;
+
+async function main(): Promise<void> {
+  const missing = missingPrograms();
+  if (missing.length > 0) throw new Error(missing.join('\n'));
+  const minutes = Number(process.env.CHAOS_MINUTES ?? 2);
+  if (!(minutes > 0)) throw new Error('CHAOS_MINUTES must be a number of minutes.');
+  const seed = process.env.CHAOS_SEED ?? `${Date.now() % 1_000_000}`;
+  const scenarios = [
+    {
+      title: 'Three instances behind nginx, PostgreSQL, Redis',
+      share: SCALED_OUT_SHARE,
+      run: scaledOut,
+    },
+    { title: 'One instance on SQLite', share: 1 - SCALED_OUT_SHARE, run: oneProcess },
+  ].filter((_, index) => (process.env.CHAOS_SCENARIO ?? `${index}`) === `${index}`);
+  say(`seed ${seed}, ${minutes} minutes of faults`);
+  let violations = 0;
+  const reports: string[] = [];
+  for (const { title, share, run } of scenarios) {
+    const random = seeded(`${seed}/${title}`);
+    const { ledger, apart } = await run({ random, minutes: minutes * share, say });
+    violations += ledger.violations.length;
+    reports.push(describe(title, ledger, apart));
+    say(describeAnswers(ledger));
+    const broken = describeViolations(ledger);
+    if (broken !== '') process.stderr.write(`${broken}\n`);
+  }
+  process.stdout.write(
+    `\nSeed ${seed}, ${minutes} minutes of faults.\n\n${reports.join('\n\n')}\n`,
+  );
+  process.exit(violations === 0 ? 0 : 1);
+}
+
+const startedAt = performance.now();
+
+function say(sentence: string): void {
+  const at = ((performance.now() - startedAt) / 1000).toFixed(1);
+  process.stderr.write(`${at.padStart(7)} s  ${sentence}\n`);
+}
+
+main().catch((error) => {
+  process.stderr.write(`${error instanceof Error ? error.message : error}\n`);
+  process.exit(1);
+});

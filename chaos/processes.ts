@@ -1,0 +1,93 @@
+/** What the run starts: every process by its id, every folder and mount; all of it ends with the run. */
+import { type ChildProcess, type SpawnOptions, spawn, spawnSync } from 'node:child_process';
+import { mkdtempSync, rmSync } from 'node:fs';
+import { type AddressInfo, createServer } from 'node:net';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+
+const running = new Set<ChildProcess>();
+const folders = new Set<string>();
+const mounts = new Set<string>();
+
+/** Starts a program and keeps its id until it has ended. */
+export function start(program: string, argv: string[], options: SpawnOptions = {}): ChildProcess {
+  const child = spawn(program, argv, { stdio: ['ignore', 'pipe', 'pipe'], ...options });
+  running.add(child);
+  child.on('error', () => running.delete(child));
+  child.on('exit', () => running.delete(child));
+  return child;
+}
+
+/** Resolves when the process has ended. */
+export function ended(child: ChildProcess): Promise<void> {
+  if (child.exitCode !== null || child.signalCode !== null) return Promise.resolve();
+  return new Promise((resolve) => void child.once('exit', () => resolve()));
+}
+
+/** Sends the signal and waits; after `patienceMs` the process is killed. */
+export async function end(
+  child: ChildProcess,
+  signal: NodeJS.Signals = 'SIGKILL',
+  patienceMs = 10_000,
+): Promise<void> {
+  child.kill('SIGCONT');
+  child.kill(signal);
+  const timer = setTimeout(() => child.kill('SIGKILL'), patienceMs);
+  await ended(child);
+  clearTimeout(timer);
+}
+
+/** A temporary folder, removed at the end. */
+export function temporaryFolder(name: string): string {
+  const folder = mkdtempSync(join(tmpdir(), `chaos-${name}-`));
+  folders.add(folder);
+  return folder;
+}
+
+/** Mounts a memory file system of this size; false where this machine does not let us. */
+export function mountSmall(folder: string, megabytes: number): boolean {
+  const options = `size=${megabytes}m,mode=0700`;
+  const { status } = spawnSync('mount', ['-t', 'tmpfs', '-o', options, 'tmpfs', folder]);
+  if (status === 0) mounts.add(folder);
+  return status === 0;
+}
+
+/** Ends and removes everything, at once and without waiting: also on Ctrl-C and after a fault of ours. */
+function cleanUp(): void {
+  // PostgreSQL's workers follow their parent at SIGQUIT, and outlive it at SIGKILL.
+  for (const child of running) {
+    child.kill('SIGCONT');
+    child.kill(child.spawnfile.endsWith('/postgres') ? 'SIGQUIT' : 'SIGKILL');
+  }
+  for (const mount of mounts) spawnSync('umount', ['-l', mount]);
+  for (const folder of folders) {
+    rmSync(folder, { recursive: true, force: true, maxRetries: 20, retryDelay: 100 });
+  }
+}
+
+process.once('exit', cleanUp);
+for (const signal of ['SIGINT', 'SIGTERM', 'SIGHUP'] as const) {
+  process.once(signal, () => process.exit(130));
+}
+
+/** A port nobody listens on. */
+export async function freePort(): Promise<number> {
+  const server = createServer();
+  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
+  const { port } = server.address() as AddressInfo;
+  await new Promise((resolve) => server.close(resolve));
+  return port;
+}
+
+/** Asks until the answer is yes; throws after `patienceMs`. */
+export async function until(
+  what: string,
+  ask: () => Promise<boolean>,
+  patienceMs = 30_000,
+): Promise<void> {
+  const deadline = performance.now() + patienceMs;
+  while (!(await ask().catch(() => false))) {
+    if (performance.now() > deadline) throw new Error(`Waited in vain: ${what}.`);
+    await new Promise((resolve) => setTimeout(resolve, 50));
+  }
+}

@@ -1,0 +1,43 @@
+/** Chance from a seed, so that a run's schedule can be had again. */
+export type Random = {
+  /** From 0 up to 1. */
+  next(): number;
+  between(least: number, most: number): number;
+  whole(least: number, most: number): number;
+  pick<T>(from: readonly T[]): T;
+  chance(probability: number): boolean;
+  /** Another sequence, of its own: what one part draws does not move the others. */
+  fork(name: string): Random;
+};
+
+/** Takes a seed; returns its sequence (mulberry32). */
+export function seeded(seed: string): Random {
+  let state = hash(seed);
+  const next = () => {
+    state = (state + 0x6d2b79f5) | 0;
+    let mixed = Math.imul(state ^ (state >>> 15), 1 | state);
+    mixed = (mixed + Math.imul(mixed ^ (mixed >>> 7), 61 | mixed)) ^ mixed;
+    return ((mixed ^ (mixed >>> 14)) >>> 0) / 4_294_967_296;
+  };
+  const between = (least: number, most: number) => least + next() * (most - least);
+  const whole = (least: number, most: number) => Math.floor(between(least, most + 1));
+  return {
+    next,
+    between,
+    whole,
+    pick: (from) => {
+      const picked = from[whole(0, from.length - 1)];
+      if (picked === undefined) throw new Error('There is nothing to pick from.');
+      return picked;
+    },
+    chance: (probability) => next() < probability,
+    fork: (name) => seeded(`${seed}/${name}`),
+  };
+}
+
+/** FNV-1a. */
+function hash(text: string): number {
+  let value = 0x811c9dc5;
+  for (const byte of Buffer.from(text)) value = Math.imul(value ^ byte, 0x01000193);
+  return value;
+}

@@ -1,0 +1,163 @@
+/** PostgreSQL, Redis and nginx of the run's own: real ones, on free ports, that can be hurt. */
+import { type ChildProcess, spawnSync } from 'node:child_process';
+import { chownSync, existsSync, globSync, readFileSync, writeFileSync } from 'node:fs';
+import { connect } from 'node:net';
+import { join } from 'node:path';
+import pg from 'pg';
+import { end, freePort, start, temporaryFolder, until } from './processes.ts';
+
+export type Server = {
+  port: number;
+  start(): Promise<void>;
+  stop(signal: NodeJS.Signals): Promise<void>;
+  signal(signal: NodeJS.Signals): void;
+};
+
+export type Postgres = Server & {
+  url: string;
+  /** The ids of its processes, the one that everything began with first. */
+  processes(): number[];
+};
+
+/** What this machine lacks for the run, one sentence each, with the remedy. */
+export function missingPrograms(): string[] {
+  const has = (program: string) => spawnSync('which', [program]).status === 0;
+  return [
+    ...(postgresPrograms() === undefined
+      ? ['PostgreSQL is missing: `apt-get install -y postgresql`.']
+      : []),
+    ...(has('redis-server') ? [] : ['Redis is missing: `apt-get install -y redis-server`.']),
+    ...(has('nginx') ? [] : ['nginx is missing: `apt-get install -y nginx`.']),
+  ];
+}
+
+function postgresPrograms(): string | undefined {
+  const [folder] = globSync('/usr/lib/postgresql/*/bin').sort().reverse();
+  return folder !== undefined && existsSync(join(folder, 'initdb')) ? folder : undefined;
+}
+
+/** A cluster of its own with everything it promises turned on; stopped by SIGINT (fast) or SIGQUIT. */
+export async function openPostgres(): Promise<Postgres> {
+  const programs = postgresPrograms() ?? '';
+  const folder = temporaryFolder('postgres');
+  const owner = ownerOfCluster();
+  if (owner.uid !== undefined) chownSync(folder, owner.uid, owner.gid ?? owner.uid);
+  const data = join(folder, 'data');
+  const made = spawnSync(
+    join(programs, 'initdb'),
+    ['-D', data, '-U', 'postgres', '-A', 'trust', '--no-sync', '-E', 'UTF8'],
+    { ...owner, cwd: folder, encoding: 'utf8' },
+  );
+  if (made.status !== 0) throw new Error(`initdb failed: ${made.stderr}`);
+  const port = await freePort();
+  const url = `postgres://postgres@127.0.0.1:${port}/postgres`;
+  const argv = ['-D', data, '-p', `${port}`, '-k', folder, '-c', 'listen_addresses=127.0.0.1'];
+  const answers = async () => {
+    const client = new pg.Client({ connectionString: url, connectionTimeoutMillis: 1_000 });
+    client.on('error', () => {});
+    await client.connect();
+    await client.end();
+    return true;
+  };
+  let child: ChildProcess | undefined;
+  const run = () => {
+    child = start(join(programs, 'postgres'), argv, { ...owner, cwd: folder, stdio: 'ignore' });
+    return child;
+  };
+  return {
+    url,
+    ...server(port, run, answers),
+    processes: () => (child?.pid === undefined ? [] : [child.pid, ...childrenOf(child.pid)]),
+  };
+}
+
+function childrenOf(pid: number): number[] {
+  const ids = readFileSync(`/proc/${pid}/task/${pid}/children`, 'utf8');
+  return ids.split(' ').map(Number).filter(Boolean);
+}
+
+/** PostgreSQL refuses to run as root: then it runs as the user that its package made. */
+function ownerOfCluster(): { uid?: number; gid?: number } {
+  if (process.getuid?.() !== 0) return {};
+  const id = (which: string) => Number(spawnSync('id', [which, 'postgres']).stdout.toString());
+  return { uid: id('-u'), gid: id('-g') };
+}
+
+/** A Redis that keeps nothing. */
+export async function openRedis(): Promise<Server & { url: string }> {
+  const folder = temporaryFolder('redis');
+  const port = await freePort();
+  const argv = ['--port', `${port}`, '--bind', '127.0.0.1', '--save', '', '--appendonly', 'no'];
+  const run = () => start('redis-server', [...argv, '--dir', folder], { stdio: 'ignore' });
+  return { url: `redis://127.0.0.1:${port}`, ...server(port, run, () => listens(port)) };
+}
+
+/** nginx in front of the instances: passes each client's address on as a proxy does. */
+export async function openNginx(ports: readonly number[]): Promise<Server & { url: string }> {
+  const folder = temporaryFolder('nginx');
+  const port = await freePort();
+  const configuration = join(folder, 'nginx.conf');
+  const paths = ['client_body', 'proxy', 'fastcgi', 'uwsgi', 'scgi'];
+  writeFileSync(
+    configuration,
+    `daemon off;
+worker_processes 1;
+pid ${folder}/nginx.pid;
+error_log ${folder}/error.log crit;
+${process.getuid?.() === 0 ? 'user root;' : ''}
+events { worker_connections 4096; }
+http {
+  access_log off;
+  ${paths.map((path) => `${path}_temp_path ${folder}/${path};`).join('\n  ')}
+  upstream instances {
+    ${ports.map((each) => `server 127.0.0.1:${each} max_fails=1 fail_timeout=1s;`).join('\n    ')}
+    keepalive 32;
+  }
+  server {
+    listen 127.0.0.1:${port};
+    location / {
+      proxy_pass http://instances;
+      proxy_http_version 1.1;
+      proxy_set_header Connection "";
+      proxy_set_header Host $host;
+      proxy_set_header X-Forwarded-For $proxy_add_x_forwarded_for;
+      proxy_connect_timeout 2s;
+      proxy_read_timeout 30s;
+      add_header X-Instance $upstream_addr always;
+    }
+  }
+}
+`,
+  );
+  const run = () =>
+    start('nginx', ['-p', folder, '-c', configuration, '-e', join(folder, 'error.log')], {
+      stdio: 'ignore',
+    });
+  return { url: `http://127.0.0.1:${port}`, ...server(port, run, () => listens(port)) };
+}
+
+function server(port: number, run: () => ChildProcess, answers: () => Promise<boolean>): Server {
+  let child: ChildProcess | undefined;
+  return {
+    port,
+    start: async () => {
+      child = run();
+      await until(`an answer on port ${port}`, answers);
+    },
+    stop: async (signal) => {
+      if (child !== undefined) await end(child, signal);
+    },
+    signal: (signal) => void child?.kill(signal),
+  };
+}
+
+function listens(port: number): Promise<boolean> {
+  return new Promise((resolve) => {
+    const socket = connect(port, '127.0.0.1');
+    socket.once('connect', () => {
+      socket.destroy();
+      resolve(true);
+    });
+    socket.once('error', () => resolve(false));
+  });
+}

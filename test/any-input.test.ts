@@ -1,0 +1,275 @@
+import { Agent, request } from 'node:http';
+import fc from 'fast-check';
+import { afterAll, beforeAll, expect, test } from 'vitest';
+import { previewId, quote } from './support/agent.ts';
+import { encode, encodings } from './support/forms.ts';
+import { countEffects } from './support/outcomes.ts';
+import { freshAddress, type Service, startService, tokens } from './support/service.ts';
+import { openWire } from './support/wire.ts';
+
+/** Each property ends after this, however many runs it had. */
+const TIME_LIMIT_MS = 3_000;
+const limits = { numRuns: 3_000, interruptAfterTimeLimit: TIME_LIMIT_MS } as const;
+
+let service: Service;
+let preview: string;
+const agent = new Agent({ keepAlive: true });
+beforeAll(async () => {
+  service = await startService();
+  preview = await previewId(service);
+});
+afterAll(async () => {
+  agent.destroy();
+  await service.close();
+});
+
+type Sent = {
+  method: string;
+  path: string;
+  headers: Record<string, string | string[]>;
+  body: Uint8Array | string;
+};
+type Got = { status: number; headers: Record<string, unknown>; body: string };
+
+function send({ method, path, headers, body }: Sent): Promise<Got> {
+  return new Promise((resolve, reject) => {
+    const forwardedFor = `${headers['x-forwarded-for'] ?? ''}, ${freshAddress()}`;
+    const all = { ...headers, 'x-forwarded-for': forwardedFor };
+    const sending = request(
+      `${service.url}/`,
+      { agent, method, path, headers: all },
+      (response) => {
+        const chunks: Buffer[] = [];
+        response.on('data', (chunk: Buffer) => chunks.push(chunk));
+        response.on('end', () => {
+          const { statusCode: status = 0, headers: said } = response;
+          resolve({ status, headers: said, body: Buffer.concat(chunks).toString() });
+        });
+      },
+    );
+    sending.on('error', reject);
+    sending.end(body);
+  });
+}
+
+const isSuccess = (status: number) => status === 200 || status === 303;
+
+/** Never a 5xx; an id on every answer; nothing kept or sent on unless the answer is a success. */
+async function expectHarmless(sent: Sent): Promise<Got> {
+  const before = await countEffects(service);
+  const got = await send(sent);
+  expect(got.status).toBeLessThan(500);
+  expect(got.headers['x-request-id']).toEqual(expect.any(String));
+  if (!isSuccess(got.status)) expect(await countEffects(service)).toEqual(before);
+  if (got.status >= 400 && `${got.headers['content-type']}`.includes('json') && got.body !== '') {
+    expect(JSON.parse(got.body).error).toEqual(expect.any(String));
+  }
+  return got;
+}
+
+const forms = ['homeowner_quote', 'contractor_signup', 'contact', 'newsletter'];
+const steps = ['preview', 'execute'];
+const actionPaths = forms.flatMap((form) =>
+  steps.map((step) => `/api/agent/actions/${form}/${step}`),
+);
+const postPaths = ['/api/leads', '/api/subscribe', ...actionPaths];
+const getPaths = [
+  '/',
+  '/quote',
+  '/quote.md',
+  '/llms.txt',
+  '/openapi.json',
+  '/healthz',
+  '/api/agent/content',
+  '/api/agent/manifest',
+];
+
+const anyText = fc.oneof(
+  fc.string({ unit: 'binary', maxLength: 60 }),
+  fc.string({ unit: 'grapheme', maxLength: 60 }),
+  fc.constantFrom('', 'ada@example.com', 'on', '94110', '__proto__', 'a'.repeat(2_001), ...forms),
+);
+const anyName = fc.oneof(
+  fc.constantFrom('form', 'email', 'name', 'postal_code', 'company', 'subject', 'message'),
+  fc.constantFrom('privacy', 'contractor', 'bot-field', 'phone', '__proto__', 'constructor', ''),
+  fc.string({ unit: 'binary', maxLength: 120 }),
+);
+const anyFields = fc.dictionary(anyName, anyText, { maxKeys: 24 });
+/** Often valid, so that what comes behind the validation is reached too. */
+const nearlyValid = fc
+  .tuple(anyFields, fc.constantFrom(...forms), fc.boolean())
+  .map(([fields, form, wins]) => {
+    const valid = { ...quote, form, company: 'C', subject: 'S', message: 'M', privacy: 'on' };
+    return wins ? { ...fields, ...valid } : { ...valid, ...fields };
+  });
+const anyForm = fc.oneof(anyFields, nearlyValid);
+
+const mutate = (bytes: Buffer, changes: readonly (readonly [number, number, 0 | 1 | 2])[]) => {
+  const mutated = [...bytes];
+  for (const [at, byte, how] of changes) {
+    const index = at % (mutated.length + 1);
+    if (how === 0) mutated[index] = byte;
+    else if (how === 1) mutated.splice(index, 0, byte);
+    else mutated.splice(index, byte % 8);
+  }
+  return Buffer.from(mutated);
+};
+const anyChanges = fc.array(
+  fc.tuple(fc.nat(5_000), fc.integer({ min: 0, max: 255 }), fc.constantFrom(0, 1, 2)),
+  { maxLength: 4 },
+);
+
+const boundary = '----boundary-of-the-tests';
+const types = {
+  json: 'application/json',
+  urlencoded: 'application/x-www-form-urlencoded',
+  multipart: `multipart/form-data; boundary=${boundary}`,
+};
+const anyType = fc.oneof(
+  fc.constantFrom(
+    ...Object.values(types),
+    'multipart/form-data',
+    'multipart/form-data; boundary=""',
+    'application/json; charset=utf-16',
+    'application/json;;;',
+    'text/plain',
+    '',
+  ),
+  fc.string({ maxLength: 40 }),
+);
+
+/** A body and the content type it belongs to. */
+const anyBody = fc.oneof(
+  fc.tuple(fc.uint8Array({ maxLength: 300 }), anyType),
+  fc.tuple(fc.oneof(fc.json(), fc.string({ unit: 'binary' })), fc.constant(types.json)),
+  fc
+    .tuple(anyForm, fc.constantFrom(...encodings), anyChanges)
+    .map(([fields, encoding, changes]) => {
+      const body = Buffer.from(encode(encoding, onlyWellFormed(fields)));
+      return [mutate(body, changes), types[encoding]] as const;
+    }),
+  fc
+    .record({
+      preview_id: fc.oneof(anyText, fc.constantFrom('preview'), fc.jsonValue()),
+      confirmation: fc.oneof(fc.constant(true), fc.jsonValue()),
+      confirmation_text: fc.oneof(
+        fc.constant('I confirm that Service may use these details for the selected action.'),
+        anyText,
+      ),
+    })
+    .map((body) => {
+      const text = JSON.stringify(body).replace('"preview"', JSON.stringify(preview));
+      return [text, types.json] as const;
+    }),
+);
+
+/** Printable Latin-1: what an HTTP client can put into a header at all. */
+const headerText = fc
+  .string({ unit: fc.integer({ min: 0x20, max: 0xff }).map((n) => String.fromCharCode(n)) })
+  .map((text) => text.replaceAll('\x7f', '').replace(/[\x80-\x9f]/g, ''));
+const anyHeaders = fc.dictionary(
+  fc.oneof(
+    fc.constantFrom('idempotency-key', 'authorization', 'x-forwarded-for', 'traceparent'),
+    fc.constantFrom('accept', 'accept-encoding', 'accept-version', 'if-none-match', 'range'),
+    fc.constantFrom('origin', 'access-control-request-method', 'content-encoding', 'cookie'),
+    fc.stringMatching(/^x-[a-z]{1,10}$/),
+  ),
+  fc.oneof(headerText, fc.array(headerText, { maxLength: 3 })),
+  { maxKeys: 4 },
+);
+const keys = fc.nat(1_000_000).map((n) => `key-${n}`);
+
+test('any body, content type and headers at every route that takes one', async () => {
+  const statuses = new Set<number>();
+  const withType = fc.oneof(
+    { weight: 4, arbitrary: anyBody },
+    fc.tuple(anyBody, anyType).map(([[body], type]) => [body, type] as const),
+  );
+  const sending = fc.tuple(fc.constantFrom(...postPaths), withType, anyHeaders, keys);
+  await fc.assert(
+    fc.asyncProperty(sending, async ([path, [body, type], headers, key]) => {
+      const authorization = `Bearer ${tokens.both}`;
+      const all = { 'content-type': type, 'idempotency-key': key, authorization, ...headers };
+      const { status } = await expectHarmless({ method: 'POST', path, headers: all, body });
+      statuses.add(status);
+    }),
+    limits,
+  );
+  // What never gets beyond the first check proves nothing.
+  expect([...statuses]).toEqual(expect.arrayContaining([200, 303, 400, 409]));
+});
+
+test('any method, path, query and headers', async () => {
+  const methods = ['GET', 'HEAD', 'OPTIONS', 'POST', 'PUT', 'PATCH', 'DELETE', 'TRACE', 'PROPFIND'];
+  const segment = fc.oneof(
+    fc.stringMatching(/^[!-~]{0,20}$/),
+    fc.constantFrom('..', '.', '%2e%2e', '%2f', '%00', '%zz', '%', '%ff', '__proto__', ''),
+    fc.constantFrom('api', 'agent', 'actions', 'leads', 'contact', 'preview', 'content', 'assets'),
+  );
+  const anyPath = fc.oneof(
+    fc.constantFrom(...postPaths, ...getPaths),
+    fc.array(segment, { maxLength: 6 }).map((segments) => `/${segments.join('/')}`),
+  );
+  const anyQuery = fc.oneof(
+    fc.constant(''),
+    fc.stringMatching(/^[!-~]{0,40}$/).map((text) => `?${text}`),
+    fc.stringMatching(/^[!-~]{0,40}$/).map((text) => `?resource=${text}`),
+    anyText.map((text) => `?resource=${encodeURIComponent(text.toWellFormed())}`),
+  );
+  const sending = fc.tuple(fc.constantFrom(...methods), anyPath, anyQuery, anyHeaders);
+  await fc.assert(
+    fc.asyncProperty(sending, async ([method, path, query, headers]) => {
+      await expectHarmless({ method, path: path + query, headers, body: '' });
+    }),
+    limits,
+  );
+});
+
+test('any bytes on a connection, and whole requests with any bytes changed', async () => {
+  const whole = (path: string, type: string, body: string | Buffer) =>
+    Buffer.concat([
+      Buffer.from(
+        `POST ${path} HTTP/1.1\r\nHost: x\r\nContent-Type: ${type}\r\nConnection: close\r\n` +
+          `Authorization: Bearer ${tokens.preview}\r\nContent-Length: ${body.length}\r\n\r\n`,
+      ),
+      Buffer.from(body),
+    ]);
+  const lead = { form: 'homeowner_quote', ...quote };
+  const requests = [
+    whole('/api/leads', 'application/json', encode('json', lead)),
+    whole('/api/leads', `multipart/form-data; boundary=${boundary}`, encode('multipart', lead)),
+    whole('/api/agent/actions/homeowner_quote/preview', 'text/plain', JSON.stringify(quote)),
+    Buffer.from('GET /quote?a=b HTTP/1.1\r\nHost: x\r\nConnection: close\r\n\r\n'),
+  ];
+  const mutated = fc
+    .tuple(fc.constantFrom(...requests), anyChanges)
+    .map(([bytes, changes]) => mutate(bytes, changes));
+  const anyBytes = fc.uint8Array({ maxLength: 200 }).map((bytes) => Buffer.from(bytes));
+  await fc.assert(
+    fc.asyncProperty(fc.oneof({ weight: 4, arbitrary: mutated }, anyBytes), async (bytes) => {
+      const before = await countEffects(service);
+      const wire = await openWire(service.url);
+      wire.write(bytes);
+      // A request that lost its end is waited for by the service, but not by this test.
+      const timer = setTimeout(() => wire.socket.destroy(), 30);
+      const replies = await wire.closed();
+      clearTimeout(timer);
+      for (const { status } of replies) expect(status).toBeLessThan(500);
+      if (replies.length > 0 && !replies.some(({ status }) => isSuccess(status))) {
+        expect(await countEffects(service)).toEqual(before);
+      }
+    }),
+    limits,
+  );
+});
+
+test('none of it was an error of the service', () => {
+  expect(service.logs.filter((line) => JSON.parse(line).level >= 50)).toEqual([]);
+});
+
+/** `URLSearchParams` takes no lone surrogates. */
+function onlyWellFormed(fields: Record<string, string>) {
+  return Object.fromEntries(
+    Object.entries(fields).map(([name, value]) => [name.toWellFormed(), value.toWellFormed()]),
+  );
+}

@@ -1,0 +1,197 @@
+import { globSync, mkdirSync, readFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { DatabaseSync } from 'node:sqlite';
+import { afterAll, beforeAll, describe, expect, test, vi } from 'vitest';
+import { systemClock } from '../../src/clock.ts';
+import { executeAction, previewId } from '../support/agent.ts';
+import { databases, type TestDatabase } from '../support/databases.ts';
+import { post } from '../support/forms.ts';
+import { type Service, startService } from '../support/service.ts';
+import { runService, temporaryFolder } from './run-service.ts';
+
+const ada = { name: 'Ada Canarylace', email: 'ada.canary@example.com' };
+const message = { subject: 'Canarysubject', message: 'Canarymessage' };
+const eve = { name: 'Eve', email: 'nada.canary@example.com' };
+const local = { NODE_ENV: '', SMTP_URL: '', MAIL_FROM: '' };
+
+describe.each(databases)('erase on %s, while the service runs', (name, create) => {
+  let database: TestDatabase;
+  let service: Service;
+  let receipt: unknown;
+  const key = 'key-of-the-client';
+  let execution: { preview: string };
+
+  const erase = (args: string[], options: { input?: string } = {}) =>
+    runService(['erase', ...args], {
+      environment: { DATA_DIR: service.folder, DATABASE_URL: database.url },
+      ...options,
+    });
+  const count = async (table: 'inbox' | 'outbox' | 'executions') =>
+    (await service.parts.storage.db.selectFrom(table).selectAll().execute()).length;
+  const messages = () => globSync(join(service.folder, 'mail/*.eml'));
+  const replay = () => executeAction(service, execution.preview, { action: 'contact', key });
+
+  beforeAll(async () => {
+    database = await create();
+    service = await startService({ environment: { ...local, DATABASE_URL: database.url } });
+    for (const person of [ada, eve]) {
+      await post(service, '/api/leads', 'json', { form: 'contact', ...person, ...message });
+      await post(service, '/api/subscribe', 'json', { email: person.email, privacy: 'yes' });
+    }
+    const preview = await previewId(service, 'contact', { ...ada, ...message });
+    execution = { preview };
+    receipt = (await replay()).body.receipt;
+    await vi.waitFor(() => expect(messages()).toHaveLength(2), { timeout: 10_000 });
+  });
+  afterAll(async () => {
+    await service.close();
+    await database.remove();
+  });
+
+  test('--dry-run counts what would go, in words and as JSON, and leaves it', async () => {
+    const words =
+      'Would be erased: 2 leads, 1 subscription, 1 confirmation in the outbox, 1 message file.';
+    expect(await erase([ada.email, '--dry-run'])).toEqual({
+      status: 0,
+      stdout: `${words}\n`,
+      stderr: '',
+    });
+    const { stdout } = await erase(['-', '--dry-run', '--json'], {
+      input: ` ADA.canary@Example.com\n`,
+    });
+    expect(JSON.parse(stdout)).toEqual({
+      dry_run: true,
+      leads: 2,
+      subscriptions: 1,
+      outbox: 1,
+      message_files: 1,
+    });
+    expect([await count('inbox'), await count('outbox'), messages().length]).toEqual([5, 2, 2]);
+  });
+
+  test('off a terminal it wants --yes, and erases nothing without it', async () => {
+    const ran = await erase([ada.email]);
+    expect(ran).toMatchObject({ status: 2, stdout: '' });
+    expect(ran.stderr).toMatch(/^Erase 2 leads.* for good\? .*--yes\.\n$/);
+    expect(await count('inbox')).toBe(5);
+  });
+
+  test('erases that person alone; the receipt stays, and nothing else of them', async () => {
+    const ran = await erase(['-', '--yes', '--json'], { input: 'Ada.Canary@example.com' });
+    expect(ran.status).toBe(0);
+    expect(JSON.parse(ran.stdout)).toMatchObject({ leads: 2, subscriptions: 1, message_files: 1 });
+    expect(ran.stdout + ran.stderr).not.toMatch(/canary/i);
+    expect(ran.stderr).toContain(name === 'SQLite' ? 'Nothing of it is left' : 'vacuumed');
+    expect([await count('inbox'), await count('outbox'), messages().length]).toEqual([2, 1, 1]);
+
+    const rows = await service.parts.storage.db.selectFrom('executions').selectAll().execute();
+    expect(rows).toHaveLength(1);
+    expect(JSON.stringify(rows)).not.toMatch(/canary/i);
+    expect((await replay()).body).toEqual({ ok: true, receipt, replay: true });
+  });
+
+  test('the service goes on: the address can subscribe again', async () => {
+    const again = await post(service, '/api/subscribe', 'json', {
+      email: ada.email,
+      privacy: 'on',
+    });
+    expect([again.status, await count('inbox')]).toEqual([200, 3]);
+    await expect.poll(() => messages().length).toBe(2);
+    expect((await erase([ada.email, '--yes'])).status).toBe(0);
+  });
+
+  test('an address of which there is nothing is no failure', async () => {
+    const ran = await erase(['nobody@example.com']);
+    expect(ran.stdout).toMatch(
+      /^Erased: 0 leads, 0 subscriptions, 0 confirm.*, 0 message files\.\n$/,
+    );
+    expect(ran.status).toBe(0);
+  });
+
+  test.runIf(name === 'SQLite')('no file holds the address, the name or the words', () => {
+    const files = globSync('**/*', { cwd: service.folder, withFileTypes: true });
+    const store = globSync(`${database.url.slice('sqlite:'.length)}*`).map((path) => path);
+    const paths = [
+      ...files.filter((file) => file.isFile()).map((file) => join(file.parentPath, file.name)),
+      ...store,
+    ];
+    expect(paths.length).toBeGreaterThan(3);
+    const all = paths.map((path) => readFileSync(path, 'latin1')).join('\n');
+    expect(all).toContain(eve.email);
+    expect(all.replaceAll(eve.email, '')).not.toMatch(/ada\.canary|Canarylace/i);
+  });
+});
+
+describe('erase on a SQLite file', () => {
+  /** A database of many people whose pages were split often: copies are left where rows moved. */
+  let folder: string;
+  const PEOPLE = 3_000;
+  const person = (number: number) => `canary${String(number).padStart(5, '0')}@example.com`;
+  const erase = (email: string) =>
+    runService(['erase', email, '--yes'], { environment: { DATA_DIR: folder } });
+
+  beforeAll(async () => {
+    folder = join(temporaryFolder(), 'data');
+    mkdirSync(folder);
+    const storage = await openIn(folder);
+    await storage.transact(async (within) => {
+      for (let number = 0; number < PEOPLE; number += 1) {
+        const email = person((number * 1_009) % PEOPLE);
+        await within
+          .insertInto('inbox')
+          .values({
+            event_id: crypto.randomUUID(),
+            type: number % 2 === 0 ? 'lead.created' : 'subscriber.created',
+            form: 'contact',
+            email,
+            received_at: new Date(number).toISOString(),
+            event: JSON.stringify({ email, filler: 'x'.repeat((number * 37) % 900) }),
+          })
+          .execute();
+      }
+    });
+    await storage.close();
+  });
+
+  test('leaves nothing in pages that were split either', async () => {
+    const raw = () => readFileSync(join(folder, 'service.db'), 'latin1');
+    // A copy where a row was before its page was split: what only rewriting the file removes.
+    const stale = copiesIn(raw()).find(({ copies, wanted }) => copies > wanted);
+    const { email } = stale ?? expect.fail('no page was split so');
+    expect((await erase(email)).status).toBe(0);
+    expect(raw()).not.toContain(email.slice(0, -'@example.com'.length));
+  });
+
+  function copiesIn(raw: string) {
+    const found = Map.groupBy(raw.matchAll(/canary\d{5}/g), ([text]) => text);
+    return [...found].map(([text, all]) => {
+      const wanted = Number(text.slice(6)) % 2 === 0 ? 3 : 4;
+      return { email: `${text}@example.com`, copies: all.length, wanted };
+    });
+  }
+
+  test('says what to do where another process reads the database', async () => {
+    const reader = new DatabaseSync(join(folder, 'service.db'));
+    reader.exec('begin');
+    reader.prepare('select count(*) from inbox').get();
+    const ran = await erase(person(100));
+    expect(ran.status).toBe(1);
+    expect(ran.stderr).toMatch(/^It is erased, but .*write-ahead log.*Run this again/);
+    reader.exec('commit');
+    expect((await erase(person(100))).status).toBe(0);
+    reader.close();
+    const raw = globSync(join(folder, 'service.db*')).map((path) => readFileSync(path, 'latin1'));
+    expect(raw.join('')).not.toContain('canary00100');
+  });
+
+  test('without a database says so in one sentence', async () => {
+    const ran = await runService(['erase', 'a@b.example']);
+    expect(ran).toMatchObject({ status: 1, stdout: '' });
+    expect(ran.stderr).toMatch(/^There is no database yet at [^\n]+\n$/);
+  });
+});
+
+async function openIn(folder: string) {
+  const { openSqlite } = await import('../../src/storage/sqlite.ts');
+  return await openSqlite(join(folder, 'service.db'), systemClock);
+}

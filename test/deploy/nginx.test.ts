@@ -1,0 +1,145 @@
+import { createServer, type IncomingMessage, type Server, type ServerResponse } from 'node:http';
+import type { AddressInfo } from 'node:net';
+import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { type Nginx, nginxIsThere, startNginx } from '../support/nginx.ts';
+import { freePort } from '../support/service.ts';
+
+if (!nginxIsThere) console.warn('Skipped: nginx is not there, so deploy/nginx.conf is not tried.');
+
+type Seen = { method: string; url: string; headers: IncomingMessage['headers'] };
+
+/** A stand-in for an instance, to see what nginx sends where. */
+async function startStandIn(seen: Seen[]) {
+  const answer = {
+    by: (_request: IncomingMessage, response: ServerResponse) => response.end('ok'),
+  };
+  const server = createServer((request, response) => {
+    request.resume().on('end', () => {
+      const { method = '', url = '', headers } = request;
+      seen.push({ method, url, headers });
+      answer.by(request, response);
+    });
+  });
+  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
+  return { server, port: (server.address() as AddressInfo).port, answer };
+}
+
+const close = (server: Server) => {
+  server.closeAllConnections();
+  return new Promise((resolve) => server.close(resolve));
+};
+
+describe.skipIf(!nginxIsThere)('deploy/nginx.conf', () => {
+  const seen: Seen[] = [];
+  let standIns: Awaited<ReturnType<typeof startStandIn>>[];
+  let nginx: Nginx;
+  beforeAll(async () => {
+    standIns = [await startStandIn(seen), await startStandIn(seen)];
+    nginx = await startNginx(standIns.map(({ port }) => port));
+  });
+  afterAll(async () => {
+    await nginx.close();
+    await Promise.all(standIns.map(({ server }) => close(server)));
+  });
+
+  const ask = async (path: string, options: RequestInit = {}) => {
+    seen.length = 0;
+    const response = await fetch(`${nginx.url}${path}`, options);
+    return { status: response.status, headers: response.headers, text: await response.text() };
+  };
+  const post = (path: string, headers: Record<string, string> = {}) =>
+    ask(path, { method: 'POST', body: '{}', headers });
+
+  test('what a client claims about its address is overwritten', async () => {
+    const claims = {
+      'x-forwarded-for': '203.0.113.7',
+      forwarded: 'for=1.2.3.4',
+      'x-real-ip': '::1',
+    };
+    await ask('/api/agent//manifest?a=%2f', { headers: claims });
+    const [request] = seen;
+    expect(request?.headers['x-forwarded-for']).toBe('127.0.0.1');
+    expect(request?.headers).not.toHaveProperty('forwarded');
+    expect(request?.headers).not.toHaveProperty('x-real-ip');
+    expect(request?.url).toBe('/api/agent//manifest?a=%2f');
+  });
+
+  test('a body over 1 MB is 413 before an instance sees it, and 512 KiB and a bit is the service’s', async () => {
+    const large = await ask('/api/leads', { method: 'POST', body: 'a'.repeat(1_100_000) });
+    expect([large.status, JSON.parse(large.text), seen.length]).toEqual([
+      413,
+      { error: expect.any(String) },
+      0,
+    ]);
+    expect((await ask('/api/leads', { method: 'POST', body: 'a'.repeat(600_000) })).status).toBe(
+      200,
+    );
+  });
+
+  describe('where an instance breaks off after it was sent a request', () => {
+    let fresh: Nginx;
+    const breaking = (request: IncomingMessage) => request.socket.destroy();
+    beforeAll(() => {
+      for (const { answer } of standIns) answer.by = breaking as typeof answer.by;
+    });
+    afterAll(() => {
+      for (const { answer } of standIns) answer.by = (_request, response) => response.end('ok');
+    });
+    const tried = async (path: string, options: RequestInit) => {
+      // One of its own each time: both stand-ins count as failed for 5 s afterwards.
+      fresh = await startNginx(standIns.map(({ port }) => port));
+      seen.length = 0;
+      try {
+        const response = await fetch(`${fresh.url}${path}`, options);
+        return { response, text: await response.text(), sent: seen.length };
+      } finally {
+        await fresh.close();
+      }
+    };
+
+    test('a lead is sent once, and the answer is 502', async () => {
+      const { response, text, sent } = await tried('/api/leads', { method: 'POST', body: '{}' });
+      expect([response.status, sent]).toEqual([502, 1]);
+      expect(JSON.parse(text)).toEqual({ error: expect.any(String) });
+    });
+
+    test('an execution is sent once, and the answer is a 503 that can be tried again', async () => {
+      const path = '/api/agent/actions/contact/execute';
+      const { response, text, sent } = await tried(path, { method: 'POST', body: '{}' });
+      expect([response.status, response.headers.get('retry-after'), sent]).toEqual([503, '1', 1]);
+      expect(JSON.parse(text)).toEqual({ error: expect.any(String) });
+    });
+
+    test('a page is asked for again elsewhere, and people are told in HTML', async () => {
+      const { response, text, sent } = await tried('/', { headers: { accept: 'text/html' } });
+      expect([response.status, sent]).toEqual([502, 2]);
+      expect(response.headers.get('content-type')).toBe('text/html');
+      expect(text).toContain('<h1>');
+    });
+  });
+
+  test('where a connection is refused, a POST goes to the next instance', async () => {
+    const [standIn] = standIns;
+    const half = await startNginx([await freePort(), standIn?.port ?? 0, await freePort()]);
+    seen.length = 0;
+    for (let count = 1; count <= 6; count += 1) {
+      const response = await fetch(`${half.url}/api/leads`, { method: 'POST', body: '{}' });
+      expect([response.status, seen.length]).toEqual([200, count]);
+    }
+    await half.close();
+  });
+
+  test('the probe asks without the store, and takes an instance out that does not want any more', async () => {
+    const [leaving, staying] = standIns;
+    if (leaving === undefined || staying === undefined) return expect.fail();
+    leaving.answer.by = (request, response) => {
+      response.statusCode = request.url?.startsWith('/readyz') ? 503 : 200;
+      response.end('leaving');
+    };
+    const statuses = [(await ask('/nginx/probe')).status, (await ask('/nginx/probe')).status];
+    expect(statuses).toEqual([200, 200]);
+    expect(seen.at(-1)?.url).toBe('/readyz?exclude=store');
+    for (let count = 0; count < 6; count += 1) expect((await post('/api/leads')).text).toBe('ok');
+    leaving.answer.by = (_request, response) => response.end('ok');
+  });
+});

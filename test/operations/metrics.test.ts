@@ -1,0 +1,114 @@
+import { expect, onTestFinished, test } from 'vitest';
+import { call, executeAction, previewAction, previewId } from '../support/agent.ts';
+import { testClock } from '../support/clock.ts';
+import { freePort, type ServiceOptions, startService, tokens } from '../support/service.ts';
+
+async function start(options: ServiceOptions) {
+  const service = await startService(options);
+  onTestFinished(() => service.close());
+  return service;
+}
+
+/** A service with metrics, and what Prometheus would read. */
+async function startWithMetrics(options: ServiceOptions = {}) {
+  const port = await freePort();
+  const environment = { ...options.environment, METRICS_PORT: String(port) };
+  const service = await start({ ...options, environment });
+  const url = `http://127.0.0.1:${port}`;
+  const scrape = async () => await (await fetch(`${url}/metrics`)).text();
+  return { service, url, scrape };
+}
+
+/** The value of the line with that name and those labels. */
+function valueIn(text: string, name: string, labels: Record<string, string> = {}) {
+  const wanted = Object.entries(labels).map(([label, value]) => `${label}="${value}"`);
+  const line = text
+    .split('\n')
+    .find(
+      (each) => /^[a-z_]+/.exec(each)?.[0] === name && wanted.every((pair) => each.includes(pair)),
+    );
+  return line === undefined ? undefined : Number(line.split(' ').at(-1));
+}
+
+const listeners = () =>
+  process.getActiveResourcesInfo().filter((name) => name === 'TCPServerWrap').length;
+
+test('/metrics is on a port of its own, and only where METRICS_PORT is set', async () => {
+  const none = listeners();
+  const plain = await start({});
+  expect(listeners() - none).toBe(1);
+  expect((await call(plain, '/metrics', { method: 'GET' })).status).toBe(404);
+
+  const { service, url } = await startWithMetrics();
+  expect(listeners() - none).toBe(3);
+  const answer = await fetch(`${url}/metrics`);
+  expect([answer.status, answer.headers.get('content-type')]).toEqual([
+    200,
+    expect.stringContaining('text/plain'),
+  ]);
+  expect((await fetch(`${url}/`)).status).toBe(404);
+  expect((await fetch(`${url}/metrics`, { method: 'POST' })).status).toBe(404);
+  expect((await call(service, '/metrics', { method: 'GET' })).status).toBe(404);
+});
+
+test('requests are measured under the names of OpenTelemetry, by pattern and never by path', async () => {
+  const { service, scrape } = await startWithMetrics();
+  await previewAction(service);
+  await previewAction(service, 'contact');
+  await call(service, '/nothing/of/the/kind', { method: 'GET' });
+  await call(service, '/api/leads', { method: 'DELETE' });
+  const text = await scrape();
+  const name = 'http_server_request_duration_seconds_count';
+  const measured = (method: string, route: string, status: number) =>
+    valueIn(text, name, {
+      http_request_method: method,
+      http_route: route,
+      http_response_status_code: String(status),
+    });
+  expect(measured('POST', '/api/agent/actions/:action/preview', 200)).toBe(1);
+  expect(measured('POST', '/api/agent/actions/:action/preview', 400)).toBe(1);
+  expect(measured('GET', 'unknown', 404)).toBe(1);
+  expect(measured('DELETE', 'unknown', 405)).toBe(1);
+  expect(text).toMatch(/^# TYPE http_server_request_duration_seconds histogram$/m);
+  expect(text).not.toContain('/nothing/of');
+  expect(text).not.toContain(tokens.both);
+});
+
+test('an execution is counted once, by action and by what became of it', async () => {
+  const { service, scrape } = await startWithMetrics();
+  const preview = await previewId(service);
+  await executeAction(service, preview, { key: 'counted' });
+  await executeAction(service, preview, { key: 'counted' });
+  const labels = { action: 'homeowner_quote', status: 'submitted' };
+  expect(valueIn(await scrape(), 'service_executions_total', labels)).toBe(1);
+});
+
+test('an X-Forwarded-For from outside TRUST_PROXY is ignored, counted, and warned about once a minute', async () => {
+  const clock = testClock();
+  const { service, scrape } = await startWithMetrics({ clock, environment: { TRUST_PROXY: '' } });
+  const warnings = () => service.logs.filter((line) => line.includes('outside TRUST_PROXY')).length;
+  const counted = async () => valueIn(await scrape(), 'service_forwarded_for_ignored_total');
+  expect(await counted()).toBe(0);
+
+  const first = await previewAction(service);
+  const second = await previewAction(service);
+  const remaining = (answer: typeof first) =>
+    answer.headers.get('ratelimit')?.match(/r=(\d+)/)?.[1];
+  // The two sent addresses of their own, and count as one all the same.
+  expect([remaining(first), remaining(second)]).toEqual(['59', '58']);
+  expect([await counted(), warnings()]).toEqual([2, 1]);
+
+  clock.advance(59_999);
+  await previewAction(service);
+  expect([await counted(), warnings()]).toEqual([3, 1]);
+  clock.advance(1);
+  await previewAction(service);
+  expect([await counted(), warnings()]).toEqual([4, 2]);
+});
+
+test('a trusted proxy’s X-Forwarded-For is neither counted nor warned about', async () => {
+  const { service, scrape } = await startWithMetrics();
+  await previewAction(service);
+  expect(valueIn(await scrape(), 'service_forwarded_for_ignored_total')).toBe(0);
+  expect(service.logs.join()).not.toContain('TRUST_PROXY');
+});
