@@ -1,12 +1,15 @@
 /** Instances of the service as a supervisor runs them: whatever ends is started again. */
 import type { ChildProcess } from 'node:child_process';
-import { resolve } from 'node:path';
+import { appendFileSync } from 'node:fs';
+import { join, resolve } from 'node:path';
 import { createInterface } from 'node:readline';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { type Ledger, report } from './ledger.ts';
 import { end, ended, freePort, start, until } from './processes.ts';
 
 const entry = resolve(import.meta.dirname, '../bin/service.js');
+/** A folder that keeps every log line of the instances, for whoever looks for a cause. */
+const logs = process.env.CHAOS_LOGS;
 const RESTART_AFTER_MS = 200;
 
 export type Instance = {
@@ -66,6 +69,7 @@ export async function startInstance(options: InstanceOptions): Promise<Instance>
   }
 
   function read(line: string, lastLines: string[]): void {
+    if (logs !== undefined) appendFileSync(join(logs, `${name}.log`), `${line}\n`);
     lastLines.push(line);
     if (lastLines.length > 20) lastLines.shift();
     if (options.secrets.some((secret) => line.includes(secret))) {

@@ -60,8 +60,18 @@ function cleanUp(): void {
     child.kill(child.spawnfile.endsWith('/postgres') ? 'SIGQUIT' : 'SIGKILL');
   }
   for (const mount of mounts) spawnSync('umount', ['-l', mount]);
-  for (const folder of folders) {
-    rmSync(folder, { recursive: true, force: true, maxRetries: 20, retryDelay: 100 });
+  for (const folder of folders) remove(folder);
+}
+
+/** Whoever was told to end may still write for a moment. */
+function remove(folder: string): void {
+  for (let attempt = 1; attempt <= 50; attempt += 1) {
+    try {
+      rmSync(folder, { recursive: true, force: true });
+      return;
+    } catch {
+      Atomics.wait(new Int32Array(new SharedArrayBuffer(4)), 0, 0, 100);
+    }
   }
 }
 

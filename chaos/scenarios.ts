@@ -87,6 +87,16 @@ async function endWorld(world: World, run: Run, instances: readonly Instance[]):
   await world.mail.stop();
 }
 
+/** What the run asks the store itself. */
+function readers(query: (statement: string) => Promise<unknown[]>) {
+  return {
+    readStored: async () =>
+      (await query('select action_id, status from executions')) as StoredExecution[],
+    countPending: async () =>
+      (await query("select mailbox from outbox where status = 'pending'")).length,
+  };
+}
+
 /** Three instances behind nginx, PostgreSQL, Redis. */
 export async function scaledOut({ random, minutes, say }: Scenario): Promise<Finished> {
   const world = await openWorld(random);
@@ -128,15 +138,13 @@ export async function scaledOut({ random, minutes, say }: Scenario): Promise<Fin
       upstream.calm = true;
       await ready();
     },
-    readStored: async () => {
+    ...readers(async (statement) => {
       const client = new pg.Client({ connectionString: postgres.url });
       await client.connect();
-      const { rows } = await client.query<StoredExecution>(
-        'select action_id, status from executions',
-      );
+      const { rows } = await client.query(statement);
       await client.end();
       return rows;
-    },
+    }),
   });
   await endWorld(world, run, instances);
   await Promise.all([nginx.stop('SIGTERM'), redis.stop('SIGTERM'), postgres.stop('SIGINT')]);
@@ -177,12 +185,12 @@ export async function oneProcess({ random, minutes, say }: Scenario): Promise<Fi
       upstream.calm = true;
       await instance.ready();
     },
-    readStored: async () => {
+    ...readers(async (statement) => {
       const database = new DatabaseSync(join(disk.folder, 'service.db'), { readOnly: true });
-      const rows = database.prepare('select action_id, status from executions').all();
+      const rows = database.prepare(statement).all();
       database.close();
-      return rows as unknown as StoredExecution[];
-    },
+      return rows;
+    }),
   });
   await endWorld(world, run, [instance]);
   return { ledger, apart };

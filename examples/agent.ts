@@ -8,7 +8,6 @@
  * `--yes` stands for the person's answer in tests; never use it with anybody's real data.
  */
 import { randomUUID } from 'node:crypto';
-import { once } from 'node:events';
 import { appendFileSync, readFileSync } from 'node:fs';
 import { createInterface } from 'node:readline/promises';
 import { setTimeout as sleep } from 'node:timers/promises';
@@ -66,7 +65,7 @@ async function send(url: string, request: RequestInit = {}): Promise<Answer> {
 
 /** The service's own sentences say what comes next; these are for answers that have none. */
 function inWords({ status, body }: Answer): string {
-  const { error = '', receipt } = body;
+  const { error = 'nobody says why.', receipt } = body;
   const codes: Record<string, string> = {
     preview_already_used: 'It was executed under another key, and that key has the receipt.',
     idempotency_conflict: 'This key belongs to another request: make one for each.',
@@ -80,10 +79,9 @@ async function userAgrees(): Promise<boolean> {
   if (process.argv.includes('--yes')) return true;
   if (!process.stdin.isTTY) return false;
   const terminal = createInterface({ input: process.stdin, output: process.stderr });
-  const closed = once(terminal, 'close').then(() => '');
-  const answer = await Promise.race([terminal.question('Do you agree? (yes/no) '), closed]);
+  const answer = await terminal.question('Do you agree? (yes/no) ').catch(() => 'no');
   terminal.close();
-  return /^yes$/i.test(answer.trim());
+  return /^y(es)?$/i.test(answer.trim());
 }
 
 const { BASE_URL = 'http://127.0.0.1:3000', TOKEN, TOKEN_FILE = 'data/agent-token' } = process.env;

@@ -11,8 +11,7 @@ import { openMailer } from './mail/open.ts';
 import { type Outbox, openOutbox } from './mail/outbox.ts';
 import { type Metrics, noMetrics, openMetrics } from './operations/metrics.ts';
 import type { Settings } from './settings.ts';
-import { type Asset, assets } from './site/assets.ts';
-import { loadPages, type Page } from './site/pages.ts';
+import { openSite, type Site } from './site/site.ts';
 import type { Storage } from './storage/database.ts';
 import { openStorage } from './storage/open.ts';
 import type { Parties } from './submissions/recipient.ts';
@@ -20,7 +19,7 @@ import type { SubmitParts } from './submissions/submit.ts';
 import { openUpstream } from './upstream/open.ts';
 import type { Upstream } from './upstream/upstream.ts';
 
-export type Parts = {
+export type Parts = Site & {
   clock: Clock;
   log: Logger;
   storage: Storage;
@@ -33,8 +32,6 @@ export type Parts = {
   outbox: Outbox | undefined;
   limits: Limits;
   metrics: Metrics;
-  pages: Page[];
-  assets: Asset[];
   isDraining(): boolean;
   isRefusing(): boolean;
   /** Turns readiness off and lets the outbox end beside the requests, which are still taken. */
@@ -54,6 +51,7 @@ export async function openParts(
   clock: Clock,
   log: Logger,
 ): Promise<Parts> {
+  const site = await openSite(settings); // first: a fault in CONTENT_DIR leaves nothing open
   const credentials = openCredentials({ path: settings.credentialsFile, log, clock });
   const storage = await openStorage(settings, clock, log);
   const executions = openExecutions(storage, clock, settings.upstreamTimeoutMs);
@@ -104,8 +102,7 @@ export async function openParts(
     outbox,
     limits,
     metrics,
-    pages: await loadPages(settings),
-    assets: [...assets],
+    ...site,
     isDraining: () => draining !== undefined,
     isRefusing: () => refusing,
     startDraining: () => {

@@ -34,6 +34,8 @@ export type Settings = {
     | { kind: 'smtp'; url: string; from: string };
   mailPerMinute: number;
   operator: { name: string; contact: string | undefined };
+  /** What an operator lays over the pages, words, colours and logo of the site. */
+  contentDir: string | undefined;
   contractor: { id: string; name: string } | undefined;
   trustProxy: string[];
   allowedOrigins: string[];
@@ -125,6 +127,7 @@ function assemble(given: Map<VariableName, unknown>, faults: string[]): Settings
   const host = get('HOST') ?? '127.0.0.1';
   const listenPort = get('PORT') ?? 3000;
   const dataDir = resolve(get('DATA_DIR') ?? './data');
+  const contentDir = get('CONTENT_DIR');
   const upstreamUrl = get('UPSTREAM_URL') ?? (local ? 'inbox:' : undefined);
   const databaseUrl = get('DATABASE_URL') ?? `sqlite:${join(dataDir, 'service.db')}`;
   const smtpUrl = get('SMTP_URL');
@@ -166,6 +169,7 @@ function assemble(given: Map<VariableName, unknown>, faults: string[]): Settings
           : { kind: 'none' },
     mailPerMinute: get('MAIL_PER_MINUTE') ?? 60,
     operator: { name: get('OPERATOR_NAME') ?? 'Service', contact: get('OPERATOR_CONTACT') },
+    contentDir: contentDir === undefined ? undefined : resolve(contentDir),
     contractor,
     trustProxy: get('TRUST_PROXY') ?? [],
     allowedOrigins: get('ALLOWED_ORIGINS') ?? [],

@@ -1,6 +1,7 @@
 /** Why a start failed, in one sentence with the remedy, and the exit status (contract §1). */
 import { CredentialsFault } from './credentials/file.ts';
 import { StartFault } from './first-run.ts';
+import { ContentFault } from './site/overlay.ts';
 import { StorageUnavailable } from './storage/database.ts';
 
 /** EX_CONFIG of sysexits.h (contract §2). */
@@ -18,7 +19,7 @@ const SYSTEM_FAULTS: Readonly<Record<string, string>> = {
 
 /** Takes whatever ended the start; returns what a person is told, never a stack trace. */
 export function describeStartFault(error: unknown): { sentence: string; exitCode: number } {
-  if (error instanceof CredentialsFault) {
+  if (error instanceof CredentialsFault || error instanceof ContentFault) {
     return { sentence: error.message, exitCode: EXIT_CONFIGURATION };
   }
   if (error instanceof StartFault) return { sentence: error.message, exitCode: 1 };

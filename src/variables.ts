@@ -139,6 +139,11 @@ export const variables = {
     meaning: 'an e-mail address or telephone number shown to people',
     default: 'none',
   },
+  CONTENT_DIR: {
+    schema: line,
+    meaning: 'a folder of your own pages, words, colours and logo, laid over ours',
+    default: 'ours alone',
+  },
   CONTRACTOR_ID: {
     schema: line.max(200),
     meaning: 'the contractor on the platform, as the upstream knows them',

@@ -69,6 +69,7 @@ const inForce: Readonly<Record<VariableName, (settings: Settings) => string | un
   MAIL_PER_MINUTE: ({ mailPerMinute }) => String(mailPerMinute),
   OPERATOR_NAME: ({ operator }) => operator.name,
   OPERATOR_CONTACT: ({ operator }) => operator.contact,
+  CONTENT_DIR: ({ contentDir }) => contentDir,
   CONTRACTOR_ID: ({ contractor }) => contractor?.id,
   CONTRACTOR_NAME: ({ contractor }) => contractor?.name,
   TRUST_PROXY: ({ trustProxy }) => trustProxy.join(',') || undefined,

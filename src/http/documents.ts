@@ -12,15 +12,15 @@ export type Document = Record<Encoding, Representation>;
 const COMPRESSION_MINIMUM_BYTES = 1_000;
 
 /**
- * Takes a text, its media type and headers of its own; returns it ready to be sent, each encoding
+ * Takes a text or bytes, its media type and headers of its own; returns it ready to be sent, each encoding
  * with an ETag of its own (RFC 9110 §8.8.3).
  */
 export function prepareDocument(
-  text: string,
+  content: string | Buffer,
   contentType: string,
   headers: Record<string, string> = {},
 ): Document {
-  const body = Buffer.from(text);
+  const body = typeof content === 'string' ? Buffer.from(content) : content;
   const digest = createHash('sha256')
     .update(contentType)
     .update(body)

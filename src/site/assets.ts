@@ -10,12 +10,32 @@ const icon = readAsset('icon', 'svg', 'image/svg+xml');
 /** Every asset of the site, read at start; each may be kept for ever under its path. */
 export const assets: readonly Asset[] = [stylesheet, icon];
 
-/** Where the layout links them. */
-export const stylesheetPath = stylesheet.path;
-export const iconPath = icon.path;
+/** What an operator lays over ours (CONTENT_DIR). */
+export type OwnAssets = {
+  css: Buffer | undefined;
+  logo: { extension: string; contentType: string; body: Buffer } | undefined;
+};
+
+/** Takes an operator's own; returns every asset, their rules after ours, their logo in place of ours. */
+export function layAssets({ css, logo }: OwnAssets): Asset[] {
+  return assets.map((asset) => {
+    if (asset === stylesheet && css !== undefined) {
+      const body = Buffer.concat([asset.body, Buffer.from('\n'), css]);
+      return assetOf('site', 'css', asset.contentType, body);
+    }
+    if (asset === icon && logo !== undefined) {
+      return assetOf('icon', logo.extension, logo.contentType, logo.body);
+    }
+    return asset;
+  });
+}
 
 function readAsset(name: string, extension: string, contentType: string): Asset {
   const body = readFileSync(new URL(`assets/${name}.${extension}`, import.meta.url));
+  return assetOf(name, extension, contentType, body);
+}
+
+function assetOf(name: string, extension: string, contentType: string, body: Buffer): Asset {
   const hash = createHash('sha256').update(body).digest('hex').slice(0, 12);
   return { path: `/assets/${name}-${hash}.${extension}`, contentType, body };
 }

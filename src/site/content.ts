@@ -2,6 +2,7 @@
 import { parse } from 'yaml';
 import { z } from 'zod';
 import { type Form, findForm } from '../forms/catalog.ts';
+import { sentenceOf } from './words.ts';
 
 const FRONT_MATTER = /^---\n([\s\S]*?)\n---\n([\s\S]*)$/;
 
@@ -11,6 +12,8 @@ const frontMatter = z.strictObject({
   /** The first page to list is 1. */
   order: z.number(),
   noindex: z.boolean().default(false),
+  /** The language of the page, where it is not that of the words. */
+  lang: z.string().optional(),
   /** The links under the title, the weightiest first. */
   actions: z.array(z.strictObject({ label: z.string(), href: z.string() })).default([]),
   form: z.string().optional(),
@@ -32,7 +35,7 @@ export function parseContent(file: string, text: string): Content {
   const [, head, body] = FRONT_MATTER.exec(text.replaceAll('\r\n', '\n')) ?? [];
   if (head === undefined || body === undefined) throw new Error(`${file} has no front matter`);
   const parsed = frontMatter.safeParse(parse(head));
-  if (!parsed.success) throw new Error(`${file}: ${z.prettifyError(parsed.error)}`);
+  if (!parsed.success) throw new Error(`${file}: ${sentenceOf(parsed.error)}`);
   const { form: name, submit, use, ...rest } = parsed.data;
   if (name === undefined) return { ...rest, carried: undefined, body: body.trim() };
   const form = findForm(name);

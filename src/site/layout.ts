@@ -1,6 +1,15 @@
 /** The frame around every page: head, header, main, footer. */
-import { iconPath, stylesheetPath } from './assets.ts';
+import { type Asset, assets } from './assets.ts';
 import { renderTemplate } from './templates.ts';
+import { ourWords, type Words } from './words.ts';
+
+/** What is the same around every page of a deployment. */
+export type Frame = {
+  words: Words;
+  stylesheetPath: string;
+  iconPath: string;
+  iconType: string;
+};
 
 type Layout = {
   /** Of the page alone; the operator's name is added. */
@@ -9,23 +18,36 @@ type Layout = {
   /** HTML. */
   main: string;
   noindex: boolean;
+  /** Of the words, where the page names no other. */
+  lang?: string | undefined;
   /** What only a page of the site has, an error page has not. */
-  page?: { path: string; canonical: string; description: string; markdownPath: string };
+  page?: {
+    path: string;
+    canonical: string;
+    description: string;
+    markdownPath: string;
+    /** JSON-LD, ready to stand in a script element. */
+    structuredData: string;
+  };
 };
 
-const header = [
-  { href: '/quote', label: 'Get a quote' },
-  { href: '/contractors', label: 'For contractors' },
-  { href: '/agents', label: 'For agents' },
-];
-const footer = [
-  ...header,
-  { href: '/newsletter', label: 'Newsletter' },
-  { href: '/contact', label: 'Contact' },
-  { href: '/privacy', label: 'Privacy' },
-];
+/** The frame without anything of an operator's own. */
+export const ourFrame: Frame = frameOf(ourWords, assets);
+
+/** Takes the words and the assets; returns the frame that shows and links them. */
+export function frameOf(words: Words, all: readonly Asset[]): Frame {
+  const named = (name: string) => all.find(({ path }) => path.startsWith(`/assets/${name}-`));
+  const icon = named('icon');
+  return {
+    words,
+    stylesheetPath: named('site')?.path ?? '',
+    iconPath: icon?.path ?? '',
+    iconType: icon?.contentType ?? '',
+  };
+}
 
 /** Takes the parts of a page; returns the whole HTML document. */
-export function renderLayout(layout: Layout): string {
-  return renderTemplate('layout', { ...layout, header, footer, stylesheetPath, iconPath });
+export function renderLayout(layout: Layout, frame: Frame = ourFrame): string {
+  const lang = layout.lang ?? frame.words.lang;
+  return renderTemplate('layout', { ...layout, ...frame, lang, words: frame.words.frame });
 }

@@ -3,6 +3,8 @@
  * once, by text that is escaped for where it stands: a name is never markup.
  */
 import { CONFIRMATION_STATEMENT } from '../actions/confirmation.ts';
+import { renderTemplate } from './templates.ts';
+import { ourWords, type Words } from './words.ts';
 
 /** What a deployment's settings say about it. */
 export type SiteSettings = {
@@ -23,14 +25,17 @@ export function contractorName(settings: SiteSettings): string {
   return settings.contractor?.name ?? 'one vetted painting contractor';
 }
 
-/** Takes the settings; returns a function that fills one text, written in one of the three forms. */
+/** Takes the settings and the words; returns a function that fills one text, written in one form. */
 export function placeholderFiller(
   settings: SiteSettings,
+  { flow }: Pick<Words, 'flow'> = ourWords,
 ): (text: string, as: keyof Replacement) => string {
   const replacements = new Map<string, Replacement>([
     ['operator', plain(settings.operator.name)],
     ['contractor', plain(contractorName(settings))],
     ['contact', contact(settings.operator.contact)],
+    // The picture of the flow; without pictures, what it shows.
+    ['flow', { ...plain(flow.description), html: renderTemplate('flow', { ...flow }) }],
     ['retention_days', plain(String(settings.receiptRetentionDays))],
     // These two stand in code as well, where Markdown knows no escapes; neither needs one.
     ['base_url', { ...plain(settings.baseUrl), markdown: settings.baseUrl }],

@@ -120,7 +120,16 @@ describe('the content endpoint', () => {
     expect(index.version).toBe(API_VERSION);
     const ids = index.resources.map((resource: { id: string }) => resource.id);
     expect([...ids].sort()).toEqual(
-      ['agents', 'contact', 'contractors', 'index', 'newsletter', 'privacy', 'quote', 'receivers'].sort(),
+      [
+        'agents',
+        'contact',
+        'contractors',
+        'index',
+        'newsletter',
+        'privacy',
+        'quote',
+        'receivers',
+      ].sort(),
     );
     expect(index.resources[0]).toEqual({
       id: 'index',

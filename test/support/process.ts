@@ -7,10 +7,15 @@ import { credentials, freePort } from './service.ts';
 
 const entry = resolve(import.meta.dirname, '../../bin/service.js');
 
+const folders: string[] = [];
+process.once('exit', () => {
+  for (const path of folders) rmSync(path, { recursive: true, force: true });
+});
+
 /** A folder of its own, gone with the test process. */
 export function temporaryFolder(): string {
   const path = mkdtempSync(join(tmpdir(), 'service-process-'));
-  process.once('exit', () => rmSync(path, { recursive: true, force: true }));
+  folders.push(path);
   return path;
 }
 

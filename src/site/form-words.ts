@@ -1,0 +1,109 @@
+/**
+ * What a form says to people when something is wrong with it or with sending it. The page that a
+ * refused post comes back as and the script in the browser say the same words.
+ */
+import type { Field } from '../forms/catalog.ts';
+import type { Fault } from '../forms/validate.ts';
+
+export type FaultKind = Fault['kind'];
+
+/** What became of a form that was not accepted, though its fields are in order. */
+export type NoticeKind =
+  | 'limited'
+  | 'unconfirmed'
+  | 'unavailable'
+  | 'offline'
+  | 'broken'
+  | 'refused';
+
+/** Words in braces are replaced: `{label}` of the field, `{count}`, `{maximum}`, `{recipient}`, `{wait}`. */
+export type FormWords = {
+  optional: string;
+  error: string;
+  summary: string;
+  faults: Record<FaultKind | 'missingChoice' | 'consent', string>;
+  notices: Record<NoticeKind, { title: string; text: string }>;
+  contact: string;
+  sendAgain: string;
+  sending: string;
+  slow: string;
+  left: string;
+  over: string;
+  suggestion: string;
+  recipient: string;
+  handled: string;
+};
+
+const KEPT = 'Everything you typed is still here.';
+
+export const ourFormWords: FormWords = {
+  optional: '(optional)',
+  error: 'Error:',
+  summary: 'Please check what you entered',
+  faults: {
+    missing: 'Please fill in “{label}”.',
+    missingChoice: 'Please choose an answer to “{label}”.',
+    consent: 'Please tick the box: without your consent no updates can be sent.',
+    notText: '“{label}” could not be read. Please type it again.',
+    characters: '“{label}” holds characters that can’t be sent. Please type it again.',
+    email: 'Please check “{label}”: it should look like name@example.com.',
+    tooLong: '“{label}” is {count} characters long, and at most {maximum} fit. Please shorten it.',
+  },
+  notices: {
+    limited: {
+      title: 'Not sent yet',
+      text: `The form was sent several times from your connection, so we took a break. ${KEPT} Please send it again in {wait}.`,
+    },
+    unconfirmed: {
+      title: 'Your details may not have arrived',
+      text: `We passed them on, but {recipient} did not confirm that they arrived. ${KEPT} Please send it again in a moment. If the first one did arrive, they simply get it twice.`,
+    },
+    unavailable: {
+      title: 'Nothing was sent',
+      text: `This form can’t be sent at the moment. ${KEPT} Please send it again later.`,
+    },
+    offline: {
+      title: 'You are offline',
+      text: `Nothing was sent. ${KEPT} Please send it again when you are back online.`,
+    },
+    broken: {
+      title: 'The connection broke off',
+      text: `We can’t tell whether your details arrived. ${KEPT} Please check your connection and send it again.`,
+    },
+    refused: {
+      title: 'This could not be sent',
+      text: `Nothing was sent. ${KEPT}`,
+    },
+  },
+  contact: 'If it keeps happening, we are glad to help:',
+  sendAgain: 'Send again',
+  sending: 'Sending…',
+  slow: 'Still sending. Your connection or ours is slow just now; please keep this page open.',
+  left: '{count} characters left',
+  over: '{count} characters too many',
+  suggestion: 'Did you mean {address}?',
+  recipient: 'Your details go to',
+  handled: 'How they are handled',
+};
+
+/** Takes words with names in braces and what they stand for; an unknown name stays as it is. */
+export function fillIn(words: string, values: Readonly<Record<string, string | number>>): string {
+  return words.replace(/\{(\w+)\}/g, (whole, name: string) =>
+    Object.hasOwn(values, name) ? String(values[name]) : whole,
+  );
+}
+
+/** Takes a fault and its field; returns the sentence beside it, `{count}` left open. */
+export function faultSentence(words: FormWords, field: Field, kind: FaultKind, lang: string) {
+  const isOpenChoice = kind === 'missing' && field.kind === 'choice';
+  return fillIn(words.faults[isOpenChoice ? 'missingChoice' : kind], {
+    label: field.label,
+    maximum: field.maximum.toLocaleString(lang),
+  });
+}
+
+/** Takes seconds; returns whole minutes in words of that language, such as `12 minutes`. */
+export function waitWords(seconds: number, lang: string): string {
+  const unit = { style: 'unit', unit: 'minute', unitDisplay: 'long' } as const;
+  return new Intl.NumberFormat(lang, unit).format(Math.ceil(seconds / 60));
+}

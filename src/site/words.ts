@@ -1,0 +1,105 @@
+/**
+ * The words of the site that stand in no page: ours, from `content/words.yaml`, with an operator's
+ * own laid over them (CONTENT_DIR). Whatever a translation leaves out stays English.
+ */
+import { readFileSync } from 'node:fs';
+import { parse } from 'yaml';
+import { z } from 'zod';
+import { type Field, type Form, type FormName, forms } from '../forms/catalog.ts';
+
+/** Every object of the site's words takes only what ours has: a misspelt name is a fault. */
+const links = z.array(z.strictObject({ label: z.string(), href: z.string() }));
+const fieldWords = z.strictObject({
+  label: z.string().optional(),
+  hint: z.string().optional(),
+  choices: z.array(z.string().min(1)).min(1).optional(),
+});
+const byField = z.record(z.string(), fieldWords);
+
+const schema = z.strictObject({
+  /** A language tag (BCP 47). */
+  lang: z.string().regex(/^[a-zA-Z]{2,8}(-[a-zA-Z0-9]{1,8})*$/, 'is no language tag'),
+  frame: z.strictObject({
+    skip: z.string(),
+    main: z.string(),
+    all: z.string(),
+    note: z.string(),
+    markdown: z.string(),
+    header: links,
+    footer: links,
+  }),
+  flow: z.strictObject({
+    title: z.string(),
+    description: z.string(),
+    steps: z.array(z.strictObject({ title: z.string(), note: z.string() })).length(5),
+    no: z.string(),
+    yes: z.string(),
+    recipient: z.string(),
+  }),
+  fields: byField,
+  forms: z.partialRecord(z.enum(Object.keys(forms) as [FormName, ...FormName[]]), byField),
+});
+
+export type Words = z.infer<typeof schema>;
+
+/** The words as they come with the service. */
+export const ourWords: Words = schema.parse(
+  parse(readFileSync(new URL('../../content/words.yaml', import.meta.url), 'utf8')),
+);
+
+/** Takes the text of an operator's `words.yaml`; returns ours under it, or throws what is wrong. */
+export function layWords(text: string): Words {
+  const words = schema.safeParse(lay(ourWords, parse(text) ?? {}));
+  if (!words.success) throw new Error(sentenceOf(words.error));
+  const known = new Set(
+    Object.values(forms).flatMap((form) => form.fields.map(({ name }) => name)),
+  );
+  for (const named of [words.data.fields, ...Object.values(words.data.forms)]) {
+    const stranger = Object.keys(named).find((name) => !known.has(name));
+    if (stranger !== undefined) throw new Error(`no form has a field ${stranger}`);
+  }
+  return words.data;
+}
+
+/** Objects are laid over each other name by name; everything else, lists included, is replaced. */
+function lay(under: unknown, over: unknown): unknown {
+  if (!isObject(under) || !isObject(over)) return over;
+  const names = [...new Set([...Object.keys(under), ...Object.keys(over)])];
+  return Object.fromEntries(
+    names.map((name) => [
+      name,
+      Object.hasOwn(over, name) ? lay(under[name], over[name]) : under[name],
+    ]),
+  );
+}
+
+function isObject(value: unknown): value is Record<string, unknown> {
+  return typeof value === 'object' && value !== null && !Array.isArray(value);
+}
+
+/** One line about the first thing that is wrong. */
+export function sentenceOf(error: z.ZodError): string {
+  const [issue] = error.issues;
+  const at = issue?.path.join('.') ?? '';
+  return at === '' ? `${issue?.message}` : `${at}: ${issue?.message}`;
+}
+
+/** Takes a form; returns it as people are asked, with the operator's labels, hints and choices. */
+export function wordedForm(form: Form, words: Words): Form {
+  const fields = form.fields.map((field) => wordedField(form, field, words));
+  return fields.every((field, index) => field === form.fields[index]) ? form : { ...form, fields };
+}
+
+function wordedField(form: Form, field: Field, words: Words): Field {
+  const given = { ...words.fields[field.name], ...words.forms[form.name]?.[field.name] };
+  if (Object.keys(given).length === 0) return field;
+  const { hint: ours, ...rest } = field;
+  const { label = field.label, hint = ours, choices = field.choices } = given;
+  return {
+    ...rest,
+    label,
+    // An empty hint takes ours away.
+    ...(hint === undefined || hint === '' ? {} : { hint }),
+    ...(choices === undefined ? {} : { choices }),
+  };
+}

@@ -1,0 +1,41 @@
+import { expect, test } from 'vitest';
+import { prefersMarkdown } from '../../src/http/negotiation.ts';
+
+const CHROMIUM =
+  'text/html,application/xhtml+xml,application/xml;q=0.9,image/avif,image/webp,*/*;q=0.8';
+
+test.each([
+  'text/markdown',
+  'TEXT/Markdown',
+  'text/markdown;charset=utf-8',
+  'text/markdown, text/html;q=0.9',
+  'text/html;q=0.5,text/markdown;q=0.9',
+  'text/markdown, text/html, */*',
+  'text/html, text/markdown',
+  'text/markdown, */*',
+  'text/markdown;q=0.5, */*;q=0.1',
+  'text/html;q=0, */*',
+])('%s asks for Markdown', (accept) => {
+  expect(prefersMarkdown(accept)).toBe(true);
+});
+
+test.each([
+  undefined,
+  '',
+  ' ',
+  '*/*',
+  'text/*',
+  'text/html',
+  CHROMIUM,
+  'text/html, text/markdown;q=0.9',
+  'text/markdown;q=0',
+  'text/markdown;q=0.000, */*',
+  'text/markdown;q=0.1, text/html',
+  'text/markdown;q=0.5, */*',
+  'application/json',
+  'text/markdownish',
+  'text/plain',
+  ',;/,',
+])('%s gets the page for people', (accept) => {
+  expect(prefersMarkdown(accept)).toBe(false);
+});
