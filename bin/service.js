@@ -8,6 +8,8 @@
     credentials: () => import('../src/commands/credentials.ts'),
     inbox: () => import('../src/commands/inbox.ts'),
     erase: () => import('../src/commands/erase.ts'),
+    backup: () => import('../src/commands/backup.ts'),
+    restore: () => import('../src/commands/restore.ts'),
     settings: () => import('../src/commands/settings.ts'),
     doctor: () => import('../src/commands/doctor.ts'),
     demo: () => import('../src/commands/demo.ts'),

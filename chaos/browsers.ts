@@ -1,5 +1,5 @@
 /** Browsers: leads, sent once, and subscriptions, sent until they are taken; and one address that hammers. */
-import { now } from './ledger.ts';
+import { type Moment, now } from './ledger.ts';
 import type { Run } from './run.ts';
 
 let numbers = 0;
@@ -44,6 +44,7 @@ async function send(
   return status;
 }
 
+const PREVIEW = '/api/agent/actions/newsletter/preview';
 const HAMMER_REQUESTS = 80;
 const HAMMER_EVERY_MS = 80;
 
@@ -52,16 +53,23 @@ export async function hammerPreview(run: Run, number: number): Promise<void> {
   const { ledger, client } = run;
   const address = `203.0.${(number >> 8) & 255}.${number & 255}`;
   const from = now(ledger);
-  const statuses: Promise<number>[] = [];
+  const timeline: Moment[] = [];
+  const sent: Promise<number>[] = [];
   const headers = { authorization: `Bearer ${Object.values(run.tokens)[0]}` };
-  while (statuses.length < HAMMER_REQUESTS && run.phase === 'faults') {
-    const body = { email: `${run.marker}h${number}@chaos.example` };
-    const answer = client.post('/api/agent/actions/newsletter/preview', body, { headers, address });
-    statuses.push(answer.then((told) => told?.status ?? 0));
+  const body = { email: `${run.marker}h${number}@chaos.example` };
+  const ask = async () => {
+    const answer = await client.post(PREVIEW, body, { headers, address });
+    const status = answer?.status ?? 0;
+    timeline.push({ at: now(ledger), what: `${status} from ${answer?.instance}` });
+    return status;
+  };
+  while (sent.length < HAMMER_REQUESTS && run.phase === 'faults') {
+    sent.push(ask());
     await run.rest(HAMMER_EVERY_MS);
   }
-  const answers = await Promise.all(statuses);
+  const answers = await Promise.all(sent);
   const count = (status: number) => answers.filter((each) => each === status).length;
-  const sent = answers.length;
-  ledger.windows.push({ from, to: now(ledger), sent, accepted: count(200), refused: count(429) });
+  const accepted = count(200);
+  const to = now(ledger);
+  ledger.windows.push({ from, to, sent: sent.length, accepted, refused: count(429), timeline });
 }

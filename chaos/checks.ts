@@ -140,10 +140,11 @@ function checkWindows(ledger: Ledger) {
         fault.name.startsWith('Redis') && fault.from <= to && fault.to >= from - REDIS_SETTLES_MS,
     );
   const judged = ledger.windows.filter((window) => !isBesideFault(window));
-  for (const { from, to, sent, accepted, refused } of judged) {
+  for (const window of judged) {
+    const { from, to, sent, accepted, refused } = window;
     if (accepted <= PREVIEWS_A_MINUTE) continue;
     const told = `${accepted} of ${sent} accepted, ${refused} refused, from ${Math.round(from)} to ${Math.round(to)} ms`;
-    report(ledger, 'no limit exceeded while Redis was up', told);
+    report(ledger, 'no limit exceeded while Redis was up', told, window);
   }
   return {
     windowsJudged: judged.length,

@@ -49,10 +49,9 @@ export async function drive(driven: Driven): Promise<Apart> {
   await new Promise((resolve) => setTimeout(resolve, driven.minutes * 60_000));
 
   say('the faults stop');
-  run.phase = 'calm';
+  run.endFaults();
   await Promise.all([...arrivals, striking, hammering]);
   await driven.ready();
-  run.endFaults();
   say('everybody asks until the answer is final');
   const late = new Promise<void>((resolve) => {
     setTimeout(resolve, FINAL_WITHIN_MS).unref();

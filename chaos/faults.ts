@@ -103,7 +103,7 @@ function send(pid: number, signal: NodeJS.Signals): void {
 /** Redis is stopped, or hangs. */
 export function redisFaults(run: Run, redis: Server): Lane {
   return {
-    every: [14_000, 24_000],
+    every: [18_000, 32_000],
     strike: async () => {
       const { random, ledger } = run;
       if (random.chance(0.5)) {

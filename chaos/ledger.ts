@@ -52,7 +52,14 @@ export type Mail = { at: number; address: string; messageId: string };
 export type Fault = { name: string; target: string; from: number; to: number };
 
 /** Previews of one address in one window: how many of them were accepted. */
-export type Window = { from: number; to: number; sent: number; accepted: number; refused: number };
+export type Window = {
+  from: number;
+  to: number;
+  sent: number;
+  accepted: number;
+  refused: number;
+  timeline: Moment[];
+};
 
 export type Violation = { rule: string; detail: string; from: number; to: number; trace: string[] };
 
@@ -100,20 +107,25 @@ export function beginFault(ledger: Ledger, name: string, target = ''): () => voi
   };
 }
 
-/** Writes down a violation; a preview's timeline is its trace. */
-export function report(ledger: Ledger, rule: string, detail: string, about?: Preview): void {
+/** Writes down a violation; a timeline is its trace. */
+export function report(
+  ledger: Ledger,
+  rule: string,
+  detail: string,
+  about?: { marker?: string; timeline: Moment[] },
+): void {
   const at = now(ledger);
   const from = about?.timeline[0]?.at ?? at;
   const trace = about === undefined ? [] : traceOf(ledger, about);
   ledger.violations.push({ rule, detail, from, to: at, trace });
 }
 
-/** The timeline of a preview, with its deliveries and the faults that struck meanwhile. */
-function traceOf(ledger: Ledger, preview: Preview): string[] {
+/** A timeline, with the deliveries of its preview and the faults that struck meanwhile. */
+function traceOf(ledger: Ledger, about: { marker?: string; timeline: Moment[] }): string[] {
   const own = [
-    ...preview.timeline,
+    ...about.timeline,
     ...ledger.deliveries
-      .filter(({ marker }) => marker === preview.marker)
+      .filter(({ marker }) => marker === about.marker)
       .map(({ at, webhookId, fate }) => ({ at, what: `DELIVERED ${webhookId}: ${fate}` })),
   ].sort((a, b) => a.at - b.at);
   const from = own[0]?.at ?? 0;

@@ -124,7 +124,13 @@ function run(command: string, root: string, workdir: string): void {
     ' && ',
   );
   const argv = ['--mount', '--propagation', 'private', 'sh', '-ec', script, root, workdir, command];
-  const done = spawnSync('unshare', argv, { encoding: 'utf8' });
+  // What `npm run` says of this project would mislead the npm inside.
+  const env = Object.fromEntries(
+    Object.entries(process.env).filter(
+      ([name]) => !/^(npm_(package|lifecycle)_|npm_config_local_prefix$|INIT_CWD$)/.test(name),
+    ),
+  );
+  const done = spawnSync('unshare', argv, { encoding: 'utf8', env });
   if (done.status !== 0) throw new Error(`It failed:\n${done.stdout}${done.stderr}`);
 }
 

@@ -12,7 +12,7 @@ const ARGUMENTS = [
   '--disable-sync',
 ];
 
-export type Surroundings = { javaScript: boolean; width: number };
+export type Surroundings = { javaScript: boolean; width: number; scheme?: 'light' | 'dark' };
 
 export type Watched = {
   page: Page;
@@ -31,12 +31,13 @@ export function openBrowser(): Promise<Browser> {
 export async function openPage(
   browser: Browser,
   origin: string,
-  { javaScript, width }: Surroundings,
+  { javaScript, width, scheme = 'light' }: Surroundings,
 ): Promise<Watched> {
   const context = await browser.newContext({
     baseURL: origin,
     javaScriptEnabled: javaScript,
     viewport: { width, height: 900 },
+    colorScheme: scheme,
     extraHTTPHeaders: { 'x-forwarded-for': freshAddress() },
   });
   const complaints: string[] = [];
@@ -47,7 +48,11 @@ export async function openPage(
     }
   });
   page.on('pageerror', (error) => complaints.push(`script: ${error.message}`));
-  page.on('requestfailed', (request) => complaints.push(`failed: ${request.url()}`));
+  page.on('requestfailed', (request) => {
+    // Going on to the next page ends what the last one was still loading.
+    const reason = request.failure()?.errorText ?? '';
+    if (reason !== 'net::ERR_ABORTED') complaints.push(`failed: ${request.url()} ${reason}`);
+  });
   page.on('request', (request) => {
     if (new URL(request.url()).origin !== origin) complaints.push(`elsewhere: ${request.url()}`);
   });
@@ -55,12 +60,15 @@ export async function openPage(
   await page.exposeFunction('noteViolation', (directive: string) => {
     complaints.push(`policy: ${directive}`);
   });
-  await page.addInitScript(() => {
-    document.addEventListener('securitypolicyviolation', (event) => {
-      (window as unknown as { noteViolation(directive: string): void }).noteViolation(
-        event.violatedDirective,
-      );
-    });
+  await page.addInitScript({
+    content: `document.addEventListener('securitypolicyviolation', (event) => {
+      noteViolation(event.violatedDirective);
+    });`,
   });
   return { page, complaints, close: () => context.close() };
+}
+
+/** How many pixels the page is wider than the window: more than none, and it scrolls sideways. */
+export async function overflowOf(page: Page): Promise<number> {
+  return Number(await page.evaluate('document.documentElement.scrollWidth - innerWidth'));
 }

@@ -11,7 +11,9 @@ import fastify, {
 } from 'fastify';
 import { registerActions } from './actions/routes.ts';
 import { registerOpenapi } from './discovery/openapi.ts';
+import { referencePage, registerReference } from './discovery/reference-page.ts';
 import { registerDiscovery } from './discovery/routes.ts';
+import { forms } from './forms/catalog.ts';
 import { answerBrokenRequest, registerFallbacks } from './http/fallbacks.ts';
 import { parseTraceparent } from './http/headers.ts';
 import { rateTaker } from './http/limiting.ts';
@@ -20,6 +22,8 @@ import { registerHealth } from './operations/health.ts';
 import type { Parts } from './parts.ts';
 import type { Settings } from './settings.ts';
 import { registerSite } from './site/routes.ts';
+import { registerWellKnown } from './site/well-known.ts';
+import { wordedForm } from './site/words.ts';
 
 /** Contract §4, "Slow and broken requests". */
 const HEADERS_TIMEOUT_MS = 10_000;
@@ -84,7 +88,13 @@ export async function buildApp(settings: Settings, parts: Parts): Promise<Fastif
     strictTransportSecurity: settings.baseUrl.startsWith('https:'),
   });
   const answerProblem = registerFallbacks(app, settings.operator, parts);
-  await registerOpenapi(app, { baseUrl: settings.baseUrl, operatorName: settings.operator.name });
+  const asked = Object.values(forms).map((form) => wordedForm(form, parts.frame.words));
+  const facts = {
+    baseUrl: settings.baseUrl,
+    operatorName: settings.operator.name,
+    forms: asked,
+  };
+  await registerOpenapi(app, facts);
 
   const takeFromLimit = rateTaker(parts.limits, settings.trustProxy, {
     clock: parts.clock,
@@ -97,14 +107,15 @@ export async function buildApp(settings: Settings, parts: Parts): Promise<Fastif
     await shared.register(cors, () => corsOf(settings));
     registerIntake(shared, { ...parts, takeFromLimit, operator: settings.operator }); // spec §4.6, §4.7
     registerDiscovery(shared, {
+      ...facts,
       pages: parts.pages,
-      baseUrl: settings.baseUrl,
-      operatorName: settings.operator.name,
       receiptRetentionDays: settings.receiptRetentionDays,
       ...(settings.contractor === undefined ? {} : { contractorName: settings.contractor.name }),
     }); // spec §4.1, §4.2
   });
   registerSite(app, parts); // contract §4, "Other routes"
+  registerReference(app, { settings, frame: parts.frame });
+  registerWellKnown(app, { ...settings, ...parts, pages: [...parts.pages, referencePage] });
   registerHealth(app, parts);
   return app;
 }
@@ -128,6 +139,7 @@ function corsOf(settings: Settings) {
       const isDiscovery =
         path?.startsWith('/.well-known/') ||
         path?.startsWith('/schemas/') ||
+        path?.startsWith('/agents/tools') ||
         path === '/api/agent/manifest' ||
         path === '/api/agent/content' ||
         path === '/llms.txt' ||

@@ -9,6 +9,7 @@ import type { Limits } from './limits/limits.ts';
 import { openLimits } from './limits/open.ts';
 import { openMailer } from './mail/open.ts';
 import { type Outbox, openOutbox } from './mail/outbox.ts';
+import { answersInTime } from './operations/health.ts';
 import { type Metrics, noMetrics, openMetrics } from './operations/metrics.ts';
 import type { Settings } from './settings.ts';
 import { openSite, type Site } from './site/site.ts';
@@ -67,12 +68,15 @@ export async function openParts(
       log,
       hostname: new URL(settings.baseUrl).hostname,
     });
+  const limits = await openLimits(settings, clock, log);
   const metrics =
     settings.metricsPort === undefined
       ? noMetrics
-      : await openMetrics(settings.host, settings.metricsPort, async () => outbox?.depth() ?? {});
-
-  const limits = await openLimits(settings, clock, log);
+      : await openMetrics(settings.host, settings.metricsPort, {
+          outboxDepth: async () => outbox?.depth() ?? {},
+          storeAnswers: () => answersInTime(storage),
+          limitsAreInsured: limits.isInsured,
+        });
 
   const { contractor, operator } = settings;
   const parties = contractor && upstream && { contractor, operatorName: operator.name };

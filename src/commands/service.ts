@@ -8,6 +8,8 @@ const meanings = {
   credentials: 'issue, rotate, revoke and list agent credentials',
   inbox: 'list, show and export what the embedded destination holds',
   erase: 'erases what is kept of a person, by e-mail address',
+  backup: 'copies the database to a file while the service runs',
+  restore: 'replaces the database by a backup',
   settings: 'every setting in force and where it came from',
   doctor: 'tries what is configured for real',
   demo: 'drives a running service as an agent and a browser would',

@@ -31,6 +31,8 @@ How an agent sends one:
 
 ${link('Agent manifest', baseUrl + paths.manifest, 'each action with its fields, endpoints, scopes and limits')}
 ${link('OpenAPI 3.1', baseUrl + paths.openapi, 'every route, body, response and event')}
+${link('API reference', `${baseUrl}${paths.reference}.md`, 'the same to read')}
+${link('Tool definitions', baseUrl + paths.tools, 'for the OpenAI and Anthropic APIs and for MCP')}
 ${link('Content index', baseUrl + paths.content, 'the pages below as JSON; `?resource=<id>` returns one')}
 
 ## Pages

@@ -1,9 +1,16 @@
 /** The agent manifest (spec §2.4, §4.1): what an automated client can do here, and how. */
 import { CONFIRMATION_STATEMENT } from '../actions/confirmation.ts';
 import { PREVIEW_LIFETIME_MS } from '../actions/preview-token.ts';
-import { type Field, type Form, forms, VALUE_MAXIMUM } from '../forms/catalog.ts';
+import { type Field, type Form, VALUE_MAXIMUM } from '../forms/catalog.ts';
 import { rates } from '../limits/limits.ts';
-import { destinationName, type Facts, IDEMPOTENCY_KEY_MAXIMUM, paths, scopes } from './facts.ts';
+import {
+  destinationName,
+  type Facts,
+  formsOf,
+  IDEMPOTENCY_KEY_MAXIMUM,
+  paths,
+  scopes,
+} from './facts.ts';
 import { API_VERSION } from './version.ts';
 
 export type ManifestFacts = Facts & {
@@ -27,7 +34,7 @@ export function manifest(facts: ManifestFacts) {
       'Only if they explicitly agree, POST preview_id, confirmation true and confirmation_text to execute, with an Idempotency-Key header made once for this request and reused on a retry.',
       'After a failed execution start again with a new preview; never retry it under a new key.',
     ],
-    actions: Object.values(forms).map((form) => describeAction(form, facts)),
+    actions: formsOf(facts).map((form) => describeAction(form, facts)),
     confirmation: {
       statement: CONFIRMATION_STATEMENT,
       rule: 'confirmation_text repeats the statement character for character; confirmation is true.',
@@ -50,6 +57,8 @@ export function manifest(facts: ManifestFacts) {
       llms_txt: baseUrl + paths.llms,
       content_index: baseUrl + paths.content,
       agents_page: baseUrl + paths.agentsPage,
+      tools: baseUrl + paths.tools,
+      reference: baseUrl + paths.reference,
     },
   };
 }

@@ -1,6 +1,6 @@
 /** The reusable parts of the OpenAPI document: records, failures, headers and the credential. */
 import { CONFIRMATION_STATEMENT } from '../actions/confirmation.ts';
-import { forms } from '../forms/catalog.ts';
+import { type Form, forms } from '../forms/catalog.ts';
 import { eventSchema, eventTypes } from './events.ts';
 import {
   fieldsSchema,
@@ -60,8 +60,7 @@ const replay: JsonSchema = { const: true, description: 'Set on the replay of an 
 const error = text('A sentence fit to show a person, or a code.');
 
 /** Every named schema: those of the forms and events from the catalogue, and the records of spec §2. */
-export function componentSchemas(): Record<string, JsonSchema> {
-  const everyForm = Object.values(forms);
+export function componentSchemas(everyForm: readonly Form[]): Record<string, JsonSchema> {
   return {
     ...named(everyForm.map(fieldsSchema)),
     ...named(everyForm.map(leadSchema)),

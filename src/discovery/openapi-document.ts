@@ -1,6 +1,6 @@
 /** The OpenAPI document: what stands around its operations, and the webhooks (contract §3). */
 import { eventExamples, eventTypes } from './events.ts';
-import { type Facts, paths } from './facts.ts';
+import { type Facts, formsOf, paths } from './facts.ts';
 import { titleOf } from './form-schemas.ts';
 import { componentSchemas, reference, securitySchemes } from './openapi-components.ts';
 import { headers } from './openapi-headers.ts';
@@ -48,7 +48,7 @@ export function documentFrame(facts: Facts): Record<string, unknown> {
     tags: tags.map((tag) =>
       tag.name === 'Events' ? { ...tag, externalDocs: receiversGuide(facts) } : tag,
     ),
-    components: { schemas: componentSchemas(), headers, securitySchemes },
+    components: { schemas: componentSchemas(formsOf(facts)), headers, securitySchemes },
     webhooks: Object.fromEntries(eventTypes.map((type) => [type, { post: webhook(type, facts) }])),
   };
 }

@@ -7,6 +7,8 @@ import { type Facts, paths } from './facts.ts';
 import { llmsText } from './llms.ts';
 import { type ManifestFacts, manifest } from './manifest.ts';
 import { operations } from './openapi.ts';
+import { toolIndex } from './tool-index.ts';
+import { toolShapes } from './tools.ts';
 
 /** Any page may read these. */
 const ANY_ORIGIN = { 'access-control-allow-origin': '*' };
@@ -34,7 +36,20 @@ export function registerDiscovery(
   );
   registerContent(app, parts);
   registerEventSchemas(app, parts);
+  registerTools(app, parts);
   registerDocument(app);
+}
+
+/** What the maker of an agent gives a language model. */
+function registerTools(app: FastifyInstance, facts: Facts): void {
+  const index = prepareJson(toolIndex(facts));
+  app.get(paths.tools, (request, reply) => sendDocument(request, reply, index));
+  for (const [name, shape] of Object.entries(toolShapes)) {
+    const document = prepareJson(shape(facts));
+    app.get(`${paths.toolShapes}${name}.json`, (request, reply) =>
+      sendDocument(request, reply, document),
+    );
+  }
 }
 
 /** The index, or the last `resource` that is asked for; unknown: 404, which names the next call. */

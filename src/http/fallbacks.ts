@@ -6,8 +6,10 @@ import type { FastifyError, FastifyInstance, FastifyReply, FastifyRequest } from
 import { forms } from '../forms/catalog.ts';
 import type { Settings } from '../settings.ts';
 import { renderErrorPage } from '../site/error-page.ts';
+import type { Frame } from '../site/layout.ts';
 import { StorageUnavailable } from '../storage/database.ts';
-import { headerLines } from './headers.ts';
+import { mediaType } from './body.ts';
+import { contentType, headerLines } from './headers.ts';
 import type { ProblemKind } from './problems.ts';
 import { renderProblem } from './render-problem.ts';
 
@@ -23,6 +25,13 @@ export type AnswerProblem = (
 /** They say what a drain is, and are asked during one. */
 const HEALTH: ReadonlySet<string> = new Set(['/healthz', '/readyz']);
 
+/** Where browsers send forms, and how. */
+const FORMS: ReadonlySet<string> = new Set(['/api/leads', '/api/subscribe']);
+const NATIVE: ReadonlySet<string> = new Set([
+  'application/x-www-form-urlencoded',
+  'multipart/form-data',
+]);
+
 /** The answer that each connection got last: one to a broken request must not overtake it. */
 const lastAnswers = new WeakMap<Socket, ServerResponse>();
 
@@ -32,8 +41,9 @@ const lastAnswers = new WeakMap<Socket, ServerResponse>();
 export function registerFallbacks(
   app: FastifyInstance,
   operator: Operator,
-  { isDraining, isRefusing }: { isDraining: () => boolean; isRefusing: () => boolean },
+  parts: { isDraining: () => boolean; isRefusing: () => boolean; frame: Frame },
 ): AnswerProblem {
+  const { isDraining, isRefusing, frame } = parts;
   const methods = new Map<string, Set<string>>();
   app.addHook('onRoute', ({ url, method }) => {
     if (url.includes('*')) return;
@@ -48,9 +58,17 @@ export function registerFallbacks(
     const { status, headers, body } = renderProblem({ kind }, 'json');
     reply.code(status).headers({ 'cache-control': 'no-store', ...headers });
     if (!wantsPage(request)) return reply.send(body);
-    return reply
-      .type('text/html; charset=utf-8')
-      .send(renderErrorPage({ status, sentence: body.error, ...pageOf(operator) }));
+    return reply.type('text/html; charset=utf-8').send(
+      renderErrorPage(
+        {
+          status,
+          sentence: body.error,
+          typed: isForm(request) && request.method === 'POST',
+          ...pageOf(operator),
+        },
+        frame,
+      ),
+    );
   };
 
   const answerNotFound = (request: FastifyRequest, reply: FastifyReply) => {
@@ -118,10 +136,22 @@ function pathOf(request: FastifyRequest): string {
   return request.url.split('?', 1)[0] ?? '/';
 }
 
-/** A person in a browser gets a page, everybody else JSON. */
+function isForm(request: FastifyRequest): boolean {
+  return FORMS.has(pathOf(request));
+}
+
+/** A person in a browser gets a page, everybody else JSON; a form that was sent, by how it was sent. */
 function wantsPage(request: FastifyRequest): boolean {
   const path = pathOf(request);
+  if (isForm(request)) {
+    const sent = mediaType(contentType(request.raw))?.essence;
+    return sent === undefined ? acceptsPage(request) : NATIVE.has(sent);
+  }
   if (path.startsWith('/api/') || path.startsWith('/.well-known/')) return false;
+  return acceptsPage(request);
+}
+
+function acceptsPage(request: FastifyRequest): boolean {
   return request.headers.accept?.includes('text/html') ?? false;
 }
 

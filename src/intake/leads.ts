@@ -55,7 +55,7 @@ export async function acceptLead(parts: IntakeParts, request: FormRequest): Prom
     consentRecordedAt: null,
   };
   const outcome = await submit(parts.submissions, submission, deliveryOf(request));
-  parts.log.info({ submissionId: submission.id, form: form.name, outcome }, 'lead forwarded');
+  parts.log.info({ submissionId: submission.id, form: form.name, outcome }, 'lead settled');
   return outcome.kind === 'confirmed' ? { kind: 'accepted' } : { kind: 'unconfirmed', form };
 }
 

@@ -1,7 +1,9 @@
-/** The two form routes: JSON, or 303 and HTML, by how it was asked (spec §4.6, §4.7, §7.2). */
+/** The two form routes: JSON, or 303 and HTML, by how it was asked (spec §4.6, §4.7, §7.2; contract §4). */
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
+import type { Clock } from '../clock.ts';
 import { operations } from '../discovery/openapi.ts';
-import { readBody } from '../http/body.ts';
+import { forms } from '../forms/catalog.ts';
+import { type ReadBody, readBody } from '../http/body.ts';
 import { pageOf } from '../http/fallbacks.ts';
 import { childTraceparent, contentType, parseTraceparent } from '../http/headers.ts';
 import type { TakeFromLimit } from '../http/limiting.ts';
@@ -9,62 +11,104 @@ import { renderProblem } from '../http/render-problem.ts';
 import type { RateName } from '../limits/limits.ts';
 import type { Settings } from '../settings.ts';
 import { renderErrorPage } from '../site/error-page.ts';
+import type { Frame } from '../site/layout.ts';
+import type { Page } from '../site/pages.ts';
 import { encodingOf, type FormRequest } from './body.ts';
-import { acceptLead, type FormResult } from './leads.ts';
-import { type SubscribeParts, subscribe } from './subscribe.ts';
+import { isOwnNavigation, keyOf, openDoubleClicks } from './double-click.ts';
+import { acceptLead, type FormResult, LEAD_BODY_MAXIMUM } from './leads.ts';
+import { type FormRoute, renderRefusedPage } from './refused-page.ts';
+import { SUBSCRIBE_BODY_MAXIMUM, type SubscribeParts, subscribe } from './subscribe.ts';
 
 export type IntakeRouteParts = SubscribeParts & {
   takeFromLimit: TakeFromLimit;
   operator: Settings['operator'];
+  pages: readonly Page[];
+  frame: Frame;
+  clock: Clock;
+};
+
+type Route = FormRoute & { rate: RateName; backTo: string };
+
+const LEADS: Route = {
+  rate: 'leads',
+  backTo: '/',
+  subscribes: false,
+  bodyMaximum: LEAD_BODY_MAXIMUM,
+};
+const SUBSCRIBE: Route = {
+  rate: 'subscribe',
+  backTo: forms.newsletter.page,
+  subscribes: true,
+  bodyMaximum: SUBSCRIBE_BODY_MAXIMUM,
 };
 
 /** Registers `/api/leads` and `/api/subscribe`. */
 export function registerIntake(app: FastifyInstance, parts: IntakeRouteParts): void {
-  const formRequest = (
-    name: RateName,
+  const doubleClicks = openDoubleClicks(parts.clock);
+
+  const handle = async (
     request: FastifyRequest,
     reply: FastifyReply,
-  ): FormRequest => ({
-    contentType: contentType(request.raw),
-    takeFromLimit: () => parts.takeFromLimit(name, request, reply),
-    readBody: (maximum) => readBody(request.raw, maximum),
-    traceparent: childTraceparent(parseTraceparent(request.headers.traceparent)),
-  });
+    route: Route,
+    chain: (form: FormRequest) => Promise<FormResult>,
+  ) => {
+    const encoding = encodingOf(contentType(request.raw));
+    const isNative = encoding === 'urlencoded' || encoding === 'multipart';
+    let body: Promise<ReadBody> | undefined;
+    const form: FormRequest = {
+      contentType: contentType(request.raw),
+      takeFromLimit: () => parts.takeFromLimit(route.rate, request, reply),
+      // Read once, whoever asks first.
+      readBody: (maximum) => {
+        body ??= readBody(request.raw, maximum);
+        return body;
+      },
+      traceparent: childTraceparent(parseTraceparent(request.headers.traceparent)),
+    };
+    reply.header('cache-control', 'no-store');
 
-  app.post('/api/leads', { schema: operations.submitLead }, async (request, reply) => {
-    const result = await acceptLead(parts, formRequest('leads', request, reply));
-    return answer(request, reply, result, '/', parts.operator);
-  });
+    const result = await runOnce(request, form, isNative, () => chain(form), route);
+    if (!isNative) return answerJson(reply, result);
+    if (result.kind === 'accepted') return reply.code(303).header('location', '/thank-you').send();
+    const { status, headers, body: problem } = renderProblem(result, 'native');
+    const page =
+      (await renderRefusedPage(parts.pages, form, result, route)) ??
+      renderErrorPage(
+        {
+          status,
+          sentence: problem.error,
+          backTo: route.backTo,
+          typed: true,
+          ...pageOf(parts.operator),
+        },
+        parts.frame,
+      );
+    return reply.code(status).headers(headers).type('text/html; charset=utf-8').send(page);
+  };
 
-  app.post('/api/subscribe', { schema: operations.subscribeNewsletter }, async (request, reply) => {
-    const result = await subscribe(parts, formRequest('subscribe', request, reply));
-    return answer(request, reply, result, '/newsletter', parts.operator);
-  });
+  const runOnce = async (
+    { raw }: FastifyRequest,
+    form: FormRequest,
+    isNative: boolean,
+    chain: () => Promise<FormResult>,
+    { bodyMaximum }: Route,
+  ): Promise<FormResult> => {
+    if (!isNative || !isOwnNavigation(raw)) return await chain();
+    const body = await form.readBody(bodyMaximum);
+    if (body.kind !== 'read') return await chain();
+    return await doubleClicks.once(keyOf(raw, body.bytes), chain);
+  };
+
+  app.post('/api/leads', { schema: operations.submitLead }, (request, reply) =>
+    handle(request, reply, LEADS, (form) => acceptLead(parts, form)),
+  );
+  app.post('/api/subscribe', { schema: operations.subscribeNewsletter }, (request, reply) =>
+    handle(request, reply, SUBSCRIBE, (form) => subscribe(parts, form)),
+  );
 }
 
-/** Which of JSON or native the answer takes follows the request's content type (contract §4). */
-function answer(
-  request: FastifyRequest,
-  reply: FastifyReply,
-  result: FormResult,
-  backTo: string,
-  operator: Settings['operator'],
-): FastifyReply {
-  const encoding = encodingOf(contentType(request.raw));
-  const native = encoding === 'urlencoded' || encoding === 'multipart';
-  reply.header('cache-control', 'no-store');
-  if (result.kind === 'accepted') {
-    return native
-      ? reply.code(303).header('location', '/thank-you').send()
-      : reply.send({ ok: true });
-  }
-  const { status, headers, body } = renderProblem(result, native ? 'native' : 'json');
-  reply.code(status).headers(headers);
-  if (!native) return reply.send(body);
-  const backToForm = result.form?.page ?? backTo;
-  return reply
-    .type('text/html; charset=utf-8')
-    .send(
-      renderErrorPage({ status, sentence: body.error, backTo: backToForm, ...pageOf(operator) }),
-    );
+function answerJson(reply: FastifyReply, result: FormResult): FastifyReply {
+  if (result.kind === 'accepted') return reply.send({ ok: true });
+  const { status, headers, body } = renderProblem(result, 'json');
+  return reply.code(status).headers(headers).send(body);
 }

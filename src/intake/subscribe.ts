@@ -53,20 +53,29 @@ export async function subscribe(parts: SubscribeParts, request: FormRequest): Pr
   const outcome = await submit(submissions, submission, deliveryOf(request));
   parts.log.info(
     { submissionId: submission.id, form: 'newsletter', outcome },
-    'subscription forwarded',
+    'subscription settled',
   );
   if (outcome.kind !== 'confirmed') return { kind: 'unconfirmed' };
 
-  if (!outcome.known) await confirmByMail(parts, outbox, submission.id, email);
-  return { kind: 'accepted' };
+  if (outcome.known || (await confirmByMail(parts, outbox, submission.id, email))) {
+    return { kind: 'accepted' };
+  }
+  return { kind: 'unconfirmed' };
 }
 
-/** The upstream has the subscription: a message that can't be kept does not undo it. */
-async function confirmByMail(parts: SubscribeParts, outbox: Outbox, id: string, email: string) {
+/** Whether the message is kept durably: a success that could still lose it would promise too much. */
+async function confirmByMail(
+  parts: SubscribeParts,
+  outbox: Outbox,
+  id: string,
+  email: string,
+): Promise<boolean> {
   try {
     await outbox.add(email);
+    return true;
   } catch (error) {
-    parts.log.error({ submissionId: id, err: error }, 'confirmation message could not be kept');
+    parts.log.error({ submissionId: id, err: error }, 'confirmation message could not be kept yet');
+    return false;
   }
 }
 

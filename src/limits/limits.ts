@@ -21,6 +21,8 @@ export type Rate = {
 export type Limits = {
   /** Counts one request of an address against a rate. It never fails. */
   take(name: RateName, address: string): Promise<Rate>;
+  /** Whether they are counted in this process because the shared ones are away. */
+  isInsured(): boolean;
   close(): Promise<void>;
 };
 

@@ -34,6 +34,7 @@ export function openMemoryLimits(clock: Clock): Limits {
       window.taken += 1;
       return rateOf(name, window.taken, window.endsAt - now);
     },
+    isInsured: () => false,
     close: async () => {},
   };
 }

@@ -38,7 +38,10 @@ export type OutboxOptions = {
 };
 
 export type Outbox = {
-  /** Keeps a confirmation for a valid address, unless its mailbox had one in the last 24 hours. */
+  /**
+   * Keeps a confirmation for a valid address, unless its mailbox had one in the last 24 hours. Where
+   * it throws, the address is remembered and kept as soon as the store is back.
+   */
   add(address: string): Promise<void>;
   /** Attempts whatever is due and within the budget, waits for it, and returns how many attempts. */
   work(): Promise<number>;
@@ -57,10 +60,19 @@ export function openOutbox(options: OutboxOptions): Outbox {
   const sending = new Set<Promise<void>>();
   /** Marks that are not in the database yet. */
   const unwritten = new Map<OutboxRow, 'sent' | 'dead'>();
+  /** Addresses that are not, or may not be, in the database yet. */
+  const unkept = new Set<string>();
   let timer: NodeJS.Timeout | undefined;
   let ticking: Promise<void> | undefined;
   let closing = false;
   let sweptAt = Number.NEGATIVE_INFINITY;
+
+  async function keepAddresses(): Promise<void> {
+    for (const address of unkept) {
+      await rows.add(address);
+      unkept.delete(address);
+    }
+  }
 
   async function writeMarks(): Promise<void> {
     for (const [row, status] of unwritten) {
@@ -116,6 +128,7 @@ export function openOutbox(options: OutboxOptions): Outbox {
       while (sending.size >= CONCURRENT_SENDS) await Promise.race(sending);
       if (closing) return attempts;
       await writeMarks();
+      await keepAddresses();
       const takenAt = clock.monotonic();
       const row = await rows.take();
       if (row === undefined) return attempts;
@@ -146,7 +159,12 @@ export function openOutbox(options: OutboxOptions): Outbox {
     depth: rows.depth,
 
     async add(address) {
-      await rows.add(address);
+      try {
+        await rows.add(address);
+      } catch (error) {
+        unkept.add(address);
+        throw error;
+      }
       if (timer !== undefined) tick();
     },
 

@@ -27,7 +27,8 @@ export function registerHealth(
   });
 }
 
-async function answersInTime(storage: Storage): Promise<boolean> {
+/** Whether the store takes a statement now; a hanging one counts as away. */
+export async function answersInTime(storage: Pick<Storage, 'check'>): Promise<boolean> {
   let timer: NodeJS.Timeout | undefined;
   const late = new Promise<boolean>((resolve) => {
     timer = setTimeout(() => resolve(false), CHECK_TIMEOUT_MS);

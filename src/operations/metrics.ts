@@ -19,12 +19,16 @@ export const noMetrics: Metrics = {
 /** The buckets OpenTelemetry advises for `http.server.request.duration`, in seconds. */
 const BUCKETS = [0.005, 0.01, 0.025, 0.05, 0.075, 0.1, 0.25, 0.5, 0.75, 1, 2.5, 5, 7.5, 10];
 
+/** What is looked at whenever Prometheus asks. */
+export type Sources = {
+  /** By status; throws while the store is away. */
+  outboxDepth(): Promise<Record<string, number>>;
+  storeAnswers(): Promise<boolean>;
+  limitsAreInsured(): boolean;
+};
+
 /** Serves `/metrics` at that address. Throws where the port is taken. */
-export async function openMetrics(
-  host: string,
-  port: number,
-  outboxDepth: () => Promise<Record<string, number>>,
-): Promise<Metrics> {
+export async function openMetrics(host: string, port: number, sources: Sources): Promise<Metrics> {
   // Loaded only when a setting asks for it: a cold start pays for what it uses.
   const client = await import('@prometheus-io/client');
   const registry = new client.Registry();
@@ -43,7 +47,7 @@ export async function openMetrics(
   });
   const executions = new client.Counter({
     name: 'service_executions_total',
-    help: 'Executions settled, by action and status.',
+    help: 'Executions that this instance has settled, by action and status.',
     labelNames: ['action', 'status'],
     registers: [registry],
   });
@@ -53,8 +57,26 @@ export async function openMetrics(
     labelNames: ['status'],
     registers: [registry],
     async collect() {
-      for (const [status, count] of Object.entries(await outboxDepth()))
-        this.set({ status }, count);
+      // Unknown while the store is away: what is known is told all the same.
+      this.reset();
+      const depth = await sources.outboxDepth().catch(() => ({}));
+      for (const [status, count] of Object.entries(depth)) this.set({ status }, count);
+    },
+  });
+  new client.Gauge({
+    name: 'service_store_up',
+    help: 'Whether the store takes a statement: 1, or 0 while it is away.',
+    registers: [registry],
+    async collect() {
+      this.set((await sources.storeAnswers()) ? 1 : 0);
+    },
+  });
+  new client.Gauge({
+    name: 'service_limits_insured',
+    help: 'Whether rate limits are counted in this process alone because Redis is away.',
+    registers: [registry],
+    collect() {
+      this.set(sources.limitsAreInsured() ? 1 : 0);
     },
   });
 

@@ -5,10 +5,11 @@ import { readFileSync } from 'node:fs';
 export type Asset = { path: string; contentType: string; body: Buffer };
 
 const stylesheet = readAsset('site', 'css', 'text/css; charset=utf-8');
+const script = readAsset('form', 'js', 'text/javascript; charset=utf-8');
 const icon = readAsset('icon', 'svg', 'image/svg+xml');
 
 /** Every asset of the site, read at start; each may be kept for ever under its path. */
-export const assets: readonly Asset[] = [stylesheet, icon];
+export const assets: readonly Asset[] = [stylesheet, script, icon];
 
 /** What an operator lays over ours (CONTENT_DIR). */
 export type OwnAssets = {

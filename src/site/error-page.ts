@@ -1,5 +1,5 @@
 /** The short HTML page of a failure: a native form's (spec §7) and a missing page's. */
-import { renderLayout } from './layout.ts';
+import { type Frame, ourFrame, renderLayout } from './layout.ts';
 import { contactHref } from './placeholders.ts';
 import { renderTemplate } from './templates.ts';
 
@@ -9,30 +9,26 @@ type ErrorPage = {
   sentence: string;
   /** The path of the form's page. */
   backTo?: string;
+  /** Whether someone had typed something, which the browser still has. */
+  typed?: boolean;
   operatorContact?: string | undefined;
   operatorName?: string;
 };
 
-const headings: Record<number, string> = {
-  400: 'Please check what you entered',
-  404: 'This page does not exist',
-  405: 'This page can’t be used like that',
-  413: 'That is more than the form takes',
-  429: 'That was a little too often',
-  502: 'Your details may not have arrived',
-  503: 'This is not available right now',
-};
-
 /** Takes a status and a sentence; returns the whole HTML document. */
-export function renderErrorPage(page: ErrorPage): string {
-  const heading = headings[page.status] ?? 'Something went wrong';
+export function renderErrorPage(page: ErrorPage, frame: Frame = ourFrame): string {
+  const { errors, form } = frame.words;
+  const heading = errors.headings[page.status] ?? errors.heading;
   const contact = page.operatorContact;
   const main = renderTemplate('error', {
     heading,
-    sentence: page.sentence,
+    // Where the catalogue speaks of HTTP, people read something else.
+    sentence: errors.sentences[page.status] ?? page.sentence,
     backTo: page.backTo,
+    typed: page.typed,
+    words: { ...errors, contact: form.contact },
     contact: contact === undefined ? undefined : { text: contact, href: contactHref(contact) },
   });
   const operatorName = page.operatorName ?? 'Service';
-  return renderLayout({ title: heading, operatorName, main, noindex: true });
+  return renderLayout({ title: heading, operatorName, main, noindex: true }, frame);
 }

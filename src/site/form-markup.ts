@@ -1,23 +1,43 @@
 /**
  * A form of the catalogue as HTML, after the patterns of the GOV.UK Design System. It works without
- * JavaScript, and can come back with what was entered and a sentence at each fault.
+ * JavaScript, and can come back with what was entered and a sentence at each fault. What the script
+ * in `assets/form.js` needs to know, its words and bounds, stands in data attributes and templates.
  */
+import { randomUUID } from 'node:crypto';
 import type { Field, Form } from '../forms/catalog.ts';
+import { lengthOf, normalize } from '../forms/fields.ts';
+import {
+  type FaultKind,
+  type FormWords,
+  faultSentence,
+  fillIn,
+  type NoticeKind,
+  ourFormWords,
+  waitWords,
+} from './form-words.ts';
+import { contactHref } from './placeholders.ts';
 import { renderTemplate } from './templates.ts';
 
-/** What someone entered before, and what is wrong with it, by field name. */
+/** What someone entered before, and what became of it. */
 export type Entered = {
   values?: Readonly<Record<string, string>>;
-  errors?: Readonly<Record<string, string>>;
+  /** By the name of the field. */
+  faults?: Readonly<Record<string, FaultKind>>;
+  consentMissing?: boolean;
+  notice?: { kind: NoticeKind; retryAfterSeconds?: number; sentence?: string };
 };
 
-type FormWords = {
+type FormContext = {
   /** Who receives the data (contract §4, `destination`). */
   recipient: string;
   /** What for, as in "to prepare your quote". */
   use: string;
   /** What the button says. */
   submit: string;
+  /** Whom to ask when something failed. */
+  contact?: string | undefined;
+  lang?: string;
+  words?: FormWords;
 };
 
 type Control = {
@@ -35,35 +55,65 @@ type Control = {
   choices: { id: string; value: string; checked: boolean }[];
 };
 
+/** Those that only the script can meet come as templates; the page itself never shows them. */
+const SCRIPT_NOTICES = ['limited', 'unconfirmed', 'unavailable', 'offline', 'broken'] as const;
+
 /** Takes a form, its words and what was entered, if it was; returns the `<form>`. */
-export function formMarkup(form: Form, given: FormWords & Entered): string {
-  const { values = {}, errors = {}, ...words } = given;
-  const controls = form.fields.map((field) => control(field, own(values, field.name), errors));
+export function formMarkup(form: Form, given: FormContext & Entered): string {
+  const { values = {}, faults = {}, notice, contact, lang = 'en', words = ourFormWords } = given;
+  const controls = form.fields.map((field) =>
+    control(field, own(values, field.name), own(faults, field.name), words, lang),
+  );
   // Only the newsletter's own route records a consent and sends the confirmation (spec §4.7).
   const subscribes = form.name === 'newsletter';
   const consent = {
     id: idOf('privacy'),
-    error: own(errors, 'privacy'),
+    error: given.consentMissing ? words.faults.consent : undefined,
+    missing: words.faults.consent,
     checked: own(values, 'privacy') !== undefined,
   };
   const summary = [
     ...controls.map(({ target, error }) => ({ target, sentence: error })),
     ...(subscribes ? [{ target: consent.id, sentence: consent.error }] : []),
   ].filter(({ sentence }) => sentence !== undefined);
+  const noticeOf = (kind: NoticeKind, wait: string, sentence = '') => ({
+    kind,
+    title: words.notices[kind].title,
+    text: `${sentence} ${fillIn(words.notices[kind].text, { recipient: given.recipient, wait })}`,
+    contactWords: words.contact,
+    contact: contact === undefined ? undefined : { text: contact, href: contactHref(contact) },
+  });
   return renderTemplate('form', {
-    ...words,
+    recipient: given.recipient,
+    use: given.use,
+    submit: notice === undefined ? given.submit : words.sendAgain,
+    words,
     name: form.name,
     action: subscribes ? '/api/subscribe' : '/api/leads',
     controls,
     subscribes,
     consent,
     summary,
+    notice:
+      notice &&
+      noticeOf(notice.kind, waitWords(notice.retryAfterSeconds ?? 0, lang), notice.sentence),
+    scriptNotices: SCRIPT_NOTICES.map((kind) => noticeOf(kind, '{wait}')),
+    // A second try is told from a double click by this (`intake/double-click.ts`).
+    attempt: summary.length > 0 || notice !== undefined ? randomUUID() : undefined,
   });
 }
 
-function control(field: Field, value: string | undefined, errors: Entered['errors'] = {}): Control {
+function control(
+  field: Field,
+  value: string | undefined,
+  fault: FaultKind | undefined,
+  words: FormWords,
+  lang: string,
+): Control {
   const id = idOf(field.name);
-  const error = own(errors, field.name);
+  const sentence = (kind: FaultKind) => faultSentence(words, field, kind, lang);
+  const count = lengthOf(normalize(value ?? '')).toLocaleString(lang);
+  const error = fault && fillIn(sentence(fault), { count });
   const hintId = `${id}-hint`;
   const errorId = `${id}-error`;
   const describedBy = [
@@ -85,7 +135,10 @@ function control(field: Field, value: string | undefined, errors: Entered['error
     error,
     describedBy,
     value: value ?? '',
-    attributes: attributesOf(field, id, describedBy, error !== undefined),
+    attributes: [
+      ...attributesOf(field, id, describedBy, error !== undefined),
+      ...dataOf(field, sentence, words),
+    ],
     choices,
   };
 }
@@ -104,13 +157,31 @@ function attributesOf(
   if (field.kind === 'email') attributes.push(['type', 'email'], ['inputmode', 'email']);
   if (field.kind === 'phone') attributes.push(['type', 'tel'], ['inputmode', 'tel']);
   if (field.kind === 'line') attributes.push(['type', 'text']);
-  if (field.kind === 'text') attributes.push(['rows', '5']);
+  if (field.kind === 'text') attributes.push(['rows', '4']);
   if (field.autocomplete !== undefined) attributes.push(['autocomplete', field.autocomplete]);
   if (!isProse(field)) attributes.push(['spellcheck', 'false']);
   if (field.required) attributes.push(['required', '']);
   if (describedBy !== '') attributes.push(['aria-describedby', describedBy]);
   if (isWrong) attributes.push(['aria-invalid', 'true']);
   return attributes;
+}
+
+/** What the script checks, and what it says. */
+function dataOf(
+  field: Field,
+  sentence: (kind: FaultKind) => string,
+  words: FormWords,
+): [string, string][] {
+  const data: [string, string][] = [
+    ['data-maximum', String(field.maximum)],
+    ['data-too-long', sentence('tooLong')],
+  ];
+  if (field.required) data.push(['data-missing', sentence('missing')]);
+  if (field.kind === 'email') {
+    data.push(['data-email', sentence('email')], ['data-suggestion', words.suggestion]);
+  }
+  if (field.kind === 'text') data.push(['data-left', words.left], ['data-over', words.over]);
+  return data;
 }
 
 /** Addresses, numbers and codes are not for the spelling checker, which may send them elsewhere. */
@@ -129,6 +200,6 @@ function idOf(name: string): string {
   return `field-${name}`;
 }
 
-function own(record: Readonly<Record<string, string>>, name: string): string | undefined {
+function own<T>(record: Readonly<Record<string, T>>, name: string): T | undefined {
   return Object.hasOwn(record, name) ? record[name] : undefined;
 }

@@ -56,7 +56,7 @@ export const ourFormWords: FormWords = {
     },
     unconfirmed: {
       title: 'Your details may not have arrived',
-      text: `We passed them on, but {recipient} did not confirm that they arrived. ${KEPT} Please send it again in a moment. If the first one did arrive, they simply get it twice.`,
+      text: `We tried to pass them on to {recipient}, and got no confirmation that they arrived. ${KEPT} Please send it again in a moment. If the first one did arrive, they simply get it twice.`,
     },
     unavailable: {
       title: 'Nothing was sent',

@@ -7,6 +7,7 @@ import { ourWords, type Words } from './words.ts';
 export type Frame = {
   words: Words;
   stylesheetPath: string;
+  scriptPath: string;
   iconPath: string;
   iconType: string;
 };
@@ -18,6 +19,8 @@ type Layout = {
   /** HTML. */
   main: string;
   noindex: boolean;
+  /** Only a form has a script. */
+  hasForm?: boolean;
   /** Of the words, where the page names no other. */
   lang?: string | undefined;
   /** What only a page of the site has, an error page has not. */
@@ -41,6 +44,7 @@ export function frameOf(words: Words, all: readonly Asset[]): Frame {
   return {
     words,
     stylesheetPath: named('site')?.path ?? '',
+    scriptPath: named('form')?.path ?? '',
     iconPath: icon?.path ?? '',
     iconType: icon?.contentType ?? '',
   };

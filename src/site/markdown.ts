@@ -1,4 +1,7 @@
-/** Markdown to HTML: no HTML of its own, second-level headings open sections that can be linked to. */
+/**
+ * Markdown to HTML: no HTML of its own. Second-level headings open sections, and they and those of
+ * the third level can be linked to.
+ */
 import MarkdownIt, { type Token } from 'markdown-it';
 
 const markdownIt = new MarkdownIt({ html: false });
@@ -13,12 +16,21 @@ markdownIt.renderer.rules.fence = (tokens, index) =>
 /** Takes Markdown; returns HTML, one `<section>` for each second-level heading and what follows it. */
 export function renderMarkdown(markdown: string): string {
   const tokens = markdownIt.parse(markdown, {});
+  const taken = new Set<string>();
+  const idAt = (index: number) => {
+    const id = slug(tokens[index + 1]?.content ?? '');
+    const free = taken.has(id) ? `${id}-${taken.size}` : id;
+    taken.add(free);
+    return free;
+  };
+  for (const [index, token] of tokens.entries()) {
+    if (token.type === 'heading_open' && token.tag === 'h3') token.attrSet('id', idAt(index));
+  }
   const starts = tokens.flatMap((token, index) => (isSectionHeading(token) ? [index] : []));
   const render = (from: number, to?: number) =>
     markdownIt.renderer.render(tokens.slice(from, to), markdownIt.options, {});
   const sections = starts.map((start, number) => {
-    const id = slug(tokens[start + 1]?.content ?? '');
-    return `<section id="${id}">\n${render(start, starts[number + 1])}</section>\n`;
+    return `<section id="${idAt(start)}">\n${render(start, starts[number + 1])}</section>\n`;
   });
   return render(0, starts[0]) + sections.join('');
 }

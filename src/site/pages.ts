@@ -73,6 +73,7 @@ function pageOf(name: string, content: Content, settings: SiteSettings, frame: F
   const { carried } = content;
   const form = carried && wordedForm(carried.form, frame.words);
   const recipient = carried === undefined ? '' : recipientOf(carried, settings);
+  const context = { recipient, contact: settings.operator.contact, lang, words: frame.words.form };
   const prose = fill(renderMarkdown(content.body), 'html');
   const head = {
     path,
@@ -81,19 +82,20 @@ function pageOf(name: string, content: Content, settings: SiteSettings, frame: F
     markdownPath,
     structuredData: structuredData(settings, { path, title, description, lang }),
   };
-  const render = (entered: Entered) => {
+  const render = (entered?: Entered) => {
     const layout = {
-      title: entered.errors === undefined ? title : `Error: ${title}`,
+      title: entered === undefined ? title : `${frame.words.form.error} ${title}`,
       operatorName: settings.operator.name,
       noindex: content.noindex,
       lang,
+      hasForm: form !== undefined,
       page: head,
       main: renderTemplate('page', {
         name,
         title,
         description,
         actions: content.actions,
-        form: form && formMarkup(form, { ...carried, recipient, ...entered }),
+        form: form && formMarkup(form, { ...carried, ...context, ...entered }),
         prose,
       }),
     };
@@ -113,7 +115,7 @@ function pageOf(name: string, content: Content, settings: SiteSettings, frame: F
       form: form && { form, destination: recipient },
       baseUrl: settings.baseUrl,
     }),
-    html: render({}),
+    html: render(),
     renderRefused: render,
   };
 }

@@ -2,7 +2,7 @@
 import { readFileSync } from 'node:fs';
 import { Eta } from 'eta';
 
-const names = ['layout', 'page', 'form', 'error', 'flow'] as const;
+const names = ['layout', 'page', 'form', 'notice', 'error', 'flow'] as const;
 
 const eta = new Eta();
 for (const name of names) {

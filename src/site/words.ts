@@ -6,6 +6,7 @@ import { readFileSync } from 'node:fs';
 import { parse } from 'yaml';
 import { z } from 'zod';
 import { type Field, type Form, type FormName, forms } from '../forms/catalog.ts';
+import { type FormWords, ourFormWords } from './form-words.ts';
 
 /** Every object of the site's words takes only what ours has: a misspelt name is a fault. */
 const links = z.array(z.strictObject({ label: z.string(), href: z.string() }));
@@ -14,6 +15,7 @@ const fieldWords = z.strictObject({
   hint: z.string().optional(),
   choices: z.array(z.string().min(1)).min(1).optional(),
 });
+const byStatus = z.record(z.string().regex(/^[45]\d\d$/, 'is no status of an error'), z.string());
 const byField = z.record(z.string(), fieldWords);
 
 const schema = z.strictObject({
@@ -36,6 +38,17 @@ const schema = z.strictObject({
     yes: z.string(),
     recipient: z.string(),
   }),
+  /** The pages of errors; by status, what is not said there is said in `heading` and the catalogue. */
+  errors: z.strictObject({
+    heading: z.string(),
+    headings: byStatus,
+    sentences: byStatus,
+    typed: z.string(),
+    back: z.string(),
+    start: z.string(),
+  }),
+  /** What forms say when something is wrong: the sentences of `form-words.ts`. */
+  form: sameShape(ourFormWords) as z.ZodType<FormWords>,
   fields: byField,
   forms: z.partialRecord(z.enum(Object.keys(forms) as [FormName, ...FormName[]]), byField),
 });
@@ -43,9 +56,19 @@ const schema = z.strictObject({
 export type Words = z.infer<typeof schema>;
 
 /** The words as they come with the service. */
-export const ourWords: Words = schema.parse(
-  parse(readFileSync(new URL('../../content/words.yaml', import.meta.url), 'utf8')),
-);
+export const ourWords: Words = schema.parse({
+  ...parse(readFileSync(new URL('../../content/words.yaml', import.meta.url), 'utf8')),
+  form: ourFormWords,
+});
+
+/** Words under the same names, however deep. */
+function sameShape(words: object): z.ZodType {
+  const shapes = Object.entries(words).map(([name, value]) => [
+    name,
+    typeof value === 'object' ? sameShape(value) : z.string(),
+  ]);
+  return z.strictObject(Object.fromEntries(shapes));
+}
 
 /** Takes the text of an operator's `words.yaml`; returns ours under it, or throws what is wrong. */
 export function layWords(text: string): Words {

@@ -12,6 +12,15 @@ const migrations: Record<string, Migration> = {
   '0002-indexes-by-age-and-email': { up: indexesByAgeAndEmail },
 };
 
+/** Takes the names of the migrations that a database has had; throws where it is newer than we are. */
+export function refuseNewer(applied: readonly string[]): void {
+  if (applied.some((name) => !Object.hasOwn(migrations, name))) {
+    throw new StorageUnavailable(
+      'The database was written by a newer version of this program; start that version.',
+    );
+  }
+}
+
 /**
  * Takes the database and what keeps other instances waiting to the end of the transaction. Throws
  * where a migration fails, or `StorageUnavailable` where the database is newer than this program.

@@ -112,6 +112,6 @@ function send(
 }
 
 /** The code of an error alone: its message may name addresses and hosts. */
-function codeOf(error: Error): string {
-  return 'code' in error ? String(error.code) : error.name;
+function codeOf(error: Error & { code?: unknown }): string {
+  return typeof error.code === 'string' ? error.code : error.name;
 }

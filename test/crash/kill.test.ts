@@ -14,7 +14,7 @@ vi.setConfig({ maxConcurrency: 8, testTimeout: 120_000 });
 const UPSTREAM_TIMEOUT_MS = 2_500;
 const LEASE_MS = UPSTREAM_TIMEOUT_MS + 5_000;
 
-const crashPoint = join(import.meta.dirname, 'crash-point.ts');
+const crashPoint = import.meta.resolve('./crash-point.ts');
 const crashingAt = (point: string, signal = 'SIGKILL') => ({
   preload: [crashPoint],
   environment: { CRASH_POINT: point, CRASH_SIGNAL: signal },
@@ -24,23 +24,15 @@ let upstream: ProgrammableUpstream;
 beforeAll(async () => {
   upstream = await startUpstream();
 });
-const started: ServiceProcess[] = [];
-afterAll(async () => {
-  await Promise.all(started.map((service) => service.end()));
-  await upstream.close();
-});
+afterAll(() => upstream.close());
 
-async function start(options: ProcessOptions): Promise<ServiceProcess> {
-  const service = await startProcess({
-    ...options,
-    environment: {
-      UPSTREAM_URL: upstream.url,
-      UPSTREAM_TIMEOUT_MS: String(UPSTREAM_TIMEOUT_MS),
-      ...options.environment,
-    },
-  });
-  started.push(service);
-  return service;
+function start(options: ProcessOptions): Promise<ServiceProcess> {
+  const environment = {
+    UPSTREAM_URL: upstream.url,
+    UPSTREAM_TIMEOUT_MS: String(UPSTREAM_TIMEOUT_MS),
+    ...options.environment,
+  };
+  return startProcess({ ...options, environment });
 }
 
 /** A lead that no other test sends, and how often the upstream has seen it. */

@@ -10,8 +10,8 @@ type Seen = { method: string; url: string; headers: IncomingMessage['headers'] }
 
 /** A stand-in for an instance, to see what nginx sends where. */
 async function startStandIn(seen: Seen[]) {
-  const answer = {
-    by: (_request: IncomingMessage, response: ServerResponse) => response.end('ok'),
+  const answer: { by: (request: IncomingMessage, response: ServerResponse) => void } = {
+    by: (_request, response) => void response.end('ok'),
   };
   const server = createServer((request, response) => {
     request.resume().on('end', () => {
@@ -78,12 +78,12 @@ describe.skipIf(!nginxIsThere)('deploy/nginx.conf', () => {
 
   describe('where an instance breaks off after it was sent a request', () => {
     let fresh: Nginx;
-    const breaking = (request: IncomingMessage) => request.socket.destroy();
     beforeAll(() => {
-      for (const { answer } of standIns) answer.by = breaking as typeof answer.by;
+      for (const { answer } of standIns) answer.by = ({ socket }) => void socket.destroy();
     });
     afterAll(() => {
-      for (const { answer } of standIns) answer.by = (_request, response) => response.end('ok');
+      for (const { answer } of standIns)
+        answer.by = (_request, response) => void response.end('ok');
     });
     const tried = async (path: string, options: RequestInit) => {
       // One of its own each time: both stand-ins count as failed for 5 s afterwards.
@@ -140,6 +140,6 @@ describe.skipIf(!nginxIsThere)('deploy/nginx.conf', () => {
     expect(statuses).toEqual([200, 200]);
     expect(seen.at(-1)?.url).toBe('/readyz?exclude=store');
     for (let count = 0; count < 6; count += 1) expect((await post('/api/leads')).text).toBe('ok');
-    leaving.answer.by = (_request, response) => response.end('ok');
+    leaving.answer.by = (_request, response) => void response.end('ok');
   });
 });

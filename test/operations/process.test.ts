@@ -3,12 +3,11 @@ import { readdirSync, readFileSync, statSync, writeFileSync } from 'node:fs';
 import { createServer } from 'node:net';
 import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
-import { afterAll, describe, expect, test, vi } from 'vitest';
+import { describe, expect, test, vi } from 'vitest';
 import { call, executeAction, previewAction, previewId, quote } from '../support/agent.ts';
 import { post } from '../support/forms.ts';
 import {
   type ProcessOptions,
-  type ServiceProcess,
   spawnService,
   startProcess,
   temporaryFolder,
@@ -21,20 +20,9 @@ import { openWire, refusesConnections } from '../support/wire.ts';
 
 vi.setConfig({ maxConcurrency: 4, testTimeout: 40_000 });
 
-const started: ServiceProcess[] = [];
-afterAll(async () => {
-  await Promise.all(started.map((service) => service.end()));
-});
-const kept = (service: ServiceProcess) => {
-  started.push(service);
-  return service;
-};
-const start = async (options?: ProcessOptions) => kept(await startProcess(options));
-const spawn = async (options?: ProcessOptions) => kept(await spawnService(options));
-
 /** Waits for a start that fails; returns its lines, which are sentences and never a stack trace. */
 async function faultsOf(options: ProcessOptions, status: number): Promise<string[]> {
-  const service = await spawn(options);
+  const service = await spawnService(options);
   expect(await service.exited).toEqual({ status, signal: null });
   expect(service.stdout()).toBe('');
   const lines = service.stderr().trimEnd().split('\n');
@@ -70,7 +58,7 @@ const get = (path: string) => `GET ${path} HTTP/1.1\r\nHost: x\r\n\r\n`;
 describe.concurrent('SIGTERM drains (contract §4, "Other routes")', () => {
   test('what is in flight gets its 200, readiness is off, nothing new is taken, exit status 0', async () => {
     const { upstream, untilHeld, release } = await holdingUpstream();
-    const service = await start({ environment: { UPSTREAM_URL: upstream.url } });
+    const service = await startProcess({ environment: { UPSTREAM_URL: upstream.url } });
     const idle = await openWire(service.url);
     idle.write(get('/healthz'));
     await idle.answers(1);
@@ -83,7 +71,7 @@ describe.concurrent('SIGTERM drains (contract §4, "Other routes")', () => {
 
     service.kill('SIGTERM');
     await idle.closed();
-    expect(await refusesConnections(service.url)).toBe(true);
+    await until(() => refusesConnections(service.url));
     ready.write('\r\n');
     late.write('\r\n');
     const [readiness] = await ready.closed();
@@ -104,7 +92,7 @@ describe.concurrent('SIGTERM drains (contract §4, "Other routes")', () => {
 
   test('a busy connection that is kept alive does not hold it up', async () => {
     const { upstream, untilHeld, release } = await holdingUpstream();
-    const service = await start({ environment: { UPSTREAM_URL: upstream.url } });
+    const service = await startProcess({ environment: { UPSTREAM_URL: upstream.url } });
     const busy = await openWire(service.url);
     busy.write(leadRequest);
     await untilHeld(1);
@@ -120,7 +108,7 @@ describe.concurrent('SIGTERM drains (contract §4, "Other routes")', () => {
   });
 
   test('requests that never arrive whole are cut within the time-out, exit status 0', async () => {
-    const service = await start({ environment: { UPSTREAM_TIMEOUT_MS: '100' } });
+    const service = await startProcess({ environment: { UPSTREAM_TIMEOUT_MS: '100' } });
     const wires = [await openWire(service.url), await openWire(service.url)];
     wires[0]?.write('GET /healthz HTTP/1.1\r\nHost: ');
     wires[1]?.write(leadRequest.slice(0, -5));
@@ -194,7 +182,7 @@ describe.concurrent('a start that fails says why', () => {
 
 describe.concurrent('a start', () => {
   test('production with BASE_URL alone: the site, and 503 where nothing is configured (contract §2)', async () => {
-    const service = await start({
+    const service = await startProcess({
       environment: { NODE_ENV: 'production', BASE_URL: 'https://example.com' },
     });
     const forms = { email: 'ada@example.com', privacy: 'on' };
@@ -208,7 +196,7 @@ describe.concurrent('a start', () => {
   });
 
   test('under umask 000 every file is for the owner alone, and on a pipe the greeting is one JSON line', async () => {
-    const service = await spawn({
+    const service = await spawnService({
       dataDir: join(temporaryFolder(), 'data'),
       shell: 'umask 000; exec "$@"',
     });
@@ -244,7 +232,7 @@ describe.concurrent('a start', () => {
   const hasTerminal = spawnSync('script', ['--version']).status === 0;
   test.skipIf(!hasTerminal)('on a terminal the greeting is at most 14 lines', async () => {
     const pidFile = join(temporaryFolder(), 'pid');
-    const service = await spawn({
+    const service = await spawnService({
       shell: `exec script -qec "echo \\$\\$ > ${pidFile}; exec $*" /dev/null`,
     });
     await untilItAnswers(service);
@@ -263,7 +251,7 @@ test('a cold start answers within three seconds', async () => {
   // The best of three: the others measure what else the machine is busy with.
   while (measured.length < 3 && !measured.some((elapsed) => elapsed < 1_000)) {
     const spawnedAt = performance.now();
-    const service = await spawn({ dataDir: join(temporaryFolder(), 'data') });
+    const service = await spawnService({ dataDir: join(temporaryFolder(), 'data') });
     await untilItAnswers(service);
     measured.push(Math.round(performance.now() - spawnedAt));
     await service.end();

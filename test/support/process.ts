@@ -3,23 +3,28 @@ import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join, resolve } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
+import { afterAll } from 'vitest';
 import { credentials, freePort } from './service.ts';
 
 const entry = resolve(import.meta.dirname, '../../bin/service.js');
 
 const folders: string[] = [];
-process.once('exit', () => {
+const services: ServiceProcess[] = [];
+
+// Of the test file that loads this: what it started ends with it, and leaves nothing.
+afterAll(async () => {
+  await Promise.all(services.map((service) => service.end()));
   for (const path of folders) rmSync(path, { recursive: true, force: true });
 });
 
-/** A folder of its own, gone with the test process. */
+/** A folder of its own, gone with the test file. */
 export function temporaryFolder(): string {
   const path = mkdtempSync(join(tmpdir(), 'service-process-'));
   folders.push(path);
   return path;
 }
 
-export type Exit = { status: number | null; signal: NodeJS.Signals | null };
+type Exit = { status: number | null; signal: NodeJS.Signals | null };
 
 export type ServiceProcess = {
   url: string;
@@ -64,7 +69,9 @@ export async function spawnService(options: ProcessOptions = {}): Promise<Servic
     },
     stdio: ['ignore', 'pipe', 'pipe'],
   });
-  return observe(child, port, dataDir);
+  const service = observe(child, port, dataDir);
+  services.push(service);
+  return service;
 }
 
 function observe(child: ChildProcess, port: number, dataDir: string): ServiceProcess {

@@ -79,7 +79,7 @@ export async function exchange(url: string, bytes: string | Buffer): Promise<Rep
 }
 
 /** The answers in a stream, `100 Continue` among them; a part that is none ends the list. */
-export function parseReplies(text: string, headRequests = false): Reply[] {
+function parseReplies(text: string, headRequests = false): Reply[] {
   const replies: Reply[] = [];
   let rest = text;
   for (;;) {

@@ -1,0 +1,23 @@
+/** Cuts a stream of HTTP/1.1 bytes into whole messages, requests and responses alike. */
+
+const CONTENT_LENGTH = /\r\ncontent-length: *(\d+)/i;
+
+/** Takes what is called with the head of each whole message; returns what to feed the bytes to. */
+export function messageReader(onMessage: (head: string) => void): (chunk: Buffer) => void {
+  let rest: Buffer | undefined;
+  return (chunk) => {
+    const bytes = rest === undefined ? chunk : Buffer.concat([rest, chunk]);
+    rest = undefined;
+    let offset = 0;
+    while (offset < bytes.length) {
+      const headEnd = bytes.indexOf('\r\n\r\n', offset, 'latin1');
+      if (headEnd === -1) break;
+      const head = bytes.latin1Slice(offset, headEnd);
+      const end = headEnd + 4 + Number(CONTENT_LENGTH.exec(head)?.[1] ?? 0);
+      if (end > bytes.length) break;
+      onMessage(head);
+      offset = end;
+    }
+    if (offset < bytes.length) rest = bytes.subarray(offset);
+  };
+}

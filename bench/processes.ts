@@ -1,0 +1,89 @@
+/** Servers as child processes on a core of their own; the load and the upstream have the other. */
+import { spawn, spawnSync } from 'node:child_process';
+import { once } from 'node:events';
+import { openSync, readFileSync } from 'node:fs';
+import { type AddressInfo, connect, createServer } from 'node:net';
+import { setTimeout as sleep } from 'node:timers/promises';
+
+const SERVER_CORE = '0';
+const LOAD_CORE = '1';
+
+/** What `/proc/<pid>/stat` counts in, on every Linux that Node runs on. */
+const TICK_MS = 10;
+
+const POLL_MS = 1;
+
+export type Server = {
+  port: number;
+  /** From the spawn to the first byte of the first answer. */
+  startedInMs: number;
+  /** The processor time it has used so far. */
+  cpuMs(): number;
+  residentMb(): number;
+  end(signal?: NodeJS.Signals): Promise<void>;
+};
+
+/** Puts this process on the core of the load; returns whether there was one. */
+export function pinLoad(): boolean {
+  return spawnSync('taskset', ['-acp', LOAD_CORE, String(process.pid)]).status === 0;
+}
+
+/** Starts `node <argv>` with `PORT` set; resolves at its first answer to a GET of the path. */
+export async function startServer(
+  argv: readonly string[],
+  environment: Record<string, string>,
+  path: string,
+): Promise<Server> {
+  const port = await freePort();
+  const nowhere = openSync('/dev/null', 'w');
+  const startedAt = performance.now();
+  const child = spawn('taskset', ['-c', SERVER_CORE, process.execPath, ...argv], {
+    env: { PATH: process.env.PATH ?? '', ...environment, PORT: String(port) },
+    stdio: ['ignore', nowhere, 'inherit'],
+  });
+  const { pid } = child;
+  const exited = once(child, 'exit');
+  while (!(await answers(port, path))) {
+    if (child.exitCode !== null) throw new Error(`${argv.join(' ')} ended before it answered.`);
+    await sleep(POLL_MS);
+  }
+  return {
+    port,
+    startedInMs: performance.now() - startedAt,
+    cpuMs: () => {
+      // The name stands in brackets and may hold spaces: what follows is counted from behind it.
+      const fields = readFileSync(`/proc/${pid}/stat`, 'utf8').split(') ')[1]?.split(' ') ?? [];
+      return (Number(fields[11]) + Number(fields[12])) * TICK_MS;
+    },
+    residentMb: () => {
+      const status = readFileSync(`/proc/${pid}/status`, 'utf8');
+      return Number(/^VmRSS:\s+(\d+)/m.exec(status)?.[1]) / 1024;
+    },
+    end: async (signal = 'SIGKILL') => {
+      child.kill(signal);
+      await exited;
+    },
+  };
+}
+
+function answers(port: number, path: string): Promise<boolean> {
+  return new Promise((resolve) => {
+    const socket = connect(port, '127.0.0.1');
+    socket.on('connect', () => socket.write(`GET ${path} HTTP/1.1\r\nHost: bench\r\n\r\n`));
+    socket.on('data', () => {
+      socket.destroy();
+      resolve(true);
+    });
+    socket.on('error', () => resolve(false));
+    socket.on('close', () => resolve(false));
+  });
+}
+
+async function freePort(): Promise<number> {
+  const server = createServer().listen(0, '127.0.0.1');
+  await once(server, 'listening');
+  const { port } = server.address() as AddressInfo;
+  server.close();
+  await once(server, 'close');
+  return port;
+}

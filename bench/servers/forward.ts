@@ -1,0 +1,53 @@
+/** An event to the upstream by `http.request`, signed by Standard Webhooks. */
+import { createHmac } from 'node:crypto';
+import { Agent, request } from 'node:http';
+import { UPSTREAM_SECRET } from '../settings.ts';
+
+const agent = new Agent({ keepAlive: true, maxSockets: 128 });
+const TIMEOUT_MS = 10_000;
+
+/** Takes the id of a submission, its fields and who sent it; resolves to the upstream's status. */
+export function forward(
+  id: string,
+  fields: Record<string, string>,
+  client: string | null,
+): Promise<number> {
+  const now = new Date();
+  const timestamp = Math.floor(now.getTime() / 1000);
+  const body = JSON.stringify({
+    type: 'lead.created',
+    timestamp: now.toISOString(),
+    data: {
+      id,
+      form: 'contact',
+      fields,
+      recipient: null,
+      origin: client === null ? 'browser' : 'agent',
+      client,
+      consent_recorded_at: client === null ? null : now.toISOString(),
+    },
+  });
+  const signature = createHmac('sha256', UPSTREAM_SECRET)
+    .update(`${id}.${timestamp}.${body}`)
+    .digest('base64');
+  const headers = {
+    'content-type': 'application/json',
+    'content-length': Buffer.byteLength(body),
+    'webhook-id': id,
+    'webhook-timestamp': timestamp,
+    'webhook-signature': `v1,${signature}`,
+    'idempotency-key': id,
+  };
+  return new Promise((resolve, reject) => {
+    const call = request(
+      process.env.UPSTREAM_URL ?? '',
+      { method: 'POST', agent, headers, timeout: TIMEOUT_MS },
+      (response) => {
+        response.resume();
+        resolve(response.statusCode ?? 0);
+      },
+    );
+    call.on('error', reject);
+    call.end(body);
+  });
+}

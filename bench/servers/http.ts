@@ -1,0 +1,47 @@
+/** The plumbing of a bare server: body, headers, request id, log line, and nothing else. */
+import { randomUUID } from 'node:crypto';
+import { writeSync } from 'node:fs';
+import { createServer, type IncomingMessage } from 'node:http';
+
+export type Answer = { status: number; headers: Record<string, string>; body: string | Buffer };
+
+/** The headers and the body that the service answers the same request with. */
+export type Sample = { headers: Record<string, string>; body: string };
+
+type Handle = (request: IncomingMessage, body: Buffer) => Answer | Promise<Answer>;
+
+/** Listens on `PORT`; takes what answers a request once its body is there. */
+export function serve(handle: Handle): void {
+  const server = createServer((request, response) => {
+    const startedAt = performance.now();
+    const answer = async (body: Buffer) => {
+      const { status, headers, body: answered } = await handle(request, body);
+      const id = randomUUID();
+      response.writeHead(status, {
+        ...headers,
+        'x-request-id': id,
+        'content-length': Buffer.byteLength(answered),
+      });
+      response.end(answered);
+      const ms = Math.round((performance.now() - startedAt) * 10) / 10;
+      log({ requestId: id, method: request.method, route: request.url, status, ms });
+    };
+    if (request.method === 'GET') {
+      answer(Buffer.alloc(0));
+      return;
+    }
+    const chunks: Buffer[] = [];
+    request.on('data', (chunk: Buffer) => chunks.push(chunk));
+    request.on('end', () => answer(Buffer.concat(chunks)));
+  });
+  server.listen(Number(process.env.PORT), '127.0.0.1');
+}
+
+/** One JSON line, as the service writes it: straight to standard output. */
+export function log(entry: object): void {
+  if (process.env.LOG_LEVEL !== 'info') return;
+  writeSync(
+    1,
+    `${JSON.stringify({ level: 'info', time: new Date().toISOString(), ...entry, msg: 'request' })}\n`,
+  );
+}

@@ -1,0 +1,50 @@
+/**
+ * Claims and settlements by plain statements on `node:sqlite`, WAL, `synchronous=FULL`: what comes
+ * in one turn of the event loop shares one commit.
+ */
+import { DatabaseSync } from 'node:sqlite';
+
+export type Receipts = {
+  /** Resolves, once it is durable, to whether the key and the preview were free. */
+  claim(id: string, client: string, key: string, digest: string, at: string): Promise<boolean>;
+  settle(id: string, status: string, at: string): Promise<void>;
+};
+
+/** Opens the file, which is made where there is none. */
+export function openReceipts(path: string): Receipts {
+  const database = new DatabaseSync(path);
+  database.exec(`pragma journal_mode=wal; pragma synchronous=full;
+    create table if not exists executions (action_id text primary key, action text, client text,
+      idempotency_key text, preview_digest text unique, status text, created_at text,
+      settled_at text, unique (client, idempotency_key))`);
+  const insert = database.prepare(
+    `insert into executions values (?, 'contact', ?, ?, ?, 'executing', ?, null)
+      on conflict do nothing`,
+  );
+  const update = database.prepare(
+    `update executions set status = ?, settled_at = ? where action_id = ? and status = 'executing'`,
+  );
+  let waiting: { run: () => boolean; resolve: (changed: boolean) => void }[] = [];
+
+  const commit = () => {
+    const batch = waiting;
+    waiting = [];
+    database.exec('begin immediate');
+    const changed = batch.map(({ run }) => run());
+    database.exec('commit');
+    batch.forEach(({ resolve }, index) => void resolve(changed[index] === true));
+  };
+  const write = (run: () => boolean) =>
+    new Promise<boolean>((resolve) => {
+      if (waiting.length === 0) setImmediate(commit);
+      waiting.push({ run, resolve });
+    });
+
+  return {
+    claim: (id, client, key, digest, at) =>
+      write(() => insert.run(id, client, key, digest, at).changes === 1),
+    settle: async (id, status, at) => {
+      await write(() => update.run(status, at, id).changes === 1);
+    },
+  };
+}

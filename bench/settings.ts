@@ -1,0 +1,17 @@
+/** What every contender is told, so that all of them do the same for the same client. */
+
+export const TOKEN = 'bench-token';
+export const CLIENT = 'bench-agent';
+export const OPERATOR = 'Paint Match';
+export const SIGNING_KEY = Buffer.alloc(32, 7);
+export const UPSTREAM_SECRET = Buffer.alloc(32, 9);
+
+/** The lead, and the fields of the preview. */
+export const FIELDS = {
+  name: 'Ada Lovelace',
+  email: 'ada@example.com',
+  phone: '+44 20 7946 0000',
+  subject: 'A question about the terrace',
+  message:
+    'The paint on the south side has come off in flakes since the winter.\nCould somebody look at it before May, and say what a new coat would cost? Afternoons suit us best.',
+};

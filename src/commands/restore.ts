@@ -1,0 +1,91 @@
+/** `npm run restore`: a backup takes the place of everything in the database. */
+import { closeSync, openSync, readSync } from 'node:fs';
+import { resolve } from 'node:path';
+import type { Settings } from '../settings.ts';
+import { StorageUnavailable } from '../storage/database.ts';
+import { examineSqlite, replaceSqlite } from '../storage/sqlite-copy.ts';
+import type { Call, Command } from './command.ts';
+import { runCommand } from './command-line.ts';
+import { loadSettings } from './configuration.ts';
+import { ExitFault } from './faults.ts';
+
+const command: Command = {
+  invocation: 'npm run restore --',
+  meaning: 'Replaces everything in the database by a backup. Stop every instance first.',
+  examples: [
+    'npm run restore -- backups/2026-12-01.db',
+    'npm run --silent restore -- backups/2026-12-01.dump --yes --json',
+  ],
+  actions: {
+    '': {
+      meaning: 'looks at the backup, asks, and replaces; all of it or nothing',
+      operands: ['file'],
+      options: { yes: { type: 'boolean', meaning: 'do not ask' } },
+      run: restore,
+    },
+  },
+};
+
+/** Takes the arguments after the command's name. */
+export function run(argv: readonly string[]): Promise<number> {
+  return runCommand(command, argv);
+}
+
+/** A claim that the backup does not know could be made again, with its preview (spec §8: 10 minutes). */
+const AFTERWARDS =
+  'What came after the backup is forgotten. So that nothing is submitted twice, start the service 10 minutes after it was stopped, or with a new signing key alone (docs/operations.md, "Backup and restore").';
+
+async function restore({ operand, flag, terminal }: Call): Promise<void> {
+  const file = resolve(operand('file'));
+  const { database } = loadSettings().settings;
+  const kind = kindOf(file);
+  if (kind !== database.kind) {
+    const names = { sqlite: 'SQLite', postgres: 'PostgreSQL' };
+    throw new ExitFault(
+      kind === undefined
+        ? 'The file is no backup: neither of SQLite nor of PostgreSQL.'
+        : `The backup is of ${names[kind]}, and DATABASE_URL names ${names[database.kind]}.`,
+    );
+  }
+  try {
+    await examine(database, file);
+    const target = database.kind === 'sqlite' ? database.path : 'the PostgreSQL database';
+    const question = `Replace everything in ${target} by this backup?`;
+    if (!(await terminal.confirm(question, flag('yes')))) {
+      throw new ExitFault('Nothing was replaced.');
+    }
+    await replace(database, file);
+  } catch (error) {
+    if (error instanceof StorageUnavailable) throw new ExitFault(error.message);
+    throw error;
+  }
+  if (terminal.json) terminal.print(JSON.stringify({ restored: file }));
+  terminal.say(`The database is that of the backup. ${AFTERWARDS}`);
+}
+
+async function examine({ kind }: Settings['database'], file: string): Promise<void> {
+  if (kind === 'sqlite') return examineSqlite(file);
+  const { examineDump } = await import('../storage/postgres-copy.ts');
+  await examineDump(file);
+}
+
+async function replace(database: Settings['database'], file: string): Promise<void> {
+  if (database.kind === 'sqlite') return await replaceSqlite(file, database.path);
+  const { restorePostgres } = await import('../storage/postgres-copy.ts');
+  await restorePostgres(file, database.url);
+}
+
+/** By its first bytes. */
+function kindOf(file: string): Settings['database']['kind'] | undefined {
+  const start = Buffer.alloc(16);
+  try {
+    const descriptor = openSync(file, 'r');
+    readSync(descriptor, start);
+    closeSync(descriptor);
+  } catch (error) {
+    const { code } = error as NodeJS.ErrnoException;
+    throw new ExitFault(`The backup can't be read (${code ?? 'unknown error'}).`);
+  }
+  if (start.toString('latin1') === 'SQLite format 3\0') return 'sqlite';
+  return start.toString('latin1').startsWith('PGDMP') ? 'postgres' : undefined;
+}

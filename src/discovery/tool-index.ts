@@ -1,0 +1,43 @@
+/** The index of the tool definitions: where each shape is, and which request a call of a tool becomes. */
+import { type Facts, formsOf, paths } from './facts.ts';
+import { EXECUTE_TOOL, previewToolName, toolShapes } from './tools.ts';
+import { API_VERSION } from './version.ts';
+
+/** Takes the facts of the deployment; returns the index. */
+export function toolIndex(facts: Facts) {
+  const { baseUrl } = facts;
+  const actions = `${baseUrl}/api/agent/actions`;
+  const previews = formsOf(facts).map((form) => [
+    previewToolName(form),
+    { method: 'POST', url: `${actions}/${form.name}/preview`, scope: 'lead:preview' },
+  ]);
+  return {
+    version: API_VERSION,
+    description:
+      'Tool definitions for language models. Take the shape of your API; when the model calls a tool, send the request that stands under its name.',
+    shapes: Object.fromEntries(
+      Object.keys(toolShapes).map((name) => [name, `${baseUrl}${paths.toolShapes}${name}.json`]),
+    ),
+    calls: {
+      ...Object.fromEntries(previews),
+      [EXECUTE_TOOL]: {
+        method: 'POST',
+        url: `${actions}/{action}/execute`,
+        scope: 'lead:create',
+        headers: { 'Idempotency-Key': 'The SHA-256 of preview_id in hex.' },
+      },
+    },
+    rules: [
+      'The body is the tool’s input as JSON; leave out what is null. `{action}` in an address is taken out of the input.',
+      'Authorization: Bearer and the credential are added by your program. The model never sees it.',
+      'The Idempotency-Key is made by your program, never by the model. Made from preview_id, it is the same on every retry.',
+      'Show the person the preview yourself and ask them, where you can, rather than trusting the model that it did.',
+      'Give the model the JSON body of the answer, errors included: they say which call comes next.',
+    ],
+    links: {
+      guide: baseUrl + paths.agentsPage,
+      reference: baseUrl + paths.reference,
+      openapi: baseUrl + paths.openapi,
+    },
+  };
+}

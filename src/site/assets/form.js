@@ -1,0 +1,267 @@
+// What a form gains where scripts run: checks on submit and from then on while typing, a counter, a
+// likely correction of a mistyped mail domain, and sending without leaving the page. Words and bounds
+// stand in the page. Without this file everything is sent, and answered, natively.
+
+/** Mail domains that are right as they are; the longer ones are offered to who is one slip away. */
+const DOMAINS =
+  'gmail.com googlemail.com yahoo.com ymail.com hotmail.com outlook.com live.com msn.com icloud.com me.com mac.com aol.com mail.com email.com comcast.net verizon.net att.net sbcglobal.net proton.me protonmail.com gmx.de gmx.net gmx.com web.de t-online.de yahoo.co.uk hotmail.co.uk btinternet.com orange.fr'.split(
+    ' ',
+  );
+const OFFERED_FROM = 8;
+const MISTYPED_COM = /\.(con|cmo|ocm|comm|cim|vom|xom)$/;
+/** The shape alone; the server knows more of domains that are not ASCII. */
+const EMAIL =
+  /^[a-z0-9.!#$%&'*+/=?^_`{|}~-]{1,64}@(?:[a-z0-9](?:[a-z0-9-]{0,61}[a-z0-9])?(?:\.[a-z0-9](?:[a-z0-9-]{0,61}[a-z0-9])?)+|[^\s@]*[^ -~][^\s@]*)$/i;
+const SLOW_AFTER_MS = 3_000;
+const GIVE_UP_AFTER_MS = 90_000;
+const COUNT_FROM = 0.9;
+const COUNT_SPOKEN_AFTER_MS = 1_000;
+
+const form = document.querySelector('form.form');
+const words = form.dataset;
+const button = form.querySelector('button[type=submit]');
+const progress = form.querySelector('.progress');
+const submitWords = button.textContent;
+const title = document.title.replace(`${words.error} `, '');
+/** One of each name: of radio buttons the first. */
+const controls = [...form.querySelectorAll('[data-maximum], [data-missing]')].filter(
+  (control, index, all) => all.findIndex(({ name }) => name === control.name) === index,
+);
+let checking = form.querySelector('.notice') !== null;
+let sending = false;
+let slow;
+
+const fieldOf = (control) => control.closest('.field');
+const inWords = (count) => count.toLocaleString(document.documentElement.lang);
+/** Code points, as the server counts them after trimming. */
+const lengthOf = (text) => [...text.replace(/\r\n?/g, '\n').trim()].length;
+
+function create(name, className, ...content) {
+  const element = document.createElement(name);
+  element.className = className;
+  element.append(...content);
+  return element;
+}
+
+/** What is wrong with a control, in the page's words; empty where nothing is. */
+function faultOf({ name, type, value, dataset }) {
+  if (type === 'radio' || type === 'checkbox') {
+    return form.querySelector(`[name="${name}"]:checked`) ? '' : (dataset.missing ?? '');
+  }
+  const length = lengthOf(value);
+  if (length === 0) return dataset.missing ?? '';
+  const isTooLong = length > Number(dataset.maximum);
+  if (dataset.email) return isTooLong || !EMAIL.test(value.trim()) ? dataset.email : '';
+  return isTooLong ? dataset.tooLong.replace('{count}', inWords(length)) : '';
+}
+
+/** Says a fault at its field, or takes it away. */
+function mark(control, fault) {
+  const field = fieldOf(control);
+  const described = control.type === 'radio' ? field : control;
+  const id = `field-${control.name}-error`;
+  field.querySelector('.error')?.remove();
+  field.classList.toggle('wrong', fault !== '');
+  const ids = (described.getAttribute('aria-describedby') ?? '')
+    .split(' ')
+    .filter((each) => each !== id);
+  if (fault !== '') {
+    const error = create('p', 'error', create('span', 'unseen', `${words.error} `), fault);
+    error.id = id;
+    (control.closest('.choices, .choice') ?? control).before(error);
+    ids.push(id);
+  }
+  const all = ids.join(' ').trim();
+  if (all === '') described.removeAttribute('aria-describedby');
+  else described.setAttribute('aria-describedby', all);
+  if (control.type !== 'radio') control.setAttribute('aria-invalid', String(fault !== ''));
+}
+
+/** Puts one of the page's notices on top, and the focus into it. */
+function notify(kind, fill = () => {}) {
+  form.querySelector('.notice')?.remove();
+  const notice = form
+    .querySelector(`template[data-notice=${kind}]`)
+    .content.firstElementChild.cloneNode(true);
+  fill(notice);
+  form.prepend(notice);
+  document.title = `${words.error} ${title}`;
+  notice.focus();
+}
+
+/** Lists faults on top; those of a control link to it. */
+function summarize(faults) {
+  checking = true;
+  notify('summary', (notice) => {
+    for (const { control, fault } of faults) {
+      const link = control ? create('a', '', fault) : fault;
+      if (control) link.href = `#${control.id}`;
+      notice.querySelector('ul').append(create('li', '', link));
+    }
+  });
+}
+
+function setSending(now, label) {
+  sending = now;
+  clearTimeout(slow);
+  progress.textContent = '';
+  button.textContent = label;
+  button.setAttribute('aria-disabled', String(now));
+  form.setAttribute('aria-busy', String(now));
+  if (now) slow = setTimeout(() => progress.append(words.slow), SLOW_AFTER_MS);
+}
+
+async function send() {
+  if (!navigator.onLine) {
+    setSending(false, words.sendAgain);
+    return notify('offline');
+  }
+  setSending(true, words.sending);
+  try {
+    const response = await fetch(form.getAttribute('action'), {
+      method: 'POST',
+      headers: { 'content-type': 'application/json', accept: 'application/json' },
+      body: JSON.stringify(Object.fromEntries(new FormData(form))),
+      signal: AbortSignal.timeout(GIVE_UP_AFTER_MS),
+    });
+    if (response.ok) return location.assign('/thank-you');
+    const body = await response.json().catch(() => ({}));
+    refuse(response, body);
+  } catch {
+    setSending(false, words.sendAgain);
+    notify('broken');
+  }
+}
+
+function refuse({ status, headers }, body) {
+  if (status === 400 || status === 413) {
+    setSending(false, submitWords);
+    return summarize(faultsIn(body));
+  }
+  setSending(false, words.sendAgain);
+  if (status === 503) return notify('unavailable');
+  if (status !== 429) return notify('unconfirmed');
+  const minutes = Math.ceil((Number(headers.get('retry-after')) || 60) / 60);
+  const wait = new Intl.NumberFormat(document.documentElement.lang, {
+    style: 'unit',
+    unit: 'minute',
+    unitDisplay: 'long',
+  }).format(minutes);
+  notify('limited', (notice) => {
+    const text = notice.querySelector('p');
+    text.textContent = text.textContent.replace('{wait}', wait);
+  });
+}
+
+/** The server names fields in its sentences; people know them by their labels. */
+function faultsIn({ error = '', fields = [] }) {
+  const sentences = error.split(/(?<=\.) /);
+  const faults = controls.flatMap((control) => {
+    const { name, dataset } = control;
+    const sentence = sentences.find((each) => each.startsWith(`${name} `));
+    if (sentence === undefined && !fields.includes(name)) return [];
+    const label = fieldOf(control).querySelector('legend, label').firstChild.textContent.trim();
+    const known = fields.includes(name) ? dataset.missing : dataset.email;
+    return [{ control, fault: known ?? `“${label}” ${sentence.slice(name.length + 1)}` }];
+  });
+  for (const { control, fault } of faults) mark(control, fault);
+  return faults.length > 0 ? faults : [{ fault: error }];
+}
+
+form.noValidate = true;
+form.addEventListener('submit', (event) => {
+  event.preventDefault();
+  if (sending) return;
+  const faults = controls.map((control) => ({ control, fault: faultOf(control) }));
+  for (const { control, fault } of faults) mark(control, fault);
+  const wrong = faults.filter(({ fault }) => fault !== '');
+  if (wrong.length > 0) summarize(wrong);
+  else send();
+});
+
+/** A field that is wrong is looked at with every key, the others when they are left. */
+for (const type of ['input', 'change']) {
+  form.addEventListener(type, ({ target }) => {
+    const control = controls.find(({ name }) => name === target.name);
+    if (!checking || !control) return;
+    if (type === 'change' || fieldOf(control).matches('.wrong')) mark(control, faultOf(control));
+  });
+}
+
+/** A page that comes back from the browser's memory is no longer sending. */
+addEventListener('pageshow', ({ persisted }) => {
+  if (persisted) setSending(false, submitWords);
+});
+
+for (const control of form.querySelectorAll('[data-left]')) countIn(control);
+for (const control of form.querySelectorAll('[data-suggestion]')) suggestFor(control);
+
+/** Shows near the bound what is left of it; a screen reader hears it when the typing rests. */
+function countIn(control) {
+  const seen = create('p', 'counter');
+  const spoken = create('p', 'unseen');
+  seen.setAttribute('aria-hidden', 'true');
+  spoken.setAttribute('role', 'status');
+  control.after(seen, spoken);
+  let rest;
+  const count = () => {
+    const maximum = Number(control.dataset.maximum);
+    const left = maximum - lengthOf(control.value);
+    const sentence = left < 0 ? control.dataset.over : control.dataset.left;
+    const isNear = left < maximum * (1 - COUNT_FROM);
+    seen.textContent = isNear ? sentence.replace('{count}', inWords(Math.abs(left))) : '';
+    seen.classList.toggle('over', left < 0);
+    clearTimeout(rest);
+    rest = setTimeout(() => {
+      spoken.textContent = seen.textContent;
+    }, COUNT_SPOKEN_AFTER_MS);
+  };
+  control.addEventListener('input', count);
+  count();
+}
+
+/** Offers a likely domain for a mistyped one, and refuses nothing. */
+function suggestFor(control) {
+  const offer = create('p', 'suggestion');
+  offer.setAttribute('role', 'status');
+  control.after(offer);
+  control.addEventListener('input', () => offer.replaceChildren());
+  control.addEventListener('change', () => {
+    const [, local, written = ''] = /^(.+)@([^@]+)$/.exec(control.value.trim()) ?? [];
+    const likely = likelyDomain(written.toLowerCase());
+    offer.replaceChildren();
+    if (!likely) return;
+    const accept = create('button', 'link', `${local}@${likely}`);
+    accept.type = 'button';
+    accept.addEventListener('click', () => {
+      control.value = accept.textContent;
+      control.focus();
+      control.dispatchEvent(new Event('change', { bubbles: true }));
+    });
+    const [before, after] = control.dataset.suggestion.split('{address}');
+    offer.append(before, accept, after);
+  });
+}
+
+function likelyDomain(written) {
+  if (DOMAINS.includes(written)) return undefined;
+  const corrected = written.replace(MISTYPED_COM, '.com');
+  if (DOMAINS.includes(corrected)) return corrected;
+  const near = DOMAINS.find(
+    (domain) => domain.length >= OFFERED_FROM && isOneSlipAway(written, domain),
+  );
+  return near ?? (corrected === written ? undefined : corrected);
+}
+
+/** One character more, less, other, or two in the wrong order. */
+function isOneSlipAway(written, meant) {
+  let same = 0;
+  while (same < meant.length && written[same] === meant[same]) same += 1;
+  const [was, is] = [written.slice(same), meant.slice(same)];
+  return (
+    was.slice(1) === is ||
+    was === is.slice(1) ||
+    was.slice(1) === is.slice(1) ||
+    (was.slice(0, 2) === is[1] + is[0] && was.slice(2) === is.slice(2))
+  );
+}
