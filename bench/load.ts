@@ -7,15 +7,19 @@ import { once } from 'node:events';
 import { connect, type Socket } from 'node:net';
 import { messageReader } from './messages.ts';
 
+export type Answered = { head: string; body: Buffer };
+
 export type Measured = { perSecond: number; p50: number; p99: number };
 
 export type Client = {
+  /** Sends one request, as the first of all; returns its whole answer. */
+  ask(request: string): Promise<Answered>;
   saturate(next: () => string, ms: number): Promise<Measured>;
   pace(next: () => string, perSecond: number, ms: number): Promise<Measured>;
   close(): void;
 };
 
-type Connection = { socket: Socket; since: number; answered: () => void };
+type Connection = { socket: Socket; since: number; answered: (answer: Answered) => void };
 
 /** Connects so many times; every answer has to have this status. */
 export async function openClient(
@@ -28,8 +32,8 @@ export async function openClient(
     const socket = connect({ port, host: '127.0.0.1', noDelay: true });
     await once(socket, 'connect');
     const connection: Connection = { socket, since: 0, answered: () => {} };
-    const read = messageReader((head) => {
-      if (Number(head.slice(9, 12)) === expectedStatus) connection.answered();
+    const read = messageReader((head, body) => {
+      if (Number(head.slice(9, 12)) === expectedStatus) connection.answered({ head, body });
       else fail(new Error(`The answer was not ${expectedStatus}: ${head}`));
     });
     socket.on('data', read);
@@ -40,6 +44,15 @@ export async function openClient(
   const connections = await Promise.all(Array.from({ length: count }, open));
 
   return {
+    ask: (request) =>
+      new Promise((resolve, reject) => {
+        fail = reject;
+        const [first] = connections;
+        if (first === undefined) return;
+        first.answered = resolve;
+        first.socket.write(request, 'latin1');
+      }),
+
     saturate: (next, ms) =>
       new Promise((resolve, reject) => {
         fail = reject;

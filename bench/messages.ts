@@ -2,8 +2,10 @@
 
 const CONTENT_LENGTH = /\r\ncontent-length: *(\d+)/i;
 
-/** Takes what is called with the head of each whole message; returns what to feed the bytes to. */
-export function messageReader(onMessage: (head: string) => void): (chunk: Buffer) => void {
+/** Takes what is called with the head and the body of each whole message; returns what to feed the bytes to. */
+export function messageReader(
+  onMessage: (head: string, body: Buffer) => void,
+): (chunk: Buffer) => void {
   let rest: Buffer | undefined;
   return (chunk) => {
     const bytes = rest === undefined ? chunk : Buffer.concat([rest, chunk]);
@@ -12,10 +14,10 @@ export function messageReader(onMessage: (head: string) => void): (chunk: Buffer
     while (offset < bytes.length) {
       const headEnd = bytes.indexOf('\r\n\r\n', offset, 'latin1');
       if (headEnd === -1) break;
-      const head = bytes.latin1Slice(offset, headEnd);
+      const head = bytes.toString('latin1', offset, headEnd);
       const end = headEnd + 4 + Number(CONTENT_LENGTH.exec(head)?.[1] ?? 0);
       if (end > bytes.length) break;
-      onMessage(head);
+      onMessage(head, bytes.subarray(headEnd + 4, end));
       offset = end;
     }
     if (offset < bytes.length) rest = bytes.subarray(offset);

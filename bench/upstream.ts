@@ -3,7 +3,8 @@ import { once } from 'node:events';
 import { type AddressInfo, createServer } from 'node:net';
 import { messageReader } from './messages.ts';
 
-const CONFIRMED = 'HTTP/1.1 200 OK\r\ncontent-type: application/json\r\ncontent-length: 2\r\n\r\n{}';
+const CONFIRMED =
+  'HTTP/1.1 200 OK\r\ncontent-type: application/json\r\ncontent-length: 2\r\n\r\n{}';
 
 /** Starts it in this process; returns its address and how to end it. */
 export async function startUpstream(): Promise<{ url: string; close: () => void }> {

@@ -33,9 +33,7 @@ const sendUnchecked = (page: Page) => page.evaluate('void document.forms[0].subm
 async function submitted(page: Page, send: (page: Page) => Promise<unknown> = press) {
   const answer = page.waitForResponse((response) => response.request().method() === 'POST');
   await send(page);
-  const response = await answer;
-  await page.waitForLoadState();
-  return response.status();
+  return (await answer).status();
 }
 
 describe.each([
@@ -51,10 +49,9 @@ describe.each([
     await fillIn(page, form, { ...answers, phone: '5'.repeat(51) });
     // Over its own bound it is 400; only a native value over 2000 is 413 (spec §8).
     expect(await submitted(page)).toBe(400);
-    expect(complaints).toEqual(itsStatus(400));
-    expect(await overflowOf(page)).toBeLessThanOrEqual(0);
     const alert = page.getByRole('alert');
     expect(await alert.textContent()).toContain('Please check what you entered');
+    expect(await overflowOf(page)).toBeLessThanOrEqual(0);
     expect(await alert.getByRole('link').allTextContents()).toEqual([
       expect.stringContaining('“Phone number”'),
     ]);
@@ -64,6 +61,7 @@ describe.each([
     await page.getByLabel('Phone number').fill('+1 555 0100');
     await press(page);
     await page.waitForURL('**/thank-you');
+    expect(complaints).toEqual(itsStatus(400));
     await close();
   });
 
@@ -73,13 +71,15 @@ describe.each([
     const form = forms.homeowner_quote;
     await page.goto(form.page);
     expect(await submitted(page, sendUnchecked)).toBe(400);
-    expect(complaints).toEqual(itsStatus(400));
-    expect(await page.getByRole('alert').getByRole('link').allTextContents()).toEqual(
+    const alert = page.getByRole('alert');
+    await alert.waitFor();
+    expect(await alert.getByRole('link').allTextContents()).toEqual(
       ['Full name', 'E-mail address', 'Postal code'].map((label) => expect.stringContaining(label)),
     );
     await fillIn(page, form, answersTo(form, `missing-${width}@example.com`));
     await press(page);
     await page.waitForURL('**/thank-you');
+    expect(complaints).toEqual(itsStatus(400));
     await close();
   });
 });
@@ -135,13 +135,11 @@ test('what is too large to be read gets an error page with a way back', async ()
     message: 'a'.repeat(33_000),
   });
   expect(await submitted(page)).toBe(413);
-  expect(await page.getByRole('heading', { level: 1 }).textContent()).toBe(
-    'That is more than the form takes',
-  );
-  expect(complaints).toEqual(itsStatus(413));
+  await page.getByRole('heading', { name: 'That is more than the form takes' }).waitFor();
   expect(await overflowOf(page)).toBeLessThanOrEqual(0);
   const answer = page.waitForResponse((response) => response.request().isNavigationRequest());
   await page.getByRole('link', { name: 'Back to the form' }).click();
   expect((await answer).status()).toBe(200);
+  expect(complaints).toEqual(itsStatus(413));
   await close();
 });

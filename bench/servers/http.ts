@@ -10,6 +10,8 @@ export type Sample = { headers: Record<string, string>; body: string };
 
 type Handle = (request: IncomingMessage, body: Buffer) => Answer | Promise<Answer>;
 
+const NOTHING = Buffer.alloc(0);
+
 /** Listens on `PORT`; takes what answers a request once its body is there. */
 export function serve(handle: Handle): void {
   const server = createServer((request, response) => {
@@ -26,8 +28,12 @@ export function serve(handle: Handle): void {
       const ms = Math.round((performance.now() - startedAt) * 10) / 10;
       log({ requestId: id, method: request.method, route: request.url, status, ms });
     };
+    if (request.url === '/healthz') {
+      response.end('ok');
+      return;
+    }
     if (request.method === 'GET') {
-      answer(Buffer.alloc(0));
+      answer(NOTHING);
       return;
     }
     const chunks: Buffer[] = [];

@@ -14,6 +14,8 @@ const action = {
   required: true,
   description: 'The action; getManifest lists them.',
   schema: { type: 'string', enum: Object.keys(forms) },
+  // Of the first example body: whoever imports the document gets a request that works.
+  example: Object.keys(forms)[0],
 };
 
 const needs = (scope: Scope) => [{ agentCredential: [scope] }];

@@ -2,7 +2,6 @@
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
 import type { Clock } from '../clock.ts';
 import { operations } from '../discovery/openapi.ts';
-import { forms } from '../forms/catalog.ts';
 import { type ReadBody, readBody } from '../http/body.ts';
 import { pageOf } from '../http/fallbacks.ts';
 import { childTraceparent, contentType, parseTraceparent } from '../http/headers.ts';
@@ -27,17 +26,11 @@ export type IntakeRouteParts = SubscribeParts & {
   clock: Clock;
 };
 
-type Route = FormRoute & { rate: RateName; backTo: string };
+type Route = FormRoute & { rate: RateName };
 
-const LEADS: Route = {
-  rate: 'leads',
-  backTo: '/',
-  subscribes: false,
-  bodyMaximum: LEAD_BODY_MAXIMUM,
-};
+const LEADS: Route = { rate: 'leads', subscribes: false, bodyMaximum: LEAD_BODY_MAXIMUM };
 const SUBSCRIBE: Route = {
   rate: 'subscribe',
-  backTo: forms.newsletter.page,
   subscribes: true,
   bodyMaximum: SUBSCRIBE_BODY_MAXIMUM,
 };
@@ -77,7 +70,7 @@ export function registerIntake(app: FastifyInstance, parts: IntakeRouteParts): v
         {
           status,
           sentence: problem.error,
-          backTo: route.backTo,
+          backTo: cameFrom(request, parts.pages),
           typed: true,
           ...pageOf(parts.operator),
         },
@@ -105,6 +98,13 @@ export function registerIntake(app: FastifyInstance, parts: IntakeRouteParts): v
   app.post('/api/subscribe', { schema: operations.subscribeNewsletter }, (request, reply) =>
     handle(request, reply, SUBSCRIBE, (form) => subscribe(parts, form)),
   );
+}
+
+/** The page of the form that was sent, where the browser says it: only of our own pages it does. */
+function cameFrom(request: FastifyRequest, pages: readonly Page[]): string | undefined {
+  const { referer = '' } = request.headers;
+  const page = pages.find(({ form, path }) => form !== undefined && referer.endsWith(path));
+  return page?.path;
 }
 
 function answerJson(reply: FastifyReply, result: FormResult): FastifyReply {

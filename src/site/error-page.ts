@@ -8,7 +8,7 @@ type ErrorPage = {
   /** From the failure catalogue, or sentences about the fields. */
   sentence: string;
   /** The path of the form's page. */
-  backTo?: string;
+  backTo?: string | undefined;
   /** Whether someone had typed something, which the browser still has. */
   typed?: boolean;
   operatorContact?: string | undefined;

@@ -172,11 +172,10 @@ function dataOf(
   sentence: (kind: FaultKind) => string,
   words: FormWords,
 ): [string, string][] {
-  const data: [string, string][] = [
-    ['data-maximum', String(field.maximum)],
-    ['data-too-long', sentence('tooLong')],
-  ];
+  const data: [string, string][] = [];
   if (field.required) data.push(['data-missing', sentence('missing')]);
+  if (field.kind === 'choice') return data;
+  data.push(['data-maximum', String(field.maximum)], ['data-too-long', sentence('tooLong')]);
   if (field.kind === 'email') {
     data.push(['data-email', sentence('email')], ['data-suggestion', words.suggestion]);
   }

@@ -32,6 +32,10 @@ export type FormWords = {
   suggestion: string;
   recipient: string;
   handled: string;
+  /** `{privacy}` is the link, which says `privacy`. */
+  consent: string;
+  privacy: string;
+  honeypot: string;
 };
 
 const KEPT = 'Everything you typed is still here.';
@@ -52,7 +56,7 @@ export const ourFormWords: FormWords = {
   notices: {
     limited: {
       title: 'Not sent yet',
-      text: `The form was sent several times from your connection, so we took a break. ${KEPT} Please send it again in {wait}.`,
+      text: `The form has been sent several times from your connection, and there is a limit. ${KEPT} Please send it again in {wait}.`,
     },
     unconfirmed: {
       title: 'Your details may not have arrived',
@@ -84,6 +88,9 @@ export const ourFormWords: FormWords = {
   suggestion: 'Did you mean {address}?',
   recipient: 'Your details go to',
   handled: 'How they are handled',
+  consent: 'I agree to get updates by e-mail, as the {privacy} describes',
+  privacy: 'privacy notice',
+  honeypot: 'Leave this empty',
 };
 
 /** Takes words with names in braces and what they stand for; an unknown name stays as it is. */

@@ -1,12 +1,12 @@
 /** The pages people see and their mirrors: one for each file of `content/`, rendered once at start. */
 import { readdir, readFile } from 'node:fs/promises';
-import { type Form, forms } from '../forms/catalog.ts';
+import type { Form } from '../forms/catalog.ts';
 import { type CarriedForm, type Content, parseContent } from './content.ts';
 import { type Entered, formMarkup } from './form-markup.ts';
 import { type Frame, ourFrame, renderLayout } from './layout.ts';
 import { renderMarkdown } from './markdown.ts';
 import { renderMirror } from './mirror.ts';
-import { ContentFault, naming, noOverlay, type Overlay } from './overlay.ts';
+import { naming, noOverlay, type Overlay } from './overlay.ts';
 import { contractorName, placeholderFiller, type SiteSettings } from './placeholders.ts';
 import { structuredData } from './structured-data.ts';
 import { renderTemplate } from './templates.ts';
@@ -35,32 +35,27 @@ export async function loadPages(
   overlay: Overlay = noOverlay,
   frame: Frame = ourFrame,
 ): Promise<Page[]> {
-  const ours = (await readdir(folder)).filter((file) => file.endsWith('.md'));
-  const texts = new Map<string, string>();
-  for (const file of ours) texts.set(file, await readFile(new URL(file, folder), 'utf8'));
-  for (const [file, text] of overlay.pages) texts.set(file, text);
-  const pages = [...texts].map(([file, text]) =>
-    naming(overlay.pages.has(file) ? `CONTENT_DIR: ${file}` : `content/${file}`, () => {
-      const content = parseContent(file, text);
-      const page = pageOf(file.slice(0, -'.md'.length), content, settings, frame);
-      return { order: content.order, page };
-    }),
-  );
-  const sorted = pages.sort((one, other) => one.order - other.order).map(({ page }) => page);
-  checkForms(sorted);
-  return sorted;
+  const files = (await readdir(folder)).filter((file) => file.endsWith('.md'));
+  const ours = new Map<string, string>();
+  for (const file of files) ours.set(file, await readFile(new URL(file, folder), 'utf8'));
+  return [...new Map([...ours, ...overlay.pages])]
+    .map(([file, text]) => {
+      const own = overlay.pages.has(file);
+      return naming(own ? `CONTENT_DIR: ${file}` : `content/${file}`, () => {
+        const content = parseContent(file, text);
+        if (own) checkForm(content, ours.get(file));
+        const page = pageOf(file.slice(0, -'.md'.length), content, settings, frame);
+        return { order: content.order, page };
+      });
+    })
+    .sort((one, other) => one.order - other.order)
+    .map(({ page }) => page);
 }
 
-/** A refused form comes back as its page: each has to be where the catalogue says. */
-function checkForms(pages: readonly Page[]): void {
-  for (const form of Object.values(forms)) {
-    const carrier = pages.find(({ path }) => path === form.page);
-    if (carrier !== undefined && carrier.form !== form) {
-      throw new ContentFault(
-        `CONTENT_DIR: ${carrier.markdownPath.slice(1)} must carry the form ${form.name}.`,
-      );
-    }
-  }
+/** A refused form comes back as its page: whatever else a page of ours becomes, it keeps its form. */
+function checkForm({ carried }: Content, replaced: string | undefined): void {
+  const form = replaced === undefined ? undefined : parseContent('ours', replaced).carried?.form;
+  if (form !== undefined && carried?.form !== form) throw new Error(`needs form: ${form.name}`);
 }
 
 function pageOf(name: string, content: Content, settings: SiteSettings, frame: Frame): Page {

@@ -2,7 +2,9 @@
 import type { AddressInfo } from 'node:net';
 import fastify, { type FastifyInstance } from 'fastify';
 import { operations, registerOpenapi } from '../../src/discovery/openapi.ts';
+import { registerReference } from '../../src/discovery/reference-page.ts';
 import { registerDiscovery } from '../../src/discovery/routes.ts';
+import { ourFrame } from '../../src/site/layout.ts';
 import { loadPages } from '../../src/site/pages.ts';
 import { registerSite } from '../../src/site/routes.ts';
 
@@ -36,14 +38,16 @@ export async function startDiscovery(): Promise<DiscoveryServer> {
   app.post('/api/agent/actions/:action/execute', { schema: operations.executeAction }, answer);
   app.post('/api/leads', { schema: operations.submitLead }, answer);
   app.post('/api/subscribe', { schema: operations.subscribeNewsletter }, answer);
-  const pages = await loadPages({
+  const settings = {
     baseUrl: facts.baseUrl,
     operator: { name: facts.operatorName, contact: undefined },
     contractor: { id: 'brush', name: facts.contractorName },
     receiptRetentionDays: facts.receiptRetentionDays,
-  });
+  };
+  const pages = await loadPages(settings);
   registerDiscovery(app, { ...facts, pages });
   registerSite(app, { pages, assets: [] });
+  registerReference(app, { settings, frame: ourFrame });
   await app.listen({ host: '127.0.0.1', port: 0 });
 
   const { port } = app.server.address() as AddressInfo;

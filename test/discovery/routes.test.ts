@@ -18,6 +18,11 @@ const documents = [
   ['/api/agent/content?resource=quote', 'application/json; charset=utf-8'],
   ['/llms.txt', 'text/plain; charset=utf-8'],
   ['/openapi.json', 'application/json; charset=utf-8'],
+  ['/agents/tools.json', 'application/json; charset=utf-8'],
+  ['/agents/tools/openai-responses.json', 'application/json; charset=utf-8'],
+  ['/agents/tools/openai-chat-completions.json', 'application/json; charset=utf-8'],
+  ['/agents/tools/anthropic.json', 'application/json; charset=utf-8'],
+  ['/agents/tools/mcp.json', 'application/json; charset=utf-8'],
   ['/schemas/lead.created.json', 'application/schema+json; charset=utf-8'],
   ['/schemas/subscriber.created.json', 'application/schema+json; charset=utf-8'],
 ] as const;

@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'vitest';
 import { type Form, forms } from '../../src/forms/catalog.ts';
-import { formMarkup } from '../../src/site/form-markup.ts';
+import { type Entered, formMarkup } from '../../src/site/form-markup.ts';
 
 const words = { recipient: 'Coat & Co', use: 'to prepare your quote', submit: 'Send it' };
 const everyForm = Object.values(forms);
@@ -109,12 +109,12 @@ describe('a form that was refused', () => {
   const html = formMarkup(forms.homeowner_quote, {
     ...words,
     values: { name: '"><b>Ada', message: '</textarea><script>', timeline: 'In spring "maybe"' },
-    errors: { email: 'Enter <an> address.', project_type: 'Choose one.' },
+    faults: { email: 'email', project_type: 'missing' },
   });
 
   test('keeps what was entered, escaped', () => {
     expect(html).toContain('value="&quot;&gt;&lt;b&gt;Ada"');
-    expect(html).toContain('>&lt;/textarea&gt;&lt;script&gt;</textarea>');
+    expect(html).toContain('>\n&lt;/textarea&gt;&lt;script&gt;</textarea>');
     expect(html).not.toMatch(/<script|<b>/);
   });
 
@@ -123,8 +123,12 @@ describe('a form that was refused', () => {
   });
 
   test('says each fault at its field and in a summary that links to it', () => {
-    expect(html).toContain('<a href="#field-email">Enter &lt;an&gt; address.</a>');
-    expect(html).toContain('<a href="#field-project_type-1">Choose one.</a>');
+    expect(html).toContain(
+      '<a href="#field-email">Please check “E-mail address”: it should look like name@example.com.</a>',
+    );
+    expect(html).toContain(
+      '<a href="#field-project_type-1">Please choose an answer to “What is to be painted?”.</a>',
+    );
     const [email = ''] = controls(html, 'email');
     expect(attribute(email, 'aria-invalid')).toBe('true');
     expect(attribute(email, 'aria-describedby')).toBe('field-email-hint field-email-error');
@@ -135,7 +139,11 @@ describe('a form that was refused', () => {
 
   test('takes values and faults by their own names alone', () => {
     const inherited = Object.create({ email: 'inherited@example.com' }) as Record<string, string>;
-    const other = formMarkup(forms.newsletter, { ...words, values: inherited, errors: inherited });
+    const other = formMarkup(forms.newsletter, {
+      ...words,
+      values: inherited,
+      faults: inherited as never,
+    });
     expect(other).not.toContain('inherited');
   });
 });
@@ -143,7 +151,51 @@ describe('a form that was refused', () => {
 test('A refused subscription keeps the consent, or says that it is missing', () => {
   const kept = formMarkup(forms.newsletter, { ...words, values: { privacy: 'yes' } });
   expect(controls(kept, 'privacy')[0]).toContain(' checked');
-  const missing = formMarkup(forms.newsletter, { ...words, errors: { privacy: 'Tick the box.' } });
-  expect(missing).toContain('<a href="#field-privacy">Tick the box.</a>');
+  const missing = formMarkup(forms.newsletter, { ...words, consentMissing: true });
+  expect(missing).toContain('<a href="#field-privacy">Please tick the box');
   expect(controls(missing, 'privacy')[0]).toContain('aria-describedby="field-privacy-error"');
+});
+
+test('A fault says how long the value is, in the field’s own words, and never what it is', () => {
+  const labelled: Form = {
+    ...forms.contact,
+    fields: forms.contact.fields.map((field) => ({ ...field, label: `<b>${field.label}` })),
+  };
+  const html = formMarkup(labelled, {
+    ...words,
+    values: { message: `${'🎨'.repeat(2_010)}\r\n` },
+    faults: { message: 'tooLong', name: 'missing', subject: 'characters' },
+  });
+  expect(html).toContain('“&lt;b&gt;Message” is 2,010 characters long, and at most 2,000 fit.');
+  expect(html).toContain('Please fill in “&lt;b&gt;Full name”.');
+  expect(html).not.toContain('<b>');
+  expect(html.match(/🎨/gu)).toHaveLength(2_010);
+});
+
+describe('a form that was in order and not accepted', () => {
+  const refused = (notice: Entered['notice'], contact?: string) =>
+    formMarkup(forms.homeowner_quote, { ...words, contact, ...(notice && { notice }) });
+
+  test.each([
+    ['limited', /Not sent yet[\s\S]*send it again in 12 minutes/],
+    ['unconfirmed', /may not have arrived[\s\S]*to Coat &amp; Co, and got no confirmation/],
+    ['unavailable', /Nothing was sent[\s\S]*send it again later/],
+  ] as const)('says what became of it: %s', (kind, says) => {
+    const html = refused({ kind, retryAfterSeconds: 661 }, '+1 555 0100');
+    expect(html.slice(0, html.indexOf('<template'))).toMatch(says);
+    expect(html).toMatch(/role="alert" tabindex="-1" autofocus/);
+    expect(html).toContain('<button class="button" type="submit">Send again</button>');
+    expect(html).toContain('<a href="tel:+15550100">+1 555 0100</a>');
+  });
+
+  test('names no contact it has not', () => {
+    expect(refused({ kind: 'unconfirmed' })).not.toMatch(/tel:|mailto:/);
+  });
+
+  test('carries a value of its own each time, so that sending it again is no double click', () => {
+    const values = [1, 2].map(() => controls(refused({ kind: 'unconfirmed' }), 'send-again')[0]);
+    expect(attribute(values[0] ?? '', 'value')).toMatch(/^[0-9a-f-]{36}$/);
+    expect(values[0]).not.toBe(values[1]);
+    expect(refused(undefined)).not.toContain('send-again"');
+  });
 });

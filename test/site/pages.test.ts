@@ -23,8 +23,9 @@ const page = (path: string, among: Page[] = pages): Page => {
 };
 
 const DATA_BLOCK = /<script type="application\/ld\+json">([^<]*)<\/script>/;
+const OUR_MODULE = /<script type="module" src="\/assets\/form-[0-9a-f]{12}\.js"><\/script>/;
 /** A data block is no script: nothing in it is executed, and no `<` stands in it. */
-const withoutData = (html: string) => html.replace(DATA_BLOCK, '');
+const withoutData = (html: string) => html.replace(DATA_BLOCK, '').replace(OUR_MODULE, '');
 const dataOf = (html: string) => JSON.parse(DATA_BLOCK.exec(html)?.[1] ?? '');
 
 describe('the pages', () => {
@@ -71,7 +72,10 @@ describe('the pages', () => {
   test.each(pages)('$path links to nothing on this site that is not there', (each) => {
     const known = new Set([
       ...pages.flatMap(({ path, markdownPath }) => [path, markdownPath]),
-      ...['/llms.txt', '/openapi.json', '/.well-known/service-agent.json'],
+      ...['/llms.txt', '/openapi.json', '/.well-known/service-agent.json', '/reference'],
+      ...['/agents/tools.json', '/agents/tools/openai-responses.json'],
+      ...['/agents/tools/openai-chat-completions.json'],
+      ...['/agents/tools/anthropic.json', '/agents/tools/mcp.json'],
       ...['/schemas/lead.created.json', '/schemas/subscriber.created.json'],
     ]);
     const local = [...each.html.matchAll(/<a [^>]*href="(\/[^"]*)"/g)].map(([, href]) => href);
@@ -91,11 +95,11 @@ describe('the pages', () => {
   test('come back with what was entered when a native post is refused', () => {
     const refused = page('/contact').renderRefused({
       values: { subject: 'A <question>' },
-      errors: { name: 'Enter your name.' },
+      faults: { name: 'missing' },
     });
     expect(refused).toContain('<title>Error: Contact · Fair Coat</title>');
     expect(refused).toContain('value="A &lt;question&gt;"');
-    expect(refused).toContain('<a href="#field-name">Enter your name.</a>');
+    expect(refused).toContain('<a href="#field-name">Please fill in “Full name”.</a>');
   });
 });
 
@@ -201,9 +205,10 @@ describe('the page for agents', () => {
 
   test('reads the token from the environment and holds none', () => {
     const { markdown } = page('/agents');
-    expect(markdown.match(/Authorization: .*/g)).toEqual(
-      Array(2).fill('Authorization: Bearer $TOKEN" \\'),
-    );
+    const credentials = markdown.match(/Bearer [^"'`]+/g) ?? [];
+    expect(credentials).toHaveLength(5);
+    for (const credential of credentials)
+      expect(credential).toMatch(/^Bearer (\$TOKEN|\$\{process|\{os)/);
   });
 });
 

@@ -61,10 +61,13 @@ test('A page, a mirror and an asset that did not change are 304 without a body',
   }
 });
 
-test('The stylesheet and the icon that pages link are there, immutable under their hashed paths', async () => {
-  const home = await (await fetch(origin)).text();
-  const linked = new Set(home.match(/\/assets\/[^"]+/g));
-  expect(linked).toEqual(new Set(assets.map(({ path }) => path)));
+test('The assets that pages link are there, immutable under their hashed paths', async () => {
+  const linkedBy = async (path: string) =>
+    new Set((await (await fetch(origin + path)).text()).match(/\/assets\/[^"]+/g));
+  const all = assets.map(({ path }) => path);
+  expect(await linkedBy('/quote')).toEqual(new Set(all));
+  // Only a form has a script.
+  expect(await linkedBy('/')).toEqual(new Set(all.filter((path) => !path.endsWith('.js'))));
   for (const asset of assets) {
     const answer = await fetch(origin + asset.path);
     expect(answer.headers.get('content-type')).toBe(asset.contentType);

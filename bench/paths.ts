@@ -1,0 +1,162 @@
+/** What is measured: the requests of each path, its bare server, and the goal that was set for it. */
+import { randomUUID } from 'node:crypto';
+import { CONFIRMATION_STATEMENT } from '../src/actions/confirmation.ts';
+import { sealPreview } from '../src/actions/preview-token.ts';
+import { rates } from '../src/limits/limits.ts';
+import { FIELDS, OPERATOR, SIGNING_KEY, TOKEN } from './settings.ts';
+
+export type Path = {
+  name: string;
+  /** What serves the same: a bare server of `servers/floor.ts`, or a framework's file. */
+  against: 'floor' | 'Fastify' | 'Express' | 'Hono';
+  argv: readonly string[];
+  /** The least ratio of requests in a second that is wanted; undefined where none was set. */
+  goal?: number;
+  connections: number;
+  status: number;
+  logLevel: 'info' | 'warn';
+  /** Also in a quick run. */
+  quick: boolean;
+  /** Also measured at half of the peak. */
+  paced: boolean;
+  /** Returns what makes the requests to one server. */
+  requests(): () => string;
+};
+
+const DEFAULTS = {
+  against: 'floor',
+  connections: 32,
+  status: 200,
+  logLevel: 'info',
+  quick: false,
+  paced: false,
+} as const;
+
+const PREVIEW = '/api/agent/actions/contact/preview';
+const server = (file: string) => new URL(`servers/${file}`, import.meta.url).pathname;
+const floor = (name: string) => [server('floor.ts'), name];
+
+const preview = {
+  ...DEFAULTS,
+  requests: () => {
+    const body = JSON.stringify(FIELDS);
+    const address = addresses(rates.preview.limit);
+    return () => post(PREVIEW, 'application/json', body, address(), BEARER);
+  },
+};
+
+/** In the order of the table. */
+export const paths: readonly Path[] = [
+  { ...document('manifest', '/api/agent/manifest'), goal: 0.85 },
+  { ...document('a page', '/quote'), goal: 0.85 },
+  {
+    ...preview,
+    name: 'preview',
+    argv: floor('preview'),
+    goal: 0.77,
+    quick: true,
+    paced: true,
+  },
+  { ...preview, name: 'preview, no log lines', argv: floor('preview'), logLevel: 'warn' },
+  {
+    ...preview,
+    name: 'preview',
+    against: 'Fastify',
+    argv: [server('fastify.js')],
+    goal: 1,
+  },
+  {
+    ...preview,
+    name: 'preview',
+    against: 'Express',
+    argv: [server('express.js')],
+    goal: 1.35,
+  },
+  { ...preview, name: 'preview', against: 'Hono', argv: [server('hono.js')] },
+  ...[1, 8, 32, 128].map((inFlight) => execute(inFlight)),
+  lead('JSON', 'application/json', JSON.stringify({ form: 'contact', ...FIELDS }), 200),
+  lead(
+    'urlencoded',
+    'application/x-www-form-urlencoded',
+    new URLSearchParams({ form: 'contact', ...FIELDS }).toString(),
+    303,
+  ),
+];
+
+function document(name: string, path: string): Path {
+  const head = `GET ${path} HTTP/1.1\r\nHost: bench\r\nAccept-Encoding: gzip, br\r\n`;
+  const address = addresses(1_000);
+  return {
+    ...DEFAULTS,
+    name,
+    argv: floor('document'),
+    quick: true,
+    paced: true,
+    requests: () => () => `${head}X-Forwarded-For: ${address()}\r\n\r\n`,
+  };
+}
+
+function execute(inFlight: number): Path {
+  return {
+    ...DEFAULTS,
+    name: `execute, ${inFlight} in flight`,
+    argv: floor('execute'),
+    connections: inFlight,
+    quick: inFlight === 32,
+    paced: inFlight === 32,
+    ...(inFlight === 32 ? { goal: 1 } : {}),
+    requests: () => {
+      const address = addresses(rates.execute.limit);
+      return () => {
+        const body = JSON.stringify({
+          preview_id: sealPreview([SIGNING_KEY], {
+            action: 'contact',
+            fields: FIELDS,
+            destination: OPERATOR,
+            createdAt: Date.now(),
+          }),
+          confirmation: true,
+          confirmation_text: CONFIRMATION_STATEMENT,
+        });
+        const headers = `${BEARER}Idempotency-Key: ${randomUUID()}\r\n`;
+        const path = '/api/agent/actions/contact/execute';
+        return post(path, 'application/json', body, address(), headers);
+      };
+    },
+  };
+}
+
+function lead(name: string, contentType: string, body: string, status: number): Path {
+  return {
+    ...DEFAULTS,
+    name: `a lead, ${name}`,
+    argv: floor('lead'),
+    goal: 1,
+    status,
+    quick: true,
+    paced: true,
+    requests: () => {
+      const address = addresses(rates.leads.limit);
+      return () => post('/api/leads', contentType, body, address());
+    },
+  };
+}
+
+const BEARER = `Authorization: Bearer ${TOKEN}\r\n`;
+
+function post(path: string, type: string, body: string, address: string, headers = ''): string {
+  return (
+    `POST ${path} HTTP/1.1\r\nHost: bench\r\nContent-Type: ${type}\r\n` +
+    `Content-Length: ${Buffer.byteLength(body)}\r\nX-Forwarded-For: ${address}\r\n${headers}\r\n${body}`
+  );
+}
+
+/** A client's address for each request: the next one once this one has used its rate up. */
+function addresses(requestsEach: number): () => string {
+  let taken = 0;
+  return () => {
+    const number = Math.floor(taken / requestsEach);
+    taken += 1;
+    return `10.${(number >> 16) & 255}.${(number >> 8) & 255}.${number & 255}`;
+  };
+}

@@ -1,0 +1,36 @@
+/** Cold start, from the spawn to the first answer, in turn with the smallest server; and idle memory. */
+import { setTimeout as sleep } from 'node:timers/promises';
+import { median } from './compare.ts';
+import { startServer } from './processes.ts';
+import { environmentOf, makeDataFolder, SERVICE } from './service.ts';
+
+const BARE = [new URL('servers/bare.js', import.meta.url).pathname];
+const MANIFEST = '/api/agent/manifest';
+
+export type Start = { ratio: number; serviceMs: number; bareMs: number; idleMb: number };
+
+/** Takes how often and how long to wait until a process is idle. */
+export async function measureStart(rounds: number, settleMs: number): Promise<Start> {
+  const folder = makeDataFolder();
+  const environment = environmentOf(folder.path, 'http://127.0.0.1:9/events', 'info');
+  try {
+    // The first start makes the database and whatever the service keeps for the next ones.
+    const first = await startServer(SERVICE, environment, MANIFEST);
+    await sleep(settleMs);
+    const idleMb = first.residentMb();
+    await first.end('SIGTERM');
+    const service: number[] = [];
+    const bare: number[] = [];
+    for (let round = 0; round < rounds; round += 1) {
+      for (const [argv, times] of [[SERVICE, service] as const, [BARE, bare] as const]) {
+        const server = await startServer(argv, environment, MANIFEST);
+        times.push(server.startedInMs);
+        await server.end();
+      }
+    }
+    const ratios = service.map((ms, index) => ms / (bare[index] ?? Number.NaN));
+    return { ratio: median(ratios), serviceMs: median(service), bareMs: median(bare), idleMb };
+  } finally {
+    folder.remove();
+  }
+}

@@ -1,0 +1,114 @@
+import { readFileSync } from 'node:fs';
+import { join, resolve } from 'node:path';
+import { DatabaseSync } from 'node:sqlite';
+import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { parse } from 'yaml';
+import { executeAction, previewId } from '../support/agent.ts';
+import { post } from '../support/forms.ts';
+import { scrapeMetrics } from '../support/metrics.ts';
+import { freePort, type Service, startService } from '../support/service.ts';
+
+const project = resolve(import.meta.dirname, '../..');
+const read = (path: string) => readFileSync(join(project, path), 'utf8');
+
+type Rule = { alert: string; expr: string; annotations: { summary: string; runbook: string } };
+const rules: Rule[] = parse(read('deploy/alerts.yaml')).groups.flatMap(
+  ({ rules }: { rules: Rule[] }) => rules,
+);
+type Panel = { title: string; targets: { expr: string }[] };
+const panels: Panel[] = JSON.parse(read('deploy/dashboard.json')).panels;
+
+const expressions: [string, string][] = [
+  ...rules.map(({ alert, expr }): [string, string] => [alert, expr]),
+  ...panels.flatMap(({ title, targets }) =>
+    targets.map(({ expr }): [string, string] => [title, expr]),
+  ),
+];
+
+/** What Prometheus itself puts beside what it reads. */
+const FROM_PROMETHEUS = new Set(['job', 'instance']);
+const WORDS = new Set(['by', 'without', 'offset', 'and', 'or', 'unless', 'on', 'ignoring']);
+
+/** The series of an expression, each with the labels that it is asked for. */
+function seriesIn(expr: string): { name: string; labels: string[] }[] {
+  const plain = expr
+    .replace(/"[^"]*"/g, '""')
+    .replace(/\b(by|without) \([^)]*\)/g, '')
+    .replace(/\[[^\]]*\]|offset \w+/g, '');
+  // A name before a parenthesis is a function; with its braces a series is read whole.
+  return [...plain.matchAll(/\b([a-z_]\w*)\b(?!\s*\()(\{[^}]*\})?/g)]
+    .map(([, name = '', labels = '']) => ({
+      name,
+      labels: [...labels.matchAll(/(\w+)[=!]/g)].map(([, label = '']) => label),
+    }))
+    .filter(({ name }) => !WORDS.has(name));
+}
+
+let service: Service;
+let port: number;
+beforeAll(async () => {
+  port = await freePort();
+  service = await startService({
+    environment: { METRICS_PORT: String(port), REDIS_URL: 'redis://127.0.0.1:1' },
+  });
+  await executeAction(service, await previewId(service));
+  await post(service, '/api/subscribe', 'json', { email: 'ada@example.com', privacy: 'on' });
+});
+afterAll(() => service.close());
+
+describe('what alerts and dashboard read is there', () => {
+  test('rules and panels were found', () => {
+    expect(rules.length).toBeGreaterThan(5);
+    expect(panels.length).toBeGreaterThan(5);
+    expect(seriesIn('sum by (le) (rate(a_b{c="d", e=~"f"}[5m])) / g_h offset 1h > 0.1')).toEqual([
+      { name: 'a_b', labels: ['c', 'e'] },
+      { name: 'g_h', labels: [] },
+    ]);
+  });
+
+  test.each(expressions)('%s: %s', async (_name, expr) => {
+    const series = await scrapeMetrics(port);
+    const asked = seriesIn(expr);
+    expect(asked.length).toBeGreaterThan(0);
+    for (const { name, labels } of asked) {
+      // Made by Prometheus for every target.
+      if (name === 'up') continue;
+      expect([...series.keys()]).toContain(name);
+      const known = [...(series.get(name) ?? []), ...FROM_PROMETHEUS];
+      expect(known).toEqual(expect.arrayContaining(labels));
+    }
+  });
+
+  test('every alert says what to do under a heading of docs/operations.md', () => {
+    const headings = [...read('docs/operations.md').matchAll(/^#+ (.*)$/gm)].map(
+      ([, text]) => text,
+    );
+    for (const { annotations } of rules) {
+      const [, heading] = /^docs\/operations\.md: (.*)$/.exec(annotations.runbook) ?? [];
+      expect(headings).toContain(heading);
+    }
+  });
+});
+
+describe('the gauges say what is', () => {
+  const gauge = async (name: string) => {
+    const text = await (await fetch(`http://127.0.0.1:${port}/metrics`)).text();
+    return new RegExp(`^${name}(?:\\{[^}]*\\})? (.*)$`, 'm').exec(text)?.[1];
+  };
+
+  test('rate limits by insurance while Redis is away', async () => {
+    expect(await gauge('service_limits_insured')).toBe('1');
+  });
+
+  test('the store, and while it is away all the rest is told', async () => {
+    expect(await gauge('service_store_up')).toBe('1');
+    expect(await gauge('service_outbox_messages')).toBe('1');
+    const other = new DatabaseSync(join(service.folder, 'service.db'));
+    other.exec('begin exclusive');
+    const away = [await gauge('service_store_up'), await gauge('process_cpu_seconds_total')];
+    other.exec('rollback');
+    other.close();
+    expect(away).toEqual(['0', expect.any(String)]);
+    expect(await gauge('service_store_up')).toBe('1');
+  });
+});

@@ -1,0 +1,66 @@
+import { globSync, readFileSync } from 'node:fs';
+import { join, resolve } from 'node:path';
+import { expect, test } from 'vitest';
+import { metricFamilies } from '../support/metrics.ts';
+import { freePort, startService } from '../support/service.ts';
+
+const project = resolve(import.meta.dirname, '../..');
+const page = readFileSync(join(project, 'docs/operations.md'), 'utf8');
+
+/** The cells of every row of the table under a heading. */
+function rowsUnder(heading: string): string[][] {
+  const [, section = ''] = page.split(`\n## ${heading}\n`);
+  return section
+    .split(/\n##? /, 1)
+    .join()
+    .split('\n')
+    .filter((line) => line.startsWith('| '))
+    .slice(2 - 1)
+    .map((line) => line.slice(2, -2).split(' | '))
+    .filter(([first]) => first !== '---');
+}
+
+/** What is said at each level in the source: the last text of every call of a log. */
+function messagesOfSource(): string[] {
+  return globSync('src/**/*.ts', { cwd: project }).flatMap((path) => {
+    const source = readFileSync(join(project, path), 'utf8');
+    return [...source.matchAll(/\blog\??\.(fatal|error|warn|info|debug)\(/g)].map(
+      ({ 1: level, index, 0: call }) => {
+        const args = argumentsFrom(source, index + call.length);
+        const texts = [...args.matchAll(/'([^']*)'|`([^`]*)`/g)];
+        const [, quoted, template = ''] = texts.at(-1) ?? [];
+        return `${level}: ${quoted ?? template.replace(/\$\{[^}]*\}/g, '…')}`;
+      },
+    );
+  });
+}
+
+function argumentsFrom(source: string, start: number): string {
+  let depth = 1;
+  let at = start;
+  for (; depth > 0; at += 1) {
+    if (source[at] === '(') depth += 1;
+    if (source[at] === ')') depth -= 1;
+  }
+  return source.slice(start, at - 1);
+}
+
+test('the table of metrics is equal to what /metrics holds', async () => {
+  const port = await freePort();
+  const service = await startService({ environment: { METRICS_PORT: String(port) } });
+  const families = [...(await metricFamilies(port)).keys()];
+  await service.close();
+  const rows = rowsUnder('What every metric means').map(([name = '']) => name.replaceAll('`', ''));
+  expect(families.length).toBeGreaterThan(20);
+  expect(rows.sort()).toEqual(families.sort());
+});
+
+test('the table of log lines is equal to what the source says', () => {
+  const rows = rowsUnder('What every log line means').map(
+    ([level, message = '']) => `${level}: ${message.replaceAll('`', '')}`,
+  );
+  const said = messagesOfSource();
+  expect(said.length).toBeGreaterThan(20);
+  // The greeting on a pipe is written before there is a log.
+  expect(rows.sort()).toEqual([...new Set([...said, 'info: the service listens'])].sort());
+});

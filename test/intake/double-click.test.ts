@@ -1,0 +1,130 @@
+import { request } from 'node:http';
+import { describe, expect, test } from 'vitest';
+import { post } from '../support/forms.ts';
+import { scenario } from '../support/scenario.ts';
+import { freshAddress } from '../support/service.ts';
+import { answering } from '../support/upstream.ts';
+
+const at = scenario();
+const quote = {
+  form: 'homeowner_quote',
+  name: 'Ada',
+  email: 'ada@example.com',
+  postal_code: '94110',
+};
+
+/** What a browser says of a form that is sent from a page of the same site. */
+const browser = () => ({
+  'x-forwarded-for': freshAddress(),
+  'sec-fetch-mode': 'navigate',
+  'sec-fetch-site': 'same-origin',
+});
+
+type Sent = { status: number | undefined; limit: string | undefined; text: string };
+
+/** `fetch` says of itself that it is a script, whatever it is told to say. */
+function send(
+  headers: Record<string, string>,
+  fields: Record<string, string> = quote,
+  path = '/api/leads',
+): Promise<Sent> {
+  return new Promise((resolve, reject) => {
+    const type = { 'content-type': 'application/x-www-form-urlencoded' };
+    const sent = request(`${at.service.url}${path}`, {
+      method: 'POST',
+      headers: { ...type, ...headers },
+    });
+    sent.on('error', reject);
+    sent.on('response', async (response) => {
+      const text = (await response.toArray()).join('');
+      const limit = response.headers.ratelimit?.toString();
+      resolve({ status: response.statusCode, limit, text });
+    });
+    sent.end(new URLSearchParams(fields).toString());
+  });
+}
+
+describe('two clicks on the button of a page without JavaScript', () => {
+  test('while the first is on its way: sent once, counted once, both go on to /thank-you', async () => {
+    const headers = browser();
+    const waiting: (() => void)[] = [];
+    at.upstream.answer = (response) => waiting.push(() => response.writeHead(200).end());
+    const [first, second] = await at.expecting({ forwarded: 1 }, async () => {
+      const both = [send(headers), send(headers)];
+      while (waiting.length === 0) await new Promise((resolve) => setTimeout(resolve, 5));
+      for (const answer of waiting) answer();
+      return await Promise.all(both);
+    });
+    expect([first?.status, second?.status]).toEqual([303, 303]);
+    at.upstream.answer = answering(200);
+    const other = await send(headers, { ...quote, name: 'Grace' });
+    expect(other.limit).toMatch(/;r=3;/);
+  });
+
+  test('after the first was confirmed: the same outcome, for ten seconds', async () => {
+    const headers = browser();
+    await at.expecting({ forwarded: 1 }, async () => {
+      await send(headers);
+      at.clock.advance(9_999);
+      expect((await send(headers)).status).toBe(303);
+    });
+    at.clock.advance(2);
+    await at.expecting({ forwarded: 1 }, () => send(headers));
+  });
+
+  test('share a failure as well, and the page that comes back can be sent again at once', async () => {
+    const headers = browser();
+    at.upstream.answer = answering(500);
+    const page = await at.expecting({ forwarded: 1 }, async () => {
+      await send(headers);
+      return await send(headers);
+    });
+    expect(page.status).toBe(502);
+    at.upstream.answer = answering(200);
+    const [, again = ''] = /name="send-again" value="([^"]+)"/.exec(page.text) ?? [];
+    const retried = await at.expecting({ forwarded: 1 }, () =>
+      send(headers, { ...quote, 'send-again': again }),
+    );
+    expect(retried.status).toBe(303);
+  });
+
+  test('count once on /api/subscribe, too: the second is no sixth', async () => {
+    const headers = browser();
+    const subscribe = (n: number) =>
+      send(headers, { email: `a${n}@double.example`, privacy: 'yes' }, '/api/subscribe');
+    for (let n = 1; n <= 4; n += 1) await subscribe(n);
+    expect([(await subscribe(5)).status, (await subscribe(5)).status]).toEqual([303, 303]);
+    expect((await subscribe(6)).status).toBe(429);
+  });
+});
+
+describe('are two submissions', () => {
+  test.each([
+    ['from a program, whose posts say nothing of a browser', {}],
+    ['from a script', { 'sec-fetch-mode': 'cors', 'sec-fetch-site': 'same-origin' }],
+    ['from another site', { 'sec-fetch-mode': 'navigate', 'sec-fetch-site': 'cross-site' }],
+  ])('%s', async (_name, said) => {
+    const headers = { 'x-forwarded-for': freshAddress(), ...said };
+    await at.expecting({ forwarded: 2 }, async () => {
+      await send(headers);
+      await send(headers);
+    });
+  });
+
+  test('where anything that was typed differs, or the address', async () => {
+    const headers = browser();
+    await at.expecting({ forwarded: 3 }, async () => {
+      await send(headers);
+      await send(headers, { ...quote, name: 'Ada L.' });
+      await send({ ...headers, 'x-forwarded-for': freshAddress() });
+    });
+  });
+
+  test('in JSON, which scripts hold together themselves', async () => {
+    const headers = browser();
+    await at.expecting({ forwarded: 2 }, async () => {
+      await post(at.service, '/api/leads', 'json', quote, headers);
+      await post(at.service, '/api/leads', 'json', quote, headers);
+    });
+  });
+});

@@ -1,0 +1,150 @@
+import { describe, expect, test } from 'vitest';
+import { multipart, natives, post, postRaw } from '../support/forms.ts';
+import { scenario } from '../support/scenario.ts';
+import { freshAddress, startService } from '../support/service.ts';
+import { answering } from '../support/upstream.ts';
+
+const at = scenario({ OPERATOR_CONTACT: 'help@paint.example' });
+const quote = {
+  form: 'homeowner_quote',
+  name: 'Ada <b>"Lovelace"</b>',
+  email: 'ada@example.com',
+  postal_code: '94110',
+  phone: '555-0100',
+  project_type: 'Exterior',
+  message: 'First line\nsecond </textarea>',
+};
+
+/** Everything typed is there, escaped, and nothing else of what came. */
+function expectKept(html: string) {
+  expect(html).toContain('value="Ada &lt;b&gt;&quot;Lovelace&quot;&lt;/b&gt;"');
+  expect(html).toContain('value="94110"');
+  expect(html).toContain('value="555-0100"');
+  expect(html).toMatch(/value="Exterior" checked/);
+  expect(html).toMatch(/>\nFirst line\r?\nsecond &lt;\/textarea&gt;<\/textarea>/);
+  expect(html).toContain('action="/api/leads"');
+}
+
+describe.each(natives)('a refused %s post comes back as its page', (encoding) => {
+  test('400: a title, a summary that links to the fields, a sentence at each, all in labels', async () => {
+    const { text } = await post(at.service, '/api/leads', encoding, {
+      ...quote,
+      email: 'ada@example',
+      postal_code: ' ',
+    });
+    expect(text).toContain('<title>Error: Request a quote');
+    expect(text).toContain('<a href="#field-postal_code">Please fill in “Postal code”.</a>');
+    expect(text).toContain('<a href="#field-email">Please check “E-mail address”:');
+    expect(text.match(/class="error" id="field-(email|postal_code)-error"/g)).toHaveLength(2);
+    expect(text).not.toMatch(/postal_code is missing|email is not/);
+    expect(text).toContain('Request my quote</button>');
+  });
+
+  test('413: the text that is too long is kept whole, and the page says how long it is', async () => {
+    const message = 'é'.repeat(2_100);
+    const answer = await post(at.service, '/api/leads', encoding, { ...quote, message });
+    expect(answer.status).toBe(413);
+    expect(answer.text).toContain('is 2,100 characters long, and at most 2,000 fit.');
+    expect(answer.text).toContain(`>\n${message}</textarea>`);
+  });
+
+  test('429: says that nothing was sent, for how long to wait, and keeps everything', async () => {
+    const headers = { 'x-forwarded-for': freshAddress() };
+    for (let count = 0; count < 5; count += 1) {
+      await post(at.service, '/api/leads', 'json', quote, headers);
+    }
+    const answer = await post(at.service, '/api/leads', encoding, quote, headers);
+    expect([answer.status, answer.headers.get('retry-after')]).toEqual([429, '900']);
+    expect(answer.text).toMatch(/Not sent yet[\s\S]*send it again in 15 minutes/);
+    expect(answer.text).toContain('>Send again</button>');
+    expectKept(answer.text);
+  });
+
+  test('502: says that it may not have arrived, whom to ask, and keeps everything', async () => {
+    at.upstream.answer = answering(500);
+    const answer = await post(at.service, '/api/leads', encoding, quote);
+    expect(answer.status).toBe(502);
+    expect(answer.text).toMatch(/may not have arrived[\s\S]*Vetted Painters/);
+    expect(answer.text).toContain('mailto:help@paint.example');
+    expect(answer.text).toContain('>Send again</button>');
+    expectKept(answer.text);
+  });
+
+  test('503, which is decided before the body is read, keeps everything too', async () => {
+    const unconfigured = await startService({ environment: { UPSTREAM_URL: '' } });
+    const answer = await post(unconfigured, '/api/leads', encoding, quote);
+    expect(answer.status).toBe(503);
+    expect(answer.text).toMatch(/Nothing was sent[\s\S]*send it again later/);
+    expectKept(answer.text);
+    await unconfigured.close();
+  });
+
+  test('a subscription keeps its address, at every refusal', async () => {
+    const headers = { 'x-forwarded-for': freshAddress() };
+    const send = (fields: Record<string, string>) =>
+      post(at.service, '/api/subscribe', encoding, fields, headers);
+    const withoutConsent = await send({ email: 'ada@example.com' });
+    expect(withoutConsent.text).toContain('<a href="#field-privacy">Please tick the box');
+    expect(withoutConsent.text).toContain('value="ada@example.com"');
+    const wrong = await send({ email: 'ada@', privacy: 'on' });
+    expect(wrong.text).toContain('<a href="#field-email">Please check');
+    expect(wrong.text).toMatch(/name="privacy"[^>]* checked/);
+    for (let count = 0; count < 3; count += 1) await send({ email: 'nope' });
+    const often = await send({ email: 'ada@example.com', privacy: 'on' });
+    expect(often.status).toBe(429);
+    expect(often.text).toMatch(/Not sent yet[\s\S]*value="ada@example.com"/);
+  });
+});
+
+test('what no field is at fault for is said in a sentence', async () => {
+  const many = Object.fromEntries(Array.from({ length: 20 }, (_, n) => [`f${n}`, 'typed']));
+  const { status, text } = await post(at.service, '/api/leads', 'urlencoded', {
+    ...quote,
+    ...many,
+  });
+  expect(status).toBe(400);
+  expect(text).toMatch(/This could not be sent[\s\S]*A form has at most 20 fields\./);
+  expectKept(text);
+  expect(text).not.toContain('typed"');
+});
+
+test('a file is refused on the page of its form', async () => {
+  const { status, text } = await postRaw(
+    at.service,
+    '/api/leads',
+    'multipart',
+    multipart([
+      ['form', 'contact'],
+      ['email', 'ada@example.com'],
+      ['f', 'x', 'Content-Disposition: form-data; name="f"; filename="a.txt"'],
+    ]),
+  );
+  expect(status).toBe(400);
+  expect(text).toContain('<title>Error: Contact');
+});
+
+describe('where nothing could be read', () => {
+  test('a body that is too large gets the short page, with the way back to what was typed', async () => {
+    const body = new URLSearchParams({ ...quote, message: 'x'.repeat(33_000) }).toString();
+    const headers = { referer: `${at.service.url}/quote` };
+    const { status, text } = await postRaw(at.service, '/api/leads', 'urlencoded', body, headers);
+    expect(status).toBe(413);
+    expect(text).toContain('That is more than the form takes');
+    expect(text).toContain('what you typed is still there');
+    expect(text).toContain('href="/quote">Back to the form</a>');
+    expect(text).not.toContain('xxxxx');
+  });
+
+  test('a form that broke the service is answered with a page, by how it was sent', async () => {
+    const { submissions } = at.service.parts;
+    if (submissions === undefined) throw new Error('not configured');
+    const { upstream } = submissions;
+    submissions.upstream = { ...upstream, deliver: () => Promise.reject(new Error('planted')) };
+    const native = await post(at.service, '/api/leads', 'urlencoded', quote);
+    const json = await post(at.service, '/api/leads', 'json', quote);
+    submissions.upstream = upstream;
+    expect([native.status, json.status]).toEqual([500, 500]);
+    expect(native.text).toContain('<h1>Something went wrong</h1>');
+    expect(json.body).toEqual({ error: expect.any(String) });
+  });
+});

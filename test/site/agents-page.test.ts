@@ -1,0 +1,153 @@
+/** The commands of /agents, as a reader copies them: taken from the served Markdown, and run. */
+import { spawn } from 'node:child_process';
+import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { afterAll, afterEach, beforeAll, beforeEach, expect, test } from 'vitest';
+import { call, quote } from '../support/agent.ts';
+import { type Service, startService, tokens } from '../support/service.ts';
+import { answering, type ProgrammableUpstream, startUpstream } from '../support/upstream.ts';
+
+let upstream: ProgrammableUpstream;
+let service: Service;
+let blocks: { language: string; code: string }[];
+let folder: string;
+
+beforeAll(async () => {
+  upstream = await startUpstream();
+  service = await startService({ environment: { UPSTREAM_URL: upstream.url } });
+  const { text } = await call(service, '/agents.md', { method: 'GET' });
+  blocks = [...text.matchAll(/^```(\w+)\n([\s\S]*?)^```$/gm)].map(
+    ([, language = '', code = '']) => ({
+      language,
+      code,
+    }),
+  );
+});
+afterAll(async () => {
+  await service.close();
+  await upstream.close();
+});
+beforeEach(() => {
+  upstream.answer = answering(200);
+  upstream.delivered = [];
+  folder = mkdtempSync(join(tmpdir(), 'agents-page-'));
+  mkdirSync(join(folder, 'data'));
+  writeFileSync(join(folder, 'data/agent-token'), `${tokens.both}\n`);
+});
+afterEach(() => rmSync(folder, { recursive: true, force: true }));
+
+const codeIn = (language: string) =>
+  blocks.filter((block) => block.language === language).map(({ code }) => code);
+
+type Ran = { status: number | null; stdout: string; stderr: string };
+
+function run(command: string, args: string[], input = ''): Promise<Ran> {
+  const child = spawn(command, args, {
+    cwd: folder,
+    env: { PATH: process.env.PATH ?? '', TOKEN: tokens.both },
+  });
+  const ran: Ran = { status: null, stdout: '', stderr: '' };
+  child.stdout.setEncoding('utf8').on('data', (text: string) => {
+    ran.stdout += text;
+  });
+  child.stderr.setEncoding('utf8').on('data', (text: string) => {
+    ran.stderr += text;
+  });
+  child.stdin.end(input);
+  return new Promise((settle) => {
+    child.on('close', (status) => settle({ ...ran, status }));
+  });
+}
+
+/** Every language does the whole flow, once. */
+function expectDelivered(receipt: { action_id: string; status: string }): void {
+  expect(receipt.status).toBe('submitted');
+  expect(upstream.delivered.map(({ event }) => event.data)).toEqual([
+    expect.objectContaining({ id: receipt.action_id, form: 'homeowner_quote', fields: quote }),
+  ]);
+}
+
+test('curl: the credential, a preview, an execution, and the replay that the page promises', async () => {
+  const [credential = '', preview = '', execute = '', ...more] = codeIn('sh');
+  expect(more).toEqual([]);
+  const again = execute.slice(execute.indexOf('curl'));
+  const script = `set -eu\n${credential}${preview}${execute}\necho\n${again}`;
+  writeFileSync(join(folder, 'agent.sh'), script);
+  const { status, stdout, stderr } = await run('bash', ['agent.sh']);
+  expect([status, stderr]).toEqual([0, '']);
+  const [previewed = '', executed = '', replayed = ''] = stdout.trim().split('\n');
+  expect(JSON.parse(previewed)).toMatchObject({ ok: true, fields: quote });
+  expectDelivered(JSON.parse(executed).receipt);
+  expect(JSON.parse(replayed)).toEqual({ ...JSON.parse(executed), replay: true });
+});
+
+const programs = [
+  ['JavaScript', 'js', 'agent.mjs', process.execPath],
+  ['Python', 'python', 'agent.py', 'python3'],
+] as const;
+
+test.each(programs)(
+  '%s: shows the preview, takes a yes, executes',
+  async (_, language, file, command) => {
+    writeFileSync(join(folder, file), codeIn(language)[0] ?? '');
+    const { status, stdout, stderr } = await run(command, [file], 'yes\n');
+    expect([status, stderr]).toEqual([0, '']);
+    expect(stdout).toContain('This goes to Vetted Painters. I confirm that');
+    expectDelivered(JSON.parse(/\{"action_id".*\}/.exec(stdout)?.[0] ?? ''));
+  },
+);
+
+test.each(programs)('%s: sends nothing without a yes', async (_, language, file, command) => {
+  writeFileSync(join(folder, file), codeIn(language)[0] ?? '');
+  const { status, stderr } = await run(command, [file], 'no\n');
+  expect(status).toBe(1);
+  expect(stderr).toContain('There was no yes, so nothing was sent.');
+  expect(upstream.delivered).toEqual([]);
+});
+
+test.each(programs)(
+  '%s: says what the service answered to a fault',
+  async (_, language, file, command) => {
+    const code = (codeIn(language)[0] ?? '').replace('94110', '');
+    writeFileSync(join(folder, file), code);
+    const { status, stderr } = await run(command, [file], 'yes\n');
+    expect(status).toBe(1);
+    expect(stderr).toContain('400: postal_code is missing.');
+  },
+);
+
+test('the tool runner does what a model asks for, and a repeated call sends nothing twice', async () => {
+  const [, runner = ''] = codeIn('js');
+  writeFileSync(join(folder, 'tools.mjs'), runner);
+  // As a model in strict mode calls: null where there is nothing to say.
+  const nothing = { phone: null, project_type: null, timeline: null, message: null };
+  const program = `
+    import { runTool } from './tools.mjs';
+    const preview = await runTool('preview_homeowner_quote', ${JSON.stringify({ ...quote, ...nothing })});
+    const input = {
+      action: preview.action,
+      preview_id: preview.preview_id,
+      confirmation: true,
+      confirmation_text: preview.confirmation_statement,
+    };
+    const first = await runTool('execute_action', input);
+    const second = await runTool('execute_action', input);
+    const refused = await runTool('preview_contact', { email: 'ada@example.com' });
+    console.log(JSON.stringify([first, second, refused]));
+  `;
+  const { status, stdout, stderr } = await run(process.execPath, [
+    '--input-type=module',
+    '-e',
+    program,
+  ]);
+  expect([status, stderr]).toEqual([0, '']);
+  const [first, second, refused] = JSON.parse(stdout);
+  expectDelivered(first.receipt);
+  expect(second).toEqual({ ...first, replay: true });
+  expect(refused.error).toMatch(/name is missing/);
+});
+
+test('every block of code is one of those that are run here', () => {
+  expect(blocks.map(({ language }) => language)).toEqual(['sh', 'sh', 'sh', 'js', 'python', 'js']);
+});
