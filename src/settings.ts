@@ -165,7 +165,11 @@ function assemble(given: Map<VariableName, unknown>, faults: string[]): Settings
       smtpUrl !== undefined && from !== undefined
         ? { kind: 'smtp', url: smtpUrl, from }
         : local
-          ? { kind: 'files', folder: join(dataDir, 'mail'), from: from ?? 'service@localhost.invalid' }
+          ? {
+              kind: 'files',
+              folder: join(dataDir, 'mail'),
+              from: from ?? 'service@localhost.invalid',
+            }
           : { kind: 'none' },
     mailPerMinute: get('MAIL_PER_MINUTE') ?? 60,
     operator: { name: get('OPERATOR_NAME') ?? 'Service', contact: get('OPERATOR_CONTACT') },

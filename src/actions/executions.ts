@@ -34,7 +34,7 @@ export type Receipt = {
   result: { ok: boolean };
 };
 
-export type ClaimRequest = {
+type ClaimRequest = {
   actionId: string;
   action: string;
   client: string;
@@ -44,7 +44,7 @@ export type ClaimRequest = {
 };
 
 /** A claim that was won. The send may start while `mayStart()` says so. */
-export type Claim = { actionId: string; createdAt: string; mayStart(): boolean };
+type Claim = { actionId: string; createdAt: string; mayStart(): boolean };
 
 export type Executions = {
   /** What is recorded for a client's key, and for a preview; a lease that ran out is settled first. */

@@ -27,7 +27,7 @@ export function titleOf(name: string): string {
 }
 
 /** A field as a caller writes it: a string with its bound; trimmed before its length counts. */
-export function fieldSchema(field: Field): JsonSchema {
+function fieldSchema(field: Field): JsonSchema {
   return {
     type: 'string',
     ...(field.kind === 'email' ? { format: 'email' } : {}),

@@ -4,7 +4,7 @@
  */
 import type { Kysely, Transaction } from 'kysely';
 
-export type ExecutionStatus = 'executing' | 'submitted' | 'failed';
+type ExecutionStatus = 'executing' | 'submitted' | 'failed';
 
 /** One row per execution: its claim, then its receipt (spec §2.3, §3). It holds no field values. */
 export type ExecutionRow = {
@@ -27,7 +27,7 @@ export type ExecutionRow = {
 };
 
 /** What the embedded destination holds: one row per event (contract §3). */
-export type InboxRow = {
+type InboxRow = {
   /** The `webhook-id` of the event. */
   event_id: string;
   type: string;
@@ -39,7 +39,7 @@ export type InboxRow = {
   event: string;
 };
 
-export type OutboxStatus = 'pending' | 'sent' | 'dead';
+type OutboxStatus = 'pending' | 'sent' | 'dead';
 
 /** One row per mailbox: its last confirmation message, which is also the 24-hour cap (contract §4). */
 export type OutboxRow = {

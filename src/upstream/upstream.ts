@@ -66,7 +66,7 @@ export function outcomeOf(
 }
 
 /** Takes a `Retry-After` (seconds or an HTTP date); returns whole seconds from 1 to 86,400. */
-export function parseRetryAfter(header: string | undefined, now: Date): number {
+function parseRetryAfter(header: string | undefined, now: Date): number {
   const text = header?.trim() ?? '';
   const seconds = /^\d+$/.test(text)
     ? Number(text)

@@ -15,7 +15,7 @@ function rowsUnder(heading: string): string[][] {
     .join()
     .split('\n')
     .filter((line) => line.startsWith('| '))
-    .slice(2 - 1)
+    .slice(1)
     .map((line) => line.slice(2, -2).split(' | '))
     .filter(([first]) => first !== '---');
 }

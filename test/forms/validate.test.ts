@@ -250,8 +250,7 @@ describe('any input', () => {
             message: text,
           });
           if (once.kind === 'invalid') {
-            for (const fault of once.faults)
-              expect(describeFault(fault)).not.toContain('canary');
+            for (const fault of once.faults) expect(describeFault(fault)).not.toContain('canary');
             return;
           }
           expect(validate(contractor_signup, once.fields)).toEqual(once);

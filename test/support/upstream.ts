@@ -1,7 +1,7 @@
 import { createServer, type IncomingMessage, type ServerResponse } from 'node:http';
 import type { AddressInfo } from 'node:net';
 
-export type Delivered = {
+type Delivered = {
   headers: IncomingMessage['headers'];
   body: string;
   event: { type: string; timestamp: string; data: Record<string, unknown> };

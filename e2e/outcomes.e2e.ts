@@ -1,0 +1,207 @@
+import type { Browser, Page } from 'playwright-core';
+import { afterAll, afterEach, beforeAll, describe, expect, test } from 'vitest';
+import { type Form, forms } from '../src/forms/catalog.ts';
+import { answering } from '../test/support/upstream.ts';
+import { openBrowser, openPage, overflowOf, type Surroundings } from './browser.ts';
+import { breakUpstream, CONTACT, type Site, startSite } from './site.ts';
+import { everySurroundings } from './surroundings.ts';
+import { answersTo, fillIn } from './visitor.ts';
+
+let site: Site;
+let unconfigured: Site;
+let browser: Browser;
+
+beforeAll(async () => {
+  site = await startSite();
+  unconfigured = await startSite({ UPSTREAM_URL: '' });
+  browser = await openBrowser();
+});
+afterEach(() => {
+  site.upstream.answer = answering(200);
+});
+afterAll(async () => {
+  await browser.close();
+  await site.close();
+  await unconfigured.close();
+});
+
+let visitors = 0;
+const newAddress = () => {
+  visitors += 1;
+  return `visitor-${visitors}@example.com`;
+};
+const press = (page: Page) => page.locator('form button[type=submit]').click();
+const arrivedFrom = (email: string) =>
+  site.upstream.delivered.filter(
+    ({ event }) => (event.data.fields as Record<string, string>).email === email,
+  );
+
+/** What Chromium itself says of a status in the console; nothing else may be there. */
+const only = (...statuses: number[]) =>
+  statuses.map((status) => expect.stringMatching(`^console: .* status of ${status} `));
+
+/** What stands in the form, by the name of the field. */
+async function standingIn(page: Page, form: Form): Promise<Record<string, string>> {
+  const entries = form.fields.map(async ({ name, kind }): Promise<[string, string]> => {
+    const one = page.locator(
+      kind === 'choice' ? `[name="${name}"]:checked` : `form [name="${name}"]`,
+    );
+    return [
+      name,
+      kind === 'choice' ? ((await one.getAttribute('value')) ?? '') : await one.inputValue(),
+    ];
+  });
+  return Object.fromEntries(await Promise.all(entries));
+}
+
+/** The notice on top: seen, focused, said to screen readers, and in the title. */
+async function noticeOn(page: Page): Promise<string> {
+  const notice = page.locator('form > .notice[role=alert]');
+  await notice.waitFor();
+  expect(await page.title()).toMatch(/^Error: /);
+  await page.locator('form > .notice:focus').waitFor();
+  expect(await overflowOf(page)).toBeLessThanOrEqual(0);
+  return (await notice.innerText()).replace(/\s+/g, ' ');
+}
+
+describe.each(everySurroundings)('%s', (_name, how: Surroundings) => {
+  test('every form succeeds', async () => {
+    const { page, complaints, close } = await openPage(browser, site.service.url, how);
+    for (const form of Object.values(forms)) {
+      const email = newAddress();
+      await page.goto(form.page);
+      await fillIn(page, form, answersTo(form, email));
+      await press(page);
+      await page.waitForURL('**/thank-you');
+      expect(arrivedFrom(email), form.name).toHaveLength(1);
+    }
+    expect(complaints).toEqual([]);
+    await close();
+  });
+
+  test('each kind of fault is said at its field, and mending them is enough', async () => {
+    const { page, complaints, close } = await openPage(browser, site.service.url, how);
+    const form = forms.contractor_signup;
+    const wrong = {
+      ...answersTo(form, 'ada@example'),
+      name: ' ',
+      company: 'x'.repeat(201),
+      message: 'é'.repeat(2_001),
+    };
+    await page.goto(form.page);
+    await fillIn(page, form, wrong);
+    await press(page);
+    expect(await noticeOn(page)).toContain('Please check what you entered');
+    const sentences = [
+      'Please fill in “Full name”.',
+      'Please check “E-mail address”: it should look like name@example.com.',
+      '“Company” is 201 characters long, and at most 200 fit. Please shorten it.',
+      '“What would you like to see?” is 2,001 characters long, and at most 2,000 fit. Please shorten it.',
+    ];
+    const links = page.locator('.notice a');
+    expect(await links.allInnerTexts()).toEqual(sentences);
+    expect(
+      (await page.locator('.field .error').allInnerTexts()).map((text) =>
+        text.replace(/^Error:\s*/, ''),
+      ),
+    ).toEqual(sentences);
+    expect(await standingIn(page, form)).toEqual(wrong);
+
+    await links.first().click();
+    await page.locator('#field-name:focus').waitFor();
+    await fillIn(page, form, answersTo(form, newAddress()));
+    await press(page);
+    await page.waitForURL('**/thank-you');
+    expect(complaints).toEqual(how.javaScript ? [] : only(413));
+    await close();
+  });
+
+  test('a subscription without consent, or with an address that is none', async () => {
+    const { page, close } = await openPage(browser, site.service.url, how);
+    await page.goto('/newsletter');
+    await page.getByLabel('E-mail address').fill('ada@example');
+    // A browser without JavaScript holds an unticked box back itself.
+    if (!how.javaScript) await page.getByLabel(/^I agree/).check();
+    await press(page);
+    const said = await noticeOn(page);
+    expect(said).toContain('Please check “E-mail address”');
+    if (how.javaScript) expect(said).toContain('Please tick the box');
+    expect(await page.getByLabel('E-mail address').inputValue()).toBe('ada@example');
+    await close();
+  });
+
+  test('502 keeps what was typed and says whom to ask; Send again sends it', async () => {
+    const { page, complaints, close } = await openPage(browser, site.service.url, how);
+    const form = forms.homeowner_quote;
+    const answers = answersTo(form, newAddress());
+    breakUpstream(site);
+    await page.goto(form.page);
+    await fillIn(page, form, answers);
+    await press(page);
+    expect(await noticeOn(page)).toMatch(/may not have arrived.*Vetted Painters.*typed is still/);
+    expect(await page.locator('.notice a').getAttribute('href')).toBe(`mailto:${CONTACT}`);
+    expect(await standingIn(page, form)).toEqual(answers);
+
+    site.upstream.answer = answering(200);
+    await page.getByRole('button', { name: 'Send again' }).click();
+    await page.waitForURL('**/thank-you');
+    expect(arrivedFrom(answers.email ?? '')).toHaveLength(2);
+    expect(complaints).toEqual(only(502));
+    await close();
+  });
+
+  test('503 keeps what was typed and says that nothing was sent', async () => {
+    const { page, complaints, close } = await openPage(browser, unconfigured.service.url, how);
+    const form = forms.contact;
+    const answers = answersTo(form, newAddress());
+    await page.goto(form.page);
+    await fillIn(page, form, answers);
+    await press(page);
+    expect(await noticeOn(page)).toMatch(/Nothing was sent.*typed is still here.*later/);
+    expect(await standingIn(page, form)).toEqual(answers);
+    expect(await page.getByRole('button', { name: 'Send again' }).count()).toBe(1);
+    expect(complaints).toEqual(only(503));
+    await close();
+  });
+
+  test('a double click sends once', async () => {
+    const { page, complaints, close } = await openPage(browser, site.service.url, how);
+    const form = forms.homeowner_quote;
+    const email = newAddress();
+    // Slow enough for the second click to come in between.
+    site.upstream.answer = (response) => setTimeout(() => response.writeHead(200).end(), 300);
+    await page.goto(form.page);
+    await fillIn(page, form, answersTo(form, email));
+    await page.locator('form button[type=submit]').dblclick();
+    await page.waitForURL('**/thank-you');
+    expect(arrivedFrom(email)).toHaveLength(1);
+    expect(complaints).toEqual([]);
+    await close();
+  });
+});
+
+describe.each(
+  everySurroundings.filter(([, { width, scheme }]) => width === 360 && scheme === 'light'),
+)('%s', (_name, how) => {
+  test('offline, nothing that was typed is lost', async () => {
+    const { page, close } = await openPage(browser, site.service.url, how);
+    const form = forms.contact;
+    const answers = answersTo(form, newAddress());
+    await page.goto(form.page);
+    await fillIn(page, form, answers);
+    await page.context().setOffline(true);
+    await press(page);
+    if (how.javaScript) {
+      expect(await noticeOn(page)).toMatch(/You are offline.*Nothing was sent/);
+    } else {
+      await page.waitForURL('chrome-error://**');
+      await page.goBack();
+    }
+    expect(await standingIn(page, form)).toEqual(answers);
+    await page.context().setOffline(false);
+    await press(page);
+    await page.waitForURL('**/thank-you');
+    expect(arrivedFrom(answers.email ?? '')).toHaveLength(1);
+    await close();
+  });
+});
