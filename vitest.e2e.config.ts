@@ -1,12 +1,11 @@
 import { defineConfig } from 'vitest/config';
 
-/** The browser tests: one browser at a time, and a real service beside it. */
+/** The browser tests: each file has a browser and a real service of its own, two at a time. */
 export default defineConfig({
   test: {
     include: ['e2e/**/*.e2e.ts'],
     pool: 'forks',
-    maxWorkers: 1,
-    fileParallelism: false,
+    maxWorkers: 2,
     testTimeout: 30_000,
     hookTimeout: 60_000,
   },

@@ -36,6 +36,11 @@
     given = process.argv.slice(2);
   }
 
+  // What was compiled is kept for the next start, where this folder can be written.
+  process
+    .getBuiltinModule('node:module')
+    .enableCompileCache(`${import.meta.dirname}/../node_modules/.cache/lead-intake`);
+
   load().then(
     (command) => {
       // src/main.ts starts by being loaded; every other command is run.

@@ -152,7 +152,7 @@ export function mailFaults(run: Run, mail: MailServer): Lane {
     strike: async () => {
       const healed = beginFault(run.ledger, 'SMTP stopped');
       await mail.stop();
-      await hold(run.random.between(2_000, 5_000));
+      await hold(run.random.between(1_500, 3_000));
       await mail.start();
       healed();
     },

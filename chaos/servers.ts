@@ -1,10 +1,20 @@
 /** PostgreSQL, Redis and nginx of the run's own: real ones, on free ports, that can be hurt. */
 import { type ChildProcess, spawnSync } from 'node:child_process';
-import { chownSync, existsSync, globSync, readFileSync, writeFileSync } from 'node:fs';
+import {
+  chownSync,
+  copyFileSync,
+  existsSync,
+  globSync,
+  readFileSync,
+  writeFileSync,
+} from 'node:fs';
 import { connect } from 'node:net';
-import { join } from 'node:path';
+import { setPriority } from 'node:os';
+import { join, resolve } from 'node:path';
 import pg from 'pg';
 import { end, freePort, start, temporaryFolder, until } from './processes.ts';
+
+const deployed = resolve(import.meta.dirname, '../deploy/nginx.conf');
 
 export type Server = {
   port: number;
@@ -88,51 +98,35 @@ export async function openRedis(): Promise<Server & { url: string }> {
   const folder = temporaryFolder('redis');
   const port = await freePort();
   const argv = ['--port', `${port}`, '--bind', '127.0.0.1', '--save', '', '--appendonly', 'no'];
-  const run = () => start('redis-server', [...argv, '--dir', folder], { stdio: 'ignore' });
+  const run = () => {
+    const child = start('redis-server', [...argv, '--dir', folder], { stdio: 'ignore' });
+    // On a machine that is too busy Redis would answer too late, and so would not be up.
+    if (process.getuid?.() === 0 && child.pid !== undefined) setPriority(child.pid, -15);
+    return child;
+  };
   return { url: `redis://127.0.0.1:${port}`, ...server(port, run, () => listens(port)) };
 }
 
-/** nginx in front of the instances: passes each client's address on as a proxy does. */
+/** nginx as it is deployed, in front of these instances. */
 export async function openNginx(ports: readonly number[]): Promise<Server & { url: string }> {
   const folder = temporaryFolder('nginx');
   const port = await freePort();
-  const configuration = join(folder, 'nginx.conf');
-  const paths = ['client_body', 'proxy', 'fastcgi', 'uwsgi', 'scgi'];
-  writeFileSync(
-    configuration,
-    `daemon off;
-worker_processes 1;
-pid ${folder}/nginx.pid;
-error_log ${folder}/error.log crit;
-${process.getuid?.() === 0 ? 'user root;' : ''}
-events { worker_connections 4096; }
-http {
-  access_log off;
-  ${paths.map((path) => `${path}_temp_path ${folder}/${path};`).join('\n  ')}
-  upstream instances {
-    ${ports.map((each) => `server 127.0.0.1:${each} max_fails=1 fail_timeout=1s;`).join('\n    ')}
-    keepalive 32;
-  }
-  server {
-    listen 127.0.0.1:${port};
-    location / {
-      proxy_pass http://instances;
-      proxy_http_version 1.1;
-      proxy_set_header Connection "";
-      proxy_set_header Host $host;
-      proxy_set_header X-Forwarded-For $proxy_add_x_forwarded_for;
-      proxy_connect_timeout 2s;
-      proxy_read_timeout 30s;
-      add_header X-Instance $upstream_addr always;
-    }
-  }
-}
-`,
-  );
-  const run = () =>
-    start('nginx', ['-p', folder, '-c', configuration, '-e', join(folder, 'error.log')], {
-      stdio: 'ignore',
-    });
+  copyFileSync(deployed, join(folder, 'nginx.conf'));
+  // Each request brings its client's address, as from another load balancer. The last line tells
+  // a trace which instances were asked.
+  const listen = [
+    `listen 127.0.0.1:${port};`,
+    'set_real_ip_from 127.0.0.1;',
+    'real_ip_header X-Forwarded-For;',
+    'add_header X-Instance $upstream_addr always;',
+  ];
+  writeFileSync(join(folder, 'nginx-listen.conf'), `${listen.join('\n')}\n`);
+  // An instance that is back is used at once: kills come faster than nginx would forgive them.
+  const instances = ports.map((each) => `server 127.0.0.1:${each} max_fails=0;`);
+  writeFileSync(join(folder, 'nginx-instances.conf'), `${instances.join('\n')}\n`);
+  const user = process.getuid?.() === 0 ? ' user root;' : '';
+  const argv = ['-p', folder, '-c', join(folder, 'nginx.conf'), '-g', `daemon off;${user}`];
+  const run = () => start('nginx', argv, { stdio: 'ignore' });
   return { url: `http://127.0.0.1:${port}`, ...server(port, run, () => listens(port)) };
 }
 

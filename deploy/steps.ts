@@ -1,5 +1,5 @@
 /**
- * `npm run image`: the steps of the Dockerfile one by one without Docker, in a temporary folder, and
+ * `deploy/steps.sh`: the steps of the Dockerfile one by one without Docker, in a temporary folder, and
  * the result tried as a container would run it. Stands in for `docker build` and `docker run`; where
  * it differs, it says so.
  */

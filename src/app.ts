@@ -47,6 +47,15 @@ const SECURITY_POLICY = {
   },
 };
 
+/** What the hooks of helmet would say, where no hook runs. */
+const WITHOUT_HOOKS = {
+  'content-security-policy': Object.entries(SECURITY_POLICY.directives)
+    .map(([name, sources]) => `${name} ${sources.join(' ')}`)
+    .join(';'),
+  'referrer-policy': 'same-origin',
+  'x-content-type-options': 'nosniff',
+};
+
 /** Takes the settings and the opened parts; returns the application, ready to listen. */
 export async function buildApp(settings: Settings, parts: Parts): Promise<FastifyInstance> {
   const app: FastifyInstance = fastify({
@@ -67,7 +76,7 @@ export async function buildApp(settings: Settings, parts: Parts): Promise<Fastif
     // An address that can't be decoded finds no route, and so no hook.
     frameworkErrors: (_error, request, reply) => {
       observe(request, reply);
-      answerProblem(request, reply, 'badRequest');
+      answerProblem(request, reply.headers(WITHOUT_HOOKS), 'badRequest');
     },
     // Headers have 16 KB in all: no address is too long for the router.
     routerOptions: { maxParamLength: 16_384 },

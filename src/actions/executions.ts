@@ -19,6 +19,7 @@ import type { Clock } from '../clock.ts';
 import type { Storage } from '../storage/database.ts';
 import type { Database, ExecutionRow } from '../storage/schema.ts';
 import type { Outcome } from '../upstream/upstream.ts';
+import { prepareExecutionQueries } from './execution-queries.ts';
 
 /** What the lease leaves beyond the upstream time-out: sends start within it, answers settle in it. */
 export const LEASE_MARGIN_MS = 5_000;
@@ -74,20 +75,21 @@ export function openExecutions(
   clock: Clock,
   upstreamTimeoutMs: number,
 ): Executions {
-  const { db, leaseClock, leaseHasRunOut } = storage;
+  const { db, leaseHasRunOut } = storage;
   const leaseMs = upstreamTimeoutMs + LEASE_MARGIN_MS;
+  const queries = prepareExecutionQueries(storage, leaseMs);
 
-  async function settle(within: Database, actionId: string, outcome: Outcome) {
-    return await within
-      .updateTable('executions')
-      .set({
-        status: outcome.kind === 'confirmed' ? 'submitted' : 'failed',
-        settled_at: clock.now().toISOString(),
-      })
-      .where('action_id', '=', actionId)
-      .where('status', '=', 'executing')
-      .returningAll()
-      .executeTakeFirst();
+  async function settle(
+    within: Database,
+    actionId: string,
+    outcome: Outcome,
+  ): Promise<ExecutionRow | undefined> {
+    const [row] = await queries.settle(within, {
+      action_id: actionId,
+      status: outcome.kind === 'confirmed' ? 'submitted' : 'failed',
+      settled_at: clock.now().toISOString(),
+    });
+    return row;
   }
 
   /** By action id: how an execution ended whose last statement has an unknown outcome. */
@@ -124,27 +126,14 @@ export function openExecutions(
     return settled.length;
   }
 
-  function read(client: string, idempotencyKey: string, previewDigest: string) {
-    return db
-      .selectFrom('executions')
-      .selectAll()
-      .select(leaseHasRunOut.as('lease_has_run_out'))
-      .where((row) =>
-        row.or([
-          row.and([row('client', '=', client), row('idempotency_key', '=', idempotencyKey)]),
-          row('preview_digest', '=', previewDigest),
-        ]),
-      )
-      .execute();
-  }
-
   return {
     async find(client, idempotencyKey, previewDigest) {
       if (unresolved.size > 0) await resolve();
-      let rows = await read(client, idempotencyKey, previewDigest);
+      const of = { client, idempotency_key: idempotencyKey, preview_digest: previewDigest };
+      let rows = await queries.find(db, of);
       if (rows.some((row) => row.status === 'executing' && row.lease_has_run_out)) {
         await settleExpired();
-        rows = await read(client, idempotencyKey, previewDigest);
+        rows = await queries.find(db, of);
       }
       return {
         byKey: rows.find((row) => row.client === client && row.idempotency_key === idempotencyKey),
@@ -157,25 +146,16 @@ export function openExecutions(
       const claimedAt = clock.monotonic();
       const createdAt = clock.now().toISOString();
       const insert = (within: Database) =>
-        within
-          .insertInto('executions')
-          .values({
-            action_id: request.actionId,
-            action: request.action,
-            client: request.client,
-            idempotency_key: request.idempotencyKey,
-            preview_digest: request.previewDigest,
-            status: 'executing',
-            created_at: createdAt,
-            confirmation_text: request.confirmationText,
-            lease_started_ms: leaseClock,
-            lease_ms: leaseMs,
-            settled_at: null,
-          })
-          .onConflict((conflict) => conflict.doNothing())
-          .returning('action_id')
-          .executeTakeFirst();
-      const won = await keeping(request.actionId, NEVER_SENT, () => storage.write(insert));
+        queries.claim(within, {
+          action_id: request.actionId,
+          action: request.action,
+          client: request.client,
+          idempotency_key: request.idempotencyKey,
+          preview_digest: request.previewDigest,
+          created_at: createdAt,
+          confirmation_text: request.confirmationText,
+        });
+      const [won] = await keeping(request.actionId, NEVER_SENT, () => storage.write(insert));
       if (won === undefined) return undefined;
       const mayStart = () => clock.monotonic() - claimedAt < leaseMs - upstreamTimeoutMs;
       return { actionId: request.actionId, createdAt, mayStart };

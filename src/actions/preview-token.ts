@@ -3,7 +3,7 @@
  * HMAC-SHA256 over purpose, version and the payload as it is spelled, checked before anything of the
  * payload is read; so a token has exactly one valid spelling (contract §4, "Tokens").
  */
-import { createHash, createHmac, randomBytes, timingSafeEqual } from 'node:crypto';
+import { createHmac, hash, randomUUID, timingSafeEqual } from 'node:crypto';
 import type { FormName } from '../forms/catalog.ts';
 import type { Fields } from '../forms/validate.ts';
 
@@ -39,7 +39,7 @@ export function sealPreview(keys: SigningKeys, preview: Preview): string {
   if (key === undefined) throw new Error('No key to sign previews with.');
   const payload: Payload = {
     // Two previews of the same fields in the same millisecond are still two previews.
-    id: randomBytes(16).toString('base64url'),
+    id: randomUUID(),
     a: preview.action,
     f: preview.fields,
     d: preview.destination,
@@ -62,11 +62,13 @@ export function openPreview(keys: SigningKeys, token: string, now: Date): Opened
 
 /** What is kept of a token: its SHA-256, hex. The token itself carries what the person typed. */
 export function digestOfPreview(token: string): string {
-  return createHash('sha256').update(token).digest('hex');
+  return hash('sha256', token, 'hex');
 }
 
 function sign(key: Buffer, encoded: string): string {
-  return createHmac('sha256', key).update(PURPOSE).update(encoded).digest('base64url');
+  return createHmac('sha256', key)
+    .update(PURPOSE + encoded)
+    .digest('base64url');
 }
 
 /** The last character of a signature has spare bits: comparing its text leaves one spelling. */

@@ -7,6 +7,13 @@ import { clientAddressReader } from './client-address.ts';
 
 const WARN_EVERY_MS = 60_000;
 
+const policies = Object.fromEntries(
+  Object.entries(rates).map(([name, { limit, windowSeconds }]) => [
+    name,
+    `"${name}";q=${limit};w=${windowSeconds}`,
+  ]),
+);
+
 export type TakeFromLimit = (
   name: RateName,
   request: FastifyRequest,
@@ -41,8 +48,7 @@ export function rateTaker(
     );
     if (client.ignoredForwardedFor) warn();
     const rate = await limits.take(name, client.key);
-    const { limit, windowSeconds } = rates[name];
-    reply.header('ratelimit-policy', `"${name}";q=${limit};w=${windowSeconds}`);
+    reply.header('ratelimit-policy', policies[name]);
     reply.header('ratelimit', `"${name}";r=${rate.remaining};t=${rate.resetSeconds}`);
     return rate;
   };

@@ -6,12 +6,20 @@ import { createClient } from '@redis/client';
 import { RateLimiterRedis, RateLimiterRes } from 'rate-limiter-flexible';
 import type { Clock } from '../clock.ts';
 import type { Log } from '../operations/log.ts';
-import { type Limits, type Rate, type RateName, rateOf, rates } from './limits.ts';
+import { type Limits, type RateName, rateOf, rates } from './limits.ts';
+import type { MemoryLimits } from './memory.ts';
 
 /** How long Redis may take for one answer, in milliseconds. */
-const PATIENCE_MS = 50;
+const PATIENCE_MS = 45;
 
-/** After a failure Redis is left alone for so long: a hanging one then costs one wait a second. */
+/** A timer that is so late says that this process was busy or paused: Redis gets a little longer. */
+const OWN_DELAY_MS = 10;
+const SECOND_PATIENCE_MS = 15;
+
+/** Without an answer for so long Redis counts as away: a single late one may be our own delay. */
+const SILENCE_MS = 200;
+
+/** One that is away is left alone for so long: a hanging one then costs one wait a second. */
 const PAUSE_MS = 1_000;
 
 const CONNECT_TIMEOUT_MS = 1_000;
@@ -20,7 +28,7 @@ const RECONNECT_MS = 500;
 /** Takes a `redis://` address and the limits to count with meanwhile. Starts without Redis, too. */
 export async function openRedisLimits(
   url: string,
-  parts: { clock: Clock; insurance: Limits; log: Log },
+  parts: { clock: Clock; insurance: MemoryLimits; log: Log },
 ): Promise<Limits> {
   const { clock, insurance, log } = parts;
   const client = createClient({
@@ -52,19 +60,28 @@ export async function openRedisLimits(
       }),
     ]),
   ) as Record<RateName, RateLimiterRedis>;
+  let silentSince: number | undefined;
   let pausedUntil = Number.NEGATIVE_INFINITY;
 
   return {
     async take(name, address) {
-      if (clock.monotonic() < pausedUntil) return await insurance.take(name, address);
-      const rate = await ask(limiters[name], name, address);
-      if (rate === undefined) {
-        pausedUntil = clock.monotonic() + PAUSE_MS;
-        tell(true);
-        return await insurance.take(name, address);
+      const askedAt = clock.monotonic();
+      if (askedAt < pausedUntil) return await insurance.take(name, address);
+      const counted = await ask(limiters[name], address, clock);
+      if (counted !== undefined) {
+        silentSince = undefined;
+        tell(false);
+        // Whoever has to go on alone goes on from here.
+        insurance.learn(name, address, counted.consumedPoints, counted.msBeforeNext);
+        return rateOf(name, counted.consumedPoints, counted.msBeforeNext);
       }
-      tell(false);
-      return rate;
+      silentSince ??= askedAt;
+      const now = clock.monotonic();
+      if (now - silentSince >= SILENCE_MS) {
+        pausedUntil = now + PAUSE_MS;
+        tell(true);
+      }
+      return await insurance.take(name, address);
     },
     isInsured: () => away,
     close: async () => {
@@ -77,22 +94,20 @@ export async function openRedisLimits(
 /** What Redis says, or undefined where it says nothing in time. */
 async function ask(
   limiter: RateLimiterRedis,
-  name: RateName,
   address: string,
-): Promise<Rate | undefined> {
+  clock: Clock,
+): Promise<RateLimiterRes | undefined> {
   // The library rejects with its result where the limit is exceeded, and with an Error otherwise.
   const answer = limiter.consume(address).catch((refused: unknown) => refused);
-  const result = await Promise.race([answer, after(PATIENCE_MS).then(whatHasArrived)]);
-  return result instanceof RateLimiterRes
-    ? rateOf(name, result.consumedPoints, result.msBeforeNext)
-    : undefined;
+  const within = (ms: number) => Promise.race([answer, after(ms)]);
+  const askedAt = clock.monotonic();
+  let result = await within(PATIENCE_MS);
+  if (result === undefined && clock.monotonic() - askedAt > PATIENCE_MS + OWN_DELAY_MS) {
+    result = await within(SECOND_PATIENCE_MS);
+  }
+  return result instanceof RateLimiterRes ? result : undefined;
 }
 
 function after(ms: number): Promise<undefined> {
   return new Promise((resolve) => void setTimeout(() => resolve(undefined), ms).unref());
-}
-
-/** A process that was busy or paused reads first what Redis has long said: the delay was its own. */
-function whatHasArrived(): Promise<undefined> {
-  return new Promise((resolve) => void setImmediate(resolve, undefined));
 }

@@ -8,7 +8,7 @@ const markdownIt = new MarkdownIt({ html: false });
 
 // A wide table or a long command scrolls by itself, with the keyboard too, and never the page.
 markdownIt.renderer.rules.table_open = () =>
-  '<div class="scroll" role="region" aria-label="Table" tabindex="0"><table>\n';
+  '<div class="scroll" role="group" aria-label="Table" tabindex="0"><table>\n';
 markdownIt.renderer.rules.table_close = () => '</table></div>\n';
 markdownIt.renderer.rules.fence = (tokens, index) =>
   `<pre tabindex="0"><code>${markdownIt.utils.escapeHtml(tokens[index]?.content ?? '')}</code></pre>\n`;

@@ -43,8 +43,10 @@ export async function loadPages(
       const own = overlay.pages.has(file);
       return naming(own ? `CONTENT_DIR: ${file}` : `content/${file}`, () => {
         const content = parseContent(file, text);
+        // Ours are in English, whatever words stand around them.
+        const lang = content.lang ?? (own ? frame.words.lang : ourFrame.words.lang);
         if (own) checkForm(content, ours.get(file));
-        const page = pageOf(file.slice(0, -'.md'.length), content, settings, frame);
+        const page = pageOf(file.slice(0, -'.md'.length), { ...content, lang }, settings, frame);
         return { order: content.order, page };
       });
     })
@@ -58,17 +60,27 @@ function checkForm({ carried }: Content, replaced: string | undefined): void {
   if (form !== undefined && carried?.form !== form) throw new Error(`needs form: ${form.name}`);
 }
 
-function pageOf(name: string, content: Content, settings: SiteSettings, frame: Frame): Page {
+function pageOf(
+  name: string,
+  content: Content & { lang: string },
+  settings: SiteSettings,
+  frame: Frame,
+): Page {
   const fill = placeholderFiller(settings, frame.words);
   const path = name === 'index' ? '/' : `/${name}`;
   const markdownPath = `/${name}.md`;
   const title = fill(content.title, 'text');
   const description = fill(content.description, 'text');
-  const lang = content.lang ?? frame.words.lang;
+  const { lang } = content;
   const { carried } = content;
   const form = carried && wordedForm(carried.form, frame.words);
   const recipient = carried === undefined ? '' : recipientOf(carried, settings);
-  const context = { recipient, contact: settings.operator.contact, lang, words: frame.words.form };
+  const context = {
+    recipient,
+    contact: settings.operator.contact,
+    lang: frame.words.lang,
+    words: frame.words.form,
+  };
   const prose = fill(renderMarkdown(content.body), 'html');
   const head = {
     path,

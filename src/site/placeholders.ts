@@ -28,12 +28,12 @@ export function contractorName(settings: SiteSettings): string {
 /** Takes the settings and the words; returns a function that fills one text, written in one form. */
 export function placeholderFiller(
   settings: SiteSettings,
-  { flow }: Pick<Words, 'flow'> = ourWords,
+  { flow, frame }: Pick<Words, 'flow' | 'frame'> = ourWords,
 ): (text: string, as: keyof Replacement) => string {
   const replacements = new Map<string, Replacement>([
     ['operator', plain(settings.operator.name)],
     ['contractor', plain(contractorName(settings))],
-    ['contact', contact(settings.operator.contact)],
+    ['contact', contact(settings.operator.contact, frame.contact)],
     // The picture of the flow; without pictures, what it shows.
     ['flow', { ...plain(flow.description), html: renderTemplate('flow', { ...flow }) }],
     ['retention_days', plain(String(settings.receiptRetentionDays))],
@@ -58,12 +58,11 @@ export function contactHref(contact: string): string {
   return `mailto:${encodeURI(contact).replace(/[?&#]/g, encodeURIComponent)}`;
 }
 
-function contact(address: string | undefined): Replacement {
+function contact(address: string | undefined, words: string): Replacement {
   if (address === undefined) {
-    const words = 'the contact form';
     return {
-      html: `<a href="${CONTACT_FORM}">${words}</a>`,
-      markdown: `[${words}](${CONTACT_FORM})`,
+      html: `<a href="${CONTACT_FORM}">${escapeHtml(words)}</a>`,
+      markdown: `[${escapeMarkdown(words)}](${CONTACT_FORM})`,
       text: words,
     };
   }

@@ -27,6 +27,8 @@ const schema = z.strictObject({
     all: z.string(),
     note: z.string(),
     markdown: z.string(),
+    /** What `{{contact}}` says where no OPERATOR_CONTACT is set. */
+    contact: z.string(),
     header: links,
     footer: links,
   }),

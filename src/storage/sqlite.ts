@@ -123,11 +123,13 @@ class SqliteDriver implements Driver {
 
 type Statement = Pick<CompiledQuery, 'sql' | 'parameters'>;
 
+type Prepared = { statement: StatementSync; returnsRows: boolean };
+
 class SqliteConnection implements DatabaseConnection {
   readonly #path: string;
   readonly #clock: Clock;
   #database: DatabaseSync | undefined;
-  #statements = new Map<string, StatementSync>();
+  #statements = new Map<string, Prepared>();
   /** `lost`: the connection went away inside a transaction; nothing runs until its rollback. */
   transaction: 'none' | 'open' | 'lost' = 'none';
 
@@ -179,13 +181,15 @@ class SqliteConnection implements DatabaseConnection {
   #run<R>(query: Statement): QueryResult<R> {
     if (this.transaction === 'lost') throw new StorageUnavailable('The transaction was lost.');
     this.#database ??= this.#open();
-    let statement = this.#statements.get(query.sql);
-    if (statement === undefined) {
-      statement = this.#database.prepare(query.sql);
-      this.#statements.set(query.sql, statement);
+    let prepared = this.#statements.get(query.sql);
+    if (prepared === undefined) {
+      const statement = this.#database.prepare(query.sql);
+      prepared = { statement, returnsRows: statement.columns().length > 0 };
+      this.#statements.set(query.sql, prepared);
     }
+    const { statement, returnsRows } = prepared;
     const parameters = query.parameters as SQLInputValue[];
-    if (statement.columns().length > 0) return { rows: statement.all(...parameters) as R[] };
+    if (returnsRows) return { rows: statement.all(...parameters) as R[] };
     const { changes } = statement.run(...parameters);
     return { rows: [], numAffectedRows: BigInt(changes) };
   }

@@ -94,16 +94,33 @@ describe.skipIf(missing.length > 0)('three instances on PostgreSQL and Redis beh
     });
   }
 
+  /** How many of the instances count by themselves, and how often any of them began to. */
+  const insured = () => {
+    const said = instances.map((instance) => instance.stdout()).join('');
+    const away = said.split('Redis is away').length - 1;
+    return { away, now: away - (said.split('Redis is back').length - 1) };
+  };
+
   test('a rate holds across the instances, whatever address a client claims', async () => {
-    const address = randomAddress();
-    const replies: Reply[] = [];
-    for (let count = 0; count < 70; count += 1) {
-      const headers = { ...authorization, 'x-forwarded-for': `203.0.113.${count}` };
-      const path = '/api/agent/actions/contact/preview';
-      replies.push(await call(path, { address, headers }, '{}'));
+    const seventy = async () => {
+      const address = randomAddress();
+      const statuses: number[] = [];
+      for (let sent = 0; sent < 70; sent += 1) {
+        const headers = { ...authorization, 'x-forwarded-for': `203.0.113.${sent}` };
+        const path = '/api/agent/actions/contact/preview';
+        statuses.push((await call(path, { address, headers }, '{}')).status);
+      }
+      return [count(statuses, 400), count(statuses, 429)];
+    };
+    // On a machine that is busy with other tests Redis may be too late: then it has to be asked again.
+    let before = insured();
+    let counted = await seventy();
+    for (let tries = 1; tries < 5 && (before.now > 0 || insured().away > before.away); tries += 1) {
+      await sleep(1_500);
+      before = insured();
+      counted = await seventy();
     }
-    const statuses = replies.map(({ status }) => status);
-    expect([count(statuses, 400), count(statuses, 429)]).toEqual([60, 10]);
+    expect(counted).toEqual([60, 10]);
     // All of them had a part in it.
     for (const instance of instances) {
       expect(

@@ -80,6 +80,21 @@ test('a window starts with the first request and ends on the monotonic clock alo
   });
 });
 
+test('a count that was learned goes on from there, until its own end', async () => {
+  const clock = testClock();
+  const limits = openMemoryLimits(clock);
+  await limits.take('preview', 'older');
+  limits.learn('preview', 'a', 59, 10_000);
+  expect((await limits.take('preview', 'a')).exceeded).toBe(false);
+  expect(await limits.take('preview', 'a')).toEqual({
+    exceeded: true,
+    remaining: 0,
+    resetSeconds: 10,
+  });
+  clock.advance(10_000);
+  expect((await limits.take('preview', 'a')).remaining).toBe(59);
+});
+
 describe.runIf(redisAnswers)('while Redis is away', () => {
   /** A proxy in front of Redis that can swallow everything, or be gone. */
   let proxy: Server;
@@ -135,6 +150,35 @@ describe.runIf(redisAnswers)('while Redis is away', () => {
       )
       .toBe(1);
     shared.destroy();
+    await limits.close();
+  });
+
+  test('what was counted together stays counted: nobody gets another whole number', async () => {
+    const [one, two] = await Promise.all([openRedis(url), openRedis(url)]);
+    const address = randomUUID();
+    for (let n = 0; n < 60; n += 1) await (n % 2 === 0 ? one : two).take('preview', address);
+    swallow = true;
+    const alone = [await one.take('preview', address), await two.take('preview', address)];
+    swallow = false;
+    for (const socket of sockets) socket.destroy();
+    // The one that counted 59 last may allow one more, and no more than that.
+    expect(alone.map(({ remaining, exceeded }) => [remaining, exceeded])).toEqual([
+      [0, false],
+      [0, true],
+    ]);
+    await Promise.all([one.close(), two.close()]);
+  });
+
+  test('a process that was busy for longer than its patience believes Redis all the same', async () => {
+    const insurance = { ...openMemoryLimits(systemClock), take: async () => expect.fail() };
+    const limits = await openRedisLimits(redisUrl, { clock: systemClock, insurance, log });
+    const address = randomUUID();
+    await limits.take('preview', address);
+    const taken = limits.take('preview', address);
+    await new Promise((resolve) => setImmediate(resolve));
+    const until = performance.now() + 80;
+    while (performance.now() < until);
+    expect((await taken).remaining).toBe(58);
     await limits.close();
   });
 

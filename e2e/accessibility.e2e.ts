@@ -1,0 +1,205 @@
+import { readFileSync } from 'node:fs';
+import { createRequire } from 'node:module';
+import type { Browser, Page } from 'playwright-core';
+import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { forms } from '../src/forms/catalog.ts';
+import { openBrowser, openPage, overflowOf } from './browser.ts';
+import { breakUpstream, type Site, startSite } from './site.ts';
+import { answersTo, fillIn } from './visitor.ts';
+
+const axe = readFileSync(createRequire(import.meta.url).resolve('axe-core/axe.min.js'), 'utf8');
+const RULES = ['wcag2a', 'wcag2aa', 'wcag21a', 'wcag21aa', 'wcag22aa', 'best-practice'];
+
+let site: Site;
+let browser: Browser;
+let paths: string[];
+
+beforeAll(async () => {
+  site = await startSite();
+  browser = await openBrowser();
+  paths = [...site.service.parts.pages.map(({ path }) => path), '/reference', '/nothing-here'];
+});
+afterAll(async () => {
+  await browser.close();
+  await site.close();
+});
+
+/** What axe finds, each with the first element it is about. */
+async function findings(page: Page): Promise<string[]> {
+  // Chromium evaluates it outside of the page's policy.
+  await page.evaluate(axe);
+  const run = `axe.run({ runOnly: ${JSON.stringify(RULES)} }).then(({ violations }) =>
+    violations.map(({ id, nodes }) => id + ' ' + nodes[0].target + ' ' + nodes[0].failureSummary))`;
+  return (await page.evaluate(run)) as string[];
+}
+
+const at = (width: number, scheme: 'light' | 'dark' = 'light') =>
+  openPage(browser, site.service.url, { javaScript: true, width, scheme });
+const press = (page: Page) => page.locator('form button[type=submit]').click();
+
+describe.each(['light', 'dark'] as const)('axe finds nothing in %s', (scheme) => {
+  test.each([360, 1280])('on any page at %i px', async (width) => {
+    const { page, close } = await at(width, scheme);
+    for (const path of paths) {
+      await page.goto(path);
+      expect([path, await findings(page)]).toEqual([path, []]);
+    }
+    await close();
+  });
+
+  test('on a form that failed, whoever looked at it first', async () => {
+    const { page, close } = await at(360, scheme);
+    for (const form of Object.values(forms)) {
+      await page.goto(form.page);
+      await press(page);
+      await page.locator('.notice').waitFor();
+      expect([form.page, await findings(page)]).toEqual([form.page, []]);
+
+      const loaded = page.waitForEvent('load');
+      await page.evaluate('void document.forms[0].submit()');
+      await loaded;
+      expect(await page.title()).toMatch(/^Error: /);
+      expect([form.page, await findings(page)]).toEqual([form.page, []]);
+    }
+    await close();
+  });
+
+  test('on what a form says while it is typed in and sent, and when it did not arrive', async () => {
+    const { page, close } = await at(360, scheme);
+    const form = forms.contact;
+    breakUpstream(site);
+    await page.goto(form.page);
+    const answers = { ...answersTo(form, 'ada@gmial.com'), message: 'x'.repeat(1_990) };
+    await fillIn(page, form, answers);
+    await page.getByRole('button', { name: 'ada@gmail.com' }).waitFor();
+    expect(await findings(page)).toEqual([]);
+    await press(page);
+    await page.getByText('may not have arrived').waitFor();
+    expect(await findings(page)).toEqual([]);
+    await page.context().setOffline(true);
+    await press(page);
+    await page.getByText('You are offline').waitFor();
+    expect(await findings(page)).toEqual([]);
+    site.upstream.answer = (response) => response.writeHead(200).end();
+    await close();
+  });
+});
+
+test('axe itself sees what is wrong', async () => {
+  const { page, close } = await at(360);
+  await page.goto('/quote');
+  await page.evaluate(`document.querySelector('label[for=field-name]').remove();
+    document.querySelector('.lede').className = 'lede wrong-contrast';
+    document.querySelector('h1').style.color = '#eee'`);
+  expect((await findings(page)).map((each) => each.split(' ')[0]).sort()).toEqual([
+    'color-contrast',
+    'label',
+  ]);
+  await close();
+});
+
+test('a quote is requested with the keyboard alone, and the focus is always seen', async () => {
+  const { page, complaints, close } = await at(360);
+  const { keyboard } = page;
+  await page.goto('/quote');
+  const focused = async () => {
+    const seen = (await page.evaluate(`(() => {
+      const style = getComputedStyle(document.activeElement);
+      const { id, textContent } = document.activeElement;
+      return { id, text: textContent.trim(), outline: style.outlineStyle, width: parseFloat(style.outlineWidth) };
+    })()`)) as { id: string; text: string; outline: string; width: number };
+    expect([seen.id, seen.outline, seen.width >= 2]).toEqual([seen.id, 'solid', true]);
+    return seen.id || seen.text;
+  };
+  const tab = async () => {
+    await keyboard.press('Tab');
+    return await focused();
+  };
+
+  expect(await tab()).toBe('Skip to the content');
+  await keyboard.press('Enter');
+  expect(await tab()).toBe('field-name');
+  // Sent too early: the summary has the focus, and leads to the field.
+  await keyboard.press('Enter');
+  expect(await focused()).toMatch(/^Please check/);
+  expect(await tab()).toBe('Please fill in “Full name”.');
+  await keyboard.press('Enter');
+  expect(await focused()).toBe('field-name');
+
+  await keyboard.type('Ada Lovelace');
+  expect(await tab()).toBe('field-email');
+  await keyboard.type('ada@gmial.com');
+  // The correction is offered when the field is left, and stands between the two.
+  expect(await tab()).toBe('field-postal_code');
+  await keyboard.press('Shift+Tab');
+  expect(await focused()).toBe('ada@gmail.com');
+  await keyboard.press('Enter');
+  expect(await focused()).toBe('field-email');
+  expect(await page.locator('#field-email').inputValue()).toBe('ada@gmail.com');
+  expect(await tab()).toBe('field-postal_code');
+  await keyboard.type('94110');
+  expect(await tab()).toBe('field-phone');
+  expect(await tab()).toBe('field-project_type-1');
+  await keyboard.press('ArrowDown');
+  expect(await tab()).toBe('field-timeline-1');
+  await keyboard.press('Space');
+  expect(await tab()).toBe('field-message');
+  expect(await tab()).toBe('How they are handled');
+  expect(await tab()).toBe('Request my quote');
+  await keyboard.press('Enter');
+  await page.waitForURL('**/thank-you');
+  expect(site.upstream.delivered.at(-1)?.event.data.fields).toEqual({
+    name: 'Ada Lovelace',
+    email: 'ada@gmail.com',
+    postal_code: '94110',
+    project_type: 'Exterior',
+    timeline: 'As soon as possible',
+  });
+  expect(complaints).toEqual([]);
+  await close();
+});
+
+/** Of what can be pressed and does not stand in a line of text: those under so many pixels. */
+const tooSmall = (pixels: number) => `[...document.querySelectorAll(
+    'a, button, input:not([type=hidden]), textarea, summary')].filter((element) => {
+  const target = element.closest('.choice') ?? element;
+  if (element.closest('.bot-field, .skip') || !element.checkVisibility()) return false;
+  if (getComputedStyle(element).display === 'inline') return false;
+  const { width, height } = target.getBoundingClientRect();
+  return Math.min(width, height) < ${pixels} - 0.5;
+}).map((element) => element.outerHTML.slice(0, 80))`;
+
+test('what is pressed is 44 pixels large, on every page of ours', async () => {
+  const { page, close } = await at(360);
+  for (const path of paths.filter((each) => each !== '/reference')) {
+    await page.goto(path);
+    expect([path, await page.evaluate(tooSmall(44))]).toEqual([path, []]);
+  }
+  await page.goto('/quote');
+  await press(page);
+  await page.locator('.notice').waitFor();
+  expect(await page.evaluate(tooSmall(44))).toEqual([]);
+  await close();
+});
+
+test('at 320 pixels, which is 400 % of 1280, nothing is cut off or scrolls sideways', async () => {
+  const { page, close } = await at(320);
+  for (const path of paths) {
+    await page.goto(path);
+    expect([path, await overflowOf(page)]).toEqual([path, 0]);
+  }
+  await close();
+});
+
+test('nothing moves that was not asked to', async () => {
+  const { page, close } = await at(1280);
+  for (const path of paths.filter((each) => each !== '/reference')) {
+    await page.goto(path);
+    const moving = `[...document.querySelectorAll('*')].filter((element) => {
+      const { animationName, transitionDuration } = getComputedStyle(element);
+      return animationName !== 'none' || transitionDuration !== '0s';
+    }).length`;
+    expect([path, await page.evaluate(moving)]).toEqual([path, 0]);
+  }
+  await close();
+});

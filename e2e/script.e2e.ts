@@ -1,0 +1,214 @@
+import { type Browser, devices, type Page } from 'playwright-core';
+import { afterAll, afterEach, beforeAll, describe, expect, test } from 'vitest';
+import { forms } from '../src/forms/catalog.ts';
+import { answering } from '../test/support/upstream.ts';
+import { openBrowser, openPage } from './browser.ts';
+import { plantError, type Site, startSite } from './site.ts';
+import { answersTo, fillIn } from './visitor.ts';
+
+let site: Site;
+let browser: Browser;
+
+beforeAll(async () => {
+  site = await startSite();
+  browser = await openBrowser();
+});
+afterEach(() => {
+  site.upstream.answer = answering(200);
+});
+afterAll(async () => {
+  await browser.close();
+  await site.close();
+});
+
+const how = { javaScript: true, width: 360 };
+const press = (page: Page) => page.locator('form button[type=submit]').click();
+const filled = async (form = forms.contact, other: Record<string, string> = {}) => {
+  const opened = await openPage(browser, site.service.url, how);
+  await opened.page.goto(form.page);
+  await fillIn(opened.page, form, { ...answersTo(form, 'ada@example.com'), ...other });
+  return opened;
+};
+
+describe('the checks', () => {
+  test('come with the first try to send, and from then on while someone types', async () => {
+    const { page, complaints, close } = await openPage(browser, site.service.url, how);
+    await page.goto('/quote');
+    const email = page.getByLabel('E-mail address');
+    const error = page.locator('#field-email-error');
+    await email.pressSequentially('ada');
+    await email.blur();
+    expect(await error.count()).toBe(0);
+
+    await press(page);
+    expect(await error.innerText()).toContain('should look like name@example.com');
+    expect(await email.getAttribute('aria-describedby')).toBe('field-email-hint field-email-error');
+    expect(await email.getAttribute('aria-invalid')).toBe('true');
+    await email.pressSequentially('@example.co');
+    await error.waitFor({ state: 'detached' });
+    expect(await email.getAttribute('aria-describedby')).toBe('field-email-hint');
+    expect(await email.getAttribute('aria-invalid')).toBe('false');
+
+    await email.fill('');
+    await email.blur();
+    expect(await error.innerText()).toContain('Please fill in “E-mail address”.');
+    expect(complaints).toEqual([]);
+    await close();
+  });
+
+  test.each(['ada@example.co.uk', "o'neil+list@mail.example", 'ada@bücher.example'])(
+    'let %s through, as the server does',
+    async (email) => {
+      const { page, close } = await filled(forms.newsletter, { email });
+      await press(page);
+      await page.waitForURL('**/thank-you');
+      await close();
+    },
+  );
+
+  test.each(['ada', 'ada@example', 'ada@example..com', 'a b@example.com', 'ada@-example.com'])(
+    'hold %s back, as the server would',
+    async (email) => {
+      const { page, close } = await filled(forms.newsletter, { email });
+      await press(page);
+      expect(await page.locator('.notice a').innerText()).toContain('name@example.com');
+      await close();
+    },
+  );
+
+  test('count code points: 2000 pictures are sent, one more is not', async () => {
+    const { page, close } = await filled(forms.contact, { message: '🎨'.repeat(2_001) });
+    await press(page);
+    expect(await page.locator('.notice a').innerText()).toContain('2,001 characters');
+    await page.getByLabel('Message').fill(` ${'🎨'.repeat(2_000)}\n`);
+    await press(page);
+    await page.waitForURL('**/thank-you');
+    await close();
+  });
+
+  test('of the server alone are told in the labels of the page', async () => {
+    const { page, close } = await filled(forms.contact, { subject: 'A\u0007bell' });
+    await press(page);
+    expect(await page.locator('.notice a').innerText()).toBe(
+      "“Subject” holds characters that can't be used.",
+    );
+    expect(await page.locator('#field-subject-error').count()).toBe(1);
+    await close();
+  });
+});
+
+test('the counter shows near the bound what is left of it', async () => {
+  const { page, close } = await filled(forms.contact, { message: 'x'.repeat(1_700) });
+  const counter = page.locator('.counter');
+  const message = page.getByLabel('Message');
+  expect(await counter.innerText()).toBe('');
+  await message.fill('x'.repeat(1_950));
+  expect(await counter.innerText()).toBe('50 characters left');
+  await message.fill('x'.repeat(2_003));
+  expect(await counter.innerText()).toBe('3 characters too many');
+  await page.locator('.unseen[role=status]', { hasText: '3 characters too many' }).waitFor();
+  await close();
+});
+
+describe('a likely correction of the mail domain', () => {
+  test.each([
+    ['ada@gmial.com', 'ada@gmail.com'],
+    ['ada@gmail.con', 'ada@gmail.com'],
+    ['ada@hotmal.com', 'ada@hotmail.com'],
+    ['ada@gmailcom', 'ada@gmail.com'],
+    ['ada@paint.con', 'ada@paint.com'],
+  ])('of %s is offered', async (written, meant) => {
+    const { page, close } = await filled(forms.contact, { email: written });
+    await page.getByRole('button', { name: meant }).click();
+    expect(await page.getByLabel('E-mail address').inputValue()).toBe(meant);
+    expect(await page.locator('.suggestion').innerText()).toBe('');
+    await close();
+  });
+
+  test.each([
+    'ada@gmail.com',
+    'ada@ymail.com',
+    'ada@mail.com',
+    'ada@yahoo.ca',
+    'ada@paint.example',
+  ])('is not offered for %s', async (email) => {
+    const { page, close } = await filled(forms.contact, { email });
+    expect(await page.locator('.suggestion').innerText()).toBe('');
+    await close();
+  });
+
+  test('is an offer: the address is sent as it was written', async () => {
+    const { page, close } = await filled(forms.contact, { email: 'ada@gmial.com' });
+    await press(page);
+    await page.waitForURL('**/thank-you');
+    expect(site.upstream.delivered.at(-1)?.event.data.fields).toMatchObject({
+      email: 'ada@gmial.com',
+    });
+    await close();
+  });
+});
+
+describe('while it is sent', () => {
+  test('the button says so, a slow one is told, and pressing again does nothing', async () => {
+    const { page, complaints, close } = await filled();
+    const before = site.upstream.delivered.length;
+    site.upstream.answer = (response) => setTimeout(() => response.writeHead(200).end(), 4_000);
+    await press(page);
+    const button = page.getByRole('button', { name: 'Sending…' });
+    expect(await button.getAttribute('aria-disabled')).toBe('true');
+    await page.locator('#field-name').press('Enter');
+    await page.getByText('Still sending.').waitFor();
+    await page.waitForURL('**/thank-you');
+    expect(site.upstream.delivered.length - before).toBe(1);
+    expect(complaints).toEqual([]);
+
+    // Back on it, the form is as it was and can be sent.
+    await page.goBack();
+    await page.getByRole('button', { name: 'Send the message' }).waitFor();
+    expect(await page.getByLabel('Subject').inputValue()).toBe('A question about my request');
+    await close();
+  });
+
+  test('a connection that breaks off leaves open whether it arrived, and keeps everything', async () => {
+    const { page, close } = await filled();
+    await page.route('**/api/leads', (route) => route.abort('connectionreset'));
+    await press(page);
+    expect(await page.locator('.notice').innerText()).toMatch(/broke off[\s\S]*can’t tell whether/);
+    expect(await page.getByLabel('Message').inputValue()).toBe('When can I expect an answer?');
+    await page.unroute('**/api/leads');
+    await page.getByRole('button', { name: 'Send again' }).click();
+    await page.waitForURL('**/thank-you');
+    await close();
+  });
+
+  test('an error nobody expected reads like what could not be confirmed', async () => {
+    const { page, close } = await filled();
+    const mend = plantError(site);
+    await press(page);
+    expect(await page.locator('.notice').innerText()).toContain('may not have arrived');
+    mend();
+    await close();
+  });
+});
+
+test('a person with a telephone sends a quote with a finger', async () => {
+  const context = await browser.newContext({
+    ...devices['Pixel 7'],
+    baseURL: site.service.url,
+    extraHTTPHeaders: { 'x-forwarded-for': '192.0.2.77' },
+  });
+  const page = await context.newPage();
+  await page.goto('/quote');
+  await page.getByLabel('Full name').fill('Ada Lovelace');
+  await page.getByLabel('E-mail address').fill('ada@example.com');
+  await page.getByLabel('Postal code').fill('94110');
+  await page.getByText('Interior and exterior').tap();
+  await page.getByText('Within a month').tap();
+  await page.getByRole('button', { name: 'Request my quote' }).tap();
+  await page.waitForURL('**/thank-you');
+  expect(site.upstream.delivered.at(-1)?.event.data.fields).toMatchObject({
+    project_type: 'Interior and exterior',
+    timeline: 'Within a month',
+  });
+  await context.close();
+});

@@ -1,0 +1,103 @@
+import type { Browser, Response } from 'playwright-core';
+import { afterAll, beforeAll, expect, test } from 'vitest';
+import { openBrowser, openPage } from './browser.ts';
+import { type Site, startSite } from './site.ts';
+
+/** Compressed, in bytes. */
+const PAGE_MAXIMUM = 40_000;
+const STYLESHEET_MAXIMUM = 15_000;
+const SCRIPT_MAXIMUM = 5_000;
+
+type Measured = {
+  page: string;
+  requests: number;
+  total: number;
+  html: number;
+  css: number;
+  js: number;
+  'first paint (ms)': number;
+  'layout shift': number;
+};
+
+let site: Site;
+let browser: Browser;
+
+beforeAll(async () => {
+  site = await startSite();
+  browser = await openBrowser();
+});
+afterAll(async () => {
+  await browser.close();
+  await site.close();
+});
+
+const sum = (numbers: number[]) => numbers.reduce((total, each) => total + each, 0);
+
+/** What a first visit to a page loads, in bodies as they came over the wire. */
+async function measure(path: string): Promise<Measured> {
+  const how = { javaScript: true, width: 360 };
+  const { page, complaints, close } = await openPage(browser, site.service.url, how);
+  const responses: Response[] = [];
+  page.on('response', (response) => responses.push(response));
+  await page.addInitScript({
+    content: `window.shifted = 0; new PerformanceObserver((list) => {
+      for (const { value } of list.getEntries()) window.shifted += value;
+    }).observe({ type: 'layout-shift', buffered: true });`,
+  });
+  await page.goto(path, { waitUntil: 'networkidle' });
+  const sizes = await Promise.all(
+    responses.map(async (response) => ({
+      type: response.request().resourceType(),
+      bytes: (await response.request().sizes()).responseBodySize,
+      encoding: await response.headerValue('content-encoding'),
+    })),
+  );
+  for (const { bytes, encoding } of sizes) if (bytes > 1_000) expect(encoding).toMatch(/br|gzip/);
+  const of = (type: string) =>
+    sum(sizes.filter((each) => each.type === type).map(({ bytes }) => bytes));
+  const paint = `performance.getEntriesByName('first-paint')[0].startTime`;
+  const measured = {
+    page: path,
+    // Chromium asks its cache for the icon once more.
+    requests: new Set(responses.map((response) => response.url())).size,
+    total: sum(sizes.map(({ bytes }) => bytes)),
+    html: of('document'),
+    css: of('stylesheet'),
+    js: of('script'),
+    'first paint (ms)': Math.round(Number(await page.evaluate(paint))),
+    'layout shift': Number(await page.evaluate('window.shifted')),
+  };
+  expect(complaints).toEqual([]);
+  await close();
+  return measured;
+}
+
+test('every page is small, comes with one stylesheet and at most one script, and does not shift', async () => {
+  const table: Measured[] = [];
+  await measure('/');
+  for (const { path, form } of site.service.parts.pages) {
+    const measured = await measure(path);
+    table.push(measured);
+    expect(measured.total, path).toBeLessThan(PAGE_MAXIMUM);
+    expect(measured.css, path).toBeLessThan(STYLESHEET_MAXIMUM);
+    expect(measured.js, path).toBeLessThan(SCRIPT_MAXIMUM);
+    // The page, its stylesheet, the icon, and the script where there is a form.
+    expect(measured.requests, path).toBeLessThanOrEqual(form === undefined ? 3 : 4);
+    expect(measured['layout shift'], path).toBe(0);
+  }
+  console.table(table);
+});
+
+test('what a page links is kept for ever under its name', async () => {
+  const { page, close } = await openPage(browser, site.service.url, {
+    javaScript: true,
+    width: 360,
+  });
+  const kept: (string | null)[] = [];
+  page.on('response', async (response) => {
+    if (response.url().includes('/assets/')) kept.push(await response.headerValue('cache-control'));
+  });
+  await page.goto('/quote', { waitUntil: 'networkidle' });
+  expect(new Set(kept)).toEqual(new Set(['public, max-age=31536000, immutable']));
+  await close();
+});

@@ -1,0 +1,70 @@
+/** The statements that every execution runs; why they are enough is told in `executions.ts`. */
+import type { Storage } from '../storage/database.ts';
+import { prepareQuery } from '../storage/prepare-query.ts';
+import type { ExecutionRow } from '../storage/schema.ts';
+
+/** Takes the store and how long a lease lasts, in milliseconds. */
+export function prepareExecutionQueries(storage: Storage, leaseMs: number) {
+  const { db, leaseClock, leaseHasRunOut } = storage;
+  type Claimed = Pick<
+    ExecutionRow,
+    | 'action_id'
+    | 'action'
+    | 'client'
+    | 'idempotency_key'
+    | 'preview_digest'
+    | 'created_at'
+    | 'confirmation_text'
+  >;
+
+  return {
+    /** What is recorded for a client's key and for a preview: two rows at most. */
+    find: prepareQuery((of: Pick<Claimed, 'client' | 'idempotency_key' | 'preview_digest'>) =>
+      db
+        .selectFrom('executions')
+        .selectAll()
+        .select(leaseHasRunOut.as('lease_has_run_out'))
+        .where((row) =>
+          row.or([
+            row.and([
+              row('client', '=', of.client),
+              row('idempotency_key', '=', of.idempotency_key),
+            ]),
+            row('preview_digest', '=', of.preview_digest),
+          ]),
+        ),
+    ),
+
+    /** One row where the key and the preview were free, else none. */
+    claim: prepareQuery((of: Claimed) =>
+      db
+        .insertInto('executions')
+        .values({
+          action_id: of.action_id,
+          action: of.action,
+          client: of.client,
+          idempotency_key: of.idempotency_key,
+          preview_digest: of.preview_digest,
+          status: 'executing',
+          created_at: of.created_at,
+          confirmation_text: of.confirmation_text,
+          lease_started_ms: leaseClock,
+          lease_ms: leaseMs,
+          settled_at: null,
+        })
+        .onConflict((conflict) => conflict.doNothing())
+        .returning('action_id'),
+    ),
+
+    /** The row as it ended, or none where it had ended before. */
+    settle: prepareQuery(
+      (to: { action_id: string; status: 'submitted' | 'failed'; settled_at: string }) =>
+        db
+          .updateTable('executions')
+          .set({ status: to.status, settled_at: to.settled_at })
+          .where('action_id', '=', to.action_id)
+          .where('status', '=', 'executing')
+          .returningAll(),
+    ),
+  };
+}

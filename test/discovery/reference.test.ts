@@ -1,0 +1,118 @@
+import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { forms } from '../../src/forms/catalog.ts';
+import { problems } from '../../src/http/problems.ts';
+import { call } from '../support/agent.ts';
+import { type Service, startService } from '../support/service.ts';
+
+// biome-ignore lint/suspicious/noExplicitAny: a document is walked by name, whatever it holds
+type Json = any;
+
+let service: Service;
+let html: string;
+let markdown: string;
+let openapi: Json;
+beforeAll(async () => {
+  service = await startService();
+  const get = (path: string) => call(service, path, { method: 'GET' });
+  html = (await get('/reference')).text;
+  markdown = (await get('/reference.md')).text;
+  openapi = (await get('/openapi.json')).body;
+});
+afterAll(() => service.close());
+
+const operations = (): { where: string; operation: Json }[] =>
+  Object.entries<Json>(openapi.paths).flatMap(([path, methods]) =>
+    Object.entries<Json>(methods).map(([method, operation]) => ({
+      where: `${method.toUpperCase()} ${path}`,
+      operation,
+    })),
+  );
+
+/** What stands under a heading, up to the next of its level or a higher one. */
+function under(heading: string): string {
+  const from = markdown.indexOf(`${heading}\n`);
+  const level = heading.indexOf(' ');
+  const rest = markdown.slice(from + heading.length);
+  const to = rest.search(new RegExp(`^#{1,${level}} `, 'm'));
+  return from < 0 ? '' : rest.slice(0, to < 0 ? undefined : to);
+}
+
+describe('the reference', () => {
+  test('has every call of the document, with what it takes and what it answers', () => {
+    expect(operations().length).toBeGreaterThan(8);
+    for (const { where, operation } of operations()) {
+      const text = under(`### ${operation.summary}`);
+      expect(text, where).toContain(`\`${where}\` · \`${operation.operationId}\``);
+      expect(text).toContain(operation.description);
+      for (const { name } of operation.parameters ?? []) expect(text).toContain(`| \`${name}\` |`);
+      for (const scopes of operation.security.flatMap(Object.values)) {
+        for (const scope of scopes) expect(text).toContain(`scope \`${scope}\``);
+      }
+      const [body] = Object.values<Json>(operation.requestBody?.content ?? {});
+      const [example] = Object.values<Json>(body?.examples ?? {});
+      if (example) expect(text).toContain(JSON.stringify(example.value, null, 2));
+    }
+  });
+
+  test('tells every error once: at its call, or where those of any call are', () => {
+    const common = under('## Errors that any call may answer');
+    for (const { operation } of operations()) {
+      const text = under(`### ${operation.summary}`);
+      for (const [status, { content }] of Object.entries<Json>(operation.responses)) {
+        const examples = Object.values<Json>(content?.['application/json']?.examples ?? {});
+        for (const { value } of examples.filter((example) => 'error' in example.value)) {
+          const row = `| ${status} | ${value.error} |`;
+          const places = [text, common].filter((place) => place.includes(row));
+          expect(places, `${operation.operationId} ${row}`).toHaveLength(1);
+        }
+      }
+    }
+    expect(common).toContain(problems.shuttingDown.error);
+    expect(common).not.toContain(problems.rateLimited.error);
+  });
+
+  test.each(Object.values(forms))('has the fields of $name with their bounds', (form) => {
+    const title = form.name.replace(/(^|_)(\w)/g, (_, __, letter) => letter.toUpperCase());
+    const text = under(`### ${title}Fields`);
+    for (const field of form.fields) {
+      expect(text).toContain(`| \`${field.name}\` | string`);
+      expect(text).toMatch(new RegExp(`\`${field.name}\`.*at most ${field.maximum} characters`));
+    }
+  });
+
+  test('has every record and both events', () => {
+    for (const name of Object.keys(openapi.components.schemas)) {
+      expect(under(`### ${name}`).length, name).toBeGreaterThan(20);
+    }
+    for (const type of Object.keys(openapi.webhooks)) {
+      expect(under(`### Receive ${type}`)).toContain(`POST UPSTREAM_URL: ${type}`);
+    }
+  });
+
+  test('is a page of the site: one heading, ids once, no style, no script but data', () => {
+    expect(html).toContain('<title>API reference · Paint Match</title>');
+    expect(html.match(/<h1>/g)).toHaveLength(1);
+    expect(html).toContain('<a class="skip" href="#main">');
+    expect(html).not.toMatch(
+      /<script(?! type="application\/ld\+json">)|<style| style=| on\w+=|undefined/,
+    );
+    const ids = [...html.matchAll(/\sid="([^"]*)"/g)].map(([, id]) => id);
+    expect(new Set(ids).size).toBe(ids.length);
+  });
+
+  test('links only to what is there', async () => {
+    const links = [...html.matchAll(/<a [^>]*href="([^"]*)"/g)].map(([, href = '']) => href);
+    const inside = links.filter((href) => href.startsWith('#'));
+    expect(inside.length).toBeGreaterThan(30);
+    for (const href of inside) expect(html, href).toContain(` id="${href.slice(1)}"`);
+    for (const href of new Set(links.filter((each) => each.startsWith('/')))) {
+      expect((await call(service, href, { method: 'GET' })).status, href).toBe(200);
+    }
+  });
+});
+
+test('whoever imports the document gets a request whose path and body belong together', () => {
+  const { parameters, requestBody } = openapi.paths['/api/agent/actions/{action}/preview'].post;
+  const [first] = Object.keys(requestBody.content['application/json'].examples);
+  expect(parameters[0]).toMatchObject({ name: 'action', example: first });
+});

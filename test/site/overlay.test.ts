@@ -1,0 +1,183 @@
+/** CONTENT_DIR: the German example laid over our site, and everything that can be wrong with one. */
+import { cpSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join, resolve } from 'node:path';
+import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { noOverlay, readOverlay } from '../../src/site/overlay.ts';
+import { call } from '../support/agent.ts';
+import { spawnService } from '../support/process.ts';
+import { type Service, startService } from '../support/service.ts';
+
+const german = resolve(import.meta.dirname, '../../examples/content-de');
+
+describe('the German example', () => {
+  let service: Service;
+  beforeAll(async () => {
+    service = await startService({ environment: { CONTENT_DIR: german } });
+  });
+  afterAll(() => service.close());
+  const get = (path: string, headers = {}) => call(service, path, { method: 'GET', headers });
+
+  test('replaces pages, and says that they are in German', async () => {
+    const { text } = await get('/');
+    expect(text).toContain('<html lang="de">');
+    expect(text).toContain('<h1>Eine Anfrage. Ein\u00a0geprüfter Malerbetrieb.</h1>');
+    expect(text).toContain('Ihre Anfrage geht an Vetted Painters und an niemanden sonst.');
+    expect(text).toContain('Keine Cookies, kein Tracking.');
+    expect((await get('/index.md')).text).toContain('## So geht es');
+    expect((await get('/thank-you')).text).toContain('<a href="/contact">das Kontaktformular</a>');
+  });
+
+  test('leaves ours where it has none, in English', async () => {
+    const { text } = await get('/contractors');
+    expect(text).toContain('<html lang="en">');
+    expect(text).toContain('<h1>For painting contractors</h1>');
+  });
+
+  test('asks in its own words, with its own choices, and so do mirror, manifest and tools', async () => {
+    const { text } = await get('/quote');
+    expect(text).toContain('Vor- und Nachname');
+    expect(text).toContain('value="Innen und außen"');
+    expect(text).toContain('(freiwillig)');
+    expect(text).not.toMatch(/Full name|Interior|\(optional\)|Your details/);
+    const choices = 'Innen; Außen; Innen und außen; Etwas anderes';
+    expect((await get('/quote.md')).text).toContain(choices);
+    const { body: manifest } = await get('/api/agent/manifest');
+    const { fields } = manifest.actions[0];
+    expect(fields.name.label).toBe('Vor- und Nachname');
+    expect(fields.project_type.suggestions).toEqual(choices.split('; '));
+    const { body: tools } = await get('/agents/tools/anthropic.json');
+    expect(tools[0].input_schema.properties.name.description).toMatch('Vor- und Nachname');
+    const { body: openapi } = await get('/openapi.json');
+    const schema = openapi.components.schemas.HomeownerQuoteFields;
+    expect(schema.properties.project_type.description).toMatch('Innen, Außen');
+  });
+
+  test('lays its colours over ours and puts its logo in the place of ours', async () => {
+    const { text } = await get('/');
+    const css = /<link rel="stylesheet" href="([^"]+)">/.exec(text)?.[1] ?? '';
+    const own = readFileSync(join(german, 'site.css'), 'utf8');
+    const served = await get(css);
+    expect(served.text.endsWith(own)).toBe(true);
+    expect(served.text.length).toBeGreaterThan(own.length + 5_000);
+    expect(served.headers.get('cache-control')).toMatch('immutable');
+    const icon = /<link rel="icon" type="image\/svg\+xml" href="([^"]+)">/.exec(text)?.[1] ?? '';
+    expect((await get(icon)).text).toBe(readFileSync(join(german, 'logo.svg'), 'utf8'));
+    expect(text).toContain(`<img src="${icon}"`);
+    expect((await get('/favicon.ico')).headers.get('location')).toBe(icon);
+  });
+
+  test('answers a refused form and a missing page in German', async () => {
+    const refused = await call(service, '/api/leads', {
+      headers: { 'content-type': 'application/x-www-form-urlencoded' },
+      body: 'form=homeowner_quote&name=Ada&email=ada&project_type=Innen',
+    });
+    expect(refused.status).toBe(400);
+    expect(refused.text).toContain('<html lang="de">');
+    expect(refused.text).toContain('<title>Fehler: Angebot anfragen · Paint Match</title>');
+    expect(refused.text).toContain('Bitte füllen Sie „Postleitzahl“ aus.');
+    expect(refused.text).toContain('Bitte prüfen Sie „E-Mail-Adresse“');
+    const missing = await get('/nothing', { accept: 'text/html' });
+    expect(missing.status).toBe(404);
+    expect(missing.text).toContain('<h1>Diese Seite gibt es nicht</h1>');
+    expect(missing.text).toContain('Unter dieser Adresse ist nichts.');
+    expect(missing.text).toContain('Zur Startseite');
+    expect(missing.text).not.toMatch(/There is nothing|To the start page/);
+  });
+
+  test('takes whatever was chosen: a choice suggests, in every language', async () => {
+    const accepted = await call(service, '/api/leads', {
+      headers: { 'content-type': 'application/json' },
+      body: JSON.stringify({
+        form: 'homeowner_quote',
+        name: 'Ada',
+        email: 'ada@example.com',
+        postal_code: '10115',
+        project_type: 'Innen und außen',
+      }),
+    });
+    expect(accepted.body).toEqual({ ok: true });
+  });
+});
+
+test('a page of a language and a path of its own stands beside the others', async () => {
+  const folder = mkdtempSync(join(tmpdir(), 'content-'));
+  const page =
+    '---\ntitle: Devis\ndescription: Une demande.\norder: 2.5\nlang: fr\n---\n\n## Merci\n';
+  writeFileSync(join(folder, 'devis.md'), page);
+  const service = await startService({ environment: { CONTENT_DIR: folder } });
+  const get = (path: string) => call(service, path, { method: 'GET' });
+  expect((await get('/devis')).text).toContain('<html lang="fr">');
+  expect((await get('/sitemap.xml')).text).toContain('/devis</loc>');
+  expect((await get('/llms.txt')).text).toContain('/devis.md): Une demande.');
+  expect((await get('/quote')).text).toContain('<html lang="en">');
+  await service.close();
+  rmSync(folder, { recursive: true });
+});
+
+describe('what is wrong is said in one sentence that names the file', () => {
+  const page = (head: string, body = '') => `---\ntitle: T\ndescription: D\n${head}---\n${body}`;
+
+  test.each<[string, string | Buffer, RegExp]>([
+    ['quote.md', 'Text', /^CONTENT_DIR: quote\.md: .*no front matter\.$/],
+    ['quote.md', page('order: first\n'), /^CONTENT_DIR: quote\.md: .*order.*\.$/],
+    ['quote.md', page('order: 1\n'), /^CONTENT_DIR: quote\.md: needs form: homeowner_quote\.$/],
+    ['extra.md', page('order: 1\n', '{{colour}}'), /^CONTENT_DIR: extra\.md: .*\{\{colour\}\}\.$/],
+    ['extra.md', page('order: [\n'), /^CONTENT_DIR: extra\.md: .+\.$/],
+    ['extra.md', page('order: 1\nform: survey\n'), /^CONTENT_DIR: extra\.md: .*catalogue/],
+    ['extra.md', Buffer.from([0xff]), /^CONTENT_DIR: extra\.md: .+\.$/],
+    ['reference.md', page('order: 1\n'), /^CONTENT_DIR: reference\.md has a name that is taken\.$/],
+    ['Quote.md', page('order: 1\n'), /^CONTENT_DIR: Quote\.md is no file of a site: /],
+    ['word.yaml', 'lang: de', /^CONTENT_DIR: word\.yaml is no file of a site: /],
+    ['logo.gif', 'GIF', /^CONTENT_DIR: logo\.gif is no file of a site: /],
+    ['words.yaml', 'frame: { skipp: x }', /^CONTENT_DIR: words\.yaml: frame: .*skipp.*\.$/],
+    ['words.yaml', 'lang: deutsch!', /^CONTENT_DIR: words\.yaml: lang: is no language tag\.$/],
+    ['words.yaml', 'lang: [', /^CONTENT_DIR: words\.yaml: .+\.$/],
+    ['words.yaml', 'form: { error: 1 }', /^CONTENT_DIR: words\.yaml: form\.error: .+\.$/],
+    [
+      'words.yaml',
+      'fields: { colour: { label: x } }',
+      /^CONTENT_DIR: words\.yaml: no form has a field colour\.$/,
+    ],
+    ['words.yaml', 'forms: { survey: {} }', /^CONTENT_DIR: words\.yaml: forms: .+\.$/],
+    [
+      'words.yaml',
+      'errors: { headings: { 200: x } }',
+      /^CONTENT_DIR: words\.yaml: errors\.headings.*\.$/,
+    ],
+    [
+      'site.css',
+      '@import "a.css";',
+      /^CONTENT_DIR: site\.css must load nothing from another place\.$/,
+    ],
+    ['site.css', 'a { background: url( "//x.example/a") }', /^CONTENT_DIR: site\.css must load/],
+  ])('%s: %j', async (name, content, sentence) => {
+    const folder = mkdtempSync(join(tmpdir(), 'content-'));
+    writeFileSync(join(folder, name), content);
+    await expect(startService({ environment: { CONTENT_DIR: folder } })).rejects.toThrow(sentence);
+    rmSync(folder, { recursive: true });
+  });
+
+  test('and two logos, a folder that is none, and nothing at all', () => {
+    const folder = mkdtempSync(join(tmpdir(), 'content-'));
+    cpSync(join(german, 'logo.svg'), join(folder, 'logo.svg'));
+    writeFileSync(join(folder, 'logo.png'), 'x');
+    expect(() => readOverlay(folder)).toThrow(
+      /^CONTENT_DIR: of logo\.svg and logo\.png keep one\.$/,
+    );
+    expect(() => readOverlay(join(folder, 'none'))).toThrow(/^CONTENT_DIR names a folder that can/);
+    expect(readOverlay(undefined)).toBe(noOverlay);
+    rmSync(folder, { recursive: true });
+  });
+
+  test('before the process listens, with the exit status of a bad setting', async () => {
+    const folder = mkdtempSync(join(tmpdir(), 'content-'));
+    writeFileSync(join(folder, 'words.yaml'), 'lang: 7');
+    const service = await spawnService({ environment: { CONTENT_DIR: folder } });
+    const exit = await service.exited;
+    expect(exit.status).toBe(78);
+    expect(service.stderr()).toMatch(/^CONTENT_DIR: words\.yaml: lang: [^\n]+\.\n$/);
+    expect(service.stdout()).toBe('');
+    rmSync(folder, { recursive: true });
+  });
+});

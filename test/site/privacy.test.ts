@@ -1,0 +1,128 @@
+/** What the page on privacy promises, tried on a running process. */
+import { readFileSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { type Answer, call, executeAction, previewId, quote } from '../support/agent.ts';
+import { type ServiceProcess, startProcess, temporaryFolder } from '../support/process.ts';
+
+/** Writes down every socket that the process opens to somewhere, before it connects. */
+const WATCH = `
+  import { subscribe } from 'node:diagnostics_channel';
+  const say = (kind) => () => process.stderr.write('OUTGOING ' + kind + '\\n');
+  subscribe('net.client.socket', say('tcp'));
+  subscribe('udp.socket', say('udp'));
+`;
+
+const paths = [
+  ...['/', '/quote', '/contractors', '/contact', '/newsletter', '/agents', '/privacy'],
+  ...['/thank-you', '/receivers', '/reference', '/index.md', '/reference.md', '/llms.txt'],
+  ...['/openapi.json', '/sitemap.xml', '/robots.txt', '/favicon.ico', '/agents/tools.json'],
+  ...['/.well-known/service-agent.json', '/.well-known/security.txt', '/api/agent/content'],
+  ...['/schemas/lead.created.json', '/healthz', '/readyz', '/nothing', '/%', '/api/leads'],
+];
+const HTML = { accept: 'text/html' };
+const NATIVE = { ...HTML, 'content-type': 'application/x-www-form-urlencoded' };
+
+let service: ServiceProcess;
+let pages: Answer[];
+const answers: Answer[] = [];
+
+beforeAll(async () => {
+  const preload = join(temporaryFolder(), 'watch.mjs');
+  writeFileSync(preload, WATCH);
+  service = await startProcess({
+    preload: [preload],
+    environment: { OPERATOR_CONTACT: 'help@paint.example', RECEIPT_RETENTION_DAYS: '77' },
+  });
+  for (const path of paths) {
+    const first = await call(service, path, { method: 'GET', headers: HTML });
+    const etag = first.headers.get('etag');
+    answers.push(first);
+    if (etag !== null) {
+      const headers = { ...HTML, 'if-none-match': etag };
+      answers.push(await call(service, path, { method: 'GET', headers }));
+    }
+  }
+  pages = answers.filter(({ text }) => text.startsWith('<!doctype html>'));
+  const lead = new URLSearchParams({ form: 'homeowner_quote', ...quote }).toString();
+  const subscription = 'email=ada%40example.com&privacy=yes';
+  answers.push(
+    await call(service, '/api/leads', { headers: NATIVE, body: lead }),
+    await call(service, '/api/leads', { headers: NATIVE, body: 'form=contact&name=Ada' }),
+    await call(service, '/api/leads', { body: JSON.stringify(quote) }),
+    await call(service, '/api/subscribe', { headers: NATIVE, body: subscription }),
+    await call(service, '/quote', { method: 'DELETE' }),
+    await executeAction(service, await previewId(service)),
+    await executeAction(service, 'no preview'),
+  );
+});
+afterAll(() => service.end());
+
+test('no answer sets a cookie', () => {
+  expect(new Set(answers.map(({ status }) => status))).toEqual(
+    new Set([200, 302, 303, 304, 400, 404, 405]),
+  );
+  for (const { headers } of answers) expect(headers.getSetCookie()).toEqual([]);
+});
+
+test('the service itself calls nobody', async () => {
+  // The watch sees a call where there is one.
+  expect(service.stderr()).not.toContain('OUTGOING');
+  const other = await startProcess({
+    preload: [join(service.dataDir, 'watch.mjs')].map((path) => {
+      writeFileSync(path, WATCH);
+      return path;
+    }),
+    environment: { UPSTREAM_URL: 'http://127.0.0.1:1/' },
+  });
+  const lead = JSON.stringify({ form: 'homeowner_quote', ...quote });
+  const headers = { 'content-type': 'application/json' };
+  expect((await call(other, '/api/leads', { headers, body: lead })).status).toBe(502);
+  await other.end();
+  expect(other.stderr()).toContain('OUTGOING tcp');
+});
+
+describe('a page', () => {
+  test('loads nothing, and sends nothing, but from and to this site', () => {
+    expect(pages.length).toBeGreaterThan(10);
+    for (const { text, headers } of pages) {
+      const loaded = [
+        ...text.matchAll(/<(?:script|img|form|iframe)\b[^>]*\s(?:src|action)="([^"]*)"/g),
+        ...text.matchAll(/<link rel="(?:stylesheet|icon|preload)"[^>]*\shref="([^"]*)"/g),
+      ].map(([, address]) => address);
+      expect(loaded.length).toBeGreaterThan(0);
+      for (const address of loaded) expect(address).toMatch(/^\/(?!\/)/);
+      const policy = headers.get('content-security-policy') ?? '';
+      expect(policy).toContain("default-src 'none'");
+      expect(policy.replaceAll("'self'", '').replaceAll("'none'", '')).not.toMatch(/[*:']/);
+    }
+  });
+
+  test('has scripts and styles that store nothing and ask no one else', async () => {
+    const assets = new Set(pages.flatMap(({ text }) => text.match(/\/assets\/[^"]+/g) ?? []));
+    expect(assets.size).toBeGreaterThan(2);
+    for (const path of assets) {
+      const { text } = await call(service, path, { method: 'GET' });
+      const code = text.replaceAll('http://www.w3.org/2000/svg', '');
+      expect(code).not.toMatch(/https?:|url\(|@import/);
+      expect(code).not.toMatch(/cookie|localStorage|sessionStorage|indexedDB|sendBeacon|caches\./i);
+    }
+  });
+});
+
+test('the page says for how long, whom to ask, and the command that erases', async () => {
+  const { text } = await call(service, '/privacy.md', { method: 'GET' });
+  expect(text).toContain('| 77 days |');
+  expect(text).toContain('help@paint.example');
+  expect(text).toContain('`npm run erase`');
+  const manifest = JSON.parse(
+    readFileSync(join(import.meta.dirname, '../../package.json'), 'utf8'),
+  );
+  expect(manifest.scripts.erase).toBeDefined();
+});
+
+test('no log line says what was typed or from where', () => {
+  const logs = service.stdout() + service.stderr();
+  expect(logs).toContain('"route":"/api/leads"');
+  expect(logs).not.toMatch(/Lovelace|ada@|94110|"10\.\d+\.\d+\.\d+"/);
+});
