@@ -1,5 +1,6 @@
 /** What is measured: the requests of each path, its bare server, and the goal that was set for it. */
 import { randomUUID } from 'node:crypto';
+import { fileURLToPath } from 'node:url';
 import { CONFIRMATION_STATEMENT } from '../src/actions/confirmation.ts';
 import { sealPreview } from '../src/actions/preview-token.ts';
 import { rates } from '../src/limits/limits.ts';
@@ -23,6 +24,9 @@ export type Path = {
   requests(): () => string;
 };
 
+/** Each series of requests has a network of its own. */
+let networks = 10;
+
 const DEFAULTS = {
   against: 'floor',
   connections: 32,
@@ -33,8 +37,7 @@ const DEFAULTS = {
 } as const;
 
 const PREVIEW = '/api/agent/actions/contact/preview';
-const server = (file: string) => new URL(`servers/${file}`, import.meta.url).pathname;
-const floor = (name: string) => [server('floor.ts'), name];
+const floor = (name: string) => [fileURLToPath(import.meta.resolve('./servers/floor.ts')), name];
 
 const preview = {
   ...DEFAULTS,
@@ -62,17 +65,22 @@ export const paths: readonly Path[] = [
     ...preview,
     name: 'preview',
     against: 'Fastify',
-    argv: [server('fastify.js')],
+    argv: [fileURLToPath(import.meta.resolve('./servers/fastify.js'))],
     goal: 1,
   },
   {
     ...preview,
     name: 'preview',
     against: 'Express',
-    argv: [server('express.js')],
+    argv: [fileURLToPath(import.meta.resolve('./servers/express.js'))],
     goal: 1.35,
   },
-  { ...preview, name: 'preview', against: 'Hono', argv: [server('hono.js')] },
+  {
+    ...preview,
+    name: 'preview',
+    against: 'Hono',
+    argv: [fileURLToPath(import.meta.resolve('./servers/hono.js'))],
+  },
   ...[1, 8, 32, 128].map((inFlight) => execute(inFlight)),
   lead('JSON', 'application/json', JSON.stringify({ form: 'contact', ...FIELDS }), 200),
   lead(
@@ -85,14 +93,16 @@ export const paths: readonly Path[] = [
 
 function document(name: string, path: string): Path {
   const head = `GET ${path} HTTP/1.1\r\nHost: bench\r\nAccept-Encoding: gzip, br\r\n`;
-  const address = addresses(1_000);
   return {
     ...DEFAULTS,
     name,
     argv: floor('document'),
     quick: true,
     paced: true,
-    requests: () => () => `${head}X-Forwarded-For: ${address()}\r\n\r\n`,
+    requests: () => {
+      const address = addresses(1_000);
+      return () => `${head}X-Forwarded-For: ${address()}\r\n\r\n`;
+    },
   };
 }
 
@@ -153,10 +163,12 @@ function post(path: string, type: string, body: string, address: string, headers
 
 /** A client's address for each request: the next one once this one has used its rate up. */
 function addresses(requestsEach: number): () => string {
+  const network = networks;
+  networks += 1;
   let taken = 0;
   return () => {
     const number = Math.floor(taken / requestsEach);
     taken += 1;
-    return `10.${(number >> 16) & 255}.${(number >> 8) & 255}.${number & 255}`;
+    return `${network}.${(number >> 16) & 255}.${(number >> 8) & 255}.${number & 255}`;
   };
 }

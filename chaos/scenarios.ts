@@ -127,7 +127,7 @@ export async function scaledOut({ random, minutes, say }: Scenario): Promise<Fin
     leaseMs: LEASE_MS,
     say,
     lanes: [
-      faults.kills(run, instances, [1_500, 4_500]),
+      faults.kills(run, instances, [1_000, 3_000]),
       faults.pauses(run, instances, LEASE_MS),
       faults.postgresFaults(run, postgres, () => postgres.processes()),
       faults.redisFaults(run, redis),
@@ -175,7 +175,7 @@ export async function oneProcess({ random, minutes, say }: Scenario): Promise<Fi
     leaseMs: LEASE_MS,
     say,
     lanes: [
-      faults.kills(run, [instance], [2_500, 4_500]),
+      faults.kills(run, [instance], [1_500, 3_500]),
       faults.pauses(run, [instance], LEASE_MS),
       faults.upstreamFaults(run, upstream),
       faults.mailFaults(run, mail),

@@ -1,6 +1,6 @@
 /** The whole chain of a lead, top to bottom (spec §4.6), in the order of contract §4. */
 import { randomUUID } from 'node:crypto';
-import { type Form, fallbackForm, findForm, VALUE_MAXIMUM } from '../forms/catalog.ts';
+import { fallbackForm, findForm, VALUE_MAXIMUM } from '../forms/catalog.ts';
 import { lengthOf, normalize } from '../forms/fields.ts';
 import { missingNames, validate } from '../forms/validate.ts';
 import type { Log } from '../operations/log.ts';
@@ -21,8 +21,7 @@ const HONEYPOT = 'bot-field';
 /** Undefined while submissions are not configured. */
 export type IntakeParts = { submissions: SubmitParts | undefined; log: Log };
 
-/** Of a refusal, the form that was posted, where it could be read: the way back. */
-export type FormResult = { kind: 'accepted' } | (FormRefusal & { form?: Form });
+export type FormResult = { kind: 'accepted' } | FormRefusal;
 
 /** Takes a request; returns `accepted` once the upstream has confirmed, or the refusal. */
 export async function acceptLead(parts: IntakeParts, request: FormRequest): Promise<FormResult> {
@@ -40,11 +39,11 @@ export async function acceptLead(parts: IntakeParts, request: FormRequest): Prom
   const faults = validation.kind === 'invalid' ? validation.faults : [];
   const missing = missingNames(faults);
   const bounds = checkBounds(body);
-  if (bounds !== undefined) return { kind: bounds, missing, form };
-  if (validation.kind === 'invalid') return { kind: 'invalidForm', faults, missing, form };
+  if (bounds !== undefined) return { kind: bounds, missing };
+  if (validation.kind === 'invalid') return { kind: 'invalidForm', faults, missing };
 
   const rate = await request.takeFromLimit();
-  if (rate.exceeded) return { kind: 'rateLimited', retryAfterSeconds: rate.resetSeconds, form };
+  if (rate.exceeded) return { kind: 'rateLimited', retryAfterSeconds: rate.resetSeconds };
 
   const submission = {
     id: randomUUID(),
@@ -56,7 +55,7 @@ export async function acceptLead(parts: IntakeParts, request: FormRequest): Prom
   };
   const outcome = await submit(parts.submissions, submission, deliveryOf(request));
   parts.log.info({ submissionId: submission.id, form: form.name, outcome }, 'lead settled');
-  return outcome.kind === 'confirmed' ? { kind: 'accepted' } : { kind: 'unconfirmed', form };
+  return outcome.kind === 'confirmed' ? { kind: 'accepted' } : { kind: 'unconfirmed' };
 }
 
 /** Whether anything is left in the honeypot after trimming. */

@@ -10,7 +10,7 @@ import { type Limits, type RateName, rateOf, rates } from './limits.ts';
 import type { MemoryLimits } from './memory.ts';
 
 /** How long Redis may take for one answer, in milliseconds. */
-const PATIENCE_MS = 45;
+const PATIENCE_MS = 40;
 
 /** A timer that is so late says that this process was busy or paused: Redis gets a little longer. */
 const OWN_DELAY_MS = 10;

@@ -2,7 +2,7 @@
 import { parse } from 'yaml';
 import { z } from 'zod';
 import { type Form, findForm } from '../forms/catalog.ts';
-import { sentenceOf } from './words.ts';
+import { languageTag, sentenceOf } from './words.ts';
 
 const FRONT_MATTER = /^---\n([\s\S]*?)\n---\n([\s\S]*)$/;
 
@@ -13,7 +13,7 @@ const frontMatter = z.strictObject({
   order: z.number(),
   noindex: z.boolean().default(false),
   /** The language of the page, where it is not that of the words. */
-  lang: z.string().optional(),
+  lang: languageTag.optional(),
   /** The links under the title, the weightiest first. */
   actions: z.array(z.strictObject({ label: z.string(), href: z.string() })).default([]),
   form: z.string().optional(),

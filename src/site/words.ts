@@ -8,6 +8,11 @@ import { z } from 'zod';
 import { type Field, type Form, type FormName, forms } from '../forms/catalog.ts';
 import { type FormWords, ourFormWords } from './form-words.ts';
 
+/** BCP 47. */
+export const languageTag = z
+  .string()
+  .regex(/^[a-zA-Z]{2,8}(-[a-zA-Z0-9]{1,8})*$/, 'is no language tag');
+
 /** Every object of the site's words takes only what ours has: a misspelt name is a fault. */
 const links = z.array(z.strictObject({ label: z.string(), href: z.string() }));
 const fieldWords = z.strictObject({
@@ -19,8 +24,7 @@ const byStatus = z.record(z.string().regex(/^[45]\d\d$/, 'is no status of an err
 const byField = z.record(z.string(), fieldWords);
 
 const schema = z.strictObject({
-  /** A language tag (BCP 47). */
-  lang: z.string().regex(/^[a-zA-Z]{2,8}(-[a-zA-Z0-9]{1,8})*$/, 'is no language tag'),
+  lang: languageTag,
   frame: z.strictObject({
     skip: z.string(),
     main: z.string(),

@@ -58,3 +58,13 @@ test('a fifth form in the catalogue stands in every part of OpenAPI', async () =
   const event = webhooks['lead.created'].post.requestBody.content['application/json'];
   expect(event.examples).toHaveProperty('paint_advice');
 });
+
+test('a fifth form in the catalogue is a tool, and stands in the reference', async () => {
+  const tools = await server.json('/agents/tools/anthropic.json');
+  const tool = tools.find((each: { name: string }) => each.name === 'preview_paint_advice');
+  expect(tool.input_schema.properties.wall.maxLength).toBe(77);
+  const execute = tools.find((each: { name: string }) => each.name === 'execute_action');
+  expect(execute.input_schema.properties.action.enum).toContain('paint_advice');
+  const reference = await (await server.get('/reference.md')).text();
+  expect(reference).toContain('### PaintAdviceFields');
+});

@@ -123,6 +123,11 @@ describe('what is wrong is said in one sentence that names the file', () => {
     ['quote.md', page('order: first\n'), /^CONTENT_DIR: quote\.md: .*order.*\.$/],
     ['quote.md', page('order: 1\n'), /^CONTENT_DIR: quote\.md: needs form: homeowner_quote\.$/],
     ['extra.md', page('order: 1\n', '{{colour}}'), /^CONTENT_DIR: extra\.md: .*\{\{colour\}\}\.$/],
+    [
+      'extra.md',
+      page('order: 1\nlang: d!\n'),
+      /^CONTENT_DIR: extra\.md: .*lang: is no language tag\.$/,
+    ],
     ['extra.md', page('order: [\n'), /^CONTENT_DIR: extra\.md: .+\.$/],
     ['extra.md', page('order: 1\nform: survey\n'), /^CONTENT_DIR: extra\.md: .*catalogue/],
     ['extra.md', Buffer.from([0xff]), /^CONTENT_DIR: extra\.md: .+\.$/],
