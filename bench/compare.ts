@@ -2,7 +2,7 @@
  * One path of the service against another server: fresh processes of both, loaded in turn, A B A B …;
  * the ratio is the median of those of neighbouring slices, so that a slow drift of the machine falls out.
  */
-import { type Client, type Measured, openClient } from './load.ts';
+import { ask, type Measured, pace, saturate, type Target } from './load.ts';
 import type { Path } from './paths.ts';
 import { type Server, startServer } from './processes.ts';
 import { environmentOf, makeDataFolder, SERVICE, sampleOf } from './service.ts';
@@ -25,7 +25,7 @@ export type Comparison = {
   loadedMb: number;
 };
 
-type Contender = { server: Server; client: Client; next: () => string };
+type Contender = { server: Server; target: Target; next: () => string };
 
 export async function compare(path: Path, upstreamUrl: string, plan: Plan): Promise<Comparison> {
   const folder = makeDataFolder();
@@ -33,22 +33,20 @@ export async function compare(path: Path, upstreamUrl: string, plan: Plan): Prom
   const contenders: Contender[] = [];
   const start = async (argv: readonly string[], extra: Record<string, string>) => {
     const server = await startServer(argv, { ...environment, ...extra }, '/healthz');
-    const client = await openClient(server.port, path.connections, path.status);
-    const contender = { server, client, next: path.requests() };
+    const { connections, status } = path;
+    const target = { port: server.port, connections, status };
+    const contender = { server, target, next: path.requests() };
     contenders.push(contender);
     return contender;
   };
   try {
     const service = await start(SERVICE, {});
-    const { head, body } = await service.client.ask(service.next());
+    const { head, body } = await ask(service.target, service.next());
     const other = await start(path.argv, { SAMPLE: JSON.stringify(sampleOf(head, body)) });
-    for (const { client, next } of contenders) await client.saturate(next, plan.warmUpMs);
+    for (const { target, next } of contenders) await saturate(target, next, plan.warmUpMs);
     return await measure(path, service, other, plan);
   } finally {
-    for (const { client, server } of contenders) {
-      client.close();
-      await server.end();
-    }
+    for (const { server } of contenders) await server.end();
     folder.remove();
   }
 }
@@ -71,8 +69,8 @@ async function measure(
     const perSecond = Math.min(sides.service.perSecond, sides.other.perSecond) / 2;
     const paced: [number[], number[]] = [[], []];
     for (let round = 0; round < plan.pacedRounds; round += 1) {
-      for (const [index, { client, next }] of [service, other].entries()) {
-        paced[index]?.push((await client.pace(next, perSecond, plan.sliceMs)).p99);
+      for (const [index, { target, next }] of [service, other].entries()) {
+        paced[index]?.push((await pace(target, next, perSecond, plan.sliceMs)).p99);
       }
     }
     sides.service.pacedP99 = median(paced[0]);
@@ -83,10 +81,10 @@ async function measure(
 
 type Slice = Measured & { busy: number };
 
-async function slice({ client, server, next }: Contender, ms: number): Promise<Slice> {
+async function slice({ target, server, next }: Contender, ms: number): Promise<Slice> {
   const cpuBefore = server.cpuMs();
   const before = performance.now();
-  const measured = await client.saturate(next, ms);
+  const measured = await saturate(target, next, ms);
   const busy = (server.cpuMs() - cpuBefore) / (performance.now() - before);
   return { ...measured, busy };
 }

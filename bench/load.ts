@@ -7,116 +7,117 @@ import { once } from 'node:events';
 import { connect, type Socket } from 'node:net';
 import { messageReader } from './messages.ts';
 
-export type Answered = { head: string; body: Buffer };
+/** Every answer has to have the status. */
+export type Target = { port: number; connections: number; status: number };
 
 export type Measured = { perSecond: number; p50: number; p99: number };
 
-export type Client = {
-  /** Sends one request, as the first of all; returns its whole answer. */
-  ask(request: string): Promise<Answered>;
-  saturate(next: () => string, ms: number): Promise<Measured>;
-  pace(next: () => string, perSecond: number, ms: number): Promise<Measured>;
-  close(): void;
-};
+type Answered = { head: string; body: Buffer };
+
+type Connection = { socket: Socket; since: number; answered: (answer: Answered) => void };
 
 /** How late a timer may come. */
 const TIMER_MS = 2;
 
-type Connection = { socket: Socket; since: number; answered: (answer: Answered) => void };
+/** Sends one request; returns its whole answer. */
+export function ask(target: Target, request: string): Promise<Answered> {
+  return connected<Answered>({ ...target, connections: 1 }, ([only], resolve) => {
+    if (only === undefined) return;
+    only.answered = resolve;
+    only.socket.write(request, 'latin1');
+  });
+}
 
-/** Connects so many times; every answer has to have this status. */
-export async function openClient(
-  port: number,
-  count: number,
-  expectedStatus: number,
-): Promise<Client> {
-  let fail: (error: Error) => void = () => {};
-  const open = async (): Promise<Connection> => {
-    const socket = connect({ port, host: '127.0.0.1', noDelay: true });
-    await once(socket, 'connect');
-    const connection: Connection = { socket, since: 0, answered: () => {} };
-    const read = messageReader((head, body) => {
-      if (Number(head.slice(9, 12)) === expectedStatus) connection.answered({ head, body });
-      else fail(new Error(`The answer was not ${expectedStatus}: ${head}`));
+/** Sends the next request over a connection as soon as its last one is answered. */
+export function saturate(target: Target, next: () => string, ms: number): Promise<Measured> {
+  return connected<Measured>(target, (connections, resolve) => {
+    const latencies: number[] = [];
+    const startedAt = performance.now();
+    let working = connections.length;
+    for (const connection of connections) {
+      const send = () => {
+        connection.since = performance.now();
+        connection.socket.write(next(), 'latin1');
+      };
+      connection.answered = () => {
+        const now = performance.now();
+        latencies.push(now - connection.since);
+        if (now - startedAt < ms) return send();
+        working -= 1;
+        if (working === 0) resolve(summarize(latencies, now - startedAt));
+      };
+      send();
+    }
+  });
+}
+
+/** Sends so many requests in each second; one that finds no free connection waits, and that counts. */
+export function pace(
+  target: Target,
+  next: () => string,
+  perSecond: number,
+  ms: number,
+): Promise<Measured> {
+  return connected<Measured>(target, (connections, resolve) => {
+    const latencies: number[] = [];
+    const idle = [...connections];
+    const total = Math.floor((perSecond * ms) / 1000);
+    const startedAt = performance.now();
+    const dueAt = (index: number) => startedAt + (index * 1000) / perSecond;
+    let sent = 0;
+    for (const connection of connections) {
+      connection.answered = () => {
+        const now = performance.now();
+        latencies.push(now - connection.since);
+        idle.push(connection);
+        if (latencies.length === total) resolve(summarize(latencies, now - startedAt));
+      };
+    }
+    const turn = () => {
+      while (sent < total && dueAt(sent) <= performance.now()) {
+        const connection = idle.pop();
+        if (connection === undefined) break;
+        connection.since = dueAt(sent);
+        connection.socket.write(next(), 'latin1');
+        sent += 1;
+      }
+      if (sent === total) return;
+      const wait = dueAt(sent) - performance.now();
+      // A timer is too coarse for the rest: the load has a core of its own to wait on.
+      if (wait > TIMER_MS) setTimeout(turn, wait - TIMER_MS);
+      else setImmediate(turn);
+    };
+    turn();
+  });
+}
+
+/** Runs a load over fresh connections; fails at the first answer of another status. */
+async function connected<T>(
+  { port, connections: count, status }: Target,
+  run: (connections: Connection[], resolve: (value: T) => void) => void,
+): Promise<T> {
+  const sockets = Array.from({ length: count }, () =>
+    connect({ port, host: '127.0.0.1', noDelay: true }),
+  );
+  await Promise.all(sockets.map((socket) => once(socket, 'connect')));
+  try {
+    return await new Promise<T>((resolve, reject) => {
+      const open = (socket: Socket): Connection => {
+        const connection: Connection = { socket, since: 0, answered: () => {} };
+        const read = messageReader((head, body) => {
+          if (Number(head.slice(9, 12)) === status) connection.answered({ head, body });
+          else reject(new Error(`The answer was not ${status}: ${head}`));
+        });
+        socket.on('data', read);
+        socket.on('error', reject);
+        socket.on('close', () => reject(new Error('The server closed a connection.')));
+        return connection;
+      };
+      run(sockets.map(open), resolve);
     });
-    socket.on('data', read);
-    socket.on('error', (error) => fail(error));
-    socket.on('close', () => fail(new Error('The server closed a connection.')));
-    return connection;
-  };
-  const connections = await Promise.all(Array.from({ length: count }, open));
-
-  return {
-    ask: (request) =>
-      new Promise((resolve, reject) => {
-        fail = reject;
-        const [first] = connections;
-        if (first === undefined) return;
-        first.answered = resolve;
-        first.socket.write(request, 'latin1');
-      }),
-
-    saturate: (next, ms) =>
-      new Promise((resolve, reject) => {
-        fail = reject;
-        const latencies: number[] = [];
-        const startedAt = performance.now();
-        let working = connections.length;
-        for (const connection of connections) {
-          const send = () => {
-            connection.since = performance.now();
-            connection.socket.write(next(), 'latin1');
-          };
-          connection.answered = () => {
-            const now = performance.now();
-            latencies.push(now - connection.since);
-            if (now - startedAt < ms) return send();
-            working -= 1;
-            if (working === 0) resolve(summarize(latencies, now - startedAt));
-          };
-          send();
-        }
-      }),
-
-    pace: (next, perSecond, ms) =>
-      new Promise((resolve, reject) => {
-        fail = reject;
-        const latencies: number[] = [];
-        const idle = [...connections];
-        const total = Math.floor((perSecond * ms) / 1000);
-        const startedAt = performance.now();
-        let sent = 0;
-        const dueAt = (index: number) => startedAt + (index * 1000) / perSecond;
-        for (const connection of connections) {
-          connection.answered = () => {
-            const now = performance.now();
-            latencies.push(now - connection.since);
-            idle.push(connection);
-            if (latencies.length === total) resolve(summarize(latencies, now - startedAt));
-          };
-        }
-        const turn = () => {
-          while (sent < total && dueAt(sent) <= performance.now()) {
-            const connection = idle.pop();
-            if (connection === undefined) break;
-            connection.since = dueAt(sent);
-            connection.socket.write(next(), 'latin1');
-            sent += 1;
-          }
-          if (sent === total) return;
-          const wait = dueAt(sent) - performance.now();
-          // A timer is too coarse for the rest: the load has a core of its own to wait on.
-          if (wait > TIMER_MS) setTimeout(turn, wait - TIMER_MS);
-          else setImmediate(turn);
-        };
-        turn();
-      }),
-
-    close: () => {
-      fail = () => {};
-      for (const { socket } of connections) socket.destroy();
-    },
-  };
+  } finally {
+    for (const socket of sockets) socket.destroy();
+  }
 }
 
 function summarize(latencies: number[], ms: number): Measured {

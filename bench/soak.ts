@@ -1,11 +1,12 @@
 /** Every path at once at a steady rate, for minutes: whether memory grows. */
-import { openClient } from './load.ts';
-import { type Path, paths } from './paths.ts';
+import { pace } from './load.ts';
+import { paths } from './paths.ts';
 import { startServer } from './processes.ts';
 import { environmentOf, makeDataFolder, SERVICE } from './service.ts';
 
 /** Of each path in a second: a busy service, and still one that nothing waits for. */
 const PER_SECOND = 100;
+const CONNECTIONS = 8;
 
 const MINUTE_MS = 60_000;
 
@@ -21,18 +22,18 @@ export async function soak(
     environmentOf(folder.path, upstreamUrl, 'info'),
     '/healthz',
   );
-  const open = async ({ status, requests }: Path) => ({
-    client: await openClient(service.port, 8, status),
-    next: requests(),
-  });
-  const loads = await Promise.all(paths.filter(({ quick }) => quick).map(open));
+  const loads = paths
+    .filter(({ quick }) => quick)
+    .map(({ status, requests }) => ({
+      target: { port: service.port, connections: CONNECTIONS, status },
+      next: requests(),
+    }));
   try {
     for (let minute = 1; minute <= minutes; minute += 1) {
-      await Promise.all(loads.map(({ client, next }) => client.pace(next, PER_SECOND, MINUTE_MS)));
+      await Promise.all(loads.map(({ target, next }) => pace(target, next, PER_SECOND, MINUTE_MS)));
       say(`minute ${minute}: ${service.residentMb().toFixed(0)} MB\n`);
     }
   } finally {
-    for (const { client } of loads) client.close();
     await service.end();
     folder.remove();
   }

@@ -37,7 +37,7 @@ export type Delivery = {
 };
 
 /** One request of a browser. */
-export type FormAttempt = {
+type FormAttempt = {
   path: '/api/leads' | '/api/subscribe';
   marker: string;
   email: string;
@@ -52,7 +52,7 @@ export type Mail = { at: number; address: string; messageId: string };
 export type Fault = { name: string; target: string; from: number; to: number };
 
 /** Previews of one address in one window: how many of them were accepted. */
-export type Window = {
+type Window = {
   from: number;
   to: number;
   sent: number;

@@ -1,8 +1,10 @@
 /**
  * Chaos: the service as it is deployed, real servers around it, agents and browsers at it, and every
  * fault we can cause; then the faults stop, everybody asks until there is a final answer, and what was
- * answered is held against what was delivered. `CHAOS_MINUTES` (2) and `CHAOS_SEED` say how long and
- * which schedule. Ends with 1 where a promise was broken.
+ * answered is held against what was delivered. Ends with 1 where a promise was broken.
+ *
+ * `CHAOS_MINUTES` (2) and `CHAOS_SEED` say how long and which schedule; `CHAOS_SCENARIO` (0 or 1) runs
+ * one deployment alone, and `CHAOS_LOGS` names a folder that keeps the instances' log lines.
  */
 
 import { seeded } from './random.ts';

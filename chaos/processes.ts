@@ -1,9 +1,9 @@
 /** What the run starts: every process by its id, every folder and mount; all of it ends with the run. */
 import { type ChildProcess, type SpawnOptions, spawn, spawnSync } from 'node:child_process';
-import { mkdtempSync, rmSync } from 'node:fs';
+import { existsSync, mkdtempSync, rmSync } from 'node:fs';
 import { type AddressInfo, createServer } from 'node:net';
 import { tmpdir } from 'node:os';
-import { join } from 'node:path';
+import { basename, join } from 'node:path';
 
 const running = new Set<ChildProcess>();
 const folders = new Set<string>();
@@ -52,12 +52,14 @@ export function mountSmall(folder: string, megabytes: number): boolean {
   return status === 0;
 }
 
-/** Ends and removes everything, at once and without waiting: also on Ctrl-C and after a fault of ours. */
+/** Those with workers take them along at this signal, and would leave them behind at SIGKILL. */
+const LAST_SIGNALS: Record<string, NodeJS.Signals> = { postgres: 'SIGQUIT', nginx: 'SIGTERM' };
+
+/** Ends and removes everything, at once: also on Ctrl-C and after a fault of ours. */
 function cleanUp(): void {
-  // PostgreSQL's workers follow their parent at SIGQUIT, and outlive it at SIGKILL.
   for (const child of running) {
     child.kill('SIGCONT');
-    child.kill(child.spawnfile.endsWith('/postgres') ? 'SIGQUIT' : 'SIGKILL');
+    child.kill(LAST_SIGNALS[basename(child.spawnfile)] ?? 'SIGKILL');
   }
   for (const mount of mounts) spawnSync('umount', ['-l', mount]);
   for (const folder of folders) remove(folder);
@@ -65,13 +67,13 @@ function cleanUp(): void {
 
 /** Whoever was told to end may still write for a moment. */
 function remove(folder: string): void {
-  for (let attempt = 1; attempt <= 50; attempt += 1) {
+  for (let attempt = 1; attempt <= 50 && existsSync(folder); attempt += 1) {
     try {
       rmSync(folder, { recursive: true, force: true });
-      return;
     } catch {
-      Atomics.wait(new Int32Array(new SharedArrayBuffer(4)), 0, 0, 100);
+      // Tried again below.
     }
+    Atomics.wait(new Int32Array(new SharedArrayBuffer(4)), 0, 0, 100);
   }
 }
 
