@@ -120,6 +120,9 @@ export function report(
   ledger.violations.push({ rule, detail, from, to: at, trace });
 }
 
+/** Faults of one request each: a trace has them where they belong to it, as what became of it. */
+const OF_ONE_REQUEST = /^upstream (answers|acts|resets before)/;
+
 /** A timeline, with the deliveries of its preview and the faults that struck meanwhile. */
 function traceOf(ledger: Ledger, about: { marker?: string; timeline: Moment[] }): string[] {
   const own = [
@@ -132,7 +135,7 @@ function traceOf(ledger: Ledger, about: { marker?: string; timeline: Moment[] })
   const to = own.at(-1)?.at ?? 0;
   const faults = ledger.faults
     .filter(({ name, from: began, to: healed }) => {
-      return healed >= from - 1_000 && began <= to && !name.startsWith('upstream answers');
+      return healed >= from - 1_000 && began <= to && !OF_ONE_REQUEST.test(name);
     })
     .map((fault) => ({
       at: fault.from,

@@ -65,18 +65,18 @@ export async function openRedisLimits(
 
   return {
     async take(name, address) {
-      const askedAt = clock.monotonic();
-      if (askedAt < pausedUntil) return await insurance.take(name, address);
+      if (clock.monotonic() < pausedUntil) return await insurance.take(name, address);
       const counted = await ask(limiters[name], address, clock);
       if (counted !== undefined) {
         silentSince = undefined;
+        pausedUntil = Number.NEGATIVE_INFINITY;
         tell(false);
         // Whoever has to go on alone goes on from here.
         insurance.learn(name, address, counted.consumedPoints, counted.msBeforeNext);
         return rateOf(name, counted.consumedPoints, counted.msBeforeNext);
       }
-      silentSince ??= askedAt;
       const now = clock.monotonic();
+      silentSince ??= now;
       if (now - silentSince >= SILENCE_MS) {
         pausedUntil = now + PAUSE_MS;
         tell(true);

@@ -3,6 +3,7 @@
  * outcome is unknown"). An error inside a batch fails the whole batch, which is then repeated member
  * by member; an error of the commit itself is every member's, for nobody knows its outcome.
  */
+import { setImmediate as nextTurn } from 'node:timers/promises';
 import type { Kysely } from 'kysely';
 import type { Database, Schema } from './schema.ts';
 
@@ -17,6 +18,12 @@ type Member = {
 /** How long one commit's batch may grow: bounds how long other requests wait for it. */
 const BATCH_MAXIMUM = 64;
 
+/**
+ * Whatever arrives in so many turns of the event loop joins a batch: where nothing does they cost
+ * microseconds, and under load a commit saved is an fsync saved.
+ */
+const GATHERING_TURNS = 3;
+
 /** Takes the database; returns the function that runs a write in a transaction it may share. */
 export function groupCommit(db: Kysely<Schema>): <T>(run: Write<T>) => Promise<T> {
   let waiting: Member[] = [];
@@ -24,6 +31,7 @@ export function groupCommit(db: Kysely<Schema>): <T>(run: Write<T>) => Promise<T
 
   async function work(): Promise<void> {
     while (waiting.length > 0) {
+      for (let turn = 0; turn < GATHERING_TURNS; turn += 1) await nextTurn();
       const batch = waiting.slice(0, BATCH_MAXIMUM);
       waiting = waiting.slice(BATCH_MAXIMUM);
       await commit(db, batch);
@@ -36,8 +44,7 @@ export function groupCommit(db: Kysely<Schema>): <T>(run: Write<T>) => Promise<T
       waiting.push({ run, resolve: resolve as Member['resolve'], reject });
       if (working) return;
       working = true;
-      // Whatever else arrives in this turn of the event loop joins the batch.
-      setImmediate(work);
+      work();
     });
 }
 
