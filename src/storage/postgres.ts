@@ -38,7 +38,7 @@ const MIGRATION_LOCK = 7_204_611_083;
  */
 export async function openPostgres(url: string, log?: Log): Promise<Storage> {
   const address = { connectionString: url, connectionTimeoutMillis: CONNECT_TIMEOUT_MS };
-  const migrating = connect(new pg.Pool({ ...address, max: 1 }), MIGRATION_SESSION);
+  const migrating = connect(new pg.Pool({ ...address, max: 1 }), MIGRATION_SESSION, log);
   try {
     await refuseForgetful(migrating);
     await migrate(migrating, lockMigrations);
@@ -53,9 +53,7 @@ export async function openPostgres(url: string, log?: Log): Promise<Storage> {
     keepAlive: true,
     application_name: 'lead-intake',
   });
-  // A connection that breaks while nobody uses it; the pool opens another.
-  pool.on('error', () => log?.warn('an idle database connection was lost'));
-  const db = connect(pool, SESSION);
+  const db = connect(pool, SESSION, log);
   return {
     kind: 'postgres',
     db,
@@ -77,7 +75,19 @@ export async function openPostgres(url: string, log?: Log): Promise<Storage> {
   };
 }
 
-function connect(pool: pg.Pool, session: string): Kysely<Schema> {
+/** Connections that said they broke, with a statement under way or without. */
+const broken = new WeakSet<pg.PoolClient>();
+
+function connect(pool: pg.Pool, session: string, log: Log | undefined): Kysely<Schema> {
+  // A connection that breaks while nobody uses it; the pool opens another.
+  pool.on('error', () => log?.warn('an idle database connection was lost'));
+  // From its first moment: the server's farewell can come in one piece with its welcome, before
+  // whoever asked for the connection has it. An error that nobody listens for ends the process.
+  pool.on('connect', (client) => client.on('error', () => {}));
+  // From its first moment on: an error that nobody listens to would end the process.
+  pool.on('connect', (client) => {
+    client.on('error', () => broken.add(client));
+  });
   return new Kysely<Schema>({ dialect: new Dialect(pool, session) });
 }
 
@@ -142,11 +152,6 @@ const clients = new WeakMap<pg.PoolClient, PostgresPoolClient>();
 function clientOf(client: pg.PoolClient, attempt: <T>(run: () => Promise<T>) => Promise<T>) {
   const known = clients.get(client);
   if (known !== undefined) return known;
-  let broken = false;
-  // A connection that breaks between two statements says so here, or ends the process.
-  client.on('error', () => {
-    broken = true;
-  });
   const explainedClient = {
     query: (text: string, parameters: unknown[]) =>
       attempt(async () => {
@@ -154,11 +159,11 @@ function clientOf(client: pg.PoolClient, attempt: <T>(run: () => Promise<T>) => 
           return await client.query(text, parameters);
         } catch (error) {
           // Without an SQLSTATE nobody knows what became of the statement: the connection goes.
-          broken ||= (error as { code?: unknown }).code === undefined || !isSqlState(error);
+          if (!isSqlState(error)) broken.add(client);
           throw error;
         }
       }),
-    release: (destroy?: boolean | Error) => client.release(destroy || broken),
+    release: (destroy?: boolean | Error) => client.release(destroy || broken.has(client)),
   };
   clients.set(client, explainedClient as unknown as PostgresPoolClient);
   return explainedClient as unknown as PostgresPoolClient;

@@ -67,13 +67,20 @@ describe('SQLite is locked by another process', () => {
   });
 });
 
+/** What a server says when it is ready, and when an administrator ends the connection. */
+const READY = Buffer.from([0x5a, 0, 0, 0, 5, 0x49]);
+const words = Buffer.from(
+  'SFATAL\0C57P01\0Mterminating connection due to administrator command\0\0',
+);
+const TERMINATED = Buffer.concat([Buffer.from([0x45, 0, 0, 0, words.length + 4]), words]);
+
 describe.runIf(databases.length > 1)('PostgreSQL is away', () => {
   let service: Service;
   let proxy: Server;
   let remove: () => Promise<void>;
   /** Its address without the proxy. */
   let direct: string;
-  let mode: 'pass' | 'refuse' | 'swallowAnswers' = 'pass';
+  let mode: 'pass' | 'refuse' | 'swallowAnswers' | 'terminate' = 'pass';
   const sockets = new Set<Socket>();
   const cut = () => {
     for (const socket of sockets) socket.destroy();
@@ -92,7 +99,11 @@ describe.runIf(databases.length > 1)('PostgreSQL is away', () => {
       for (const socket of [client, server]) sockets.add(socket.on('error', () => {}));
       client.on('data', (data) => server.write(data)).on('close', () => server.destroy());
       server
-        .on('data', (data) => mode !== 'swallowAnswers' && client.write(data))
+        .on('data', (data: Buffer) => {
+          const isReady = data.subarray(-6).equals(READY);
+          if (mode === 'terminate' && isReady) client.write(Buffer.concat([data, TERMINATED]));
+          else if (mode !== 'swallowAnswers') client.write(data);
+        })
         .on('close', () => client.destroy());
     });
     await new Promise<void>((resolve) => proxy.listen(0, '127.0.0.1', resolve));
@@ -122,6 +133,16 @@ describe.runIf(databases.length > 1)('PostgreSQL is away', () => {
       (await executeAction(service, preview, { key: 'away' })).status,
       await readiness(service),
     ]).toEqual([200, 200]);
+  });
+
+  test('a connection that is ended in the moment it is ready ends no process', async () => {
+    const preview = await previewId(service);
+    cut();
+    mode = 'terminate';
+    expect((await executeAction(service, preview, { key: 'ended' })).status).toBe(503);
+    mode = 'pass';
+    cut();
+    expect((await executeAction(service, preview, { key: 'ended' })).status).toBe(200);
   });
 
   test('a claim whose answer was lost is 503, then settled as failed without a delivery', async () => {
