@@ -3,7 +3,6 @@
  * Works behind a pooler in transaction mode: nothing relies on a session but its time-outs.
  */
 import {
-  CompiledQuery,
   Kysely,
   PostgresAdapter,
   PostgresDialect,
@@ -83,24 +82,13 @@ function connect(pool: pg.Pool, session: string, log: Log | undefined): Kysely<S
   pool.on('error', () => log?.warn('an idle database connection was lost'));
   // From its first moment: the server's farewell can come in one piece with its welcome, before
   // whoever asked for the connection has it. An error that nobody listens for ends the process.
-  pool.on('connect', (client) => client.on('error', () => {}));
-  // From its first moment on: an error that nobody listens to would end the process.
   pool.on('connect', (client) => {
     client.on('error', () => broken.add(client));
   });
-  return new Kysely<Schema>({ dialect: new Dialect(pool, session) });
+  return new Kysely<Schema>({ dialect: new Dialect({ pool: explained(pool, session) }) });
 }
 
 class Dialect extends PostgresDialect {
-  constructor(pool: pg.Pool, session: string) {
-    super({
-      pool: explained(pool),
-      onCreateConnection: async (connection) => {
-        await connection.executeQuery(CompiledQuery.raw(session));
-      },
-    });
-  }
-
   override createAdapter(): PostgresAdapter {
     return new Adapter();
   }
@@ -128,7 +116,7 @@ async function refuseForgetful(db: Kysely<Schema>): Promise<void> {
 }
 
 /** The pool, whose errors say whether the store is away or the mistake is ours. */
-function explained(pool: pg.Pool): PostgresPool {
+function explained(pool: pg.Pool, session: string): PostgresPool {
   const attempt = async <T>(run: () => Promise<T>): Promise<T> => {
     try {
       return await run();
@@ -138,10 +126,20 @@ function explained(pool: pg.Pool): PostgresPool {
   };
   return {
     options: pool.options,
-    connect: async () => {
-      const client = await attempt(() => pool.connect());
-      return clientOf(client, attempt);
-    },
+    connect: () =>
+      attempt(async () => {
+        const client = await pool.connect();
+        const known = clients.get(client);
+        if (known !== undefined) return known;
+        try {
+          await client.query(session);
+        } catch (error) {
+          // Not given back, it would be missing from the pool for ever.
+          client.release(true);
+          throw error;
+        }
+        return clientOf(client, attempt);
+      }),
     end: () => pool.end(),
   } as PostgresPool;
 }
@@ -150,8 +148,6 @@ const clients = new WeakMap<pg.PoolClient, PostgresPoolClient>();
 
 /** The same object for the same connection: Kysely knows by it which ones it has prepared. */
 function clientOf(client: pg.PoolClient, attempt: <T>(run: () => Promise<T>) => Promise<T>) {
-  const known = clients.get(client);
-  if (known !== undefined) return known;
   const explainedClient = {
     query: (text: string, parameters: unknown[]) =>
       attempt(async () => {

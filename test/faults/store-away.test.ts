@@ -34,7 +34,7 @@ describe('SQLite is locked by another process', () => {
     const before = performance.now();
     const blocked = executeAction(service, preview, { key: 'locked' });
     const quick = await call(service, '/api/agent/manifest', { method: 'GET' });
-    expect([quick.status, performance.now() - before < 500]).toEqual([200, true]);
+    expect([quick.status, performance.now() - before < 1_500]).toEqual([200, true]);
     const answer = await blocked;
     expect([answer.status, answer.body]).toEqual([503, { error: expect.any(String) }]);
     expect(performance.now() - before).toBeLessThan(5_000);
