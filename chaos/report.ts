@@ -45,12 +45,11 @@ function totals(ledger: Ledger, apart: Apart): string[] {
     ['deliveries for browsers', ledger.deliveries.length - agents],
     ['failed, yet delivered (sent, not confirmed)', apart.failedYetDelivered],
     ['confirmation messages', ledger.mails.length],
-    ['of them twice, in flight at a kill', apart.mailsTwiceAtAKill],
+    ['of them second copies, in flight at a kill', apart.copiesAtAKill],
     ['kills', struck('kill -9')],
-    [
-      'limit windows judged (beside a fault of Redis)',
-      `${apart.windowsJudged} (${apart.windowsBesideRedisFaults})`,
-    ],
+    ['limit windows judged', apart.windowsJudged],
+    ['of them over by 1 to 3, an instance without CPU time counted alone', apart.windowsOver],
+    ['limit windows beside a fault of Redis', apart.windowsBesideRedisFaults],
     ['violations', ledger.violations.length],
   ];
   return ['| total | |', '|---|---:|', ...rows.map(([name, value]) => `| ${name} | ${value} |`)];

@@ -19,9 +19,8 @@ describe.runIf(databases.length > 1)(
     let proxy: Server;
     let url: string;
     let remove: () => Promise<void>;
-    /** Whether the connection with this number, from 1, is ended as soon as it is open. */
-    let ends: (connection: number) => boolean = () => false;
-    let connections = 0;
+    /** Whether a connection is ended as soon as it is open. */
+    let ends = false;
     const sockets = new Set<Socket>();
     beforeAll(async () => {
       const [, create] = databases[1] ?? expect.fail();
@@ -30,8 +29,7 @@ describe.runIf(databases.length > 1)(
       const target = new URL(database.url);
       const real = { port: Number(target.port || 5432), host: target.hostname };
       proxy = createServer((client) => {
-        connections += 1;
-        let opening = ends(connections);
+        let opening = ends;
         const server = createConnection(real);
         for (const socket of [client, server]) sockets.add(socket.on('error', () => {}));
         client.on('data', (data) => server.write(data)).on('close', () => server.destroy());
