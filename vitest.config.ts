@@ -1,7 +1,11 @@
 import { configDefaults, defineConfig } from 'vitest/config';
 
-/** Rolling restarts behind nginx, and backups under load: `npm run rehearse`. */
-export const rehearsals = ['test/deploy/rolling.test.ts', 'test/commands/backup.test.ts'];
+/** Crashes, rolling restarts behind nginx, backups under load: `npm run rehearse`. */
+export const rehearsals = [
+  'test/crash/**/*.test.ts',
+  'test/deploy/**/*.test.ts',
+  'test/commands/backup.test.ts',
+];
 
 export default defineConfig({
   test: {

@@ -1,5 +1,5 @@
 /**
- * `npm run bench`: the service against bare servers and frameworks, one table (docs/performance.md).
+ * `npm run bench`: the service against bare servers and frameworks, one table.
  * `--quick` ends within a minute, and with status 1 where a ratio is under half of what
  * `expected.json` records; `--only <text>` takes the paths whose name holds it; `--soak <minutes>`
  * shows instead whether memory grows under a steady load.
