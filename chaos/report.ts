@@ -48,7 +48,6 @@ function totals(ledger: Ledger, apart: Apart): string[] {
     ['of them second copies, in flight at a kill', apart.copiesAtAKill],
     ['kills', struck('kill -9')],
     ['limit windows judged', apart.windowsJudged],
-    ['of them over by 1 to 3, an instance without CPU time counted alone', apart.windowsOver],
     ['limit windows beside a fault of Redis', apart.windowsBesideRedisFaults],
     ['violations', ledger.violations.length],
   ];
