@@ -29,6 +29,7 @@ export async function tryImage(image: Image, root: string, volume: string): Prom
   };
   await tryInside(contained, everyDependency, 'Every dependency loads.');
   await tryInside(contained, cannotWrite, 'The root is read-only, the volume is not.');
+  await tryBehindWall(contained);
 
   const service = start(contained, [...image.entrypoint, ...image.command], 'pipe');
   let said = '';
@@ -127,6 +128,24 @@ const cannotWrite = `
   rmSync('/data/file');
 `;
 
+/** What a program in the service could do that is not ours; each has to be refused. */
+const doors = `
+  const { readFileSync, writeFileSync } = require('node:fs');
+  const doors = {
+    'reading /etc': () => readFileSync('/etc/nsswitch.conf'),
+    'writing outside the volume': () => writeFileSync('/tmp-file', ''),
+    'a process': () => require('node:child_process').spawnSync('/app/node_modules/node/bin/node', ['-v']),
+    'a thread': () => new (require('node:worker_threads').Worker)('1', { eval: true }),
+    'an add-on': () => process.dlopen({ exports: {} }, '/data/a.node'),
+  };
+  const open = Object.keys(doors).filter((name) => {
+    try { doors[name](); } catch (error) { return error.code !== 'ERR_ACCESS_DENIED' && error.code !== 'ERR_DLOPEN_DISABLED'; }
+    return true;
+  });
+  if ('__proto__' in {}) open.push('__proto__');
+  if (open.length > 0) throw new Error('Not barred: ' + open.join(', '));
+`;
+
 type Contained = {
   image: Image;
   root: string;
@@ -158,10 +177,29 @@ function start(
   });
 }
 
-/** Runs a program with the Node.js of the image; its end is a success or a failure. */
-async function tryInside(contained: Contained, program: string, says: string): Promise<void> {
+/** Runs a program with the Node.js of the image, without its wall. */
+function tryInside(contained: Contained, program: string, says: string): Promise<void> {
   const [node = ''] = contained.image.entrypoint;
-  const child = start(contained, [node, '-e', program], 'pipe');
+  return tryCommand(contained, [node, '-e', program], says);
+}
+
+/** Runs the doors as the image runs the service. */
+function tryBehindWall(contained: Contained): Promise<void> {
+  const { entrypoint } = contained.image;
+  return tryCommand(
+    contained,
+    [...entrypoint, '-e', doors],
+    'Every door that is barred really is.',
+  );
+}
+
+/** The end of a command is a success or a failure. */
+async function tryCommand(
+  contained: Contained,
+  command: readonly string[],
+  says: string,
+): Promise<void> {
+  const child = start(contained, command, 'pipe');
   let said = '';
   child.stderr?.on('data', (text) => {
     said += text;

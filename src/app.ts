@@ -1,15 +1,16 @@
 /** The HTTP application: every route, its section and its group. */
-import { randomUUID } from 'node:crypto';
+
 import cors from '@fastify/cors';
-import helmet from '@fastify/helmet';
 import fastify, {
   type FastifyBaseLogger,
   type FastifyInstance,
   type FastifyReply,
   type FastifyRequest,
+  type FastifyServerOptions,
   LogController,
 } from 'fastify';
 import { registerActions } from './actions/routes.ts';
+import { newId } from './chance.ts';
 import { registerOpenapi } from './discovery/openapi.ts';
 import { referencePage, registerReference } from './discovery/reference-page.ts';
 import { registerDiscovery } from './discovery/routes.ts';
@@ -17,6 +18,7 @@ import { forms } from './forms/catalog.ts';
 import { answerBrokenRequest, registerFallbacks } from './http/fallbacks.ts';
 import { parseTraceparent } from './http/headers.ts';
 import { rateTaker } from './http/limiting.ts';
+import { securityHeaders } from './http/security-headers.ts';
 import { registerIntake } from './intake/routes.ts';
 import { registerHealth } from './operations/health.ts';
 import type { Parts } from './parts.ts';
@@ -33,28 +35,13 @@ const TIMEOUT_CHECK_MS = 1_000;
 /** What nginx logs where there was nobody left to answer. */
 const CLIENT_LEFT = 499;
 
-const SECURITY_POLICY = {
-  useDefaults: false,
-  directives: {
-    'default-src': ["'none'"],
-    'style-src': ["'self'"],
-    'script-src': ["'self'"],
-    'img-src': ["'self'"],
-    'connect-src': ["'self'"],
-    'form-action': ["'self'"],
-    'base-uri': ["'none'"],
-    'frame-ancestors': ["'none'"],
-  },
-};
-
-/** What the hooks of helmet would say, where no hook runs. */
-const WITHOUT_HOOKS = {
-  'content-security-policy': Object.entries(SECURITY_POLICY.directives)
-    .map(([name, sources]) => `${name} ${sources.join(' ')}`)
-    .join(';'),
-  'referrer-policy': 'same-origin',
-  'x-content-type-options': 'nosniff',
-};
+/** A schema is documentation alone: Fastify's own compilers are not even loaded. */
+const NO_COMPILERS = {
+  buildValidator: () => () => () => true,
+  buildSerializer: () => () => JSON.stringify,
+} as unknown as NonNullable<
+  NonNullable<FastifyServerOptions['schemaController']>['compilersFactory']
+>;
 
 /** Takes the settings and the opened parts; returns the application, ready to listen. */
 export async function buildApp(settings: Settings, parts: Parts): Promise<FastifyInstance> {
@@ -65,7 +52,7 @@ export async function buildApp(settings: Settings, parts: Parts): Promise<Fastif
       requestIdLogLabel: 'requestId',
     }),
     requestIdHeader: false,
-    genReqId: () => randomUUID(),
+    genReqId: newId,
     requestTimeout: REQUEST_TIMEOUT_MS,
     http: {
       headersTimeout: HEADERS_TIMEOUT_MS,
@@ -76,26 +63,24 @@ export async function buildApp(settings: Settings, parts: Parts): Promise<Fastif
     // An address that can't be decoded finds no route, and so no hook.
     frameworkErrors: (_error, request, reply) => {
       observe(request, reply);
-      answerProblem(request, reply.headers(WITHOUT_HOOKS), 'badRequest');
+      answerProblem(request, reply, 'badRequest');
     },
     // Headers have 16 KB in all: no address is too long for the router.
     routerOptions: { maxParamLength: 16_384 },
     forceCloseConnections: 'idle',
     return503OnClosing: false, // the fallbacks do, with a request id
+    schemaController: { compilersFactory: NO_COMPILERS },
   });
 
-  // A body is raw bytes until its chain asks for it, and a schema is documentation alone.
+  // A body is raw bytes until its chain asks for it.
   app.removeAllContentTypeParsers();
   app.addContentTypeParser('*', (_request, _body, done) => done(null));
-  app.setValidatorCompiler(() => () => true);
-  app.setSerializerCompiler(() => (body) => JSON.stringify(body));
 
-  const observe = registerObservation(app, parts);
-  await app.register(helmet, {
-    contentSecurityPolicy: SECURITY_POLICY,
-    referrerPolicy: { policy: 'same-origin' },
-    strictTransportSecurity: settings.baseUrl.startsWith('https:'),
-  });
+  const observe = registerObservation(
+    app,
+    parts,
+    securityHeaders(settings.baseUrl.startsWith('https:')),
+  );
   const answerProblem = registerFallbacks(app, settings.operator, parts);
   const asked = Object.values(forms).map((form) => wordedForm(form, parts.frame.words));
   const facts = {
@@ -158,10 +143,17 @@ function corsOf(settings: Settings) {
   };
 }
 
-/** A request id on every answer, one log line a request, one measurement. Nothing the caller sent. */
-function registerObservation(app: FastifyInstance, { metrics }: Pick<Parts, 'metrics'>) {
+/**
+ * A request id and what is the same on every answer, one log line a request, one measurement. Nothing
+ * the caller sent.
+ */
+function registerObservation(
+  app: FastifyInstance,
+  { metrics }: Pick<Parts, 'metrics'>,
+  sameOnEvery: Record<string, string>,
+) {
   const observe = (request: FastifyRequest, reply: FastifyReply): void => {
-    reply.header('x-request-id', request.id);
+    reply.headers(sameOnEvery).header('x-request-id', request.id);
     // Not `onResponse`: of a client that left no answer is ever finished.
     reply.raw.once('close', () => {
       const route = request.routeOptions.url ?? 'unknown';
@@ -175,7 +167,10 @@ function registerObservation(app: FastifyInstance, { metrics }: Pick<Parts, 'met
       );
     });
   };
-  app.addHook('onRequest', async (request, reply) => observe(request, reply));
+  app.addHook('onRequest', (request, reply, done) => {
+    observe(request, reply);
+    done();
+  });
   // An expectation that is not `100-continue` is left unmet, which RFC 9110 §10.1.1 allows.
   app.server.on('checkExpectation', (request, response) =>
     app.server.emit('request', request, response),

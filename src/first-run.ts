@@ -2,7 +2,7 @@
  * What local mode makes once in its folder: the key that signs previews, and one agent credential
  * with its token (contract §2). Every file is for the owner alone, and appears whole or not at all.
  */
-import { randomBytes } from 'node:crypto';
+
 import {
   chmodSync,
   existsSync,
@@ -13,6 +13,7 @@ import {
   writeFileSync,
 } from 'node:fs';
 import { join, resolve } from 'node:path';
+import { randomSecret } from './chance.ts';
 import type { Clock } from './clock.ts';
 import { issue } from './credentials/changes.ts';
 import { SCOPES } from './credentials/clients.ts';
@@ -75,7 +76,7 @@ export async function prepareLocalMode(settings: Settings, clock: Clock): Promis
 /** The key that this folder has always had: a restart keeps the previews that are under way. */
 function localSigningKey(dataDir: string): { bytes: Buffer; made: boolean } {
   const path = localFiles(dataDir).signingKey;
-  const made = createExclusively(path, `${randomBytes(KEY_BYTES).toString('base64')}\n`);
+  const made = createExclusively(path, `${randomSecret(KEY_BYTES).toString('base64')}\n`);
   const bytes = Buffer.from(readFileSync(path, 'utf8').trim(), 'base64');
   if (bytes.length >= KEY_BYTES) return { bytes, made };
   throw new StartFault(`The key in ${path} is too short: remove that file, and a new one is made.`);

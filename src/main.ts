@@ -1,6 +1,5 @@
 /** The process: settings → parts → listen → drain → close. */
 import { readFileSync } from 'node:fs';
-import { setTimeout as sleep } from 'node:timers/promises';
 import closeWithGrace from 'close-with-grace';
 import { LEASE_MARGIN_MS } from './actions/executions.ts';
 import { buildApp } from './app.ts';
@@ -46,8 +45,8 @@ async function main(): Promise<void> {
     if (err !== undefined) log.fatal({ err }, 'the process ends because of an unexpected error');
     parts.startDraining();
     // By then every send has ended: what is left are requests that never arrive whole.
-    setTimeout(() => app.server.closeAllConnections(), drainMs - CLOSING_MS).unref();
-    if (signal === 'SIGTERM' && isBehindProxy) await sleep(NOTICE_MS);
+    systemClock.after(drainMs - CLOSING_MS, () => app.server.closeAllConnections());
+    if (signal === 'SIGTERM' && isBehindProxy) await systemClock.sleep(NOTICE_MS);
     parts.startRefusing();
     await app.close();
     await parts.close();

@@ -3,7 +3,8 @@ import type { Logger } from 'pino';
 import { type Executions, openExecutions } from './actions/executions.ts';
 import type { SigningKeys } from './actions/preview-token.ts';
 import { openRetention } from './actions/retention.ts';
-import type { Clock } from './clock.ts';
+import { type NewId, newId } from './chance.ts';
+import { type Clock, every } from './clock.ts';
 import { type Credentials, openCredentials } from './credentials/file.ts';
 import type { Limits } from './limits/limits.ts';
 import { openLimits } from './limits/open.ts';
@@ -22,6 +23,7 @@ import type { Upstream } from './upstream/upstream.ts';
 
 export type Parts = Site & {
   clock: Clock;
+  newId: NewId;
   log: Logger;
   storage: Storage;
   signingKeys: SigningKeys;
@@ -63,6 +65,7 @@ export async function openParts(
     openOutbox({
       storage,
       clock,
+      newId,
       mailer,
       perMinute: settings.mailPerMinute,
       log,
@@ -74,7 +77,7 @@ export async function openParts(
       ? noMetrics
       : await openMetrics(settings.host, settings.metricsPort, {
           outboxDepth: async () => outbox?.depth() ?? {},
-          storeAnswers: () => answersInTime(storage),
+          storeAnswers: () => answersInTime(storage, clock),
           limitsAreInsured: limits.isInsured,
         });
 
@@ -83,18 +86,19 @@ export async function openParts(
   let draining: Promise<void> | undefined;
   let refusing = false;
 
-  const settling = setInterval(() => {
+  const stopSettling = every(clock, SETTLE_EXPIRED_EVERY_MS, () => {
     executions.settleExpired().then(
       (count) => count > 0 && log.warn({ count }, 'executions whose lease ran out were settled'),
       (error) => log.error({ err: error }, 'expired executions could not be settled'),
     );
-  }, SETTLE_EXPIRED_EVERY_MS).unref();
+  });
   const retention = openRetention({ storage, clock, log, days: settings.receiptRetentionDays });
   retention.start();
   outbox?.start();
 
   return {
     clock,
+    newId,
     log,
     storage,
     signingKeys,
@@ -116,7 +120,7 @@ export async function openParts(
       refusing = true;
     },
     close: async () => {
-      clearInterval(settling);
+      stopSettling();
       await retention.close();
       await metrics.close();
       await (draining ?? outbox?.close());

@@ -42,7 +42,7 @@ export const variables = {
   HOST: { schema: line, meaning: 'the address to listen on', default: '127.0.0.1' },
   PORT: { schema: port, meaning: 'the port to listen on', default: '3000' },
   BASE_URL: {
-    schema: webUrl.transform((text) => text.replace(/\/+$/, '')),
+    schema: webUrl.transform((text) => text.replace(/(?<!\/)\/+$/, '')),
     meaning: 'the public address of the site; every link is made from it',
     default: 'http://HOST:PORT (required in production)',
   },
@@ -119,7 +119,7 @@ export const variables = {
     schema: line
       .transform(normalize)
       .refine(
-        (text) => parseEmail(text.replace(/^.*<(.*)>$/s, '$1')) !== undefined,
+        (text) => parseEmail(text.replace(/^[^<]*<([^<>]*)>$/, '$1')) !== undefined,
         'must be an e-mail address',
       ),
     meaning: 'the sender of confirmation messages',

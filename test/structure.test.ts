@@ -18,7 +18,7 @@ function lint(files: Record<string, string>): { status: number | null; output: s
   const folder = mkdtempSync(join(tmpdir(), 'lint-'));
   const rules = JSON.parse(readFileSync(join(project, 'biome.json'), 'utf8'));
   writeFileSync(join(folder, 'biome.json'), JSON.stringify({ ...rules, vcs: { enabled: false } }));
-  symlinkSync(join(project, 'node_modules'), join(folder, 'node_modules'));
+  for (const name of ['node_modules', 'lint']) symlinkSync(join(project, name), join(folder, name));
   for (const [path, text] of Object.entries(files)) {
     mkdirSync(join(folder, path, '..'), { recursive: true });
     writeFileSync(join(folder, path), text);
@@ -104,5 +104,36 @@ describe('the size budget', () => {
 
   test('no test file is over 400 lines', () => {
     expect(lengths('{test,e2e}/**/*.ts').filter(([, length]) => length > 400)).toEqual([]);
+  });
+});
+
+describe('the rule on time and chance sees a planted violation', () => {
+  test.each([
+    'export const a = Date.now();',
+    'export const a = new Date();',
+    'export const a = Math.random();',
+    'export const a = performance.now();',
+    'export const a = process.hrtime.bigint();',
+    'setTimeout(() => {}, 1);',
+    'globalThis.setInterval(() => {}, 1);',
+    'setImmediate(() => {});',
+    "import { setTimeout as sleep } from 'node:timers/promises';\nexport const a = sleep;",
+    "import { randomUUID as id } from 'node:crypto';\nexport const a = id;",
+    "import { randomBytes } from 'node:crypto';\nexport const a = randomBytes;",
+    "import * as crypto from 'node:crypto';\nexport const a = crypto.randomUUID();",
+    "import { sql } from 'kysely';\nexport const a = sql`select now()`;",
+    "import { sql } from 'kysely';\nexport const a = sql`select CURRENT_TIMESTAMP`;",
+  ])('%s', (text) => {
+    const { status, output } = lint({ 'src/actions/a.ts': `${text}\n` });
+    expect([status, output]).toEqual([1, expect.stringContaining('come from src/clock.ts')]);
+  });
+
+  test('but not in the two files it names, nor in a date that is read', () => {
+    const clean = lint({
+      'src/clock.ts': 'export const a = () => new Date();\n',
+      'src/chance.ts': 'export const a = () => Math.random();\n',
+      'src/actions/a.ts': "export const a = new Date('2026-09-01');\n",
+    });
+    expect(clean.status).toBe(0);
   });
 });

@@ -1,5 +1,4 @@
 /** The whole chain of an execution, top to bottom (spec §4.4), in the order of contract §4. */
-import { randomUUID } from 'node:crypto';
 import { checkBearer } from '../credentials/check.ts';
 import { findForm } from '../forms/catalog.ts';
 import { parseJsonObject } from '../http/body.ts';
@@ -104,7 +103,7 @@ export async function execute(
     return { kind: 'invalidPreview' };
 
   const claim = await executions.claim({
-    actionId: randomUUID(),
+    actionId: parts.newId(),
     action: form.name,
     client: caller.name,
     idempotencyKey,

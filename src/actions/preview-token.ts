@@ -3,7 +3,8 @@
  * HMAC-SHA256 over purpose, version and the payload as it is spelled, checked before anything of the
  * payload is read; so a token has exactly one valid spelling (contract §4, "Tokens").
  */
-import { createHmac, hash, randomUUID, timingSafeEqual } from 'node:crypto';
+import { createHmac, hash, timingSafeEqual } from 'node:crypto';
+import { newId } from '../chance.ts';
 import type { FormName } from '../forms/catalog.ts';
 import type { Fields } from '../forms/validate.ts';
 
@@ -33,13 +34,15 @@ type Payload = { id: string; a: FormName; f: Fields; d: string; t: number };
 const PURPOSE = 'lead-intake preview v1\n';
 const TOKEN = /^([A-Za-z0-9_-]+)\.([A-Za-z0-9_-]{43})$/;
 
-/** Takes the keys (at least one) and what was previewed; returns the token. */
-export function sealPreview(keys: SigningKeys, preview: Preview): string {
+/**
+ * Takes the keys (at least one), what was previewed, and what tells two previews of the same fields
+ * in the same millisecond from one another; returns the token.
+ */
+export function sealPreview(keys: SigningKeys, preview: Preview, id = newId()): string {
   const key = keys[0];
   if (key === undefined) throw new Error('No key to sign previews with.');
   const payload: Payload = {
-    // Two previews of the same fields in the same millisecond are still two previews.
-    id: randomUUID(),
+    id,
     a: preview.action,
     f: preview.fields,
     d: preview.destination,
@@ -55,7 +58,9 @@ export function openPreview(keys: SigningKeys, token: string, now: Date): Opened
   if (encoded === undefined || signature === undefined) return { kind: 'malformed' };
   if (!keys.some((key) => isEqual(sign(key, encoded), signature))) return { kind: 'forged' };
   const payload = JSON.parse(Buffer.from(encoded, 'base64url').toString()) as Payload;
-  if (now.getTime() >= payload.t + PREVIEW_LIFETIME_MS) return { kind: 'expired' };
+  // So asked, a clock that says nothing has let it expire.
+  const isAlive = now.getTime() < payload.t + PREVIEW_LIFETIME_MS;
+  if (!isAlive) return { kind: 'expired' };
   const { a: action, f: fields, d: destination, t: createdAt } = payload;
   return { kind: 'open', preview: { action, fields, destination, createdAt } };
 }

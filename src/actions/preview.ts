@@ -1,4 +1,5 @@
 /** The whole chain of a preview, top to bottom (spec §4.3), in the order of contract §4. */
+import type { NewId } from '../chance.ts';
 import type { Clock } from '../clock.ts';
 import { checkBearer } from '../credentials/check.ts';
 import type { Credentials } from '../credentials/file.ts';
@@ -38,6 +39,7 @@ export type PreviewParts = {
   /** Undefined while executions are not configured: nobody is asked to confirm what can't be sent. */
   parties: Parties | undefined;
   clock: Clock;
+  newId: NewId;
 };
 
 export type PreviewResult = { kind: 'previewed'; record: PreviewRecord } | AgentRefusal;
@@ -73,7 +75,11 @@ export async function preview(parts: PreviewParts, request: AgentRequest): Promi
   const createdAt = parts.clock.now().getTime();
   const record: PreviewRecord = {
     ok: true,
-    preview_id: sealPreview(signingKeys, { action: form.name, fields, destination, createdAt }),
+    preview_id: sealPreview(
+      signingKeys,
+      { action: form.name, fields, destination, createdAt },
+      parts.newId(),
+    ),
     action: form.name,
     fields,
     created_at: new Date(createdAt).toISOString(),

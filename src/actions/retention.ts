@@ -30,7 +30,7 @@ export type Retention = {
 
 /** Takes the store and for how many days receipts are kept. */
 export function openRetention({ storage, clock, log, days }: RetentionOptions): Retention {
-  let timer: NodeJS.Timeout | undefined;
+  let callOff: (() => void) | undefined;
   let working: Promise<void> | undefined;
   let closing = false;
   let failing = false;
@@ -57,7 +57,7 @@ export function openRetention({ storage, clock, log, days }: RetentionOptions): 
   }
 
   function tick(): void {
-    timer = setTimeout(tick, EVERY_MS).unref();
+    callOff = clock.after(EVERY_MS, tick);
     working ??= workAloud().finally(() => {
       working = undefined;
     });
@@ -66,11 +66,11 @@ export function openRetention({ storage, clock, log, days }: RetentionOptions): 
   return {
     work,
     start() {
-      timer ??= setTimeout(tick, FIRST_AFTER_MS).unref();
+      callOff ??= clock.after(FIRST_AFTER_MS, tick);
     },
     async close() {
       closing = true;
-      clearTimeout(timer);
+      callOff?.();
       await working;
     },
   };

@@ -1,6 +1,7 @@
 /** The doctor's checks of what is elsewhere: the upstream and the mail server. */
-import { randomUUID } from 'node:crypto';
+
 import { accessSync, constants, mkdirSync } from 'node:fs';
+import { newId } from '../chance.ts';
 import type { Clock } from '../clock.ts';
 import { forms } from '../forms/catalog.ts';
 import { reasonOf } from '../mail/mail.ts';
@@ -28,7 +29,7 @@ export function checkUpstream(settings: Settings, clock: Clock, send: boolean): 
       const upstream = await openUpstream(settings, storage, clock);
       if (upstream === undefined) throw new Error('UPSTREAM_URL');
       try {
-        const id = randomUUID();
+        const id = newId();
         const parties = { contractor, operatorName: operator.name };
         const submission = { id, form: forms.contact, fields: testFields, ...fromNobody };
         const delivery = { mayStart: () => true };
@@ -122,9 +123,9 @@ export function checkMessage(
     if (mailer === undefined || settings.mail.kind === 'none') {
       return { outcome: 'off', says: 'No mail is configured.' };
     }
-    const address = chosen ?? settings.mail.from.replace(/^.*<(.*)>$/s, '$1');
+    const address = chosen ?? settings.mail.from.replace(/^[^<]*<([^<>]*)>$/, '$1');
     try {
-      const messageId = `<${randomUUID()}@${new URL(settings.baseUrl).hostname}>`;
+      const messageId = `<${newId()}@${new URL(settings.baseUrl).hostname}>`;
       const result = await mailer.send({ address, messageId });
       if (result.kind === 'refused') {
         return { outcome: 'failed', says: `It was refused (${result.reason}).`, remedy };

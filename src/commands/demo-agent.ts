@@ -1,6 +1,7 @@
 /** The demo's first half: what an agent does for a person (spec §4.1, §4.3, §4.4). */
-import { randomBytes } from 'node:crypto';
+
 import type { Receipt } from '../actions/executions.ts';
+import { randomSecret } from '../chance.ts';
 import { forms } from '../forms/catalog.ts';
 import type { Reply, Story } from './demo-story.ts';
 
@@ -123,7 +124,7 @@ export async function actAsAgent(story: Story, token: string): Promise<void> {
 
 /** Unguessable, and short enough to be compared by eye. */
 function newKey(): string {
-  return `demo-${randomBytes(8).toString('hex')}`;
+  return `demo-${randomSecret(8).toString('hex')}`;
 }
 
 function actionsOf(body: Reply['body']): string[] {

@@ -1,8 +1,9 @@
 /** The demo's second half: what browsers send (spec §4.6, §4.7), and the e-mail that follows. */
-import { randomBytes } from 'node:crypto';
+
 import { readdirSync, readFileSync, statSync } from 'node:fs';
 import { join } from 'node:path';
-import { setTimeout as sleep } from 'node:timers/promises';
+import { randomSecret } from '../chance.ts';
+import { systemClock } from '../clock.ts';
 import { type Form, forms } from '../forms/catalog.ts';
 import type { Step, Story } from './demo-story.ts';
 import { ExitFault } from './faults.ts';
@@ -30,7 +31,7 @@ export async function actAsBrowser(story: Story, mail: MailPlace): Promise<void>
   });
 
   // An address that had no confirmation in the last 24 hours, in a domain that is nobody's.
-  const address = `demo-${randomBytes(4).toString('hex')}@example.com`;
+  const address = `demo-${randomSecret(4).toString('hex')}@example.com`;
   await story.tell({
     does: 'Subscribe to the newsletter',
     method: 'POST',
@@ -89,7 +90,7 @@ async function findMail(mail: MailPlace, address: string): Promise<string[]> {
       const shown = found.headers.filter((line) => /^(From|To|Subject):/.test(line));
       return [found.path, ...shown.map((line) => `  ${line}`)];
     }
-    await sleep(MAIL_POLL_MS);
+    await systemClock.sleep(MAIL_POLL_MS);
   }
   throw new ExitFault(
     `No e-mail to the new subscriber is in ${mail.path} after ${MAIL_WITHIN_MS / 1000} s: does the service run with other settings than this command?`,

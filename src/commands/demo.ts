@@ -72,7 +72,7 @@ function urlOf(text: string): string {
   if (url === null || !isWeb || url.username !== '' || url.password !== '') {
     throw new UsageFault('--url must be an http:// or https:// address without a user name.');
   }
-  return `${url.origin}${url.pathname.replace(/\/+$/, '')}`;
+  return `${url.origin}${url.pathname.replace(/(?<!\/)\/+$/, '')}`;
 }
 
 function isOnThisMachine(url: string): boolean {

@@ -12,8 +12,8 @@ const fieldNames = [
   ]),
 ];
 
-/** What a spreadsheet takes for a formula, full-width forms included. */
-const FORMULA = /^[=+\-@\t\r＝＋－＠]/;
+/** What a spreadsheet takes for a formula, or skips before one; full-width forms included. */
+const FORMULA = /^[=+\-@\t\r\n\0＝＋－＠]/;
 const NEEDS_QUOTES = /[",\r\n]/;
 
 /** Nothing of these may reach a terminal, whatever a row says. */
@@ -104,11 +104,22 @@ function printable(text: string): string {
   return text.replace(CONTROLS, '');
 }
 
-const SCRIPTS = [/\p{Script=Latin}/u, /\p{Script=Cyrillic}/u, /\p{Script=Greek}/u];
+const LATIN = /\p{Script=Latin}/u;
 
-/** A domain label of look-alike scripts may look like another's. */
+/** Letters that no word has beside Latin ones: Japanese, Korean and Chinese are written with both. */
+const NEVER_BESIDE_LATIN =
+  /(?![\p{Script=Latin}\p{Script=Common}\p{Script=Inherited}\p{Script=Han}\p{Script=Hiragana}\p{Script=Katakana}\p{Script=Hangul}\p{Script=Bopomofo}])\p{L}/u;
+
+const CYRILLIC = /\p{Script=Cyrillic}/u;
+const GREEK = /\p{Script=Greek}/u;
+
+/** A domain label of look-alike scripts may look like another's (Unicode TR 39, highly restrictive). */
 function isMixedScript(email: string | undefined): boolean {
   const domain = email?.slice(email.lastIndexOf('@') + 1) ?? '';
   const labels = domainToUnicode(domain).split('.');
-  return labels.some((label) => SCRIPTS.filter((script) => script.test(label)).length > 1);
+  return labels.some(
+    (label) =>
+      (LATIN.test(label) && NEVER_BESIDE_LATIN.test(label)) ||
+      (CYRILLIC.test(label) && GREEK.test(label)),
+  );
 }

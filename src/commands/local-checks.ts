@@ -1,8 +1,9 @@
 /** The doctor's checks of what is on this machine: folder, database, clock, keys and credentials. */
-import { randomUUID } from 'node:crypto';
+
 import { mkdirSync, readdirSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:fs';
 import { join, resolve } from 'node:path';
 import { openPreview, sealPreview } from '../actions/preview-token.ts';
+import { newId } from '../chance.ts';
 import type { Clock } from '../clock.ts';
 import { isExpired, parseClients } from '../credentials/clients.ts';
 import { localFiles } from '../first-run.ts';
@@ -32,7 +33,7 @@ function checkFolder({ mode, database, dataDir }: Settings): Promise<Finding> {
       return { outcome: 'off', says: 'Nothing is kept in DATA_DIR.' };
     }
     mkdirSync(dataDir, { recursive: true, mode: 0o700 });
-    const probe = join(dataDir, `.doctor-${randomUUID()}`);
+    const probe = join(dataDir, `.doctor-${newId()}`);
     writeFileSync(probe, 'doctor', { mode: 0o600, flush: true });
     rmSync(probe);
     return { outcome: 'ok', says: `${dataDir} can be written.` };
@@ -45,7 +46,7 @@ function checkDatabase(settings: Settings, clock: Clock): Promise<Finding> {
     const kind = await withStorage(settings, async (storage) => {
       // Written and taken back in one transaction that is committed: nobody ever sees it.
       await storage.write(async (transaction) => {
-        const event_id = `doctor-${randomUUID()}`;
+        const event_id = `doctor-${newId()}`;
         const received_at = clock.now().toISOString();
         const row = {
           event_id,

@@ -61,9 +61,11 @@ export function parseClients(text: string): ParsedClients {
   return { kind: 'invalid', why: `${where}: ${issue?.message ?? 'is not valid'}` };
 }
 
-/** Whether a credential is past its end at that time (contract §2). */
+/** Whether a credential is past its end at that time (contract §2); by a clock that says nothing it is. */
 export function isExpired(expiresAt: string | null, now: Date): boolean {
-  return expiresAt !== null && Date.parse(expiresAt) <= now.getTime();
+  if (expiresAt === null) return false;
+  const isValid = now.getTime() < Date.parse(expiresAt);
+  return !isValid;
 }
 
 function areUnique(values: string[]): boolean {

@@ -2,6 +2,7 @@
  * Changes the credentials file under a lock, atomically: a reader sees the old file or the new one,
  * never a piece of either, and two edits at once are two edits.
  */
+
 import {
   chmodSync,
   chownSync,
@@ -17,7 +18,7 @@ import {
   writeFileSync,
 } from 'node:fs';
 import { dirname } from 'node:path';
-import { setTimeout as sleep } from 'node:timers/promises';
+import { systemClock } from '../clock.ts';
 import { type ClientsFile, parseClients } from './clients.ts';
 
 /** An edit takes milliseconds: a lock this old was left behind by a process that died. */
@@ -75,10 +76,10 @@ async function takeLock(lock: string): Promise<string> {
     } catch (error) {
       if (codeOf(error) !== 'EEXIST') throw error;
       const held = statSync(lock, { throwIfNoEntry: false });
-      if (held !== undefined && Date.now() - held.mtimeMs > STALE_LOCK_MS) {
+      if (held !== undefined && systemClock.now().getTime() - held.mtimeMs > STALE_LOCK_MS) {
         rmSync(lock, { force: true });
       } else {
-        await sleep(LOCK_RETRY_MS);
+        await systemClock.sleep(LOCK_RETRY_MS);
       }
     }
   }

@@ -5,7 +5,7 @@
 import { timingSafeEqual } from 'node:crypto';
 import { readFileSync } from 'node:fs';
 import { readFile } from 'node:fs/promises';
-import type { Clock } from '../clock.ts';
+import { type Clock, every } from '../clock.ts';
 import type { Log } from '../operations/log.ts';
 import { type ClientsFile, isExpired, parseClients } from './clients.ts';
 
@@ -76,9 +76,9 @@ export function openCredentials(options: CredentialsOptions): Credentials {
     holders = indexByDigest(file);
     log.info({ clients: file.clients.length }, 'the agent credentials were read again');
   };
-  const timer = setInterval(() => {
+  const stopReading = every(clock, pollMs, () => {
     readFile(path, 'utf8').then(take, (error) => refuse(unreadable(error)));
-  }, pollMs).unref();
+  });
 
   return {
     find: (tokenDigest) => {
@@ -92,7 +92,7 @@ export function openCredentials(options: CredentialsOptions): Credentials {
       return { name: holder.name, scopes: holder.scopes };
     },
     state: () => ({ clients: file.clients.length, fault }),
-    close: () => clearInterval(timer),
+    close: stopReading,
   };
 }
 

@@ -2,8 +2,9 @@
  * Tokens that the command issues: `lia_`, 32 random bytes and a CRC-32, all in base62. Prefix and
  * checksum let a secret scanner recognise one without asking the service; they protect nothing.
  */
-import { createHash, randomBytes } from 'node:crypto';
+import { hash } from 'node:crypto';
 import { crc32 } from 'node:zlib';
+import { randomSecret } from '../chance.ts';
 
 const PREFIX = 'lia_';
 const DIGITS = '0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz';
@@ -18,7 +19,7 @@ const ISSUED = new RegExp(
 
 /** A new token of 256 random bits; letters and digits alone, so that a double click takes it whole. */
 export function generateToken(): string {
-  const random = BigInt(`0x${randomBytes(32).toString('hex')}`);
+  const random = BigInt(`0x${randomSecret(32).toString('hex')}`);
   const body = `${PREFIX}${toBase62(random, RANDOM_LENGTH)}`;
   return `${body}${checksumOf(body)}`;
 }
@@ -31,7 +32,7 @@ export function isIssuedToken(text: string): boolean {
 
 /** What is kept of a token: its SHA-256, hex. */
 export function digestOfToken(token: string): string {
-  return createHash('sha256').update(token).digest('hex');
+  return hash('sha256', token, 'hex');
 }
 
 function checksumOf(body: string): string {

@@ -39,6 +39,7 @@ function renderReference(
     path,
     markdownPath,
     canonical: baseUrl + path,
+    picture: baseUrl + frame.picture.path,
     description,
     structuredData: structuredData(settings, { path, title, description, lang: 'en' }),
   };

@@ -27,11 +27,17 @@ export function clientAddressReader(
   trusted: readonly string[],
 ): (peer: string, forwardedFor: string | undefined) => ClientAddress {
   const ranges = trusted.map(parseRange).filter((range) => range !== undefined);
+  // The same few proxies send everything: the last one is not parsed again.
+  let last = { peer: '', socket: parseAddress(''), isTrusted: false };
   return (peer, forwardedFor) => {
-    const socket = parseAddress(peer);
+    if (peer !== last.peer) {
+      const socket = parseAddress(peer);
+      last = { peer, socket, isTrusted: socket !== undefined && isWithin(socket, ranges) };
+    }
+    const { socket, isTrusted } = last;
     if (socket === undefined) return { key: 'unknown', ignoredForwardedFor: false };
     if (forwardedFor === undefined) return { key: keyOf(socket), ignoredForwardedFor: false };
-    if (!isWithin(socket, ranges)) return { key: keyOf(socket), ignoredForwardedFor: true };
+    if (!isTrusted) return { key: keyOf(socket), ignoredForwardedFor: true };
     return {
       key: keyOf(rightmostUntrusted(socket, forwardedFor, ranges)),
       ignoredForwardedFor: false,

@@ -1,7 +1,8 @@
-/** Answers that are the same for everyone, prepared once at start-up: bytes, ETag, compressed forms. */
+/** Answers that are the same for everyone, prepared once: bytes, ETag, compressed forms. */
 import { createHash } from 'node:crypto';
 import { brotliCompressSync, constants, gzipSync } from 'node:zlib';
 import type { FastifyReply, FastifyRequest } from 'fastify';
+import { systemClock } from '../clock.ts';
 
 type Encoding = 'br' | 'gzip' | 'identity';
 
@@ -10,6 +11,11 @@ type Representation = { body: Buffer; headers: Record<string, string> };
 export type Document = Record<Encoding, Representation>;
 
 const COMPRESSION_MINIMUM_BYTES = 1_000;
+/** Milliseconds: the first answers of a start come first, and then nobody waits long for one document. */
+const COMPRESS_AFTER_MS = 500;
+const COMPRESS_EVERY_MS = 10;
+/** It is compressed as it is. */
+const PNG = 'image/png';
 
 /**
  * Takes a text or bytes, its media type and headers of its own; returns it ready to be sent, each encoding
@@ -27,19 +33,52 @@ export function prepareDocument(
     .digest('base64url')
     .slice(0, 22);
   const plain = represent(body, `"${digest}"`, { 'content-type': contentType, ...headers });
-  if (body.length < COMPRESSION_MINIMUM_BYTES) return { identity: plain, gzip: plain, br: plain };
+  const isSmall = body.length < COMPRESSION_MINIMUM_BYTES;
+  if (isSmall || contentType === PNG) return { identity: plain, gzip: plain, br: plain };
   const compressed = (encoding: 'br' | 'gzip', bytes: Buffer) =>
     represent(bytes, `"${digest}-${encoding}"`, {
       'content-type': contentType,
       'content-encoding': encoding,
       ...headers,
     });
-  const quality = { params: { [constants.BROTLI_PARAM_QUALITY]: 9 } };
-  return {
+  let gzip: Representation | undefined;
+  let br: Representation | undefined;
+  const document: Document = {
     identity: plain,
-    gzip: compressed('gzip', gzipSync(body, { level: 9 })),
-    br: compressed('br', brotliCompressSync(body, quality)),
+    get gzip() {
+      gzip ??= compressed('gzip', gzipSync(body, { level: 9 }));
+      return gzip;
+    },
+    get br() {
+      br ??= compressed('br', brotliCompressSync(body, { params: brotliParams(body.length) }));
+      return br;
+    },
   };
+  compressSoon(document);
+  return document;
+}
+
+/** A window no larger than the body costs a seventh of the default one, and no byte. */
+function brotliParams(length: number): Record<number, number> {
+  const window = Math.ceil(Math.log2(length + 16));
+  return {
+    [constants.BROTLI_PARAM_QUALITY]: 9,
+    [constants.BROTLI_PARAM_LGWIN]: Math.min(Math.max(window, 10), 22),
+  };
+}
+
+const uncompressed: Document[] = [];
+
+/** Once the start is over, one after another; whoever asks for one before then has it made. */
+function compressSoon(document: Document): void {
+  uncompressed.push(document);
+  if (uncompressed.length === 1) systemClock.after(COMPRESS_AFTER_MS, compressNext);
+}
+
+function compressNext(): void {
+  const document = uncompressed.shift();
+  void [document?.gzip, document?.br];
+  if (uncompressed.length > 0) systemClock.after(COMPRESS_EVERY_MS, compressNext);
 }
 
 function represent(body: Buffer, etag: string, headers: Record<string, string>): Representation {

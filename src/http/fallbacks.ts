@@ -1,8 +1,9 @@
 /** What answers when no route does: 404, 405, broken requests, and errors nobody expected. */
-import { randomUUID } from 'node:crypto';
+
 import { type IncomingMessage, type ServerResponse, STATUS_CODES } from 'node:http';
 import type { Socket } from 'node:net';
 import type { FastifyError, FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
+import { newId } from '../chance.ts';
 import { forms } from '../forms/catalog.ts';
 import type { Settings } from '../settings.ts';
 import { renderErrorPage } from '../site/error-page.ts';
@@ -80,7 +81,7 @@ export function registerFallbacks(
 
   app.setNotFoundHandler(answerNotFound);
   app.server.on('request', (request, response) => lastAnswers.set(request.socket, response));
-  app.addHook('onRequest', async (request, reply) => {
+  app.addHook('onRequest', (request, reply, done) => {
     if (isAmbiguous(request.raw)) {
       return answer(request, reply.header('connection', 'close'), 'badRequest');
     }
@@ -89,7 +90,8 @@ export function registerFallbacks(
     }
     if (request.is404) return answerNotFound(request, reply);
     // By the content type Fastify would refuse or parse a body before its turn: see `contentType`.
-    delete request.raw.headers['content-type'];
+    request.raw.headers['content-type'] = undefined;
+    done();
   });
 
   // A proxy takes the next connection elsewhere, and a busy one does not hold the drain up.
@@ -98,13 +100,14 @@ export function registerFallbacks(
     done(null, payload);
   });
 
-  app.setErrorHandler((error: FastifyError, request, reply) => {
+  // Anything can be thrown, nothing too.
+  app.setErrorHandler((error: FastifyError | undefined, request, reply) => {
     if (error instanceof StorageUnavailable) {
       request.log.error({ err: error }, 'the store is unavailable');
       return answer(request, reply, 'storeUnavailable');
     }
     // Fastify's own refusals of a request that can't be read; everything else is our fault.
-    if (error.code?.startsWith('FST_ERR_') && (error.statusCode ?? 500) < 500) {
+    if (error?.code?.startsWith('FST_ERR_') && (error.statusCode ?? 500) < 500) {
       return answer(request, reply, 'badRequest');
     }
     request.log.error({ err: error }, 'unexpected error');
@@ -182,6 +185,6 @@ export function answerBrokenRequest(error: NodeJS.ErrnoException, socket: Socket
   socket.end(
     `HTTP/1.1 ${status} ${STATUS_CODES[status]}\r\ncontent-type: application/json; charset=utf-8\r\n` +
       `content-length: ${Buffer.byteLength(json)}\r\ncache-control: no-store\r\n` +
-      `x-request-id: ${randomUUID()}\r\nconnection: close\r\n\r\n${json}`,
+      `x-request-id: ${newId()}\r\nconnection: close\r\n\r\n${json}`,
   );
 }

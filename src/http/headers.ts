@@ -1,6 +1,6 @@
 /** What is read from and said in headers on every route. */
-import { randomBytes } from 'node:crypto';
 import type { IncomingMessage } from 'node:http';
+import { randomSecret } from '../chance.ts';
 
 /** Every line of a header as it came: Node itself joins or drops repeated ones. */
 export function headerLines(request: IncomingMessage, name: string): string[] {
@@ -25,5 +25,5 @@ export function parseTraceparent(header: string | string[] | undefined): Trace |
 /** The `traceparent` of a call that this request makes: the same trace, a span of its own. */
 export function childTraceparent(trace: Trace | undefined): string | undefined {
   if (trace === undefined) return undefined;
-  return `00-${trace.traceId}-${randomBytes(8).toString('hex')}-${trace.flags}`;
+  return `00-${trace.traceId}-${randomSecret(8).toString('hex')}-${trace.flags}`;
 }

@@ -4,6 +4,7 @@
  * neither forwarded nor counted. Only what a browser itself sends from a page of this site is
  * looked at (`Sec-Fetch-*`, which no script can set): whoever posts by program is taken at its word.
  * A page that comes back refused carries a value of its own, so that sending it again is no double.
+ * Of several instances a client address has one: `deploy/nginx.conf` sends both clicks to it.
  */
 import { createHash } from 'node:crypto';
 import type { IncomingMessage } from 'node:http';

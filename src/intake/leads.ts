@@ -1,6 +1,6 @@
 /** The whole chain of a lead, top to bottom (spec §4.6), in the order of contract §4. */
-import { randomUUID } from 'node:crypto';
-import { fallbackForm, findForm, VALUE_MAXIMUM } from '../forms/catalog.ts';
+import type { NewId } from '../chance.ts';
+import { type Form, fallbackForm, findForm, VALUE_MAXIMUM } from '../forms/catalog.ts';
 import { lengthOf, normalize } from '../forms/fields.ts';
 import { missingNames, validate } from '../forms/validate.ts';
 import type { Log } from '../operations/log.ts';
@@ -19,9 +19,9 @@ const NAME_MAXIMUM = 100;
 const HONEYPOT = 'bot-field';
 
 /** Undefined while submissions are not configured. */
-export type IntakeParts = { submissions: SubmitParts | undefined; log: Log };
+export type IntakeParts = { submissions: SubmitParts | undefined; log: Log; newId: NewId };
 
-export type FormResult = { kind: 'accepted' } | FormRefusal;
+export type FormResult = { kind: 'accepted'; event: Form['event'] } | FormRefusal;
 
 /** Takes a request; returns `accepted` once the upstream has confirmed, or the refusal. */
 export async function acceptLead(parts: IntakeParts, request: FormRequest): Promise<FormResult> {
@@ -32,9 +32,10 @@ export async function acceptLead(parts: IntakeParts, request: FormRequest): Prom
   if (body.file) return { kind: 'fileUpload' };
   if (body.notText) return { kind: 'notText' };
 
-  if (isHoneypotFilled(body)) return { kind: 'accepted' };
-
   const form = findForm(normalize(body.values.form ?? '')) ?? fallbackForm;
+  const accepted = { kind: 'accepted', event: form.event } as const;
+  if (isHoneypotFilled(body)) return accepted;
+
   const validation = validate(form, body.values);
   const faults = validation.kind === 'invalid' ? validation.faults : [];
   const missing = missingNames(faults);
@@ -46,7 +47,7 @@ export async function acceptLead(parts: IntakeParts, request: FormRequest): Prom
   if (rate.exceeded) return { kind: 'rateLimited', retryAfterSeconds: rate.resetSeconds };
 
   const submission = {
-    id: randomUUID(),
+    id: parts.newId(),
     form,
     fields: validation.fields,
     origin: 'browser' as const,
@@ -55,7 +56,7 @@ export async function acceptLead(parts: IntakeParts, request: FormRequest): Prom
   };
   const outcome = await submit(parts.submissions, submission, deliveryOf(request));
   parts.log.info({ submissionId: submission.id, form: form.name, outcome }, 'lead settled');
-  return outcome.kind === 'confirmed' ? { kind: 'accepted' } : { kind: 'unconfirmed' };
+  return outcome.kind === 'confirmed' ? accepted : { kind: 'unconfirmed' };
 }
 
 /** Whether anything is left in the honeypot after trimming. */

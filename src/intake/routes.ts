@@ -2,6 +2,7 @@
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
 import type { Clock } from '../clock.ts';
 import { operations } from '../discovery/openapi.ts';
+import { forms } from '../forms/catalog.ts';
 import { type ReadBody, readBody } from '../http/body.ts';
 import { pageOf } from '../http/fallbacks.ts';
 import { childTraceparent, contentType, parseTraceparent } from '../http/headers.ts';
@@ -12,6 +13,7 @@ import type { Settings } from '../settings.ts';
 import { renderErrorPage } from '../site/error-page.ts';
 import type { Frame } from '../site/layout.ts';
 import type { Page } from '../site/pages.ts';
+import { untilStep } from './answer-time.ts';
 import { encodingOf, type FormRequest } from './body.ts';
 import { isOwnNavigation, keyOf, openDoubleClicks } from './double-click.ts';
 import { acceptLead, type FormResult, LEAD_BODY_MAXIMUM } from './leads.ts';
@@ -45,6 +47,7 @@ export function registerIntake(app: FastifyInstance, parts: IntakeRouteParts): v
     route: Route,
     chain: (form: FormRequest) => Promise<FormResult>,
   ) => {
+    const cameAt = parts.clock.monotonic();
     const encoding = encodingOf(contentType(request.raw));
     const isNative = encoding === 'urlencoded' || encoding === 'multipart';
     let body: Promise<ReadBody> | undefined;
@@ -61,6 +64,9 @@ export function registerIntake(app: FastifyInstance, parts: IntakeRouteParts): v
     reply.header('cache-control', 'no-store');
 
     const result = await runOnce(request, form, isNative, () => chain(form), route);
+    if (result.kind === 'accepted' && result.event === 'subscriber.created') {
+      await untilStep(parts.clock, cameAt);
+    }
     if (!isNative) return answerJson(reply, result);
     if (result.kind === 'accepted') return reply.code(303).header('location', '/thank-you').send();
     const { status, headers, body: problem } = renderProblem(result, 'native');
@@ -70,7 +76,7 @@ export function registerIntake(app: FastifyInstance, parts: IntakeRouteParts): v
         {
           status,
           sentence: problem.error,
-          backTo: cameFrom(request, parts.pages),
+          backTo: cameFrom(request, parts.pages, route),
           typed: true,
           ...pageOf(parts.operator),
         },
@@ -100,10 +106,20 @@ export function registerIntake(app: FastifyInstance, parts: IntakeRouteParts): v
   );
 }
 
-/** The page of the form that was sent, where the browser says it: only of our own pages it does. */
-function cameFrom(request: FastifyRequest, pages: readonly Page[]): string | undefined {
-  const { referer = '' } = request.headers;
-  const page = pages.find(({ form, path }) => form !== undefined && referer.endsWith(path));
+/**
+ * The page of the form that was sent: what the browser says, where that is one of our own pages, and
+ * nothing of it besides. A refused page stands at the route's own path; a subscription has one form.
+ */
+function cameFrom(
+  { headers, hostname }: FastifyRequest,
+  pages: readonly Page[],
+  { subscribes }: Route,
+): string | undefined {
+  const from = URL.parse(headers.referer ?? '');
+  const isOwn = from?.hostname === hostname;
+  const page =
+    pages.find(({ form, path }) => form !== undefined && isOwn && from.pathname === path) ??
+    pages.find(({ form }) => subscribes && form === forms.newsletter);
   return page?.path;
 }
 

@@ -1,5 +1,4 @@
 /** The whole chain of a subscription, top to bottom (spec §4.7, §2.5), in the order of contract §4. */
-import { randomUUID } from 'node:crypto';
 import { forms } from '../forms/catalog.ts';
 import { normalize } from '../forms/fields.ts';
 import { missingNames, validate } from '../forms/validate.ts';
@@ -32,7 +31,8 @@ export async function subscribe(parts: SubscribeParts, request: FormRequest): Pr
   const body = await decodeForm(request, SUBSCRIBE_BODY_MAXIMUM);
   if (body.kind !== 'form') return body;
 
-  if (isHoneypotFilled(body)) return { kind: 'accepted' };
+  const accepted = { kind: 'accepted', event: forms.newsletter.event } as const;
+  if (isHoneypotFilled(body)) return accepted;
 
   const validation = validate(forms.newsletter, body.values);
   const consented = CONSENT.has(normalize(body.values.privacy ?? ''));
@@ -43,7 +43,7 @@ export async function subscribe(parts: SubscribeParts, request: FormRequest): Pr
 
   const { email = '' } = validation.fields;
   const submission = {
-    id: randomUUID(),
+    id: parts.newId(),
     form: forms.newsletter,
     fields: { email, contractor: originOf(body.values.contractor) },
     origin: 'browser' as const,
@@ -58,7 +58,7 @@ export async function subscribe(parts: SubscribeParts, request: FormRequest): Pr
   if (outcome.kind !== 'confirmed') return { kind: 'unconfirmed' };
 
   if (outcome.known || (await confirmByMail(parts, outbox, submission.id, email))) {
-    return { kind: 'accepted' };
+    return accepted;
   }
   return { kind: 'unconfirmed' };
 }

@@ -1,6 +1,6 @@
 /**
  * Limits shared between instances in Redis, with those of this process as insurance: while Redis is
- * away or hangs no request fails, and none waits longer than `PATIENCE_MS`, because of it.
+ * away or hangs no request fails, and none waits for 100 ms, because of it.
  */
 import { createClient } from '@redis/client';
 import { RateLimiterRedis, RateLimiterRes } from 'rate-limiter-flexible';
@@ -10,7 +10,7 @@ import { type Limits, type RateName, rateOf, rates } from './limits.ts';
 import type { MemoryLimits } from './memory.ts';
 
 /** How long Redis may take for one answer, in milliseconds. */
-const PATIENCE_MS = 40;
+const PATIENCE_MS = 55;
 
 /** A timer that is so late says that this process was busy or paused: Redis gets a little longer. */
 const OWN_DELAY_MS = 10;
@@ -45,7 +45,7 @@ export async function openRedisLimits(
   };
   client.on('error', () => tell(true));
   const connected = client.connect().catch(() => tell(true));
-  await Promise.race([connected, after(CONNECT_TIMEOUT_MS)]);
+  await Promise.race([connected, silence(clock, CONNECT_TIMEOUT_MS)]);
 
   const limiters = Object.fromEntries(
     (Object.keys(rates) as RateName[]).map((name) => [
@@ -63,18 +63,24 @@ export async function openRedisLimits(
   let silentSince: number | undefined;
   let pausedUntil = Number.NEGATIVE_INFINITY;
 
+  /** What Redis says, or undefined where it can't. An answer that nobody waited for counts as well. */
+  async function ask(name: RateName, address: string): Promise<RateLimiterRes | undefined> {
+    // The library rejects with its result where the limit is exceeded, and with an Error otherwise.
+    const said: unknown = await limiters[name].consume(address).catch((refused) => refused);
+    if (!(said instanceof RateLimiterRes)) return undefined;
+    silentSince = undefined;
+    pausedUntil = Number.NEGATIVE_INFINITY;
+    tell(false);
+    // Whoever has to go on alone goes on from here.
+    insurance.learn(name, address, said.consumedPoints, said.msBeforeNext);
+    return said;
+  }
+
   return {
     async take(name, address) {
       if (clock.monotonic() < pausedUntil) return await insurance.take(name, address);
-      const counted = await ask(limiters[name], address, clock);
-      if (counted !== undefined) {
-        silentSince = undefined;
-        pausedUntil = Number.NEGATIVE_INFINITY;
-        tell(false);
-        // Whoever has to go on alone goes on from here.
-        insurance.learn(name, address, counted.consumedPoints, counted.msBeforeNext);
-        return rateOf(name, counted.consumedPoints, counted.msBeforeNext);
-      }
+      const counted = await inTime(ask(name, address), clock);
+      if (counted !== undefined) return rateOf(name, counted.consumedPoints, counted.msBeforeNext);
       const now = clock.monotonic();
       silentSince ??= now;
       if (now - silentSince >= SILENCE_MS) {
@@ -91,23 +97,21 @@ export async function openRedisLimits(
   };
 }
 
-/** What Redis says, or undefined where it says nothing in time. */
-async function ask(
-  limiter: RateLimiterRedis,
-  address: string,
-  clock: Clock,
-): Promise<RateLimiterRes | undefined> {
-  // The library rejects with its result where the limit is exceeded, and with an Error otherwise.
-  const answer = limiter.consume(address).catch((refused: unknown) => refused);
-  const within = (ms: number) => Promise.race([answer, after(ms)]);
+/** An answer, or undefined where there is none in time. */
+async function inTime<T>(answer: Promise<T>, clock: Clock): Promise<T | undefined> {
   const askedAt = clock.monotonic();
-  let result = await within(PATIENCE_MS);
-  if (result === undefined && clock.monotonic() - askedAt > PATIENCE_MS + OWN_DELAY_MS) {
-    result = await within(SECOND_PATIENCE_MS);
-  }
-  return result instanceof RateLimiterRes ? result : undefined;
+  const early = await Promise.race([answer, silence(clock, PATIENCE_MS)]);
+  if (early !== undefined) return early;
+  // Timers come before sockets in a turn: what arrived while this process was busy is read first.
+  const read = await Promise.race([answer, turns(clock, 2)]);
+  if (read !== undefined || clock.monotonic() - askedAt <= PATIENCE_MS + OWN_DELAY_MS) return read;
+  return await Promise.race([answer, silence(clock, SECOND_PATIENCE_MS)]);
 }
 
-function after(ms: number): Promise<undefined> {
-  return new Promise((resolve) => void setTimeout(() => resolve(undefined), ms).unref());
+function silence(clock: Clock, ms: number): Promise<undefined> {
+  return new Promise((resolve) => void clock.after(ms, () => resolve(undefined)));
+}
+
+async function turns(clock: Clock, count: number): Promise<undefined> {
+  for (let turn = 0; turn < count; turn += 1) await clock.turn();
 }

@@ -6,7 +6,7 @@ import { mailboxOf } from './outbox-rows.ts';
 
 /** Written messages, and what a process that died in writing left of one. */
 const MESSAGE_FILE = /\.eml(\.part)?$/;
-const RECIPIENT = /^to:\s*(?:[^\r\n]*<)?([^\s<>]+)>?\s*$/im;
+const RECIPIENT = /^to:(?:[^<]*<)?[ \t]*([^\s<>]+)>?[ \t]*$/i;
 
 /** How many outbox rows there are of this address's mailbox. */
 export async function countOutboxOf(db: Database, email: string): Promise<number> {
@@ -27,8 +27,7 @@ export async function messageFilesTo(folder: string, email: string): Promise<str
   for (const name of await namesIn(folder)) {
     if (!MESSAGE_FILE.test(name)) continue;
     const path = join(folder, name);
-    // An unusual local part is quoted in a message.
-    const recipient = RECIPIENT.exec(await headOf(path))?.[1]?.replace(/^"(.*)"@/, '$1@');
+    const recipient = recipientIn(await headOf(path));
     if (recipient !== undefined && mailboxOf(recipient.toLowerCase()) === mailbox) paths.push(path);
   }
   return paths;
@@ -46,6 +45,13 @@ async function namesIn(folder: string): Promise<string[]> {
     if ((error as NodeJS.ErrnoException).code === 'ENOENT') return [];
     throw error;
   }
+}
+
+/** Whom a head names in `To`. */
+function recipientIn(head: string): string | undefined {
+  const [address] = head.split(/\r?\n/).flatMap((line) => RECIPIENT.exec(line)?.[1] ?? []);
+  // An unusual local part is quoted in a message.
+  return address?.replace(/^"(.*)"@/, '$1@');
 }
 
 /** A message's head, its folded lines unfolded; empty where the file has gone meanwhile. */

@@ -1,5 +1,6 @@
 /** The rows of the outbox: one a mailbox, taken by one conditional update (see `outbox.ts`). */
-import { randomUUID } from 'node:crypto';
+import { sql } from 'kysely';
+import type { NewId } from '../chance.ts';
 import type { Clock } from '../clock.ts';
 import type { Storage } from '../storage/database.ts';
 import type { OutboxRow } from '../storage/schema.ts';
@@ -9,8 +10,9 @@ const HOUR_MS = 60 * MINUTE_MS;
 const DAY_MS = 24 * HOUR_MS;
 
 /** After the first attempt, the second, …; the seventh is the last. */
+const SHORTEST_BACK_OFF_MS = MINUTE_MS;
 const BACK_OFF_MS = [
-  MINUTE_MS,
+  SHORTEST_BACK_OFF_MS,
   5 * MINUTE_MS,
   30 * MINUTE_MS,
   2 * HOUR_MS,
@@ -34,7 +36,11 @@ export type Rows = {
 };
 
 /** Takes `MAIL_PER_MINUTE` and the host of the `Message-ID`s. Queries throw `StorageUnavailable`. */
-export function openRows({ db }: Storage, clock: Clock, perMinute: number, hostname: string): Rows {
+export function openRows(
+  { db, leaseClock }: Storage,
+  parts: { clock: Clock; newId: NewId; perMinute: number; hostname: string },
+): Rows {
+  const { clock, newId, perMinute, hostname } = parts;
   const ago = (ms: number) => new Date(clock.now().getTime() - ms).toISOString();
 
   /**
@@ -50,12 +56,16 @@ export function openRows({ db }: Storage, clock: Clock, perMinute: number, hostn
       .where('last_attempt_at', '>', ago(MINUTE_MS))
       .where('last_attempt_at', '<=', ago(0));
 
+  /** By the lease clock: a step of a wall clock can't bring what is under way a second time. */
+  const restsAgain = sql<boolean>`(attempt_started_ms is null or attempt_started_ms > ${leaseClock} or attempt_started_ms <= ${leaseClock} - ${SHORTEST_BACK_OFF_MS})`;
+
   const nextDue = () =>
     db
       .selectFrom('outbox')
       .selectAll()
       .where('status', '=', 'pending')
       .where('next_attempt_at', '<=', ago(0))
+      .where(restsAgain)
       .orderBy('next_attempt_at')
       .limit(1)
       .executeTakeFirst();
@@ -67,12 +77,14 @@ export function openRows({ db }: Storage, clock: Clock, perMinute: number, hostn
       .set({
         attempts: due.attempts + 1,
         last_attempt_at: ago(0),
+        attempt_started_ms: leaseClock,
         next_attempt_at: ago(-(BACK_OFF_MS[due.attempts] ?? DAY_MS)),
       })
       .where('mailbox', '=', due.mailbox)
       .where('message_id', '=', due.message_id)
       .where('attempts', '=', due.attempts)
       .where('status', '=', 'pending')
+      .where(restsAgain)
       .where(spent(), '<', perMinute)
       .returningAll()
       .executeTakeFirst();
@@ -99,12 +111,13 @@ export function openRows({ db }: Storage, clock: Clock, perMinute: number, hostn
         .values({
           mailbox: mailboxOf(address),
           address,
-          message_id: `<${randomUUID()}@${hostname}>`,
+          message_id: `<${newId()}@${hostname}>`,
           status: 'pending',
           requested_at: now,
           attempts: 0,
           next_attempt_at: now,
           last_attempt_at: null,
+          attempt_started_ms: null,
         })
         .onConflict((conflict) =>
           conflict

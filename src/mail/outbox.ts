@@ -9,8 +9,8 @@
  * 3. What was sent is marked at once; while the store is away the mark is kept here, and nothing else
  *    is taken. So a message comes twice only if the process died between the server's 250 and the mark.
  */
-import { setTimeout as sleep } from 'node:timers/promises';
-import type { Clock } from '../clock.ts';
+import { type NewId, newId as systemId } from '../chance.ts';
+import { type Clock, every } from '../clock.ts';
 import type { Log } from '../operations/log.ts';
 import type { Storage } from '../storage/database.ts';
 import type { OutboxRow } from '../storage/schema.ts';
@@ -27,6 +27,7 @@ const CLOSE_WITHIN_MS = 5_000;
 export type OutboxOptions = {
   storage: Storage;
   clock: Clock;
+  newId?: NewId;
   mailer: Mailer;
   /** `MAIL_PER_MINUTE`. */
   perMinute: number;
@@ -55,14 +56,14 @@ export type Outbox = {
 /** Opens the outbox, which closes its mailer. `add`, `work` and `depth` throw `StorageUnavailable`. */
 export function openOutbox(options: OutboxOptions): Outbox {
   const { storage, clock, mailer, perMinute, log } = options;
-  const { hostname = 'localhost', closeWithinMs = CLOSE_WITHIN_MS } = options;
-  const rows = openRows(storage, clock, perMinute, hostname);
+  const { newId = systemId, hostname = 'localhost', closeWithinMs = CLOSE_WITHIN_MS } = options;
+  const rows = openRows(storage, { clock, newId, perMinute, hostname });
   const sending = new Set<Promise<void>>();
   /** Marks that are not in the database yet. */
   const unwritten = new Map<OutboxRow, 'sent' | 'dead'>();
   /** Addresses that are not, or may not be, in the database yet. */
   const unkept = new Set<string>();
-  let timer: NodeJS.Timeout | undefined;
+  let stopTicking: (() => void) | undefined;
   let ticking: Promise<void> | undefined;
   let closing = false;
   let sweptAt = Number.NEGATIVE_INFINITY;
@@ -165,7 +166,7 @@ export function openOutbox(options: OutboxOptions): Outbox {
         unkept.add(address);
         throw error;
       }
-      if (timer !== undefined) tick();
+      if (stopTicking !== undefined) tick();
     },
 
     async work() {
@@ -177,17 +178,20 @@ export function openOutbox(options: OutboxOptions): Outbox {
     },
 
     start() {
-      timer ??= setInterval(tick, TICK_MS).unref();
+      stopTicking ??= every(clock, TICK_MS, tick);
       tick();
     },
 
     async close() {
       closing = true;
-      clearInterval(timer);
-      const waiting = new AbortController();
-      const enough = sleep(closeWithinMs, undefined, { signal: waiting.signal });
-      await Promise.race([idle(), enough.catch(() => {})]);
-      waiting.abort();
+      stopTicking?.();
+      await new Promise<void>((resolve) => {
+        const callOff = clock.after(closeWithinMs, resolve);
+        idle().then(() => {
+          callOff();
+          resolve();
+        });
+      });
       await mailer.close();
       await idle();
     },

@@ -1,5 +1,6 @@
 /** Liveness and readiness. */
 import type { FastifyInstance } from 'fastify';
+import type { Clock } from '../clock.ts';
 import type { Storage } from '../storage/database.ts';
 
 /** How long the store may take before it counts as away, in milliseconds. */
@@ -12,7 +13,7 @@ const CHECK_TIMEOUT_MS = 2_000;
  */
 export function registerHealth(
   app: FastifyInstance,
-  parts: { storage: Storage; isDraining: () => boolean },
+  parts: { storage: Storage; clock: Clock; isDraining: () => boolean },
 ): void {
   app.get('/healthz', async (_request, reply) =>
     reply.header('cache-control', 'no-store').send({ status: 'ok' }),
@@ -22,16 +23,19 @@ export function registerHealth(
     reply.header('cache-control', 'no-store');
     if (parts.isDraining()) return reply.code(503).send({ status: 'draining' });
     if (request.query.exclude === 'store') return reply.send({ status: 'ready' });
-    const ready = await answersInTime(parts.storage);
+    const ready = await answersInTime(parts.storage, parts.clock);
     return reply.code(ready ? 200 : 503).send({ status: ready ? 'ready' : 'store unavailable' });
   });
 }
 
 /** Whether the store takes a statement now; a hanging one counts as away. */
-export async function answersInTime(storage: Pick<Storage, 'check'>): Promise<boolean> {
-  let timer: NodeJS.Timeout | undefined;
+export async function answersInTime(
+  storage: Pick<Storage, 'check'>,
+  clock: Clock,
+): Promise<boolean> {
+  let callOff = () => {};
   const late = new Promise<boolean>((resolve) => {
-    timer = setTimeout(() => resolve(false), CHECK_TIMEOUT_MS);
+    callOff = clock.after(CHECK_TIMEOUT_MS, () => resolve(false));
   });
   const check = storage.check().then(
     () => true,
@@ -40,6 +44,6 @@ export async function answersInTime(storage: Pick<Storage, 'check'>): Promise<bo
   try {
     return await Promise.race([check, late]);
   } finally {
-    clearTimeout(timer);
+    callOff();
   }
 }

@@ -14,5 +14,13 @@ export function openLog(level: string): Logger {
     base: null,
     timestamp: pino.stdTimeFunctions.isoTime,
     formatters: { level: (label) => ({ level: label }) },
+    serializers: { err: describeError },
   });
+}
+
+/** A database puts a whole row into what else an error of it has. */
+function describeError(error: unknown) {
+  if (!(error instanceof Error)) return { type: typeof error };
+  const { type, message, stack } = pino.stdSerializers.err(error);
+  return { type, message, stack, code: (error as NodeJS.ErrnoException).code };
 }

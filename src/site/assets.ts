@@ -7,18 +7,22 @@ export type Asset = { path: string; contentType: string; body: Buffer };
 const stylesheet = readAsset('site', 'css', 'text/css; charset=utf-8');
 const script = readAsset('form', 'js', 'text/javascript; charset=utf-8');
 const icon = readAsset('icon', 'svg', 'image/svg+xml');
+/** What a message that links to a page shows of it (Open Graph). */
+const picture = readAsset('opengraph', 'png', 'image/png');
 
 /** Every asset of the site, read at start; each may be kept for ever under its path. */
-export const assets: readonly Asset[] = [stylesheet, script, icon];
+export const assets: readonly Asset[] = [stylesheet, script, icon, picture];
 
 /** What an operator lays over ours (CONTENT_DIR). */
 export type OwnAssets = {
   css: Buffer | undefined;
   logo: { extension: string; contentType: string; body: Buffer } | undefined;
+  /** PNG. */
+  picture: Buffer | undefined;
 };
 
-/** Takes an operator's own; returns every asset, their rules after ours, their logo in place of ours. */
-export function layAssets({ css, logo }: OwnAssets): Asset[] {
+/** Takes an operator's own; returns every asset, their rules after ours, their pictures in place of ours. */
+export function layAssets({ css, logo, picture: own }: OwnAssets): Asset[] {
   return assets.map((asset) => {
     if (asset === stylesheet && css !== undefined) {
       const body = Buffer.concat([asset.body, Buffer.from('\n'), css]);
@@ -27,8 +31,20 @@ export function layAssets({ css, logo }: OwnAssets): Asset[] {
     if (asset === icon && logo !== undefined) {
       return assetOf('icon', logo.extension, logo.contentType, logo.body);
     }
+    if (asset === picture && own !== undefined) {
+      return assetOf('opengraph', 'png', asset.contentType, own);
+    }
     return asset;
   });
+}
+
+const PNG_SIGNATURE = Buffer.from('89504e470d0a1a0a', 'hex');
+
+/** Takes the bytes of a picture; returns its width and height, or undefined where it is no PNG. */
+export function sizeOfPng(bytes: Buffer): { width: number; height: number } | undefined {
+  // The first chunk is the header (PNG, third edition, §11.2.1).
+  if (!bytes.subarray(0, 8).equals(PNG_SIGNATURE) || bytes.length < 24) return undefined;
+  return { width: bytes.readUInt32BE(16), height: bytes.readUInt32BE(20) };
 }
 
 function readAsset(name: string, extension: string, contentType: string): Asset {

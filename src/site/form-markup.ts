@@ -3,7 +3,7 @@
  * JavaScript, and can come back with what was entered and a sentence at each fault. What the script
  * in `assets/form.js` needs to know, its words and bounds, stands in data attributes and templates.
  */
-import { randomUUID } from 'node:crypto';
+import { newId } from '../chance.ts';
 import type { Field, Form } from '../forms/catalog.ts';
 import { lengthOf, normalize } from '../forms/fields.ts';
 import {
@@ -99,7 +99,7 @@ export function formMarkup(form: Form, given: FormContext & Entered): string {
       noticeOf(notice.kind, waitWords(notice.retryAfterSeconds ?? 0, lang), notice.sentence),
     scriptNotices: SCRIPT_NOTICES.map((kind) => noticeOf(kind, '{wait}')),
     // A second try is told from a double click by this (`intake/double-click.ts`).
-    attempt: summary.length > 0 || notice !== undefined ? randomUUID() : undefined,
+    attempt: summary.length > 0 || notice !== undefined ? newId() : undefined,
   });
 }
 

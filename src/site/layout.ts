@@ -1,5 +1,5 @@
 /** The frame around every page: head, header, main, footer. */
-import { type Asset, assets } from './assets.ts';
+import { type Asset, assets, sizeOfPng } from './assets.ts';
 import { renderTemplate } from './templates.ts';
 import { ourWords, type Words } from './words.ts';
 
@@ -10,6 +10,8 @@ export type Frame = {
   scriptPath: string;
   iconPath: string;
   iconType: string;
+  /** For messages that link to a page. */
+  picture: { path: string; width: number; height: number };
 };
 
 type Layout = {
@@ -27,6 +29,8 @@ type Layout = {
   page?: {
     path: string;
     canonical: string;
+    /** The absolute address of the frame's picture. */
+    picture: string;
     description: string;
     markdownPath: string;
     /** JSON-LD, ready to stand in a script element. */
@@ -41,12 +45,15 @@ export const ourFrame: Frame = frameOf(ourWords, assets);
 export function frameOf(words: Words, all: readonly Asset[]): Frame {
   const named = (name: string) => all.find(({ path }) => path.startsWith(`/assets/${name}-`));
   const icon = named('icon');
+  const picture = named('opengraph');
+  const size = picture && sizeOfPng(picture.body);
   return {
     words,
     stylesheetPath: named('site')?.path ?? '',
     scriptPath: named('form')?.path ?? '',
     iconPath: icon?.path ?? '',
     iconType: icon?.contentType ?? '',
+    picture: { path: picture?.path ?? '', width: size?.width ?? 0, height: size?.height ?? 0 },
   };
 }
 

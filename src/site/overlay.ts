@@ -1,10 +1,11 @@
 /**
- * What an operator lays over the site without a fork (CONTENT_DIR): pages, `words.yaml`, `site.css`
- * and a logo. Whatever is wrong in there stops the start, with a sentence that names the file.
+ * What an operator lays over the site without a fork (CONTENT_DIR): pages, `words.yaml`, `site.css`,
+ * a logo and a picture for links. Whatever is wrong in there stops the start, with a sentence that
+ * names the file.
  */
 import { readdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
-import type { OwnAssets } from './assets.ts';
+import { type OwnAssets, sizeOfPng } from './assets.ts';
 import { layWords, ourWords, type Words } from './words.ts';
 
 export type Overlay = OwnAssets & {
@@ -24,13 +25,14 @@ export const noOverlay: Overlay = {
   words: ourWords,
   css: undefined,
   logo: undefined,
+  picture: undefined,
 };
 
 const PAGE = /^[a-z0-9]+(-[a-z0-9]+)*\.md$/;
 const LOGO_TYPES: Readonly<Record<string, string>> = { svg: 'image/svg+xml', png: 'image/png' };
 
 /** Another origin would see who reads the page, and the content security policy stops it anyway. */
-const ELSEWHERE = /@import|url\(\s*["']?\s*(https?:)?\/\//i;
+const ELSEWHERE = /@import|url\(\s*(["']\s*)?(https?:)?\/\//i;
 
 /** Paths that no page may take. */
 const TAKEN: ReadonlySet<string> = new Set(['healthz.md', 'readyz.md', 'reference.md']);
@@ -50,6 +52,9 @@ export function readOverlay(folder: string | undefined): Overlay {
       if (ELSEWHERE.test(textOf(name, bytes)))
         throw new ContentFault(`CONTENT_DIR: ${name} must load nothing from another place.`);
       overlay.css = bytes;
+    } else if (name === 'opengraph.png') {
+      if (sizeOfPng(bytes) === undefined) throw new ContentFault(`CONTENT_DIR: ${name} is no PNG.`);
+      overlay.picture = bytes;
     } else {
       overlay.logo = logoOf(name, bytes, overlay.logo !== undefined);
     }
@@ -96,7 +101,7 @@ function logoOf(name: string, body: Buffer, another: boolean): OwnAssets['logo']
   const contentType = Object.hasOwn(LOGO_TYPES, extension) ? LOGO_TYPES[extension] : undefined;
   if (stem !== 'logo' || contentType === undefined || name !== `logo.${extension}`) {
     throw new ContentFault(
-      `CONTENT_DIR: ${name} is no file of a site: pages end in .md, the others are words.yaml, site.css, logo.svg and logo.png.`,
+      `CONTENT_DIR: ${name} is no file of a site: pages end in .md, the others are words.yaml, site.css, opengraph.png, logo.svg and logo.png.`,
     );
   }
   if (another) throw new ContentFault('CONTENT_DIR: of logo.svg and logo.png keep one.');

@@ -85,6 +85,7 @@ function pageOf(
   const head = {
     path,
     canonical: `${settings.baseUrl}${path}`,
+    picture: `${settings.baseUrl}${frame.picture.path}`,
     description,
     markdownPath,
     structuredData: structuredData(settings, { path, title, description, lang }),

@@ -31,6 +31,8 @@ const schema = z.strictObject({
     all: z.string(),
     note: z.string(),
     markdown: z.string(),
+    /** What the picture shows that stands beside a link to a page. */
+    picture: z.string(),
     /** What `{{contact}}` says where no OPERATOR_CONTACT is set. */
     contact: z.string(),
     header: links,

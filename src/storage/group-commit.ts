@@ -1,10 +1,11 @@
 /**
  * Group commit: writes that come together share one durable commit (contract §4, "A commit whose
  * outcome is unknown"). An error inside a batch fails the whole batch, which is then repeated member
- * by member; an error of the commit itself is every member's, for nobody knows its outcome.
+ * by member; an error of the commit itself is every member's, for nobody knows its outcome; one of its
+ * beginning, which waits for a lock, is everybody's who waits.
  */
-import { setImmediate as nextTurn } from 'node:timers/promises';
 import type { Kysely } from 'kysely';
+import type { Clock } from '../clock.ts';
 import type { Database, Schema } from './schema.ts';
 
 type Write<T> = (within: Database) => Promise<T>;
@@ -25,16 +26,20 @@ const BATCH_MAXIMUM = 64;
 const GATHERING_TURNS = 3;
 
 /** Takes the database; returns the function that runs a write in a transaction it may share. */
-export function groupCommit(db: Kysely<Schema>): <T>(run: Write<T>) => Promise<T> {
+export function groupCommit(db: Kysely<Schema>, clock: Clock): <T>(run: Write<T>) => Promise<T> {
   let waiting: Member[] = [];
   let working = false;
 
   async function work(): Promise<void> {
     while (waiting.length > 0) {
-      for (let turn = 0; turn < GATHERING_TURNS; turn += 1) await nextTurn();
+      for (let turn = 0; turn < GATHERING_TURNS; turn += 1) await clock.turn();
       const batch = waiting.slice(0, BATCH_MAXIMUM);
       waiting = waiting.slice(BATCH_MAXIMUM);
-      await commit(db, batch);
+      const failure = await commit(db, batch);
+      if (failure === undefined) continue;
+      // A lock is waited for once: who came meanwhile would wait for it as long again.
+      for (const { reject } of waiting) reject(failure.error);
+      waiting = [];
     }
     working = false;
   }
@@ -48,10 +53,16 @@ export function groupCommit(db: Kysely<Schema>): <T>(run: Write<T>) => Promise<T
     });
 }
 
-async function commit(db: Kysely<Schema>, batch: readonly Member[]): Promise<void> {
+/** Resolves once every member has its result; to the failure, where the transaction did not begin. */
+async function commit(
+  db: Kysely<Schema>,
+  batch: readonly Member[],
+): Promise<{ error: unknown } | undefined> {
+  let begun = false;
   let finished = 0;
   try {
     const values = await db.transaction().execute(async (transaction) => {
+      begun = true;
       const results: unknown[] = [];
       for (const { run } of batch) {
         results.push(await run(transaction));
@@ -61,8 +72,10 @@ async function commit(db: Kysely<Schema>, batch: readonly Member[]): Promise<voi
     });
     batch.forEach(({ resolve }, index) => void resolve(values[index]));
   } catch (error) {
-    const insideBatch = finished < batch.length;
+    const insideBatch = begun && finished < batch.length;
     if (insideBatch && batch.length > 1) for (const member of batch) await commit(db, [member]);
     else for (const { reject } of batch) reject(error);
+    if (!begun) return { error };
   }
+  return undefined;
 }

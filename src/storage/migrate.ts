@@ -4,12 +4,14 @@ import { type Migration, Migrator } from 'kysely/migration';
 import { StorageUnavailable } from './database.ts';
 import { up as executionsInboxOutbox } from './migrations/0001-executions-inbox-outbox.ts';
 import { up as indexesByAgeAndEmail } from './migrations/0002-indexes-by-age-and-email.ts';
+import { up as outboxAttemptClock } from './migrations/0003-outbox-attempt-clock.ts';
 import type { Schema } from './schema.ts';
 
 /** In the order they are applied; a migration that was released is never changed. */
 const migrations: Record<string, Migration> = {
   '0001-executions-inbox-outbox': { up: executionsInboxOutbox },
   '0002-indexes-by-age-and-email': { up: indexesByAgeAndEmail },
+  '0003-outbox-attempt-clock': { up: outboxAttemptClock },
 };
 
 /** Takes the names of the migrations that a database has had; throws where it is newer than we are. */

@@ -23,8 +23,9 @@ export async function dumpPostgres(url: string, file: string): Promise<void> {
 export async function examineDump(file: string): Promise<void> {
   await run('pg_restore', ['--file=/dev/null', file]);
   const table = ['--data-only', '--table=kysely_migration', '--file=-', file];
-  const [, rows] = /^COPY [^\n]*;\n(.*?)^\\\.$/ms.exec(await run('pg_restore', table)) ?? [];
-  if (rows === undefined) {
+  const [, copied] = (await run('pg_restore', table)).split(/^COPY .*\n/m);
+  const [rows, end] = copied?.split(/^\\\.$/m) ?? [];
+  if (rows === undefined || end === undefined) {
     throw new StorageUnavailable('The file is no dump of a database of this program.');
   }
   const names = rows.split('\n').filter((row) => row !== '');

@@ -105,12 +105,19 @@ async function lockMigrations(transaction: Transaction<Schema>): Promise<void> {
   await sql`select pg_advisory_xact_lock(${MIGRATION_LOCK})`.execute(transaction);
 }
 
-/** With `fsync=off` a confirmed claim may be forgotten, and its submission sent twice. */
+/**
+ * A confirmed claim that is forgotten may be sent twice. By the default of new sessions: what ours is
+ * set to, a pooler may not keep.
+ */
 async function refuseForgetful(db: Kysely<Schema>): Promise<void> {
-  const { rows } = await sql<{ fsync: string }>`show fsync`.execute(db);
-  if (rows[0]?.fsync === 'off') {
+  const { rows } = await sql<{
+    name: string;
+  }>`select name from pg_settings where name in ('fsync', 'synchronous_commit') and reset_val = 'off'`.execute(
+    db,
+  );
+  for (const { name } of rows) {
     throw new StorageUnavailable(
-      'PostgreSQL runs with fsync=off, which loses what it has confirmed; turn it on.',
+      `PostgreSQL runs with ${name}=off, which loses what it has confirmed; turn it on.`,
     );
   }
 }

@@ -53,6 +53,8 @@ export type OutboxRow = {
   next_attempt_at: string;
   /** Null until the first attempt; the budget of `MAIL_PER_MINUTE` counts by it. */
   last_attempt_at: string | null;
+  /** When it was taken, on the clock that judges leases; null until the first attempt. */
+  attempt_started_ms: number | null;
 };
 
 export type Schema = {

@@ -1,6 +1,6 @@
 /** What deleted rows leave behind in the database's own files, and how it is taken out of them. */
-import { setTimeout as sleep } from 'node:timers/promises';
 import { sql } from 'kysely';
+import { systemClock } from '../clock.ts';
 import { type Storage, StorageUnavailable } from './database.ts';
 
 /** How long a reader of another process is waited for, looking this often. */
@@ -39,7 +39,7 @@ async function scrubSqlite({ db }: Storage): Promise<Scrubbed> {
   for (let tries = 0; tries < READER_TRIES; tries += 1) {
     const { rows } = await sql<{ busy: number }>`pragma wal_checkpoint(truncate)`.execute(db);
     if (rows[0]?.busy === 0) return 'clean';
-    await sleep(READER_RETRY_MS);
+    await systemClock.sleep(READER_RETRY_MS);
   }
   return 'held';
 }

@@ -2,7 +2,7 @@
 import { closeSync, existsSync, fsyncSync, mkdirSync, openSync, renameSync, rmSync } from 'node:fs';
 import { dirname } from 'node:path';
 import { DatabaseSync } from 'node:sqlite';
-import { setTimeout as sleep } from 'node:timers/promises';
+import { systemClock } from '../clock.ts';
 import { StorageUnavailable } from './database.ts';
 import { refuseNewer } from './migrate.ts';
 
@@ -58,7 +58,7 @@ export async function replaceSqlite(file: string, path: string): Promise<void> {
     renameSync(staged, path);
     flush(dirname(path));
     if (replaced === undefined) return;
-    await sleep(HOLD_MS);
+    await systemClock.sleep(HOLD_MS);
     replaced.close();
   } finally {
     rmSync(staged, { force: true });

@@ -5,10 +5,7 @@
  * effect is unknown (I/O, disk full) the connection is given up and a new one is opened, so that
  * what the next statement reads is what is on the disk (contract §4).
  */
-import { chmodSync, statfsSync } from 'node:fs';
-import { dirname } from 'node:path';
-import { DatabaseSync, type SQLInputValue, type StatementSync } from 'node:sqlite';
-import { setTimeout as sleep } from 'node:timers/promises';
+import type { DatabaseSync, SQLInputValue, StatementSync } from 'node:sqlite';
 import {
   type CompiledQuery,
   type DatabaseConnection,
@@ -25,34 +22,45 @@ import { type Storage, StorageUnavailable } from './database.ts';
 import { groupCommit } from './group-commit.ts';
 import { migrate } from './migrate.ts';
 import type { Schema } from './schema.ts';
+import { openFile, requireRoom } from './sqlite-file.ts';
 
 /** How long a lock of another process is waited for before the store counts as away. */
 const BUSY_TIMEOUT_MS = 2_000;
 const BUSY_RETRY_MS = 5;
 
-/** Room for the settling of what is claimed already, and for a checkpoint. */
-const ROOM_MINIMUM_BYTES = 16 * 1024 * 1024;
-
 const SQLITE_BUSY = 5;
 const SQLITE_CONSTRAINT = 19;
 const SQLITE_ERROR = 1;
+
+/** What is used of a database that is open. */
+export type SqliteDatabase = Pick<DatabaseSync, 'prepare' | 'exec' | 'close' | 'isTransaction'>;
 
 /**
  * Opens (or creates, mode 0600) the database file and brings its schema up to date.
  * Throws `StorageUnavailable` where the file can't be opened or is newer than this program.
  */
 export async function openSqlite(path: string, clock: Clock): Promise<Storage> {
-  const driver = new SqliteDriver(path, clock);
-  const db = new Kysely<Schema>({
-    dialect: {
-      createAdapter: () => new Adapter(),
-      createDriver: () => driver,
-      createIntrospector: (of) => new SqliteIntrospector(of),
-      createQueryCompiler: () => new SqliteQueryCompiler(),
-    },
+  const storage = connectSqlite({
+    clock,
+    open: () => openFile(path, clock),
+    requireRoom: () => requireRoom(path),
   });
-  await migrate(db);
-  const commit = groupCommit(db);
+  await migrate(storage.db);
+  return storage;
+}
+
+/**
+ * The store over whatever opens its database, which has its schema and a function `monotonic_ms`;
+ * it is opened again after each error whose effect is unknown.
+ */
+export function connectSqlite(parts: {
+  clock: Clock;
+  open: () => SqliteDatabase;
+  requireRoom: () => void;
+}): Storage {
+  const { clock, open, requireRoom } = parts;
+  const db = kyselyOver(new SqliteDriver(open, clock));
+  const commit = groupCommit(db, clock);
   return {
     kind: 'sqlite',
     db,
@@ -62,21 +70,26 @@ export async function openSqlite(path: string, clock: Clock): Promise<Storage> {
     leaseHasRunOut: sql<boolean>`(lease_started_ms + lease_ms <= monotonic_ms() or lease_started_ms > monotonic_ms())`,
     write: commit,
     transact: commit,
-    requireRoom: () => requireRoom(path),
+    requireRoom,
     check: async () => {
-      requireRoom(path);
-      // Takes the lock that a write needs, and writes nothing.
-      await db.transaction().execute(async () => {});
+      requireRoom();
+      // A commit that really writes, and changes nothing: a read-only disk still grants the lock.
+      await commit((within) => sql`pragma user_version = 0`.execute(within));
     },
     close: () => db.destroy(),
   };
 }
 
-function requireRoom(path: string): void {
-  const { bavail, bsize } = statfsSync(dirname(path));
-  if (bavail * bsize < ROOM_MINIMUM_BYTES) {
-    throw new StorageUnavailable('The disk has less than 16 MB free.');
-  }
+/** Kysely in SQLite's dialect, over whatever drives its statements. */
+export function kyselyOver(driver: Driver): Kysely<Schema> {
+  return new Kysely<Schema>({
+    dialect: {
+      createAdapter: () => new Adapter(),
+      createDriver: () => driver,
+      createIntrospector: (of) => new SqliteIntrospector(of),
+      createQueryCompiler: () => new SqliteQueryCompiler(),
+    },
+  });
 }
 
 /** Kysely's own does not say so, but SQLite changes its schema inside transactions as well. */
@@ -89,8 +102,8 @@ class Adapter extends SqliteAdapter {
 class SqliteDriver implements Driver {
   #connection: SqliteConnection;
 
-  constructor(path: string, clock: Clock) {
-    this.#connection = new SqliteConnection(path, clock);
+  constructor(open: () => SqliteDatabase, clock: Clock) {
+    this.#connection = new SqliteConnection(open, clock);
   }
 
   async init(): Promise<void> {
@@ -126,15 +139,15 @@ type Statement = Pick<CompiledQuery, 'sql' | 'parameters'>;
 type Prepared = { statement: StatementSync; returnsRows: boolean };
 
 class SqliteConnection implements DatabaseConnection {
-  readonly #path: string;
+  readonly #open: () => SqliteDatabase;
   readonly #clock: Clock;
-  #database: DatabaseSync | undefined;
+  #database: SqliteDatabase | undefined;
   #statements = new Map<string, Prepared>();
   /** `lost`: the connection went away inside a transaction; nothing runs until its rollback. */
   transaction: 'none' | 'open' | 'lost' = 'none';
 
-  constructor(path: string, clock: Clock) {
-    this.#path = path;
+  constructor(open: () => SqliteDatabase, clock: Clock) {
+    this.#open = open;
     this.#clock = clock;
   }
 
@@ -146,7 +159,7 @@ class SqliteConnection implements DatabaseConnection {
       } catch (error) {
         const mayWait = codeOf(error) === SQLITE_BUSY && this.transaction === 'none';
         if (!mayWait || this.#clock.monotonic() >= deadline) throw this.#judge(error);
-        await sleep(BUSY_RETRY_MS);
+        await this.#clock.sleep(BUSY_RETRY_MS);
       }
     }
   }
@@ -194,25 +207,14 @@ class SqliteConnection implements DatabaseConnection {
     return { rows: [], numAffectedRows: BigInt(changes) };
   }
 
-  #open(): DatabaseSync {
-    const database = new DatabaseSync(this.#path, { timeout: 0 });
-    database.exec(
-      'pragma journal_mode=wal; pragma synchronous=full; pragma foreign_keys=on; pragma secure_delete=on;',
-    );
-    database.function('monotonic_ms', () => this.#clock.monotonic());
-    if (this.#path !== ':memory:') chmodSync(this.#path, 0o600);
-    return database;
-  }
-
   /** Our own mistakes stay what they are; everything else means that the store is away. */
   #judge(error: unknown): unknown {
     const code = codeOf(error);
     if (code === undefined || code === SQLITE_ERROR || code === SQLITE_CONSTRAINT) return error;
-    if (code !== SQLITE_BUSY) {
-      // Whether the statement took effect is unknown, and SQLite may have rolled back by itself.
-      if (this.transaction === 'open') this.transaction = 'lost';
-      this.close();
-    }
+    // Whether the statement took effect is unknown, and SQLite may have rolled back by itself; a lock
+    // that was waited for in vain may be our own, left behind by an unlocking that failed.
+    if (this.transaction === 'open') this.transaction = 'lost';
+    this.close();
     return new StorageUnavailable('SQLite could not run a statement.', { cause: error });
   }
 }

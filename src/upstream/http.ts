@@ -3,9 +3,15 @@
  * `Retry-After` of a 429; of a body at most 64 KB are read and no end is waited for.
  */
 import { createHmac } from 'node:crypto';
-import { type Dispatcher, Pool } from 'undici';
+import { createRequire } from 'node:module';
+import type { Dispatcher } from 'undici';
 import type { Clock } from '../clock.ts';
 import { type Delivery, type Event, type Outcome, outcomeOf, type Upstream } from './upstream.ts';
+
+/** The pool alone: the whole package is four times as much to load and to keep. */
+const Pool: typeof import('undici').Pool = createRequire(import.meta.url)(
+  'undici/lib/dispatcher/pool.js',
+);
 
 const BODY_MAXIMUM_BYTES = 64 * 1024;
 
@@ -60,7 +66,7 @@ function signedHeaders(id: string, body: string, now: Date, secret: Buffer | und
 }
 
 function send(
-  pool: Pool,
+  pool: import('undici').Pool,
   request: Dispatcher.DispatchOptions,
   event: Event['type'],
   delivery: Delivery,
@@ -72,15 +78,15 @@ function send(
     let settled = false;
     const settle = (outcome: Outcome) => {
       settled = true;
-      clearTimeout(timer);
+      callOff();
       resolve(outcome);
     };
     const unconfirmed = (reason: string) => settle({ kind: 'unconfirmed', reason });
     // One timer for everything: waiting for a connection, connecting, sending and the answer.
-    const timer = setTimeout(() => {
+    const callOff = clock.after(timeoutMs, () => {
       unconfirmed('The upstream did not answer in time.');
       controller?.abort(new Error('The upstream did not answer in time.'));
-    }, timeoutMs);
+    });
 
     pool.dispatch(
       { ...request, headersTimeout: 0, bodyTimeout: timeoutMs },

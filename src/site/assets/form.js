@@ -124,9 +124,11 @@ async function send() {
       body: JSON.stringify(Object.fromEntries(new FormData(form))),
       signal: AbortSignal.timeout(GIVE_UP_AFTER_MS),
     });
-    if (response.ok) return location.assign('/thank-you');
+    // Read to its end first: going on to the next page would break it off.
     const body = await response.json().catch(() => ({}));
-    refuse(response, body);
+    // A hotel's sign-in page is a 200, too.
+    if (response.ok && body.ok) location.assign('/thank-you');
+    else refuse(response, body);
   } catch {
     setSending(false, words.sendAgain);
     notify('broken');

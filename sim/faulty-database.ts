@@ -1,0 +1,90 @@
+/**
+ * A connection as `storage/sqlite.ts` uses it, whose statements fail as SQLite's do: before they take
+ * effect, after it, with the transaction rolled back, or with nobody knowing.
+ */
+import type { DatabaseSync, SQLInputValue } from 'node:sqlite';
+import type { SqliteDatabase } from '../src/storage/sqlite.ts';
+import { PAUSE_MAXIMUM_MS } from './chances.ts';
+import type { Medium } from './medium.ts';
+import type { SimulatedProcess } from './process.ts';
+
+const IO_ERROR = 10;
+const FULL = 13;
+const FSYNC_ERROR = 1034;
+
+/** Opens a connection of a process; it ends with the process. */
+export function faultyDatabase(medium: Medium, process: SimulatedProcess): SqliteDatabase {
+  if (medium.away || !process.isAlive()) throw sqliteError(IO_ERROR);
+  const database = medium.open(() => process.clock.monotonic());
+  let closed = false;
+  const close = () => {
+    if (!closed) database.close();
+    closed = true;
+  };
+  process.whenKilled(close);
+
+  const around = <T>(text: string, run: () => T): T => {
+    if (!process.isAlive() || medium.away) throw sqliteError(IO_ERROR);
+    if (!text.startsWith('select')) medium.touched = true;
+    strike(medium, process, database, text, 'before');
+    if (text === 'commit') loseAnswer(medium, database);
+    const result = run();
+    strike(medium, process, database, text, 'after');
+    return result;
+  };
+
+  return {
+    prepare: (text: string) => {
+      const statement = database.prepare(text);
+      return {
+        columns: () => statement.columns(),
+        all: (...values: SQLInputValue[]) => around(text, () => statement.all(...values)),
+        run: (...values: SQLInputValue[]) => around(text, () => statement.run(...values)),
+      } as unknown as ReturnType<DatabaseSync['prepare']>;
+    },
+    exec: (text) => around(text, () => database.exec(text)),
+    close,
+    get isTransaction() {
+      return !closed && database.isTransaction;
+    },
+  };
+}
+
+function strike(
+  { random, chances, ledger, faults }: Medium,
+  process: SimulatedProcess,
+  database: DatabaseSync,
+  text: string,
+  when: 'before' | 'after',
+): void {
+  if (!faults) return;
+  if (random.chance(chances.crashAtStatement)) {
+    ledger.fault(`crash ${when} a statement`, `${process.name}: ${text}`);
+    process.kill();
+    throw sqliteError(IO_ERROR);
+  }
+  if (random.chance(chances.pauseAtStatement)) {
+    ledger.fault('pause at a statement', process.name);
+    process.pause(random.between(100, PAUSE_MAXIMUM_MS));
+  }
+  if (random.chance(chances.statementFails)) {
+    ledger.fault(`statement fails ${when} its effect`, `${process.name}: ${text}`);
+    const full = random.chance(0.3);
+    // As SQLite does: a full disk rolls the transaction back by itself.
+    if (full && database.isTransaction) database.exec('rollback');
+    throw sqliteError(full ? FULL : IO_ERROR);
+  }
+}
+
+/** An fsync fails: whether the commit is there shows only a new connection. */
+function loseAnswer({ random, chances, ledger, faults }: Medium, database: DatabaseSync): void {
+  if (!faults || !random.chance(chances.commitAnswerLost)) return;
+  const isThere = random.chance(0.5);
+  ledger.fault('commit with an unknown outcome', isThere ? 'it is there' : 'it is not there');
+  database.exec(isThere ? 'commit' : 'rollback');
+  throw sqliteError(FSYNC_ERROR);
+}
+
+function sqliteError(errcode: number): Error {
+  return Object.assign(new Error(`simulated SQLite error ${errcode}`), { errcode });
+}

@@ -1,0 +1,23 @@
+/** What a simulation says at its end, as Markdown. */
+import type { Failure, Sums } from './sums.ts';
+
+/** Takes what the runs add up to, those that failed, and how long it took. */
+export function describe(sums: Sums, failures: readonly Failure[], minutes: number): string {
+  const perMinute = Math.round(sums.runs / minutes);
+  return `
+${sums.runs} runs in ${minutes.toFixed(1)} minutes (${perMinute} a minute), violations: ${failures.length}
+
+${tableOf('fault', sums.faults)}
+
+${tableOf('answer', sums.answers)}
+`;
+}
+
+function tableOf(head: string, counts: ReadonlyMap<string, number>): string {
+  const rows = [...counts].sort(([a], [b]) => a.localeCompare(b));
+  return [
+    `| ${head} | times |`,
+    '|---|---:|',
+    ...rows.map(([name, n]) => `| ${name} | ${n} |`),
+  ].join('\n');
+}

@@ -1,0 +1,179 @@
+/**
+ * A store that is asked over a network, as PostgreSQL is: statements take time, a process may die or be
+ * paused before and after each, connections break, and an answer may be lost.
+ */
+import type { DatabaseSync, SQLInputValue } from 'node:sqlite';
+import {
+  type CompiledQuery,
+  type DatabaseConnection,
+  type Driver,
+  type QueryResult,
+  sql,
+} from 'kysely';
+import { type Storage, StorageUnavailable } from '../src/storage/database.ts';
+import { kyselyOver } from '../src/storage/sqlite.ts';
+import { PAUSE_MAXIMUM_MS } from './chances.ts';
+import type { Medium } from './medium.ts';
+import type { SimulatedProcess } from './process.ts';
+
+const LOCK_TIMEOUT_MS = 2_000;
+const LOCK_RETRY_MS = 5;
+/** Then the server ends a transaction whose client is silent (`idle_in_transaction_session_timeout`). */
+const TRANSACTION_TIMEOUT_MS = 6_000;
+/** The server's own clock at moment 0: no process' clock has to do with it. */
+const SERVER_BOOTED_MS = 5_000_000;
+
+const SQLITE_BUSY = 5;
+
+/** Connects a process to the store. */
+export function connectServer(medium: Medium, process: SimulatedProcess): Storage {
+  const db = kyselyOver(new ServerDriver(medium, process));
+  return {
+    // The dialect of its statements; it commits as a server does.
+    kind: 'sqlite',
+    db,
+    leaseClock: sql<number>`monotonic_ms()`,
+    leaseHasRunOut: sql<boolean>`(lease_started_ms + lease_ms <= monotonic_ms())`,
+    write: (run) => run(db),
+    transact: (run) => db.transaction().execute(run),
+    requireRoom: () => {},
+    check: async () => void (await sql`select 1`.execute(db)),
+    close: () => db.destroy(),
+  };
+}
+
+class ServerDriver implements Driver {
+  readonly #medium: Medium;
+  readonly #process: SimulatedProcess;
+  readonly #idle: ServerConnection[] = [];
+
+  constructor(medium: Medium, process: SimulatedProcess) {
+    this.#medium = medium;
+    this.#process = process;
+  }
+
+  async init(): Promise<void> {}
+
+  async acquireConnection(): Promise<ServerConnection> {
+    return this.#idle.pop() ?? new ServerConnection(this.#medium, this.#process);
+  }
+
+  async beginTransaction(connection: ServerConnection): Promise<void> {
+    await connection.ask('begin immediate', []);
+  }
+
+  async commitTransaction(connection: ServerConnection): Promise<void> {
+    await connection.ask('commit', []);
+  }
+
+  async rollbackTransaction(connection: ServerConnection): Promise<void> {
+    connection.give();
+  }
+
+  async releaseConnection(connection: ServerConnection): Promise<void> {
+    if (connection.isWhole()) this.#idle.push(connection);
+  }
+
+  async destroy(): Promise<void> {}
+}
+
+class ServerConnection implements DatabaseConnection {
+  readonly #medium: Medium;
+  readonly #process: SimulatedProcess;
+  #database: DatabaseSync | undefined;
+  #keepTransaction = () => {};
+
+  constructor(medium: Medium, process: SimulatedProcess) {
+    this.#medium = medium;
+    this.#process = process;
+    const { scheduler } = medium;
+    this.#database = medium.open(() => Math.floor(SERVER_BOOTED_MS + scheduler.time()));
+    process.whenKilled(() => this.give());
+  }
+
+  isWhole(): boolean {
+    return this.#database !== undefined;
+  }
+
+  /** Gives the connection up: the server rolls back what was not committed. */
+  give(): void {
+    this.#database?.close();
+    this.#database = undefined;
+  }
+
+  async executeQuery<R>(query: CompiledQuery): Promise<QueryResult<R>> {
+    return await this.ask<R>(query.sql, query.parameters);
+  }
+
+  // biome-ignore lint/correctness/useYield: Kysely asks for the method; no query of ours streams.
+  async *streamQuery<R>(): AsyncIterableIterator<QueryResult<R>> {
+    throw new Error('Streaming is not used.');
+  }
+
+  async ask<R>(text: string, parameters: readonly unknown[]): Promise<QueryResult<R>> {
+    await this.#gate(text, 'before');
+    const deadline = this.#medium.scheduler.time() + LOCK_TIMEOUT_MS;
+    for (;;) {
+      const database = this.#database;
+      if (database === undefined) throw new StorageUnavailable('The connection was lost.');
+      try {
+        const result = run<R>(database, text, parameters);
+        if (!text.startsWith('select')) this.#medium.touched = true;
+        if (text === 'begin immediate') this.#limitTransaction();
+        if (text === 'commit') this.#keepTransaction();
+        await this.#gate(text, 'after');
+        return result;
+      } catch (error) {
+        if ((error as { errcode?: number }).errcode !== SQLITE_BUSY) throw error;
+        if (this.#medium.scheduler.time() >= deadline) {
+          this.give();
+          throw new StorageUnavailable('A lock was not had in time.');
+        }
+        await this.#wait(LOCK_RETRY_MS);
+      }
+    }
+  }
+
+  #limitTransaction(): void {
+    const { scheduler } = this.#medium;
+    this.#keepTransaction = scheduler.after(TRANSACTION_TIMEOUT_MS, () => this.give());
+  }
+
+  /** The way to the server, or back, and whatever happens on it. */
+  async #gate(text: string, when: 'before' | 'after'): Promise<void> {
+    const { random, chances, ledger, faults } = this.#medium;
+    await this.#wait(random.between(0, 3));
+    if (faults && random.chance(chances.crashAtStatement)) {
+      ledger.fault(`crash ${when} a statement`, `${this.#process.name}: ${text}`);
+      this.#process.kill();
+    }
+    if (faults && random.chance(chances.pauseAtStatement)) {
+      ledger.fault('pause at a statement', this.#process.name);
+      this.#process.pause(random.between(100, PAUSE_MAXIMUM_MS));
+      await this.#wait(0);
+    }
+    const lost = when === 'after' && text === 'commit' && random.chance(chances.commitAnswerLost);
+    if (faults && (lost || random.chance(chances.statementFails))) {
+      ledger.fault(`statement fails ${when} its effect`, `${this.#process.name}: ${text}`);
+      this.give();
+    }
+    if (this.#medium.away) this.give();
+    if (!this.isWhole()) throw new StorageUnavailable('The connection was lost.');
+  }
+
+  #wait(ms: number): Promise<void> {
+    return new Promise((resolve) => void this.#process.after(ms, resolve));
+  }
+}
+
+function run<R>(
+  database: DatabaseSync,
+  text: string,
+  parameters: readonly unknown[],
+): QueryResult<R> {
+  const statement = database.prepare(text);
+  const values = parameters as SQLInputValue[];
+  if (statement.columns().length > 0) return { rows: statement.all(...values) as R[] };
+  const { changes } = statement.run(...values);
+  return { rows: [], numAffectedRows: BigInt(changes) };
+}

@@ -1,0 +1,123 @@
+/** One process of the service: the real rooms and chains, over what the run simulates. */
+import { type ExecuteParts, type ExecuteResult, execute } from '../src/actions/execute.ts';
+import { openExecutions } from '../src/actions/executions.ts';
+import { type PreviewResult, preview } from '../src/actions/preview.ts';
+import type { SigningKeys } from '../src/actions/preview-token.ts';
+import { openRetention } from '../src/actions/retention.ts';
+import { every } from '../src/clock.ts';
+import { digestOfToken } from '../src/credentials/tokens.ts';
+import { acceptLead, type FormResult } from '../src/intake/leads.ts';
+import { type SubscribeParts, subscribe } from '../src/intake/subscribe.ts';
+import type { Mailer } from '../src/mail/mail.ts';
+import { type Outbox, openOutbox } from '../src/mail/outbox.ts';
+import type { Log } from '../src/operations/log.ts';
+import type { Storage } from '../src/storage/database.ts';
+import type { Upstream } from '../src/upstream/upstream.ts';
+import type { SimulatedProcess } from './process.ts';
+
+/** As in `src/parts.ts`. */
+const SETTLE_EXPIRED_EVERY_MS = 5_000;
+export const RETENTION_DAYS = 30;
+
+/** The agents' tokens are their names. */
+export const CLIENTS = ['alpha', 'beta'] as const;
+
+const SCOPES = new Set(['lead:preview', 'lead:create']);
+
+/** What the chains say goes nowhere: the run's own trace tells more. */
+const silent = () => {};
+const log = { info: silent, warn: silent, error: silent } as unknown as Log;
+
+export type Service = {
+  process: SimulatedProcess;
+  storage: Storage;
+  outbox: Outbox | undefined;
+  /** Replaced as keys are rotated. */
+  signingKeys: SigningKeys;
+  sweep(): Promise<number>;
+  retain(): Promise<number>;
+  preview(client: string, action: string, body: object): Promise<PreviewResult>;
+  execute(client: string, action: string, key: string, body: object): Promise<ExecuteResult>;
+  post(form: 'lead' | 'subscription', body: object): Promise<FormResult>;
+};
+
+export type ServiceParts = {
+  process: SimulatedProcess;
+  storage: Storage;
+  upstream: Upstream;
+  mailer: Mailer | undefined;
+  signingKeys: SigningKeys;
+  upstreamTimeoutMs: number;
+  /** What a background task throws. */
+  onError(error: unknown): void;
+};
+
+/** Opens the rooms as `src/parts.ts` does, and lets them work. */
+export function openService(given: ServiceParts): Service {
+  const { process, storage, upstream, mailer, upstreamTimeoutMs } = given;
+  const { clock, newId } = process;
+  const executions = openExecutions(storage, clock, upstreamTimeoutMs);
+  const outbox = mailer && openOutbox({ storage, clock, newId, mailer, perMinute: 1_000, log });
+  const retention = openRetention({ storage, clock, log, days: RETENTION_DAYS });
+  const parties = { contractor: { id: 'c-1', name: 'Painters' }, operatorName: 'Operator' };
+  const submissions = { upstream, parties, clock };
+  const credentials: ExecuteParts['credentials'] = {
+    find: (digest) => {
+      const name = CLIENTS.find((client) => digestOfToken(client) === digest);
+      return name && { name, scopes: SCOPES };
+    },
+    state: () => ({ clients: CLIENTS.length, fault: undefined }),
+    close: silent,
+  };
+  every(clock, SETTLE_EXPIRED_EVERY_MS, () => void executions.settleExpired().catch(given.onError));
+  outbox?.start();
+  retention.start();
+
+  const forms: SubscribeParts = { submissions, outbox, log, newId };
+  const actions = (): ExecuteParts => ({
+    credentials,
+    signingKeys: service.signingKeys,
+    parties,
+    clock,
+    newId,
+    executions,
+    upstream,
+    log,
+    metrics: { countExecution: silent },
+  });
+  const service: Service = {
+    process,
+    storage,
+    outbox,
+    signingKeys: given.signingKeys,
+    sweep: executions.settleExpired,
+    retain: retention.work,
+    preview: (client, action, body) => preview(actions(), agentRequest(client, action, body)),
+    execute: (client, action, key, body) =>
+      execute(actions(), {
+        ...agentRequest(client, action, body),
+        idempotencyKeys: [key],
+        traceparent: undefined,
+      }),
+    post: (form, body) =>
+      (form === 'lead' ? acceptLead : subscribe)(forms, {
+        contentType: 'application/json',
+        traceparent: undefined,
+        ...plain(body),
+      }),
+  };
+  return service;
+}
+
+function agentRequest(client: string, action: string, body: object) {
+  return { action, authorization: [`Bearer ${client}`], ...plain(body) };
+}
+
+/** Rates have tests of their own: here nobody exceeds one. */
+function plain(body: object) {
+  const bytes = Buffer.from(JSON.stringify(body));
+  return {
+    takeFromLimit: async () => ({ exceeded: false, remaining: 1, resetSeconds: 1 }),
+    readBody: async () => ({ kind: 'read' as const, bytes }),
+  };
+}

@@ -1,0 +1,88 @@
+/**
+ * The store of a run: one SQLite database in memory that outlives every process of the run. Each process
+ * has connections of its own, which may fail, be lost or lose an answer before and after every
+ * statement; when a process dies, what it had not committed is gone.
+ */
+import { DatabaseSync } from 'node:sqlite';
+import { systemClock } from '../src/clock.ts';
+import type { Storage } from '../src/storage/database.ts';
+import { connectSqlite, openSqlite } from '../src/storage/sqlite.ts';
+import { faultyDatabase } from './faulty-database.ts';
+import type { Medium } from './medium.ts';
+import type { SimulatedProcess } from './process.ts';
+import { connectServer } from './server-store.ts';
+
+/** `file`: as on one machine, by the real driver. `server`: as PostgreSQL, every statement awaited. */
+export type StoreKind = 'file' | 'server';
+
+export type Store = {
+  medium: Medium;
+  connect(process: SimulatedProcess): Storage;
+  /** Reads what is committed; undefined while a transaction is open. */
+  read<T>(statement: string): T[] | undefined;
+  close(): void;
+};
+
+/** The statements that make the schema, by the real migrations, once for all runs. */
+const schema = await readSchema();
+
+async function readSchema(): Promise<string> {
+  const storage = await openSqlite(':memory:', systemClock);
+  const rows = await storage.db
+    .selectFrom('sqlite_master' as never)
+    .select('sql' as never)
+    .where('sql' as never, 'is not', null as never)
+    .execute();
+  await storage.close();
+  const statements = rows as unknown as { sql: string }[];
+  return statements.map(({ sql }) => sql).join(';');
+}
+
+let opened = 0;
+
+/** Opens an empty store with its schema. */
+export function openStore(
+  kind: StoreKind,
+  parts: Pick<Medium, 'scheduler' | 'ledger' | 'random' | 'chances'>,
+): Store {
+  opened += 1;
+  const name = `file:/simulated-${opened}?vfs=memdb`;
+  const keeper = new DatabaseSync(name, { timeout: 0 });
+  keeper.exec(`pragma synchronous=off;${schema}`);
+  const medium: Medium = {
+    ...parts,
+    faults: true,
+    away: false,
+    touched: false,
+    open: (leaseClock) => {
+      const database = new DatabaseSync(name, { timeout: 0 });
+      database.function('monotonic_ms', leaseClock);
+      return database;
+    },
+  };
+  const prepared = new Map<string, ReturnType<DatabaseSync['prepare']>>();
+  return {
+    medium,
+    connect: (process) => {
+      if (kind === 'server') return connectServer(medium, process);
+      return connectSqlite({
+        clock: process.clock,
+        open: () => faultyDatabase(medium, process),
+        requireRoom: () => {},
+      });
+    },
+    read<T>(statement: string) {
+      let reading = prepared.get(statement);
+      if (reading === undefined) {
+        reading = keeper.prepare(statement);
+        prepared.set(statement, reading);
+      }
+      try {
+        return reading.all() as T[];
+      } catch {
+        return undefined;
+      }
+    },
+    close: () => keeper.close(),
+  };
+}

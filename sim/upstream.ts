@@ -1,0 +1,106 @@
+/**
+ * The destination of a run: it may be slow, refuse, reset the connection before or after it has read,
+ * act and lose its answer, or read a request long after it was sent.
+ */
+import type { Random } from '../chaos/random.ts';
+import { type Event, type Outcome, outcomeOf, type Upstream } from '../src/upstream/upstream.ts';
+import { type Chances, PAUSE_MAXIMUM_MS, STEPS_MS } from './chances.ts';
+import type { Ledger } from './ledger.ts';
+import type { SimulatedProcess, WallClocks } from './process.ts';
+import { seeDelivery } from './promises.ts';
+import type { Scheduler } from './scheduler.ts';
+
+export type UpstreamWorld = {
+  scheduler: Scheduler;
+  ledger: Ledger;
+  random: Random;
+  chances: Chances;
+  /** Whether it still makes trouble. */
+  faults: boolean;
+  timeoutMs: number;
+  wallClocks: WallClocks;
+  /** The committed status of an execution; undefined where there is none, or it can't be read now. */
+  statusOf(actionId: string): string | undefined;
+};
+
+/** What becomes of one request; `status` 0: no answer arrives. */
+type Fate = { name: string; reads: boolean; status: number; answersAfterMs: number };
+
+/** The port of one process to it: one send for each delivery, behind the fence. */
+export function openSimulatedUpstream(world: UpstreamWorld, process: SimulatedProcess): Upstream {
+  const { scheduler, ledger, random, timeoutMs } = world;
+  return {
+    embedded: false,
+    close: async () => {},
+    deliver: (event, { mayStart }) =>
+      new Promise<Outcome>((resolve) => {
+        let settled = false;
+        const settle = (outcome: Outcome) => {
+          if (settled) return;
+          settled = true;
+          resolve(outcome);
+        };
+        process.after(timeoutMs, () => settle({ kind: 'unconfirmed', reason: 'late' }));
+        strikeBeforeSend(world, process);
+        // Waiting for a connection; the fence is asked when the first byte is written next.
+        process.after(random.between(0, waits(world)), () => {
+          if (settled) return;
+          if (!mayStart()) return settle({ kind: 'unconfirmed', reason: 'The fence was shut.' });
+          checkFence(world, event);
+          const fate = drawFate(world);
+          ledger.note(() => `${process.name} sends ${event.data.id}: ${fate.name}`);
+          scheduler.after(random.between(1, 30), () => {
+            if (fate.reads) seeDelivery(ledger, event);
+            scheduler.after(fate.answersAfterMs, () =>
+              process.after(0, () => settle(outcomeAt(event, fate, process))),
+            );
+          });
+        });
+      }),
+  };
+}
+
+/** The worst moment for a pause: the claim is made, nothing is sent; its clock may be set meanwhile. */
+function strikeBeforeSend(world: UpstreamWorld, process: SimulatedProcess): void {
+  const { random, chances, ledger, wallClocks } = world;
+  if (!world.faults || !random.chance(chances.pauseBeforeSend)) return;
+  const stepped = random.chance(0.3);
+  ledger.fault(`pause before the first byte${stepped ? ', and a step of the wall clock' : ''}`);
+  process.pause(random.between(1_000, PAUSE_MAXIMUM_MS));
+  if (stepped) wallClocks.set(process.name, random.pick(STEPS_MS));
+}
+
+function waits({ faults, chances, timeoutMs }: UpstreamWorld): number {
+  return faults && chances.upstreamTrouble > 0.4 ? timeoutMs * 1.5 : 20;
+}
+
+/** Promise 5: no send begins after its receipt is final. */
+function checkFence({ ledger, statusOf }: UpstreamWorld, { data }: Event): void {
+  if (data.origin !== 'agent') return;
+  const status = statusOf(data.id);
+  if (status !== undefined && status !== 'executing') {
+    ledger.violate(5, `a send of ${data.id} begins, and its receipt is ${status}`);
+  }
+}
+
+function drawFate({ random, chances, faults, timeoutMs, ledger }: UpstreamWorld): Fate {
+  if (!faults || !random.chance(chances.upstreamTrouble)) {
+    return { name: 'confirmed', reads: true, status: 200, answersAfterMs: random.between(1, 50) };
+  }
+  const fate = random.pick<Fate>([
+    { name: 'resets before it reads', reads: false, status: 0, answersAfterMs: 5 },
+    { name: 'acts, loses its answer', reads: true, status: 0, answersAfterMs: 5 },
+    { name: 'answers too late', reads: true, status: 200, answersAfterMs: timeoutMs * 2 },
+    { name: 'is slow', reads: true, status: 200, answersAfterMs: timeoutMs * 0.9 },
+    { name: 'answers 500', reads: true, status: 500, answersAfterMs: 5 },
+    { name: 'answers 422', reads: true, status: 422, answersAfterMs: 5 },
+    { name: 'answers 429', reads: true, status: 429, answersAfterMs: 5 },
+  ]);
+  ledger.fault(`upstream ${fate.name}`);
+  return fate;
+}
+
+function outcomeAt(event: Event, fate: Fate, process: SimulatedProcess): Outcome {
+  if (fate.status === 0) return { kind: 'unconfirmed', reason: fate.name };
+  return outcomeOf(event.type, fate.status, undefined, process.clock.now());
+}

@@ -1,0 +1,50 @@
+import { spawnSync } from 'node:child_process';
+import { resolve } from 'node:path';
+import { describe, expect, test } from 'vitest';
+import { defects } from '../../sim/defects/defects.ts';
+import { simulate } from '../../sim/run.ts';
+
+const project = resolve(import.meta.dirname, '../..');
+
+/** Seeds in which a promise was broken once; what they found has a test of its own as well. */
+const KEPT: [seed: string, found: string][] = [
+  ['kept-137', 'a step of the wall clock brought a message that was under way a second time'],
+  ['kept-1406', 'the same'],
+];
+
+describe('the simulator', () => {
+  test('does the same for the same seed, and something else for another', async () => {
+    const [one, again, other] = [
+      await simulate('determinism-1', true),
+      await simulate('determinism-1', true),
+      await simulate('determinism-2', true),
+    ];
+    expect(again).toEqual(one);
+    expect(other.digest).not.toBe(one.digest);
+    expect(one.trace.length).toBeGreaterThan(10);
+  });
+
+  test.each(KEPT)('seed %s keeps every promise: %s', async (seed) => {
+    expect((await simulate(seed, false)).violations).toEqual([]);
+  });
+
+  test.each(defects.map(({ name }) => name))(
+    'finds a planted defect within 1,000 seeds: %s',
+    { timeout: 120_000 },
+    (name) => {
+      const run = spawnSync(
+        process.execPath,
+        ['--import', './sim/defects/plant.ts', 'sim/main.ts'].concat(
+          '--seeds',
+          '1000',
+          '--base',
+          'planted',
+          '--stop',
+        ),
+        { cwd: project, env: { ...process.env, SIM_DEFECT: name }, encoding: 'utf8' },
+      );
+      expect([run.status, run.stderr]).toEqual([1, expect.stringContaining('--seed planted-')]);
+      console.log(`${name}: ${run.stderr.trim().split('\n').join(' ')}`);
+    },
+  );
+});
