@@ -75,7 +75,8 @@ export function pace(
     }
     const turn = () => {
       while (sent < total && dueAt(sent) <= performance.now()) {
-        const connection = idle.pop();
+        // In turn: one that stays silent is cut by the server.
+        const connection = idle.shift();
         if (connection === undefined) break;
         connection.since = dueAt(sent);
         connection.socket.write(next(), 'latin1');

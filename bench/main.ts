@@ -14,7 +14,7 @@ import { soak } from './soak.ts';
 import { measureStart } from './start.ts';
 import { startUpstream } from './upstream.ts';
 
-const FULL: Plan = { rounds: 7, sliceMs: 2_000, warmUpMs: 3_000, pacedRounds: 3 };
+const FULL: Plan = { rounds: 5, sliceMs: 2_000, warmUpMs: 2_000, pacedRounds: 3 };
 const QUICK: Plan = { rounds: 5, sliceMs: 200, warmUpMs: 400, pacedRounds: 0 };
 
 /** Wide, for whatever machine CI has: what halves a ratio fails. */

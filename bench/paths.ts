@@ -9,7 +9,7 @@ import { FIELDS, OPERATOR, SIGNING_KEY, TOKEN } from './settings.ts';
 export type Path = {
   name: string;
   /** What serves the same: a bare server of `servers/floor.ts`, or a framework's file. */
-  against: 'floor' | 'Fastify' | 'Express' | 'Hono';
+  against: 'floor' | 'one commit each' | 'Fastify' | 'Express' | 'Hono';
   argv: readonly string[];
   /** The least ratio of requests in a second that is wanted; undefined where none was set. */
   goal?: number;
@@ -38,6 +38,8 @@ const DEFAULTS = {
 
 const PREVIEW = '/api/agent/actions/contact/preview';
 const floor = (name: string) => [fileURLToPath(import.meta.resolve('./servers/floor.ts')), name];
+
+const IN_FLIGHT = [1, 8, 32, 128];
 
 const preview = {
   ...DEFAULTS,
@@ -72,6 +74,8 @@ export const paths: readonly Path[] = [
     ...preview,
     name: 'preview',
     against: 'Express',
+    // Neither it nor Hono writes a line for a request.
+    logLevel: 'warn',
     argv: [fileURLToPath(import.meta.resolve('./servers/express.js'))],
     goal: 1.35,
   },
@@ -79,9 +83,11 @@ export const paths: readonly Path[] = [
     ...preview,
     name: 'preview',
     against: 'Hono',
+    logLevel: 'warn',
     argv: [fileURLToPath(import.meta.resolve('./servers/hono.js'))],
   },
-  ...[1, 8, 32, 128].map((inFlight) => execute(inFlight)),
+  ...IN_FLIGHT.map((inFlight) => execute(inFlight)),
+  ...IN_FLIGHT.map((inFlight) => againstOneCommitEach(execute(inFlight))),
   lead('JSON', 'application/json', JSON.stringify({ form: 'contact', ...FIELDS }), 200),
   lead(
     'urlencoded',
@@ -134,6 +140,12 @@ function execute(inFlight: number): Path {
       };
     },
   };
+}
+
+/** The same floor, whose claims and settlements do not share commits. */
+function againstOneCommitEach({ goal: _, ...path }: Path): Path {
+  const argv = floor('executeEachAlone');
+  return { ...path, against: 'one commit each', argv, quick: false, paced: false };
 }
 
 function lead(name: string, contentType: string, body: string, status: number): Path {

@@ -3,6 +3,8 @@ import { type Delivery, type Ledger, type Mail, type Preview, report } from './l
 
 const PREVIEW_LIFETIME_MS = 600_000;
 const PREVIEWS_A_MINUTE = 60;
+/** A fault is written down before the signal is sent, and what was on its way then still arrives. */
+const ON_ITS_WAY_MS = 500;
 /** After a fault of Redis an instance counts by itself for so long, at most. */
 const REDIS_SETTLES_MS = 4_000;
 
@@ -116,19 +118,19 @@ function checkMails(ledger: Ledger): number {
     if (copies.every(([first, second]) => first && wasInFlightAtAKill(ledger, first, second))) {
       twice += copies.length;
     } else {
-      const times = mails.map(({ at }) => `${Math.round(at)} ms`).join(', ');
-      report(ledger, 'a message comes twice only at a kill', `${address} at ${times}`);
+      const times = mails.map(({ at, sender }) => `${Math.round(at)} ms from ${sender}`);
+      report(ledger, 'a message comes twice only at a kill', `${address} at ${times.join(', ')}`);
     }
   }
   return twice;
 }
 
-/** Between the server's 250 and the next copy a process died, or the server did with its 250. */
+/** Between the server's 250 and the next copy its sender died, or the server did with its 250. */
 function wasInFlightAtAKill(ledger: Ledger, first: Mail, second: Mail): boolean {
   return ledger.faults.some(
-    ({ name, from }) =>
-      (name.startsWith('kill -9') || name === 'SMTP stopped') &&
-      from >= first.at - 500 &&
+    ({ name, target, from }) =>
+      ((name.startsWith('kill -9') && target === first.sender) || name === 'SMTP stopped') &&
+      from >= first.at - ON_ITS_WAY_MS &&
       from <= second.at,
   );
 }

@@ -14,8 +14,8 @@ const AT_ONCE_MAXIMUM = 400;
 
 /** Longer than a lease and a sweep: every key must be final by then. */
 const FINAL_WITHIN_MS = 60_000;
-/** Longer than the first two back-offs of the outbox. */
-const MESSAGES_WITHIN_MS = 400_000;
+/** Longer than the shortest back-off of the outbox, after which every message is brought forward. */
+const MESSAGES_WITHIN_MS = 180_000;
 
 export type Driven = {
   run: Run;
@@ -28,6 +28,8 @@ export type Driven = {
   readStored(): Promise<StoredExecution[]>;
   /** How many messages wait in the outbox. */
   countPending(): Promise<number>;
+  /** Makes messages due whose next attempt is hours away, and whose last one has ended. */
+  bringForward(): Promise<void>;
   say(sentence: string): void;
 };
 
@@ -93,7 +95,7 @@ async function hammer(run: Run): Promise<void> {
 }
 
 /** Until every message that is owed has arrived, or none is left that could. */
-async function waitForMessages({ run, countPending, say }: Driven): Promise<void> {
+async function waitForMessages({ run, countPending, bringForward, say }: Driven): Promise<void> {
   const { ledger } = run;
   const missing = () => {
     const arrived = new Set(ledger.mails.map(({ address }) => address));
@@ -102,6 +104,7 @@ async function waitForMessages({ run, countPending, say }: Driven): Promise<void
   if (missing() > 0) say(`${missing()} messages have not arrived yet`);
   const deadline = performance.now() + MESSAGES_WITHIN_MS;
   while (missing() > 0 && performance.now() < deadline && (await countPending()) > 0) {
-    await new Promise((resolve) => setTimeout(resolve, 500));
+    await bringForward();
+    await new Promise((resolve) => setTimeout(resolve, 1_000));
   }
 }

@@ -47,7 +47,8 @@ type FormAttempt = {
   status: number;
 };
 
-export type Mail = { at: number; address: string; messageId: string };
+/** A message that the server took, and the instance that sent it. */
+export type Mail = { at: number; address: string; messageId: string; sender: string };
 
 export type Fault = { name: string; target: string; from: number; to: number };
 

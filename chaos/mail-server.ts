@@ -7,7 +7,8 @@ import { freePort } from './processes.ts';
 const LAST_WORDS_MS = 300;
 
 export type MailServer = {
-  url: string;
+  /** What an instance sends to: it greets the server with its name. */
+  urlFor(instance: string): string;
   start(): Promise<void>;
   stop(): Promise<void>;
 };
@@ -31,8 +32,9 @@ export async function openMailServer(ledger: Ledger): Promise<MailServer> {
           if (stopping) return; // never answered, and so never taken
           const head = Buffer.concat(chunks).toString('latin1').split('\r\n\r\n', 1)[0] ?? '';
           const messageId = /^message-id:\s*(\S+)/im.exec(head)?.[1] ?? 'none';
+          const sender = session.hostNameAppearsAs;
           for (const { address } of session.envelope.rcptTo) {
-            ledger.mails.push({ at: now(ledger), address, messageId });
+            ledger.mails.push({ at: now(ledger), address, messageId, sender });
           }
           callback(null);
         });
@@ -47,7 +49,7 @@ export async function openMailServer(ledger: Ledger): Promise<MailServer> {
   }
 
   return {
-    url: `smtp://127.0.0.1:${port}`,
+    urlFor: (instance) => `smtp://127.0.0.1:${port}?name=${instance}`,
     start: async () => {
       const created = create();
       await new Promise<void>((resolve) => created.listen(port, '127.0.0.1', resolve));

@@ -23,6 +23,9 @@ import { startUpstream } from './upstream.ts';
 const UPSTREAM_TIMEOUT_MS = 1_000;
 const LEASE_MS = UPSTREAM_TIMEOUT_MS + LEASE_MARGIN_MS;
 
+/** By then an attempt to send a message is over, whatever became of it. */
+const ATTEMPT_ENDS_MS = 65_000;
+
 export type Scenario = {
   random: Random;
   minutes: number;
@@ -51,7 +54,6 @@ async function openWorld(random: Random) {
     UPSTREAM_TIMEOUT_MS: `${UPSTREAM_TIMEOUT_MS}`,
     PREVIEW_SIGNING_KEYS: randomBytes(32).toString('base64'),
     AGENT_CREDENTIALS_FILE: credentialsFile,
-    SMTP_URL: mail.url,
     MAIL_FROM: 'service@chaos.example',
     MAIL_PER_MINUTE: '100000',
     CONTRACTOR_ID: 'contractor',
@@ -94,6 +96,13 @@ function readers(query: (statement: string) => Promise<unknown[]>) {
       (await query('select action_id, status from executions')) as StoredExecution[],
     countPending: async () =>
       (await query("select mailbox from outbox where status = 'pending'")).length,
+    bringForward: async () => {
+      const before = (ms: number) => new Date(Date.now() - ms).toISOString();
+      await query(
+        `update outbox set next_attempt_at = '${before(0)}' where status = 'pending'
+           and next_attempt_at > '${before(0)}' and last_attempt_at < '${before(ATTEMPT_ENDS_MS)}'`,
+      );
+    },
   };
 }
 
@@ -111,7 +120,13 @@ export async function scaledOut({ random, minutes, say }: Scenario): Promise<Fin
   const settings = { ...environment, DATABASE_URL: postgres.url, REDIS_URL: redis.url };
   const instances = await Promise.all(
     ['one', 'two', 'three'].map((name) =>
-      startInstance({ name, environment: settings, ledger, secrets, storeIsAway }),
+      startInstance({
+        name,
+        environment: { ...settings, SMTP_URL: mail.urlFor(name) },
+        ledger,
+        secrets,
+        storeIsAway,
+      }),
     ),
   );
   const nginx = await openNginx(instances.map(({ port }) => port));
@@ -160,7 +175,7 @@ export async function oneProcess({ random, minutes, say }: Scenario): Promise<Fi
   const settings = { ...environment, DATA_DIR: disk.folder };
   const instance = await startInstance({
     name: 'alone',
-    environment: settings,
+    environment: { ...settings, SMTP_URL: mail.urlFor('alone') },
     ledger,
     secrets,
     storeIsAway: () => disk.full,
@@ -186,7 +201,7 @@ export async function oneProcess({ random, minutes, say }: Scenario): Promise<Fi
       await instance.ready();
     },
     ...readers(async (statement) => {
-      const database = new DatabaseSync(join(disk.folder, 'service.db'), { readOnly: true });
+      const database = new DatabaseSync(join(disk.folder, 'service.db'), { timeout: 5_000 });
       const rows = database.prepare(statement).all();
       database.close();
       return rows;

@@ -140,6 +140,7 @@ test('what is too large to be read gets an error page with a way back', async ()
   const answer = page.waitForResponse((response) => response.request().isNavigationRequest());
   await page.getByRole('link', { name: 'Back to the form' }).click();
   expect((await answer).status()).toBe(200);
+  expect(new URL(page.url()).pathname).toBe(form.page);
   expect(complaints).toEqual(itsStatus(413));
   await close();
 });

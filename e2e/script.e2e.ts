@@ -1,5 +1,7 @@
+import { createServer } from 'node:http';
+import type { AddressInfo } from 'node:net';
 import { type Browser, devices, type Page } from 'playwright-core';
-import { afterAll, afterEach, beforeAll, describe, expect, test } from 'vitest';
+import { afterAll, afterEach, beforeAll, describe, expect, test, vi } from 'vitest';
 import { forms } from '../src/forms/catalog.ts';
 import { answering } from '../test/support/upstream.ts';
 import { openBrowser, openPage } from './browser.ts';
@@ -179,6 +181,41 @@ describe('while it is sent', () => {
     await page.getByRole('button', { name: 'Send again' }).click();
     await page.waitForURL('**/thank-you');
     await close();
+  });
+
+  test('an answer that is not the service’s is no success', async () => {
+    const { page, close } = await filled();
+    const before = site.upstream.delivered.length;
+    await page.route('**/api/leads', (route) =>
+      route.fulfill({ status: 200, contentType: 'text/html', body: '<h1>Sign in</h1>' }),
+    );
+    await press(page);
+    expect(await page.locator('.notice').innerText()).toContain('may not have arrived');
+    expect(page.url()).toMatch(/\/contact$/);
+    expect(site.upstream.delivered.length).toBe(before);
+    await close();
+  });
+
+  test('its answer is read to the end before the next page is opened', async () => {
+    const { page, close } = await filled();
+    let whole: boolean | undefined;
+    const slow = createServer((_request, response) => {
+      response.on('close', () => {
+        whole = response.writableFinished;
+      });
+      response.writeHead(200, { 'content-type': 'application/json' }).write('{"ok":');
+      setTimeout(() => response.end('true}'), 500);
+    });
+    await new Promise<void>((resolve) => slow.listen(0, '127.0.0.1', resolve));
+    const { port } = slow.address() as AddressInfo;
+    await page.route('**/api/leads', (route) =>
+      route.continue({ url: `http://127.0.0.1:${port}/` }),
+    );
+    await press(page);
+    await page.waitForURL('**/thank-you');
+    await vi.waitFor(() => expect(whole).toBe(true));
+    await close();
+    slow.close();
   });
 
   test('an error nobody expected reads like what could not be confirmed', async () => {

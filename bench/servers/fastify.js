@@ -1,11 +1,11 @@
-// The preview as Fastify's documentation writes a route: a schema for the body and for the answer.
+// The preview as Fastify's documentation writes a route: its logger, a schema for the body and the answer.
 import Fastify from 'fastify';
 import { clientOf, seal } from './minimum.ts';
 
 const { headers } = JSON.parse(process.env.SAMPLE);
 const text = { type: 'string', minLength: 1, maxLength: 2000 };
 
-const fastify = Fastify();
+const fastify = Fastify({ logger: true });
 
 fastify.addHook('onRequest', async (request, reply) => {
   if (clientOf(request.headers.authorization) === undefined) {

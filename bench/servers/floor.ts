@@ -8,7 +8,7 @@ import { forward } from './forward.ts';
 import { type Answer, log, type Sample, serve } from './http.ts';
 import { openLimit } from './limit.ts';
 import { checkFields, clientOf, open, STATEMENT, seal, sha256 } from './minimum.ts';
-import { openReceipts } from './receipts.ts';
+import { openReceipts, type Receipts } from './receipts.ts';
 
 const sample: Sample = JSON.parse(process.env.SAMPLE ?? '');
 const { headers } = sample;
@@ -62,45 +62,49 @@ const floors: Record<string, () => Parameters<typeof serve>[0]> = {
     };
   },
 
-  execute() {
-    const count = openLimit(60_000);
-    const receipts = openReceipts(`${process.env.DATA_DIR}/floor.db`);
-    return async (request: IncomingMessage, body: Buffer) => {
-      const counted = count(request);
-      if (counted > 20) return refuse(429);
-      const client = clientOf(request.headers.authorization);
-      if (client === undefined) return refuse(401);
-      const key = request.headers['idempotency-key'];
-      if (typeof key !== 'string' || key.length > 200) return refuse(400);
-      const { preview_id: token, confirmation, confirmation_text } = JSON.parse(body.toString());
-      if (confirmation !== true || confirmation_text !== STATEMENT) return refuse(409);
-      const fields = open(token);
-      if (fields === undefined) return refuse(400);
-      const actionId = randomUUID();
-      const createdAt = new Date().toISOString();
-      if (!(await receipts.claim(actionId, client, key, sha256(token), createdAt))) {
-        return refuse(409);
-      }
-      const status = (await forward(actionId, fields, client)) === 200 ? 'submitted' : 'failed';
-      await receipts.settle(actionId, status, new Date().toISOString());
-      log({ actionId, action: 'contact', client, status });
-      const receipt = {
-        action_id: actionId,
-        action: 'contact',
-        status,
-        created_at: createdAt,
-        consent_recorded_at: createdAt,
-        confirmation_text,
-        result: { ok: status === 'submitted' },
-      };
-      return {
-        status: 200,
-        headers: { ...headers, ratelimit: `"execute";r=${20 - counted};t=60` },
-        body: JSON.stringify({ ok: true, receipt }),
-      };
-    };
-  },
+  execute: () => executions(openReceipts(`${process.env.DATA_DIR}/floor.db`)),
+
+  executeEachAlone: () =>
+    executions(openReceipts(`${process.env.DATA_DIR}/floor.db`, { eachAlone: true })),
 };
+
+function executions(receipts: Receipts): Parameters<typeof serve>[0] {
+  const count = openLimit(60_000);
+  return async (request: IncomingMessage, body: Buffer) => {
+    const counted = count(request);
+    if (counted > 20) return refuse(429);
+    const client = clientOf(request.headers.authorization);
+    if (client === undefined) return refuse(401);
+    const key = request.headers['idempotency-key'];
+    if (typeof key !== 'string' || key.length > 200) return refuse(400);
+    const { preview_id: token, confirmation, confirmation_text } = JSON.parse(body.toString());
+    if (confirmation !== true || confirmation_text !== STATEMENT) return refuse(409);
+    const fields = open(token);
+    if (fields === undefined) return refuse(400);
+    const actionId = randomUUID();
+    const createdAt = new Date().toISOString();
+    if (!(await receipts.claim(actionId, client, key, sha256(token), createdAt))) {
+      return refuse(409);
+    }
+    const status = (await forward(actionId, fields, client)) === 200 ? 'submitted' : 'failed';
+    await receipts.settle(actionId, status, new Date().toISOString());
+    log({ actionId, action: 'contact', client, status });
+    const receipt = {
+      action_id: actionId,
+      action: 'contact',
+      status,
+      created_at: createdAt,
+      consent_recorded_at: createdAt,
+      confirmation_text,
+      result: { ok: status === 'submitted' },
+    };
+    return {
+      status: 200,
+      headers: { ...headers, ratelimit: `"execute";r=${20 - counted};t=60` },
+      body: JSON.stringify({ ok: true, receipt }),
+    };
+  };
+}
 
 const floor = floors[process.argv[2] ?? ''];
 if (floor === undefined) throw new Error(`There is no floor ${process.argv[2]}.`);

@@ -1,6 +1,6 @@
 /**
  * Claims and settlements by plain statements on `node:sqlite`, WAL, `synchronous=FULL`: what comes
- * in one turn of the event loop shares one commit.
+ * in one turn of the event loop shares one commit, or none does.
  */
 import { DatabaseSync } from 'node:sqlite';
 
@@ -10,8 +10,8 @@ export type Receipts = {
   settle(id: string, status: string, at: string): Promise<void>;
 };
 
-/** Opens the file, which is made where there is none. */
-export function openReceipts(path: string): Receipts {
+/** Opens the file, which is made where there is none; `eachAlone` gives every write its own commit. */
+export function openReceipts(path: string, { eachAlone = false } = {}): Receipts {
   const database = new DatabaseSync(path);
   database.exec(`pragma journal_mode=wal; pragma synchronous=full;
     create table if not exists executions (action_id text primary key, action text, client text,
@@ -36,8 +36,9 @@ export function openReceipts(path: string): Receipts {
   };
   const write = (run: () => boolean) =>
     new Promise<boolean>((resolve) => {
-      if (waiting.length === 0) setImmediate(commit);
       waiting.push({ run, resolve });
+      if (eachAlone) commit();
+      else if (waiting.length === 1) setImmediate(commit);
     });
 
   return {

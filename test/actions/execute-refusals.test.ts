@@ -1,6 +1,7 @@
 import { connect } from 'node:net';
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
+import { problems } from '../../src/http/problems.ts';
 import { call, executeAction, previewId } from '../support/agent.ts';
 import { scenario } from '../support/scenario.ts';
 import { freshAddress, startService, tokens } from '../support/service.ts';
@@ -16,11 +17,15 @@ describe('spec §7.1, contract §4: what execute refuses, in order, without a ro
     ['404 unknown action', 404, { action: 'nope', token: null, ...none }],
     ['401 no credential', 401, { token: null, ...none }],
     ['403 no scope', 403, { token: tokens.preview, ...none }],
+    ['400 no Idempotency-Key', 400, none],
     ['400 no Idempotency-Key, before the body', 400, { ...none, raw: '{' }],
     ['400 an empty Idempotency-Key', 400, { key: '' }],
     ['400 an Idempotency-Key of 201 characters', 400, { key: 'k'.repeat(201) }],
     ['400 an Idempotency-Key beyond ASCII', 400, { key: 'k\u00e9' }],
     ['400 a tab in an Idempotency-Key', 400, { key: 'a\tb' }],
+    ['413 a body over 512 KiB', 413, { raw: 'x'.repeat(512 * 1024 + 1) }],
+    ['400 a Content-Encoding', 400, { headers: { 'content-encoding': 'gzip' } }],
+    ['400 another charset', 400, { headers: { 'content-type': 'text/plain; charset=utf-16' } }],
     ['400 invalid JSON', 400, { raw: '{' }],
     ['400 no object', 400, { raw: '[]' }],
     [
@@ -68,7 +73,49 @@ describe('spec §7.1, contract §4: what execute refuses, in order, without a ro
     clock.advance(599_999);
     expect((await executeAction(at.service, early)).status).toBe(200);
     clock.advance(1);
-    expect((await expecting({}, () => executeAction(at.service, late))).status).toBe(400);
+    const answer = await expecting({}, () => executeAction(at.service, late));
+    expect([answer.status, answer.body.error]).toEqual([400, problems.expiredPreview.error]);
+  });
+
+  test('400 for a preview of another action, though the same party would receive it', async () => {
+    const fields = { name: 'A', email: 'a@b.co', subject: 'S', message: 'M' };
+    const preview = await previewId(at.service, 'contact', fields);
+    const answer = await expecting({}, () =>
+      executeAction(at.service, preview, { action: 'newsletter' }),
+    );
+    expect([answer.status, answer.body.error]).toEqual([400, problems.otherAction.error]);
+  });
+
+  test('400 for a preview that named another party than the one who would receive it now', async () => {
+    const elsewhere = await startService({ clock, environment: { CONTRACTOR_NAME: 'Others' } });
+    const preview = await previewId(elsewhere);
+    await elsewhere.close();
+    const answer = await expecting({}, () => executeAction(at.service, preview));
+    expect([answer.status, answer.body.error]).toEqual([400, problems.invalidPreview.error]);
+  });
+
+  test('401 and 403 challenge: they say what was wrong with the credential, and the scope', async () => {
+    const challenge = async (token: string | null) =>
+      (await executeAction(at.service, 'x', { token })).headers.get('www-authenticate');
+    expect([
+      await challenge(null),
+      await challenge('wrong'),
+      await challenge(tokens.preview),
+    ]).toEqual([
+      'Bearer realm="agent actions"',
+      'Bearer realm="agent actions", error="invalid_token"',
+      'Bearer realm="agent actions", error="insufficient_scope", scope="lead:create"',
+    ]);
+  });
+
+  test('409 retryable where a claim is held and its row cannot be found', async () => {
+    const { executions } = at.service.parts;
+    const { claim } = executions;
+    const preview = await previewId(at.service);
+    executions.claim = async () => undefined;
+    const answer = await expecting({}, () => executeAction(at.service, preview));
+    executions.claim = claim;
+    expect([answer.status, answer.body.retryable]).toEqual([409, true]);
   });
 
   test('two Idempotency-Key are 400, two Authorization are 401', async () => {
@@ -107,13 +154,15 @@ describe('spec §7.1, contract §4: what execute refuses, in order, without a ro
   });
 
   test('503 while executions are not configured, after 403 and before 400', async () => {
-    const unconfigured = await startService({ environment: { UPSTREAM_URL: '' } });
-    const answers = [
-      await executeAction(unconfigured, 'x', { token: tokens.preview }),
-      await executeAction(unconfigured, 'x', { key: null }),
-    ];
-    await unconfigured.close();
-    expect(answers.map(({ status }) => status)).toEqual([403, 503]);
+    for (const environment of [{ UPSTREAM_URL: '' }, { PREVIEW_SIGNING_KEYS: '' }]) {
+      const unconfigured = await startService({ environment });
+      const answers = [
+        await executeAction(unconfigured, 'x', { token: tokens.preview }),
+        await executeAction(unconfigured, 'x', { key: null }),
+      ];
+      await unconfigured.close();
+      expect(answers.map(({ status }) => status)).toEqual([403, 503]);
+    }
   });
 });
 

@@ -1,7 +1,8 @@
 import { describe, expect, test } from 'vitest';
 import { executeAction, previewAction, previewId, quote } from '../support/agent.ts';
+import { countEffects } from '../support/outcomes.ts';
 import { scenario } from '../support/scenario.ts';
-import { tokens } from '../support/service.ts';
+import { startService, tokens } from '../support/service.ts';
 import { answering } from '../support/upstream.ts';
 
 const STATEMENT = 'I confirm that Service may use these details for the selected action.';
@@ -97,6 +98,57 @@ describe('spec §4.4, §2.3: an execution', () => {
     expect(at.upstream.delivered.at(-1)?.headers.traceparent).toMatch(
       /^00-0af7651916cd43dd8448eb211c80319c-(?!b7ad6b7169203331)[0-9a-f]{16}-01$/,
     );
+  });
+});
+
+describe('what an operator sees of an execution', () => {
+  test.each([
+    [200, 'submitted', { kind: 'confirmed', known: false }],
+    [422, 'failed', { kind: 'rejected', status: 422 }],
+  ] as const)(
+    'upstream %i: one line of the log with its ids, one count',
+    async (status, became, outcome) => {
+      const { metrics } = at.service.parts;
+      const { countExecution } = metrics;
+      const counted: string[][] = [];
+      metrics.countExecution = (...labels) => void counted.push(labels);
+      at.upstream.answer = answering(status);
+      const preview = await previewId(at.service);
+      const { body } = await executeAction(at.service, preview, { key: `seen-${status}` });
+      await executeAction(at.service, preview, { key: `seen-${status}` });
+      metrics.countExecution = countExecution;
+      expect(counted).toEqual([['homeowner_quote', became]]);
+      const { action_id: actionId } = body.receipt;
+      const lines = at.service.logs.map((line) => JSON.parse(line));
+      expect(lines.filter((line) => line.actionId === actionId)).toEqual([
+        {
+          level: 30,
+          time: expect.any(Number),
+          pid: expect.any(Number),
+          hostname: expect.any(String),
+          actionId,
+          action: 'homeowner_quote',
+          client: 'acme',
+          status: became,
+          outcome,
+          msg: 'execution settled',
+        },
+      ]);
+    },
+  );
+});
+
+describe('contract §4: the embedded inbox', () => {
+  test('takes an execution as one event and one receipt; a replay adds none', async () => {
+    const service = await startService({ clock });
+    const preview = await previewId(service);
+    const first = await executeAction(service, preview, { key: 'embedded' });
+    const again = await executeAction(service, preview, { key: 'embedded' });
+    const effects = await countEffects(service);
+    await service.close();
+    expect([first.status, first.body.receipt]).toEqual([200, receipt('submitted')]);
+    expect(again.body).toEqual({ ...first.body, replay: true });
+    expect(effects).toEqual({ forwarded: 1, rows: 1, mails: 0 });
   });
 });
 

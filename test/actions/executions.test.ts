@@ -2,7 +2,7 @@ import { randomUUID } from 'node:crypto';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { openExecutions, receiptOf } from '../../src/actions/executions.ts';
 import { systemClock } from '../../src/clock.ts';
-import type { Storage } from '../../src/storage/database.ts';
+import { type Storage, StorageUnavailable } from '../../src/storage/database.ts';
 import type { Outcome } from '../../src/upstream/upstream.ts';
 import { testClock } from '../support/clock.ts';
 import { databases, type TestDatabase } from '../support/databases.ts';
@@ -147,8 +147,99 @@ describe.each(databases)('executions on %s', (_name, create) => {
     const { row, outcome } = await executions.conclude(claim, true, (within) =>
       deliver(within as typeof storage.db, false),
     );
-    expect([row.status, outcome.kind, await stored()]).toEqual(['failed', 'unconfirmed', []]);
+    expect([row.status, outcome, await stored()]).toEqual([
+      'failed',
+      { kind: 'unconfirmed', reason: 'The lease had run out.' },
+      [],
+    ]);
   });
+
+  test('embedded: what was delivered is submitted, by the commit that delivered it', async () => {
+    const executions = open();
+    const request = fresh();
+    const claim = (await executions.claim(request)) ?? expect.fail();
+    const { row, outcome } = await executions.conclude(claim, true, async (within) => {
+      expect(within).toBeDefined();
+      return confirmed;
+    });
+    expect([row.status, outcome]).toEqual(['submitted', confirmed]);
+    expect((await find(request)).byKey?.status).toBe('submitted');
+  });
+
+  test('a key that was used with another preview says nothing of this one', async () => {
+    const request = fresh();
+    await open().claim(request);
+    const { byKey, byPreview } = await find({ ...request, previewDigest: randomUUID() });
+    expect([byKey?.action_id, byPreview]).toEqual([request.actionId, undefined]);
+  });
+
+  test('without room on the disk nothing is claimed', async () => {
+    const requireRoom = () => {
+      throw new StorageUnavailable('The disk is full.');
+    };
+    const executions = openExecutions({ ...storage, requireRoom }, systemClock, 10_000);
+    const request = fresh();
+    await expect(executions.claim(request)).rejects.toThrow('The disk is full.');
+    expect(await find(request)).toEqual({ byKey: undefined, byPreview: undefined });
+  });
+
+  test('a look settles what has run out, and otherwise writes nothing', async () => {
+    const { executions, writes } = counting();
+    const [running, settled, forgotten] = [fresh(), fresh(), fresh()];
+    await open().claim(running);
+    // A lease of less than no time has run out from the beginning.
+    const expired = open(-6_000);
+    const claim = (await expired.claim(settled)) ?? expect.fail();
+    await expired.conclude(claim, false, async () => confirmed);
+    await expired.claim(forgotten);
+    for (const request of [running, settled, fresh()]) await find(request, executions);
+    expect(writes()).toBe(0);
+    expect((await find(forgotten, executions)).byKey?.status).toBe('failed');
+    expect(writes()).toBe(1);
+  });
+
+  test('a claim whose answer the store lost is settled as failed by the next look, once', async () => {
+    const { executions, writes, lose } = counting();
+    const request = fresh();
+    lose('the answer');
+    await expect(executions.claim(request)).rejects.toThrow('away');
+    lose('nothing');
+    expect((await find(request)).byKey?.status).toBe('executing');
+    const before = writes();
+    expect((await find(request, executions)).byKey?.status).toBe('failed');
+    await find(request, executions);
+    expect(writes() - before).toBe(1);
+  });
+
+  test('what the upstream confirmed stays confirmed, though the store was away when it did', async () => {
+    const { executions, lose } = counting();
+    const request = fresh();
+    const claim = (await executions.claim(request)) ?? expect.fail();
+    lose('the statement');
+    await expect(executions.conclude(claim, false, async () => confirmed)).rejects.toThrow('away');
+    lose('nothing');
+    expect((await find(request, executions)).byKey?.status).toBe('submitted');
+  });
+
+  /** Executions over this store, which counts what is written and loses what it is told to. */
+  function counting() {
+    let count = 0;
+    let lost: 'nothing' | 'the statement' | 'the answer' = 'nothing';
+    const write: Storage['write'] = async (run) => {
+      count += 1;
+      if (lost === 'the statement') throw new StorageUnavailable('The store is away.');
+      const result = await storage.write(run);
+      if (lost === 'the answer') throw new StorageUnavailable('The store is away.');
+      return result;
+    };
+    return {
+      executions: openExecutions({ ...storage, write }, systemClock, 10_000),
+      writes: () => count,
+      lose: (what: typeof lost) => {
+        lost = what;
+      },
+    };
+  }
 
   test('a lease that has run out is settled as failed by whoever looks, and no send may start any more', async () => {
     const executions = open(-4_900);

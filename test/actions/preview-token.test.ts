@@ -2,6 +2,7 @@ import { randomBytes } from 'node:crypto';
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
 import {
+  digestOfPreview,
   openPreview,
   PREVIEW_LIFETIME_MS,
   type Preview,
@@ -103,5 +104,15 @@ describe('preview tokens', () => {
 
   test('two previews of the same fields in the same millisecond are two tokens', () => {
     expect(sealPreview([key], sealed)).not.toBe(sealPreview([key], sealed));
+  });
+
+  test('without a key nothing is sealed', () => {
+    expect(() => sealPreview([], sealed)).toThrow('No key to sign previews with.');
+  });
+
+  test('what is kept of a token is its SHA-256, in hex', () => {
+    expect(digestOfPreview('abc')).toBe(
+      'ba7816bf8f01cfea414140de5dae2223b00361a396177a9cb410ff61f20015ad',
+    );
   });
 });

@@ -13,12 +13,16 @@ const NOW = '2026-09-01T12:00:00.000Z';
 const daysAgo = (days: number, ms = 0) =>
   new Date(Date.parse(NOW) - days * DAY_MS - ms).toISOString();
 
-describe.each(databases)('receipts on %s', (_name, create) => {
+describe.each(databases)('receipts on %s', (name, create) => {
   const clock = testClock(NOW);
   let database: TestDatabase;
   let storage: Storage;
   const lines: string[] = [];
-  const note = (_entry: unknown, text: string) => void lines.push(text);
+  const entries: unknown[] = [];
+  const note = (entry: unknown, text: string) => {
+    entries.push(entry);
+    lines.push(text);
+  };
   const log = { debug: note, info: note, warn: note, error: note } as unknown as Log;
   const open = (days = 400, within = storage) =>
     openRetention({ storage: within, clock, log, days });
@@ -33,6 +37,7 @@ describe.each(databases)('receipts on %s', (_name, create) => {
   beforeEach(async () => {
     await storage.db.deleteFrom('executions').execute();
     lines.length = 0;
+    entries.length = 0;
   });
   afterAll(async () => {
     await storage.close();
@@ -139,6 +144,7 @@ describe.each(databases)('receipts on %s', (_name, create) => {
     expect(tried).toBe(0);
     await vi.advanceTimersByTimeAsync(1 + 2 * 3_600_000);
     expect([tried, lines]).toEqual([3, ['old receipts could not be deleted']]);
+    expect(entries).toEqual([{ err: expect.any(StorageUnavailable) }]);
     away = false;
     await vi.advanceTimersByTimeAsync(3_600_000);
     away = true;
@@ -149,6 +155,76 @@ describe.each(databases)('receipts on %s', (_name, create) => {
     expect(tried).toBe(5);
     vi.useRealTimers();
   });
+
+  test('that a look deleted are counted in the log', async () => {
+    await keep(daysAgo(401));
+    await keep(daysAgo(402));
+    const { retention, look } = lookedAtByHand();
+    look();
+    await retention.close();
+    expect([entries, lines]).toEqual([
+      [{ count: 2 }],
+      ['receipts past their retention were deleted'],
+    ]);
+  });
+
+  test('are left at the end: what is under way is waited for, and no other batch begins', async () => {
+    let finish: (deleted: number) => void = () => {};
+    let batches = 0;
+    const write: Storage['write'] = () => {
+      batches += 1;
+      return new Promise((resolve) => {
+        finish = (deleted) => resolve(deleted as never);
+      });
+    };
+    const { retention, look } = lookedAtByHand({ ...storage, write });
+    look();
+    let closed = false;
+    const closing = retention.close().then(() => {
+      closed = true;
+    });
+    await new Promise((resolve) => setImmediate(resolve));
+    expect([batches, closed]).toEqual([1, false]);
+    finish(200);
+    await closing;
+    expect(batches).toBe(1);
+  });
+
+  test('need no look to be left', async () => {
+    await open().close();
+    expect(lines).toEqual([]);
+  });
+
+  test.runIf(name === 'PostgreSQL')(
+    'that another instance holds are passed over, not waited for',
+    async () => {
+      const held = await keep(daysAgo(500));
+      await keep(daysAgo(450));
+      await storage.db.transaction().execute(async (other) => {
+        await other
+          .selectFrom('executions')
+          .select('action_id')
+          .where('action_id', '=', held)
+          .forUpdate()
+          .execute();
+        expect(await open().work()).toBe(1);
+      });
+      expect(await kept()).toEqual([held]);
+    },
+  );
+
+  /** Retention whose timer is let off by the test. */
+  function lookedAtByHand(within = storage) {
+    let look = () => {};
+    const after = (_ms: number, callback: () => void) => {
+      look = callback;
+      return () => {};
+    };
+    const options = { storage: within, clock: { ...clock, after }, log, days: 400 };
+    const retention = openRetention(options);
+    retention.start();
+    return { retention, look: () => look() };
+  }
 
   test('leave the inbox alone', async () => {
     const upstream = openInbox(storage, testClock(daysAgo(3_000)));

@@ -3,6 +3,7 @@ import { DatabaseSync } from 'node:sqlite';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { afterAll, beforeAll, describe, expect, test, vi } from 'vitest';
 import { type Answer, executeAction, previewId, quote } from '../support/agent.ts';
+import { injected } from '../support/injected.ts';
 import { type ProcessOptions, type ServiceProcess, startProcess } from '../support/process.ts';
 import { until } from '../support/until.ts';
 import { type ProgrammableUpstream, startUpstream } from '../support/upstream.ts';
@@ -104,23 +105,25 @@ async function expectFailedByLease(
 }
 
 describe.concurrent('a process that ends, or stands, in an execution', () => {
-  test.each([
+  test.for([
     { point: 'after the claim', seen: 0 },
     { point: 'before the send', seen: 0 },
     { point: 'after the answer', seen: 1 },
   ])(
     'kill -9 $point: in progress until the lease has run out, then 502 with the failed receipt; sent $seen times',
-    async ({ point, seen }) => {
+    async ({ point, seen }, context) => {
       const sent = lead(`${point.replaceAll(' ', '-')}@example.com`);
       const crashing = await start(crashingAt(point));
+      crashing.exited.then(() => injected(context, `kill -9 ${point}`));
       await expectFailedByLease(crashing, sent.fields, point);
       expect(sent.seen()).toBe(seen);
     },
   );
 
-  test('kill -9 in mid-send: the same, and it is not sent again', async () => {
+  test('kill -9 in mid-send: the same, and it is not sent again', async (context) => {
     const sent = lead('mid-send@example.com');
     const crashing = await start({});
+    crashing.exited.then(() => injected(context, 'kill -9 in mid-send'));
     const usual = upstream.answer;
     upstream.answer = (response, delivered) => {
       if (delivered.body.includes('mid-send@')) crashing.kill('SIGKILL');
@@ -130,12 +133,13 @@ describe.concurrent('a process that ends, or stands, in an execution', () => {
     expect(sent.seen()).toBe(1);
   });
 
-  test('kill -9 after the settle: the submitted receipt at once, sent once', async () => {
+  test('kill -9 after the settle: the submitted receipt at once, sent once', async (context) => {
     const sent = lead('after-the-settle@example.com');
     const crashing = await start(crashingAt('after the settle'));
     const preview = await previewId(crashing, 'homeowner_quote', sent.fields);
     await expect(executeAction(crashing, preview, { key: 'settled' })).rejects.toThrow();
     expect((await crashing.exited).signal).toBe('SIGKILL');
+    injected(context, 'kill -9 after the settle');
 
     const restarted = await start({ dataDir: crashing.dataDir });
     const answer = await executeAction(restarted, preview, { key: 'settled' });
@@ -146,9 +150,9 @@ describe.concurrent('a process that ends, or stands, in an execution', () => {
     expect(sent.seen()).toBe(1);
   });
 
-  test.each([{ point: 'after the claim' }, { point: 'before the send' }])(
+  test.for([{ point: 'after the claim' }, { point: 'before the send' }])(
     'SIGSTOP $point for longer than the lease, then SIGCONT: nothing is sent, and the receipt that another process settled stands',
-    async ({ point }) => {
+    async ({ point }, context) => {
       const sent = lead(`stopped-${point.replaceAll(' ', '-')}@example.com`);
       const stopped = await start(crashingAt(point, 'SIGSTOP'));
       const other = await start({ dataDir: stopped.dataDir });
@@ -161,13 +165,14 @@ describe.concurrent('a process that ends, or stands, in an execution', () => {
       expect(settled).toMatchObject(failed);
 
       stopped.kill('SIGCONT');
+      injected(context, 'SIGSTOP for longer than the lease, then SIGCONT');
       const late = await waiting;
       expect([late.status, late.body.receipt]).toEqual([502, settled.body.receipt]);
       expect(sent.seen()).toBe(0);
     },
   );
 
-  test('kill -9 with the embedded inbox, after every statement from the claim on: a lead is stored just where its receipt is submitted', async () => {
+  test('kill -9 with the embedded inbox, after every statement from the claim on: a lead is stored just where its receipt is submitted', async (context) => {
     const environment = { UPSTREAM_URL: 'inbox:' };
     const previews: string[] = [];
     let dataDir: string | undefined;
@@ -184,6 +189,7 @@ describe.concurrent('a process that ends, or stands, in an execution', () => {
       const answer = await ended.catch(() => undefined);
       if (answer?.status === 200) break;
       expect((await service.exited).signal).toBe('SIGKILL');
+      injected(context, 'kill -9 after each statement, with the embedded inbox');
       previews.push(preview);
     }
     // The claim, its commit, and begin, settle, store and commit of the delivery, at the least.

@@ -91,9 +91,12 @@ describe('the compose file', () => {
 describe('the Dockerfile', () => {
   test('runs as a number that is not root, is started without a shell, and says what it is', () => {
     expect(image.user).toMatch(/^[1-9]\d*:[1-9]\d*$/);
-    expect([...image.entrypoint, ...image.command].slice(1)).toEqual([
-      '/app/bin/service.js',
-      'start',
+    const started = [...image.entrypoint, ...image.command];
+    expect(started.slice(-2)).toEqual(['/app/bin/service.js', 'start']);
+    const flags = started.slice(1, -2);
+    expect(flags).toEqual(expect.arrayContaining(['--permission', '--disable-proto=delete']));
+    expect(flags.filter((flag) => flag.startsWith('--allow-fs-write'))).toEqual([
+      '--allow-fs-write=/data',
     ]);
     expect(image.healthCheck?.join(' ')).toContain('/healthz');
     expect(image.volumes).toEqual(['/data']);

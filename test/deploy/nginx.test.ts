@@ -1,4 +1,10 @@
-import { createServer, type IncomingMessage, type Server, type ServerResponse } from 'node:http';
+import {
+  createServer,
+  request as httpRequest,
+  type IncomingMessage,
+  type Server,
+  type ServerResponse,
+} from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { type Nginx, nginxIsThere, startNginx } from '../support/nginx.ts';
@@ -114,7 +120,7 @@ describe.skipIf(!nginxIsThere)('deploy/nginx.conf', () => {
       const { response, text, sent } = await tried('/', { headers: { accept: 'text/html' } });
       expect([response.status, sent]).toEqual([502, 2]);
       expect(response.headers.get('content-type')).toBe('text/html');
-      expect(text).toContain('<h1>');
+      expect(text).toMatch(/^<!doctype html>[^$]*<h1>[^$]*what you typed still is/);
     });
   });
 
@@ -127,6 +133,58 @@ describe.skipIf(!nginxIsThere)('deploy/nginx.conf', () => {
       expect([response.status, seen.length]).toEqual([200, count]);
     }
     await half.close();
+  });
+
+  describe('the forms of one client address', () => {
+    const addresses = Array.from({ length: 40 }, (_, index) => `127.0.1.${index + 1}`);
+    /** One more from that address: to which of the instances did it go? */
+    const instanceFor = async (to: Nginx, localAddress: string, path = '/api/leads') => {
+      const [status, text] = await postFrom(localAddress, `${to.url}${path}`);
+      expect(status).toBe(200);
+      return text;
+    };
+    beforeAll(() => {
+      for (const [index, { answer }] of standIns.entries()) {
+        answer.by = (_request, response) => void response.end(`instance ${index}`);
+      }
+    });
+    afterAll(() => {
+      for (const { answer } of standIns)
+        answer.by = (_request, response) => void response.end('ok');
+    });
+
+    test('go to one instance, and those of all to every instance', async () => {
+      const instances = new Set<string>();
+      for (const address of addresses) {
+        const first = await instanceFor(nginx, address);
+        instances.add(first);
+        expect(await instanceFor(nginx, address)).toBe(first);
+        expect(await instanceFor(nginx, address, '/api/leads?from=quote')).toBe(first);
+        expect(await instanceFor(nginx, address, '/api/subscribe')).toBe(first);
+      }
+      expect([...instances].sort()).toEqual(['instance 0', 'instance 1']);
+    });
+
+    test('go elsewhere while that instance is away, each of them once', async () => {
+      const [, staying] = standIns;
+      const half = await startNginx([await freePort(), staying?.port ?? 0]);
+      seen.length = 0;
+      for (const address of addresses) {
+        expect(await instanceFor(half, address)).toBe('instance 1');
+      }
+      expect(seen.length).toBe(addresses.length);
+      await half.close();
+    });
+
+    test('are all that is held together: previews and pages go round', async () => {
+      const answered: string[] = [];
+      for (let count = 0; count < 6; count += 1) {
+        const preview = '/api/agent/actions/contact/preview';
+        answered.push(await instanceFor(nginx, '127.0.1.1', preview));
+      }
+      expect(new Set(answered).size).toBe(2);
+      expect(answered.filter((each) => each === 'instance 0')).toHaveLength(3);
+    });
   });
 
   test('the probe asks without the store, and takes an instance out that does not want any more', async () => {
@@ -143,3 +201,13 @@ describe.skipIf(!nginxIsThere)('deploy/nginx.conf', () => {
     leaving.answer.by = (_request, response) => void response.end('ok');
   });
 });
+
+/** A POST from one of this machine's own addresses; returns the status and the answer. */
+function postFrom(localAddress: string, url: string): Promise<[number | undefined, string]> {
+  return new Promise((resolve, reject) => {
+    const sent = httpRequest(url, { method: 'POST', localAddress }, async (response) => {
+      resolve([response.statusCode, (await response.toArray()).join('')]);
+    });
+    sent.on('error', reject).end('{}');
+  });
+}

@@ -129,6 +129,24 @@ describe.skipIf(missing.length > 0)('three instances on PostgreSQL and Redis beh
     }
   });
 
+  test('a double click on a form without JavaScript is one lead, whichever instance is asked', async () => {
+    const headers = {
+      'content-type': 'application/x-www-form-urlencoded',
+      'sec-fetch-mode': 'navigate',
+      'sec-fetch-site': 'same-origin',
+    };
+    const before = upstream.delivered.length;
+    for (let people = 0; people < PEOPLE; people += 1) {
+      const fields = { form: 'homeowner_quote', ...quote, name: `Ada ${people}` };
+      const body = new URLSearchParams(fields).toString();
+      const address = randomAddress();
+      const click = () => call('/api/leads', { address, headers }, body);
+      const statuses = (await Promise.all([click(), click()])).map(({ status }) => status);
+      expect(statuses).toEqual([303, 303]);
+    }
+    expect(upstream.delivered.length - before).toBe(PEOPLE);
+  });
+
   test('SIGTERM under load, rolling through the three: no failed request, exit status 0', async () => {
     let rolling = true;
     let answered = 0;

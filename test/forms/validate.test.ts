@@ -1,7 +1,7 @@
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
 import { forms } from '../../src/forms/catalog.ts';
-import { describeFault, validate } from '../../src/forms/validate.ts';
+import { describeFault, missingNames, validate } from '../../src/forms/validate.ts';
 
 const { contact, contractor_signup, homeowner_quote, newsletter } = forms;
 const quote = { name: 'Ada', email: 'ada@example.com', postal_code: '94110' };
@@ -219,6 +219,45 @@ describe('spec §8: bounds', () => {
         fieldsOf(forms[name], { ...valid[name], [field]: character.repeat(maximum + 1) }),
       ).toEqual([`${field} tooLong`]);
     }
+  });
+});
+
+describe('what is told of a fault', () => {
+  const faultsOf = (form: (typeof forms)[keyof typeof forms], raw: Record<string, unknown>) => {
+    const validation = validate(form, raw);
+    return validation.kind === 'invalid' ? validation.faults : [];
+  };
+
+  test.each([
+    ['missing', { name: ' ' }, 'name is missing.'],
+    ['no string', { name: 1 }, 'name must be a string.'],
+    ['of forbidden characters', { name: 'a\tb' }, "name holds characters that can't be used."],
+    ['no address', { email: 'ada' }, 'email is not a valid e-mail address.'],
+    ['too long', { company: 'x'.repeat(201) }, 'company is longer than 200 characters.'],
+  ])('is one sentence that names the field: where it is %s', (_name, wrong, sentence) => {
+    const valid = { name: 'A', email: 'a@b.co', company: 'B' };
+    expect(faultsOf(contractor_signup, { ...valid, ...wrong }).map(describeFault)).toEqual([
+      sentence,
+    ]);
+  });
+
+  test('is whether the value is over the 2000 of any value, which is another status (spec §8)', () => {
+    const over = (raw: Record<string, unknown>) =>
+      faultsOf(contractor_signup, { name: 'A', email: 'a@b.co', company: 'B', ...raw }).map(
+        (fault) => [fault.kind, 'overValue' in fault && fault.overValue],
+      );
+    expect(over({ company: 'x'.repeat(2000) })).toEqual([['tooLong', false]]);
+    expect(over({ company: 'x'.repeat(2001) })).toEqual([['tooLong', true]]);
+    expect(over({ email: 'x'.repeat(2000) })).toEqual([['email', false]]);
+    expect(over({ email: 'x'.repeat(2001) })).toEqual([['tooLong', true]]);
+  });
+
+  test('lists the names of what is required and missing, and of nothing else', () => {
+    expect(missingNames(faultsOf(contact, { email: 'nope', phone: 1, subject: '' }))).toEqual([
+      'name',
+      'subject',
+      'message',
+    ]);
   });
 });
 

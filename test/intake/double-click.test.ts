@@ -1,5 +1,8 @@
 import { request } from 'node:http';
 import { describe, expect, test } from 'vitest';
+import { openDoubleClicks } from '../../src/intake/double-click.ts';
+import type { FormResult } from '../../src/intake/leads.ts';
+import { testClock } from '../support/clock.ts';
 import { post } from '../support/forms.ts';
 import { scenario } from '../support/scenario.ts';
 import { freshAddress } from '../support/service.ts';
@@ -27,11 +30,13 @@ function send(
   headers: Record<string, string>,
   fields: Record<string, string> = quote,
   path = '/api/leads',
+  localAddress = '127.0.0.1',
 ): Promise<Sent> {
   return new Promise((resolve, reject) => {
     const type = { 'content-type': 'application/x-www-form-urlencoded' };
     const sent = request(`${at.service.url}${path}`, {
       method: 'POST',
+      localAddress,
       headers: { ...type, ...headers },
     });
     sent.on('error', reject);
@@ -120,11 +125,66 @@ describe('are two submissions', () => {
     });
   });
 
+  test('where two people come without a proxy, each from an address of their own', async () => {
+    const { 'x-forwarded-for': _, ...direct } = browser();
+    await at.expecting({ forwarded: 2 }, async () => {
+      for (const address of ['127.0.0.1', '127.0.0.2', '127.0.0.1']) {
+        await send(direct, quote, '/api/leads', address);
+      }
+    });
+  });
+
+  test('where they go to two routes', async () => {
+    const headers = browser();
+    const fields = { email: 'two-routes@example.com', privacy: 'on' };
+    await at.expecting({ forwarded: 2, mails: 1 }, async () => {
+      await send(headers, fields, '/api/leads');
+      await send(headers, fields, '/api/subscribe');
+    });
+  });
+
   test('in JSON, which scripts hold together themselves', async () => {
     const headers = browser();
     await at.expecting({ forwarded: 2 }, async () => {
       await post(at.service, '/api/leads', 'json', quote, headers);
       await post(at.service, '/api/leads', 'json', quote, headers);
     });
+  });
+});
+
+test('a form that is too large is refused to a browser as it is to a program', async () => {
+  const answer = await send(browser(), { ...quote, message: 'x'.repeat(33_000) });
+  expect([answer.status, answer.text]).toEqual([
+    413,
+    expect.stringContaining('That is more than the form takes'),
+  ]);
+});
+
+describe('the memory of clicks', () => {
+  const accepted: FormResult = { kind: 'accepted', event: 'lead.created' };
+
+  test('ends ten seconds after the outcome, though an earlier click is still on its way', async () => {
+    const clock = testClock();
+    const clicks = openDoubleClicks(clock);
+    void clicks.once('slow', () => new Promise(() => {}));
+    let runs = 0;
+    const click = () =>
+      clicks.once('quick', async () => {
+        runs += 1;
+        return accepted;
+      });
+    const first = await click();
+    clock.advance(9_999);
+    expect([await click(), runs]).toEqual([first, 1]);
+    clock.advance(1);
+    expect([await click(), runs]).toEqual([first, 2]);
+  });
+
+  test('keeps nothing of a click that broke: the next one is a click of its own', async () => {
+    const clicks = openDoubleClicks(testClock());
+    await expect(clicks.once('key', () => Promise.reject(new Error('It broke.')))).rejects.toThrow(
+      'It broke.',
+    );
+    expect(await clicks.once('key', async () => accepted)).toBe(accepted);
   });
 });

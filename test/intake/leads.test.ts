@@ -98,6 +98,39 @@ describe('spec §4.6: a lead', () => {
     },
   );
 
+  test.each(encodings)('%s: a honeypot of spaces is an empty one', async (encoding) => {
+    await expecting({ forwarded: 1 }, () =>
+      post(at.service, path, encoding, { ...quote, 'bot-field': ' \t' }),
+    );
+  });
+
+  test('a traceparent is taken up and sent on with a span of its own; without one none is sent', async () => {
+    const traceparent = '00-0af7651916cd43dd8448eb211c80319c-b7ad6b7169203331-01';
+    await post(at.service, path, 'json', quote, { traceparent });
+    await post(at.service, path, 'json', quote);
+    const [traced, plain] = at.upstream.delivered.slice(-2);
+    expect(traced?.headers.traceparent).toMatch(
+      /^00-0af7651916cd43dd8448eb211c80319c-(?!b7ad6b7169203331)[0-9a-f]{16}-01$/,
+    );
+    expect(plain?.headers.traceparent).toBeUndefined();
+  });
+
+  test.each([
+    [200, { kind: 'confirmed', known: false }],
+    [422, { kind: 'rejected', status: 422 }],
+  ])(
+    'upstream %i: one line of the log has its id, its form and what became of it',
+    async (status, outcome) => {
+      at.upstream.answer = answering(status);
+      await post(at.service, path, 'json', quote);
+      const id = at.upstream.delivered.at(-1)?.event.data.id;
+      const lines = at.service.logs.map((line) => JSON.parse(line));
+      expect(lines.filter(({ submissionId }) => submissionId === id)).toEqual([
+        expect.objectContaining({ msg: 'lead settled', form: 'homeowner_quote', outcome }),
+      ]);
+    },
+  );
+
   test('text beyond ASCII arrives whole in every encoding', async () => {
     for (const encoding of encodings) {
       await post(at.service, path, encoding, {

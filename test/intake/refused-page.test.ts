@@ -96,6 +96,15 @@ describe.each(natives)('a refused %s post comes back as its page', (encoding) =>
   });
 });
 
+test('a subscription comes back as its own page, whatever form it names', async () => {
+  const fields = { form: 'contact', email: 'ada@example.com', subject: 'Hello' };
+  const { status, text } = await post(at.service, '/api/subscribe', 'urlencoded', fields);
+  expect(status).toBe(400);
+  expect(text).toContain('<title>Error: Newsletter');
+  expect(text).toContain('action="/api/subscribe"');
+  expect(text).not.toContain('Hello');
+});
+
 test('what no field is at fault for is said in a sentence', async () => {
   const many = Object.fromEntries(Array.from({ length: 20 }, (_, n) => [`f${n}`, 'typed']));
   const { status, text } = await post(at.service, '/api/leads', 'urlencoded', {
@@ -133,6 +142,35 @@ describe('where nothing could be read', () => {
     expect(text).toContain('what you typed is still there');
     expect(text).toContain('href="/quote">Back to the form</a>');
     expect(text).not.toContain('xxxxx');
+  });
+
+  describe('the way back leads to the page of the form that was sent', () => {
+    const own = () => at.service.url;
+    test.each<[string, () => string | undefined, string]>([
+      ['with what an advertisement added', () => `${own()}/contractors?from=ad#top`, 'contractors'],
+      ['of another address', () => 'https://evil.example/quote', ''],
+      ['that is none of ours', () => `${own()}//evil.example/quote`, ''],
+      ['that only ends like one', () => `${own()}/nothing/quote`, ''],
+      ['without a form', () => `${own()}/privacy`, ''],
+      ['that was refused before', () => `${own()}/api/leads`, ''],
+      ['that is not told', () => undefined, ''],
+      ['that cannot be read', () => 'quote', ''],
+    ])('a page %s', async (_name, referer, back) => {
+      const body = new URLSearchParams({ ...quote, message: 'x'.repeat(33_000) }).toString();
+      const from = referer();
+      const headers = from === undefined ? {} : { referer: from };
+      const { text } = await postRaw(at.service, '/api/leads', 'urlencoded', body, headers);
+      const links = [...text.matchAll(/class="button[^"]*" href="([^"]*)"/g)].map(([, to]) => to);
+      expect(links).toEqual(back === '' ? ['/'] : [`/${back}`, '/']);
+      expect(text).not.toContain('evil');
+    });
+
+    test('and of a subscription it is known', async () => {
+      const body = `email=${'x'.repeat(9_000)}`;
+      const { status, text } = await postRaw(at.service, '/api/subscribe', 'urlencoded', body);
+      expect(status).toBe(413);
+      expect(text).toContain('href="/newsletter">Back to the form</a>');
+    });
   });
 
   test('a form that broke the service is answered with a page, by how it was sent', async () => {

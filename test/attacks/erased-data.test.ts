@@ -1,0 +1,115 @@
+/**
+ * What was deleted is gone from the raw files (ASVS 14.2.7). That `npm run erase` leaves nothing in the
+ * database, its log and the message files is in test/commands/erase.test.ts.
+ */
+import { globSync, readFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { DatabaseSync } from 'node:sqlite';
+import { afterEach, beforeEach, describe, expect, test } from 'vitest';
+import { runService, temporaryFolder } from '../commands/run-service.ts';
+import { executeAction, previewId } from '../support/agent.ts';
+import { type TestClock, testClock } from '../support/clock.ts';
+import { post } from '../support/forms.ts';
+import { type Service, startService } from '../support/service.ts';
+
+const DAY_MS = 24 * 3_600_000;
+const ada = { name: 'Ada Canarylace', email: 'ada.canary@example.com' };
+const message = { subject: 'Canarysubject', message: `Canarymessage ${'x'.repeat(1_500)}` };
+
+let clock: TestClock;
+let service: Service;
+let folder: string;
+beforeEach(async () => {
+  clock = testClock();
+  folder = temporaryFolder();
+  service = await startService({ clock, folder });
+});
+afterEach(() => service.close());
+
+/** Every byte that a thief of the disk would have: the database, its log, and what stands beside them. */
+function rawFiles(pattern = 'service.db*'): string {
+  const paths = globSync(join(folder, pattern));
+  expect(paths.length).toBeGreaterThan(0);
+  return paths.map((path) => readFileSync(path, 'latin1')).join('\n');
+}
+
+async function fill(person: { name: string; email: string }): Promise<void> {
+  for (let n = 0; n < 5; n += 1) {
+    await post(service, '/api/leads', 'json', { form: 'contact', ...person, ...message });
+  }
+  const email = person.email.replace('@', `+${person.name.slice(0, 3).toLowerCase()}@`);
+  await post(service, '/api/subscribe', 'json', { email, privacy: 'on' });
+}
+
+const erase = (email: string) =>
+  runService(['erase', email, '--yes'], { environment: { DATA_DIR: folder } });
+
+describe('erased data that is still there', () => {
+  test('a backup that is made after an erasure holds nothing of it', async () => {
+    await fill(ada);
+    await fill({ name: 'Eve', email: 'eve@example.com' });
+    expect(rawFiles()).toContain('Canarylace');
+    expect((await erase(ada.email)).status).toBe(0);
+    expect((await erase('ada.canary+ada@example.com')).status).toBe(0);
+    const backup = join(folder, 'copy.backup');
+    const made = await runService(['backup', backup], { environment: { DATA_DIR: folder } });
+    expect(made.status).toBe(0);
+    for (const text of [rawFiles(), rawFiles('copy.backup')]) {
+      expect(text).toContain('eve@example.com');
+      expect(text.replaceAll('Canarysubject', '')).not.toMatch(/ada\.canary|Canarylace/i);
+    }
+  });
+
+  test('a restored backup brings back what it holds, and nothing of what it replaced', async () => {
+    await fill({ name: 'Eve', email: 'eve@example.com' });
+    const backup = join(folder, 'early.backup');
+    await runService(['backup', backup], { environment: { DATA_DIR: folder } });
+    await fill(ada);
+    await service.close();
+    const environment = { DATA_DIR: folder };
+    expect((await runService(['restore', backup, '--yes'], { environment })).status).toBe(0);
+    expect(rawFiles()).toContain('eve@example.com');
+    expect(rawFiles()).not.toMatch(/ada\.canary|Canarylace/i);
+    service = await startService({ clock, folder });
+  });
+
+  test('a deleted row is overwritten where it stood (secure_delete)', async () => {
+    await fill(ada);
+    await service.close();
+    // What secure_delete alone does: no VACUUM here.
+    const database = new DatabaseSync(join(folder, 'service.db'));
+    database.close();
+    service = await startService({ clock, folder });
+    const { db } = service.parts.storage;
+    await db.deleteFrom('inbox').execute();
+    await db.deleteFrom('outbox').execute();
+    await service.close();
+    expect(rawFiles()).not.toMatch(/ada\.canary|Canarylace|Canarymessage/i);
+    service = await startService({ clock, folder });
+  });
+
+  test('an address is kept in the outbox for a day, and the file holds it no longer than its row', async () => {
+    await fill(ada);
+    const outbox = service.parts.outbox ?? expect.fail();
+    await outbox.work();
+    const { db } = service.parts.storage;
+    await db.updateTable('outbox').set({ status: 'sent' }).execute();
+    await db.deleteFrom('inbox').execute();
+    clock.advance(2 * DAY_MS);
+    await outbox.work();
+    expect(await db.selectFrom('outbox').selectAll().execute()).toEqual([]);
+    await service.close();
+    expect(rawFiles()).not.toMatch(/ada\.canary/i);
+    service = await startService({ clock, folder });
+  });
+
+  test('a receipt never held what was typed, and its tokens are there as digests alone', async () => {
+    const preview = await previewId(service, 'contact', { ...ada, ...message });
+    const executed = await executeAction(service, preview, { action: 'contact' });
+    expect(executed.status).toBe(200);
+    const rows = await service.parts.storage.db.selectFrom('executions').selectAll().execute();
+    expect(JSON.stringify(rows)).not.toMatch(/canary/i);
+    expect(rawFiles()).not.toContain(preview.slice(0, 40));
+    expect(rawFiles()).not.toContain('test-token');
+  });
+});

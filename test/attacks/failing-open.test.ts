@@ -1,0 +1,163 @@
+/**
+ * A part that fails grants nothing (ASVS 16.5). Redis, PostgreSQL, the disk and the credentials file are
+ * taken away for real in test/limits, test/faults and test/credentials; here a part breaks in ways that
+ * it never should.
+ */
+import { afterEach, beforeEach, describe, expect, test } from 'vitest';
+import { openPreview, sealPreview } from '../../src/actions/preview-token.ts';
+import type { Clock } from '../../src/clock.ts';
+import { isExpired } from '../../src/credentials/clients.ts';
+import { executeAction, previewAction, previewId, quote } from '../support/agent.ts';
+import { testClock } from '../support/clock.ts';
+import { encodings, post } from '../support/forms.ts';
+import { countEffects } from '../support/outcomes.ts';
+import { type Service, startService, tokens } from '../support/service.ts';
+import { type ProgrammableUpstream, startUpstream } from '../support/upstream.ts';
+
+const time = testClock();
+let broken: 'no' | 'throws' | 'says nothing' = 'no';
+/** A clock that a test breaks: the wall clock alone, as the machine's other one is a counter. */
+const clock: Clock = {
+  ...time,
+  now: () => {
+    if (broken === 'throws') throw new Error('The clock broke.');
+    return broken === 'says nothing' ? new Date(Number.NaN) : time.now();
+  },
+};
+
+let service: Service;
+let upstream: ProgrammableUpstream;
+beforeEach(async () => {
+  broken = 'no';
+  upstream = await startUpstream();
+  service = await startService({ clock, environment: { UPSTREAM_URL: upstream.url } });
+});
+afterEach(async () => {
+  broken = 'no';
+  await service.close();
+  await upstream.close();
+});
+
+const fails = () => Promise.reject(new Error('It broke.'));
+const throws = () => {
+  throw new Error('It broke.');
+};
+
+/** Everything that anybody can ask for; nothing of it may succeed or leave a trace. */
+async function expectNothingGranted(preview: string, allowed: number[] = [500, 503]) {
+  const before = await countEffects(service, upstream);
+  const answers = [
+    await previewAction(service),
+    await previewAction(service, 'contact', {}, { token: tokens.expired }),
+    await executeAction(service, preview, { key: 'granted' }),
+    ...(await Promise.all(
+      encodings.flatMap((encoding) => [
+        post(service, '/api/leads', encoding, { form: 'homeowner_quote', ...quote }),
+        post(service, '/api/subscribe', encoding, { email: 'a@b.co', privacy: 'on' }),
+      ]),
+    )),
+  ];
+  for (const { status, text } of answers) {
+    expect(allowed).toContain(status);
+    expect(text).not.toMatch(/It broke|Cannot read|Error\b|\n\s+at /);
+  }
+  broken = 'no';
+  expect(await countEffects(service, upstream)).toEqual(before);
+}
+
+describe('failing open', () => {
+  test.each([
+    ['rejects', fails],
+    ['throws', throws],
+    ['rejects without a word', () => Promise.reject()],
+  ])('a limiter that %s lets nobody through', async (_name, take) => {
+    const preview = await previewId(service);
+    service.parts.limits.take = take;
+    await expectNothingGranted(preview);
+  });
+
+  test.each(['find', 'claim', 'conclude'] as const)(
+    'a store that breaks at %s confirms nothing: never a 200',
+    async (member) => {
+      const preview = await previewId(service);
+      service.parts.executions[member] = throws;
+      const before = upstream.delivered.length;
+      const answer = await executeAction(service, preview, { key: 'broken' });
+      expect([answer.status, answer.body]).toEqual([500, { error: expect.any(String) }]);
+      expect(upstream.delivered.length).toBe(before);
+    },
+  );
+
+  test('an outbox that breaks makes no subscription a success', async () => {
+    const outbox = service.parts.outbox ?? expect.fail();
+    outbox.add = fails;
+    const answer = await post(service, '/api/subscribe', 'json', {
+      email: 'a@b.co',
+      privacy: 'on',
+    });
+    expect(answer.status).toBe(502);
+  });
+
+  test('credentials that can’t be looked up are none', async () => {
+    const preview = await previewId(service);
+    service.parts.credentials.find = throws;
+    for (const answer of [await previewAction(service), await executeAction(service, preview)]) {
+      expect(answer.status).toBe(500);
+    }
+    expect(upstream.delivered).toEqual([]);
+  });
+
+  test.each(['throws', 'says nothing'] as const)('a clock that %s grants nothing', async (how) => {
+    const preview = await previewId(service);
+    broken = how;
+    // An upstream over HTTP signs the time as well: a lead is 500 like everything else.
+    await expectNothingGranted(preview, [400, 401, 500, 503]);
+  });
+
+  test('by a clock that says nothing every preview and every credential that ends has ended', () => {
+    const key = Buffer.alloc(32, 1);
+    const createdAt = time.now().getTime();
+    const preview = { action: 'contact' as const, fields: {}, destination: 'x', createdAt };
+    const never = new Date(Number.NaN);
+    expect(openPreview([key], sealPreview([key], preview), never).kind).toBe('expired');
+    const undated = { ...preview, createdAt: Number.NaN };
+    expect(openPreview([key], sealPreview([key], undated), time.now()).kind).toBe('expired');
+    expect(isExpired('2999-01-01T00:00:00.000Z', never)).toBe(true);
+    expect(isExpired('not a time', time.now())).toBe(true);
+    expect(isExpired(null, never)).toBe(false);
+  });
+
+  test('an upstream that breaks in ways of its own confirms nothing', async () => {
+    const upstreamPart = service.parts.upstream ?? expect.fail();
+    upstreamPart.deliver = fails;
+    const preview = await previewId(service);
+    const answers = [
+      await executeAction(service, preview, { key: 'upstream' }),
+      await post(service, '/api/leads', 'json', { form: 'homeowner_quote', ...quote }),
+      await post(service, '/api/subscribe', 'json', { email: 'a@b.co', privacy: 'on' }),
+    ];
+    for (const { status } of answers) expect(status).toBeGreaterThanOrEqual(500);
+    expect((await countEffects(service, upstream)).mails).toBe(0);
+  });
+
+  test('without a key nothing is previewed or executed; without a recipient nothing is taken', async () => {
+    const preview = await previewId(service);
+    const keyless = await startService({
+      environment: { PREVIEW_SIGNING_KEYS: '', UPSTREAM_URL: upstream.url },
+    });
+    const homeless = await startService({ environment: { UPSTREAM_URL: '' } });
+    for (const answer of [
+      await previewAction(keyless),
+      await executeAction(keyless, preview),
+      await previewAction(homeless),
+      await executeAction(homeless, preview),
+      await post(homeless, '/api/leads', 'json', { email: 'a@b.co' }),
+      await post(homeless, '/api/subscribe', 'json', { email: 'a@b.co', privacy: 'on' }),
+    ]) {
+      expect(answer.status).toBe(503);
+    }
+    await keyless.close();
+    await homeless.close();
+    expect(upstream.delivered).toEqual([]);
+  });
+});

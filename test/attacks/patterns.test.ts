@@ -1,0 +1,78 @@
+/**
+ * No text makes a pattern slow (ASVS 1.3.12): pumps of 2,000 characters for every literal of `src/`.
+ * The proof over all texts is in `slow/patterns.test.ts`.
+ */
+import { SyntaxKind } from 'typescript/unstable/ast';
+import { describe, expect, test } from 'vitest';
+import { expressionsOfSource, nodesOfSource } from '../support/syntax.ts';
+
+const LENGTH = 2_000;
+const PATIENCE_MS = 5;
+
+const expressions = expressionsOfSource();
+
+/** Characters that a pattern speaks of, and some that it does not. */
+function alphabetOf({ source }: RegExp): string[] {
+  const literal = source
+    .replace(/\\[pPu]\{[^}]*\}|\\u[0-9A-Fa-f]{4}|\\x[0-9A-Fa-f]{2}/g, ' ')
+    .replace(/\\[tnr]/g, (escaped) => ({ '\\t': '\t', '\\n': '\n' })[escaped] ?? '\r')
+    .replace(/\\[dDwWsSbB]/g, '0a ');
+  return [...new Set([...literal, ...'a0 \t\n<>"/;,=.-@_A\u00e9\u200b\ufeff\u{1f58c}'])];
+}
+
+/** One character over and over, two in turn, the pattern's own text; each with an end that fits nothing. */
+function* pumpsFor(expression: RegExp): Generator<string> {
+  const alphabet = alphabetOf(expression);
+  const ends = ['', '\0', '!\n'];
+  for (const end of ends) {
+    for (const character of alphabet) {
+      yield character.repeat(LENGTH) + end;
+      yield `${alphabet[0] ?? 'a'}${character.repeat(LENGTH)}${end}`;
+    }
+    for (const [n, character] of alphabet.entries()) {
+      const other = alphabet[(n * 7 + 3) % alphabet.length] ?? 'a';
+      yield (character + other).repeat(LENGTH / 2) + end;
+    }
+    const own = expression.source.replace(/[\\^$*+?()[\]{}|]/g, '');
+    if (own !== '') yield own.repeat(Math.ceil(LENGTH / own.length)) + end;
+  }
+}
+
+/** The quickest of three: the others measure what else the machine does. */
+function elapsed(expression: RegExp, text: string): number {
+  let least = Number.POSITIVE_INFINITY;
+  for (let run = 0; run < 3 && least >= PATIENCE_MS; run += 1) {
+    expression.lastIndex = 0;
+    const startedAt = performance.now();
+    text.replace(expression, '');
+    least = Math.min(least, performance.now() - startedAt);
+  }
+  return least;
+}
+
+describe('expensive patterns', () => {
+  test('every literal of the source was found, and only one pattern is put together', () => {
+    expect(expressions.length).toBeGreaterThan(90);
+    const made = nodesOfSource(SyntaxKind.NewExpression, SyntaxKind.CallExpression).filter(
+      ({ text }) => /^(new )?RegExp\(/.test(text),
+    );
+    expect(made.map(({ path }) => path)).toEqual(['src/credentials/tokens.ts']);
+  });
+
+  test.each(expressions)(
+    '$path $text takes 2,000 characters of any pump in 5 ms',
+    ({ expression }) => {
+      for (const pump of pumpsFor(expression)) {
+        const took = elapsed(expression, pump);
+        if (took >= PATIENCE_MS) {
+          expect.fail(`${took} ms for ${JSON.stringify(pump.slice(0, 20))}… (${pump.length})`);
+        }
+      }
+    },
+  );
+
+  test('a pattern that explodes is seen', () => {
+    const explosive = /^(a+)+$/;
+    expect(elapsed(explosive, `${'a'.repeat(22)}!`)).toBeGreaterThan(PATIENCE_MS);
+  });
+});

@@ -1,0 +1,121 @@
+/**
+ * A token is what we signed for this purpose, or nothing (ASVS 9.1.1, 9.2.2). Characters and spellings
+ * are in test/actions/preview-token.test.ts; here are the bits, the other purposes and HTTP.
+ */
+import { createHash, createHmac, randomBytes } from 'node:crypto';
+import { describe, expect, test } from 'vitest';
+import { openPreview, sealPreview } from '../../src/actions/preview-token.ts';
+import { executeAction, previewAction, previewId, quote } from '../support/agent.ts';
+import { scenario } from '../support/scenario.ts';
+import { tokens } from '../support/service.ts';
+
+const at = scenario();
+const key = randomBytes(32);
+const now = new Date('2026-09-01T12:00:00.000Z');
+const preview = {
+  action: 'contact' as const,
+  fields: { name: 'Ada' },
+  destination: 'Paint Match',
+  createdAt: now.getTime(),
+};
+const token = sealPreview([key], preview);
+const [payload = '', signature = ''] = token.split('.');
+const open = (text: string, keys = [key]) => openPreview(keys, text, now).kind;
+const mac = (algorithm: string, secret: Buffer, text: string) =>
+  createHmac(algorithm, secret).update(text).digest('base64url');
+
+describe('token forgery', () => {
+  test('every flipped bit of the payload and of the signature is refused', () => {
+    expect(open(token)).toBe('open');
+    for (const [part, other] of [
+      [0, signature],
+      [1, payload],
+    ] as const) {
+      const bytes = Buffer.from([payload, signature][part] ?? '', 'base64url');
+      for (let bit = 0; bit < bytes.length * 8; bit += 1) {
+        const flipped = Buffer.from(bytes);
+        flipped[bit >> 3] = (flipped[bit >> 3] ?? 0) ^ (1 << (bit & 7));
+        const text = flipped.toString('base64url');
+        expect(open(part === 0 ? `${text}.${other}` : `${other}.${text}`)).toBe('forged');
+      }
+    }
+    // And every bit of the text itself, where one leads out of the alphabet.
+    for (let bit = 0; bit < token.length * 8; bit += 1) {
+      const flipped = Buffer.from(token);
+      flipped[bit >> 3] = (flipped[bit >> 3] ?? 0) ^ (1 << (bit & 7));
+      expect(open(flipped.toString('latin1'))).toMatch(/^(forged|malformed)$/);
+    }
+  });
+
+  test.each([
+    ['no purpose', payload],
+    ['another purpose', `lead-intake receipt v1\n${payload}`],
+    ['another version', `lead-intake preview v2\n${payload}`],
+    ['the purpose without its end', `lead-intake preview v1${payload}`],
+    ['the decoded payload', Buffer.from(payload, 'base64url').toString()],
+    ['the purpose behind the payload', `${payload}lead-intake preview v1\n`],
+    ['a webhook’s form', `${payload}.1788264000.${payload}`],
+  ])('a signature by the right key over %s is refused', (_name, signed) => {
+    expect(open(`${payload}.${mac('sha256', key, signed)}`)).toBe('forged');
+  });
+
+  test('purpose and version are inside of the signature, as it is spelled out here', () => {
+    expect(signature).toBe(mac('sha256', key, `lead-intake preview v1\n${payload}`));
+  });
+
+  test.each([
+    ['another algorithm', mac('sha512', key, `lead-intake preview v1\n${payload}`).slice(0, 43)],
+    ['SHA-256 without a key', createHash('sha256').update(payload).digest('base64url')],
+    ['an empty key', mac('sha256', Buffer.alloc(0), `lead-intake preview v1\n${payload}`)],
+    ['a key of zeros', mac('sha256', Buffer.alloc(32), `lead-intake preview v1\n${payload}`)],
+    ['zeros', 'A'.repeat(43)],
+    ['the payload itself', payload.slice(0, 43)],
+  ])('a signature by %s is refused', (_name, forged) => {
+    expect(open(`${payload}.${forged}`)).toBe('forged');
+  });
+
+  test('nothing of a payload is read before its signature: what would not parse is forged', () => {
+    for (const text of ['not JSON', '{"t":', 'null', '[]', '{"__proto__":1}', '\xff\xfe']) {
+      const encoded = Buffer.from(text, 'latin1').toString('base64url');
+      expect(open(`${encoded}.${signature}`)).toBe('forged');
+    }
+  });
+
+  test('without any key nothing opens', () => {
+    expect(open(token, [])).toBe('forged');
+  });
+});
+
+describe('token confusion', () => {
+  test('no token is taken in the place of another', async () => {
+    const preview = await previewId(at.service);
+    const asBearer = await previewAction(at.service, 'homeowner_quote', quote, { token: preview });
+    expect(asBearer.status).toBe(401);
+    for (const wrong of [tokens.both, `${tokens.both}.${'A'.repeat(43)}`, `Bearer ${preview}`]) {
+      const answer = await at.expecting({}, () => executeAction(at.service, wrong));
+      expect(answer.status).toBe(400);
+    }
+    const executed = await executeAction(at.service, preview);
+    const { action_id: actionId } = executed.body.receipt;
+    expect((await at.expecting({}, () => executeAction(at.service, actionId))).status).toBe(400);
+    expect((await previewAction(at.service, 'contact', {}, { token: actionId })).status).toBe(401);
+  });
+
+  test('parts of two good tokens make no third', async () => {
+    const [first = '', second = ''] = [await previewId(at.service), await previewId(at.service)];
+    const mixed = `${first.split('.')[0]}.${second.split('.')[1]}`;
+    expect((await at.expecting({}, () => executeAction(at.service, mixed))).status).toBe(400);
+  });
+
+  test('a preview serves its own action alone, and no other type than a string', async () => {
+    const preview = await previewId(at.service);
+    for (const action of ['contact', 'newsletter', 'contractor_signup']) {
+      const answer = await at.expecting({}, () => executeAction(at.service, preview, { action }));
+      expect(answer.status).toBe(400);
+    }
+    for (const wrong of [[preview], { preview }, 1, true, null]) {
+      const answer = await at.expecting({}, () => executeAction(at.service, wrong));
+      expect(answer.status).toBe(400);
+    }
+  });
+});

@@ -1,0 +1,122 @@
+import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { call } from '../../support/agent.ts';
+import { beside, expectIntact, startWarm } from '../../support/disk.ts';
+import { injected } from '../../support/injected.ts';
+import {
+  attempt,
+  attemptUntilFinal,
+  deliveriesOf,
+  expectPromises,
+  type Lead,
+  previewLeads,
+} from '../../support/leads.ts';
+import type { ServiceProcess } from '../../support/process.ts';
+import { canInject, inject } from '../../support/strace.ts';
+import { type ProgrammableUpstream, startUpstream } from '../../support/upstream.ts';
+
+if (!canInject) console.log('skipped: a disk that fails needs strace');
+
+let upstream: ProgrammableUpstream;
+beforeAll(async () => {
+  upstream = await startUpstream();
+});
+afterAll(() => upstream.close());
+
+const ready = async (service: ServiceProcess) =>
+  (await call(service, '/readyz', { method: 'GET' })).status;
+
+describe.runIf(canInject)('a disk that is full', () => {
+  test('20 claims at once, a write inside their batch fails: nothing is stored half, and each retry gets its one answer', async (context) => {
+    const service = await startWarm(upstream);
+    let largest = 0;
+    // The first write may be of a batch of one: whoever came first. Later ones are of those who waited.
+    for (let when = 3; largest < 2; when += 10) {
+      const leads = await previewLeads(service, 20);
+      const disk = await inject(service.pid, `pwrite64:error=ENOSPC:when=${when}`);
+      await Promise.all(leads.map((lead) => attempt(service, lead)));
+      const times = await disk.stop();
+      injected(context, 'disk full inside a batch', times);
+      expect(times).toBe(1);
+      // Before any of them comes again.
+      const stored = beside(service, (database) =>
+        database.prepare('select idempotency_key from executions').all(),
+      );
+      const failed = leads.filter(({ answers }) => answers[0]?.status === 503);
+      const unsent = failed.filter((lead) => deliveriesOf(upstream, [lead])[0] === 0);
+      const keys = stored.map(({ idempotency_key: key }) => key);
+      for (const { key } of unsent) expect(keys).not.toContain(key);
+      largest = Math.max(largest, unsent.length);
+
+      await Promise.all(leads.map((lead) => attemptUntilFinal(service, lead)));
+      expectPromises(upstream, leads);
+      for (const { answers } of leads) expect(answers.at(-1)?.status).toBe(200);
+    }
+    expectIntact(service);
+  });
+
+  test('for a while: 503 for all of 20 at once and readiness 503; it heals by itself', async (context) => {
+    const service = await startWarm(upstream);
+    const leads = await previewLeads(service, 20);
+    const disk = await inject(service.pid, 'pwrite64:error=ENOSPC:when=3+');
+    await Promise.all(leads.map((lead) => attempt(service, lead)));
+    expect(await ready(service)).toBe(503);
+    const statuses = leads.map(({ answers }) => answers[0]?.status);
+    injected(context, 'disk full', await disk.stop());
+    expect(statuses).toEqual(leads.map(() => 503));
+    expect(deliveriesOf(upstream, leads)).toEqual(leads.map(() => 0));
+    expect(await ready(service)).toBe(200);
+    await Promise.all(leads.map((lead) => attemptUntilFinal(service, lead)));
+    expectPromises(upstream, leads);
+  });
+});
+
+describe.runIf(canInject)('an I/O error at the fsync of a commit', () => {
+  // The first is the claim's, the second the settling's.
+  test.for([{ when: 1 }, { when: 2 }])(
+    'number $when, then kill -9: what was answered stands, and the retry gets one receipt',
+    async ({ when }, context) => {
+      const service = await startWarm(upstream);
+      const leads = await previewLeads(service, 5);
+      const disk = await inject(service.pid, `fsync:error=EIO:when=${when}`);
+      await Promise.all(leads.map((lead) => attempt(service, lead)));
+      const times = await disk.stop();
+      await service.end();
+      injected(context, 'I/O error at the fsync of a commit, then kill -9', times);
+      expect(times).toBe(1);
+      expect(leads.some(({ answers }) => answers[0]?.status === 503)).toBe(true);
+
+      const reopened = await startWarm(upstream, service.dataDir);
+      await Promise.all(leads.map((lead) => attemptUntilFinal(reopened, lead)));
+      expectPromises(upstream, leads);
+      expectIntact(reopened);
+    },
+  );
+});
+
+describe.runIf(canInject)('kill -9 after each failing write or fsync', () => {
+  test.for([
+    ['pwrite64', 'ENOSPC'],
+    ['fsync', 'EIO'],
+  ] as const)(
+    '%s with %s, one after another until none is left: what was answered stands, and the file is whole',
+    async ([call, error], context) => {
+      const all: Lead[] = [];
+      let service = await startWarm(upstream);
+      for (let when = 1; ; when += 1) {
+        const leads = await previewLeads(service, 2);
+        all.push(...leads);
+        const disk = await inject(service.pid, `${call}:error=${error}:when=${when}`);
+        await Promise.all(leads.map((lead) => attempt(service, lead)));
+        const times = await disk.stop();
+        await service.end();
+        expectIntact(service);
+        service = await startWarm(upstream, service.dataDir);
+        if (times === 0) break;
+        injected(context, `kill -9 after each failing ${call}, ${error}`, times);
+      }
+      expect(all.length).toBeGreaterThan(4);
+      await Promise.all(all.map((lead) => attemptUntilFinal(service, lead)));
+      expectPromises(upstream, all);
+    },
+  );
+});

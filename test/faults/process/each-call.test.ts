@@ -1,0 +1,133 @@
+import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { beside, expectIntact, startWarm } from '../../support/disk.ts';
+import { injected } from '../../support/injected.ts';
+import {
+  attempt,
+  attemptUntilFinal,
+  expectPromises,
+  type Lead,
+  previewLeads,
+} from '../../support/leads.ts';
+import type { ServiceProcess } from '../../support/process.ts';
+import { canInject, inject } from '../../support/strace.ts';
+import { type ProgrammableUpstream, startUpstream } from '../../support/upstream.ts';
+
+if (!canInject) console.log('skipped: I/O calls that fail one by one need strace');
+
+let upstream: ProgrammableUpstream;
+beforeAll(async () => {
+  upstream = await startUpstream();
+});
+afterAll(() => upstream.close());
+
+const PADDING = 'x'.repeat(4_000);
+
+/** Another process writes, so that the service reads its pages again; enough of it, and it checkpoints. */
+function writeBeside(service: ServiceProcess, rows: number): void {
+  beside(service, (database) => {
+    database.exec('pragma wal_autocheckpoint = 0; begin');
+    const insert = database.prepare(
+      "insert into inbox values (hex(randomblob(8)), 'padding', 'f', 'e', '', ?)",
+    );
+    for (let row = 0; row < rows; row += 1) insert.run(PADDING);
+    database.exec('commit');
+  });
+}
+
+/** Three leads at once while a call fails; how many calls did. */
+async function attemptFailing(service: ServiceProcess, leads: Lead[], fault: string) {
+  const disk = await inject(service.pid, fault);
+  await Promise.all(leads.map((lead) => attempt(service, lead)));
+  return await disk.stop();
+}
+
+const faults = [
+  ['pwrite64', 'ENOSPC'],
+  ['pwrite64', 'EIO'],
+  ['fsync', 'EIO'],
+  ['pread64', 'EIO'],
+] as const;
+
+/** What the embedded destination holds, as an upstream would have been sent it. */
+const inboxOf = (service: ServiceProcess) => ({
+  delivered: beside(service, (database) =>
+    database.prepare("select event from inbox where type <> 'padding'").all(),
+  ).map(({ event }) => ({ event: JSON.parse(String(event)) })),
+});
+
+type Destination = Pick<ProgrammableUpstream, 'delivered'> | ReturnType<typeof inboxOf>;
+
+const destinations: [name: string, url: () => string, of: (from: ServiceProcess) => Destination][] =
+  [
+    ['an upstream', () => upstream.url, () => upstream],
+    ['the embedded inbox', () => 'inbox:', inboxOf],
+  ];
+
+describe.runIf(canInject).for(destinations)(
+  'every I/O call of executions failing once, to %s',
+  ([, url, destination]) => {
+    let service: ServiceProcess;
+    beforeAll(async () => {
+      service = await startWarm({ url: url() });
+    });
+    afterAll(() => service.end());
+
+    /** The Nth call for one N after another, until a run has none to fail; the highest N that had. */
+    async function failEach(call: string, error: string, stride: number, padding: number) {
+      for (let when = 1; ; when += stride) {
+        writeBeside(service, padding);
+        const leads = await previewLeads(service, 3);
+        const times = await attemptFailing(service, leads, `${call}:error=${error}:when=${when}`);
+        await Promise.all(leads.map((lead) => attemptUntilFinal(service, lead)));
+        expectPromises(destination(service), leads);
+        if (times === 0) return (when - 1) / stride;
+      }
+    }
+
+    test.for(faults)(
+      '%s with %s: the promises hold, and the file is whole',
+      async ([call, error], context) => {
+        const times = await failEach(call, error, 1, 1);
+        injected(context, `each I/O call failing once: ${call}, ${error}`, times);
+        // A claim and a settling have at least one each.
+        expect(times).toBeGreaterThanOrEqual(2);
+        expectIntact(service);
+      },
+    );
+
+    test.for([
+      ['pwrite64', 'ENOSPC', 97],
+      ['fsync', 'EIO', 1],
+      ['pread64', 'EIO', 97],
+    ] as const)(
+      '%s with %s while it checkpoints: the promises hold, and the file is whole',
+      async ([call, error, stride], context) => {
+        const times = await failEach(call, error, stride, 1_100);
+        injected(context, `each I/O call of a checkpoint failing once: ${call}, ${error}`, times);
+        expect(times).toBeGreaterThanOrEqual(3);
+        expectIntact(service);
+      },
+    );
+  },
+);
+
+describe.runIf(canInject)('a lock of SQLite’s that can’t be taken, or given back', () => {
+  // Of a claim: it reads, takes the lock for writing, and gives it back.
+  test.for([4, 5, 7])(
+    'call %i: 503 at the worst, and the service heals by itself',
+    async (when, context) => {
+      const service = await startWarm(upstream);
+      const leads = await previewLeads(service, 1);
+      const times = await attemptFailing(service, leads, `fcntl:error=EIO:when=${when}`);
+      injected(context, 'each I/O call failing once: fcntl, EIO', times);
+      expect(times).toBe(1);
+      await Promise.all(leads.map((lead) => attemptUntilFinal(service, lead)));
+      expectPromises(upstream, leads);
+      const [next] = await previewLeads(service, 1);
+      await attemptUntilFinal(service, next ?? expect.fail());
+      expect(next?.answers.at(-1)?.status).toBe(200);
+      await service.end();
+      expectIntact(service);
+    },
+  );
+});

@@ -1,0 +1,97 @@
+import PostalMime from 'postal-mime';
+import { afterEach, expect, test } from 'vitest';
+import { type MailServerOptions, startMailServer } from '../../mail/mail-server.ts';
+import { beside } from '../../support/disk.ts';
+import { post } from '../../support/forms.ts';
+import { injected } from '../../support/injected.ts';
+import { type ServiceProcess, startProcess } from '../../support/process.ts';
+import { freePort } from '../../support/service.ts';
+import { until } from '../../support/until.ts';
+
+/** The attempts that a message gets; see `outbox-rows.ts`. */
+const ATTEMPTS = 7;
+
+const closers: (() => Promise<void>)[] = [];
+afterEach(async () => {
+  for (const close of closers.splice(0)) await close();
+});
+
+async function mailServer(options: MailServerOptions) {
+  const server = await startMailServer(options);
+  closers.push(server.close);
+  return server;
+}
+
+async function start(url: string, dataDir?: string) {
+  const metricsPort = await freePort();
+  const service = await startProcess({
+    environment: {
+      SMTP_URL: url,
+      MAIL_FROM: 'hello@paint.example',
+      METRICS_PORT: String(metricsPort),
+    },
+    ...(dataDir === undefined ? {} : { dataDir }),
+  });
+  return { service, metricsPort };
+}
+
+const subscribe = (service: ServiceProcess, email: string) =>
+  post(service, '/api/subscribe', 'json', { email, privacy: 'on' });
+
+/** The time until the next attempt has passed, by every clock. */
+function bringForward(service: ServiceProcess): void {
+  beside(service, (database) =>
+    database.exec(
+      "update outbox set next_attempt_at = '2000-01-01T00:00:00.000Z', attempt_started_ms = null where status = 'pending' and attempts > 0",
+    ),
+  );
+}
+
+test('kill -9 with the 250: the message may come twice, with one Message-ID', async (context) => {
+  let killed: ServiceProcess | undefined;
+  const server = await mailServer({
+    data: () => {
+      killed?.kill('SIGKILL');
+      killed = undefined;
+      return undefined;
+    },
+  });
+  const { service } = await start(server.url);
+  killed = service;
+  await subscribe(service, 'jane@subscriber.example').catch(() => {});
+  expect((await service.exited).signal).toBe('SIGKILL');
+  injected(context, 'SMTP: 250, then kill -9');
+  const { service: restarted } = await start(server.url, service.dataDir);
+  bringForward(restarted);
+  await until(() => server.received.length === 2);
+  const ids = server.received.map(async ({ raw }) => (await PostalMime.parse(raw)).messageId);
+  expect(new Set(await Promise.all(ids)).size).toBe(1);
+  const marked = () =>
+    beside(restarted, (database) => database.prepare('select status from outbox').all());
+  await until(() => marked()[0]?.status === 'sent');
+});
+
+test('one poisoned message: its attempts end, it is dead and counted, the others go on', async (context) => {
+  const server = await mailServer({
+    recipient: (address) =>
+      address.startsWith('poisoned') ? { code: 451, text: '4.3.0 not now' } : undefined,
+  });
+  const { service, metricsPort } = await start(server.url);
+  const dead = async () => {
+    const text = await (await fetch(`http://127.0.0.1:${metricsPort}/metrics`)).text();
+    return /^service_outbox_messages\{status="dead"\} (\d+)/m.exec(text)?.[1];
+  };
+  await subscribe(service, 'poisoned@subscriber.example');
+  for (let attempt = 1; attempt <= ATTEMPTS; attempt += 1) {
+    await until(() => server.offered.filter((to) => to.startsWith('poisoned')).length === attempt);
+    injected(context, 'SMTP: one poisoned message');
+    expect((await subscribe(service, `other-${attempt}@subscriber.example`)).status).toBe(200);
+    await until(() => server.received.length === attempt);
+    if (attempt < ATTEMPTS) bringForward(service);
+  }
+  await until(async () => (await dead()) === '1');
+  bringForward(service);
+  await subscribe(service, 'last@subscriber.example');
+  await until(() => server.received.length === ATTEMPTS + 1);
+  expect(server.offered.filter((to) => to.startsWith('poisoned'))).toHaveLength(ATTEMPTS);
+});

@@ -1,0 +1,73 @@
+import { readFileSync, rmSync, statSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { expect, test } from 'vitest';
+import { systemClock } from '../../../src/clock.ts';
+import { openSqlite } from '../../../src/storage/sqlite.ts';
+import { startWarm } from '../../support/disk.ts';
+import { injected } from '../../support/injected.ts';
+import { attempt, previewLeads } from '../../support/leads.ts';
+import { temporaryFolder } from '../../support/process.ts';
+import { startUpstream } from '../../support/upstream.ts';
+
+/** Of the format of a WAL: its header, and a frame of one page. */
+const HEADER_BYTES = 32;
+const FRAME_BYTES = 24 + 4_096;
+
+/** Besides the edges of every frame. */
+const STRIDE_BYTES = 211;
+
+/** What was acknowledged once the WAL was so long: a claim by its sending, a receipt by its answer. */
+type Acknowledged = { length: number; actionId: string; statuses: string[] };
+
+test('power is lost at any byte after an acknowledgement: every acknowledged claim and receipt is there', async (context) => {
+  const upstream = await startUpstream();
+  const service = await startWarm(upstream);
+  const wal = join(service.dataDir, 'service.db-wal');
+  const length = () => statSync(wal).size;
+  const acknowledged: Acknowledged[] = [];
+  const final = ['submitted'];
+
+  upstream.answer = (response, { event }) => {
+    const actionId = String(event.data.id);
+    acknowledged.push({ length: length(), actionId, statuses: ['executing', ...final] });
+    response.writeHead(200).end();
+  };
+  for (const lead of await previewLeads(service, 8)) {
+    const answer = await attempt(service, lead);
+    const actionId = answer?.body.receipt.action_id;
+    acknowledged.push({ length: length(), actionId, statuses: final });
+  }
+  const database = readFileSync(join(service.dataDir, 'service.db'));
+  const whole = readFileSync(wal);
+  await service.end();
+  await upstream.close();
+  expect(acknowledged).toHaveLength(16);
+  // The WAL only grew: the lengths tell what was in it when.
+  expect(new Set(acknowledged.map((each) => each.length)).size).toBe(16);
+
+  const folder = temporaryFolder();
+  const path = join(folder, 'service.db');
+  const from = acknowledged[0]?.length ?? expect.fail();
+  const cuts = new Set([whole.length]);
+  for (let edge = HEADER_BYTES; edge <= whole.length; edge += FRAME_BYTES) {
+    for (const cut of [edge - 1, edge, edge + 1]) cuts.add(cut);
+  }
+  for (let cut = from; cut < whole.length; cut += STRIDE_BYTES) cuts.add(cut);
+  for (const cut of cuts) {
+    if (cut < from || cut > whole.length) continue;
+    rmSync(`${path}-shm`, { force: true });
+    writeFileSync(path, database);
+    writeFileSync(`${path}-wal`, whole.subarray(0, cut));
+    const storage = await openSqlite(path, systemClock);
+    const rows = await storage.db
+      .selectFrom('executions')
+      .select(['action_id', 'status'])
+      .execute();
+    await storage.close();
+    injected(context, 'power loss, the WAL cut');
+    const statusOf = new Map(rows.map(({ action_id: id, status }) => [id, status as string]));
+    for (const { length, actionId, statuses } of acknowledged) {
+      if (length <= cut) expect(statuses, `cut at ${cut}`).toContain(statusOf.get(actionId));
+    }
+  }
+});

@@ -1,0 +1,123 @@
+import { globSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { afterAll, afterEach, beforeAll, describe, expect, test } from 'vitest';
+import { executeAction, previewAction, quote } from '../../support/agent.ts';
+import { post } from '../../support/forms.ts';
+import { injected } from '../../support/injected.ts';
+import {
+  attempt,
+  attemptUntilFinal,
+  deliveriesOf,
+  expectPromises,
+  previewLeads,
+} from '../../support/leads.ts';
+import { type ServiceProcess, startProcess, temporaryFolder } from '../../support/process.ts';
+import { freshAddress } from '../../support/service.ts';
+import { until } from '../../support/until.ts';
+import { answering, type ProgrammableUpstream, startUpstream } from '../../support/upstream.ts';
+
+const [library] = globSync('/usr/lib/*/faketime/libfaketime.so.1');
+if (library === undefined) {
+  if (process.env.TEST_SERVICES === 'required') throw new Error('libfaketime is not there.');
+  console.log('skipped: a wall clock that jumps needs libfaketime');
+}
+
+const HOUR_MS = 3_600_000;
+const DAY_MS = 24 * HOUR_MS;
+const steps = [
+  { name: 'an hour ahead', ms: HOUR_MS },
+  { name: 'an hour back', ms: -HOUR_MS },
+  { name: 'three days ahead', ms: 3 * DAY_MS },
+  { name: 'three days back', ms: -3 * DAY_MS },
+];
+
+describe.runIf(library !== undefined)('the wall clock jumps', () => {
+  let upstream: ProgrammableUpstream;
+  let service: ServiceProcess;
+  const offset = join(temporaryFolder(), 'offset');
+
+  /** The service's wall clock is so far from the machine's: seen in what it says. */
+  async function jump(ms: number): Promise<void> {
+    writeFileSync(offset, `${ms < 0 ? '-' : '+'}${Math.abs(ms) / 1000}`);
+    await until(async () => {
+      const { body } = await previewAction(service);
+      return Math.abs(Date.parse(body.created_at) - Date.now() - ms) < 60_000;
+    });
+  }
+
+  beforeAll(async () => {
+    upstream = await startUpstream();
+    writeFileSync(offset, '+0');
+    service = await startProcess({
+      environment: {
+        UPSTREAM_URL: upstream.url,
+        LD_PRELOAD: library ?? '',
+        FAKETIME_TIMESTAMP_FILE: offset,
+        FAKETIME_NO_CACHE: '1',
+        FAKETIME_DONT_FAKE_MONOTONIC: '1',
+        DONT_FAKE_MONOTONIC: '1',
+      },
+    });
+  });
+  afterEach(() => {
+    upstream.answer = answering(200);
+  });
+  afterAll(() => upstream.close());
+
+  test.for(steps)(
+    '$name during an execution: its lease is unmoved, and it is delivered once',
+    async ({ ms }, context) => {
+      await jump(0);
+      const [lead] = await previewLeads(service, 1);
+      if (lead === undefined) return expect.fail();
+      let answer = () => {};
+      upstream.answer = (response) => {
+        answer = () => response.writeHead(200).end();
+      };
+      const executing = attempt(service, lead);
+      await until(() => deliveriesOf(upstream, [lead])[0] === 1);
+      await jump(ms);
+      injected(context, `wall clock ${ms < 0 ? '−' : '+'}${Math.abs(ms) / HOUR_MS} h`);
+      expect((await attempt(service, lead))?.body.retryable).toBe(true);
+      const other = await executeAction(service, lead.preview, { key: 'another' });
+      expect(other.body).toEqual({ error: 'preview_already_used' });
+      answer();
+      expect((await executing)?.status).toBe(200);
+      await attemptUntilFinal(service, lead);
+      expectPromises(upstream, [lead]);
+    },
+  );
+
+  test.for(steps)(
+    '$name while an address has used up its rate: the limit is unmoved',
+    async ({ ms }, context) => {
+      await jump(0);
+      const from = { 'x-forwarded-for': freshAddress() };
+      const send = () => post(service, '/api/leads', 'json', { email: quote.email }, from);
+      for (let sent = 0; sent < 5; sent += 1) expect((await send()).status).toBe(200);
+      await jump(ms);
+      injected(context, `wall clock ${ms < 0 ? '−' : '+'}${Math.abs(ms) / HOUR_MS} h`);
+      const refused = await send();
+      expect(refused.status).toBe(429);
+      const wait = Number(refused.headers.get('retry-after'));
+      expect(wait).toBeGreaterThan(800);
+      expect(wait).toBeLessThanOrEqual(900);
+    },
+  );
+
+  test('a preview expires by the wall clock alone, and consumes nothing by it', async (context) => {
+    await jump(0);
+    const [lead] = await previewLeads(service, 1);
+    if (lead === undefined) return expect.fail();
+    for (const ms of [HOUR_MS, 3 * DAY_MS]) {
+      await jump(ms);
+      injected(context, `wall clock +${ms / HOUR_MS} h`);
+      expect((await executeAction(service, lead.preview, { key: lead.key })).status).toBe(400);
+    }
+    await jump(-HOUR_MS);
+    injected(context, 'wall clock −1 h');
+    await attemptUntilFinal(service, lead);
+    expect(lead.answers.at(-1)?.status).toBe(200);
+    expectPromises(upstream, [lead]);
+  });
+});

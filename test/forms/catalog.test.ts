@@ -1,0 +1,158 @@
+import { describe, expect, test } from 'vitest';
+import { type Field, fallbackForm, findForm, forms } from '../../src/forms/catalog.ts';
+import { validate } from '../../src/forms/validate.ts';
+
+const everyForm = Object.values(forms);
+const everyField = everyForm.flatMap((form) =>
+  form.fields.map((field): [string, Field] => [`${form.name} ${field.name}`, field]),
+);
+
+describe('spec §1: the four actions', () => {
+  test('have the audience and the purpose of the table, a receiver, an event and a page', () => {
+    expect(
+      Object.entries(forms).map(([key, form]) => [
+        key,
+        form.name,
+        form.audience,
+        form.purpose,
+        form.receivedBy,
+        form.event,
+        form.page,
+      ]),
+    ).toEqual([
+      [
+        'homeowner_quote',
+        'homeowner_quote',
+        'homeowner',
+        'Request a quote from one vetted painting contractor',
+        'contractor',
+        'lead.created',
+        '/quote',
+      ],
+      [
+        'contractor_signup',
+        'contractor_signup',
+        'contractor',
+        'Request a walkthrough of the platform',
+        'operator',
+        'lead.created',
+        '/contractors',
+      ],
+      [
+        'contact',
+        'contact',
+        'either',
+        'Send a message to the operator',
+        'operator',
+        'lead.created',
+        '/contact',
+      ],
+      [
+        'newsletter',
+        'newsletter',
+        'either',
+        'Subscribe to updates',
+        'operator',
+        'subscriber.created',
+        '/newsletter',
+      ],
+    ]);
+  });
+
+  test('are found by their exact names alone', () => {
+    for (const form of everyForm) expect(findForm(form.name)).toBe(form);
+    for (const name of ['', 'Contact', 'contact ', '__proto__', 'toString']) {
+      expect(findForm(name)).toBeUndefined();
+    }
+  });
+
+  test('are the newsletter where a browser names none (spec §4.6)', () => {
+    expect(fallbackForm).toBe(forms.newsletter);
+  });
+});
+
+describe('the fields of a form', () => {
+  test('have the kinds and the bounds of spec §8, in the order in which they are asked', () => {
+    const asked = everyForm.map(({ fields }) =>
+      fields.map(({ name, kind, maximum }) => `${name} ${kind} ${maximum}`),
+    );
+    expect(asked).toEqual([
+      [
+        'name line 2000',
+        'email email 254',
+        'postal_code line 2000',
+        'phone phone 2000',
+        'project_type choice 2000',
+        'timeline choice 2000',
+        'message text 2000',
+      ],
+      [
+        'name line 200',
+        'email email 254',
+        'company line 200',
+        'phone phone 50',
+        'company_size choice 200',
+        'message text 2000',
+      ],
+      [
+        'name line 2000',
+        'email email 254',
+        'subject line 2000',
+        'message text 2000',
+        'phone phone 2000',
+      ],
+      ['email email 254'],
+    ]);
+  });
+
+  test('are filled in by the browser where it knows them (WCAG 2.2, 1.3.5)', () => {
+    const tokens = new Set(everyField.map(([, field]) => `${field.name} ${field.autocomplete}`));
+    expect([...tokens].filter((each) => !each.endsWith(' undefined')).sort()).toEqual([
+      'company organization',
+      'email email',
+      'name name',
+      'phone tel',
+      'postal_code postal-code',
+    ]);
+  });
+
+  test.each(everyField)(
+    '%s has a label, and says what it is for where it says anything',
+    (_name, field) => {
+      expect(field.label).toMatch(/^[A-Z][^.]{3,}[^. ]$/);
+      if (field.hint !== undefined) expect(field.hint).toMatch(/^[A-Z].{10,}\.$/);
+    },
+  );
+
+  test('ask why for what people hesitate to give: their address, their telephone and where they live', () => {
+    const explained = new Set(
+      everyField.filter(([, { hint }]) => hint !== undefined).map(([, { name }]) => name),
+    );
+    expect([...explained].sort()).toEqual(['email', 'phone', 'postal_code']);
+  });
+
+  test('offer several choices, each once, and show one of them as the example', () => {
+    const choices = everyField.filter(([, { kind }]) => kind === 'choice');
+    expect(choices).toHaveLength(3);
+    for (const [name, field] of choices) {
+      const offered = field.choices ?? [];
+      expect(offered.length, name).toBeGreaterThanOrEqual(4);
+      expect(new Set(offered).size, name).toBe(offered.length);
+      for (const choice of offered) expect(choice, name).toMatch(/\S/);
+      expect(offered, name).toContain(field.example);
+    }
+  });
+
+  test.each(everyForm)('of $name have examples that are valid as they stand', (form) => {
+    const examples = Object.fromEntries(form.fields.map(({ name, example }) => [name, example]));
+    expect(validate(form, examples)).toEqual({ kind: 'valid', fields: examples });
+  });
+
+  test('of different forms have different examples and labels for what is asked differently', () => {
+    const messages = [forms.homeowner_quote, forms.contractor_signup, forms.contact].map(
+      (form) => form.fields.find(({ name }) => name === 'message') ?? expect.fail(),
+    );
+    expect(new Set(messages.map(({ label }) => label)).size).toBe(3);
+    expect(new Set(messages.map(({ example }) => example)).size).toBe(3);
+  });
+});

@@ -1,0 +1,122 @@
+import { describe, expect, test } from 'vitest';
+import {
+  hasForbiddenCharacter,
+  isBlank,
+  lengthOf,
+  normalize,
+  parseEmail,
+} from '../../src/forms/fields.ts';
+
+describe('contract §4: a value', () => {
+  test.each([
+    ['between letters beyond ASCII', 'ф\u200bф', 'фф'],
+    ['before and behind ASCII', '\u2060a\ufeff', 'a'],
+    ['of directions', '\u202a\u202b\u202c\u202d\u202ea', 'a'],
+    ['of isolates', '\u2066\u2067\u2068\u2069a', 'a'],
+    ['that do nothing to see', '\u2060\u2061\u2062\u2063\u2064a', 'a'],
+    ['of tags', '\u{e0000}\u{e0041}\u{e007f}a', 'a'],
+  ])('loses every character that deceives: those %s', (_name, written, kept) => {
+    expect(normalize(written)).toBe(kept);
+  });
+
+  test('keeps what stands beside those in the tables of Unicode', () => {
+    const kept = '\u200a\u200c\u200d\u205f\u2065\u202f\u{dffff}\u{e0080}';
+    expect(normalize(`a${kept}b`)).toBe(`a${kept}b`);
+  });
+
+  test.each([
+    ['a\rb', 'a\nb'],
+    ['a\r\nb', 'a\nb'],
+    ['a\r\n\r\nb', 'a\n\nb'],
+    ['a\r\rb', 'a\n\nb'],
+    ['a\n\rb', 'a\n\nb'],
+    ['a\u2028b', 'a\nb'],
+    ['a\u2029b', 'a\nb'],
+    ['a\nb', 'a\nb'],
+    ['\r\n a \u2029', 'a'],
+  ])('has line breaks of one kind, and none around it (%j)', (written, kept) => {
+    expect(normalize(written)).toBe(kept);
+  });
+
+  test('is as long as it has code points, however many units and marks they take', () => {
+    expect([lengthOf(''), lengthOf('abc'), lengthOf('é'), lengthOf('e\u0301')]).toEqual([
+      0, 3, 1, 2,
+    ]);
+    expect([
+      lengthOf('\u{1f58c}'),
+      lengthOf('a\u{1f58c}b'),
+      lengthOf('\u{1f58c}\u{1f58c}'),
+    ]).toEqual([1, 3, 2]);
+  });
+
+  test.each(['', ' ', '\n\t', '\u00a0\u3000', '\u2800', '\u00ad', '\u034f', '\u0600'])(
+    'is blank without anything to see (%j)',
+    (text) => {
+      expect(isBlank(text)).toBe(true);
+    },
+  );
+
+  test.each(['a', '.', ' a', 'a ', '\u2801', 'ا', '👩', '\u200da'])(
+    'is not blank with something to see (%j)',
+    (text) => {
+      expect(isBlank(text)).toBe(false);
+    },
+  );
+
+  test('may hold tabs and line feeds as text alone, whatever stands around them', () => {
+    for (const text of ['\t', 'a\tb', 'a\nb', 'a\n']) {
+      expect(hasForbiddenCharacter('text', text)).toBe(false);
+      for (const kind of ['line', 'phone', 'email', 'choice'] as const) {
+        expect(hasForbiddenCharacter(kind, text)).toBe(true);
+      }
+    }
+    for (const kind of ['line', 'phone', 'email', 'choice', 'text'] as const) {
+      expect(hasForbiddenCharacter(kind, 'a b')).toBe(false);
+      expect(hasForbiddenCharacter(kind, 'a\vb')).toBe(true);
+    }
+  });
+});
+
+describe('contract §4: an e-mail address', () => {
+  test('of 64 characters before the @ and 253 behind it is one, of one more on either side it is none', () => {
+    const domain = (length: number) =>
+      `${'a'.repeat(63)}.${'b'.repeat(63)}.${'c'.repeat(63)}.${'d'.repeat(length - 3 * 64)}`;
+    expect(domain(253)).toHaveLength(253);
+    expect(parseEmail(`${'x'.repeat(64)}@${domain(253)}`)).toBe(`${'x'.repeat(64)}@${domain(253)}`);
+    expect(parseEmail(`x@${domain(254)}`)).toBeUndefined();
+    expect(parseEmail(`${'x'.repeat(65)}@a.co`)).toBeUndefined();
+  });
+
+  test('has labels of 1 to 63 letters, digits and inner hyphens', () => {
+    for (const label of ['a', '1', 'a-b', 'a--b', '1-2', 'a'.repeat(63)]) {
+      expect(parseEmail(`x@${label}.co`)).toBe(`x@${label}.co`);
+      expect(parseEmail(`x@co.${label}`)).toBe(`x@co.${label}`);
+    }
+    for (const label of ['', '-', '-a', 'a-', 'a_b', 'a'.repeat(64)]) {
+      expect(parseEmail(`x@${label}.co`), label).toBeUndefined();
+      expect(parseEmail(`x@co.${label}`), label).toBeUndefined();
+    }
+  });
+
+  test.each(['example.com', '@example.com', '@', '', 'x@', 'x@@example.com', 'x y@example.com'])(
+    'has something on both sides of its one @ (%j)',
+    (written) => {
+      expect(parseEmail(written)).toBeUndefined();
+    },
+  );
+
+  test('is lower-cased on both sides, in Unicode as well, and its domain is told in ASCII', () => {
+    expect(parseEmail('Ada@Example.COM')).toBe('ada@example.com');
+    expect(parseEmail('Ada@BÜCHER.example')).toBe('ada@xn--bcher-kva.example');
+    expect(parseEmail('ada@bücher.EXAMPLE')).toBe('ada@xn--bcher-kva.example');
+  });
+
+  test.each([
+    'ada@bü_cher.example',
+    'ada@bü%2echer.example',
+    'ada@bü cher.example',
+    'ada@0x7fü/1.co',
+  ])('has nothing in its domain that decoding could turn into another (%s)', (written) => {
+    expect(parseEmail(written)).toBeUndefined();
+  });
+});

@@ -1,0 +1,116 @@
+import { describe, expect, test } from 'vitest';
+import { problems } from '../../src/http/problems.ts';
+import { decodeForm, encodingOf } from '../../src/intake/body.ts';
+import { multipart, postRaw } from '../support/forms.ts';
+import { scenario } from '../support/scenario.ts';
+
+const at = scenario();
+const latin1 = (text: string) => Buffer.from(text, 'latin1');
+
+describe('a content type', () => {
+  test.each([
+    ['application/json', 'json'],
+    ['APPLICATION/JSON; charset=utf-8', 'json'],
+    ['application/x-www-form-urlencoded', 'urlencoded'],
+    ['multipart/form-data; boundary=x', 'multipart'],
+    ['multipart/mixed; boundary=x', undefined],
+    ['application/json+ld', undefined],
+    ['__proto__/x', undefined],
+    ['', undefined],
+    [undefined, undefined],
+  ])('%j is the encoding %s', (type, encoding) => {
+    expect(encodingOf(type)).toBe(encoding);
+  });
+});
+
+describe('what a form body holds (spec §4.6)', () => {
+  const decode = (contentType: string, bytes: Buffer) =>
+    decodeForm(
+      {
+        contentType,
+        takeFromLimit: () => expect.fail(),
+        readBody: async () => ({ kind: 'read', bytes }),
+        traceparent: undefined,
+      },
+      8_000,
+    );
+
+  test('its names and its texts in order, each of a repeated one, and the last as its value', async () => {
+    const body = Buffer.from('b=1&a=2&b=3&__proto__=4');
+    const form = await decode('application/x-www-form-urlencoded', body);
+    expect(form).toEqual({
+      kind: 'form',
+      values: Object.assign(Object.create(null), { b: '3', a: '2', ['__proto__']: '4' }),
+      names: ['b', 'a', 'b', '__proto__'],
+      texts: ['1', '2', '3', '4'],
+      file: false,
+      notText: false,
+    });
+  });
+
+  test('what was left out of it: values that are no text, and files', async () => {
+    const json = Buffer.from('{"a":"1","b":2,"c":null}');
+    expect(await decode('application/json', json)).toMatchObject({
+      values: { a: '1' },
+      names: ['a', 'b', 'c'],
+      texts: ['1'],
+      file: false,
+      notText: true,
+    });
+    const type = 'multipart/form-data; boundary=----boundary-of-the-tests';
+    const head = 'Content-Disposition: form-data; name="f"; filename="a.txt"';
+    expect(
+      await decode(
+        type,
+        multipart([
+          ['a', '1'],
+          ['f', 'x', head],
+        ]),
+      ),
+    ).toMatchObject({
+      values: { a: '1' },
+      names: ['a', 'f'],
+      texts: ['1'],
+      file: true,
+      notText: false,
+    });
+  });
+});
+
+describe('contract §4: UTF-8', () => {
+  const contact = 'form=contact&email=a%40b.co&subject=S&message=M&name=';
+
+  test.each([
+    ['as it is', 'Zoë דוד'],
+    ['percent-encoded, in either case', 'Zo%c3%AB%20%D7%93%d7%95%d7%93'],
+    ['half and half', 'Zoë%20%D7%93וד'],
+  ])('urlencoded text arrives whole %s', async (_how, name) => {
+    await at.expecting({ forwarded: 1 }, () =>
+      postRaw(at.service, '/api/leads', 'urlencoded', Buffer.from(contact + name)),
+    );
+    expect(at.upstream.delivered.at(-1)?.event.data.fields).toMatchObject({ name: 'Zoë דוד' });
+  });
+
+  /** A multipart body; a name and a value have one byte for each character. */
+  const parts = (name: string, value: string) => {
+    const body = multipart([
+      ['email', 'a@b.co'],
+      ['NAME', latin1(value)],
+    ]);
+    return latin1(body.toString('latin1').replace('NAME', name));
+  };
+
+  test.each([
+    ['urlencoded', 'a byte of it as it is, the rest percent-encoded', latin1(`${contact}\xc3%A9`)],
+    ['urlencoded', 'half a character, percent-encoded', latin1(`${contact}%c3`)],
+    ['urlencoded', 'half a character as it is', latin1(`${contact}\xc3`)],
+    ['multipart', 'half a character in a value', parts('name', '\xc3')],
+    ['multipart', 'half a character in a name', parts('n\xc3me', 'x')],
+  ] as const)('%s: %s is no UTF-8, and that is what is said', async (encoding, _what, body) => {
+    for (const path of ['/api/leads', '/api/subscribe']) {
+      const answer = await at.expecting({}, () => postRaw(at.service, path, encoding, body));
+      expect(answer.status).toBe(400);
+      expect(answer.text).toContain(problems.invalidUtf8.error);
+    }
+  });
+});

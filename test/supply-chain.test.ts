@@ -1,0 +1,125 @@
+/** What we run of others: where it comes from, what it may do at installation, and under which licence. */
+import { execFileSync } from 'node:child_process';
+import { readFileSync } from 'node:fs';
+import { join, resolve } from 'node:path';
+import { describe, expect, test } from 'vitest';
+
+const project = resolve(import.meta.dirname, '..');
+const read = (path: string) => readFileSync(join(project, path), 'utf8');
+
+type Entry = {
+  version: string;
+  resolved?: string;
+  integrity?: string;
+  license?: string;
+  link?: boolean;
+  dev?: boolean;
+  devOptional?: boolean;
+  hasInstallScript?: boolean;
+};
+const lock: { lockfileVersion: number; packages: Record<string, Entry> } = JSON.parse(
+  read('package-lock.json'),
+);
+const manifest = JSON.parse(read('package.json'));
+const entries = Object.entries(lock.packages).filter(([path]) => path !== '');
+const nameOf = (path: string) => path.split('node_modules/').at(-1) ?? '';
+
+/** Licences that ask for no more than to be named. */
+const PERMISSIVE = new Set([
+  ...['MIT', 'MIT-0', 'ISC', '0BSD', 'BSD-2-Clause', 'BSD-3-Clause', 'Apache-2.0', 'PSF-2.0'],
+  ...['BlueOak-1.0.0', 'Unlicense', 'CC0-1.0'],
+]);
+
+/** CycloneDX, as far as it is read here. */
+type Bill = {
+  bomFormat: string;
+  components: {
+    name: string;
+    version: string;
+    licenses: { license?: { id: string }; expression?: string }[];
+    properties: { name: string }[];
+  }[];
+};
+
+/** The runtime tree of docs/dependencies.md: name, version, licence. */
+const [, tree = ''] = read('docs/dependencies.md').split('\n## The runtime tree\n');
+const documented = tree
+  .split('\n')
+  .filter((row) => row.startsWith('| `'))
+  .map((row) => row.split('|').map((cell) => cell.trim()))
+  .map(([, name = '', ...cells]) => `${/`(.*)`/.exec(name)?.[1]} ${cells[0]} ${cells[1]}`);
+
+const runtime = entries.filter(([, { dev, devOptional }]) => !dev && !devOptional);
+
+// Not lockfile-lint: it asks for the address of every package, and this lock file has none (npm's
+// `omit-lockfile-registry-resolved`), so that it installs from any mirror. The integrity is what counts.
+describe('the lock file', () => {
+  test('every entry has the SHA-512 of its content, and comes from the registry', () => {
+    expect(lock.lockfileVersion).toBe(3);
+    expect(entries.length).toBeGreaterThan(100);
+    for (const [path, { integrity, resolved, version, link }] of entries) {
+      expect([path, integrity]).toEqual([path, expect.stringMatching(/^sha512-[\w+/]{86}==$/)]);
+      // No folder, no git, no address of its own: a version of the registry.
+      expect([path, version, link]).toEqual([
+        path,
+        expect.stringMatching(/^\d+\.\d+\.\d+/),
+        undefined,
+      ]);
+      if (resolved !== undefined) {
+        expect([path, new URL(resolved).origin]).toEqual([path, 'https://registry.npmjs.org']);
+      }
+    }
+  });
+
+  test('every dependency of ours is one exact version of the registry, the one in the lock file', () => {
+    const wanted = { ...manifest.dependencies, ...manifest.devDependencies };
+    for (const [name, version] of Object.entries(wanted)) {
+      expect([name, version]).toEqual([name, expect.stringMatching(/^\d+\.\d+\.\d+$/)]);
+      expect([name, lock.packages[`node_modules/${name}`]?.version]).toEqual([name, version]);
+    }
+  });
+
+  test('only node runs a script when it is installed, and only it is allowed to', () => {
+    const scripted = entries.filter(([, { hasInstallScript }]) => hasInstallScript);
+    expect(scripted.map(([path]) => nameOf(path))).toEqual(['node']);
+    expect(manifest.allowScripts).toEqual({ node: true });
+  });
+});
+
+describe('licences', () => {
+  test('whatever runs in production is under a permissive one', () => {
+    const others = runtime.filter(([, { license = 'none' }]) => !PERMISSIVE.has(license));
+    expect(others.map(([path, { license }]) => `${path}: ${license}`)).toEqual([]);
+  });
+
+  test('docs/dependencies.md lists every package of the runtime with its version and its licence', () => {
+    const installed = runtime.map(
+      ([path, { version, license }]) => `${nameOf(path)} ${version} ${license}`,
+    );
+    expect([...documented].sort()).toEqual([...new Set(installed)].sort());
+  });
+
+  test('npm sbom lists the same, and marks what only development needs', () => {
+    const command = 'npm sbom --package-lock-only --sbom-type application --sbom-format cyclonedx';
+    expect(read('SECURITY.md')).toContain(`\n${command} > sbom.json\n`);
+    const [npm = '', ...argv] = command.split(' ');
+    const bill: Bill = JSON.parse(
+      execFileSync(npm, argv, {
+        cwd: project,
+        encoding: 'utf8',
+        stdio: ['ignore', 'pipe', 'ignore'],
+      }),
+    );
+    expect([bill.bomFormat, bill.components.length > documented.length]).toEqual([
+      'CycloneDX',
+      true,
+    ]);
+    const listed = bill.components
+      .filter(({ properties }) => properties.every(({ name }) => !name.endsWith(':development')))
+      .map(({ name, version, licenses: [first] }) => {
+        const licence = first?.license?.id ?? first?.expression;
+        return `${name} ${version} ${licence}`;
+      });
+    expect([...new Set(listed)].sort()).toEqual([...documented].sort());
+  });
+});
