@@ -1,0 +1,136 @@
+/** Whatever is typed as an address, one message goes to one mailbox (ASVS 1.3.11). */
+import fc from 'fast-check';
+import PostalMime from 'postal-mime';
+import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { type MailServer, startMailServer } from '../mail/mail-server.ts';
+import { testClock } from '../support/clock.ts';
+import { encodings, post } from '../support/forms.ts';
+import { type Service, startService } from '../support/service.ts';
+
+let mail: MailServer;
+let service: Service;
+const clock = testClock();
+beforeAll(async () => {
+  mail = await startMailServer();
+  service = await startService({
+    clock,
+    environment: {
+      SMTP_URL: mail.url,
+      MAIL_PER_MINUTE: '1000000',
+      OPERATOR_NAME: 'Paint <b>Match</b> & "Sons", Bcc: x@y.example',
+    },
+  });
+});
+afterAll(async () => {
+  await service.close();
+  await mail.close();
+});
+
+const work = () => service.parts.outbox?.work();
+
+/** What makes one address two, a header of a value, or markup of a text. */
+const pieces = fc.constantFrom(
+  ...['a', 'b', '@', '.', 'x.example', ',', ';', ':', ' ', '<', '>', '"', '(', ')', '\\', '+'],
+  ...['\r\n', '\n', '\r', '\0', '%0d%0a', 'Bcc: c@d.example', 'cc', '=?utf-8?q?=0D=0A?=', '\u2028'],
+  ...['，', '；', '＠', '。', 'ｘ.ｃｏｍ', '<b>', '&lt;', '\u202e', "'", '`', '{', '|', '/', '\t'],
+);
+/** Whatever a local part may hold, under a domain of its own each time. */
+const oddButTaken = fc
+  .tuple(fc.stringMatching(/^[A-Za-z0-9.!#$%&'*+/=?^_`{|}~-]{1,20}$/), fc.nat(1_000_000))
+  .map(([local, n]) => `${local}@x${n}.example`);
+const anyAddress = fc.oneof(
+  oddButTaken,
+  fc.string({ unit: pieces, maxLength: 12 }),
+  fc
+    .tuple(fc.string({ unit: pieces, maxLength: 5 }), fc.string({ unit: pieces, maxLength: 5 }))
+    .map(([local, domain]) => `${local}@x.${domain}example`),
+);
+
+describe('mail header, recipient and HTML injection', () => {
+  test('an address that is taken is one recipient, in To and in the envelope; all headers are fixed', async () => {
+    const plain = await fixedPartsOf(await messageTo('plain@x.example'));
+    let taken = 0;
+    await fc.assert(
+      fc.asyncProperty(anyAddress, fc.constantFrom(...encodings), async (written, encoding) => {
+        const count = mail.received.length;
+        const offered = mail.offered.length;
+        const fields = { email: written.toWellFormed(), privacy: 'on', contractor: written };
+        const answer = await post(service, '/api/subscribe', encoding, fields);
+        await work();
+        const news = mail.received.slice(count);
+        if (answer.status >= 400) expect([answer.status, news.length]).toEqual([400, 0]);
+        expect(mail.offered.length - offered).toBe(news.length);
+        for (const { to, from, raw } of news) {
+          taken += 1;
+          expect([to.length, from]).toEqual([1, 'hello@paint.example']);
+          expect(await fixedPartsOf({ raw, to: to[0] ?? '' })).toEqual(plain);
+        }
+      }),
+      { numRuns: 120 },
+    );
+    // What is never taken proves nothing.
+    expect(taken).toBeGreaterThan(20);
+  });
+
+  test.each([
+    'a@x.example,b@y.example',
+    'a@x.example;b@y.example',
+    'a@x.example b@y.example',
+    'a@x.example\r\nBcc: b@y.example',
+    'a@x.example%0d%0aBcc:b@y.example',
+    '"a@x.example,b"@y.example',
+    'A <a@x.example>, b@y.example',
+    'group: a@x.example, b@y.example;',
+    'a@x.example\u2028b@y.example',
+    'a＠x.example',
+  ])('%j is refused, and nobody gets a message', async (email) => {
+    const before = mail.offered.length;
+    for (const encoding of encodings) {
+      const answer = await post(service, '/api/subscribe', encoding, { email, privacy: 'on' });
+      expect(answer.status).toBe(400);
+    }
+    await work();
+    expect(mail.offered).toHaveLength(before);
+  });
+
+  test('a full-width domain is kept and offered to the server in ASCII', async () => {
+    const email = 'reader@ｘ．example';
+    expect((await post(service, '/api/subscribe', 'json', { email, privacy: 'on' })).status).toBe(
+      200,
+    );
+    await work();
+    expect(mail.offered.at(-1)).toBe('reader@x.example');
+  });
+});
+
+/** The message that a subscription with this plain address sends. */
+async function messageTo(email: string): Promise<{ raw: string; to: string }> {
+  await post(service, '/api/subscribe', 'json', { email, privacy: 'on' });
+  await work();
+  return { raw: mail.received.at(-1)?.raw ?? '', to: email };
+}
+
+/** Exactly these headers, one recipient, a plain text; returns all that no address may change. */
+async function fixedPartsOf({ raw, to }: { raw: string; to: string }) {
+  const parsed = await PostalMime.parse(raw);
+  expect(parsed.headers.map(({ key }) => key)).toEqual([
+    'auto-submitted',
+    'from',
+    'to',
+    'subject',
+    'message-id',
+    'date',
+    'content-transfer-encoding',
+    'mime-version',
+    'content-type',
+  ]);
+  expect(parsed.to?.map(({ address }) => address)).toEqual([to]);
+  expect([parsed.cc, parsed.bcc, parsed.html, parsed.attachments]).toEqual([
+    undefined,
+    undefined,
+    undefined,
+    [],
+  ]);
+  const headers = parsed.headers.filter(({ key }) => key !== 'to' && key !== 'message-id');
+  return { headers, text: parsed.text };
+}
