@@ -34,10 +34,7 @@ async function main(): Promise<void> {
   const prepared = await prepareLocalMode(settings, systemClock);
   const parts = await openParts(settings, prepared.previewSigningKeys, systemClock, log);
   const app = await buildApp(settings, parts);
-  // Fastify would announce itself; the greeting says it better.
-  log.level = 'warn';
   await app.listen({ host: settings.host, port: settings.port });
-  log.level = settings.logLevel;
 
   const isBehindProxy = settings.mode === 'production' && settings.trustProxy.length > 0;
   const drainMs = settings.upstreamTimeoutMs + LEASE_MARGIN_MS;

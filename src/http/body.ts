@@ -3,7 +3,6 @@ import { isUtf8 } from 'node:buffer';
 import type { IncomingMessage } from 'node:http';
 import { MIMEType } from 'node:util';
 import type { BodyRefusal } from '../refusals.ts';
-import { contentType } from './headers.ts';
 
 /** JSON bodies, on the agent routes and the form routes (contract §4). */
 export const JSON_BODY_MAXIMUM = 512 * 1024;
@@ -26,7 +25,7 @@ export function mediaType(header: string | undefined): MIMEType | undefined {
  */
 export async function readBody(request: IncomingMessage, maximum: number): Promise<ReadBody> {
   if ((request.headers['content-encoding'] ?? '') !== '') return { kind: 'contentEncoding' };
-  const charset = mediaType(contentType(request))?.params.get('charset');
+  const charset = mediaType(request.headers['content-type'])?.params.get('charset');
   if (charset != null && !/^utf-?8$/i.test(charset)) return { kind: 'charset' };
   if (Number(request.headers['content-length'] ?? 0) > maximum) return { kind: 'bodyTooLarge' };
   return await collect(request, maximum);

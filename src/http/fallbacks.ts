@@ -1,16 +1,17 @@
 /** What answers when no route does: 404, 405, broken requests, and errors nobody expected. */
 
-import { type IncomingMessage, type ServerResponse, STATUS_CODES } from 'node:http';
+import type { IncomingMessage, ServerResponse } from 'node:http';
 import type { Socket } from 'node:net';
 import type { FastifyError, FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
 import { newId } from '../chance.ts';
 import { forms } from '../forms/catalog.ts';
+import type { Log } from '../operations/log.ts';
 import type { Settings } from '../settings.ts';
 import { renderErrorPage } from '../site/error-page.ts';
 import type { Frame } from '../site/layout.ts';
 import { StorageUnavailable } from '../storage/database.ts';
 import { mediaType } from './body.ts';
-import { contentType, headerLines } from './headers.ts';
+import { headerLines } from './headers.ts';
 import type { ProblemKind } from './problems.ts';
 import { renderProblem } from './render-problem.ts';
 
@@ -22,6 +23,9 @@ export type AnswerProblem = (
   reply: FastifyReply,
   kind: ProblemKind,
 ) => FastifyReply;
+
+// An import from `node:http` would load all of Node's `fetch` with it: a tenth of a cold start.
+const { STATUS_CODES } = process.getBuiltinModule('node:http');
 
 /** They say what a drain is, and are asked during one. */
 const HEALTH: ReadonlySet<string> = new Set(['/healthz', '/readyz']);
@@ -42,9 +46,9 @@ const lastAnswers = new WeakMap<Socket, ServerResponse>();
 export function registerFallbacks(
   app: FastifyInstance,
   operator: Operator,
-  parts: { isDraining: () => boolean; isRefusing: () => boolean; frame: Frame },
+  parts: { isDraining: () => boolean; isRefusing: () => boolean; frame: Frame; log: Log },
 ): AnswerProblem {
-  const { isDraining, isRefusing, frame } = parts;
+  const { isDraining, isRefusing, frame, log } = parts;
   const methods = new Map<string, Set<string>>();
   app.addHook('onRoute', ({ url, method }) => {
     if (url.includes('*')) return;
@@ -89,8 +93,6 @@ export function registerFallbacks(
       return answer(request, reply, 'shuttingDown');
     }
     if (request.is404) return answerNotFound(request, reply);
-    // By the content type Fastify would refuse or parse a body before its turn: see `contentType`.
-    request.raw.headers['content-type'] = undefined;
     done();
   });
 
@@ -103,14 +105,14 @@ export function registerFallbacks(
   // Anything can be thrown, nothing too.
   app.setErrorHandler((error: FastifyError | undefined, request, reply) => {
     if (error instanceof StorageUnavailable) {
-      request.log.error({ err: error }, 'the store is unavailable');
+      log.error({ err: error, requestId: request.id }, 'the store is unavailable');
       return answer(request, reply, 'storeUnavailable');
     }
     // Fastify's own refusals of a request that can't be read; everything else is our fault.
     if (error?.code?.startsWith('FST_ERR_') && (error.statusCode ?? 500) < 500) {
       return answer(request, reply, 'badRequest');
     }
-    request.log.error({ err: error }, 'unexpected error');
+    log.error({ err: error, requestId: request.id }, 'unexpected error');
     return answer(request, reply, 'internal');
   });
   return answer;
@@ -147,7 +149,7 @@ function isForm(request: FastifyRequest): boolean {
 function wantsPage(request: FastifyRequest): boolean {
   const path = pathOf(request);
   if (isForm(request)) {
-    const sent = mediaType(contentType(request.raw))?.essence;
+    const sent = mediaType(request.headers['content-type'])?.essence;
     return sent === undefined ? acceptsPage(request) : NATIVE.has(sent);
   }
   if (path.startsWith('/api/') || path.startsWith('/.well-known/')) return false;

@@ -2,14 +2,16 @@
 import type { IncomingMessage } from 'node:http';
 import { randomSecret } from '../chance.ts';
 
-/** Every line of a header as it came: Node itself joins or drops repeated ones. */
-export function headerLines(request: IncomingMessage, name: string): string[] {
-  return request.headersDistinct[name] ?? [];
-}
-
-/** The content type as it came; `headers` no longer has it once a route was found. */
-export function contentType(request: IncomingMessage): string | undefined {
-  return headerLines(request, 'content-type')[0];
+/** Every line of a header, named in lower case, as it came: Node itself joins or drops repeated ones. */
+export function headerLines({ rawHeaders }: IncomingMessage, name: string): string[] {
+  const lines: string[] = [];
+  // Names and values take turns.
+  for (let at = 0; at < rawHeaders.length; at += 2) {
+    const written = rawHeaders[at];
+    if (written?.length !== name.length || written.toLowerCase() !== name) continue;
+    lines.push(rawHeaders[at + 1] ?? '');
+  }
+  return lines;
 }
 
 const TRACEPARENT = /^00-((?!0{32})[0-9a-f]{32})-((?!0{16})[0-9a-f]{16})-([0-9a-f]{2})$/;

@@ -5,7 +5,7 @@ import { operations } from '../discovery/openapi.ts';
 import { forms } from '../forms/catalog.ts';
 import { type ReadBody, readBody } from '../http/body.ts';
 import { pageOf } from '../http/fallbacks.ts';
-import { childTraceparent, contentType, parseTraceparent } from '../http/headers.ts';
+import { childTraceparent, parseTraceparent } from '../http/headers.ts';
 import type { TakeFromLimit } from '../http/limiting.ts';
 import { renderProblem } from '../http/render-problem.ts';
 import type { RateName } from '../limits/limits.ts';
@@ -48,11 +48,11 @@ export function registerIntake(app: FastifyInstance, parts: IntakeRouteParts): v
     chain: (form: FormRequest) => Promise<FormResult>,
   ) => {
     const cameAt = parts.clock.monotonic();
-    const encoding = encodingOf(contentType(request.raw));
+    const encoding = encodingOf(request.headers['content-type']);
     const isNative = encoding === 'urlencoded' || encoding === 'multipart';
     let body: Promise<ReadBody> | undefined;
     const form: FormRequest = {
-      contentType: contentType(request.raw),
+      contentType: request.headers['content-type'],
       takeFromLimit: () => parts.takeFromLimit(route.rate, request, reply),
       // Read once, whoever asks first.
       readBody: (maximum) => {

@@ -1,6 +1,4 @@
 /** What Prometheus reads, on a port of its own; named as OpenTelemetry's HTTP conventions translate. */
-import { createServer } from 'node:http';
-
 export type Metrics = {
   observeRequest(method: string, route: string, status: number, seconds: number): void;
   countIgnoredForwardedFor(): void;
@@ -30,6 +28,7 @@ export type Sources = {
 /** Serves `/metrics` at that address. Throws where the port is taken. */
 export async function openMetrics(host: string, port: number, sources: Sources): Promise<Metrics> {
   // Loaded only when a setting asks for it: a cold start pays for what it uses.
+  const { createServer } = await import('node:http');
   const client = await import('@prometheus-io/client');
   const registry = new client.Registry();
   client.collectDefaultMetrics({ register: registry });

@@ -112,8 +112,7 @@ function control(
 ): Control {
   const id = idOf(field.name);
   const sentence = (kind: FaultKind) => faultSentence(words, field, kind, lang);
-  const count = lengthOf(normalize(value ?? '')).toLocaleString(lang);
-  const error = fault && fillIn(sentence(fault), { count });
+  const error = fault && fillIn(sentence(fault), { count: counted(value ?? '', lang) });
   const hintId = `${id}-hint`;
   const errorId = `${id}-error`;
   const describedBy = [
@@ -141,6 +140,11 @@ function control(
     ],
     choices,
   };
+}
+
+/** How long a value is, as its language writes a number. */
+function counted(value: string, lang: string): string {
+  return lengthOf(normalize(value)).toLocaleString(lang);
 }
 
 /** No `maxlength`: it counts UTF-16 units and cuts what is pasted without a word. */
