@@ -9,6 +9,7 @@ import fastify, {
 } from 'fastify';
 import { registerActions } from './actions/routes.ts';
 import { newId } from './chance.ts';
+import { stopwatch } from './clock.ts';
 import { registerOpenapi } from './discovery/openapi.ts';
 import { referencePage, registerReference } from './discovery/reference-page.ts';
 import { registerDiscovery } from './discovery/routes.ts';
@@ -142,16 +143,16 @@ function corsOf(settings: Settings) {
  */
 function registerObservation(
   app: FastifyInstance,
-  { metrics, log, clock }: Pick<Parts, 'metrics' | 'log' | 'clock'>,
+  { metrics, log }: Pick<Parts, 'metrics' | 'log'>,
   sameOnEvery: Record<string, string>,
 ) {
   const observe = (request: FastifyRequest, reply: FastifyReply): void => {
-    const startedAt = clock.monotonic();
+    const startedAt = stopwatch();
     reply.headers(sameOnEvery).header('x-request-id', request.id);
     // Not `onResponse`: of a client that left no answer is ever finished.
     reply.raw.on('close', () => {
       const route = request.routeOptions.url ?? 'unknown';
-      const ms = clock.monotonic() - startedAt;
+      const ms = stopwatch() - startedAt;
       const status = reply.raw.headersSent ? reply.statusCode : CLIENT_LEFT;
       const traceId = parseTraceparent(request.headers.traceparent)?.traceId;
       metrics.observeRequest(request.method, route, status, ms / 1000);

@@ -30,6 +30,9 @@ export const systemClock: Clock = {
   turn: () => new Promise((resolve) => void setImmediate(resolve)),
 };
 
+/** Milliseconds with fractions since some moment: for logs and measurements, which decide nothing. */
+export const stopwatch = (): number => performance.now();
+
 /** Calls back again and again, so many milliseconds apart, until it is called off. */
 export function every(clock: Clock, ms: number, callback: () => void): () => void {
   const run = () => {
