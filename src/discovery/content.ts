@@ -50,8 +50,17 @@ export function contentResources(
   { baseUrl }: Pick<Facts, 'baseUrl'>,
 ): Map<string, Resource> {
   const entries = resourcePages(pages).map((page): [string, Resource] => {
-    const { title, description, markdown } = page;
-    return [idOf(page), { id: idOf(page), title, description, url: baseUrl + page.path, markdown }];
+    const { title, description } = page;
+    const resource = {
+      id: idOf(page),
+      title,
+      description,
+      url: baseUrl + page.path,
+      get markdown() {
+        return page.markdown;
+      },
+    };
+    return [idOf(page), resource];
   });
   return new Map(entries);
 }

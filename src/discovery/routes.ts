@@ -18,9 +18,9 @@ export function registerDiscovery(
   app: FastifyInstance,
   parts: ManifestFacts & { pages: readonly SourcePage[] },
 ): void {
-  const described = prepareJson(manifest(parts));
+  const described = prepareJson(() => manifest(parts));
   const llms = prepareDocument(
-    llmsText(parts.pages, parts),
+    () => llmsText(parts.pages, parts),
     'text/plain; charset=utf-8',
     ANY_ORIGIN,
   );
@@ -42,10 +42,10 @@ export function registerDiscovery(
 
 /** What the maker of an agent gives a language model. */
 function registerTools(app: FastifyInstance, facts: Facts): void {
-  const index = prepareJson(toolIndex(facts));
+  const index = prepareJson(() => toolIndex(facts));
   app.get(paths.tools, (request, reply) => sendDocument(request, reply, index));
   for (const [name, shape] of Object.entries(toolShapes)) {
-    const document = prepareJson(shape(facts));
+    const document = prepareJson(() => shape(facts));
     app.get(`${paths.toolShapes}${name}.json`, (request, reply) =>
       sendDocument(request, reply, document),
     );
@@ -54,12 +54,15 @@ function registerTools(app: FastifyInstance, facts: Facts): void {
 
 /** The index, or the last `resource` that is asked for; unknown: 404, which names the next call. */
 function registerContent(app: FastifyInstance, parts: Facts & { pages: readonly SourcePage[] }) {
-  const index = prepareJson(contentIndex(parts.pages, parts));
+  const index = prepareJson(() => contentIndex(parts.pages, parts));
   const resources = new Map<string, Document>();
   for (const [id, resource] of contentResources(parts.pages, parts)) {
-    resources.set(id, prepareJson(resource));
+    resources.set(
+      id,
+      prepareJson(() => resource),
+    );
   }
-  const unknown = prepareJson({ error: UNKNOWN_RESOURCE }).identity;
+  const unknown = prepareJson(() => ({ error: UNKNOWN_RESOURCE }));
 
   app.get<{ Querystring: { resource?: string | string[] } }>(
     paths.content,
@@ -69,7 +72,7 @@ function registerContent(app: FastifyInstance, parts: Facts & { pages: readonly 
       if (wanted === undefined) return sendDocument(request, reply, index);
       const resource = resources.get(wanted);
       if (resource === undefined)
-        return reply.code(404).headers(unknown.headers).send(unknown.body);
+        return reply.code(404).headers(unknown.identity.headers).send(unknown.identity.body);
       return sendDocument(request, reply, resource);
     },
   );
@@ -79,9 +82,11 @@ function registerContent(app: FastifyInstance, parts: Facts & { pages: readonly 
 function registerEventSchemas(app: FastifyInstance, { baseUrl }: Pick<Facts, 'baseUrl'>): void {
   for (const type of eventTypes) {
     const path = `${paths.eventSchemas}${type}.json`;
-    const { $schema, ...schema } = eventSchema(type);
     const document = prepareDocument(
-      JSON.stringify({ $schema, $id: baseUrl + path, ...schema }),
+      () => {
+        const { $schema, ...schema } = eventSchema(type);
+        return JSON.stringify({ $schema, $id: baseUrl + path, ...schema });
+      },
       'application/schema+json; charset=utf-8',
       ANY_ORIGIN,
     );
@@ -93,11 +98,12 @@ function registerEventSchemas(app: FastifyInstance, { baseUrl }: Pick<Facts, 'ba
 function registerDocument(app: FastifyInstance): void {
   let document: Document | undefined;
   app.get(paths.openapi, { schema: operations.getOpenapiDocument }, (request, reply) => {
-    document ??= prepareJson(app.swagger());
+    document ??= prepareJson(() => app.swagger());
     return sendDocument(request, reply, document);
   });
 }
 
-function prepareJson(value: object): Document {
-  return prepareDocument(JSON.stringify(value), 'application/json; charset=utf-8', ANY_ORIGIN);
+function prepareJson(make: () => object): Document {
+  const json = () => JSON.stringify(make());
+  return prepareDocument(json, 'application/json; charset=utf-8', ANY_ORIGIN);
 }

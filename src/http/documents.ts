@@ -1,60 +1,65 @@
-/** Answers that are the same for everyone, prepared once: bytes, ETag, compressed forms. */
-import { createHash } from 'node:crypto';
+/** Answers that are the same for everyone, made once: bytes, ETag, compressed forms. */
+import { hash } from 'node:crypto';
 import { brotliCompressSync, constants, gzipSync } from 'node:zlib';
 import type { FastifyReply, FastifyRequest } from 'fastify';
 import { systemClock } from '../clock.ts';
+import { once } from '../once.ts';
 
 type Encoding = 'br' | 'gzip' | 'identity';
 
 type Representation = { body: Buffer; headers: Record<string, string> };
 
-export type Document = Record<Encoding, Representation>;
+/** Each encoding is made when it is first asked for, or soon after the start. */
+export type Document = Readonly<Record<Encoding, Representation>>;
 
 const COMPRESSION_MINIMUM_BYTES = 1_000;
 /** Milliseconds: the first answers of a start come first, and then nobody waits long for one document. */
-const COMPRESS_AFTER_MS = 500;
-const COMPRESS_EVERY_MS = 10;
+const MAKE_AFTER_MS = 500;
+const MAKE_EVERY_MS = 10;
 /** It is compressed as it is. */
 const PNG = 'image/png';
 
 /**
- * Takes a text or bytes, its media type and headers of its own; returns it ready to be sent, each encoding
- * with an ETag of its own (RFC 9110 §8.8.3).
+ * Takes what makes a text or bytes, its media type and headers of its own; returns what is sent of it, each
+ * encoding with an ETag of its own (RFC 9110 §8.8.3). Made once: soon after the start, or for whoever asks
+ * before then; an error in making it is the asker's.
  */
 export function prepareDocument(
-  content: string | Buffer,
+  make: () => string | Buffer,
   contentType: string,
   headers: Record<string, string> = {},
 ): Document {
-  const body = typeof content === 'string' ? Buffer.from(content) : content;
-  const digest = createHash('sha256')
-    .update(contentType)
-    .update(body)
-    .digest('base64url')
-    .slice(0, 22);
-  const plain = represent(body, `"${digest}"`, { 'content-type': contentType, ...headers });
-  const isSmall = body.length < COMPRESSION_MINIMUM_BYTES;
-  if (isSmall || contentType === PNG) return { identity: plain, gzip: plain, br: plain };
-  const compressed = (encoding: 'br' | 'gzip', bytes: Buffer) =>
-    represent(bytes, `"${digest}-${encoding}"`, {
-      'content-type': contentType,
-      'content-encoding': encoding,
-      ...headers,
+  const own = { 'content-type': contentType, ...headers };
+  const content = once(() => {
+    const made = make();
+    const body = typeof made === 'string' ? Buffer.from(made) : made;
+    const digest = hash('sha256', Buffer.concat([Buffer.from(contentType), body]), 'base64url');
+    const tag = digest.slice(0, 22);
+    return { body, tag, plain: represent(body, `"${tag}"`, own) };
+  });
+  const compressed = (encoding: 'br' | 'gzip', compress: (body: Buffer) => Buffer) =>
+    once(() => {
+      const { body, tag, plain } = content();
+      if (body.length < COMPRESSION_MINIMUM_BYTES || contentType === PNG) return plain;
+      const headers = { ...own, 'content-encoding': encoding };
+      return represent(compress(body), `"${tag}-${encoding}"`, headers);
     });
-  let gzip: Representation | undefined;
-  let br: Representation | undefined;
+  const gzip = compressed('gzip', (body) => gzipSync(body, { level: 9 }));
+  const br = compressed('br', (body) =>
+    brotliCompressSync(body, { params: brotliParams(body.length) }),
+  );
   const document: Document = {
-    identity: plain,
+    get identity() {
+      return content().plain;
+    },
     get gzip() {
-      gzip ??= compressed('gzip', gzipSync(body, { level: 9 }));
-      return gzip;
+      return gzip();
     },
     get br() {
-      br ??= compressed('br', brotliCompressSync(body, { params: brotliParams(body.length) }));
-      return br;
+      return br();
     },
   };
-  compressSoon(document);
+  makeSoon(document);
   return document;
 }
 
@@ -67,18 +72,18 @@ function brotliParams(length: number): Record<number, number> {
   };
 }
 
-const uncompressed: Document[] = [];
+const unmade: Document[] = [];
 
-/** Once the start is over, one after another; whoever asks for one before then has it made. */
-function compressSoon(document: Document): void {
-  uncompressed.push(document);
-  if (uncompressed.length === 1) systemClock.after(COMPRESS_AFTER_MS, compressNext);
+/** Once the start is over, one after another. */
+function makeSoon(document: Document): void {
+  unmade.push(document);
+  if (unmade.length === 1) systemClock.after(MAKE_AFTER_MS, makeNext);
 }
 
-function compressNext(): void {
-  const document = uncompressed.shift();
+function makeNext(): void {
+  const document = unmade.shift();
   void [document?.gzip, document?.br];
-  if (uncompressed.length > 0) systemClock.after(COMPRESS_EVERY_MS, compressNext);
+  if (unmade.length > 0) systemClock.after(MAKE_EVERY_MS, makeNext);
 }
 
 function represent(body: Buffer, etag: string, headers: Record<string, string>): Representation {

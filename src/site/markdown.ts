@@ -2,19 +2,29 @@
  * Markdown to HTML: no HTML of its own. Second-level headings open sections, and they and those of
  * the third level can be linked to.
  */
-import MarkdownIt, { type Token } from 'markdown-it';
+import { createRequire } from 'node:module';
+import type { default as MarkdownIt, Token } from 'markdown-it';
+import { once } from '../once.ts';
 
-const markdownIt = new MarkdownIt({ html: false });
+const require = createRequire(import.meta.url);
 
-// A wide table or a long command scrolls by itself, with the keyboard too, and never the page.
-markdownIt.renderer.rules.table_open = () =>
-  '<div class="scroll" role="group" aria-label="Table" tabindex="0"><table>\n';
-markdownIt.renderer.rules.table_close = () => '</table></div>\n';
-markdownIt.renderer.rules.fence = (tokens, index) =>
-  `<pre tabindex="0"><code>${markdownIt.utils.escapeHtml(tokens[index]?.content ?? '')}</code></pre>\n`;
+/** Loaded with the first page: a start answers before that. */
+const loaded = once(() => {
+  const Loaded: typeof MarkdownIt = require('markdown-it');
+  const markdownIt = new Loaded({ html: false });
+  const { rules } = markdownIt.renderer;
+  // A wide table or a long command scrolls by itself, with the keyboard too, and never the page.
+  rules.table_open = () =>
+    '<div class="scroll" role="group" aria-label="Table" tabindex="0"><table>\n';
+  rules.table_close = () => '</table></div>\n';
+  rules.fence = (tokens, index) =>
+    `<pre tabindex="0"><code>${markdownIt.utils.escapeHtml(tokens[index]?.content ?? '')}</code></pre>\n`;
+  return markdownIt;
+});
 
 /** Takes Markdown; returns HTML, one `<section>` for each second-level heading and what follows it. */
 export function renderMarkdown(markdown: string): string {
+  const markdownIt = loaded();
   const tokens = markdownIt.parse(markdown, {});
   const taken = new Set<string>();
   const idAt = (index: number) => {

@@ -1,6 +1,7 @@
-/** The pages people see and their mirrors: one for each file of `content/`, rendered once at start. */
+/** The pages people see and their mirrors: one for each file of `content/`. */
 import { readdir, readFile } from 'node:fs/promises';
 import type { Form } from '../forms/catalog.ts';
+import { once } from '../once.ts';
 import { type CarriedForm, type Content, parseContent } from './content.ts';
 import { type Entered, formMarkup } from './form-markup.ts';
 import { type Frame, ourFrame, renderLayout } from './layout.ts';
@@ -19,10 +20,10 @@ export type Page = {
   description: string;
   noindex: boolean;
   form: Form | undefined;
-  /** The body of the mirror. */
-  markdown: string;
-  /** The whole rendered page. */
-  html: string;
+  /** The body of the mirror, made when it is asked for. */
+  readonly markdown: string;
+  /** The whole page, rendered when it is asked for. */
+  readonly html: string;
   /** The same page with what someone entered kept, and a sentence at each fault. */
   renderRefused(entered: Entered): string;
 };
@@ -47,6 +48,8 @@ export async function loadPages(
         const lang = content.lang ?? (own ? frame.words.lang : ourFrame.words.lang);
         if (own) checkForm(content, ours.get(file));
         const page = pageOf(file.slice(0, -'.md'.length), { ...content, lang }, settings, frame);
+        // What is wrong with an operator's own stops the start.
+        if (own) void [page.html, page.markdown];
         return { order: content.order, page };
       });
     })
@@ -81,7 +84,6 @@ function pageOf(
     lang: frame.words.lang,
     words: frame.words.form,
   };
-  const prose = fill(renderMarkdown(content.body), 'html');
   const head = {
     path,
     canonical: `${settings.baseUrl}${path}`,
@@ -90,6 +92,7 @@ function pageOf(
     markdownPath,
     structuredData: structuredData(settings, { path, title, description, lang }),
   };
+  const prose = once(() => fill(renderMarkdown(content.body), 'html'));
   const render = (entered?: Entered) => {
     const layout = {
       title: entered === undefined ? title : `${frame.words.form.error} ${title}`,
@@ -104,7 +107,7 @@ function pageOf(
         description,
         actions: content.actions,
         form: form && formMarkup(form, { ...carried, ...context, ...entered }),
-        prose,
+        prose: prose(),
       }),
     };
     return renderLayout(layout, frame);
@@ -116,14 +119,18 @@ function pageOf(
     description,
     noindex: content.noindex,
     form: carried?.form,
-    markdown: renderMirror({
-      title: fill(content.title, 'markdown'),
-      description: fill(content.description, 'markdown'),
-      body: fill(content.body, 'markdown'),
-      form: form && { form, destination: recipient },
-      baseUrl: settings.baseUrl,
-    }),
-    html: render(),
+    get markdown() {
+      return renderMirror({
+        title: fill(content.title, 'markdown'),
+        description: fill(content.description, 'markdown'),
+        body: fill(content.body, 'markdown'),
+        form: form && { form, destination: recipient },
+        baseUrl: settings.baseUrl,
+      });
+    },
+    get html() {
+      return render();
+    },
     renderRefused: render,
   };
 }

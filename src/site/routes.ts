@@ -1,4 +1,4 @@
-/** GET of every page, its mirror and the assets: prepared once, sent as they are. */
+/** GET of every page, its mirror and the assets: made once, sent as they are. */
 import type { FastifyContextConfig, FastifyInstance } from 'fastify';
 import { prepareDocument, sendDocument } from '../http/documents.ts';
 import { prefersMarkdown } from '../http/negotiation.ts';
@@ -21,7 +21,9 @@ export function registerSite(
 ): void {
   for (const page of parts.pages) registerPage(app, page, () => page);
   for (const asset of parts.assets) {
-    const document = prepareDocument(asset.body, asset.contentType, { 'cache-control': IMMUTABLE });
+    const document = prepareDocument(() => asset.body, asset.contentType, {
+      'cache-control': IMMUTABLE,
+    });
     app.get(asset.path, (request, reply) => sendDocument(request, reply, document));
   }
 }
@@ -55,7 +57,7 @@ export function registerPage(
 /** The page, the mirror at its own address, and the mirror at the page's (RFC 9110 §12.1). */
 function preparePage(
   { path, markdownPath, noindex }: Pick<ServedPage, 'path' | 'markdownPath' | 'noindex'>,
-  { markdown, html }: Pick<ServedPage, 'markdown' | 'html'>,
+  content: Pick<ServedPage, 'markdown' | 'html'>,
 ) {
   const robots = noindex ? { 'x-robots-tag': 'noindex' } : {};
   const mirrored = {
@@ -65,17 +67,17 @@ function preparePage(
   };
   const negotiated = { vary: 'Accept, Accept-Encoding' };
   return {
-    html: prepareDocument(html, 'text/html; charset=utf-8', {
+    html: prepareDocument(() => content.html, 'text/html; charset=utf-8', {
       ...negotiated,
       ...robots,
       link: `<${markdownPath}>; rel="alternate"; type="text/markdown", ${DESCRIBED_BY}`,
     }),
-    negotiated: prepareDocument(markdown, MARKDOWN, {
+    negotiated: prepareDocument(() => content.markdown, MARKDOWN, {
       ...negotiated,
       ...mirrored,
       'content-location': markdownPath,
     }),
-    mirror: prepareDocument(markdown, MARKDOWN, mirrored),
+    mirror: prepareDocument(() => content.markdown, MARKDOWN, mirrored),
   };
 }
 

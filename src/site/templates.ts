@@ -1,18 +1,20 @@
-/** The Eta templates, read and compiled once at start; interpolations are escaped by default. */
+/** The Eta templates, read and compiled once; interpolations are escaped by default. */
 import { readFileSync } from 'node:fs';
 import { Eta } from 'eta';
+import { once } from '../once.ts';
 
 const names = ['layout', 'page', 'form', 'notice', 'error', 'flow'] as const;
 
-const eta = new Eta();
-for (const name of names) {
-  eta.loadTemplate(
-    `@${name}`,
-    readFileSync(new URL(`templates/${name}.eta`, import.meta.url), 'utf8'),
-  );
-}
+const compiled = once(() => {
+  const eta = new Eta();
+  for (const name of names) {
+    const file = new URL(`templates/${name}.eta`, import.meta.url);
+    eta.loadTemplate(`@${name}`, readFileSync(file, 'utf8'));
+  }
+  return eta;
+});
 
 /** Takes a template's name and what it reads as `it`; returns the HTML. */
 export function renderTemplate(name: (typeof names)[number], data: object): string {
-  return eta.render(`@${name}`, data);
+  return compiled().render(`@${name}`, data);
 }

@@ -15,11 +15,11 @@ type WellKnownParts = {
 
 /** Adds the routes; without a contact there is no `security.txt`, for it must name one (RFC 9116). */
 export function registerWellKnown(app: FastifyInstance, parts: WellKnownParts): void {
-  const sitemap = prepareDocument(sitemapOf(parts), 'application/xml; charset=utf-8');
+  const sitemap = prepareDocument(() => sitemapOf(parts), 'application/xml; charset=utf-8');
   app.get('/sitemap.xml', (request, reply) => sendDocument(request, reply, sitemap));
 
   const text = `User-agent: *\nAllow: /\n\nSitemap: ${parts.baseUrl}/sitemap.xml\n`;
-  const robots = prepareDocument(text, 'text/plain; charset=utf-8');
+  const robots = plainText(text);
   app.get('/robots.txt', (request, reply) => sendDocument(request, reply, robots));
 
   // Asked for by whatever reads no markup; the icon's own path changes with its content.
@@ -29,10 +29,16 @@ export function registerWellKnown(app: FastifyInstance, parts: WellKnownParts): 
 
   const { contact } = parts.operator;
   if (contact === undefined) return;
+  let security = { text: '', document: plainText('') };
   app.get('/.well-known/security.txt', (request, reply) => {
-    const document = prepareDocument(securityText(parts, contact), 'text/plain; charset=utf-8');
-    return sendDocument(request, reply, document);
+    const text = securityText(parts, contact);
+    if (text !== security.text) security = { text, document: plainText(text) };
+    return sendDocument(request, reply, security.document);
   });
+}
+
+function plainText(text: string) {
+  return prepareDocument(() => text, 'text/plain; charset=utf-8');
 }
 
 function sitemapOf({ baseUrl, pages }: WellKnownParts): string {
