@@ -1,9 +1,23 @@
-// The preview as Express's documentation writes a route: the JSON middleware, then a handler.
+// The preview as Express's documentation writes a route: the limiter that it advises (Production best
+// practices: security), the JSON middleware, then a handler.
 import express from 'express';
+import { RateLimiterMemory } from 'rate-limiter-flexible';
 import { checkFields, clientOf, seal } from './minimum.ts';
 
 const { headers } = JSON.parse(process.env.SAMPLE);
 const app = express();
+app.set('trust proxy', 'loopback');
+
+const limiter = new RateLimiterMemory({ points: 60, duration: 60 });
+
+app.use(async (request, response, next) => {
+  try {
+    await limiter.consume(request.ip);
+  } catch {
+    return response.status(429).json({ error: 'Too Many Requests' });
+  }
+  next();
+});
 
 app.use(express.json());
 

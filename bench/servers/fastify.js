@@ -1,11 +1,22 @@
-// The preview as Fastify's documentation writes a route: its logger, a schema for the body and the answer.
+// The preview as Fastify's documentation writes a route: its logger, hooks, a schema for the body and the answer.
 import Fastify from 'fastify';
+import { RateLimiterMemory } from 'rate-limiter-flexible';
 import { clientOf, seal } from './minimum.ts';
 
 const { headers } = JSON.parse(process.env.SAMPLE);
 const text = { type: 'string', minLength: 1, maxLength: 2000 };
 
-const fastify = Fastify({ logger: true });
+const fastify = Fastify({ logger: true, trustProxy: '127.0.0.1' });
+
+const limiter = new RateLimiterMemory({ points: 60, duration: 60 });
+
+fastify.addHook('onRequest', async (request, reply) => {
+  try {
+    await limiter.consume(request.ip);
+  } catch {
+    return reply.code(429).send({ error: 'Too Many Requests' });
+  }
+});
 
 fastify.addHook('onRequest', async (request, reply) => {
   if (clientOf(request.headers.authorization) === undefined) {
