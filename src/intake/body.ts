@@ -22,18 +22,15 @@ export type FormBody = {
   notText: boolean;
 };
 
-const ENCODINGS: Readonly<Record<string, Encoding>> = {
-  'application/json': 'json',
-  'application/x-www-form-urlencoded': 'urlencoded',
-  'multipart/form-data': 'multipart',
-};
+const ENCODINGS: ReadonlyMap<string | undefined, Encoding> = new Map([
+  ['application/json', 'json'],
+  ['application/x-www-form-urlencoded', 'urlencoded'],
+  ['multipart/form-data', 'multipart'],
+]);
 
 /** How a body is encoded, by its content type; undefined where it is none of the three. */
 export function encodingOf(contentType: string | undefined): Encoding | undefined {
-  const essence = mediaType(contentType)?.essence;
-  return essence !== undefined && Object.hasOwn(ENCODINGS, essence)
-    ? ENCODINGS[essence]
-    : undefined;
+  return ENCODINGS.get(mediaType(contentType)?.essence);
 }
 
 export type FormRequest = {

@@ -1,6 +1,6 @@
-import { describe, expect, test } from 'vitest';
+import { describe, expect, test, vi } from 'vitest';
 import { problems } from '../../src/http/problems.ts';
-import { decodeForm, encodingOf } from '../../src/intake/body.ts';
+import { decodeForm, encodingOf, type FormRequest } from '../../src/intake/body.ts';
 import { multipart, postRaw } from '../support/forms.ts';
 import { scenario } from '../support/scenario.ts';
 
@@ -34,6 +34,23 @@ describe('what a form body holds (spec §4.6)', () => {
       },
       8_000,
     );
+
+  test.each([
+    ['application/json', 512 * 1024],
+    ['application/x-www-form-urlencoded', 8_000],
+    ['multipart/form-data; boundary=x', 8_000],
+  ])('is read within the bound of its encoding: %s within %i bytes', async (contentType, bound) => {
+    const readBody = vi.fn<FormRequest['readBody']>(async () => ({ kind: 'bodyAborted' }));
+    const request = { contentType, takeFromLimit: () => expect.fail(), traceparent: undefined };
+    expect(await decodeForm({ ...request, readBody }, 8_000)).toEqual({ kind: 'bodyAborted' });
+    expect(readBody.mock.calls).toEqual([[bound]]);
+  });
+
+  test.each(['text/plain', undefined])('is not read where its type is %s', async (contentType) => {
+    const readBody = () => expect.fail();
+    const request = { contentType, takeFromLimit: () => expect.fail(), traceparent: undefined };
+    expect(await decodeForm({ ...request, readBody }, 8_000)).toEqual({ kind: 'contentType' });
+  });
 
   test('its names and its texts in order, each of a repeated one, and the last as its value', async () => {
     const body = Buffer.from('b=1&a=2&b=3&__proto__=4');
