@@ -1,5 +1,6 @@
 /** What a start says: to a person on a terminal, or as one JSON line among the logs. */
 
+import type { Clock } from './clock.ts';
 import type { Prepared } from './first-run.ts';
 import { forms } from './forms/catalog.ts';
 import type { Settings } from './settings.ts';
@@ -7,7 +8,7 @@ import type { Settings } from './settings.ts';
 export type Facts = {
   settings: Settings;
   prepared: Prepared;
-  parts: { credentials: { state(): { clients: number } } };
+  parts: { clock: Pick<Clock, 'now'>; credentials: { state(): { clients: number } } };
   version: string;
   onTerminal: boolean | undefined;
 };
@@ -89,6 +90,7 @@ function asLogLine({ settings, prepared, parts, version }: Facts) {
   const { mode, baseUrl, host, port, dataDir } = settings;
   return {
     level: 'info',
+    time: parts.clock.now().toISOString(),
     msg: 'the service listens',
     version,
     mode,

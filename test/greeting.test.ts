@@ -8,6 +8,7 @@ import { join } from 'node:path';
 import { expect, test } from 'vitest';
 import { type Facts, greeting } from '../src/greeting.ts';
 import { readSettings } from '../src/settings.ts';
+import { testClock } from './support/clock.ts';
 
 const key = Buffer.alloc(32, 'canary').toString('base64');
 
@@ -17,7 +18,7 @@ function factsOf(environment: Record<string, string>, more: Partial<Facts> = {})
   return {
     settings: read.settings,
     prepared: { previewSigningKeys: [], tokenFile: '/srv/data/agent-token', firstRun: true },
-    parts: { credentials: { state: () => ({ clients: 1 }) } },
+    parts: { clock: testClock(), credentials: { state: () => ({ clients: 1 }) } },
     version: '1.2.3',
     onTerminal: true,
     ...more,
@@ -149,6 +150,7 @@ test('off a terminal the same facts are one line of JSON, without a secret', () 
   expect(text).toMatch(/^[^\n]+\n$/);
   expect(JSON.parse(text)).toMatchObject({
     level: 'info',
+    time: '2026-09-01T12:00:00.000Z',
     version: '1.2.3',
     mode: 'production',
     site: 'https://paint.example',

@@ -8,6 +8,7 @@ import { checkMail, checkMessage, checkUpstream } from './delivery-checks.ts';
 import { ExitFault, UsageFault } from './faults.ts';
 import type { Finding } from './finding.ts';
 import { checkThisMachine } from './local-checks.ts';
+import { checkLimits, checkSite } from './optional-checks.ts';
 import type { Terminal } from './terminal.ts';
 
 const command: Command = {
@@ -20,7 +21,7 @@ const command: Command = {
   ],
   actions: {
     '': {
-      meaning: 'folder, database, clock, keys, credentials, upstream and mail',
+      meaning: 'folder, database, clock, keys, credentials, site, rate limits, upstream and mail',
       operands: [],
       options: {
         'no-send': { type: 'boolean', meaning: 'deliver no test event and no test message' },
@@ -47,6 +48,8 @@ async function examine(call: Call): Promise<void> {
   const send = !call.flag('no-send');
   const findings = [
     ...(await checkThisMachine(settings, systemClock)),
+    await checkSite(settings),
+    await checkLimits(settings, systemClock),
     await checkUpstream(settings, systemClock, send),
     await checkMail(settings),
     ...(send ? [await checkMessage(settings, systemClock, chosen)] : []),

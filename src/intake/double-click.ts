@@ -31,10 +31,10 @@ export function keyOf(request: IncomingMessage, body: Buffer): string {
   return createHash('sha256').update(JSON.stringify(from)).update(body).digest('base64url');
 }
 
-/** Takes the clock; returns the memory of the last clicks, in this process alone. */
-export function openDoubleClicks(clock: Clock): DoubleClicks {
-  const begun = new Map<string, { result: Promise<FormResult>; forgetAt: number }>();
+type Begun = Map<string, { result: Promise<FormResult>; forgetAt: number }>;
 
+/** Takes the clock and where to remember; returns the memory of the last clicks, in this process alone. */
+export function openDoubleClicks(clock: Clock, begun: Begun = new Map()): DoubleClicks {
   const forgetOld = () => {
     for (const [key, { forgetAt }] of begun) {
       if (forgetAt > clock.monotonic()) return;

@@ -3,6 +3,7 @@ import { join } from 'node:path';
 import { Webhook } from 'standardwebhooks';
 import { beforeEach, describe, expect, test } from 'vitest';
 import { startMailServer } from '../mail/mail-server.ts';
+import { redisAnswers, redisUrl } from '../support/databases.ts';
 import { answering, startUpstream } from '../support/upstream.ts';
 import { runService, temporaryFolder } from './run-service.ts';
 
@@ -34,6 +35,8 @@ test('finds a fresh machine well, and leaves nothing in the database', async () 
       'clock: ok',
       'signing keys: ok',
       'credentials: ok',
+      'site: ok',
+      'rate limits: ok',
       'upstream: ok',
       'mail: ok',
       'test message: ok',
@@ -69,6 +72,25 @@ test('fails where the folder can’t be written, and where the database is broke
     'this is not a database, but it is long enough to be read',
   );
   expect((await doctor()).of('database')).toMatchObject({ outcome: 'failed' });
+});
+
+test.runIf(redisAnswers)('says that Redis counts', async () => {
+  const { of } = await doctor({ REDIS_URL: redisUrl }, '--no-send');
+  expect(of('rate limits')).toMatchObject({ outcome: 'ok', says: 'Redis counts them.' });
+});
+
+test('fails where Redis does not answer', async () => {
+  const away = await doctor({ REDIS_URL: 'redis://127.0.0.1:1' }, '--no-send');
+  expect(away.status).toBe(1);
+  expect(away.of('rate limits')?.outcome).toBe('failed');
+});
+
+test('fails where a page of the operator’s can’t be made, and names it', async () => {
+  const contentDir = temporaryFolder();
+  writeFileSync(join(contentDir, 'about.md'), 'no front matter');
+  const { status, of } = await doctor({ CONTENT_DIR: contentDir }, '--no-send');
+  expect(status).toBe(1);
+  expect(of('site')?.says).toContain('CONTENT_DIR: about.md');
 });
 
 test('fails where the clock is behind a file that the service wrote', async () => {

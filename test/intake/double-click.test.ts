@@ -180,6 +180,20 @@ describe('the memory of clicks', () => {
     expect([await click(), runs]).toEqual([first, 2]);
   });
 
+  test('holds no more than was begun since', async () => {
+    const clock = testClock();
+    const begun = new Map();
+    const clicks = openDoubleClicks(clock, begun);
+    for (const key of ['a', 'b', 'c'])
+      await clicks.once(key, async () => ({ kind: 'contentType' }));
+    clock.advance(10_000);
+    await clicks.once('d', async () => ({ kind: 'contentType' }));
+    expect([...begun.keys()]).toEqual(['d']);
+    clock.advance(9_999);
+    await clicks.once('e', async () => ({ kind: 'contentType' }));
+    expect([...begun.keys()]).toEqual(['d', 'e']);
+  });
+
   test('keeps nothing of a click that broke: the next one is a click of its own', async () => {
     const clicks = openDoubleClicks(testClock());
     await expect(clicks.once('key', () => Promise.reject(new Error('It broke.')))).rejects.toThrow(
