@@ -52,6 +52,7 @@ export async function buildApp(settings: Settings, parts: Parts): Promise<Fastif
     http: {
       headersTimeout: HEADERS_TIMEOUT_MS,
       connectionsCheckingInterval: TIMEOUT_CHECK_MS,
+      optimizeEmptyRequests: true, // a tenth of a GET
       requireHostHeader: false, // the fallbacks refuse it, with a request id
     },
     clientErrorHandler: answerBrokenRequest,

@@ -34,6 +34,8 @@ export async function readBody(request: IncomingMessage, maximum: number): Promi
 function collect(request: IncomingMessage, maximum: number): Promise<ReadBody> {
   return new Promise((resolve) => {
     const chunks: Buffer[] = [];
+    // One that announces no body has ended before anybody reads it (`optimizeEmptyRequests`).
+    if (request.readableEnded) resolve({ kind: 'read', bytes: join(chunks) });
     let length = 0;
     request.on('data', (chunk: Buffer) => {
       length += chunk.length;
