@@ -155,15 +155,18 @@ describe('bounds and time-outs', () => {
     ['/api/agent/actions/homeowner_quote/preview', `${bearer}${json}`, 'one JSON object'],
     ['/api/leads', json, 'one JSON object'],
     ['/api/leads', 'Content-Type: application/x-www-form-urlencoded\r\n', 'missing'],
-  ])('a POST to %s without any word of a body has an empty one (%j)', async (path, headers, says) => {
-    const wire = await openWire(service.url);
-    wire.write(post(path, headers));
-    const [first] = await wire.answers(1);
-    expect(expectAnswer(first, 400).body).toContain(says);
-    wire.write(`GET /llms.txt HTTP/1.1\r\nHost: x\r\n\r\n`);
-    expect(statuses(await wire.answers(2))).toEqual([400, 200]);
-    wire.socket.destroy();
-  });
+  ])(
+    'a POST to %s without any word of a body has an empty one (%j)',
+    async (path, headers, says) => {
+      const wire = await openWire(service.url);
+      wire.write(post(path, headers));
+      const [first] = await wire.answers(1);
+      expect(expectAnswer(first, 400).body).toContain(says);
+      wire.write(`GET /llms.txt HTTP/1.1\r\nHost: x\r\n\r\n`);
+      expect(statuses(await wire.answers(2))).toEqual([400, 200]);
+      wire.socket.destroy();
+    },
+  );
 
   test('401 before a body of 500 KB was read reaches the client, and the connection is usable', async () => {
     const wire = await openWire(service.url);
