@@ -14,9 +14,11 @@ import { registerOpenapi } from './discovery/openapi.ts';
 import { referencePage, registerReference } from './discovery/reference-page.ts';
 import { registerDiscovery } from './discovery/routes.ts';
 import { forms } from './forms/catalog.ts';
-import { answerBrokenRequest, registerFallbacks } from './http/fallbacks.ts';
+import { brokenRequestAnswerer, watchConnections } from './http/broken-requests.ts';
+import { registerFallbacks } from './http/fallbacks.ts';
 import { parseTraceparent } from './http/headers.ts';
 import { rateTaker } from './http/limiting.ts';
+import { pathOf } from './http/page-or-json.ts';
 import { securityHeaders } from './http/security-headers.ts';
 import { registerIntake } from './intake/routes.ts';
 import { registerHealth } from './operations/health.ts';
@@ -44,6 +46,8 @@ const NO_COMPILERS = {
 
 /** Takes the settings and the opened parts; returns the application, ready to listen. */
 export async function buildApp(settings: Settings, parts: Parts): Promise<FastifyInstance> {
+  const sameOnEvery = securityHeaders(settings.baseUrl.startsWith('https:'));
+  const answerBroken = brokenRequestAnswerer(settings.operator, parts.frame, sameOnEvery);
   const app: FastifyInstance = fastify({
     logger: false, // its own would cost a child of the logger for each request
     requestIdHeader: false,
@@ -55,7 +59,7 @@ export async function buildApp(settings: Settings, parts: Parts): Promise<Fastif
       optimizeEmptyRequests: true, // a tenth of a GET
       requireHostHeader: false, // the fallbacks refuse it, with a request id
     },
-    clientErrorHandler: answerBrokenRequest,
+    clientErrorHandler: answerBroken,
     // An address that can't be decoded finds no route, and so no hook.
     frameworkErrors: (_error, request, reply) => {
       observe(request, reply);
@@ -69,13 +73,12 @@ export async function buildApp(settings: Settings, parts: Parts): Promise<Fastif
   });
 
   // A body is raw bytes until its chain asks for it.
-  app.addHttpMethod('POST', { hasBody: false, overrideExisting: true });
+  for (const method of app.supportedMethods) {
+    app.addHttpMethod(method, { hasBody: false, overrideExisting: true });
+  }
+  watchConnections(app.server, answerBroken);
 
-  const observe = registerObservation(
-    app,
-    parts,
-    securityHeaders(settings.baseUrl.startsWith('https:')),
-  );
+  const observe = registerObservation(app, parts, sameOnEvery);
   const answerProblem = registerFallbacks(app, settings.operator, parts);
   const asked = Object.values(forms).map((form) => wordedForm(form, parts.frame.words));
   const facts = {
@@ -121,14 +124,14 @@ function corsOf(settings: Settings) {
       done(null, { origin: false });
       return;
     }
-    const path = request.url.split('?', 1)[0];
+    const path = pathOf(request.url);
     if (path === '/api/leads' || path === '/api/subscribe') {
       done(null, { origin: settings.allowedOrigins });
     } else {
       const isDiscovery =
-        path?.startsWith('/.well-known/') ||
-        path?.startsWith('/schemas/') ||
-        path?.startsWith('/agents/tools') ||
+        path.startsWith('/.well-known/') ||
+        path.startsWith('/schemas/') ||
+        path.startsWith('/agents/tools') ||
         path === '/api/agent/manifest' ||
         path === '/api/agent/content' ||
         path === '/llms.txt' ||
@@ -150,6 +153,7 @@ function registerObservation(
   const observe = (request: FastifyRequest, reply: FastifyReply): void => {
     const startedAt = stopwatch();
     reply.headers(sameOnEvery).header('x-request-id', request.id);
+    if (request.method === 'OPTIONS') reply.header('cache-control', 'no-store');
     // Not `onResponse`: of a client that left no answer is ever finished.
     reply.raw.on('close', () => {
       const route = request.routeOptions.url ?? 'unknown';

@@ -29,8 +29,8 @@ export type FormRefusal =
   | { kind: 'contentType' }
   | { kind: 'malformedForm' }
   | BodyRefusal
-  | { kind: 'notText' }
-  | { kind: 'fileUpload' }
+  | { kind: 'notText'; missing: string[] }
+  | { kind: 'fileUpload'; missing: string[] }
   | { kind: 'tooManyFields'; missing: string[] }
   | { kind: 'nameTooLong'; missing: string[] }
   | { kind: 'valueTooLong'; missing: string[] }

@@ -144,7 +144,10 @@ export async function execute(
   return judgeSettled(outcome, row);
 }
 
-/** What is recorded for this client and key comes first, then what is for this preview. */
+/**
+ * What is recorded for this client and key comes first, then what is for this preview. A key that was used
+ * with another preview is a conflict, of whatever action that one was (spec §7.1).
+ */
 function judgeRecorded(
   recorded: { byKey: ExecutionRow | undefined; byPreview: ExecutionRow | undefined },
   action: string,
@@ -152,8 +155,8 @@ function judgeRecorded(
 ): ExecuteResult | undefined {
   const { byKey, byPreview } = recorded;
   if (byKey !== undefined) {
-    if (byKey.action !== action) return { kind: 'otherAction' };
     if (byKey.preview_digest !== previewDigest) return { kind: 'idempotencyConflict' };
+    if (byKey.action !== action) return { kind: 'otherAction' };
     if (byKey.status === 'executing') return { kind: 'inProgress' };
     const receipt = receiptOf(byKey);
     return {

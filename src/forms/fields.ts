@@ -18,7 +18,7 @@ const TAB_OR_LINE_FEED = /[\t\n]/;
 const VISIBLE = /[^\p{White_Space}\p{Default_Ignorable_Code_Point}\p{Cf}\u2800]/u;
 
 /** What `<input type="email">` takes as a local part. */
-const LOCAL_PART = /^[a-z0-9.!#$%&'*+/=?^_`{|}~-]{1,64}$/;
+const LOCAL_PART = /^[A-Za-z0-9.!#$%&'*+/=?^_`{|}~-]{1,64}$/;
 
 const ASCII_BESIDES_HOST_NAME = /(?![A-Za-z0-9.-])\p{ASCII}/u;
 
@@ -64,10 +64,11 @@ export function hasForbiddenCharacter(kind: FieldKind, normalized: string): bool
 export function parseEmail(normalized: string): string | undefined {
   const at = normalized.lastIndexOf('@');
   if (at < 1) return undefined;
-  const local = normalized.slice(0, at).toLowerCase();
+  // Looked at before it is lower-cased, which makes ASCII of some letters that are none.
+  const local = normalized.slice(0, at);
   if (!LOCAL_PART.test(local)) return undefined;
   const domain = toAsciiDomain(normalized.slice(at + 1));
-  return domain === undefined ? undefined : `${local}@${domain}`;
+  return domain === undefined ? undefined : `${local.toLowerCase()}@${domain}`;
 }
 
 function toAsciiDomain(written: string): string | undefined {

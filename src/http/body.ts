@@ -3,9 +3,12 @@ import { isUtf8 } from 'node:buffer';
 import type { IncomingMessage } from 'node:http';
 import { MIMEType } from 'node:util';
 import type { BodyRefusal } from '../refusals.ts';
+import { headerLines } from './headers.ts';
 
 /** JSON bodies, on the agent routes and the form routes (contract §4). */
 export const JSON_BODY_MAXIMUM = 512 * 1024;
+
+const CHARSET = /;\s*charset\s*=\s*"?([^";,\s]*)/gi;
 
 export type ReadBody = { kind: 'read'; bytes: Buffer } | BodyRefusal;
 
@@ -25,10 +28,15 @@ export function mediaType(header: string | undefined): MIMEType | undefined {
  */
 export async function readBody(request: IncomingMessage, maximum: number): Promise<ReadBody> {
   if ((request.headers['content-encoding'] ?? '') !== '') return { kind: 'contentEncoding' };
-  const charset = mediaType(request.headers['content-type'])?.params.get('charset');
-  if (charset != null && !/^utf-?8$/i.test(charset)) return { kind: 'charset' };
+  if (charsetsOf(request).some((charset) => !/^utf-?8$/i.test(charset))) return { kind: 'charset' };
   if (Number(request.headers['content-length'] ?? 0) > maximum) return { kind: 'bodyTooLarge' };
   return await collect(request, maximum);
+}
+
+/** Every charset that is declared, in whatever header of whatever shape. */
+function charsetsOf(request: IncomingMessage): string[] {
+  const types = headerLines(request, 'content-type').join();
+  return [...types.matchAll(CHARSET)].map(([, charset = '']) => charset);
 }
 
 function collect(request: IncomingMessage, maximum: number): Promise<ReadBody> {

@@ -58,8 +58,8 @@ function rightmostUntrusted(socket: Address, forwardedFor: string, ranges: Range
 }
 
 function parseAddress(text: string): Address | undefined {
+  if (ipaddr.IPv4.isValidFourPartDecimal(text)) return ipaddr.IPv4.parse(text);
   const plain = text.replace(/%.*$/s, '');
-  if (ipaddr.IPv4.isValidFourPartDecimal(plain)) return ipaddr.IPv4.parse(plain);
   return ipaddr.IPv6.isValid(plain) ? unmapped(ipaddr.IPv6.parse(plain)) : undefined;
 }
 
@@ -72,7 +72,8 @@ function parseRange(text: string): Range | undefined {
   if (address !== undefined) return [address, address.kind() === 'ipv4' ? 32 : 128];
   if (!ipaddr.isValidCIDR(text)) return undefined;
   const [network, bits] = ipaddr.parseCIDR(text);
-  return [network, bits];
+  const isMapped = network instanceof ipaddr.IPv6 && network.isIPv4MappedAddress() && bits >= 96;
+  return isMapped ? [network.toIPv4Address(), bits - 96] : [network, bits];
 }
 
 function isWithin(address: Address, ranges: readonly Range[]): boolean {

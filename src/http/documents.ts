@@ -106,7 +106,10 @@ export function sendDocument(
 ): FastifyReply {
   const { body, headers } = document[encodingFor(request.headers['accept-encoding'])];
   reply.headers(headers);
-  if (matches(request.headers['if-none-match'], headers.etag ?? '')) return reply.code(304).send();
+  if (matches(request.headers['if-none-match'], headers.etag ?? '')) {
+    // For a HEAD Fastify tells the length of what it is given: that of the 200 (RFC 9110 §8.6).
+    return reply.code(304).send(request.method === 'HEAD' ? body : undefined);
+  }
   return reply.code(200).send(body);
 }
 

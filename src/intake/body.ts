@@ -95,6 +95,8 @@ function percentDecode(bytes: Buffer): Buffer {
   return Buffer.from(decoded, 'latin1');
 }
 
+const BEYOND_A_BYTE = /[^\0-\xff]/;
+
 /**
  * The platform's own parser refuses every malformed shape at once. It replaces invalid UTF-8 without
  * a word, so each byte is given to it as one character, and names and values are decoded here.
@@ -107,6 +109,8 @@ async function fromMultipart(bytes: Buffer, contentType: string): Promise<FormBo
     }).formData();
     const entries: [string, unknown][] = [];
     for (const [name, value] of parsed) {
+      // The platform has decoded a part in base64 by itself.
+      if (BEYOND_A_BYTE.test(name + value)) return { kind: 'malformedForm' };
       const decodedName = decodeUtf8(Buffer.from(name, 'latin1'));
       const decoded = typeof value === 'string' ? decodeUtf8(Buffer.from(value, 'latin1')) : value;
       if (decodedName === undefined || decoded === undefined) return { kind: 'invalidUtf8' };

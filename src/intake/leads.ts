@@ -29,16 +29,19 @@ export async function acceptLead(parts: IntakeParts, request: FormRequest): Prom
 
   const body = await decodeForm(request, LEAD_BODY_MAXIMUM);
   if (body.kind !== 'form') return body;
-  if (body.file) return { kind: 'fileUpload' };
-  if (body.notText) return { kind: 'notText' };
-
   const form = findForm(normalize(body.values.form ?? '')) ?? fallbackForm;
+  const validation = validate(form, body.values);
+  const faults = validation.kind === 'invalid' ? validation.faults : [];
+  // What came and is no text is not missing.
+  const missing = missingNames(faults).filter(
+    (name) => !body.names.includes(name) || Object.hasOwn(body.values, name),
+  );
+  if (body.file) return { kind: 'fileUpload', missing };
+  if (body.notText) return { kind: 'notText', missing };
+
   const accepted = { kind: 'accepted', event: form.event } as const;
   if (isHoneypotFilled(body)) return accepted;
 
-  const validation = validate(form, body.values);
-  const faults = validation.kind === 'invalid' ? validation.faults : [];
-  const missing = missingNames(faults);
   const bounds = checkBounds(body);
   if (bounds !== undefined) return { kind: bounds, missing };
   if (validation.kind === 'invalid') return { kind: 'invalidForm', faults, missing };

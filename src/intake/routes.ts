@@ -4,13 +4,12 @@ import type { Clock } from '../clock.ts';
 import { operations } from '../discovery/openapi.ts';
 import { forms } from '../forms/catalog.ts';
 import { type ReadBody, readBody } from '../http/body.ts';
-import { pageOf } from '../http/fallbacks.ts';
 import { childTraceparent, parseTraceparent } from '../http/headers.ts';
 import type { TakeFromLimit } from '../http/limiting.ts';
 import { renderProblem } from '../http/render-problem.ts';
 import type { RateName } from '../limits/limits.ts';
 import type { Settings } from '../settings.ts';
-import { renderErrorPage } from '../site/error-page.ts';
+import { operatorOf, renderErrorPage } from '../site/error-page.ts';
 import type { Frame } from '../site/layout.ts';
 import type { Page } from '../site/pages.ts';
 import { untilStep } from './answer-time.ts';
@@ -78,7 +77,7 @@ export function registerIntake(app: FastifyInstance, parts: IntakeRouteParts): v
           sentence: problem.error,
           backTo: cameFrom(request, parts.pages, route),
           typed: true,
-          ...pageOf(parts.operator),
+          ...operatorOf(parts.operator),
         },
         parts.frame,
       );

@@ -13,7 +13,7 @@ export const SUBSCRIBE_BODY_MAXIMUM = 8_000;
 /** The values that mean consent, exactly, after trimming (spec §2.5). */
 const CONSENT: ReadonlySet<string> = new Set(['on', 'true', 'yes', '1']);
 
-const SLUG = /^[a-z0-9]+(?:-[a-z0-9]+)*$/;
+const SLUG = /^[A-Za-z0-9]+(?:-[A-Za-z0-9]+)*$/;
 const SLUG_MAXIMUM = 100;
 
 /** The outbox is undefined while no mail is configured: then there are no subscriptions. */
@@ -81,6 +81,6 @@ async function confirmByMail(
 
 /** The slug of the originating site; anything that is none becomes `direct` (spec §2.5). */
 function originOf(contractor: string | undefined): string {
-  const slug = normalize(contractor ?? '').toLowerCase();
-  return slug.length <= SLUG_MAXIMUM && SLUG.test(slug) ? slug : 'direct';
+  const slug = normalize(contractor ?? '');
+  return slug.length <= SLUG_MAXIMUM && SLUG.test(slug) ? slug.toLowerCase() : 'direct';
 }

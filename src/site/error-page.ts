@@ -15,6 +15,11 @@ type ErrorPage = {
   operatorName?: string;
 };
 
+/** What an error page says of the operator. */
+export function operatorOf({ name, contact }: { name: string; contact: string | undefined }) {
+  return { operatorName: name, ...(contact === undefined ? {} : { operatorContact: contact }) };
+}
+
 /** Takes a status and a sentence; returns the whole HTML document. */
 export function renderErrorPage(page: ErrorPage, frame: Frame = ourFrame): string {
   const { errors, form } = frame.words;

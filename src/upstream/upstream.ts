@@ -44,6 +44,9 @@ export type Upstream = {
 
 const RETRY_AFTER_MAXIMUM_SECONDS = 86_400;
 
+/** RFC 9110 §5.6.7, in the form of today and the older one in GMT. */
+const HTTP_DATE = /^[A-Z][a-z]+, \d\d[ -][A-Z][a-z]{2}[ -]\d{2,4} \d\d:\d\d:\d\d GMT$/;
+
 /** Statuses that speak of the service's own standing with the upstream, not of the client's request. */
 const OWN_STANDING: ReadonlySet<number> = new Set([401, 403, 404, 407, 408]);
 
@@ -68,8 +71,8 @@ export function outcomeOf(
 /** Takes a `Retry-After` (seconds or an HTTP date); returns whole seconds from 1 to 86,400. */
 function parseRetryAfter(header: string | undefined, now: Date): number {
   const text = header?.trim() ?? '';
-  const seconds = /^\d+$/.test(text)
-    ? Number(text)
-    : Math.ceil((Date.parse(text) - now.getTime()) / 1000);
+  // Of much else `Date.parse` makes a date, too.
+  const date = HTTP_DATE.test(text) ? Date.parse(text) : Number.NaN;
+  const seconds = /^\d+$/.test(text) ? Number(text) : Math.ceil((date - now.getTime()) / 1000);
   return Number.isNaN(seconds) ? 1 : Math.min(Math.max(seconds, 1), RETRY_AFTER_MAXIMUM_SECONDS);
 }

@@ -177,12 +177,19 @@ describe('spec §3: replays and conflicts', () => {
   test('a key with another preview: 409 idempotency_conflict, before the token is looked at', async () => {
     const preview = await previewId(at.service);
     await executeAction(at.service, preview, { key: 'conflict-1' });
+    const conflict = [409, { error: 'idempotency_conflict' }];
     for (const other of [await previewId(at.service), 'nonsense']) {
       const answer = await expecting({}, () =>
         executeAction(at.service, other, { key: 'conflict-1' }),
       );
-      expect([answer.status, answer.body]).toEqual([409, { error: 'idempotency_conflict' }]);
+      expect([answer.status, answer.body]).toEqual(conflict);
     }
+    // Of whatever action the other preview is (spec §7.1): this one belongs to its path.
+    const { body } = await previewAction(at.service, 'newsletter', { email: 'a@b.co' });
+    const answer = await expecting({}, () =>
+      executeAction(at.service, body.preview_id, { key: 'conflict-1', action: 'newsletter' }),
+    );
+    expect([answer.status, answer.body]).toEqual(conflict);
   });
 
   test('the same key of another client is another key', async () => {

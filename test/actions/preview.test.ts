@@ -169,7 +169,12 @@ describe('spec §7.1: what preview refuses', () => {
     ['a Content-Encoding', { 'content-encoding': 'gzip' }, 400],
     ['another charset', { 'content-type': 'application/json; charset=utf-16' }, 400],
     ['a Latin-1 charset', { 'content-type': 'application/json; charset="ISO-8859-1"' }, 400],
-  ])('400 for %s', async (_name, headers, status) => {
+    ['one behind no type', { 'content-type': 'json; charset=latin1' }, 400],
+    ['one among spaces', { 'content-type': 'application/json ; charset = latin1' }, 400],
+    ['a second one', { 'content-type': 'application/json; charset=utf-8; charset=latin1' }, 400],
+    ['none, but a word like it', { 'content-type': 'text/x; xcharset=latin1' }, 200],
+    ['UTF-8 in quotes', { 'content-type': "text/x; CHARSET='utf-8'" }, 400],
+  ])('for %s', async (_name, headers, status) => {
     expect(
       (await previewAction(service, 'newsletter', { email: 'a@b.co' }, { headers })).status,
     ).toBe(status);

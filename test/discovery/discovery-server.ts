@@ -11,7 +11,7 @@ import { registerSite } from '../../src/site/routes.ts';
 export type DiscoveryServer = {
   url: string;
   app: FastifyInstance;
-  get(path: string, headers?: Record<string, string>): Promise<Response>;
+  get(path: string, headers?: Record<string, string>, method?: string): Promise<Response>;
   // biome-ignore lint/suspicious/noExplicitAny: documents are walked by name, whatever they hold
   json(path: string): Promise<any>;
   close(): Promise<void>;
@@ -52,8 +52,8 @@ export async function startDiscovery(): Promise<DiscoveryServer> {
 
   const { port } = app.server.address() as AddressInfo;
   const url = `http://127.0.0.1:${port}`;
-  const get = (path: string, headers: Record<string, string> = {}) =>
-    fetch(url + path, { headers });
+  const get = (path: string, headers: Record<string, string> = {}, method = 'GET') =>
+    fetch(url + path, { headers, method });
   return {
     url,
     app,

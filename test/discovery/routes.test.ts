@@ -48,6 +48,15 @@ describe('every document', () => {
     expect(second.status).toBe(304);
     expect(second.headers.get('access-control-allow-origin')).toBe('*');
     expect(second.headers.get('etag')).toBe(etag);
+    const length = first.headers.get('content-length');
+    for (const [condition, status] of [
+      [etag, 304],
+      ['"other"', 200],
+    ] as const) {
+      const head = await server.get(path, { 'if-none-match': condition }, 'HEAD');
+      // RFC 9110 §8.6: where it is told, it is what a 200 would have.
+      expect([head.status, head.headers.get('content-length') ?? length]).toEqual([status, length]);
+    }
     expect((await server.get(path, { 'if-none-match': '"other"' })).status).toBe(200);
   });
 

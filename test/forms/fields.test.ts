@@ -111,6 +111,13 @@ describe('contract §4: an e-mail address', () => {
     expect(parseEmail('ada@bücher.EXAMPLE')).toBe('ada@xn--bcher-kva.example');
   });
 
+  test.each(['\u212aate@example.com', 'ada\u212a@example.com', '\u017fam@example.com', 'İ@a.co'])(
+    'has nothing but ASCII before its @, not even what lower case would make ASCII (%s)',
+    (written) => {
+      expect(parseEmail(written)).toBeUndefined();
+    },
+  );
+
   test.each([
     'ada@bü_cher.example',
     'ada@bü%2echer.example',

@@ -31,9 +31,17 @@ describe('contract §4: the client address', () => {
     ['IPv6 by its /64', '192.0.2.1', '2001:db8:1:2:3:4:5:6', '2001:db8:1:2::/64'],
     ['IPv6 with a zone', 'fe80::1%eth0', undefined, 'fe80:0:0:0::/64'],
     ['through a trusted IPv6 proxy', '2001:db8:aaaa::1', '198.51.100.7', '198.51.100.7'],
+    ['no entry with a zone that has none', '10.0.0.1', '198.51.100.7%eth0', '10.0.0.1'],
     ['the empty header as the socket', '10.0.0.1', '', '10.0.0.1'],
   ])('is %s', (_name, peer, forwardedFor, key) => {
     expect(clientAddressReader(proxies)(peer, forwardedFor).key).toBe(key);
+  });
+
+  test('behind proxies whose range is written IPv4-mapped', () => {
+    const read = clientAddressReader(['::ffff:10.0.0.0/104']);
+    expect(read('::ffff:10.1.2.3', '198.51.100.7').key).toBe('198.51.100.7');
+    expect(read('10.1.2.3', '198.51.100.7').key).toBe('198.51.100.7');
+    expect(read('11.1.2.3', '198.51.100.7').key).toBe('11.1.2.3');
   });
 
   test('two addresses of one /64 are one client, of two /64 two', () => {

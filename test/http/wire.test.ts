@@ -199,13 +199,59 @@ describe('methods and addresses', () => {
   test.each(paths)('%s takes %s; every other method is 405 with Allow', async (path, allow) => {
     for (const method of methods) {
       if (allow.split(', ').includes(method)) continue;
-      const request = `${method} ${path} HTTP/1.1\r\nHost: x\r\n${close}\r\n`;
-      const [reply] = await exchange(service.url, request);
-      expect([method, expectAnswer(reply, 405).headers.allow]).toEqual([method, allow]);
+      for (const body of ['', `${json}Content-Length: 2\r\n\r\n{}`]) {
+        const request = `${method} ${path} HTTP/1.1\r\nHost: x\r\n${close}${body || '\r\n'}`;
+        const [reply] = await exchange(service.url, request);
+        expect([method, expectAnswer(reply, 405).headers.allow]).toEqual([method, allow]);
+      }
+    }
+    for (const written of [`http://x${path}`, `${path}#part`, `${path}?a=1#b`]) {
+      const [reply] = await exchange(
+        service.url,
+        `PATCH ${written} HTTP/1.1\r\nHost: x\r\n${close}\r\n`,
+      );
+      expect([written, expectAnswer(reply, 405).headers.allow]).toEqual([written, allow]);
     }
     if (!allow.includes('HEAD')) return;
     const [head] = await exchange(service.url, `HEAD ${path} HTTP/1.1\r\nHost: x\r\n${close}\r\n`);
     expect(expectAnswer(head, 200).body).toBe('');
+  });
+
+  test('a path is known however it is written', async () => {
+    for (const path of ['/api/%6ceads', '/api/agent/actions/%63ontact/preview', '/%71uote.md']) {
+      const [reply] = await exchange(
+        service.url,
+        `PATCH ${path} HTTP/1.1\r\nHost: x\r\n${close}\r\n`,
+      );
+      expectAnswer(reply, 405);
+    }
+  });
+
+  test('a tunnel is refused', async () => {
+    const [reply] = await exchange(service.url, 'CONNECT x:443 HTTP/1.1\r\nHost: x\r\n\r\n');
+    expectAnswer(reply, 400);
+  });
+
+  test('a preview’s body that breaks off is told in JSON, a form’s on a page (spec §7)', async () => {
+    const cut = async (path: string, type: string) => {
+      const wire = await openWire(service.url);
+      wire.write(post(path, `${bearer}Content-Type: ${type}\r\nContent-Length: 100\r\n`, 'email='));
+      wire.socket.end();
+      const [reply] = await wire.closed();
+      return expectAnswer(reply, 400);
+    };
+    for (const path of ['/api/leads', '/api/subscribe']) {
+      for (const type of ['application/x-www-form-urlencoded', 'multipart/form-data; boundary=x']) {
+        const { headers, body } = await cut(path, type);
+        expect(headers['content-type']).toBe('text/html; charset=utf-8');
+        expect(body).toMatch(/<h1[\s\S]*help@paint\.example/);
+        expect(headers['content-security-policy']).toContain("default-src 'none'");
+      }
+      const { headers } = await cut(path, 'application/json');
+      expect(headers['content-type']).toBe('application/json; charset=utf-8');
+    }
+    const { headers } = await cut('/api/agent/actions/contact/preview', 'multipart/form-data');
+    expect(headers['content-type']).toBe('application/json; charset=utf-8');
   });
 
   test('a method that HTTP does not know is 400', async () => {

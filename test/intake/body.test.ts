@@ -65,6 +65,16 @@ describe('what a form body holds (spec §4.6)', () => {
     });
   });
 
+  test('nothing that the platform decoded into other characters', async () => {
+    const type = 'multipart/form-data; boundary=----boundary-of-the-tests';
+    const head = 'Content-Disposition: form-data; name="a"';
+    const encoded = `${head}\r\nContent-Transfer-Encoding: base64`;
+    const value = Buffer.from('aĠb ŁŎ').toString('base64');
+    expect(await decode(type, multipart([['a', value, encoded]]))).toEqual({
+      kind: 'malformedForm',
+    });
+  });
+
   test('what was left out of it: values that are no text, and files', async () => {
     const json = Buffer.from('{"a":"1","b":2,"c":null}');
     expect(await decode('application/json', json)).toMatchObject({

@@ -36,6 +36,16 @@ describe('spec §7.2: what /api/leads refuses, without a delivery', () => {
     else expect(answer.text).toMatch(/name.*postal_code/s);
   });
 
+  test('400 lists what is missing beside a value that is no text, and beside a file', async () => {
+    const given = { form: 'contact', email: 'a@b.co', subject: 5, phone: 1, message: ' ' };
+    const answer = await expecting({}, () =>
+      postRaw(at.service, path, 'json', JSON.stringify(given)),
+    );
+    expect(answer.status).toBe(400);
+    // What is there and no text is not missing.
+    expect(answer.body?.fields).toEqual(['name', 'message']);
+  });
+
   test('400 without fields where nothing is missing', async () => {
     const answer = await expecting({}, () =>
       post(at.service, path, 'json', { ...quote, email: 'nope' }),

@@ -220,6 +220,7 @@ describe('contract §3, §4: the upstream and the rate', () => {
     expect(
       (await preflight('https://shop.example')).headers.get('access-control-allow-origin'),
     ).toBe('https://shop.example');
+    expect((await preflight('https://shop.example')).headers.get('cache-control')).toBe('no-store');
     expect(
       (await preflight('https://evil.example')).headers.get('access-control-allow-origin'),
     ).toBeNull();

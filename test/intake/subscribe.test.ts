@@ -80,6 +80,7 @@ describe('spec §4.7, §2.5: a subscription', () => {
     ['a b', 'direct'],
     ['<script>', 'direct'],
     ['ümlaut', 'direct'],
+    ['\u212ailn', 'direct'],
     ['a'.repeat(100), 'a'.repeat(100)],
     ['a'.repeat(101), 'direct'],
   ])('the originating site %j is kept as %s', async (contractor, kept) => {
