@@ -5,7 +5,9 @@
  * shows instead whether memory grows under a steady load.
  */
 import { readFileSync } from 'node:fs';
-import { parseArgs } from 'node:util';
+import type { Call, Command } from '../src/commands/command.ts';
+import { runCommand } from '../src/commands/command-line.ts';
+import { ExitFault, UsageFault } from '../src/commands/faults.ts';
 import { type Comparison, compare, type Plan } from './compare.ts';
 import { paths } from './paths.ts';
 import { pinLoad } from './processes.ts';
@@ -20,35 +22,58 @@ const QUICK: Plan = { rounds: 5, sliceMs: 200, warmUpMs: 400, pacedRounds: 0 };
 /** Wide, for whatever machine CI has: what halves a ratio fails. */
 const SHARE_OF_EXPECTED = 0.5;
 
-const { values } = parseArgs({
-  options: {
-    quick: { type: 'boolean', default: false },
-    only: { type: 'string', default: '' },
-    soak: { type: 'string', default: '0' },
+const command: Command = {
+  invocation: 'npm run bench --',
+  meaning: 'Loads the service and, in turn with it, bare servers and frameworks; prints one table.',
+  examples: ['npm run bench', 'npm run bench -- --quick', 'npm run bench -- --only preview'],
+  actions: {
+    '': {
+      meaning: 'every path, cold start and memory',
+      operands: [],
+      options: {
+        quick: { type: 'boolean', meaning: 'within a minute; status 1 where a ratio is halved' },
+        only: { type: 'string', value: 'TEXT', meaning: 'the paths whose name holds it' },
+        soak: { type: 'string', value: 'MINUTES', meaning: 'memory under a steady load instead' },
+      },
+      run: bench,
+    },
   },
-});
-const { quick, only } = values;
-const soakMinutes = Number(values.soak);
+};
+
 const expected: Record<string, number> = JSON.parse(
   readFileSync(new URL('expected.json', import.meta.url), 'utf8'),
 );
 
-if (!pinLoad())
-  process.stderr.write('No second core to pin the load to: the ratios mean little.\n');
-const upstream = await startUpstream();
-if (soakMinutes > 0) await soak(upstream.url, soakMinutes, (line) => process.stdout.write(line));
-else await measureAll();
-upstream.close();
+await runCommand(command, process.argv.slice(2));
 
-async function measureAll(): Promise<void> {
+async function bench(call: Call): Promise<void> {
+  if (!pinLoad()) call.terminal.say('No second core to pin the load to: the ratios mean little.');
+  const soakMinutes = Number(call.text('soak') ?? 0);
+  if (!(soakMinutes >= 0)) throw new UsageFault('--soak must be a number of minutes.');
+  const upstream = await startUpstream();
+  try {
+    if (soakMinutes > 0)
+      await soak(upstream.url, soakMinutes, (line) => process.stdout.write(line));
+    else await measureAll(upstream.url, call);
+  } finally {
+    upstream.close();
+  }
+}
+
+async function measureAll(upstreamUrl: string, call: Call): Promise<void> {
+  const quick = call.flag('quick');
+  const only = call.text('only') ?? '';
   const comparisons: Comparison[] = [];
   for (const path of paths) {
     if ((quick && !path.quick) || !path.name.includes(only)) continue;
     process.stderr.write(`${path.name} against ${path.against} …\n`);
-    comparisons.push(await compare(path, upstream.url, quick ? QUICK : FULL));
+    comparisons.push(await compare(path, upstreamUrl, quick ? QUICK : FULL));
   }
   const start = await measureStart(quick ? 3 : 15, quick ? 500 : 5_000);
-  process.stdout.write(tableOf(comparisons, start));
+  const { terminal } = call;
+  terminal.print(
+    terminal.json ? JSON.stringify({ comparisons, start }) : tableOf(comparisons, start).trimEnd(),
+  );
 
   const ratios = new Map(
     comparisons
@@ -57,10 +82,10 @@ async function measureAll(): Promise<void> {
   );
   // Here more is worse: its inverse is compared.
   ratios.set('cold start', 1 / start.ratio);
-  for (const [name, ratio] of ratios) {
-    const least = (expected[name] ?? 0) * SHARE_OF_EXPECTED;
-    if (ratio >= least) continue;
-    process.stderr.write(`${name}: ${ratio.toFixed(2)} is under half of what is expected.\n`);
-    process.exitCode = 1;
-  }
+  const halved = [...ratios].filter(
+    ([name, ratio]) => ratio < (expected[name] ?? 0) * SHARE_OF_EXPECTED,
+  );
+  if (halved.length === 0) return;
+  const each = halved.map(([name, ratio]) => `${name}: ${ratio.toFixed(2)}`);
+  throw new ExitFault(`Under half of what is expected: ${each.join(', ')}.`);
 }

@@ -23,7 +23,7 @@ const CLOSING_MS = 1_000;
 async function main(): Promise<void> {
   // Whatever is created is for the owner alone.
   process.umask(0o077);
-  const read = readSettings(loadEnvironment(process.cwd()).environment);
+  const read = readSettings(loadEnvironment(process.cwd()).environment, 'start');
   if (read.kind === 'invalid') {
     for (const fault of read.faults) process.stderr.write(`${fault}\n`);
     process.exitCode = EXIT_CONFIGURATION;

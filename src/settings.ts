@@ -78,8 +78,14 @@ export function fileVariable(name: VariableName): string | undefined {
   return 'secret' in variables[name] ? `${name}_FILE` : undefined;
 }
 
-/** Takes the whole environment; returns the settings, or one sentence per fault (contract §2). */
-export function readSettings(environment: Environment): SettingsResult {
+/**
+ * Takes the whole environment, and whether a start reads it: that needs the credentials file that is
+ * named, which a command may be about to make. Returns the settings, or one sentence per fault (contract §2).
+ */
+export function readSettings(
+  environment: Environment,
+  reader: 'start' | 'command' = 'command',
+): SettingsResult {
   const faults: string[] = [];
   const given = new Map<VariableName, unknown>();
   for (const name of Object.keys(variables) as VariableName[]) {
@@ -90,6 +96,10 @@ export function readSettings(environment: Environment): SettingsResult {
     else faults.push(`${name} ${parsed.error.issues[0]?.message ?? 'is not valid'}.`);
   }
   const settings = assemble(given, faults);
+  const named = given.has('AGENT_CREDENTIALS_FILE') ? settings.credentialsFile : undefined;
+  if (reader === 'start' && named !== undefined && !isReadable(named)) {
+    faults.push('AGENT_CREDENTIALS_FILE names a file that can’t be read.');
+  }
   return faults.length === 0 ? { kind: 'valid', settings } : { kind: 'invalid', faults };
 }
 
@@ -115,6 +125,15 @@ function textOf(
   }
 }
 
+function isReadable(path: string): boolean {
+  try {
+    readFileSync(path);
+    return true;
+  } catch {
+    return false;
+  }
+}
+
 /** Applies the defaults of the mode, and the rules that tie variables together. */
 function assemble(given: Map<VariableName, unknown>, faults: string[]): Settings {
   type Value<N extends VariableName> = z.infer<(typeof variables)[N]['schema']>;
@@ -136,6 +155,7 @@ function assemble(given: Map<VariableName, unknown>, faults: string[]): Settings
 
   if (!local) required('BASE_URL', 'in production');
   if (smtpUrl !== undefined) required('MAIL_FROM', 'with SMTP_URL');
+  if (get('METRICS_PORT') === listenPort) faults.push('METRICS_PORT must be another than PORT.');
   if (!local && upstreamUrl !== undefined) {
     required('CONTRACTOR_ID', 'with UPSTREAM_URL');
     required('CONTRACTOR_NAME', 'with UPSTREAM_URL');

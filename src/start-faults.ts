@@ -7,14 +7,22 @@ import { StorageUnavailable } from './storage/database.ts';
 /** EX_CONFIG of sysexits.h (contract §2). */
 export const EXIT_CONFIGURATION = 78;
 
+const HOST_FAULT =
+  'HOST is no address of this machine; set HOST=127.0.0.1, or 0.0.0.0 for every address.';
+const FOLDER_REMEDY = 'DATA_DIR="$HOME/lead-intake" npm start';
+
+/** A bad value that only listening could tell. */
+const CONFIGURATION_FAULTS: Readonly<Record<string, string>> = {
+  EADDRNOTAVAIL: HOST_FAULT,
+  ENOTFOUND: HOST_FAULT,
+  EAI_AGAIN: HOST_FAULT,
+};
+
 const SYSTEM_FAULTS: Readonly<Record<string, string>> = {
   EADDRINUSE:
     'The port is taken by another program; stop that one, or set PORT to a free one: PORT=3001 npm start',
-  EACCES:
-    'This address can’t be listened on, or a folder can’t be written; set PORT above 1023, or DATA_DIR to a folder of yours.',
-  EADDRNOTAVAIL:
-    'HOST is no address of this machine; set HOST=127.0.0.1, or 0.0.0.0 for every address.',
-  EROFS: 'The disk can’t be written; set DATA_DIR to a folder that can.',
+  EACCES: `This address can’t be listened on, or a folder can’t be written; set PORT above 1023, or DATA_DIR to a folder of yours: ${FOLDER_REMEDY}`,
+  EROFS: `The disk can’t be written; set DATA_DIR to a folder that can: ${FOLDER_REMEDY}`,
 };
 
 /** Takes whatever ended the start; returns what a person is told, never a stack trace. */
@@ -27,7 +35,10 @@ export function describeStartFault(error: unknown): { sentence: string; exitCode
     const sentence = `The database can’t be used: ${error.message} Check DATABASE_URL, DATA_DIR and the disk.`;
     return { sentence, exitCode: 1 };
   }
-  const known = SYSTEM_FAULTS[String((error as NodeJS.ErrnoException).code)];
-  const sentence = known ?? `The service could not start: ${(error as Error).message}`;
+  const code = String((error as NodeJS.ErrnoException).code);
+  const bad = CONFIGURATION_FAULTS[code];
+  if (bad !== undefined) return { sentence: bad, exitCode: EXIT_CONFIGURATION };
+  const sentence =
+    SYSTEM_FAULTS[code] ?? `The service could not start: ${(error as Error).message}`;
   return { sentence, exitCode: 1 };
 }

@@ -27,8 +27,13 @@ const whole = (least: number, most: number) =>
     .refine((n) => n >= least && n <= most, `must be from ${least} to ${most}`);
 const base64 = (text: string) =>
   BASE64.test(text) ? Buffer.from(text, 'base64') : Buffer.alloc(0);
-const withoutUserInfo = (text: string) =>
-  new URL(text).username === '' && new URL(text).password === '';
+const isWebUrl = (text: string) => /^https?:$/.test(URL.parse(text)?.protocol ?? '');
+const hasUserInfo = (text: string) => {
+  const { username = '', password = '' } = URL.parse(text) ?? {};
+  return username !== '' || password !== '';
+};
+/** Something that people read. */
+const name = line.max(200).refine((text) => text.trim() !== '', 'must not be blank');
 
 type Variable = { schema: z.ZodType; secret?: boolean; meaning: string; default: string };
 
@@ -54,7 +59,11 @@ export const variables = {
   DATABASE_URL: {
     schema: z
       .string()
-      .regex(/^(sqlite:.+|postgres(ql)?:\/\/.+)$/s, 'must be sqlite:PATH or postgres://…'),
+      .regex(/^(sqlite:.+|postgres(ql)?:\/\/.+)$/s, 'must be sqlite:PATH or postgres://…')
+      .refine(
+        (text) => text.startsWith('sqlite:') || URL.canParse(text),
+        'must be an address that can be read',
+      ),
     secret: true,
     meaning: 'sqlite:PATH, or postgres://… when scaled out',
     default: 'sqlite:DATA_DIR/service.db',
@@ -72,8 +81,12 @@ export const variables = {
   },
   UPSTREAM_URL: {
     schema: z
-      .literal('inbox:')
-      .or(webUrl.refine(withoutUserInfo, 'must hold no user name and password')),
+      .string()
+      .refine(
+        (text) => text === 'inbox:' || isWebUrl(text),
+        'must be inbox:, or an http:// or https:// address',
+      )
+      .refine((text) => !hasUserInfo(text), 'must hold no user name and password'),
     secret: true,
     meaning: 'where accepted submissions go: inbox:, or an https:// address',
     default: 'inbox: (in production: none, and submissions answer 503)',
@@ -110,7 +123,9 @@ export const variables = {
     default: 'DATA_DIR/agents.json (in production: none is valid)',
   },
   SMTP_URL: {
-    schema: z.url({ protocol: /^smtps?$/, error: 'must be an smtp:// or smtps:// address' }),
+    schema: z
+      .url({ protocol: /^smtps?$/, error: 'must be an smtp:// or smtps:// address' })
+      .refine((text) => URL.parse(text)?.hostname !== '', 'must name a host'),
     secret: true,
     meaning: 'smtp://user:password@host:port of the mail server',
     default: 'files in DATA_DIR/mail (in production: none, and /api/subscribe answers 503)',
@@ -130,7 +145,7 @@ export const variables = {
     meaning: 'all confirmation messages together; the rest waits in the outbox',
     default: '60',
   },
-  OPERATOR_NAME: { schema: line.max(200), meaning: 'who runs the site', default: 'Service' },
+  OPERATOR_NAME: { schema: name, meaning: 'who runs the site', default: 'Service' },
   OPERATOR_CONTACT: {
     schema: line.refine(
       (text) => parseEmail(text) !== undefined || /^\+?[\d ()./-]{3,40}$/.test(text),
@@ -145,12 +160,12 @@ export const variables = {
     default: 'ours alone',
   },
   CONTRACTOR_ID: {
-    schema: line.max(200),
+    schema: name,
     meaning: 'the contractor on the platform, as the upstream knows them',
     default: 'sample-contractor (required in production with UPSTREAM_URL)',
   },
   CONTRACTOR_NAME: {
-    schema: line.max(200),
+    schema: name,
     meaning: 'the name people are shown for them',
     default: 'Sample Painting Company (required in production with UPSTREAM_URL)',
   },

@@ -156,10 +156,15 @@ describe('faults', () => {
     ['BASE_URL', 'ftp://canary.example'],
     ['BASE_URL', 'canary'],
     ['DATABASE_URL', 'mysql://canary'],
+    ['DATABASE_URL', 'postgres://u@canary:abc/x'],
     ['REDIS_URL', 'http://canary.example'],
     ['RECEIPT_RETENTION_DAYS', '0'],
     ['RECEIPT_RETENTION_DAYS', '36501'],
     ['UPSTREAM_URL', 'canary:'],
+    ['UPSTREAM_URL', 'canary'],
+    ['UPSTREAM_URL', 'canary.example/hook'],
+    ['UPSTREAM_URL', 'http://'],
+    ['UPSTREAM_URL', 'http://canary:99999'],
     ['UPSTREAM_URL', 'https://user:canary@x.example'],
     ['UPSTREAM_SECRET', 'canary'],
     ['UPSTREAM_SECRET', 'whsec_'],
@@ -170,6 +175,11 @@ describe('faults', () => {
     ['PREVIEW_SIGNING_KEYS', `${key},canary`],
     ['PREVIEW_SIGNING_KEYS', ','],
     ['SMTP_URL', 'https://canary.example'],
+    ['SMTP_URL', 'smtp://'],
+    ['CONTRACTOR_ID', '  '],
+    ['CONTRACTOR_NAME', '\t'],
+    ['OPERATOR_NAME', ' '],
+    ['METRICS_PORT', '3000'],
     ['MAIL_FROM', 'canary'],
     ['MAIL_PER_MINUTE', '0'],
     ['OPERATOR_NAME', 'canary\u0000'],
@@ -197,6 +207,21 @@ describe('faults', () => {
       'UPSTREAM_TIMEOUT_MS',
       'LOG_LEVEL',
     ]);
+  });
+
+  test('a named credentials file that can’t be read is one of them, for a start alone', () => {
+    const environment = { PORT: 'x', AGENT_CREDENTIALS_FILE: '/nonexistent/canary' };
+    const started = readSettings(environment, 'start');
+    expect(started.kind === 'invalid' && started.faults).toEqual([
+      'PORT must be a port number.',
+      'AGENT_CREDENTIALS_FILE names a file that can’t be read.',
+    ]);
+    expect(faultsOf(environment)).toEqual(['PORT must be a port number.']);
+    const { AGENT_CREDENTIALS_FILE } = environment;
+    const readable = { AGENT_CREDENTIALS_FILE: temporaryFile('{}') };
+    expect(readSettings(readable, 'start').kind).toBe('valid');
+    // The first start of local mode makes its own.
+    expect(readSettings({ DATA_DIR: AGENT_CREDENTIALS_FILE }, 'start').kind).toBe('valid');
   });
 
   test.each([

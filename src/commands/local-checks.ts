@@ -71,7 +71,8 @@ function checkClock({ dataDir }: Settings, clock: Clock): Promise<Finding> {
     const now = clock.now();
     const says = `It is ${now.toISOString()}.`;
     if (now.getUTCFullYear() < FIRST_PLAUSIBLE_YEAR) return { outcome: 'failed', says, remedy };
-    const times = readdirSync(dataDir).map(
+    const names = statSync(dataDir, { throwIfNoEntry: false }) ? readdirSync(dataDir) : [];
+    const times = names.map(
       (name) => statSync(join(dataDir, name), { throwIfNoEntry: false })?.mtimeMs ?? 0,
     );
     if (Math.max(0, ...times) <= now.getTime() + CLOCK_TOLERANCE_MS) return { outcome: 'ok', says };

@@ -31,7 +31,7 @@ export function isIssuedToken(text: string): boolean {
 }
 
 /** What is kept of a token: its SHA-256, hex. */
-export function digestOfToken(token: string): string {
+export function digestOfToken(token: string | Buffer): string {
   return hash('sha256', token, 'hex');
 }
 

@@ -14,6 +14,7 @@ const Pool: typeof import('undici').Pool = createRequire(import.meta.url)(
 );
 
 const BODY_MAXIMUM_BYTES = 64 * 1024;
+const BODY_MAXIMUM_MS = 1_000;
 
 /** How many sends may be under way at once; more wait, and give up with their lease. */
 const CONNECTIONS = 128;
@@ -81,6 +82,7 @@ function send(
       callOff();
       resolve(outcome);
     };
+    let stopReading = () => {};
     const unconfirmed = (reason: string) => settle({ kind: 'unconfirmed', reason });
     // One timer for everything: waiting for a connection, connecting, sending and the answer.
     const callOff = clock.after(timeoutMs, () => {
@@ -98,18 +100,25 @@ function send(
           unconfirmed('The lease left no time to send.');
           started.abort(new Error('The lease left no time to send.'));
         },
-        onResponseStart(_controller, status, headers) {
+        onResponseStart(started, status, headers) {
           if (status < 200) return;
           const retryAfter = headers['retry-after'];
           const first = Array.isArray(retryAfter) ? retryAfter[0] : retryAfter;
           settle(outcomeOf(event, status, first, clock.now()));
+          // The status has decided: what trickles after it must not keep the connection from others.
+          stopReading = clock.after(BODY_MAXIMUM_MS, () =>
+            started.abort(new Error('The body takes too long.')),
+          );
         },
         onResponseData(started, chunk) {
           received += chunk.length;
           if (received > BODY_MAXIMUM_BYTES) started.abort(new Error('The body is too long.'));
         },
-        onResponseEnd() {},
+        onResponseEnd() {
+          stopReading();
+        },
         onResponseError(_controller, error) {
+          stopReading();
           unconfirmed(`The upstream could not be asked: ${codeOf(error)}.`);
         },
       },

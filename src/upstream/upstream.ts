@@ -44,8 +44,9 @@ export type Upstream = {
 
 const RETRY_AFTER_MAXIMUM_SECONDS = 86_400;
 
-/** RFC 9110 §5.6.7, in the form of today and the older one in GMT. */
+/** RFC 9110 §5.6.7: the form of today, the older one, and C's `asctime`, which leaves GMT out. */
 const HTTP_DATE = /^[A-Z][a-z]+, \d\d[ -][A-Z][a-z]{2}[ -]\d{2,4} \d\d:\d\d:\d\d GMT$/;
+const ASCTIME_DATE = /^[A-Z][a-z]{2} [A-Z][a-z]{2} [ \d]\d \d\d:\d\d:\d\d \d{4}$/;
 
 /** Statuses that speak of the service's own standing with the upstream, not of the client's request. */
 const OWN_STANDING: ReadonlySet<number> = new Set([401, 403, 404, 407, 408]);
@@ -71,8 +72,14 @@ export function outcomeOf(
 /** Takes a `Retry-After` (seconds or an HTTP date); returns whole seconds from 1 to 86,400. */
 function parseRetryAfter(header: string | undefined, now: Date): number {
   const text = header?.trim() ?? '';
-  // Of much else `Date.parse` makes a date, too.
-  const date = HTTP_DATE.test(text) ? Date.parse(text) : Number.NaN;
-  const seconds = /^\d+$/.test(text) ? Number(text) : Math.ceil((date - now.getTime()) / 1000);
+  const seconds = /^\d+$/.test(text)
+    ? Number(text)
+    : Math.ceil((parseHttpDate(text) - now.getTime()) / 1000);
   return Number.isNaN(seconds) ? 1 : Math.min(Math.max(seconds, 1), RETRY_AFTER_MAXIMUM_SECONDS);
+}
+
+/** Milliseconds, or NaN: of much else `Date.parse` makes a date, too. */
+function parseHttpDate(text: string): number {
+  if (ASCTIME_DATE.test(text)) return Date.parse(`${text} GMT`);
+  return HTTP_DATE.test(text) ? Date.parse(text) : Number.NaN;
 }

@@ -93,6 +93,18 @@ test('fails where a page of the operator’s can’t be made, and names it', asy
   expect(of('site')?.says).toContain('CONTENT_DIR: about.md');
 });
 
+test('finds the clock well where there is no folder to compare it with', async () => {
+  const { of } = await doctor(
+    {
+      NODE_ENV: 'production',
+      BASE_URL: 'https://x.example',
+      DATABASE_URL: 'postgres://127.0.0.1:1/x',
+    },
+    '--no-send',
+  );
+  expect(of('clock')).toMatchObject({ outcome: 'ok' });
+});
+
 test('fails where the clock is behind a file that the service wrote', async () => {
   mkdirSync(dataDir);
   writeFileSync(join(dataDir, 'later'), '');

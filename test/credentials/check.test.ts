@@ -1,3 +1,4 @@
+import { createHash } from 'node:crypto';
 import { afterAll, expect, test } from 'vitest';
 import { checkBearer } from '../../src/credentials/check.ts';
 import { openCredentials } from '../../src/credentials/file.ts';
@@ -30,6 +31,21 @@ test.each([`Bearer ${issued}`, `bearer ${issued}`, `BEARER   ${issued}`, 'Bearer
   (line) => {
     const scopes = new Set(['lead:preview', 'lead:create']);
     expect(check(line)).toEqual({ kind: 'client', name: 'acme', scopes });
+  },
+);
+
+test.each(['with a space', 'é', '"quoted"'])(
+  'a token of whatever shape is valid by its digest: %s',
+  (token) => {
+    // As Node gives it: one character for each byte.
+    const written = Buffer.from(token, 'utf8').toString('latin1');
+    const found = { name: 'odd', scopes: new Set(['lead:preview'] as const) };
+    const digest = createHash('sha256').update(token, 'utf8').digest('hex');
+    const held = { find: (asked: string) => (asked === digest ? found : undefined) };
+    expect(checkBearer(held as never, [`Bearer ${written}  `])).toEqual({
+      kind: 'client',
+      ...found,
+    });
   },
 );
 

@@ -1,7 +1,8 @@
-import { spawnSync } from 'node:child_process';
+import { spawn, spawnSync } from 'node:child_process';
+import { once } from 'node:events';
 import { readdirSync, readFileSync, statSync, writeFileSync } from 'node:fs';
 import { createServer } from 'node:net';
-import { join } from 'node:path';
+import { join, resolve } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { describe, expect, test, vi } from 'vitest';
 import { call, executeAction, previewAction, previewId, quote } from '../support/agent.ts';
@@ -174,6 +175,14 @@ describe.concurrent('a start that fails says why', () => {
     },
   );
 
+  test.each(['no.such.host.invalid', '203.0.113.9'])(
+    'an address that is not this machine’s names HOST: %s',
+    async (HOST) => {
+      const lines = await faultsOf({ environment: { HOST } }, 78);
+      expect(lines).toEqual([expect.stringMatching(/^HOST /)]);
+    },
+  );
+
   test('production with nothing set: BASE_URL is required', async () => {
     const lines = await faultsOf({ environment: { NODE_ENV: 'production' } }, 78);
     expect(lines).toEqual([expect.stringMatching(/^BASE_URL is required/)]);
@@ -244,6 +253,21 @@ describe.concurrent('a start', () => {
     expect(greeting.length).toBeLessThanOrEqual(14);
     expect(greeting.join('\n')).toContain(service.url);
   });
+});
+
+test('SIGTERM to npm start ends the service, with exit status 0 and the port free', async () => {
+  const port = await freePort();
+  const npm = spawn('npm', ['start'], {
+    cwd: resolve(import.meta.dirname, '../..'),
+    env: { PATH: process.env.PATH, DATA_DIR: temporaryFolder(), PORT: `${port}` },
+    stdio: 'ignore',
+  });
+  const exited = once(npm, 'exit');
+  const url = `http://127.0.0.1:${port}`;
+  await until(async () => !(await refusesConnections(url)));
+  npm.kill('SIGTERM');
+  expect(await exited).toEqual([0, null]);
+  expect(await refusesConnections(url)).toBe(true);
 });
 
 test('a cold start answers within three seconds', async () => {

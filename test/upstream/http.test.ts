@@ -26,6 +26,12 @@ const freely = { mayStart: () => true };
 
 let receiver: ProgrammableUpstream;
 let upstream: Upstream;
+/** The oldest form of an HTTP date: `Sun Nov  6 08:49:37 1994`, in GMT. */
+function asctime(date: Date): string {
+  const [weekday = '', day = '', month, year, time] = date.toUTCString().split(' ');
+  return `${weekday.slice(0, 3)} ${month} ${String(Number(day)).padStart(2)} ${time} ${year}`;
+}
+
 const open = (url: string, timeoutMs = 400) =>
   openHttpUpstream({ url, secret, timeoutMs, clock: systemClock });
 
@@ -119,6 +125,8 @@ describe('contract §3: every answer has its outcome', () => {
     ['12/31/2100', 1],
     ['2100-01-01T00:00:00Z', 1],
     ['Thursday, 31-Dec-99 23:59:59 GMT', 1],
+    [asctime(new Date(Date.now() + 60_000)), 60],
+    ['Mon Jan 5 2100', 1],
     ['1.5', 1],
     [new Date(Date.now() + 60_000).toUTCString(), 60],
     [new Date(Date.now() - 60_000).toUTCString(), 1],
@@ -160,6 +168,22 @@ describe('contract §3: every answer has its outcome', () => {
     });
     expect(await upstream.deliver(event, freely)).toEqual({ kind: 'confirmed', known: false });
     await closed;
+  });
+
+  test('200s whose bodies trickle for ever keep no connection from the next ones', async () => {
+    const timers: NodeJS.Timeout[] = [];
+    receiver.answer = (response) => {
+      response.writeHead(200);
+      timers.push(setInterval(() => response.write('x'), 100));
+    };
+    const confirmed = { kind: 'confirmed', known: false };
+    const patient = open(receiver.url, 5_000);
+    const outcomes = await Promise.all(
+      Array.from({ length: 130 }, () => patient.deliver(event, freely)),
+    );
+    expect(outcomes).toEqual(outcomes.map(() => confirmed));
+    await patient.close();
+    for (const timer of timers) clearInterval(timer);
   });
 
   test('a 200 whose body stalls is confirmed at once', async () => {
