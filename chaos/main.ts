@@ -7,6 +7,9 @@
  * one deployment alone, and `CHAOS_LOGS` names a folder that keeps the instances' log lines.
  */
 
+import type { Command } from '../src/commands/command.ts';
+import { runCommand } from '../src/commands/command-line.ts';
+import { ExitFault } from '../src/commands/faults.ts';
 import { seeded } from './random.ts';
 import { describe, describeAnswers, describeViolations } from './report.ts';
 import { oneProcess, scaledOut } from './scenarios.ts';
@@ -15,11 +18,26 @@ import { missingPrograms } from './servers.ts';
 /** The part of the time that the scaled-out deployment gets. */
 const SCALED_OUT_SHARE = 0.6;
 
+const command: Command = {
+  invocation: 'npm run chaos --',
+  meaning: 'The service as it is deployed, under load, while everything around it is broken.',
+  examples: ['npm run chaos', 'CHAOS_MINUTES=20 CHAOS_SEED=7 npm run chaos'],
+  actions: {
+    '': {
+      meaning:
+        'CHAOS_MINUTES and CHAOS_SEED in the environment; status 1 where a promise was broken',
+      operands: [],
+      options: {},
+      run: main,
+    },
+  },
+};
+
 async function main(): Promise<void> {
   const missing = missingPrograms();
-  if (missing.length > 0) throw new Error(missing.join('\n'));
+  if (missing.length > 0) throw new ExitFault(missing.join('\n'));
   const minutes = Number(process.env.CHAOS_MINUTES ?? 2);
-  if (!(minutes > 0)) throw new Error('CHAOS_MINUTES must be a number of minutes.');
+  if (!(minutes > 0)) throw new ExitFault('CHAOS_MINUTES must be a number of minutes.');
   const seed = process.env.CHAOS_SEED ?? `${Date.now() % 1_000_000}`;
   const scenarios = [
     {
@@ -54,7 +72,5 @@ function say(sentence: string): void {
   process.stderr.write(`${at.padStart(7)} s  ${sentence}\n`);
 }
 
-main().catch((error) => {
-  process.stderr.write(`${error instanceof Error ? error.message : error}\n`);
-  process.exit(1);
-});
+// What is left of servers must not keep it from ending.
+process.exit(await runCommand(command, process.argv.slice(2)));
