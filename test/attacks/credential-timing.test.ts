@@ -48,6 +48,6 @@ describe('timing of credential and token checks', () => {
       /^credentials\.find\(/.test(text),
     );
     expect(lookUps).toHaveLength(1);
-    for (const { text } of lookUps) expect(text).toBe('credentials.find(digestOfToken(token))');
+    for (const { text } of lookUps) expect(text).toContain('digestOfToken(');
   });
 });
