@@ -34,7 +34,7 @@ test.each([`Bearer ${issued}`, `bearer ${issued}`, `BEARER   ${issued}`, 'Bearer
   },
 );
 
-test.each(['with a space', 'é', '"quoted"'])(
+test.each(['with a space', 'é', 'à', '"quoted"'])(
   'a token of whatever shape is valid by its digest: %s',
   (token) => {
     // As Node gives it: one character for each byte.
@@ -42,7 +42,7 @@ test.each(['with a space', 'é', '"quoted"'])(
     const found = { name: 'odd', scopes: new Set(['lead:preview'] as const) };
     const digest = createHash('sha256').update(token, 'utf8').digest('hex');
     const held = { find: (asked: string) => (asked === digest ? found : undefined) };
-    expect(checkBearer(held as never, [`Bearer ${written}  `])).toEqual({
+    expect(checkBearer(held as never, [`Bearer   ${written}`])).toEqual({
       kind: 'client',
       ...found,
     });
@@ -58,6 +58,7 @@ test.each([
   [''],
   ['Bearer'],
   ['Bearer '],
+  ['Bearer   '],
   [`Bearer${issued}`],
   [`Basic ${issued}`],
   [`${issued}`],
