@@ -14,11 +14,11 @@ import { registerOpenapi } from './discovery/openapi.ts';
 import { referencePage, registerReference } from './discovery/reference-page.ts';
 import { registerDiscovery } from './discovery/routes.ts';
 import { forms } from './forms/catalog.ts';
-import { brokenRequestAnswerer, watchConnections } from './http/broken-requests.ts';
+import { begin, brokenRequestAnswerer, refuseTunnels } from './http/broken-requests.ts';
 import { registerFallbacks } from './http/fallbacks.ts';
 import { parseTraceparent } from './http/headers.ts';
 import { rateTaker } from './http/limiting.ts';
-import { pathOf } from './http/page-or-json.ts';
+import { isDiscovery, pathOf } from './http/page-or-json.ts';
 import { securityHeaders } from './http/security-headers.ts';
 import { registerIntake } from './intake/routes.ts';
 import { registerHealth } from './operations/health.ts';
@@ -47,7 +47,10 @@ const NO_COMPILERS = {
 /** Takes the settings and the opened parts; returns the application, ready to listen. */
 export async function buildApp(settings: Settings, parts: Parts): Promise<FastifyInstance> {
   const sameOnEvery = securityHeaders(settings.baseUrl.startsWith('https:'));
-  const answerBroken = brokenRequestAnswerer(settings.operator, parts.frame, sameOnEvery);
+  const answerBroken = brokenRequestAnswerer(
+    { operator: settings.operator, ...parts },
+    sameOnEvery,
+  );
   const app: FastifyInstance = fastify({
     logger: false, // its own would cost a child of the logger for each request
     requestIdHeader: false,
@@ -76,7 +79,7 @@ export async function buildApp(settings: Settings, parts: Parts): Promise<Fastif
   for (const method of app.supportedMethods) {
     app.addHttpMethod(method, { hasBody: false, overrideExisting: true });
   }
-  watchConnections(app.server, answerBroken);
+  refuseTunnels(app.server, answerBroken);
 
   const observe = registerObservation(app, parts, sameOnEvery);
   const answerProblem = registerFallbacks(app, settings.operator, parts);
@@ -128,15 +131,7 @@ function corsOf(settings: Settings) {
     if (path === '/api/leads' || path === '/api/subscribe') {
       done(null, { origin: settings.allowedOrigins });
     } else {
-      const isDiscovery =
-        path.startsWith('/.well-known/') ||
-        path.startsWith('/schemas/') ||
-        path.startsWith('/agents/tools') ||
-        path === '/api/agent/manifest' ||
-        path === '/api/agent/content' ||
-        path === '/llms.txt' ||
-        path === '/openapi.json';
-      done(null, { origin: isDiscovery ? '*' : false });
+      done(null, { origin: isDiscovery(path) ? '*' : false });
     }
   };
 }
@@ -152,13 +147,14 @@ function registerObservation(
 ) {
   const observe = (request: FastifyRequest, reply: FastifyReply): void => {
     const startedAt = stopwatch();
+    const begun = begin(reply.raw, request.id);
     reply.headers(sameOnEvery).header('x-request-id', request.id);
     if (request.method === 'OPTIONS') reply.header('cache-control', 'no-store');
     // Not `onResponse`: of a client that left no answer is ever finished.
     reply.raw.on('close', () => {
       const route = request.routeOptions.url ?? 'unknown';
       const ms = stopwatch() - startedAt;
-      const status = reply.raw.headersSent ? reply.statusCode : CLIENT_LEFT;
+      const status = begun.brokenStatus ?? (reply.raw.headersSent ? reply.statusCode : CLIENT_LEFT);
       const traceId = parseTraceparent(request.headers.traceparent)?.traceId;
       metrics.observeRequest(request.method, route, status, ms / 1000);
       log.info(

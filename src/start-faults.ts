@@ -20,7 +20,7 @@ const CONFIGURATION_FAULTS: Readonly<Record<string, string>> = {
 
 const SYSTEM_FAULTS: Readonly<Record<string, string>> = {
   EADDRINUSE:
-    'The port is taken by another program; stop that one, or set PORT to a free one: PORT=3001 npm start',
+    'The port is taken by another program; stop that one, or set PORT (METRICS_PORT, if it is that one) to a free one: PORT=3001 npm start',
   EACCES: `This address can’t be listened on, or a folder can’t be written; set PORT above 1023, or DATA_DIR to a folder of yours: ${FOLDER_REMEDY}`,
   EROFS: `The disk can’t be written; set DATA_DIR to a folder that can: ${FOLDER_REMEDY}`,
 };

@@ -8,7 +8,8 @@ import { headerLines } from './headers.ts';
 /** JSON bodies, on the agent routes and the form routes (contract §4). */
 export const JSON_BODY_MAXIMUM = 512 * 1024;
 
-const CHARSET = /;\s*charset\s*=\s*"?([^";,\s]*)/gi;
+/** One parameter of a content type, quoted or not. */
+const PARAMETER = /;\s*([^=;\s]+)\s*=\s*("(?:[^"\\]|\\.)*"|[^\s;"][^;]*|)/g;
 
 export type ReadBody = { kind: 'read'; bytes: Buffer } | BodyRefusal;
 
@@ -36,7 +37,9 @@ export async function readBody(request: IncomingMessage, maximum: number): Promi
 /** Every charset that is declared, in whatever header of whatever shape. */
 function charsetsOf(request: IncomingMessage): string[] {
   const types = headerLines(request, 'content-type').join();
-  return [...types.matchAll(CHARSET)].map(([, charset = '']) => charset);
+  return [...types.matchAll(PARAMETER)]
+    .filter(([, name = '', value]) => name.toLowerCase() === 'charset' && value !== '')
+    .map(([, , value = '']) => value.replace(/^"(.*)"$/s, '$1').trim());
 }
 
 function collect(request: IncomingMessage, maximum: number): Promise<ReadBody> {

@@ -2,6 +2,7 @@
 import type { Server, ServerResponse } from 'node:http';
 import type { Duplex } from 'node:stream';
 import { newId } from '../chance.ts';
+import type { Log } from '../operations/log.ts';
 import type { Settings } from '../settings.ts';
 import { operatorOf, renderErrorPage } from '../site/error-page.ts';
 import type { Frame } from '../site/layout.ts';
@@ -13,39 +14,63 @@ const { STATUS_CODES } = process.getBuiltinModule('node:http');
 
 type AnswerBroken = (error: NodeJS.ErrnoException, socket: Duplex) => void;
 
-/** The answer that each connection got last: one to a broken request must not overtake it. */
-const lastAnswers = new WeakMap<Duplex, ServerResponse>();
+/** A request whose head could be read. */
+export type Begun = {
+  id: string;
+  response: ServerResponse;
+  /** What was answered where its body broke off. */
+  brokenStatus?: number;
+};
 
-/** Takes the server; remembers its answers, and refuses tunnels, which Node would cut without a word. */
-export function watchConnections(server: Server, answerBroken: AnswerBroken): void {
-  server.on('request', (request, response) => lastAnswers.set(request.socket, response));
-  server.on('connect', (_request, socket) => answerBroken(new Error('A tunnel.'), socket));
+/** The last one of each connection: an answer to a broken one must not overtake its answer. */
+const lastBegun = new WeakMap<Duplex, Begun>();
+
+/** Takes a response and the id of its request; returns what is written down of it if its body breaks off. */
+export function begin(response: ServerResponse, id: string): Begun {
+  const begun = { id, response };
+  lastBegun.set(response.req.socket, begun);
+  return begun;
 }
 
-/** Takes what an error page shows and the headers of every answer; returns what answers. */
+/** Takes the server; refuses tunnels, which Node would cut without a word. */
+export function refuseTunnels(server: Server, answerBroken: AnswerBroken): void {
+  server.on('connect', (_request, socket) => {
+    // Node leaves such a connection to its listener, errors and end included.
+    socket.on('error', () => socket.destroy());
+    socket.once('finish', () => socket.destroy());
+    answerBroken(new Error('A tunnel.'), socket);
+  });
+}
+
+/** Takes what an error page shows, the headers of every answer and the log; returns what answers. */
 export function brokenRequestAnswerer(
-  operator: Settings['operator'],
-  frame: Frame,
+  parts: { operator: Settings['operator']; frame: Frame; log: Log },
   sameOnEvery: Record<string, string>,
 ): AnswerBroken {
+  const { operator, frame, log } = parts;
   return function answerBroken(error, socket) {
     if (error.code === 'ECONNRESET' || !socket.writable) {
       socket.destroy();
       return;
     }
-    const last = lastAnswers.get(socket);
-    if (last !== undefined && !last.writableFinished && last.req.complete) {
-      last.once('close', () => answerBroken(error, socket));
+    const last = lastBegun.get(socket);
+    const response = last?.response;
+    if (response !== undefined && !response.writableFinished && response.req.complete) {
+      response.once('close', () => answerBroken(error, socket));
       return;
     }
-    if (last?.headersSent && !last.req.complete) {
+    if (response?.headersSent && !response.req.complete) {
       // Its head was answered already: a second answer would be taken for another request's.
       socket.destroy();
       return;
     }
     const { status, body } = renderProblem({ kind: kindOf(error) }, 'json');
     // A form whose head was read and whose body broke off is answered as its route would (spec §7).
-    const asked = last !== undefined && !last.req.complete ? last.req : undefined;
+    const unfinished = response?.req.complete === false ? last : undefined;
+    const asked = unfinished?.response.req;
+    const requestId = unfinished?.id ?? newId();
+    if (unfinished !== undefined) unfinished.brokenStatus = status;
+    else log.info({ requestId, status }, 'broken request');
     const asPage = asked !== undefined && isForm(asked) && wantsPage(asked);
     const page = { status, sentence: body.error, typed: true, ...operatorOf(operator) };
     const content = asPage ? renderErrorPage(page, frame) : JSON.stringify(body);
@@ -54,7 +79,7 @@ export function brokenRequestAnswerer(
       'content-type': `${asPage ? 'text/html' : 'application/json'}; charset=utf-8`,
       'content-length': Buffer.byteLength(content),
       'cache-control': 'no-store',
-      'x-request-id': newId(),
+      'x-request-id': requestId,
       connection: 'close',
     };
     const lines = Object.entries(headers).map(([name, value]) => `${name}: ${value}\r\n`);

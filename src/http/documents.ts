@@ -82,7 +82,11 @@ function makeSoon(document: Document): void {
 
 function makeNext(): void {
   const document = unmade.shift();
-  void [document?.gzip, document?.br];
+  try {
+    void [document?.gzip, document?.br];
+  } catch {
+    // Whoever asks for it gets the error, and there it is logged.
+  }
   if (unmade.length > 0) systemClock.after(MAKE_EVERY_MS, makeNext);
 }
 

@@ -12,6 +12,14 @@ const NATIVE: ReadonlySet<string> = new Set([
   'multipart/form-data',
 ]);
 
+const DOCUMENTS: ReadonlySet<string> = new Set([
+  '/api/agent/manifest',
+  '/api/agent/content',
+  '/llms.txt',
+  '/openapi.json',
+]);
+const FAMILIES = ['/.well-known/', '/schemas/', '/agents/tools'];
+
 /** The path as the router reads it: decoded, without query and fragment, of the absolute form as well. */
 export function pathOf(url: string | undefined): string {
   const [path = ''] = (url ?? '').replace(/^https?:\/\/[^/?#]*/i, '').split(/[?#]/, 1);
@@ -20,6 +28,11 @@ export function pathOf(url: string | undefined): string {
   } catch {
     return path;
   }
+}
+
+/** Whether it is one of the documents for machines (contract §4, "Discovery"). */
+export function isDiscovery(path: string): boolean {
+  return DOCUMENTS.has(path) || FAMILIES.some((family) => path.startsWith(family));
 }
 
 /** Whether a form is sent there. */
@@ -34,7 +47,7 @@ export function wantsPage(asked: Asked): boolean {
     const sent = mediaType(asked.headers['content-type'])?.essence;
     return sent === undefined ? acceptsPage(asked) : NATIVE.has(sent);
   }
-  if (path.startsWith('/api/') || path.startsWith('/.well-known/')) return false;
+  if (path.startsWith('/api/') || isDiscovery(path)) return false;
   return acceptsPage(asked);
 }
 

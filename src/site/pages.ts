@@ -48,8 +48,8 @@ export async function loadPages(
         const lang = content.lang ?? (own ? frame.words.lang : ourFrame.words.lang);
         if (own) checkForm(content, ours.get(file));
         const page = pageOf(file.slice(0, -'.md'.length), { ...content, lang }, settings, frame);
-        // What is wrong with an operator's own stops the start.
-        if (own) void [page.html, page.markdown];
+        // What is wrong with an operator's own, on whatever page, stops the start.
+        if (overlay !== noOverlay) void [page.html, page.markdown];
         return { order: content.order, page };
       });
     })

@@ -9,9 +9,15 @@ import { type Field, type Form, type FormName, forms } from '../forms/catalog.ts
 import { type FormWords, ourFormWords } from './form-words.ts';
 
 /** BCP 47. */
-export const languageTag = z
-  .string()
-  .regex(/^[a-zA-Z]{2,8}(-[a-zA-Z0-9]{1,8})*$/, 'is no language tag');
+export const languageTag = z.string().refine(isLanguageTag, 'is no language tag');
+
+function isLanguageTag(text: string): boolean {
+  try {
+    return Intl.getCanonicalLocales(text).length === 1;
+  } catch {
+    return false;
+  }
+}
 
 /** Every object of the site's words takes only what ours has: a misspelt name is a fault. */
 const links = z.array(z.strictObject({ label: z.string(), href: z.string() }));

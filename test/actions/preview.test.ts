@@ -172,6 +172,17 @@ describe('spec §7.1: what preview refuses', () => {
     ['one behind no type', { 'content-type': 'json; charset=latin1' }, 400],
     ['one among spaces', { 'content-type': 'application/json ; charset = latin1' }, 400],
     ['a second one', { 'content-type': 'application/json; charset=utf-8; charset=latin1' }, 400],
+    [
+      'UTF-8 beside quoted words',
+      { 'content-type': 'a/b; x="; charset=latin1"; charset=utf-8' },
+      200,
+    ],
+    ['an empty one', { 'content-type': 'application/json; charset=' }, 200],
+    [
+      'one with an escaped quote before it',
+      { 'content-type': 'a/b; x="\\";"; charset=latin1' },
+      400,
+    ],
     ['none, but a word like it', { 'content-type': 'text/x; xcharset=latin1' }, 200],
     ['UTF-8 in quotes', { 'content-type': "text/x; CHARSET='utf-8'" }, 400],
   ])('for %s', async (_name, headers, status) => {

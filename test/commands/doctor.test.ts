@@ -1,4 +1,6 @@
+import { once } from 'node:events';
 import { mkdirSync, readdirSync, utimesSync, writeFileSync } from 'node:fs';
+import { type AddressInfo, createServer } from 'node:net';
 import { join } from 'node:path';
 import { Webhook } from 'standardwebhooks';
 import { beforeEach, describe, expect, test } from 'vitest';
@@ -83,6 +85,15 @@ test('fails where Redis does not answer', async () => {
   const away = await doctor({ REDIS_URL: 'redis://127.0.0.1:1' }, '--no-send');
   expect(away.status).toBe(1);
   expect(away.of('rate limits')?.outcome).toBe('failed');
+});
+
+test('fails where Redis takes connections and never answers', async () => {
+  const silent = createServer(() => {}).listen(0, '127.0.0.1');
+  await once(silent, 'listening');
+  const { port } = silent.address() as AddressInfo;
+  const { of } = await doctor({ REDIS_URL: `redis://127.0.0.1:${port}` }, '--no-send');
+  expect(of('rate limits')?.outcome).toBe('failed');
+  silent.close();
 });
 
 test('fails where a page of the operator’s can’t be made, and names it', async () => {

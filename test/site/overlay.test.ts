@@ -137,6 +137,7 @@ describe('what is wrong is said in one sentence that names the file', () => {
     ['logo.gif', 'GIF', /^CONTENT_DIR: logo\.gif is no file of a site: /],
     ['words.yaml', 'frame: { skipp: x }', /^CONTENT_DIR: words\.yaml: frame: .*skipp.*\.$/],
     ['words.yaml', 'lang: deutsch!', /^CONTENT_DIR: words\.yaml: lang: is no language tag\.$/],
+    ['words.yaml', 'lang: de-a', /^CONTENT_DIR: words\.yaml: lang: is no language tag\.$/],
     ['words.yaml', 'lang: [', /^CONTENT_DIR: words\.yaml: .+\.$/],
     ['words.yaml', 'form: { error: 1 }', /^CONTENT_DIR: words\.yaml: form\.error: .+\.$/],
     [
