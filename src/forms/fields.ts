@@ -50,10 +50,7 @@ export function lengthOf(value: string): number {
 
 /** Whether a normalized value holds a character that its kind of field refuses. */
 export function hasForbiddenCharacter(kind: FieldKind, normalized: string): boolean {
-  return (
-    (!PLAIN_TEXT.test(normalized) && FORBIDDEN.test(normalized)) ||
-    (kind !== 'text' && TAB_OR_LINE_FEED.test(normalized))
-  );
+  return FORBIDDEN.test(normalized) || (kind !== 'text' && TAB_OR_LINE_FEED.test(normalized));
 }
 
 /**

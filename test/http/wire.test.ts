@@ -155,6 +155,17 @@ describe('bounds and time-outs', () => {
     },
   );
 
+  test.each([
+    ['UTF-8', '; charset=utf-8', 200],
+    ['another charset', '; charset=latin1', 400],
+  ])('a second Content-Type counts for its charset: %s', async (_which, charset, status) => {
+    const types = `Content-Type: application/json; charset=utf-8\r\nContent-Type: a/b${charset}\r\n`;
+    const path = '/api/agent/actions/homeowner_quote/preview';
+    const headers = bearer + types + length(lead) + close;
+    const [reply] = await exchange(service.url, post(path, headers, lead));
+    expectAnswer(reply, status);
+  });
+
   test('401 before a body of 500 KB was read reaches the client, and the connection is usable', async () => {
     const wire = await openWire(service.url);
     const body = 'a'.repeat(500_000);
