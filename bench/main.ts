@@ -16,7 +16,7 @@ import { soak } from './soak.ts';
 import { measureStart } from './start.ts';
 import { startUpstream } from './upstream.ts';
 
-const FULL: Plan = { rounds: 5, sliceMs: 2_000, warmUpMs: 2_000, pacedRounds: 3 };
+const FULL: Plan = { rounds: 25, sliceMs: 400, warmUpMs: 2_000, pacedRounds: 15 };
 const QUICK: Plan = { rounds: 5, sliceMs: 200, warmUpMs: 400, pacedRounds: 0 };
 
 /** Wide, for whatever machine CI has: what halves a ratio fails. */
@@ -69,7 +69,7 @@ async function measureAll(upstreamUrl: string, call: Call): Promise<void> {
     process.stderr.write(`${path.name} against ${path.against} …\n`);
     comparisons.push(await compare(path, upstreamUrl, quick ? QUICK : FULL));
   }
-  const start = await measureStart(quick ? 3 : 15, quick ? 500 : 5_000);
+  const start = await measureStart(quick ? 3 : 25, quick ? 0 : 120_000);
   const { terminal } = call;
   terminal.print(
     terminal.json ? JSON.stringify({ comparisons, start }) : tableOf(comparisons, start).trimEnd(),

@@ -7,17 +7,29 @@ import { environmentOf, makeDataFolder, SERVICE } from './service.ts';
 const BARE = [new URL('servers/bare.js', import.meta.url).pathname];
 const MANIFEST = '/api/agent/manifest';
 
-export type Start = { ratio: number; serviceMs: number; bareMs: number; idleMb: number };
+export type Start = {
+  ratio: number;
+  serviceMs: number;
+  bareMs: number;
+  /** When the start is over. */
+  startedMb: number;
+  /** When nobody has asked for anything for long, and V8 has given back what the start left. */
+  idleMb: number;
+};
 
-/** Takes how often and how long to wait until a process is idle. */
-export async function measureStart(rounds: number, settleMs: number): Promise<Start> {
+const SETTLE_MS = 3_000;
+
+/** Takes how often a start is measured, and how long a process is left alone until it counts as idle. */
+export async function measureStart(rounds: number, idleMs: number): Promise<Start> {
   const folder = makeDataFolder();
   const environment = environmentOf(folder.path, 'http://127.0.0.1:9/events', 'info');
   try {
     // The first start makes the database, and as it ends keeps what it compiled for the next ones.
     await (await startServer(SERVICE, environment, MANIFEST)).end('SIGTERM');
     const second = await startServer(SERVICE, environment, MANIFEST);
-    await sleep(settleMs);
+    await sleep(SETTLE_MS);
+    const startedMb = second.residentMb();
+    await sleep(idleMs);
     const idleMb = second.residentMb();
     await second.end('SIGTERM');
     const service: number[] = [];
@@ -30,7 +42,13 @@ export async function measureStart(rounds: number, settleMs: number): Promise<St
       }
     }
     const ratios = service.map((ms, index) => ms / (bare[index] ?? Number.NaN));
-    return { ratio: median(ratios), serviceMs: median(service), bareMs: median(bare), idleMb };
+    return {
+      ratio: median(ratios),
+      serviceMs: median(service),
+      bareMs: median(bare),
+      startedMb,
+      idleMb,
+    };
   } finally {
     folder.remove();
   }
