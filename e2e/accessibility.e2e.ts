@@ -15,7 +15,7 @@ let paths: string[];
 beforeAll(async () => {
   site = await startSite();
   browser = await openBrowser();
-  paths = [...site.service.parts.pages.map(({ path }) => path), '/reference', '/nothing-here'];
+  paths = [...site.service.parts.pages().map(({ path }) => path), '/reference', '/nothing-here'];
 });
 afterAll(async () => {
   await browser.close();

@@ -146,7 +146,7 @@ const unconfigured = await startSite({ UPSTREAM_URL: '' });
 const browser = await openBrowser();
 mkdirSync(folder, { recursive: true });
 const all = [
-  ...site.service.parts.pages.map(({ path }) => open(path)),
+  ...site.service.parts.pages().map(({ path }) => open(path)),
   open('/reference'),
   ...shots,
 ];

@@ -3,7 +3,7 @@
  * effect, after it, with the transaction rolled back, or with nobody knowing.
  */
 import type { DatabaseSync, SQLInputValue } from 'node:sqlite';
-import type { SqliteDatabase } from '../src/storage/sqlite.ts';
+import type { SqliteDatabase } from '../src/storage/sqlite-connection.ts';
 import { PAUSE_MAXIMUM_MS } from './chances.ts';
 import type { Medium } from './medium.ts';
 import type { SimulatedProcess } from './process.ts';

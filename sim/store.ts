@@ -7,6 +7,7 @@ import { DatabaseSync } from 'node:sqlite';
 import { systemClock } from '../src/clock.ts';
 import type { Storage } from '../src/storage/database.ts';
 import { connectSqlite, openSqlite } from '../src/storage/sqlite.ts';
+import { SqliteConnection } from '../src/storage/sqlite-connection.ts';
 import { faultyDatabase } from './faulty-database.ts';
 import type { Medium } from './medium.ts';
 import type { SimulatedProcess } from './process.ts';
@@ -66,8 +67,8 @@ export function openStore(
     connect: (process) => {
       if (kind === 'server') return connectServer(medium, process);
       return connectSqlite({
+        connection: new SqliteConnection(() => faultyDatabase(medium, process), process.clock),
         clock: process.clock,
-        open: () => faultyDatabase(medium, process),
         requireRoom: () => {},
       });
     },

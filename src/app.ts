@@ -1,32 +1,27 @@
 /** The HTTP application: every route, its section and its group. */
-
+import type { ServerResponse } from 'node:http';
 import cors from '@fastify/cors';
-import fastify, {
-  type FastifyInstance,
-  type FastifyReply,
-  type FastifyRequest,
-  type FastifyServerOptions,
-} from 'fastify';
+import fastify, { type FastifyInstance, type FastifyReply, type FastifyRequest } from 'fastify';
 import { registerActions } from './actions/routes.ts';
 import { newId } from './chance.ts';
 import { stopwatch } from './clock.ts';
 import { registerOpenapi } from './discovery/openapi.ts';
 import { referencePage, registerReference } from './discovery/reference-page.ts';
 import { registerDiscovery } from './discovery/routes.ts';
-import { forms } from './forms/catalog.ts';
 import { begin, brokenRequestAnswerer, refuseTunnels } from './http/broken-requests.ts';
 import { registerFallbacks } from './http/fallbacks.ts';
 import { parseTraceparent } from './http/headers.ts';
 import { rateTaker } from './http/limiting.ts';
+import { NO_COMPILERS } from './http/no-compilers.ts';
 import { isDiscovery, pathOf } from './http/page-or-json.ts';
 import { securityHeaders } from './http/security-headers.ts';
 import { registerIntake } from './intake/routes.ts';
 import { registerHealth } from './operations/health.ts';
 import type { Parts } from './parts.ts';
 import type { Settings } from './settings.ts';
+import { problemPageRenderer } from './site/error-page.ts';
 import { registerSite } from './site/routes.ts';
 import { registerWellKnown } from './site/well-known.ts';
-import { wordedForm } from './site/words.ts';
 
 /** Contract §4, "Slow and broken requests". */
 const HEADERS_TIMEOUT_MS = 10_000;
@@ -36,21 +31,11 @@ const TIMEOUT_CHECK_MS = 1_000;
 /** What nginx logs where there was nobody left to answer. */
 const CLIENT_LEFT = 499;
 
-/** A schema is documentation alone: Fastify's own compilers are not even loaded. */
-const NO_COMPILERS = {
-  buildValidator: () => () => () => true,
-  buildSerializer: () => () => JSON.stringify,
-} as unknown as NonNullable<
-  NonNullable<FastifyServerOptions['schemaController']>['compilersFactory']
->;
-
 /** Takes the settings and the opened parts; returns the application, ready to listen. */
 export async function buildApp(settings: Settings, parts: Parts): Promise<FastifyInstance> {
   const sameOnEvery = securityHeaders(settings.baseUrl.startsWith('https:'));
-  const answerBroken = brokenRequestAnswerer(
-    { operator: settings.operator, ...parts },
-    sameOnEvery,
-  );
+  const renderProblemPage = problemPageRenderer({ operator: settings.operator, ...parts });
+  const answerBroken = brokenRequestAnswerer({ renderProblemPage, log: parts.log }, sameOnEvery);
   const app: FastifyInstance = fastify({
     logger: false, // its own would cost a child of the logger for each request
     requestIdHeader: false,
@@ -82,14 +67,13 @@ export async function buildApp(settings: Settings, parts: Parts): Promise<Fastif
   refuseTunnels(app.server, answerBroken);
 
   const observe = registerObservation(app, parts, sameOnEvery);
-  const answerProblem = registerFallbacks(app, settings.operator, parts);
-  const asked = Object.values(forms).map((form) => wordedForm(form, parts.frame.words));
+  const answerProblem = registerFallbacks(app, { renderProblemPage, ...parts });
   const facts = {
     baseUrl: settings.baseUrl,
     operatorName: settings.operator.name,
-    forms: asked,
+    forms: parts.forms,
   };
-  await registerOpenapi(app, facts);
+  const openapi = registerOpenapi(app, facts);
 
   const takeFromLimit = rateTaker(parts.limits, settings.trustProxy, {
     clock: parts.clock,
@@ -99,18 +83,20 @@ export async function buildApp(settings: Settings, parts: Parts): Promise<Fastif
 
   registerActions(app, { ...parts, takeFromLimit }); // spec §4.3, §4.4
   await app.register(async (shared) => {
+    // Also the preflights of discovery, whose own answers say by themselves that anybody may read them.
     await shared.register(cors, () => corsOf(settings));
-    registerIntake(shared, { ...parts, takeFromLimit, operator: settings.operator }); // spec §4.6, §4.7
-    registerDiscovery(shared, {
-      ...facts,
-      pages: parts.pages,
-      receiptRetentionDays: settings.receiptRetentionDays,
-      ...(settings.contractor === undefined ? {} : { contractorName: settings.contractor.name }),
-    }); // spec §4.1, §4.2
+    registerIntake(shared, { ...parts, takeFromLimit, renderProblemPage }); // spec §4.6, §4.7
   });
+  registerDiscovery(app, {
+    ...facts,
+    openapi,
+    pages: parts.pages,
+    receiptRetentionDays: settings.receiptRetentionDays,
+    ...(settings.contractor === undefined ? {} : { contractorName: settings.contractor.name }),
+  }); // spec §4.1, §4.2
   registerSite(app, parts); // contract §4, "Other routes"
-  registerReference(app, { settings, frame: parts.frame });
-  registerWellKnown(app, { ...settings, ...parts, pages: [...parts.pages, referencePage] });
+  registerReference(app, { settings, frame: parts.frame, openapi });
+  registerWellKnown(app, { ...settings, ...parts, pages: () => [...parts.pages(), referencePage] });
   registerHealth(app, parts);
   return app;
 }
@@ -142,16 +128,29 @@ function corsOf(settings: Settings) {
  */
 function registerObservation(
   app: FastifyInstance,
-  { metrics, log }: Pick<Parts, 'metrics' | 'log'>,
+  {
+    metrics,
+    log,
+    isDraining,
+    onDraining,
+  }: Pick<Parts, 'metrics' | 'log' | 'isDraining' | 'onDraining'>,
   sameOnEvery: Record<string, string>,
 ) {
+  const underWay = new Set<ServerResponse>();
+  // A proxy takes the next connection elsewhere, and a busy one does not hold the drain up.
+  onDraining(() => {
+    for (const response of underWay) response.shouldKeepAlive = false;
+  });
   const observe = (request: FastifyRequest, reply: FastifyReply): void => {
     const startedAt = stopwatch();
     const begun = begin(reply.raw, request.id);
+    underWay.add(reply.raw);
+    if (isDraining()) reply.raw.shouldKeepAlive = false;
     reply.headers(sameOnEvery).header('x-request-id', request.id);
     if (request.method === 'OPTIONS') reply.header('cache-control', 'no-store');
     // Not `onResponse`: of a client that left no answer is ever finished.
     reply.raw.on('close', () => {
+      underWay.delete(reply.raw);
       const route = request.routeOptions.url ?? 'unknown';
       const ms = stopwatch() - startedAt;
       const status = begun.brokenStatus ?? (reply.raw.headersSent ? reply.statusCode : CLIENT_LEFT);

@@ -34,8 +34,6 @@ async function main(): Promise<void> {
   const prepared = await prepareLocalMode(settings, systemClock);
   const parts = await openParts(settings, prepared.previewSigningKeys, systemClock, log);
   const app = await buildApp(settings, parts);
-  await app.listen({ host: settings.host, port: settings.port });
-
   const isBehindProxy = settings.mode === 'production' && settings.trustProxy.length > 0;
   const drainMs = settings.upstreamTimeoutMs + LEASE_MARGIN_MS;
   closeWithGrace({ delay: drainMs, logger: false }, async ({ err, signal }) => {
@@ -48,6 +46,8 @@ async function main(): Promise<void> {
     await app.close();
     await parts.close();
   });
+  // Only now: a signal that comes with the first connection is answered already.
+  await app.listen({ host: settings.host, port: settings.port });
   process.stdout.write(
     greeting({ settings, prepared, parts, version, onTerminal: process.stdout.isTTY }),
   );

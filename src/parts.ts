@@ -37,12 +37,20 @@ export type Parts = Site & {
   metrics: Metrics;
   isDraining(): boolean;
   isRefusing(): boolean;
+  /** Calls back when the drain begins. */
+  onDraining(callback: () => void): void;
   /** Turns readiness off and lets the outbox end beside the requests, which are still taken. */
   startDraining(): void;
   /** Whatever still comes is refused: the port is closed. */
   startRefusing(): void;
   close(): Promise<void>;
 };
+
+/**
+ * The first answers of a start come first. Only then is loaded what they did without and what must not be
+ * missed: an upgrade may take the files from under a running process.
+ */
+const BACKGROUND_AFTER_MS = 500;
 
 /** How often claims whose process died are looked for, in milliseconds. */
 const SETTLE_EXPIRED_EVERY_MS = 5_000;
@@ -54,7 +62,7 @@ export async function openParts(
   clock: Clock,
   log: Logger,
 ): Promise<Parts> {
-  const site = await openSite(settings); // first: a fault in CONTENT_DIR leaves nothing open
+  const site = openSite(settings); // first: a fault in CONTENT_DIR leaves nothing open
   const credentials = openCredentials({ path: settings.credentialsFile, log, clock });
   const storage = await openStorage(settings, clock, log);
   const executions = openExecutions(storage, clock, settings.upstreamTimeoutMs);
@@ -85,16 +93,26 @@ export async function openParts(
   const parties = contractor && upstream && { contractor, operatorName: operator.name };
   let draining: Promise<void> | undefined;
   let refusing = false;
+  const drainBegins: (() => void)[] = [];
 
-  const stopSettling = every(clock, SETTLE_EXPIRED_EVERY_MS, () => {
+  const settleExpired = () =>
     executions.settleExpired().then(
       (count) => count > 0 && log.warn({ count }, 'executions whose lease ran out were settled'),
       (error) => log.error({ err: error }, 'expired executions could not be settled'),
     );
-  });
+  const stopSettling = every(clock, SETTLE_EXPIRED_EVERY_MS, settleExpired);
   const retention = openRetention({ storage, clock, log, days: settings.receiptRetentionDays });
   retention.start();
   outbox?.start();
+  const callOffPreparing = clock.after(BACKGROUND_AFTER_MS, () => {
+    settleExpired();
+    try {
+      upstream?.prepare?.();
+      site.prepare();
+    } catch (error) {
+      log.error({ err: error }, 'what was left for after the start could not be loaded');
+    }
+  });
 
   return {
     clock,
@@ -113,13 +131,16 @@ export async function openParts(
     ...site,
     isDraining: () => draining !== undefined,
     isRefusing: () => refusing,
+    onDraining: (callback) => void drainBegins.push(callback),
     startDraining: () => {
       draining ??= outbox?.close() ?? Promise.resolve();
+      for (const begin of drainBegins) begin();
     },
     startRefusing: () => {
       refusing = true;
     },
     close: async () => {
+      callOffPreparing();
       stopSettling();
       await retention.close();
       await metrics.close();

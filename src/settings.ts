@@ -5,7 +5,8 @@
 import { readFileSync } from 'node:fs';
 import { isAbsolute, join, resolve } from 'node:path';
 import { parseEnv } from 'node:util';
-import type { z } from 'zod';
+import type { Infer } from '@badrap/valita';
+import { checkShape } from './shape.ts';
 import { type VariableName, variables } from './variables.ts';
 
 export type Environment = Readonly<Record<string, string | undefined>>;
@@ -91,9 +92,9 @@ export function readSettings(
   for (const name of Object.keys(variables) as VariableName[]) {
     const text = textOf(environment, name, faults);
     if (text === undefined) continue;
-    const parsed = variables[name].schema.safeParse(text);
-    if (parsed.success) given.set(name, parsed.data);
-    else faults.push(`${name} ${parsed.error.issues[0]?.message ?? 'is not valid'}.`);
+    const checked = checkShape(variables[name].schema, text);
+    if (checked.kind === 'valid') given.set(name, checked.value);
+    else faults.push(`${name} ${checked.why}.`);
   }
   const settings = assemble(given, faults);
   const named = given.has('AGENT_CREDENTIALS_FILE') ? settings.credentialsFile : undefined;
@@ -136,7 +137,7 @@ function isReadable(path: string): boolean {
 
 /** Applies the defaults of the mode, and the rules that tie variables together. */
 function assemble(given: Map<VariableName, unknown>, faults: string[]): Settings {
-  type Value<N extends VariableName> = z.infer<(typeof variables)[N]['schema']>;
+  type Value<N extends VariableName> = Infer<(typeof variables)[N]['schema']>;
   const get = <N extends VariableName>(name: N) => given.get(name) as Value<N> | undefined;
   const required = (name: VariableName, when: string) => {
     if (!given.has(name) && !faults.some((fault) => fault.startsWith(`${name} `)))

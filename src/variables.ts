@@ -1,41 +1,46 @@
 /** Every environment variable: how it is read, and what is said of it (contract §2). */
-import { z } from 'zod';
+import * as v from '@badrap/valita';
 import { normalize, parseEmail } from './forms/fields.ts';
 import { isAddressOrRange } from './http/client-address.ts';
 
 const BASE64 = /^[A-Za-z0-9+/_-]+={0,2}$/;
 const SIGNING_KEY_MINIMUM_BYTES = 32;
+const LOG_LEVELS = ['fatal', 'error', 'warn', 'info', 'debug', 'trace', 'silent'] as const;
 
-const line = z.string().refine((text) => !/\p{Cc}/u.test(text), 'must be one line');
-const list = z.string().transform((text) =>
-  text
+const text = v.string();
+const line = text.assert((given) => !/\p{Cc}/u.test(given), 'must be one line');
+const list = text.map((given) =>
+  given
     .split(',')
     .map((item) => item.trim())
     .filter((item) => item !== ''),
 );
-const port = z
-  .string()
-  .regex(/^\d{1,5}$/, 'must be a port number')
-  .transform(Number)
-  .refine((n) => n >= 1 && n <= 65_535, 'must be from 1 to 65535');
-const webUrl = z.url({ protocol: /^https?$/, error: 'must be an http:// or https:// address' });
+const port = text
+  .assert((given) => /^\d{1,5}$/.test(given), 'must be a port number')
+  .map(Number)
+  .assert((n) => n >= 1 && n <= 65_535, 'must be from 1 to 65535');
+const address = (protocol: RegExp, wrong: string) =>
+  text
+    .map((given) => given.trim())
+    .assert((given) => protocol.test(URL.parse(given)?.protocol ?? ''), wrong);
 const whole = (least: number, most: number) =>
-  z
-    .string()
-    .regex(/^\d{1,9}$/, 'must be a whole number')
-    .transform(Number)
-    .refine((n) => n >= least && n <= most, `must be from ${least} to ${most}`);
-const base64 = (text: string) =>
-  BASE64.test(text) ? Buffer.from(text, 'base64') : Buffer.alloc(0);
-const isWebUrl = (text: string) => /^https?:$/.test(URL.parse(text)?.protocol ?? '');
-const hasUserInfo = (text: string) => {
-  const { username = '', password = '' } = URL.parse(text) ?? {};
+  text
+    .assert((given) => /^\d{1,9}$/.test(given), 'must be a whole number')
+    .map(Number)
+    .assert((n) => n >= least && n <= most, `must be from ${least} to ${most}`);
+const base64 = (given: string) =>
+  BASE64.test(given) ? Buffer.from(given, 'base64') : Buffer.alloc(0);
+const isWebUrl = (given: string) => /^https?:$/.test(URL.parse(given)?.protocol ?? '');
+const hasUserInfo = (given: string) => {
+  const { username = '', password = '' } = URL.parse(given) ?? {};
   return username !== '' || password !== '';
 };
 /** Something that people read. */
-const name = line.max(200).refine((text) => text.trim() !== '', 'must not be blank');
+const name = line
+  .assert((given) => [...given].length <= 200, 'must have at most 200 characters')
+  .assert((given) => given.trim() !== '', 'must not be blank');
 
-type Variable = { schema: z.ZodType; secret?: boolean; meaning: string; default: string };
+type Variable = { schema: v.Type; secret?: boolean; meaning: string; default: string };
 
 /** Every variable: how it is read, and what `.env.example` and `npm run settings` say of it. */
 export const variables = {
@@ -47,7 +52,13 @@ export const variables = {
   HOST: { schema: line, meaning: 'the address to listen on', default: '127.0.0.1' },
   PORT: { schema: port, meaning: 'the port to listen on', default: '3000' },
   BASE_URL: {
-    schema: webUrl.transform((text) => text.replace(/(?<!\/)\/+$/, '')),
+    schema: line
+      .map((given) => given.trim())
+      .assert(
+        (given) => /^https?:\/\/[^/\\]/i.test(given) && URL.canParse(given),
+        'must be an http:// or https:// address',
+      )
+      .map((given) => given.replace(/(?<!\/)\/+$/, '')),
     meaning: 'the public address of the site; every link is made from it',
     default: 'http://HOST:PORT (required in production)',
   },
@@ -57,11 +68,13 @@ export const variables = {
     default: './data',
   },
   DATABASE_URL: {
-    schema: z
-      .string()
-      .regex(/^(sqlite:.+|postgres(ql)?:\/\/.+)$/s, 'must be sqlite:PATH or postgres://…')
-      .refine(
-        (text) => text.startsWith('sqlite:') || URL.canParse(text),
+    schema: text
+      .assert(
+        (given) => /^(sqlite:.+|postgres(ql)?:\/\/.+)$/s.test(given),
+        'must be sqlite:PATH or postgres://…',
+      )
+      .assert(
+        (given) => given.startsWith('sqlite:') || URL.canParse(given),
         'must be an address that can be read',
       ),
     secret: true,
@@ -69,7 +82,7 @@ export const variables = {
     default: 'sqlite:DATA_DIR/service.db',
   },
   REDIS_URL: {
-    schema: z.url({ protocol: /^rediss?$/, error: 'must be a redis:// address' }),
+    schema: address(/^rediss?:$/, 'must be a redis:// address'),
     secret: true,
     meaning: 'redis://… shares the rate limits between instances',
     default: 'limits in this process',
@@ -80,23 +93,21 @@ export const variables = {
     default: '400',
   },
   UPSTREAM_URL: {
-    schema: z
-      .string()
-      .refine(
-        (text) => text === 'inbox:' || isWebUrl(text),
+    schema: text
+      .assert(
+        (given) => given === 'inbox:' || isWebUrl(given),
         'must be inbox:, or an http:// or https:// address',
       )
-      .refine((text) => !hasUserInfo(text), 'must hold no user name and password'),
+      .assert((given) => !hasUserInfo(given), 'must hold no user name and password'),
     secret: true,
     meaning: 'where accepted submissions go: inbox:, or an https:// address',
     default: 'inbox: (in production: none, and submissions answer 503)',
   },
   UPSTREAM_SECRET: {
-    schema: z
-      .string()
-      .startsWith('whsec_', 'must be whsec_ and base64')
-      .transform((text) => base64(text.slice(6)))
-      .refine((key) => key.length > 0, 'must be whsec_ and base64'),
+    schema: text
+      .assert((given) => given.startsWith('whsec_'), 'must be whsec_ and base64')
+      .map((given) => base64(given.slice(6)))
+      .assert((key) => key.length > 0, 'must be whsec_ and base64'),
     secret: true,
     meaning: 'whsec_<base64>: signs every forward (Standard Webhooks)',
     default: 'unsigned',
@@ -108,8 +119,8 @@ export const variables = {
   },
   PREVIEW_SIGNING_KEYS: {
     schema: list
-      .transform((keys) => keys.map(base64))
-      .refine(
+      .map((keys) => keys.map(base64))
+      .assert(
         (keys) => keys.length > 0 && keys.every((key) => key.length >= SIGNING_KEY_MINIMUM_BYTES),
         'must be base64 keys of at least 32 bytes, comma-separated',
       ),
@@ -123,18 +134,19 @@ export const variables = {
     default: 'DATA_DIR/agents.json (in production: none is valid)',
   },
   SMTP_URL: {
-    schema: z
-      .url({ protocol: /^smtps?$/, error: 'must be an smtp:// or smtps:// address' })
-      .refine((text) => URL.parse(text)?.hostname !== '', 'must name a host'),
+    schema: address(/^smtps?:$/, 'must be an smtp:// or smtps:// address').assert(
+      (given) => URL.parse(given)?.hostname !== '',
+      'must name a host',
+    ),
     secret: true,
     meaning: 'smtp://user:password@host:port of the mail server',
     default: 'files in DATA_DIR/mail (in production: none, and /api/subscribe answers 503)',
   },
   MAIL_FROM: {
     schema: line
-      .transform(normalize)
-      .refine(
-        (text) => parseEmail(text.replace(/^[^<]*<([^<>]*)>$/, '$1')) !== undefined,
+      .map(normalize)
+      .assert(
+        (given) => parseEmail(given.replace(/^[^<]*<([^<>]*)>$/, '$1')) !== undefined,
         'must be an e-mail address',
       ),
     meaning: 'the sender of confirmation messages',
@@ -147,8 +159,8 @@ export const variables = {
   },
   OPERATOR_NAME: { schema: name, meaning: 'who runs the site', default: 'Service' },
   OPERATOR_CONTACT: {
-    schema: line.refine(
-      (text) => parseEmail(text) !== undefined || /^\+?[\d ()./-]{3,40}$/.test(text),
+    schema: line.assert(
+      (given) => parseEmail(given) !== undefined || /^\+?[\d ()./-]{3,40}$/.test(given),
       'must be an e-mail address or a telephone number',
     ),
     meaning: 'an e-mail address or telephone number shown to people',
@@ -170,7 +182,7 @@ export const variables = {
     default: 'Sample Painting Company (required in production with UPSTREAM_URL)',
   },
   TRUST_PROXY: {
-    schema: list.refine(
+    schema: list.assert(
       (items) => items.every(isAddressOrRange),
       'must be addresses or CIDR ranges, comma-separated',
     ),
@@ -178,7 +190,7 @@ export const variables = {
     default: 'none: the client address is the socket’s',
   },
   ALLOWED_ORIGINS: {
-    schema: list.refine(
+    schema: list.assert(
       (items) => items.every((item) => URL.canParse(item) && new URL(item).origin === item),
       'must be origins like https://example.com, comma-separated',
     ),
@@ -186,7 +198,7 @@ export const variables = {
     default: 'none',
   },
   LOG_LEVEL: {
-    schema: z.enum(['fatal', 'error', 'warn', 'info', 'debug', 'trace', 'silent']),
+    schema: v.union(...LOG_LEVELS.map((level) => v.literal(level))),
     meaning: 'how much is logged',
     default: 'info',
   },

@@ -155,6 +155,11 @@ describe('faults', () => {
     ['PORT', 'canary'],
     ['BASE_URL', 'ftp://canary.example'],
     ['BASE_URL', 'canary'],
+    ['BASE_URL', 'https:canary.example'],
+    ['BASE_URL', 'https:/canary.example'],
+    ['BASE_URL', 'https:\\\\canary.example'],
+    ['BASE_URL', 'https:///canary.example'],
+    ['BASE_URL', 'ht\ntps://canary.example'],
     ['DATABASE_URL', 'mysql://canary'],
     ['DATABASE_URL', 'postgres://u@canary:abc/x'],
     ['REDIS_URL', 'http://canary.example'],
@@ -198,6 +203,12 @@ describe('faults', () => {
     expect(faults).toHaveLength(1);
     expect(faults[0]).toMatch(new RegExp(`^${name} [^\\n]+\\.$`));
     expect(faults[0]).not.toContain('canary');
+  });
+
+  test('a name has at most 200 characters, whatever UTF-16 makes of them', () => {
+    const name = '🎨'.repeat(200);
+    expect(settingsOf({ OPERATOR_NAME: name }).operator.name).toBe(name);
+    expect(faultsOf({ OPERATOR_NAME: `${name}🎨` })).toHaveLength(1);
   });
 
   test('all of them are said together', () => {

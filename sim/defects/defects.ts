@@ -8,7 +8,7 @@ export type Defect = { name: string; edits: readonly Edit[] };
 
 const EXECUTIONS = 'src/actions/executions.ts';
 const QUERIES = 'src/actions/execution-queries.ts';
-const SCHEMA = 'src/storage/migrations/0001-executions-inbox-outbox.ts';
+const SCHEMA = 'src/storage/migrations/0004-executions-found-by-preview.ts';
 const OUTBOX = 'src/mail/outbox.ts';
 const OUTBOX_ROWS = 'src/mail/outbox-rows.ts';
 const SUBMIT = 'src/submissions/submit.ts';
@@ -41,7 +41,10 @@ export const defects: readonly Defect[] = [
   },
   {
     name: 'settling does not name the claim',
-    edits: [{ file: QUERIES, find: ".where('action_id', '=', to.action_id)", replace: '' }],
+    edits: [
+      { file: QUERIES, find: ".where('preview_digest', '=', to.preview_digest)", replace: '' },
+      { file: QUERIES, find: ".where('action_id', '=', to.action_id)", replace: '' },
+    ],
   },
   {
     name: 'a replay comes from memory alone',
@@ -60,9 +63,9 @@ export const defects: readonly Defect[] = [
       },
       {
         file: EXECUTIONS,
-        find: '  const unresolved = new Map<string, Outcome>();',
+        find: '  const unresolved = new Map<Claimed, Outcome>();',
         replace:
-          '  const unresolved = new Map<string, Outcome>();\n  const known = new Set<string>();',
+          '  const unresolved = new Map<Claimed, Outcome>();\n  const known = new Set<string>();',
       },
     ],
   },
@@ -96,7 +99,7 @@ export const defects: readonly Defect[] = [
     edits: [
       {
         file: EXECUTIONS,
-        find: 'const [won] = await keeping(request.actionId, NEVER_SENT, () => storage.write(insert));',
+        find: 'const [won] = await keeping(request, NEVER_SENT, () => storage.write(insert));',
         replace:
           'void storage.write(insert).catch(() => {});\n      const won = { action_id: request.actionId };',
       },
@@ -108,8 +111,8 @@ export const defects: readonly Defect[] = [
     edits: [
       {
         file: OUTBOX_ROWS,
-        find: '(attempt_started_ms is null or',
-        replace: '(true or',
+        find: "row('attempt_started_ms', 'is', null),",
+        replace: "row('mailbox', 'is not', null),",
       },
     ],
   },

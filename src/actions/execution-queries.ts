@@ -58,10 +58,16 @@ export function prepareExecutionQueries(storage: Storage, leaseMs: number) {
 
     /** The row as it ended, or none where it had ended before. */
     settle: prepareQuery(
-      (to: { action_id: string; status: 'submitted' | 'failed'; settled_at: string }) =>
+      (to: {
+        preview_digest: string;
+        action_id: string;
+        status: 'submitted' | 'failed';
+        settled_at: string;
+      }) =>
         db
           .updateTable('executions')
           .set({ status: to.status, settled_at: to.settled_at })
+          .where('preview_digest', '=', to.preview_digest)
           .where('action_id', '=', to.action_id)
           .where('status', '=', 'executing')
           .returningAll(),

@@ -16,6 +16,7 @@
  * 5. Leases are judged by the database's clock, which no application's wall clock can move.
  */
 import type { Clock } from '../clock.ts';
+import { once } from '../once.ts';
 import type { Storage } from '../storage/database.ts';
 import type { Database, ExecutionRow } from '../storage/schema.ts';
 import type { Outcome } from '../upstream/upstream.ts';
@@ -45,7 +46,10 @@ type ClaimRequest = {
 };
 
 /** A claim that was won. The send may start while `mayStart()` says so. */
-type Claim = { actionId: string; createdAt: string; mayStart(): boolean };
+type Claim = Claimed & { createdAt: string; mayStart(): boolean };
+
+/** What a row is found and settled by. */
+type Claimed = { actionId: string; previewDigest: string };
 
 export type Executions = {
   /** What is recorded for a client's key, and for a preview; a lease that ran out is settled first. */
@@ -75,16 +79,16 @@ export function openExecutions(
   clock: Clock,
   upstreamTimeoutMs: number,
 ): Executions {
-  const { db, leaseHasRunOut } = storage;
   const leaseMs = upstreamTimeoutMs + LEASE_MARGIN_MS;
-  const queries = prepareExecutionQueries(storage, leaseMs);
+  const prepared = once(() => prepareExecutionQueries(storage, leaseMs));
 
   async function settle(
     within: Database,
-    actionId: string,
+    { actionId, previewDigest }: Claimed,
     outcome: Outcome,
   ): Promise<ExecutionRow | undefined> {
-    const [row] = await queries.settle(within, {
+    const [row] = await prepared().settle(within, {
+      preview_digest: previewDigest,
       action_id: actionId,
       status: outcome.kind === 'confirmed' ? 'submitted' : 'failed',
       settled_at: clock.now().toISOString(),
@@ -92,22 +96,22 @@ export function openExecutions(
     return row;
   }
 
-  /** By action id: how an execution ended whose last statement has an unknown outcome. */
-  const unresolved = new Map<string, Outcome>();
+  /** How an execution ended whose last statement has an unknown outcome. */
+  const unresolved = new Map<Claimed, Outcome>();
 
   async function resolve(): Promise<void> {
-    for (const [actionId, outcome] of unresolved) {
-      await storage.write((within) => settle(within, actionId, outcome));
-      unresolved.delete(actionId);
+    for (const [claimed, outcome] of unresolved) {
+      await storage.write((within) => settle(within, claimed, outcome));
+      unresolved.delete(claimed);
     }
   }
 
   /** Runs a statement about one execution; if the store fails in it, `outcome` is what is known. */
-  async function keeping<T>(actionId: string, outcome: Outcome, run: () => Promise<T>): Promise<T> {
+  async function keeping<T>(claimed: Claimed, outcome: Outcome, run: () => Promise<T>): Promise<T> {
     try {
       return await run();
     } catch (error) {
-      unresolved.set(actionId, outcome);
+      unresolved.set(claimed, outcome);
       throw error;
     }
   }
@@ -119,7 +123,7 @@ export function openExecutions(
         .updateTable('executions')
         .set({ status: 'failed', settled_at: clock.now().toISOString() })
         .where('status', '=', 'executing')
-        .where(leaseHasRunOut)
+        .where(storage.leaseHasRunOut)
         .returning('action_id')
         .execute(),
     );
@@ -130,10 +134,10 @@ export function openExecutions(
     async find(client, idempotencyKey, previewDigest) {
       if (unresolved.size > 0) await resolve();
       const of = { client, idempotency_key: idempotencyKey, preview_digest: previewDigest };
-      let rows = await queries.find(db, of);
+      let rows = await prepared().find(storage.db, of);
       if (rows.some((row) => row.status === 'executing' && row.lease_has_run_out)) {
         await settleExpired();
-        rows = await queries.find(db, of);
+        rows = await prepared().find(storage.db, of);
       }
       return {
         byKey: rows.find((row) => row.client === client && row.idempotency_key === idempotencyKey),
@@ -146,7 +150,7 @@ export function openExecutions(
       const claimedAt = clock.monotonic();
       const createdAt = clock.now().toISOString();
       const insert = (within: Database) =>
-        queries.claim(within, {
+        prepared().claim(within, {
           action_id: request.actionId,
           action: request.action,
           client: request.client,
@@ -155,27 +159,28 @@ export function openExecutions(
           created_at: createdAt,
           confirmation_text: request.confirmationText,
         });
-      const [won] = await keeping(request.actionId, NEVER_SENT, () => storage.write(insert));
+      const [won] = await keeping(request, NEVER_SENT, () => storage.write(insert));
       if (won === undefined) return undefined;
       const mayStart = () => clock.monotonic() - claimedAt < leaseMs - upstreamTimeoutMs;
-      return { actionId: request.actionId, createdAt, mayStart };
+      const { actionId, previewDigest } = request;
+      return { actionId, previewDigest, createdAt, mayStart };
     },
 
     async conclude(claim, embedded, deliver) {
       if (!embedded) {
         const outcome = await deliver(undefined);
-        const row = await keeping(claim.actionId, outcome, () =>
-          storage.write((within) => settle(within, claim.actionId, outcome)),
+        const row = await keeping(claim, outcome, () =>
+          storage.write((within) => settle(within, claim, outcome)),
         );
-        return { outcome, row: row ?? (await standing(db, claim.actionId)) };
+        return { outcome, row: row ?? (await standing(storage.db, claim)) };
       }
-      return await keeping(claim.actionId, NEVER_SENT, () =>
+      return await keeping(claim, NEVER_SENT, () =>
         storage.transact(async (transaction) => {
-          const row = await settle(transaction, claim.actionId, {
+          const row = await settle(transaction, claim, {
             kind: 'confirmed',
             known: false,
           });
-          if (row === undefined) return await lost(transaction, claim.actionId);
+          if (row === undefined) return await lost(transaction, claim);
           return { outcome: await deliver(transaction), row };
         }),
       );
@@ -189,16 +194,17 @@ export function openExecutions(
 const NEVER_SENT: Outcome = { kind: 'unconfirmed', reason: 'The store was away.' };
 
 /** The claim was settled by somebody else: nothing is delivered any more. */
-async function lost(within: Database, actionId: string) {
+async function lost(within: Database, claimed: Claimed) {
   const outcome: Outcome = { kind: 'unconfirmed', reason: 'The lease had run out.' };
-  return { outcome, row: await standing(within, actionId) };
+  return { outcome, row: await standing(within, claimed) };
 }
 
-function standing(within: Database, actionId: string): Promise<ExecutionRow> {
+function standing(within: Database, claimed: Claimed): Promise<ExecutionRow> {
   return within
     .selectFrom('executions')
     .selectAll()
-    .where('action_id', '=', actionId)
+    .where('preview_digest', '=', claimed.previewDigest)
+    .where('action_id', '=', claimed.actionId)
     .executeTakeFirstOrThrow();
 }
 

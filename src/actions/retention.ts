@@ -3,11 +3,11 @@
  * `RECEIPT_RETENTION_DAYS` are deleted, and with each its idempotency key. Whichever instance is
  * there does it. What the inbox holds is the operator's: retention leaves it alone.
  */
-import { sql } from 'kysely';
+import type { ExpressionBuilder } from 'kysely';
 import type { Clock } from '../clock.ts';
 import type { Log } from '../operations/log.ts';
 import type { Storage } from '../storage/database.ts';
-import type { Database } from '../storage/schema.ts';
+import type { Database, Schema } from '../storage/schema.ts';
 import { PREVIEW_LIFETIME_MS } from './preview-token.ts';
 
 const DAY_MS = 86_400_000;
@@ -82,23 +82,27 @@ export function openRetention({ storage, clock, log, days }: RetentionOptions): 
  */
 async function deleteBatch(within: Database, storage: Storage, before: string): Promise<number> {
   const { kind, leaseClock } = storage;
-  const claimedLately = sql<boolean>`(lease_started_ms <= ${leaseClock} and lease_started_ms > ${leaseClock} - ${PREVIEW_LIFETIME_MS})`;
+  const claimedLately = (row: ExpressionBuilder<Schema, 'executions'>) =>
+    row.and([
+      row('lease_started_ms', '<=', leaseClock),
+      row('lease_started_ms', '>', row(leaseClock, '-', PREVIEW_LIFETIME_MS)),
+    ]);
   const deleted = await within
     .with('due', (database) =>
       database
         .selectFrom('executions')
-        .select('action_id')
+        .select('preview_digest')
         .where('status', '<>', 'executing')
         .where('created_at', '<', before)
-        .where((row) => row.not(claimedLately))
+        .where((row) => row.not(claimedLately(row)))
         .orderBy('created_at')
         .limit(BATCH_ROWS)
         // Another instance may be at it; SQLite has one writer at a time and knows no row locks.
         .$if(kind === 'postgres', (query) => query.forUpdate().skipLocked()),
     )
     .deleteFrom('executions')
-    .where('action_id', 'in', (due) => due.selectFrom('due').select('action_id'))
-    .returning('action_id')
+    .where('preview_digest', 'in', (due) => due.selectFrom('due').select('preview_digest'))
+    .returning('preview_digest')
     .execute();
   return deleted.length;
 }

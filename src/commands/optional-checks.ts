@@ -40,7 +40,8 @@ export function checkSite(settings: Settings): Promise<Finding> {
   const remedy = 'Check CONTENT_DIR; docs/content.md says what may stand there.';
   return tryOut('site', remedy, async () => {
     try {
-      const { pages } = await openSite(settings);
+      const pages = openSite(settings).pages();
+      for (const page of pages) void [page.html, page.markdown];
       const whose = settings.contentDir === undefined ? '' : ', with those of CONTENT_DIR';
       return { outcome: 'ok', says: `${pages.length} pages${whose}.` };
     } catch (error) {

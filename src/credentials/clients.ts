@@ -1,46 +1,57 @@
 /** The shape of the credentials file (contract §2, "The credentials file"), checked. */
-import { z } from 'zod';
+import * as v from '@badrap/valita';
+import { checkShape } from '../shape.ts';
 
 /** What a client may be allowed to do (spec §5). */
 export const SCOPES = ['lead:preview', 'lead:create'] as const;
 
 export type Scope = (typeof SCOPES)[number];
 
-const line = z.string().regex(/^[^\p{Cc}]{1,200}$/u, 'must be one line of 1 to 200 characters');
-const time = z.iso.datetime({ offset: true, error: 'must be an ISO 8601 time' });
+const ISO_8601 = /^\d{4}-\d\d-\d\dT(?!24)\d\d:\d\d:\d\d(\.\d+)?(Z|[+-]\d\d:\d\d)$/;
 
-// Loose: whatever else an operator wrote there survives the command's edits.
-const credential = z.looseObject({
-  id: line,
-  sha256: z
-    .string()
-    .regex(/^[0-9a-f]{64}$/i, 'must be 64 hexadecimal digits')
-    .toLowerCase(),
-  created_at: time,
-  // Required, so that a misspelt name never makes a credential last for ever.
-  expires_at: time.nullable(),
-});
+const line = v
+  .string()
+  .assert((text) => /^[^\p{Cc}]{1,200}$/u.test(text), 'must be one line of 1 to 200 characters');
+const time = v.string().assert(isTime, 'must be an ISO 8601 time');
+const sha256 = v
+  .string()
+  .assert((text) => /^[0-9a-f]{64}$/i.test(text), 'must be 64 hexadecimal digits')
+  .map((text) => text.toLowerCase());
 
-const client = z.looseObject({
-  name: line,
-  scopes: z.array(z.enum(SCOPES)),
-  credentials: z.array(credential),
-});
+// With a rest: whatever else an operator wrote there survives the command's edits.
+const credential = v
+  .object({
+    id: line,
+    sha256,
+    created_at: time,
+    // Required, so that a misspelt name never makes a credential last for ever.
+    expires_at: time.nullable(),
+  })
+  .rest(v.unknown());
 
-const schema = z
-  .looseObject({ clients: z.array(client) })
-  .refine(({ clients }) => areUnique(clients.map(({ name }) => name)), 'two clients have one name')
-  .refine(
+const client = v
+  .object({
+    name: line,
+    scopes: v.array(v.union(...SCOPES.map((scope) => v.literal(scope)))),
+    credentials: v.array(credential),
+  })
+  .rest(v.unknown());
+
+const schema = v
+  .object({ clients: v.array(client) })
+  .rest(v.unknown())
+  .assert(({ clients }) => areUnique(clients.map(({ name }) => name)), 'two clients have one name')
+  .assert(
     ({ clients }) => clients.every((each) => areUnique(each.credentials.map(({ id }) => id))),
     'two credentials of a client have one id',
   )
-  .refine(
+  .assert(
     ({ clients }) =>
       areUnique(clients.flatMap((each) => each.credentials.map(({ sha256 }) => sha256))),
     'two credentials have one sha256',
   );
 
-export type ClientsFile = z.infer<typeof schema>;
+export type ClientsFile = v.Infer<typeof schema>;
 export type Client = ClientsFile['clients'][number];
 
 export type ParsedClients = { kind: 'valid'; file: ClientsFile } | { kind: 'invalid'; why: string };
@@ -54,11 +65,8 @@ export function parseClients(text: string): ParsedClients {
     // The parser's own message would repeat a piece of the file.
     return { kind: 'invalid', why: 'it is not JSON' };
   }
-  const parsed = schema.safeParse(json);
-  if (parsed.success) return { kind: 'valid', file: parsed.data };
-  const issue = parsed.error.issues[0];
-  const where = issue?.path.join('.') || 'the file';
-  return { kind: 'invalid', why: `${where}: ${issue?.message ?? 'is not valid'}` };
+  const checked = checkShape(schema, json, 'the file');
+  return checked.kind === 'valid' ? { kind: 'valid', file: checked.value } : checked;
 }
 
 /** Whether a credential is past its end at that time (contract §2); by a clock that says nothing it is. */
@@ -66,6 +74,14 @@ export function isExpired(expiresAt: string | null, now: Date): boolean {
   if (expiresAt === null) return false;
   const isValid = now.getTime() < Date.parse(expiresAt);
   return !isValid;
+}
+
+/** A day that its month has not, `Date` would take for one of the next. */
+function isTime(text: string): boolean {
+  const day = text.slice(0, 10);
+  const atNoon = new Date(`${day}T12:00:00Z`);
+  const isDay = !Number.isNaN(atNoon.getTime()) && atNoon.toISOString().startsWith(day);
+  return ISO_8601.test(text) && isDay && !Number.isNaN(Date.parse(text));
 }
 
 function areUnique(values: string[]): boolean {

@@ -1,4 +1,11 @@
-/** The OpenAPI document: what stands around its operations, and the webhooks (contract §3). */
+/**
+ * OpenAPI 3.1.1, derived from the routes themselves: `@fastify/swagger` gives method and path of each;
+ * what stands there comes from `operationTable`, the catalogue of forms and the failure catalogue
+ * (spec §9), what stands around it, and the webhooks (contract §3), from here.
+ */
+import swagger from '@fastify/swagger';
+import fastify, { type RouteOptions } from 'fastify';
+import { NO_COMPILERS } from '../http/no-compilers.ts';
 import { eventExamples, eventTypes } from './events.ts';
 import { type Facts, formsOf, paths } from './facts.ts';
 import { titleOf } from './form-schemas.ts';
@@ -7,10 +14,11 @@ import { headers } from './openapi-headers.ts';
 import { describeOperation } from './openapi-operations.ts';
 import { json } from './openapi-responses.ts';
 import { type OperationId, operationTable } from './operations.ts';
+import type { OpenapiDocument } from './reference.ts';
 import { API_VERSION } from './version.ts';
 
 /** Paths as they are generated from the routes, by path and method. */
-export type DocumentedPaths = Record<string, Record<string, { operationId: string }>>;
+type DocumentedPaths = Record<string, Record<string, { operationId: string }>>;
 
 const tags = [
   {
@@ -32,8 +40,36 @@ const tags = [
   },
 ];
 
+/** Takes the documented routes and the facts of the deployment; returns the document. */
+export async function generateDocument(
+  routes: readonly RouteOptions[],
+  facts: Facts,
+): Promise<OpenapiDocument> {
+  // The routes of the service stand on an application that is never asked, so that the service itself
+  // starts without the library.
+  const bare = fastify({ schemaController: { compilersFactory: NO_COMPILERS } });
+  await bare.register(swagger, {
+    openapi: { openapi: '3.1.1', info: { title: '', version: '' } },
+    hideUntagged: true,
+    // The base address may hold a path; a route never does.
+    stripBasePath: false,
+    transformObject: (generated) => {
+      const { paths } = 'openapiObject' in generated ? generated.openapiObject : {};
+      return {
+        ...documentFrame(facts),
+        paths: fillPaths(paths as DocumentedPaths, facts),
+      } as object;
+    },
+  });
+  for (const { method, url, schema } of routes) {
+    bare.route({ method, url, handler: () => {}, ...(schema && { schema }) });
+  }
+  await bare.ready();
+  return bare.swagger() as unknown as OpenapiDocument;
+}
+
 /** Takes the facts of the deployment; returns the document without its paths. */
-export function documentFrame(facts: Facts): Record<string, unknown> {
+function documentFrame(facts: Facts): Record<string, unknown> {
   return {
     openapi: '3.1.1',
     info: {
@@ -54,7 +90,7 @@ export function documentFrame(facts: Facts): Record<string, unknown> {
 }
 
 /** Takes the generated paths; returns them with the whole description of each operation. */
-export function fillPaths(paths: DocumentedPaths, facts: Facts): Record<string, object> {
+function fillPaths(paths: DocumentedPaths, facts: Facts): Record<string, object> {
   const filled = Object.entries(paths).map(([path, methods]) => {
     const described = Object.entries(methods).map(([method, { operationId }]) => {
       if (!Object.hasOwn(operationTable, operationId)) {

@@ -1,13 +1,12 @@
 /**
- * OpenAPI 3.1.1, derived from the routes themselves: `@fastify/swagger` sees every route that is
- * registered after it and gives method and path; what stands there comes from `operationTable`,
- * the catalogue of forms and the failure catalogue (spec §9).
+ * The documented operations, and the OpenAPI document derived from the routes that name them. What makes
+ * it is loaded when it is first asked for (spec §9).
  */
-import swagger from '@fastify/swagger';
-import type { FastifyInstance, FastifySchema } from 'fastify';
+import type { FastifyInstance, FastifySchema, RouteOptions } from 'fastify';
+import { once } from '../once.ts';
 import type { Facts } from './facts.ts';
-import { type DocumentedPaths, documentFrame, fillPaths } from './openapi-document.ts';
 import { type OperationId, operationTable } from './operations.ts';
+import type { OpenapiDocument } from './reference.ts';
 
 /**
  * The `schema` of each documented route. It holds nothing that Fastify acts on, so it never
@@ -20,19 +19,20 @@ export const operations = Object.fromEntries<FastifySchema>(
   ]),
 ) as Record<OperationId, FastifySchema>;
 
-/** Takes the application before any of its routes is registered, and the facts of the deployment. */
-export async function registerOpenapi(app: FastifyInstance, facts: Facts): Promise<void> {
-  await app.register(swagger, {
-    openapi: { openapi: '3.1.1', info: { title: '', version: '' } },
-    hideUntagged: true,
-    // The base address may hold a path; a route never does.
-    stripBasePath: false,
-    transformObject: (generated) => {
-      const { paths } = 'openapiObject' in generated ? generated.openapiObject : {};
-      return {
-        ...documentFrame(facts),
-        paths: fillPaths(paths as DocumentedPaths, facts),
-      } as object;
-    },
+/**
+ * Takes the application before any of its routes is registered, and the facts of the deployment;
+ * returns what makes the document, once.
+ */
+export function registerOpenapi(
+  app: FastifyInstance,
+  facts: Facts,
+): () => Promise<OpenapiDocument> {
+  const routes: RouteOptions[] = [];
+  app.addHook('onRoute', (route) => {
+    if (route.schema?.operationId !== undefined && route.method !== 'HEAD') routes.push(route);
+  });
+  return once(async () => {
+    const { generateDocument } = await import('./openapi-document.ts');
+    return await generateDocument(routes, facts);
   });
 }

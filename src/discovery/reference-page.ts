@@ -1,5 +1,6 @@
-/** `/reference` and its mirror: made from the OpenAPI document on the first request, and kept. */
+/** `/reference` and its mirror: made from the OpenAPI document when they are first asked for. */
 import type { FastifyInstance } from 'fastify';
+import { once } from '../once.ts';
 import { type Frame, renderLayout } from '../site/layout.ts';
 import { renderMarkdown } from '../site/markdown.ts';
 import { renderMirror } from '../site/mirror.ts';
@@ -8,7 +9,7 @@ import { registerPage } from '../site/routes.ts';
 import { structuredData } from '../site/structured-data.ts';
 import { renderTemplate } from '../site/templates.ts';
 import { paths } from './facts.ts';
-import { type OpenapiDocument, referenceMarkdown } from './reference.ts';
+import type { OpenapiDocument } from './reference.ts';
 
 /** What the sitemap lists of it. */
 export const referencePage = {
@@ -20,26 +21,32 @@ export const referencePage = {
 const title = 'API reference';
 const description = 'Every call, what it takes, what it answers and every error it may give.';
 
-/** Takes the application, on which OpenAPI is registered; adds the two routes. */
-export function registerReference(
-  app: FastifyInstance,
-  parts: { settings: SiteSettings; frame: Frame },
-): void {
-  registerPage(app, referencePage, () => renderReference(app, parts), 'asked');
+type Parts = {
+  settings: SiteSettings;
+  frame: () => Frame;
+  openapi: () => Promise<OpenapiDocument>;
+};
+
+/** Takes the application; adds the two routes. */
+export function registerReference(app: FastifyInstance, parts: Parts): void {
+  let rendered = { html: '', markdown: '' };
+  const render = once(async () => {
+    rendered = await renderReference(parts);
+  });
+  const { noindex } = referencePage;
+  registerPage(app, referencePage, () => ({ noindex, ...rendered }), { preHandler: render });
 }
 
-function renderReference(
-  app: FastifyInstance,
-  { settings, frame }: { settings: SiteSettings; frame: Frame },
-) {
+async function renderReference({ settings, frame, openapi }: Parts) {
   const { baseUrl, operator } = settings;
-  const body = referenceMarkdown(app.swagger() as unknown as OpenapiDocument);
+  const { referenceMarkdown } = await import('./reference.ts');
+  const body = referenceMarkdown(await openapi());
   const { path, markdownPath } = referencePage;
   const page = {
     path,
     markdownPath,
     canonical: baseUrl + path,
-    picture: baseUrl + frame.picture.path,
+    picture: baseUrl + frame().picture.path,
     description,
     structuredData: structuredData(settings, { path, title, description, lang: 'en' }),
   };
@@ -53,7 +60,7 @@ function renderReference(
   });
   const layout = { title, operatorName: operator.name, noindex: false, lang: 'en', main, page };
   return {
-    html: renderLayout(layout, frame),
+    html: renderLayout(layout, frame()),
     markdown: renderMirror({ title, description, body, form: undefined, baseUrl }),
   };
 }

@@ -1,6 +1,7 @@
 /** GET of everything that agents read (spec §4.1, §4.2; contract §4, "Discovery"). */
 import type { FastifyInstance } from 'fastify';
 import { type Document, prepareDocument, sendDocument } from '../http/documents.ts';
+import { once } from '../once.ts';
 import { contentIndex, contentResources, type SourcePage, UNKNOWN_RESOURCE } from './content.ts';
 import { eventSchema, eventTypes } from './events.ts';
 import { type Facts, paths } from './facts.ts';
@@ -16,11 +17,11 @@ const ANY_ORIGIN = { 'access-control-allow-origin': '*' };
 /** Takes the application, on which OpenAPI is registered, and adds the routes of discovery. */
 export function registerDiscovery(
   app: FastifyInstance,
-  parts: ManifestFacts & { pages: readonly SourcePage[] },
+  parts: ManifestFacts & { pages: () => readonly SourcePage[]; openapi: () => Promise<object> },
 ): void {
   const described = prepareJson(() => manifest(parts));
   const llms = prepareDocument(
-    () => llmsText(parts.pages, parts),
+    () => llmsText(parts.pages(), parts),
     'text/plain; charset=utf-8',
     ANY_ORIGIN,
   );
@@ -37,7 +38,7 @@ export function registerDiscovery(
   registerContent(app, parts);
   registerEventSchemas(app, parts);
   registerTools(app, parts);
-  registerDocument(app);
+  registerDocument(app, parts.openapi);
 }
 
 /** What the maker of an agent gives a language model. */
@@ -53,15 +54,15 @@ function registerTools(app: FastifyInstance, facts: Facts): void {
 }
 
 /** The index, or the last `resource` that is asked for; unknown: 404, which names the next call. */
-function registerContent(app: FastifyInstance, parts: Facts & { pages: readonly SourcePage[] }) {
-  const index = prepareJson(() => contentIndex(parts.pages, parts));
-  const resources = new Map<string, Document>();
-  for (const [id, resource] of contentResources(parts.pages, parts)) {
-    resources.set(
-      id,
-      prepareJson(() => resource),
-    );
-  }
+function registerContent(
+  app: FastifyInstance,
+  parts: Facts & { pages: () => readonly SourcePage[] },
+): void {
+  const index = prepareJson(() => contentIndex(parts.pages(), parts));
+  const resources = once(() => {
+    const entries = [...contentResources(parts.pages(), parts)];
+    return new Map(entries.map(([id, resource]) => [id, prepareJson(() => resource)]));
+  });
   const unknown = prepareJson(() => ({ error: UNKNOWN_RESOURCE }));
 
   app.get<{ Querystring: { resource?: string | string[] } }>(
@@ -70,7 +71,7 @@ function registerContent(app: FastifyInstance, parts: Facts & { pages: readonly 
     (request, reply) => {
       const wanted = [request.query.resource].flat().at(-1);
       if (wanted === undefined) return sendDocument(request, reply, index);
-      const resource = resources.get(wanted);
+      const resource = resources().get(wanted);
       if (resource === undefined)
         return reply.code(404).headers(unknown.identity.headers).send(unknown.identity.body);
       return sendDocument(request, reply, resource);
@@ -94,13 +95,14 @@ function registerEventSchemas(app: FastifyInstance, { baseUrl }: Pick<Facts, 'ba
   }
 }
 
-/** Made on the first request and kept: a start need not pay for it. */
-function registerDocument(app: FastifyInstance): void {
-  let document: Document | undefined;
-  app.get(paths.openapi, { schema: operations.getOpenapiDocument }, (request, reply) => {
-    document ??= prepareJson(() => app.swagger());
-    return sendDocument(request, reply, document);
+function registerDocument(app: FastifyInstance, openapi: () => Promise<object>): void {
+  const document = once(async () => {
+    const made = await openapi();
+    return prepareJson(() => made);
   });
+  app.get(paths.openapi, { schema: operations.getOpenapiDocument }, async (request, reply) =>
+    sendDocument(request, reply, await document()),
+  );
 }
 
 function prepareJson(make: () => object): Document {

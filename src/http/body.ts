@@ -37,6 +37,7 @@ export async function readBody(request: IncomingMessage, maximum: number): Promi
 /** Every charset that is declared, in whatever header of whatever shape. */
 function charsetsOf(request: IncomingMessage): string[] {
   const types = headerLines(request, 'content-type').join(';');
+  if (!types.includes(';')) return [];
   return [...types.matchAll(PARAMETER)]
     .filter(([, name = '', value]) => name.toLowerCase() === 'charset' && value !== '')
     .map(([, , value = '']) => value.replace(/^"(.*)"$/s, '$1').trim());

@@ -3,9 +3,7 @@ import type { Server, ServerResponse } from 'node:http';
 import type { Duplex } from 'node:stream';
 import { newId } from '../chance.ts';
 import type { Log } from '../operations/log.ts';
-import type { Settings } from '../settings.ts';
-import { operatorOf, renderErrorPage } from '../site/error-page.ts';
-import type { Frame } from '../site/layout.ts';
+import type { RenderProblemPage } from '../site/error-page.ts';
 import { isForm, wantsPage } from './page-or-json.ts';
 import { renderProblem } from './render-problem.ts';
 
@@ -42,12 +40,12 @@ export function refuseTunnels(server: Server, answerBroken: AnswerBroken): void 
   });
 }
 
-/** Takes what an error page shows, the headers of every answer and the log; returns what answers. */
+/** Takes what renders a page, the log and the headers of every answer; returns what answers. */
 export function brokenRequestAnswerer(
-  parts: { operator: Settings['operator']; frame: Frame; log: Log },
+  parts: { renderProblemPage: RenderProblemPage; log: Log },
   sameOnEvery: Record<string, string>,
 ): AnswerBroken {
-  const { operator, frame, log } = parts;
+  const { renderProblemPage, log } = parts;
   return function answerBroken(error, socket) {
     if (error.code === 'ECONNRESET' || !socket.writable) {
       socket.destroy();
@@ -72,8 +70,9 @@ export function brokenRequestAnswerer(
     if (unfinished !== undefined) unfinished.brokenStatus = status;
     else log.info({ requestId, status }, 'broken request');
     const asPage = asked !== undefined && isForm(asked) && wantsPage(asked);
-    const page = { status, sentence: body.error, typed: true, ...operatorOf(operator) };
-    const content = asPage ? renderErrorPage(page, frame) : JSON.stringify(body);
+    const content = asPage
+      ? renderProblemPage({ status, sentence: body.error, typed: true })
+      : JSON.stringify(body);
     const headers = {
       ...sameOnEvery,
       'content-type': `${asPage ? 'text/html' : 'application/json'}; charset=utf-8`,

@@ -2,27 +2,22 @@
 import { hash } from 'node:crypto';
 import { brotliCompressSync, constants, gzipSync } from 'node:zlib';
 import type { FastifyReply, FastifyRequest } from 'fastify';
-import { systemClock } from '../clock.ts';
 import { once } from '../once.ts';
 
 type Encoding = 'br' | 'gzip' | 'identity';
 
 type Representation = { body: Buffer; headers: Record<string, string> };
 
-/** Each encoding is made when it is first asked for, or soon after the start. */
+/** Each encoding is made when it is first asked for. */
 export type Document = Readonly<Record<Encoding, Representation>>;
 
 const COMPRESSION_MINIMUM_BYTES = 1_000;
-/** Milliseconds: the first answers of a start come first, and then nobody waits long for one document. */
-const MAKE_AFTER_MS = 500;
-const MAKE_EVERY_MS = 10;
 /** It is compressed as it is. */
 const PNG = 'image/png';
 
 /**
  * Takes what makes a text or bytes, its media type and headers of its own; returns what is sent of it, each
- * encoding with an ETag of its own (RFC 9110 §8.8.3). Made once: soon after the start, or for whoever asks
- * before then; an error in making it is the asker's.
+ * encoding with an ETag of its own (RFC 9110 §8.8.3). Made once, for who first asks: an error in it is theirs.
  */
 export function prepareDocument(
   make: () => string | Buffer,
@@ -48,7 +43,7 @@ export function prepareDocument(
   const br = compressed('br', (body) =>
     brotliCompressSync(body, { params: brotliParams(body.length) }),
   );
-  const document: Document = {
+  return {
     get identity() {
       return content().plain;
     },
@@ -59,8 +54,6 @@ export function prepareDocument(
       return br();
     },
   };
-  makeSoon(document);
-  return document;
 }
 
 /** A window no larger than the body costs a seventh of the default one, and no byte. */
@@ -70,24 +63,6 @@ function brotliParams(length: number): Record<number, number> {
     [constants.BROTLI_PARAM_QUALITY]: 9,
     [constants.BROTLI_PARAM_LGWIN]: Math.min(Math.max(window, 10), 22),
   };
-}
-
-const unmade: Document[] = [];
-
-/** Once the start is over, one after another. */
-function makeSoon(document: Document): void {
-  unmade.push(document);
-  if (unmade.length === 1) systemClock.after(MAKE_AFTER_MS, makeNext);
-}
-
-function makeNext(): void {
-  const document = unmade.shift();
-  try {
-    void [document?.gzip, document?.br];
-  } catch {
-    // Whoever asks for it gets the error, and there it is logged.
-  }
-  if (unmade.length > 0) systemClock.after(MAKE_EVERY_MS, makeNext);
 }
 
 function represent(body: Buffer, etag: string, headers: Record<string, string>): Representation {

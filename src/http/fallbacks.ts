@@ -3,16 +3,12 @@ import type { IncomingMessage } from 'node:http';
 import type { FastifyError, FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
 import { forms } from '../forms/catalog.ts';
 import type { Log } from '../operations/log.ts';
-import type { Settings } from '../settings.ts';
-import { operatorOf, renderErrorPage } from '../site/error-page.ts';
-import type { Frame } from '../site/layout.ts';
+import type { RenderProblemPage } from '../site/error-page.ts';
 import { StorageUnavailable } from '../storage/database.ts';
 import { headerLines } from './headers.ts';
 import { isForm, pathOf, wantsPage } from './page-or-json.ts';
 import type { ProblemKind } from './problems.ts';
 import { renderProblem } from './render-problem.ts';
-
-type Operator = Settings['operator'];
 
 /** How a problem of no route's own is answered. */
 export type AnswerProblem = (
@@ -29,10 +25,13 @@ const HEALTH: ReadonlySet<string> = new Set(['/healthz', '/readyz']);
  */
 export function registerFallbacks(
   app: FastifyInstance,
-  operator: Operator,
-  parts: { isDraining: () => boolean; isRefusing: () => boolean; frame: Frame; log: Log },
+  parts: {
+    renderProblemPage: RenderProblemPage;
+    isRefusing: () => boolean;
+    log: Log;
+  },
 ): AnswerProblem {
-  const { isDraining, isRefusing, frame, log } = parts;
+  const { renderProblemPage, isRefusing, log } = parts;
   const methods = new Map<string, Set<string>>();
   app.addHook('onRoute', ({ url, method }) => {
     if (url.includes('*')) return;
@@ -47,17 +46,9 @@ export function registerFallbacks(
     const { status, headers, body } = renderProblem({ kind }, 'json');
     reply.code(status).headers({ 'cache-control': 'no-store', ...headers });
     if (!wantsPage(request)) return reply.send(body);
-    return reply.type('text/html; charset=utf-8').send(
-      renderErrorPage(
-        {
-          status,
-          sentence: body.error,
-          typed: isForm(request) && request.method === 'POST',
-          ...operatorOf(operator),
-        },
-        frame,
-      ),
-    );
+    const typed = isForm(request) && request.method === 'POST';
+    const page = renderProblemPage({ status, sentence: body.error, typed });
+    return reply.type('text/html; charset=utf-8').send(page);
   };
 
   const answerNotFound = (request: FastifyRequest, reply: FastifyReply) => {
@@ -77,12 +68,6 @@ export function registerFallbacks(
     }
     if (request.is404) return answerNotFound(request, reply);
     done();
-  });
-
-  // A proxy takes the next connection elsewhere, and a busy one does not hold the drain up.
-  app.addHook('onSend', (_request, reply, payload, done) => {
-    if (isDraining()) reply.header('connection', 'close');
-    done(null, payload);
   });
 
   // Anything can be thrown, nothing too.

@@ -8,9 +8,8 @@ import { childTraceparent, parseTraceparent } from '../http/headers.ts';
 import type { TakeFromLimit } from '../http/limiting.ts';
 import { renderProblem } from '../http/render-problem.ts';
 import type { RateName } from '../limits/limits.ts';
-import type { Settings } from '../settings.ts';
-import { operatorOf, renderErrorPage } from '../site/error-page.ts';
-import type { Frame } from '../site/layout.ts';
+import type { FormRefusal } from '../refusals.ts';
+import type { RenderProblemPage } from '../site/error-page.ts';
 import type { Page } from '../site/pages.ts';
 import { untilStep } from './answer-time.ts';
 import { encodingOf, type FormRequest } from './body.ts';
@@ -21,9 +20,8 @@ import { SUBSCRIBE_BODY_MAXIMUM, type SubscribeParts, subscribe } from './subscr
 
 export type IntakeRouteParts = SubscribeParts & {
   takeFromLimit: TakeFromLimit;
-  operator: Settings['operator'];
-  pages: readonly Page[];
-  frame: Frame;
+  renderProblemPage: RenderProblemPage;
+  pages: () => readonly Page[];
   clock: Clock;
 };
 
@@ -69,19 +67,31 @@ export function registerIntake(app: FastifyInstance, parts: IntakeRouteParts): v
     if (!isNative) return answerJson(reply, result);
     if (result.kind === 'accepted') return reply.code(303).header('location', '/thank-you').send();
     const { status, headers, body: problem } = renderProblem(result, 'native');
-    const page =
-      (await renderRefusedPage(parts.pages, form, result, route)) ??
-      renderErrorPage(
-        {
-          status,
-          sentence: problem.error,
-          backTo: cameFrom(request, parts.pages, route),
-          typed: true,
-          ...operatorOf(parts.operator),
-        },
-        parts.frame,
-      );
+    const page = await pageOf(request, form, result, route, {
+      status,
+      sentence: problem.error,
+      typed: true,
+    });
     return reply.code(status).headers(headers).type('text/html; charset=utf-8').send(page);
+  };
+
+  /** The form with what was typed, or what went wrong alone: also where a page can't be made. */
+  const pageOf = async (
+    request: FastifyRequest,
+    form: FormRequest,
+    refusal: FormRefusal,
+    route: Route,
+    problem: Parameters<RenderProblemPage>[0],
+  ): Promise<string> => {
+    try {
+      const pages = parts.pages();
+      const backTo = cameFrom(request, pages, route);
+      const page = await renderRefusedPage(pages, form, refusal, route);
+      return page ?? parts.renderProblemPage({ ...problem, backTo });
+    } catch (error) {
+      parts.log.error({ err: error }, 'the page of a refused form could not be made');
+      return parts.renderProblemPage(problem);
+    }
   };
 
   const runOnce = async (

@@ -1,9 +1,9 @@
 /** The rows of the outbox: one a mailbox, taken by one conditional update (see `outbox.ts`). */
-import { sql } from 'kysely';
+import type { ExpressionBuilder } from 'kysely';
 import type { NewId } from '../chance.ts';
 import type { Clock } from '../clock.ts';
 import type { Storage } from '../storage/database.ts';
-import type { OutboxRow } from '../storage/schema.ts';
+import type { OutboxRow, Schema } from '../storage/schema.ts';
 
 const MINUTE_MS = 60_000;
 const HOUR_MS = 60 * MINUTE_MS;
@@ -37,7 +37,7 @@ export type Rows = {
 
 /** Takes `MAIL_PER_MINUTE` and the host of the `Message-ID`s. Queries throw `StorageUnavailable`. */
 export function openRows(
-  { db, leaseClock }: Storage,
+  storage: Storage,
   parts: { clock: Clock; newId: NewId; perMinute: number; hostname: string },
 ): Rows {
   const { clock, newId, perMinute, hostname } = parts;
@@ -48,7 +48,7 @@ export function openRows(
    * that the index finds them.
    */
   const spent = () =>
-    db
+    storage.db
       .selectFrom('outbox')
       .select((row) => row.fn.countAll<number>().as('attempts'))
       .where('status', 'in', ['pending', 'sent', 'dead'])
@@ -57,10 +57,15 @@ export function openRows(
       .where('last_attempt_at', '<=', ago(0));
 
   /** By the lease clock: a step of a wall clock can't bring what is under way a second time. */
-  const restsAgain = sql<boolean>`(attempt_started_ms is null or attempt_started_ms > ${leaseClock} or attempt_started_ms <= ${leaseClock} - ${SHORTEST_BACK_OFF_MS})`;
+  const restsAgain = (row: ExpressionBuilder<Schema, 'outbox'>) =>
+    row.or([
+      row('attempt_started_ms', 'is', null),
+      row('attempt_started_ms', '>', storage.leaseClock),
+      row('attempt_started_ms', '<=', row(storage.leaseClock, '-', SHORTEST_BACK_OFF_MS)),
+    ]);
 
   const nextDue = () =>
-    db
+    storage.db
       .selectFrom('outbox')
       .selectAll()
       .where('status', '=', 'pending')
@@ -72,12 +77,12 @@ export function openRows(
 
   /** Undefined where another worker was first. The budget is counted inside the statement again. */
   const count = (due: OutboxRow) =>
-    db
+    storage.db
       .updateTable('outbox')
       .set({
         attempts: due.attempts + 1,
         last_attempt_at: ago(0),
-        attempt_started_ms: leaseClock,
+        attempt_started_ms: storage.leaseClock,
         next_attempt_at: ago(-(BACK_OFF_MS[due.attempts] ?? DAY_MS)),
       })
       .where('mailbox', '=', due.mailbox)
@@ -90,7 +95,7 @@ export function openRows(
       .executeTakeFirst();
 
   async function mark(row: OutboxRow, status: 'sent' | 'dead'): Promise<void> {
-    await db
+    await storage.db
       .updateTable('outbox')
       .set({ status })
       .where('mailbox', '=', row.mailbox)
@@ -106,7 +111,7 @@ export function openRows(
 
     async add(address) {
       const now = ago(0);
-      await db
+      await storage.db
         .insertInto('outbox')
         .values({
           mailbox: mailboxOf(address),
@@ -163,7 +168,7 @@ export function openRows(
     },
 
     async sweep() {
-      await db
+      await storage.db
         .deleteFrom('outbox')
         .where('status', 'in', ['sent', 'dead'])
         .where('requested_at', '<=', ago(DAY_MS))
@@ -172,7 +177,7 @@ export function openRows(
     },
 
     async depth() {
-      const rows = await db
+      const rows = await storage.db
         .selectFrom('outbox')
         .select((row) => ['status', row.fn.countAll<number>().as('rows')])
         .where('status', 'in', ['pending', 'dead'])

@@ -46,7 +46,7 @@ export type Outbox = {
   add(address: string): Promise<void>;
   /** Attempts whatever is due and within the budget, waits for it, and returns how many attempts. */
   work(): Promise<number>;
-  /** Works every second and after each `add`, until `close`. */
+  /** Works every second from the next one on, and after each `add`, until `close`. */
   start(): void;
   /** Waits 5 s, at most, for the sends under way, then closes the mailer: what it ends stays pending. */
   close(): Promise<void>;
@@ -179,7 +179,6 @@ export function openOutbox(options: OutboxOptions): Outbox {
 
     start() {
       stopTicking ??= every(clock, TICK_MS, tick);
-      tick();
     },
 
     async close() {

@@ -1,31 +1,32 @@
 /** One file of `content/`: front matter in YAML, then Markdown. */
-import { parse } from 'yaml';
-import { z } from 'zod';
+import * as v from '@badrap/valita';
+import { load } from 'js-yaml';
 import { type Form, findForm } from '../forms/catalog.ts';
-import { languageTag, sentenceOf } from './words.ts';
+import { checkShape } from '../shape.ts';
+import { languageTag } from './words.ts';
 
 const FRONT_MATTER = /^---\n([\s\S]*?)\n---\n([\s\S]*)$/;
 
-const frontMatter = z.strictObject({
-  title: z.string(),
-  description: z.string(),
+const frontMatter = v.object({
+  title: v.string(),
+  description: v.string(),
   /** The first page to list is 1. */
-  order: z.number(),
-  noindex: z.boolean().default(false),
+  order: v.number().assert(Number.isFinite, 'must be a number'),
+  noindex: v.boolean().optional(() => false),
   /** The language of the page, where it is not that of the words. */
   lang: languageTag.optional(),
   /** The links under the title, the weightiest first. */
-  actions: z.array(z.strictObject({ label: z.string(), href: z.string() })).default([]),
-  form: z.string().optional(),
+  actions: v.array(v.object({ label: v.string(), href: v.string() })).optional(() => []),
+  form: v.string().optional(),
   /** With a form: what its button says, and what the data are for, as in "to prepare your quote". */
-  submit: z.string().optional(),
-  use: z.string().optional(),
+  submit: v.string().optional(),
+  use: v.string().optional(),
 });
 
 /** What a page says of the form that it carries. */
 export type CarriedForm = { form: Form; submit: string; use: string };
 
-export type Content = Omit<z.infer<typeof frontMatter>, 'form' | 'submit' | 'use'> & {
+export type Content = Omit<v.Infer<typeof frontMatter>, 'form' | 'submit' | 'use'> & {
   carried: CarriedForm | undefined;
   body: string;
 };
@@ -34,9 +35,9 @@ export type Content = Omit<z.infer<typeof frontMatter>, 'form' | 'submit' | 'use
 export function parseContent(file: string, text: string): Content {
   const [, head, body] = FRONT_MATTER.exec(text.replaceAll('\r\n', '\n')) ?? [];
   if (head === undefined || body === undefined) throw new Error(`${file} has no front matter`);
-  const parsed = frontMatter.safeParse(parse(head));
-  if (!parsed.success) throw new Error(`${file}: ${sentenceOf(parsed.error)}`);
-  const { form: name, submit, use, ...rest } = parsed.data;
+  const checked = checkShape(frontMatter, load(head));
+  if (checked.kind === 'invalid') throw new Error(`${file}: ${checked.why}`);
+  const { form: name, submit, use, ...rest } = checked.value;
   if (name === undefined) return { ...rest, carried: undefined, body: body.trim() };
   const form = findForm(name);
   if (form === undefined) throw new Error(`${file} names a form that the catalogue does not hold`);

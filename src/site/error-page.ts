@@ -1,6 +1,7 @@
 /** The short HTML page of a failure: a native form's (spec §7) and a missing page's. */
+import type { Log } from '../operations/log.ts';
 import { type Frame, ourFrame, renderLayout } from './layout.ts';
-import { contactHref } from './placeholders.ts';
+import { contactHref, escapeHtml } from './placeholders.ts';
 import { renderTemplate } from './templates.ts';
 
 type ErrorPage = {
@@ -15,13 +16,34 @@ type ErrorPage = {
   operatorName?: string;
 };
 
-/** What an error page says of the operator. */
-export function operatorOf({ name, contact }: { name: string; contact: string | undefined }) {
-  return { operatorName: name, ...(contact === undefined ? {} : { operatorContact: contact }) };
+/** Takes what is said of one failure; returns the whole HTML document, whatever happens. */
+export type RenderProblemPage = (
+  problem: Pick<ErrorPage, 'status' | 'sentence' | 'backTo' | 'typed'>,
+) => string;
+
+/**
+ * Takes the operator, the frame and the log; returns what renders every page of an error. Where what it is
+ * made with can't be read it is a plain one, and the log says why.
+ */
+export function problemPageRenderer(parts: {
+  operator: { name: string; contact: string | undefined };
+  frame: () => Frame;
+  log: Log;
+}): RenderProblemPage {
+  const { operator, frame, log } = parts;
+  return (problem) => {
+    const page = { ...problem, operatorName: operator.name, operatorContact: operator.contact };
+    try {
+      return renderErrorPage(page, frame());
+    } catch (error) {
+      log.error({ err: error }, 'the page of an error could not be made');
+      return `<!doctype html><html lang="en"><meta charset="utf-8"><title>${problem.status}</title><h1>${escapeHtml(problem.sentence)}</h1></html>`;
+    }
+  };
 }
 
 /** Takes a status and a sentence; returns the whole HTML document. */
-export function renderErrorPage(page: ErrorPage, frame: Frame = ourFrame): string {
+export function renderErrorPage(page: ErrorPage, frame: Frame = ourFrame()): string {
   const { errors, form } = frame.words;
   const heading = errors.headings[page.status] ?? errors.heading;
   const contact = page.operatorContact;

@@ -1,4 +1,5 @@
 /** The frame around every page: head, header, main, footer. */
+import { once } from '../once.ts';
 import { type Asset, assets, sizeOfPng } from './assets.ts';
 import { renderTemplate } from './templates.ts';
 import { ourWords, type Words } from './words.ts';
@@ -39,7 +40,7 @@ type Layout = {
 };
 
 /** The frame without anything of an operator's own. */
-export const ourFrame: Frame = frameOf(ourWords, assets);
+export const ourFrame = once((): Frame => frameOf(ourWords(), assets));
 
 /** Takes the words and the assets; returns the frame that shows and links them. */
 export function frameOf(words: Words, all: readonly Asset[]): Frame {
@@ -58,7 +59,7 @@ export function frameOf(words: Words, all: readonly Asset[]): Frame {
 }
 
 /** Takes the parts of a page; returns the whole HTML document. */
-export function renderLayout(layout: Layout, frame: Frame = ourFrame): string {
+export function renderLayout(layout: Layout, frame: Frame = ourFrame()): string {
   const lang = layout.lang ?? frame.words.lang;
   return renderTemplate('layout', { ...layout, ...frame, lang, words: frame.words.frame });
 }

@@ -22,7 +22,9 @@ export class ContentFault extends Error {
 /** Nothing of an operator's own. */
 export const noOverlay: Overlay = {
   pages: new Map(),
-  words: ourWords,
+  get words() {
+    return ourWords();
+  },
   css: undefined,
   logo: undefined,
   picture: undefined,

@@ -1,5 +1,5 @@
 /** The pages people see and their mirrors: one for each file of `content/`. */
-import { readdir, readFile } from 'node:fs/promises';
+import { existsSync, readdirSync, readFileSync } from 'node:fs';
 import type { Form } from '../forms/catalog.ts';
 import { once } from '../once.ts';
 import { type CarriedForm, type Content, parseContent } from './content.ts';
@@ -29,25 +29,36 @@ export type Page = {
 };
 
 const folder = new URL('../../content/', import.meta.url);
+const ENDING = '.md';
+
+/** The names of our pages and of an operator's own, as `quote`. */
+export function pageNames({ pages }: Pick<Overlay, 'pages'> = noOverlay): string[] {
+  const ours = readdirSync(folder).filter((file) => file.endsWith(ENDING));
+  return [...new Set([...ours, ...pages.keys()])].map((file) => file.slice(0, -ENDING.length));
+}
+
+/** Where a page and its mirror stand. */
+export function pathsOf(name: string): Pick<Page, 'path' | 'markdownPath'> {
+  return { path: name === 'index' ? '/' : `/${name}`, markdownPath: `/${name}${ENDING}` };
+}
 
 /** Takes what the settings say and what the operator lays over ours; returns the pages in order. */
-export async function loadPages(
+export function loadPages(
   settings: SiteSettings,
   overlay: Overlay = noOverlay,
-  frame: Frame = ourFrame,
-): Promise<Page[]> {
-  const files = (await readdir(folder)).filter((file) => file.endsWith('.md'));
-  const ours = new Map<string, string>();
-  for (const file of files) ours.set(file, await readFile(new URL(file, folder), 'utf8'));
-  return [...new Map([...ours, ...overlay.pages])]
-    .map(([file, text]) => {
-      const own = overlay.pages.has(file);
-      return naming(own ? `CONTENT_DIR: ${file}` : `content/${file}`, () => {
-        const content = parseContent(file, text);
+  frame: Frame = ourFrame(),
+): Page[] {
+  return pageNames(overlay)
+    .map((name) => {
+      const file = `${name}${ENDING}`;
+      const own = overlay.pages.get(file);
+      return naming(own === undefined ? `content/${file}` : `CONTENT_DIR: ${file}`, () => {
+        const content = parseContent(file, own ?? readOurs(file));
         // Ours are in English, whatever words stand around them.
-        const lang = content.lang ?? (own ? frame.words.lang : ourFrame.words.lang);
-        if (own) checkForm(content, ours.get(file));
-        const page = pageOf(file.slice(0, -'.md'.length), { ...content, lang }, settings, frame);
+        const around = own === undefined ? ourFrame() : frame;
+        const lang = content.lang ?? around.words.lang;
+        if (own !== undefined) checkForm(content, file);
+        const page = pageOf(name, { ...content, lang }, settings, frame);
         // What is wrong with an operator's own, on whatever page, stops the start.
         if (overlay !== noOverlay) void [page.html, page.markdown];
         return { order: content.order, page };
@@ -57,9 +68,14 @@ export async function loadPages(
     .map(({ page }) => page);
 }
 
+function readOurs(file: string): string {
+  return readFileSync(new URL(file, folder), 'utf8');
+}
+
 /** A refused form comes back as its page: whatever else a page of ours becomes, it keeps its form. */
-function checkForm({ carried }: Content, replaced: string | undefined): void {
-  const form = replaced === undefined ? undefined : parseContent('ours', replaced).carried?.form;
+function checkForm({ carried }: Content, file: string): void {
+  if (!existsSync(new URL(file, folder))) return;
+  const form = parseContent('ours', readOurs(file)).carried?.form;
   if (form !== undefined && carried?.form !== form) throw new Error(`needs form: ${form.name}`);
 }
 
@@ -70,8 +86,7 @@ function pageOf(
   frame: Frame,
 ): Page {
   const fill = placeholderFiller(settings, frame.words);
-  const path = name === 'index' ? '/' : `/${name}`;
-  const markdownPath = `/${name}.md`;
+  const { path, markdownPath } = pathsOf(name);
   const title = fill(content.title, 'text');
   const description = fill(content.description, 'text');
   const { lang } = content;

@@ -28,14 +28,22 @@ export function contractorName(settings: SiteSettings): string {
 /** Takes the settings and the words; returns a function that fills one text, written in one form. */
 export function placeholderFiller(
   settings: SiteSettings,
-  { flow, frame }: Pick<Words, 'flow' | 'frame'> = ourWords,
+  { flow, frame }: Pick<Words, 'flow' | 'frame'> = ourWords(),
 ): (text: string, as: keyof Replacement) => string {
   const replacements = new Map<string, Replacement>([
     ['operator', plain(settings.operator.name)],
     ['contractor', plain(contractorName(settings))],
     ['contact', contact(settings.operator.contact, frame.contact)],
     // The picture of the flow; without pictures, what it shows.
-    ['flow', { ...plain(flow.description), html: renderTemplate('flow', { ...flow }) }],
+    [
+      'flow',
+      {
+        ...plain(flow.description),
+        get html() {
+          return renderTemplate('flow', { ...flow });
+        },
+      },
+    ],
     ['retention_days', plain(String(settings.receiptRetentionDays))],
     // These two stand in code as well, where Markdown knows no escapes; neither needs one.
     ['base_url', { ...plain(settings.baseUrl), markdown: settings.baseUrl }],
@@ -82,7 +90,8 @@ const htmlEntities: Record<string, string> = {
   "'": '&#39;',
 };
 
-function escapeHtml(text: string): string {
+/** Spells a text for HTML, in elements and attributes. */
+export function escapeHtml(text: string): string {
   return text.replace(/[&<>"']/g, (character) => htmlEntities[character] ?? character);
 }
 

@@ -2,8 +2,9 @@
 import type { FastifyContextConfig, FastifyInstance } from 'fastify';
 import { prepareDocument, sendDocument } from '../http/documents.ts';
 import { prefersMarkdown } from '../http/negotiation.ts';
-import type { Asset } from './assets.ts';
-import type { Page } from './pages.ts';
+import { once } from '../once.ts';
+import { type Page, pathsOf } from './pages.ts';
+import type { Site } from './site.ts';
 
 /** An asset's path changes with its content (RFC 8246). */
 const IMMUTABLE = 'public, max-age=31536000, immutable';
@@ -11,16 +12,25 @@ const IMMUTABLE = 'public, max-age=31536000, immutable';
 /** Any page may read a mirror (contract §4, "Discovery"). */
 const ANY_ORIGIN = { 'access-control-allow-origin': '*' };
 
-/** What is served of a page. */
-export type ServedPage = Pick<Page, 'path' | 'markdownPath' | 'noindex' | 'markdown' | 'html'>;
+type Paths = Pick<Page, 'path' | 'markdownPath'>;
 
-/** Takes the application, the pages and the assets; adds their routes. */
+/** What is served of a page. */
+type ServedContent = Pick<Page, 'noindex' | 'markdown' | 'html'>;
+
+/** Takes the application and the site; adds the routes of its pages and assets. */
 export function registerSite(
   app: FastifyInstance,
-  parts: { pages: readonly ServedPage[]; assets: readonly Asset[] },
+  site: Pick<Site, 'pageNames' | 'assets'> & { pages(): readonly (Paths & ServedContent)[] },
 ): void {
-  for (const page of parts.pages) registerPage(app, page, () => page);
-  for (const asset of parts.assets) {
+  for (const name of site.pageNames) {
+    const paths = pathsOf(name);
+    registerPage(app, paths, () => {
+      const page = site.pages().find(({ path }) => path === paths.path);
+      if (page === undefined) throw new Error(`There is no page at ${paths.path}.`);
+      return page;
+    });
+  }
+  for (const asset of site.assets) {
     const document = prepareDocument(() => asset.body, asset.contentType, {
       'cache-control': IMMUTABLE,
     });
@@ -28,38 +38,29 @@ export function registerSite(
   }
 }
 
-/** Adds a page and its mirror; what they say is asked for once: at once, or at the first request. */
+/** Adds a page and its mirror, which are read when they are first asked for, after `preHandler`. */
 export function registerPage(
   app: FastifyInstance,
-  page: Pick<ServedPage, 'path' | 'markdownPath' | 'noindex'>,
-  read: () => Pick<ServedPage, 'markdown' | 'html'>,
-  when: 'now' | 'asked' = 'now',
+  paths: Paths,
+  read: () => ServedContent,
+  hooks: { preHandler?: () => Promise<void> } = {},
 ): void {
-  let prepared: ReturnType<typeof preparePage> | undefined;
-  const documents = () => {
-    prepared ??= preparePage(page, read());
-    return prepared;
-  };
-  if (when === 'now') documents();
-
+  const documents = once(() => preparePage(paths, read()));
   const config: FastifyContextConfig & { page: true } = { page: true };
-  app.get(page.path, { config }, (request, reply) => {
+  app.get(paths.path, { config, ...hooks }, (request, reply) => {
     const { html, negotiated } = documents();
     const wanted = prefersMarkdown(request.headers.accept) ? negotiated : html;
     return sendDocument(request, reply, wanted);
   });
   const mirrorConfig: FastifyContextConfig & { discovery: true } = { discovery: true };
-  app.get(page.markdownPath, { config: mirrorConfig }, (request, reply) =>
+  app.get(paths.markdownPath, { config: mirrorConfig, ...hooks }, (request, reply) =>
     sendDocument(request, reply, documents().mirror),
   );
 }
 
 /** The page, the mirror at its own address, and the mirror at the page's (RFC 9110 §12.1). */
-function preparePage(
-  { path, markdownPath, noindex }: Pick<ServedPage, 'path' | 'markdownPath' | 'noindex'>,
-  content: Pick<ServedPage, 'markdown' | 'html'>,
-) {
-  const robots = noindex ? { 'x-robots-tag': 'noindex' } : {};
+function preparePage({ path, markdownPath }: Paths, page: ServedContent) {
+  const robots = page.noindex ? { 'x-robots-tag': 'noindex' } : {};
   const mirrored = {
     ...ANY_ORIGIN,
     ...robots,
@@ -67,17 +68,17 @@ function preparePage(
   };
   const negotiated = { vary: 'Accept, Accept-Encoding' };
   return {
-    html: prepareDocument(() => content.html, 'text/html; charset=utf-8', {
+    html: prepareDocument(() => page.html, 'text/html; charset=utf-8', {
       ...negotiated,
       ...robots,
       link: `<${markdownPath}>; rel="alternate"; type="text/markdown", ${DESCRIBED_BY}`,
     }),
-    negotiated: prepareDocument(() => content.markdown, MARKDOWN, {
+    negotiated: prepareDocument(() => page.markdown, MARKDOWN, {
       ...negotiated,
       ...mirrored,
       'content-location': markdownPath,
     }),
-    mirror: prepareDocument(() => content.markdown, MARKDOWN, mirrored),
+    mirror: prepareDocument(() => page.markdown, MARKDOWN, mirrored),
   };
 }
 

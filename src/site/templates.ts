@@ -5,7 +5,8 @@ import { once } from '../once.ts';
 
 const names = ['layout', 'page', 'form', 'notice', 'error', 'flow'] as const;
 
-const compiled = once(() => {
+/** Compiles them, where nothing has yet. */
+export const loadTemplates = once(() => {
   const eta = new Eta();
   for (const name of names) {
     const file = new URL(`templates/${name}.eta`, import.meta.url);
@@ -16,5 +17,5 @@ const compiled = once(() => {
 
 /** Takes a template's name and what it reads as `it`; returns the HTML. */
 export function renderTemplate(name: (typeof names)[number], data: object): string {
-  return compiled().render(`@${name}`, data);
+  return loadTemplates().render(`@${name}`, data);
 }

@@ -8,9 +8,9 @@ type WellKnownParts = {
   baseUrl: string;
   operator: { contact: string | undefined };
   clock: Clock;
-  frame: { iconPath: string };
+  frame: () => { iconPath: string };
   /** The pages that search engines may list are in the sitemap. */
-  pages: readonly { path: string; noindex: boolean }[];
+  pages: () => readonly { path: string; noindex: boolean }[];
 };
 
 /** Adds the routes; without a contact there is no `security.txt`, for it must name one (RFC 9116). */
@@ -24,7 +24,7 @@ export function registerWellKnown(app: FastifyInstance, parts: WellKnownParts): 
 
   // Asked for by whatever reads no markup; the icon's own path changes with its content.
   app.get('/favicon.ico', (_request, reply) =>
-    reply.header('cache-control', 'public, max-age=300').redirect(parts.frame.iconPath, 302),
+    reply.header('cache-control', 'public, max-age=300').redirect(parts.frame().iconPath, 302),
   );
 
   const { contact } = parts.operator;
@@ -42,7 +42,7 @@ function plainText(text: string) {
 }
 
 function sitemapOf({ baseUrl, pages }: WellKnownParts): string {
-  const entries = pages
+  const entries = pages()
     .filter(({ noindex }) => !noindex)
     .map(({ path }) => `<url><loc>${escapeXml(baseUrl + path)}</loc></url>\n`);
   return `<?xml version="1.0" encoding="UTF-8"?>

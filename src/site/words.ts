@@ -3,13 +3,15 @@
  * own laid over them (CONTENT_DIR). Whatever a translation leaves out stays English.
  */
 import { readFileSync } from 'node:fs';
-import { parse } from 'yaml';
-import { z } from 'zod';
-import { type Field, type Form, type FormName, forms } from '../forms/catalog.ts';
+import * as v from '@badrap/valita';
+import { load, loadAll } from 'js-yaml';
+import { type Field, type Form, forms } from '../forms/catalog.ts';
+import { once } from '../once.ts';
+import { checkShape } from '../shape.ts';
 import { type FormWords, ourFormWords } from './form-words.ts';
 
 /** BCP 47. */
-export const languageTag = z.string().refine(isLanguageTag, 'is no language tag');
+export const languageTag = v.string().assert(isLanguageTag, 'is no language tag');
 
 function isLanguageTag(text: string): boolean {
   try {
@@ -19,83 +21,104 @@ function isLanguageTag(text: string): boolean {
   }
 }
 
-/** Every object of the site's words takes only what ours has: a misspelt name is a fault. */
-const links = z.array(z.strictObject({ label: z.string(), href: z.string() }));
-const fieldWords = z.strictObject({
-  label: z.string().optional(),
-  hint: z.string().optional(),
-  choices: z.array(z.string().min(1)).min(1).optional(),
-});
-const byStatus = z.record(z.string().regex(/^[45]\d\d$/, 'is no status of an error'), z.string());
-const byField = z.record(z.string(), fieldWords);
+/** Of a choice: it may not be blank. */
+const choice = v.string().assert((text) => text !== '', 'must not be empty');
 
-const schema = z.strictObject({
+/** Every object of the site's words takes only what ours has: a misspelt name is a fault. */
+const links = v.array(v.object({ label: v.string(), href: v.string() }));
+const fieldWords = v.object({
+  label: v.string().optional(),
+  hint: v.string().optional(),
+  choices: v
+    .array(choice)
+    .assert(({ length }) => length > 0, 'needs at least one')
+    .optional(),
+});
+const byStatus = v
+  .record(v.string())
+  .assert(
+    (given) => Object.keys(given).every((status) => /^[45]\d\d$/.test(status)),
+    'takes statuses of errors alone, as 404',
+  );
+const byField = v.record(fieldWords);
+
+const byForm = v.object(
+  Object.fromEntries(Object.keys(forms).map((name) => [name, byField.optional()])),
+);
+
+const schema = v.object({
   lang: languageTag,
-  frame: z.strictObject({
-    skip: z.string(),
-    main: z.string(),
-    all: z.string(),
-    note: z.string(),
-    markdown: z.string(),
+  frame: v.object({
+    skip: v.string(),
+    main: v.string(),
+    all: v.string(),
+    note: v.string(),
+    markdown: v.string(),
     /** What the picture shows that stands beside a link to a page. */
-    picture: z.string(),
+    picture: v.string(),
     /** What `{{contact}}` says where no OPERATOR_CONTACT is set. */
-    contact: z.string(),
+    contact: v.string(),
     header: links,
     footer: links,
   }),
-  flow: z.strictObject({
-    title: z.string(),
-    description: z.string(),
-    steps: z.array(z.strictObject({ title: z.string(), note: z.string() })).length(5),
-    no: z.string(),
-    yes: z.string(),
-    recipient: z.string(),
+  flow: v.object({
+    title: v.string(),
+    description: v.string(),
+    steps: v
+      .array(v.object({ title: v.string(), note: v.string() }))
+      .assert(({ length }) => length === 5, 'must be five'),
+    no: v.string(),
+    yes: v.string(),
+    recipient: v.string(),
   }),
   /** The pages of errors; by status, what is not said there is said in `heading` and the catalogue. */
-  errors: z.strictObject({
-    heading: z.string(),
+  errors: v.object({
+    heading: v.string(),
     headings: byStatus,
     sentences: byStatus,
-    typed: z.string(),
-    back: z.string(),
-    start: z.string(),
+    typed: v.string(),
+    back: v.string(),
+    start: v.string(),
   }),
   /** What forms say when something is wrong: the sentences of `form-words.ts`. */
-  form: sameShape(ourFormWords) as z.ZodType<FormWords>,
+  form: sameShape(ourFormWords) as v.Type<FormWords>,
   fields: byField,
-  forms: z.partialRecord(z.enum(Object.keys(forms) as [FormName, ...FormName[]]), byField),
+  forms: byForm,
 });
 
-export type Words = z.infer<typeof schema>;
+export type Words = v.Infer<typeof schema>;
 
-/** The words as they come with the service. */
-export const ourWords: Words = schema.parse({
-  ...parse(readFileSync(new URL('../../content/words.yaml', import.meta.url), 'utf8')),
-  form: ourFormWords,
+/** The words as they come with the service, read for the first page. */
+export const ourWords = once((): Words => {
+  const text = readFileSync(new URL('../../content/words.yaml', import.meta.url), 'utf8');
+  return schema.parse({ ...(load(text) as object), form: ourFormWords });
 });
 
 /** Words under the same names, however deep. */
-function sameShape(words: object): z.ZodType {
+function sameShape(words: object): v.Type {
   const shapes = Object.entries(words).map(([name, value]) => [
     name,
-    typeof value === 'object' ? sameShape(value) : z.string(),
+    typeof value === 'object' ? sameShape(value) : v.string(),
   ]);
-  return z.strictObject(Object.fromEntries(shapes));
+  return v.object(Object.fromEntries(shapes));
 }
 
 /** Takes the text of an operator's `words.yaml`; returns ours under it, or throws what is wrong. */
 export function layWords(text: string): Words {
-  const words = schema.safeParse(lay(ourWords, parse(text) ?? {}));
-  if (!words.success) throw new Error(sentenceOf(words.error));
+  // A file of nothing but comments holds no document.
+  const [own, second] = loadAll(text);
+  if (second !== undefined) throw new Error('it holds more than one document');
+  const checked = checkShape(schema, lay(ourWords(), own ?? {}));
+  if (checked.kind === 'invalid') throw new Error(checked.why);
+  const words = checked.value;
   const known = new Set(
     Object.values(forms).flatMap((form) => form.fields.map(({ name }) => name)),
   );
-  for (const named of [words.data.fields, ...Object.values(words.data.forms)]) {
-    const stranger = Object.keys(named).find((name) => !known.has(name));
+  for (const named of [words.fields, ...Object.values(words.forms)]) {
+    const stranger = Object.keys(named ?? {}).find((name) => !known.has(name));
     if (stranger !== undefined) throw new Error(`no form has a field ${stranger}`);
   }
-  return words.data;
+  return words;
 }
 
 /** Objects are laid over each other name by name; everything else, lists included, is replaced. */
@@ -112,13 +135,6 @@ function lay(under: unknown, over: unknown): unknown {
 
 function isObject(value: unknown): value is Record<string, unknown> {
   return typeof value === 'object' && value !== null && !Array.isArray(value);
-}
-
-/** One line about the first thing that is wrong. */
-export function sentenceOf(error: z.ZodError): string {
-  const [issue] = error.issues;
-  const at = issue?.path.join('.') ?? '';
-  return at === '' ? `${issue?.message}` : `${at}: ${issue?.message}`;
 }
 
 /** Takes a form; returns it as people are asked, with the operator's labels, hints and choices. */

@@ -1,44 +1,57 @@
 /** Brings a database's schema up to date; safe to repeat. A newer schema is refused. */
 import type { Kysely, Transaction } from 'kysely';
-import { type Migration, Migrator } from 'kysely/migration';
-import { StorageUnavailable } from './database.ts';
-import { up as executionsInboxOutbox } from './migrations/0001-executions-inbox-outbox.ts';
-import { up as indexesByAgeAndEmail } from './migrations/0002-indexes-by-age-and-email.ts';
-import { up as outboxAttemptClock } from './migrations/0003-outbox-attempt-clock.ts';
+import type { Migration } from 'kysely/migration';
+import { type Storage, StorageUnavailable } from './database.ts';
 import type { Schema } from './schema.ts';
 
-/** In the order they are applied; a migration that was released is never changed. */
-const migrations: Record<string, Migration> = {
-  '0001-executions-inbox-outbox': { up: executionsInboxOutbox },
-  '0002-indexes-by-age-and-email': { up: indexesByAgeAndEmail },
-  '0003-outbox-attempt-clock': { up: outboxAttemptClock },
+/**
+ * In the order they are applied; a migration that was released is never changed. Each is loaded by a
+ * database that may need it.
+ */
+const migrations = {
+  '0001-executions-inbox-outbox': () => import('./migrations/0001-executions-inbox-outbox.ts'),
+  '0002-indexes-by-age-and-email': () => import('./migrations/0002-indexes-by-age-and-email.ts'),
+  '0003-outbox-attempt-clock': () => import('./migrations/0003-outbox-attempt-clock.ts'),
+  '0004-executions-found-by-preview': () =>
+    import('./migrations/0004-executions-found-by-preview.ts'),
 };
+
+const NEWER = 'The database was written by a newer version of this program; start that version.';
 
 /** Takes the names of the migrations that a database has had; throws where it is newer than we are. */
 export function refuseNewer(applied: readonly string[]): void {
   if (applied.some((name) => !Object.hasOwn(migrations, name))) {
-    throw new StorageUnavailable(
-      'The database was written by a newer version of this program; start that version.',
-    );
+    throw new StorageUnavailable(NEWER);
   }
 }
 
+/** Takes the same; returns whether the database has had all of ours. Throws where it is newer. */
+export function areMissing(applied: readonly string[]): boolean {
+  refuseNewer(applied);
+  return applied.length < Object.keys(migrations).length;
+}
+
 /**
- * Takes the database and what keeps other instances waiting to the end of the transaction. Throws
+ * Takes the database, its kind, and what keeps other instances waiting to the end of the transaction. Throws
  * where a migration fails, or `StorageUnavailable` where the database is newer than this program.
  */
 export async function migrate(
   db: Kysely<Schema>,
+  kind: Storage['kind'],
   lock: (transaction: Transaction<Schema>) => Promise<void> = async () => {},
 ): Promise<void> {
+  const { Migrator } = await import('kysely/migration');
+  const loaded: Record<string, Migration> = {};
+  for (const [name, load] of Object.entries(migrations)) {
+    const { up } = await load();
+    loaded[name] = { up: (within) => up(within, kind) };
+  }
   await db.transaction().execute(async (transaction) => {
     await lock(transaction);
-    const provider = { getMigrations: async () => migrations };
+    const provider = { getMigrations: async () => loaded };
     const { error } = await new Migrator({ db: transaction, provider }).migrateToLatest();
     if (error instanceof Error && /corrupted migrations/.test(error.message)) {
-      throw new StorageUnavailable(
-        'The database was written by a newer version of this program; start that version.',
-      );
+      throw new StorageUnavailable(NEWER);
     }
     if (error !== undefined) throw error;
   });

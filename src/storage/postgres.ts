@@ -40,7 +40,7 @@ export async function openPostgres(url: string, log?: Log): Promise<Storage> {
   const migrating = connect(new pg.Pool({ ...address, max: 1 }), MIGRATION_SESSION, log);
   try {
     await refuseForgetful(migrating);
-    await migrate(migrating, lockMigrations);
+    await migrate(migrating, 'postgres', lockMigrations);
   } finally {
     await migrating.destroy();
   }

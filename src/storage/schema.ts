@@ -8,12 +8,15 @@ type ExecutionStatus = 'executing' | 'submitted' | 'failed';
 
 /** One row per execution: its claim, then its receipt (spec §2.3, §3). It holds no field values. */
 export type ExecutionRow = {
-  /** Also the claim's own number: it is settled by this and by nothing else. */
+  /** Also the claim's own number, by which it is settled. No index has it: see `preview_digest`. */
   action_id: string;
   action: string;
   client: string;
   idempotency_key: string;
-  /** SHA-256 of the preview token, hex: the token itself carries what the person typed. */
+  /**
+   * SHA-256 of the preview token, hex: the token itself carries what the person typed. Unique: a row is
+   * found by it.
+   */
   preview_digest: string;
   status: ExecutionStatus;
   /** When the claim, and with it the consent, was recorded. */

@@ -1,87 +1,93 @@
 /**
  * SQLite through Kysely on `node:sqlite`: one connection, WAL, `synchronous=FULL`.
- *
- * A lock of another process is waited for without blocking the event loop. After an error whose
- * effect is unknown (I/O, disk full) the connection is given up and a new one is opened, so that
- * what the next statement reads is what is on the disk (contract §4).
+ * The file is opened, and its schema looked at, when it is asked for; Kysely is loaded for the first
+ * query that is built, for its 250 files are a fifth of a start.
  */
-import type { DatabaseSync, SQLInputValue, StatementSync } from 'node:sqlite';
-import {
-  type CompiledQuery,
-  type DatabaseConnection,
-  type Driver,
-  Kysely,
-  type QueryResult,
-  SqliteAdapter,
-  SqliteIntrospector,
-  SqliteQueryCompiler,
-  sql,
-} from 'kysely';
+import { createRequire } from 'node:module';
+import type { DatabaseConnection, Driver, Kysely } from 'kysely';
 import type { Clock } from '../clock.ts';
+import { once } from '../once.ts';
 import { type Storage, StorageUnavailable } from './database.ts';
 import { groupCommit } from './group-commit.ts';
-import { migrate } from './migrate.ts';
+import { areMissing, migrate } from './migrate.ts';
 import type { Schema } from './schema.ts';
+import { SqliteConnection } from './sqlite-connection.ts';
 import { openFile, requireRoom } from './sqlite-file.ts';
 
-/** How long a lock of another process is waited for before the store counts as away. */
-const BUSY_TIMEOUT_MS = 2_000;
-const BUSY_RETRY_MS = 5;
+const require = createRequire(import.meta.url);
 
-const SQLITE_BUSY = 5;
-const SQLITE_CONSTRAINT = 19;
-const SQLITE_ERROR = 1;
-
-/** What is used of a database that is open. */
-export type SqliteDatabase = Pick<DatabaseSync, 'prepare' | 'exec' | 'close' | 'isTransaction'>;
+const kysely = once((): typeof import('kysely') => {
+  try {
+    return require('kysely');
+  } catch (error) {
+    throw new StorageUnavailable('Kysely could not be loaded.', { cause: error });
+  }
+});
 
 /**
  * Opens (or creates, mode 0600) the database file and brings its schema up to date.
  * Throws `StorageUnavailable` where the file can't be opened or is newer than this program.
  */
 export async function openSqlite(path: string, clock: Clock): Promise<Storage> {
-  const storage = connectSqlite({
-    clock,
-    open: () => openFile(path, clock),
-    requireRoom: () => requireRoom(path),
-  });
-  await migrate(storage.db);
+  const connection = new SqliteConnection(() => openFile(path, clock), clock);
+  const storage = connectSqlite({ connection, clock, requireRoom: () => requireRoom(path) });
+  if (areMissing(await connection.migrations())) await migrate(storage.db, 'sqlite');
   return storage;
 }
 
-/**
- * The store over whatever opens its database, which has its schema and a function `monotonic_ms`;
- * it is opened again after each error whose effect is unknown.
- */
+/** The store over a connection to a database that has its schema and a function `monotonic_ms`. */
 export function connectSqlite(parts: {
+  connection: SqliteConnection;
   clock: Clock;
-  open: () => SqliteDatabase;
   requireRoom: () => void;
 }): Storage {
-  const { clock, open, requireRoom } = parts;
-  const db = kyselyOver(new SqliteDriver(open, clock));
-  const commit = groupCommit(db, clock);
+  const { connection, clock, requireRoom } = parts;
+  const made = once(() => {
+    const { sql } = kysely();
+    const db = kyselyOver(new SqliteDriver(connection));
+    return {
+      db,
+      // The machine's monotonic clock: shared by all processes that can open the file.
+      leaseClock: sql<number>`monotonic_ms()`,
+      // A start later than now was counted before the machine restarted: its holder is gone.
+      leaseHasRunOut: sql<boolean>`(lease_started_ms + lease_ms <= monotonic_ms() or lease_started_ms > monotonic_ms())`,
+      commit: groupCommit(db, clock),
+      // A commit that really writes, and changes nothing: a read-only disk still grants the lock.
+      writeNothing: sql`pragma user_version = 0`,
+    };
+  });
   return {
     kind: 'sqlite',
-    db,
-    // The machine's monotonic clock: shared by all processes that can open the file.
-    leaseClock: sql<number>`monotonic_ms()`,
-    // A start later than now was counted before the machine restarted: its holder is gone.
-    leaseHasRunOut: sql<boolean>`(lease_started_ms + lease_ms <= monotonic_ms() or lease_started_ms > monotonic_ms())`,
-    write: commit,
-    transact: commit,
+    get db() {
+      return made().db;
+    },
+    get leaseClock() {
+      return made().leaseClock;
+    },
+    get leaseHasRunOut() {
+      return made().leaseHasRunOut;
+    },
+    write: (run) => made().commit(run),
+    transact: (run) => made().commit(run),
     requireRoom,
     check: async () => {
       requireRoom();
-      // A commit that really writes, and changes nothing: a read-only disk still grants the lock.
-      await commit((within) => sql`pragma user_version = 0`.execute(within));
+      const { commit, writeNothing } = made();
+      await commit((within) => writeNothing.execute(within));
     },
-    close: () => db.destroy(),
+    close: async () => connection.end(),
   };
 }
 
 /** Kysely in SQLite's dialect, over whatever drives its statements. */
 export function kyselyOver(driver: Driver): Kysely<Schema> {
+  const { Kysely, SqliteAdapter, SqliteIntrospector, SqliteQueryCompiler } = kysely();
+  /** Kysely's own does not say so, but SQLite changes its schema inside transactions as well. */
+  class Adapter extends SqliteAdapter {
+    override get supportsTransactionalDdl(): boolean {
+      return true;
+    }
+  }
   return new Kysely<Schema>({
     dialect: {
       createAdapter: () => new Adapter(),
@@ -92,18 +98,11 @@ export function kyselyOver(driver: Driver): Kysely<Schema> {
   });
 }
 
-/** Kysely's own does not say so, but SQLite changes its schema inside transactions as well. */
-class Adapter extends SqliteAdapter {
-  override get supportsTransactionalDdl(): boolean {
-    return true;
-  }
-}
-
 class SqliteDriver implements Driver {
-  #connection: SqliteConnection;
+  readonly #connection: SqliteConnection;
 
-  constructor(open: () => SqliteDatabase, clock: Clock) {
-    this.#connection = new SqliteConnection(open, clock);
+  constructor(connection: SqliteConnection) {
+    this.#connection = connection;
   }
 
   async init(): Promise<void> {
@@ -115,8 +114,7 @@ class SqliteDriver implements Driver {
   }
 
   async beginTransaction(): Promise<void> {
-    await this.#connection.executeQuery({ sql: 'begin immediate', parameters: [] });
-    this.#connection.transaction = 'open';
+    await this.#connection.begin();
   }
 
   async commitTransaction(): Promise<void> {
@@ -130,97 +128,6 @@ class SqliteDriver implements Driver {
   async releaseConnection(): Promise<void> {}
 
   async destroy(): Promise<void> {
-    this.#connection.close();
+    this.#connection.end();
   }
-}
-
-type Statement = Pick<CompiledQuery, 'sql' | 'parameters'>;
-
-type Prepared = { statement: StatementSync; returnsRows: boolean };
-
-class SqliteConnection implements DatabaseConnection {
-  readonly #open: () => SqliteDatabase;
-  readonly #clock: Clock;
-  #database: SqliteDatabase | undefined;
-  #statements = new Map<string, Prepared>();
-  /** `lost`: the connection went away inside a transaction; nothing runs until its rollback. */
-  transaction: 'none' | 'open' | 'lost' = 'none';
-
-  constructor(open: () => SqliteDatabase, clock: Clock) {
-    this.#open = open;
-    this.#clock = clock;
-  }
-
-  async executeQuery<R>(query: Statement): Promise<QueryResult<R>> {
-    const deadline = this.#clock.monotonic() + BUSY_TIMEOUT_MS;
-    for (;;) {
-      try {
-        return this.#run<R>(query);
-      } catch (error) {
-        const mayWait = codeOf(error) === SQLITE_BUSY && this.transaction === 'none';
-        if (!mayWait || this.#clock.monotonic() >= deadline) throw this.#judge(error);
-        await this.#clock.sleep(BUSY_RETRY_MS);
-      }
-    }
-  }
-
-  // biome-ignore lint/correctness/useYield: Kysely asks for the method; no query of ours streams.
-  async *streamQuery<R>(): AsyncIterableIterator<QueryResult<R>> {
-    throw new Error('Streaming is not used.');
-  }
-
-  async commit(): Promise<void> {
-    await this.executeQuery({ sql: 'commit', parameters: [] });
-    this.transaction = 'none';
-  }
-
-  rollback(): void {
-    this.transaction = 'none';
-    if (this.#database?.isTransaction) {
-      try {
-        this.#database.exec('rollback');
-      } catch {
-        this.close();
-      }
-    }
-  }
-
-  close(): void {
-    this.#statements.clear();
-    this.#database?.close();
-    this.#database = undefined;
-  }
-
-  #run<R>(query: Statement): QueryResult<R> {
-    if (this.transaction === 'lost') throw new StorageUnavailable('The transaction was lost.');
-    this.#database ??= this.#open();
-    let prepared = this.#statements.get(query.sql);
-    if (prepared === undefined) {
-      const statement = this.#database.prepare(query.sql);
-      prepared = { statement, returnsRows: statement.columns().length > 0 };
-      this.#statements.set(query.sql, prepared);
-    }
-    const { statement, returnsRows } = prepared;
-    const parameters = query.parameters as SQLInputValue[];
-    if (returnsRows) return { rows: statement.all(...parameters) as R[] };
-    const { changes } = statement.run(...parameters);
-    return { rows: [], numAffectedRows: BigInt(changes) };
-  }
-
-  /** Our own mistakes stay what they are; everything else means that the store is away. */
-  #judge(error: unknown): unknown {
-    const code = codeOf(error);
-    if (code === undefined || code === SQLITE_ERROR || code === SQLITE_CONSTRAINT) return error;
-    // Whether the statement took effect is unknown, and SQLite may have rolled back by itself; a lock
-    // that was waited for in vain may be our own, left behind by an unlocking that failed.
-    if (this.transaction === 'open') this.transaction = 'lost';
-    this.close();
-    return new StorageUnavailable('SQLite could not run a statement.', { cause: error });
-  }
-}
-
-/** The primary result code of an SQLite error; undefined for any other error. */
-function codeOf(error: unknown): number | undefined {
-  const code = (error as { errcode?: unknown }).errcode;
-  return typeof code === 'number' ? code & 0xff : undefined;
 }

@@ -4,14 +4,17 @@
  */
 import { createHmac } from 'node:crypto';
 import { createRequire } from 'node:module';
-import type { Dispatcher } from 'undici';
+import type { Dispatcher, Pool } from 'undici';
 import type { Clock } from '../clock.ts';
+import { once } from '../once.ts';
 import { type Delivery, type Event, type Outcome, outcomeOf, type Upstream } from './upstream.ts';
 
-/** The pool alone: the whole package is four times as much to load and to keep. */
-const Pool: typeof import('undici').Pool = createRequire(import.meta.url)(
-  'undici/lib/dispatcher/pool.js',
-);
+const require = createRequire(import.meta.url);
+
+/**
+ * Loaded after the start. The pool alone: the whole package is four times as much to load and to keep.
+ */
+const poolLoaded = once((): typeof Pool => require('undici/lib/dispatcher/pool.js'));
 
 const BODY_MAXIMUM_BYTES = 64 * 1024;
 const BODY_MAXIMUM_MS = 1_000;
@@ -31,10 +34,8 @@ export type HttpUpstreamOptions = {
 /** Opens the pool of connections; nothing is sent until something is delivered. */
 export function openHttpUpstream(options: HttpUpstreamOptions): Upstream {
   const { origin, pathname, search } = new URL(options.url);
-  const pool = new Pool(origin, {
-    connections: CONNECTIONS,
-    connect: { timeout: options.timeoutMs },
-  });
+  const connect = { timeout: options.timeoutMs };
+  let pool: Pool | undefined;
   return {
     embedded: false,
     deliver: (event, delivery) => {
@@ -44,9 +45,16 @@ export function openHttpUpstream(options: HttpUpstreamOptions): Upstream {
         ...(delivery.traceparent === undefined ? {} : { traceparent: delivery.traceparent }),
       };
       const request = { path: `${pathname}${search}`, method: 'POST' as const, headers, body };
+      try {
+        pool ??= new (poolLoaded())(origin, { connections: CONNECTIONS, connect });
+      } catch {
+        const reason = 'The HTTP client could not be loaded.';
+        return Promise.resolve({ kind: 'unconfirmed', reason });
+      }
       return send(pool, request, event.type, delivery, options);
     },
-    close: () => pool.destroy(),
+    prepare: () => void poolLoaded(),
+    close: async () => pool?.destroy(),
   };
 }
 
@@ -67,7 +75,7 @@ function signedHeaders(id: string, body: string, now: Date, secret: Buffer | und
 }
 
 function send(
-  pool: import('undici').Pool,
+  pool: Pool,
   request: Dispatcher.DispatchOptions,
   event: Event['type'],
   delivery: Delivery,

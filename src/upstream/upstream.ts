@@ -39,6 +39,8 @@ export type Upstream = {
   /** Delivery can be one transaction with the settling of its claim (contract §4). */
   embedded: boolean;
   deliver(event: Event, delivery: Delivery): Promise<Outcome>;
+  /** Loads what a delivery needs, where that was left for after the start. */
+  prepare?(): void;
   close(): Promise<void>;
 };
 

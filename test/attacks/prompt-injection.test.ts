@@ -39,7 +39,7 @@ beforeAll(async () => {
   service = await startService({
     environment: { UPSTREAM_URL: upstream.url, SMTP_URL: mail.url },
   });
-  const pages = service.parts.pages.map(({ path }) => path);
+  const pages = service.parts.pages().map(({ path }) => path);
   const tools = (await read('/agents/tools.json')).match(/\/agents\/tools[\w./-]*/g) ?? [];
   documents = [
     ...pages,

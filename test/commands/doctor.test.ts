@@ -27,7 +27,7 @@ async function doctor(environment: Record<string, string> = {}, ...args: string[
 }
 
 test('finds a fresh machine well, and leaves nothing in the database', async () => {
-  const { status, ok, outcomes } = await doctor();
+  const { status, ok, of, outcomes } = await doctor();
   expect({ status, ok, outcomes }).toEqual({
     status: 0,
     ok: true,
@@ -44,6 +44,7 @@ test('finds a fresh machine well, and leaves nothing in the database', async () 
       'test message: ok',
     ],
   });
+  expect(of('site')?.says).toBe('9 pages.');
   const inbox = await runService(['inbox', 'list', '--json'], {
     environment: { DATA_DIR: dataDir },
   });

@@ -1,8 +1,8 @@
 import { readFileSync } from 'node:fs';
 import { join, resolve } from 'node:path';
 import { DatabaseSync } from 'node:sqlite';
+import { load } from 'js-yaml';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
-import { parse } from 'yaml';
 import { executeAction, previewId } from '../support/agent.ts';
 import { post } from '../support/forms.ts';
 import { scrapeMetrics } from '../support/metrics.ts';
@@ -12,9 +12,8 @@ const project = resolve(import.meta.dirname, '../..');
 const read = (path: string) => readFileSync(join(project, path), 'utf8');
 
 type Rule = { alert: string; expr: string; annotations: { summary: string; runbook: string } };
-const rules: Rule[] = parse(read('deploy/alerts.yaml')).groups.flatMap(
-  ({ rules }: { rules: Rule[] }) => rules,
-);
+const alerts = load(read('deploy/alerts.yaml')) as { groups: { rules: Rule[] }[] };
+const rules = alerts.groups.flatMap((group) => group.rules);
 type Panel = { title: string; targets: { expr: string }[] };
 const panels: Panel[] = JSON.parse(read('deploy/dashboard.json')).panels;
 

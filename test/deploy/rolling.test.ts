@@ -30,6 +30,9 @@ const json = { 'content-type': 'application/json' };
 const quote = { name: 'Ada', email: 'ada@example.com', postal_code: '94110' };
 const PEOPLE = 12;
 
+/** nginx's `fail_timeout`, which docs/operations.md has a roll wait for; in milliseconds. */
+const USED_AGAIN_AFTER_MS = 5_000;
+
 describe.skipIf(missing.length > 0)('three instances on PostgreSQL and Redis behind nginx', () => {
   const dataDir = mkdtempSync(join(tmpdir(), 'rolling-'));
   const instances: ServiceProcess[] = [];
@@ -207,6 +210,7 @@ describe.skipIf(missing.length > 0)('three instances on PostgreSQL and Redis beh
       instances[index]?.kill('SIGTERM');
       exits.push(await instances[index]?.exited);
       instances[index] = await start(port);
+      await sleep(USED_AGAIN_AFTER_MS);
     }
     await sleep(500);
     rolling = false;

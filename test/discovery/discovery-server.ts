@@ -4,8 +4,9 @@ import fastify, { type FastifyInstance } from 'fastify';
 import { operations, registerOpenapi } from '../../src/discovery/openapi.ts';
 import { registerReference } from '../../src/discovery/reference-page.ts';
 import { registerDiscovery } from '../../src/discovery/routes.ts';
+import { once } from '../../src/once.ts';
 import { ourFrame } from '../../src/site/layout.ts';
-import { loadPages } from '../../src/site/pages.ts';
+import { loadPages, pageNames } from '../../src/site/pages.ts';
 import { registerSite } from '../../src/site/routes.ts';
 
 export type DiscoveryServer = {
@@ -27,7 +28,7 @@ export const facts = {
 
 export async function startDiscovery(): Promise<DiscoveryServer> {
   const app = fastify();
-  await registerOpenapi(app, facts);
+  const openapi = registerOpenapi(app, facts);
   const answer = async () => ({ ok: true });
   app.post(
     '/api/agent/actions/:action/preview',
@@ -44,10 +45,10 @@ export async function startDiscovery(): Promise<DiscoveryServer> {
     contractor: { id: 'brush', name: facts.contractorName },
     receiptRetentionDays: facts.receiptRetentionDays,
   };
-  const pages = await loadPages(settings);
-  registerDiscovery(app, { ...facts, pages });
-  registerSite(app, { pages, assets: [] });
-  registerReference(app, { settings, frame: ourFrame });
+  const pages = once(() => loadPages(settings));
+  registerDiscovery(app, { ...facts, pages, openapi });
+  registerSite(app, { pageNames: pageNames(), pages, assets: [] });
+  registerReference(app, { settings, frame: ourFrame, openapi });
   await app.listen({ host: '127.0.0.1', port: 0 });
 
   const { port } = app.server.address() as AddressInfo;

@@ -128,7 +128,7 @@ test('started, it sends what it finds and what is added without being told', asy
   const outbox = await outboxTo(server.url);
   await outbox.add('found@x.example');
   outbox.start();
-  await expect.poll(() => server.received.length).toBe(1);
+  await expect.poll(() => server.received.length, { timeout: 3_000 }).toBe(1);
   await outbox.add('added@x.example');
   await expect.poll(() => server.received.length, { timeout: 900 }).toBe(2);
 });
@@ -136,8 +136,8 @@ test('started, it sends what it finds and what is added without being told', asy
 test('closing waits for a send under way, and nothing is sent afterwards', async () => {
   const server = await mailServer();
   const outbox = await outboxTo(server.url);
-  await outbox.add('jane@x.example');
   outbox.start();
+  await outbox.add('jane@x.example');
   await expect.poll(() => server.connections()).toBe(1);
   await outbox.close();
   expect(server.received).toHaveLength(1);
@@ -149,8 +149,8 @@ test('closing waits for a send under way, and nothing is sent afterwards', async
 test('closing cuts off a server that stalls once it has waited, and the message stays', async () => {
   const server = await mailServer({ recipient: () => 'stall' });
   const outbox = await outboxTo(server.url, { ...quick, socketMs: 60_000, sendMs: 60_000 });
-  await outbox.add('jane@x.example');
   outbox.start();
+  await outbox.add('jane@x.example');
   await expect.poll(() => server.offered.length).toBe(1);
   const began = performance.now();
   await outbox.close();

@@ -255,6 +255,12 @@ describe.concurrent('a start', () => {
   });
 });
 
+test('SIGTERM in the moment in which the port opens ends with status 0', async () => {
+  const preload = [import.meta.resolve('../support/end-on-listening.ts')];
+  const service = await spawnService({ preload });
+  expect(await service.exited).toEqual({ status: 0, signal: null });
+});
+
 test('SIGTERM to npm start ends the service, with exit status 0 and the port free', async () => {
   const port = await freePort();
   const npm = spawn('npm', ['start'], {

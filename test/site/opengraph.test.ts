@@ -35,7 +35,7 @@ beforeAll(async () => {
 afterAll(() => service.close());
 
 test('Every page has a picture, at an absolute address of this site', async () => {
-  for (const path of [...service.parts.pages.map((page) => page.path), '/reference']) {
+  for (const path of [...service.parts.pages().map((page) => page.path), '/reference']) {
     const card = await cardOf(local, path);
     expect(card, path).toMatchObject({
       'og:url': BASE_URL + path,

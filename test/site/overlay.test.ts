@@ -4,6 +4,7 @@ import { tmpdir } from 'node:os';
 import { join, resolve } from 'node:path';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { noOverlay, readOverlay } from '../../src/site/overlay.ts';
+import { ourWords } from '../../src/site/words.ts';
 import { call } from '../support/agent.ts';
 import { spawnService } from '../support/process.ts';
 import { type Service, startService } from '../support/service.ts';
@@ -115,6 +116,18 @@ test('a page of a language and a path of its own stands beside the others', asyn
   rmSync(folder, { recursive: true });
 });
 
+test('our own words say nothing of fields, which the catalogue names', () => {
+  const { fields, forms } = ourWords();
+  expect({ fields, forms }).toEqual({ fields: {}, forms: {} });
+});
+
+test('a words.yaml of nothing but comments changes no word', () => {
+  const folder = mkdtempSync(join(tmpdir(), 'content-'));
+  writeFileSync(join(folder, 'words.yaml'), '# lang: de\n');
+  expect(readOverlay(folder).words).toEqual(ourWords());
+  rmSync(folder, { recursive: true });
+});
+
 describe('what is wrong is said in one sentence that names the file', () => {
   const page = (head: string, body = '') => `---\ntitle: T\ndescription: D\n${head}---\n${body}`;
 
@@ -128,6 +141,7 @@ describe('what is wrong is said in one sentence that names the file', () => {
       page('order: 1\nlang: d!\n'),
       /^CONTENT_DIR: extra\.md: .*lang: is no language tag\.$/,
     ],
+    ['extra.md', page('order: .nan\n'), /^CONTENT_DIR: extra\.md: .*order: must be a number\.$/],
     ['extra.md', page('order: [\n'), /^CONTENT_DIR: extra\.md: .+\.$/],
     ['extra.md', page('order: 1\nform: survey\n'), /^CONTENT_DIR: extra\.md: .*catalogue/],
     ['extra.md', Buffer.from([0xff]), /^CONTENT_DIR: extra\.md: .+\.$/],
@@ -135,9 +149,14 @@ describe('what is wrong is said in one sentence that names the file', () => {
     ['Quote.md', page('order: 1\n'), /^CONTENT_DIR: Quote\.md is no file of a site: /],
     ['word.yaml', 'lang: de', /^CONTENT_DIR: word\.yaml is no file of a site: /],
     ['logo.gif', 'GIF', /^CONTENT_DIR: logo\.gif is no file of a site: /],
-    ['words.yaml', 'frame: { skipp: x }', /^CONTENT_DIR: words\.yaml: frame: .*skipp.*\.$/],
+    [
+      'words.yaml',
+      'frame: { skipp: x }',
+      /^CONTENT_DIR: words\.yaml: frame\.skipp: is not known\.$/,
+    ],
     ['words.yaml', 'lang: deutsch!', /^CONTENT_DIR: words\.yaml: lang: is no language tag\.$/],
     ['words.yaml', 'lang: de-a', /^CONTENT_DIR: words\.yaml: lang: is no language tag\.$/],
+    ['words.yaml', 'lang: de\n---\nlang: fr\n', /^CONTENT_DIR: words\.yaml: .*one document\.$/],
     ['words.yaml', 'lang: [', /^CONTENT_DIR: words\.yaml: .+\.$/],
     ['words.yaml', 'form: { error: 1 }', /^CONTENT_DIR: words\.yaml: form\.error: .+\.$/],
     [
@@ -145,7 +164,11 @@ describe('what is wrong is said in one sentence that names the file', () => {
       'fields: { colour: { label: x } }',
       /^CONTENT_DIR: words\.yaml: no form has a field colour\.$/,
     ],
-    ['words.yaml', 'forms: { survey: {} }', /^CONTENT_DIR: words\.yaml: forms: .+\.$/],
+    [
+      'words.yaml',
+      'forms: { survey: {} }',
+      /^CONTENT_DIR: words\.yaml: forms\.survey: is not known\.$/,
+    ],
     [
       'words.yaml',
       'errors: { headings: { 200: x } }',

@@ -15,7 +15,7 @@ const settings: SiteSettings = {
 };
 const hostile = `<script>alert(1)</script> <%= 7 * 7 %> & "Co" {{contact}} [a](javascript:b) *`;
 
-const pages = await loadPages(settings);
+const pages = loadPages(settings);
 const page = (path: string, among: Page[] = pages): Page => {
   const found = among.find((each) => each.path === path);
   if (found === undefined) throw new Error(`no page ${path}`);
@@ -105,7 +105,7 @@ describe('the pages', () => {
 
 describe('what the settings say', () => {
   test('is text in HTML, whatever it looks like', async () => {
-    const named = await loadPages({
+    const named = loadPages({
       ...settings,
       operator: { name: hostile, contact: undefined },
       contractor: { id: 'c-1', name: hostile },
@@ -121,7 +121,7 @@ describe('what the settings say', () => {
   });
 
   test('is text in a mirror too', async () => {
-    const named = await loadPages({ ...settings, operator: { name: hostile, contact: undefined } });
+    const named = loadPages({ ...settings, operator: { name: hostile, contact: undefined } });
     const { markdown } = page('/contact', named);
     const rendered = renderMarkdown(markdown);
     expect(markdown).not.toMatch(/(?<!\\)<(script|%)/);
@@ -143,7 +143,7 @@ describe('what the settings say', () => {
   });
 
   test('may name no contractor', async () => {
-    const unnamed = await loadPages({ ...settings, contractor: undefined });
+    const unnamed = loadPages({ ...settings, contractor: undefined });
     expect(page('/quote', unnamed).html).toContain(
       '<strong>one vetted painting contractor</strong>',
     );

@@ -1,7 +1,7 @@
 import Fastify, { type FastifyInstance } from 'fastify';
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import { assets } from '../../src/site/assets.ts';
-import { loadPages, type Page } from '../../src/site/pages.ts';
+import { loadPages, type Page, pageNames } from '../../src/site/pages.ts';
 import { registerSite } from '../../src/site/routes.ts';
 
 let app: FastifyInstance;
@@ -10,7 +10,7 @@ let pages: Page[];
 const configs = new Map<string, object>();
 
 beforeAll(async () => {
-  pages = await loadPages({
+  pages = loadPages({
     baseUrl: 'https://paint.example',
     operator: { name: 'Fair Coat', contact: undefined },
     contractor: { id: 'c-1', name: 'Sample Painting Company' },
@@ -20,7 +20,7 @@ beforeAll(async () => {
   app.addHook('onRoute', (route) => {
     configs.set(route.url, route.config ?? {});
   });
-  registerSite(app, { pages, assets });
+  registerSite(app, { pageNames: pageNames(), pages: () => pages, assets });
   origin = await app.listen({ host: '127.0.0.1', port: 0 });
 });
 

@@ -23,7 +23,10 @@ test('the sitemap lists every page that search engines may show, by its public a
     expect(address.startsWith(base)).toBe(true);
     return address.slice(base.length);
   });
-  const shown = service.parts.pages.filter(({ noindex }) => !noindex).map(({ path }) => path);
+  const shown = service.parts
+    .pages()
+    .filter(({ noindex }) => !noindex)
+    .map(({ path }) => path);
   expect(paths).toEqual([...shown, '/reference']);
   expect(paths).not.toContain('/thank-you');
   for (const path of paths) expect((await get(path)).status, path).toBe(200);

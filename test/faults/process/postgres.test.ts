@@ -48,7 +48,12 @@ describe.runIf(create !== undefined)('PostgreSQL commits, and its answer is lost
 
   test.for([
     { what: 'a claim', statement: /insert into "executions"/, to: 'upstream', kept: 'executing' },
-    { what: 'a settling', statement: /update "executions"/, to: 'upstream', kept: 'submitted' },
+    {
+      what: 'a settling',
+      statement: /update "executions" .*"preview_digest" = /,
+      to: 'upstream',
+      kept: 'submitted',
+    },
     { what: 'a delivery to the inbox', statement: /(?<!_)commit/, to: 'inbox:', kept: 'submitted' },
   ])(
     'of $what: 503, then what is found on a new connection decides; one delivery at most',

@@ -1,0 +1,93 @@
+/** The shape of the credentials file: what is refused, and that no value of it is ever repeated. */
+import { describe, expect, test } from 'vitest';
+import { parseClients } from '../../src/credentials/clients.ts';
+
+const SHA256 = 'ab'.repeat(32);
+const CANARY = 'canary-4711';
+
+const credential = {
+  id: 'c_1',
+  sha256: SHA256,
+  created_at: '2026-09-01T00:00:00.000Z',
+  expires_at: null as unknown,
+};
+const file = (change: object = {}, client: object = {}) =>
+  JSON.stringify({
+    clients: [
+      {
+        name: 'acme',
+        scopes: ['lead:preview'],
+        credentials: [{ ...credential, ...change }],
+        ...client,
+      },
+    ],
+  });
+
+describe('a broken file is refused with where it is broken, and without any of its values', () => {
+  test.each([
+    [CANARY, 'it is not JSON'],
+    [JSON.stringify(CANARY), 'the file: must be object'],
+    [JSON.stringify([CANARY]), 'the file: must be object'],
+    [JSON.stringify({ client: CANARY }), 'clients: is missing'],
+    [JSON.stringify({ clients: CANARY }), 'clients: must be array'],
+    [JSON.stringify({ clients: [CANARY] }), 'clients.0: must be object'],
+    [file({}, { name: undefined }), 'clients.0.name: is missing'],
+    [file({}, { name: `${CANARY}\n` }), 'clients.0.name: must be one line of 1 to 200 characters'],
+    [file({}, { scopes: [CANARY] }), 'clients.0.scopes.0: must be lead:preview or lead:create'],
+    [file({ sha256: CANARY }), 'clients.0.credentials.0.sha256: must be 64 hexadecimal digits'],
+    [file({ sha256: 4711 }), 'clients.0.credentials.0.sha256: must be string'],
+    [file({ created_at: CANARY }), 'clients.0.credentials.0.created_at: must be an ISO 8601 time'],
+    [file({ expires_at: 4711 }), 'clients.0.credentials.0.expires_at: must be string'],
+    [file({ expires_at: undefined }), 'clients.0.credentials.0.expires_at: is missing'],
+    [
+      file({}, { credentials: [credential, { ...credential, sha256: 'cd'.repeat(32) }] }),
+      'the file: two credentials of a client have one id',
+    ],
+    [
+      file({}, { credentials: [credential, { ...credential, id: 'c_2' }] }),
+      'the file: two credentials have one sha256',
+    ],
+  ])('%s', (text, why) => {
+    expect(parseClients(text)).toEqual({ kind: 'invalid', why });
+    expect(why).not.toMatch(/canary|4711/);
+  });
+});
+
+describe('the end of a credential', () => {
+  test.each([
+    '2026-12-31T00:00:00.000Z',
+    '2026-12-31T00:00:00Z',
+    '2026-12-31T00:00:00.123456+01:00',
+    '2028-02-29T23:59:59Z',
+  ])('%s is a time', (expires_at) => {
+    expect(parseClients(file({ expires_at }))).toMatchObject({ kind: 'valid' });
+  });
+
+  test.each([
+    '2026-12-31',
+    '2026-12-31T00:00:00',
+    '2026-12-31 00:00:00Z',
+    '2026-02-29T00:00:00Z',
+    '2026-02-31T00:00:00Z',
+    '2026-13-01T00:00:00Z',
+    '2026-12-31T00:00Z',
+    '2026-12-31T24:00:00Z',
+    '2026-12-31T23:60:00Z',
+    '2026-12-31T00:00:00+24:00',
+    'next year',
+  ])('%s is none', (expires_at) => {
+    expect(parseClients(file({ expires_at }))).toEqual({
+      kind: 'invalid',
+      why: 'clients.0.credentials.0.expires_at: must be an ISO 8601 time',
+    });
+  });
+});
+
+test('what else an operator wrote there is kept, and a digest is read in small letters', () => {
+  const parsed = parseClients(file({ sha256: SHA256.toUpperCase(), note: 'ours' }, { team: 'A' }));
+  if (parsed.kind === 'invalid') throw new Error(parsed.why);
+  expect(parsed.file.clients[0]).toMatchObject({
+    team: 'A',
+    credentials: [{ sha256: SHA256, note: 'ours' }],
+  });
+});
