@@ -2,6 +2,8 @@
  * Time as a part, so that tests and the simulator can own it: nothing else in `src` reads a clock or
  * waits (`npm run check` sees to it).
  */
+import { keepingLast } from './once.ts';
+
 export type Clock = {
   /** The wall clock: what people read. */
   now(): Date;
@@ -29,6 +31,12 @@ export const systemClock: Clock = {
   },
   turn: () => new Promise((resolve) => void setImmediate(resolve)),
 };
+
+/**
+ * Takes a moment in milliseconds; returns its text (ISO 8601, UTC). Under load one millisecond is written in
+ * many places: once for all of them.
+ */
+export const isoTime = keepingLast((ms: number): string => new Date(ms).toISOString());
 
 /** Milliseconds with fractions since some moment: for logs and measurements, which decide nothing. */
 export const stopwatch = (): number => performance.now();

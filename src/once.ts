@@ -16,3 +16,12 @@ export function once<T>(make: () => T): () => T {
     return made.value;
   };
 }
+
+/** Takes a function of one value; returns it with its last result kept: asked for the same again, it does not run. */
+export function keepingLast<K, V>(make: (of: K) => V): (of: K) => V {
+  let last: { of: K; value: V } | undefined;
+  return (of) => {
+    if (last === undefined || last.of !== of) last = { of, value: make(of) };
+    return last.value;
+  };
+}

@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import { once } from '../src/once.ts';
+import { keepingLast, once } from '../src/once.ts';
 
 /** Fails at its first call, and counts. */
 function failingFirst<T>(fail: () => T, succeed: () => T) {
@@ -44,4 +44,14 @@ test('a promise that fails is not kept; those who waited for it hear of it', asy
   await expect(one).rejects.toThrow('not yet');
   await expect(other).rejects.toThrow('not yet');
   expect([await read(), await read(), calls.count]).toEqual(['made', 'made', 2]);
+});
+
+test('the last result is kept, and no other', () => {
+  const asked: number[] = [];
+  const halve = keepingLast((of: number) => {
+    asked.push(of);
+    return of / 2;
+  });
+  expect([halve(4), halve(4), halve(6), halve(4)]).toEqual([2, 2, 3, 2]);
+  expect(asked).toEqual([4, 6, 4]);
 });

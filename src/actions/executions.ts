@@ -15,7 +15,7 @@
  *    found without a sender is settled `failed`, what the upstream has answered by its answer.
  * 5. Leases are judged by the database's clock, which no application's wall clock can move.
  */
-import type { Clock } from '../clock.ts';
+import { type Clock, isoTime } from '../clock.ts';
 import { once } from '../once.ts';
 import type { Storage } from '../storage/database.ts';
 import type { Database, ExecutionRow } from '../storage/schema.ts';
@@ -91,7 +91,7 @@ export function openExecutions(
       preview_digest: previewDigest,
       action_id: actionId,
       status: outcome.kind === 'confirmed' ? 'submitted' : 'failed',
-      settled_at: clock.now().toISOString(),
+      settled_at: isoTime(clock.now().getTime()),
     });
     return row;
   }
@@ -121,7 +121,7 @@ export function openExecutions(
     const settled = await storage.write((within) =>
       within
         .updateTable('executions')
-        .set({ status: 'failed', settled_at: clock.now().toISOString() })
+        .set({ status: 'failed', settled_at: isoTime(clock.now().getTime()) })
         .where('status', '=', 'executing')
         .where(storage.leaseHasRunOut)
         .returning('action_id')
@@ -148,7 +148,7 @@ export function openExecutions(
     async claim(request) {
       storage.requireRoom();
       const claimedAt = clock.monotonic();
-      const createdAt = clock.now().toISOString();
+      const createdAt = isoTime(clock.now().getTime());
       const insert = (within: Database) =>
         prepared().claim(within, {
           action_id: request.actionId,

@@ -1,12 +1,13 @@
 /** The whole chain of a preview, top to bottom (spec §4.3), in the order of contract §4. */
 import type { NewId } from '../chance.ts';
-import type { Clock } from '../clock.ts';
+import { type Clock, isoTime } from '../clock.ts';
 import { checkBearer } from '../credentials/check.ts';
 import type { Credentials } from '../credentials/file.ts';
 import { type FormName, findForm } from '../forms/catalog.ts';
 import { type Fields, validate } from '../forms/validate.ts';
 import { parseJsonObject, type ReadBody } from '../http/body.ts';
 import type { Rate } from '../limits/limits.ts';
+import { keepingLast } from '../once.ts';
 import type { AgentRefusal } from '../refusals.ts';
 import { destinationOf, type Parties } from '../submissions/recipient.ts';
 import { CONFIRMATION_STATEMENT } from './confirmation.ts';
@@ -43,6 +44,11 @@ export type PreviewParts = {
 };
 
 export type PreviewResult = { kind: 'previewed'; record: PreviewRecord } | AgentRefusal;
+
+/** When a preview of that moment expires (spec §2.2), written once for all of a millisecond. */
+const expiryOf = keepingLast((createdAt: number) =>
+  new Date(createdAt + PREVIEW_LIFETIME_MS).toISOString(),
+);
 
 /** Takes a request; returns the record to show a person, or the refusal. Stores nothing. */
 export async function preview(parts: PreviewParts, request: AgentRequest): Promise<PreviewResult> {
@@ -82,8 +88,8 @@ export async function preview(parts: PreviewParts, request: AgentRequest): Promi
     ),
     action: form.name,
     fields,
-    created_at: new Date(createdAt).toISOString(),
-    expires_at: new Date(createdAt + PREVIEW_LIFETIME_MS).toISOString(),
+    created_at: isoTime(createdAt),
+    expires_at: expiryOf(createdAt),
     confirmation_required: true,
     confirmation_statement: CONFIRMATION_STATEMENT,
     destination,

@@ -2,10 +2,13 @@
  * Who a request counts as (contract §4, "Client address"): the socket's address, or behind trusted
  * proxies the rightmost untrusted entry of `X-Forwarded-For`. IPv6 counts by /64.
  */
+import { BlockList, isIPv4 } from 'node:net';
 import ipaddr from 'ipaddr.js';
 
-type Address = ipaddr.IPv4 | ipaddr.IPv6;
-type Range = [Address, number];
+/** The address as it is compared, and the key that the rate limits count it by. */
+type Address = { family: 'ipv4' | 'ipv6'; text: string; key: string };
+
+type Range = { network: string; bits: number; family: 'ipv4' | 'ipv6' };
 
 export type ClientAddress = {
   /** The key the rate limits count by: an IPv4 address, or an IPv6 network of 64 bits. */
@@ -26,66 +29,61 @@ export function isAddressOrRange(text: string): boolean {
 export function clientAddressReader(
   trusted: readonly string[],
 ): (peer: string, forwardedFor: string | undefined) => ClientAddress {
-  const ranges = trusted.map(parseRange).filter((range) => range !== undefined);
-  // The same few proxies send everything: the last one is not parsed again.
-  let last = { peer: '', socket: parseAddress(''), isTrusted: false };
+  // One for each family, or `::/0` would hold every IPv4 address as well.
+  const proxies = { ipv4: new BlockList(), ipv6: new BlockList() };
+  for (const { network, bits, family } of trusted
+    .map(parseRange)
+    .filter((of) => of !== undefined)) {
+    proxies[family].addSubnet(network, bits, family);
+  }
+  const isTrusted = ({ text, family }: Address) => proxies[family].check(text, family);
   return (peer, forwardedFor) => {
-    if (peer !== last.peer) {
-      const socket = parseAddress(peer);
-      last = { peer, socket, isTrusted: socket !== undefined && isWithin(socket, ranges) };
-    }
-    const { socket, isTrusted } = last;
+    const socket = parseAddress(peer);
     if (socket === undefined) return { key: 'unknown', ignoredForwardedFor: false };
-    if (forwardedFor === undefined) return { key: keyOf(socket), ignoredForwardedFor: false };
-    if (!isTrusted) return { key: keyOf(socket), ignoredForwardedFor: true };
-    return {
-      key: keyOf(rightmostUntrusted(socket, forwardedFor, ranges)),
-      ignoredForwardedFor: false,
-    };
+    if (forwardedFor === undefined) return { key: socket.key, ignoredForwardedFor: false };
+    if (!isTrusted(socket)) return { key: socket.key, ignoredForwardedFor: true };
+    const { key } = rightmostUntrusted(socket, forwardedFor, isTrusted);
+    return { key, ignoredForwardedFor: false };
   };
 }
 
 /** At an entry that is no address the search ends, and the last address before it counts. */
-function rightmostUntrusted(socket: Address, forwardedFor: string, ranges: Range[]): Address {
+function rightmostUntrusted(
+  socket: Address,
+  forwardedFor: string,
+  isTrusted: (address: Address) => boolean,
+): Address {
   let client = socket;
   for (const entry of forwardedFor.split(',').reverse()) {
     const address = parseAddress(entry.trim());
     if (address === undefined) break;
     client = address;
-    if (!isWithin(address, ranges)) break;
+    if (!isTrusted(address)) break;
   }
   return client;
 }
 
+/** Node takes an IPv4 address in one spelling alone, so it is its own key. */
 function parseAddress(text: string): Address | undefined {
-  if (ipaddr.IPv4.isValidFourPartDecimal(text)) return ipaddr.IPv4.parse(text);
+  if (isIPv4(text)) return { family: 'ipv4', text, key: text };
   const plain = text.replace(/%.*$/s, '');
-  return ipaddr.IPv6.isValid(plain) ? unmapped(ipaddr.IPv6.parse(plain)) : undefined;
-}
-
-function unmapped(address: ipaddr.IPv6): Address {
-  return address.isIPv4MappedAddress() ? address.toIPv4Address() : address;
+  if (!ipaddr.IPv6.isValid(plain)) return undefined;
+  const address = ipaddr.IPv6.parse(plain);
+  if (address.isIPv4MappedAddress()) return parseAddress(address.toIPv4Address().toString());
+  const network = address.parts.slice(0, 4).map((part) => part.toString(16));
+  return { family: 'ipv6', text: address.toString(), key: `${network.join(':')}::/64` };
 }
 
 function parseRange(text: string): Range | undefined {
   const address = parseAddress(text);
-  if (address !== undefined) return [address, address.kind() === 'ipv4' ? 32 : 128];
+  if (address !== undefined) {
+    const { family } = address;
+    return { network: address.text, bits: family === 'ipv4' ? 32 : 128, family };
+  }
   if (!ipaddr.isValidCIDR(text)) return undefined;
   const [network, bits] = ipaddr.parseCIDR(text);
-  const isMapped = network instanceof ipaddr.IPv6 && network.isIPv4MappedAddress() && bits >= 96;
-  return isMapped ? [network.toIPv4Address(), bits - 96] : [network, bits];
-}
-
-function isWithin(address: Address, ranges: readonly Range[]): boolean {
-  return ranges.some(
-    ([network, bits]) => network.kind() === address.kind() && address.match(network, bits),
-  );
-}
-
-function keyOf(address: Address): string {
-  if (address instanceof ipaddr.IPv4) return address.toString();
-  return `${address.parts
-    .slice(0, 4)
-    .map((part) => part.toString(16))
-    .join(':')}::/64`;
+  if (network instanceof ipaddr.IPv6 && network.isIPv4MappedAddress() && bits >= 96) {
+    return { network: network.toIPv4Address().toString(), bits: bits - 96, family: 'ipv4' };
+  }
+  return { network: network.toString(), bits, family: network.kind() };
 }

@@ -1,6 +1,6 @@
 /** Structured logs: one JSON line an event, with nothing in it that a caller sent. */
 import { type Logger, pino } from 'pino';
-import { systemClock } from '../clock.ts';
+import { isoTime, systemClock } from '../clock.ts';
 
 /** What the rooms log with. */
 export type Log = Pick<Logger, 'debug' | 'info' | 'warn' | 'error'>;
@@ -13,7 +13,7 @@ export function openLog(level: string): Logger {
   return pino({
     level,
     base: null,
-    timestamp: isoTime,
+    timestamp: () => `,"time":"${isoTime(systemClock.now().getTime())}"`,
     formatters: { level: (label) => ({ level: label }) },
     serializers: { err: describeError },
   });
@@ -24,14 +24,4 @@ function describeError(error: unknown) {
   if (!(error instanceof Error)) return { type: typeof error };
   const { type, message, stack } = pino.stdSerializers.err(error);
   return { type, message, stack, code: (error as NodeJS.ErrnoException).code };
-}
-
-let written = { ms: Number.NaN, text: '' };
-
-/** As pino's own, but written once for all lines of a millisecond. */
-function isoTime(): string {
-  const now = systemClock.now();
-  const ms = now.getTime();
-  if (ms !== written.ms) written = { ms, text: `,"time":"${now.toISOString()}"` };
-  return written.text;
 }

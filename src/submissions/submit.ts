@@ -1,5 +1,5 @@
 /** The one way in to the upstream: a validated submission goes in, an outcome comes out. */
-import type { Clock } from '../clock.ts';
+import { type Clock, isoTime } from '../clock.ts';
 import type { Form } from '../forms/catalog.ts';
 import type { Fields } from '../forms/validate.ts';
 import type { Delivery, Event, Outcome, Upstream } from '../upstream/upstream.ts';
@@ -30,7 +30,7 @@ export function submit(
   const { id, form, fields, origin, client } = submission;
   const event: Event = {
     type: form.event,
-    timestamp: parts.clock.now().toISOString(),
+    timestamp: isoTime(parts.clock.now().getTime()),
     data: {
       id,
       form: form.name,

@@ -44,6 +44,12 @@ describe('contract §4: the client address', () => {
     expect(read('11.1.2.3', '198.51.100.7').key).toBe('11.1.2.3');
   });
 
+  test('a range of IPv6 holds no IPv4 address, however wide it is', () => {
+    const read = clientAddressReader(['::/0']);
+    expect(read('10.1.2.3', '198.51.100.7').key).toBe('10.1.2.3');
+    expect(read('2001:db8::1', '198.51.100.7').key).toBe('198.51.100.7');
+  });
+
   test('two addresses of one /64 are one client, of two /64 two', () => {
     const read = clientAddressReader([]);
     expect(read('2001:db8::1', undefined)).toEqual(read('2001:db8::ffff:1', undefined));
