@@ -1,5 +1,5 @@
 /** The eight promises, checked after every event and at the end. */
-import type { Receipt } from '../src/actions/executions.ts';
+import type { Receipt } from '../src/actions/receipt.ts';
 import type { Event } from '../src/upstream/upstream.ts';
 import { count, type Key, type Ledger } from './ledger.ts';
 import type { Store } from './store.ts';

@@ -51,21 +51,20 @@ export const defects: readonly Defect[] = [
     edits: [
       {
         file: EXECUTIONS,
-        find: '      const of = { client, idempotency_key: idempotencyKey, preview_digest: previewDigest };',
+        find: '      let rows = await look(key);',
         replace:
-          '      if (!known.has(previewDigest)) return { byKey: undefined, byPreview: undefined };\n      const of = { client, idempotency_key: idempotencyKey, preview_digest: previewDigest };',
+          '      if (!known.has(previewDigest)) return { byKey: undefined, byPreview: undefined };\n      let rows = await look(key);',
       },
       {
         file: EXECUTIONS,
-        find: '      if (won === undefined) return undefined;',
-        replace:
-          '      if (won === undefined) return undefined;\n      known.add(request.previewDigest);',
+        find: '    if (!won) return undefined;',
+        replace: '    if (!won) return undefined;\n    known.add(request.previewDigest);',
       },
       {
         file: EXECUTIONS,
-        find: '  const unresolved = new Map<Claimed, Outcome>();',
+        find: '  const unresolved = new Map<ClaimRequest, Outcome>();',
         replace:
-          '  const unresolved = new Map<Claimed, Outcome>();\n  const known = new Set<string>();',
+          '  const unresolved = new Map<ClaimRequest, Outcome>();\n  const known = new Set<string>();',
       },
     ],
   },
@@ -99,9 +98,8 @@ export const defects: readonly Defect[] = [
     edits: [
       {
         file: EXECUTIONS,
-        find: 'const [won] = await keeping(request, NEVER_SENT, () => storage.write(insert));',
-        replace:
-          'void storage.write(insert).catch(() => {});\n      const won = { action_id: request.actionId };',
+        find: 'const won = await keeping(request, NEVER_SENT, () => storage.write(claimOne));',
+        replace: 'void storage.write(claimOne).catch(() => {});\n    const won = true;',
       },
     ],
   },

@@ -1,6 +1,6 @@
 /** The statements that every execution runs; why they are enough is told in `executions.ts`. */
 import type { Storage } from '../storage/database.ts';
-import { prepareQuery } from '../storage/prepare-query.ts';
+import { prepareChange, prepareQuery } from '../storage/prepare-query.ts';
 import type { ExecutionRow } from '../storage/schema.ts';
 
 /** Takes the store and how long a lease lasts, in milliseconds. */
@@ -35,8 +35,8 @@ export function prepareExecutionQueries(storage: Storage, leaseMs: number) {
         ),
     ),
 
-    /** One row where the key and the preview were free, else none. */
-    claim: prepareQuery((of: Claimed) =>
+    /** Whether the key and the preview were free. */
+    claim: prepareChange((of: Claimed) =>
       db
         .insertInto('executions')
         .values({
@@ -52,12 +52,11 @@ export function prepareExecutionQueries(storage: Storage, leaseMs: number) {
           lease_ms: leaseMs,
           settled_at: null,
         })
-        .onConflict((conflict) => conflict.doNothing())
-        .returning('action_id'),
+        .onConflict((conflict) => conflict.doNothing()),
     ),
 
-    /** The row as it ended, or none where it had ended before. */
-    settle: prepareQuery(
+    /** Whether it had not ended before. */
+    settle: prepareChange(
       (to: {
         preview_digest: string;
         action_id: string;
@@ -69,8 +68,7 @@ export function prepareExecutionQueries(storage: Storage, leaseMs: number) {
           .set({ status: to.status, settled_at: to.settled_at })
           .where('preview_digest', '=', to.preview_digest)
           .where('action_id', '=', to.action_id)
-          .where('status', '=', 'executing')
-          .returningAll(),
+          .where('status', '=', 'executing'),
     ),
   };
 }

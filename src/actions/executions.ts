@@ -11,8 +11,9 @@
  * 3. A row leaves `executing` once: settling names the claim's own number (`action_id`) and the
  *    status it must still have. Whoever finds a lease run out settles the row as `failed`.
  * 4. Where the store fails in a claim or a settling, nobody knows whether it was committed. What is
- *    known is kept here and written on a new connection before another claim is looked at: what is
- *    found without a sender is settled `failed`, what the upstream has answered by its answer.
+ *    known is kept here and written on a new connection before another claim is taken or an open one
+ *    looked at: what is found without a sender is settled `failed`, what the upstream has answered by its
+ *    answer.
  * 5. Leases are judged by the database's clock, which no application's wall clock can move.
  */
 import { type Clock, isoTime } from '../clock.ts';
@@ -21,35 +22,18 @@ import type { Storage } from '../storage/database.ts';
 import type { Database, ExecutionRow } from '../storage/schema.ts';
 import type { Outcome } from '../upstream/upstream.ts';
 import { prepareExecutionQueries } from './execution-queries.ts';
+import type { Recorded } from './receipt.ts';
 
 /** What the lease leaves beyond the upstream time-out: sends start within it, answers settle in it. */
 export const LEASE_MARGIN_MS = 5_000;
 
-/** Spec §2.3. */
-export type Receipt = {
-  action_id: string;
-  action: string;
-  status: 'submitted' | 'failed';
-  created_at: string;
-  consent_recorded_at: string;
-  confirmation_text: string;
-  result: { ok: boolean };
-};
+/** What an execution is found by. */
+type Key = { client: string; idempotencyKey: string; previewDigest: string };
 
-type ClaimRequest = {
-  actionId: string;
-  action: string;
-  client: string;
-  idempotencyKey: string;
-  previewDigest: string;
-  confirmationText: string;
-};
+type ClaimRequest = Key & { actionId: string; action: string; confirmationText: string };
 
 /** A claim that was won. The send may start while `mayStart()` says so. */
-type Claim = Claimed & { createdAt: string; mayStart(): boolean };
-
-/** What a row is found and settled by. */
-type Claimed = { actionId: string; previewDigest: string };
+type Claim = ClaimRequest & { createdAt: string; mayStart(): boolean };
 
 export type Executions = {
   /** What is recorded for a client's key, and for a preview; a lease that ran out is settled first. */
@@ -68,7 +52,7 @@ export type Executions = {
     claim: Claim,
     embedded: boolean,
     deliver: (within: Database | undefined) => Promise<Outcome>,
-  ): Promise<{ outcome: Outcome; row: ExecutionRow }>;
+  ): Promise<{ outcome: Outcome; row: Recorded }>;
   /** Settles every claim whose lease has run out; returns how many. */
   settleExpired(): Promise<number>;
 };
@@ -82,22 +66,22 @@ export function openExecutions(
   const leaseMs = upstreamTimeoutMs + LEASE_MARGIN_MS;
   const prepared = once(() => prepareExecutionQueries(storage, leaseMs));
 
-  async function settle(
+  /** Returns whether it had not ended before. */
+  function settle(
     within: Database,
-    { actionId, previewDigest }: Claimed,
+    { actionId, previewDigest }: ClaimRequest,
     outcome: Outcome,
-  ): Promise<ExecutionRow | undefined> {
-    const [row] = await prepared().settle(within, {
+  ): Promise<boolean> {
+    return prepared().settle(within, {
       preview_digest: previewDigest,
       action_id: actionId,
-      status: outcome.kind === 'confirmed' ? 'submitted' : 'failed',
+      status: statusOf(outcome),
       settled_at: isoTime(clock.now().getTime()),
     });
-    return row;
   }
 
   /** How an execution ended whose last statement has an unknown outcome. */
-  const unresolved = new Map<Claimed, Outcome>();
+  const unresolved = new Map<ClaimRequest, Outcome>();
 
   async function resolve(): Promise<void> {
     for (const [claimed, outcome] of unresolved) {
@@ -107,7 +91,11 @@ export function openExecutions(
   }
 
   /** Runs a statement about one execution; if the store fails in it, `outcome` is what is known. */
-  async function keeping<T>(claimed: Claimed, outcome: Outcome, run: () => Promise<T>): Promise<T> {
+  async function keeping<T>(
+    claimed: ClaimRequest,
+    outcome: Outcome,
+    run: () => Promise<T>,
+  ): Promise<T> {
     try {
       return await run();
     } catch (error) {
@@ -130,14 +118,46 @@ export function openExecutions(
     return settled.length;
   }
 
+  /** Every row of the key and of the preview: two at most. */
+  const look = ({ client, idempotencyKey, previewDigest }: Key) =>
+    prepared().find(storage.db, {
+      client,
+      idempotency_key: idempotencyKey,
+      preview_digest: previewDigest,
+    });
+
+  async function insert(request: ClaimRequest): Promise<Claim | undefined> {
+    storage.requireRoom();
+    if (unresolved.size > 0) await resolve();
+    const claimedAt = clock.monotonic();
+    const createdAt = isoTime(clock.now().getTime());
+    const claimOne = (within: Database) =>
+      prepared().claim(within, {
+        action_id: request.actionId,
+        action: request.action,
+        client: request.client,
+        idempotency_key: request.idempotencyKey,
+        preview_digest: request.previewDigest,
+        created_at: createdAt,
+        confirmation_text: request.confirmationText,
+      });
+    const won = await keeping(request, NEVER_SENT, () => storage.write(claimOne));
+    if (!won) return undefined;
+    const mayStart = () => clock.monotonic() - claimedAt < leaseMs - upstreamTimeoutMs;
+    return { ...request, createdAt, mayStart };
+  }
+
   return {
     async find(client, idempotencyKey, previewDigest) {
-      if (unresolved.size > 0) await resolve();
-      const of = { client, idempotency_key: idempotencyKey, preview_digest: previewDigest };
-      let rows = await prepared().find(storage.db, of);
-      if (rows.some((row) => row.status === 'executing' && row.lease_has_run_out)) {
+      const key = { client, idempotencyKey, previewDigest };
+      let rows = await look(key);
+      if (unresolved.size > 0 && rows.some(isOpen)) {
+        await resolve();
+        rows = await look(key);
+      }
+      if (rows.some((row) => isOpen(row) && row.lease_has_run_out)) {
         await settleExpired();
-        rows = await prepared().find(storage.db, of);
+        rows = await look(key);
       }
       return {
         byKey: rows.find((row) => row.client === client && row.idempotency_key === idempotencyKey),
@@ -146,42 +166,31 @@ export function openExecutions(
     },
 
     async claim(request) {
-      storage.requireRoom();
-      const claimedAt = clock.monotonic();
-      const createdAt = isoTime(clock.now().getTime());
-      const insert = (within: Database) =>
-        prepared().claim(within, {
-          action_id: request.actionId,
-          action: request.action,
-          client: request.client,
-          idempotency_key: request.idempotencyKey,
-          preview_digest: request.previewDigest,
-          created_at: createdAt,
-          confirmation_text: request.confirmationText,
-        });
-      const [won] = await keeping(request, NEVER_SENT, () => storage.write(insert));
-      if (won === undefined) return undefined;
-      const mayStart = () => clock.monotonic() - claimedAt < leaseMs - upstreamTimeoutMs;
-      const { actionId, previewDigest } = request;
-      return { actionId, previewDigest, createdAt, mayStart };
+      try {
+        return await insert(request);
+      } catch (error) {
+        // What has ended needs no writing: it is replayed for as long as the store can be read.
+        const rows = await look(request);
+        if (rows.every(isOpen)) throw error;
+        unresolved.delete(request);
+        return undefined;
+      }
     },
 
     async conclude(claim, embedded, deliver) {
       if (!embedded) {
         const outcome = await deliver(undefined);
-        const row = await keeping(claim, outcome, () =>
+        const settled = await keeping(claim, outcome, () =>
           storage.write((within) => settle(within, claim, outcome)),
         );
-        return { outcome, row: row ?? (await standing(storage.db, claim)) };
+        const row = settled ? rowOf(claim, outcome) : await standing(storage.db, claim);
+        return { outcome, row };
       }
       return await keeping(claim, NEVER_SENT, () =>
         storage.transact(async (transaction) => {
-          const row = await settle(transaction, claim, {
-            kind: 'confirmed',
-            known: false,
-          });
-          if (row === undefined) return await lost(transaction, claim);
-          return { outcome: await deliver(transaction), row };
+          const delivered: Outcome = { kind: 'confirmed', known: false };
+          if (!(await settle(transaction, claim, delivered))) return await lost(transaction, claim);
+          return { outcome: await deliver(transaction), row: rowOf(claim, delivered) };
         }),
       );
     },
@@ -193,32 +202,37 @@ export function openExecutions(
 /** Without its commit nothing was sent: neither after a claim nor, if embedded, after a delivery. */
 const NEVER_SENT: Outcome = { kind: 'unconfirmed', reason: 'The store was away.' };
 
+function isOpen(row: Recorded): boolean {
+  return row.status === 'executing';
+}
+
+function statusOf(outcome: Outcome): 'submitted' | 'failed' {
+  return outcome.kind === 'confirmed' ? 'submitted' : 'failed';
+}
+
+/** What stands once the claim was settled by that outcome. */
+function rowOf(claim: Claim, outcome: Outcome): Recorded {
+  return {
+    action_id: claim.actionId,
+    action: claim.action,
+    client: claim.client,
+    status: statusOf(outcome),
+    created_at: claim.createdAt,
+    confirmation_text: claim.confirmationText,
+  };
+}
+
 /** The claim was settled by somebody else: nothing is delivered any more. */
-async function lost(within: Database, claimed: Claimed) {
+async function lost(within: Database, claimed: ClaimRequest) {
   const outcome: Outcome = { kind: 'unconfirmed', reason: 'The lease had run out.' };
   return { outcome, row: await standing(within, claimed) };
 }
 
-function standing(within: Database, claimed: Claimed): Promise<ExecutionRow> {
+function standing(within: Database, claimed: ClaimRequest): Promise<Recorded> {
   return within
     .selectFrom('executions')
     .selectAll()
     .where('preview_digest', '=', claimed.previewDigest)
     .where('action_id', '=', claimed.actionId)
     .executeTakeFirstOrThrow();
-}
-
-/** Takes a settled row; returns its receipt (spec §2.3), the same for ever. */
-export function receiptOf(row: ExecutionRow): Receipt {
-  const submitted = row.status === 'submitted';
-  return {
-    action_id: row.action_id,
-    action: row.action,
-    status: submitted ? 'submitted' : 'failed',
-    created_at: row.created_at,
-    // The claim records the consent: one moment, one durable statement.
-    consent_recorded_at: row.created_at,
-    confirmation_text: row.confirmation_text,
-    result: { ok: submitted },
-  };
 }

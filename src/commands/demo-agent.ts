@@ -1,6 +1,6 @@
 /** The demo's first half: what an agent does for a person (spec §4.1, §4.3, §4.4). */
 
-import type { Receipt } from '../actions/executions.ts';
+import type { Receipt } from '../actions/receipt.ts';
 import { randomSecret } from '../chance.ts';
 import { forms } from '../forms/catalog.ts';
 import type { Reply, Story } from './demo-story.ts';

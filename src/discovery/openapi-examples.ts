@@ -1,8 +1,8 @@
 /** Examples of what the agent routes answer, made of the examples of the catalogue. */
 import { CONFIRMATION_STATEMENT } from '../actions/confirmation.ts';
-import type { Receipt } from '../actions/executions.ts';
 import type { PreviewRecord } from '../actions/preview.ts';
 import { PREVIEW_LIFETIME_MS } from '../actions/preview-token.ts';
+import type { Receipt } from '../actions/receipt.ts';
 import { type Form, forms } from '../forms/catalog.ts';
 import { destinationName, type Facts } from './facts.ts';
 import { exampleFields } from './form-schemas.ts';

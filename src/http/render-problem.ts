@@ -1,5 +1,5 @@
 /** From a refusal to status, headers and JSON body: the one place where errors become HTTP. */
-import type { Receipt } from '../actions/executions.ts';
+import type { Receipt } from '../actions/receipt.ts';
 import { describeFault, type Fault } from '../forms/validate.ts';
 import { type Problem, type ProblemKind, problems } from './problems.ts';
 

@@ -1,6 +1,7 @@
 import { randomUUID } from 'node:crypto';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
-import { openExecutions, receiptOf } from '../../src/actions/executions.ts';
+import { openExecutions } from '../../src/actions/executions.ts';
+import { receiptOf } from '../../src/actions/receipt.ts';
 import { systemClock } from '../../src/clock.ts';
 import { type Storage, StorageUnavailable } from '../../src/storage/database.ts';
 import type { Outcome } from '../../src/upstream/upstream.ts';
@@ -219,6 +220,27 @@ describe.each(databases)('executions on %s', (_name, create) => {
     await expect(executions.conclude(claim, false, async () => confirmed)).rejects.toThrow('away');
     lose('nothing');
     expect((await find(request, executions)).byKey?.status).toBe('submitted');
+  });
+
+  test('what has ended is taken and found, though nothing can be written', async () => {
+    const { executions, lose } = counting();
+    const [ended, running] = [fresh(), fresh()];
+    const claim = (await executions.claim(ended)) ?? expect.fail();
+    await executions.conclude(claim, false, async () => confirmed);
+    await executions.claim(running);
+    lose('the statement');
+    for (const [taken, judged] of [
+      [{ idempotencyKey: ended.idempotencyKey }, 'taken'],
+      [{ previewDigest: ended.previewDigest }, 'taken'],
+      [{ idempotencyKey: running.idempotencyKey }, 'away'],
+      [{}, 'away'],
+    ] as const) {
+      const again = executions.claim(fresh(taken));
+      if (judged === 'taken') expect(await again).toBeUndefined();
+      else await expect(again).rejects.toThrow('away');
+    }
+    expect((await find(ended, executions)).byKey?.status).toBe('submitted');
+    await expect(find(running, executions)).rejects.toThrow('away');
   });
 
   /** Executions over this store, which counts what is written and loses what it is told to. */

@@ -50,7 +50,7 @@ describe.runIf(canInject)('a disk that became read-only', () => {
 });
 
 describe.runIf(databases.length > 1)('a PostgreSQL that became read-only', () => {
-  test('execute says 503 and submits nothing, readiness says so; it heals by itself', async () => {
+  test('execute says 503 and submits nothing, readiness says so, replays are answered; it heals by itself', async () => {
     const [, create] = databases[1] ?? expect.fail();
     const database = await create();
     const service = await startService({
@@ -70,11 +70,15 @@ describe.runIf(databases.length > 1)('a PostgreSQL that became read-only', () =>
       );
     };
     const preview = await newPreview(service, 'server@example.com');
+    const earlier = await newPreview(service, 'kept@example.com');
+    const first = await executeAction(service, earlier.id, { key: 'earlier' });
     expect(await ready(service)).toBe(200);
     await setReadOnly('on');
     await expect.poll(() => ready(service)).toBe(503);
     const refused = await executeAction(service, preview.id, { key: 'server' });
     expect([refused.status, preview.delivered()]).toEqual([503, 0]);
+    const replay = await executeAction(service, earlier.id, { key: 'earlier' });
+    expect(replay.body).toEqual({ ...first.body, replay: true });
     await administrator.query('set default_transaction_read_only = off');
     await setReadOnly('off');
     await expect.poll(() => ready(service)).toBe(200);

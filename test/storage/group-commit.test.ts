@@ -57,10 +57,7 @@ describe('group commit', () => {
     expect([await stored('b-'), failures]).toEqual([['b-1', 'b-2'], 2]);
   });
 
-  // On a busy machine the process itself may wait for a core: of three waits the best one tells.
-  test('a batch waits for another process’s lock without blocking the event loop, then gives up as unavailable', {
-    retry: 2,
-  }, async () => {
+  test('a batch waits for another process’s lock without blocking the event loop, then gives up as unavailable', async () => {
     const { DatabaseSync } = await import('node:sqlite');
     const other = new DatabaseSync(join(folder, 'service.db'));
     other.exec('begin immediate');
@@ -77,7 +74,8 @@ describe('group commit', () => {
     }
     clearInterval(beat);
     expect(performance.now() - before).toBeLessThan(4_000);
-    expect(worst).toBeLessThan(50);
+    // Blocked, it would be all of the two seconds; on a busy machine the process itself waits for a core.
+    expect(worst).toBeLessThan(500);
     other.exec('rollback');
     other.close();
     await storage.write(insert('c-4'));

@@ -1,0 +1,33 @@
+/** The receipt of an execution (spec §2.3). */
+import type { ExecutionRow } from '../storage/schema.ts';
+
+export type Receipt = {
+  action_id: string;
+  action: string;
+  status: 'submitted' | 'failed';
+  created_at: string;
+  consent_recorded_at: string;
+  confirmation_text: string;
+  result: { ok: boolean };
+};
+
+/** What a receipt is made of. */
+export type Recorded = Pick<
+  ExecutionRow,
+  'action_id' | 'action' | 'client' | 'status' | 'created_at' | 'confirmation_text'
+>;
+
+/** Takes what is recorded of an execution that has ended; returns its receipt, the same for ever. */
+export function receiptOf(recorded: Recorded): Receipt {
+  const submitted = recorded.status === 'submitted';
+  return {
+    action_id: recorded.action_id,
+    action: recorded.action,
+    status: submitted ? 'submitted' : 'failed',
+    created_at: recorded.created_at,
+    // The claim records the consent: one moment, one durable statement.
+    consent_recorded_at: recorded.created_at,
+    confirmation_text: recorded.confirmation_text,
+    result: { ok: submitted },
+  };
+}
