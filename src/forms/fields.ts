@@ -50,7 +50,8 @@ export function lengthOf(value: string): number {
 
 /** Whether a normalized value holds a character that its kind of field refuses. */
 export function hasForbiddenCharacter(kind: FieldKind, normalized: string): boolean {
-  return FORBIDDEN.test(normalized) || (kind !== 'text' && TAB_OR_LINE_FEED.test(normalized));
+  if (!PLAIN_TEXT.test(normalized) && FORBIDDEN.test(normalized)) return true;
+  return kind !== 'text' && TAB_OR_LINE_FEED.test(normalized);
 }
 
 /**

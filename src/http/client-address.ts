@@ -4,6 +4,7 @@
  */
 import { BlockList, isIPv4 } from 'node:net';
 import ipaddr from 'ipaddr.js';
+import { keepingLast } from '../once.ts';
 
 /** The address as it is compared, and the key that the rate limits count it by. */
 type Address = { family: 'ipv4' | 'ipv6'; text: string; key: string };
@@ -37,11 +38,16 @@ export function clientAddressReader(
     proxies[family].addSubnet(network, bits, family);
   }
   const isTrusted = ({ text, family }: Address) => proxies[family].check(text, family);
+  // The same few proxies send everything.
+  const socketOf = keepingLast((peer: string) => {
+    const address = parseAddress(peer);
+    return { address, isProxy: address !== undefined && isTrusted(address) };
+  });
   return (peer, forwardedFor) => {
-    const socket = parseAddress(peer);
+    const { address: socket, isProxy } = socketOf(peer);
     if (socket === undefined) return { key: 'unknown', ignoredForwardedFor: false };
     if (forwardedFor === undefined) return { key: socket.key, ignoredForwardedFor: false };
-    if (!isTrusted(socket)) return { key: socket.key, ignoredForwardedFor: true };
+    if (!isProxy) return { key: socket.key, ignoredForwardedFor: true };
     const { key } = rightmostUntrusted(socket, forwardedFor, isTrusted);
     return { key, ignoredForwardedFor: false };
   };
