@@ -13,7 +13,7 @@ import { registerFallbacks } from './http/fallbacks.ts';
 import { parseTraceparent } from './http/headers.ts';
 import { rateTaker } from './http/limiting.ts';
 import { NO_COMPILERS } from './http/no-compilers.ts';
-import { isDiscovery, pathOf } from './http/page-or-json.ts';
+import { isDiscovery, isMirror, pathOf } from './http/page-or-json.ts';
 import { securityHeaders } from './http/security-headers.ts';
 import { registerIntake } from './intake/routes.ts';
 import { registerHealth } from './operations/health.ts';
@@ -117,7 +117,7 @@ function corsOf(settings: Settings) {
     if (path === '/api/leads' || path === '/api/subscribe') {
       done(null, { origin: settings.allowedOrigins });
     } else {
-      done(null, { origin: isDiscovery(path) ? '*' : false });
+      done(null, { origin: isDiscovery(path) || isMirror(path) ? '*' : false });
     }
   };
 }

@@ -20,6 +20,15 @@ const NOTICE_MS = 3_000;
 /** What is kept of a drain for closing the parts, in milliseconds. */
 const CLOSING_MS = 1_000;
 
+/**
+ * They begin a drain, which ends by itself in its time: another one changes nothing. npm hands on what its whole
+ * group had as well, so the second comes a moment after the first, and must not find the process half ended.
+ */
+const DRAIN_SIGNALS = ['SIGTERM', 'SIGINT'] as const;
+const HANDED_ON_MS = 100;
+
+const stay = () => {};
+
 async function main(): Promise<void> {
   // Whatever is created is for the owner alone.
   process.umask(0o077);
@@ -36,7 +45,14 @@ async function main(): Promise<void> {
   const app = await buildApp(settings, parts);
   const isBehindProxy = settings.mode === 'production' && settings.trustProxy.length > 0;
   const drainMs = settings.upstreamTimeoutMs + LEASE_MARGIN_MS;
+  for (const each of DRAIN_SIGNALS) process.on(each, stay);
   closeWithGrace({ delay: drainMs, logger: false }, async ({ err, signal }) => {
+    for (const each of DRAIN_SIGNALS) {
+      for (const listener of process.listeners(each)) {
+        if (listener !== stay) process.off(each, listener);
+      }
+    }
+    const handedOn = systemClock.sleep(HANDED_ON_MS);
     if (err !== undefined) log.fatal({ err }, 'the process ends because of an unexpected error');
     parts.startDraining();
     // By then every send has ended: what is left are requests that never arrive whole.
@@ -45,6 +61,7 @@ async function main(): Promise<void> {
     parts.startRefusing();
     await app.close();
     await parts.close();
+    await handedOn;
   });
   // Only now: a signal that comes with the first connection is answered already.
   await app.listen({ host: settings.host, port: settings.port });

@@ -58,6 +58,8 @@ export const variables = {
         (given) => /^https?:\/\/[^/\\]/i.test(given) && URL.canParse(given),
         'must be an http:// or https:// address',
       )
+      .assert((given) => !hasUserInfo(given), 'must hold no user name and password')
+      .assert((given) => !/[?#]/.test(given), 'must hold no query and no fragment')
       .map((given) => given.replace(/(?<!\/)\/+$/, '')),
     meaning: 'the public address of the site; every link is made from it',
     default: 'http://HOST:PORT (required in production)',

@@ -28,19 +28,25 @@ export function mediaType(header: string | undefined): MIMEType | undefined {
  * can't be taken. What is over the bound is not kept, and Node discards it.
  */
 export async function readBody(request: IncomingMessage, maximum: number): Promise<ReadBody> {
-  if ((request.headers['content-encoding'] ?? '') !== '') return { kind: 'contentEncoding' };
-  if (charsetsOf(request).some((charset) => !/^utf-?8$/i.test(charset))) return { kind: 'charset' };
+  if (request.headers['content-encoding'] !== undefined) return { kind: 'contentEncoding' };
+  if (declaresOtherCharset(headerLines(request, 'content-type').join(';'))) {
+    return { kind: 'charset' };
+  }
   if (Number(request.headers['content-length'] ?? 0) > maximum) return { kind: 'bodyTooLarge' };
   return await collect(request, maximum);
 }
 
-/** Every charset that is declared, in whatever header of whatever shape. */
-function charsetsOf(request: IncomingMessage): string[] {
-  const types = headerLines(request, 'content-type').join(';');
-  if (!types.includes(';')) return [];
+/** Takes content types of whatever shape, joined by `;`; returns whether one has a charset besides UTF-8. */
+export function declaresOtherCharset(types: string): boolean {
+  if (!types.includes(';')) return false;
   return [...types.matchAll(PARAMETER)]
     .filter(([, name = '', value]) => name.toLowerCase() === 'charset' && value !== '')
-    .map(([, , value = '']) => value.replace(/^"(.*)"$/s, '$1').trim());
+    .map(([, , value = '']) => (value.startsWith('"') ? unquote(value) : value))
+    .some((charset) => !/^utf-?8$/i.test(charset.trim()));
+}
+
+function unquote(quoted: string): string {
+  return quoted.slice(1, -1).replace(/\\(.)/gs, '$1');
 }
 
 function collect(request: IncomingMessage, maximum: number): Promise<ReadBody> {

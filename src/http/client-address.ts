@@ -2,7 +2,7 @@
  * Who a request counts as (contract §4, "Client address"): the socket's address, or behind trusted
  * proxies the rightmost untrusted entry of `X-Forwarded-For`. IPv6 counts by /64.
  */
-import { BlockList, isIPv4 } from 'node:net';
+import { BlockList, isIPv4, isIPv6 } from 'node:net';
 import ipaddr from 'ipaddr.js';
 import { keepingLast } from '../once.ts';
 
@@ -69,27 +69,37 @@ function rightmostUntrusted(
   return client;
 }
 
+/** The length of a prefix. */
+const BITS = /^(?:0|[1-9]\d{0,2})$/;
+
 /** Node takes an IPv4 address in one spelling alone, so it is its own key. */
 function parseAddress(text: string): Address | undefined {
   if (isIPv4(text)) return { family: 'ipv4', text, key: text };
-  const plain = text.replace(/%.*$/s, '');
-  if (!ipaddr.IPv6.isValid(plain)) return undefined;
+  const plain = withoutZone(text);
+  if (!isIPv6(plain)) return undefined;
   const address = ipaddr.IPv6.parse(plain);
   if (address.isIPv4MappedAddress()) return parseAddress(address.toIPv4Address().toString());
   const network = address.parts.slice(0, 4).map((part) => part.toString(16));
   return { family: 'ipv6', text: address.toString(), key: `${network.join(':')}::/64` };
 }
 
+/** `fe80::1%eth0`: which interface it is reached by is no part of the address. */
+function withoutZone(text: string): string {
+  return text.replace(/%.*$/s, '');
+}
+
+/** One address, or `address/bits`. Octal, hexadecimal and shortened addresses are none: to others they are other ones. */
 function parseRange(text: string): Range | undefined {
-  const address = parseAddress(text);
-  if (address !== undefined) {
-    const { family } = address;
-    return { network: address.text, bits: family === 'ipv4' ? 32 : 128, family };
-  }
-  if (!ipaddr.isValidCIDR(text)) return undefined;
-  const [network, bits] = ipaddr.parseCIDR(text);
-  if (network instanceof ipaddr.IPv6 && network.isIPv4MappedAddress() && bits >= 96) {
-    return { network: network.toIPv4Address().toString(), bits: bits - 96, family: 'ipv4' };
-  }
-  return { network: network.toString(), bits, family: network.kind() };
+  const [written = '', length, ...more] = text.split('/');
+  const address = parseAddress(written);
+  if (address === undefined || more.length > 0) return undefined;
+  const { family } = address;
+  const whole = written.includes(':') ? 128 : 32;
+  if (length !== undefined && !(BITS.test(length) && Number(length) <= whole)) return undefined;
+  const bits = Number(length ?? whole);
+  if (family === 'ipv6' || whole === 32) return { network: address.text, bits, family };
+  // Written IPv4-mapped: what is wider than all of those holds other addresses, too.
+  return bits >= 96
+    ? { network: address.text, bits: bits - 96, family }
+    : { network: withoutZone(written), bits, family: 'ipv6' };
 }

@@ -35,6 +35,11 @@ export function isDiscovery(path: string): boolean {
   return DOCUMENTS.has(path) || FAMILIES.some((family) => path.startsWith(family));
 }
 
+/** Whether it is the address of a page's mirror in Markdown (contract §4, "Discovery"). */
+export function isMirror(path: string): boolean {
+  return path.endsWith('.md');
+}
+
 /** Whether a form is sent there. */
 export function isForm({ url }: Asked): boolean {
   return FORMS.has(pathOf(url));

@@ -1,6 +1,7 @@
 /** JSON, urlencoded and multipart into flat text values (spec §4.6, §4.7; contract §4). */
 import { isUtf8 } from 'node:buffer';
 import {
+  declaresOtherCharset,
   decodeUtf8,
   JSON_BODY_MAXIMUM,
   mediaType,
@@ -103,7 +104,8 @@ const BEYOND_A_BYTE = /[^\0-\xff]/;
  */
 async function fromMultipart(bytes: Buffer, contentType: string): Promise<FormBody | FormRefusal> {
   try {
-    const oneCharacterEach = Buffer.from(bytes.toString('latin1'), 'utf8');
+    const text = bytes.toString('latin1');
+    const oneCharacterEach = Buffer.from(text, 'utf8');
     const parsed = await new Response(oneCharacterEach, {
       headers: { 'content-type': contentType },
     }).formData();
@@ -116,8 +118,18 @@ async function fromMultipart(bytes: Buffer, contentType: string): Promise<FormBo
       if (decodedName === undefined || decoded === undefined) return { kind: 'invalidUtf8' };
       entries.push([decodedName, decoded]);
     }
+    if (typesOfParts(text, contentType).some(declaresOtherCharset)) return { kind: 'charset' };
     return collect(entries);
   } catch {
     return { kind: 'malformedForm' };
   }
+}
+
+/** What each part of a well-formed body says it is, which the platform keeps to itself. */
+function typesOfParts(body: string, contentType: string): string[] {
+  const boundary = mediaType(contentType)?.params.get('boundary') ?? '';
+  return body.split(`--${boundary}`).map((part) => {
+    const [head = ''] = part.split('\r\n\r\n', 1);
+    return /^content-type:(.*)$/im.exec(head)?.[1] ?? '';
+  });
 }

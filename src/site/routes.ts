@@ -1,5 +1,5 @@
 /** GET of every page, its mirror and the assets: made once, sent as they are. */
-import type { FastifyContextConfig, FastifyInstance } from 'fastify';
+import type { FastifyInstance } from 'fastify';
 import { prepareDocument, sendDocument } from '../http/documents.ts';
 import { prefersMarkdown } from '../http/negotiation.ts';
 import { once } from '../once.ts';
@@ -46,14 +46,12 @@ export function registerPage(
   hooks: { preHandler?: () => Promise<void> } = {},
 ): void {
   const documents = once(() => preparePage(paths, read()));
-  const config: FastifyContextConfig & { page: true } = { page: true };
-  app.get(paths.path, { config, ...hooks }, (request, reply) => {
+  app.get(paths.path, hooks, (request, reply) => {
     const { html, negotiated } = documents();
     const wanted = prefersMarkdown(request.headers.accept) ? negotiated : html;
     return sendDocument(request, reply, wanted);
   });
-  const mirrorConfig: FastifyContextConfig & { discovery: true } = { discovery: true };
-  app.get(paths.markdownPath, { config: mirrorConfig, ...hooks }, (request, reply) =>
+  app.get(paths.markdownPath, hooks, (request, reply) =>
     sendDocument(request, reply, documents().mirror),
   );
 }

@@ -25,6 +25,7 @@ describe('spec §7.1, contract §4: what execute refuses, in order, without a ro
     ['400 a tab in an Idempotency-Key', 400, { key: 'a\tb' }],
     ['413 a body over 512 KiB', 413, { raw: 'x'.repeat(512 * 1024 + 1) }],
     ['400 a Content-Encoding', 400, { headers: { 'content-encoding': 'gzip' } }],
+    ['400 a Content-Encoding of nothing', 400, { headers: { 'content-encoding': '' } }],
     ['400 another charset', 400, { headers: { 'content-type': 'text/plain; charset=utf-16' } }],
     ['400 invalid JSON', 400, { raw: '{' }],
     ['400 no object', 400, { raw: '[]' }],

@@ -167,6 +167,7 @@ describe('spec §7.1: what preview refuses', () => {
 
   test.each([
     ['a Content-Encoding', { 'content-encoding': 'gzip' }, 400],
+    ['a Content-Encoding of nothing', { 'content-encoding': '' }, 400],
     ['another charset', { 'content-type': 'application/json; charset=utf-16' }, 400],
     ['a Latin-1 charset', { 'content-type': 'application/json; charset="ISO-8859-1"' }, 400],
     ['one behind no type', { 'content-type': 'json; charset=latin1' }, 400],

@@ -39,20 +39,23 @@ test.each(eventTypes)(
   },
 );
 
-test('another origin’s page may ask for a schema with its ETag', async () => {
-  const response = await fetch(`${service.url}/schemas/lead.created.json`, {
-    method: 'OPTIONS',
-    headers: {
-      origin: 'https://validator.example',
-      'access-control-request-method': 'GET',
-      'access-control-request-headers': 'if-none-match',
-    },
-  });
-  expect([response.status, response.headers.get('access-control-allow-origin')]).toEqual([
-    204,
-    '*',
-  ]);
-});
+test.each(['/schemas/lead.created.json', '/llms.txt', '/quote.md'])(
+  'another origin’s page may ask for %s with its ETag',
+  async (path) => {
+    const response = await fetch(service.url + path, {
+      method: 'OPTIONS',
+      headers: {
+        origin: 'https://validator.example',
+        'access-control-request-method': 'GET',
+        'access-control-request-headers': 'if-none-match',
+      },
+    });
+    expect([response.status, response.headers.get('access-control-allow-origin')]).toEqual([
+      204,
+      '*',
+    ]);
+  },
+);
 
 test('every event that is really sent fits the schema of its type, and no other', async () => {
   const fields = { name: 'Ada', email: 'ada@example.com', subject: 'Hi', message: 'One\ntwo' };

@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest';
-import { clientAddressReader } from '../../src/http/client-address.ts';
+import { clientAddressReader, isAddressOrRange } from '../../src/http/client-address.ts';
 
 const proxies = ['10.0.0.0/8', '192.0.2.1', '2001:db8:aaaa::/48'];
 
@@ -42,6 +42,26 @@ describe('contract §4: the client address', () => {
     expect(read('::ffff:10.1.2.3', '198.51.100.7').key).toBe('198.51.100.7');
     expect(read('10.1.2.3', '198.51.100.7').key).toBe('198.51.100.7');
     expect(read('11.1.2.3', '198.51.100.7').key).toBe('11.1.2.3');
+  });
+
+  test.each([
+    '010.0.0.0/8',
+    '10/8',
+    '10.0/16',
+    '0x0a.0.0.0/8',
+    '167772160/8',
+    '0177.0.0.1/32',
+    '10.0.0.0/08',
+    '10.0.0.0/33',
+    '10.0.0.0/-1',
+    '10.0.0.0/ 8',
+    '10.0.0.0/',
+    '10.0.0.0/8/8',
+    '::ffff:010.0.0.0/104',
+    '::/129',
+    '/8',
+  ])('%s is no range', (text) => {
+    expect(isAddressOrRange(text)).toBe(false);
   });
 
   test('a range of IPv6 holds no IPv4 address, however wide it is', () => {

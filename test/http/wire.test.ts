@@ -158,6 +158,7 @@ describe('bounds and time-outs', () => {
   test.each([
     ['UTF-8', '; charset=utf-8', 200],
     ['another charset', '; charset=latin1', 400],
+    ['UTF-8 in an odd spelling', '; charset="ut\\f-8"', 200],
   ])('a second Content-Type counts for its charset: %s', async (_which, charset, status) => {
     const types = `Content-Type: application/json; charset=utf-8\r\nContent-Type: a/b${charset}\r\n`;
     const path = '/api/agent/actions/homeowner_quote/preview';

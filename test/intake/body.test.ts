@@ -75,6 +75,25 @@ describe('what a form body holds (spec §4.6)', () => {
     });
   });
 
+  test.each([
+    ['charset=iso-8859-1', 'charset'],
+    ['Charset="ISO-8859-1"', 'charset'],
+    ['format=flowed; charset=utf-16', 'charset'],
+    ['charset=UTF-8', 'form'],
+    ['charset="utf\\-8"', 'form'],
+    ['format=charset', 'form'],
+  ])('a part that declares %s: %s', async (parameter, kind) => {
+    const type = 'multipart/form-data; boundary=----boundary-of-the-tests';
+    const head = `Content-Disposition: form-data; name="a"\r\nContent-Type: text/plain; ${parameter}`;
+    // Of what stands in a value nothing is declared.
+    const value = 'Content-Type: text/plain; charset=latin1\r\n\r\nb';
+    const body = multipart([
+      ['b', value],
+      ['a', '1', head],
+    ]);
+    expect(await decode(type, body)).toMatchObject({ kind });
+  });
+
   test('what was left out of it: values that are no text, and files', async () => {
     const json = Buffer.from('{"a":"1","b":2,"c":null}');
     expect(await decode('application/json', json)).toMatchObject({

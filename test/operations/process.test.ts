@@ -108,6 +108,22 @@ describe.concurrent('SIGTERM drains (contract §4, "Other routes")', () => {
     await upstream.close();
   });
 
+  test('a second signal does not cut it short', async () => {
+    const { upstream, untilHeld, release } = await holdingUpstream();
+    const service = await startProcess({ environment: { UPSTREAM_URL: upstream.url } });
+    const execution = executeAction(service, await previewId(service));
+    await untilHeld(1);
+    service.kill('SIGTERM');
+    await until(() => refusesConnections(service.url));
+    service.kill('SIGTERM');
+    service.kill('SIGINT');
+    await sleep(50);
+    release();
+    expect(await execution).toMatchObject({ status: 200, body: { ok: true } });
+    expect(await service.exited).toEqual({ status: 0, signal: null });
+    await upstream.close();
+  });
+
   test('requests that never arrive whole are cut within the time-out, exit status 0', async () => {
     const service = await startProcess({ environment: { UPSTREAM_TIMEOUT_MS: '100' } });
     const wires = [await openWire(service.url), await openWire(service.url)];
@@ -261,20 +277,29 @@ test('SIGTERM in the moment in which the port opens ends with status 0', async (
   expect(await service.exited).toEqual({ status: 0, signal: null });
 });
 
-test('SIGTERM to npm start ends the service, with exit status 0 and the port free', async () => {
-  const port = await freePort();
-  const npm = spawn('npm', ['start'], {
-    cwd: resolve(import.meta.dirname, '../..'),
-    env: { PATH: process.env.PATH, DATA_DIR: temporaryFolder(), PORT: `${port}` },
-    stdio: 'ignore',
-  });
-  const exited = once(npm, 'exit');
-  const url = `http://127.0.0.1:${port}`;
-  await until(async () => !(await refusesConnections(url)));
-  npm.kill('SIGTERM');
-  expect(await exited).toEqual([0, null]);
-  expect(await refusesConnections(url)).toBe(true);
-});
+// npm hands on what it gets: what its whole group gets, as from a terminal or systemd, comes to the service twice.
+test.each([
+  ['SIGTERM to npm start', 1, 'SIGTERM'],
+  ['SIGTERM to the whole group of npm start', -1, 'SIGTERM'],
+  ['SIGINT to the whole group of npm start', -1, 'SIGINT'],
+] as const)(
+  '%s ends the service, with exit status 0 and the port free',
+  async (_name, sign, signal) => {
+    const port = await freePort();
+    const npm = spawn('npm', ['start'], {
+      cwd: resolve(import.meta.dirname, '../..'),
+      env: { PATH: process.env.PATH, DATA_DIR: temporaryFolder(), PORT: `${port}` },
+      stdio: 'ignore',
+      detached: true,
+    });
+    const exited = once(npm, 'exit');
+    const url = `http://127.0.0.1:${port}`;
+    await until(async () => !(await refusesConnections(url)));
+    process.kill(sign * (npm.pid ?? expect.fail()), signal);
+    expect(await exited).toEqual([0, null]);
+    expect(await refusesConnections(url)).toBe(true);
+  },
+);
 
 test('a cold start answers within three seconds', async () => {
   const measured: number[] = [];
