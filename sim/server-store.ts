@@ -34,6 +34,7 @@ export function connectServer(medium: Medium, process: SimulatedProcess): Storag
     db,
     leaseClock: sql<number>`monotonic_ms()`,
     leaseHasRunOut: sql<boolean>`(lease_started_ms + lease_ms <= monotonic_ms())`,
+    read: async (query) => (await db.executeQuery(query)).rows,
     write: (run) => run(db),
     transact: (run) => db.transaction().execute(run),
     requireRoom: () => {},

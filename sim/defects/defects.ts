@@ -51,14 +51,14 @@ export const defects: readonly Defect[] = [
     edits: [
       {
         file: EXECUTIONS,
-        find: '      let rows = await look(key);',
+        find: '      let rows = await prepared().find(of);',
         replace:
-          '      if (!known.has(previewDigest)) return { byKey: undefined, byPreview: undefined };\n      let rows = await look(key);',
+          '      if (!known.has(previewDigest)) return { byKey: undefined, byPreview: undefined };\n      let rows = await prepared().find(of);',
       },
       {
         file: EXECUTIONS,
-        find: '    if (!won) return undefined;',
-        replace: '    if (!won) return undefined;\n    known.add(request.previewDigest);',
+        find: '      if (!won) return undefined;',
+        replace: '      if (!won) return undefined;\n      known.add(request.previewDigest);',
       },
       {
         file: EXECUTIONS,
@@ -98,8 +98,8 @@ export const defects: readonly Defect[] = [
     edits: [
       {
         file: EXECUTIONS,
-        find: 'const won = await keeping(request, NEVER_SENT, () => storage.write(claimOne));',
-        replace: 'void storage.write(claimOne).catch(() => {});\n    const won = true;',
+        find: 'const won = await keeping(request, NEVER_SENT, () => storage.write(insert));',
+        replace: 'void storage.write(insert).catch(() => {});\n      const won = true;',
       },
     ],
   },

@@ -1,18 +1,18 @@
 /** The whole chain of an execution, top to bottom (spec §4.4), in the order of contract §4. */
 import { checkBearer } from '../credentials/check.ts';
-import { type Form, findForm } from '../forms/catalog.ts';
+import { findForm } from '../forms/catalog.ts';
 import { parseJsonObject } from '../http/body.ts';
 import type { Log } from '../operations/log.ts';
 import type { Metrics } from '../operations/metrics.ts';
 import type { AgentRefusal } from '../refusals.ts';
 import type { ExecutionRow } from '../storage/schema.ts';
-import { destinationOf, type Parties } from '../submissions/recipient.ts';
+import { destinationOf } from '../submissions/recipient.ts';
 import { submit } from '../submissions/submit.ts';
 import type { Outcome, Upstream } from '../upstream/upstream.ts';
 import { CONFIRMATION_STATEMENT } from './confirmation.ts';
 import type { Executions } from './executions.ts';
 import type { AgentRequest, PreviewParts } from './preview.ts';
-import { digestOfPreview, type OpenedPreview, openPreview } from './preview-token.ts';
+import { digestOfPreview, openPreview } from './preview-token.ts';
 import { type Receipt, type Recorded, receiptOf } from './receipt.ts';
 
 export type ExecuteRequest = AgentRequest & {
@@ -92,10 +92,16 @@ export async function execute(
     const recorded = await executions.find(caller.name, idempotencyKey, previewDigest);
     return judgeRecorded(recorded, form.name, previewDigest);
   };
-  // What is recorded comes before what a token is worth by now. Where it is good, the claim itself says
-  // whether anything is: its key and its preview are unique.
-  const opened = openFor(form, parties, openPreview(signingKeys, token, clock.now()));
-  if (opened.kind !== 'open') return (await answerRecorded()) ?? opened;
+  const recorded = await answerRecorded();
+  if (recorded !== undefined) return recorded;
+
+  const opened = openPreview(signingKeys, token, clock.now());
+  if (opened.kind === 'expired') return { kind: 'expiredPreview' };
+  if (opened.kind !== 'open') return { kind: 'invalidPreview' };
+  if (opened.preview.action !== form.name) return { kind: 'otherAction' };
+  // The person agreed to one party: where that is another by now, they have to be asked again.
+  if (opened.preview.destination !== destinationOf(form, parties))
+    return { kind: 'invalidPreview' };
 
   const claim = await executions.claim({
     actionId: parts.newId(),
@@ -137,16 +143,6 @@ export async function execute(
     'execution settled',
   );
   return judgeSettled(outcome, row);
-}
-
-/** A preview that may be executed as this form, for these parties; else why not. */
-function openFor(form: Form, parties: Parties, opened: OpenedPreview) {
-  if (opened.kind === 'expired') return { kind: 'expiredPreview' } as const;
-  if (opened.kind !== 'open') return { kind: 'invalidPreview' } as const;
-  if (opened.preview.action !== form.name) return { kind: 'otherAction' } as const;
-  // The person agreed to one party: where that is another by now, they have to be asked again.
-  const isSameParty = opened.preview.destination === destinationOf(form, parties);
-  return isSameParty ? opened : ({ kind: 'invalidPreview' } as const);
 }
 
 /**

@@ -1,6 +1,6 @@
 /** The statements that every execution runs; why they are enough is told in `executions.ts`. */
 import type { Storage } from '../storage/database.ts';
-import { prepareChange, prepareQuery } from '../storage/prepare-query.ts';
+import { prepareChange, prepareRead } from '../storage/prepare-query.ts';
 import type { ExecutionRow } from '../storage/schema.ts';
 
 /** Takes the store and how long a lease lasts, in milliseconds. */
@@ -19,20 +19,22 @@ export function prepareExecutionQueries(storage: Storage, leaseMs: number) {
 
   return {
     /** What is recorded for a client's key and for a preview: two rows at most. */
-    find: prepareQuery((of: Pick<Claimed, 'client' | 'idempotency_key' | 'preview_digest'>) =>
-      db
-        .selectFrom('executions')
-        .selectAll()
-        .select(leaseHasRunOut.as('lease_has_run_out'))
-        .where((row) =>
-          row.or([
-            row.and([
-              row('client', '=', of.client),
-              row('idempotency_key', '=', of.idempotency_key),
+    find: prepareRead(
+      storage.read,
+      (of: Pick<Claimed, 'client' | 'idempotency_key' | 'preview_digest'>) =>
+        db
+          .selectFrom('executions')
+          .selectAll()
+          .select(leaseHasRunOut.as('lease_has_run_out'))
+          .where((row) =>
+            row.or([
+              row.and([
+                row('client', '=', of.client),
+                row('idempotency_key', '=', of.idempotency_key),
+              ]),
+              row('preview_digest', '=', of.preview_digest),
             ]),
-            row('preview_digest', '=', of.preview_digest),
-          ]),
-        ),
+          ),
     ),
 
     /** Whether the key and the preview were free. */

@@ -27,10 +27,14 @@ import type { Recorded } from './receipt.ts';
 /** What the lease leaves beyond the upstream time-out: sends start within it, answers settle in it. */
 export const LEASE_MARGIN_MS = 5_000;
 
-/** What an execution is found by. */
-type Key = { client: string; idempotencyKey: string; previewDigest: string };
-
-type ClaimRequest = Key & { actionId: string; action: string; confirmationText: string };
+type ClaimRequest = {
+  actionId: string;
+  action: string;
+  client: string;
+  idempotencyKey: string;
+  previewDigest: string;
+  confirmationText: string;
+};
 
 /** A claim that was won. The send may start while `mayStart()` says so. */
 type Claim = ClaimRequest & { createdAt: string; mayStart(): boolean };
@@ -118,46 +122,18 @@ export function openExecutions(
     return settled.length;
   }
 
-  /** Every row of the key and of the preview: two at most. */
-  const look = ({ client, idempotencyKey, previewDigest }: Key) =>
-    prepared().find(storage.db, {
-      client,
-      idempotency_key: idempotencyKey,
-      preview_digest: previewDigest,
-    });
-
-  async function insert(request: ClaimRequest): Promise<Claim | undefined> {
-    storage.requireRoom();
-    if (unresolved.size > 0) await resolve();
-    const claimedAt = clock.monotonic();
-    const createdAt = isoTime(clock.now().getTime());
-    const claimOne = (within: Database) =>
-      prepared().claim(within, {
-        action_id: request.actionId,
-        action: request.action,
-        client: request.client,
-        idempotency_key: request.idempotencyKey,
-        preview_digest: request.previewDigest,
-        created_at: createdAt,
-        confirmation_text: request.confirmationText,
-      });
-    const won = await keeping(request, NEVER_SENT, () => storage.write(claimOne));
-    if (!won) return undefined;
-    const mayStart = () => clock.monotonic() - claimedAt < leaseMs - upstreamTimeoutMs;
-    return { ...request, createdAt, mayStart };
-  }
-
   return {
     async find(client, idempotencyKey, previewDigest) {
-      const key = { client, idempotencyKey, previewDigest };
-      let rows = await look(key);
+      const of = { client, idempotency_key: idempotencyKey, preview_digest: previewDigest };
+      let rows = await prepared().find(of);
+      // What has ended needs no writing: it is replayed for as long as the store can be read.
       if (unresolved.size > 0 && rows.some(isOpen)) {
         await resolve();
-        rows = await look(key);
+        rows = await prepared().find(of);
       }
       if (rows.some((row) => isOpen(row) && row.lease_has_run_out)) {
         await settleExpired();
-        rows = await look(key);
+        rows = await prepared().find(of);
       }
       return {
         byKey: rows.find((row) => row.client === client && row.idempotency_key === idempotencyKey),
@@ -166,15 +142,24 @@ export function openExecutions(
     },
 
     async claim(request) {
-      try {
-        return await insert(request);
-      } catch (error) {
-        // What has ended needs no writing: it is replayed for as long as the store can be read.
-        const rows = await look(request);
-        if (rows.every(isOpen)) throw error;
-        unresolved.delete(request);
-        return undefined;
-      }
+      if (unresolved.size > 0) await resolve();
+      storage.requireRoom();
+      const claimedAt = clock.monotonic();
+      const createdAt = isoTime(clock.now().getTime());
+      const insert = (within: Database) =>
+        prepared().claim(within, {
+          action_id: request.actionId,
+          action: request.action,
+          client: request.client,
+          idempotency_key: request.idempotencyKey,
+          preview_digest: request.previewDigest,
+          created_at: createdAt,
+          confirmation_text: request.confirmationText,
+        });
+      const won = await keeping(request, NEVER_SENT, () => storage.write(insert));
+      if (!won) return undefined;
+      const mayStart = () => clock.monotonic() - claimedAt < leaseMs - upstreamTimeoutMs;
+      return { ...request, createdAt, mayStart };
     },
 
     async conclude(claim, embedded, deliver) {

@@ -1,5 +1,5 @@
 /** The store as a part: the database, where it differs by kind, and how it says it is away. */
-import type { Kysely, RawBuilder } from 'kysely';
+import type { CompiledQuery, Kysely, RawBuilder } from 'kysely';
 import type { Database, Schema } from './schema.ts';
 
 export type Storage = {
@@ -9,6 +9,8 @@ export type Storage = {
   leaseClock: RawBuilder<number>;
   /** Of a row of `executions`: whether its lease has run out by that clock. */
   leaseHasRunOut: RawBuilder<boolean>;
+  /** Reads what is committed, without waiting for whoever writes. */
+  read<R>(query: CompiledQuery<R>): Promise<R[]>;
   /**
    * Runs one writing statement, durable when it resolves; it may share its commit with others. It may
    * run again after a rollback, so it does nothing but its statement.

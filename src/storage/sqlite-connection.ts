@@ -52,6 +52,20 @@ export class SqliteConnection implements DatabaseConnection {
     }
   }
 
+  /**
+   * The rows of a query that only reads, at once, though others wait for a lock; undefined where it has to wait
+   * itself, or while a transaction is open, whose writes it would see.
+   */
+  readCommitted<R>(query: Statement): R[] | undefined {
+    if (this.#transaction !== 'none') return undefined;
+    try {
+      return this.#run<R>(query).rows;
+    } catch (error) {
+      if (codeOf(error) === SQLITE_BUSY) return undefined;
+      throw this.#judge(error);
+    }
+  }
+
   // biome-ignore lint/correctness/useYield: Kysely asks for the method; no query of ours streams.
   async *streamQuery<R>(): AsyncIterableIterator<QueryResult<R>> {
     throw new Error('Streaming is not used.');

@@ -67,6 +67,8 @@ export function connectSqlite(parts: {
     get leaseHasRunOut() {
       return made().leaseHasRunOut;
     },
+    read: async (query) =>
+      connection.readCommitted(query) ?? (await made().db.executeQuery(query)).rows,
     write: (run) => made().commit(run),
     transact: (run) => made().commit(run),
     requireRoom,

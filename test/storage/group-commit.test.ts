@@ -32,6 +32,16 @@ const stored = async (prefix: string) => {
   return rows.map((row) => row.event_id);
 };
 
+/** The same by a read that waits for no writer. */
+const read = async (prefix: string) => {
+  const query = storage.db
+    .selectFrom('inbox')
+    .select('event_id')
+    .where('event_id', 'like', `${prefix}%`)
+    .compile();
+  return (await storage.read(query)).map((row) => row.event_id);
+};
+
 describe('group commit', () => {
   test('writes that come together share commits, and each is there when it resolves', async () => {
     let transactions = 0;
@@ -69,6 +79,9 @@ describe('group commit', () => {
     }, 5);
     const before = performance.now();
     const waiting = ['c-1', 'c-2', 'c-3'].map((id) => storage.write(insert(id)));
+    await systemClock.sleep(50);
+    expect(await read('b-')).toEqual(['b-1', 'b-2']);
+    expect(performance.now() - before).toBeLessThan(1_000);
     for (const { reason } of (await Promise.allSettled(waiting)) as PromiseRejectedResult[]) {
       expect(reason).toMatchObject({ name: 'StorageUnavailable' });
     }
@@ -80,5 +93,21 @@ describe('group commit', () => {
     other.close();
     await storage.write(insert('c-4'));
     expect(await stored('c-')).toEqual(['c-4']);
+  });
+
+  test('what is read is committed: beside an open transaction it waits for the end', async () => {
+    const end = Promise.withResolvers<void>();
+    const doomed = storage.transact(async (within) => {
+      await insert('d-1')(within);
+      await end.promise;
+      throw new Error('rolled back');
+    });
+    // By then the transaction is open and has written.
+    await systemClock.sleep(50);
+    const reading = read('d-');
+    const first = await Promise.race([reading, systemClock.sleep(50).then(() => 'it waits')]);
+    end.resolve();
+    await expect(doomed).rejects.toThrow('rolled back');
+    expect([first, await reading]).toEqual(['it waits', []]);
   });
 });
