@@ -57,7 +57,8 @@ export class SqliteConnection implements DatabaseConnection {
    * itself, or while a transaction is open, whose writes it would see.
    */
   readCommitted<R>(query: Statement): R[] | undefined {
-    if (this.#transaction !== 'none') return undefined;
+    // SQLite itself is asked as well: it has begun a moment before that is written down here.
+    if (this.#transaction !== 'none' || this.#database?.isTransaction) return undefined;
     try {
       return this.#run<R>(query).rows;
     } catch (error) {
