@@ -31,6 +31,8 @@ export type Driven = {
   /** Makes messages due whose next attempt is hours away, and whose last one has ended. */
   bringForward(): Promise<void>;
   say(sentence: string): void;
+  /** Called when nothing is left but messages to wait for. */
+  calm(): void;
 };
 
 /** Drives everybody through the faults, then to their final answers; returns what is counted apart. */
@@ -66,6 +68,7 @@ export async function drive(driven: Driven): Promise<Apart> {
   await askForAllAgain(run);
   run.phase = 'over';
   await allOf(people);
+  driven.calm();
   await waitForMessages(driven);
   return check(run.ledger, await driven.readStored());
 }

@@ -12,7 +12,7 @@ import { runCommand } from '../src/commands/command-line.ts';
 import { ExitFault } from '../src/commands/faults.ts';
 import { seeded } from './random.ts';
 import { describe, describeAnswers, describeViolations } from './report.ts';
-import { oneProcess, scaledOut } from './scenarios.ts';
+import { type Finished, oneProcess, scaledOut } from './scenarios.ts';
 import { missingPrograms } from './servers.ts';
 
 /** The part of the time that the scaled-out deployment gets. */
@@ -50,9 +50,17 @@ async function main(): Promise<void> {
   say(`seed ${seed}, ${minutes} minutes of faults`);
   let violations = 0;
   const reports: string[] = [];
+  const runs: { title: string; finished: Promise<Finished> }[] = [];
   for (const { title, share, run } of scenarios) {
     const random = seeded(`${seed}/${title}`);
-    const { ledger, apart } = await run({ random, minutes: minutes * share, say });
+    const calm = Promise.withResolvers<void>();
+    const finished = run({ random, minutes: minutes * share, say, calm: calm.resolve });
+    runs.push({ title, finished });
+    // Messages are sent again after a minute or more: the next deployment does not wait for them.
+    await Promise.race([calm.promise, finished]);
+  }
+  for (const { title, finished } of runs) {
+    const { ledger, apart } = await finished;
     violations += ledger.violations.length;
     reports.push(describe(title, ledger, apart));
     say(describeAnswers(ledger));

@@ -30,6 +30,7 @@ export type Scenario = {
   random: Random;
   minutes: number;
   say(sentence: string): void;
+  calm(): void;
 };
 
 export type Finished = { ledger: Ledger; apart: Apart };
@@ -107,7 +108,7 @@ function readers(query: (statement: string) => Promise<unknown[]>) {
 }
 
 /** Three instances behind nginx, PostgreSQL, Redis. */
-export async function scaledOut({ random, minutes, say }: Scenario): Promise<Finished> {
+export async function scaledOut({ random, minutes, say, calm }: Scenario): Promise<Finished> {
   const world = await openWorld(random);
   const { ledger, upstream, mail, environment, secrets } = world;
   const postgres = await openPostgres();
@@ -141,6 +142,7 @@ export async function scaledOut({ random, minutes, say }: Scenario): Promise<Fin
     hammers: true,
     leaseMs: LEASE_MS,
     say,
+    calm,
     lanes: [
       faults.kills(run, instances, [1_000, 3_000]),
       faults.pauses(run, instances, LEASE_MS),
@@ -167,7 +169,7 @@ export async function scaledOut({ random, minutes, say }: Scenario): Promise<Fin
 }
 
 /** One instance on SQLite, on a disk that can be filled. */
-export async function oneProcess({ random, minutes, say }: Scenario): Promise<Finished> {
+export async function oneProcess({ random, minutes, say, calm }: Scenario): Promise<Finished> {
   const world = await openWorld(random);
   const { ledger, upstream, mail, environment, secrets } = world;
   const disk = openDisk();
@@ -189,6 +191,7 @@ export async function oneProcess({ random, minutes, say }: Scenario): Promise<Fi
     hammers: false,
     leaseMs: LEASE_MS,
     say,
+    calm,
     lanes: [
       faults.kills(run, [instance], [1_500, 3_500]),
       faults.pauses(run, [instance], LEASE_MS),

@@ -113,7 +113,9 @@ function corsOf(settings: Settings) {
       done(null, { origin: false });
       return;
     }
-    const path = pathOf(request.url);
+    // A form's own route says where it is; a preflight's takes every path.
+    const route = request.routeOptions.url;
+    const path = route === undefined || route === '*' ? pathOf(request.url) : route;
     if (path === '/api/leads' || path === '/api/subscribe') {
       done(null, { origin: settings.allowedOrigins });
     } else {

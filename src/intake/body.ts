@@ -8,6 +8,7 @@ import {
   parseJsonObject,
   type ReadBody,
 } from '../http/body.ts';
+import { keepingLast } from '../once.ts';
 import type { FormRefusal } from '../refusals.ts';
 
 export type Encoding = 'json' | 'urlencoded' | 'multipart';
@@ -30,9 +31,9 @@ const ENCODINGS: ReadonlyMap<string | undefined, Encoding> = new Map([
 ]);
 
 /** How a body is encoded, by its content type; undefined where it is none of the three. */
-export function encodingOf(contentType: string | undefined): Encoding | undefined {
-  return ENCODINGS.get(mediaType(contentType)?.essence);
-}
+export const encodingOf = keepingLast((contentType: string | undefined): Encoding | undefined =>
+  ENCODINGS.get(mediaType(contentType)?.essence),
+);
 
 export type FormRequest = {
   contentType: string | undefined;
