@@ -35,6 +35,7 @@ export function connectServer(medium: Medium, process: SimulatedProcess): Storag
     leaseClock: sql<number>`monotonic_ms()`,
     leaseHasRunOut: sql<boolean>`(lease_started_ms + lease_ms <= monotonic_ms())`,
     read: async (query) => (await db.executeQuery(query)).rows,
+    change: async (within, query) => (await within.executeQuery(query)).numAffectedRows === 1n,
     write: (run) => run(db),
     transact: (run) => db.transaction().execute(run),
     requireRoom: () => {},

@@ -15,6 +15,7 @@ import { rateTaker } from './http/limiting.ts';
 import { NO_COMPILERS } from './http/no-compilers.ts';
 import { isDiscovery, isMirror, pathOf } from './http/page-or-json.ts';
 import { securityHeaders } from './http/security-headers.ts';
+import { openUnderWay } from './http/under-way.ts';
 import { registerIntake } from './intake/routes.ts';
 import { registerHealth } from './operations/health.ts';
 import type { Parts } from './parts.ts';
@@ -138,21 +139,21 @@ function registerObservation(
   }: Pick<Parts, 'metrics' | 'log' | 'isDraining' | 'onDraining'>,
   sameOnEvery: Record<string, string>,
 ) {
-  const underWay = new Set<ServerResponse>();
+  const underWay = openUnderWay<ServerResponse>();
   // A proxy takes the next connection elsewhere, and a busy one does not hold the drain up.
   onDraining(() => {
-    for (const response of underWay) response.shouldKeepAlive = false;
+    for (const response of underWay.all()) response.shouldKeepAlive = false;
   });
   const observe = (request: FastifyRequest, reply: FastifyReply): void => {
     const startedAt = stopwatch();
     const begun = begin(reply.raw, request.id);
-    underWay.add(reply.raw);
+    const ended = underWay.add(reply.raw);
     if (isDraining()) reply.raw.shouldKeepAlive = false;
     reply.headers(sameOnEvery).header('x-request-id', request.id);
     if (request.method === 'OPTIONS') reply.header('cache-control', 'no-store');
     // Not `onResponse`: of a client that left no answer is ever finished.
     reply.raw.on('close', () => {
-      underWay.delete(reply.raw);
+      ended();
       const route = request.routeOptions.url ?? 'unknown';
       const ms = stopwatch() - startedAt;
       const status = begun.brokenStatus ?? (reply.raw.headersSent ? reply.statusCode : CLIENT_LEFT);

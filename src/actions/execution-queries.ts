@@ -38,7 +38,7 @@ export function prepareExecutionQueries(storage: Storage, leaseMs: number) {
     ),
 
     /** Whether the key and the preview were free. */
-    claim: prepareChange((of: Claimed) =>
+    claim: prepareChange(storage.change, (of: Claimed) =>
       db
         .insertInto('executions')
         .values({
@@ -59,6 +59,7 @@ export function prepareExecutionQueries(storage: Storage, leaseMs: number) {
 
     /** Whether it had not ended before. */
     settle: prepareChange(
+      storage.change,
       (to: {
         preview_digest: string;
         action_id: string;

@@ -11,6 +11,8 @@ export type Storage = {
   leaseHasRunOut: RawBuilder<boolean>;
   /** Reads what is committed, without waiting for whoever writes. */
   read<R>(query: CompiledQuery<R>): Promise<R[]>;
+  /** Runs a statement within a write of this store; returns whether it changed a row. */
+  change(within: Database, query: CompiledQuery): Promise<boolean>;
   /**
    * Runs one writing statement, durable when it resolves; it may share its commit with others. It may
    * run again after a rollback, so it does nothing but its statement.

@@ -59,6 +59,7 @@ export async function openPostgres(url: string, log?: Log): Promise<Storage> {
     leaseClock: sql<number>`(extract(epoch from clock_timestamp()) * 1000)`,
     leaseHasRunOut: sql<boolean>`(lease_started_ms + lease_ms <= extract(epoch from clock_timestamp()) * 1000)`,
     read: async (query) => (await db.executeQuery(query)).rows,
+    change: async (within, query) => (await within.executeQuery(query)).numAffectedRows === 1n,
     // The server shares commits between connections by itself.
     write: (run) => run(db),
     transact: (run) => db.transaction().execute(run),

@@ -22,11 +22,11 @@ export function prepareRead<P extends Parameters, R>(
 
 /** The same for a statement that changes a row or none; returns whether it did. */
 export function prepareChange<P extends Parameters>(
+  change: Storage['change'],
   build: (parameters: P) => Compilable<unknown>,
 ): (within: Database, parameters: P) => Promise<boolean> {
   const compiled = compileOnce(build);
-  return async (within, parameters) =>
-    (await within.executeQuery(compiled(parameters))).numAffectedRows === 1n;
+  return (within, parameters) => change(within, compiled(parameters));
 }
 
 function compileOnce<P extends Parameters, R>(

@@ -8,6 +8,9 @@ import { StorageUnavailable } from './database.ts';
 /** Room for the settling of what is claimed already, and for a checkpoint. */
 const ROOM_MINIMUM_BYTES = 16 * 1024 * 1024;
 
+/** Well under what it takes to fill that much. */
+const LOOK_EVERY_MS = 10;
+
 /** Opens (or creates, mode 0600) the file; leases are judged by `monotonic_ms()`. */
 export function openFile(path: string, clock: Clock): DatabaseSync {
   const database = new DatabaseSync(path, { timeout: 0 });
@@ -20,12 +23,21 @@ export function openFile(path: string, clock: Clock): DatabaseSync {
   return database;
 }
 
-/** Throws `StorageUnavailable` where the disk of the file has no more room than open executions may need. */
-export function requireRoom(path: string): void {
-  const { bavail, bsize } = statfsSync(dirname(path));
-  if (bavail * bsize < ROOM_MINIMUM_BYTES) {
-    throw new StorageUnavailable('The disk has less than 16 MB free.');
-  }
+/**
+ * Takes the file's path; returns what throws `StorageUnavailable` where its disk has no more room than open
+ * executions may need. Those that come together share a look at it.
+ */
+export function roomRequirer(path: string, clock: Clock): () => void {
+  let lookedAt = Number.NEGATIVE_INFINITY;
+  return () => {
+    const now = clock.monotonic();
+    if (now - lookedAt < LOOK_EVERY_MS) return;
+    const { bavail, bsize } = statfsSync(dirname(path));
+    if (bavail * bsize < ROOM_MINIMUM_BYTES) {
+      throw new StorageUnavailable('The disk has less than 16 MB free.');
+    }
+    lookedAt = now;
+  };
 }
 
 /** No statement reaches another file; a vacuum attaches a temporary one, which has no name. */

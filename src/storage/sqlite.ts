@@ -12,7 +12,7 @@ import { groupCommit } from './group-commit.ts';
 import { areMissing, migrate } from './migrate.ts';
 import type { Schema } from './schema.ts';
 import { SqliteConnection } from './sqlite-connection.ts';
-import { openFile, requireRoom } from './sqlite-file.ts';
+import { openFile, roomRequirer } from './sqlite-file.ts';
 
 const require = createRequire(import.meta.url);
 
@@ -30,7 +30,7 @@ const kysely = once((): typeof import('kysely') => {
  */
 export async function openSqlite(path: string, clock: Clock): Promise<Storage> {
   const connection = new SqliteConnection(() => openFile(path, clock), clock);
-  const storage = connectSqlite({ connection, clock, requireRoom: () => requireRoom(path) });
+  const storage = connectSqlite({ connection, clock, requireRoom: roomRequirer(path, clock) });
   if (areMissing(await connection.migrations())) await migrate(storage.db, 'sqlite');
   return storage;
 }
@@ -69,6 +69,8 @@ export function connectSqlite(parts: {
     },
     read: async (query) =>
       connection.readCommitted(query) ?? (await made().db.executeQuery(query)).rows,
+    // There is one connection, on which the write's transaction is open: the way through Kysely costs more.
+    change: async (_within, query) => (await connection.executeQuery(query)).numAffectedRows === 1n,
     write: (run) => made().commit(run),
     transact: (run) => made().commit(run),
     requireRoom,
