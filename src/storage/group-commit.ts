@@ -16,8 +16,8 @@ type Member = {
   reject: (error: unknown) => void;
 };
 
-/** How long one commit's batch may grow: bounds how long other requests wait for it. */
-const BATCH_MAXIMUM = 64;
+/** How long one commit's batch may grow: bounds how long other requests wait for it, some 10 ms. */
+const BATCH_MAXIMUM = 128;
 
 /**
  * Whatever arrives in so many turns of the event loop joins a batch: where nothing does they cost
