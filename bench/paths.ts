@@ -36,6 +36,10 @@ const DEFAULTS = {
   paced: false,
 } as const;
 
+/** What Chromium accepts when a person follows a link. */
+const BROWSER =
+  'text/html,application/xhtml+xml,application/xml;q=0.9,image/avif,image/webp,image/apng,*/*;q=0.8,application/signed-exchange;v=b3;q=0.7';
+
 const PREVIEW = '/api/agent/actions/contact/preview';
 const floor = (name: string) => [fileURLToPath(import.meta.resolve('./servers/floor.ts')), name];
 
@@ -52,8 +56,8 @@ const preview = {
 
 /** In the order of the table. */
 export const paths: readonly Path[] = [
-  { ...document('manifest', '/api/agent/manifest'), goal: 0.85 },
-  { ...document('a page', '/quote'), goal: 0.85 },
+  { ...document('manifest', '/api/agent/manifest', 'application/json'), goal: 0.85 },
+  { ...document('a page', '/quote', BROWSER), goal: 0.85 },
   {
     ...preview,
     name: 'preview',
@@ -97,8 +101,8 @@ export const paths: readonly Path[] = [
   ),
 ];
 
-function document(name: string, path: string): Path {
-  const head = `GET ${path} HTTP/1.1\r\nHost: bench\r\nAccept-Encoding: gzip, br\r\n`;
+function document(name: string, path: string, accept: string): Path {
+  const head = `GET ${path} HTTP/1.1\r\nHost: bench\r\nAccept: ${accept}\r\nAccept-Encoding: gzip, br\r\n`;
   return {
     ...DEFAULTS,
     name,

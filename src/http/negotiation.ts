@@ -1,5 +1,7 @@
 /** Which representation of a page an `Accept` header asks for (RFC 9110 §12.5.1). */
 
+import { keepingLast } from '../once.ts';
+
 /** How well a media type matches: its quality, and whether it is named, not covered by a wildcard. */
 type Match = { quality: number; named: boolean };
 
@@ -10,13 +12,13 @@ const QUALITY = /;\s*q\s*=\s*(0(?:\.\d{0,3})?|1(?:\.0{0,3})?)\s*(?:;|$)/i;
  * Takes an `Accept` header; returns whether Markdown is wanted. It has to be wanted more than HTML,
  * or named and wanted as much: no browser names it, and a wildcard alone gets the page for people.
  */
-export function prefersMarkdown(accept: string | undefined): boolean {
+export const prefersMarkdown = keepingLast((accept: string | undefined): boolean => {
   if (accept === undefined || accept.trim() === '') return false;
   const markdown = matchOf(accept, 'markdown');
   const html = matchOf(accept, 'html');
   if (markdown.quality === 0) return false;
   return markdown.quality > html.quality || (markdown.named && markdown.quality === html.quality);
-}
+});
 
 /** The most specific range that covers `text/<subtype>` decides, wherever it stands. */
 function matchOf(accept: string, subtype: string): Match {
