@@ -14,6 +14,7 @@ import { parseTraceparent } from './http/headers.ts';
 import { rateTaker } from './http/limiting.ts';
 import { NO_COMPILERS } from './http/no-compilers.ts';
 import { isDiscovery, isMirror, pathOf } from './http/page-or-json.ts';
+import { responseWith } from './http/response-with.ts';
 import { securityHeaders } from './http/security-headers.ts';
 import { openUnderWay } from './http/under-way.ts';
 import { registerIntake } from './intake/routes.ts';
@@ -46,6 +47,7 @@ export async function buildApp(settings: Settings, parts: Parts): Promise<Fastif
       headersTimeout: HEADERS_TIMEOUT_MS,
       connectionsCheckingInterval: TIMEOUT_CHECK_MS,
       optimizeEmptyRequests: true, // a tenth of a GET
+      ServerResponse: responseWith(sameOnEvery),
       requireHostHeader: false, // the fallbacks refuse it, with a request id
     },
     clientErrorHandler: answerBroken,
@@ -67,7 +69,7 @@ export async function buildApp(settings: Settings, parts: Parts): Promise<Fastif
   }
   refuseTunnels(app.server, answerBroken);
 
-  const observe = registerObservation(app, parts, sameOnEvery);
+  const observe = registerObservation(app, parts);
   const answerProblem = registerFallbacks(app, { renderProblemPage, ...parts });
   const facts = {
     baseUrl: settings.baseUrl,
@@ -125,10 +127,7 @@ function corsOf(settings: Settings) {
   };
 }
 
-/**
- * A request id and what is the same on every answer, one log line a request, one measurement. Nothing
- * the caller sent.
- */
+/** A request id, one log line a request, one measurement. Nothing the caller sent. */
 function registerObservation(
   app: FastifyInstance,
   {
@@ -137,7 +136,6 @@ function registerObservation(
     isDraining,
     onDraining,
   }: Pick<Parts, 'metrics' | 'log' | 'isDraining' | 'onDraining'>,
-  sameOnEvery: Record<string, string>,
 ) {
   const underWay = openUnderWay<ServerResponse>();
   // A proxy takes the next connection elsewhere, and a busy one does not hold the drain up.
@@ -149,7 +147,7 @@ function registerObservation(
     const begun = begin(reply.raw, request.id);
     const ended = underWay.add(reply.raw);
     if (isDraining()) reply.raw.shouldKeepAlive = false;
-    reply.headers(sameOnEvery).header('x-request-id', request.id);
+    reply.header('x-request-id', request.id);
     if (request.method === 'OPTIONS') reply.header('cache-control', 'no-store');
     // Not `onResponse`: of a client that left no answer is ever finished.
     reply.raw.on('close', () => {
