@@ -8,7 +8,7 @@ import { StorageUnavailable } from './database.ts';
 /** Room for the settling of what is claimed already, and for a checkpoint. */
 const ROOM_MINIMUM_BYTES = 16 * 1024 * 1024;
 
-/** Well under what it takes to fill that much. */
+/** In so long the service itself writes far less than that. */
 const LOOK_EVERY_MS = 10;
 
 /** Opens (or creates, mode 0600) the file; leases are judged by `monotonic_ms()`. */
