@@ -6,13 +6,13 @@
   var commands = {
     start: () => import('../src/main.ts'),
     credentials: () => import('../src/commands/credentials.ts'),
-    inbox: () => import('../src/commands/inbox.ts'),
+    inbox: () => import('../src/commands/inbox/inbox.ts'),
     erase: () => import('../src/commands/erase.ts'),
     backup: () => import('../src/commands/backup.ts'),
     restore: () => import('../src/commands/restore.ts'),
     settings: () => import('../src/commands/settings.ts'),
-    doctor: () => import('../src/commands/doctor.ts'),
-    demo: () => import('../src/commands/demo.ts'),
+    doctor: () => import('../src/commands/doctor/doctor.ts'),
+    demo: () => import('../src/commands/demo/demo.ts'),
   };
 
   function fail(sentence) {

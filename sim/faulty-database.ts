@@ -1,9 +1,9 @@
 /**
- * A connection as `storage/sqlite.ts` uses it, whose statements fail as SQLite's do: before they take
+ * A connection as `storage/sqlite/store.ts` uses it, whose statements fail as SQLite's do: before they take
  * effect, after it, with the transaction rolled back, or with nobody knowing.
  */
 import type { DatabaseSync, SQLInputValue } from 'node:sqlite';
-import type { SqliteDatabase } from '../src/storage/sqlite-connection.ts';
+import type { SqliteDatabase } from '../src/storage/sqlite/connection.ts';
 import { PAUSE_MAXIMUM_MS } from './chances.ts';
 import type { Medium } from './medium.ts';
 import type { SimulatedProcess } from './process.ts';

@@ -11,7 +11,7 @@ import {
   sql,
 } from 'kysely';
 import { type Storage, StorageUnavailable } from '../src/storage/database.ts';
-import { kyselyOver } from '../src/storage/sqlite.ts';
+import { kyselyOver } from '../src/storage/sqlite/store.ts';
 import { PAUSE_MAXIMUM_MS } from './chances.ts';
 import type { Medium } from './medium.ts';
 import type { SimulatedProcess } from './process.ts';

@@ -6,8 +6,8 @@
 import { DatabaseSync } from 'node:sqlite';
 import { systemClock } from '../src/clock.ts';
 import type { Storage } from '../src/storage/database.ts';
-import { connectSqlite, openSqlite } from '../src/storage/sqlite.ts';
-import { SqliteConnection } from '../src/storage/sqlite-connection.ts';
+import { SqliteConnection } from '../src/storage/sqlite/connection.ts';
+import { connectSqlite, openSqlite } from '../src/storage/sqlite/store.ts';
 import { faultyDatabase } from './faulty-database.ts';
 import type { Medium } from './medium.ts';
 import type { SimulatedProcess } from './process.ts';

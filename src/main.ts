@@ -4,12 +4,12 @@ import closeWithGrace from 'close-with-grace';
 import { LEASE_MARGIN_MS } from './actions/executions.ts';
 import { buildApp } from './app.ts';
 import { systemClock } from './clock.ts';
-import { prepareLocalMode } from './first-run.ts';
-import { greeting } from './greeting.ts';
 import { openLog } from './operations/log.ts';
 import { openParts } from './parts.ts';
-import { loadEnvironment, readSettings } from './settings.ts';
-import { describeStartFault, EXIT_CONFIGURATION } from './start-faults.ts';
+import { loadEnvironment, readSettings } from './settings/settings.ts';
+import { describeStartFault, EXIT_CONFIGURATION } from './start/faults.ts';
+import { prepareLocalMode } from './start/first-run.ts';
+import { greeting } from './start/greeting.ts';
 
 /**
  * How long a proxy has to see that readiness is off, in milliseconds: a connection that waits to be

@@ -1,10 +1,10 @@
 /** The whole chain of an execution, top to bottom (spec §4.4), in the order of contract §4. */
 import { checkBearer } from '../credentials/check.ts';
+import type { AgentRefusal } from '../failures/refusals.ts';
 import { findForm } from '../forms/catalog.ts';
 import { parseJsonObject } from '../http/body.ts';
 import type { Log } from '../operations/log.ts';
 import type { Metrics } from '../operations/metrics.ts';
-import type { AgentRefusal } from '../refusals.ts';
 import type { ExecutionRow } from '../storage/schema.ts';
 import { destinationOf } from '../submissions/recipient.ts';
 import { submit } from '../submissions/submit.ts';

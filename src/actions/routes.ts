@@ -1,10 +1,10 @@
 /** The two agent routes: takes the request apart, renders the result (spec §4.3, §4.4, §7.1). */
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
-import { operations } from '../discovery/openapi.ts';
+import { operations } from '../discovery/openapi/openapi.ts';
+import { renderProblem } from '../failures/render.ts';
 import { JSON_BODY_MAXIMUM, readBody } from '../http/body.ts';
 import { childTraceparent, headerLines, parseTraceparent } from '../http/headers.ts';
-import type { TakeFromLimit } from '../http/limiting.ts';
-import { renderProblem } from '../http/render-problem.ts';
+import type { TakeFromLimit } from '../server/limiting.ts';
 import { type ExecuteParts, type ExecuteResult, execute } from './execute.ts';
 import { type AgentRequest, type PreviewResult, preview } from './preview.ts';
 

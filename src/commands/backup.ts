@@ -1,9 +1,9 @@
 /** `npm run backup`: the database as one file, made while the service runs. */
 import { existsSync, renameSync, rmSync, statSync } from 'node:fs';
 import { resolve } from 'node:path';
-import type { Settings } from '../settings.ts';
+import type { Settings } from '../settings/settings.ts';
 import { StorageUnavailable } from '../storage/database.ts';
-import { copySqlite, examineSqlite } from '../storage/sqlite-copy.ts';
+import { copySqlite, examineSqlite } from '../storage/sqlite/copy.ts';
 import type { Call, Command } from './command.ts';
 import { runCommand } from './command-line.ts';
 import { loadSettings } from './configuration.ts';
@@ -55,7 +55,7 @@ async function backup({ operand, terminal }: Call): Promise<void> {
 
 async function copyDatabase({ database }: Settings, file: string): Promise<void> {
   if (database.kind === 'postgres') {
-    const { dumpPostgres, examineDump } = await import('../storage/postgres-copy.ts');
+    const { dumpPostgres, examineDump } = await import('../storage/postgres/copy.ts');
     await dumpPostgres(database.url, file);
     return await examineDump(file);
   }

@@ -4,7 +4,7 @@ import {
   loadEnvironment,
   readSettings,
   type Settings,
-} from '../settings.ts';
+} from '../settings/settings.ts';
 import { SettingsFault } from './faults.ts';
 
 /** Reads the environment and `.env` of this folder; throws `SettingsFault` with a line per fault. */

@@ -3,7 +3,7 @@ import { existsSync } from 'node:fs';
 import { join } from 'node:path';
 import { normalize, parseEmail } from '../forms/fields.ts';
 import { countOutboxOf, eraseOutboxOf, messageFilesTo, removeFiles } from '../mail/erasure.ts';
-import type { Settings } from '../settings.ts';
+import type { Settings } from '../settings/settings.ts';
 import { type Storage, StorageUnavailable } from '../storage/database.ts';
 import { type Scrubbed, scrub } from '../storage/scrub.ts';
 import { countInboxOf, eraseInboxOf, type InboxCounts } from '../upstream/inbox-erasure.ts';

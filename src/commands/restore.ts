@@ -1,9 +1,9 @@
 /** `npm run restore`: a backup takes the place of everything in the database. */
 import { closeSync, openSync, readSync } from 'node:fs';
 import { resolve } from 'node:path';
-import type { Settings } from '../settings.ts';
+import type { Settings } from '../settings/settings.ts';
 import { StorageUnavailable } from '../storage/database.ts';
-import { examineSqlite, replaceSqlite } from '../storage/sqlite-copy.ts';
+import { examineSqlite, replaceSqlite } from '../storage/sqlite/copy.ts';
 import type { Call, Command } from './command.ts';
 import { runCommand } from './command-line.ts';
 import { loadSettings } from './configuration.ts';
@@ -65,13 +65,13 @@ async function restore({ operand, flag, terminal }: Call): Promise<void> {
 
 async function examine({ kind }: Settings['database'], file: string): Promise<void> {
   if (kind === 'sqlite') return examineSqlite(file);
-  const { examineDump } = await import('../storage/postgres-copy.ts');
+  const { examineDump } = await import('../storage/postgres/copy.ts');
   await examineDump(file);
 }
 
 async function replace(database: Settings['database'], file: string): Promise<void> {
   if (database.kind === 'sqlite') return await replaceSqlite(file, database.path);
-  const { restorePostgres } = await import('../storage/postgres-copy.ts');
+  const { restorePostgres } = await import('../storage/postgres/copy.ts');
   await restorePostgres(file, database.url);
 }
 

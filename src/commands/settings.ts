@@ -1,6 +1,6 @@
 /** `npm run settings`: every setting in force, where it came from, secrets hidden (contract §1). */
-import { fileVariable, type LoadedEnvironment, type Settings } from '../settings.ts';
-import { type VariableName, variables } from '../variables.ts';
+import { fileVariable, type LoadedEnvironment, type Settings } from '../settings/settings.ts';
+import { type VariableName, variables } from '../settings/variables.ts';
 import type { Call, Command } from './command.ts';
 import { runCommand } from './command-line.ts';
 import { loadSettings } from './configuration.ts';

@@ -1,7 +1,7 @@
 /** The store, as a command needs it: opened, used, and closed again. */
 import { systemClock } from '../clock.ts';
 import { openLog } from '../operations/log.ts';
-import type { Settings } from '../settings.ts';
+import type { Settings } from '../settings/settings.ts';
 import type { Storage } from '../storage/database.ts';
 import { openStorage } from '../storage/open.ts';
 

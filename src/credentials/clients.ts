@@ -1,6 +1,6 @@
 /** The shape of the credentials file (contract §2, "The credentials file"), checked. */
 import * as v from '@badrap/valita';
-import { checkShape } from '../shape.ts';
+import { checkShape } from '../settings/shape.ts';
 
 /** What a client may be allowed to do (spec §5). */
 export const SCOPES = ['lead:preview', 'lead:create'] as const;

@@ -1,13 +1,13 @@
 /** GET of everything that agents read (spec §4.1, §4.2; contract §4, "Discovery"). */
 import type { FastifyInstance } from 'fastify';
-import { type Document, prepareDocument, sendDocument } from '../http/documents.ts';
 import { once } from '../once.ts';
+import { type Document, prepareDocument, sendDocument } from '../server/documents.ts';
 import { contentIndex, contentResources, type SourcePage, UNKNOWN_RESOURCE } from './content.ts';
 import { eventSchema, eventTypes } from './events.ts';
 import { type Facts, paths } from './facts.ts';
 import { llmsText } from './llms.ts';
 import { type ManifestFacts, manifest } from './manifest.ts';
-import { operations } from './openapi.ts';
+import { operations } from './openapi/openapi.ts';
 import { toolIndex } from './tool-index.ts';
 import { toolShapes } from './tools.ts';
 

@@ -2,7 +2,7 @@
 import { isUtf8 } from 'node:buffer';
 import type { IncomingMessage } from 'node:http';
 import { MIMEType } from 'node:util';
-import type { BodyRefusal } from '../refusals.ts';
+import type { BodyRefusal } from '../failures/refusals.ts';
 import { headerLines } from './headers.ts';
 
 /** JSON bodies, on the agent routes and the form routes (contract §4). */

@@ -1,5 +1,6 @@
 /** JSON, urlencoded and multipart into flat text values (spec §4.6, §4.7; contract §4). */
 import { isUtf8 } from 'node:buffer';
+import type { FormRefusal } from '../failures/refusals.ts';
 import {
   declaresOtherCharset,
   decodeUtf8,
@@ -9,7 +10,6 @@ import {
   type ReadBody,
 } from '../http/body.ts';
 import { keepingLast } from '../once.ts';
-import type { FormRefusal } from '../refusals.ts';
 
 export type Encoding = 'json' | 'urlencoded' | 'multipart';
 

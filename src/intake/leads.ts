@@ -1,10 +1,10 @@
 /** The whole chain of a lead, top to bottom (spec §4.6), in the order of contract §4. */
 import type { NewId } from '../chance.ts';
+import type { FormRefusal } from '../failures/refusals.ts';
 import { type Form, fallbackForm, findForm, VALUE_MAXIMUM } from '../forms/catalog.ts';
 import { lengthOf, normalize } from '../forms/fields.ts';
 import { missingNames, validate } from '../forms/validate.ts';
 import type { Log } from '../operations/log.ts';
-import type { FormRefusal } from '../refusals.ts';
 import { type SubmitParts, submit } from '../submissions/submit.ts';
 import { decodeForm, type FormBody, type FormRequest } from './body.ts';
 

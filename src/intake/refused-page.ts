@@ -1,9 +1,10 @@
 /** The page of a native form that was refused: the form itself, with everything that was typed. */
+
+import { problems } from '../failures/catalogue.ts';
+import type { FormRefusal } from '../failures/refusals.ts';
 import { type Form, fallbackForm, findForm, forms } from '../forms/catalog.ts';
 import { normalize } from '../forms/fields.ts';
 import { validate } from '../forms/validate.ts';
-import { problems } from '../http/problems.ts';
-import type { FormRefusal } from '../refusals.ts';
 import type { Entered } from '../site/form-markup.ts';
 import type { Page } from '../site/pages.ts';
 import { decodeForm, type FormRequest } from './body.ts';

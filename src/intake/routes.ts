@@ -1,14 +1,14 @@
 /** The two form routes: JSON, or 303 and HTML, by how it was asked (spec §4.6, §4.7, §7.2; contract §4). */
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
 import type { Clock } from '../clock.ts';
-import { operations } from '../discovery/openapi.ts';
+import { operations } from '../discovery/openapi/openapi.ts';
+import type { FormRefusal } from '../failures/refusals.ts';
+import { renderProblem } from '../failures/render.ts';
 import { forms } from '../forms/catalog.ts';
 import { type ReadBody, readBody } from '../http/body.ts';
 import { childTraceparent, parseTraceparent } from '../http/headers.ts';
-import type { TakeFromLimit } from '../http/limiting.ts';
-import { renderProblem } from '../http/render-problem.ts';
 import type { RateName } from '../limits/limits.ts';
-import type { FormRefusal } from '../refusals.ts';
+import type { TakeFromLimit } from '../server/limiting.ts';
 import type { RenderProblemPage } from '../site/error-page.ts';
 import type { Page } from '../site/pages.ts';
 import { untilStep } from './answer-time.ts';

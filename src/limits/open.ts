@@ -1,7 +1,7 @@
 /** Which limits the settings ask for. */
 import type { Clock } from '../clock.ts';
 import type { Log } from '../operations/log.ts';
-import type { Settings } from '../settings.ts';
+import type { Settings } from '../settings/settings.ts';
 import type { Limits } from './limits.ts';
 import { openMemoryLimits } from './memory.ts';
 

@@ -1,6 +1,6 @@
 /** Which mailer the settings ask for. */
 import { type Clock, systemClock } from '../clock.ts';
-import type { Settings } from '../settings.ts';
+import type { Settings } from '../settings/settings.ts';
 import { openFilesMailer } from './files.ts';
 import { confirmationMessage, type Mailer } from './mail.ts';
 

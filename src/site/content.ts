@@ -2,7 +2,7 @@
 import * as v from '@badrap/valita';
 import { load } from 'js-yaml';
 import { type Form, findForm } from '../forms/catalog.ts';
-import { checkShape } from '../shape.ts';
+import { checkShape } from '../settings/shape.ts';
 import { languageTag } from './words.ts';
 
 const FRONT_MATTER = /^---\n([\s\S]*?)\n---\n([\s\S]*)$/;

@@ -1,8 +1,8 @@
 /** GET of every page, its mirror and the assets: made once, sent as they are. */
 import type { FastifyInstance } from 'fastify';
-import { prepareDocument, sendDocument } from '../http/documents.ts';
 import { prefersMarkdown } from '../http/negotiation.ts';
 import { once } from '../once.ts';
+import { prepareDocument, sendDocument } from '../server/documents.ts';
 import { type Page, pathsOf } from './pages.ts';
 import type { Site } from './site.ts';
 

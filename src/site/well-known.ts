@@ -1,7 +1,7 @@
 /** What machines look for on a site without being told: robots, sitemap, favicon, security contact. */
 import type { FastifyInstance } from 'fastify';
 import type { Clock } from '../clock.ts';
-import { prepareDocument, sendDocument } from '../http/documents.ts';
+import { prepareDocument, sendDocument } from '../server/documents.ts';
 import { contactHref } from './placeholders.ts';
 
 type WellKnownParts = {

@@ -7,7 +7,7 @@ import * as v from '@badrap/valita';
 import { load, loadAll } from 'js-yaml';
 import { type Field, type Form, forms } from '../forms/catalog.ts';
 import { once } from '../once.ts';
-import { checkShape } from '../shape.ts';
+import { checkShape } from '../settings/shape.ts';
 import { type FormWords, ourFormWords } from './form-words.ts';
 
 /** BCP 47. */

@@ -1,11 +1,11 @@
 /** Which store the settings ask for. */
 import { dirname } from 'node:path';
 import type { Clock } from '../clock.ts';
-import { makeFolder } from '../folder.ts';
 import type { Log } from '../operations/log.ts';
-import type { Settings } from '../settings.ts';
+import type { Settings } from '../settings/settings.ts';
 import { type Storage, StorageUnavailable } from './database.ts';
-import { openSqlite } from './sqlite.ts';
+import { makeFolder } from './folder.ts';
+import { openSqlite } from './sqlite/store.ts';
 
 /** Takes the settings; returns the opened store, its schema up to date. Throws `StorageUnavailable`. */
 export async function openStorage(
@@ -15,7 +15,7 @@ export async function openStorage(
 ): Promise<Storage> {
   if (database.kind === 'postgres') {
     // Loaded only when a setting asks for it: a cold start pays for what it uses.
-    const { openPostgres } = await import('./postgres.ts');
+    const { openPostgres } = await import('./postgres/store.ts');
     return await openPostgres(database.url, log);
   }
   const folder = dirname(database.path);

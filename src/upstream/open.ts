@@ -1,6 +1,6 @@
 /** Which upstream the settings ask for. */
 import type { Clock } from '../clock.ts';
-import type { Settings } from '../settings.ts';
+import type { Settings } from '../settings/settings.ts';
 import type { Storage } from '../storage/database.ts';
 import { openInbox } from './inbox.ts';
 import type { Upstream } from './upstream.ts';

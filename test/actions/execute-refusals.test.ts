@@ -1,7 +1,7 @@
 import { connect } from 'node:net';
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
-import { problems } from '../../src/http/problems.ts';
+import { problems } from '../../src/failures/catalogue.ts';
 import { call, executeAction, previewId } from '../support/agent.ts';
 import { scenario } from '../support/scenario.ts';
 import { freshAddress, startService, tokens } from '../support/service.ts';

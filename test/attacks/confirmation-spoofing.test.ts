@@ -1,7 +1,7 @@
 /** A person must confirm what they see (ASVS 2.2.1). */
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
-import { inboxPage, inboxTable } from '../../src/commands/inbox-formats.ts';
+import { inboxPage, inboxTable } from '../../src/commands/inbox/formats.ts';
 import { forms } from '../../src/forms/catalog.ts';
 import { validate } from '../../src/forms/validate.ts';
 import { executeAction, previewAction } from '../support/agent.ts';

@@ -7,7 +7,7 @@ import {
   zstdCompressSync,
 } from 'node:zlib';
 import { describe, expect, test } from 'vitest';
-import { problems } from '../../src/http/problems.ts';
+import { problems } from '../../src/failures/catalogue.ts';
 import { type Answer, call, quote } from '../support/agent.ts';
 import { type Encoding, encode } from '../support/forms.ts';
 import { scenario } from '../support/scenario.ts';

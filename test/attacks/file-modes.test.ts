@@ -1,13 +1,13 @@
 /**
  * Nobody but the owner reads what the service or a command makes, under any umask. What a start makes
- * is shown in test/operations/process.test.ts and test/first-run.test.ts.
+ * is shown in test/operations/process.test.ts and test/start/first-run.test.ts.
  */
 import { spawnSync } from 'node:child_process';
 import { chmodSync, mkdirSync, readdirSync, statSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { expect, test } from 'vitest';
 import { systemClock } from '../../src/clock.ts';
-import { openSqlite } from '../../src/storage/sqlite.ts';
+import { openSqlite } from '../../src/storage/sqlite/store.ts';
 import { project, temporaryFolder } from '../commands/run-service.ts';
 
 /** Runs a command under a umask that takes nothing away. */

@@ -192,6 +192,6 @@ describe('erase on a SQLite file', () => {
 });
 
 async function openIn(folder: string) {
-  const { openSqlite } = await import('../../src/storage/sqlite.ts');
+  const { openSqlite } = await import('../../src/storage/sqlite/store.ts');
   return await openSqlite(join(folder, 'service.db'), systemClock);
 }

@@ -1,7 +1,7 @@
 import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { expect, test } from 'vitest';
-import { variables } from '../../src/variables.ts';
+import { variables } from '../../src/settings/variables.ts';
 import { runService, temporaryFolder } from './run-service.ts';
 
 type Row = { name: string; value: string | null; source: string };

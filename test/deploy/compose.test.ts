@@ -5,7 +5,7 @@ import { CORE_SCHEMA, load, mergeTag } from 'js-yaml';
 import { describe, expect, test } from 'vitest';
 import { readDockerfile } from '../../deploy/dockerfile.ts';
 import { LEASE_MARGIN_MS } from '../../src/actions/executions.ts';
-import { readSettings } from '../../src/settings.ts';
+import { readSettings } from '../../src/settings/settings.ts';
 
 const project = resolve(import.meta.dirname, '../..');
 const read = (path: string) => readFileSync(join(project, path), 'utf8');

@@ -1,8 +1,8 @@
 /** Discovery on a real port, with the pages of the site and stand-ins for the four POST routes. */
 import type { AddressInfo } from 'node:net';
 import fastify, { type FastifyInstance } from 'fastify';
-import { operations, registerOpenapi } from '../../src/discovery/openapi.ts';
-import { registerReference } from '../../src/discovery/reference-page.ts';
+import { operations, registerOpenapi } from '../../src/discovery/openapi/openapi.ts';
+import { registerReference } from '../../src/discovery/reference/routes.ts';
 import { registerDiscovery } from '../../src/discovery/routes.ts';
 import { once } from '../../src/once.ts';
 import { ourFrame } from '../../src/site/layout.ts';

@@ -2,9 +2,9 @@ import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { z } from 'zod';
 import { CONFIRMATION_STATEMENT } from '../../src/actions/confirmation.ts';
 import { API_VERSION } from '../../src/discovery/version.ts';
+import { type Problem, problems } from '../../src/failures/catalogue.ts';
 import { type FormName, findForm, forms } from '../../src/forms/catalog.ts';
 import { validate } from '../../src/forms/validate.ts';
-import { type Problem, problems } from '../../src/http/problems.ts';
 import { type DiscoveryServer, facts, startDiscovery } from './discovery-server.ts';
 
 // biome-ignore lint/suspicious/noExplicitAny: a document is walked by name, whatever it holds

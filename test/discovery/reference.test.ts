@@ -1,6 +1,6 @@
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { problems } from '../../src/failures/catalogue.ts';
 import { forms } from '../../src/forms/catalog.ts';
-import { problems } from '../../src/http/problems.ts';
 import { call } from '../support/agent.ts';
 import { type Service, startService } from '../support/service.ts';
 

@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest';
-import { problems } from '../../src/http/problems.ts';
+import { problems } from '../../src/failures/catalogue.ts';
 import { call } from '../support/agent.ts';
 import { encode, encodings, multipart, natives, post, postRaw } from '../support/forms.ts';
 import { scenario } from '../support/scenario.ts';

@@ -8,7 +8,7 @@ import type { Mailer, SendResult } from '../../src/mail/mail.ts';
 import { openOutbox } from '../../src/mail/outbox.ts';
 import { openLog } from '../../src/operations/log.ts';
 import type { Storage } from '../../src/storage/database.ts';
-import { openSqlite } from '../../src/storage/sqlite.ts';
+import { openSqlite } from '../../src/storage/sqlite/store.ts';
 import { type TestClock, testClock } from '../support/clock.ts';
 
 const MINUTE = 60_000;

@@ -6,8 +6,8 @@ import { createClient } from '@redis/client';
 import pg from 'pg';
 import type { Clock } from '../../src/clock.ts';
 import type { Storage } from '../../src/storage/database.ts';
-import { openPostgres } from '../../src/storage/postgres.ts';
-import { openSqlite } from '../../src/storage/sqlite.ts';
+import { openPostgres } from '../../src/storage/postgres/store.ts';
+import { openSqlite } from '../../src/storage/sqlite/store.ts';
 
 /** Where a PostgreSQL may be tried; `TEST_SERVICES=required` (as in CI) makes its absence a failure. */
 const postgresUrl = process.env.TEST_DATABASE_URL ?? 'postgres://postgres@127.0.0.1:5432/postgres';

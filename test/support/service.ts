@@ -8,7 +8,7 @@ import { pino } from 'pino';
 import { buildApp } from '../../src/app.ts';
 import { type Clock, systemClock } from '../../src/clock.ts';
 import { openParts, type Parts } from '../../src/parts.ts';
-import { readSettings, type Settings } from '../../src/settings.ts';
+import { readSettings, type Settings } from '../../src/settings/settings.ts';
 
 /** The tokens of the test clients, by what they may do. */
 export const tokens = {

@@ -1,6 +1,6 @@
 /**
  * Whoever sends slowly, or too much, is cut in time, and the others don't notice (API4). That headers
- * end after 10 s and a body after 30 s is set is shown in test/http/wire.test.ts; here it is done.
+ * end after 10 s and a body after 30 s is set is shown in test/server/wire.test.ts; here it is done.
  */
 import { spawn, spawnSync } from 'node:child_process';
 import { readFileSync } from 'node:fs';

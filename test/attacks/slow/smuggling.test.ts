@@ -1,6 +1,6 @@
 /**
  * A request that two servers read in two ways smuggles none past the first (ASVS 4.2.1). Against the
- * service alone this is shown in test/http/wire.test.ts; here nginx and haproxy stand before it and
+ * service alone this is shown in test/server/wire.test.ts; here nginx and haproxy stand before it and
  * refuse `/api/leads`: a lead that arrives all the same was smuggled.
  */
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';

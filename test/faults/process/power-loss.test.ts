@@ -2,7 +2,7 @@ import { readFileSync, rmSync, statSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { expect, test } from 'vitest';
 import { systemClock } from '../../../src/clock.ts';
-import { openSqlite } from '../../../src/storage/sqlite.ts';
+import { openSqlite } from '../../../src/storage/sqlite/store.ts';
 import { startWarm } from '../../support/disk.ts';
 import { injected } from '../../support/injected.ts';
 import { attempt, previewLeads } from '../../support/leads.ts';

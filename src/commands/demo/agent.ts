@@ -1,0 +1,137 @@
+/** The demo's first half: what an agent does for a person (spec §4.1, §4.3, §4.4). */
+
+import type { Receipt } from '../../actions/receipt.ts';
+import { randomSecret } from '../../chance.ts';
+import { forms } from '../../forms/catalog.ts';
+import type { Reply, Story } from './story.ts';
+
+const form = forms.homeowner_quote;
+const endpoint = `/api/agent/actions/${form.name}`;
+
+/** Finds out what there is; needs no credential. */
+export async function discover(story: Story): Promise<void> {
+  await story.tell({
+    does: 'Read the manifest: what can be done here?',
+    method: 'GET',
+    path: '/.well-known/service-agent.json',
+    status: 200,
+    holds: ({ body }) => Object.keys(forms).every((name) => actionsOf(body).includes(name)),
+    means: ({ body }) => [
+      `Version ${body.version}, with the actions ${actionsOf(body).join(', ')}.`,
+    ],
+  });
+}
+
+/** Previews, confirms, executes once, and tries what must not happen. */
+export async function actAsAgent(story: Story, token: string): Promise<void> {
+  const authorization = { authorization: `Bearer ${token}` };
+  const key = newKey();
+  const other = newKey();
+
+  const preview = (does: string, means: (reply: Reply) => string[]) =>
+    story.tell({
+      does,
+      method: 'POST',
+      path: `${endpoint}/preview`,
+      headers: authorization,
+      body: JSON.stringify(
+        Object.fromEntries(form.fields.map(({ name, example }) => [name, example])),
+      ),
+      status: 200,
+      holds: ({ body }) => typeof body.preview_id === 'string' && body.ok === true,
+      means,
+    });
+  const execute = (
+    ask: { id: unknown; statement: unknown; key: string },
+    expected: {
+      does: string;
+      status: number;
+      holds?: (reply: Reply) => boolean;
+      means: string[] | ((reply: Reply) => string[]);
+    },
+  ) =>
+    story.tell({
+      method: 'POST',
+      path: `${endpoint}/execute`,
+      headers: { ...authorization, 'idempotency-key': ask.key },
+      shows: `Idempotency-Key: ${ask.key}`,
+      body: JSON.stringify({
+        preview_id: ask.id,
+        confirmation: true,
+        confirmation_text: ask.statement,
+      }),
+      ...expected,
+    });
+
+  const previewed = await preview('Ask for a preview', ({ body }) => [
+    'Checked and normalized, and sent to nobody yet. The agent shows the person this:',
+    ...Object.entries(body.fields ?? {}).map(([name, value]) => `  ${name.padEnd(14)}${value}`),
+    `  ${'goes to'.padEnd(14)}${body.destination}`,
+    `  “${body.confirmation_statement}”`,
+  ]);
+  const { preview_id: id, confirmation_statement: statement } = previewed.body;
+
+  await execute(
+    { id, statement: 'Yes, go ahead.', key },
+    {
+      does: 'Execute with other words than the statement',
+      status: 409,
+      holds: ({ body }) => body.receipt === undefined && body.retryable === undefined,
+      means: ['Not confirmed: nothing was sent, and the preview is still good.'],
+    },
+  );
+  const executed = await execute(
+    { id, statement, key },
+    {
+      does: 'Execute with the exact statement: the person said yes',
+      status: 200,
+      holds: ({ body }) => receiptOf(body)?.status === 'submitted' && body.replay === undefined,
+      means: ({ body }) => [`Submitted. The receipt to keep: ${receiptOf(body)?.action_id}.`],
+    },
+  );
+  const receipt = JSON.stringify(executed.body.receipt);
+  await execute(
+    { id, statement, key },
+    {
+      does: 'Send the same once more, as after a lost answer',
+      status: 200,
+      holds: ({ body }) => body.replay === true && JSON.stringify(body.receipt) === receipt,
+      means: ['A replay: the same receipt again, and nothing was sent a second time.'],
+    },
+  );
+  await execute(
+    { id, statement, key: other },
+    {
+      does: 'Execute the same preview under another key',
+      status: 409,
+      holds: ({ body }) => body.error === 'preview_already_used',
+      means: ['preview_already_used: one confirmation is good for one submission.'],
+    },
+  );
+  const second = await preview('Ask for a second preview', () => [
+    'A new request of the person, with a confirmation of its own.',
+  ]);
+  await execute(
+    { id: second.body.preview_id, statement, key },
+    {
+      does: 'Execute it under the key of the first',
+      status: 409,
+      holds: ({ body }) => body.error === 'idempotency_conflict',
+      means: ['idempotency_conflict: a key belongs to one request. Nothing was sent.'],
+    },
+  );
+}
+
+/** Unguessable, and short enough to be compared by eye. */
+function newKey(): string {
+  return `demo-${randomSecret(8).toString('hex')}`;
+}
+
+function actionsOf(body: Reply['body']): string[] {
+  const actions = Array.isArray(body.actions) ? body.actions : [];
+  return actions.map((one: { action?: unknown }) => String(one.action));
+}
+
+function receiptOf(body: Reply['body']): Receipt | undefined {
+  return body.receipt as Receipt | undefined;
+}

@@ -1,0 +1,139 @@
+/** The doctor's checks of what is elsewhere: the upstream and the mail server. */
+
+import { accessSync, constants, mkdirSync } from 'node:fs';
+import { newId } from '../../chance.ts';
+import type { Clock } from '../../clock.ts';
+import { forms } from '../../forms/catalog.ts';
+import { reasonOf } from '../../mail/mail.ts';
+import { openMailer } from '../../mail/open.ts';
+import type { Settings } from '../../settings/settings.ts';
+import { submit } from '../../submissions/submit.ts';
+import { openUpstream } from '../../upstream/open.ts';
+import type { Outcome } from '../../upstream/upstream.ts';
+import { withStorage } from '../storage.ts';
+import { type Finding, tryOut } from './finding.ts';
+
+const SMTP_TIMEOUT_MS = 10_000;
+
+/** Sends a test event the way every submission goes; of the embedded inbox it is taken out again. */
+export function checkUpstream(settings: Settings, clock: Clock, send: boolean): Promise<Finding> {
+  return tryOut('upstream', 'Check UPSTREAM_URL and the database.', async () => {
+    const { upstream: configured, contractor, operator } = settings;
+    if (configured.kind === 'none' || contractor === undefined) {
+      return { outcome: 'off', says: 'Submissions answer 503.', remedy: 'Set UPSTREAM_URL.' };
+    }
+    if (!send) {
+      return { outcome: 'off', says: 'Not tried, because of --no-send.' };
+    }
+    return await withStorage(settings, async (storage) => {
+      const upstream = await openUpstream(settings, storage, clock);
+      if (upstream === undefined) throw new Error('UPSTREAM_URL');
+      try {
+        const id = newId();
+        const parties = { contractor, operatorName: operator.name };
+        const submission = { id, form: forms.contact, fields: testFields, ...fromNobody };
+        const delivery = { mayStart: () => true };
+        const outcome = await submit({ upstream, parties, clock }, submission, delivery);
+        await storage.db.deleteFrom('inbox').where('event_id', '=', id).execute();
+        const unsigned = configured.kind === 'http' && configured.secret === undefined;
+        return judge(outcome, id, unsigned);
+      } finally {
+        await upstream.close();
+      }
+    });
+  });
+}
+
+const testFields = {
+  name: 'Doctor',
+  email: 'doctor@example.com',
+  subject: 'Test event',
+  message: 'Sent by `npm run doctor`. Nobody asked anything.',
+};
+const fromNobody = { origin: 'browser', client: null, consentRecordedAt: null } as const;
+
+function judge(outcome: Outcome, id: string, unsigned: boolean): Omit<Finding, 'check'> {
+  const remedy = 'Ask whoever runs UPSTREAM_URL what became of it.';
+  switch (outcome.kind) {
+    case 'confirmed':
+      return unsigned
+        ? {
+            outcome: 'warning',
+            says: `Test event ${id} was delivered, unsigned.`,
+            remedy: 'Set UPSTREAM_SECRET, so that the other side can tell who sends.',
+          }
+        : { outcome: 'ok', says: `Test event ${id} was delivered.` };
+    case 'rejected':
+      return {
+        outcome: 'failed',
+        says: `Test event ${id} was answered ${outcome.status}.`,
+        remedy,
+      };
+    case 'rateLimited':
+      return { outcome: 'failed', says: `Test event ${id} was answered 429.`, remedy };
+    case 'unconfirmed':
+      return {
+        outcome: 'failed',
+        says: `Test event ${id} is not confirmed: ${outcome.reason}`,
+        remedy: 'Check UPSTREAM_URL, UPSTREAM_SECRET and UPSTREAM_TIMEOUT_MS.',
+      };
+  }
+}
+
+/** Signs in to the mail server, or looks at the folder that stands for one. */
+export function checkMail({ mail }: Settings): Promise<Finding> {
+  const remedy = 'Check SMTP_URL: scheme, host, port, user and password.';
+  return tryOut('mail', remedy, async () => {
+    if (mail.kind === 'none') {
+      const hint = 'Set SMTP_URL and MAIL_FROM.';
+      return { outcome: 'off', says: '/api/subscribe answers 503.', remedy: hint };
+    }
+    if (mail.kind === 'files') {
+      mkdirSync(mail.folder, { recursive: true, mode: 0o700 });
+      accessSync(mail.folder, constants.W_OK);
+      return { outcome: 'ok', says: `Messages are written to ${mail.folder}, not sent.` };
+    }
+    const { createTransport } = await import('nodemailer');
+    const transport = createTransport({
+      url: mail.url,
+      connectionTimeout: SMTP_TIMEOUT_MS,
+      greetingTimeout: SMTP_TIMEOUT_MS,
+      socketTimeout: SMTP_TIMEOUT_MS,
+    });
+    try {
+      await transport.verify();
+      return { outcome: 'ok', says: 'The mail server takes the connection.' };
+    } catch (error) {
+      return { outcome: 'failed', says: `The mail server: ${reasonOf(error)}.`, remedy };
+    } finally {
+      transport.close();
+    }
+  });
+}
+
+/** Sends the confirmation message, exactly as a subscriber gets it, to one address or the sender's. */
+export function checkMessage(
+  settings: Settings,
+  clock: Clock,
+  chosen: string | undefined,
+): Promise<Finding> {
+  const remedy = 'Check SMTP_URL and MAIL_FROM: may this account send from that address?';
+  return tryOut('test message', remedy, async () => {
+    const mailer = await openMailer(settings, clock);
+    if (mailer === undefined || settings.mail.kind === 'none') {
+      return { outcome: 'off', says: 'No mail is configured.' };
+    }
+    const address = chosen ?? settings.mail.from.replace(/^[^<]*<([^<>]*)>$/, '$1');
+    try {
+      const messageId = `<${newId()}@${new URL(settings.baseUrl).hostname}>`;
+      const result = await mailer.send({ address, messageId });
+      if (result.kind === 'refused') {
+        return { outcome: 'failed', says: `It was refused (${result.reason}).`, remedy };
+      }
+      const where = settings.mail.kind === 'files' ? 'written' : 'taken by the mail server';
+      return { outcome: 'ok', says: `The confirmation message was ${where}.` };
+    } finally {
+      await mailer.close();
+    }
+  });
+}

@@ -1,0 +1,136 @@
+/** The doctor's checks of what is on this machine: folder, database, clock, keys and credentials. */
+
+import { mkdirSync, readdirSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:fs';
+import { join, resolve } from 'node:path';
+import { openPreview, sealPreview } from '../../actions/preview-token.ts';
+import { newId } from '../../chance.ts';
+import type { Clock } from '../../clock.ts';
+import { isExpired, parseClients } from '../../credentials/clients.ts';
+import type { Settings } from '../../settings/settings.ts';
+import { localFiles } from '../../start/first-run.ts';
+import { withStorage } from '../storage.ts';
+import { type Finding, tryOut } from './finding.ts';
+
+/** No clock of a machine that runs this can be right before it was written. */
+const FIRST_PLAUSIBLE_YEAR = 2026;
+const CLOCK_TOLERANCE_MS = 60_000;
+
+/** Tries everything on this machine, in the order in which a start needs it. */
+export async function checkThisMachine(settings: Settings, clock: Clock): Promise<Finding[]> {
+  return [
+    await checkFolder(settings),
+    await checkDatabase(settings, clock),
+    await checkClock(settings, clock),
+    await checkSigningKeys(settings, clock),
+    await checkCredentials(settings, clock),
+  ];
+}
+
+function checkFolder({ mode, database, dataDir }: Settings): Promise<Finding> {
+  const remedy = `Change the permissions of ${dataDir}, or set DATA_DIR to a folder of yours.`;
+  return tryOut('data folder', remedy, async () => {
+    if (mode === 'production' && database.kind === 'postgres') {
+      return { outcome: 'off', says: 'Nothing is kept in DATA_DIR.' };
+    }
+    mkdirSync(dataDir, { recursive: true, mode: 0o700 });
+    const probe = join(dataDir, `.doctor-${newId()}`);
+    writeFileSync(probe, 'doctor', { mode: 0o600, flush: true });
+    rmSync(probe);
+    return { outcome: 'ok', says: `${dataDir} can be written.` };
+  });
+}
+
+function checkDatabase(settings: Settings, clock: Clock): Promise<Finding> {
+  const remedy = 'Check DATABASE_URL, DATA_DIR, and whether the disk is full.';
+  return tryOut('database', remedy, async () => {
+    const kind = await withStorage(settings, async (storage) => {
+      // Written and taken back in one transaction that is committed: nobody ever sees it.
+      await storage.write(async (transaction) => {
+        const event_id = `doctor-${newId()}`;
+        const received_at = clock.now().toISOString();
+        const row = {
+          event_id,
+          type: 'doctor',
+          form: 'doctor',
+          email: '',
+          received_at,
+          event: '{}',
+        };
+        await transaction.insertInto('inbox').values(row).execute();
+        await transaction.deleteFrom('inbox').where('event_id', '=', event_id).execute();
+      });
+      return storage.kind;
+    });
+    return { outcome: 'ok', says: `${kind} opens and takes a write.` };
+  });
+}
+
+function checkClock({ dataDir }: Settings, clock: Clock): Promise<Finding> {
+  const remedy = 'Set the clock of this machine: previews expire by it.';
+  return tryOut('clock', remedy, async () => {
+    const now = clock.now();
+    const says = `It is ${now.toISOString()}.`;
+    if (now.getUTCFullYear() < FIRST_PLAUSIBLE_YEAR) return { outcome: 'failed', says, remedy };
+    const names = statSync(dataDir, { throwIfNoEntry: false }) ? readdirSync(dataDir) : [];
+    const times = names.map(
+      (name) => statSync(join(dataDir, name), { throwIfNoEntry: false })?.mtimeMs ?? 0,
+    );
+    if (Math.max(0, ...times) <= now.getTime() + CLOCK_TOLERANCE_MS) return { outcome: 'ok', says };
+    return { outcome: 'failed', says: `${says} A file in ${dataDir} is younger.`, remedy };
+  });
+}
+
+function checkSigningKeys(settings: Settings, clock: Clock): Promise<Finding> {
+  const path = localFiles(settings.dataDir).signingKey;
+  return tryOut('signing keys', `Remove ${path}, and a new one is made.`, async () => {
+    let keys = settings.previewSigningKeys;
+    if (keys.length === 0) {
+      if (settings.mode === 'production') {
+        const remedy = 'Set PREVIEW_SIGNING_KEYS: openssl rand -base64 32';
+        return { outcome: 'off', says: 'Preview and execute answer 503.', remedy };
+      }
+      if (statSync(path, { throwIfNoEntry: false }) === undefined) {
+        return { outcome: 'ok', says: 'The first start makes one.' };
+      }
+      keys = [Buffer.from(readFileSync(path, 'utf8').trim(), 'base64')];
+    }
+    const now = clock.now();
+    const preview = { fields: {}, destination: '', createdAt: now.getTime() };
+    const token = sealPreview(keys, { action: 'contact', ...preview });
+    const isLong = keys.every((key) => key.length >= 32);
+    if (!isLong || openPreview(keys, token, now).kind !== 'open') throw new Error('KEY_TOO_SHORT');
+    return { outcome: 'ok', says: `${keys.length} of them; the first signs, all verify.` };
+  });
+}
+
+function checkCredentials(settings: Settings, clock: Clock): Promise<Finding> {
+  const { mode, dataDir, credentialsFile } = settings;
+  const remedy = 'Check AGENT_CREDENTIALS_FILE, its path and its permissions.';
+  return tryOut('credentials', remedy, async () => {
+    if (credentialsFile === undefined) {
+      const hint = 'Set AGENT_CREDENTIALS_FILE, then npm run credentials -- issue <name>.';
+      return { outcome: 'off', says: 'No credential is valid.', remedy: hint };
+    }
+    const isOurs = mode === 'local' && resolve(credentialsFile) === localFiles(dataDir).clients;
+    if (isOurs && statSync(credentialsFile, { throwIfNoEntry: false }) === undefined) {
+      return { outcome: 'ok', says: 'The first start makes one.' };
+    }
+    const parsed = parseClients(readFileSync(credentialsFile, 'utf8'));
+    if (parsed.kind === 'invalid') {
+      return { outcome: 'failed', says: `The file is not valid (${parsed.why}).`, remedy };
+    }
+    const { clients } = parsed.file;
+    const expired = clients.flatMap(({ name, credentials }) =>
+      credentials
+        .filter(({ expires_at }) => isExpired(expires_at, clock.now()))
+        .map(({ id }) => `${id} of ${name}`),
+    );
+    const says = `${clients.length} ${clients.length === 1 ? 'client' : 'clients'}.`;
+    if (expired.length === 0) return { outcome: 'ok', says };
+    return {
+      outcome: 'warning',
+      says: `${says} Expired: ${expired.join(', ')}.`,
+      remedy: 'npm run credentials -- rotate <name>, or revoke <name> --credential <id>',
+    };
+  });
+}

@@ -1,0 +1,52 @@
+/** The doctor's checks of what not every deployment sets: shared limits, and content of its own. */
+import type { Clock } from '../../clock.ts';
+import { openLimits } from '../../limits/open.ts';
+import { openLog } from '../../operations/log.ts';
+import type { Settings } from '../../settings/settings.ts';
+import { ContentFault } from '../../site/overlay.ts';
+import { openSite } from '../../site/site.ts';
+import { type Finding, tryOut } from './finding.ts';
+
+/** Who the doctor counts as; no client's address. */
+const DOCTOR = 'doctor';
+
+/** One that stays silent counts as away after a while, not at once. */
+const TIMES = 5;
+const PAUSE_MS = 60;
+
+/** Takes the settings; counts a few requests where requests are counted. */
+export function checkLimits(settings: Settings, clock: Clock): Promise<Finding> {
+  const remedy = 'Check REDIS_URL, and that Redis runs and can be reached from here.';
+  return tryOut('rate limits', remedy, async () => {
+    if (settings.redisUrl === undefined) {
+      return { outcome: 'ok', says: 'Each instance counts for itself; REDIS_URL shares them.' };
+    }
+    const limits = await openLimits(settings, clock, openLog('silent'));
+    try {
+      for (let time = 0; time < TIMES; time += 1) {
+        await limits.take('preview', DOCTOR);
+        await clock.sleep(PAUSE_MS);
+      }
+      if (!limits.isInsured()) return { outcome: 'ok', says: 'Redis counts them.' };
+      return { outcome: 'failed', says: 'Redis does not answer: each instance counts.', remedy };
+    } finally {
+      await limits.close();
+    }
+  });
+}
+
+/** Takes the settings; makes the pages of the site. */
+export function checkSite(settings: Settings): Promise<Finding> {
+  const remedy = 'Check CONTENT_DIR; docs/content.md says what may stand there.';
+  return tryOut('site', remedy, async () => {
+    try {
+      const pages = openSite(settings).pages();
+      for (const page of pages) void [page.html, page.markdown];
+      const whose = settings.contentDir === undefined ? '' : ', with those of CONTENT_DIR';
+      return { outcome: 'ok', says: `${pages.length} pages${whose}.` };
+    } catch (error) {
+      if (error instanceof ContentFault) return { outcome: 'failed', says: error.message, remedy };
+      throw error;
+    }
+  });
+}

@@ -1,0 +1,125 @@
+/** The inbox as text: CSV and JSON lines for programs, a table and a page for people. */
+import { domainToUnicode } from 'node:url';
+import { forms } from '../../forms/catalog.ts';
+import type { InboxItem } from '../../upstream/inbox-reader.ts';
+import { tableOf } from '../terminal.ts';
+
+/** Of every form, and where a subscription came from (contract §3). */
+const fieldNames = [
+  ...new Set([
+    ...Object.values(forms).flatMap(({ fields }) => fields.map(({ name }) => name)),
+    'contractor',
+  ]),
+];
+
+/** What a spreadsheet takes for a formula, or skips before one; full-width forms included. */
+const FORMULA = /^[=+\-@\t\r\n\0＝＋－＠]/;
+const NEEDS_QUOTES = /[",\r\n]/;
+
+/** Nothing of these may reach a terminal, whatever a row says. */
+const CONTROLS = /[\p{Cc}\p{Zl}\p{Zp}\u202A-\u202E\u2066-\u2069]/gu;
+
+/** The first record of the CSV: the names of its columns. */
+export const csvHeader = csvRecord([
+  'id',
+  'received_at',
+  'type',
+  'form',
+  'recipient',
+  'origin',
+  'client',
+  'consent_recorded_at',
+  ...fieldNames,
+]);
+
+/** One event as a record of RFC 4180, safe to open in a spreadsheet. */
+export function csvRecordOf({ receivedAt, event }: InboxItem): string {
+  const { id, form, recipient, origin, client, consent_recorded_at, fields } = event.data;
+  return csvRecord([
+    id,
+    receivedAt,
+    event.type,
+    form,
+    recipient?.name,
+    origin,
+    client,
+    consent_recorded_at,
+    ...fieldNames.map((name) => fields[name]),
+  ]);
+}
+
+/** One event as a line of JSON: the event itself, and when it was received. */
+export function jsonLineOf({ receivedAt, event }: InboxItem): string {
+  return `${JSON.stringify({ received_at: receivedAt, ...event })}\n`;
+}
+
+/** The lines of a table, its head first. */
+export function inboxTable(items: readonly InboxItem[]): string[] {
+  const rows = items.map(({ receivedAt, event: { data } }) => [
+    `${receivedAt.slice(0, 16).replace('T', ' ')}Z`,
+    data.id,
+    data.form,
+    data.client ?? data.origin,
+    data.fields.name ?? '',
+    `${data.fields.email ?? ''}${isMixedScript(data.fields.email) ? ' (mixed scripts)' : ''}`,
+  ]);
+  const head = ['RECEIVED', 'ID', 'FORM', 'FROM', 'NAME', 'E-MAIL'];
+  return tableOf([head, ...rows.map((row) => row.map(printable))]);
+}
+
+/** One event in full, for a person. */
+export function inboxPage({ receivedAt, event }: InboxItem): string[] {
+  const { data } = event;
+  const rows: [string, string | null | undefined][] = [
+    ['id', data.id],
+    ['received', receivedAt],
+    ['type', event.type],
+    ['form', data.form],
+    ['recipient', data.recipient?.name],
+    ['origin', data.origin],
+    ['client', data.client],
+    ['consent recorded', data.consent_recorded_at],
+    ...Object.entries(data.fields),
+    ['warning', isMixedScript(data.fields.email) ? 'the e-mail domain mixes scripts' : undefined],
+  ];
+  // A value of several lines stays readable: each line is indented, and clean by itself.
+  return rows
+    .filter((row): row is [string, string] => row[1] !== null && row[1] !== undefined)
+    .map(([name, value]) => {
+      const lines = value.split('\n').map(printable);
+      return `${printable(name).padEnd(18)}${lines.join(`\n${' '.repeat(18)}`)}`;
+    });
+}
+
+function csvRecord(cells: readonly (string | null | undefined)[]): string {
+  return `${cells.map((cell) => csvCell(cell ?? '')).join(',')}\r\n`;
+}
+
+function csvCell(text: string): string {
+  const safe = FORMULA.test(text) ? `'${text}` : text;
+  return NEEDS_QUOTES.test(safe) ? `"${safe.replaceAll('"', '""')}"` : safe;
+}
+
+function printable(text: string): string {
+  return text.replace(CONTROLS, '');
+}
+
+const LATIN = /\p{Script=Latin}/u;
+
+/** Letters that no word has beside Latin ones: Japanese, Korean and Chinese are written with both. */
+const NEVER_BESIDE_LATIN =
+  /(?![\p{Script=Latin}\p{Script=Common}\p{Script=Inherited}\p{Script=Han}\p{Script=Hiragana}\p{Script=Katakana}\p{Script=Hangul}\p{Script=Bopomofo}])\p{L}/u;
+
+const CYRILLIC = /\p{Script=Cyrillic}/u;
+const GREEK = /\p{Script=Greek}/u;
+
+/** A domain label of look-alike scripts may look like another's (Unicode TR 39, highly restrictive). */
+function isMixedScript(email: string | undefined): boolean {
+  const domain = email?.slice(email.lastIndexOf('@') + 1) ?? '';
+  const labels = domainToUnicode(domain).split('.');
+  return labels.some(
+    (label) =>
+      (LATIN.test(label) && NEVER_BESIDE_LATIN.test(label)) ||
+      (CYRILLIC.test(label) && GREEK.test(label)),
+  );
+}

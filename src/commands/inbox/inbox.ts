@@ -1,0 +1,152 @@
+/** `npm run inbox`: list, show and export what the embedded destination holds (contract §1). */
+import { existsSync } from 'node:fs';
+import { forms } from '../../forms/catalog.ts';
+import type { Settings } from '../../settings/settings.ts';
+import { type Storage, StorageUnavailable } from '../../storage/database.ts';
+import {
+  findInboxItems,
+  type InboxFilter,
+  inboxPages,
+  latestInboxItems,
+} from '../../upstream/inbox-reader.ts';
+import type { Call, Command } from '../command.ts';
+import { runCommand } from '../command-line.ts';
+import { loadSettings } from '../configuration.ts';
+import { ExitFault, UsageFault } from '../faults.ts';
+import { parseMoment } from '../moments.ts';
+import { nearest } from '../nearest.ts';
+import { withStorage } from '../storage.ts';
+import { csvHeader, csvRecordOf, inboxPage, inboxTable, jsonLineOf } from './formats.ts';
+
+const LIST_ROWS = 20;
+
+const filterOptions = {
+  since: { type: 'string', value: 'DATE', meaning: 'received then or later, like 2026-12-01' },
+  form: { type: 'string', value: 'NAME', meaning: Object.keys(forms).join(', ') },
+} as const;
+
+const command: Command = {
+  invocation: 'npm run inbox --',
+  meaning: 'What the embedded destination (UPSTREAM_URL=inbox:) holds.',
+  examples: [
+    'npm run inbox -- list',
+    'npm run inbox -- list --form homeowner_quote --limit 100',
+    'npm run inbox -- show 0b4f3a52',
+    'npm run --silent inbox -- export --format csv --since 2026-12-01 > leads.csv',
+  ],
+  actions: {
+    list: {
+      meaning: 'the latest, newest first',
+      operands: [],
+      options: {
+        limit: { type: 'string', value: 'N', meaning: `how many (${LIST_ROWS})` },
+        ...filterOptions,
+      },
+      run: list,
+    },
+    show: {
+      meaning: 'one in full; the beginning of its id is enough',
+      operands: ['id'],
+      options: {},
+      run: show,
+    },
+    export: {
+      meaning: 'all of them, oldest first, on standard output',
+      operands: [],
+      options: {
+        format: {
+          type: 'string',
+          value: 'FORMAT',
+          meaning: 'csv (safe in a spreadsheet) or jsonl',
+        },
+        ...filterOptions,
+      },
+      run: exportAll,
+    },
+  },
+};
+
+/** Takes the arguments after the command's name. */
+export function run(argv: readonly string[]): Promise<number> {
+  return runCommand(command, argv);
+}
+
+async function list(call: Call): Promise<void> {
+  const { terminal } = call;
+  const limit = limitOf(call.text('limit'));
+  const filter = filterOf(call);
+  const items = await withInbox(call, ({ db }) => latestInboxItems(db, filter, limit));
+  if (terminal.json) {
+    for (const item of items) await terminal.write(jsonLineOf(item));
+    return;
+  }
+  if (items.length === 0) return terminal.say('There is nothing here yet.');
+  const [head = '', ...rows] = inboxTable(items);
+  terminal.print(terminal.emphasize('bold', head));
+  for (const row of rows) terminal.print(row);
+}
+
+async function show(call: Call): Promise<void> {
+  const id = call.operand('id');
+  const [item, second] = await withInbox(call, ({ db }) => findInboxItems(db, id));
+  if (item === undefined) throw new ExitFault('There is nothing with that id; `list` shows them.');
+  if (second !== undefined && item.event.data.id !== id) {
+    throw new ExitFault('More than one id begins like that: give more of it.');
+  }
+  if (call.terminal.json) return call.terminal.write(jsonLineOf(item));
+  for (const line of inboxPage(item)) call.terminal.print(line);
+}
+
+async function exportAll(call: Call): Promise<void> {
+  const { terminal } = call;
+  const format = call.text('format') ?? (terminal.json ? 'jsonl' : undefined);
+  if (format !== 'csv' && format !== 'jsonl') throw new UsageFault('--format is csv or jsonl.');
+  const filter = filterOf(call);
+  await withInbox(call, async ({ db }) => {
+    if (format === 'csv') await terminal.write(csvHeader);
+    for await (const page of inboxPages(db, filter)) {
+      await terminal.write(page.map(format === 'csv' ? csvRecordOf : jsonLineOf).join(''));
+    }
+  });
+}
+
+async function withInbox<T>(call: Call, read: (storage: Storage) => Promise<T>): Promise<T> {
+  const { settings } = loadSettings();
+  const { database, upstream } = settings;
+  if (database.kind === 'sqlite' && !existsSync(database.path)) {
+    throw new ExitFault(`There is no database yet at ${database.path}: \`npm start\` makes it.`);
+  }
+  if (upstream.kind !== 'inbox') call.terminal.say(elsewhere(upstream.kind));
+  try {
+    return await withStorage(settings, read);
+  } catch (error) {
+    if (!(error instanceof StorageUnavailable)) throw error;
+    throw new ExitFault(
+      `The database can't be read: ${error.message} Check DATABASE_URL, DATA_DIR and the disk.`,
+    );
+  }
+}
+
+function elsewhere(kind: Settings['upstream']['kind']): string {
+  return kind === 'http'
+    ? 'Submissions go to UPSTREAM_URL; here is what came before that.'
+    : 'UPSTREAM_URL is not set, so nothing is accepted; here is what came before that.';
+}
+
+function filterOf(call: Call): InboxFilter {
+  const since = call.text('since');
+  const form = call.text('form');
+  if (form !== undefined && !Object.hasOwn(forms, form)) {
+    const near = nearest(form, Object.keys(forms));
+    throw new UsageFault(
+      `There is no form ${form}${near === undefined ? '; see --help.' : `: did you mean ${near}?`}`,
+    );
+  }
+  return { since: since === undefined ? undefined : parseMoment('--since', since), form };
+}
+
+function limitOf(text: string | undefined): number {
+  if (text === undefined) return LIST_ROWS;
+  if (/^[1-9]\d{0,5}$/.test(text)) return Number(text);
+  throw new UsageFault('--limit is a whole number from 1 to 999999.');
+}

@@ -1,0 +1,100 @@
+/** The two operations of an agent (spec §4.3, §4.4). */
+import { forms } from '../../forms/catalog.ts';
+import { type Facts, IDEMPOTENCY_KEY_MAXIMUM, type Scope } from '../facts.ts';
+import { exampleFields, titleOf } from '../form-schemas.ts';
+import { reference } from './components.ts';
+import { exampleExecution, examplePreview, exampleReceipt } from './examples.ts';
+import { RATE_HEADERS } from './headers.ts';
+import type { Described } from './operations.ts';
+import { json, response } from './responses.ts';
+
+const action = {
+  name: 'action',
+  in: 'path',
+  required: true,
+  description: 'The action; getManifest lists them.',
+  schema: { type: 'string', enum: Object.keys(forms) },
+  // Of the first example body: whoever imports the document gets a request that works.
+  example: Object.keys(forms)[0],
+};
+
+const needs = (scope: Scope) => [{ agentCredential: [scope] }];
+
+/** Never carries `confirmation`: only the user's own yes puts it there (spec §4.5). */
+const previewToExecute = {
+  operationId: 'executeAction',
+  description:
+    'Only after the user has explicitly agreed: add `confirmation: true` and an Idempotency-Key header.',
+  parameters: { action: '$request.path.action' },
+  requestBody: {
+    preview_id: '$response.body#/preview_id',
+    confirmation_text: '$response.body#/confirmation_statement',
+  },
+};
+
+/** Step one: one titled body and one example for each action. */
+export function previewOperation(facts: Facts): Described {
+  const everyForm = Object.values(forms);
+  const bodies = everyForm.map((form) => reference('schemas', `${titleOf(form.name)}Fields`));
+  const requests = everyForm.map((form) => [form.name, exampleFields(form)]);
+  const records = everyForm.map((form) => [form.name, examplePreview(form, facts)]);
+  const previewed = response(
+    'Actions',
+    'Show the user the fields, the destination and the statement; call executeAction only after an explicit yes.',
+    json(reference('schemas', 'Preview'), Object.fromEntries(records)),
+    RATE_HEADERS,
+  );
+  return {
+    description:
+      'Step one: validates the fields and returns what to show the user, with a token for 10 minutes. Sends nothing to anybody. Unknown fields are ignored. After the user’s explicit yes, call executeAction.',
+    'x-openai-isConsequential': false,
+    security: needs('lead:preview'),
+    parameters: [action],
+    requestBody: {
+      required: true,
+      description: 'The fields of the action in the path.',
+      content: json({ anyOf: bodies }, Object.fromEntries(requests)),
+    },
+    responses: { 200: { ...previewed, links: { execute: previewToExecute } } },
+  };
+}
+
+/** Step two. */
+export function executeOperation(): Described {
+  const receipt = exampleReceipt('submitted');
+  const executed = json(reference('schemas', 'Execution'), {
+    submitted: { ok: true, receipt },
+    replayed: { ok: true, receipt, replay: true },
+  });
+  const idempotencyKey = {
+    name: 'Idempotency-Key',
+    in: 'header',
+    required: true,
+    description:
+      'Made once for each user request and reused on a retry. Printable ASCII characters.',
+    schema: {
+      type: 'string',
+      minLength: 1,
+      maxLength: IDEMPOTENCY_KEY_MAXIMUM,
+      pattern: '^[ -~]+$',
+    },
+    example: '2f1c6c1e-9f0a-4b52-8e0e-6d1f5a3b7c20',
+  };
+  return {
+    description:
+      'Step two: submits what was previewed, once, after the user has explicitly agreed to the fields, the destination and the statement. A retry repeats the same key. After a failure call previewAction again and ask the user again.',
+    'x-openai-isConsequential': true,
+    security: needs('lead:create'),
+    parameters: [action, idempotencyKey],
+    requestBody: {
+      required: true,
+      content: json(reference('schemas', 'ExecuteRequest'), { confirmed: exampleExecution }),
+    },
+    responses: {
+      200: response('Actions', 'Submitted, or replayed. Keep the receipt.', executed, [
+        ...RATE_HEADERS,
+        'Idempotent-Replayed',
+      ]),
+    },
+  };
+}

@@ -1,0 +1,117 @@
+/** The failures of an operation as OpenAPI responses, rendered from the failure catalogue (spec §7). */
+
+import { type ProblemKind, problems } from '../../failures/catalogue.ts';
+import { type Refused, renderProblem } from '../../failures/render.ts';
+import { forms } from '../../forms/catalog.ts';
+import type { Scope } from '../facts.ts';
+import { reference } from './components.ts';
+import { exampleReceipt } from './examples.ts';
+import { RATE_HEADERS } from './headers.ts';
+import { type OperationId, operationTable, type Tag } from './operations.ts';
+import { problemsOf } from './problems.ts';
+import { json, response } from './responses.ts';
+
+/** Answers given before the request is counted (contract §4): they carry no RateLimit. */
+const uncounted: Partial<Record<OperationId, readonly string[]>> = {
+  previewAction: ['404', '408', '431'],
+  executeAction: ['404', '408', '431'],
+  submitLead: ['400', '408', '413', '431', '503'],
+  subscribeNewsletter: ['408', '431', '503'],
+};
+
+/** A refusal of each kind that carries more than its kind, for the examples. */
+const failed = { receipt: exampleReceipt('failed') };
+const emailFault = { field: emailField(), kind: 'email' } as const;
+const samples: Partial<Record<ProblemKind, Omit<Refused, 'kind'>>> = {
+  unauthenticated: { credentialSent: true },
+  invalidFields: { faults: [emailFault] },
+  invalidForm: { faults: [{ ...emailFault, kind: 'missing' }], missing: [emailFault.field.name] },
+  missingConsent: { missing: ['privacy'] },
+  rateLimited: { retryAfterSeconds: 30 },
+  upstreamRateLimited: { retryAfterSeconds: 30, ...failed },
+  upstreamRejected: { status: 422, ...failed },
+  upstreamUnconfirmed: failed,
+};
+
+const descriptions: Record<string, string> = {
+  400: 'The request can’t be used as it is. `error` says what to correct, or which call comes next.',
+  401: 'No valid credential was sent. GET /agents says how the operator issues one.',
+  403: 'The credential lacks the scope. Ask the operator for it.',
+  404: 'Unknown action. Call getManifest for the list of actions.',
+  408: 'The request took too long to arrive. Repeat it.',
+  409: 'Not executed by this call. `error` says what comes next: ask the user, repeat the same request, or call previewAction again.',
+  413: 'The body, or in a native form one value, is too large.',
+  429: 'Too many requests. Wait as many seconds as Retry-After says.',
+  431: 'The request headers are too large.',
+  '4XX':
+    'The destination rejected the submission with this status; the receipt is `failed`. Call previewAction again and ask the user again.',
+  500: 'Something went wrong on the side of the service.',
+  502: 'The destination failed or could not confirm.',
+  503: 'Not configured, not available, or shutting down. `error` says which.',
+};
+
+type Example = { status: string; headers: string[]; name: string; body: unknown };
+
+/** Takes an operation; returns its failures: one response a status, one example a problem. */
+export function failureResponses(operationId: OperationId): Record<string, object> {
+  const { tag } = operationTable[operationId];
+  const byStatus = Map.groupBy(examplesOf(operationId), (example) => example.status);
+  const responses = [...byStatus].map(([status, examples]): [string, object] => {
+    const description = descriptions[status] ?? `Status ${status}; \`error\` says why.`;
+    const bodies = Object.fromEntries(examples.map(({ name, body }) => [name, body]));
+    const content = {
+      ...json(schemaOf(tag, examples), bodies),
+      ...(tag === 'Forms' ? { 'text/html': { schema: { type: 'string' } } } : {}),
+    };
+    const counted = uncounted[operationId]?.includes(status) === false;
+    const headers = examples.flatMap((example) => example.headers);
+    return [
+      status,
+      response(tag, description, content, [...headers, ...(counted ? RATE_HEADERS : [])]),
+    ];
+  });
+  return Object.fromEntries(responses);
+}
+
+function examplesOf(operationId: OperationId): Example[] {
+  const examples = problemsOf(operationId).map((kind) => {
+    const scope: Scope = operationId === 'executeAction' ? 'lead:create' : 'lead:preview';
+    const sample = kind === 'insufficientScope' ? { scope } : samples[kind];
+    return exampleOf(operationId, kind, { kind, ...sample });
+  });
+  if (operationId === 'executeAction') {
+    const replayed: Refused = { kind: 'upstreamUnconfirmed', ...failed, replay: true };
+    examples.push(exampleOf(operationId, 'replayOfFailed', replayed));
+  }
+  return examples;
+}
+
+function exampleOf(operationId: OperationId, name: string, refused: Refused): Example {
+  const as = operationTable[operationId].tag === 'Forms' ? 'json' : 'agent';
+  const { status, headers, body } = renderProblem(refused, as);
+  // The catalogue's 0: whatever 4xx the upstream answered (spec §4.4).
+  const passedThrough = problems[refused.kind].status === 0;
+  return {
+    status: passedThrough ? '4XX' : String(status),
+    headers: Object.keys(headers),
+    name,
+    body,
+  };
+}
+
+function schemaOf(tag: Tag, examples: Example[]): object {
+  if (tag === 'Forms') return reference('schemas', 'FormProblem');
+  const isFailed = ({ body }: Example) => Object.hasOwn(body as object, 'receipt');
+  const names = [
+    ...(examples.every(isFailed) ? [] : ['Problem']),
+    ...(examples.some(isFailed) ? ['FailedExecution'] : []),
+  ];
+  const references = names.map((name) => reference('schemas', name));
+  return references.length === 1 ? (references[0] ?? {}) : { anyOf: references };
+}
+
+function emailField() {
+  const field = forms.newsletter.fields[0];
+  if (field === undefined) throw new Error('The newsletter form has no field.');
+  return field;
+}

@@ -1,0 +1,65 @@
+/** The two operations of a browser (spec §4.6, §4.7). */
+import { fallbackForm, forms } from '../../forms/catalog.ts';
+import { exampleFields, titleOf } from '../form-schemas.ts';
+import { reference } from './components.ts';
+import { RATE_HEADERS } from './headers.ts';
+import type { Described } from './operations.ts';
+import { json, namedExamples, response } from './responses.ts';
+
+/** `/api/leads`: one titled body and one example for each form. */
+export function leadOperation(): Described {
+  const everyForm = Object.values(forms);
+  const bodies = everyForm.map((form) => reference('schemas', `${titleOf(form.name)}Lead`));
+  const examples = everyForm.map((form) => [
+    form.name,
+    { form: form.name, ...exampleFields(form) },
+  ]);
+  return formOperation(
+    `The route of the browser forms; \`form\` selects one, and a missing or unknown one means ${fallbackForm.name}. Automated clients call previewAction and executeAction instead.`,
+    { anyOf: bodies },
+    Object.fromEntries(examples),
+  );
+}
+
+/** `/api/subscribe`. */
+export function subscribeOperation(): Described {
+  return formOperation(
+    'The route of the newsletter form. Sends the address a confirmation e-mail; an address already on the list gets the same answer. Automated clients call previewAction for the newsletter instead.',
+    reference('schemas', 'Subscription'),
+    { subscription: { ...exampleFields(forms.newsletter), privacy: 'on' } },
+  );
+}
+
+function formOperation(
+  description: string,
+  schema: object,
+  examples: Record<string, unknown>,
+): Described {
+  const media = { schema, ...namedExamples(examples) };
+  return {
+    description,
+    'x-openai-isConsequential': true,
+    security: [],
+    requestBody: {
+      required: true,
+      description: 'Flat text values. The answer is JSON to JSON; otherwise a redirect or a page.',
+      content: {
+        'application/json': media,
+        'application/x-www-form-urlencoded': media,
+        'multipart/form-data': media,
+      },
+    },
+    responses: {
+      200: response(
+        'Forms',
+        'Accepted; the answer to a JSON request.',
+        json(reference('schemas', 'Accepted'), { accepted: { ok: true } }),
+        RATE_HEADERS,
+      ),
+      303: response('Forms', 'Accepted; the answer to a native form.', undefined, [
+        ...RATE_HEADERS,
+        'Location',
+      ]),
+    },
+  };
+}

@@ -1,0 +1,181 @@
+/** The API reference in Markdown, made from the OpenAPI document: what it says is never said twice. */
+import { paths as documents } from '../facts.ts';
+import { describeSchema, type Schema, table, typeOf } from './schemas.ts';
+
+type Body = {
+  schema: Schema;
+  examples?: Record<string, { value: unknown }>;
+};
+
+type Operation = {
+  operationId: string;
+  tags: string[];
+  summary: string;
+  description: string;
+  security: Record<string, string[]>[];
+  parameters?: {
+    name: string;
+    in: string;
+    required: boolean;
+    description: string;
+    schema: Schema;
+  }[];
+  requestBody?: { content: Record<string, Body> };
+  responses: Record<string, { description: string; content?: Record<string, Body> }>;
+};
+
+/** As much of an OpenAPI document as is shown. */
+export type OpenapiDocument = {
+  info: { description: string; version: string };
+  servers: { url: string }[];
+  tags: { name: string; description: string }[];
+  paths: Record<string, Record<string, Operation>>;
+  webhooks: Record<string, { post: Operation }>;
+  components: { schemas: Record<string, Schema> };
+};
+
+/** A status and what `error` says with it. */
+type ErrorRow = [string, string];
+
+type Call = { where: string; operation: Operation };
+
+/** Takes the document; returns the body of the reference. */
+export function referenceMarkdown(document: OpenapiDocument): string {
+  const baseUrl = document.servers[0]?.url ?? '';
+  const calls: Call[] = [
+    ...Object.entries(document.paths).flatMap(([path, methods]) =>
+      Object.entries(methods).map(([method, operation]) => ({
+        where: `${method.toUpperCase()} ${path}`,
+        operation,
+      })),
+    ),
+    ...Object.entries(document.webhooks).map(([type, { post }]) => ({
+      where: `POST UPSTREAM_URL: ${type}`,
+      operation: post,
+    })),
+  ];
+  const common = commonErrors(document);
+  const groups = document.tags.map(({ name, description }) => {
+    const own = calls.filter(({ operation }) => operation.tags.includes(name));
+    return [`## ${name}`, description, ...own.flatMap((call) => describeCall(call, common))];
+  });
+  const records = Object.entries(document.components.schemas).flatMap(([name, schema]) => [
+    `### ${name}`,
+    ...(schema.description === undefined ? [] : [schema.description]),
+    describeSchema(schema),
+  ]);
+  return [
+    `${document.info.description} The version is \`${document.info.version}\`, the base address \`${baseUrl}\`.`,
+    `This page is made from [openapi.json](${documents.openapi}), which Postman, Bruno and code generators import. [For agents](${documents.agentsPage}) has the flow with commands to paste, [tools.json](${documents.tools}) the definitions for language models.`,
+    table(
+      ['Call', 'What for'],
+      calls.map(({ where, operation }) => [`\`${where}\``, linkTo(operation)]),
+    ),
+    ...groups.flat(),
+    '## Errors that any call may answer',
+    'They are not repeated at each call.',
+    table(['Status', 'error'], common),
+    '## Records',
+    'What bodies and answers are made of. Unless something else is said, other properties may be added later.',
+    ...records,
+  ].join('\n\n');
+}
+
+function linkTo({ summary }: Operation): string {
+  return `[${summary}](#${summary
+    .toLowerCase()
+    .replace(/[^a-z0-9]+/g, '-')
+    .replace(/^-|-$/g, '')})`;
+}
+
+function describeCall({ where, operation }: Call, common: readonly ErrorRow[]): string[] {
+  const scopes = operation.security.flatMap((needed) => Object.values(needed).flat());
+  const credential =
+    scopes.length === 0
+      ? 'Takes no credential.'
+      : `Takes a bearer credential with the scope \`${scopes.join('`, `')}\`.`;
+  return [
+    `### ${operation.summary}`,
+    `\`${where}\` · \`${operation.operationId}\``,
+    `${operation.description} ${credential}`,
+    ...describeParameters(operation),
+    ...describeRequest(operation),
+    ...describeResponses(operation, common),
+  ];
+}
+
+function describeParameters({ parameters = [] }: Operation): string[] {
+  if (parameters.length === 0) return [];
+  const rows = parameters.map(({ name, in: place, required, description, schema }) => [
+    `\`${name}\``,
+    place,
+    required ? 'yes' : 'no',
+    `${description} ${schema.enum === undefined ? '' : `${typeOf(schema)}.`}`,
+  ]);
+  return [table(['Parameter', 'In', 'Required', 'Meaning'], rows)];
+}
+
+function describeRequest({ requestBody }: Operation): string[] {
+  const [body] = Object.values(requestBody?.content ?? {});
+  if (requestBody === undefined || body === undefined) return [];
+  const types = Object.keys(requestBody.content).map((type) => `\`${type}\``);
+  return [
+    `**Body:** ${typeOf(body.schema)}, as ${types.join(', ')}. For example:`,
+    ...firstExample(body),
+  ];
+}
+
+function describeResponses({ responses }: Operation, common: readonly ErrorRow[]): string[] {
+  const particular = errorsOf(responses).filter((row) => !common.some(isSame(row)));
+  const own = new Set(particular.map(([status]) => status));
+  const rows = Object.entries(responses)
+    .filter(([status]) => own.has(status) || errorsOf({ [status]: responses[status] }).length === 0)
+    .sort(([one], [other]) => rank(one) - rank(other))
+    .map(([status, { description, content = {} }]) => {
+      const [body] = Object.values(content);
+      return [status, description, body === undefined ? '' : typeOf(body.schema)];
+    });
+  const success = responses[200]?.content?.['application/json'];
+  return [
+    '**Answers:**',
+    table(['Status', 'Meaning', 'Body'], rows),
+    ...(success?.examples === undefined ? [] : ['A success:', ...firstExample(success)]),
+    ...(particular.length === 0
+      ? []
+      : ['What `error` says:', table(['Status', 'error'], particular)]),
+  ];
+}
+
+/** `4XX` after every other 4. */
+function rank(status: string): number {
+  return Number(status.replace('XX', '99'));
+}
+
+/** Every sentence that `error` may hold, with its status. */
+function errorsOf(responses: Partial<Operation['responses']>): ErrorRow[] {
+  return Object.entries(responses)
+    .filter(([status]) => /^[45]/.test(status))
+    .sort(([one], [other]) => rank(one) - rank(other))
+    .flatMap(([status, response]) => {
+      const examples = Object.values(response?.content?.['application/json']?.examples ?? {});
+      const errors = examples.map(({ value }) => (value as { error: string }).error);
+      return [...new Set(errors)].map((error): ErrorRow => [status, error]);
+    });
+}
+
+/** What every call may answer. */
+function commonErrors({ paths }: OpenapiDocument): ErrorRow[] {
+  const [first = [], ...others] = Object.values(paths)
+    .flatMap((methods) => Object.values(methods))
+    .map(({ responses }) => errorsOf(responses));
+  return first.filter((row) => others.every((errors) => errors.some(isSame(row))));
+}
+
+function isSame([status, error]: ErrorRow): (row: ErrorRow) => boolean {
+  return (row) => row[0] === status && row[1] === error;
+}
+
+function firstExample({ examples = {} }: Body): string[] {
+  const [first] = Object.values(examples);
+  return first === undefined ? [] : [`\`\`\`json\n${JSON.stringify(first.value, null, 2)}\n\`\`\``];
+}

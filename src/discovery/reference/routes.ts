@@ -1,0 +1,66 @@
+/** `/reference` and its mirror: made from the OpenAPI document when they are first asked for. */
+import type { FastifyInstance } from 'fastify';
+import { once } from '../../once.ts';
+import { type Frame, renderLayout } from '../../site/layout.ts';
+import { renderMarkdown } from '../../site/markdown.ts';
+import { renderMirror } from '../../site/mirror.ts';
+import type { SiteSettings } from '../../site/placeholders.ts';
+import { registerPage } from '../../site/routes.ts';
+import { structuredData } from '../../site/structured-data.ts';
+import { renderTemplate } from '../../site/templates.ts';
+import { paths } from '../facts.ts';
+import type { OpenapiDocument } from './markdown.ts';
+
+/** What the sitemap lists of it. */
+export const referencePage = {
+  path: paths.reference,
+  markdownPath: `${paths.reference}.md`,
+  noindex: false,
+};
+
+const title = 'API reference';
+const description = 'Every call, what it takes, what it answers and every error it may give.';
+
+type Parts = {
+  settings: SiteSettings;
+  frame: () => Frame;
+  openapi: () => Promise<OpenapiDocument>;
+};
+
+/** Takes the application; adds the two routes. */
+export function registerReference(app: FastifyInstance, parts: Parts): void {
+  let rendered = { html: '', markdown: '' };
+  const render = once(async () => {
+    rendered = await renderReference(parts);
+  });
+  const { noindex } = referencePage;
+  registerPage(app, referencePage, () => ({ noindex, ...rendered }), { preHandler: render });
+}
+
+async function renderReference({ settings, frame, openapi }: Parts) {
+  const { baseUrl, operator } = settings;
+  const { referenceMarkdown } = await import('./markdown.ts');
+  const body = referenceMarkdown(await openapi());
+  const { path, markdownPath } = referencePage;
+  const page = {
+    path,
+    markdownPath,
+    canonical: baseUrl + path,
+    picture: baseUrl + frame().picture.path,
+    description,
+    structuredData: structuredData(settings, { path, title, description, lang: 'en' }),
+  };
+  const main = renderTemplate('page', {
+    name: 'reference',
+    title,
+    description,
+    actions: [],
+    form: undefined,
+    prose: renderMarkdown(body),
+  });
+  const layout = { title, operatorName: operator.name, noindex: false, lang: 'en', main, page };
+  return {
+    html: renderLayout(layout, frame()),
+    markdown: renderMirror({ title, description, body, form: undefined, baseUrl }),
+  };
+}

@@ -1,0 +1,101 @@
+/** What answers when no route does: 404, 405, ambiguous requests, and errors nobody expected. */
+import type { IncomingMessage } from 'node:http';
+import type { FastifyError, FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
+import type { ProblemKind } from '../failures/catalogue.ts';
+import { renderProblem } from '../failures/render.ts';
+import { forms } from '../forms/catalog.ts';
+import { headerLines } from '../http/headers.ts';
+import type { Log } from '../operations/log.ts';
+import type { RenderProblemPage } from '../site/error-page.ts';
+import { StorageUnavailable } from '../storage/database.ts';
+import { isForm, pathOf, wantsPage } from './page-or-json.ts';
+
+/** How a problem of no route's own is answered. */
+export type AnswerProblem = (
+  request: FastifyRequest,
+  reply: FastifyReply,
+  kind: ProblemKind,
+) => FastifyReply;
+
+/** They say what a drain is, and are asked during one. */
+const HEALTH: ReadonlySet<string> = new Set(['/healthz', '/readyz']);
+
+/**
+ * Registers the handlers; call it before any route, for it writes down which methods each path has.
+ */
+export function registerFallbacks(
+  app: FastifyInstance,
+  parts: {
+    renderProblemPage: RenderProblemPage;
+    isRefusing: () => boolean;
+    log: Log;
+  },
+): AnswerProblem {
+  const { renderProblemPage, isRefusing, log } = parts;
+  const methods = new Map<string, Set<string>>();
+  app.addHook('onRoute', ({ url, method }) => {
+    if (url.includes('*')) return;
+    for (const path of concretePaths(url)) {
+      const known = methods.get(path) ?? new Set();
+      for (const each of [method].flat()) known.add(each);
+      methods.set(path, known);
+    }
+  });
+
+  const answer: AnswerProblem = (request, reply, kind) => {
+    const { status, headers, body } = renderProblem({ kind }, 'json');
+    reply.code(status).headers({ 'cache-control': 'no-store', ...headers });
+    if (!wantsPage(request)) return reply.send(body);
+    const typed = isForm(request) && request.method === 'POST';
+    const page = renderProblemPage({ status, sentence: body.error, typed });
+    return reply.type('text/html; charset=utf-8').send(page);
+  };
+
+  const answerNotFound = (request: FastifyRequest, reply: FastifyReply) => {
+    const known = methods.get(pathOf(request.url));
+    if (known === undefined) return answer(request, reply, 'notFound');
+    reply.header('allow', [...known].sort().join(', '));
+    return answer(request, reply, 'methodNotAllowed');
+  };
+
+  app.setNotFoundHandler(answerNotFound);
+  app.addHook('onRequest', (request, reply, done) => {
+    if (isAmbiguous(request.raw)) {
+      return answer(request, reply.header('connection', 'close'), 'badRequest');
+    }
+    if (isRefusing() && !HEALTH.has(request.routeOptions.url ?? '')) {
+      return answer(request, reply, 'shuttingDown');
+    }
+    if (request.is404) return answerNotFound(request, reply);
+    done();
+  });
+
+  // Anything can be thrown, nothing too.
+  app.setErrorHandler((error: FastifyError | undefined, request, reply) => {
+    if (error instanceof StorageUnavailable) {
+      log.error({ err: error, requestId: request.id }, 'the store is unavailable');
+      return answer(request, reply, 'storeUnavailable');
+    }
+    // Fastify's own refusals of a request that can't be read; everything else is our fault.
+    if (error?.code?.startsWith('FST_ERR_') && (error.statusCode ?? 500) < 500) {
+      return answer(request, reply, 'badRequest');
+    }
+    log.error({ err: error, requestId: request.id }, 'unexpected error');
+    return answer(request, reply, 'internal');
+  });
+  return answer;
+}
+
+/** One `Host` (RFC 9112 §3.2), and of the transfer codings `chunked` alone. */
+function isAmbiguous(request: IncomingMessage): boolean {
+  const coding = request.headers['transfer-encoding'] ?? 'chunked';
+  const hosts = headerLines(request, 'host').length;
+  return coding.toLowerCase() !== 'chunked' || (hosts !== 1 && request.httpVersion !== '1.0');
+}
+
+/** An action is part of a path only where it is known: `{action}` stands for each of the forms. */
+function concretePaths(url: string): string[] {
+  return url.includes(':action')
+    ? Object.keys(forms).map((action) => url.replace(':action', action))
+    : [url];
+}

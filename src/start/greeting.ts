@@ -1,0 +1,134 @@
+/** What a start says: to a person on a terminal, or as one JSON line among the logs. */
+
+import type { Clock } from '../clock.ts';
+import { forms } from '../forms/catalog.ts';
+import type { Settings } from '../settings/settings.ts';
+import type { Prepared } from './first-run.ts';
+
+export type Facts = {
+  settings: Settings;
+  prepared: Prepared;
+  parts: { clock: Pick<Clock, 'now'>; credentials: { state(): { clients: number } } };
+  version: string;
+  onTerminal: boolean | undefined;
+};
+
+type Feature = { feature: string; on: boolean; missing: string[] };
+
+/** Takes the facts of a start; returns its words, or the same as a line of JSON, with a line break. */
+export function greeting(facts: Facts): string {
+  if (!facts.onTerminal) return `${JSON.stringify(asLogLine(facts))}\n`;
+  const lines = facts.settings.mode === 'local' ? localLines(facts) : productionLines(facts);
+  return `${lines.join('\n')}\n`;
+}
+
+/** What the settings turn on, and because of which setting something is off (contract §2). */
+function featuresOf(settings: Settings): Feature[] {
+  const { upstream, mode, previewSigningKeys, credentialsFile, mail, metricsPort } = settings;
+  const missing = {
+    UPSTREAM_URL: upstream.kind === 'none',
+    PREVIEW_SIGNING_KEYS: mode === 'production' && previewSigningKeys.length === 0,
+    AGENT_CREDENTIALS_FILE: credentialsFile === undefined,
+    SMTP_URL: mail.kind === 'none',
+    METRICS_PORT: metricsPort === undefined,
+  };
+  const needs = (feature: string, names: (keyof typeof missing)[]): Feature => {
+    const lacking = names.filter((name) => missing[name]);
+    return { feature, on: lacking.length === 0, missing: lacking };
+  };
+  return [
+    needs('form submissions', ['UPSTREAM_URL']),
+    needs('agent actions', ['UPSTREAM_URL', 'PREVIEW_SIGNING_KEYS', 'AGENT_CREDENTIALS_FILE']),
+    needs('subscriptions', ['UPSTREAM_URL', 'SMTP_URL']),
+    needs('metrics', ['METRICS_PORT']),
+  ];
+}
+
+function localLines(facts: Facts): string[] {
+  const { settings, prepared, version } = facts;
+  const { baseUrl, dataDir } = settings;
+  const token = prepared.tokenFile;
+  const made = prepared.firstRun ? ' (made just now)' : '';
+  return [
+    `Lead intake ${version} in local mode: everything it keeps is in ${dataDir}${made}.`,
+    '',
+    `  Site       ${baseUrl}`,
+    `  Agents     ${baseUrl}/agents`,
+    `  Reference  ${baseUrl}/reference`,
+    `  Leads      ${whereLeadsGo(settings)}`,
+    `  E-mail     ${whereMailGoes(settings)}`,
+    `  Token      ${token ?? 'issue one: npm run credentials -- issue my-agent'}`,
+    '',
+    ...(token === undefined ? [] : ['Try:', tryCommand(baseUrl, token), '']),
+    'To go live: NODE_ENV=production, BASE_URL, UPSTREAM_URL, CONTRACTOR_ID, CONTRACTOR_NAME,',
+    '  PREVIEW_SIGNING_KEYS, AGENT_CREDENTIALS_FILE, SMTP_URL, MAIL_FROM (see .env.example).',
+  ];
+}
+
+function productionLines({ settings, parts, version }: Facts): string[] {
+  const { baseUrl, host, port } = settings;
+  const features = featuresOf(settings).map(({ feature, on, missing }) => {
+    const state = on
+      ? 'on'
+      : `off: ${missing.join(', ')} ${missing.length > 1 ? 'are' : 'is'} not set`;
+    return `  ${feature.padEnd(18)}${state}`;
+  });
+  return [
+    `Lead intake ${version} in production, on ${host}:${port}.`,
+    '',
+    `  Site              ${baseUrl}`,
+    `  Agents            ${baseUrl}/agents`,
+    `  Reference         ${baseUrl}/reference`,
+    `  Clients           ${parts.credentials.state().clients}`,
+    '',
+    ...features,
+  ];
+}
+
+/** One line of the log; it names files and settings, and holds no secret. */
+function asLogLine({ settings, prepared, parts, version }: Facts) {
+  const { mode, baseUrl, host, port, dataDir } = settings;
+  return {
+    level: 'info',
+    time: parts.clock.now().toISOString(),
+    msg: 'the service listens',
+    version,
+    mode,
+    host,
+    port,
+    site: baseUrl,
+    agents: `${baseUrl}/agents`,
+    reference: `${baseUrl}/reference`,
+    dataDir,
+    leads: settings.upstream.kind,
+    mail: settings.mail.kind,
+    tokenFile: prepared.tokenFile ?? null,
+    firstRun: prepared.firstRun,
+    clients: parts.credentials.state().clients,
+    features: featuresOf(settings),
+    try: prepared.tokenFile === undefined ? null : tryCommand(baseUrl, prepared.tokenFile).trim(),
+  };
+}
+
+function whereLeadsGo({ upstream }: Settings): string {
+  return upstream.kind === 'http' ? 'UPSTREAM_URL' : 'npm run inbox -- list';
+}
+
+function whereMailGoes({ mail }: Settings): string {
+  return mail.kind === 'files' ? `${mail.folder} (written there, not sent)` : 'SMTP_URL';
+}
+
+/** A preview of the first form, as one line that works when it is pasted into a shell. */
+function tryCommand(baseUrl: string, tokenFile: string): string {
+  const { name, fields } = forms.homeowner_quote;
+  const required = fields.filter((field) => field.required);
+  const body = JSON.stringify(Object.fromEntries(required.map((f) => [f.name, f.example])));
+  const url = quoteForShell(`${baseUrl}/api/agent/actions/${name}/preview`);
+  const authorization = `"Authorization: Bearer $(cat ${quoteForShell(tokenFile)})"`;
+  const type = "'Content-Type: application/json'";
+  return `  curl -sS ${url} -H ${authorization} -H ${type} -d ${quoteForShell(body)}`;
+}
+
+function quoteForShell(text: string): string {
+  return /^[\w./:@-]+$/.test(text) ? text : `'${text.replaceAll("'", "'\\''")}'`;
+}

@@ -1,0 +1,186 @@
+/**
+ * PostgreSQL through Kysely on `pg`: a pool, time-outs on everything, commits that are durable.
+ * Works behind a pooler in transaction mode: nothing relies on a session but its time-outs.
+ */
+import {
+  Kysely,
+  PostgresAdapter,
+  PostgresDialect,
+  type PostgresPool,
+  type PostgresPoolClient,
+  sql,
+  type Transaction,
+} from 'kysely';
+import pg from 'pg';
+import type { Log } from '../../operations/log.ts';
+import { type Storage, StorageUnavailable } from '../database.ts';
+import { migrate } from '../migrate.ts';
+import type { Schema } from '../schema.ts';
+
+const CONNECTIONS = 10;
+const CONNECT_TIMEOUT_MS = 2_000;
+/** What the server may take for a statement, and for a lock in it. */
+const STATEMENT_TIMEOUT_MS = 5_000;
+const LOCK_TIMEOUT_MS = 2_000;
+/** What we wait when the server says nothing at all: then the connection is given up. */
+const QUERY_TIMEOUT_MS = 6_000;
+
+const SESSION = `set statement_timeout = ${STATEMENT_TIMEOUT_MS}; set lock_timeout = ${LOCK_TIMEOUT_MS}; set idle_in_transaction_session_timeout = ${QUERY_TIMEOUT_MS}; set synchronous_commit = on`;
+
+/** A migration may take as long as it needs, and other instances wait for it. */
+const MIGRATION_SESSION = 'set statement_timeout = 0; set lock_timeout = 0';
+const MIGRATION_LOCK = 7_204_611_083;
+
+/**
+ * Takes a `postgres://` address; returns the opened store, its schema up to date. Throws
+ * `StorageUnavailable` where the server can't be reached, is newer, or does not keep what it confirms.
+ */
+export async function openPostgres(url: string, log?: Log): Promise<Storage> {
+  const address = { connectionString: url, connectionTimeoutMillis: CONNECT_TIMEOUT_MS };
+  const migrating = connect(new pg.Pool({ ...address, max: 1 }), MIGRATION_SESSION, log);
+  try {
+    await refuseForgetful(migrating);
+    await migrate(migrating, 'postgres', lockMigrations);
+  } finally {
+    await migrating.destroy();
+  }
+
+  const pool = new pg.Pool({
+    ...address,
+    max: CONNECTIONS,
+    query_timeout: QUERY_TIMEOUT_MS,
+    keepAlive: true,
+    application_name: 'lead-intake',
+  });
+  const db = connect(pool, SESSION, log);
+  return {
+    kind: 'postgres',
+    db,
+    leaseClock: sql<number>`(extract(epoch from clock_timestamp()) * 1000)`,
+    leaseHasRunOut: sql<boolean>`(lease_started_ms + lease_ms <= extract(epoch from clock_timestamp()) * 1000)`,
+    read: async (query) => (await db.executeQuery(query)).rows,
+    change: async (within, query) => (await within.executeQuery(query)).numAffectedRows === 1n,
+    // The server shares commits between connections by itself.
+    write: (run) => run(db),
+    transact: (run) => db.transaction().execute(run),
+    // The server minds its own disk.
+    requireRoom: () => {},
+    check: async () => {
+      const { rows } = await sql<{
+        transaction_read_only: string;
+      }>`show transaction_read_only`.execute(db);
+      if (rows[0]?.transaction_read_only === 'on')
+        throw new StorageUnavailable('PostgreSQL is read-only.');
+    },
+    close: () => db.destroy(),
+  };
+}
+
+/** Connections that said they broke, with a statement under way or without. */
+const broken = new WeakSet<pg.PoolClient>();
+
+function connect(pool: pg.Pool, session: string, log: Log | undefined): Kysely<Schema> {
+  // A connection that breaks while nobody uses it; the pool opens another.
+  pool.on('error', () => log?.warn('an idle database connection was lost'));
+  // From its first moment: the server's farewell can come in one piece with its welcome, before
+  // whoever asked for the connection has it. An error that nobody listens for ends the process.
+  pool.on('connect', (client) => {
+    client.on('error', () => broken.add(client));
+  });
+  return new Kysely<Schema>({ dialect: new Dialect({ pool: explained(pool, session) }) });
+}
+
+class Dialect extends PostgresDialect {
+  override createAdapter(): PostgresAdapter {
+    return new Adapter();
+  }
+}
+
+/** Kysely's lock belongs to a session, which a pooler in transaction mode does not give. */
+class Adapter extends PostgresAdapter {
+  override async acquireMigrationLock(): Promise<void> {}
+  override async releaseMigrationLock(): Promise<void> {}
+}
+
+/** Held to the end of the migrations' transaction, so that nobody starts before it is committed. */
+async function lockMigrations(transaction: Transaction<Schema>): Promise<void> {
+  await sql`select pg_advisory_xact_lock(${MIGRATION_LOCK})`.execute(transaction);
+}
+
+/**
+ * A confirmed claim that is forgotten may be sent twice. By the default of new sessions: what ours is
+ * set to, a pooler may not keep.
+ */
+async function refuseForgetful(db: Kysely<Schema>): Promise<void> {
+  const { rows } = await sql<{
+    name: string;
+  }>`select name from pg_settings where name in ('fsync', 'synchronous_commit') and reset_val = 'off'`.execute(
+    db,
+  );
+  for (const { name } of rows) {
+    throw new StorageUnavailable(
+      `PostgreSQL runs with ${name}=off, which loses what it has confirmed; turn it on.`,
+    );
+  }
+}
+
+/** The pool, whose errors say whether the store is away or the mistake is ours. */
+function explained(pool: pg.Pool, session: string): PostgresPool {
+  const attempt = async <T>(run: () => Promise<T>): Promise<T> => {
+    try {
+      return await run();
+    } catch (error) {
+      throw judge(error);
+    }
+  };
+  return {
+    options: pool.options,
+    connect: () =>
+      attempt(async () => {
+        const client = await pool.connect();
+        const known = clients.get(client);
+        if (known !== undefined) return known;
+        try {
+          await client.query(session);
+        } catch (error) {
+          // Not given back, it would be missing from the pool for ever.
+          client.release(true);
+          throw error;
+        }
+        return clientOf(client, attempt);
+      }),
+    end: () => pool.end(),
+  } as PostgresPool;
+}
+
+const clients = new WeakMap<pg.PoolClient, PostgresPoolClient>();
+
+/** The same object for the same connection: Kysely knows by it which ones it has prepared. */
+function clientOf(client: pg.PoolClient, attempt: <T>(run: () => Promise<T>) => Promise<T>) {
+  const explainedClient = {
+    query: (text: string, parameters: unknown[]) =>
+      attempt(async () => {
+        try {
+          return await client.query(text, parameters);
+        } catch (error) {
+          // Without an SQLSTATE nobody knows what became of the statement: the connection goes.
+          if (!isSqlState(error)) broken.add(client);
+          throw error;
+        }
+      }),
+    release: (destroy?: boolean | Error) => client.release(destroy || broken.has(client)),
+  };
+  clients.set(client, explainedClient as unknown as PostgresPoolClient);
+  return explainedClient as unknown as PostgresPoolClient;
+}
+
+/** Data, constraint and syntax errors are our own mistakes; all others mean the store is away. */
+function judge(error: unknown): unknown {
+  const code = (error as { code?: string }).code ?? '';
+  if (isSqlState(error) && /^(0A|22|23|42)/.test(code)) return error;
+  return new StorageUnavailable('PostgreSQL could not run a statement.', { cause: error });
+}
+
+function isSqlState(error: unknown): boolean {
+  return error instanceof pg.DatabaseError;
+}

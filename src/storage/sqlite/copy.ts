@@ -1,0 +1,92 @@
+/** Whole copies of an SQLite database: made beside a running service, looked at, put in its place. */
+import { closeSync, existsSync, fsyncSync, mkdirSync, openSync, renameSync, rmSync } from 'node:fs';
+import { dirname } from 'node:path';
+import { DatabaseSync } from 'node:sqlite';
+import { systemClock } from '../../clock.ts';
+import { StorageUnavailable } from '../database.ts';
+import { refuseNewer } from '../migrate.ts';
+
+/** How long a lock is waited for where the service has the database open. */
+const BUSY_TIMEOUT_MS = 10_000;
+
+/** Longer than a start waits for a lock: one that has opened the replaced file gives up, and says so. */
+const HOLD_MS = 2_500;
+
+const SQLITE_BUSY = 5;
+
+/** Copies what is committed now, in one reading transaction: writers go on. Mode 0600, durable. */
+export function copySqlite(path: string, file: string): void {
+  // SQLite makes the file by the mask.
+  const mask = process.umask(0o077);
+  const database = new DatabaseSync(path, { readOnly: true, timeout: BUSY_TIMEOUT_MS });
+  try {
+    database.prepare('vacuum into ?').run(file);
+  } finally {
+    database.close();
+    process.umask(mask);
+  }
+  flush(file);
+  flush(dirname(file));
+}
+
+/** Throws `StorageUnavailable` where the file is damaged, another program's, or newer than we are. */
+export function examineSqlite(file: string): void {
+  const database = new DatabaseSync(file, { readOnly: true, timeout: BUSY_TIMEOUT_MS });
+  try {
+    const [row] = database.prepare('pragma integrity_check').all();
+    if (row?.integrity_check !== 'ok') throw new StorageUnavailable('The file is damaged.');
+    const applied = database.prepare('select name from kysely_migration').all();
+    refuseNewer(applied.map(({ name }) => String(name)));
+  } catch (error) {
+    if (error instanceof StorageUnavailable) throw error;
+    throw new StorageUnavailable('The file is damaged, or no database of this program.');
+  } finally {
+    database.close();
+  }
+}
+
+/** Puts a copy of the file in the place of the database. Throws where somebody has that one open. */
+export async function replaceSqlite(file: string, path: string): Promise<void> {
+  mkdirSync(dirname(path), { recursive: true, mode: 0o700 });
+  const staged = `${path}.restored`;
+  rmSync(staged, { force: true });
+  try {
+    copySqlite(file, staged);
+    examineSqlite(staged);
+    const replaced = existsSync(path) ? lockAlone(path) : undefined;
+    for (const suffix of ['-wal', '-shm', '-journal']) rmSync(path + suffix, { force: true });
+    renameSync(staged, path);
+    flush(dirname(path));
+    if (replaced === undefined) return;
+    await systemClock.sleep(HOLD_MS);
+    replaced.close();
+  } finally {
+    rmSync(staged, { force: true });
+  }
+}
+
+/**
+ * The database, locked against everybody. Every connection to a write-ahead log has a shared lock, so
+ * it can be left only by who is alone. A damaged file can't be locked, and is worth no lock.
+ */
+function lockAlone(path: string): DatabaseSync {
+  const database = new DatabaseSync(path, { timeout: 0 });
+  try {
+    database.exec('pragma locking_mode=exclusive; pragma journal_mode=delete; begin exclusive');
+  } catch (error) {
+    if (((error as { errcode?: number }).errcode ?? 0) % 256 === SQLITE_BUSY) {
+      database.close();
+      throw new StorageUnavailable('The service is running on this database: stop it first.');
+    }
+  }
+  return database;
+}
+
+function flush(path: string): void {
+  const descriptor = openSync(path, 'r');
+  try {
+    fsyncSync(descriptor);
+  } finally {
+    closeSync(descriptor);
+  }
+}

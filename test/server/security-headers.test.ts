@@ -1,0 +1,81 @@
+import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { securityHeaders } from '../../src/server/security-headers.ts';
+import { previewId, quote } from '../support/agent.ts';
+import { freshAddress, type Service, startService, tokens } from '../support/service.ts';
+import { exchange, expectAnswer } from '../support/wire.ts';
+
+let service: Service;
+beforeAll(async () => {
+  service = await startService();
+});
+afterAll(async () => {
+  await service.close();
+});
+
+const request = (line: string, headers = '', body = '') =>
+  `${line} HTTP/1.1\r\nHost: x\r\nConnection: close\r\nX-Forwarded-For: ${freshAddress()}\r\n` +
+  `Content-Length: ${Buffer.byteLength(body)}\r\n${headers}\r\n${body}`;
+const json = 'Content-Type: application/json\r\n';
+const native = 'Content-Type: application/x-www-form-urlencoded\r\n';
+const html = 'Accept: text/html\r\n';
+const bearer = `Authorization: Bearer ${tokens.both}\r\n`;
+const fields = JSON.stringify(quote);
+const lead = new URLSearchParams({ form: 'homeowner_quote', ...quote }).toString();
+
+describe('every answer has the security headers (spec §4.6, contract §4)', () => {
+  test.each([
+    ['a page', 200, request('GET /quote', html)],
+    ['the head of one', 200, request('HEAD /quote', html)],
+    ['one that has not changed', 304, request('GET /quote', 'If-None-Match: *\r\n')],
+    ['the manifest', 200, request('GET /api/agent/manifest')],
+    ['health', 200, request('GET /healthz')],
+    [
+      'a preview',
+      200,
+      request('POST /api/agent/actions/homeowner_quote/preview', bearer + json, fields),
+    ],
+    [
+      'a preview without a credential',
+      401,
+      request('POST /api/agent/actions/contact/preview', json, '{}'),
+    ],
+    ['a lead in JSON that is not one', 400, request('POST /api/leads', json, '[]')],
+    ['a redirect', 303, request('POST /api/leads', native, lead)],
+    ['a form that is refused', 400, request('POST /api/leads', native, 'form=contact')],
+    [
+      'a preflight',
+      204,
+      request(
+        'OPTIONS /api/agent/manifest',
+        'Origin: https://a.example\r\nAccess-Control-Request-Method: GET\r\n',
+      ),
+    ],
+    ['a path that nobody knows', 404, request('GET /nothing', html)],
+    ['a method that is not taken', 405, request('DELETE /quote')],
+    ['an address that no URL has', 400, request('GET /%zz')],
+    ['a broken request', 400, 'GET /quote HTTP/1.1\r\nno colon\r\n\r\n'],
+  ])('%s', async (_, status, bytes) => {
+    const [reply] = await exchange(service.url, bytes);
+    expect(expectAnswer(reply, status).headers).toMatchObject(securityHeaders(false));
+  });
+
+  test('an execution, and its replay', async () => {
+    const id = await previewId(service);
+    const body = JSON.stringify({
+      preview_id: id,
+      confirmation: true,
+      confirmation_text: 'I confirm that Service may use these details for the selected action.',
+    });
+    const headers = `${bearer}${json}Idempotency-Key: ${id.slice(0, 20)}\r\n`;
+    for (const _ of ['executed', 'replayed']) {
+      const path = 'POST /api/agent/actions/homeowner_quote/execute';
+      const [reply] = await exchange(service.url, request(path, headers, body));
+      expect(expectAnswer(reply, 200).headers).toMatchObject(securityHeaders(false));
+    }
+  });
+
+  test('they are twelve, and one of them is the policy', () => {
+    expect(Object.keys(securityHeaders(true))).toHaveLength(12);
+    expect(securityHeaders(true)['content-security-policy']).toContain("default-src 'none'");
+  });
+});

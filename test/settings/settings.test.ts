@@ -1,0 +1,328 @@
+import { mkdtempSync, readFileSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join, resolve } from 'node:path';
+import { parseEnv } from 'node:util';
+import { describe, expect, test } from 'vitest';
+import {
+  type Environment,
+  fileVariable,
+  loadEnvironment,
+  readSettings,
+} from '../../src/settings/settings.ts';
+import { type VariableName, variables } from '../../src/settings/variables.ts';
+
+const names = Object.keys(variables) as VariableName[];
+const production = { NODE_ENV: 'production', BASE_URL: 'https://paint.example' };
+const key = Buffer.alloc(32, 'k').toString('base64');
+
+function settingsOf(environment: Environment) {
+  const read = readSettings(environment);
+  if (read.kind === 'invalid') throw new Error(read.faults.join('\n'));
+  return read.settings;
+}
+
+function faultsOf(environment: Environment): string[] {
+  const read = readSettings(environment);
+  return read.kind === 'invalid' ? read.faults : [];
+}
+
+function temporaryFile(content: string): string {
+  const path = join(mkdtempSync(join(tmpdir(), 'settings-')), 'value');
+  writeFileSync(path, content);
+  return path;
+}
+
+describe('defaults (contract §2)', () => {
+  const shared = {
+    host: '127.0.0.1',
+    port: 3000,
+    dataDir: resolve('data'),
+    database: { kind: 'sqlite', path: resolve('data/service.db') },
+    redisUrl: undefined,
+    receiptRetentionDays: 400,
+    upstreamTimeoutMs: 10_000,
+    previewSigningKeys: [],
+    mailPerMinute: 60,
+    operator: { name: 'Service', contact: undefined },
+    contentDir: undefined,
+    trustProxy: [],
+    allowedOrigins: [],
+    logLevel: 'info',
+    metricsPort: undefined,
+  };
+
+  test('local mode has every part embedded', () => {
+    expect(settingsOf({})).toEqual({
+      ...shared,
+      mode: 'local',
+      baseUrl: 'http://127.0.0.1:3000',
+      upstream: { kind: 'inbox' },
+      credentialsFile: resolve('data/agents.json'),
+      mail: { kind: 'files', folder: resolve('data/mail'), from: expect.any(String) },
+      contractor: { id: expect.any(String), name: expect.any(String) },
+    });
+  });
+
+  test('production has nothing that was not configured', () => {
+    expect(settingsOf(production)).toEqual({
+      ...shared,
+      mode: 'production',
+      baseUrl: 'https://paint.example',
+      upstream: { kind: 'none' },
+      credentialsFile: undefined,
+      mail: { kind: 'none' },
+      contractor: undefined,
+    });
+  });
+
+  test('what is made from another setting follows it', () => {
+    const { baseUrl, database, credentialsFile, mail } = settingsOf({
+      HOST: '::1',
+      PORT: '4000',
+      DATA_DIR: '/srv/data',
+    });
+    expect(baseUrl).toBe('http://[::1]:4000');
+    expect(database).toEqual({ kind: 'sqlite', path: '/srv/data/service.db' });
+    expect(credentialsFile).toBe('/srv/data/agents.json');
+    expect(mail).toMatchObject({ folder: '/srv/data/mail' });
+  });
+});
+
+describe('values', () => {
+  test('every variable is read', () => {
+    const settings = settingsOf({
+      ...production,
+      BASE_URL: 'https://paint.example/',
+      HOST: '0.0.0.0',
+      PORT: '8080',
+      DATA_DIR: '/srv/data',
+      DATABASE_URL: 'postgres://user@db.example/leads',
+      REDIS_URL: 'redis://r.example',
+      RECEIPT_RETENTION_DAYS: '30',
+      UPSTREAM_URL: 'https://crm.example/hook?x=1',
+      UPSTREAM_SECRET: `whsec_${key}`,
+      UPSTREAM_TIMEOUT_MS: '60000',
+      PREVIEW_SIGNING_KEYS: `${key}, ${key}`,
+      AGENT_CREDENTIALS_FILE: '/srv/agents.json',
+      SMTP_URL: 'smtps://m.example',
+      MAIL_FROM: 'Paint Match <hello@paint.example>',
+      MAIL_PER_MINUTE: '5',
+      OPERATOR_NAME: 'Paint Match',
+      OPERATOR_CONTACT: '+1 (555) 0100',
+      CONTENT_DIR: '/srv/content',
+      CONTRACTOR_ID: 'c-1',
+      CONTRACTOR_NAME: 'Painters, Ltd',
+      TRUST_PROXY: '10.0.0.0/8, ::1',
+      ALLOWED_ORIGINS: 'https://a.example,https://b.example:8443',
+      LOG_LEVEL: 'debug',
+      METRICS_PORT: '9100',
+    });
+    expect(settings).toEqual({
+      mode: 'production',
+      host: '0.0.0.0',
+      port: 8080,
+      baseUrl: 'https://paint.example',
+      dataDir: '/srv/data',
+      database: { kind: 'postgres', url: 'postgres://user@db.example/leads' },
+      redisUrl: 'redis://r.example',
+      receiptRetentionDays: 30,
+      upstream: {
+        kind: 'http',
+        url: 'https://crm.example/hook?x=1',
+        secret: Buffer.from(key, 'base64'),
+      },
+      upstreamTimeoutMs: 60_000,
+      previewSigningKeys: [Buffer.from(key, 'base64'), Buffer.from(key, 'base64')],
+      credentialsFile: '/srv/agents.json',
+      mail: { kind: 'smtp', url: 'smtps://m.example', from: 'Paint Match <hello@paint.example>' },
+      mailPerMinute: 5,
+      operator: { name: 'Paint Match', contact: '+1 (555) 0100' },
+      contentDir: '/srv/content',
+      contractor: { id: 'c-1', name: 'Painters, Ltd' },
+      trustProxy: ['10.0.0.0/8', '::1'],
+      allowedOrigins: ['https://a.example', 'https://b.example:8443'],
+      logLevel: 'debug',
+      metricsPort: 9100,
+    });
+  });
+
+  test('an empty variable is one that is not set', () => {
+    const empty = Object.fromEntries(names.map((name) => [name, '']));
+    expect(settingsOf(empty)).toEqual(settingsOf({}));
+  });
+});
+
+describe('faults', () => {
+  const bad: [VariableName, string][] = [
+    ['HOST', 'canary\nx'],
+    ['PORT', '0'],
+    ['PORT', '65536'],
+    ['PORT', 'canary'],
+    ['BASE_URL', 'ftp://canary.example'],
+    ['BASE_URL', 'https://user:canary@paint.example'],
+    ['BASE_URL', 'https://canary@paint.example'],
+    ['BASE_URL', 'https://paint.example/?canary'],
+    ['BASE_URL', 'https://paint.example#canary'],
+    ['BASE_URL', 'https://paint.example?'],
+    ['BASE_URL', 'canary'],
+    ['BASE_URL', 'https:canary.example'],
+    ['BASE_URL', 'https:/canary.example'],
+    ['BASE_URL', 'https:\\\\canary.example'],
+    ['BASE_URL', 'https:///canary.example'],
+    ['BASE_URL', 'ht\ntps://canary.example'],
+    ['DATABASE_URL', 'mysql://canary'],
+    ['DATABASE_URL', 'postgres://u@canary:abc/x'],
+    ['REDIS_URL', 'http://canary.example'],
+    ['RECEIPT_RETENTION_DAYS', '0'],
+    ['RECEIPT_RETENTION_DAYS', '36501'],
+    ['UPSTREAM_URL', 'canary:'],
+    ['UPSTREAM_URL', 'canary'],
+    ['UPSTREAM_URL', 'canary.example/hook'],
+    ['UPSTREAM_URL', 'http://'],
+    ['UPSTREAM_URL', 'http://canary:99999'],
+    ['UPSTREAM_URL', 'https://user:canary@x.example'],
+    ['UPSTREAM_SECRET', 'canary'],
+    ['UPSTREAM_SECRET', 'whsec_'],
+    ['UPSTREAM_SECRET', 'whsec_canary!'],
+    ['UPSTREAM_TIMEOUT_MS', '99'],
+    ['UPSTREAM_TIMEOUT_MS', '60001'],
+    ['PREVIEW_SIGNING_KEYS', Buffer.alloc(31, 'canary').toString('base64')],
+    ['PREVIEW_SIGNING_KEYS', `${key},canary`],
+    ['PREVIEW_SIGNING_KEYS', ','],
+    ['SMTP_URL', 'https://canary.example'],
+    ['SMTP_URL', 'smtp://'],
+    ['CONTRACTOR_ID', '  '],
+    ['CONTRACTOR_NAME', '\t'],
+    ['OPERATOR_NAME', ' '],
+    ['METRICS_PORT', '3000'],
+    ['MAIL_FROM', 'canary'],
+    ['MAIL_PER_MINUTE', '0'],
+    ['OPERATOR_NAME', 'canary\u0000'],
+    ['OPERATOR_CONTACT', 'canary'],
+    ['TRUST_PROXY', '10.0.0.0/33'],
+    ['TRUST_PROXY', 'canary'],
+    ['ALLOWED_ORIGINS', 'https://canary.example/path'],
+    ['ALLOWED_ORIGINS', '*'],
+    ['LOG_LEVEL', 'canary'],
+    ['METRICS_PORT', 'canary'],
+  ];
+
+  test.each(bad)('%s=%j is one sentence that names it and does not show it', (name, value) => {
+    const others = name === 'SMTP_URL' ? { MAIL_FROM: 'a@b.example' } : {};
+    const faults = faultsOf({ ...others, [name]: value });
+    expect(faults).toHaveLength(1);
+    expect(faults[0]).toMatch(new RegExp(`^${name} [^\\n]+\\.$`));
+    expect(faults[0]).not.toContain('canary');
+  });
+
+  test('a name has at most 200 characters, whatever UTF-16 makes of them', () => {
+    const name = '🎨'.repeat(200);
+    expect(settingsOf({ OPERATOR_NAME: name }).operator.name).toBe(name);
+    expect(faultsOf({ OPERATOR_NAME: `${name}🎨` })).toHaveLength(1);
+  });
+
+  test('all of them are said together', () => {
+    const faults = faultsOf({ PORT: 'x', LOG_LEVEL: 'x', UPSTREAM_TIMEOUT_MS: 'x' });
+    expect(faults.map((fault) => fault.split(' ')[0])).toEqual([
+      'PORT',
+      'UPSTREAM_TIMEOUT_MS',
+      'LOG_LEVEL',
+    ]);
+  });
+
+  test('a named credentials file that can’t be read is one of them, for a start alone', () => {
+    const environment = { PORT: 'x', AGENT_CREDENTIALS_FILE: '/nonexistent/canary' };
+    const started = readSettings(environment, 'start');
+    expect(started.kind === 'invalid' && started.faults).toEqual([
+      'PORT must be a port number.',
+      'AGENT_CREDENTIALS_FILE names a file that can’t be read.',
+    ]);
+    expect(faultsOf(environment)).toEqual(['PORT must be a port number.']);
+    const { AGENT_CREDENTIALS_FILE } = environment;
+    const readable = { AGENT_CREDENTIALS_FILE: temporaryFile('{}') };
+    expect(readSettings(readable, 'start').kind).toBe('valid');
+    // The first start of local mode makes its own.
+    expect(readSettings({ DATA_DIR: AGENT_CREDENTIALS_FILE }, 'start').kind).toBe('valid');
+  });
+
+  test.each([
+    [{ NODE_ENV: 'production' }, ['BASE_URL']],
+    [{ SMTP_URL: 'smtp://m.example' }, ['MAIL_FROM']],
+    [{ ...production, UPSTREAM_URL: 'inbox:' }, ['CONTRACTOR_ID', 'CONTRACTOR_NAME']],
+    [{ ...production, UPSTREAM_URL: 'https://x.example', CONTRACTOR_ID: 'c' }, ['CONTRACTOR_NAME']],
+  ])('%j lacks %j', (environment, missing) => {
+    const faults = faultsOf(environment);
+    expect(faults).toHaveLength(missing.length);
+    for (const [index, name] of missing.entries()) expect(faults[index]).toMatch(`${name} is requ`);
+  });
+});
+
+describe('secrets as files', () => {
+  test('exactly the secrets can be given so', () => {
+    expect(names.filter((name) => fileVariable(name) !== undefined)).toEqual([
+      'DATABASE_URL',
+      'REDIS_URL',
+      'UPSTREAM_URL',
+      'UPSTREAM_SECRET',
+      'PREVIEW_SIGNING_KEYS',
+      'SMTP_URL',
+    ]);
+    expect(fileVariable('UPSTREAM_SECRET')).toBe('UPSTREAM_SECRET_FILE');
+  });
+
+  test.each(['\n', '\r\n', ''])('a trailing line break %j is dropped', (end) => {
+    const REDIS_URL_FILE = temporaryFile(`redis://r.example${end}`);
+    expect(settingsOf({ REDIS_URL_FILE }).redisUrl).toBe('redis://r.example');
+  });
+
+  test('both at once is a fault', () => {
+    const REDIS_URL_FILE = temporaryFile('redis://canary.example');
+    expect(faultsOf({ REDIS_URL_FILE, REDIS_URL: 'redis://canary.example' })).toEqual([
+      'REDIS_URL and REDIS_URL_FILE are both set; keep one of them.',
+    ]);
+  });
+
+  test('a file that can’t be read is a fault', () => {
+    expect(faultsOf({ UPSTREAM_SECRET_FILE: '/nonexistent/canary' })).toEqual([
+      "UPSTREAM_SECRET_FILE names a file that can't be read.",
+    ]);
+  });
+
+  test('a bad value in a file is a fault that does not show it', () => {
+    const faults = faultsOf({ UPSTREAM_SECRET_FILE: temporaryFile('canary') });
+    expect(faults).toHaveLength(1);
+    expect(faults[0]).toMatch(/^UPSTREAM_SECRET /);
+    expect(faults[0]).not.toContain('canary');
+  });
+});
+
+describe('.env', () => {
+  test('is used where the environment says nothing', () => {
+    const path = temporaryFile('');
+    const folder = join(path, '..');
+    writeFileSync(join(folder, '.env'), 'PATH=nowhere\nLEAD_INTAKE_TEST="from .env"\n');
+    const { environment, origins } = loadEnvironment(folder);
+    expect(environment.PATH).toBe(process.env.PATH);
+    expect(environment.LEAD_INTAKE_TEST).toBe('from .env');
+    expect([origins('PATH'), origins('LEAD_INTAKE_TEST'), origins('LEAD_INTAKE_NONE')]).toEqual([
+      'environment',
+      '.env',
+      undefined,
+    ]);
+  });
+
+  test('the example says of every variable what it means, its default and its file', () => {
+    const example = readFileSync(resolve(import.meta.dirname, '../../.env.example'), 'utf8');
+    const blocks = example.trimEnd().split('\n\n').slice(1);
+    const expected = names.map((name) =>
+      [
+        `# ${name}: ${variables[name].meaning}`,
+        `# Default: ${variables[name].default}`,
+        ...(fileVariable(name) === undefined ? [] : [`# Or: ${fileVariable(name)}`]),
+        `#${name}=`,
+      ].join('\n'),
+    );
+    expect(blocks).toEqual(expected);
+    expect(parseEnv(example)).toEqual({});
+  });
+});

@@ -1,0 +1,147 @@
+import {
+  mkdirSync,
+  mkdtempSync,
+  readdirSync,
+  readFileSync,
+  rmSync,
+  statSync,
+  writeFileSync,
+} from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { beforeEach, expect, test } from 'vitest';
+import { parseClients } from '../../src/credentials/clients.ts';
+import { digestOfToken, isIssuedToken } from '../../src/credentials/tokens.ts';
+import { readSettings } from '../../src/settings/settings.ts';
+import { prepareLocalMode, StartFault } from '../../src/start/first-run.ts';
+import { testClock } from '../support/clock.ts';
+
+let dataDir: string;
+beforeEach(() => {
+  dataDir = join(mkdtempSync(join(tmpdir(), 'first-run-')), 'a', 'data');
+});
+
+function prepare(environment: Record<string, string> = {}) {
+  const read = readSettings({ DATA_DIR: dataDir, ...environment });
+  if (read.kind === 'invalid') throw new Error(read.faults.join('\n'));
+  return prepareLocalMode(read.settings, testClock());
+}
+
+const textOf = (name: string) => readFileSync(join(dataDir, name), 'utf8');
+const modeOf = (name: string) => statSync(join(dataDir, name)).mode & 0o777;
+
+test('makes the folder, a key, and one client with both scopes and its token', async () => {
+  const prepared = await prepare();
+  expect(prepared.firstRun).toBe(true);
+  expect(prepared.tokenFile).toBe(join(dataDir, 'agent-token'));
+  expect(readdirSync(dataDir).sort()).toEqual([
+    'agent-token',
+    'agents.json',
+    'preview-signing-key',
+  ]);
+  expect(prepared.previewSigningKeys).toEqual([
+    Buffer.from(textOf('preview-signing-key'), 'base64'),
+  ]);
+  expect(prepared.previewSigningKeys[0]).toHaveLength(32);
+  const token = textOf('agent-token').trim();
+  expect(isIssuedToken(token)).toBe(true);
+  expect(parseClients(textOf('agents.json'))).toMatchObject({
+    kind: 'valid',
+    file: {
+      clients: [
+        {
+          name: 'local-agent',
+          scopes: ['lead:preview', 'lead:create'],
+          credentials: [{ sha256: digestOfToken(token), expires_at: null }],
+        },
+      ],
+    },
+  });
+  expect(textOf('agents.json')).not.toContain(token);
+});
+
+test.each([0o000, 0o022, 0o077])('nobody else can read them under umask %o', async (umask) => {
+  const before = process.umask(umask);
+  try {
+    await prepare();
+  } finally {
+    process.umask(before);
+  }
+  expect(modeOf('.') & 0o077).toBe(0);
+  for (const name of readdirSync(dataDir)) expect(modeOf(name)).toBe(0o600);
+});
+
+test('a second start changes nothing', async () => {
+  const first = await prepare();
+  const before = ['agent-token', 'agents.json', 'preview-signing-key'].map(textOf);
+  const second = await prepare();
+  expect(second).toEqual({ ...first, firstRun: false });
+  expect(['agent-token', 'agents.json', 'preview-signing-key'].map(textOf)).toEqual(before);
+});
+
+test('a start that ended after the token was written is made whole by the next', async () => {
+  await prepare();
+  const token = textOf('agent-token');
+  rmSync(join(dataDir, 'agents.json'));
+  await prepare();
+  expect(textOf('agent-token')).toBe(token);
+  expect(textOf('agents.json')).toContain(digestOfToken(token.trim()));
+});
+
+test('keys of the settings are used, and none is made', async () => {
+  const key = Buffer.alloc(32, 'k');
+  const prepared = await prepare({ PREVIEW_SIGNING_KEYS: key.toString('base64') });
+  expect(prepared.previewSigningKeys).toEqual([key]);
+  expect(readdirSync(dataDir)).not.toContain('preview-signing-key');
+});
+
+test('no client is made beside an operator’s own file, or in one that exists', async () => {
+  const own = await prepare({ AGENT_CREDENTIALS_FILE: join(dataDir, 'own.json') });
+  expect(own.tokenFile).toBeUndefined();
+  expect(readdirSync(dataDir)).toEqual(['preview-signing-key']);
+  writeFileSync(join(dataDir, 'agents.json'), '{"clients":[]}');
+  expect(await prepare()).toMatchObject({ tokenFile: undefined, firstRun: false });
+  expect(textOf('agents.json')).toBe('{"clients":[]}');
+});
+
+test('production makes nothing, and takes the keys of the settings', async () => {
+  const environment = { NODE_ENV: 'production', BASE_URL: 'https://x.example' };
+  const expected = { previewSigningKeys: [], tokenFile: undefined, firstRun: false };
+  expect(await prepare(environment)).toEqual(expected);
+  expect(() => statSync(dataDir)).toThrow('ENOENT');
+});
+
+test.each([
+  ['the folder is a file', () => writeFileSync(dataDir, ''), 'DATA_DIR'],
+  [
+    'the folder is below a file',
+    () => {
+      writeFileSync(dataDir, '');
+      dataDir = join(dataDir, 'data');
+    },
+    'DATA_DIR',
+  ],
+  [
+    'the key is too short',
+    () => {
+      mkdirSync(dataDir);
+      writeFileSync(join(dataDir, 'preview-signing-key'), 'c2hvcnQ=\n');
+    },
+    'remove that file',
+  ],
+  [
+    'the token is none',
+    () => {
+      mkdirSync(dataDir);
+      writeFileSync(join(dataDir, 'agent-token'), '');
+    },
+    'remove that file',
+  ],
+])('where %s, the start ends with one sentence and its remedy', async (_, spoil, remedy) => {
+  mkdirSync(join(dataDir, '..'), { recursive: true });
+  spoil();
+  const fault = await prepare().catch((error) => error);
+  expect(fault).toBeInstanceOf(StartFault);
+  expect(fault.message).toMatch(/^[^\n]+\.$/);
+  expect(fault.message).toContain(remedy);
+});

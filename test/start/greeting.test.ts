@@ -1,0 +1,164 @@
+import { spawn } from 'node:child_process';
+import { once } from 'node:events';
+import { mkdirSync, mkdtempSync, writeFileSync } from 'node:fs';
+import { createServer } from 'node:http';
+import type { AddressInfo } from 'node:net';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { expect, test } from 'vitest';
+import { readSettings } from '../../src/settings/settings.ts';
+import { type Facts, greeting } from '../../src/start/greeting.ts';
+import { testClock } from '../support/clock.ts';
+
+const key = Buffer.alloc(32, 'canary').toString('base64');
+
+function factsOf(environment: Record<string, string>, more: Partial<Facts> = {}): Facts {
+  const read = readSettings(environment);
+  if (read.kind === 'invalid') throw new Error(read.faults.join('\n'));
+  return {
+    settings: read.settings,
+    prepared: { previewSigningKeys: [], tokenFile: '/srv/data/agent-token', firstRun: true },
+    parts: { clock: testClock(), credentials: { state: () => ({ clients: 1 }) } },
+    version: '1.2.3',
+    onTerminal: true,
+    ...more,
+  };
+}
+
+const production = {
+  NODE_ENV: 'production',
+  BASE_URL: 'https://paint.example',
+  UPSTREAM_URL: 'https://user.example/canary',
+  CONTRACTOR_ID: 'c-1',
+  CONTRACTOR_NAME: 'Painters',
+};
+
+test('local mode says in at most 14 lines where everything is', () => {
+  const text = greeting(factsOf({ BASE_URL: 'http://localhost:4000/', DATA_DIR: '/srv/data' }));
+  expect(text.trimEnd().split('\n').length).toBeLessThanOrEqual(14);
+  for (const words of [
+    '1.2.3',
+    'local mode',
+    'http://localhost:4000/agents',
+    'http://localhost:4000/reference',
+    'npm run inbox -- list',
+    '/srv/data/mail',
+    '/srv/data/agent-token',
+    'curl',
+    'NODE_ENV=production',
+  ]) {
+    expect(text).toContain(words);
+  }
+});
+
+test('the command to try works when it is pasted, in a folder with an odd name too', async () => {
+  const folder = join(mkdtempSync(join(tmpdir(), 'greeting-')), "it's a $folder");
+  mkdirSync(folder);
+  const tokenFile = join(folder, 'agent-token');
+  writeFileSync(tokenFile, 'the-token\n');
+  const requests: unknown[] = [];
+  const server = createServer(async (request, response) => {
+    const chunks: Buffer[] = [];
+    for await (const chunk of request) chunks.push(chunk);
+    const { method, url, headers } = request;
+    const body = JSON.parse(Buffer.concat(chunks).toString());
+    requests.push({ method, url, authorization: headers.authorization, body });
+    response.end();
+  });
+  server.listen(0, '127.0.0.1');
+  await once(server, 'listening');
+  const { port } = server.address() as AddressInfo;
+  const prepared = { previewSigningKeys: [], tokenFile, firstRun: true };
+  const text = greeting(factsOf({ BASE_URL: `http://127.0.0.1:${port}` }, { prepared }));
+  const command = text.split('\n').find((line) => line.includes('curl')) ?? '';
+  const shell = spawn('sh', ['-c', command], { stdio: 'ignore' });
+  const [status] = await once(shell, 'close');
+  server.close();
+  expect(status).toBe(0);
+  expect(requests).toEqual([
+    {
+      method: 'POST',
+      url: '/api/agent/actions/homeowner_quote/preview',
+      authorization: 'Bearer the-token',
+      body: { name: 'Ada Lovelace', email: 'ada@example.com', postal_code: '94110' },
+    },
+  ]);
+});
+
+test('without a local token it says how to issue one, and tries nothing', () => {
+  const prepared = { previewSigningKeys: [], tokenFile: undefined, firstRun: false };
+  const text = greeting(factsOf({}, { prepared }));
+  expect(text).toContain('npm run credentials -- issue');
+  expect(text).not.toContain('curl');
+});
+
+test.each([
+  [
+    { NODE_ENV: 'production', BASE_URL: 'https://paint.example' },
+    {
+      'form submissions': 'off: UPSTREAM_URL is not set',
+      'agent actions':
+        'off: UPSTREAM_URL, PREVIEW_SIGNING_KEYS, AGENT_CREDENTIALS_FILE are not set',
+      subscriptions: 'off: UPSTREAM_URL, SMTP_URL are not set',
+      metrics: 'off: METRICS_PORT is not set',
+    },
+  ],
+  [
+    {
+      ...production,
+      PREVIEW_SIGNING_KEYS: key,
+      SMTP_URL: 'smtp://u:canary@m.example',
+      MAIL_FROM: 'a@b.example',
+    },
+    {
+      'form submissions': 'on',
+      'agent actions': 'off: AGENT_CREDENTIALS_FILE is not set',
+      subscriptions: 'on',
+      metrics: 'off: METRICS_PORT is not set',
+    },
+  ],
+  [
+    {
+      ...production,
+      PREVIEW_SIGNING_KEYS: key,
+      AGENT_CREDENTIALS_FILE: 'agents.json',
+      METRICS_PORT: '9100',
+    },
+    {
+      'form submissions': 'on',
+      'agent actions': 'on',
+      subscriptions: 'off: SMTP_URL is not set',
+      metrics: 'on',
+    },
+  ],
+])(
+  'production says what is on, and what is off because of which setting',
+  (environment, features) => {
+    const text = greeting(factsOf(environment));
+    for (const [feature, state] of Object.entries(features)) {
+      expect(text).toMatch(new RegExp(`^ +${feature} +${state}$`, 'm'));
+    }
+    expect(text.trimEnd().split('\n').length).toBeLessThanOrEqual(14);
+    expect(text).not.toContain('canary');
+    expect(text).not.toContain(key);
+  },
+);
+
+test('off a terminal the same facts are one line of JSON, without a secret', () => {
+  const environment = { ...production, PREVIEW_SIGNING_KEYS: key };
+  const text = greeting(factsOf(environment, { onTerminal: undefined }));
+  expect(text).toMatch(/^[^\n]+\n$/);
+  expect(JSON.parse(text)).toMatchObject({
+    level: 'info',
+    time: '2026-09-01T12:00:00.000Z',
+    version: '1.2.3',
+    mode: 'production',
+    site: 'https://paint.example',
+    reference: 'https://paint.example/reference',
+    leads: 'http',
+    mail: 'none',
+    clients: 1,
+  });
+  expect(text).not.toContain('canary');
+  expect(text).not.toContain(key);
+});
