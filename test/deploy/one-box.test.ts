@@ -1,0 +1,171 @@
+/** One machine with systemd and Caddy: the files of deploy/one-box, held by the programs that read them. */
+import { type ChildProcess, spawn, spawnSync } from 'node:child_process';
+import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join, resolve } from 'node:path';
+import { setTimeout as sleep } from 'node:timers/promises';
+import { parseEnv } from 'node:util';
+import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { readSettings } from '../../src/settings/settings.ts';
+import { listens } from '../support/listens.ts';
+import { spawnService } from '../support/process.ts';
+import { freePort, type Service, startService } from '../support/service.ts';
+
+const project = resolve(import.meta.dirname, '../..');
+const oneBox = join(project, 'deploy/one-box');
+const UNITS = ['lead-intake.service', 'lead-intake-backup.service', 'lead-intake-backup.timer'];
+
+/** Whether a program is on this machine; `TEST_SERVICES=required` (as in CI) makes its absence a failure. */
+function isThere(program: string): boolean {
+  const there = spawnSync('which', [program]).status === 0;
+  if (!there && process.env.TEST_SERVICES === 'required') {
+    throw new Error(`${program} is not there, and TEST_SERVICES=required wants it.`);
+  }
+  if (!there) console.warn(`Skipped: ${program} is not there, so what it reads is not tried.`);
+  return there;
+}
+
+describe.skipIf(!isThere('systemd-analyze'))('the units', () => {
+  let folder: string;
+  beforeAll(() => {
+    folder = mkdtempSync(join(tmpdir(), 'units-'));
+    for (const name of UNITS) {
+      const unit = readFileSync(join(oneBox, name), 'utf8');
+      // What they start has to be there.
+      writeFileSync(join(folder, name), unit.replaceAll('/opt/lead-intake', project));
+    }
+  });
+  afterAll(() => rmSync(folder, { recursive: true }));
+  const analyze = (...argv: string[]) => {
+    const { status, stdout, stderr } = spawnSync('systemd-analyze', argv, { encoding: 'utf8' });
+    return { status, said: stdout + stderr };
+  };
+
+  test('are what systemd takes, without a word of complaint', () => {
+    const verified = analyze('verify', ...UNITS.map((name) => join(folder, name)));
+    expect(verified).toEqual({ status: 0, said: '' });
+  });
+
+  test('leave the service exposed by 2 of 10 at most', () => {
+    const options = ['--offline=true', '--threshold=20', join(folder, 'lead-intake.service')];
+    expect(analyze('security', ...options).status).toBe(0);
+  });
+
+  test('give a stop the time that the longest drain by default takes', () => {
+    const [, seconds] = /^TimeoutStopSec=(\d+)$/m.exec(read('lead-intake.service')) ?? [];
+    const result = readSettings({});
+    const timeout = result.kind === 'valid' ? result.settings.upstreamTimeoutMs : Infinity;
+    expect(Number(seconds) * 1000).toBeGreaterThan(timeout + 5_000);
+  });
+
+  test('forbid nothing that the service asks of the system', async () => {
+    const groups = ['@privileged', '@chown', '@resources'].map(
+      (name) => analyze('syscall-filter', name).said,
+    );
+    const names = groups.flatMap((said) => [...said.matchAll(/^ {4}([a-z]\w*)$/gm)]);
+    const calls = names.map(([, name = '']) => name).filter(isKnownToStrace);
+    expect(calls.length).toBeGreaterThan(10);
+    // The tracer as a grandchild: the process that is started, and ended, is the service.
+    const refused = `-e trace=${calls} -e inject=${calls}:error=EPERM`;
+    const confined = await spawnService({
+      shell: `exec strace -D -f -qq -o /dev/null ${refused} "$@"`,
+    });
+    while (!(await listens(confined.port))) await sleep(50);
+    const lead = await fetch(`${confined.url}/api/leads`, {
+      method: 'POST',
+      headers: { 'content-type': 'application/json' },
+      body: JSON.stringify({ email: 'ada@example.com' }),
+    });
+    expect([lead.status, (await fetch(`${confined.url}/readyz`)).status]).toEqual([200, 200]);
+    confined.kill('SIGTERM');
+    expect(await confined.exited).toEqual({ status: 0, signal: null });
+  });
+});
+
+describe.skipIf(!isThere('caddy'))('the Caddyfile', () => {
+  let caddy: ChildProcess;
+  let service: Service;
+  let url: string;
+  beforeAll(async () => {
+    service = await startService({ environment: { TRUST_PROXY: '127.0.0.1' } });
+    const port = await freePort();
+    url = `http://127.0.0.1:${port}`;
+    caddy = spawn('caddy', ['run', '--config', join(oneBox, 'Caddyfile')], {
+      env: {
+        ...process.env,
+        SITE: url,
+        SERVICE: new URL(service.url).host,
+        CADDY_ADMIN: `127.0.0.1:${await freePort()}`,
+        XDG_DATA_HOME: service.folder,
+        XDG_CONFIG_HOME: service.folder,
+      },
+      stdio: 'ignore',
+    });
+    while (!(await listens(port))) await sleep(20);
+  });
+  afterAll(async () => {
+    await end(caddy);
+    await service.close();
+  });
+
+  test('overwrites what a client claims about its address: its sixth lead is 429', async () => {
+    const statuses: number[] = [];
+    for (let number = 1; number <= 6; number += 1) {
+      const response = await fetch(`${url}/api/leads`, {
+        method: 'POST',
+        headers: { 'content-type': 'application/json', 'x-forwarded-for': `203.0.113.${number}` },
+        body: JSON.stringify({ email: `person${number}@example.com` }),
+      });
+      statuses.push(response.status);
+    }
+    expect(statuses).toEqual([200, 200, 200, 200, 200, 429]);
+  });
+
+  test('passes bodies on up to the bounds of the service, which says 413 itself', async () => {
+    const response = await fetch(`${url}/api/leads`, {
+      method: 'POST',
+      headers: { 'content-type': 'application/json' },
+      body: JSON.stringify({ message: 'a'.repeat(600_000) }),
+    });
+    expect([response.status, await response.json()]).toEqual([413, { error: expect.any(String) }]);
+  });
+
+  test('hands the pages on as they are, compressed by the service', async () => {
+    const response = await fetch(`${url}/quote`, { headers: { 'accept-encoding': 'br' } });
+    expect([response.status, response.headers.get('content-encoding')]).toEqual([200, 'br']);
+  });
+});
+
+test('the settings of the box are settings, and valid ones', () => {
+  const folder = mkdtempSync(join(tmpdir(), 'settings-'));
+  const environment = { ...parseEnv(read('environment')) };
+  for (const [name, value] of Object.entries(environment)) {
+    if (!name.endsWith('_FILE') || name === 'AGENT_CREDENTIALS_FILE') continue;
+    const file = join(folder, name);
+    writeFileSync(file, name.startsWith('SMTP') ? 'smtp://mail.example:587' : keyOf());
+    expect(value).toMatch(/^\/etc\/lead-intake\//);
+    environment[name] = file;
+  }
+  expect(readSettings(environment)).toMatchObject({ kind: 'valid' });
+  rmSync(folder, { recursive: true });
+});
+
+function keyOf(): string {
+  return spawnSync('openssl', ['rand', '-base64', '32'], { encoding: 'utf8' }).stdout;
+}
+
+function read(name: string): string {
+  return readFileSync(join(oneBox, name), 'utf8');
+}
+
+/** strace names those of its own architecture alone. */
+function isKnownToStrace(name: string): boolean {
+  return spawnSync('strace', ['-e', `trace=${name}`, 'true']).status === 0;
+}
+
+function end(child: ChildProcess): Promise<void> {
+  return new Promise((settle) => {
+    child.once('close', () => settle());
+    child.kill('SIGTERM');
+  });
+}
