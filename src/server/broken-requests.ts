@@ -7,7 +7,7 @@ import type { Log } from '../operations/log.ts';
 import type { RenderProblemPage } from '../site/error-page.ts';
 import { isForm, wantsPage } from './page-or-json.ts';
 
-// An import from `node:http` would load all of Node's `fetch` with it: a tenth of a cold start.
+// An import from `node:http` would load all of Node's `fetch` with it: 3 % of a cold start.
 const { STATUS_CODES } = process.getBuiltinModule('node:http');
 
 type AnswerBroken = (error: NodeJS.ErrnoException, socket: Duplex) => void;
