@@ -9,6 +9,9 @@ const MINUTE_MS = 60_000;
 const HOUR_MS = 60 * MINUTE_MS;
 const DAY_MS = 24 * HOUR_MS;
 
+/** A mailbox gets at most one confirmation in this time (contract §4, "`/api/subscribe`"). */
+const CAP_MS = DAY_MS;
+
 /** After the first attempt, the second, …; the seventh is the last. */
 const SHORTEST_BACK_OFF_MS = MINUTE_MS;
 const BACK_OFF_MS = [
@@ -136,12 +139,12 @@ export function openRows(
               attempts: row.ref('excluded.attempts'),
               next_attempt_at: row.ref('excluded.next_attempt_at'),
             }))
-            .where('outbox.requested_at', '<=', ago(DAY_MS))
+            .where('outbox.requested_at', '<=', ago(CAP_MS))
             // A retry may have arrived long after the request; of a dead one nothing arrived.
             .where((row) =>
               row.or([
                 row('outbox.last_attempt_at', 'is', null),
-                row('outbox.last_attempt_at', '<=', ago(DAY_MS)),
+                row('outbox.last_attempt_at', '<=', ago(CAP_MS)),
                 row.and([
                   row('outbox.status', '=', 'dead'),
                   row('outbox.last_attempt_at', '<=', ago(MINUTE_MS)),
@@ -171,8 +174,8 @@ export function openRows(
       await storage.db
         .deleteFrom('outbox')
         .where('status', 'in', ['sent', 'dead'])
-        .where('requested_at', '<=', ago(DAY_MS))
-        .where('last_attempt_at', '<=', ago(DAY_MS))
+        .where('requested_at', '<=', ago(CAP_MS))
+        .where('last_attempt_at', '<=', ago(CAP_MS))
         .execute();
     },
 
