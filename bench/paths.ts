@@ -3,7 +3,7 @@ import { randomUUID } from 'node:crypto';
 import { fileURLToPath } from 'node:url';
 import { CONFIRMATION_STATEMENT } from '../src/actions/confirmation.ts';
 import { sealPreview } from '../src/actions/preview-token.ts';
-import { rates } from '../src/limits/limits.ts';
+import { bounds } from '../src/forms/bounds.ts';
 import { FIELDS, OPERATOR, SIGNING_KEY, TOKEN } from './settings.ts';
 
 export type Path = {
@@ -49,7 +49,7 @@ const preview = {
   ...DEFAULTS,
   requests: () => {
     const body = JSON.stringify(FIELDS);
-    const address = addresses(rates.preview.limit);
+    const address = addresses(bounds.rates.preview.limit);
     return () => post(PREVIEW, 'application/json', body, address(), BEARER);
   },
 };
@@ -126,7 +126,7 @@ function execute(inFlight: number): Path {
     paced: inFlight === 32,
     ...(inFlight === 32 ? { goal: 1 } : {}),
     requests: () => {
-      const address = addresses(rates.execute.limit);
+      const address = addresses(bounds.rates.execute.limit);
       return () => {
         const body = JSON.stringify({
           preview_id: sealPreview([SIGNING_KEY], {
@@ -162,7 +162,7 @@ function lead(name: string, contentType: string, body: string, status: number): 
     quick: true,
     paced: true,
     requests: () => {
-      const address = addresses(rates.leads.limit);
+      const address = addresses(bounds.rates.leads.limit);
       return () => post('/api/leads', contentType, body, address());
     },
   };

@@ -1,9 +1,10 @@
 /** One run: several processes of the service, people, and the faults that its seed brings. */
+
 import { createHash } from 'node:crypto';
 import { seeded } from '../chaos/random.ts';
 import { LEASE_MARGIN_MS } from '../src/actions/executions.ts';
-import type { SigningKeys } from '../src/actions/preview-token.ts';
 import { eraseOutboxOf } from '../src/mail/erasure.ts';
+import type { SigningKeys } from '../src/settings/signing-keys.ts';
 import { StorageUnavailable } from '../src/storage/database.ts';
 import { openInbox } from '../src/upstream/inbox.ts';
 import { eraseInboxOf } from '../src/upstream/inbox-erasure.ts';

@@ -1,8 +1,8 @@
 /** One process of the service: the real rooms and chains, over what the run simulates. */
+
 import { type ExecuteParts, type ExecuteResult, execute } from '../src/actions/execute.ts';
 import { openExecutions } from '../src/actions/executions.ts';
 import { type PreviewResult, preview } from '../src/actions/preview.ts';
-import type { SigningKeys } from '../src/actions/preview-token.ts';
 import { openRetention } from '../src/actions/retention.ts';
 import { every } from '../src/clock.ts';
 import { digestOfToken } from '../src/credentials/tokens.ts';
@@ -11,6 +11,7 @@ import { type SubscribeParts, subscribe } from '../src/intake/subscribe.ts';
 import type { Mailer } from '../src/mail/mail.ts';
 import { type Outbox, openOutbox } from '../src/mail/outbox.ts';
 import type { Log } from '../src/operations/log.ts';
+import type { SigningKeys } from '../src/settings/signing-keys.ts';
 import type { Storage } from '../src/storage/database.ts';
 import type { Upstream } from '../src/upstream/upstream.ts';
 import type { SimulatedProcess } from './process.ts';

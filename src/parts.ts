@@ -1,7 +1,6 @@
 /** Calls each room's open…() and, in reverse, close(); nothing more. */
 import type { Logger } from 'pino';
 import { type Executions, openExecutions } from './actions/executions.ts';
-import type { SigningKeys } from './actions/preview-token.ts';
 import { openRetention } from './actions/retention.ts';
 import { type NewId, newId } from './chance.ts';
 import { type Clock, every } from './clock.ts';
@@ -13,6 +12,7 @@ import { type Outbox, openOutbox } from './mail/outbox.ts';
 import { type Metrics, noMetrics, openMetrics } from './operations/metrics.ts';
 import { answersInTime } from './server/health.ts';
 import type { Settings } from './settings/settings.ts';
+import type { SigningKeys } from './settings/signing-keys.ts';
 import { openSite, type Site } from './site/site.ts';
 import type { Storage } from './storage/database.ts';
 import { openStorage } from './storage/open.ts';

@@ -1,6 +1,8 @@
 /** The whole chain of an execution, top to bottom (spec §4.4), in the order of contract §4. */
 import { checkBearer } from '../credentials/check.ts';
+import { scopeOf } from '../credentials/scopes.ts';
 import type { AgentRefusal } from '../failures/refusals.ts';
+import { bounds } from '../forms/bounds.ts';
 import { findForm } from '../forms/catalog.ts';
 import { parseJsonObject } from '../http/body.ts';
 import type { Log } from '../operations/log.ts';
@@ -47,8 +49,8 @@ export type ExecuteResult =
   | { kind: 'submitted'; receipt: Receipt; replay: boolean }
   | ExecuteRefusal;
 
-/** Printable ASCII, 1 to 200 characters (spec §4.4, contract §4). */
-const IDEMPOTENCY_KEY = /^[ -~]{1,200}$/;
+/** Of any length (spec §4.4, contract §4). */
+const PRINTABLE_ASCII = /^[ -~]+$/;
 
 /** Takes a request; returns the receipt or the refusal. Throws `StorageUnavailable`. */
 export async function execute(
@@ -65,7 +67,9 @@ export async function execute(
   if (caller.kind !== 'client') {
     return { kind: 'unauthenticated', credentialSent: caller.kind === 'invalid' };
   }
-  if (!caller.scopes.has('lead:create')) return { kind: 'insufficientScope', scope: 'lead:create' };
+  if (!caller.scopes.has(scopeOf.execute)) {
+    return { kind: 'insufficientScope', scope: scopeOf.execute };
+  }
 
   const { parties, upstream, signingKeys, executions, clock } = parts;
   if (parties === undefined || upstream === undefined || signingKeys.length === 0) {
@@ -73,7 +77,7 @@ export async function execute(
   }
 
   const [idempotencyKey, ...more] = request.idempotencyKeys;
-  if (idempotencyKey === undefined || more.length > 0 || !IDEMPOTENCY_KEY.test(idempotencyKey)) {
+  if (idempotencyKey === undefined || more.length > 0 || !isIdempotencyKey(idempotencyKey)) {
     return { kind: 'missingIdempotencyKey' };
   }
 
@@ -143,6 +147,10 @@ export async function execute(
     'execution settled',
   );
   return judgeSettled(outcome, row);
+}
+
+function isIdempotencyKey(key: string): boolean {
+  return key.length <= bounds.idempotencyKeyLength && PRINTABLE_ASCII.test(key);
 }
 
 /**

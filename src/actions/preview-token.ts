@@ -5,14 +5,13 @@
  */
 import { createHmac, hash, timingSafeEqual } from 'node:crypto';
 import { newId } from '../chance.ts';
+import { bounds } from '../forms/bounds.ts';
 import type { FormName } from '../forms/catalog.ts';
 import type { Fields } from '../forms/validate.ts';
+import type { SigningKeys } from '../settings/signing-keys.ts';
 
-/** Previews live for 10 minutes (spec §2.2, §8). */
-export const PREVIEW_LIFETIME_MS = 10 * 60 * 1000;
-
-/** The first key signs, all verify. Each is at least 32 bytes. */
-export type SigningKeys = readonly Buffer[];
+/** How long a preview lives (spec §2.2). */
+export const PREVIEW_LIFETIME_MS = bounds.previewLifetimeMinutes * 60_000;
 
 export type Preview = {
   action: FormName;

@@ -3,15 +3,16 @@ import type { NewId } from '../chance.ts';
 import { type Clock, isoTime } from '../clock.ts';
 import { checkBearer } from '../credentials/check.ts';
 import type { Credentials } from '../credentials/file.ts';
+import { scopeOf } from '../credentials/scopes.ts';
 import type { AgentRefusal } from '../failures/refusals.ts';
 import { type FormName, findForm } from '../forms/catalog.ts';
 import { type Fields, validate } from '../forms/validate.ts';
 import { parseJsonObject, type ReadBody } from '../http/body.ts';
 import type { Rate } from '../limits/limits.ts';
-import { keepingLast } from '../once.ts';
+import type { SigningKeys } from '../settings/signing-keys.ts';
 import { destinationOf, type Parties } from '../submissions/recipient.ts';
 import { CONFIRMATION_STATEMENT } from './confirmation.ts';
-import { PREVIEW_LIFETIME_MS, type SigningKeys, sealPreview } from './preview-token.ts';
+import { PREVIEW_LIFETIME_MS, sealPreview } from './preview-token.ts';
 
 /** Spec §2.2. */
 export type PreviewRecord = {
@@ -45,11 +46,6 @@ export type PreviewParts = {
 
 export type PreviewResult = { kind: 'previewed'; record: PreviewRecord } | AgentRefusal;
 
-/** When a preview of that moment expires (spec §2.2), written once for all of a millisecond. */
-const expiryOf = keepingLast((createdAt: number) =>
-  new Date(createdAt + PREVIEW_LIFETIME_MS).toISOString(),
-);
-
 /** Takes a request; returns the record to show a person, or the refusal. Stores nothing. */
 export async function preview(parts: PreviewParts, request: AgentRequest): Promise<PreviewResult> {
   const form = findForm(request.action);
@@ -62,8 +58,9 @@ export async function preview(parts: PreviewParts, request: AgentRequest): Promi
   if (caller.kind !== 'client') {
     return { kind: 'unauthenticated', credentialSent: caller.kind === 'invalid' };
   }
-  if (!caller.scopes.has('lead:preview'))
-    return { kind: 'insufficientScope', scope: 'lead:preview' };
+  if (!caller.scopes.has(scopeOf.preview)) {
+    return { kind: 'insufficientScope', scope: scopeOf.preview };
+  }
 
   const { parties, signingKeys } = parts;
   if (parties === undefined || signingKeys.length === 0) return { kind: 'actionsNotConfigured' };
@@ -89,7 +86,7 @@ export async function preview(parts: PreviewParts, request: AgentRequest): Promi
     action: form.name,
     fields,
     created_at: isoTime(createdAt),
-    expires_at: expiryOf(createdAt),
+    expires_at: new Date(createdAt + PREVIEW_LIFETIME_MS).toISOString(),
     confirmation_required: true,
     confirmation_statement: CONFIRMATION_STATEMENT,
     destination,

@@ -2,7 +2,8 @@
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
 import { operations } from '../discovery/openapi/openapi.ts';
 import { renderProblem } from '../failures/render.ts';
-import { JSON_BODY_MAXIMUM, readBody } from '../http/body.ts';
+import { bounds } from '../forms/bounds.ts';
+import { readBody } from '../http/body.ts';
 import { childTraceparent, headerLines, parseTraceparent } from '../http/headers.ts';
 import type { TakeFromLimit } from '../server/limiting.ts';
 import { type ExecuteParts, type ExecuteResult, execute } from './execute.ts';
@@ -23,7 +24,7 @@ export function registerActions(
     action: request.params.action,
     authorization: headerLines(request.raw, 'authorization'),
     takeFromLimit: () => parts.takeFromLimit(name, request, reply),
-    readBody: () => readBody(request.raw, JSON_BODY_MAXIMUM),
+    readBody: () => readBody(request.raw, bounds.jsonBodyBytes),
   });
 
   app.post<ActionRoute>(

@@ -1,8 +1,9 @@
 /** `npm run credentials`: issue, rotate, revoke and list agent credentials (spec §5). */
 import { systemClock } from '../clock.ts';
 import { type Change, issue, type NewCredential, revoke, rotate } from '../credentials/changes.ts';
-import { type ClientsFile, isExpired, SCOPES, type Scope } from '../credentials/clients.ts';
+import { type ClientsFile, isExpired } from '../credentials/clients.ts';
 import { editClients, readClients } from '../credentials/edit.ts';
+import { SCOPES, type Scope, scopeOf } from '../credentials/scopes.ts';
 import { digestOfToken, generateToken } from '../credentials/tokens.ts';
 import type { Call, Command } from './command.ts';
 import { runCommand } from './command-line.ts';
@@ -24,7 +25,7 @@ const command: Command = {
   meaning: 'The bearer credentials of agents. A change counts within 5 s, without a restart.',
   examples: [
     'npm run credentials -- issue acme-assistant',
-    'npm run credentials -- issue acme-assistant --scope lead:preview --expires 2027-01-01',
+    `npm run credentials -- issue acme-assistant --scope ${scopeOf.preview} --expires 2027-01-01`,
     'npm run credentials -- rotate acme-assistant --overlap 7d',
     'npm run credentials -- revoke acme-assistant --credential c_1',
     'npm run credentials -- list --json',

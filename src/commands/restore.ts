@@ -1,6 +1,7 @@
 /** `npm run restore`: a backup takes the place of everything in the database. */
 import { closeSync, openSync, readSync } from 'node:fs';
 import { resolve } from 'node:path';
+import { bounds } from '../forms/bounds.ts';
 import type { Settings } from '../settings/settings.ts';
 import { StorageUnavailable } from '../storage/database.ts';
 import { examineSqlite, replaceSqlite } from '../storage/sqlite/copy.ts';
@@ -31,9 +32,8 @@ export function run(argv: readonly string[]): Promise<number> {
   return runCommand(command, argv);
 }
 
-/** A claim that the backup does not know could be made again, with its preview (spec §8: 10 minutes). */
-const AFTERWARDS =
-  'What came after the backup is forgotten. So that nothing is submitted twice, start the service 10 minutes after it was stopped, or with a new signing key alone (docs/operations.md, "Backup and restore").';
+/** A claim that the backup does not know could be made again, with its preview (spec §8). */
+const AFTERWARDS = `What came after the backup is forgotten. So that nothing is submitted twice, start the service ${bounds.previewLifetimeMinutes} minutes after it was stopped, or with a new signing key alone (docs/operations.md, "Backup and restore").`;
 
 async function restore({ operand, flag, terminal }: Call): Promise<void> {
   const file = resolve(operand('file'));

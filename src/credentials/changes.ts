@@ -1,5 +1,6 @@
 /** What the command changes in the clients: pure, from one file to the next (spec §5). */
-import { type Client, type ClientsFile, isExpired, type Scope } from './clients.ts';
+import { type Client, type ClientsFile, isExpired } from './clients.ts';
+import type { Scope } from './scopes.ts';
 
 /** A new credential: its token's digest, and when it begins and ends. */
 export type NewCredential = { sha256: string; createdAt: Date; expiresAt: Date | null };

@@ -1,11 +1,7 @@
 /** The shape of the credentials file (contract §2, "The credentials file"), checked. */
 import * as v from '@badrap/valita';
 import { checkShape } from '../settings/shape.ts';
-
-/** What a client may be allowed to do (spec §5). */
-export const SCOPES = ['lead:preview', 'lead:create'] as const;
-
-export type Scope = (typeof SCOPES)[number];
+import { SCOPES } from './scopes.ts';
 
 const ISO_8601 = /^\d{4}-\d\d-\d\dT(?!24)\d\d:\d\d:\d\d(\.\d+)?(Z|[+-]\d\d:\d\d)$/;
 

@@ -1,5 +1,6 @@
 /** The two events that go upstream (contract §3), as JSON Schema 2020-12. */
 import { type Form, forms } from '../forms/catalog.ts';
+import { receiverOf } from '../submissions/recipient.ts';
 import type { Event } from '../upstream/upstream.ts';
 import {
   contractorSchema,
@@ -25,7 +26,7 @@ export const eventTypes: readonly Event['type'][] = [
 
 /** Takes a type; returns the schema of its body. */
 export function eventSchema(type: Event['type']): JsonSchema {
-  const [first, ...others] = formsOf(type).map(dataSchema);
+  const [first, ...others] = formsThatCause(type).map(dataSchema);
   return {
     $schema: DIALECT,
     title: type,
@@ -57,7 +58,7 @@ function dataSchema(form: Form): JsonSchema {
         form,
         form.event === 'subscriber.created' ? { contractor: contractorSchema } : {},
       ),
-      recipient: form.receivedBy === 'contractor' ? recipientSchema : { type: 'null' },
+      recipient: receiverOf(form, { contractor: recipientSchema, operator: { type: 'null' } }),
       origin: { enum: ['browser', 'agent'] },
       client: {
         type: ['string', 'null'],
@@ -73,10 +74,12 @@ function dataSchema(form: Form): JsonSchema {
   };
 }
 
+const exampleContractor = { id: 'contractor-1', name: 'A Contractor' };
+
 /** Takes a type; returns one example for each of its forms, by the name of the form. */
 export function eventExamples(type: Event['type']): Record<string, Event> {
   const sentAt = '2026-09-01T12:03:00.000Z';
-  const examples = formsOf(type).map((form): [string, Event] => [
+  const examples = formsThatCause(type).map((form): [string, Event] => [
     form.name,
     {
       type,
@@ -85,8 +88,7 @@ export function eventExamples(type: Event['type']): Record<string, Event> {
         id: '0d6f2c1e-5b1a-4f37-9f0e-2a6a4f1f9c11',
         form: form.name,
         fields: exampleFields(form),
-        recipient:
-          form.receivedBy === 'contractor' ? { id: 'contractor-1', name: 'A Contractor' } : null,
+        recipient: receiverOf(form, { contractor: exampleContractor, operator: null }),
         origin: 'agent',
         client: 'acme-assistant',
         consent_recorded_at: sentAt,
@@ -96,6 +98,6 @@ export function eventExamples(type: Event['type']): Record<string, Event> {
   return Object.fromEntries(examples);
 }
 
-function formsOf(type: Event['type']): Form[] {
+function formsThatCause(type: Event['type']): Form[] {
   return Object.values(forms).filter((form) => form.event === type);
 }

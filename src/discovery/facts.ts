@@ -1,5 +1,6 @@
 /** What discovery says of a deployment, beyond the catalogue of forms. */
 import { type Form, forms } from '../forms/catalog.ts';
+import { receiverOf } from '../submissions/recipient.ts';
 
 export type Facts = {
   /** Without a trailing slash. */
@@ -36,18 +37,7 @@ export const paths = {
   receiversPage: '/receivers',
 } as const;
 
-/** Spec §4.4, §8. */
-export const IDEMPOTENCY_KEY_MAXIMUM = 200;
-
-/** What a bearer credential may be issued for (spec §5). */
-export const scopes = {
-  'lead:preview': 'Preview an action: validate its fields and get a token. Sends nothing.',
-  'lead:create': 'Execute a previewed action once the user has confirmed it.',
-} as const;
-
-export type Scope = keyof typeof scopes;
-
 /** The name a person is shown as recipient (contract §4, "`destination`"); undefined if unknown. */
 export function destinationName(form: Form, facts: Facts): string | undefined {
-  return form.receivedBy === 'contractor' ? facts.contractorName : facts.operatorName;
+  return receiverOf(form, { contractor: facts.contractorName, operator: facts.operatorName });
 }

@@ -1,5 +1,8 @@
 /** The forms as JSON Schema 2020-12, and their examples, derived from the catalogue. */
+import { bounds } from '../forms/bounds.ts';
 import { type Field, type Form, fallbackForm, forms } from '../forms/catalog.ts';
+import { HONEYPOT } from '../forms/honeypot.ts';
+import { CONSENT_VALUES, SLUG } from '../forms/subscription.ts';
 import type { Fields } from '../forms/validate.ts';
 
 export type JsonSchema = { [keyword: string]: unknown };
@@ -7,8 +10,8 @@ export type JsonSchema = { [keyword: string]: unknown };
 /** The slug of the originating site (spec §2.5, contract §4). */
 export const contractorSchema: JsonSchema = {
   type: 'string',
-  pattern: '^[a-z0-9]+(-[a-z0-9]+)*$',
-  maxLength: 100,
+  pattern: SLUG.source,
+  maxLength: bounds.slugLength,
   description: 'Slug of the originating site; `direct` where there is none.',
   examples: ['direct'],
 };
@@ -85,7 +88,7 @@ export function leadSchema(form: Form): JsonSchema {
     properties: {
       form: { const: form.name, description: `Missing or unknown means ${fallbackForm.name}.` },
       ...(fields.properties as object),
-      'bot-field': honeypotSchema,
+      [HONEYPOT]: honeypotSchema,
     },
   };
 }
@@ -100,7 +103,7 @@ export function subscriptionSchema(): JsonSchema {
     properties: {
       ...(fields.properties as object),
       privacy: {
-        enum: ['on', 'true', 'yes', '1'],
+        enum: CONSENT_VALUES,
         description: 'Consent to the privacy notice, given by the person.',
       },
       contractor: {
@@ -109,7 +112,7 @@ export function subscriptionSchema(): JsonSchema {
           'Slug of the originating site; lower-cased, and anything that is none becomes `direct`.',
         examples: ['direct'],
       },
-      'bot-field': honeypotSchema,
+      [HONEYPOT]: honeypotSchema,
     },
   };
 }

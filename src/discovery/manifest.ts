@@ -1,21 +1,19 @@
 /** The agent manifest (spec §2.4, §4.1): what an automated client can do here, and how. */
 import { CONFIRMATION_STATEMENT } from '../actions/confirmation.ts';
-import { PREVIEW_LIFETIME_MS } from '../actions/preview-token.ts';
-import { type Field, type Form, VALUE_MAXIMUM } from '../forms/catalog.ts';
-import { rates } from '../limits/limits.ts';
-import {
-  destinationName,
-  type Facts,
-  formsOf,
-  IDEMPOTENCY_KEY_MAXIMUM,
-  paths,
-  scopes,
-} from './facts.ts';
+import { type Scope, scopeOf } from '../credentials/scopes.ts';
+import { bounds } from '../forms/bounds.ts';
+import type { Field, Form } from '../forms/catalog.ts';
+import { destinationName, type Facts, formsOf, paths } from './facts.ts';
 import { API_VERSION } from './version.ts';
 
 export type ManifestFacts = Facts & {
   /** For how many days a receipt is kept, and its idempotency key with it. */
   receiptRetentionDays: number;
+};
+
+const scopes: Readonly<Record<Scope, string>> = {
+  [scopeOf.preview]: 'Preview an action: validate its fields and get a token. Sends nothing.',
+  [scopeOf.execute]: 'Execute a previewed action once the user has confirmed it.',
 };
 
 /** Takes the facts of the deployment; returns the manifest, derived from the catalogue. */
@@ -47,9 +45,9 @@ export function manifest(facts: ManifestFacts) {
     },
     limits: {
       rates_per_client_address: describeRates(),
-      preview_lifetime_seconds: PREVIEW_LIFETIME_MS / 1000,
-      value_max_length: VALUE_MAXIMUM,
-      idempotency_key_max_length: IDEMPOTENCY_KEY_MAXIMUM,
+      preview_lifetime_seconds: bounds.previewLifetimeMinutes * 60,
+      value_max_length: bounds.valueLength,
+      idempotency_key_max_length: bounds.idempotencyKeyLength,
       receipt_retention_days: facts.receiptRetentionDays,
     },
     links: {
@@ -77,8 +75,8 @@ function describeAction(form: Form, facts: Facts) {
     required_fields: names(true),
     optional_fields: names(false),
     fields: Object.fromEntries(form.fields.map((field) => [field.name, describeField(field)])),
-    preview: { method: 'POST', url: `${endpoint}/preview`, scope: 'lead:preview' },
-    execute: { method: 'POST', url: `${endpoint}/execute`, scope: 'lead:create' },
+    preview: { method: 'POST', url: `${endpoint}/preview`, scope: scopeOf.preview },
+    execute: { method: 'POST', url: `${endpoint}/execute`, scope: scopeOf.execute },
   };
 }
 
@@ -87,7 +85,7 @@ function describeField({ label, kind, maximum, choices }: Field) {
 }
 
 function describeRates() {
-  const entries = Object.entries(rates).map(([name, { limit, windowSeconds }]) => [
+  const entries = Object.entries(bounds.rates).map(([name, { limit, windowSeconds }]) => [
     name,
     { limit, window_seconds: windowSeconds },
   ]);

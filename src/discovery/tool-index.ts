@@ -1,4 +1,5 @@
 /** The index of the tool definitions: where each shape is, and which request a call of a tool becomes. */
+import { scopeOf } from '../credentials/scopes.ts';
 import { type Facts, formsOf, paths } from './facts.ts';
 import { EXECUTE_TOOL, previewToolName, toolShapes } from './tools.ts';
 import { API_VERSION } from './version.ts';
@@ -9,7 +10,7 @@ export function toolIndex(facts: Facts) {
   const actions = `${baseUrl}/api/agent/actions`;
   const previews = formsOf(facts).map((form) => [
     previewToolName(form),
-    { method: 'POST', url: `${actions}/${form.name}/preview`, scope: 'lead:preview' },
+    { method: 'POST', url: `${actions}/${form.name}/preview`, scope: scopeOf.preview },
   ]);
   return {
     version: API_VERSION,
@@ -23,7 +24,7 @@ export function toolIndex(facts: Facts) {
       [EXECUTE_TOOL]: {
         method: 'POST',
         url: `${actions}/{action}/execute`,
-        scope: 'lead:create',
+        scope: scopeOf.execute,
         headers: { 'Idempotency-Key': 'The SHA-256 of preview_id in hex.' },
       },
     },

@@ -3,6 +3,7 @@
  * one to execute. Each shape is what that API takes as it is.
  */
 import { CONFIRMATION_STATEMENT } from '../actions/confirmation.ts';
+import { bounds } from '../forms/bounds.ts';
 import type { Field, Form } from '../forms/catalog.ts';
 import { destinationName, type Facts, formsOf } from './facts.ts';
 import { fieldsSchema, type JsonSchema } from './form-schemas.ts';
@@ -39,7 +40,7 @@ function previewTool(form: Form, facts: Facts): Tool {
       `${form.purpose}: step one of two.`,
       'Use this when the user wants it and has given you the required fields; ask for what is missing and never make anything up.',
       'It only checks the fields: nothing is sent to anybody.',
-      'It returns preview_id, the fields as they would be sent, destination, confirmation_statement and expires_at, 10 minutes later; or an error that says what to correct.',
+      `It returns preview_id, the fields as they would be sent, destination, confirmation_statement and expires_at, ${bounds.previewLifetimeMinutes} minutes later; or an error that says what to correct.`,
       `Next, show the user all fields, the destination${destination === undefined ? '' : ` (${destination})`} and the confirmation_statement, and ask. Call ${EXECUTE_TOOL} only after an explicit yes.`,
     ].join(' '),
     input: { ...fieldsSchema(form), additionalProperties: false },

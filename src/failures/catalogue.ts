@@ -3,6 +3,7 @@
  * and the responses of OpenAPI come from it. Sentences are fit to show a person and never repeat
  * the input; on the agent routes they name the next call.
  */
+import { bounds } from '../forms/bounds.ts';
 
 export type Problem = {
   /** 0 where the upstream's own status is passed through (spec §4.4). */
@@ -66,7 +67,7 @@ export const problems = {
     400,
     'spec §7.1',
     ['agent'],
-    'Send one Idempotency-Key header: 1 to 200 printable ASCII characters, made once for each user request and reused on a retry.',
+    `Send one Idempotency-Key header: 1 to ${bounds.idempotencyKeyLength} printable ASCII characters, made once for each user request and reused on a retry.`,
   ),
   previewIdNotText: problem(
     400,
@@ -139,9 +140,24 @@ export const problems = {
   malformedForm: problem(400, 'spec §7.2', ['form'], 'The form could not be read.'),
   notText: problem(400, 'spec §7.2', ['form'], 'Every value must be a string in one flat object.'),
   fileUpload: problem(400, 'spec §7.2', ['form'], 'Files are not accepted.'),
-  tooManyFields: problem(400, 'spec §8', ['form'], 'A form has at most 20 fields.'),
-  nameTooLong: problem(400, 'spec §8', ['form'], 'A field name has at most 100 characters.'),
-  valueTooLong: problem(413, 'spec §8', ['form'], 'A value is longer than 2000 characters.'),
+  tooManyFields: problem(
+    400,
+    'spec §8',
+    ['form'],
+    `A form has at most ${bounds.fieldsPerRequest} fields.`,
+  ),
+  nameTooLong: problem(
+    400,
+    'spec §8',
+    ['form'],
+    `A field name has at most ${bounds.fieldNameLength} characters.`,
+  ),
+  valueTooLong: problem(
+    413,
+    'spec §8',
+    ['form'],
+    `A value is longer than ${bounds.valueLength} characters.`,
+  ),
   invalidForm: problem(400, 'spec §7.2', ['form'], 'Some fields are missing or not valid.'),
   missingConsent: problem(
     400,

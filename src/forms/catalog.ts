@@ -4,11 +4,9 @@
  * A fifth form is one more declaration here and a page in `content/`.
  */
 
-/** Every string value is at most this many code points (spec §8). */
-export const VALUE_MAXIMUM = 2000;
+import { bounds } from './bounds.ts';
 
-/** An e-mail address is at most this many characters, in every form (contract §4). */
-export const EMAIL_MAXIMUM = 254;
+const signup = bounds.contractorSignup;
 
 /** `line` and `phone` are one line; `text` may hold several; `choice` suggests, and takes any line. */
 export type FieldKind = 'line' | 'text' | 'email' | 'phone' | 'choice';
@@ -48,7 +46,7 @@ const name = {
   name: 'name',
   kind: 'line',
   required: true,
-  maximum: VALUE_MAXIMUM,
+  maximum: bounds.valueLength,
   label: 'Full name',
   autocomplete: 'name',
   example: 'Ada Lovelace',
@@ -58,7 +56,7 @@ const email = {
   name: 'email',
   kind: 'email',
   required: true,
-  maximum: EMAIL_MAXIMUM,
+  maximum: bounds.emailLength,
   label: 'E-mail address',
   hint: 'For the answer to this request.',
   autocomplete: 'email',
@@ -69,7 +67,7 @@ const phone = {
   name: 'phone',
   kind: 'phone',
   required: false,
-  maximum: VALUE_MAXIMUM,
+  maximum: bounds.valueLength,
   label: 'Phone number',
   hint: 'Only if you would rather be called. Any format will do.',
   autocomplete: 'tel',
@@ -80,7 +78,7 @@ const message = {
   name: 'message',
   kind: 'text',
   required: false,
-  maximum: VALUE_MAXIMUM,
+  maximum: bounds.valueLength,
   label: 'Message',
   example: 'Two bedrooms and the hallway, walls and ceilings.',
 } as const satisfies Field;
@@ -100,7 +98,7 @@ export const forms: Readonly<Record<FormName, Form>> = {
         name: 'postal_code',
         kind: 'line',
         required: true,
-        maximum: VALUE_MAXIMUM,
+        maximum: bounds.valueLength,
         label: 'Postal code',
         hint: 'Where the work is, so that the contractor knows how far it is.',
         autocomplete: 'postal-code',
@@ -111,7 +109,7 @@ export const forms: Readonly<Record<FormName, Form>> = {
         name: 'project_type',
         kind: 'choice',
         required: false,
-        maximum: VALUE_MAXIMUM,
+        maximum: bounds.valueLength,
         label: 'What is to be painted?',
         choices: [
           'Interior',
@@ -126,7 +124,7 @@ export const forms: Readonly<Record<FormName, Form>> = {
         name: 'timeline',
         kind: 'choice',
         required: false,
-        maximum: VALUE_MAXIMUM,
+        maximum: bounds.valueLength,
         label: 'When should it be done?',
         choices: [
           'As soon as possible',
@@ -147,28 +145,33 @@ export const forms: Readonly<Record<FormName, Form>> = {
     event: 'lead.created',
     page: '/contractors',
     fields: [
-      { ...name, maximum: 200 },
+      { ...name, maximum: signup.name },
       email,
       {
         name: 'company',
         kind: 'line',
         required: true,
-        maximum: 200,
+        maximum: signup.company,
         label: 'Company',
         autocomplete: 'organization',
         example: 'Lovelace Painting',
       },
-      { ...phone, maximum: 50 },
+      { ...phone, maximum: signup.phone },
       {
         name: 'company_size',
         kind: 'choice',
         required: false,
-        maximum: 200,
+        maximum: signup.companySize,
         label: 'How many people work there?',
         choices: ['Just me', '2 to 5', '6 to 20', 'More than 20'],
         example: '2 to 5',
       },
-      { ...message, label: 'What would you like to see?', example: 'How leads reach us.' },
+      {
+        ...message,
+        maximum: signup.message,
+        label: 'What would you like to see?',
+        example: 'How leads reach us.',
+      },
     ],
   },
   contact: {
@@ -185,7 +188,7 @@ export const forms: Readonly<Record<FormName, Form>> = {
         name: 'subject',
         kind: 'line',
         required: true,
-        maximum: VALUE_MAXIMUM,
+        maximum: bounds.valueLength,
         label: 'Subject',
         example: 'A question about my request',
       },

@@ -1,5 +1,6 @@
 /** Raw values in; normalized fields or faults out (spec §2.1, §8; contract §4, "Normalization"). */
-import { type Field, type Form, VALUE_MAXIMUM } from './catalog.ts';
+import { bounds } from './bounds.ts';
+import type { Field, Form } from './catalog.ts';
 import { hasForbiddenCharacter, isBlank, lengthOf, normalize, parseEmail } from './fields.ts';
 
 /** Normalized values by field name, in the order of the declaration. */
@@ -39,12 +40,12 @@ function checkValue(field: Field, value: unknown): string | Fault | undefined {
   if (hasForbiddenCharacter(field.kind, text)) return { field, kind: 'characters' };
   if (isBlank(text)) return field.required ? { field, kind: 'missing' } : undefined;
   const length = lengthOf(text);
-  const overValue = length > VALUE_MAXIMUM;
+  const overValue = length > bounds.valueLength;
   if (field.kind === 'email') return checkEmail(field, text, overValue);
   return length > field.maximum ? { field, kind: 'tooLong', overValue } : text;
 }
 
-/** An address over its bound is no valid address (contract §4), save that 2000 bounds every value. */
+/** An address over its bound is no valid address (contract §4), but for the bound of every value. */
 function checkEmail(field: Field, text: string, overValue: boolean): string | Fault {
   if (overValue) return { field, kind: 'tooLong', overValue };
   const address = parseEmail(text);

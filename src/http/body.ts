@@ -5,9 +5,6 @@ import { MIMEType } from 'node:util';
 import type { BodyRefusal } from '../failures/refusals.ts';
 import { headerLines } from './headers.ts';
 
-/** JSON bodies, on the agent routes and the form routes (contract §4). */
-export const JSON_BODY_MAXIMUM = 512 * 1024;
-
 /** One parameter of a content type, quoted or not. */
 const PARAMETER = /;\s*([^=;\s]+)\s*=\s*("(?:[^"\\]|\\.)*"|[^\s;"][^;]*|)/g;
 

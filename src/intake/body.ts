@@ -1,10 +1,10 @@
 /** JSON, urlencoded and multipart into flat text values (spec §4.6, §4.7; contract §4). */
 import { isUtf8 } from 'node:buffer';
 import type { FormRefusal } from '../failures/refusals.ts';
+import { bounds } from '../forms/bounds.ts';
 import {
   declaresOtherCharset,
   decodeUtf8,
-  JSON_BODY_MAXIMUM,
   mediaType,
   parseJsonObject,
   type ReadBody,
@@ -49,7 +49,7 @@ export async function decodeForm(
 ): Promise<FormBody | FormRefusal> {
   const encoding = encodingOf(request.contentType);
   if (encoding === undefined) return { kind: 'contentType' };
-  const body = await request.readBody(encoding === 'json' ? JSON_BODY_MAXIMUM : nativeMaximum);
+  const body = await request.readBody(encoding === 'json' ? bounds.jsonBodyBytes : nativeMaximum);
   if (body.kind !== 'read') return body;
   if (encoding === 'json') return fromJson(body.bytes);
   if (encoding === 'urlencoded') return fromUrlencoded(body.bytes);

@@ -1,22 +1,14 @@
 /** The whole chain of a lead, top to bottom (spec §4.6), in the order of contract §4. */
 import type { NewId } from '../chance.ts';
 import type { FormRefusal } from '../failures/refusals.ts';
-import { type Form, fallbackForm, findForm, VALUE_MAXIMUM } from '../forms/catalog.ts';
+import { bounds } from '../forms/bounds.ts';
+import { type Form, fallbackForm, findForm } from '../forms/catalog.ts';
 import { lengthOf, normalize } from '../forms/fields.ts';
+import { isHoneypotFilled } from '../forms/honeypot.ts';
 import { missingNames, validate } from '../forms/validate.ts';
 import type { Log } from '../operations/log.ts';
 import { type SubmitParts, submit } from '../submissions/submit.ts';
 import { decodeForm, type FormBody, type FormRequest } from './body.ts';
-
-/** A native body over this many bytes is 413 (spec §8). */
-export const LEAD_BODY_MAXIMUM = 32_000;
-
-/** Spec §8. */
-const FIELDS_MAXIMUM = 20;
-const NAME_MAXIMUM = 100;
-
-/** A filled one is treated as success, and nothing is forwarded (spec §4.6). */
-const HONEYPOT = 'bot-field';
 
 /** Undefined while submissions are not configured. */
 export type IntakeParts = { submissions: SubmitParts | undefined; log: Log; newId: NewId };
@@ -27,7 +19,7 @@ export type FormResult = { kind: 'accepted'; event: Form['event'] } | FormRefusa
 export async function acceptLead(parts: IntakeParts, request: FormRequest): Promise<FormResult> {
   if (parts.submissions === undefined) return { kind: 'submissionsNotConfigured' };
 
-  const body = await decodeForm(request, LEAD_BODY_MAXIMUM);
+  const body = await decodeForm(request, bounds.leadBodyBytes);
   if (body.kind !== 'form') return body;
   const form = findForm(normalize(body.values.form ?? '')) ?? fallbackForm;
   const validation = validate(form, body.values);
@@ -40,10 +32,10 @@ export async function acceptLead(parts: IntakeParts, request: FormRequest): Prom
   if (body.notText) return { kind: 'notText', missing };
 
   const accepted = { kind: 'accepted', event: form.event } as const;
-  if (isHoneypotFilled(body)) return accepted;
+  if (isHoneypotFilled(body.values)) return accepted;
 
-  const bounds = checkBounds(body);
-  if (bounds !== undefined) return { kind: bounds, missing };
+  const over = checkBounds(body);
+  if (over !== undefined) return { kind: over, missing };
   if (validation.kind === 'invalid') return { kind: 'invalidForm', faults, missing };
 
   const rate = await request.takeFromLimit();
@@ -62,11 +54,6 @@ export async function acceptLead(parts: IntakeParts, request: FormRequest): Prom
   return outcome.kind === 'confirmed' ? accepted : { kind: 'unconfirmed' };
 }
 
-/** Whether anything is left in the honeypot after trimming. */
-export function isHoneypotFilled(body: FormBody): boolean {
-  return (body.values[HONEYPOT] ?? '').trim() !== '';
-}
-
 /** A browser's submission has no lease: it may start whenever its connection stands. */
 export function deliveryOf(request: FormRequest) {
   return {
@@ -77,9 +64,9 @@ export function deliveryOf(request: FormRequest) {
 
 /** The bounds of spec §8 that hold for every field, unknown ones included. */
 function checkBounds(body: FormBody): 'tooManyFields' | 'nameTooLong' | 'valueTooLong' | undefined {
-  if (body.names.length > FIELDS_MAXIMUM) return 'tooManyFields';
-  if (body.names.some((name) => lengthOf(name) > NAME_MAXIMUM)) return 'nameTooLong';
+  if (body.names.length > bounds.fieldsPerRequest) return 'tooManyFields';
+  if (body.names.some((name) => lengthOf(name) > bounds.fieldNameLength)) return 'nameTooLong';
   const tooLong = (text: string) =>
-    text.length > VALUE_MAXIMUM && lengthOf(normalize(text)) > VALUE_MAXIMUM;
+    text.length > bounds.valueLength && lengthOf(normalize(text)) > bounds.valueLength;
   return body.texts.some(tooLong) ? 'valueTooLong' : undefined;
 }

@@ -4,6 +4,7 @@ import type { Clock } from '../clock.ts';
 import { operations } from '../discovery/openapi/openapi.ts';
 import type { FormRefusal } from '../failures/refusals.ts';
 import { renderProblem } from '../failures/render.ts';
+import { bounds } from '../forms/bounds.ts';
 import { forms } from '../forms/catalog.ts';
 import { type ReadBody, readBody } from '../http/body.ts';
 import { childTraceparent, parseTraceparent } from '../http/headers.ts';
@@ -14,9 +15,9 @@ import type { Page } from '../site/pages.ts';
 import { untilStep } from './answer-time.ts';
 import { encodingOf, type FormRequest } from './body.ts';
 import { isOwnNavigation, keyOf, openDoubleClicks } from './double-click.ts';
-import { acceptLead, type FormResult, LEAD_BODY_MAXIMUM } from './leads.ts';
+import { acceptLead, type FormResult } from './leads.ts';
 import { type FormRoute, renderRefusedPage } from './refused-page.ts';
-import { SUBSCRIBE_BODY_MAXIMUM, type SubscribeParts, subscribe } from './subscribe.ts';
+import { type SubscribeParts, subscribe } from './subscribe.ts';
 
 export type IntakeRouteParts = SubscribeParts & {
   takeFromLimit: TakeFromLimit;
@@ -27,11 +28,11 @@ export type IntakeRouteParts = SubscribeParts & {
 
 type Route = FormRoute & { rate: RateName };
 
-const LEADS: Route = { rate: 'leads', subscribes: false, bodyMaximum: LEAD_BODY_MAXIMUM };
+const LEADS: Route = { rate: 'leads', subscribes: false, bodyMaximum: bounds.leadBodyBytes };
 const SUBSCRIBE: Route = {
   rate: 'subscribe',
   subscribes: true,
-  bodyMaximum: SUBSCRIBE_BODY_MAXIMUM,
+  bodyMaximum: bounds.subscribeBodyBytes,
 };
 
 /** Registers `/api/leads` and `/api/subscribe`. */

@@ -1,20 +1,13 @@
 /** The whole chain of a subscription, top to bottom (spec §4.7, §2.5), in the order of contract §4. */
+import { bounds } from '../forms/bounds.ts';
 import { forms } from '../forms/catalog.ts';
-import { normalize } from '../forms/fields.ts';
+import { isHoneypotFilled } from '../forms/honeypot.ts';
+import { isConsent, originOf } from '../forms/subscription.ts';
 import { missingNames, validate } from '../forms/validate.ts';
 import type { Outbox } from '../mail/outbox.ts';
 import { submit } from '../submissions/submit.ts';
 import { decodeForm, type FormRequest } from './body.ts';
-import { deliveryOf, type FormResult, type IntakeParts, isHoneypotFilled } from './leads.ts';
-
-/** A native body over this many bytes is 413 (spec §8). */
-export const SUBSCRIBE_BODY_MAXIMUM = 8_000;
-
-/** The values that mean consent, exactly, after trimming (spec §2.5). */
-const CONSENT: ReadonlySet<string> = new Set(['on', 'true', 'yes', '1']);
-
-const SLUG = /^[A-Za-z0-9]+(?:-[A-Za-z0-9]+)*$/;
-const SLUG_MAXIMUM = 100;
+import { deliveryOf, type FormResult, type IntakeParts } from './leads.ts';
 
 /** The outbox is undefined while no mail is configured: then there are no subscriptions. */
 export type SubscribeParts = IntakeParts & { outbox: Outbox | undefined };
@@ -28,14 +21,14 @@ export async function subscribe(parts: SubscribeParts, request: FormRequest): Pr
   const rate = await request.takeFromLimit();
   if (rate.exceeded) return { kind: 'rateLimited', retryAfterSeconds: rate.resetSeconds };
 
-  const body = await decodeForm(request, SUBSCRIBE_BODY_MAXIMUM);
+  const body = await decodeForm(request, bounds.subscribeBodyBytes);
   if (body.kind !== 'form') return body;
 
   const accepted = { kind: 'accepted', event: forms.newsletter.event } as const;
-  if (isHoneypotFilled(body)) return accepted;
+  if (isHoneypotFilled(body.values)) return accepted;
 
   const validation = validate(forms.newsletter, body.values);
-  const consented = CONSENT.has(normalize(body.values.privacy ?? ''));
+  const consented = isConsent(body.values.privacy);
   const faults = validation.kind === 'invalid' ? validation.faults : [];
   const missing = [...missingNames(faults), ...(consented ? [] : ['privacy'])];
   if (validation.kind === 'invalid') return { kind: 'invalidForm', faults, missing };
@@ -77,10 +70,4 @@ async function confirmByMail(
     parts.log.error({ submissionId: id, err: error }, 'confirmation message could not be kept yet');
     return false;
   }
-}
-
-/** The slug of the originating site; anything that is none becomes `direct` (spec §2.5). */
-function originOf(contractor: string | undefined): string {
-  const slug = normalize(contractor ?? '');
-  return slug.length <= SLUG_MAXIMUM && SLUG.test(slug) ? slug.toLowerCase() : 'direct';
 }

@@ -1,15 +1,10 @@
 /**
- * The rates of spec §8 as a table, counted by client address (contract §4, "Client address").
- * A window starts with an address's first request and allows the whole number at once.
+ * The rates of spec §8, counted by client address (contract §4, "Client address"). A window starts with
+ * an address's first request and allows the whole number at once.
  */
-export const rates = {
-  preview: { limit: 60, windowSeconds: 60 },
-  execute: { limit: 20, windowSeconds: 60 },
-  leads: { limit: 5, windowSeconds: 900 },
-  subscribe: { limit: 5, windowSeconds: 900 },
-} as const;
+import { bounds } from '../forms/bounds.ts';
 
-export type RateName = keyof typeof rates;
+export type RateName = keyof typeof bounds.rates;
 
 export type Rate = {
   exceeded: boolean;
@@ -28,7 +23,7 @@ export type Limits = {
 
 /** Takes how many were taken in a window and how long it lasts, in milliseconds. */
 export function rateOf(name: RateName, taken: number, msLeft: number): Rate {
-  const { limit } = rates[name];
+  const { limit } = bounds.rates[name];
   return {
     exceeded: taken > limit,
     remaining: Math.max(0, limit - taken),

@@ -1,6 +1,8 @@
 /** Limits kept in this process. */
+
 import type { Clock } from '../clock.ts';
-import { type Limits, type RateName, rateOf, rates } from './limits.ts';
+import { bounds } from '../forms/bounds.ts';
+import { type Limits, type RateName, rateOf } from './limits.ts';
 
 type Window = { taken: number; endsAt: number };
 
@@ -38,7 +40,7 @@ export function openMemoryLimits(clock: Clock): MemoryLimits {
       const opened = current(name, now);
       let window = opened.get(address);
       if (window === undefined || window.endsAt <= now) {
-        window = { taken: 0, endsAt: now + rates[name].windowSeconds * 1000 };
+        window = { taken: 0, endsAt: now + bounds.rates[name].windowSeconds * 1000 };
         opened.set(address, window);
       }
       window.taken += 1;

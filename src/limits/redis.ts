@@ -2,11 +2,13 @@
  * Limits shared between instances in Redis, with those of this process as insurance: while Redis is
  * away or hangs no request fails, and none waits for 100 ms, because of it.
  */
+
 import { createClient } from '@redis/client';
 import { RateLimiterRedis, RateLimiterRes } from 'rate-limiter-flexible';
 import type { Clock } from '../clock.ts';
+import { bounds } from '../forms/bounds.ts';
 import type { Log } from '../operations/log.ts';
-import { type Limits, type RateName, rateOf, rates } from './limits.ts';
+import { type Limits, type RateName, rateOf } from './limits.ts';
 import type { MemoryLimits } from './memory.ts';
 
 /** How long Redis may take for one answer, in milliseconds. */
@@ -48,15 +50,15 @@ export async function openRedisLimits(
   await Promise.race([connected, silence(clock, CONNECT_TIMEOUT_MS)]);
 
   const limiters = Object.fromEntries(
-    (Object.keys(rates) as RateName[]).map((name) => [
+    (Object.keys(bounds.rates) as RateName[]).map((name) => [
       name,
       new RateLimiterRedis({
         storeClient: client,
         useRedisPackage: true,
         rejectIfRedisNotReady: true,
         keyPrefix: `lead-intake:${name}`,
-        points: rates[name].limit,
-        duration: rates[name].windowSeconds,
+        points: bounds.rates[name].limit,
+        duration: bounds.rates[name].windowSeconds,
       }),
     ]),
   ) as Record<RateName, RateLimiterRedis>;

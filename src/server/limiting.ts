@@ -1,14 +1,16 @@
 /** Counts a request by its client's address, and says so in the headers of the IETF draft-11. */
+
 import type { FastifyReply, FastifyRequest } from 'fastify';
 import type { Clock } from '../clock.ts';
+import { bounds } from '../forms/bounds.ts';
 import { clientAddressReader } from '../http/client-address.ts';
-import { type Limits, type Rate, type RateName, rates } from '../limits/limits.ts';
+import type { Limits, Rate, RateName } from '../limits/limits.ts';
 import type { Log } from '../operations/log.ts';
 
 const WARN_EVERY_MS = 60_000;
 
 const policies = Object.fromEntries(
-  Object.entries(rates).map(([name, { limit, windowSeconds }]) => [
+  Object.entries(bounds.rates).map(([name, { limit, windowSeconds }]) => [
     name,
     `"${name}";q=${limit};w=${windowSeconds}`,
   ]),

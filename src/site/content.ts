@@ -24,7 +24,7 @@ const frontMatter = v.object({
 });
 
 /** What a page says of the form that it carries. */
-export type CarriedForm = { form: Form; submit: string; use: string };
+type CarriedForm = { form: Form; submit: string; use: string };
 
 export type Content = Omit<v.Infer<typeof frontMatter>, 'form' | 'submit' | 'use'> & {
   carried: CarriedForm | undefined;

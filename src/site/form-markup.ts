@@ -6,6 +6,7 @@
 import { newId } from '../chance.ts';
 import type { Field, Form } from '../forms/catalog.ts';
 import { lengthOf, normalize } from '../forms/fields.ts';
+import { HONEYPOT } from '../forms/honeypot.ts';
 import {
   type FaultKind,
   type FormWords,
@@ -91,6 +92,7 @@ export function formMarkup(form: Form, given: FormContext & Entered): string {
     name: form.name,
     action: subscribes ? '/api/subscribe' : '/api/leads',
     controls,
+    honeypot: { name: HONEYPOT, id: idOf(HONEYPOT) },
     subscribes,
     consent,
     summary,

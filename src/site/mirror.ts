@@ -1,5 +1,6 @@
 /** The Markdown mirror of a page (spec §4.2): its text, and its form as an agent needs it. */
 import { CONFIRMATION_STATEMENT } from '../actions/confirmation.ts';
+import { scopeOf } from '../credentials/scopes.ts';
 import type { Field, Form } from '../forms/catalog.ts';
 import { escapeMarkdown } from './placeholders.ts';
 
@@ -36,9 +37,9 @@ function describeForm(form: Form, destination: string, baseUrl: string): string[
     '## How an agent sends it',
     `The action is \`${form.name}\`. Both calls need a bearer credential from the operator; [For agents](${baseUrl}/agents.md) has the whole flow and its errors.`,
     [
-      `1. \`POST ${action}/preview\` (scope \`lead:preview\`) with the fields as one JSON object. The answer holds \`preview_id\`, the normalized \`fields\`, the \`destination\` and the \`confirmation_statement\`.`,
+      `1. \`POST ${action}/preview\` (scope \`${scopeOf.preview}\`) with the fields as one JSON object. The answer holds \`preview_id\`, the normalized \`fields\`, the \`destination\` and the \`confirmation_statement\`.`,
       `2. Show the person those fields, the destination (${escapeMarkdown(destination)}) and the statement \`${CONFIRMATION_STATEMENT}\` Go on only after an explicit yes.`,
-      `3. \`POST ${action}/execute\` (scope \`lead:create\`) with an \`Idempotency-Key\` header made once for this request, and \`{"preview_id": …, "confirmation": true, "confirmation_text": …}\`, where the text is that statement, character for character. Keep the receipt.`,
+      `3. \`POST ${action}/execute\` (scope \`${scopeOf.execute}\`) with an \`Idempotency-Key\` header made once for this request, and \`{"preview_id": …, "confirmation": true, "confirmation_text": …}\`, where the text is that statement, character for character. Keep the receipt.`,
     ].join('\n'),
     'The least that preview takes:',
     `\`\`\`json\n${JSON.stringify(example, null, 2)}\n\`\`\``,

@@ -2,7 +2,8 @@
 import { existsSync, readdirSync, readFileSync } from 'node:fs';
 import type { Form } from '../forms/catalog.ts';
 import { once } from '../once.ts';
-import { type CarriedForm, type Content, parseContent } from './content.ts';
+import { receiverOf } from '../submissions/recipient.ts';
+import { type Content, parseContent } from './content.ts';
 import { type Entered, formMarkup } from './form-markup.ts';
 import { type Frame, ourFrame, renderLayout } from './layout.ts';
 import { renderMarkdown } from './markdown.ts';
@@ -92,7 +93,8 @@ function pageOf(
   const { lang } = content;
   const { carried } = content;
   const form = carried && wordedForm(carried.form, frame.words);
-  const recipient = carried === undefined ? '' : recipientOf(carried, settings);
+  const names = { contractor: contractorName(settings), operator: settings.operator.name };
+  const recipient = carried === undefined ? '' : receiverOf(carried.form, names);
   const context = {
     recipient,
     contact: settings.operator.contact,
@@ -148,8 +150,4 @@ function pageOf(
     },
     renderRefused: render,
   };
-}
-
-function recipientOf({ form }: CarriedForm, settings: SiteSettings): string {
-  return form.receivedBy === 'contractor' ? contractorName(settings) : settings.operator.name;
 }

@@ -20,7 +20,7 @@ type Replacement = { html: string; markdown: string; text: string };
 const PLACEHOLDER = /\{\{(\w+)\}\}/g;
 const CONTACT_FORM = '/contact';
 
-/** Who receives what is sent to the contractor, as people read it (contract §4, `destination`). */
+/** The contractor on the platform as people read it, also where there is none yet. */
 export function contractorName(settings: SiteSettings): string {
   return settings.contractor?.name ?? 'one vetted painting contractor';
 }

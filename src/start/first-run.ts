@@ -13,15 +13,13 @@ import {
   writeFileSync,
 } from 'node:fs';
 import { join, resolve } from 'node:path';
-import { randomSecret } from '../chance.ts';
 import type { Clock } from '../clock.ts';
 import { issue } from '../credentials/changes.ts';
-import { SCOPES } from '../credentials/clients.ts';
+import { SCOPES } from '../credentials/scopes.ts';
 import { digestOfToken, generateToken, isIssuedToken } from '../credentials/tokens.ts';
 import type { Settings } from '../settings/settings.ts';
+import { newSigningKey, parseSigningKey } from '../settings/signing-keys.ts';
 import { makeFolder } from '../storage/folder.ts';
-
-const KEY_BYTES = 32;
 
 export type Prepared = {
   previewSigningKeys: Buffer[];
@@ -76,9 +74,9 @@ export async function prepareLocalMode(settings: Settings, clock: Clock): Promis
 /** The key that this folder has always had: a restart keeps the previews that are under way. */
 function localSigningKey(dataDir: string): { bytes: Buffer; made: boolean } {
   const path = localFiles(dataDir).signingKey;
-  const made = createExclusively(path, `${randomSecret(KEY_BYTES).toString('base64')}\n`);
-  const bytes = Buffer.from(readFileSync(path, 'utf8').trim(), 'base64');
-  if (bytes.length >= KEY_BYTES) return { bytes, made };
+  const made = createExclusively(path, newSigningKey());
+  const bytes = parseSigningKey(readFileSync(path, 'utf8'));
+  if (bytes !== undefined) return { bytes, made };
   throw new StartFault(`The key in ${path} is too short: remove that file, and a new one is made.`);
 }
 

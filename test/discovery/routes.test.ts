@@ -1,8 +1,8 @@
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { CONFIRMATION_STATEMENT } from '../../src/actions/confirmation.ts';
 import { API_VERSION } from '../../src/discovery/version.ts';
+import { bounds } from '../../src/forms/bounds.ts';
 import { forms } from '../../src/forms/catalog.ts';
-import { rates } from '../../src/limits/limits.ts';
 import { type DiscoveryServer, facts, startDiscovery } from './discovery-server.ts';
 
 let server: DiscoveryServer;
@@ -99,7 +99,7 @@ describe('the manifest', () => {
     expect(Object.keys(manifest.authentication.scopes)).toEqual(['lead:preview', 'lead:create']);
     expect(manifest.limits.preview_lifetime_seconds).toBe(600);
     expect(manifest.limits.receipt_retention_days).toBe(facts.receiptRetentionDays);
-    for (const [name, { limit, windowSeconds }] of Object.entries(rates)) {
+    for (const [name, { limit, windowSeconds }] of Object.entries(bounds.rates)) {
       expect(manifest.limits.rates_per_client_address[name]).toEqual({
         limit,
         window_seconds: windowSeconds,

@@ -5,7 +5,8 @@ import { createClient } from '@redis/client';
 import { pino } from 'pino';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { systemClock } from '../../src/clock.ts';
-import { type Limits, type RateName, rates } from '../../src/limits/limits.ts';
+import { bounds } from '../../src/forms/bounds.ts';
+import type { Limits, RateName } from '../../src/limits/limits.ts';
 import { openMemoryLimits } from '../../src/limits/memory.ts';
 import { openRedisLimits } from '../../src/limits/redis.ts';
 import { testClock } from '../support/clock.ts';
@@ -27,11 +28,11 @@ describe.each(limiters)('limits in %s', (_name, open) => {
   });
   afterAll(() => limits.close());
 
-  test.each(Object.keys(rates) as RateName[])(
+  test.each(Object.keys(bounds.rates) as RateName[])(
     '%s allows its whole number at once, and not one more',
     async (name) => {
       const address = randomUUID();
-      const { limit, windowSeconds } = rates[name];
+      const { limit, windowSeconds } = bounds.rates[name];
       for (let n = 1; n <= limit; n += 1) {
         expect(await limits.take(name, address)).toEqual({
           exceeded: false,

@@ -1,6 +1,8 @@
 /** The two operations of an agent (spec §4.3, §4.4). */
+import { type Scope, scopeOf } from '../../credentials/scopes.ts';
+import { bounds } from '../../forms/bounds.ts';
 import { forms } from '../../forms/catalog.ts';
-import { type Facts, IDEMPOTENCY_KEY_MAXIMUM, type Scope } from '../facts.ts';
+import type { Facts } from '../facts.ts';
 import { exampleFields, titleOf } from '../form-schemas.ts';
 import { reference } from './components.ts';
 import { exampleExecution, examplePreview, exampleReceipt } from './examples.ts';
@@ -45,10 +47,9 @@ export function previewOperation(facts: Facts): Described {
     RATE_HEADERS,
   );
   return {
-    description:
-      'Step one: validates the fields and returns what to show the user, with a token for 10 minutes. Sends nothing to anybody. Unknown fields are ignored. After the user’s explicit yes, call executeAction.',
+    description: `Step one: validates the fields and returns what to show the user, with a token for ${bounds.previewLifetimeMinutes} minutes. Sends nothing to anybody. Unknown fields are ignored. After the user’s explicit yes, call executeAction.`,
     'x-openai-isConsequential': false,
-    security: needs('lead:preview'),
+    security: needs(scopeOf.preview),
     parameters: [action],
     requestBody: {
       required: true,
@@ -75,7 +76,7 @@ export function executeOperation(): Described {
     schema: {
       type: 'string',
       minLength: 1,
-      maxLength: IDEMPOTENCY_KEY_MAXIMUM,
+      maxLength: bounds.idempotencyKeyLength,
       pattern: '^[ -~]+$',
     },
     example: '2f1c6c1e-9f0a-4b52-8e0e-6d1f5a3b7c20',
@@ -84,7 +85,7 @@ export function executeOperation(): Described {
     description:
       'Step two: submits what was previewed, once, after the user has explicitly agreed to the fields, the destination and the statement. A retry repeats the same key. After a failure call previewAction again and ask the user again.',
     'x-openai-isConsequential': true,
-    security: needs('lead:create'),
+    security: needs(scopeOf.execute),
     parameters: [action, idempotencyKey],
     requestBody: {
       required: true,

@@ -1,5 +1,7 @@
 /** The reusable parts of the OpenAPI document: records, failures, headers and the credential. */
 import { CONFIRMATION_STATEMENT } from '../../actions/confirmation.ts';
+import { SCOPES } from '../../credentials/scopes.ts';
+import { bounds } from '../../forms/bounds.ts';
 import { type Form, forms } from '../../forms/catalog.ts';
 import { eventSchema, eventTypes } from '../events.ts';
 import {
@@ -20,8 +22,7 @@ export const securitySchemes = {
   agentCredential: {
     type: 'http',
     scheme: 'bearer',
-    description:
-      'Issued by the operator on request for a named client. Scopes: `lead:preview`, `lead:create`; a client may hold one or both.',
+    description: `Issued by the operator on request for a named client. Scopes: ${SCOPES.map((scope) => `\`${scope}\``).join(', ')}; a client may hold one or both.`,
   },
 };
 
@@ -84,7 +85,9 @@ export function componentSchemas(everyForm: readonly Form[]): Record<string, Jso
         additionalProperties: { type: 'string' },
       },
       created_at: time('When the preview was made.'),
-      expires_at: time('10 minutes later. After that, call previewAction again.'),
+      expires_at: time(
+        `${bounds.previewLifetimeMinutes} minutes later. After that, call previewAction again.`,
+      ),
       confirmation_required: { const: true },
       confirmation_statement: { const: CONFIRMATION_STATEMENT },
       destination: text('Name of the party that will receive the data.'),

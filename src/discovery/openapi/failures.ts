@@ -1,9 +1,8 @@
 /** The failures of an operation as OpenAPI responses, rendered from the failure catalogue (spec §7). */
-
+import { scopeOf } from '../../credentials/scopes.ts';
 import { type ProblemKind, problems } from '../../failures/catalogue.ts';
 import { type Refused, renderProblem } from '../../failures/render.ts';
 import { forms } from '../../forms/catalog.ts';
-import type { Scope } from '../facts.ts';
 import { reference } from './components.ts';
 import { exampleReceipt } from './examples.ts';
 import { RATE_HEADERS } from './headers.ts';
@@ -75,7 +74,7 @@ export function failureResponses(operationId: OperationId): Record<string, objec
 
 function examplesOf(operationId: OperationId): Example[] {
   const examples = problemsOf(operationId).map((kind) => {
-    const scope: Scope = operationId === 'executeAction' ? 'lead:create' : 'lead:preview';
+    const scope = scopeOf[operationId === 'executeAction' ? 'execute' : 'preview'];
     const sample = kind === 'insufficientScope' ? { scope } : samples[kind];
     return exampleOf(operationId, kind, { kind, ...sample });
   });
