@@ -7,7 +7,8 @@ import { systemClock } from './clock.ts';
 import { openLog } from './operations/log.ts';
 import { openParts } from './parts.ts';
 import { loadEnvironment, readSettings } from './settings/settings.ts';
-import { describeStartFault, EXIT_CONFIGURATION } from './start/faults.ts';
+import { EXIT_CONFIGURATION } from './start/exit-status.ts';
+import { describeStartFault } from './start/faults.ts';
 import { prepareLocalMode } from './start/first-run.ts';
 import { greeting } from './start/greeting.ts';
 

@@ -1,7 +1,7 @@
 /** How a command ends when it can't do what it was asked: one sentence, and an exit status. */
 
-/** EX_CONFIG of sysexits.h: the settings are at fault (contract §2). */
-const EXIT_SETTINGS = 78;
+import { EXIT_CONFIGURATION } from '../start/exit-status.ts';
+
 const EXIT_USAGE = 2;
 
 /** A failure that was foreseen; its message is what a person reads. */
@@ -25,7 +25,7 @@ export class UsageFault extends ExitFault {
 /** The settings are wrong: one line each (contract §2). */
 export class SettingsFault extends ExitFault {
   constructor(faults: readonly string[]) {
-    super(faults.join('\n'), EXIT_SETTINGS);
+    super(faults.join('\n'), EXIT_CONFIGURATION);
   }
 }
 

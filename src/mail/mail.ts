@@ -5,6 +5,7 @@
  */
 import type { SendMailOptions } from 'nodemailer';
 import { parseEmail } from '../forms/fields.ts';
+import { parseSender, type Sender } from '../settings/sender.ts';
 
 /** How many messages may be under way at once: a server that stalls on one doesn't stop the others. */
 export const CONCURRENT_SENDS = 5;
@@ -23,7 +24,7 @@ export type Mailer = {
 
 /** Everything of the message but its recipient, `Message-ID` and date. */
 export type Confirmation = {
-  from: { name: string; address: string };
+  from: Sender;
   subject: string;
   text: string;
 };
@@ -33,7 +34,7 @@ export type ConfirmationSettings = {
   operatorContact: string | undefined;
   /** Without a trailing slash. */
   baseUrl: string;
-  /** `MAIL_FROM`: an address, or `Name <address>`. */
+  /** `MAIL_FROM`, as it was given. */
   from: string;
 };
 
@@ -107,10 +108,4 @@ export function reasonOf(error: unknown): string {
   const code = (error as { code?: unknown } | null | undefined)?.code;
   if (typeof code === 'string' && /^[A-Z][A-Z0-9_]{1,40}$/.test(code)) return code;
   return error instanceof Error ? error.name : 'unknown';
-}
-
-function parseSender(from: string): { name: string; address: string } {
-  const parts = /^(.*)<([^<>]*)>\s*$/s.exec(from);
-  const [, name = '', address = from] = parts ?? [];
-  return { name: name.trim().replace(/^"(.*)"$/s, '$1'), address: address.trim() };
 }

@@ -2,9 +2,10 @@
 import * as v from '@badrap/valita';
 import { normalize, parseEmail } from '../forms/fields.ts';
 import { isAddressOrRange } from '../http/client-address.ts';
+import { parseSender } from './sender.ts';
+import { isSigningKey, SIGNING_KEY_BYTES } from './signing-keys.ts';
 
 const BASE64 = /^[A-Za-z0-9+/_-]+={0,2}$/;
-const SIGNING_KEY_MINIMUM_BYTES = 32;
 const LOG_LEVELS = ['fatal', 'error', 'warn', 'info', 'debug', 'trace', 'silent'] as const;
 
 const text = v.string();
@@ -123,11 +124,11 @@ export const variables = {
     schema: list
       .map((keys) => keys.map(base64))
       .assert(
-        (keys) => keys.length > 0 && keys.every((key) => key.length >= SIGNING_KEY_MINIMUM_BYTES),
-        'must be base64 keys of at least 32 bytes, comma-separated',
+        (keys) => keys.length > 0 && keys.every(isSigningKey),
+        `must be base64 keys of at least ${SIGNING_KEY_BYTES} bytes, comma-separated`,
       ),
     secret: true,
-    meaning: 'base64 keys of at least 32 bytes, comma-separated; the first signs, all verify',
+    meaning: `base64 keys of at least ${SIGNING_KEY_BYTES} bytes, comma-separated; the first signs, all verify`,
     default: 'generated in DATA_DIR (in production: none, and preview and execute answer 503)',
   },
   AGENT_CREDENTIALS_FILE: {
@@ -148,7 +149,7 @@ export const variables = {
     schema: line
       .map(normalize)
       .assert(
-        (given) => parseEmail(given.replace(/^[^<]*<([^<>]*)>$/, '$1')) !== undefined,
+        (given) => parseEmail(parseSender(given).address) !== undefined,
         'must be an e-mail address',
       ),
     meaning: 'the sender of confirmation messages',

@@ -2,10 +2,8 @@
 import { CredentialsFault } from '../credentials/file.ts';
 import { ContentFault } from '../site/overlay.ts';
 import { StorageUnavailable } from '../storage/database.ts';
+import { EXIT_CONFIGURATION } from './exit-status.ts';
 import { StartFault } from './first-run.ts';
-
-/** EX_CONFIG of sysexits.h (contract §2). */
-export const EXIT_CONFIGURATION = 78;
 
 const HOST_FAULT =
   'HOST is no address of this machine; set HOST=127.0.0.1, or 0.0.0.0 for every address.';

@@ -5,7 +5,7 @@ import { forms } from '../forms/catalog.ts';
 import type { Settings } from '../settings/settings.ts';
 import type { Prepared } from './first-run.ts';
 
-export type Facts = {
+export type Started = {
   settings: Settings;
   prepared: Prepared;
   parts: { clock: Pick<Clock, 'now'>; credentials: { state(): { clients: number } } };
@@ -15,10 +15,10 @@ export type Facts = {
 
 type Feature = { feature: string; on: boolean; missing: string[] };
 
-/** Takes the facts of a start; returns its words, or the same as a line of JSON, with a line break. */
-export function greeting(facts: Facts): string {
-  if (!facts.onTerminal) return `${JSON.stringify(asLogLine(facts))}\n`;
-  const lines = facts.settings.mode === 'local' ? localLines(facts) : productionLines(facts);
+/** Takes what a start brought about; returns its words, or the same as a line of JSON, with a line break. */
+export function greeting(started: Started): string {
+  if (!started.onTerminal) return `${JSON.stringify(asLogLine(started))}\n`;
+  const lines = started.settings.mode === 'local' ? localLines(started) : productionLines(started);
   return `${lines.join('\n')}\n`;
 }
 
@@ -44,8 +44,8 @@ function featuresOf(settings: Settings): Feature[] {
   ];
 }
 
-function localLines(facts: Facts): string[] {
-  const { settings, prepared, version } = facts;
+function localLines(started: Started): string[] {
+  const { settings, prepared, version } = started;
   const { baseUrl, dataDir } = settings;
   const token = prepared.tokenFile;
   const made = prepared.firstRun ? ' (made just now)' : '';
@@ -65,7 +65,7 @@ function localLines(facts: Facts): string[] {
   ];
 }
 
-function productionLines({ settings, parts, version }: Facts): string[] {
+function productionLines({ settings, parts, version }: Started): string[] {
   const { baseUrl, host, port } = settings;
   const features = featuresOf(settings).map(({ feature, on, missing }) => {
     const state = on
@@ -86,7 +86,7 @@ function productionLines({ settings, parts, version }: Facts): string[] {
 }
 
 /** One line of the log; it names files and settings, and holds no secret. */
-function asLogLine({ settings, prepared, parts, version }: Facts) {
+function asLogLine({ settings, prepared, parts, version }: Started) {
   const { mode, baseUrl, host, port, dataDir } = settings;
   return {
     level: 'info',

@@ -32,6 +32,22 @@ describe('bin/service.js', () => {
     expect(code).not.toMatch(/\?\.|\?\?|\bawait\b|\basync\b|^\s*(import|export)\s[^(]|\.\.\./m);
   });
 
+  test('starts every command that its help and package.json name, and no other', async () => {
+    const code = readFileSync(join(project, 'bin/service.js'), 'utf8');
+    const started = [...code.matchAll(/^ {4}(\w+): \(\) => import\(/gm)].map(([, name]) => name);
+    const { stdout } = await runService(['--help']);
+    const told = [...stdout.matchAll(/^ {2}node bin\/service\.js (\w+)$/gm)].map(
+      ([, name]) => name,
+    );
+    const { scripts } = JSON.parse(readFileSync(join(project, 'package.json'), 'utf8'));
+    const offered = Object.entries<string>(scripts).flatMap(([script, line]) => {
+      const [, name] = /node bin\/service\.js (\w+)$/.exec(line) ?? [];
+      return name === undefined ? [] : [`${script} ${name}`];
+    });
+    expect(told).toEqual(started);
+    expect(offered.sort()).toEqual(started.map((name) => `${name} ${name}`).sort());
+  });
+
   test('says to run npm ci where the dependencies are not installed', async () => {
     const folder = temporaryFolder();
     for (const part of ['bin', 'src', 'package.json']) {

@@ -7,12 +7,12 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { expect, test } from 'vitest';
 import { readSettings } from '../../src/settings/settings.ts';
-import { type Facts, greeting } from '../../src/start/greeting.ts';
+import { greeting, type Started } from '../../src/start/greeting.ts';
 import { testClock } from '../support/clock.ts';
 
 const key = Buffer.alloc(32, 'canary').toString('base64');
 
-function factsOf(environment: Record<string, string>, more: Partial<Facts> = {}): Facts {
+function factsOf(environment: Record<string, string>, more: Partial<Started> = {}): Started {
   const read = readSettings(environment);
   if (read.kind === 'invalid') throw new Error(read.faults.join('\n'));
   return {

@@ -6,6 +6,7 @@ import type { Clock } from '../../clock.ts';
 import { forms } from '../../forms/catalog.ts';
 import { reasonOf } from '../../mail/mail.ts';
 import { openMailer } from '../../mail/open.ts';
+import { parseSender } from '../../settings/sender.ts';
 import type { Settings } from '../../settings/settings.ts';
 import { submit } from '../../submissions/submit.ts';
 import { openUpstream } from '../../upstream/open.ts';
@@ -123,7 +124,7 @@ export function checkMessage(
     if (mailer === undefined || settings.mail.kind === 'none') {
       return { outcome: 'off', says: 'No mail is configured.' };
     }
-    const address = chosen ?? settings.mail.from.replace(/^[^<]*<([^<>]*)>$/, '$1');
+    const address = chosen ?? parseSender(settings.mail.from).address;
     try {
       const messageId = `<${newId()}@${new URL(settings.baseUrl).hostname}>`;
       const result = await mailer.send({ address, messageId });

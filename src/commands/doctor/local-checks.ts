@@ -7,6 +7,7 @@ import { newId } from '../../chance.ts';
 import type { Clock } from '../../clock.ts';
 import { isExpired, parseClients } from '../../credentials/clients.ts';
 import type { Settings } from '../../settings/settings.ts';
+import { parseSigningKey, SIGNING_KEY_BYTES } from '../../settings/signing-keys.ts';
 import { localFiles } from '../../start/first-run.ts';
 import { withStorage } from '../storage.ts';
 import { type Finding, tryOut } from './finding.ts';
@@ -86,19 +87,20 @@ function checkSigningKeys(settings: Settings, clock: Clock): Promise<Finding> {
     let keys = settings.previewSigningKeys;
     if (keys.length === 0) {
       if (settings.mode === 'production') {
-        const remedy = 'Set PREVIEW_SIGNING_KEYS: openssl rand -base64 32';
+        const remedy = `Set PREVIEW_SIGNING_KEYS: openssl rand -base64 ${SIGNING_KEY_BYTES}`;
         return { outcome: 'off', says: 'Preview and execute answer 503.', remedy };
       }
       if (statSync(path, { throwIfNoEntry: false }) === undefined) {
         return { outcome: 'ok', says: 'The first start makes one.' };
       }
-      keys = [Buffer.from(readFileSync(path, 'utf8').trim(), 'base64')];
+      const key = parseSigningKey(readFileSync(path, 'utf8'));
+      if (key === undefined) throw new Error('KEY_TOO_SHORT');
+      keys = [key];
     }
     const now = clock.now();
     const preview = { fields: {}, destination: '', createdAt: now.getTime() };
     const token = sealPreview(keys, { action: 'contact', ...preview });
-    const isLong = keys.every((key) => key.length >= 32);
-    if (!isLong || openPreview(keys, token, now).kind !== 'open') throw new Error('KEY_TOO_SHORT');
+    if (openPreview(keys, token, now).kind !== 'open') throw new Error('KEYS');
     return { outcome: 'ok', says: `${keys.length} of them; the first signs, all verify.` };
   });
 }
