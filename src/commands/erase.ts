@@ -57,7 +57,7 @@ async function erase(call: Call): Promise<void> {
   } catch (error) {
     if (!(error instanceof StorageUnavailable)) throw error;
     throw new ExitFault(
-      `The database can't be used: ${error.message} Check DATABASE_URL, DATA_DIR and the disk, and run this again.`,
+      `The database can’t be used: ${error.message} Check DATABASE_URL, DATA_DIR and the disk, and run this again.`,
     );
   }
   if (settings.upstream.kind === 'http') {

@@ -84,7 +84,7 @@ function kindOf(file: string): Settings['database']['kind'] | undefined {
     closeSync(descriptor);
   } catch (error) {
     const { code } = error as NodeJS.ErrnoException;
-    throw new ExitFault(`The backup can't be read (${code ?? 'unknown error'}).`);
+    throw new ExitFault(`The backup can’t be read (${code ?? 'unknown error'}).`);
   }
   if (start.toString('latin1') === 'SQLite format 3\0') return 'sqlite';
   return start.toString('latin1').startsWith('PGDMP') ? 'postgres' : undefined;

@@ -38,7 +38,7 @@ export function readClients(path: string): ClientsFile {
     text = readFileSync(path, 'utf8');
   } catch (error) {
     if (codeOf(error) === 'ENOENT') return { clients: [] };
-    throw new EditFault(`The credentials file can't be read (${codeOf(error)}): ${path}`);
+    throw new EditFault(`The credentials file can’t be read (${codeOf(error)}): ${path}`);
   }
   const parsed = parseClients(text);
   if (parsed.kind === 'valid') return parsed.file;
@@ -63,7 +63,7 @@ export async function editClients(
   } catch (error) {
     if (error instanceof EditFault || codeOf(error) === undefined) throw error;
     throw new EditFault(
-      `The credentials file can't be written (${codeOf(error)}); check the permissions of ${dirname(target)}.`,
+      `The credentials file can’t be written (${codeOf(error)}); check the permissions of ${dirname(target)}.`,
     );
   }
 }

@@ -112,7 +112,7 @@ function parseAtStart(text: string): ClientsFile {
 
 function unreadable(error: unknown): string {
   const code = (error as NodeJS.ErrnoException).code ?? 'unknown error';
-  return `AGENT_CREDENTIALS_FILE names a file that can't be read (${code}).`;
+  return `AGENT_CREDENTIALS_FILE names a file that can’t be read (${code}).`;
 }
 
 function invalid(why: string): string {

@@ -67,7 +67,7 @@ export function describeFault(fault: Fault): string {
     case 'notText':
       return `${name} must be a string.`;
     case 'characters':
-      return `${name} holds characters that can't be used.`;
+      return `${name} holds characters that can’t be used.`;
     case 'email':
       return `${name} is not a valid e-mail address.`;
     case 'tooLong':

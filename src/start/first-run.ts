@@ -66,7 +66,7 @@ export async function prepareLocalMode(settings: Settings, clock: Clock): Promis
     if (error instanceof StartFault) throw error;
     const code = (error as NodeJS.ErrnoException).code ?? 'unknown error';
     throw new StartFault(
-      `The folder ${dataDir} can't be written (${code}): change its permissions, or set DATA_DIR to a folder of yours.`,
+      `The folder ${dataDir} can’t be written (${code}): change its permissions, or set DATA_DIR to a folder of yours.`,
     );
   }
 }

@@ -53,7 +53,7 @@ describe('at the start', () => {
     const path = writeCredentials();
     spoil(path);
     expect(() => open(path)).toThrow(CredentialsFault);
-    expect(() => open(path)).toThrow(/^AGENT_CREDENTIALS_FILE .*can't be read \(E[A-Z]+\)\.$/);
+    expect(() => open(path)).toThrow(/^AGENT_CREDENTIALS_FILE .*can’t be read \(E[A-Z]+\)\.$/);
   });
 
   const acme = clientOf('acme', ['canary']);

@@ -231,7 +231,7 @@ describe('what is told of a fault', () => {
   test.each([
     ['missing', { name: ' ' }, 'name is missing.'],
     ['no string', { name: 1 }, 'name must be a string.'],
-    ['of forbidden characters', { name: 'a\tb' }, "name holds characters that can't be used."],
+    ['of forbidden characters', { name: 'a\tb' }, 'name holds characters that can’t be used.'],
     ['no address', { email: 'ada' }, 'email is not a valid e-mail address.'],
     ['too long', { company: 'x'.repeat(201) }, 'company is longer than 200 characters.'],
   ])('is one sentence that names the field: where it is %s', (_name, wrong, sentence) => {

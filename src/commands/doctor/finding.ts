@@ -19,6 +19,6 @@ export async function tryOut(
   } catch (error) {
     // A code alone: messages of libraries can hold addresses and passwords.
     const code = (error as NodeJS.ErrnoException).code ?? (error as Error).name;
-    return { check, outcome: 'failed', says: `It can't be used (${code}).`, remedy };
+    return { check, outcome: 'failed', says: `It can’t be used (${code}).`, remedy };
   }
 }

@@ -122,7 +122,7 @@ async function withInbox<T>(call: Call, read: (storage: Storage) => Promise<T>):
   } catch (error) {
     if (!(error instanceof StorageUnavailable)) throw error;
     throw new ExitFault(
-      `The database can't be read: ${error.message} Check DATABASE_URL, DATA_DIR and the disk.`,
+      `The database can’t be read: ${error.message} Check DATABASE_URL, DATA_DIR and the disk.`,
     );
   }
 }
