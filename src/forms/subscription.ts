@@ -5,11 +5,11 @@ import { normalize } from './fields.ts';
 /** The values that mean consent, exactly, after trimming. */
 export const CONSENT_VALUES: readonly string[] = ['on', 'true', 'yes', '1'];
 
-/** A slug, once it is lower-cased (contract §4, "Slug"). */
-export const SLUG = /^[a-z0-9]+(-[a-z0-9]+)*$/;
-
-/** Of ASCII alone: lower-casing first would make ASCII letters of some that are none. */
-const SLUG_AS_WRITTEN = new RegExp(SLUG, 'i');
+/**
+ * The slug of the originating site (contract §4, "Slug"), in either case: lower-casing first would make
+ * ASCII letters of some that are none.
+ */
+export const SLUG = /^[a-z0-9]+(-[a-z0-9]+)*$/i;
 
 /** Takes the value of `privacy`, undefined where there is none. */
 export function isConsent(privacy: string | undefined): boolean {
@@ -19,6 +19,6 @@ export function isConsent(privacy: string | undefined): boolean {
 /** Takes the value of `contractor`; returns the originating site's slug, or `direct` where it is none. */
 export function originOf(contractor: string | undefined): string {
   const slug = normalize(contractor ?? '');
-  const isSlug = slug.length <= bounds.slugLength && SLUG_AS_WRITTEN.test(slug);
+  const isSlug = slug.length <= bounds.slugLength && SLUG.test(slug);
   return isSlug ? slug.toLowerCase() : 'direct';
 }
