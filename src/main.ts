@@ -5,21 +5,12 @@ import { LEASE_MARGIN_MS } from './actions/executions.ts';
 import { buildApp } from './app.ts';
 import { systemClock } from './clock.ts';
 import { openLog } from './operations/log.ts';
-import { openParts } from './parts.ts';
-import { loadEnvironment, readSettings } from './settings/settings.ts';
+import { openParts, type Parts } from './parts.ts';
+import { loadEnvironment, readSettings, type Settings } from './settings/settings.ts';
 import { EXIT_CONFIGURATION } from './start/exit-status.ts';
 import { describeStartFault } from './start/faults.ts';
 import { prepareLocalMode } from './start/first-run.ts';
 import { greeting } from './start/greeting.ts';
-
-/**
- * How long a proxy has to see that readiness is off, in milliseconds: a connection that waits to be
- * accepted when the port is closed is reset, and its request lost. Part of the drain (contract §2).
- */
-const NOTICE_MS = 3_000;
-
-/** What is kept of a drain for closing the parts, in milliseconds. */
-const CLOSING_MS = 1_000;
 
 /**
  * They begin a drain, which ends by itself in its time: another one changes nothing. npm hands on what its whole
@@ -40,30 +31,15 @@ async function main(): Promise<void> {
     return;
   }
   const { settings } = read;
+  await serve(settings).catch((error) => giveUp(error, settings));
+}
+
+async function serve(settings: Settings): Promise<void> {
   const log = openLog(settings.logLevel);
   const prepared = await prepareLocalMode(settings, systemClock);
   const parts = await openParts(settings, prepared.previewSigningKeys, systemClock, log);
   const app = await buildApp(settings, parts);
-  const isBehindProxy = settings.mode === 'production' && settings.trustProxy.length > 0;
-  const drainMs = settings.upstreamTimeoutMs + LEASE_MARGIN_MS;
-  for (const each of DRAIN_SIGNALS) process.on(each, stay);
-  closeWithGrace({ delay: drainMs, logger: false }, async ({ err, signal }) => {
-    for (const each of DRAIN_SIGNALS) {
-      for (const listener of process.listeners(each)) {
-        if (listener !== stay) process.off(each, listener);
-      }
-    }
-    const handedOn = systemClock.sleep(HANDED_ON_MS);
-    if (err !== undefined) log.fatal({ err }, 'the process ends because of an unexpected error');
-    parts.startDraining();
-    // By then every send has ended: what is left are requests that never arrive whole.
-    systemClock.after(drainMs - CLOSING_MS, () => app.server.closeAllConnections());
-    if (signal === 'SIGTERM' && isBehindProxy) await systemClock.sleep(NOTICE_MS);
-    parts.startRefusing();
-    await app.close();
-    await parts.close();
-    await handedOn;
-  });
+  drainOnSignals(settings, parts, app);
   // Only now: a signal that comes with the first connection is answered already.
   await app.listen({ host: settings.host, port: settings.port });
   process.stdout.write(
@@ -71,14 +47,44 @@ async function main(): Promise<void> {
   );
 }
 
+function drainOnSignals(
+  settings: Settings,
+  parts: Parts,
+  app: Awaited<ReturnType<typeof buildApp>>,
+): void {
+  const { mode, trustProxy, upstreamTimeoutMs } = settings;
+  const isBehindProxy = mode === 'production' && trustProxy.length > 0;
+  const withinMs = upstreamTimeoutMs + LEASE_MARGIN_MS;
+  for (const each of DRAIN_SIGNALS) process.on(each, stay);
+  closeWithGrace({ delay: withinMs, logger: false }, async ({ err, signal }) => {
+    for (const each of DRAIN_SIGNALS) {
+      for (const listener of process.listeners(each)) {
+        if (listener !== stay) process.off(each, listener);
+      }
+    }
+    const handedOn = systemClock.sleep(HANDED_ON_MS);
+    if (err !== undefined)
+      parts.log.fatal({ err }, 'the process ends because of an unexpected error');
+    await parts.drain({
+      isWatched: signal === 'SIGTERM' && isBehindProxy,
+      withinMs,
+      endWork: parts.endWork,
+      endRequests: () => app.close(),
+      cutRequests: () => app.server.closeAllConnections(),
+      closeParts: parts.close,
+    });
+    await handedOn;
+  });
+}
+
 const version: string = JSON.parse(
   readFileSync(new URL('../package.json', import.meta.url), 'utf8'),
 ).version;
 
-try {
-  await main();
-} catch (error) {
-  const { sentence, exitCode } = describeStartFault(error);
+function giveUp(error: unknown, settings?: Settings): never {
+  const { sentence, exitCode } = describeStartFault(error, settings);
   process.stderr.write(`${sentence}\n`);
   process.exit(exitCode);
 }
+
+await main().catch(giveUp);

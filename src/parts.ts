@@ -1,19 +1,23 @@
 /** Calls each room's open…() and, in reverse, close(); nothing more. */
 import type { Logger } from 'pino';
 import { type Executions, openExecutions } from './actions/executions.ts';
+import { openRecovery } from './actions/recovery.ts';
 import { openRetention } from './actions/retention.ts';
 import { type NewId, newId } from './chance.ts';
-import { type Clock, every } from './clock.ts';
+import type { Clock } from './clock.ts';
 import { type Credentials, openCredentials } from './credentials/file.ts';
 import type { Limits } from './limits/limits.ts';
 import { openLimits } from './limits/open.ts';
 import { openMailer } from './mail/open.ts';
 import { type Outbox, openOutbox } from './mail/outbox.ts';
+import { once } from './once.ts';
+import { type Drain, openDrain } from './operations/drain.ts';
 import { type Metrics, noMetrics, openMetrics } from './operations/metrics.ts';
 import { answersInTime } from './server/health.ts';
 import type { Settings } from './settings/settings.ts';
 import type { SigningKeys } from './settings/signing-keys.ts';
 import { openSite, type Site } from './site/site.ts';
+import { workAfterStart } from './start/after-start.ts';
 import type { Storage } from './storage/database.ts';
 import { openStorage } from './storage/open.ts';
 import type { Parties } from './submissions/recipient.ts';
@@ -21,41 +25,27 @@ import type { SubmitParts } from './submissions/submit.ts';
 import { openUpstream } from './upstream/open.ts';
 import type { Upstream } from './upstream/upstream.ts';
 
-export type Parts = Site & {
-  clock: Clock;
-  newId: NewId;
-  log: Logger;
-  storage: Storage;
-  signingKeys: SigningKeys;
-  credentials: Credentials;
-  executions: Executions;
-  upstream: Upstream | undefined;
-  parties: Parties | undefined;
-  submissions: SubmitParts | undefined;
-  outbox: Outbox | undefined;
-  limits: Limits;
-  metrics: Metrics;
-  isDraining(): boolean;
-  isRefusing(): boolean;
-  /** Calls back when the drain begins. */
-  onDraining(callback: () => void): void;
-  /** Turns readiness off and lets the outbox end beside the requests, which are still taken. */
-  startDraining(): void;
-  /** Whatever still comes is refused: the port is closed. */
-  startRefusing(): void;
-  close(): Promise<void>;
-};
+export type Parts = Site &
+  Drain & {
+    clock: Clock;
+    newId: NewId;
+    log: Logger;
+    storage: Storage;
+    signingKeys: SigningKeys;
+    credentials: Credentials;
+    executions: Executions;
+    upstream: Upstream | undefined;
+    parties: Parties | undefined;
+    submissions: SubmitParts | undefined;
+    outbox: Outbox | undefined;
+    limits: Limits;
+    metrics: Metrics;
+    /** Ends what works by itself and waits for what is under way; requests are still served. */
+    endWork(): Promise<void>;
+    close(): Promise<void>;
+  };
 
-/**
- * The first answers of a start come first. Only then is loaded what they did without and what must not be
- * missed: an upgrade may take the files from under a running process.
- */
-const BACKGROUND_AFTER_MS = 500;
-
-/** How often claims whose process died are looked for, in milliseconds. */
-const SETTLE_EXPIRED_EVERY_MS = 5_000;
-
-/** Takes the settings and what `first-run` prepared; opens everything, or throws and leaves nothing. */
+/** Opens everything and lets it work, or throws. The keys are the settings' or those that `first-run` made. */
 export async function openParts(
   settings: Settings,
   signingKeys: SigningKeys,
@@ -91,27 +81,15 @@ export async function openParts(
 
   const { contractor, operator } = settings;
   const parties = contractor && upstream && { contractor, operatorName: operator.name };
-  let draining: Promise<void> | undefined;
-  let refusing = false;
-  const drainBegins: (() => void)[] = [];
-
-  const settleExpired = () =>
-    executions.settleExpired().then(
-      (count) => count > 0 && log.warn({ count }, 'executions whose lease ran out were settled'),
-      (error) => log.error({ err: error }, 'expired executions could not be settled'),
-    );
-  const stopSettling = every(clock, SETTLE_EXPIRED_EVERY_MS, settleExpired);
+  const recovery = openRecovery({ executions, clock, log });
   const retention = openRetention({ storage, clock, log, days: settings.receiptRetentionDays });
+  recovery.start();
   retention.start();
   outbox?.start();
-  const callOffPreparing = clock.after(BACKGROUND_AFTER_MS, () => {
-    settleExpired();
-    try {
-      upstream?.prepare?.();
-      site.prepare();
-    } catch (error) {
-      log.error({ err: error }, 'what was left for after the start could not be loaded');
-    }
+  const callOffRest = workAfterStart({ clock, log, recovery, upstream, site });
+  const endWork = once(async () => {
+    callOffRest();
+    await Promise.all([recovery.close(), retention.close(), outbox?.close()]);
   });
 
   return {
@@ -129,22 +107,12 @@ export async function openParts(
     limits,
     metrics,
     ...site,
-    isDraining: () => draining !== undefined,
-    isRefusing: () => refusing,
-    onDraining: (callback) => void drainBegins.push(callback),
-    startDraining: () => {
-      draining ??= outbox?.close() ?? Promise.resolve();
-      for (const begin of drainBegins) begin();
-    },
-    startRefusing: () => {
-      refusing = true;
-    },
+    ...openDrain(clock),
+    endWork,
     close: async () => {
-      callOffPreparing();
-      stopSettling();
-      await retention.close();
+      // First whatever may still use the store, then the store.
+      await endWork();
       await metrics.close();
-      await (draining ?? outbox?.close());
       await limits.close();
       await upstream?.close();
       await storage.close();

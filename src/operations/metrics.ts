@@ -3,6 +3,7 @@ export type Metrics = {
   observeRequest(method: string, route: string, status: number, seconds: number): void;
   countIgnoredForwardedFor(): void;
   countExecution(action: string, status: string): void;
+  /** Waits for what is being collected: after it the store may be closed. */
   close(): Promise<void>;
 };
 
@@ -79,15 +80,20 @@ export async function openMetrics(host: string, port: number, sources: Sources):
     },
   });
 
+  const collecting = new Set<Promise<void>>();
   const server = createServer((request, response) => {
     if (request.method !== 'GET' || request.url !== '/metrics') {
       response.writeHead(404).end();
       return;
     }
-    registry.metrics().then(
-      (text) => response.writeHead(200, { 'content-type': registry.contentType }).end(text),
-      () => response.writeHead(503).end(),
-    );
+    const answered = registry
+      .metrics()
+      .then(
+        (text) => void response.writeHead(200, { 'content-type': registry.contentType }).end(text),
+        () => void response.writeHead(503).end(),
+      )
+      .finally(() => collecting.delete(answered));
+    collecting.add(answered);
   });
   await new Promise<void>((resolve, reject) => {
     server.once('error', reject);
@@ -102,10 +108,11 @@ export async function openMetrics(host: string, port: number, sources: Sources):
       ),
     countIgnoredForwardedFor: () => ignoredForwardedFor.inc(),
     countExecution: (action, status) => executions.inc({ action, status }),
-    close: () =>
-      new Promise((resolve) => {
-        server.close(() => resolve());
-        server.closeAllConnections();
-      }),
+    async close() {
+      const closed = new Promise((resolve) => void server.close(resolve));
+      server.closeAllConnections();
+      await closed;
+      await Promise.all(collecting);
+    },
   };
 }

@@ -1,5 +1,6 @@
 /** Why a start failed, in one sentence with the remedy, and the exit status (contract §1). */
 import { CredentialsFault } from '../credentials/file.ts';
+import type { Settings } from '../settings/settings.ts';
 import { ContentFault } from '../site/overlay.ts';
 import { StorageUnavailable } from '../storage/database.ts';
 import { EXIT_CONFIGURATION } from './exit-status.ts';
@@ -17,26 +18,73 @@ const CONFIGURATION_FAULTS: Readonly<Record<string, string>> = {
 };
 
 const SYSTEM_FAULTS: Readonly<Record<string, string>> = {
-  EADDRINUSE:
-    'The port is taken by another program; stop that one, or set PORT (METRICS_PORT, if it is that one) to a free one: PORT=3001 npm start',
   EACCES: `This address can’t be listened on, or a folder can’t be written; set PORT above 1023, or DATA_DIR to a folder of yours: ${FOLDER_REMEDY}`,
   EROFS: `The disk can’t be written; set DATA_DIR to a folder that can: ${FOLDER_REMEDY}`,
 };
 
-/** Takes whatever ended the start; returns what a person is told, never a stack trace. */
-export function describeStartFault(error: unknown): { sentence: string; exitCode: number } {
+const NO_HOST = 'no such host is known: correct it in DATABASE_URL.';
+const SILENT =
+  'the server does not answer: see to the host and port of DATABASE_URL, and the network.';
+
+/** By the code of a system error, or by PostgreSQL's SQLSTATE. */
+const POSTGRES_FAULTS: Readonly<Record<string, string>> = {
+  ECONNREFUSED: 'nothing listens there: start it, or correct host and port in DATABASE_URL.',
+  ENOTFOUND: NO_HOST,
+  EAI_AGAIN: NO_HOST,
+  ETIMEDOUT: SILENT,
+  EHOSTUNREACH: SILENT,
+  ENETUNREACH: SILENT,
+  '3D000': 'it has no such database: create it, or correct its name in DATABASE_URL.',
+  '28000':
+    'it knows no such role, or lets it in from nowhere here: see to the role of DATABASE_URL.',
+  '28P01': 'it refuses the password of this role: correct it in DATABASE_URL.',
+};
+
+/** What a fault at the start is told with: where it happened. */
+type Configured = Pick<Settings, 'port' | 'metricsPort' | 'database'>;
+
+/** Never a stack trace. Without settings: what failed came before they were read. */
+export function describeStartFault(
+  error: unknown,
+  settings?: Configured,
+): { sentence: string; exitCode: number } {
   if (error instanceof CredentialsFault || error instanceof ContentFault) {
     return { sentence: error.message, exitCode: EXIT_CONFIGURATION };
   }
   if (error instanceof StartFault) return { sentence: error.message, exitCode: 1 };
   if (error instanceof StorageUnavailable) {
-    const sentence = `The database can’t be used: ${error.message} Check DATABASE_URL, DATA_DIR and the disk.`;
-    return { sentence, exitCode: 1 };
+    return { sentence: databaseFault(error, settings), exitCode: 1 };
   }
-  const code = String((error as NodeJS.ErrnoException).code);
-  const bad = CONFIGURATION_FAULTS[code];
+  const { code, port, message } = error as NodeJS.ErrnoException & { port?: number };
+  const bad = CONFIGURATION_FAULTS[String(code)];
   if (bad !== undefined) return { sentence: bad, exitCode: EXIT_CONFIGURATION };
   const sentence =
-    SYSTEM_FAULTS[code] ?? `The service could not start: ${(error as Error).message}`;
+    code === 'EADDRINUSE'
+      ? portFault(port, settings)
+      : (SYSTEM_FAULTS[String(code)] ?? `The service could not start: ${message}`);
   return { sentence, exitCode: 1 };
+}
+
+function databaseFault(error: StorageUnavailable, settings: Configured | undefined): string {
+  if (settings?.database.kind !== 'postgres') {
+    return `The database can’t be used: ${error.message} Check DATABASE_URL, DATA_DIR and the disk.`;
+  }
+  const cause = error.cause as { code?: unknown } | undefined;
+  // The driver's own time-outs have no code.
+  const fault =
+    cause === undefined
+      ? undefined
+      : (POSTGRES_FAULTS[String(cause.code)] ?? (cause.code === undefined ? SILENT : undefined));
+  return fault === undefined
+    ? `PostgreSQL can’t be used: ${error.message} Check DATABASE_URL.`
+    : `PostgreSQL can’t be used: ${fault}`;
+}
+
+function portFault(taken = 0, settings: Configured | undefined): string {
+  const variable = taken === settings?.metricsPort ? 'METRICS_PORT' : 'PORT';
+  const used = [taken, settings?.port, settings?.metricsPort];
+  const free = [taken + 1, taken + 2, taken + 3, 3000].find(
+    (port) => port <= 65_535 && !used.includes(port),
+  );
+  return `Port ${taken} is taken by another program; stop that one, or set ${variable} to a free one: ${variable}=${free} npm start`;
 }

@@ -24,6 +24,8 @@ export type MailServerOptions = {
   recipient?: (address: string) => { code: number; text: string } | 'stall' | undefined;
   /** The reply after the message: undefined takes it, `drop` keeps it and hangs up. */
   data?: () => { code: number; text: string } | 'drop' | undefined;
+  /** Each message has come whole: its reply waits for this. */
+  thinks?: () => Promise<void>;
 };
 
 /** A real SMTP server in this process. */
@@ -54,7 +56,8 @@ export async function startMailServer(options: MailServerOptions = {}): Promise<
     onData(stream, session, callback) {
       const chunks: Buffer[] = [];
       stream.on('data', (chunk: Buffer) => chunks.push(chunk));
-      stream.on('end', () => {
+      stream.on('end', async () => {
+        await options.thinks?.();
         const answer = options.data?.();
         if (answer === undefined || answer === 'drop') {
           const { mailFrom, rcptTo } = session.envelope;

@@ -1,7 +1,10 @@
 import { expect, onTestFinished, test } from 'vitest';
+import { systemClock } from '../../src/clock.ts';
+import { openMetrics } from '../../src/operations/metrics.ts';
 import { call, executeAction, previewAction, previewId } from '../support/agent.ts';
 import { testClock } from '../support/clock.ts';
 import { freePort, type ServiceOptions, startService, tokens } from '../support/service.ts';
+import { until } from '../support/until.ts';
 
 async function start(options: ServiceOptions) {
   const service = await startService(options);
@@ -111,4 +114,31 @@ test('a trusted proxy’s X-Forwarded-For is neither counted nor warned about', 
   await previewAction(service);
   expect(valueIn(await scrape(), 'service_forwarded_for_ignored_total')).toBe(0);
   expect(service.logs.join()).not.toContain('TRUST_PROXY');
+});
+
+test('closing waits for what is still being collected, for it asks the store', async () => {
+  const port = await freePort();
+  let answer = () => {};
+  let asked = false;
+  const metrics = await openMetrics('127.0.0.1', port, {
+    outboxDepth: () => {
+      asked = true;
+      return new Promise((resolve) => {
+        answer = () => resolve({});
+      });
+    },
+    storeAnswers: async () => true,
+    limitsAreInsured: () => false,
+  });
+  const scraped = fetch(`http://127.0.0.1:${port}/metrics`).catch(() => 'cut');
+  await until(() => asked);
+  let closed = false;
+  const closing = metrics.close().then(() => {
+    closed = true;
+  });
+  expect(await scraped).toBe('cut');
+  await systemClock.turn();
+  expect(closed).toBe(false);
+  answer();
+  await closing;
 });

@@ -142,7 +142,9 @@ describe.concurrent('a start that fails says why', () => {
     const port = await freePort();
     const other = createServer().listen(port, '127.0.0.1');
     const lines = await faultsOf({ port }, 1);
-    expect(lines).toEqual([expect.stringMatching(/^The port is taken.*PORT/)]);
+    expect(lines).toEqual([
+      expect.stringMatching(`^Port ${port} is taken.* PORT=${port + 1} npm start$`),
+    ]);
     other.close();
   });
 
