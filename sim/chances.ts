@@ -24,6 +24,7 @@ export type Chances = {
   pauses: number;
   clockSteps: number;
   storeOutages: number;
+  drains: number;
 };
 
 /** Draws the mixture of one run. */
@@ -41,5 +42,6 @@ export function drawChances(random: Random): Chances {
     pauses: Math.round(some(5)),
     clockSteps: Math.round(some(4)),
     storeOutages: Math.round(some(2)),
+    drains: Math.round(some(3)),
   };
 }

@@ -65,5 +65,13 @@ export function faultsOf(world: World, random: Random, duringMs: number): Fault[
   }
   if (random.chance(0.3)) add('rotation of keys', () => world.rotateKeys(1));
   if (random.chance(0.2)) add('erasure', () => world.erase());
+  for (let n = 0; n < chances.drains; n += 1) {
+    // Early enough to be over, and the process back, when the faults stop.
+    faults.push({
+      at: random.between(0, duringMs * 0.8),
+      name: 'SIGTERM',
+      strike: running(({ service }) => service?.drain()),
+    });
+  }
   return faults;
 }

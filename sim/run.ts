@@ -3,6 +3,7 @@
 import { createHash } from 'node:crypto';
 import { seeded } from '../chaos/random.ts';
 import { LEASE_MARGIN_MS } from '../src/actions/executions.ts';
+import { RECOVER_EVERY_MS } from '../src/actions/recovery.ts';
 import { eraseOutboxOf } from '../src/mail/erasure.ts';
 import type { SigningKeys } from '../src/settings/signing-keys.ts';
 import { StorageUnavailable } from '../src/storage/database.ts';
@@ -30,7 +31,6 @@ import { openSimulatedUpstream } from './upstream.ts';
 
 const UPSTREAM_TIMEOUT_MS = 1_000;
 const LEASE_MS = UPSTREAM_TIMEOUT_MS + LEASE_MARGIN_MS;
-const SWEEP_MS = 5_000;
 const DAY_MS = 86_400_000;
 
 /** How long people come and faults strike. */
@@ -135,7 +135,9 @@ export async function simulate(seed: string, traced: boolean): Promise<Finished>
           const answer = (called: Called<T>) =>
             process.after(0, () => void scheduler.after(travel(), () => resolve(called)));
           process.after(0, () => {
-            ask(service).then(answer, (error) => {
+            const served = service.serve(ask);
+            if (served === undefined) return resolve(undefined);
+            served.then(answer, (error) => {
               if (!process.isAlive()) return;
               onError(error);
               answer({ kind: 'unavailable' });
@@ -184,7 +186,7 @@ export async function simulate(seed: string, traced: boolean): Promise<Finished>
   scheduler.after(FAULTS_FOR_MS, () => void conclude());
   const conclude = async () => {
     calm();
-    await scheduler.sleep(LEASE_MS + SWEEP_MS + 1_000);
+    await scheduler.sleep(LEASE_MS + RECOVER_EVERY_MS + 1_000);
     while (people.size > 0) await Promise.all(people);
     for (const key of ledger.keys) await askUntilFinal(crowd, key, places);
     checkFinal(store, ledger);

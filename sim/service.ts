@@ -1,23 +1,23 @@
 /** One process of the service: the real rooms and chains, over what the run simulates. */
 
 import { type ExecuteParts, type ExecuteResult, execute } from '../src/actions/execute.ts';
-import { openExecutions } from '../src/actions/executions.ts';
+import { LEASE_MARGIN_MS, openExecutions } from '../src/actions/executions.ts';
 import { type PreviewResult, preview } from '../src/actions/preview.ts';
+import { openRecovery } from '../src/actions/recovery.ts';
 import { openRetention } from '../src/actions/retention.ts';
-import { every } from '../src/clock.ts';
 import { digestOfToken } from '../src/credentials/tokens.ts';
 import { acceptLead, type FormResult } from '../src/intake/leads.ts';
 import { type SubscribeParts, subscribe } from '../src/intake/subscribe.ts';
 import type { Mailer } from '../src/mail/mail.ts';
 import { type Outbox, openOutbox } from '../src/mail/outbox.ts';
+import { openDrain } from '../src/operations/drain.ts';
 import type { Log } from '../src/operations/log.ts';
 import type { SigningKeys } from '../src/settings/signing-keys.ts';
+import { startWork } from '../src/start/work.ts';
 import type { Storage } from '../src/storage/database.ts';
 import type { Upstream } from '../src/upstream/upstream.ts';
 import type { SimulatedProcess } from './process.ts';
 
-/** As in `src/parts.ts`. */
-const SETTLE_EXPIRED_EVERY_MS = 5_000;
 export const RETENTION_DAYS = 30;
 
 /** The agents' tokens are their names. */
@@ -25,9 +25,7 @@ export const CLIENTS = ['alpha', 'beta'] as const;
 
 const SCOPES = new Set(['lead:preview', 'lead:create']);
 
-/** What the chains say goes nowhere: the run's own trace tells more. */
 const silent = () => {};
-const log = { info: silent, warn: silent, error: silent } as unknown as Log;
 
 export type Service = {
   process: SimulatedProcess;
@@ -35,8 +33,11 @@ export type Service = {
   outbox: Outbox | undefined;
   /** Replaced as keys are rotated. */
   signingKeys: SigningKeys;
-  sweep(): Promise<number>;
   retain(): Promise<number>;
+  /** Lets a request in; undefined where the port is closed. */
+  serve<T>(ask: (service: Service) => Promise<T>): Promise<T> | undefined;
+  /** What SIGTERM begins: the real drain, after which the process has ended. */
+  drain(): void;
   preview(client: string, action: string, body: object): Promise<PreviewResult>;
   execute(client: string, action: string, key: string, body: object): Promise<ExecuteResult>;
   post(form: 'lead' | 'subscription', body: object): Promise<FormResult>;
@@ -49,7 +50,7 @@ export type ServiceParts = {
   mailer: Mailer | undefined;
   signingKeys: SigningKeys;
   upstreamTimeoutMs: number;
-  /** What a background task throws. */
+  /** What something that works by itself could not do. */
   onError(error: unknown): void;
 };
 
@@ -57,6 +58,9 @@ export type ServiceParts = {
 export function openService(given: ServiceParts): Service {
   const { process, storage, upstream, mailer, upstreamTimeoutMs } = given;
   const { clock, newId } = process;
+  // What is said goes nowhere, for the run's own trace tells more; but a fault that nobody expected is one.
+  const logged = ({ err }: { err?: unknown }) => err !== undefined && given.onError(err);
+  const log = { info: silent, warn: silent, error: logged } as unknown as Log;
   const executions = openExecutions(storage, clock, upstreamTimeoutMs);
   const outbox = mailer && openOutbox({ storage, clock, newId, mailer, perMinute: 1_000, log });
   const retention = openRetention({ storage, clock, log, days: RETENTION_DAYS });
@@ -70,10 +74,12 @@ export function openService(given: ServiceParts): Service {
     state: () => ({ clients: CLIENTS.length, fault: undefined }),
     close: silent,
   };
-  every(clock, SETTLE_EXPIRED_EVERY_MS, () => void executions.settleExpired().catch(given.onError));
-  outbox?.start();
-  retention.start();
+  const recovery = openRecovery({ executions, clock, log });
+  const drain = openDrain(clock);
+  const site = { prepare: silent };
+  const endWork = startWork({ clock, log, recovery, retention, outbox, upstream, site });
 
+  const underWay = new Set<Promise<unknown>>();
   const forms: SubscribeParts = { submissions, outbox, log, newId };
   const actions = (): ExecuteParts => ({
     credentials,
@@ -91,8 +97,28 @@ export function openService(given: ServiceParts): Service {
     storage,
     outbox,
     signingKeys: given.signingKeys,
-    sweep: executions.settleExpired,
     retain: retention.work,
+    serve: (ask) => {
+      if (drain.isRefusing()) return undefined;
+      const served = ask(service).finally(() => underWay.delete(served));
+      underWay.add(served);
+      return served;
+    },
+    drain: () => {
+      if (drain.isDraining()) return;
+      const withinMs = upstreamTimeoutMs + LEASE_MARGIN_MS;
+      const endRequests = async () => {
+        while (underWay.size > 0) await Promise.allSettled(underWay);
+      };
+      const steps = { isWatched: true, withinMs, endWork, endRequests, cutRequests: silent };
+      const closeParts = async () => {
+        if (underWay.size > 0) given.onError(new Error('a drain closes under a request'));
+        await storage.close();
+      };
+      drain.drain({ ...steps, closeParts }).then(process.kill, given.onError);
+      // By then the process is ended from outside.
+      process.after(withinMs, process.kill);
+    },
     preview: (client, action, body) => preview(actions(), agentRequest(client, action, body)),
     execute: (client, action, key, body) =>
       execute(actions(), {

@@ -33,7 +33,7 @@ export const systemClock: Clock = {
 };
 
 /**
- * Takes a moment in milliseconds; returns its text (ISO 8601, UTC). Under load one millisecond is written in
+ * A moment of the wall clock, in milliseconds, as ISO 8601 in UTC. Under load one millisecond is written in
  * many places: once for all of them.
  */
 export const isoTime = keepingLast((ms: number): string => new Date(ms).toISOString());

@@ -1,6 +1,11 @@
+import { createRequire } from 'node:module';
+
+/** Loads a package at once, in the middle of a function: for what a start leaves until it is needed. */
+export const require = createRequire(import.meta.url);
+
 /**
- * Takes what makes a value; returns what makes it when it is first asked for, and keeps it. A failure is
- * not kept, whether it is thrown or the promise's: the next who asks tries again.
+ * Makes a value when it is first asked for, and keeps it. A failure is not kept, whether it is thrown or
+ * the promise's: the next who asks tries again.
  */
 export function once<T>(make: () => T): () => T {
   let made: { value: T } | undefined;
@@ -17,7 +22,7 @@ export function once<T>(make: () => T): () => T {
   };
 }
 
-/** Takes a function of one value; returns it with its last result kept: asked for the same again, it does not run. */
+/** The same function with its last result kept: asked for the same again, it does not run. */
 export function keepingLast<K, V>(make: (of: K) => V): (of: K) => V {
   let last: { of: K; value: V } | undefined;
   return (of) => {

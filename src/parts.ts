@@ -1,4 +1,4 @@
-/** Calls each room's open…() and, in reverse, close(); nothing more. */
+/** Calls each room's open…() and close(), whatever uses the store before the store; nothing more. */
 import type { Logger } from 'pino';
 import { type Executions, openExecutions } from './actions/executions.ts';
 import { openRecovery } from './actions/recovery.ts';
@@ -10,14 +10,13 @@ import type { Limits } from './limits/limits.ts';
 import { openLimits } from './limits/open.ts';
 import { openMailer } from './mail/open.ts';
 import { type Outbox, openOutbox } from './mail/outbox.ts';
-import { once } from './once.ts';
 import { type Drain, openDrain } from './operations/drain.ts';
 import { type Metrics, noMetrics, openMetrics } from './operations/metrics.ts';
 import { answersInTime } from './server/health.ts';
 import type { Settings } from './settings/settings.ts';
 import type { SigningKeys } from './settings/signing-keys.ts';
 import { openSite, type Site } from './site/site.ts';
-import { workAfterStart } from './start/after-start.ts';
+import { startWork } from './start/work.ts';
 import type { Storage } from './storage/database.ts';
 import { openStorage } from './storage/open.ts';
 import type { Parties } from './submissions/recipient.ts';
@@ -83,14 +82,7 @@ export async function openParts(
   const parties = contractor && upstream && { contractor, operatorName: operator.name };
   const recovery = openRecovery({ executions, clock, log });
   const retention = openRetention({ storage, clock, log, days: settings.receiptRetentionDays });
-  recovery.start();
-  retention.start();
-  outbox?.start();
-  const callOffRest = workAfterStart({ clock, log, recovery, upstream, site });
-  const endWork = once(async () => {
-    callOffRest();
-    await Promise.all([recovery.close(), retention.close(), outbox?.close()]);
-  });
+  const endWork = startWork({ clock, log, recovery, retention, outbox, upstream, site });
 
   return {
     clock,

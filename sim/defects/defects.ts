@@ -6,6 +6,7 @@ type Edit = { file: string; find: string; replace: string };
 
 export type Defect = { name: string; edits: readonly Edit[] };
 
+const DRAIN = 'src/operations/drain.ts';
 const EXECUTIONS = 'src/actions/executions.ts';
 const QUERIES = 'src/actions/execution-queries.ts';
 const SCHEMA = 'src/storage/migrations/0004-executions-found-by-preview.ts';
@@ -125,6 +126,16 @@ export const defects: readonly Defect[] = [
     const again = { ...event, data: { ...event.data, id: \`\${id}-again\` } };
     return parts.upstream.deliver(again, delivery);
   });`,
+      },
+    ],
+  },
+  {
+    name: 'a drain closes the store before the requests have ended',
+    edits: [
+      {
+        file: DRAIN,
+        find: 'await steps.endRequests();',
+        replace: 'await steps.closeParts();\n      await steps.endRequests();',
       },
     ],
   },

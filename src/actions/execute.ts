@@ -52,7 +52,7 @@ export type ExecuteResult =
 /** Of any length (spec §4.4, contract §4). */
 const PRINTABLE_ASCII = /^[ -~]+$/;
 
-/** Takes a request; returns the receipt or the refusal. Throws `StorageUnavailable`. */
+/** The receipt or the refusal. Throws `StorageUnavailable`. */
 export async function execute(
   parts: ExecuteParts,
   request: ExecuteRequest,

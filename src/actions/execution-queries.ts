@@ -3,7 +3,7 @@ import type { Storage } from '../storage/database.ts';
 import { prepareChange, prepareRead } from '../storage/prepare-query.ts';
 import type { ExecutionRow } from '../storage/schema.ts';
 
-/** Takes the store and how long a lease lasts, in milliseconds. */
+/** Built once, for they are the same at every execution; only their values change. */
 export function prepareExecutionQueries(storage: Storage, leaseMs: number) {
   const { db, leaseClock, leaseHasRunOut } = storage;
   type Claimed = Pick<

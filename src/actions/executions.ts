@@ -61,7 +61,7 @@ export type Executions = {
   settleExpired(): Promise<number>;
 };
 
-/** Takes the store and the upstream time-out in milliseconds. Queries throw `StorageUnavailable`. */
+/** Its functions throw `StorageUnavailable`. */
 export function openExecutions(
   storage: Storage,
   clock: Clock,

@@ -33,10 +33,7 @@ type Payload = { id: string; a: FormName; f: Fields; d: string; t: number };
 const PURPOSE = 'lead-intake preview v1\n';
 const TOKEN = /^([A-Za-z0-9_-]+)\.([A-Za-z0-9_-]{43})$/;
 
-/**
- * Takes the keys (at least one), what was previewed, and what tells two previews of the same fields
- * in the same millisecond from one another; returns the token.
- */
+/** At least one key. The id tells two previews of the same fields in the same millisecond from one another. */
 export function sealPreview(keys: SigningKeys, preview: Preview, id = newId()): string {
   const key = keys[0];
   if (key === undefined) throw new Error('No key to sign previews with.');
@@ -51,13 +48,13 @@ export function sealPreview(keys: SigningKeys, preview: Preview, id = newId()): 
   return `${encoded}.${sign(key, encoded)}`;
 }
 
-/** Takes the keys, a token and the time; returns the preview, or why it can't be executed. */
+/** The preview in a token, or why it can't be executed. */
 export function openPreview(keys: SigningKeys, token: string, now: Date): OpenedPreview {
   const [, encoded, signature] = TOKEN.exec(token) ?? [];
   if (encoded === undefined || signature === undefined) return { kind: 'malformed' };
   if (!keys.some((key) => isEqual(sign(key, encoded), signature))) return { kind: 'forged' };
   const payload = JSON.parse(Buffer.from(encoded, 'base64url').toString()) as Payload;
-  // So asked, a clock that says nothing has let it expire.
+  // A clock without a valid time gives NaN, for which every comparison is false: then it has expired.
   const isAlive = now.getTime() < payload.t + PREVIEW_LIFETIME_MS;
   if (!isAlive) return { kind: 'expired' };
   const { a: action, f: fields, d: destination, t: createdAt } = payload;

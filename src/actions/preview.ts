@@ -46,7 +46,7 @@ export type PreviewParts = {
 
 export type PreviewResult = { kind: 'previewed'; record: PreviewRecord } | AgentRefusal;
 
-/** Takes a request; returns the record to show a person, or the refusal. Stores nothing. */
+/** The record to show a person, or the refusal. Stores nothing. */
 export async function preview(parts: PreviewParts, request: AgentRequest): Promise<PreviewResult> {
   const form = findForm(request.action);
   if (form === undefined) return { kind: 'unknownAction' };

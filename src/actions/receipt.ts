@@ -17,7 +17,7 @@ export type Recorded = Pick<
   'action_id' | 'action' | 'client' | 'status' | 'created_at' | 'confirmation_text'
 >;
 
-/** Takes what is recorded of an execution that has ended; returns its receipt, the same for ever. */
+/** Of an execution that has ended: the same for ever. */
 export function receiptOf(recorded: Recorded): Receipt {
   const submitted = recorded.status === 'submitted';
   return {

@@ -28,7 +28,7 @@ export type Retention = {
   close(): Promise<void>;
 };
 
-/** Takes the store and for how many days receipts are kept. */
+/** Does nothing before `work` or `start`; `days` is how long a receipt is kept at least. */
 export function openRetention({ storage, clock, log, days }: RetentionOptions): Retention {
   let callOff: (() => void) | undefined;
   let working: Promise<void> | undefined;

@@ -52,7 +52,7 @@ export type Client = ClientsFile['clients'][number];
 
 export type ParsedClients = { kind: 'valid'; file: ClientsFile } | { kind: 'invalid'; why: string };
 
-/** Takes the text of a credentials file; returns its clients, or why not, without any of its values. */
+/** Of the text of a credentials file; `why` repeats none of its values. */
 export function parseClients(text: string): ParsedClients {
   let json: unknown;
   try {
@@ -65,7 +65,7 @@ export function parseClients(text: string): ParsedClients {
   return checked.kind === 'valid' ? { kind: 'valid', file: checked.value } : checked;
 }
 
-/** Whether a credential is past its end at that time (contract §2); by a clock that says nothing it is. */
+/** Contract §2, "The credentials file". Without a valid time (NaN in `now`) every credential with an end has expired. */
 export function isExpired(expiresAt: string | null, now: Date): boolean {
   if (expiresAt === null) return false;
   const isValid = now.getTime() < Date.parse(expiresAt);

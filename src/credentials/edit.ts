@@ -31,7 +31,7 @@ class EditFault extends Error {
   override name = 'EditFault';
 }
 
-/** Takes the path of the file; returns its clients: none where it does not exist yet. */
+/** No clients where the file does not exist yet. Throws `EditFault`. */
 export function readClients(path: string): ClientsFile {
   let text: string;
   try {

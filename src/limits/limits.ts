@@ -21,7 +21,7 @@ export type Limits = {
   close(): Promise<void>;
 };
 
-/** Takes how many were taken in a window and how long it lasts, in milliseconds. */
+/** Of a window with so many requests taken and so many milliseconds left. */
 export function rateOf(name: RateName, taken: number, msLeft: number): Rate {
   const { limit } = bounds.rates[name];
   return {

@@ -5,7 +5,7 @@ import type { Settings } from '../settings/settings.ts';
 import type { Limits } from './limits.ts';
 import { openMemoryLimits } from './memory.ts';
 
-/** Takes the settings; returns the limits of this process, or those shared in Redis. */
+/** Those of this process, or with `REDIS_URL` those that all instances share. */
 export async function openLimits(settings: Settings, clock: Clock, log: Log): Promise<Limits> {
   const insurance = openMemoryLimits(clock);
   if (settings.redisUrl === undefined) return insurance;

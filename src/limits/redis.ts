@@ -27,7 +27,7 @@ const PAUSE_MS = 1_000;
 const CONNECT_TIMEOUT_MS = 1_000;
 const RECONNECT_MS = 500;
 
-/** Takes a `redis://` address and the limits to count with meanwhile. Starts without Redis, too. */
+/** `insurance` counts while Redis (`redis://…`) is away, at the start too. */
 export async function openRedisLimits(
   url: string,
   parts: { clock: Clock; insurance: MemoryLimits; log: Log },

@@ -21,7 +21,7 @@ export type Drain = {
   drain(steps: DrainSteps): Promise<void>;
 };
 
-export type DrainSteps = {
+type DrainSteps = {
   /** A proxy asks for readiness: it gets time to notice. */
   isWatched: boolean;
   /** For everything. */

@@ -6,7 +6,7 @@ import { isoTime, systemClock } from '../clock.ts';
 export type Log = Pick<Logger, 'debug' | 'info' | 'warn' | 'error'>;
 
 /**
- * Takes the level; returns a logger that writes to standard output.
+ * Writes to standard output.
  * Of an error only its type, message, stack and code are kept, and those of its causes.
  */
 export function openLog(level: string): Logger {

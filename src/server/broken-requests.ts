@@ -5,10 +5,8 @@ import { newId } from '../chance.ts';
 import { renderProblem } from '../failures/render.ts';
 import type { Log } from '../operations/log.ts';
 import type { RenderProblemPage } from '../site/error-page.ts';
+import { STATUS_CODES } from './node-http.ts';
 import { isForm, wantsPage } from './page-or-json.ts';
-
-// An import from `node:http` would load all of Node's `fetch` with it: 3 % of a cold start.
-const { STATUS_CODES } = process.getBuiltinModule('node:http');
 
 type AnswerBroken = (error: NodeJS.ErrnoException, socket: Duplex) => void;
 
@@ -23,7 +21,7 @@ export type Begun = {
 /** The last one of each connection: an answer to a broken one must not overtake its answer. */
 const lastBegun = new WeakMap<Duplex, Begun>();
 
-/** Takes a response and the id of its request; returns what is written down of it if its body breaks off. */
+/** To be called as a request begins: if its body breaks off, the answer goes out under this id, and its status is put into what is returned. */
 export function begin(response: ServerResponse, id: string): Begun {
   const begun = { id, response };
   lastBegun.set(response.req.socket, begun);

@@ -1,8 +1,6 @@
 /** Headers that every answer has, added where its head is written. */
 import type { IncomingMessage, OutgoingHttpHeaders, ServerResponse } from 'node:http';
-
-// An import from `node:http` would load all of Node's `fetch` with it: 3 % of a cold start.
-const { ServerResponse: Plain } = process.getBuiltinModule('node:http');
+import { ServerResponse as Plain } from './node-http.ts';
 
 /**
  * Takes headers, named in lower case; returns the class of responses that have them, where an answer has no
@@ -10,7 +8,7 @@ const { ServerResponse: Plain } = process.getBuiltinModule('node:http');
  */
 export function responseWith(same: Record<string, string>): typeof ServerResponse {
   return class<Request extends IncomingMessage> extends Plain<Request> {
-    // Neither Fastify nor Node itself names a reason before the headers.
+    // `writeHead` may also be given a status message before the headers: neither Fastify nor Node does that.
     override writeHead(status: number, headers?: unknown): this {
       return super.writeHead(status, { ...same, ...(headers as OutgoingHttpHeaders) });
     }

@@ -1,4 +1,4 @@
-/** What is under way, for whoever wants to see all of it: taken in and out again at every request. */
+/** A collection that takes one in and out again at every request, and can say what is in it at any moment. */
 
 export type UnderWay<T> = {
   /** Takes one in; returns what takes it out again, to be called once. */

@@ -2,11 +2,8 @@
  * Markdown to HTML: no HTML of its own. Second-level headings open sections, and they and those of
  * the third level can be linked to.
  */
-import { createRequire } from 'node:module';
 import type { default as MarkdownIt, Token } from 'markdown-it';
-import { once } from '../once.ts';
-
-const require = createRequire(import.meta.url);
+import { once, require } from '../once.ts';
 
 /** Loaded with the first page: a start answers before that. */
 const loaded = once(() => {

@@ -73,7 +73,7 @@ function readOurs(file: string): string {
   return readFileSync(new URL(file, folder), 'utf8');
 }
 
-/** A refused form comes back as its page: whatever else a page of ours becomes, it keeps its form. */
+/** Who puts a page of their own in the place of ours keeps its form: one that is refused is shown again on that page. */
 function checkForm({ carried }: Content, file: string): void {
   if (!existsSync(new URL(file, folder))) return;
   const form = parseContent('ours', readOurs(file)).carried?.form;

@@ -46,7 +46,7 @@ export function localFiles(dataDir: string) {
   };
 }
 
-/** Takes the settings; makes what is missing in local mode, and nothing in production. */
+/** Makes what is missing in local mode, and nothing in production. Throws `StartFault`. */
 export async function prepareLocalMode(settings: Settings, clock: Clock): Promise<Prepared> {
   const { previewSigningKeys, dataDir } = settings;
   if (settings.mode === 'production') {

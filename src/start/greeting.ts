@@ -15,7 +15,7 @@ export type Started = {
 
 type Feature = { feature: string; on: boolean; missing: string[] };
 
-/** Takes what a start brought about; returns its words, or the same as a line of JSON, with a line break. */
+/** Its lines for a terminal, or else one line of JSON; a line break at the end. */
 export function greeting(started: Started): string {
   if (!started.onTerminal) return `${JSON.stringify(asLogLine(started))}\n`;
   const lines = started.settings.mode === 'local' ? localLines(started) : productionLines(started);

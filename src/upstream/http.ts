@@ -3,13 +3,10 @@
  * `Retry-After` of a 429; of a body at most 64 KB are read and no end is waited for.
  */
 import { createHmac } from 'node:crypto';
-import { createRequire } from 'node:module';
 import type { Dispatcher, Pool } from 'undici';
 import type { Clock } from '../clock.ts';
-import { once } from '../once.ts';
+import { once, require } from '../once.ts';
 import { type Delivery, type Event, type Outcome, outcomeOf, type Upstream } from './upstream.ts';
-
-const require = createRequire(import.meta.url);
 
 /**
  * Loaded after the start. The pool alone: the whole package is four times as much to load and to keep.

@@ -5,7 +5,7 @@ import type { Storage } from '../storage/database.ts';
 import { openInbox } from './inbox.ts';
 import type { Upstream } from './upstream.ts';
 
-/** Takes the settings; returns the upstream, or undefined where submissions are not configured. */
+/** Undefined where submissions are not configured. */
 export async function openUpstream(
   settings: Settings,
   storage: Storage,

@@ -71,7 +71,7 @@ export function outcomeOf(
   return { kind: 'unconfirmed', reason: `The upstream answered ${status}.` };
 }
 
-/** Takes a `Retry-After` (seconds or an HTTP date); returns whole seconds from 1 to 86,400. */
+/** Seconds or an HTTP date; as whole seconds from 1 to 86,400, and 1 where it can't be read (contract §3). */
 function parseRetryAfter(header: string | undefined, now: Date): number {
   const text = header?.trim() ?? '';
   const seconds = /^\d+$/.test(text)

@@ -3,18 +3,15 @@
  * The file is opened, and its schema looked at, when it is asked for; Kysely is loaded for the first
  * query that is built, for its 250 files are a fifth of a start.
  */
-import { createRequire } from 'node:module';
 import type { DatabaseConnection, Driver, Kysely } from 'kysely';
 import type { Clock } from '../../clock.ts';
-import { once } from '../../once.ts';
+import { once, require } from '../../once.ts';
 import { type Storage, StorageUnavailable } from '../database.ts';
 import { areMissing, migrate } from '../migrate.ts';
 import type { Schema } from '../schema.ts';
 import { SqliteConnection } from './connection.ts';
 import { openFile, roomRequirer } from './file.ts';
 import { groupCommit } from './group-commit.ts';
-
-const require = createRequire(import.meta.url);
 
 const kysely = once((): typeof import('kysely') => {
   try {
