@@ -1,0 +1,71 @@
+import { expect, test } from 'vitest';
+import { openRecovery, RECOVER_EVERY_MS } from '../../src/actions/recovery.ts';
+import { type Clock, systemClock } from '../../src/clock.ts';
+import type { Log } from '../../src/operations/log.ts';
+
+/** A recovery whose sweeps end when they are told to, and on a clock that is told when its timer ends. */
+function underTest() {
+  const timers: { ms: number; callback: () => void }[] = [];
+  const sweeps: { end(count: number): void; fail(error: Error): void }[] = [];
+  const logged: [string, string][] = [];
+  const clock: Clock = {
+    ...systemClock,
+    after: (ms, callback) => {
+      const timer = { ms, callback };
+      timers.push(timer);
+      return () => void timers.splice(timers.indexOf(timer), 1);
+    },
+  };
+  const say = (level: string) => (_entry: object, message: string) => {
+    logged.push([level, message]);
+  };
+  const recovery = openRecovery({
+    executions: {
+      settleExpired: () =>
+        new Promise((end, fail) => {
+          sweeps.push({ end, fail });
+        }),
+    },
+    clock,
+    log: { warn: say('warn'), error: say('error') } as unknown as Log,
+  });
+  const timeout = () => {
+    const timer = timers.shift();
+    timer?.callback();
+    return timer?.ms;
+  };
+  return { recovery, timers, sweeps, logged, timeout };
+}
+
+test('expired claims are looked for every five seconds, never twice at once, also after a fault', async () => {
+  const { recovery, sweeps, logged, timeout } = underTest();
+  recovery.start();
+  expect([timeout(), timeout()]).toEqual([RECOVER_EVERY_MS, RECOVER_EVERY_MS]);
+  expect(sweeps).toHaveLength(1);
+  sweeps[0]?.fail(new Error('The store is away.'));
+  await systemClock.turn();
+  timeout();
+  expect(sweeps).toHaveLength(2);
+  sweeps[1]?.end(2);
+  await systemClock.turn();
+  expect(logged).toEqual([
+    ['error', 'expired executions could not be settled'],
+    ['warn', 'executions whose lease ran out were settled'],
+  ]);
+});
+
+test('closing waits for the sweep under way, and no other begins', async () => {
+  const { recovery, timers, sweeps } = underTest();
+  recovery.start();
+  void recovery.work();
+  let closed = false;
+  const closing = recovery.close().then(() => {
+    closed = true;
+  });
+  await systemClock.turn();
+  expect([closed, timers]).toEqual([false, []]);
+  sweeps[0]?.end(0);
+  await closing;
+  await recovery.work();
+  expect(sweeps).toHaveLength(1);
+});
