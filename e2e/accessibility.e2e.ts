@@ -2,6 +2,7 @@ import axe from 'axe-core';
 import type { Browser, Page } from 'playwright-core';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { forms } from '../src/forms/catalog.ts';
+import { pathsOfPage } from '../src/routes.ts';
 import { openBrowser, openPage, overflowOf } from './browser.ts';
 import { breakUpstream, type Site, startSite } from './site.ts';
 import { answersTo, fillIn } from './visitor.ts';
@@ -48,16 +49,22 @@ describe.each(['light', 'dark'] as const)('axe finds nothing in %s', (scheme) =>
   test('on a form that failed, whoever looked at it first', async () => {
     const { page, close } = await at(360, scheme);
     for (const form of Object.values(forms)) {
-      await page.goto(form.page);
+      await page.goto(pathsOfPage(form.page).path);
       await press(page);
       await page.locator('.notice').waitFor();
-      expect([form.page, await findings(page)]).toEqual([form.page, []]);
+      expect([pathsOfPage(form.page).path, await findings(page)]).toEqual([
+        pathsOfPage(form.page).path,
+        [],
+      ]);
 
       const loaded = page.waitForEvent('load');
       await page.evaluate('void document.forms[0].submit()');
       await loaded;
       expect(await page.title()).toMatch(/^Error: /);
-      expect([form.page, await findings(page)]).toEqual([form.page, []]);
+      expect([pathsOfPage(form.page).path, await findings(page)]).toEqual([
+        pathsOfPage(form.page).path,
+        [],
+      ]);
     }
     await close();
   });
@@ -66,7 +73,7 @@ describe.each(['light', 'dark'] as const)('axe finds nothing in %s', (scheme) =>
     const { page, close } = await at(360, scheme);
     const form = forms.contact;
     breakUpstream(site);
-    await page.goto(form.page);
+    await page.goto(pathsOfPage(form.page).path);
     const answers = { ...answersTo(form, 'ada@gmial.com'), message: 'x'.repeat(1_990) };
     await fillIn(page, form, answers);
     await page.getByRole('button', { name: 'ada@gmail.com' }).waitFor();

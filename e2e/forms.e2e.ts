@@ -6,6 +6,7 @@ import { promisify } from 'node:util';
 import type { Browser } from 'playwright-core';
 import { afterAll, beforeAll, describe, expect, test, vi } from 'vitest';
 import { type Form, forms } from '../src/forms/catalog.ts';
+import { pathsOfPage } from '../src/routes.ts';
 import { type ServiceProcess, spawnService, untilItAnswers } from '../test/support/process.ts';
 import { openBrowser, openPage, overflowOf, type Surroundings } from './browser.ts';
 import { answersTo, fillIn } from './visitor.ts';
@@ -63,7 +64,7 @@ function mailTo(address: string): string[] {
 /** Opens the form's page, fills it in, sends it, and lands on /thank-you. */
 async function submit(form: Form, email: string, how: Surroundings): Promise<void> {
   const { page, complaints, close } = await openPage(browser, service.url, how);
-  await page.goto(form.page);
+  await page.goto(pathsOfPage(form.page).path);
   await fillIn(page, form, answersTo(form, email));
   expect(await overflowOf(page)).toBeLessThanOrEqual(0);
   await page.locator('form button[type=submit]').click();
@@ -102,7 +103,7 @@ describe.each(surroundings)('%s', (name, how) => {
 test('a message of several lines arrives with its line breaks', async () => {
   const { page, close } = await openPage(browser, service.url, { javaScript: false, width: 360 });
   const email = 'lines@example.com';
-  await page.goto(forms.contact.page);
+  await page.goto(pathsOfPage(forms.contact.page).path);
   await fillIn(page, forms.contact, {
     ...answersTo(forms.contact, email),
     message: 'First.\n\n  Zweite – “três”. 🎨',

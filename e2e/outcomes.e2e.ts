@@ -2,6 +2,7 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import type { Browser, Page } from 'playwright-core';
 import { afterAll, afterEach, beforeAll, describe, expect, test, vi } from 'vitest';
 import { type Form, forms } from '../src/forms/catalog.ts';
+import { pathsOfPage } from '../src/routes.ts';
 import { answering } from '../test/support/upstream.ts';
 import { openBrowser, openPage, overflowOf, type Surroundings } from './browser.ts';
 import { breakUpstream, CONTACT, type Site, startSite } from './site.ts';
@@ -70,7 +71,7 @@ describe.each(everySurroundings)('%s', (_name, how: Surroundings) => {
     const { page, complaints, close } = await openPage(browser, site.service.url, how);
     for (const form of Object.values(forms)) {
       const email = newAddress();
-      await page.goto(form.page);
+      await page.goto(pathsOfPage(form.page).path);
       await fillIn(page, form, answersTo(form, email));
       await press(page);
       await page.waitForURL('**/thank-you');
@@ -89,7 +90,7 @@ describe.each(everySurroundings)('%s', (_name, how: Surroundings) => {
       company: 'x'.repeat(201),
       message: 'é'.repeat(2_001),
     };
-    await page.goto(form.page);
+    await page.goto(pathsOfPage(form.page).path);
     await fillIn(page, form, wrong);
     await press(page);
     expect(await noticeOn(page)).toContain('Please check what you entered');
@@ -136,7 +137,7 @@ describe.each(everySurroundings)('%s', (_name, how: Surroundings) => {
     const form = forms.homeowner_quote;
     const answers = answersTo(form, newAddress());
     breakUpstream(site);
-    await page.goto(form.page);
+    await page.goto(pathsOfPage(form.page).path);
     await fillIn(page, form, answers);
     await press(page);
     expect(await noticeOn(page)).toMatch(/may not have arrived.*Vetted Painters.*typed is still/);
@@ -155,7 +156,7 @@ describe.each(everySurroundings)('%s', (_name, how: Surroundings) => {
     const { page, complaints, close } = await openPage(browser, unconfigured.service.url, how);
     const form = forms.contact;
     const answers = answersTo(form, newAddress());
-    await page.goto(form.page);
+    await page.goto(pathsOfPage(form.page).path);
     await fillIn(page, form, answers);
     await press(page);
     expect(await noticeOn(page)).toMatch(/Nothing was sent.*typed is still here.*later/);
@@ -173,7 +174,7 @@ describe.each(everySurroundings)('%s', (_name, how: Surroundings) => {
     const before = posts().length;
     // Slow enough for the second click to come in between.
     site.upstream.answer = (response) => setTimeout(() => response.writeHead(200).end(), 400);
-    await page.goto(form.page);
+    await page.goto(pathsOfPage(form.page).path);
     await fillIn(page, form, answersTo(form, email));
     const button = page.locator('form button[type=submit]');
     await button.scrollIntoViewIfNeeded();
@@ -196,7 +197,7 @@ describe.each(
     const { page, close } = await openPage(browser, site.service.url, how);
     const form = forms.contact;
     const answers = answersTo(form, newAddress());
-    await page.goto(form.page);
+    await page.goto(pathsOfPage(form.page).path);
     await fillIn(page, form, answers);
     await page.context().setOffline(true);
     await press(page);

@@ -2,6 +2,7 @@ import { rmSync } from 'node:fs';
 import type { Browser, Page } from 'playwright-core';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { forms } from '../src/forms/catalog.ts';
+import { pathsOfPage } from '../src/routes.ts';
 import { type ServiceProcess, spawnService, untilItAnswers } from '../test/support/process.ts';
 import { openBrowser, openPage, overflowOf } from './browser.ts';
 import { answersTo, fillIn } from './visitor.ts';
@@ -45,7 +46,7 @@ describe.each([
     const { page, complaints, close } = await openPage(browser, service.url, how);
     const form = forms.contractor_signup;
     const answers = answersTo(form, `long-${width}@example.com`);
-    await page.goto(form.page);
+    await page.goto(pathsOfPage(form.page).path);
     await fillIn(page, form, { ...answers, phone: '5'.repeat(51) });
     // Over its own bound it is 400; only a native value over 2000 is 413 (spec §8).
     expect(await submitted(page)).toBe(400);
@@ -69,7 +70,7 @@ describe.each([
     const how = { javaScript: true, width };
     const { page, complaints, close } = await openPage(browser, service.url, how);
     const form = forms.homeowner_quote;
-    await page.goto(form.page);
+    await page.goto(pathsOfPage(form.page).path);
     expect(await submitted(page, sendUnchecked)).toBe(400);
     const alert = page.getByRole('alert');
     await alert.waitFor();
@@ -95,11 +96,11 @@ describe.each([
     page.on('request', (request) => {
       if (request.method() === 'POST') posts += 1;
     });
-    await page.goto(forms.homeowner_quote.page);
+    await page.goto(pathsOfPage(forms.homeowner_quote.page).path);
     await press(page);
     expect(await page.locator('input:invalid').count()).toBe(3);
     expect(await page.locator('input:focus, .notice:focus').count()).toBe(1);
-    expect(new URL(page.url()).pathname).toBe(forms.homeowner_quote.page);
+    expect(new URL(page.url()).pathname).toBe(pathsOfPage(forms.homeowner_quote.page).path);
     expect([posts, complaints]).toEqual([0, []]);
     await close();
   });
@@ -109,7 +110,7 @@ describe.each([
     const { page, complaints, close } = await openPage(browser, service.url, how);
     const form = forms.contact;
     const send = async (email: string) => {
-      await page.goto(form.page);
+      await page.goto(pathsOfPage(form.page).path);
       await fillIn(page, form, answersTo(form, email));
       return await submitted(page);
     };
@@ -129,7 +130,7 @@ test('what is too large to be read gets an error page with a way back', async ()
   const how = { javaScript: false, width: 360 };
   const { page, complaints, close } = await openPage(browser, service.url, how);
   const form = forms.contact;
-  await page.goto(form.page);
+  await page.goto(pathsOfPage(form.page).path);
   await fillIn(page, form, {
     ...answersTo(form, 'large@example.com'),
     message: 'a'.repeat(33_000),
@@ -140,7 +141,7 @@ test('what is too large to be read gets an error page with a way back', async ()
   const answer = page.waitForResponse((response) => response.request().isNavigationRequest());
   await page.getByRole('link', { name: 'Back to the form' }).click();
   expect((await answer).status()).toBe(200);
-  expect(new URL(page.url()).pathname).toBe(form.page);
+  expect(new URL(page.url()).pathname).toBe(pathsOfPage(form.page).path);
   expect(complaints).toEqual(itsStatus(413));
   await close();
 });

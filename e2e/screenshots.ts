@@ -3,6 +3,7 @@ import { mkdirSync } from 'node:fs';
 import { join, resolve } from 'node:path';
 import type { Browser, Page } from 'playwright-core';
 import { forms } from '../src/forms/catalog.ts';
+import { pathsOfPage } from '../src/routes.ts';
 import { openBrowser, openPage } from './browser.ts';
 import { breakUpstream, exhaust, plantError, type Site, startSite } from './site.ts';
 import { answersTo, fillIn } from './visitor.ts';
@@ -32,7 +33,7 @@ const open = (path: string): Shot => ({
 
 /** The form of that page filled in, with some of it in other words. */
 const filled = async (page: Page, form: (typeof forms)['contact'], other = {}) => {
-  await page.goto(form.page);
+  await page.goto(pathsOfPage(form.page).path);
   await fillIn(page, form, { ...answersTo(form, 'ada@example.com'), ...other });
 };
 

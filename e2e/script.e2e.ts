@@ -3,6 +3,7 @@ import type { AddressInfo } from 'node:net';
 import { type Browser, devices, type Page } from 'playwright-core';
 import { afterAll, afterEach, beforeAll, describe, expect, test, vi } from 'vitest';
 import { forms } from '../src/forms/catalog.ts';
+import { pathsOfPage } from '../src/routes.ts';
 import { answering } from '../test/support/upstream.ts';
 import { openBrowser, openPage } from './browser.ts';
 import { plantError, type Site, startSite } from './site.ts';
@@ -27,7 +28,7 @@ const how = { javaScript: true, width: 360 };
 const press = (page: Page) => page.locator('form button[type=submit]').click();
 const filled = async (form = forms.contact, other: Record<string, string> = {}) => {
   const opened = await openPage(browser, site.service.url, how);
-  await opened.page.goto(form.page);
+  await opened.page.goto(pathsOfPage(form.page).path);
   await fillIn(opened.page, form, { ...answersTo(form, 'ada@example.com'), ...other });
   return opened;
 };

@@ -1,10 +1,10 @@
 /** The two agent routes: takes the request apart, renders the result (spec §4.3, §4.4, §7.1). */
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
-import { operations } from '../discovery/openapi/openapi.ts';
 import { renderProblem } from '../failures/render.ts';
 import { bounds } from '../forms/bounds.ts';
 import { readBody } from '../http/body.ts';
 import { childTraceparent, headerLines, parseTraceparent } from '../http/headers.ts';
+import { at, routes } from '../routes.ts';
 import type { TakeFromLimit } from '../server/limiting.ts';
 import { type ExecuteParts, type ExecuteResult, execute } from './execute.ts';
 import { type AgentRequest, type PreviewResult, preview } from './preview.ts';
@@ -27,17 +27,15 @@ export function registerActions(
     readBody: () => readBody(request.raw, bounds.jsonBodyBytes),
   });
 
-  app.post<ActionRoute>(
-    '/api/agent/actions/:action/preview',
-    { schema: operations.previewAction },
-    async (request, reply) =>
+  app.route<ActionRoute>({
+    ...at(routes.previewAction),
+    handler: async (request, reply) =>
       answerPreview(reply, await preview(parts, agentRequest('preview', request, reply))),
-  );
+  });
 
-  app.post<ActionRoute>(
-    '/api/agent/actions/:action/execute',
-    { schema: operations.executeAction },
-    async (request, reply) => {
+  app.route<ActionRoute>({
+    ...at(routes.executeAction),
+    handler: async (request, reply) => {
       const result = await execute(parts, {
         ...agentRequest('execute', request, reply),
         idempotencyKeys: headerLines(request.raw, 'idempotency-key'),
@@ -45,7 +43,7 @@ export function registerActions(
       });
       return answerExecute(reply, result);
     },
-  );
+  });
 }
 
 function answerPreview(reply: FastifyReply, result: PreviewResult): FastifyReply {

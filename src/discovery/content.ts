@@ -1,7 +1,7 @@
 /** The content endpoint (spec §2.4, §4.2): an index of the pages, and each with its Markdown. */
+import { pages as linked, routes } from '../routes.ts';
 import type { Page } from '../site/pages.ts';
-import { type Facts, paths } from './facts.ts';
-import { API_VERSION } from './version.ts';
+import { API_VERSION, type Facts } from './facts.ts';
 
 /** What discovery reads of a page of the site. */
 export type SourcePage = Pick<Page, 'path' | 'markdownPath' | 'title' | 'description' | 'markdown'>;
@@ -17,10 +17,10 @@ type ResourceEntry = {
 type Resource = Omit<ResourceEntry, 'markdown_url'> & { markdown: string };
 
 /** The answer to an identifier that is not in the index (spec §4.2). */
-export const UNKNOWN_RESOURCE = `There is no such resource. GET ${paths.content} lists them.`;
+export const UNKNOWN_RESOURCE = `There is no such resource. GET ${routes.listContent.path} lists them.`;
 
 /** A page that says something only to whoever has just sent a form. */
-const NOT_A_RESOURCE = '/thank-you';
+const NOT_A_RESOURCE = linked.thankYou.path;
 
 /** The pages that are resources, in the order of the site. */
 export function resourcePages<P extends SourcePage>(pages: readonly P[]): P[] {
@@ -29,7 +29,7 @@ export function resourcePages<P extends SourcePage>(pages: readonly P[]): P[] {
 
 /** The path of a page without its slash; `index` for the first page. */
 function idOf(page: SourcePage): string {
-  return page.path === '/' ? 'index' : page.path.slice(1);
+  return page.path === routes.startPage.path ? 'index' : page.path.slice(1);
 }
 
 /** Takes the pages of the site; returns the resource index. */

@@ -17,25 +17,8 @@ export function formsOf(facts: Pick<Facts, 'forms'>): readonly Form[] {
   return facts.forms ?? Object.values(forms);
 }
 
-/** Where the public documents stand; every link between them is made from this. */
-export const paths = {
-  wellKnownManifest: '/.well-known/service-agent.json',
-  manifest: '/api/agent/manifest',
-  content: '/api/agent/content',
-  llms: '/llms.txt',
-  openapi: '/openapi.json',
-  /** Followed by the type of the event and `.json`. */
-  eventSchemas: '/schemas/',
-  /** The page made from the OpenAPI document. */
-  reference: '/reference',
-  /** The index of the tool definitions, and the folder of their shapes. */
-  tools: '/agents/tools.json',
-  toolShapes: '/agents/tools/',
-  /** The page that tells people about agents, credentials included. */
-  agentsPage: '/agents',
-  /** The page that tells whoever receives the events. */
-  receiversPage: '/receivers',
-} as const;
+/** The version of the API, which the manifest and OpenAPI carry (spec §9). */
+export const API_VERSION = '2026-09-01';
 
 /** The name a person is shown as recipient (contract §4, "`destination`"); undefined if unknown. */
 export function destinationName(form: Form, facts: Facts): string | undefined {

@@ -1,8 +1,9 @@
 /** /llms.txt in the format of llmstxt.org: a heading, a summary, notes, then sections of links. */
 import { forms } from '../forms/catalog.ts';
+import { pages as linked, routes, templateOf } from '../routes.ts';
 import { escapeMarkdown } from '../site/placeholders.ts';
 import { resourcePages, type SourcePage } from './content.ts';
-import { type Facts, paths } from './facts.ts';
+import type { Facts } from './facts.ts';
 
 /** Takes the pages and the facts of the deployment; returns the text. */
 export function llmsText(pages: readonly SourcePage[], facts: Facts): string {
@@ -22,18 +23,18 @@ ${actions.join('\n')}
 
 How an agent sends one:
 
-1. Read the manifest for the fields, the scopes and the limits. A bearer credential is needed; ${baseUrl}${paths.agentsPage} says how to get one.
-2. POST the fields to \`/api/agent/actions/{action}/preview\`. Nothing is sent to anybody yet.
+1. Read the manifest for the fields, the scopes and the limits. A bearer credential is needed; ${baseUrl}${linked.agents.path} says how to get one.
+2. POST the fields to \`${templateOf(routes.previewAction)}\`. Nothing is sent to anybody yet.
 3. Show the user the fields, the destination and the confirmation statement that came back.
-4. Only if the user explicitly agrees, POST \`preview_id\`, \`confirmation\` and \`confirmation_text\` to \`/api/agent/actions/{action}/execute\` with an \`Idempotency-Key\`.
+4. Only if the user explicitly agrees, POST \`preview_id\`, \`confirmation\` and \`confirmation_text\` to \`${templateOf(routes.executeAction)}\` with an \`Idempotency-Key\`.
 
 ## For agents
 
-${link('Agent manifest', baseUrl + paths.manifest, 'each action with its fields, endpoints, scopes and limits')}
-${link('OpenAPI 3.1', baseUrl + paths.openapi, 'every route, body, response and event')}
-${link('API reference', `${baseUrl}${paths.reference}.md`, 'the same to read')}
-${link('Tool definitions', baseUrl + paths.tools, 'for the OpenAI and Anthropic APIs and for MCP')}
-${link('Content index', baseUrl + paths.content, 'the pages below as JSON; `?resource=<id>` returns one')}
+${link('Agent manifest', baseUrl + routes.getManifest.path, 'each action with its fields, endpoints, scopes and limits')}
+${link('OpenAPI 3.1', baseUrl + routes.getOpenapiDocument.path, 'every route, body, response and event')}
+${link('API reference', baseUrl + linked.reference.markdownPath, 'the same to read')}
+${link('Tool definitions', baseUrl + routes.toolIndex.path, 'for the OpenAI and Anthropic APIs and for MCP')}
+${link('Content index', baseUrl + routes.listContent.path, 'the pages below as JSON; `?resource=<id>` returns one')}
 
 ## Pages
 

@@ -3,8 +3,8 @@ import { CONFIRMATION_STATEMENT } from '../actions/confirmation.ts';
 import { type Scope, scopeOf } from '../credentials/scopes.ts';
 import { bounds } from '../forms/bounds.ts';
 import type { Field, Form } from '../forms/catalog.ts';
-import { destinationName, type Facts, formsOf, paths } from './facts.ts';
-import { API_VERSION } from './version.ts';
+import { pages, pathsOfPage, pathTo, type Route, routes } from '../routes.ts';
+import { API_VERSION, destinationName, type Facts, formsOf } from './facts.ts';
 
 export type ManifestFacts = Facts & {
   /** For how many days a receipt is kept, and its idempotency key with it. */
@@ -41,7 +41,7 @@ export function manifest(facts: ManifestFacts) {
       type: 'http',
       scheme: 'bearer',
       scopes,
-      how_to_get_one: baseUrl + paths.agentsPage,
+      how_to_get_one: baseUrl + pages.agents.path,
     },
     limits: {
       rates_per_client_address: describeRates(),
@@ -51,18 +51,18 @@ export function manifest(facts: ManifestFacts) {
       receipt_retention_days: facts.receiptRetentionDays,
     },
     links: {
-      openapi: baseUrl + paths.openapi,
-      llms_txt: baseUrl + paths.llms,
-      content_index: baseUrl + paths.content,
-      agents_page: baseUrl + paths.agentsPage,
-      tools: baseUrl + paths.tools,
-      reference: baseUrl + paths.reference,
+      openapi: baseUrl + routes.getOpenapiDocument.path,
+      llms_txt: baseUrl + routes.getLlmsText.path,
+      content_index: baseUrl + routes.listContent.path,
+      agents_page: baseUrl + pages.agents.path,
+      tools: baseUrl + routes.toolIndex.path,
+      reference: baseUrl + pages.reference.path,
     },
   };
 }
 
 function describeAction(form: Form, facts: Facts) {
-  const endpoint = `${facts.baseUrl}/api/agent/actions/${form.name}`;
+  const url = (route: Route) => facts.baseUrl + pathTo(route, { action: form.name });
   const names = (required: boolean) =>
     form.fields.filter((field) => field.required === required).map((field) => field.name);
   return {
@@ -71,12 +71,12 @@ function describeAction(form: Form, facts: Facts) {
     purpose: form.purpose,
     received_by: form.receivedBy,
     destination: destinationName(form, facts),
-    page: facts.baseUrl + form.page,
+    page: facts.baseUrl + pathsOfPage(form.page).path,
     required_fields: names(true),
     optional_fields: names(false),
     fields: Object.fromEntries(form.fields.map((field) => [field.name, describeField(field)])),
-    preview: { method: 'POST', url: `${endpoint}/preview`, scope: scopeOf.preview },
-    execute: { method: 'POST', url: `${endpoint}/execute`, scope: scopeOf.execute },
+    preview: { method: 'POST', url: url(routes.previewAction), scope: scopeOf.preview },
+    execute: { method: 'POST', url: url(routes.executeAction), scope: scopeOf.execute },
   };
 }
 

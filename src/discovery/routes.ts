@@ -1,20 +1,20 @@
 /** GET of everything that agents read (spec §4.1, §4.2; contract §4, "Discovery"). */
 import type { FastifyInstance } from 'fastify';
 import { once } from '../once.ts';
-import { type Document, prepareDocument, sendDocument } from '../server/documents.ts';
+import { at, routes } from '../routes.ts';
+import { type Document, prepareDocument, sendDocument, serve } from '../server/documents.ts';
 import { contentIndex, contentResources, type SourcePage, UNKNOWN_RESOURCE } from './content.ts';
 import { eventSchema, eventTypes } from './events.ts';
-import { type Facts, paths } from './facts.ts';
+import type { Facts } from './facts.ts';
 import { llmsText } from './llms.ts';
 import { type ManifestFacts, manifest } from './manifest.ts';
-import { operations } from './openapi/openapi.ts';
 import { toolIndex } from './tool-index.ts';
 import { toolShapes } from './tools.ts';
 
 /** Any page may read these. */
 const ANY_ORIGIN = { 'access-control-allow-origin': '*' };
 
-/** Takes the application, on which OpenAPI is registered, and adds the routes of discovery. */
+/** Adds the routes of discovery, and those of the definitions. */
 export function registerDiscovery(
   app: FastifyInstance,
   parts: ManifestFacts & { pages: () => readonly SourcePage[]; openapi: () => Promise<object> },
@@ -26,15 +26,9 @@ export function registerDiscovery(
     ANY_ORIGIN,
   );
 
-  app.get(paths.wellKnownManifest, { schema: operations.getWellKnownManifest }, (request, reply) =>
-    sendDocument(request, reply, described),
-  );
-  app.get(paths.manifest, { schema: operations.getManifest }, (request, reply) =>
-    sendDocument(request, reply, described),
-  );
-  app.get(paths.llms, { schema: operations.getLlmsText }, (request, reply) =>
-    sendDocument(request, reply, llms),
-  );
+  serve(app, at(routes.getWellKnownManifest), described);
+  serve(app, at(routes.getManifest), described);
+  serve(app, at(routes.getLlmsText), llms);
   registerContent(app, parts);
   registerEventSchemas(app, parts);
   registerTools(app, parts);
@@ -43,12 +37,16 @@ export function registerDiscovery(
 
 /** What the maker of an agent gives a language model. */
 function registerTools(app: FastifyInstance, facts: Facts): void {
-  const index = prepareJson(() => toolIndex(facts));
-  app.get(paths.tools, (request, reply) => sendDocument(request, reply, index));
-  for (const [name, shape] of Object.entries(toolShapes)) {
-    const document = prepareJson(() => shape(facts));
-    app.get(`${paths.toolShapes}${name}.json`, (request, reply) =>
-      sendDocument(request, reply, document),
+  serve(
+    app,
+    at(routes.toolIndex),
+    prepareJson(() => toolIndex(facts)),
+  );
+  for (const [shape, describe] of Object.entries(toolShapes)) {
+    serve(
+      app,
+      at(routes.toolShape, { shape }),
+      prepareJson(() => describe(facts)),
     );
   }
 }
@@ -65,10 +63,9 @@ function registerContent(
   });
   const unknown = prepareJson(() => ({ error: UNKNOWN_RESOURCE }));
 
-  app.get<{ Querystring: { resource?: string | string[] } }>(
-    paths.content,
-    { schema: operations.listContent },
-    (request, reply) => {
+  app.route<{ Querystring: { resource?: string | string[] } }>({
+    ...at(routes.listContent),
+    handler: (request, reply) => {
       const wanted = [request.query.resource].flat().at(-1);
       if (wanted === undefined) return sendDocument(request, reply, index);
       const resource = resources().get(wanted);
@@ -76,22 +73,22 @@ function registerContent(
         return reply.code(404).headers(unknown.identity.headers).send(unknown.identity.body);
       return sendDocument(request, reply, resource);
     },
-  );
+  });
 }
 
 /** What a receiver of the events validates them with; each knows its own address (contract §3). */
 function registerEventSchemas(app: FastifyInstance, { baseUrl }: Pick<Facts, 'baseUrl'>): void {
   for (const type of eventTypes) {
-    const path = `${paths.eventSchemas}${type}.json`;
+    const route = at(routes.eventSchema, { type });
     const document = prepareDocument(
       () => {
         const { $schema, ...schema } = eventSchema(type);
-        return JSON.stringify({ $schema, $id: baseUrl + path, ...schema });
+        return JSON.stringify({ $schema, $id: baseUrl + route.url, ...schema });
       },
       'application/schema+json; charset=utf-8',
       ANY_ORIGIN,
     );
-    app.get(path, (request, reply) => sendDocument(request, reply, document));
+    serve(app, route, document);
   }
 }
 
@@ -100,9 +97,10 @@ function registerDocument(app: FastifyInstance, openapi: () => Promise<object>):
     const made = await openapi();
     return prepareJson(() => made);
   });
-  app.get(paths.openapi, { schema: operations.getOpenapiDocument }, async (request, reply) =>
-    sendDocument(request, reply, await document()),
-  );
+  app.route({
+    ...at(routes.getOpenapiDocument),
+    handler: async (request, reply) => sendDocument(request, reply, await document()),
+  });
 }
 
 function prepareJson(make: () => object): Document {

@@ -1,29 +1,35 @@
 /** The index of the tool definitions: where each shape is, and which request a call of a tool becomes. */
 import { scopeOf } from '../credentials/scopes.ts';
-import { type Facts, formsOf, paths } from './facts.ts';
+import { pages, pathTo, routes, templateOf } from '../routes.ts';
+import { API_VERSION, type Facts, formsOf } from './facts.ts';
 import { EXECUTE_TOOL, previewToolName, toolShapes } from './tools.ts';
-import { API_VERSION } from './version.ts';
 
 /** Takes the facts of the deployment; returns the index. */
 export function toolIndex(facts: Facts) {
   const { baseUrl } = facts;
-  const actions = `${baseUrl}/api/agent/actions`;
   const previews = formsOf(facts).map((form) => [
     previewToolName(form),
-    { method: 'POST', url: `${actions}/${form.name}/preview`, scope: scopeOf.preview },
+    {
+      method: 'POST',
+      url: baseUrl + pathTo(routes.previewAction, { action: form.name }),
+      scope: scopeOf.preview,
+    },
   ]);
   return {
     version: API_VERSION,
     description:
       'Tool definitions for language models. Take the shape of your API; when the model calls a tool, send the request that stands under its name.',
     shapes: Object.fromEntries(
-      Object.keys(toolShapes).map((name) => [name, `${baseUrl}${paths.toolShapes}${name}.json`]),
+      Object.keys(toolShapes).map((shape) => [
+        shape,
+        baseUrl + pathTo(routes.toolShape, { shape }),
+      ]),
     ),
     calls: {
       ...Object.fromEntries(previews),
       [EXECUTE_TOOL]: {
         method: 'POST',
-        url: `${actions}/{action}/execute`,
+        url: baseUrl + templateOf(routes.executeAction),
         scope: scopeOf.execute,
         headers: { 'Idempotency-Key': 'The SHA-256 of preview_id in hex.' },
       },
@@ -36,9 +42,9 @@ export function toolIndex(facts: Facts) {
       'Give the model the JSON body of the answer, errors included: they say which call comes next.',
     ],
     links: {
-      guide: baseUrl + paths.agentsPage,
-      reference: baseUrl + paths.reference,
-      openapi: baseUrl + paths.openapi,
+      guide: baseUrl + pages.agents.path,
+      reference: baseUrl + pages.reference.path,
+      openapi: baseUrl + routes.getOpenapiDocument.path,
     },
   };
 }

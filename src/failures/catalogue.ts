@@ -5,6 +5,8 @@
  */
 import { bounds } from '../forms/bounds.ts';
 
+import { pages, routes } from '../routes.ts';
+
 export type Problem = {
   /** 0 where the upstream's own status is passed through (spec §4.4). */
   status: number;
@@ -31,13 +33,13 @@ export const problems = {
     404,
     'spec §7.1',
     ['agent'],
-    'There is no such action. GET /api/agent/manifest lists the actions.',
+    `There is no such action. GET ${routes.getManifest.path} lists the actions.`,
   ),
   unauthenticated: problem(
     401,
     'spec §7.1',
     ['agent'],
-    'A valid bearer credential is needed in the Authorization header. The operator issues them; /agents says how.',
+    `A valid bearer credential is needed in the Authorization header. The operator issues them; ${pages.agents.path} says how.`,
   ),
   insufficientScope: problem(
     403,

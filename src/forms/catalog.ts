@@ -90,7 +90,7 @@ export const forms: Readonly<Record<FormName, Form>> = {
     purpose: 'Request a quote from one vetted painting contractor',
     receivedBy: 'contractor',
     event: 'lead.created',
-    page: '/quote',
+    page: 'quote',
     fields: [
       name,
       email,
@@ -143,7 +143,7 @@ export const forms: Readonly<Record<FormName, Form>> = {
     purpose: 'Request a walkthrough of the platform',
     receivedBy: 'operator',
     event: 'lead.created',
-    page: '/contractors',
+    page: 'contractors',
     fields: [
       { ...name, maximum: signup.name },
       email,
@@ -180,7 +180,7 @@ export const forms: Readonly<Record<FormName, Form>> = {
     purpose: 'Send a message to the operator',
     receivedBy: 'operator',
     event: 'lead.created',
-    page: '/contact',
+    page: 'contact',
     fields: [
       name,
       email,
@@ -202,7 +202,7 @@ export const forms: Readonly<Record<FormName, Form>> = {
     purpose: 'Subscribe to updates',
     receivedBy: 'operator',
     event: 'subscriber.created',
-    page: '/newsletter',
+    page: 'newsletter',
     fields: [{ ...email, hint: 'The updates go to this address and nowhere else.' }],
   },
 };

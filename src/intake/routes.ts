@@ -1,7 +1,6 @@
 /** The two form routes: JSON, or 303 and HTML, by how it was asked (spec §4.6, §4.7, §7.2; contract §4). */
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
 import type { Clock } from '../clock.ts';
-import { operations } from '../discovery/openapi/openapi.ts';
 import type { FormRefusal } from '../failures/refusals.ts';
 import { renderProblem } from '../failures/render.ts';
 import { bounds } from '../forms/bounds.ts';
@@ -9,8 +8,9 @@ import { forms } from '../forms/catalog.ts';
 import { type ReadBody, readBody } from '../http/body.ts';
 import { childTraceparent, parseTraceparent } from '../http/headers.ts';
 import type { RateName } from '../limits/limits.ts';
+import { at, pages, routes } from '../routes.ts';
 import type { TakeFromLimit } from '../server/limiting.ts';
-import type { RenderProblemPage } from '../site/error-page.ts';
+import type { RenderProblemPage } from '../server/page-or-json.ts';
 import type { Page } from '../site/pages.ts';
 import { untilStep } from './answer-time.ts';
 import { encodingOf, type FormRequest } from './body.ts';
@@ -66,7 +66,8 @@ export function registerIntake(app: FastifyInstance, parts: IntakeRouteParts): v
       await untilStep(parts.clock, cameAt);
     }
     if (!isNative) return answerJson(reply, result);
-    if (result.kind === 'accepted') return reply.code(303).header('location', '/thank-you').send();
+    if (result.kind === 'accepted')
+      return reply.code(303).header('location', pages.thankYou.path).send();
     const { status, headers, body: problem } = renderProblem(result, 'native');
     const page = await pageOf(request, form, result, route, {
       status,
@@ -85,9 +86,9 @@ export function registerIntake(app: FastifyInstance, parts: IntakeRouteParts): v
     problem: Parameters<RenderProblemPage>[0],
   ): Promise<string> => {
     try {
-      const pages = parts.pages();
-      const backTo = cameFrom(request, pages, route);
-      const page = await renderRefusedPage(pages, form, refusal, route);
+      const shown = parts.pages();
+      const backTo = cameFrom(request, shown, route);
+      const page = await renderRefusedPage(shown, form, refusal, route);
       return page ?? parts.renderProblemPage({ ...problem, backTo });
     } catch (error) {
       parts.log.error({ err: error }, 'the page of a refused form could not be made');
@@ -108,12 +109,15 @@ export function registerIntake(app: FastifyInstance, parts: IntakeRouteParts): v
     return await doubleClicks.once(keyOf(raw, body.bytes), chain);
   };
 
-  app.post('/api/leads', { schema: operations.submitLead }, (request, reply) =>
-    handle(request, reply, LEADS, (form) => acceptLead(parts, form)),
-  );
-  app.post('/api/subscribe', { schema: operations.subscribeNewsletter }, (request, reply) =>
-    handle(request, reply, SUBSCRIBE, (form) => subscribe(parts, form)),
-  );
+  app.route({
+    ...at(routes.submitLead),
+    handler: (request, reply) => handle(request, reply, LEADS, (form) => acceptLead(parts, form)),
+  });
+  app.route({
+    ...at(routes.subscribeNewsletter),
+    handler: (request, reply) =>
+      handle(request, reply, SUBSCRIBE, (form) => subscribe(parts, form)),
+  });
 }
 
 /**

@@ -5,6 +5,7 @@
  */
 import type { SendMailOptions } from 'nodemailer';
 import { parseEmail } from '../forms/fields.ts';
+import { pages } from '../routes.ts';
 import { parseSender, type Sender } from '../settings/sender.ts';
 
 /** How many messages may be under way at once: a server that stalls on one doesn't stop the others. */
@@ -43,7 +44,7 @@ export function confirmationMessage(settings: ConfirmationSettings): Confirmatio
   const { operatorName, operatorContact, baseUrl, from } = settings;
   const removal =
     operatorContact === undefined
-      ? `How to have it removed:\n${baseUrl}/privacy`
+      ? `How to have it removed:\n${baseUrl}${pages.privacy.path}`
       : `To have it removed, tell us: ${operatorContact}`;
   return {
     from: parseSender(from),
@@ -60,7 +61,7 @@ If it was not you, somebody entered your address, perhaps by mistake.
 ${removal}
 
 What we keep and for how long:
-${baseUrl}/privacy
+${baseUrl}${pages.privacy.path}
 
 This message was sent automatically, at most once in 24 hours.
 

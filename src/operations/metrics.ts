@@ -1,3 +1,5 @@
+import { routes } from '../routes.ts';
+
 /** What Prometheus reads, on a port of its own; named as OpenTelemetry's HTTP conventions translate. */
 export type Metrics = {
   observeRequest(method: string, route: string, status: number, seconds: number): void;
@@ -82,7 +84,7 @@ export async function openMetrics(host: string, port: number, sources: Sources):
 
   const collecting = new Set<Promise<void>>();
   const server = createServer((request, response) => {
-    if (request.method !== 'GET' || request.url !== '/metrics') {
+    if (request.method !== routes.metrics.method || request.url !== routes.metrics.path) {
       response.writeHead(404).end();
       return;
     }

@@ -4,9 +4,8 @@ import type { Duplex } from 'node:stream';
 import { newId } from '../chance.ts';
 import { renderProblem } from '../failures/render.ts';
 import type { Log } from '../operations/log.ts';
-import type { RenderProblemPage } from '../site/error-page.ts';
 import { STATUS_CODES } from './node-http.ts';
-import { isForm, wantsPage } from './page-or-json.ts';
+import { isForm, type RenderProblemPage, wantsPage } from './page-or-json.ts';
 
 type AnswerBroken = (error: NodeJS.ErrnoException, socket: Duplex) => void;
 

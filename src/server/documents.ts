@@ -1,8 +1,9 @@
 /** Answers that are the same for everyone, made once: bytes, ETag, compressed forms. */
 import { hash } from 'node:crypto';
 import { brotliCompressSync, constants, gzipSync } from 'node:zlib';
-import type { FastifyReply, FastifyRequest } from 'fastify';
+import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
 import { once } from '../once.ts';
+import type { at } from '../routes.ts';
 
 type Encoding = 'br' | 'gzip' | 'identity';
 
@@ -66,6 +67,11 @@ function represent(body: Buffer, etag: string, headers: Record<string, string>):
       etag,
     },
   };
+}
+
+/** Adds a route that answers with this document. */
+export function serve(app: FastifyInstance, route: ReturnType<typeof at>, document: Document) {
+  app.route({ ...route, handler: (request, reply) => sendDocument(request, reply, document) });
 }
 
 /** Sends a prepared document: 304 to a matching `If-None-Match`, else 200 in the encoding asked for. */

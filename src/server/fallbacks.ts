@@ -6,9 +6,9 @@ import { renderProblem } from '../failures/render.ts';
 import { forms } from '../forms/catalog.ts';
 import { headerLines } from '../http/headers.ts';
 import type { Log } from '../operations/log.ts';
-import type { RenderProblemPage } from '../site/error-page.ts';
+import { pathsOf } from '../routes.ts';
 import { StorageUnavailable } from '../storage/database.ts';
-import { isForm, pathOf, wantsPage } from './page-or-json.ts';
+import { isForm, pathOf, type RenderProblemPage, wantsPage } from './page-or-json.ts';
 
 /** How a problem of no route's own is answered. */
 export type AnswerProblem = (
@@ -18,7 +18,7 @@ export type AnswerProblem = (
 ) => FastifyReply;
 
 /** They say what a drain is, and are asked during one. */
-const HEALTH: ReadonlySet<string> = new Set(['/healthz', '/readyz']);
+const HEALTH = pathsOf('health');
 
 /**
  * Registers the handlers; call it before any route, for it writes down which methods each path has.

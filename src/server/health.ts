@@ -1,6 +1,7 @@
 /** Liveness and readiness. */
 import type { FastifyInstance } from 'fastify';
 import type { Clock } from '../clock.ts';
+import { at, routes } from '../routes.ts';
 import type { Storage } from '../storage/database.ts';
 
 /** How long the store may take before it counts as away, in milliseconds. */
@@ -15,16 +16,21 @@ export function registerHealth(
   app: FastifyInstance,
   parts: { storage: Storage; clock: Clock; isDraining: () => boolean },
 ): void {
-  app.get('/healthz', async (_request, reply) =>
-    reply.header('cache-control', 'no-store').send({ status: 'ok' }),
-  );
+  app.route({
+    ...at(routes.liveness),
+    handler: async (_request, reply) =>
+      reply.header('cache-control', 'no-store').send({ status: 'ok' }),
+  });
 
-  app.get<{ Querystring: { exclude?: unknown } }>('/readyz', async (request, reply) => {
-    reply.header('cache-control', 'no-store');
-    if (parts.isDraining()) return reply.code(503).send({ status: 'draining' });
-    if (request.query.exclude === 'store') return reply.send({ status: 'ready' });
-    const ready = await answersInTime(parts.storage, parts.clock);
-    return reply.code(ready ? 200 : 503).send({ status: ready ? 'ready' : 'store unavailable' });
+  app.route<{ Querystring: { exclude?: unknown } }>({
+    ...at(routes.readiness),
+    handler: async (request, reply) => {
+      reply.header('cache-control', 'no-store');
+      if (parts.isDraining()) return reply.code(503).send({ status: 'draining' });
+      if (request.query.exclude === 'store') return reply.send({ status: 'ready' });
+      const ready = await answersInTime(parts.storage, parts.clock);
+      return reply.code(ready ? 200 : 503).send({ status: ready ? 'ready' : 'store unavailable' });
+    },
   });
 }
 

@@ -1,4 +1,4 @@
-/** A schema is documentation alone: Fastify's own compilers are not even loaded. */
+/** No route has a schema: Fastify's own compilers are not even loaded. */
 import type { FastifyServerOptions } from 'fastify';
 
 export const NO_COMPILERS = {

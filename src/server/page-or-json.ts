@@ -1,24 +1,33 @@
 /** Whether an answer that no route gives is a page or JSON. */
 import type { IncomingHttpHeaders } from 'node:http';
 import { mediaType } from '../http/body.ts';
+import { folders, pathsOf } from '../routes.ts';
+
+/** What is told of a problem on its page. */
+export type ProblemPage = {
+  status: number;
+  /** From the failure catalogue, or sentences about the fields. */
+  sentence: string;
+  /** The path of the form's page. */
+  backTo?: string | undefined;
+  /** Whether someone had typed something, which the browser still has. */
+  typed?: boolean;
+};
+
+/** Returns the whole HTML document, whatever happens. */
+export type RenderProblemPage = (problem: ProblemPage) => string;
 
 /** What is read of a request, whoever parsed it. */
 type Asked = { url?: string | undefined; headers: IncomingHttpHeaders };
 
-/** Where browsers send forms, and how. */
-const FORMS: ReadonlySet<string> = new Set(['/api/leads', '/api/subscribe']);
+const FORMS = pathsOf('forms');
+/** How browsers send forms. */
 const NATIVE: ReadonlySet<string> = new Set([
   'application/x-www-form-urlencoded',
   'multipart/form-data',
 ]);
 
-const DOCUMENTS: ReadonlySet<string> = new Set([
-  '/api/agent/manifest',
-  '/api/agent/content',
-  '/llms.txt',
-  '/openapi.json',
-]);
-const FAMILIES = ['/.well-known/', '/schemas/', '/agents/tools'];
+const DOCUMENTS = pathsOf('discovery');
 
 /** The path as the router reads it: decoded, without query and fragment, of the absolute form as well. */
 export function pathOf(url: string | undefined): string {
@@ -32,7 +41,7 @@ export function pathOf(url: string | undefined): string {
 
 /** Whether it is one of the documents for machines (contract §4, "Discovery"). */
 export function isDiscovery(path: string): boolean {
-  return DOCUMENTS.has(path) || FAMILIES.some((family) => path.startsWith(family));
+  return DOCUMENTS.has(path) || folders.discovery.some((folder) => path.startsWith(folder));
 }
 
 /** Whether it is the address of a page's mirror in Markdown (contract §4, "Discovery"). */
@@ -41,18 +50,23 @@ export function isMirror(path: string): boolean {
 }
 
 /** Whether a form is sent there. */
+export function isFormPath(path: string): boolean {
+  return FORMS.has(path);
+}
+
+/** Whether it asks where a form is sent. */
 export function isForm({ url }: Asked): boolean {
-  return FORMS.has(pathOf(url));
+  return isFormPath(pathOf(url));
 }
 
 /** A person in a browser gets a page, everybody else JSON; a form that was sent, by how it was sent. */
 export function wantsPage(asked: Asked): boolean {
   const path = pathOf(asked.url);
-  if (isForm(asked)) {
+  if (isFormPath(path)) {
     const sent = mediaType(asked.headers['content-type'])?.essence;
     return sent === undefined ? acceptsPage(asked) : NATIVE.has(sent);
   }
-  if (path.startsWith('/api/') || isDiscovery(path)) return false;
+  if (path.startsWith(folders.api) || isDiscovery(path)) return false;
   return acceptsPage(asked);
 }
 

@@ -2,6 +2,7 @@
 import * as v from '@badrap/valita';
 import { normalize, parseEmail } from '../forms/fields.ts';
 import { isAddressOrRange } from '../http/client-address.ts';
+import { routes } from '../routes.ts';
 import { parseSender } from './sender.ts';
 import { isSigningKey, SIGNING_KEY_BYTES } from './signing-keys.ts';
 
@@ -143,7 +144,7 @@ export const variables = {
     ),
     secret: true,
     meaning: 'smtp://user:password@host:port of the mail server',
-    default: 'files in DATA_DIR/mail (in production: none, and /api/subscribe answers 503)',
+    default: `files in DATA_DIR/mail (in production: none, and ${routes.subscribeNewsletter.path} answers 503)`,
   },
   MAIL_FROM: {
     schema: line
@@ -207,7 +208,7 @@ export const variables = {
   },
   METRICS_PORT: {
     schema: port,
-    meaning: 'serves /metrics for Prometheus on a port of its own',
+    meaning: `serves ${routes.metrics.path} for Prometheus on a port of its own`,
     default: 'off',
   },
 } as const satisfies Record<string, Variable>;

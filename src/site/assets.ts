@@ -1,8 +1,9 @@
 /** The files that pages link to, under names that change with their content. */
 import { createHash } from 'node:crypto';
 import { readFileSync } from 'node:fs';
+import { pathTo, routes } from '../routes.ts';
 
-export type Asset = { path: string; contentType: string; body: Buffer };
+export type Asset = { name: string; path: string; contentType: string; body: Buffer };
 
 const stylesheet = readAsset('site', 'css', 'text/css; charset=utf-8');
 const script = readAsset('form', 'js', 'text/javascript; charset=utf-8');
@@ -54,5 +55,6 @@ function readAsset(name: string, extension: string, contentType: string): Asset 
 
 function assetOf(name: string, extension: string, contentType: string, body: Buffer): Asset {
   const hash = createHash('sha256').update(body).digest('hex').slice(0, 12);
-  return { path: `/assets/${name}-${hash}.${extension}`, contentType, body };
+  const path = pathTo(routes.asset, { file: `${name}-${hash}.${extension}` });
+  return { name, path, contentType, body };
 }

@@ -1,25 +1,11 @@
 /** The short HTML page of a failure: a native form's (spec §7) and a missing page's. */
 import type { Log } from '../operations/log.ts';
+import type { ProblemPage, RenderProblemPage } from '../server/page-or-json.ts';
 import { type Frame, ourFrame, renderLayout } from './layout.ts';
 import { contactHref, escapeHtml } from './placeholders.ts';
 import { renderTemplate } from './templates.ts';
 
-type ErrorPage = {
-  status: number;
-  /** From the failure catalogue, or sentences about the fields. */
-  sentence: string;
-  /** The path of the form's page. */
-  backTo?: string | undefined;
-  /** Whether someone had typed something, which the browser still has. */
-  typed?: boolean;
-  operatorContact?: string | undefined;
-  operatorName?: string;
-};
-
-/** Takes what is said of one failure; returns the whole HTML document, whatever happens. */
-export type RenderProblemPage = (
-  problem: Pick<ErrorPage, 'status' | 'sentence' | 'backTo' | 'typed'>,
-) => string;
+type ErrorPage = ProblemPage & { operatorContact?: string | undefined; operatorName?: string };
 
 /**
  * Takes the operator, the frame and the log; returns what renders every page of an error. Where what it is

@@ -7,6 +7,7 @@ import { newId } from '../chance.ts';
 import type { Field, Form } from '../forms/catalog.ts';
 import { lengthOf, normalize } from '../forms/fields.ts';
 import { HONEYPOT } from '../forms/honeypot.ts';
+import { routes } from '../routes.ts';
 import {
   type FaultKind,
   type FormWords,
@@ -90,7 +91,7 @@ export function formMarkup(form: Form, given: FormContext & Entered): string {
     submit: notice === undefined ? given.submit : words.sendAgain,
     words,
     name: form.name,
-    action: subscribes ? '/api/subscribe' : '/api/leads',
+    action: (subscribes ? routes.subscribeNewsletter : routes.submitLead).path,
     controls,
     honeypot: { name: HONEYPOT, id: idOf(HONEYPOT) },
     subscribes,

@@ -44,7 +44,7 @@ export const ourFrame = once((): Frame => frameOf(ourWords(), assets));
 
 /** Takes the words and the assets; returns the frame that shows and links them. */
 export function frameOf(words: Words, all: readonly Asset[]): Frame {
-  const named = (name: string) => all.find(({ path }) => path.startsWith(`/assets/${name}-`));
+  const named = (name: string) => all.find((asset) => asset.name === name);
   const icon = named('icon');
   const picture = named('opengraph');
   const size = picture && sizeOfPng(picture.body);

@@ -2,6 +2,7 @@
 import { CONFIRMATION_STATEMENT } from '../actions/confirmation.ts';
 import { scopeOf } from '../credentials/scopes.ts';
 import type { Field, Form } from '../forms/catalog.ts';
+import { pages, pathTo, routes } from '../routes.ts';
 import { escapeMarkdown } from './placeholders.ts';
 
 type Mirror = {
@@ -22,7 +23,7 @@ export function renderMirror({ title, description, body, form, baseUrl }: Mirror
 }
 
 function describeForm(form: Form, destination: string, baseUrl: string): string[] {
-  const action = `${baseUrl}/api/agent/actions/${form.name}`;
+  const values = { action: form.name };
   const example = Object.fromEntries(
     form.fields.filter((field) => field.required).map((field) => [field.name, field.example]),
   );
@@ -35,11 +36,11 @@ function describeForm(form: Form, destination: string, baseUrl: string): string[
       ...form.fields.map(describeField),
     ].join('\n'),
     '## How an agent sends it',
-    `The action is \`${form.name}\`. Both calls need a bearer credential from the operator; [For agents](${baseUrl}/agents.md) has the whole flow and its errors.`,
+    `The action is \`${form.name}\`. Both calls need a bearer credential from the operator; [For agents](${baseUrl}${pages.agents.markdownPath}) has the whole flow and its errors.`,
     [
-      `1. \`POST ${action}/preview\` (scope \`${scopeOf.preview}\`) with the fields as one JSON object. The answer holds \`preview_id\`, the normalized \`fields\`, the \`destination\` and the \`confirmation_statement\`.`,
+      `1. \`POST ${baseUrl}${pathTo(routes.previewAction, values)}\` (scope \`${scopeOf.preview}\`) with the fields as one JSON object. The answer holds \`preview_id\`, the normalized \`fields\`, the \`destination\` and the \`confirmation_statement\`.`,
       `2. Show the person those fields, the destination (${escapeMarkdown(destination)}) and the statement \`${CONFIRMATION_STATEMENT}\` Go on only after an explicit yes.`,
-      `3. \`POST ${action}/execute\` (scope \`${scopeOf.execute}\`) with an \`Idempotency-Key\` header made once for this request, and \`{"preview_id": …, "confirmation": true, "confirmation_text": …}\`, where the text is that statement, character for character. Keep the receipt.`,
+      `3. \`POST ${baseUrl}${pathTo(routes.executeAction, values)}\` (scope \`${scopeOf.execute}\`) with an \`Idempotency-Key\` header made once for this request, and \`{"preview_id": …, "confirmation": true, "confirmation_text": …}\`, where the text is that statement, character for character. Keep the receipt.`,
     ].join('\n'),
     'The least that preview takes:',
     `\`\`\`json\n${JSON.stringify(example, null, 2)}\n\`\`\``,

@@ -5,6 +5,7 @@
  */
 import { readdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
+import { pathTo, routes } from '../routes.ts';
 import { type OwnAssets, sizeOfPng } from './assets.ts';
 import { layWords, ourWords, type Words } from './words.ts';
 
@@ -36,8 +37,8 @@ const LOGO_TYPES: Readonly<Record<string, string>> = { svg: 'image/svg+xml', png
 /** Another origin would see who reads the page, and the content security policy stops it anyway. */
 const ELSEWHERE = /@import|url\(\s*(["']\s*)?(https?:)?\/\//i;
 
-/** Paths that no page may take. */
-const TAKEN: ReadonlySet<string> = new Set(['healthz.md', 'readyz.md', 'reference.md']);
+/** The paths that no page may take. */
+const taken: ReadonlySet<string> = new Set(Object.values(routes).map(({ path }) => path));
 
 /** Takes the folder, if one is set; returns what it holds, or throws a `ContentFault`. */
 export function readOverlay(folder: string | undefined): Overlay {
@@ -46,7 +47,8 @@ export function readOverlay(folder: string | undefined): Overlay {
   for (const name of namesIn(folder)) {
     const bytes = readOwn(folder, name);
     if (PAGE.test(name)) {
-      if (TAKEN.has(name)) throw new ContentFault(`CONTENT_DIR: ${name} has a name that is taken.`);
+      if (taken.has(pathTo(routes.page, { page: name.slice(0, -'.md'.length) })))
+        throw new ContentFault(`CONTENT_DIR: ${name} has a name that is taken.`);
       overlay.pages.set(name, textOf(name, bytes));
     } else if (name === 'words.yaml') {
       overlay.words = naming(`CONTENT_DIR: ${name}`, () => layWords(textOf(name, bytes)));

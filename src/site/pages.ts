@@ -2,6 +2,7 @@
 import { existsSync, readdirSync, readFileSync } from 'node:fs';
 import type { Form } from '../forms/catalog.ts';
 import { once } from '../once.ts';
+import { type PagePaths, pathsOfPage } from '../routes.ts';
 import { receiverOf } from '../submissions/recipient.ts';
 import { type Content, parseContent } from './content.ts';
 import { type Entered, formMarkup } from './form-markup.ts';
@@ -14,9 +15,7 @@ import { structuredData } from './structured-data.ts';
 import { renderTemplate } from './templates.ts';
 import { wordedForm } from './words.ts';
 
-export type Page = {
-  path: string;
-  markdownPath: string;
+export type Page = PagePaths & {
   title: string;
   description: string;
   noindex: boolean;
@@ -36,11 +35,6 @@ const ENDING = '.md';
 export function pageNames({ pages }: Pick<Overlay, 'pages'> = noOverlay): string[] {
   const ours = readdirSync(folder).filter((file) => file.endsWith(ENDING));
   return [...new Set([...ours, ...pages.keys()])].map((file) => file.slice(0, -ENDING.length));
-}
-
-/** Where a page and its mirror stand. */
-export function pathsOf(name: string): Pick<Page, 'path' | 'markdownPath'> {
-  return { path: name === 'index' ? '/' : `/${name}`, markdownPath: `/${name}${ENDING}` };
 }
 
 /** Takes what the settings say and what the operator lays over ours; returns the pages in order. */
@@ -87,7 +81,7 @@ function pageOf(
   frame: Frame,
 ): Page {
   const fill = placeholderFiller(settings, frame.words);
-  const { path, markdownPath } = pathsOf(name);
+  const { path, markdownPath } = pathsOfPage(name);
   const title = fill(content.title, 'text');
   const description = fill(content.description, 'text');
   const { lang } = content;

@@ -3,6 +3,7 @@
  * once, by text that is escaped for where it stands: a name is never markup.
  */
 import { CONFIRMATION_STATEMENT } from '../actions/confirmation.ts';
+import { pages } from '../routes.ts';
 import { renderTemplate } from './templates.ts';
 import { ourWords, type Words } from './words.ts';
 
@@ -18,7 +19,7 @@ export type SiteSettings = {
 type Replacement = { html: string; markdown: string; text: string };
 
 const PLACEHOLDER = /\{\{(\w+)\}\}/g;
-const CONTACT_FORM = '/contact';
+const CONTACT_FORM = pages.contact.path;
 
 /** The contractor on the platform as people read it, also where there is none yet. */
 export function contractorName(settings: SiteSettings): string {

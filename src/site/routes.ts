@@ -1,10 +1,13 @@
-/** GET of every page, its mirror and the assets: made once, sent as they are. */
+/** GET of every page, its mirror, the assets and what machines look for: made once, sent as they are. */
 import type { FastifyInstance } from 'fastify';
+import type { Clock } from '../clock.ts';
 import { prefersMarkdown } from '../http/negotiation.ts';
 import { once } from '../once.ts';
-import { prepareDocument, sendDocument } from '../server/documents.ts';
-import { type Page, pathsOf } from './pages.ts';
+import { at, type PagePaths, pages, pathsOfPage, routes } from '../routes.ts';
+import { prepareDocument, sendDocument, serve } from '../server/documents.ts';
+import type { Page } from './pages.ts';
 import type { Site } from './site.ts';
+import { robotsText, securityText, sitemapXml } from './well-known.ts';
 
 /** An asset's path changes with its content (RFC 8246). */
 const IMMUTABLE = 'public, max-age=31536000, immutable';
@@ -12,18 +15,16 @@ const IMMUTABLE = 'public, max-age=31536000, immutable';
 /** Any page may read a mirror (contract §4, "Discovery"). */
 const ANY_ORIGIN = { 'access-control-allow-origin': '*' };
 
-type Paths = Pick<Page, 'path' | 'markdownPath'>;
-
 /** What is served of a page. */
 type ServedContent = Pick<Page, 'noindex' | 'markdown' | 'html'>;
 
 /** Takes the application and the site; adds the routes of its pages and assets. */
 export function registerSite(
   app: FastifyInstance,
-  site: Pick<Site, 'pageNames' | 'assets'> & { pages(): readonly (Paths & ServedContent)[] },
+  site: Pick<Site, 'pageNames' | 'assets'> & { pages(): readonly (PagePaths & ServedContent)[] },
 ): void {
   for (const name of site.pageNames) {
-    const paths = pathsOf(name);
+    const paths = pathsOfPage(name);
     registerPage(app, paths, () => {
       const page = site.pages().find(({ path }) => path === paths.path);
       if (page === undefined) throw new Error(`There is no page at ${paths.path}.`);
@@ -34,30 +35,80 @@ export function registerSite(
     const document = prepareDocument(() => asset.body, asset.contentType, {
       'cache-control': IMMUTABLE,
     });
-    app.get(asset.path, (request, reply) => sendDocument(request, reply, document));
+    serve(app, { method: routes.asset.method, url: asset.path }, document);
   }
 }
 
 /** Adds a page and its mirror, which are read when they are first asked for, after `preHandler`. */
 export function registerPage(
   app: FastifyInstance,
-  paths: Paths,
+  paths: PagePaths,
   read: () => ServedContent,
   hooks: { preHandler?: () => Promise<void> } = {},
 ): void {
   const documents = once(() => preparePage(paths, read()));
-  app.get(paths.path, hooks, (request, reply) => {
-    const { html, negotiated } = documents();
-    const wanted = prefersMarkdown(request.headers.accept) ? negotiated : html;
-    return sendDocument(request, reply, wanted);
+  app.route({
+    ...hooks,
+    method: routes.page.method,
+    url: paths.path,
+    handler: (request, reply) => {
+      const { html, negotiated } = documents();
+      const wanted = prefersMarkdown(request.headers.accept) ? negotiated : html;
+      return sendDocument(request, reply, wanted);
+    },
   });
-  app.get(paths.markdownPath, hooks, (request, reply) =>
-    sendDocument(request, reply, documents().mirror),
-  );
+  app.route({
+    ...hooks,
+    method: routes.mirror.method,
+    url: paths.markdownPath,
+    handler: (request, reply) => sendDocument(request, reply, documents().mirror),
+  });
+}
+
+type WellKnownParts = {
+  baseUrl: string;
+  operator: { contact: string | undefined };
+  clock: Clock;
+} & Pick<Site, 'frame' | 'pages'>;
+
+/** Adds those routes; without a contact there is no `security.txt`, for it must name one (RFC 9116). */
+export function registerWellKnown(app: FastifyInstance, parts: WellKnownParts): void {
+  const { baseUrl } = parts;
+  const listed = () => [...parts.pages().filter(({ noindex }) => !noindex), pages.reference];
+  const sitemap = () =>
+    sitemapXml(
+      baseUrl,
+      listed().map(({ path }) => path),
+    );
+  serve(app, at(routes.sitemap), prepareDocument(sitemap, 'application/xml; charset=utf-8'));
+  serve(app, at(routes.robots), plainText(robotsText(baseUrl)));
+
+  // Asked for by whatever reads no markup; the icon's own path changes with its content.
+  app.route({
+    ...at(routes.favicon),
+    handler: (_request, reply) =>
+      reply.header('cache-control', 'public, max-age=300').redirect(parts.frame().iconPath, 302),
+  });
+
+  const { contact } = parts.operator;
+  if (contact === undefined) return;
+  let security = { text: '', document: plainText('') };
+  app.route({
+    ...at(routes.securityContact),
+    handler: (request, reply) => {
+      const text = securityText(baseUrl, contact, parts.clock.now());
+      if (text !== security.text) security = { text, document: plainText(text) };
+      return sendDocument(request, reply, security.document);
+    },
+  });
+}
+
+function plainText(text: string) {
+  return prepareDocument(() => text, 'text/plain; charset=utf-8');
 }
 
 /** The page, the mirror at its own address, and the mirror at the page's (RFC 9110 §12.1). */
-function preparePage({ path, markdownPath }: Paths, page: ServedContent) {
+function preparePage({ path, markdownPath }: PagePaths, page: ServedContent) {
   const robots = page.noindex ? { 'x-robots-tag': 'noindex' } : {};
   const mirrored = {
     ...ANY_ORIGIN,
@@ -81,4 +132,4 @@ function preparePage({ path, markdownPath }: Paths, page: ServedContent) {
 }
 
 const MARKDOWN = 'text/markdown; charset=utf-8';
-const DESCRIBED_BY = '</llms.txt>; rel="describedby"; type="text/plain"';
+const DESCRIBED_BY = `<${routes.getLlmsText.path}>; rel="describedby"; type="text/plain"`;

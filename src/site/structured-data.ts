@@ -1,29 +1,31 @@
 /** What a page is about, as schema.org's JSON-LD: a data block, which no browser executes. */
+import { pages, routes } from '../routes.ts';
 import type { SiteSettings } from './placeholders.ts';
 
 type Described = { path: string; title: string; description: string; lang: string };
 
 /** The pages that are something more particular than a page. */
-const types: Readonly<Record<string, string>> = { '/contact': 'ContactPage' };
+const types: Readonly<Record<string, string>> = { [pages.contact.path]: 'ContactPage' };
 
 /** Takes the settings and a page; returns JSON that can stand inside a script element. */
 export function structuredData(settings: SiteSettings, page: Described): string {
   const { baseUrl, operator } = settings;
-  const organization = `${baseUrl}/#operator`;
-  const website = `${baseUrl}/#website`;
+  const start = baseUrl + routes.startPage.path;
+  const organization = `${start}#operator`;
+  const website = `${start}#website`;
   const graph = [
     {
       '@type': 'Organization',
       '@id': organization,
       name: operator.name,
-      url: `${baseUrl}/`,
+      url: start,
       ...contactOf(operator.contact),
     },
     {
       '@type': 'WebSite',
       '@id': website,
       name: operator.name,
-      url: `${baseUrl}/`,
+      url: start,
       publisher: { '@id': organization },
     },
     {

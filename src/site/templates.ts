@@ -2,8 +2,17 @@
 import { readFileSync } from 'node:fs';
 import { Eta } from 'eta';
 import { once } from '../once.ts';
+import { pages, routes } from '../routes.ts';
 
 const names = ['layout', 'page', 'form', 'notice', 'error', 'flow'] as const;
+
+/** Where every template may lead. */
+const paths = {
+  start: routes.startPage.path,
+  llmsText: routes.getLlmsText.path,
+  privacy: pages.privacy.path,
+  thankYou: pages.thankYou.path,
+};
 
 /** Compiles them, where nothing has yet. */
 export const loadTemplates = once(() => {
@@ -15,7 +24,7 @@ export const loadTemplates = once(() => {
   return eta;
 });
 
-/** Takes a template's name and what it reads as `it`; returns the HTML. */
+/** Takes a template's name and what it reads as `it`, beside the paths; returns the HTML. */
 export function renderTemplate(name: (typeof names)[number], data: object): string {
-  return loadTemplates().render(`@${name}`, data);
+  return loadTemplates().render(`@${name}`, { ...data, paths });
 }

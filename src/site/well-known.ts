@@ -1,50 +1,15 @@
-/** What machines look for on a site without being told: robots, sitemap, favicon, security contact. */
-import type { FastifyInstance } from 'fastify';
-import type { Clock } from '../clock.ts';
-import { prepareDocument, sendDocument } from '../server/documents.ts';
+/** What machines look for on a site without being told: its robots, sitemap and security contact. */
+import { routes } from '../routes.ts';
 import { contactHref } from './placeholders.ts';
 
-type WellKnownParts = {
-  baseUrl: string;
-  operator: { contact: string | undefined };
-  clock: Clock;
-  frame: () => { iconPath: string };
-  /** The pages that search engines may list are in the sitemap. */
-  pages: () => readonly { path: string; noindex: boolean }[];
-};
-
-/** Adds the routes; without a contact there is no `security.txt`, for it must name one (RFC 9116). */
-export function registerWellKnown(app: FastifyInstance, parts: WellKnownParts): void {
-  const sitemap = prepareDocument(() => sitemapOf(parts), 'application/xml; charset=utf-8');
-  app.get('/sitemap.xml', (request, reply) => sendDocument(request, reply, sitemap));
-
-  const text = `User-agent: *\nAllow: /\n\nSitemap: ${parts.baseUrl}/sitemap.xml\n`;
-  const robots = plainText(text);
-  app.get('/robots.txt', (request, reply) => sendDocument(request, reply, robots));
-
-  // Asked for by whatever reads no markup; the icon's own path changes with its content.
-  app.get('/favicon.ico', (_request, reply) =>
-    reply.header('cache-control', 'public, max-age=300').redirect(parts.frame().iconPath, 302),
-  );
-
-  const { contact } = parts.operator;
-  if (contact === undefined) return;
-  let security = { text: '', document: plainText('') };
-  app.get('/.well-known/security.txt', (request, reply) => {
-    const text = securityText(parts, contact);
-    if (text !== security.text) security = { text, document: plainText(text) };
-    return sendDocument(request, reply, security.document);
-  });
+/** Takes the base address; returns `robots.txt`, which allows everything. */
+export function robotsText(baseUrl: string): string {
+  return `User-agent: *\nAllow: /\n\nSitemap: ${baseUrl}${routes.sitemap.path}\n`;
 }
 
-function plainText(text: string) {
-  return prepareDocument(() => text, 'text/plain; charset=utf-8');
-}
-
-function sitemapOf({ baseUrl, pages }: WellKnownParts): string {
-  const entries = pages()
-    .filter(({ noindex }) => !noindex)
-    .map(({ path }) => `<url><loc>${escapeXml(baseUrl + path)}</loc></url>\n`);
+/** Takes the paths of what search engines may list. */
+export function sitemapXml(baseUrl: string, paths: readonly string[]): string {
+  const entries = paths.map((path) => `<url><loc>${escapeXml(baseUrl + path)}</loc></url>\n`);
   return `<?xml version="1.0" encoding="UTF-8"?>
 <urlset xmlns="http://www.sitemaps.org/schemas/sitemap/0.9">
 ${entries.join('')}</urlset>
@@ -52,12 +17,11 @@ ${entries.join('')}</urlset>
 }
 
 /** It has to expire within a year, and changes once a month, so that it can be kept in between. */
-function securityText({ baseUrl, clock }: WellKnownParts, contact: string): string {
-  const now = clock.now();
+export function securityText(baseUrl: string, contact: string, now: Date): string {
   const expires = new Date(Date.UTC(now.getUTCFullYear(), now.getUTCMonth() + 6, 1));
   return `Contact: ${contactHref(contact)}
 Expires: ${expires.toISOString()}
-Canonical: ${baseUrl}/.well-known/security.txt
+Canonical: ${baseUrl}${routes.securityContact.path}
 `;
 }
 

@@ -2,6 +2,7 @@
 
 import type { Clock } from '../clock.ts';
 import { forms } from '../forms/catalog.ts';
+import { pages, pathTo, routes } from '../routes.ts';
 import type { Settings } from '../settings/settings.ts';
 import type { Prepared } from './first-run.ts';
 
@@ -53,8 +54,8 @@ function localLines(started: Started): string[] {
     `Lead intake ${version} in local mode: everything it keeps is in ${dataDir}${made}.`,
     '',
     `  Site       ${baseUrl}`,
-    `  Agents     ${baseUrl}/agents`,
-    `  Reference  ${baseUrl}/reference`,
+    `  Agents     ${baseUrl}${pages.agents.path}`,
+    `  Reference  ${baseUrl}${pages.reference.path}`,
     `  Leads      ${whereLeadsGo(settings)}`,
     `  E-mail     ${whereMailGoes(settings)}`,
     `  Token      ${token ?? 'issue one: npm run credentials -- issue my-agent'}`,
@@ -77,8 +78,8 @@ function productionLines({ settings, parts, version }: Started): string[] {
     `Lead intake ${version} in production, on ${host}:${port}.`,
     '',
     `  Site              ${baseUrl}`,
-    `  Agents            ${baseUrl}/agents`,
-    `  Reference         ${baseUrl}/reference`,
+    `  Agents            ${baseUrl}${pages.agents.path}`,
+    `  Reference         ${baseUrl}${pages.reference.path}`,
     `  Clients           ${parts.credentials.state().clients}`,
     '',
     ...features,
@@ -97,8 +98,8 @@ function asLogLine({ settings, prepared, parts, version }: Started) {
     host,
     port,
     site: baseUrl,
-    agents: `${baseUrl}/agents`,
-    reference: `${baseUrl}/reference`,
+    agents: baseUrl + pages.agents.path,
+    reference: baseUrl + pages.reference.path,
     dataDir,
     leads: settings.upstream.kind,
     mail: settings.mail.kind,
@@ -123,7 +124,7 @@ function tryCommand(baseUrl: string, tokenFile: string): string {
   const { name, fields } = forms.homeowner_quote;
   const required = fields.filter((field) => field.required);
   const body = JSON.stringify(Object.fromEntries(required.map((f) => [f.name, f.example])));
-  const url = quoteForShell(`${baseUrl}/api/agent/actions/${name}/preview`);
+  const url = quoteForShell(baseUrl + pathTo(routes.previewAction, { action: name }));
   const authorization = `"Authorization: Bearer $(cat ${quoteForShell(tokenFile)})"`;
   const type = "'Content-Type: application/json'";
   return `  curl -sS ${url} -H ${authorization} -H ${type} -d ${quoteForShell(body)}`;

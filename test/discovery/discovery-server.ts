@@ -1,10 +1,11 @@
-/** Discovery on a real port, with the pages of the site and stand-ins for the four POST routes. */
+/** Discovery on a real port, with the pages of the site and stand-ins for the two agent routes it links. */
 import type { AddressInfo } from 'node:net';
 import fastify, { type FastifyInstance } from 'fastify';
-import { operations, registerOpenapi } from '../../src/discovery/openapi/openapi.ts';
+import { openapiDocument } from '../../src/discovery/openapi/openapi.ts';
 import { registerReference } from '../../src/discovery/reference/routes.ts';
 import { registerDiscovery } from '../../src/discovery/routes.ts';
 import { once } from '../../src/once.ts';
+import { at, routes } from '../../src/routes.ts';
 import { ourFrame } from '../../src/site/layout.ts';
 import { loadPages, pageNames } from '../../src/site/pages.ts';
 import { registerSite } from '../../src/site/routes.ts';
@@ -28,17 +29,10 @@ export const facts = {
 
 export async function startDiscovery(): Promise<DiscoveryServer> {
   const app = fastify();
-  const openapi = registerOpenapi(app, facts);
-  const answer = async () => ({ ok: true });
-  app.post(
-    '/api/agent/actions/:action/preview',
-    { schema: operations.previewAction },
-    // Not what is documented: a schema must not change it.
-    async () => ({ undocumented: 'kept' }),
-  );
-  app.post('/api/agent/actions/:action/execute', { schema: operations.executeAction }, answer);
-  app.post('/api/leads', { schema: operations.submitLead }, answer);
-  app.post('/api/subscribe', { schema: operations.subscribeNewsletter }, answer);
+  const openapi = openapiDocument(facts);
+  for (const route of [routes.previewAction, routes.executeAction]) {
+    app.route({ ...at(route), handler: async () => ({ ok: true }) });
+  }
   const settings = {
     baseUrl: facts.baseUrl,
     operator: { name: facts.operatorName, contact: undefined },

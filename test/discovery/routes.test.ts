@@ -1,6 +1,6 @@
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { CONFIRMATION_STATEMENT } from '../../src/actions/confirmation.ts';
-import { API_VERSION } from '../../src/discovery/version.ts';
+import { API_VERSION } from '../../src/discovery/facts.ts';
 import { bounds } from '../../src/forms/bounds.ts';
 import { forms } from '../../src/forms/catalog.ts';
 import { type DiscoveryServer, facts, startDiscovery } from './discovery-server.ts';

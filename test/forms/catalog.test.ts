@@ -27,7 +27,7 @@ describe('spec §1: the four actions', () => {
         'Request a quote from one vetted painting contractor',
         'contractor',
         'lead.created',
-        '/quote',
+        'quote',
       ],
       [
         'contractor_signup',
@@ -36,7 +36,7 @@ describe('spec §1: the four actions', () => {
         'Request a walkthrough of the platform',
         'operator',
         'lead.created',
-        '/contractors',
+        'contractors',
       ],
       [
         'contact',
@@ -45,7 +45,7 @@ describe('spec §1: the four actions', () => {
         'Send a message to the operator',
         'operator',
         'lead.created',
-        '/contact',
+        'contact',
       ],
       [
         'newsletter',
@@ -54,7 +54,7 @@ describe('spec §1: the four actions', () => {
         'Subscribe to updates',
         'operator',
         'subscriber.created',
-        '/newsletter',
+        'newsletter',
       ],
     ]);
   });

@@ -2,6 +2,7 @@ import { describe, expect, test } from 'vitest';
 import { CONFIRMATION_STATEMENT } from '../../src/actions/confirmation.ts';
 import { type FormName, forms } from '../../src/forms/catalog.ts';
 import { validate } from '../../src/forms/validate.ts';
+import { pathsOfPage } from '../../src/routes.ts';
 import { parseContent } from '../../src/site/content.ts';
 import { renderMarkdown } from '../../src/site/markdown.ts';
 import { loadPages, type Page } from '../../src/site/pages.ts';
@@ -44,7 +45,7 @@ describe('the pages', () => {
   });
 
   test.each(Object.keys(forms) as FormName[])('carry %s where the catalogue says', (name) => {
-    const carrier = page(forms[name].page);
+    const carrier = page(pathsOfPage(forms[name].page).path);
     expect(carrier.form).toBe(forms[name]);
     for (const field of forms[name].fields) expect(carrier.html).toContain(`name="${field.name}"`);
   });
@@ -166,7 +167,7 @@ describe('a mirror', () => {
   });
 
   test.each(Object.values(forms))('of $name lists every field as the catalogue has it', (form) => {
-    const { markdown } = page(form.page);
+    const { markdown } = page(pathsOfPage(form.page).path);
     const rows = markdown.match(/^\| `.*$/gm) ?? [];
     expect(rows.map((row) => row.split(' | ').slice(0, 3))).toEqual(
       form.fields.map((field) => [
@@ -180,7 +181,7 @@ describe('a mirror', () => {
   test.each(Object.values(forms))(
     'of $name says how an agent sends it, with a body that is valid',
     (form) => {
-      const { markdown } = page(form.page);
+      const { markdown } = page(pathsOfPage(form.page).path);
       expect(markdown).toContain(`https://paint.example/api/agent/actions/${form.name}/preview`);
       expect(markdown).toContain(`https://paint.example/api/agent/actions/${form.name}/execute`);
       expect(markdown).toContain(CONFIRMATION_STATEMENT);

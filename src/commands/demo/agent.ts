@@ -3,17 +3,18 @@
 import type { Receipt } from '../../actions/receipt.ts';
 import { randomSecret } from '../../chance.ts';
 import { forms } from '../../forms/catalog.ts';
+import { pathTo, routes } from '../../routes.ts';
 import type { Reply, Story } from './story.ts';
 
 const form = forms.homeowner_quote;
-const endpoint = `/api/agent/actions/${form.name}`;
+const values = { action: form.name };
 
 /** Finds out what there is; needs no credential. */
 export async function discover(story: Story): Promise<void> {
   await story.tell({
     does: 'Read the manifest: what can be done here?',
     method: 'GET',
-    path: '/.well-known/service-agent.json',
+    path: routes.getWellKnownManifest.path,
     status: 200,
     holds: ({ body }) => Object.keys(forms).every((name) => actionsOf(body).includes(name)),
     means: ({ body }) => [
@@ -32,7 +33,7 @@ export async function actAsAgent(story: Story, token: string): Promise<void> {
     story.tell({
       does,
       method: 'POST',
-      path: `${endpoint}/preview`,
+      path: pathTo(routes.previewAction, values),
       headers: authorization,
       body: JSON.stringify(
         Object.fromEntries(form.fields.map(({ name, example }) => [name, example])),
@@ -52,7 +53,7 @@ export async function actAsAgent(story: Story, token: string): Promise<void> {
   ) =>
     story.tell({
       method: 'POST',
-      path: `${endpoint}/execute`,
+      path: pathTo(routes.executeAction, values),
       headers: { ...authorization, 'idempotency-key': ask.key },
       shows: `Idempotency-Key: ${ask.key}`,
       body: JSON.stringify({

@@ -5,6 +5,7 @@ import { join } from 'node:path';
 import { randomSecret } from '../../chance.ts';
 import { systemClock } from '../../clock.ts';
 import { type Form, forms } from '../../forms/catalog.ts';
+import { pages, pathsOfPage, routes } from '../../routes.ts';
 import { ExitFault } from '../faults.ts';
 import type { Step, Story } from './story.ts';
 
@@ -19,14 +20,14 @@ export type MailPlace = { kind: 'folder'; path: string } | { kind: 'elsewhere'; 
 export async function actAsBrowser(story: Story, mail: MailPlace): Promise<void> {
   const thankYou: Pick<Step, 'status' | 'holds'> = {
     status: 303,
-    holds: ({ headers }) => headers.get('location') === '/thank-you',
+    holds: ({ headers }) => headers.get('location') === pages.thankYou.path,
   };
   await story.tell({
     does: 'Open a page with a form',
     method: 'GET',
-    path: forms.newsletter.page,
+    path: pathsOfPage(forms.newsletter.page).path,
     status: 200,
-    holds: ({ text }) => text.includes('action="/api/subscribe"'),
+    holds: ({ text }) => text.includes(`action="${routes.subscribeNewsletter.path}"`),
     means: ['Plain HTML: the form works without JavaScript, cookies or another origin.'],
   });
 
@@ -35,18 +36,20 @@ export async function actAsBrowser(story: Story, mail: MailPlace): Promise<void>
   await story.tell({
     does: 'Subscribe to the newsletter',
     method: 'POST',
-    path: '/api/subscribe',
+    path: routes.subscribeNewsletter.path,
     shows: 'urlencoded',
     body: new URLSearchParams({ email: address, privacy: 'yes' }),
     ...thankYou,
-    means: ['On to /thank-you. An address that is on the list already gets the same answer.'],
+    means: [
+      `On to ${pages.thankYou.path}. An address that is on the list already gets the same answer.`,
+    ],
   });
   story.note('Look for its e-mail', await findMail(mail, address));
 
   await story.tell({
     does: 'Send a request for a quote, as a script of a page would',
     method: 'POST',
-    path: '/api/leads',
+    path: routes.submitLead.path,
     shows: 'JSON',
     headers: { 'content-type': 'application/json' },
     body: JSON.stringify(entriesOf(forms.homeowner_quote)),
@@ -57,22 +60,22 @@ export async function actAsBrowser(story: Story, mail: MailPlace): Promise<void>
   await story.tell({
     does: 'Send a request for a walkthrough, as a form does',
     method: 'POST',
-    path: '/api/leads',
+    path: routes.submitLead.path,
     shows: 'urlencoded',
     body: new URLSearchParams(entriesOf(forms.contractor_signup)),
     ...thankYou,
-    means: ['Accepted, and on to /thank-you.'],
+    means: [`Accepted, and on to ${pages.thankYou.path}.`],
   });
   const parts = new FormData();
   for (const [name, value] of Object.entries(entriesOf(forms.contact))) parts.set(name, value);
   await story.tell({
     does: 'Send a message, as a multipart form',
     method: 'POST',
-    path: '/api/leads',
+    path: routes.submitLead.path,
     shows: 'multipart',
     body: parts,
     ...thankYou,
-    means: ['Accepted, and on to /thank-you.'],
+    means: [`Accepted, and on to ${pages.thankYou.path}.`],
   });
 }
 

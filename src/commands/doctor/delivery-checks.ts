@@ -6,6 +6,7 @@ import type { Clock } from '../../clock.ts';
 import { forms } from '../../forms/catalog.ts';
 import { reasonOf } from '../../mail/mail.ts';
 import { openMailer } from '../../mail/open.ts';
+import { routes } from '../../routes.ts';
 import { parseSender } from '../../settings/sender.ts';
 import type { Settings } from '../../settings/settings.ts';
 import { submit } from '../../submissions/submit.ts';
@@ -87,7 +88,11 @@ export function checkMail({ mail }: Settings): Promise<Finding> {
   return tryOut('mail', remedy, async () => {
     if (mail.kind === 'none') {
       const hint = 'Set SMTP_URL and MAIL_FROM.';
-      return { outcome: 'off', says: '/api/subscribe answers 503.', remedy: hint };
+      return {
+        outcome: 'off',
+        says: `${routes.subscribeNewsletter.path} answers 503.`,
+        remedy: hint,
+      };
     }
     if (mail.kind === 'files') {
       mkdirSync(mail.folder, { recursive: true, mode: 0o700 });

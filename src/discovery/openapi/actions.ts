@@ -6,9 +6,7 @@ import type { Facts } from '../facts.ts';
 import { exampleFields, titleOf } from '../form-schemas.ts';
 import { reference } from './components.ts';
 import { exampleExecution, examplePreview, exampleReceipt } from './examples.ts';
-import { RATE_HEADERS } from './headers.ts';
-import type { Described } from './operations.ts';
-import { json, response } from './responses.ts';
+import { type Described, json, RATE_HEADERS, response } from './responses.ts';
 
 const action = {
   name: 'action',
@@ -41,7 +39,7 @@ export function previewOperation(facts: Facts): Described {
   const requests = everyForm.map((form) => [form.name, exampleFields(form)]);
   const records = everyForm.map((form) => [form.name, examplePreview(form, facts)]);
   const previewed = response(
-    'Actions',
+    'actions',
     'Show the user the fields, the destination and the statement; call executeAction only after an explicit yes.',
     json(reference('schemas', 'Preview'), Object.fromEntries(records)),
     RATE_HEADERS,
@@ -92,7 +90,7 @@ export function executeOperation(): Described {
       content: json(reference('schemas', 'ExecuteRequest'), { confirmed: exampleExecution }),
     },
     responses: {
-      200: response('Actions', 'Submitted, or replayed. Keep the receipt.', executed, [
+      200: response('actions', 'Submitted, or replayed. Keep the receipt.', executed, [
         ...RATE_HEADERS,
         'Idempotent-Replayed',
       ]),

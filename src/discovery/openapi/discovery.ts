@@ -1,8 +1,7 @@
 /** The public operations (spec §4.1, §4.2). */
 import { UNKNOWN_RESOURCE } from '../content.ts';
 import { reference } from './components.ts';
-import type { Described } from './operations.ts';
-import { json, response } from './responses.ts';
+import { type Described, json, response } from './responses.ts';
 
 const HEADERS = ['ETag', 'Cache-Control', 'Access-Control-Allow-Origin'];
 
@@ -20,8 +19,8 @@ function discovery(description: string, content: object): Described {
     security: [],
     parameters: [ifNoneMatch],
     responses: {
-      200: response('Discovery', 'The document.', content, HEADERS),
-      304: response('Discovery', 'Not changed since the ETag that was sent.', undefined, HEADERS),
+      200: response('discovery', 'The document.', content, HEADERS),
+      304: response('discovery', 'Not changed since the ETag that was sent.', undefined, HEADERS),
     },
   };
 }
@@ -62,7 +61,7 @@ export function contentOperation(): Described {
     responses: {
       ...responses,
       404: response(
-        'Discovery',
+        'discovery',
         'Unknown resource. Call listContent without it.',
         unknown,
         HEADERS,

@@ -1,24 +1,15 @@
 /**
- * OpenAPI 3.1.1, derived from the routes themselves: `@fastify/swagger` gives method and path of each;
- * what stands there comes from `operationTable`, the catalogue of forms and the failure catalogue
- * (spec §9), what stands around it, and the webhooks (contract §3), from here.
+ * OpenAPI 3.1.1, derived from the list of routes; what stands at each path comes from the catalogue of forms
+ * and the failure catalogue (spec §9), what stands around them, and the webhooks (contract §3), from here.
  */
-import swagger from '@fastify/swagger';
-import fastify, { type RouteOptions } from 'fastify';
-import { NO_COMPILERS } from '../../server/no-compilers.ts';
+import { pages, pathTo, routes, templateOf } from '../../routes.ts';
 import { eventExamples, eventTypes } from '../events.ts';
-import { type Facts, formsOf, paths } from '../facts.ts';
+import { API_VERSION, type Facts, formsOf } from '../facts.ts';
 import { titleOf } from '../form-schemas.ts';
 import type { OpenapiDocument } from '../reference/markdown.ts';
-import { API_VERSION } from '../version.ts';
 import { componentSchemas, reference, securitySchemes } from './components.ts';
-import { describeOperation } from './describe.ts';
-import { headers } from './headers.ts';
-import { type OperationId, operationTable } from './operations.ts';
-import { json } from './responses.ts';
-
-/** Paths as they are generated from the routes, by path and method. */
-type DocumentedPaths = Record<string, Record<string, { operationId: string }>>;
+import { describeOperation, operationIds } from './describe.ts';
+import { headers, json } from './responses.ts';
 
 const tags = [
   {
@@ -40,32 +31,9 @@ const tags = [
   },
 ];
 
-/** Takes the documented routes and the facts of the deployment; returns the document. */
-export async function generateDocument(
-  routes: readonly RouteOptions[],
-  facts: Facts,
-): Promise<OpenapiDocument> {
-  // The routes of the service stand on an application that is never asked, so that the service itself
-  // starts without the library.
-  const bare = fastify({ schemaController: { compilersFactory: NO_COMPILERS } });
-  await bare.register(swagger, {
-    openapi: { openapi: '3.1.1', info: { title: '', version: '' } },
-    hideUntagged: true,
-    // The base address may hold a path; a route never does.
-    stripBasePath: false,
-    transformObject: (generated) => {
-      const { paths } = 'openapiObject' in generated ? generated.openapiObject : {};
-      return {
-        ...documentFrame(facts),
-        paths: fillPaths(paths as DocumentedPaths, facts),
-      } as object;
-    },
-  });
-  for (const { method, url, schema } of routes) {
-    bare.route({ method, url, handler: () => {}, ...(schema && { schema }) });
-  }
-  await bare.ready();
-  return bare.swagger() as unknown as OpenapiDocument;
+/** Takes the facts of the deployment; returns the document. */
+export function makeDocument(facts: Facts): OpenapiDocument {
+  return { ...documentFrame(facts), paths: documentedPaths(facts) } as unknown as OpenapiDocument;
 }
 
 /** Takes the facts of the deployment; returns the document without its paths. */
@@ -89,18 +57,19 @@ function documentFrame(facts: Facts): Record<string, unknown> {
   };
 }
 
-/** Takes the generated paths; returns them with the whole description of each operation. */
-function fillPaths(paths: DocumentedPaths, facts: Facts): Record<string, object> {
-  const filled = Object.entries(paths).map(([path, methods]) => {
-    const described = Object.entries(methods).map(([method, { operationId }]) => {
-      if (!Object.hasOwn(operationTable, operationId)) {
-        throw new Error(`${method} ${path} has no entry in operationTable.`);
-      }
-      return [method, describeOperation(operationId as OperationId, facts)];
-    });
-    return [path, Object.fromEntries(described)];
-  });
-  return Object.fromEntries(filled);
+function documentedPaths(facts: Facts): Record<string, object> {
+  const operations = operationIds.map((operationId) => ({
+    path: templateOf(routes[operationId]),
+    method: routes[operationId].method.toLowerCase(),
+    described: describeOperation(operationId, facts),
+  }));
+  const byPath = Object.entries(Object.groupBy(operations, ({ path }) => path));
+  return Object.fromEntries(
+    byPath.map(([path, methods = []]) => [
+      path,
+      Object.fromEntries(methods.map(({ method, described }) => [method, described])),
+    ]),
+  );
 }
 
 const deliveryHeaders = {
@@ -113,7 +82,7 @@ const deliveryHeaders = {
 function receiversGuide({ baseUrl }: Facts): object {
   return {
     description: 'How to verify and de-duplicate the events.',
-    url: baseUrl + paths.receiversPage,
+    url: baseUrl + pages.receivers.path,
   };
 }
 
@@ -125,7 +94,7 @@ function webhook(type: (typeof eventTypes)[number], { baseUrl }: Facts): object 
     description: `One POST to the destination for each accepted submission of type ${type}. None is repeated after an unclear answer.`,
     externalDocs: {
       description: 'The body as JSON Schema.',
-      url: `${baseUrl}${paths.eventSchemas}${type}.json`,
+      url: baseUrl + pathTo(routes.eventSchema, { type }),
     },
     security: [],
     parameters: Object.entries(deliveryHeaders).map(([name, description]) => ({

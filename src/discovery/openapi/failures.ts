@@ -3,12 +3,11 @@ import { scopeOf } from '../../credentials/scopes.ts';
 import { type ProblemKind, problems } from '../../failures/catalogue.ts';
 import { type Refused, renderProblem } from '../../failures/render.ts';
 import { forms } from '../../forms/catalog.ts';
+import { type DocumentedGroup, type OperationId, pages, routes } from '../../routes.ts';
 import { reference } from './components.ts';
 import { exampleReceipt } from './examples.ts';
-import { RATE_HEADERS } from './headers.ts';
-import { type OperationId, operationTable, type Tag } from './operations.ts';
 import { problemsOf } from './problems.ts';
-import { json, response } from './responses.ts';
+import { json, RATE_HEADERS, response } from './responses.ts';
 
 /** Answers given before the request is counted (contract §4): they carry no RateLimit. */
 const uncounted: Partial<Record<OperationId, readonly string[]>> = {
@@ -34,7 +33,7 @@ const samples: Partial<Record<ProblemKind, Omit<Refused, 'kind'>>> = {
 
 const descriptions: Record<string, string> = {
   400: 'The request can’t be used as it is. `error` says what to correct, or which call comes next.',
-  401: 'No valid credential was sent. GET /agents says how the operator issues one.',
+  401: `No valid credential was sent. GET ${pages.agents.path} says how the operator issues one.`,
   403: 'The credential lacks the scope. Ask the operator for it.',
   404: 'Unknown action. Call getManifest for the list of actions.',
   408: 'The request took too long to arrive. Repeat it.',
@@ -53,20 +52,20 @@ type Example = { status: string; headers: string[]; name: string; body: unknown 
 
 /** Takes an operation; returns its failures: one response a status, one example a problem. */
 export function failureResponses(operationId: OperationId): Record<string, object> {
-  const { tag } = operationTable[operationId];
+  const { group } = routes[operationId];
   const byStatus = Map.groupBy(examplesOf(operationId), (example) => example.status);
   const responses = [...byStatus].map(([status, examples]): [string, object] => {
     const description = descriptions[status] ?? `Status ${status}; \`error\` says why.`;
     const bodies = Object.fromEntries(examples.map(({ name, body }) => [name, body]));
     const content = {
-      ...json(schemaOf(tag, examples), bodies),
-      ...(tag === 'Forms' ? { 'text/html': { schema: { type: 'string' } } } : {}),
+      ...json(schemaOf(group, examples), bodies),
+      ...(group === 'forms' ? { 'text/html': { schema: { type: 'string' } } } : {}),
     };
     const counted = uncounted[operationId]?.includes(status) === false;
     const headers = examples.flatMap((example) => example.headers);
     return [
       status,
-      response(tag, description, content, [...headers, ...(counted ? RATE_HEADERS : [])]),
+      response(group, description, content, [...headers, ...(counted ? RATE_HEADERS : [])]),
     ];
   });
   return Object.fromEntries(responses);
@@ -86,7 +85,7 @@ function examplesOf(operationId: OperationId): Example[] {
 }
 
 function exampleOf(operationId: OperationId, name: string, refused: Refused): Example {
-  const as = operationTable[operationId].tag === 'Forms' ? 'json' : 'agent';
+  const as = routes[operationId].group === 'forms' ? 'json' : 'agent';
   const { status, headers, body } = renderProblem(refused, as);
   // The catalogue's 0: whatever 4xx the upstream answered (spec §4.4).
   const passedThrough = problems[refused.kind].status === 0;
@@ -98,8 +97,8 @@ function exampleOf(operationId: OperationId, name: string, refused: Refused): Ex
   };
 }
 
-function schemaOf(tag: Tag, examples: Example[]): object {
-  if (tag === 'Forms') return reference('schemas', 'FormProblem');
+function schemaOf(group: DocumentedGroup, examples: Example[]): object {
+  if (group === 'forms') return reference('schemas', 'FormProblem');
   const isFailed = ({ body }: Example) => Object.hasOwn(body as object, 'receipt');
   const names = [
     ...(examples.every(isFailed) ? [] : ['Problem']),

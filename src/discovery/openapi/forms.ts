@@ -2,9 +2,7 @@
 import { fallbackForm, forms } from '../../forms/catalog.ts';
 import { exampleFields, titleOf } from '../form-schemas.ts';
 import { reference } from './components.ts';
-import { RATE_HEADERS } from './headers.ts';
-import type { Described } from './operations.ts';
-import { json, namedExamples, response } from './responses.ts';
+import { type Described, json, namedExamples, RATE_HEADERS, response } from './responses.ts';
 
 /** `/api/leads`: one titled body and one example for each form. */
 export function leadOperation(): Described {
@@ -51,12 +49,12 @@ function formOperation(
     },
     responses: {
       200: response(
-        'Forms',
+        'forms',
         'Accepted; the answer to a JSON request.',
         json(reference('schemas', 'Accepted'), { accepted: { ok: true } }),
         RATE_HEADERS,
       ),
-      303: response('Forms', 'Accepted; the answer to a native form.', undefined, [
+      303: response('forms', 'Accepted; the answer to a native form.', undefined, [
         ...RATE_HEADERS,
         'Location',
       ]),

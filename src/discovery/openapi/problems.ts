@@ -2,7 +2,7 @@
 import type { ExecuteRefusal } from '../../actions/execute.ts';
 import { type ProblemKind, problems } from '../../failures/catalogue.ts';
 import type { AgentRefusal } from '../../failures/refusals.ts';
-import { type OperationId, operationTable, type Tag } from './operations.ts';
+import { type DocumentedGroup, type OperationId, routes } from '../../routes.ts';
 
 type AgentOnly = Exclude<ExecuteRefusal['kind'], AgentRefusal['kind']> | 'storeUnavailable';
 
@@ -36,15 +36,15 @@ const oneOperationAlone: Partial<Record<ProblemKind, OperationId>> = {
 /** Answers to what is no operation: an unknown address, another method. */
 const noOperation: ReadonlySet<ProblemKind> = new Set(['notFound', 'methodNotAllowed']);
 
-const groups: Record<Tag, 'agent' | 'form' | undefined> = {
-  Actions: 'agent',
-  Forms: 'form',
-  Discovery: undefined,
+const groups: Record<DocumentedGroup, 'agent' | 'form' | undefined> = {
+  actions: 'agent',
+  forms: 'form',
+  discovery: undefined,
 };
 
 /** Takes an operation; returns the kinds of problem it can answer with. */
 export function problemsOf(operationId: OperationId): ProblemKind[] {
-  const group = groups[operationTable[operationId].tag];
+  const group = groups[routes[operationId].group];
   return (Object.keys(problems) as ProblemKind[]).filter((kind) => {
     const on: readonly string[] = problems[kind].on;
     const alone = oneOperationAlone[kind];

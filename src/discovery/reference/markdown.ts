@@ -1,5 +1,5 @@
 /** The API reference in Markdown, made from the OpenAPI document: what it says is never said twice. */
-import { paths as documents } from '../facts.ts';
+import { pages, routes } from '../../routes.ts';
 import { describeSchema, type Schema, table, typeOf } from './schemas.ts';
 
 type Body = {
@@ -66,7 +66,7 @@ export function referenceMarkdown(document: OpenapiDocument): string {
   ]);
   return [
     `${document.info.description} The version is \`${document.info.version}\`, the base address \`${baseUrl}\`.`,
-    `This page is made from [openapi.json](${documents.openapi}), which Postman, Bruno and code generators import. [For agents](${documents.agentsPage}) has the flow with commands to paste, [tools.json](${documents.tools}) the definitions for language models.`,
+    `This page is made from [openapi.json](${routes.getOpenapiDocument.path}), which Postman, Bruno and code generators import. [For agents](${pages.agents.path}) has the flow with commands to paste, [tools.json](${routes.toolIndex.path}) the definitions for language models.`,
     table(
       ['Call', 'What for'],
       calls.map(({ where, operation }) => [`\`${where}\``, linkTo(operation)]),

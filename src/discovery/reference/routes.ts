@@ -1,6 +1,7 @@
 /** `/reference` and its mirror: made from the OpenAPI document when they are first asked for. */
 import type { FastifyInstance } from 'fastify';
 import { once } from '../../once.ts';
+import { pages } from '../../routes.ts';
 import { type Frame, renderLayout } from '../../site/layout.ts';
 import { renderMarkdown } from '../../site/markdown.ts';
 import { renderMirror } from '../../site/mirror.ts';
@@ -8,15 +9,7 @@ import type { SiteSettings } from '../../site/placeholders.ts';
 import { registerPage } from '../../site/routes.ts';
 import { structuredData } from '../../site/structured-data.ts';
 import { renderTemplate } from '../../site/templates.ts';
-import { paths } from '../facts.ts';
 import type { OpenapiDocument } from './markdown.ts';
-
-/** What the sitemap lists of it. */
-export const referencePage = {
-  path: paths.reference,
-  markdownPath: `${paths.reference}.md`,
-  noindex: false,
-};
 
 const title = 'API reference';
 const description = 'Every call, what it takes, what it answers and every error it may give.';
@@ -33,15 +26,15 @@ export function registerReference(app: FastifyInstance, parts: Parts): void {
   const render = once(async () => {
     rendered = await renderReference(parts);
   });
-  const { noindex } = referencePage;
-  registerPage(app, referencePage, () => ({ noindex, ...rendered }), { preHandler: render });
+  const read = () => ({ noindex: false, ...rendered });
+  registerPage(app, pages.reference, read, { preHandler: render });
 }
 
 async function renderReference({ settings, frame, openapi }: Parts) {
   const { baseUrl, operator } = settings;
   const { referenceMarkdown } = await import('./markdown.ts');
   const body = referenceMarkdown(await openapi());
-  const { path, markdownPath } = referencePage;
+  const { path, markdownPath } = pages.reference;
   const page = {
     path,
     markdownPath,

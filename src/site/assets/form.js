@@ -127,7 +127,7 @@ async function send() {
     // Read to its end first: going on to the next page would break it off.
     const body = await response.json().catch(() => ({}));
     // A hotel's sign-in page is a 200, too.
-    if (response.ok && body.ok) location.assign('/thank-you');
+    if (response.ok && body.ok) location.assign(words.thankYou);
     else refuse(response, body);
   } catch {
     setSending(false, words.sendAgain);

@@ -1,0 +1,175 @@
+/**
+ * Every route of the service: plain data that whoever registers, refuses, describes or links a path reads.
+ * No path stands anywhere else in `src` (`test/routes.test.ts`). A new endpoint is a row here and a handler.
+ */
+
+/** The groups whose routes are in the OpenAPI document. */
+export type DocumentedGroup = 'actions' | 'forms' | 'discovery';
+
+/** `definitions` are for machines as well: the shapes of events and tools. `metrics` has a port of its own. */
+type Group = DocumentedGroup | 'definitions' | 'pages' | 'files' | 'health' | 'metrics';
+
+export type Route = {
+  method: 'GET' | 'POST';
+  /** `:name` stands for a part that has many values, such as each action or each page. */
+  path: string;
+  group: Group;
+  /** What asks for it; `ours` where neither the specification nor the contract does. */
+  section: `spec §${string}` | `contract §${string}` | 'ours';
+  /** In OpenAPI the title of the operation. */
+  summary: string;
+};
+
+/** Takes a group; returns what makes a row of it. */
+function inGroup<G extends Group>(group: G) {
+  const of = (method: Route['method']) => {
+    return (path: string, section: Route['section'], summary: string) => {
+      return { method, path, group, section, summary };
+    };
+  };
+  return { get: of('GET'), post: of('POST') };
+}
+
+const actions = inGroup('actions');
+const forms = inGroup('forms');
+const discovery = inGroup('discovery');
+const definitions = inGroup('definitions');
+const site = inGroup('pages');
+const files = inGroup('files');
+const health = inGroup('health');
+const metrics = inGroup('metrics');
+
+/** By name: that of a documented route is its `operationId`; OpenAPI lists them in this order. */
+export const routes = {
+  previewAction: actions.post(
+    '/api/agent/actions/:action/preview',
+    'spec §4.3',
+    'Preview an action',
+  ),
+  executeAction: actions.post(
+    '/api/agent/actions/:action/execute',
+    'spec §4.4',
+    'Execute a confirmed action',
+  ),
+
+  submitLead: forms.post('/api/leads', 'spec §4.6', 'Submit a form from a browser'),
+  subscribeNewsletter: forms.post('/api/subscribe', 'spec §4.7', 'Subscribe from a browser'),
+
+  getWellKnownManifest: discovery.get(
+    '/.well-known/service-agent.json',
+    'spec §4.1',
+    'Get the manifest at its well-known address',
+  ),
+  getManifest: discovery.get('/api/agent/manifest', 'spec §4.1', 'Get the agent manifest'),
+  getLlmsText: discovery.get('/llms.txt', 'spec §4.2', 'Get llms.txt'),
+  listContent: discovery.get(
+    '/api/agent/content',
+    'spec §4.2',
+    'List the content, or get one resource',
+  ),
+  getOpenapiDocument: discovery.get('/openapi.json', 'spec §9', 'Get this document'),
+
+  eventSchema: definitions.get(
+    '/schemas/:type.json',
+    'contract §3',
+    'What a receiver of the events validates them with',
+  ),
+  toolIndex: definitions.get(
+    '/agents/tools.json',
+    'ours',
+    'Where the tool definitions are, and which request a call becomes',
+  ),
+  toolShape: definitions.get(
+    '/agents/tools/:shape.json',
+    'ours',
+    'The actions as tools, as one API for language models takes them',
+  ),
+
+  startPage: site.get('/', 'contract §4', 'The page that `content/index.md` holds'),
+  page: site.get(
+    '/:page',
+    'contract §4',
+    'A page: one for each other file of `content/`, and of CONTENT_DIR',
+  ),
+  mirror: site.get('/:page.md', 'spec §4.2', 'The mirror of a page in Markdown'),
+  reference: site.get('/reference', 'ours', 'The page made from the OpenAPI document'),
+  referenceMirror: site.get('/reference.md', 'ours', 'Its mirror in Markdown'),
+
+  asset: files.get(
+    '/assets/:file',
+    'ours',
+    'A stylesheet, script or picture, under a name that changes with its content',
+  ),
+  sitemap: files.get('/sitemap.xml', 'ours', 'The pages that search engines may list'),
+  robots: files.get('/robots.txt', 'ours', 'Where the sitemap is'),
+  favicon: files.get('/favicon.ico', 'ours', 'Leads to the icon'),
+  securityContact: files.get(
+    '/.well-known/security.txt',
+    'ours',
+    'Whom to tell of a vulnerability (RFC 9116); there where a contact is set',
+  ),
+
+  liveness: health.get('/healthz', 'ours', 'Whether the process answers'),
+  readiness: health.get('/readyz', 'ours', 'Whether it can keep what it is given'),
+
+  metrics: metrics.get('/metrics', 'ours', 'What Prometheus reads, where METRICS_PORT is set'),
+} satisfies Record<string, Route>;
+
+export type RouteName = keyof typeof routes;
+
+/** The documented routes, by name. */
+export type OperationId = {
+  [Name in RouteName]: (typeof routes)[Name]['group'] extends DocumentedGroup ? Name : never;
+}[RouteName];
+
+/** What stands below these is for machines, also where it is nothing. */
+export const folders = {
+  api: '/api/',
+  discovery: ['/.well-known/', '/schemas/', '/agents/tools'],
+} as const;
+
+/** Takes a group; returns the paths of its routes, parameters as they stand in the list. */
+export function pathsOf(group: Group): ReadonlySet<string> {
+  const own = Object.values(routes).filter((route) => route.group === group);
+  return new Set(own.map(({ path }) => path));
+}
+
+/** Takes a route and a value for each parameter of its path, which is taken as it is; throws where one is missing. */
+export function pathTo({ path }: Pick<Route, 'path'>, values: Record<string, string>): string {
+  return path.replace(/:(\w+)/g, (_whole, name: string) => {
+    const value = values[name];
+    if (value === undefined) throw new Error(`The path ${path} needs a value for ${name}.`);
+    return value;
+  });
+}
+
+/** The path of a route as people and OpenAPI write it: `{action}` for `:action`. */
+export function templateOf({ path }: Pick<Route, 'path'>): string {
+  return path.replace(/:(\w+)/g, '{$1}');
+}
+
+/** A route as the router takes it; with values, one of the many that its row stands for. */
+export function at(route: Route, values?: Record<string, string>) {
+  return { method: route.method, url: values === undefined ? route.path : pathTo(route, values) };
+}
+
+/** Where a page and its mirror stand. */
+export type PagePaths = { path: string; markdownPath: string };
+
+/** Takes the name of a page's file in `content/`, as `quote`; `index` is the first page. */
+export function pathsOfPage(page: string): PagePaths {
+  return {
+    path: page === 'index' ? routes.startPage.path : pathTo(routes.page, { page }),
+    markdownPath: pathTo(routes.mirror, { page }),
+  };
+}
+
+/** The pages that something else than a page leads to. */
+export const pages = {
+  agents: pathsOfPage('agents'),
+  contact: pathsOfPage('contact'),
+  privacy: pathsOfPage('privacy'),
+  receivers: pathsOfPage('receivers'),
+  reference: { path: routes.reference.path, markdownPath: routes.referenceMirror.path },
+  thankYou: pathsOfPage('thank-you'),
+} as const;

@@ -1,0 +1,34 @@
+/** Who may read the answers from another origin's page: everybody on discovery (contract §4). */
+import cors from '@fastify/cors';
+import type { FastifyInstance, FastifyRequest } from 'fastify';
+import { isDiscovery, isFormPath, isMirror, pathOf } from './page-or-json.ts';
+
+type TellOrigin = (error: Error | null, options: { origin: string[] | '*' | false }) => void;
+
+/**
+ * Takes what registers the form routes and the origins whose pages may call them. The preflights of discovery
+ * are answered as well; its own answers say by themselves that anybody may read them.
+ */
+export async function registerWithCors(
+  app: FastifyInstance,
+  allowedOrigins: string[],
+  register: (shared: FastifyInstance) => void,
+): Promise<void> {
+  await app.register(async (shared) => {
+    await shared.register(cors, () => (request: FastifyRequest, tell: TellOrigin) => {
+      tell(null, { origin: originsOf(request, allowedOrigins) });
+    });
+    register(shared);
+  });
+}
+
+function originsOf(request: FastifyRequest, allowedOrigins: string[]): string[] | '*' | false {
+  // Without these two it is no preflight, but a method that the path does not take.
+  const { origin, 'access-control-request-method': wanted } = request.headers;
+  if (request.method === 'OPTIONS' && (origin === undefined || wanted === undefined)) return false;
+  // A form's own route says where it is; a preflight's takes every path.
+  const route = request.routeOptions.url;
+  const path = route === undefined || route === '*' ? pathOf(request.url) : route;
+  if (isFormPath(path)) return allowedOrigins;
+  return isDiscovery(path) || isMirror(path) ? '*' : false;
+}

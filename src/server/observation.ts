@@ -1,0 +1,68 @@
+/** A request id, one log line a request, one measurement. Nothing the caller sent. */
+import type { ServerResponse } from 'node:http';
+import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
+import { stopwatch } from '../clock.ts';
+import { parseTraceparent } from '../http/headers.ts';
+import type { Log } from '../operations/log.ts';
+import type { Metrics } from '../operations/metrics.ts';
+import { begin } from './broken-requests.ts';
+import { openUnderWay } from './under-way.ts';
+
+/** What nginx logs where there was nobody left to answer. */
+const CLIENT_LEFT = 499;
+
+type Observe = (request: FastifyRequest, reply: FastifyReply) => void;
+
+type ObservationParts = {
+  metrics: Pick<Metrics, 'observeRequest'>;
+  log: Log;
+  isDraining(): boolean;
+  onDraining(callback: () => void): void;
+};
+
+/** Registers what observes every request; returns it for those that reach no hook. */
+export function registerObservation(app: FastifyInstance, parts: ObservationParts): Observe {
+  const { metrics, log, isDraining, onDraining } = parts;
+  const underWay = openUnderWay<ServerResponse>();
+  // A proxy takes the next connection elsewhere, and a busy one does not hold the drain up.
+  onDraining(() => {
+    for (const response of underWay.all()) response.shouldKeepAlive = false;
+  });
+  const observe = (request: FastifyRequest, reply: FastifyReply): void => {
+    const startedAt = stopwatch();
+    const begun = begin(reply.raw, request.id);
+    const ended = underWay.add(reply.raw);
+    if (isDraining()) reply.raw.shouldKeepAlive = false;
+    reply.header('x-request-id', request.id);
+    if (request.method === 'OPTIONS') reply.header('cache-control', 'no-store');
+    // Not `onResponse`: of a client that left no answer is ever finished.
+    reply.raw.on('close', () => {
+      ended();
+      const route = request.routeOptions.url ?? 'unknown';
+      const ms = stopwatch() - startedAt;
+      const status = begun.brokenStatus ?? (reply.raw.headersSent ? reply.statusCode : CLIENT_LEFT);
+      const traceId = parseTraceparent(request.headers.traceparent)?.traceId;
+      metrics.observeRequest(request.method, route, status, ms / 1000);
+      log.info(
+        {
+          requestId: request.id,
+          method: request.method,
+          route,
+          status,
+          ms: Math.round(ms * 10) / 10,
+          traceId,
+        },
+        'request',
+      );
+    });
+  };
+  app.addHook('onRequest', (request, reply, done) => {
+    observe(request, reply);
+    done();
+  });
+  // An expectation that is not `100-continue` is left unmet, which RFC 9110 §10.1.1 allows.
+  app.server.on('checkExpectation', (request, response) =>
+    app.server.emit('request', request, response),
+  );
+  return observe;
+}

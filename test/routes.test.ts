@@ -1,0 +1,171 @@
+import { subscribe, unsubscribe } from 'node:diagnostics_channel';
+import { globSync, readFileSync } from 'node:fs';
+import { join, resolve } from 'node:path';
+import type { FastifyInstance, RouteOptions } from 'fastify';
+import { SyntaxKind } from 'typescript/unstable/ast';
+import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { eventTypes } from '../src/discovery/events.ts';
+import { toolShapes } from '../src/discovery/tools.ts';
+import {
+  at,
+  folders,
+  pages,
+  pathsOf,
+  pathsOfPage,
+  pathTo,
+  type Route,
+  routes,
+} from '../src/routes.ts';
+import { freePort, type Service, startService } from './support/service.ts';
+import { nodesOfSource } from './support/syntax.ts';
+
+const everyRoute: Route[] = Object.values(routes);
+
+describe('the list of routes', () => {
+  let service: Service;
+  const registered: RouteOptions[] = [];
+
+  /** Fastify tells of each application before it has a route. */
+  const listen = (message: unknown) => {
+    const { fastify } = message as { fastify: FastifyInstance };
+    fastify.addHook('onRoute', (route) => void registered.push(route));
+  };
+
+  beforeAll(async () => {
+    subscribe('fastify.initialization', listen);
+    service = await startService({
+      environment: {
+        OPERATOR_CONTACT: 'help@paint.example',
+        METRICS_PORT: String(await freePort()),
+      },
+    });
+    unsubscribe('fastify.initialization', listen);
+  });
+  afterAll(() => service.close());
+
+  const served = () =>
+    registered
+      // A HEAD comes with its GET; preflights are asked of any path.
+      .filter(({ method, url }) => method !== 'HEAD' && url !== '*')
+      .map(({ method, url }) => `${method} ${url}`);
+
+  /** Each row, for the values that its parameter has here; an action is the router's own parameter. */
+  const listed = () => {
+    const { parts } = service;
+    const others = parts.pageNames.filter((name) => name !== 'index');
+    const many: Partial<Record<keyof typeof routes, string[]>> = {
+      eventSchema: eventTypes.map((type) => at(routes.eventSchema, { type }).url),
+      toolShape: Object.keys(toolShapes).map((shape) => at(routes.toolShape, { shape }).url),
+      page: others.map((name) => pathsOfPage(name).path),
+      mirror: parts.pageNames.map((name) => pathsOfPage(name).markdownPath),
+      asset: parts.assets.map(({ path }) => path),
+      metrics: [],
+    };
+    return Object.entries<Route>(routes).flatMap(([name, { method, path }]) =>
+      (many[name as keyof typeof routes] ?? [path]).map((each) => `${method} ${each}`),
+    );
+  };
+
+  test('is what the application serves, neither more nor less', () => {
+    expect(served().sort()).toEqual(listed().sort());
+  });
+
+  test('has the path of the metrics, which a port of its own serves', async () => {
+    const url = `http://127.0.0.1:${service.settings.metricsPort}${routes.metrics.path}`;
+    expect((await fetch(url)).status).toBe(200);
+    expect((await fetch(service.url + routes.metrics.path)).status).toBe(404);
+  });
+
+  test('gives Fastify nothing to validate or to serialize by: a description changes no answer', () => {
+    const schemas = registered.filter(({ url }) => url !== '*').map(({ schema }) => schema);
+    expect(new Set(schemas)).toEqual(new Set([undefined]));
+  });
+
+  test('has each path once for a method', () => {
+    const all = everyRoute.map(({ method, path }) => `${method} ${path}`);
+    expect(new Set(all).size).toBe(all.length);
+  });
+
+  test('keeps what is for machines in folders that are for machines, or among the documents', () => {
+    const documents = pathsOf('discovery');
+    for (const path of pathsOf('definitions')) {
+      expect(
+        folders.discovery.some((folder) => path.startsWith(folder)),
+        path,
+      ).toBe(true);
+    }
+    for (const path of [...pathsOf('pages'), ...pathsOf('health')]) {
+      expect(documents.has(path), path).toBe(false);
+      expect([folders.api, ...folders.discovery].some((each) => path.startsWith(each))).toBe(false);
+    }
+  });
+
+  test('fills the parameters of a path, and says which one is missing', () => {
+    expect(pathTo(routes.toolShape, { shape: 'mcp' })).toBe('/agents/tools/mcp.json');
+    expect(() => pathTo(routes.toolShape, {})).toThrow('needs a value for shape');
+  });
+});
+
+/** Where a path may not stand: a text that opens with one or goes on with one, or names a row's own. */
+function pathsIn(text: string, afterSomething: boolean): string[] {
+  const opening = afterSomething ? /^\/[a-z.]\S*/.exec(text) : /^\/[a-z.]\S*$/.exec(text);
+  const named = stems.filter((stem) => {
+    const at = text.indexOf(stem);
+    return (
+      at >= 0 && !/[\w.]/.test(text[at - 1] ?? ' ') && !/\w/.test(text[at + stem.length] ?? '')
+    );
+  });
+  return [...(opening ?? []), ...named];
+}
+
+/** What no other text holds: the part of each path before its parameter, and the pages that are linked. */
+const stems = [...everyRoute, ...Object.values(pages)]
+  .map(({ path }) => path.replace(/\/?:.*$/, ''))
+  .filter((stem) => stem.length > 1);
+
+const TEXTS = [
+  SyntaxKind.StringLiteral,
+  SyntaxKind.NoSubstitutionTemplateLiteral,
+  SyntaxKind.TemplateHead,
+];
+const CONTINUATIONS = [SyntaxKind.TemplateMiddle, SyntaxKind.TemplateTail];
+
+describe('a path stands in the list of routes and nowhere else', () => {
+  test.each([
+    ['/healthz', false, true],
+    ['/a-new-endpoint', false, true],
+    ['/', false, false],
+    ['GET /agents says how.', false, true],
+    ['POST to /api/agent/actions/{action}/preview.', false, true],
+    ['/subscribers', true, true],
+    ['../site/agents.ts', false, false],
+    ['text/html', false, false],
+    ['/', true, false],
+    [' / second', true, false],
+  ])('%s (after something: %s): %s', (text, afterSomething, isPath) => {
+    expect(pathsIn(text, afterSomething).length > 0).toBe(isPath);
+  });
+
+  test('in TypeScript', () => {
+    const found = [
+      ...nodesOfSource(...TEXTS).map((each) => ({ ...each, after: false })),
+      ...nodesOfSource(...CONTINUATIONS).map((each) => ({ ...each, after: true })),
+    ].flatMap(({ path, text, after }) => {
+      const inner = text.replace(/^['"`}]/, '').replace(/(\$\{|['"`])$/, '');
+      return pathsIn(inner, after).map((each) => `${path}: ${each}`);
+    });
+    expect(found.filter((each) => !each.startsWith('src/routes.ts: '))).toEqual([]);
+    expect(found.length).toBeGreaterThan(everyRoute.length);
+  });
+
+  test('nor in a template or a script of a page', () => {
+    const folder = resolve(import.meta.dirname, '../src/site');
+    const files = globSync(['templates/*.eta', 'assets/*.js'], { cwd: folder });
+    expect(files.length).toBeGreaterThan(4);
+    const found = files.flatMap((file) => {
+      const text = readFileSync(join(folder, file), 'utf8');
+      return [...text.matchAll(/["'`](\/[a-z.]?[\w./-]*)["'`]/g)].map(([, path]) => [file, path]);
+    });
+    expect(found).toEqual([]);
+  });
+});
