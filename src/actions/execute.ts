@@ -1,7 +1,7 @@
 /** The whole chain of an execution, top to bottom (spec §4.4), in the order of contract §4. */
 import { checkBearer } from '../credentials/check.ts';
 import { scopeOf } from '../credentials/scopes.ts';
-import type { AgentRefusal } from '../failures/refusals.ts';
+import type { ExecuteRefusal } from '../failures/refusals.ts';
 import { bounds } from '../forms/bounds.ts';
 import { findForm } from '../forms/catalog.ts';
 import { parseJsonObject } from '../http/body.ts';
@@ -30,24 +30,9 @@ export type ExecuteParts = PreviewParts & {
   metrics: Pick<Metrics, 'countExecution'>;
 };
 
-export type ExecuteRefusal =
-  | AgentRefusal
-  | { kind: 'missingIdempotencyKey' }
-  | { kind: 'previewIdNotText' }
-  | { kind: 'notConfirmed' }
-  | { kind: 'otherAction' }
-  | { kind: 'idempotencyConflict' }
-  | { kind: 'inProgress' }
-  | { kind: 'previewAlreadyUsed' }
-  | { kind: 'invalidPreview' }
-  | { kind: 'expiredPreview' }
-  | { kind: 'upstreamRejected'; status: number; receipt: Receipt }
-  | { kind: 'upstreamRateLimited'; retryAfterSeconds: number; receipt: Receipt }
-  | { kind: 'upstreamUnconfirmed'; receipt: Receipt; replay: boolean };
-
 export type ExecuteResult =
   | { kind: 'submitted'; receipt: Receipt; replay: boolean }
-  | ExecuteRefusal;
+  | ExecuteRefusal<Receipt>;
 
 /** Of any length (spec §4.4, contract §4). */
 const PRINTABLE_ASCII = /^[ -~]+$/;

@@ -4,7 +4,7 @@ import { type Clock, isoTime } from '../clock.ts';
 import { checkBearer } from '../credentials/check.ts';
 import type { Credentials } from '../credentials/file.ts';
 import { scopeOf } from '../credentials/scopes.ts';
-import type { AgentRefusal } from '../failures/refusals.ts';
+import type { PreviewRefusal } from '../failures/refusals.ts';
 import { type FormName, findForm } from '../forms/catalog.ts';
 import { type Fields, validate } from '../forms/validate.ts';
 import { parseJsonObject, type ReadBody } from '../http/body.ts';
@@ -44,7 +44,7 @@ export type PreviewParts = {
   newId: NewId;
 };
 
-export type PreviewResult = { kind: 'previewed'; record: PreviewRecord } | AgentRefusal;
+export type PreviewResult = { kind: 'previewed'; record: PreviewRecord } | PreviewRefusal;
 
 /** The record to show a person, or the refusal. Stores nothing. */
 export async function preview(parts: PreviewParts, request: AgentRequest): Promise<PreviewResult> {

@@ -16,9 +16,6 @@ type ResourceEntry = {
 
 type Resource = Omit<ResourceEntry, 'markdown_url'> & { markdown: string };
 
-/** The answer to an identifier that is not in the index (spec §4.2). */
-export const UNKNOWN_RESOURCE = `There is no such resource. GET ${routes.listContent.path} lists them.`;
-
 /** A page that says something only to whoever has just sent a form. */
 const NOT_A_RESOURCE = linked.thankYou.path;
 

@@ -1,9 +1,10 @@
 /** GET of everything that agents read (spec §4.1, §4.2; contract §4, "Discovery"). */
 import type { FastifyInstance } from 'fastify';
+import { renderProblem } from '../failures/render.ts';
 import { once } from '../once.ts';
 import { at, routes } from '../routes.ts';
 import { type Document, prepareDocument, sendDocument, serve } from '../server/documents.ts';
-import { contentIndex, contentResources, type SourcePage, UNKNOWN_RESOURCE } from './content.ts';
+import { contentIndex, contentResources, type SourcePage } from './content.ts';
 import { eventSchema, eventTypes } from './events.ts';
 import type { Facts } from './facts.ts';
 import { llmsText } from './llms.ts';
@@ -61,7 +62,8 @@ function registerContent(
     const entries = [...contentResources(parts.pages(), parts)];
     return new Map(entries.map(([id, resource]) => [id, prepareJson(() => resource)]));
   });
-  const unknown = prepareJson(() => ({ error: UNKNOWN_RESOURCE }));
+  const { status, body } = renderProblem({ kind: 'unknownResource' }, 'agent');
+  const unknown = prepareJson(() => body);
 
   app.route<{ Querystring: { resource?: string | string[] } }>({
     ...at(routes.listContent),
@@ -70,7 +72,7 @@ function registerContent(
       if (wanted === undefined) return sendDocument(request, reply, index);
       const resource = resources().get(wanted);
       if (resource === undefined)
-        return reply.code(404).headers(unknown.identity.headers).send(unknown.identity.body);
+        return reply.code(status).headers(unknown.identity.headers).send(unknown.identity.body);
       return sendDocument(request, reply, resource);
     },
   });

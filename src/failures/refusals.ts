@@ -1,6 +1,6 @@
 /**
- * Every way a request can be refused, as plain data. The chains return these;
- * `failures/catalogue.ts` says how each is answered (spec §7).
+ * Every way a request can be refused, as plain data: a kind, and what that kind carries. The chains return
+ * these; `failures/catalogue.ts` says what each is (spec §7), `failures/render.ts` how it is answered.
  */
 import type { Fault } from '../forms/validate.ts';
 
@@ -13,17 +13,35 @@ export type BodyRefusal =
   | { kind: 'invalidUtf8' }
   | { kind: 'invalidJson' };
 
-/** Spec §7.1, in the order in which contract §4 looks. */
-export type AgentRefusal =
+/** Both calls of an agent (spec §7.1), in the order in which contract §4 looks. */
+type AgentRefusal =
   | { kind: 'unknownAction' }
   | { kind: 'rateLimited'; retryAfterSeconds: number }
   | { kind: 'unauthenticated'; credentialSent: boolean }
   | { kind: 'insufficientScope'; scope: string }
   | { kind: 'actionsNotConfigured' }
-  | BodyRefusal
-  | { kind: 'invalidFields'; faults: Fault[] };
+  | BodyRefusal;
 
-/** Spec §7.2, in the order in which contract §4 looks. */
+/** Spec §4.3. */
+export type PreviewRefusal = AgentRefusal | { kind: 'invalidFields'; faults: Fault[] };
+
+/** Spec §4.4, in the order of contract §4, "Order inside execute". What has failed has a receipt (spec §2.3). */
+export type ExecuteRefusal<Receipt = object> =
+  | AgentRefusal
+  | { kind: 'missingIdempotencyKey' }
+  | { kind: 'previewIdNotText' }
+  | { kind: 'notConfirmed' }
+  | { kind: 'idempotencyConflict' }
+  | { kind: 'inProgress' }
+  | { kind: 'previewAlreadyUsed' }
+  | { kind: 'invalidPreview' }
+  | { kind: 'expiredPreview' }
+  | { kind: 'otherAction' }
+  | { kind: 'upstreamRejected'; status: number; receipt: Receipt }
+  | { kind: 'upstreamRateLimited'; retryAfterSeconds: number; receipt: Receipt }
+  | { kind: 'upstreamUnconfirmed'; receipt: Receipt; replay: boolean };
+
+/** Spec §7.2, in the order in which contract §4 looks. `missing` names the fields that did not come. */
 export type FormRefusal =
   | { kind: 'submissionsNotConfigured' }
   | { kind: 'contentType' }
@@ -38,3 +56,22 @@ export type FormRefusal =
   | { kind: 'missingConsent'; missing: string[] }
   | { kind: 'rateLimited'; retryAfterSeconds: number }
   | { kind: 'unconfirmed' };
+
+/** What no chain returns: the server refuses before a route is found, or after a chain has thrown. */
+export type ServerRefusal =
+  | { kind: 'storeUnavailable' }
+  | { kind: 'notFound' }
+  | { kind: 'methodNotAllowed' }
+  | { kind: 'badRequest' }
+  | { kind: 'requestTimeout' }
+  | { kind: 'headersTooLarge' }
+  | { kind: 'internal' }
+  | { kind: 'shuttingDown' };
+
+export type Refusal =
+  | PreviewRefusal
+  | ExecuteRefusal
+  | FormRefusal
+  | ServerRefusal
+  /** The content endpoint (spec §4.2). */
+  | { kind: 'unknownResource' };

@@ -1,20 +1,7 @@
 /** From a refusal to status, headers and JSON body: the one place where errors become HTTP. */
-import type { Receipt } from '../actions/receipt.ts';
-import { describeFault, type Fault } from '../forms/validate.ts';
-import { type Problem, type ProblemKind, problems } from './catalogue.ts';
-
-/** A refusal as the catalogue reads it: its kind, and whatever that kind carries. */
-export type Refused = {
-  kind: ProblemKind;
-  retryAfterSeconds?: number;
-  status?: number;
-  credentialSent?: boolean;
-  scope?: string;
-  faults?: Fault[];
-  missing?: string[];
-  receipt?: Receipt;
-  replay?: boolean;
-};
+import { describeFault } from '../forms/validate.ts';
+import { type Problem, problems } from './catalogue.ts';
+import type { Refusal } from './refusals.ts';
 
 export type RenderedProblem = {
   status: number;
@@ -23,39 +10,45 @@ export type RenderedProblem = {
 };
 
 /** Takes a refusal and how the answer is asked for; returns status, headers and the JSON body. */
-export function renderProblem(refused: Refused, as: 'agent' | 'json' | 'native'): RenderedProblem {
-  const { kind, retryAfterSeconds, missing, receipt, replay } = refused;
-  const entry: Problem = problems[kind];
-  const status = kind === 'valueTooLong' && as === 'json' ? 400 : (refused.status ?? entry.status);
+export function renderProblem(refusal: Refusal, as: 'agent' | 'json' | 'native'): RenderedProblem {
+  const entry: Problem = problems[refusal.kind];
   const headers: Record<string, string> = {};
-  const body: RenderedProblem['body'] = { error: sentenceOf(entry, refused) };
+  const body: RenderedProblem['body'] = { error: sentenceOf(entry, refusal) };
 
-  if (kind === 'unauthenticated')
+  if (refusal.kind === 'unauthenticated')
     headers['www-authenticate'] = bearerChallenge(
-      refused.credentialSent ? 'invalid_token' : undefined,
+      refusal.credentialSent ? 'invalid_token' : undefined,
     );
-  if (kind === 'insufficientScope')
-    headers['www-authenticate'] = bearerChallenge('insufficient_scope', refused.scope);
+  if (refusal.kind === 'insufficientScope')
+    headers['www-authenticate'] = bearerChallenge('insufficient_scope', refusal.scope);
   if (entry.retryable) {
     body.retryable = true;
     headers['retry-after'] = '1';
   }
-  if (retryAfterSeconds !== undefined) {
-    headers['retry-after'] = String(retryAfterSeconds);
-    if (as === 'json') body.retry_after = retryAfterSeconds;
+  if ('retryAfterSeconds' in refusal) {
+    headers['retry-after'] = String(refusal.retryAfterSeconds);
+    if (as === 'json') body.retry_after = refusal.retryAfterSeconds;
   }
-  if (missing !== undefined && missing.length > 0) body.fields = missing;
-  if (receipt !== undefined) body.receipt = receipt;
-  if (replay) {
+  if ('missing' in refusal && refusal.missing.length > 0) body.fields = refusal.missing;
+  if ('receipt' in refusal) body.receipt = refusal.receipt;
+  if ('replay' in refusal && refusal.replay) {
     body.replay = true;
     headers['idempotent-replayed'] = 'true';
   }
-  return { status, headers, body };
+  return { status: statusOf(entry, refusal, as), headers, body };
+}
+
+/** The upstream's own (spec §4.4), one that JSON has otherwise than a native form (spec §8), or the catalogue's. */
+function statusOf(entry: Problem, refusal: Refusal, as: 'agent' | 'json' | 'native'): number {
+  if (refusal.kind === 'upstreamRejected') return refusal.status;
+  return refusal.kind === 'valueTooLong' && as === 'json' ? 400 : entry.status;
 }
 
 /** The sentence of the catalogue, or where fields are at fault, a sentence about each. */
-function sentenceOf(entry: Problem, { faults = [], missing = [] }: Refused): string {
-  if (faults.length === 0) return entry.error;
+function sentenceOf(entry: Problem, refusal: Refusal): string {
+  if (!('faults' in refusal) || refusal.faults.length === 0) return entry.error;
+  const { faults } = refusal;
+  const missing = 'missing' in refusal ? refusal.missing : [];
   const besides = missing.filter((name) => !faults.some((fault) => fault.field.name === name));
   return [...faults.map(describeFault), ...besides.map((name) => `${name} is missing.`)].join(' ');
 }

@@ -1,7 +1,7 @@
 /** What answers when no route does: 404, 405, ambiguous requests, and errors nobody expected. */
 import type { IncomingMessage } from 'node:http';
 import type { FastifyError, FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
-import type { ProblemKind } from '../failures/catalogue.ts';
+import type { ServerRefusal } from '../failures/refusals.ts';
 import { renderProblem } from '../failures/render.ts';
 import { forms } from '../forms/catalog.ts';
 import { headerLines } from '../http/headers.ts';
@@ -14,7 +14,7 @@ import { isForm, pathOf, type RenderProblemPage, wantsPage } from './page-or-jso
 export type AnswerProblem = (
   request: FastifyRequest,
   reply: FastifyReply,
-  kind: ProblemKind,
+  kind: ServerRefusal['kind'],
 ) => FastifyReply;
 
 /** They say what a drain is, and are asked during one. */

@@ -19,7 +19,7 @@ beforeAll(async () => {
 afterAll(() => server.close());
 
 /** Answers that no entry of the catalogue stands for. */
-const BESIDE_THE_CATALOGUE = ['replayOfFailed', 'unknownResource'];
+const BESIDE_THE_CATALOGUE = ['replayOfFailed'];
 
 const PREVIEW = '/api/agent/actions/{action}/preview';
 const EXECUTE = '/api/agent/actions/{action}/execute';
@@ -182,26 +182,16 @@ describe('the bodies', () => {
 });
 
 describe('the failures', () => {
-  test('hold every problem of the catalogue, with its group of operations', () => {
+  test('hold every problem of the catalogue, on each of its operations and no other', () => {
+    const everywhere = everyOperation(document.paths).map(({ operation }) => operation.operationId);
     const documented = Map.groupBy(everyFailure(), (failure) => failure.name);
-    for (const [kind, problem] of Object.entries<Problem>(problems)) {
-      const found = documented.get(kind) ?? [];
-      if (kind === 'notFound' || kind === 'methodNotAllowed') {
-        expect(found, kind).toEqual([]);
-        continue;
-      }
-      const tags = new Set(found.map((failure) => failure.tag));
-      for (const on of problem.on) {
-        const wanted = {
-          agent: ['Actions'],
-          form: ['Forms'],
-          any: ['Actions', 'Forms', 'Discovery'],
-        };
-        for (const tag of wanted[on]) expect(tags.has(tag), `${kind} on ${tag}`).toBe(true);
-      }
-      if (problem.on.length > 1) expect(found.length, kind).toBe(4);
-      if (problem.on.includes('any')) expect(found.length, kind).toBe(9);
+    for (const [kind, { operations }] of Object.entries<Problem>(problems)) {
+      const found = (documented.get(kind) ?? []).map((failure) => failure.operationId);
+      const wanted = operations === 'any' ? everywhere : operations;
+      expect(found.sort(), kind).toEqual([...wanted].sort());
     }
+    expect(problems.notFound.operations).toEqual([]);
+    expect(problems.methodNotAllowed.operations).toEqual([]);
   });
 
   test.each([
@@ -227,9 +217,9 @@ describe('the failures', () => {
     ],
     ['/api/leads', ['notText', 'fileUpload', 'tooManyFields', 'nameTooLong', 'valueTooLong']],
     ['/api/subscribe', ['missingConsent']],
+    ['/api/agent/content', ['unknownResource']],
   ])('that only %s can answer with are documented there alone', (path, expected) => {
-    const failures = everyFailure().filter((failure) => failure.tag !== 'Discovery');
-    const paths = Map.groupBy(failures, (failure) => failure.name);
+    const paths = Map.groupBy(everyFailure(), (failure) => failure.name);
     const alone = [...paths].filter(([, all]) => all.length === 1 && all[0]?.path === path);
     expect(alone.map(([name]) => name).sort()).toEqual([...expected].sort());
   });
@@ -318,16 +308,24 @@ function everyOperation(
 }
 
 /** Each example body of each failing status of the paths. */
-function everyFailure(): { path: string; name: string; status: string; tag: string; body: Json }[] {
-  return everyOperation(document.paths).flatMap(({ path, operation: { tags, responses } }) =>
-    Object.entries<Json>(responses)
+function everyFailure(): {
+  path: string;
+  operationId: string;
+  name: string;
+  status: string;
+  tag: string;
+  body: Json;
+}[] {
+  return everyOperation(document.paths).flatMap(({ path, operation }) =>
+    Object.entries<Json>(operation.responses)
       .filter(([status]) => /^[45]/.test(status))
       .flatMap(([status, { content }]) =>
         Object.entries<Json>(content['application/json'].examples).map(([name, { value }]) => ({
           path,
+          operationId: operation.operationId,
           name,
           status,
-          tag: tags[0],
+          tag: operation.tags[0],
           body: value,
         })),
       ),

@@ -1,9 +1,6 @@
 /** The public operations (spec §4.1, §4.2). */
-import { UNKNOWN_RESOURCE } from '../content.ts';
 import { reference } from './components.ts';
-import { type Described, json, response } from './responses.ts';
-
-const HEADERS = ['ETag', 'Cache-Control', 'Access-Control-Allow-Origin'];
+import { type Described, DOCUMENT_HEADERS, json, response } from './responses.ts';
 
 const ifNoneMatch = {
   name: 'If-None-Match',
@@ -19,8 +16,13 @@ function discovery(description: string, content: object): Described {
     security: [],
     parameters: [ifNoneMatch],
     responses: {
-      200: response('discovery', 'The document.', content, HEADERS),
-      304: response('discovery', 'Not changed since the ETag that was sent.', undefined, HEADERS),
+      200: response('discovery', 'The document.', content, DOCUMENT_HEADERS),
+      304: response(
+        'discovery',
+        'Not changed since the ETag that was sent.',
+        undefined,
+        DOCUMENT_HEADERS,
+      ),
     },
   };
 }
@@ -35,11 +37,7 @@ export function manifestOperation(): Described {
 
 /** The content index, and one resource of it. */
 export function contentOperation(): Described {
-  const {
-    parameters = [],
-    responses,
-    ...described
-  } = discovery(
+  const { parameters = [], ...described } = discovery(
     'Without `resource`, the index of the pages; with an `id` of the index, that page with its Markdown.',
     json({
       anyOf: [reference('schemas', 'ContentIndex'), reference('schemas', 'ContentResource')],
@@ -52,22 +50,7 @@ export function contentOperation(): Described {
     description: 'An `id` of the index. Of several, the last one counts.',
     schema: { type: 'string' },
   };
-  const unknown = json(reference('schemas', 'Problem'), {
-    unknownResource: { error: UNKNOWN_RESOURCE },
-  });
-  return {
-    ...described,
-    parameters: [resource, ...parameters],
-    responses: {
-      ...responses,
-      404: response(
-        'discovery',
-        'Unknown resource. Call listContent without it.',
-        unknown,
-        HEADERS,
-      ),
-    },
-  };
+  return { ...described, parameters: [resource, ...parameters] };
 }
 
 /** `/llms.txt`. */

@@ -1,13 +1,13 @@
 /** The failures of an operation as OpenAPI responses, rendered from the failure catalogue (spec §7). */
 import { scopeOf } from '../../credentials/scopes.ts';
-import { type ProblemKind, problems } from '../../failures/catalogue.ts';
-import { type Refused, renderProblem } from '../../failures/render.ts';
+import { type Problem, problems } from '../../failures/catalogue.ts';
+import type { Refusal } from '../../failures/refusals.ts';
+import { renderProblem } from '../../failures/render.ts';
 import { forms } from '../../forms/catalog.ts';
 import { type DocumentedGroup, type OperationId, pages, routes } from '../../routes.ts';
 import { reference } from './components.ts';
 import { exampleReceipt } from './examples.ts';
-import { problemsOf } from './problems.ts';
-import { json, RATE_HEADERS, response } from './responses.ts';
+import { DOCUMENT_HEADERS, json, RATE_HEADERS, response } from './responses.ts';
 
 /** Answers given before the request is counted (contract §4): they carry no RateLimit. */
 const uncounted: Partial<Record<OperationId, readonly string[]>> = {
@@ -17,25 +17,34 @@ const uncounted: Partial<Record<OperationId, readonly string[]>> = {
   subscribeNewsletter: ['408', '431', '503'],
 };
 
-/** A refusal of each kind that carries more than its kind, for the examples. */
+/** What a kind carries beside its kind, for the examples: TypeScript asks for each that carries anything. */
+type Samples = {
+  [R in Refusal as Exclude<keyof R, 'kind'> extends never ? never : R['kind']]: Omit<R, 'kind'>;
+};
+
 const failed = { receipt: exampleReceipt('failed') };
 const emailFault = { field: emailField(), kind: 'email' } as const;
-const samples: Partial<Record<ProblemKind, Omit<Refused, 'kind'>>> = {
+const samples: Samples = {
   unauthenticated: { credentialSent: true },
+  insufficientScope: { scope: scopeOf.preview },
   invalidFields: { faults: [emailFault] },
   invalidForm: { faults: [{ ...emailFault, kind: 'missing' }], missing: [emailFault.field.name] },
+  notText: { missing: [] },
+  fileUpload: { missing: [] },
+  tooManyFields: { missing: [] },
+  nameTooLong: { missing: [] },
+  valueTooLong: { missing: [] },
   missingConsent: { missing: ['privacy'] },
   rateLimited: { retryAfterSeconds: 30 },
   upstreamRateLimited: { retryAfterSeconds: 30, ...failed },
   upstreamRejected: { status: 422, ...failed },
-  upstreamUnconfirmed: failed,
+  upstreamUnconfirmed: { ...failed, replay: false },
 };
 
 const descriptions: Record<string, string> = {
   400: 'The request can’t be used as it is. `error` says what to correct, or which call comes next.',
   401: `No valid credential was sent. GET ${pages.agents.path} says how the operator issues one.`,
   403: 'The credential lacks the scope. Ask the operator for it.',
-  404: 'Unknown action. Call getManifest for the list of actions.',
   408: 'The request took too long to arrive. Repeat it.',
   409: 'Not executed by this call. `error` says what comes next: ask the user, repeat the same request, or call previewAction again.',
   413: 'The body, or in a native form one value, is too large.',
@@ -48,6 +57,12 @@ const descriptions: Record<string, string> = {
   503: 'Not configured, not available, or shutting down. `error` says which.',
 };
 
+/** A 404 says by its kind what is unknown. */
+const unknown: Record<string, string> = {
+  unknownAction: 'Unknown action. Call getManifest for the list of actions.',
+  unknownResource: 'Unknown resource. Call listContent without it.',
+};
+
 type Example = { status: string; headers: string[]; name: string; body: unknown };
 
 /** Takes an operation; returns its failures: one response a status, one example a problem. */
@@ -55,7 +70,10 @@ export function failureResponses(operationId: OperationId): Record<string, objec
   const { group } = routes[operationId];
   const byStatus = Map.groupBy(examplesOf(operationId), (example) => example.status);
   const responses = [...byStatus].map(([status, examples]): [string, object] => {
-    const description = descriptions[status] ?? `Status ${status}; \`error\` says why.`;
+    const description =
+      descriptions[status] ??
+      unknown[examples[0]?.name ?? ''] ??
+      `Status ${status}; \`error\` says why.`;
     const bodies = Object.fromEntries(examples.map(({ name, body }) => [name, body]));
     const content = {
       ...json(schemaOf(group, examples), bodies),
@@ -72,26 +90,36 @@ export function failureResponses(operationId: OperationId): Record<string, objec
 }
 
 function examplesOf(operationId: OperationId): Example[] {
-  const examples = problemsOf(operationId).map((kind) => {
-    const scope = scopeOf[operationId === 'executeAction' ? 'execute' : 'preview'];
-    const sample = kind === 'insufficientScope' ? { scope } : samples[kind];
-    return exampleOf(operationId, kind, { kind, ...sample });
+  const kinds = (Object.keys(problems) as Refusal['kind'][]).filter((kind) => {
+    const { operations }: Problem = problems[kind];
+    return operations === 'any' || operations.includes(operationId);
   });
+  const examples = kinds.map((kind) => exampleOf(operationId, kind, sampleOf(kind, operationId)));
   if (operationId === 'executeAction') {
-    const replayed: Refused = { kind: 'upstreamUnconfirmed', ...failed, replay: true };
+    const replayed: Refusal = { kind: 'upstreamUnconfirmed', ...failed, replay: true };
     examples.push(exampleOf(operationId, 'replayOfFailed', replayed));
   }
   return examples;
 }
 
-function exampleOf(operationId: OperationId, name: string, refused: Refused): Example {
+function sampleOf(kind: Refusal['kind'], operationId: OperationId): Refusal {
+  if (kind === 'insufficientScope' && operationId === 'executeAction') {
+    return { kind, scope: scopeOf.execute };
+  }
+  return { kind, ...(samples as Partial<Record<string, object>>)[kind] } as Refusal;
+}
+
+function exampleOf(operationId: OperationId, name: string, refusal: Refusal): Example {
   const as = routes[operationId].group === 'forms' ? 'json' : 'agent';
-  const { status, headers, body } = renderProblem(refused, as);
+  const { status, headers, body } = renderProblem(refusal, as);
   // The catalogue's 0: whatever 4xx the upstream answered (spec §4.4).
-  const passedThrough = problems[refused.kind].status === 0;
+  const passedThrough = problems[refusal.kind].status === 0;
   return {
     status: passedThrough ? '4XX' : String(status),
-    headers: Object.keys(headers),
+    headers: [
+      ...Object.keys(headers),
+      ...(refusal.kind === 'unknownResource' ? DOCUMENT_HEADERS : []),
+    ],
     name,
     body,
   };

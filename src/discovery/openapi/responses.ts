@@ -47,6 +47,13 @@ type HeaderName = keyof typeof headers;
 /** What an answer carries once its request was counted. */
 export const RATE_HEADERS: readonly HeaderName[] = ['RateLimit', 'RateLimit-Policy'];
 
+/** What an answer carries that is kept as a document, that of an unknown resource too. */
+export const DOCUMENT_HEADERS: readonly HeaderName[] = [
+  'ETag',
+  'Cache-Control',
+  'Access-Control-Allow-Origin',
+];
+
 const always: Record<DocumentedGroup, readonly HeaderName[]> = {
   discovery: ['X-Request-Id'],
   actions: ['X-Request-Id', 'Cache-Control'],
