@@ -13,21 +13,26 @@ import { describe, expect, test } from 'vitest';
 
 const project = resolve(import.meta.dirname, '..');
 
-/** Lints these files under the project's own rules, in a folder of their own. */
+/** Writes these files in a folder of their own; returns what a program of the project says of it. */
+function run(folder: string, files: Record<string, string>, program: string, args: string[]) {
+  for (const [path, text] of Object.entries(files)) {
+    mkdirSync(join(folder, path, '..'), { recursive: true });
+    writeFileSync(join(folder, path), text);
+  }
+  const ended = spawnSync(join(project, 'node_modules/.bin', program), args, {
+    cwd: folder,
+    encoding: 'utf8',
+  });
+  return { status: ended.status, output: ended.stdout + ended.stderr };
+}
+
+/** Lints these files under the project's own rules. */
 function lint(files: Record<string, string>): { status: number | null; output: string } {
   const folder = mkdtempSync(join(tmpdir(), 'lint-'));
   const rules = JSON.parse(readFileSync(join(project, 'biome.json'), 'utf8'));
   writeFileSync(join(folder, 'biome.json'), JSON.stringify({ ...rules, vcs: { enabled: false } }));
   for (const name of ['node_modules', 'lint']) symlinkSync(join(project, name), join(folder, name));
-  for (const [path, text] of Object.entries(files)) {
-    mkdirSync(join(folder, path, '..'), { recursive: true });
-    writeFileSync(join(folder, path), text);
-  }
-  const run = spawnSync(join(project, 'node_modules/.bin/biome'), ['lint', 'src'], {
-    cwd: folder,
-    encoding: 'utf8',
-  });
-  return { status: run.status, output: run.stdout + run.stderr };
+  return run(folder, files, 'biome', ['lint', 'src']);
 }
 
 describe('the import rules see a planted violation', () => {
@@ -66,26 +71,80 @@ describe('the import rules see a planted violation', () => {
       'noRestrictedImports',
     ],
     [
-      'the routes in a chain',
-      'src/actions/preview.ts',
-      "import { b } from './routes.ts';\nexport const c = b;\n",
+      'a type of Fastify in a file that nobody thought of',
+      'src/site/new.ts',
+      "import type { FastifyReply } from 'fastify';\nexport type B = FastifyReply;\n",
       'noRestrictedImports',
     ],
     [
-      'main in a room',
-      'src/site/pages.ts',
-      "import { b } from '../main.ts';\nexport const c = b;\n",
-      'noRestrictedImports',
-    ],
-    [
-      'the parts in a domain room',
-      'src/mail/mail.ts',
-      "import type { Parts } from '../parts.ts';\nexport type C = Parts;\n",
+      'Fastify in the list of the routes',
+      'src/routes.ts',
+      "import type { HTTPMethods } from 'fastify';\nexport type B = HTTPMethods;\n",
       'noRestrictedImports',
     ],
   ])('%s', (_name, path, text, rule) => {
     const { status, output } = lint({ ...clean, [path]: text });
     expect([status, output]).toEqual([1, expect.stringContaining(rule)]);
+  });
+
+  test('but not Fastify in the server, in the application and in the routes of a room', () => {
+    const text =
+      "import type { FastifyInstance } from 'fastify';\nexport type B = FastifyInstance;\n";
+    const paths = [
+      'src/app.ts',
+      'src/server/a.ts',
+      'src/actions/routes.ts',
+      'src/discovery/reference/routes.ts',
+    ];
+    expect(lint(Object.fromEntries(paths.map((path) => [path, text]))).status).toBe(0);
+  });
+});
+
+describe('the order of the rooms (lint/rooms.ts)', () => {
+  const judge = (files: Record<string, string>) =>
+    run(mkdtempSync(join(tmpdir(), 'rooms-')), files, 'node', [join(project, 'lint/rooms.ts')]);
+
+  test('lets a room import from those below it and from itself, and the application all routes', () => {
+    const ended = judge({
+      'src/app.ts': "import { b } from './intake/routes.ts';\nexport const a = b;\n",
+      'src/intake/routes.ts':
+        "import { routes } from '../routes.ts';\nimport { c } from './leads.ts';\nexport const b = [c, routes];\n",
+      'src/intake/leads.ts':
+        "import pg from 'pg';\nimport type { Form } from '../forms/catalog.ts';\nexport const c = (form: Form) => pg;\n",
+    });
+    expect(ended).toEqual({ status: 0, output: '' });
+  });
+
+  test.each([
+    ['a type from above', 'src/forms/a.ts', "import type { B } from '../mail/b.ts';"],
+    ['several lines of it', 'src/http/a.ts', "import {\n  b,\n} from '../server/b.ts';"],
+    ['what is loaded later', 'src/storage/a.ts', "const b = await import('../actions/b.ts');"],
+    ['the type of what is loaded', 'src/http/a.ts', "type B = typeof import('../site/b.ts');"],
+    ['an effect alone', 'src/limits/a.ts', "import '../site/b.ts';"],
+    ['what is exported again', 'src/mail/a.ts', "export { b } from '../intake/b.ts';"],
+    ['a room above the clock', 'src/clock.ts', "import { b } from './forms/b.ts';"],
+    ['a room above, from a folder within', 'src/site/x/a.ts', "import '../../intake/b.ts';"],
+    ['main', 'src/site/pages.ts', "import { b } from '../main.ts';"],
+    ['the parts', 'src/mail/mail.ts', "import type { Parts } from '../parts.ts';"],
+    ['the application', 'src/commands/a.ts', "import { buildApp } from '../app.ts';"],
+  ])('sees %s', (_name, path, text) => {
+    const { status, output } = judge({ [path]: text });
+    expect([status, output]).toEqual([1, expect.stringContaining('runs back up')]);
+  });
+
+  test.each([
+    ['the routes in their own chain', 'src/actions/preview.ts', "import './routes.ts';"],
+    ['the routes of a room below', 'src/discovery/a.ts', "import '../site/routes.ts';"],
+  ])('sees %s', (_name, path, text) => {
+    const { status, output } = judge({ [path]: text });
+    expect([status, output]).toEqual([1, expect.stringContaining('which app.ts alone does')]);
+  });
+
+  test('sees a room that is not in the list, and an import from outside of src', () => {
+    const stranger = judge({ 'src/helpers/a.ts': 'export const a = 1;\n' });
+    expect(stranger.output).toContain('src/helpers/a.ts: its room is not in the list');
+    const outside = judge({ 'src/mail/a.ts': "import '../../test/support/a.ts';\n" });
+    expect([outside.status, outside.output]).toEqual([1, expect.stringContaining('leaves src')]);
   });
 });
 
