@@ -1,27 +1,19 @@
 /** GET of every page, its mirror, the assets and what machines look for: made once, sent as they are. */
 import type { FastifyInstance } from 'fastify';
 import type { Clock } from '../clock.ts';
-import { prefersMarkdown } from '../http/negotiation.ts';
-import { once } from '../once.ts';
 import { at, type PagePaths, pages, pathsOfPage, routes } from '../routes.ts';
 import { prepareDocument, sendDocument, serve } from '../server/documents.ts';
-import type { Page } from './pages.ts';
+import { registerPage, type ServedPage } from '../server/page-and-mirror.ts';
 import type { Site } from './site.ts';
 import { robotsText, securityText, sitemapXml } from './well-known.ts';
 
 /** An asset's path changes with its content (RFC 8246). */
 const IMMUTABLE = 'public, max-age=31536000, immutable';
 
-/** Any page may read a mirror (contract §4, "Discovery"). */
-const ANY_ORIGIN = { 'access-control-allow-origin': '*' };
-
-/** What is served of a page. */
-type ServedContent = Pick<Page, 'noindex' | 'markdown' | 'html'>;
-
 /** Takes the application and the site; adds the routes of its pages and assets. */
 export function registerSite(
   app: FastifyInstance,
-  site: Pick<Site, 'pageNames' | 'assets'> & { pages(): readonly (PagePaths & ServedContent)[] },
+  site: Pick<Site, 'pageNames' | 'assets'> & { pages(): readonly (PagePaths & ServedPage)[] },
 ): void {
   for (const name of site.pageNames) {
     const paths = pathsOfPage(name);
@@ -37,32 +29,6 @@ export function registerSite(
     });
     serve(app, { method: routes.asset.method, url: asset.path }, document);
   }
-}
-
-/** Adds a page and its mirror, which are read when they are first asked for, after `preHandler`. */
-export function registerPage(
-  app: FastifyInstance,
-  paths: PagePaths,
-  read: () => ServedContent,
-  hooks: { preHandler?: () => Promise<void> } = {},
-): void {
-  const documents = once(() => preparePage(paths, read()));
-  app.route({
-    ...hooks,
-    method: routes.page.method,
-    url: paths.path,
-    handler: (request, reply) => {
-      const { html, negotiated } = documents();
-      const wanted = prefersMarkdown(request.headers.accept) ? negotiated : html;
-      return sendDocument(request, reply, wanted);
-    },
-  });
-  app.route({
-    ...hooks,
-    method: routes.mirror.method,
-    url: paths.markdownPath,
-    handler: (request, reply) => sendDocument(request, reply, documents().mirror),
-  });
 }
 
 type WellKnownParts = {
@@ -106,30 +72,3 @@ export function registerWellKnown(app: FastifyInstance, parts: WellKnownParts): 
 function plainText(text: string) {
   return prepareDocument(() => text, 'text/plain; charset=utf-8');
 }
-
-/** The page, the mirror at its own address, and the mirror at the page's (RFC 9110 §12.1). */
-function preparePage({ path, markdownPath }: PagePaths, page: ServedContent) {
-  const robots = page.noindex ? { 'x-robots-tag': 'noindex' } : {};
-  const mirrored = {
-    ...ANY_ORIGIN,
-    ...robots,
-    link: `<${path}>; rel="canonical", ${DESCRIBED_BY}`,
-  };
-  const negotiated = { vary: 'Accept, Accept-Encoding' };
-  return {
-    html: prepareDocument(() => page.html, 'text/html; charset=utf-8', {
-      ...negotiated,
-      ...robots,
-      link: `<${markdownPath}>; rel="alternate"; type="text/markdown", ${DESCRIBED_BY}`,
-    }),
-    negotiated: prepareDocument(() => page.markdown, MARKDOWN, {
-      ...negotiated,
-      ...mirrored,
-      'content-location': markdownPath,
-    }),
-    mirror: prepareDocument(() => page.markdown, MARKDOWN, mirrored),
-  };
-}
-
-const MARKDOWN = 'text/markdown; charset=utf-8';
-const DESCRIBED_BY = `<${routes.getLlmsText.path}>; rel="describedby"; type="text/plain"`;

@@ -2,11 +2,11 @@
 import type { FastifyInstance } from 'fastify';
 import { once } from '../../once.ts';
 import { pages } from '../../routes.ts';
+import { registerPage } from '../../server/page-and-mirror.ts';
 import { type Frame, renderLayout } from '../../site/layout.ts';
 import { renderMarkdown } from '../../site/markdown.ts';
 import { renderMirror } from '../../site/mirror.ts';
 import type { SiteSettings } from '../../site/placeholders.ts';
-import { registerPage } from '../../site/routes.ts';
 import { structuredData } from '../../site/structured-data.ts';
 import { renderTemplate } from '../../site/templates.ts';
 import type { OpenapiDocument } from './markdown.ts';
