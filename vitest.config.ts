@@ -1,27 +1,58 @@
 import { configDefaults, defineConfig } from 'vitest/config';
 
+/** Floods, statistics over thousands of answers, smuggling through proxies: `npm run attacks`. */
+const attacks = ['test/attacks/slow/*.test.ts'];
+
+/** Crashes, failing disks, wrong clocks and lost answers under the real process: `npm run faults`. */
+const faults = ['test/crash/**/*.test.ts', 'test/faults/process/**/*.test.ts'];
+
 /** Rolling restarts behind nginx, backups under load, planted defects: `npm run rehearse`. */
-export const rehearsals = [
+const rehearsals = [
   'test/deploy/**/*.test.ts',
   'test/commands/backup.test.ts',
   'test/sim/**/*.test.ts',
 ];
 
-/** Crashes, failing disks, wrong clocks and lost answers under the real process: `npm run faults`. */
-export const faults = ['test/crash/**/*.test.ts', 'test/faults/process/**/*.test.ts'];
+/** What the files of every project have in common. */
+const setupFiles = ['test/support/end-of-file.ts'];
+const common = { pool: 'forks' as const, setupFiles };
 
-/** Floods, statistics over thousands of answers, smuggling through proxies: `npm run attacks`. */
-export const attacks = ['test/attacks/slow/*.test.ts'];
+/** They measure time, or load the machine themselves: one file after another. */
+const alone = { ...common, maxWorkers: 1, testTimeout: 60_000, hookTimeout: 60_000 };
 
+/** One project for each command of `package.json`; `npm test` is `unit`. */
 export default defineConfig({
   test: {
-    include: ['test/**/*.test.ts'],
-    exclude: [...configDefaults.exclude, ...rehearsals, ...faults, ...attacks],
-    setupFiles: ['test/support/property-seed.ts'],
-    pool: 'forks',
-    testTimeout: 20_000,
-    hookTimeout: 20_000,
-    // Two cores: more processes only wait for each other.
-    maxWorkers: 2,
+    projects: [
+      {
+        test: {
+          ...common,
+          name: 'unit',
+          include: ['test/**/*.test.ts'],
+          exclude: [...configDefaults.exclude, ...rehearsals, ...faults, ...attacks],
+          setupFiles: [...setupFiles, 'test/support/property-seed.ts'],
+          // The service is loaded once for all files of a worker, which takes a quarter of the time off.
+          isolate: false,
+          testTimeout: 20_000,
+          hookTimeout: 20_000,
+          // Two cores: more processes only wait for each other.
+          maxWorkers: 2,
+        },
+      },
+      { test: { ...alone, name: 'attacks', include: attacks, hookTimeout: 30_000 } },
+      { test: { ...alone, name: 'faults', include: faults } },
+      { test: { ...alone, name: 'rehearsals', include: rehearsals } },
+      {
+        test: {
+          ...common,
+          name: 'e2e',
+          include: ['e2e/**/*.e2e.ts'],
+          // Each file has a browser and a real service of its own.
+          maxWorkers: 2,
+          testTimeout: 30_000,
+          hookTimeout: 60_000,
+        },
+      },
+    ],
   },
 });

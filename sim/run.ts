@@ -13,19 +13,12 @@ import { drawChances } from './chances.ts';
 import { faultsOf, type Place, type World } from './faults.ts';
 import { type Ledger, openLedger } from './ledger.ts';
 import { openSimulatedMailer } from './mail.ts';
-import {
-  askOnce,
-  type Called,
-  type Crowd,
-  crossKeys,
-  sendLead,
-  subscribe,
-  useAgent,
-} from './people.ts';
+import { openNetwork } from './network.ts';
+import { askOnce, type Crowd, crossKeys, sendLead, subscribe, useAgent } from './people.ts';
 import { startProcess, type WallClocks } from './process.ts';
 import { checkFinal, checkMails, watch } from './promises.ts';
 import { openScheduler } from './scheduler.ts';
-import { openService, RETENTION_DAYS, type Service } from './service.ts';
+import { openService, RETENTION_DAYS } from './service.ts';
 import { openStore, type StoreKind } from './store.ts';
 import { openSimulatedUpstream } from './upstream.ts';
 
@@ -116,35 +109,12 @@ export async function simulate(seed: string, traced: boolean): Promise<Finished>
   }));
   for (const place of places) start(place);
 
-  const calls = random.fork('calls');
   const crowd: Crowd = {
     scheduler,
     ledger,
     random: random.fork('people'),
     isOver: () => !store.medium.faults,
-    call: <T>(ask: (service: Service) => Promise<T>, patienceMs: number) =>
-      new Promise<Called<T>>((resolve) => {
-        const place = calls.pick(places);
-        const travel = () => calls.between(0, 20);
-        scheduler.after(patienceMs, () => resolve(undefined));
-        scheduler.after(travel(), () => {
-          const { service } = place;
-          if (service === undefined) return resolve(undefined);
-          const { process } = service;
-          process.whenKilled(() => resolve(undefined));
-          const answer = (called: Called<T>) =>
-            process.after(0, () => void scheduler.after(travel(), () => resolve(called)));
-          process.after(0, () => {
-            const served = service.serve(ask);
-            if (served === undefined) return resolve(undefined);
-            served.then(answer, (error) => {
-              if (!process.isAlive()) return;
-              onError(error);
-              answer({ kind: 'unavailable' });
-            });
-          });
-        });
-      }),
+    call: openNetwork({ scheduler, random: random.fork('calls'), places, onError }),
   };
 
   const people = new Set<Promise<void>>();

@@ -23,5 +23,5 @@ async function work({ base, index, workers, seeds, minutes, failures: most }: Wo
     if (violations.length > 0) failures.push({ seed, violations });
     if (stopped || failures.length >= most) break;
   }
-  process.send?.({ sums, failures }, () => process.disconnect());
+  process.send?.({ sums, failures }, () => process.disconnect?.());
 }

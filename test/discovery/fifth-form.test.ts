@@ -1,6 +1,6 @@
 import { afterAll, beforeAll, expect, test, vi } from 'vitest';
 import type * as catalog from '../../src/forms/catalog.ts';
-import { type DiscoveryServer, startDiscovery } from './discovery-server.ts';
+import type { DiscoveryServer } from './discovery-server.ts';
 
 vi.mock('../../src/forms/catalog.ts', async (load) => {
   const actual = await load<typeof catalog>();
@@ -24,9 +24,16 @@ vi.mock('../../src/forms/catalog.ts', async (load) => {
 
 let server: DiscoveryServer;
 beforeAll(async () => {
+  // Files before this one have loaded the four forms, files after it must not see the fifth.
+  vi.resetModules();
+  const { startDiscovery } = await import('./discovery-server.ts');
   server = await startDiscovery();
 });
-afterAll(() => server.close());
+afterAll(async () => {
+  await server.close();
+  vi.doUnmock('../../src/forms/catalog.ts');
+  vi.resetModules();
+});
 
 test('a fifth form in the catalogue stands in the manifest', async () => {
   const { actions } = await server.json('/api/agent/manifest');

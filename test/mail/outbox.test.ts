@@ -1,37 +1,49 @@
-import { mkdtempSync, rmSync } from 'node:fs';
-import { tmpdir } from 'node:os';
-import { join } from 'node:path';
+/** The outbox of confirmation messages on every store (contract §4, "`/api/subscribe`"). */
 import { setImmediate } from 'node:timers/promises';
-import type { KyselyPlugin } from 'kysely';
-import { afterEach, beforeEach, describe, expect, test } from 'vitest';
+import { type KyselyPlugin, sql } from 'kysely';
+import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } from 'vitest';
 import type { Mailer, SendResult } from '../../src/mail/mail.ts';
 import { openOutbox } from '../../src/mail/outbox.ts';
 import { openLog } from '../../src/operations/log.ts';
 import type { Storage } from '../../src/storage/database.ts';
-import { openSqlite } from '../../src/storage/sqlite/store.ts';
 import { type TestClock, testClock } from '../support/clock.ts';
+import { databases, type TestDatabase } from '../support/databases.ts';
 
 const MINUTE = 60_000;
 const HOUR = 60 * MINUTE;
 
-let folder: string;
 let clock: TestClock;
+let database: TestDatabase;
 let storage: Storage;
 const open: Storage[] = [];
+
+/** PostgreSQL measures leases by its own clock: here it stands until the test moves it, as SQLite's does. */
+const withClock = (opened: Storage): Storage =>
+  opened.kind === 'sqlite'
+    ? opened
+    : Object.defineProperty({ ...opened }, 'leaseClock', {
+        get: () => sql<number>`${clock.monotonic()}::double precision`,
+      });
 const openStorage = async () => {
-  const opened = await openSqlite(join(folder, 'service.db'), clock);
+  const opened = await database.open(clock);
   open.push(opened);
-  return opened;
+  return withClock(opened);
 };
-beforeEach(async () => {
-  folder = mkdtempSync(join(tmpdir(), 'outbox-'));
-  clock = testClock();
-  storage = await openStorage();
-});
-afterEach(async () => {
-  for (const opened of open.splice(0)) await opened.close();
-  rmSync(folder, { recursive: true, force: true });
-});
+/** Every test of this describe has a database of that kind, without a row in it. */
+function eachOn(create: () => Promise<TestDatabase>): void {
+  beforeAll(async () => {
+    database = await create();
+  });
+  beforeEach(async () => {
+    clock = testClock();
+    storage = await openStorage();
+    await storage.db.deleteFrom('outbox').execute();
+  });
+  afterEach(async () => {
+    for (const opened of open.splice(0)) await opened.close();
+  });
+  afterAll(() => database.remove());
+}
 
 type Sent = { address: string; messageId: string };
 const sent: SendResult = { kind: 'sent' };
@@ -75,7 +87,9 @@ function outOfStep(of: Storage): Storage {
 
 const rows = () => storage.db.selectFrom('outbox').selectAll().execute();
 
-describe('one message a mailbox in 24 hours', () => {
+describe.each(databases)('one message a mailbox in 24 hours, on %s', (_name, create) => {
+  eachOn(create);
+
   test('asked for many times, under many plus-tags, it is sent once', async () => {
     const { mailer, given } = mailerThat(() => sent);
     const outbox = outboxOf(mailer);
@@ -147,7 +161,9 @@ describe('one message a mailbox in 24 hours', () => {
   });
 });
 
-describe('attempts', () => {
+describe.each(databases)('attempts, on %s', (_name, create) => {
+  eachOn(create);
+
   test('a temporary refusal is retried after 1 min, 5 min, 30 min, 2 h, 6 h, 12 h, and then dead', async () => {
     const { mailer, given } = mailerThat(() => later);
     const outbox = outboxOf(mailer);
@@ -220,7 +236,9 @@ describe('attempts', () => {
   });
 });
 
-describe('crashes and several workers', () => {
+describe.each(databases)('crashes and several workers, on %s', (_name, create) => {
+  eachOn(create);
+
   test('a process that dies after the take repeats the message under the same Message-ID', async () => {
     const dying = mailerThat(() => new Promise<SendResult>(() => {}));
     const outbox = outboxOf(dying.mailer);

@@ -3,24 +3,15 @@ import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join, resolve } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
-import { afterAll } from 'vitest';
+import { atEndOfFile } from './leftovers.ts';
 import { credentials, freePort } from './service.ts';
 
 const entry = resolve(import.meta.dirname, '../../bin/service.js');
 
-const folders: string[] = [];
-const services: ServiceProcess[] = [];
-
-// Of the test file that loads this: what it started ends with it, and leaves nothing.
-afterAll(async () => {
-  await Promise.all(services.map((service) => service.end()));
-  for (const path of folders) rmSync(path, { recursive: true, force: true });
-});
-
 /** A folder of its own, gone with the test file. */
 export function temporaryFolder(): string {
   const path = mkdtempSync(join(tmpdir(), 'service-process-'));
-  folders.push(path);
+  atEndOfFile(() => rmSync(path, { recursive: true, force: true }));
   return path;
 }
 
@@ -70,7 +61,7 @@ export async function spawnService(options: ProcessOptions = {}): Promise<Servic
     stdio: ['ignore', 'pipe', 'pipe'],
   });
   const service = observe(child, port, dataDir);
-  services.push(service);
+  atEndOfFile(service.end);
   return service;
 }
 
