@@ -6,7 +6,13 @@ import { pathTo, routes } from '../routes.ts';
 export type Asset = { name: string; path: string; contentType: string; body: Buffer };
 
 const stylesheet = readAsset('site', 'css', 'text/css; charset=utf-8');
-const script = readAsset('form', 'js', 'text/javascript; charset=utf-8');
+/** Two files, and one script: a page loads no second one. */
+const script = assetOf(
+  'form',
+  'js',
+  'text/javascript; charset=utf-8',
+  Buffer.concat([readFile('form.js'), readFile('hints.js')]),
+);
 const icon = readAsset('icon', 'svg', 'image/svg+xml');
 /** What a message that links to a page shows of it (Open Graph). */
 const picture = readAsset('opengraph', 'png', 'image/png');
@@ -49,8 +55,11 @@ export function sizeOfPng(bytes: Buffer): { width: number; height: number } | un
 }
 
 function readAsset(name: string, extension: string, contentType: string): Asset {
-  const body = readFileSync(new URL(`assets/${name}.${extension}`, import.meta.url));
-  return assetOf(name, extension, contentType, body);
+  return assetOf(name, extension, contentType, readFile(`${name}.${extension}`));
+}
+
+function readFile(name: string): Buffer {
+  return readFileSync(new URL(`assets/${name}`, import.meta.url));
 }
 
 function assetOf(name: string, extension: string, contentType: string, body: Buffer): Asset {

@@ -1,7 +1,7 @@
 /**
  * A form of the catalogue as HTML, after the patterns of the GOV.UK Design System. It works without
  * JavaScript, and can come back with what was entered and a sentence at each fault. What the script
- * in `assets/form.js` needs to know, its words and bounds, stands in data attributes and templates.
+ * in `assets/*.js` needs to know, its words and bounds, stands in data attributes and templates.
  */
 import { newId } from '../chance.ts';
 import type { Field, Form } from '../forms/catalog.ts';

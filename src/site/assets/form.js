@@ -1,21 +1,12 @@
-// What a form gains where scripts run: checks on submit and from then on while typing, a counter, a
-// likely correction of a mistyped mail domain, and sending without leaving the page. Words and bounds
-// stand in the page. Without this file everything is sent, and answered, natively.
+// What a form gains where scripts run: checks on submit and from then on while typing, and sending
+// without leaving the page; `hints.js` follows in the same script. Words and bounds stand in the page.
+// Without them everything is sent, and answered, natively.
 
-/** Mail domains that are right as they are; the longer ones are offered to who is one slip away. */
-const DOMAINS =
-  'gmail.com googlemail.com yahoo.com ymail.com hotmail.com outlook.com live.com msn.com icloud.com me.com mac.com aol.com mail.com email.com comcast.net verizon.net att.net sbcglobal.net proton.me protonmail.com gmx.de gmx.net gmx.com web.de t-online.de yahoo.co.uk hotmail.co.uk btinternet.com orange.fr'.split(
-    ' ',
-  );
-const OFFERED_FROM = 8;
-const MISTYPED_COM = /\.(con|cmo|ocm|comm|cim|vom|xom)$/;
 /** The shape alone; the server knows more of domains that are not ASCII. */
 const EMAIL =
   /^[a-z0-9.!#$%&'*+/=?^_`{|}~-]{1,64}@(?:[a-z0-9](?:[a-z0-9-]{0,61}[a-z0-9])?(?:\.[a-z0-9](?:[a-z0-9-]{0,61}[a-z0-9])?)+|[^\s@]*[^ -~][^\s@]*)$/i;
 const SLOW_AFTER_MS = 3_000;
 const GIVE_UP_AFTER_MS = 90_000;
-const COUNT_FROM = 0.9;
-const COUNT_SPOKEN_AFTER_MS = 1_000;
 
 const form = document.querySelector('form.form');
 const words = form.dataset;
@@ -194,76 +185,3 @@ for (const type of ['input', 'change']) {
 addEventListener('pageshow', ({ persisted }) => {
   if (persisted) setSending(false, submitWords);
 });
-
-for (const control of form.querySelectorAll('[data-left]')) countIn(control);
-for (const control of form.querySelectorAll('[data-suggestion]')) suggestFor(control);
-
-/** Shows near the bound what is left of it; a screen reader hears it when the typing rests. */
-function countIn(control) {
-  const seen = create('p', 'counter');
-  const spoken = create('p', 'unseen');
-  seen.setAttribute('aria-hidden', 'true');
-  spoken.setAttribute('role', 'status');
-  control.after(seen, spoken);
-  let rest;
-  const count = () => {
-    const maximum = Number(control.dataset.maximum);
-    const left = maximum - lengthOf(control.value);
-    const sentence = left < 0 ? control.dataset.over : control.dataset.left;
-    const isNear = left < maximum * (1 - COUNT_FROM);
-    seen.textContent = isNear ? sentence.replace('{count}', inWords(Math.abs(left))) : '';
-    seen.classList.toggle('over', left < 0);
-    clearTimeout(rest);
-    rest = setTimeout(() => {
-      spoken.textContent = seen.textContent;
-    }, COUNT_SPOKEN_AFTER_MS);
-  };
-  control.addEventListener('input', count);
-  count();
-}
-
-/** Offers a likely domain for a mistyped one, and refuses nothing. */
-function suggestFor(control) {
-  const offer = create('p', 'suggestion');
-  offer.setAttribute('role', 'status');
-  control.after(offer);
-  control.addEventListener('input', () => offer.replaceChildren());
-  control.addEventListener('change', () => {
-    const [, local, written = ''] = /^(.+)@([^@]+)$/.exec(control.value.trim()) ?? [];
-    const likely = likelyDomain(written.toLowerCase());
-    offer.replaceChildren();
-    if (!likely) return;
-    const accept = create('button', 'link', `${local}@${likely}`);
-    accept.type = 'button';
-    accept.addEventListener('click', () => {
-      control.value = accept.textContent;
-      control.focus();
-      control.dispatchEvent(new Event('change', { bubbles: true }));
-    });
-    const [before, after] = control.dataset.suggestion.split('{address}');
-    offer.append(before, accept, after);
-  });
-}
-
-function likelyDomain(written) {
-  if (DOMAINS.includes(written)) return undefined;
-  const corrected = written.replace(MISTYPED_COM, '.com');
-  if (DOMAINS.includes(corrected)) return corrected;
-  const near = DOMAINS.find(
-    (domain) => domain.length >= OFFERED_FROM && isOneSlipAway(written, domain),
-  );
-  return near ?? (corrected === written ? undefined : corrected);
-}
-
-/** One character more, less, other, or two in the wrong order. */
-function isOneSlipAway(written, meant) {
-  let same = 0;
-  while (same < meant.length && written[same] === meant[same]) same += 1;
-  const [was, is] = [written.slice(same), meant.slice(same)];
-  return (
-    was.slice(1) === is ||
-    was === is.slice(1) ||
-    was.slice(1) === is.slice(1) ||
-    (was.slice(0, 2) === is[1] + is[0] && was.slice(2) === is.slice(2))
-  );
-}
