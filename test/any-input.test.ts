@@ -181,23 +181,26 @@ const keys = fc.nat(1_000_000).map((n) => `key-${n}`);
 
 test('any body, content type and headers at every route that takes one', async () => {
   const statuses = new Set<number>();
+  // What never gets beyond the first check proves nothing.
+  const wanted = [200, 303, 400, 409];
   const withType = fc.oneof(
     { weight: 4, arbitrary: anyBody },
     fc.tuple(anyBody, anyType).map(([[body], type]) => [body, type] as const),
   );
   const sending = fc.tuple(fc.constantFrom(...postPaths), withType, anyHeaders, keys);
-  await fc.assert(
-    fc.asyncProperty(sending, async ([path, [body, type], headers, key]) => {
-      const authorization = `Bearer ${tokens.both}`;
-      const all = { 'content-type': type, 'idempotency-key': key, authorization, ...headers };
-      const { status } = await expectHarmless({ method: 'POST', path, headers: all, body });
-      statuses.add(status);
-    }),
-    limits,
-  );
-  // What never gets beyond the first check proves nothing.
-  expect([...statuses]).toEqual(expect.arrayContaining([200, 303, 400, 409]));
-});
+  const harmless = fc.asyncProperty(sending, async ([path, [body, type], headers, key]) => {
+    const authorization = `Bearer ${tokens.both}`;
+    const all = { 'content-type': type, 'idempotency-key': key, authorization, ...headers };
+    const { status } = await expectHarmless({ method: 'POST', path, headers: all, body });
+    statuses.add(status);
+  });
+  // A busy machine has so few runs in the time that a success may be missing: then it gets more time.
+  const seed = fc.readConfigureGlobal().seed ?? Date.now();
+  for (let more = 0; more < 10 && !wanted.every((status) => statuses.has(status)); more += 1) {
+    await fc.assert(harmless, { ...limits, seed: seed + more });
+  }
+  expect([...statuses]).toEqual(expect.arrayContaining(wanted));
+}, 60_000);
 
 test('any method, path, query and headers', async () => {
   const methods = ['GET', 'HEAD', 'OPTIONS', 'POST', 'PUT', 'PATCH', 'DELETE', 'TRACE', 'PROPFIND'];
