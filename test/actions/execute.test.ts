@@ -6,7 +6,6 @@ import { startService, tokens } from '../support/service.ts';
 import { answering } from '../support/upstream.ts';
 
 const STATEMENT = 'I confirm that Service may use these details for the selected action.';
-const _path = '/api/agent/actions/homeowner_quote/execute';
 const at = scenario();
 const { clock, expecting } = at;
 

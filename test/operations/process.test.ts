@@ -4,7 +4,7 @@ import { readdirSync, readFileSync, statSync, writeFileSync } from 'node:fs';
 import { createServer } from 'node:net';
 import { join, resolve } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
-import { describe, expect, test, vi } from 'vitest';
+import { beforeAll, describe, expect, test, vi } from 'vitest';
 import { call, executeAction, previewAction, previewId, quote } from '../support/agent.ts';
 import { post } from '../support/forms.ts';
 import {
@@ -17,9 +17,26 @@ import {
 import { freePort } from '../support/service.ts';
 import { until } from '../support/until.ts';
 import { startUpstream } from '../support/upstream.ts';
-import { openWire, refusesConnections } from '../support/wire.ts';
+import { expectAnswer, openWire, type Reply, refusesConnections } from '../support/wire.ts';
 
 vi.setConfig({ maxConcurrency: 4, testTimeout: 40_000 });
+
+/** Headers that never end, while the other tests of this file run: they take ten seconds. */
+let slowHeaders: Promise<{ replies: Reply[]; elapsedMs: number }>;
+beforeAll(async () => {
+  const { url } = await startProcess();
+  slowHeaders = sendHeadersSlowly(url);
+});
+
+async function sendHeadersSlowly(url: string) {
+  const startedAt = performance.now();
+  const wire = await openWire(url);
+  wire.write('GET /healthz HTTP/1.1\r\nHost: x\r\n');
+  const timer = setInterval(() => wire.write('X-A: b\r\n'), 1_000);
+  const replies = await wire.closed();
+  clearInterval(timer);
+  return { replies, elapsedMs: performance.now() - startedAt };
+}
 
 /** Waits for a start that fails; returns its lines, which are sentences and never a stack trace. */
 async function faultsOf(options: ProcessOptions, status: number): Promise<string[]> {
@@ -315,4 +332,12 @@ test('a cold start answers within three seconds', async () => {
   }
   console.info(`cold start to the first answer: ${measured.join(', ')} ms`);
   expect(Math.min(...measured)).toBeLessThan(3_000);
+});
+
+test('headers that come slower than in 10 s are cut in time, with 408 (contract §4)', async () => {
+  const { replies, elapsedMs } = await slowHeaders;
+  expect(replies.map(({ status }) => status)).toEqual([408]);
+  expectAnswer(replies[0], 408);
+  expect(elapsedMs).toBeGreaterThan(9_900);
+  expect(elapsedMs).toBeLessThan(14_000);
 });

@@ -10,7 +10,7 @@ import { type ProgrammableUpstream, startUpstream } from '../support/upstream.ts
 const project = resolve(import.meta.dirname, '../..');
 
 /** When that comes is said by these tests, not by how fast the machine is. */
-const preload = join(import.meta.dirname, '../support/left-for-later.ts');
+const preload = import.meta.resolve('../support/left-for-later.ts');
 
 let program: string;
 let upstream: ProgrammableUpstream;

@@ -116,12 +116,16 @@ export const credentials = {
   ],
 };
 
-/** A port nobody listens on. */
+const portsGiven = new Set<number>();
+
+/** A port nobody listens on, and another one each time: a system may offer one again that was just closed. */
 export async function freePort(): Promise<number> {
   const server = createServer();
   await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
   const { port } = server.address() as AddressInfo;
   await new Promise((resolve) => server.close(resolve));
+  if (portsGiven.has(port)) return await freePort();
+  portsGiven.add(port);
   return port;
 }
 
