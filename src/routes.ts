@@ -69,44 +69,28 @@ export const routes = {
   ),
   getOpenapiDocument: discovery.get('/openapi.json', 'spec §9', 'Get this document'),
 
-  eventSchema: definitions.get(
-    '/schemas/:type.json',
-    'contract §3',
-    'What a receiver of the events validates them with',
-  ),
-  toolIndex: definitions.get(
-    '/agents/tools.json',
-    'ours',
-    'Where the tool definitions are, and which request a call becomes',
-  ),
+  eventSchema: definitions.get('/schemas/:type.json', 'contract §3', 'The schema of an event'),
+  toolIndex: definitions.get('/agents/tools.json', 'ours', 'Where the tool definitions are'),
   toolShape: definitions.get(
     '/agents/tools/:shape.json',
     'ours',
-    'The actions as tools, as one API for language models takes them',
+    'The tools as one API takes them',
   ),
 
   startPage: site.get('/', 'contract §4', 'The page that `content/index.md` holds'),
-  page: site.get(
-    '/:page',
-    'contract §4',
-    'A page: one for each other file of `content/`, and of CONTENT_DIR',
-  ),
+  page: site.get('/:page', 'contract §4', 'A page, for each other file of `content/`'),
   mirror: site.get('/:page.md', 'spec §4.2', 'The mirror of a page in Markdown'),
   reference: site.get('/reference', 'ours', 'The page made from the OpenAPI document'),
   referenceMirror: site.get('/reference.md', 'ours', 'Its mirror in Markdown'),
 
-  asset: files.get(
-    '/assets/:file',
-    'ours',
-    'A stylesheet, script or picture, under a name that changes with its content',
-  ),
+  asset: files.get('/assets/:file', 'ours', 'A file under a name that changes with its content'),
   sitemap: files.get('/sitemap.xml', 'ours', 'The pages that search engines may list'),
   robots: files.get('/robots.txt', 'ours', 'Where the sitemap is'),
   favicon: files.get('/favicon.ico', 'ours', 'Leads to the icon'),
   securityContact: files.get(
     '/.well-known/security.txt',
     'ours',
-    'Whom to tell of a vulnerability (RFC 9116); there where a contact is set',
+    'RFC 9116; where a contact is set',
   ),
 
   liveness: health.get('/healthz', 'ours', 'Whether the process answers'),
