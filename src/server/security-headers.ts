@@ -28,7 +28,8 @@ export function securityHeaders(https: boolean): Record<string, string> {
   const set = helmet({
     contentSecurityPolicy: POLICY,
     referrerPolicy: { policy: 'same-origin' },
-    strictTransportSecurity: https,
+    // Of this host alone: what else stands below its name is not ours to bind for a year.
+    strictTransportSecurity: https && { includeSubDomains: false },
   });
   set({} as IncomingMessage, response as unknown as ServerResponse, () => {});
   return headers;

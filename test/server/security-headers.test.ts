@@ -78,4 +78,9 @@ describe('every answer has the security headers (spec §4.6, contract §4)', () 
     expect(Object.keys(securityHeaders(true))).toHaveLength(12);
     expect(securityHeaders(true)['content-security-policy']).toContain("default-src 'none'");
   });
+
+  test('HTTPS is asked for on this host alone: other names of the domain are not ours', () => {
+    expect(securityHeaders(true)['strict-transport-security']).toBe('max-age=31536000');
+    expect(securityHeaders(false)['strict-transport-security']).toBeUndefined();
+  });
 });
