@@ -3,7 +3,7 @@
 export const TOKEN = 'bench-token';
 export const CLIENT = 'bench-agent';
 export const OPERATOR = 'Paint Match';
-export const SIGNING_KEY = Buffer.alloc(32, 7);
+export const SIGNING_KEY = Buffer.alloc(32, 'key');
 export const UPSTREAM_SECRET = Buffer.alloc(32, 9);
 
 /** The lead, and the fields of the preview. */

@@ -88,7 +88,7 @@ const settings = {
   UPSTREAM_URL: 'inbox:',
   CONTRACTOR_ID: 'c-1',
   CONTRACTOR_NAME: 'Vetted Painters',
-  PREVIEW_SIGNING_KEYS: Buffer.alloc(32, 7).toString('base64'),
+  PREVIEW_SIGNING_KEYS: Buffer.alloc(32, 'key').toString('base64'),
   AGENT_CREDENTIALS_FILE: '/data/agents.json',
   SMTP_URL: 'smtp://127.0.0.1:1',
   MAIL_FROM: 'hello@example.com',

@@ -4,9 +4,11 @@ import closeWithGrace from 'close-with-grace';
 import { LEASE_MARGIN_MS } from './actions/executions.ts';
 import { buildApp } from './app.ts';
 import { systemClock } from './clock.ts';
+import { faultsOfCredentials } from './credentials/file.ts';
 import { openLog } from './operations/log.ts';
 import { openParts, type Parts } from './parts.ts';
-import { loadEnvironment, readSettings, type Settings } from './settings/settings.ts';
+import { type LoadedEnvironment, loadEnvironment } from './settings/environment.ts';
+import { readSettings, type Settings } from './settings/settings.ts';
 import { EXIT_CONFIGURATION } from './start/exit-status.ts';
 import { describeStartFault } from './start/faults.ts';
 import { prepareLocalMode } from './start/first-run.ts';
@@ -24,17 +26,19 @@ const stay = () => {};
 async function main(): Promise<void> {
   // Whatever is created is for the owner alone.
   process.umask(0o077);
-  const read = readSettings(loadEnvironment(process.cwd()).environment, 'start');
+  const { environment, file, faults } = loadEnvironment(process.cwd());
+  const credentialFaults = faultsOfCredentials(environment.AGENT_CREDENTIALS_FILE);
+  const read = readSettings(environment, [...faults, ...credentialFaults]);
   if (read.kind === 'invalid') {
     for (const fault of read.faults) process.stderr.write(`${fault}\n`);
     process.exitCode = EXIT_CONFIGURATION;
     return;
   }
   const { settings } = read;
-  await serve(settings).catch((error) => giveUp(error, settings));
+  await serve(settings, file).catch((error) => giveUp(error, settings));
 }
 
-async function serve(settings: Settings): Promise<void> {
+async function serve(settings: Settings, envFile: LoadedEnvironment['file']): Promise<void> {
   const log = openLog(settings.logLevel);
   const prepared = await prepareLocalMode(settings, systemClock);
   const parts = await openParts(settings, prepared.previewSigningKeys, systemClock, log);
@@ -43,7 +47,14 @@ async function serve(settings: Settings): Promise<void> {
   // Only now: a signal that comes with the first connection is answered already.
   await app.listen({ host: settings.host, port: settings.port });
   process.stdout.write(
-    greeting({ settings, prepared, parts, version, onTerminal: process.stdout.isTTY }),
+    greeting({
+      settings,
+      envFile,
+      prepared,
+      parts,
+      version,
+      onTerminal: process.stdout.isTTY,
+    }),
   );
 }
 

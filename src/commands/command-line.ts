@@ -3,10 +3,10 @@
  * stdout and words on stderr. A command declares its actions; `runCommand` does the rest.
  */
 import { type ParseArgsConfig, parseArgs } from 'node:util';
+import { nearest } from '../settings/nearest.ts';
 import type { Action, Call, Command, Option } from './command.ts';
 import { describeFailure, ExitFault, UsageFault } from './faults.ts';
 import { actionHelp, commandHelp } from './help.ts';
-import { nearest } from './nearest.ts';
 import { openTerminal, type Terminal, type TerminalStreams } from './terminal.ts';
 import { packageVersion } from './version.ts';
 

@@ -1,6 +1,7 @@
 /** `npm run settings`: every setting in force, where it came from, secrets hidden (contract §1). */
-import { fileVariable, type LoadedEnvironment, type Settings } from '../settings/settings.ts';
-import { type VariableName, variables } from '../settings/variables.ts';
+import type { LoadedEnvironment } from '../settings/environment.ts';
+import type { Settings } from '../settings/settings.ts';
+import { fileVariable, type VariableName, variables } from '../settings/variables.ts';
 import type { Call, Command } from './command.ts';
 import { runCommand } from './command-line.ts';
 import { loadSettings } from './configuration.ts';
@@ -42,38 +43,15 @@ function rowOf(name: VariableName, settings: Settings, loaded: LoadedEnvironment
   const given = Boolean(loaded.environment[name]);
   const givenAsFile = file !== undefined && Boolean(loaded.environment[file]);
   const isSecret = file !== undefined && (given || givenAsFile);
-  const value = isSecret ? '(set)' : (inForce[name](settings) ?? null);
+  const value = isSecret ? '(set)' : (inForce(name, settings) ?? null);
   const source = givenAsFile ? 'file' : given ? loaded.origins(name) : undefined;
   return { name, value, source: source ?? 'default' };
 }
 
-const inForce: Readonly<Record<VariableName, (settings: Settings) => string | undefined>> = {
-  NODE_ENV: ({ mode }) => (mode === 'production' ? mode : 'local mode'),
-  HOST: ({ host }) => host,
-  PORT: ({ port }) => String(port),
-  BASE_URL: ({ baseUrl }) => baseUrl,
-  DATA_DIR: ({ dataDir }) => dataDir,
-  DATABASE_URL: ({ database }) =>
-    database.kind === 'sqlite' ? `sqlite:${database.path}` : '(set)',
-  REDIS_URL: ({ redisUrl }) => redisUrl && '(set)',
-  RECEIPT_RETENTION_DAYS: ({ receiptRetentionDays }) => String(receiptRetentionDays),
-  UPSTREAM_URL: ({ upstream }) =>
-    ({ none: undefined, inbox: 'inbox:', http: '(set)' })[upstream.kind],
-  UPSTREAM_SECRET: () => undefined,
-  UPSTREAM_TIMEOUT_MS: ({ upstreamTimeoutMs }) => String(upstreamTimeoutMs),
-  PREVIEW_SIGNING_KEYS: ({ mode }) =>
-    mode === 'local' ? '(generated once in DATA_DIR)' : undefined,
-  AGENT_CREDENTIALS_FILE: ({ credentialsFile }) => credentialsFile,
-  SMTP_URL: ({ mail }) => (mail.kind === 'files' ? `(none: files in ${mail.folder})` : undefined),
-  MAIL_FROM: ({ mail }) => (mail.kind === 'none' ? undefined : mail.from),
-  MAIL_PER_MINUTE: ({ mailPerMinute }) => String(mailPerMinute),
-  OPERATOR_NAME: ({ operator }) => operator.name,
-  OPERATOR_CONTACT: ({ operator }) => operator.contact,
-  CONTENT_DIR: ({ contentDir }) => contentDir,
-  CONTRACTOR_ID: ({ contractor }) => contractor?.id,
-  CONTRACTOR_NAME: ({ contractor }) => contractor?.name,
-  TRUST_PROXY: ({ trustProxy }) => trustProxy.join(',') || undefined,
-  ALLOWED_ORIGINS: ({ allowedOrigins }) => allowedOrigins.join(',') || undefined,
-  LOG_LEVEL: ({ logLevel }) => logLevel,
-  METRICS_PORT: ({ metricsPort }) => metricsPort?.toString(),
-};
+/** What an entry says of itself, or its value as it is. */
+function inForce(name: VariableName, settings: Settings): string | undefined {
+  const variable = variables[name];
+  if ('shown' in variable) return variable.shown(settings);
+  const value = settings[variable.setting];
+  return Array.isArray(value) ? value.join(',') || undefined : value?.toString();
+}

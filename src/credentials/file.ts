@@ -56,8 +56,7 @@ export function openCredentials(options: CredentialsOptions): Credentials {
     };
   }
 
-  let seen = readAtStart(path);
-  let file = parseAtStart(seen);
+  let { text: seen, file } = readAtStart(path);
   let holders = indexByDigest(file);
   let fault: string | undefined;
 
@@ -96,18 +95,29 @@ export function openCredentials(options: CredentialsOptions): Credentials {
   };
 }
 
-function readAtStart(path: string): string {
+/** Takes AGENT_CREDENTIALS_FILE; returns why a start could not use the file, beside other faults of the settings. */
+export function faultsOfCredentials(path: string | undefined): string[] {
+  if (!path) return [];
   try {
-    return readFileSync(path, 'utf8');
+    readAtStart(path);
+    return [];
   } catch (error) {
-    throw new CredentialsFault(unreadable(error));
+    return [(error as CredentialsFault).message];
   }
 }
 
-function parseAtStart(text: string): ClientsFile {
+function readAtStart(path: string): { text: string; file: ClientsFile } {
+  let text: string;
+  try {
+    text = readFileSync(path, 'utf8');
+  } catch (error) {
+    const isMissing = (error as NodeJS.ErrnoException).code === 'ENOENT';
+    const remedy = isMissing ? ' This makes it: npm run credentials -- issue NAME' : '';
+    throw new CredentialsFault(`${unreadable(error)}${remedy}`);
+  }
   const parsed = parseClients(text);
   if (parsed.kind === 'invalid') throw new CredentialsFault(invalid(parsed.why));
-  return parsed.file;
+  return { text, file: parsed.file };
 }
 
 function unreadable(error: unknown): string {

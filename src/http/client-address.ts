@@ -23,6 +23,11 @@ export function isAddressOrRange(text: string): boolean {
   return parseRange(text) !== undefined;
 }
 
+/** Whether a range, IPv4-mapped ones too, holds every address of its family. */
+export function isEveryAddress(text: string): boolean {
+  return parseRange(text)?.bits === 0;
+}
+
 /**
  * Takes the trusted addresses and ranges; returns a function from the socket's address and the
  * `X-Forwarded-For` header (all its lines joined by commas) to the client's address.

@@ -3,11 +3,14 @@
 import type { Clock } from '../clock.ts';
 import { forms } from '../forms/catalog.ts';
 import { pages, pathTo, routes } from '../routes.ts';
+import type { LoadedEnvironment } from '../settings/environment.ts';
 import type { Settings } from '../settings/settings.ts';
 import type { Prepared } from './first-run.ts';
 
 export type Started = {
   settings: Settings;
+  /** The `.env` of the folder it was started in, which may not be the one that was meant. */
+  envFile: LoadedEnvironment['file'];
   prepared: Prepared;
   parts: { clock: Pick<Clock, 'now'>; credentials: { state(): { clients: number } } };
   version: string;
@@ -46,12 +49,12 @@ function featuresOf(settings: Settings): Feature[] {
 }
 
 function localLines(started: Started): string[] {
-  const { settings, prepared, version } = started;
+  const { settings, envFile, prepared, version } = started;
   const { baseUrl, dataDir } = settings;
   const token = prepared.tokenFile;
   const made = prepared.firstRun ? ' (made just now)' : '';
   return [
-    `Lead intake ${version} in local mode: everything it keeps is in ${dataDir}${made}.`,
+    `Lead intake ${version} in local mode, ${settingsFrom(envFile)}: everything it keeps is in ${dataDir}${made}.`,
     '',
     `  Site       ${baseUrl}`,
     `  Agents     ${baseUrl}${pages.agents.path}`,
@@ -66,7 +69,7 @@ function localLines(started: Started): string[] {
   ];
 }
 
-function productionLines({ settings, parts, version }: Started): string[] {
+function productionLines({ settings, envFile, parts, version }: Started): string[] {
   const { baseUrl, host, port } = settings;
   const features = featuresOf(settings).map(({ feature, on, missing }) => {
     const state = on
@@ -75,7 +78,7 @@ function productionLines({ settings, parts, version }: Started): string[] {
     return `  ${feature.padEnd(18)}${state}`;
   });
   return [
-    `Lead intake ${version} in production, on ${host}:${port}.`,
+    `Lead intake ${version} in production, on ${host}:${port}, ${settingsFrom(envFile)}.`,
     '',
     `  Site              ${baseUrl}`,
     `  Agents            ${baseUrl}${pages.agents.path}`,
@@ -87,7 +90,7 @@ function productionLines({ settings, parts, version }: Started): string[] {
 }
 
 /** One line of the log; it names files and settings, and holds no secret. */
-function asLogLine({ settings, prepared, parts, version }: Started) {
+function asLogLine({ settings, envFile, prepared, parts, version }: Started) {
   const { mode, baseUrl, host, port, dataDir } = settings;
   return {
     level: 'info',
@@ -101,6 +104,7 @@ function asLogLine({ settings, prepared, parts, version }: Started) {
     agents: baseUrl + pages.agents.path,
     reference: baseUrl + pages.reference.path,
     dataDir,
+    envFile: envFile.found ? envFile.path : null,
     leads: settings.upstream.kind,
     mail: settings.mail.kind,
     tokenFile: prepared.tokenFile ?? null,
@@ -109,6 +113,10 @@ function asLogLine({ settings, prepared, parts, version }: Started) {
     features: featuresOf(settings),
     try: prepared.tokenFile === undefined ? null : tryCommand(baseUrl, prepared.tokenFile).trim(),
   };
+}
+
+function settingsFrom({ path, found }: LoadedEnvironment['file']): string {
+  return found ? `with the settings of ${path}` : `without a file ${path}`;
 }
 
 function whereLeadsGo({ upstream }: Settings): string {

@@ -67,3 +67,14 @@ test('is a table without --json', async () => {
   expect(ran.stdout).toMatch(/^VARIABLE +IN FORCE +FROM$/m);
   expect(ran.stdout).toMatch(/^OPERATOR_NAME +Paint Match +environment$/m);
 });
+
+test('a .env that holds what is no setting stops it: status 78, and no value is shown', async () => {
+  const folder = temporaryFolder();
+  writeFileSync(join(folder, '.env'), 'PROT=canary\nOPERATOR_NAME="canary & Sons\n');
+  const ran = await runService(['settings'], { folder });
+  expect(ran).toMatchObject({ status: 78, stdout: '' });
+  expect(ran.stderr.trimEnd().split('\n')).toEqual([
+    'PROT (line 1 of .env) names no setting; did you mean PORT?',
+    'OPERATOR_NAME (line 2 of .env) has a quote that is not closed, or something behind it.',
+  ]);
+});

@@ -1,7 +1,12 @@
 import { chmodSync, mkdirSync, renameSync, rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { afterEach, describe, expect, test, vi } from 'vitest';
-import { type Credentials, CredentialsFault, openCredentials } from '../../src/credentials/file.ts';
+import {
+  type Credentials,
+  CredentialsFault,
+  faultsOfCredentials,
+  openCredentials,
+} from '../../src/credentials/file.ts';
 import { digestOfToken } from '../../src/credentials/tokens.ts';
 import { testClock } from '../support/clock.ts';
 import { clientOf, keepingLog, writeCredentials } from './credentials-file.ts';
@@ -25,6 +30,8 @@ describe('at the start', () => {
     const { credentials, nameOf } = open(undefined);
     expect(nameOf('anything')).toBeUndefined();
     expect(credentials.state()).toEqual({ clients: 0, fault: undefined });
+    expect([undefined, ''].flatMap(faultsOfCredentials)).toEqual([]);
+    expect(faultsOfCredentials(writeCredentials())).toEqual([]);
   });
 
   test('several credentials of one client are valid at once, and capital digests count too', () => {
@@ -41,19 +48,25 @@ describe('at the start', () => {
   });
 
   test.each([
-    ['is missing', (path: string) => rmSync(path)],
+    [
+      'is missing',
+      (path: string) => rmSync(path),
+      /^AGENT_CREDENTIALS_FILE .*can’t be read \(ENOENT\)\. This makes it: npm run credentials -- issue NAME$/,
+    ],
     [
       'is a folder',
       (path: string) => {
         rmSync(path);
         mkdirSync(path);
       },
+      /^AGENT_CREDENTIALS_FILE .*can’t be read \(E[A-Z]+\)\.$/,
     ],
-  ])('a file that %s is a fault that names the setting', (_, spoil) => {
+  ])('a file that %s is a fault that names the setting', (_, spoil, sentence) => {
     const path = writeCredentials();
     spoil(path);
     expect(() => open(path)).toThrow(CredentialsFault);
-    expect(() => open(path)).toThrow(/^AGENT_CREDENTIALS_FILE .*can’t be read \(E[A-Z]+\)\.$/);
+    expect(() => open(path)).toThrow(sentence);
+    expect(faultsOfCredentials(path)).toEqual([expect.stringMatching(sentence)]);
   });
 
   const acme = clientOf('acme', ['canary']);

@@ -23,7 +23,7 @@ const secrets: Record<string, string> = {
   database_url: 'postgres://service:password@postgres:5432/service',
   redis_url: 'redis://:password@redis:6379',
   upstream_secret: `whsec_${Buffer.alloc(32, 1).toString('base64')}`,
-  preview_signing_keys: Buffer.alloc(32, 2).toString('base64'),
+  preview_signing_keys: Buffer.alloc(32, 'key').toString('base64'),
   smtp_url: 'smtp://user:password@mail.example.com:587',
 };
 

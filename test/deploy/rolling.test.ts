@@ -62,7 +62,7 @@ describe.skipIf(missing.length > 0)('three instances on PostgreSQL and Redis beh
       UPSTREAM_TIMEOUT_MS: '5000',
       CONTRACTOR_ID: 'c-1',
       CONTRACTOR_NAME: 'Vetted Painters',
-      PREVIEW_SIGNING_KEYS: Buffer.alloc(32, 7).toString('base64'),
+      PREVIEW_SIGNING_KEYS: Buffer.alloc(32, 'key').toString('base64'),
       AGENT_CREDENTIALS_FILE: join(dataDir, 'agents.json'),
       SMTP_URL: 'smtp://127.0.0.1:1',
       MAIL_FROM: 'hello@example.com',

@@ -187,6 +187,21 @@ describe.concurrent('a start that fails says why', () => {
     expect(lines.join()).not.toContain(canary);
   });
 
+  test('a credentials file that is missing and broken lines of .env are said with them', async () => {
+    const folder = temporaryFolder();
+    writeFileSync(join(folder, '.env'), '\uFEFFLOG_LEVEL=loud\nUPSTREM_URL=canary\ncanary\n');
+    const environment = { AGENT_CREDENTIALS_FILE: join(folder, 'canary'), PORT: 'x' };
+    const lines = await faultsOf({ environment, shell: `cd ${folder}; exec "$@"` }, 78);
+    expect(lines).toEqual([
+      'UPSTREM_URL (line 2 of .env) names no setting; did you mean UPSTREAM_URL?',
+      'Line 3 of .env is no NAME=value.',
+      expect.stringMatching(/^AGENT_CREDENTIALS_FILE .*: npm run credentials -- issue NAME$/),
+      'PORT must be a port number.',
+      expect.stringMatching(/^LOG_LEVEL must be /),
+    ]);
+    expect(lines.join()).not.toContain('canary');
+  });
+
   const file = join(temporaryFolder(), 'file');
   writeFileSync(file, '');
   test.each([

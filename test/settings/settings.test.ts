@@ -3,17 +3,15 @@ import { tmpdir } from 'node:os';
 import { join, resolve } from 'node:path';
 import { parseEnv } from 'node:util';
 import { describe, expect, test } from 'vitest';
-import {
-  type Environment,
-  fileVariable,
-  loadEnvironment,
-  readSettings,
-} from '../../src/settings/settings.ts';
-import { type VariableName, variables } from '../../src/settings/variables.ts';
+import type { Environment } from '../../src/settings/environment.ts';
+import { readSettings } from '../../src/settings/settings.ts';
+import { fileVariable, type VariableName, variables } from '../../src/settings/variables.ts';
 
 const names = Object.keys(variables) as VariableName[];
 const production = { NODE_ENV: 'production', BASE_URL: 'https://paint.example' };
-const key = Buffer.alloc(32, 'k').toString('base64');
+const key = Buffer.alloc(32, 'key').toString('base64');
+
+const whsec = (secret: Buffer) => `whsec_${secret.toString('base64')}`;
 
 function settingsOf(environment: Environment) {
   const read = readSettings(environment);
@@ -154,6 +152,10 @@ describe('values', () => {
 
 describe('faults', () => {
   const bad: [VariableName, string][] = [
+    ['NODE_ENV', 'prod'],
+    ['NODE_ENV', 'Production'],
+    ['NODE_ENV', 'production '],
+    ['NODE_ENV', 'canary'],
     ['HOST', 'canary\nx'],
     ['PORT', '0'],
     ['PORT', '65536'],
@@ -164,6 +166,11 @@ describe('faults', () => {
     ['BASE_URL', 'https://paint.example/?canary'],
     ['BASE_URL', 'https://paint.example#canary'],
     ['BASE_URL', 'https://paint.example?'],
+    ['BASE_URL', 'https://paint.example/canary'],
+    ['BASE_URL', 'https://paint.example/canary/'],
+    ['BASE_URL', 'https://paint.example//'],
+    ['BASE_URL', 'https://paint.example/.'],
+    ['BASE_URL', 'https://paint.example\\canary'],
     ['BASE_URL', 'canary'],
     ['BASE_URL', 'https:canary.example'],
     ['BASE_URL', 'https:/canary.example'],
@@ -184,11 +191,14 @@ describe('faults', () => {
     ['UPSTREAM_SECRET', 'canary'],
     ['UPSTREAM_SECRET', 'whsec_'],
     ['UPSTREAM_SECRET', 'whsec_canary!'],
+    ['UPSTREAM_SECRET', `whsec_${Buffer.alloc(23, 'key').toString('base64')}`],
     ['UPSTREAM_TIMEOUT_MS', '99'],
     ['UPSTREAM_TIMEOUT_MS', '60001'],
     ['PREVIEW_SIGNING_KEYS', Buffer.alloc(31, 'canary').toString('base64')],
     ['PREVIEW_SIGNING_KEYS', `${key},canary`],
     ['PREVIEW_SIGNING_KEYS', ','],
+    ['PREVIEW_SIGNING_KEYS', Buffer.alloc(32).toString('base64')],
+    ['PREVIEW_SIGNING_KEYS', `${key},${Buffer.alloc(64, 'c').toString('base64')}`],
     ['SMTP_URL', 'https://canary.example'],
     ['SMTP_URL', 'smtp://'],
     ['CONTRACTOR_ID', '  '],
@@ -201,6 +211,9 @@ describe('faults', () => {
     ['OPERATOR_CONTACT', 'canary'],
     ['TRUST_PROXY', '10.0.0.0/33'],
     ['TRUST_PROXY', 'canary'],
+    ['TRUST_PROXY', '127.0.0.1, 0.0.0.0/0'],
+    ['TRUST_PROXY', '::/0'],
+    ['TRUST_PROXY', '::ffff:0.0.0.0/96'],
     ['ALLOWED_ORIGINS', 'https://canary.example/path'],
     ['ALLOWED_ORIGINS', '*'],
     ['LOG_LEVEL', 'canary'],
@@ -213,6 +226,23 @@ describe('faults', () => {
     expect(faults).toHaveLength(1);
     expect(faults[0]).toMatch(new RegExp(`^${name} [^\\n]+\\.$`));
     expect(faults[0]).not.toContain('canary');
+  });
+
+  test.each([
+    ['UPSTREAM_SECRET', 'whsec_', 'whsec_$(openssl rand -base64 32)'],
+    ['PREVIEW_SIGNING_KEYS', 'short', 'openssl rand -base64 32'],
+  ])('where %s is none, the sentence says how to make one', (name, value, command) => {
+    expect(faultsOf({ [name]: value })).toEqual([expect.stringContaining(command)]);
+  });
+
+  test.each(['development', 'test', ''])('NODE_ENV=%j is local mode', (NODE_ENV) => {
+    expect(settingsOf({ NODE_ENV }).mode).toBe('local');
+  });
+
+  test('the smallest secret of Standard Webhooks is taken', () => {
+    const secret = Buffer.alloc(24, 'key');
+    const given = { UPSTREAM_URL: 'https://x.example', UPSTREAM_SECRET: whsec(secret) };
+    expect(settingsOf(given).upstream).toMatchObject({ secret });
   });
 
   test('a name has at most 200 characters, whatever UTF-16 makes of them', () => {
@@ -230,19 +260,10 @@ describe('faults', () => {
     ]);
   });
 
-  test('a named credentials file that can’t be read is one of them, for a start alone', () => {
-    const environment = { PORT: 'x', AGENT_CREDENTIALS_FILE: '/nonexistent/canary' };
-    const started = readSettings(environment, 'start');
-    expect(started.kind === 'invalid' && started.faults).toEqual([
-      'PORT must be a port number.',
-      'AGENT_CREDENTIALS_FILE names a file that can’t be read.',
-    ]);
-    expect(faultsOf(environment)).toEqual(['PORT must be a port number.']);
-    const { AGENT_CREDENTIALS_FILE } = environment;
-    const readable = { AGENT_CREDENTIALS_FILE: temporaryFile('{}') };
-    expect(readSettings(readable, 'start').kind).toBe('valid');
-    // The first start of local mode makes its own.
-    expect(readSettings({ DATA_DIR: AGENT_CREDENTIALS_FILE }, 'start').kind).toBe('valid');
+  test('what was found before is said with them', () => {
+    const read = readSettings({ PORT: 'x' }, ['Before.']);
+    expect(read).toEqual({ kind: 'invalid', faults: ['Before.', 'PORT must be a port number.'] });
+    expect(readSettings({}, ['Before.'])).toEqual({ kind: 'invalid', faults: ['Before.'] });
   });
 
   test.each([
@@ -296,33 +317,17 @@ describe('secrets as files', () => {
   });
 });
 
-describe('.env', () => {
-  test('is used where the environment says nothing', () => {
-    const path = temporaryFile('');
-    const folder = join(path, '..');
-    writeFileSync(join(folder, '.env'), 'PATH=nowhere\nLEAD_INTAKE_TEST="from .env"\n');
-    const { environment, origins } = loadEnvironment(folder);
-    expect(environment.PATH).toBe(process.env.PATH);
-    expect(environment.LEAD_INTAKE_TEST).toBe('from .env');
-    expect([origins('PATH'), origins('LEAD_INTAKE_TEST'), origins('LEAD_INTAKE_NONE')]).toEqual([
-      'environment',
-      '.env',
-      undefined,
-    ]);
-  });
-
-  test('the example says of every variable what it means, its default and its file', () => {
-    const example = readFileSync(resolve(import.meta.dirname, '../../.env.example'), 'utf8');
-    const blocks = example.trimEnd().split('\n\n').slice(1);
-    const expected = names.map((name) =>
-      [
-        `# ${name}: ${variables[name].meaning}`,
-        `# Default: ${variables[name].default}`,
-        ...(fileVariable(name) === undefined ? [] : [`# Or: ${fileVariable(name)}`]),
-        `#${name}=`,
-      ].join('\n'),
-    );
-    expect(blocks).toEqual(expected);
-    expect(parseEnv(example)).toEqual({});
-  });
+test('the example says of every variable what it means, its default and its file', () => {
+  const example = readFileSync(resolve(import.meta.dirname, '../../.env.example'), 'utf8');
+  const blocks = example.trimEnd().split('\n\n').slice(1);
+  const expected = names.map((name) =>
+    [
+      `# ${name}: ${variables[name].meaning}`,
+      `# Default: ${variables[name].default}`,
+      ...(fileVariable(name) === undefined ? [] : [`# Or: ${fileVariable(name)}`]),
+      `#${name}=`,
+    ].join('\n'),
+  );
+  expect(blocks).toEqual(expected);
+  expect(parseEnv(example)).toEqual({});
 });

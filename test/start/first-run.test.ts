@@ -89,7 +89,7 @@ test('a start that ended after the token was written is made whole by the next',
 });
 
 test('keys of the settings are used, and none is made', async () => {
-  const key = Buffer.alloc(32, 'k');
+  const key = Buffer.alloc(32, 'key');
   const prepared = await prepare({ PREVIEW_SIGNING_KEYS: key.toString('base64') });
   expect(prepared.previewSigningKeys).toEqual([key]);
   expect(readdirSync(dataDir)).not.toContain('preview-signing-key');

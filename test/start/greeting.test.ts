@@ -17,6 +17,7 @@ function factsOf(environment: Record<string, string>, more: Partial<Started> = {
   if (read.kind === 'invalid') throw new Error(read.faults.join('\n'));
   return {
     settings: read.settings,
+    envFile: { path: '/srv/app/.env', found: true },
     prepared: { previewSigningKeys: [], tokenFile: '/srv/data/agent-token', firstRun: true },
     parts: { clock: testClock(), credentials: { state: () => ({ clients: 1 }) } },
     version: '1.2.3',
@@ -84,6 +85,18 @@ test('the command to try works when it is pasted, in a folder with an odd name t
     },
   ]);
 });
+
+test.each([{}, production])(
+  'says which .env was read, or where none was found: %j',
+  (environment) => {
+    const words = (found: boolean, onTerminal: boolean) =>
+      greeting(factsOf(environment, { envFile: { path: '/srv/app/.env', found }, onTerminal }));
+    expect(words(true, true).split('\n')[0]).toContain('with the settings of /srv/app/.env');
+    expect(words(false, true).split('\n')[0]).toContain('without a file /srv/app/.env');
+    expect(JSON.parse(words(true, false)).envFile).toBe('/srv/app/.env');
+    expect(JSON.parse(words(false, false)).envFile).toBeNull();
+  },
+);
 
 test('without a local token it says how to issue one, and tries nothing', () => {
   const prepared = { previewSigningKeys: [], tokenFile: undefined, firstRun: false };

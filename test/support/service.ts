@@ -20,7 +20,7 @@ export const tokens = {
   expired: 'test-token-expired',
 } as const;
 
-const key = Buffer.alloc(32, 7).toString('base64');
+const key = Buffer.alloc(32, 'key').toString('base64');
 
 export type Service = {
   url: string;

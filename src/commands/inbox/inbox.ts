@@ -1,6 +1,7 @@
 /** `npm run inbox`: list, show and export what the embedded destination holds (contract §1). */
 import { existsSync } from 'node:fs';
 import { forms } from '../../forms/catalog.ts';
+import { nearest } from '../../settings/nearest.ts';
 import type { Settings } from '../../settings/settings.ts';
 import { type Storage, StorageUnavailable } from '../../storage/database.ts';
 import {
@@ -14,7 +15,6 @@ import { runCommand } from '../command-line.ts';
 import { loadSettings } from '../configuration.ts';
 import { ExitFault, UsageFault } from '../faults.ts';
 import { parseMoment } from '../moments.ts';
-import { nearest } from '../nearest.ts';
 import { withStorage } from '../storage.ts';
 import { csvHeader, csvRecordOf, inboxPage, inboxTable, jsonLineOf } from './formats.ts';
 

@@ -37,7 +37,7 @@ describe.runIf(isThere)('two instances through a pooler in transaction mode', ()
       DATABASE_URL: pooler.url,
       UPSTREAM_URL: upstream.url,
       UPSTREAM_TIMEOUT_MS: '1000',
-      PREVIEW_SIGNING_KEYS: Buffer.alloc(32, 7).toString('base64'),
+      PREVIEW_SIGNING_KEYS: Buffer.alloc(32, 'key').toString('base64'),
       SMTP_URL: mail.url,
       MAIL_FROM: 'hello@paint.example',
     };

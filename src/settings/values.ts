@@ -1,0 +1,136 @@
+/** How the text of a variable is read (contract §2): each says what is wrong, never what was given. */
+import * as v from '@badrap/valita';
+import { normalize, parseEmail } from '../forms/fields.ts';
+import { isAddressOrRange, isEveryAddress } from '../http/client-address.ts';
+import { parseSender } from './sender.ts';
+import { isSigningKey, SIGNING_KEY_BYTES } from './signing-keys.ts';
+
+const BASE64 = /^[A-Za-z0-9+/_-]+={0,2}$/;
+/** Standard Webhooks, "Signature scheme": a shorter secret can be guessed. */
+const UPSTREAM_SECRET_MINIMUM_BYTES = 24;
+const LOG_LEVELS = ['fatal', 'error', 'warn', 'info', 'debug', 'trace', 'silent'] as const;
+
+export const text = v.string();
+export const line = text.assert((given) => !/\p{Cc}/u.test(given), 'must be one line');
+const list = text.map((given) =>
+  given
+    .split(',')
+    .map((item) => item.trim())
+    .filter((item) => item !== ''),
+);
+export const port = text
+  .assert((given) => /^\d{1,5}$/.test(given), 'must be a port number')
+  .map(Number)
+  .assert((n) => n >= 1 && n <= 65_535, 'must be from 1 to 65535');
+const address = (protocol: RegExp, wrong: string) =>
+  text
+    .map((given) => given.trim())
+    .assert((given) => protocol.test(URL.parse(given)?.protocol ?? ''), wrong);
+export const whole = (least: number, most: number) =>
+  text
+    .assert((given) => /^\d{1,9}$/.test(given), 'must be a whole number')
+    .map(Number)
+    .assert((n) => n >= least && n <= most, `must be from ${least} to ${most}`);
+const base64 = (given: string) =>
+  BASE64.test(given) ? Buffer.from(given, 'base64') : Buffer.alloc(0);
+const isWebUrl = (given: string) => /^https?:$/.test(URL.parse(given)?.protocol ?? '');
+const hasUserInfo = (given: string) => {
+  const { username = '', password = '' } = URL.parse(given) ?? {};
+  return username !== '' || password !== '';
+};
+
+/** A misspelt one would start local mode, with an agent's token of its own, where people come. */
+export const mode = text
+  .assert(
+    (given) => /^(production|development|test)$/.test(given),
+    'must be production, development, test or empty',
+  )
+  .map((given) => (given === 'production' ? 'production' : 'local'));
+
+/** Something that people read. */
+export const name = line
+  .assert((given) => [...given].length <= 200, 'must have at most 200 characters')
+  .assert((given) => given.trim() !== '', 'must not be blank');
+
+/** Pages and documents link from the root of their host: below a path half of the links would be wrong. */
+export const baseUrl = line
+  .map((given) => given.trim())
+  .assert(
+    (given) => /^https?:\/\/[^/\\]/i.test(given) && URL.canParse(given),
+    'must be an http:// or https:// address',
+  )
+  .assert((given) => !hasUserInfo(given), 'must hold no user name and password')
+  .assert((given) => !/[?#]/.test(given), 'must hold no query and no fragment')
+  .map((given) => given.replace(/\/$/, ''))
+  .assert((given) => /^https?:\/\/[^/\\]+$/i.test(given), 'must hold no path');
+
+export const databaseUrl = text
+  .assert(
+    (given) => /^(sqlite:.+|postgres(ql)?:\/\/.+)$/s.test(given),
+    'must be sqlite:PATH or postgres://…',
+  )
+  .assert(
+    (given) => given.startsWith('sqlite:') || URL.canParse(given),
+    'must be an address that can be read',
+  );
+
+export const redisUrl = address(/^rediss?:$/, 'must be a redis:// address');
+
+export const upstreamUrl = text
+  .assert(
+    (given) => given === 'inbox:' || isWebUrl(given),
+    'must be inbox:, or an http:// or https:// address',
+  )
+  .assert((given) => !hasUserInfo(given), 'must hold no user name and password');
+
+export const upstreamSecret = text
+  .map((given) => (given.startsWith('whsec_') ? base64(given.slice(6)) : Buffer.alloc(0)))
+  .assert(
+    (key) => key.length >= UPSTREAM_SECRET_MINIMUM_BYTES,
+    'must be whsec_ and base64 of at least 24 bytes; this makes one: echo "whsec_$(openssl rand -base64 32)"',
+  );
+
+export const signingKeys = list
+  .map((keys) => keys.map(base64))
+  .assert(
+    (keys) => keys.length > 0 && keys.every(isSigningKey),
+    `must be base64 keys of at least ${SIGNING_KEY_BYTES} bytes, comma-separated; this makes one: openssl rand -base64 ${SIGNING_KEY_BYTES}`,
+  )
+  .assert(
+    (keys) => keys.every((key) => key.some((byte) => byte !== key[0])),
+    `must hold no key of one byte repeated; this makes a good one: openssl rand -base64 ${SIGNING_KEY_BYTES}`,
+  );
+
+export const smtpUrl = address(/^smtps?:$/, 'must be an smtp:// or smtps:// address').assert(
+  (given) => URL.parse(given)?.hostname !== '',
+  'must name a host',
+);
+
+export const sender = line
+  .map(normalize)
+  .assert(
+    (given) => parseEmail(parseSender(given).address) !== undefined,
+    'must be an e-mail address',
+  );
+
+export const contact = line.assert(
+  (given) => parseEmail(given) !== undefined || /^\+?[\d ()./-]{3,40}$/.test(given),
+  'must be an e-mail address or a telephone number',
+);
+
+export const proxies = list
+  .assert(
+    (items) => items.every(isAddressOrRange),
+    'must be addresses or CIDR ranges, comma-separated',
+  )
+  .assert(
+    (items) => !items.some(isEveryAddress),
+    'must not be every address: whoever sends X-Forwarded-For could choose what they count as',
+  );
+
+export const origins = list.assert(
+  (items) => items.every((item) => URL.canParse(item) && new URL(item).origin === item),
+  'must be origins like https://example.com, comma-separated',
+);
+
+export const logLevel = v.union(...LOG_LEVELS.map((level) => v.literal(level)));
