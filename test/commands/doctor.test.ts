@@ -38,6 +38,7 @@ test('finds a fresh machine well, and leaves nothing in the database', async () 
       'signing keys: ok',
       'credentials: ok',
       'site: ok',
+      'operator: ok',
       'rate limits: ok',
       'upstream: ok',
       'mail: ok',
@@ -141,7 +142,8 @@ describe('keys and credentials', () => {
       expires_at: '2021-01-01T00:00:00.000Z',
     };
     const credentials = [{ id: 'c_7', sha256: 'a'.repeat(64), ...dates }];
-    writeFileSync(file, JSON.stringify({ clients: [{ name: 'acme', scopes: [], credentials }] }));
+    const clients = [{ name: 'acme', scopes: [], credentials }];
+    writeFileSync(file, JSON.stringify({ clients }), { mode: 0o600 });
     const { status, of } = await doctor({ AGENT_CREDENTIALS_FILE: file });
     expect(status).toBe(0);
     expect(of('credentials')).toMatchObject({

@@ -13,7 +13,8 @@ import { submit } from '../../submissions/submit.ts';
 import { openUpstream } from '../../upstream/open.ts';
 import type { Outcome } from '../../upstream/upstream.ts';
 import { withStorage } from '../storage.ts';
-import { type Finding, tryOut } from './finding.ts';
+import { mailDangers, upstreamDangers } from './dangers.ts';
+import { type Finding, tryOut, warned } from './finding.ts';
 
 const SMTP_TIMEOUT_MS = 10_000;
 
@@ -22,10 +23,12 @@ export function checkUpstream(settings: Settings, clock: Clock, send: boolean): 
   return tryOut('upstream', 'Check UPSTREAM_URL and the database.', async () => {
     const { upstream: configured, contractor, operator } = settings;
     if (configured.kind === 'none' || contractor === undefined) {
-      return { outcome: 'off', says: 'Submissions answer 503.', remedy: 'Set UPSTREAM_URL.' };
+      return { outcome: 'warning', says: 'Submissions answer 503.', remedy: 'Set UPSTREAM_URL.' };
     }
+    const dangers = upstreamDangers(settings);
     if (!send) {
-      return { outcome: 'off', says: 'Not tried, because of --no-send.' };
+      const found = { outcome: 'off', says: 'Not tried, because of --no-send.' } as const;
+      return settings.mode === 'production' ? warned(found, dangers) : found;
     }
     return await withStorage(settings, async (storage) => {
       const upstream = await openUpstream(settings, storage, clock);
@@ -37,8 +40,7 @@ export function checkUpstream(settings: Settings, clock: Clock, send: boolean): 
         const delivery = { mayStart: () => true };
         const outcome = await submit({ upstream, parties, clock }, submission, delivery);
         await storage.db.deleteFrom('inbox').where('event_id', '=', id).execute();
-        const unsigned = configured.kind === 'http' && configured.secret === undefined;
-        return judge(outcome, id, unsigned);
+        return warned(judge(outcome, id), dangers);
       } finally {
         await upstream.close();
       }
@@ -54,17 +56,11 @@ const testFields = {
 };
 const fromNobody = { origin: 'browser', client: null, consentRecordedAt: null } as const;
 
-function judge(outcome: Outcome, id: string, unsigned: boolean): Omit<Finding, 'check'> {
+function judge(outcome: Outcome, id: string): Omit<Finding, 'check'> {
   const remedy = 'Ask whoever runs UPSTREAM_URL what became of it.';
   switch (outcome.kind) {
     case 'confirmed':
-      return unsigned
-        ? {
-            outcome: 'warning',
-            says: `Test event ${id} was delivered, unsigned.`,
-            remedy: 'Set UPSTREAM_SECRET, so that the other side can tell who sends.',
-          }
-        : { outcome: 'ok', says: `Test event ${id} was delivered.` };
+      return { outcome: 'ok', says: `Test event ${id} was delivered.` };
     case 'rejected':
       return {
         outcome: 'failed',
@@ -83,7 +79,8 @@ function judge(outcome: Outcome, id: string, unsigned: boolean): Omit<Finding, '
 }
 
 /** Signs in to the mail server, or looks at the folder that stands for one. */
-export function checkMail({ mail }: Settings): Promise<Finding> {
+export function checkMail(settings: Settings): Promise<Finding> {
+  const { mail } = settings;
   const remedy = 'Check SMTP_URL: scheme, host, port, user and password.';
   return tryOut('mail', remedy, async () => {
     if (mail.kind === 'none') {
@@ -108,7 +105,8 @@ export function checkMail({ mail }: Settings): Promise<Finding> {
     });
     try {
       await transport.verify();
-      return { outcome: 'ok', says: 'The mail server takes the connection.' };
+      const found = { outcome: 'ok', says: 'The mail server takes the connection.' } as const;
+      return warned(found, mailDangers(settings));
     } catch (error) {
       return { outcome: 'failed', says: `The mail server: ${reasonOf(error)}.`, remedy };
     } finally {

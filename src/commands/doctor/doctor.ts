@@ -9,7 +9,7 @@ import type { Terminal } from '../terminal.ts';
 import { checkMail, checkMessage, checkUpstream } from './delivery-checks.ts';
 import type { Finding } from './finding.ts';
 import { checkThisMachine } from './local-checks.ts';
-import { checkLimits, checkSite } from './optional-checks.ts';
+import { checkLimits, checkOperator, checkSite } from './optional-checks.ts';
 
 const command: Command = {
   invocation: 'npm run doctor --',
@@ -21,7 +21,8 @@ const command: Command = {
   ],
   actions: {
     '': {
-      meaning: 'folder, database, clock, keys, credentials, site, rate limits, upstream and mail',
+      meaning:
+        'folder, database, clock, keys, credentials, site, operator, rate limits, upstream and mail',
       operands: [],
       options: {
         'no-send': { type: 'boolean', meaning: 'deliver no test event and no test message' },
@@ -49,6 +50,7 @@ async function examine(call: Call): Promise<void> {
   const findings = [
     ...(await checkThisMachine(settings, systemClock)),
     await checkSite(settings),
+    checkOperator(settings),
     await checkLimits(settings, systemClock),
     await checkUpstream(settings, systemClock, send),
     await checkMail(settings),

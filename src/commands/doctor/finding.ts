@@ -8,6 +8,19 @@ export type Finding = {
   remedy?: string;
 };
 
+export type Danger = { says: string; remedy: string };
+
+/** Takes what a check found, and the dangers beside it: they make a warning of it, unless it failed. */
+export function warned(found: Omit<Finding, 'check'>, dangers: Danger[]): Omit<Finding, 'check'> {
+  if (found.outcome === 'failed' || dangers.length === 0) return found;
+  const remedies = [found.remedy, ...dangers.map(({ remedy }) => remedy)];
+  return {
+    outcome: 'warning',
+    says: [found.says, ...dangers.map(({ says }) => says)].join(' '),
+    remedy: remedies.filter((remedy) => remedy !== undefined).join(' '),
+  };
+}
+
 /** Runs a check; whatever it throws is a failure with the check's usual remedy. */
 export async function tryOut(
   check: string,

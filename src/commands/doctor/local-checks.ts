@@ -10,7 +10,8 @@ import type { Settings } from '../../settings/settings.ts';
 import { parseSigningKey, SIGNING_KEY_BYTES } from '../../settings/signing-keys.ts';
 import { localFiles } from '../../start/first-run.ts';
 import { withStorage } from '../storage.ts';
-import { type Finding, tryOut } from './finding.ts';
+import { accessDangers } from './dangers.ts';
+import { type Finding, tryOut, warned } from './finding.ts';
 
 /** No clock of a machine that runs this can be right before it was written. */
 const FIRST_PLAUSIBLE_YEAR = 2026;
@@ -37,7 +38,7 @@ function checkFolder({ mode, database, dataDir }: Settings): Promise<Finding> {
     const probe = join(dataDir, `.doctor-${newId()}`);
     writeFileSync(probe, 'doctor', { mode: 0o600, flush: true });
     rmSync(probe);
-    return { outcome: 'ok', says: `${dataDir} can be written.` };
+    return warned({ outcome: 'ok', says: `${dataDir} can be written.` }, accessDangers(dataDir));
   });
 }
 
@@ -101,7 +102,9 @@ function checkSigningKeys(settings: Settings, clock: Clock): Promise<Finding> {
     const preview = { fields: {}, destination: '', createdAt: now.getTime() };
     const token = sealPreview(keys, { action: 'contact', ...preview });
     if (openPreview(keys, token, now).kind !== 'open') throw new Error('KEYS');
-    return { outcome: 'ok', says: `${keys.length} of them; the first signs, all verify.` };
+    const says = `${keys.length} of them; the first signs, all verify.`;
+    const isOurs = settings.previewSigningKeys.length === 0;
+    return warned({ outcome: 'ok', says }, isOurs ? accessDangers(path) : []);
   });
 }
 
@@ -128,11 +131,11 @@ function checkCredentials(settings: Settings, clock: Clock): Promise<Finding> {
         .map(({ id }) => `${id} of ${name}`),
     );
     const says = `${clients.length} ${clients.length === 1 ? 'client' : 'clients'}.`;
-    if (expired.length === 0) return { outcome: 'ok', says };
-    return {
-      outcome: 'warning',
-      says: `${says} Expired: ${expired.join(', ')}.`,
-      remedy: 'npm run credentials -- rotate <name>, or revoke <name> --credential <id>',
-    };
+    const dangers = accessDangers(credentialsFile);
+    if (expired.length > 0) {
+      const hint = 'npm run credentials -- rotate <name>, or revoke <name> --credential <id>';
+      dangers.unshift({ says: `Expired: ${expired.join(', ')}.`, remedy: hint });
+    }
+    return warned({ outcome: 'ok', says }, dangers);
   });
 }

@@ -1,11 +1,12 @@
-/** The doctor's checks of what not every deployment sets: shared limits, and content of its own. */
+/** The doctor's checks of what not every deployment sets: shared limits, content, and who runs it. */
 import type { Clock } from '../../clock.ts';
 import { openLimits } from '../../limits/open.ts';
 import { openLog } from '../../operations/log.ts';
 import type { Settings } from '../../settings/settings.ts';
 import { ContentFault } from '../../site/overlay.ts';
 import { openSite } from '../../site/site.ts';
-import { type Finding, tryOut } from './finding.ts';
+import { operatorDangers, proxyDangers } from './dangers.ts';
+import { type Finding, tryOut, warned } from './finding.ts';
 
 /** Who the doctor counts as; no client's address. */
 const DOCTOR = 'doctor';
@@ -17,9 +18,11 @@ const PAUSE_MS = 60;
 /** Takes the settings; counts a few requests where requests are counted. */
 export function checkLimits(settings: Settings, clock: Clock): Promise<Finding> {
   const remedy = 'Check REDIS_URL, and that Redis runs and can be reached from here.';
+  const dangers = proxyDangers(settings);
   return tryOut('rate limits', remedy, async () => {
     if (settings.redisUrl === undefined) {
-      return { outcome: 'ok', says: 'Each instance counts for itself; REDIS_URL shares them.' };
+      const says = 'Each instance counts for itself; REDIS_URL shares them.';
+      return warned({ outcome: 'ok', says }, dangers);
     }
     const limits = await openLimits(settings, clock, openLog('silent'));
     try {
@@ -27,7 +30,9 @@ export function checkLimits(settings: Settings, clock: Clock): Promise<Finding> 
         await limits.take('preview', DOCTOR);
         await clock.sleep(PAUSE_MS);
       }
-      if (!limits.isInsured()) return { outcome: 'ok', says: 'Redis counts them.' };
+      if (!limits.isInsured()) {
+        return warned({ outcome: 'ok', says: 'Redis counts them.' }, dangers);
+      }
       return { outcome: 'failed', says: 'Redis does not answer: each instance counts.', remedy };
     } finally {
       await limits.close();
@@ -49,4 +54,11 @@ export function checkSite(settings: Settings): Promise<Finding> {
       throw error;
     }
   });
+}
+
+/** Takes the settings; says as whom people see the service. */
+export function checkOperator(settings: Settings): Finding {
+  const { name, contact } = settings.operator;
+  const says = contact === undefined ? `${name}.` : `${name}, ${contact}.`;
+  return { check: 'operator', ...warned({ outcome: 'ok', says }, operatorDangers(settings)) };
 }
