@@ -63,7 +63,7 @@ function textOf(
   try {
     return readFileSync(file, 'utf8').replace(/\r?\n$/, '');
   } catch {
-    faults.push(`${fileName} names a file that can't be read.`);
+    faults.push(`${fileName} names a file that can’t be read.`);
     return undefined;
   }
 }

@@ -1,4 +1,5 @@
 /** How the text of a variable is read (contract §2): each says what is wrong, never what was given. */
+import { resolve } from 'node:path';
 import * as v from '@badrap/valita';
 import { normalize, parseEmail } from '../forms/fields.ts';
 import { isAddressOrRange, isEveryAddress } from '../http/client-address.ts';
@@ -10,8 +11,9 @@ const BASE64 = /^[A-Za-z0-9+/_-]+={0,2}$/;
 const UPSTREAM_SECRET_MINIMUM_BYTES = 24;
 const LOG_LEVELS = ['fatal', 'error', 'warn', 'info', 'debug', 'trace', 'silent'] as const;
 
-export const text = v.string();
+const text = v.string();
 export const line = text.assert((given) => !/\p{Cc}/u.test(given), 'must be one line');
+export const path = line.map((given) => resolve(given));
 const list = text.map((given) =>
   given
     .split(',')

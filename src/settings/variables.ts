@@ -27,10 +27,11 @@ type Variable = Described & {
   otherwise?: (known: Known) => unknown;
 };
 
-type Setting<Name extends string, T> = Omit<Described, 'default'> & {
+type Words = Omit<Described, 'default'> & { default?: string };
+type Setting<Name, T> = Described & {
   setting: Name;
-  schema: v.Type<T>;
-  default?: string;
+  schema: v.Type;
+  otherwise: (known: Known) => T;
 };
 
 /**
@@ -38,49 +39,40 @@ type Setting<Name extends string, T> = Omit<Described, 'default'> & {
  * value, what is made of the settings before it, or nothing).
  */
 function setting<const Name extends string, T>(
-  entry: Setting<Name, T> & { otherwise: NoInfer<T> | ((known: Known) => NoInfer<T>) },
-): Setting<Name, T> & { otherwise: (known: Known) => T; default: string };
+  name: Name,
+  schema: v.Type<T>,
+  entry: Words & { otherwise: NoInfer<T> | ((known: Known) => NoInfer<T>) },
+): Setting<Name, T>;
 function setting<const Name extends string, T>(
-  entry: Setting<Name, T> & { otherwise?: (known: Known) => NoInfer<T> | undefined },
-): Setting<Name, T> & { otherwise: (known: Known) => T | undefined; default: string };
-function setting(entry: Setting<string, unknown> & { otherwise?: unknown }) {
+  name: Name,
+  schema: v.Type<T>,
+  entry: Words & { otherwise?: (known: Known) => NoInfer<T> | undefined },
+): Setting<Name, T | undefined>;
+function setting(name: string, schema: v.Type, entry: Words & { otherwise?: unknown }) {
   const { otherwise } = entry;
   const made = typeof otherwise === 'function' ? otherwise : () => otherwise;
-  return { default: String(otherwise), ...entry, otherwise: made };
+  return { default: String(otherwise), ...entry, setting: name, schema, otherwise: made };
 }
 
 export const variables = {
-  NODE_ENV: setting({
-    setting: 'mode',
-    schema: values.mode,
+  NODE_ENV: setting('mode', values.mode, {
     otherwise: 'local',
     shown: ({ mode }) => (mode === 'production' ? mode : 'local mode'),
     meaning: 'production turns the local defaults off; development and test leave them on',
     default: 'local mode',
   }),
-  HOST: setting({
-    setting: 'host',
-    schema: values.line,
+  HOST: setting('host', values.line, {
     otherwise: '127.0.0.1',
     meaning: 'the address to listen on',
   }),
-  PORT: setting({
-    setting: 'port',
-    schema: values.port,
-    otherwise: 3000,
-    meaning: 'the port to listen on',
-  }),
+  PORT: setting('port', values.port, { otherwise: 3000, meaning: 'the port to listen on' }),
   /** Without a trailing slash. */
-  BASE_URL: setting({
-    setting: 'baseUrl',
-    schema: values.baseUrl,
+  BASE_URL: setting('baseUrl', values.baseUrl, {
     otherwise: ({ host, port }) => `http://${host.includes(':') ? `[${host}]` : host}:${port}`,
     meaning: 'the public address of the site; every link is made from it',
     default: 'http://HOST:PORT (required in production)',
   }),
-  DATA_DIR: setting({
-    setting: 'dataDir',
-    schema: values.line.map((given) => resolve(given)),
+  DATA_DIR: setting('dataDir', values.path, {
     otherwise: () => resolve('./data'),
     meaning: 'the folder of everything the service keeps',
     default: './data',
@@ -92,16 +84,12 @@ export const variables = {
     meaning: 'sqlite:PATH, or postgres://… when scaled out',
     default: 'sqlite:DATA_DIR/service.db',
   },
-  REDIS_URL: setting({
-    setting: 'redisUrl',
-    schema: values.redisUrl,
+  REDIS_URL: setting('redisUrl', values.redisUrl, {
     secret: true,
     meaning: 'redis://… shares the rate limits between instances',
     default: 'limits in this process',
   }),
-  RECEIPT_RETENTION_DAYS: setting({
-    setting: 'receiptRetentionDays',
-    schema: values.whole(1, 36_500),
+  RECEIPT_RETENTION_DAYS: setting('receiptRetentionDays', values.whole(1, 36_500), {
     otherwise: 400,
     meaning: 'for how many days receipts and the consent in them are kept (1 to 36500)',
   }),
@@ -119,25 +107,19 @@ export const variables = {
     meaning: 'whsec_<base64 of at least 24 bytes>: signs every forward (Standard Webhooks)',
     default: 'unsigned',
   },
-  UPSTREAM_TIMEOUT_MS: setting({
-    setting: 'upstreamTimeoutMs',
-    schema: values.whole(100, 60_000),
+  UPSTREAM_TIMEOUT_MS: setting('upstreamTimeoutMs', values.whole(100, 60_000), {
     otherwise: 10_000,
     meaning: 'how long one forward may take, in milliseconds (100 to 60000)',
   }),
   /** Empty: generated once in local mode, not configured in production. */
-  PREVIEW_SIGNING_KEYS: setting({
-    setting: 'previewSigningKeys',
-    schema: values.signingKeys,
+  PREVIEW_SIGNING_KEYS: setting('previewSigningKeys', values.signingKeys, {
     otherwise: () => [],
     secret: true,
     shown: ({ mode }) => (mode === 'local' ? '(generated once in DATA_DIR)' : undefined),
     meaning: `base64 keys of at least ${SIGNING_KEY_BYTES} bytes, comma-separated; the first signs, all verify`,
     default: 'generated in DATA_DIR (in production: none, and preview and execute answer 503)',
   }),
-  AGENT_CREDENTIALS_FILE: setting({
-    setting: 'credentialsFile',
-    schema: values.line,
+  AGENT_CREDENTIALS_FILE: setting('credentialsFile', values.line, {
     otherwise: ({ mode, dataDir }) => (mode === 'local' ? join(dataDir, 'agents.json') : undefined),
     meaning: 'the JSON file of agent credentials',
     default: 'DATA_DIR/agents.json (in production: none is valid)',
@@ -155,9 +137,7 @@ export const variables = {
     meaning: 'the sender of confirmation messages',
     default: 'required with SMTP_URL',
   },
-  MAIL_PER_MINUTE: setting({
-    setting: 'mailPerMinute',
-    schema: values.whole(1, 1_000_000),
+  MAIL_PER_MINUTE: setting('mailPerMinute', values.whole(1, 1_000_000), {
     otherwise: 60,
     meaning: 'all confirmation messages together; the rest waits in the outbox',
   }),
@@ -174,9 +154,7 @@ export const variables = {
     default: 'none',
   },
   /** What an operator lays over the pages, words, colours and logo of the site. */
-  CONTENT_DIR: setting({
-    setting: 'contentDir',
-    schema: values.line.map((given) => resolve(given)),
+  CONTENT_DIR: setting('contentDir', values.path, {
     meaning: 'a folder of your own pages, words, colours and logo, laid over ours',
     default: 'ours alone',
   }),
@@ -192,29 +170,21 @@ export const variables = {
     meaning: 'the name people are shown for them',
     default: 'Sample Painting Company (required in production with UPSTREAM_URL)',
   },
-  TRUST_PROXY: setting({
-    setting: 'trustProxy',
-    schema: values.proxies,
+  TRUST_PROXY: setting('trustProxy', values.proxies, {
     otherwise: () => [],
     meaning: 'proxies whose X-Forwarded-For is believed: addresses and CIDR ranges',
     default: 'none: the client address is the socket’s',
   }),
-  ALLOWED_ORIGINS: setting({
-    setting: 'allowedOrigins',
-    schema: values.origins,
+  ALLOWED_ORIGINS: setting('allowedOrigins', values.origins, {
     otherwise: () => [],
     meaning: 'origins whose pages may call the form routes with fetch',
     default: 'none',
   }),
-  LOG_LEVEL: setting({
-    setting: 'logLevel',
-    schema: values.logLevel,
+  LOG_LEVEL: setting('logLevel', values.logLevel, {
     otherwise: 'info',
     meaning: 'how much is logged',
   }),
-  METRICS_PORT: setting({
-    setting: 'metricsPort',
-    schema: values.port,
+  METRICS_PORT: setting('metricsPort', values.port, {
     meaning: `serves ${routes.metrics.path} for Prometheus on a port of its own`,
     default: 'off',
   }),

@@ -305,7 +305,7 @@ describe('secrets as files', () => {
 
   test('a file that can’t be read is a fault', () => {
     expect(faultsOf({ UPSTREAM_SECRET_FILE: '/nonexistent/canary' })).toEqual([
-      "UPSTREAM_SECRET_FILE names a file that can't be read.",
+      'UPSTREAM_SECRET_FILE names a file that can’t be read.',
     ]);
   });
 

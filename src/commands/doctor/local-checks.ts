@@ -7,7 +7,11 @@ import { newId } from '../../chance.ts';
 import type { Clock } from '../../clock.ts';
 import { isExpired, parseClients } from '../../credentials/clients.ts';
 import type { Settings } from '../../settings/settings.ts';
-import { parseSigningKey, SIGNING_KEY_BYTES } from '../../settings/signing-keys.ts';
+import {
+  parseSigningKey,
+  SIGNING_KEY_BYTES,
+  type SigningKeys,
+} from '../../settings/signing-keys.ts';
 import { localFiles } from '../../start/first-run.ts';
 import { withStorage } from '../storage.ts';
 import { accessDangers } from './dangers.ts';
@@ -85,7 +89,7 @@ function checkClock({ dataDir }: Settings, clock: Clock): Promise<Finding> {
 function checkSigningKeys(settings: Settings, clock: Clock): Promise<Finding> {
   const path = localFiles(settings.dataDir).signingKey;
   return tryOut('signing keys', `Remove ${path}, and a new one is made.`, async () => {
-    let keys = settings.previewSigningKeys;
+    let keys: SigningKeys = settings.previewSigningKeys;
     if (keys.length === 0) {
       if (settings.mode === 'production') {
         const remedy = `Set PREVIEW_SIGNING_KEYS: openssl rand -base64 ${SIGNING_KEY_BYTES}`;
