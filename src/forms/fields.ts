@@ -4,8 +4,12 @@
 import { domainToASCII } from 'node:url';
 import type { FieldKind } from './catalog.ts';
 
-/** Characters that can make a person confirm something other than what they see. */
-const DECEPTIVE = /[\u200B\u2060-\u2064\uFEFF\u202A-\u202E\u2066-\u2069]|[\u{E0000}-\u{E007F}]/gu;
+/**
+ * Characters that can make a person confirm something other than what they see. First, in a group of
+ * its own, the one variation selector that stays behind what it changes; the last takes all others.
+ */
+const HIDDEN =
+  /([^\p{Mn}\p{Me}\p{White_Space}\p{Default_Ignorable_Code_Point}\p{Cf}\p{Cc}\u2800\u{13441}\u{13442}\u{1D159}][\u180B-\u180D\u180F\uFE00-\uFE0F]|\p{Script=Han}[\u{E0100}-\u{E01EF}])|[\u200B\u202A-\u202E\u2060-\u206F\uFEFF\uFFF0-\uFFFB\u{E0000}-\u{E0FFF}\p{Variation_Selector}]/gu;
 
 const LINE_BREAKS = /\r\n|[\r\u2028\u2029]/g;
 
@@ -14,11 +18,16 @@ const FORBIDDEN = /[\p{Noncharacter_Code_Point}\p{Surrogate}]|(?![\t\n])\p{Cc}/u
 
 const TAB_OR_LINE_FEED = /[\t\n]/;
 
-/** Something a person can see; U+2800, the blank Braille cell, is no space to Unicode but looks it. */
-const VISIBLE = /[^\p{White_Space}\p{Default_Ignorable_Code_Point}\p{Cf}\u2800]/u;
+/** So many marks on one letter cover the lines around it; joiners between them change nothing. */
+const NINE_MARKS = /(?:\p{M}(?:(?!\p{M})\p{Default_Ignorable_Code_Point})*){9}/u;
 
-/** What `<input type="email">` takes as a local part. */
-const LOCAL_PART = /^[A-Za-z0-9.!#$%&'*+/=?^_`{|}~-]{1,64}$/;
+/** Something a person can see. Of what Unicode calls letters and symbols, the last four are blank. */
+const VISIBLE =
+  /[^\p{M}\p{White_Space}\p{Default_Ignorable_Code_Point}\p{Cf}\u2800\u{13441}\u{13442}\u{1D159}]/u;
+
+/** What `<input type="email">` takes as a local part, save dots that are first, last or doubled. */
+const LOCAL_PART = /^[\w!#$%&'*+/=?^`{|}~-]+(?:\.[\w!#$%&'*+/=?^`{|}~-]+)*$/;
+const LOCAL_PART_MAXIMUM = 64;
 
 const ASCII_BESIDES_HOST_NAME = /(?![A-Za-z0-9.-])\p{ASCII}/u;
 
@@ -29,10 +38,14 @@ const PLAIN_ASCII = /^[ -~]*$/;
 /** Text in which no rule but that about tabs and line feeds finds anything: by far the most. */
 const PLAIN_TEXT = /^[\t\n -~]*$/;
 
-/** Takes what a caller wrote; returns it without deceptive characters, with LF breaks, trimmed. */
+/**
+ * Takes what a caller wrote; returns it without hidden characters, with LF breaks, trimmed. What is
+ * not well-formed is returned as it is: removing something could put halves of a pair together.
+ */
 export function normalize(written: string): string {
   if (PLAIN_TEXT.test(written)) return written.trim();
-  return written.replace(DECEPTIVE, '').replace(LINE_BREAKS, '\n').trim();
+  if (!written.isWellFormed()) return written;
+  return written.replace(HIDDEN, '$1').replace(LINE_BREAKS, '\n').trim();
 }
 
 /** Whether nothing in a normalized value is visible: such a value counts as not given. */
@@ -50,13 +63,14 @@ export function lengthOf(value: string): number {
 
 /** Whether a normalized value holds a character that its kind of field refuses. */
 export function hasForbiddenCharacter(kind: FieldKind, normalized: string): boolean {
-  if (!PLAIN_TEXT.test(normalized) && FORBIDDEN.test(normalized)) return true;
+  const isPlain = PLAIN_TEXT.test(normalized);
+  if (!isPlain && (FORBIDDEN.test(normalized) || NINE_MARKS.test(normalized))) return true;
   return kind !== 'text' && TAB_OR_LINE_FEED.test(normalized);
 }
 
 /**
  * Takes a normalized e-mail address; returns it lower-cased with its domain in ASCII, or undefined
- * where it is no address: an ASCII local part of at most 64, a domain with a dot (contract §4).
+ * where it is no address: an ASCII dot-atom of at most 64, `@`, a domain with a dot (contract §4).
  * Its length in all is the caller's to bound.
  */
 export function parseEmail(normalized: string): string | undefined {
@@ -64,7 +78,7 @@ export function parseEmail(normalized: string): string | undefined {
   if (at < 1) return undefined;
   // Looked at before it is lower-cased, which makes ASCII of some letters that are none.
   const local = normalized.slice(0, at);
-  if (!LOCAL_PART.test(local)) return undefined;
+  if (local.length > LOCAL_PART_MAXIMUM || !LOCAL_PART.test(local)) return undefined;
   const domain = toAsciiDomain(normalized.slice(at + 1));
   return domain === undefined ? undefined : `${local.toLowerCase()}@${domain}`;
 }

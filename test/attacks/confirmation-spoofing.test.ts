@@ -20,10 +20,10 @@ const within = (point: number, ranges: readonly (readonly [number, number])[]) =
 /** Contract §4, "Normalization": removed before anything else. */
 const REMOVED = [
   [0x200b, 0x200b],
-  [0x2060, 0x2064],
+  [0x2060, 0x206f],
   [0xfeff, 0xfeff],
+  [0xfff9, 0xfffb],
   [0x202a, 0x202e],
-  [0x2066, 0x2069],
   [0xe0000, 0xe007f],
 ] as const;
 
@@ -42,8 +42,6 @@ const KEPT = [
   [0x8e2, 0x8e2],
   [0x180e, 0x180e],
   [0x200c, 0x200f],
-  [0x206a, 0x206f],
-  [0xfff9, 0xfffb],
   [0x110bd, 0x110bd],
   [0x110cd, 0x110cd],
   [0x13430, 0x1343f],
@@ -102,7 +100,11 @@ describe('confirmation spoofing', () => {
   });
 
   test('names in Persian, Hindi and Hebrew, and emoji, stay whole however they are put together', () => {
-    const letters = ['علیرضا', 'क्षत्रियज्ञ', 'דודשלום', 'José'].flatMap((name) => [...name]);
+    // Whole graphemes: no word piles nine marks, or has a selector behind a mark.
+    const graphemes = new Intl.Segmenter();
+    const letters = ['علیرضا', 'क्षत्रियज्ञ', 'דודשלום', 'José'].flatMap((name) =>
+      Array.from(graphemes.segment(name), ({ segment }) => segment),
+    );
     const joined = fc.string({
       unit: fc.constantFrom(
         ...letters,
@@ -112,8 +114,7 @@ describe('confirmation spoofing', () => {
         '🏽',
         '👧',
         '🏴',
-        '☠',
-        '\ufe0f',
+        '☠\ufe0f',
         '🇮🇳',
       ),
       maxLength: 40,

@@ -13,15 +13,30 @@ describe('contract §4: a value', () => {
     ['before and behind ASCII', '\u2060a\ufeff', 'a'],
     ['of directions', '\u202a\u202b\u202c\u202d\u202ea', 'a'],
     ['of isolates', '\u2066\u2067\u2068\u2069a', 'a'],
-    ['that do nothing to see', '\u2060\u2061\u2062\u2063\u2064a', 'a'],
+    ['that do nothing to see', '\u2060\u2061\u2062\u2063\u2064\u2065\u206a\u206fa', 'a'],
+    ['of annotations, and unassigned ones beside them', '\ufff0\ufff8\ufff9\ufffba', 'a'],
     ['of tags', '\u{e0000}\u{e0041}\u{e007f}a', 'a'],
+    ['of the rest of that plane', '\u{e0080}\u{e00ff}\u{e0100}\u{e01ef}\u{e01f0}\u{e0fff}a', 'a'],
+    ['that change what stands elsewhere', '\ufe0fa \ufe0f\u200d\ufe0fb', 'a \u200db'],
+    [
+      'that change what was changed',
+      'a\ufe0f\ufe0e葛\u{e0100}\u{e0101}\ufe00',
+      'a\ufe0f葛\u{e0100}',
+    ],
   ])('loses every character that deceives: those %s', (_name, written, kept) => {
     expect(normalize(written)).toBe(kept);
   });
 
   test('keeps what stands beside those in the tables of Unicode', () => {
-    const kept = '\u200a\u200c\u200d\u205f\u2065\u202f\u{dffff}\u{e0080}';
-    expect(normalize(`a${kept}b`)).toBe(`a${kept}b`);
+    const kept =
+      '\u200a\u200c\u200d\u2029\u202f\u205f\u2070\ufefe\uff00\uffef\ufffc\u{dffff}\u{e1000}';
+    expect(normalize(`a${kept}b`)).toBe(`a${kept.replace('\u2029', '\n')}b`);
+  });
+
+  test('is left as it was written where it is not well-formed', () => {
+    for (const written of [' \ud83d\u200b\ude00 ', '\udb40\u{e0041}\udc41', '\ufeff\udfff\r\n']) {
+      expect(normalize(written)).toBe(written);
+    }
   });
 
   test.each([
@@ -85,6 +100,19 @@ describe('contract §4: an e-mail address', () => {
     expect(parseEmail(`${'x'.repeat(64)}@${domain(253)}`)).toBe(`${'x'.repeat(64)}@${domain(253)}`);
     expect(parseEmail(`x@${domain(254)}`)).toBeUndefined();
     expect(parseEmail(`${'x'.repeat(65)}@a.co`)).toBeUndefined();
+  });
+
+  test.each(['.ada', 'ada.', 'a..b', '.', '..', 'a.b..c', `${'a.'.repeat(31)}a.`])(
+    'has no dot before its @ that is first, last or doubled (%j)',
+    (local) => {
+      expect(parseEmail(`${local}@example.com`)).toBeUndefined();
+    },
+  );
+
+  test('may have single dots between any other characters of an atom', () => {
+    for (const local of ['a.b', 'a.b.c', '-.-', "o'neil.x+y", `${'a.'.repeat(31)}ab`]) {
+      expect(parseEmail(`${local}@example.com`)).toBe(`${local}@example.com`);
+    }
   });
 
   test('has labels of 1 to 63 letters, digits and inner hyphens', () => {

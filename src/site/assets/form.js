@@ -2,9 +2,12 @@
 // without leaving the page; `hints.js` follows in the same script. Words and bounds stand in the page.
 // Without them everything is sent, and answered, natively.
 
+/** What the server removes before it looks at anything (`forms/fields.ts` has the same). */
+const HIDDEN =
+  /([^\p{Mn}\p{Me}\p{White_Space}\p{Default_Ignorable_Code_Point}\p{Cf}\p{Cc}\u2800\u{13441}\u{13442}\u{1D159}][\u180B-\u180D\u180F\uFE00-\uFE0F]|\p{Script=Han}[\u{E0100}-\u{E01EF}])|[\u200B\u202A-\u202E\u2060-\u206F\uFEFF\uFFF0-\uFFFB\u{E0000}-\u{E0FFF}\p{Variation_Selector}]/gu;
 /** The shape alone; the server knows more of domains that are not ASCII. */
 const EMAIL =
-  /^[a-z0-9.!#$%&'*+/=?^_`{|}~-]{1,64}@(?:[a-z0-9](?:[a-z0-9-]{0,61}[a-z0-9])?(?:\.[a-z0-9](?:[a-z0-9-]{0,61}[a-z0-9])?)+|[^\s@]*[^ -~][^\s@]*)$/i;
+  /^(?=[^@]{1,64}@)[\w!#$%&'*+/=?^`{|}~-]+(?:\.[\w!#$%&'*+/=?^`{|}~-]+)*@(?:[a-z0-9](?:[a-z0-9-]{0,61}[a-z0-9])?(?:\.[a-z0-9](?:[a-z0-9-]{0,61}[a-z0-9])?)+|[^\s@]*[^ -~][^\s@]*)$/i;
 const SLOW_AFTER_MS = 3_000;
 const GIVE_UP_AFTER_MS = 90_000;
 
@@ -24,8 +27,9 @@ let slow;
 
 const fieldOf = (control) => control.closest('.field');
 const inWords = (count) => count.toLocaleString(document.documentElement.lang);
-/** Code points, as the server counts them after trimming. */
-const lengthOf = (text) => [...text.replace(/\r\n?/g, '\n').trim()].length;
+const normalize = (text) => text.replace(HIDDEN, '$1').replace(/\r\n?/g, '\n').trim();
+/** Code points, as the server counts them. */
+const lengthOf = (text) => [...normalize(text)].length;
 
 function create(name, className, ...content) {
   const element = document.createElement(name);
@@ -42,7 +46,7 @@ function faultOf({ name, type, value, dataset }) {
   const length = lengthOf(value);
   if (length === 0) return dataset.missing ?? '';
   const isTooLong = length > Number(dataset.maximum);
-  if (dataset.email) return isTooLong || !EMAIL.test(value.trim()) ? dataset.email : '';
+  if (dataset.email) return isTooLong || !EMAIL.test(normalize(value)) ? dataset.email : '';
   return isTooLong ? dataset.tooLong.replace('{count}', inWords(length)) : '';
 }
 
