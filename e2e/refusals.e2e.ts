@@ -48,8 +48,8 @@ describe.each([
     const answers = answersTo(form, `long-${width}@example.com`);
     await page.goto(pathsOfPage(form.page).path);
     await fillIn(page, form, { ...answers, phone: '5'.repeat(51) });
-    // Over its own bound it is 400; only a native value over 2000 is 413 (spec §8).
-    expect(await submitted(page)).toBe(400);
+    // In a native form any value over its own bound is 413 (spec §8, contract §4).
+    expect(await submitted(page)).toBe(413);
     const alert = page.getByRole('alert');
     expect(await alert.textContent()).toContain('Please check what you entered');
     expect(await overflowOf(page)).toBeLessThanOrEqual(0);
@@ -62,7 +62,7 @@ describe.each([
     await page.getByLabel('Phone number').fill('+1 555 0100');
     await press(page);
     await page.waitForURL('**/thank-you');
-    expect(complaints).toEqual(itsStatus(400));
+    expect(complaints).toEqual(itsStatus(413));
     await close();
   });
 

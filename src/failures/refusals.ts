@@ -51,7 +51,8 @@ export type FormRefusal =
   | { kind: 'fileUpload'; missing: string[] }
   | { kind: 'tooManyFields'; missing: string[] }
   | { kind: 'nameTooLong'; missing: string[] }
-  | { kind: 'valueTooLong'; missing: string[] }
+  /** Of an unknown field there are no faults: it is in no declaration. */
+  | { kind: 'valueTooLong'; faults?: Fault[]; missing: string[] }
   | { kind: 'invalidForm'; faults: Fault[]; missing: string[] }
   | { kind: 'missingConsent'; missing: string[] }
   | { kind: 'rateLimited'; retryAfterSeconds: number }

@@ -1,5 +1,4 @@
 /** Raw values in; normalized fields or faults out (spec §2.1, §8; contract §4, "Normalization"). */
-import { bounds } from './bounds.ts';
 import type { Field, Form } from './catalog.ts';
 import { hasForbiddenCharacter, isBlank, lengthOf, normalize, parseEmail } from './fields.ts';
 
@@ -11,8 +10,7 @@ export type Fault = { field: Field } & (
   | { kind: 'notText' }
   | { kind: 'characters' }
   | { kind: 'email' }
-  /** `overValue`: longer than any value may be, which a native form answers with 413 (spec §8). */
-  | { kind: 'tooLong'; overValue: boolean }
+  | { kind: 'tooLong' }
 );
 
 export type Validation = { kind: 'valid'; fields: Fields } | { kind: 'invalid'; faults: Fault[] };
@@ -39,15 +37,12 @@ function checkValue(field: Field, value: unknown): string | Fault | undefined {
   const text = normalize(value);
   if (hasForbiddenCharacter(field.kind, text)) return { field, kind: 'characters' };
   if (isBlank(text)) return field.required ? { field, kind: 'missing' } : undefined;
-  const length = lengthOf(text);
-  const overValue = length > bounds.valueLength;
-  if (field.kind === 'email') return checkEmail(field, text, overValue);
-  return length > field.maximum ? { field, kind: 'tooLong', overValue } : text;
+  if (field.kind === 'email') return checkEmail(field, text);
+  return lengthOf(text) > field.maximum ? { field, kind: 'tooLong' } : text;
 }
 
-/** An address over its bound is no valid address (contract §4), but for the bound of every value. */
-function checkEmail(field: Field, text: string, overValue: boolean): string | Fault {
-  if (overValue) return { field, kind: 'tooLong', overValue };
+/** An address over its bound is no valid address (contract §4). */
+function checkEmail(field: Field, text: string): string | Fault {
   const address = parseEmail(text);
   if (address === undefined || address.length > field.maximum) return { field, kind: 'email' };
   return address;

@@ -36,7 +36,11 @@ export async function acceptLead(parts: IntakeParts, request: FormRequest): Prom
 
   const over = checkBounds(body);
   if (over !== undefined) return { kind: over, missing };
-  if (validation.kind === 'invalid') return { kind: 'invalidForm', faults, missing };
+  if (validation.kind === 'invalid') {
+    // A field's own bound is told from other faults: in a native form it is 413 (contract §4).
+    const isOver = faults.some((fault) => fault.kind === 'tooLong');
+    return { kind: isOver ? 'valueTooLong' : 'invalidForm', faults, missing };
+  }
 
   const rate = await request.takeFromLimit();
   if (rate.exceeded) return { kind: 'rateLimited', retryAfterSeconds: rate.resetSeconds };

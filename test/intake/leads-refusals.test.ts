@@ -87,27 +87,52 @@ describe('spec §7.2: what /api/leads refuses, without a delivery', () => {
     },
   );
 
-  test.each(encodings)('%s: a field over its own tighter bound is 400', async (encoding) => {
-    const signup = { form: 'contractor_signup', name: 'A', email: 'a@b.co', company: 'B' };
-    await expecting({ forwarded: 1 }, () =>
-      post(at.service, path, encoding, {
-        ...signup,
-        company: 'x'.repeat(200),
-        phone: '1'.repeat(50),
-      }),
-    );
-    for (const over of [
-      { company: 'x'.repeat(201) },
-      { phone: '1'.repeat(51) },
-      { email: `a@${'b'.repeat(250)}.co` },
-    ]) {
-      expectRefusal(
-        await expecting({}, () => post(at.service, path, encoding, { ...signup, ...over })),
-        encoding,
-        400,
+  test.each(encodings)(
+    '%s: a value over its own tighter bound is 413 in a native form and 400 in JSON',
+    async (encoding) => {
+      const signup = { form: 'contractor_signup', name: 'A', email: 'a@b.co', company: 'B' };
+      const most = {
+        name: 'x'.repeat(200),
+        company: '\u{1f58c}'.repeat(200),
+        phone: ` ${'1'.repeat(50)} `,
+        company_size: 'x'.repeat(200),
+      };
+      await expecting({ forwarded: 1 }, () =>
+        post(at.service, path, encoding, { ...signup, ...most }),
       );
-    }
-  });
+      for (const [name, value] of Object.entries(most)) {
+        const over = { ...signup, [name]: `${value.trim()}x` };
+        const answer = await expecting({}, () => post(at.service, path, encoding, over));
+        expectRefusal(answer, encoding, encoding === 'json' ? 400 : 413);
+        if (encoding === 'json') {
+          const { length } = [...value.trim()];
+          expect(answer.body).toEqual({ error: `${name} is longer than ${length} characters.` });
+        }
+      }
+      // Whatever else is wrong.
+      const answer = await expecting({}, () =>
+        post(at.service, path, encoding, { ...signup, name: ' ', phone: '1'.repeat(51) }),
+      );
+      expect([answer.status, answer.body?.fields]).toEqual(
+        encoding === 'json' ? [400, ['name']] : [413, undefined],
+      );
+    },
+  );
+
+  test.each(encodings)(
+    '%s: an address that is longer than 254, or has misplaced dots, is none: 400',
+    async (encoding) => {
+      const long = `a@${['b', 'c', 'd', 'e'].map((of) => of.repeat(62)).join('.')}.com`;
+      expect(long).toHaveLength(257);
+      for (const email of [long, `a@${'b'.repeat(250)}.co`, '.a@b.co', 'a.@b.co', 'a..b@b.co']) {
+        for (const form of ['newsletter', 'contractor_signup']) {
+          const given = { form, name: 'A', email, company: 'B' };
+          const answer = await expecting({}, () => post(at.service, path, encoding, given));
+          expectRefusal(answer, encoding, 400);
+        }
+      }
+    },
+  );
 
   test.each(encodings)(
     '%s: 20 fields are taken, 21 are 400; a name of 100 characters is taken, 101 are 400',

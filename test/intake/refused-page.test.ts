@@ -53,6 +53,29 @@ describe.each(natives)('a refused %s post comes back as its page', (encoding) =>
     expect(answer.text).toContain(`>\n${message}</textarea>`);
   });
 
+  test('413: a value over its own bound is kept whole beside all the others, with its bound', async () => {
+    const signup = {
+      form: 'contractor_signup',
+      name: 'Ada Lovelace',
+      email: 'ada@example.com',
+      company: 'Lovelace Painting',
+      company_size: '2 to 5',
+      message: 'How do leads reach us?',
+      phone: '5'.repeat(51),
+    };
+    const answer = await post(at.service, '/api/leads', encoding, signup);
+    expect(answer.status).toBe(413);
+    expect(answer.text).toContain('<title>Error: ');
+    expect(shown(answer.text)).toContain('<a href="#field-phone">');
+    expect(answer.text).toContain('is 51 characters long, and at most 50 fit.');
+    expect(answer.text.match(/class="error" id=/g)).toHaveLength(1);
+    for (const value of [signup.name, signup.email, signup.company, signup.phone]) {
+      expect(answer.text).toContain(`value="${value}"`);
+    }
+    expect(answer.text).toMatch(/value="2 to 5" checked/);
+    expect(answer.text).toContain(`>\n${signup.message}</textarea>`);
+  });
+
   test('429: says that nothing was sent, for how long to wait, and keeps everything', async () => {
     const headers = { 'x-forwarded-for': freshAddress() };
     for (let count = 0; count < 5; count += 1) {
