@@ -13,6 +13,9 @@ import type { SigningKeys } from '../settings/signing-keys.ts';
 /** How long a preview lives (spec §2.2). */
 export const PREVIEW_LIFETIME_MS = bounds.previewLifetimeMinutes * 60_000;
 
+/** So far clocks of instances may be apart. A preview of a clock that runs ahead would live longer. */
+const CLOCKS_APART_MS = 60_000;
+
 export type Preview = {
   action: FormName;
   fields: Fields;
@@ -26,6 +29,7 @@ export type OpenedPreview =
   | { kind: 'open'; preview: Preview }
   | { kind: 'malformed' }
   | { kind: 'forged' }
+  | { kind: 'future' }
   | { kind: 'expired' };
 
 type Payload = { id: string; a: FormName; f: Fields; d: string; t: number };
@@ -57,6 +61,7 @@ export function openPreview(keys: SigningKeys, token: string, now: Date): Opened
   // A clock without a valid time gives NaN, for which every comparison is false: then it has expired.
   const isAlive = now.getTime() < payload.t + PREVIEW_LIFETIME_MS;
   if (!isAlive) return { kind: 'expired' };
+  if (payload.t > now.getTime() + CLOCKS_APART_MS) return { kind: 'future' };
   const { a: action, f: fields, d: destination, t: createdAt } = payload;
   return { kind: 'open', preview: { action, fields, destination, createdAt } };
 }

@@ -66,12 +66,21 @@ function rightmostUntrusted(
 ): Address {
   let client = socket;
   for (const entry of forwardedFor.split(',').reverse()) {
-    const address = parseAddress(entry.trim());
+    const address = parseAddress(withoutPort(entry.trim()));
     if (address === undefined) break;
     client = address;
     if (!isTrusted(address)) break;
   }
   return client;
+}
+
+/** `address:port` and `[address]:port`, as some gateways write an entry (contract §4). */
+const WITH_PORT = /^(?:(\d[\d.]*)|\[([^\]]*:[^\]]*)\]):\d{1,5}$/;
+
+/** A port is no part of the address; an entry without one is returned as it is. */
+function withoutPort(entry: string): string {
+  const [, ipv4, ipv6] = WITH_PORT.exec(entry) ?? [];
+  return ipv4 ?? ipv6 ?? entry;
 }
 
 /** The length of a prefix. */

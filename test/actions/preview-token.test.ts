@@ -45,6 +45,14 @@ describe('preview tokens', () => {
     expect(PREVIEW_LIFETIME_MS).toBe(600_000);
   });
 
+  test('a token that was made more than a minute from now is not valid', () => {
+    const token = sealPreview([key], sealed);
+    expect(openPreview([key], token, at(-60_000)).kind).toBe('open');
+    expect(openPreview([key], token, at(-60_001)).kind).toBe('future');
+    expect(openPreview([key], token, at(-3_600_000)).kind).toBe('future');
+    expect(openPreview([randomBytes(32)], token, at(-3_600_000)).kind).toBe('forged');
+  });
+
   test('every changed, added or removed character of a token is refused', () => {
     const token = sealPreview([key], sealed);
     const alphabet = 'ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-_.=+/ ~\n';

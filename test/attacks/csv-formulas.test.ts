@@ -19,7 +19,14 @@ const payloads = [
   '＠SUM(1)',
   'has "quotes", commas\r\n=and(a line that begins so)',
   "'=already prefixed",
+  '\u200e=1+1',
+  '\u061c\u200f+1',
+  '\u00ad\u034f@SUM(1)',
+  '\u200d\u2800-1',
+  '\u3164 ＝1',
   'plain',
+  'a\u200e=1',
+  '\u200eplain',
 ];
 
 const names = [...new Set(Object.values(forms).flatMap(({ fields }) => fields))].map(

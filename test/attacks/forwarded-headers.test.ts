@@ -51,6 +51,9 @@ describe('a spoofed X-Forwarded-For', () => {
     ['empty entries before it', (ip: string) => `,,, ${ip}`],
     ['the IPv4-mapped spelling', (ip: string) => `::ffff:${ip}`],
     ['the mapped spelling in hexadecimal', (ip: string) => `::FFFF:${hexOf(ip)}`],
+    ['a port, as some gateways append it', (ip: string) => `${ip}:4321`],
+    ['a trusted proxy with a port after it', (ip: string) => `${ip}:1, 10.1.2.3:443`],
+    ['the mapped spelling with a port', (ip: string) => `[::ffff:${ip}]:4321`],
     ['a thousand entries before it', (ip: string) => `${'1.2.3.4,'.repeat(1_000)}${ip}`],
     ['a thousand trusted proxies after it', (ip: string) => `${ip}${',10.1.2.3'.repeat(1_000)}`],
   ])('%s: the rightmost untrusted entry counts', async (_name, claim) => {
@@ -71,9 +74,12 @@ describe('a spoofed X-Forwarded-For', () => {
   });
 
   test.each([
-    '198.51.100.7:4321',
+    '198.51.100.7:',
+    '198.51.100.7:4321:1',
+    '198.51.100.7:-1',
+    '[198.51.100.7]:4321',
     '[2001:db8::1]',
-    '[2001:db8::1]:443',
+    '[2001:db8::1]:https',
     '"198.51.100.7"',
     '198.51.100.07',
     '0306.063.0144.07',

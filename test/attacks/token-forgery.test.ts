@@ -47,6 +47,17 @@ describe('token forgery', () => {
     }
   });
 
+  test('every changed character of a token with a 2,000-character field is refused', () => {
+    const long = sealPreview([key], { ...preview, fields: { message: 'é'.repeat(2_000) } });
+    expect(long.length).toBeGreaterThan(5_000);
+    expect(open(long)).toBe('open');
+    for (let position = 0; position < long.length; position += 1) {
+      const other = long[position] === 'A' ? 'B' : 'A';
+      const changed = long.slice(0, position) + other + long.slice(position + 1);
+      expect([position, open(changed)]).not.toEqual([position, 'open']);
+    }
+  });
+
   test.each([
     ['no purpose', payload],
     ['another purpose', `lead-intake receipt v1\n${payload}`],

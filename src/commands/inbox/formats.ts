@@ -12,8 +12,9 @@ const fieldNames = [
   ]),
 ];
 
-/** What a spreadsheet takes for a formula, or skips before one; full-width forms included. */
-const FORMULA = /^[=+\-@\t\r\n\0＝＋－＠]/;
+/** What a spreadsheet takes for a formula, or skips before one: full-width forms, and behind what no font shows. */
+const FORMULA =
+  /^(?:[\t\r\n\0]|[\p{White_Space}\p{Default_Ignorable_Code_Point}\p{Cf}\p{Cc}\u2800\u{13441}\u{13442}\u{1D159}]*[=+\-@＝＋－＠])/u;
 const NEEDS_QUOTES = /[",\r\n]/;
 
 /** Nothing of these may reach a terminal, whatever a row says. */
