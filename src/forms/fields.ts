@@ -9,7 +9,11 @@ import type { FieldKind } from './catalog.ts';
  * its own, the one variation selector that stays behind what it changes; the last takes all others.
  */
 const HIDDEN =
-  /([^\p{Mn}\p{Me}\p{White_Space}\p{Default_Ignorable_Code_Point}\p{Cf}\p{Cc}\u2800\u{13441}\u{13442}\u{1D159}][\u180B-\u180D\u180F\uFE00-\uFE0F]|\p{Script=Han}[\u{E0100}-\u{E01EF}])|[\u200B\u202A-\u202E\u2060-\u206F\uFEFF\uFFF0-\uFFFB\u{E0000}-\u{E0FFF}\p{Variation_Selector}]/gu;
+  /([^\p{Mn}\p{Me}\p{White_Space}\p{Default_Ignorable_Code_Point}\p{Cf}\p{Cc}\u2800\u{13441}\u{13442}\u{1D159}][\u180B-\u180D\u180F\uFE00-\uFE0F]|\p{Script=Han}[\u{E0100}-\u{E01EF}])|[\u200B\u202A-\u202E\u2060-\u206F\uFEFF\uFFF0-\uFFFB\u{E0000}-\u{E0FFF}\p{Variation_Selector}]+/gu;
+
+/** Looked for first: most text in any script has none of these, and searching for one is quick. */
+const HIDDEN_ONE =
+  /[\u200B\u202A-\u202E\u2060-\u206F\uFEFF\uFFF0-\uFFFB\u{E0000}-\u{E0FFF}\p{Variation_Selector}]/u;
 
 const LINE_BREAKS = /\r\n|[\r\u2028\u2029]/g;
 
@@ -45,7 +49,8 @@ const PLAIN_TEXT = /^[\t\n -~]*$/;
 export function normalize(written: string): string {
   if (PLAIN_TEXT.test(written)) return written.trim();
   if (!written.isWellFormed()) return written;
-  return written.replace(HIDDEN, '$1').replace(LINE_BREAKS, '\n').trim();
+  const shown = HIDDEN_ONE.test(written) ? written.replace(HIDDEN, '$1') : written;
+  return shown.replace(LINE_BREAKS, '\n').trim();
 }
 
 /** Whether nothing in a normalized value is visible: such a value counts as not given. */
@@ -63,9 +68,13 @@ export function lengthOf(value: string): number {
 
 /** Whether a normalized value holds a character that its kind of field refuses. */
 export function hasForbiddenCharacter(kind: FieldKind, normalized: string): boolean {
-  const isPlain = PLAIN_TEXT.test(normalized);
-  if (!isPlain && (FORBIDDEN.test(normalized) || NINE_MARKS.test(normalized))) return true;
+  if (!PLAIN_TEXT.test(normalized) && FORBIDDEN.test(normalized)) return true;
   return kind !== 'text' && TAB_OR_LINE_FEED.test(normalized);
+}
+
+/** Whether more than eight combining marks are piled up. For values within their bounds: it is slow. */
+export function hasPiledMarks(normalized: string): boolean {
+  return !PLAIN_TEXT.test(normalized) && NINE_MARKS.test(normalized);
 }
 
 /**

@@ -1,6 +1,13 @@
 /** Raw values in; normalized fields or faults out (spec §2.1, §8; contract §4, "Normalization"). */
 import type { Field, Form } from './catalog.ts';
-import { hasForbiddenCharacter, isBlank, lengthOf, normalize, parseEmail } from './fields.ts';
+import {
+  hasForbiddenCharacter,
+  hasPiledMarks,
+  isBlank,
+  lengthOf,
+  normalize,
+  parseEmail,
+} from './fields.ts';
 
 /** Normalized values by field name, in the order of the declaration. */
 export type Fields = Record<string, string>;
@@ -38,7 +45,8 @@ function checkValue(field: Field, value: unknown): string | Fault | undefined {
   if (hasForbiddenCharacter(field.kind, text)) return { field, kind: 'characters' };
   if (isBlank(text)) return field.required ? { field, kind: 'missing' } : undefined;
   if (field.kind === 'email') return checkEmail(field, text);
-  return lengthOf(text) > field.maximum ? { field, kind: 'tooLong' } : text;
+  if (lengthOf(text) > field.maximum) return { field, kind: 'tooLong' };
+  return hasPiledMarks(text) ? { field, kind: 'characters' } : text;
 }
 
 /** An address over its bound is no valid address (contract §4). */

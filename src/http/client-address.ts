@@ -74,8 +74,8 @@ function rightmostUntrusted(
   return client;
 }
 
-/** `address:port` and `[address]:port`, as some gateways write an entry (contract §4). */
-const WITH_PORT = /^(?:(\d[\d.]*)|\[([^\]]*:[^\]]*)\]):\d{1,5}$/;
+/** `address:port` and `[address]:port`, as some gateways write an entry (contract §4); no IPv4 in brackets. */
+const WITH_PORT = /^(?:(\d[\d.]*)|\[((?!\d{1,3}\.)[^\]]+)\]):\d{1,5}$/;
 
 /** A port is no part of the address; an entry without one is returned as it is. */
 function withoutPort(entry: string): string {

@@ -105,6 +105,22 @@ describe('hidden characters put together by removal', () => {
   });
 });
 
+describe('names and words of ours that are put together by removal', () => {
+  test('choose no form, give no consent and name no site', async () => {
+    const spliced = '\ud83d\u200b\ude00';
+    const contact = { form: `contact${spliced}`, email: 'ada@example.com', name: 'A' };
+    await at.expecting({ forwarded: 1 }, () => post(at.service, '/api/leads', 'json', contact));
+    expect(at.upstream.delivered.at(-1)?.event.data.form).toBe('newsletter');
+    const wanted = { email: 'ada@example.com', privacy: `on${spliced}` };
+    await at.expecting({}, async () => {
+      expect((await post(at.service, '/api/subscribe', 'json', wanted)).status).toBe(400);
+    });
+    const named = { ...wanted, privacy: 'on', contractor: 'shop\ud83d\u200b' };
+    expect((await post(at.service, '/api/subscribe', 'json', named)).status).toBe(200);
+    expect(at.upstream.delivered.at(-1)?.event.data.fields).toMatchObject({ contractor: 'direct' });
+  });
+});
+
 describe('text carried in characters that nobody sees', () => {
   test('of variation selectors one is left behind a visible character, and none elsewhere', () => {
     const hidden = Array.from({ length: 1_848 }, (_, n) =>
