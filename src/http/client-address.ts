@@ -75,7 +75,7 @@ function rightmostUntrusted(
 }
 
 /** `address:port` and `[address]:port`, as some gateways write an entry (contract §4); no IPv4 in brackets. */
-const WITH_PORT = /^(?:(\d[\d.]*)|\[((?!\d{1,3}\.)[^\]]+)\]):\d{1,5}$/;
+const WITH_PORT = /^(?:(\d[\d.]*)|\[([\da-f]{0,4}:[^\]]*)\]):\d{1,5}$/i;
 
 /** A port is no part of the address; an entry without one is returned as it is. */
 function withoutPort(entry: string): string {
