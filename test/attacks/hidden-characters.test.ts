@@ -4,7 +4,7 @@ import { describe, expect, test } from 'vitest';
 import { forms } from '../../src/forms/catalog.ts';
 import { isBlank, normalize } from '../../src/forms/fields.ts';
 import { validate } from '../../src/forms/validate.ts';
-import { executeAction, previewAction, previewId } from '../support/agent.ts';
+import { executeAction, previewAction } from '../support/agent.ts';
 import { post } from '../support/forms.ts';
 import { scenario } from '../support/scenario.ts';
 
@@ -65,7 +65,7 @@ describe('hidden characters put together by removal', () => {
       const preview = await previewAction(at.service, 'contact', { ...contact, message });
       expect([preview.status, preview.body.error]).toEqual([
         400,
-        "message holds characters that can't be used.",
+        'message holds characters that can’t be used.',
       ]);
       const lead = { form: 'contact', ...contact, message };
       expect((await post(at.service, '/api/leads', 'json', lead)).status).toBe(400);
@@ -140,7 +140,6 @@ describe('text carried in characters that nobody sees', () => {
     expect(body.fields).toEqual({ ...written, message: 'Pay me' });
     await executeAction(at.service, body.preview_id);
     expect(at.upstream.delivered.at(-1)?.event.data.fields).toEqual(body.fields);
-    expect(await previewId(at.service)).toEqual(expect.any(String));
   });
 });
 
