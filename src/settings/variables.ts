@@ -104,7 +104,7 @@ export const variables = {
     schema: values.upstreamSecret,
     secret: true,
     shown: () => undefined,
-    meaning: 'whsec_<base64 of at least 24 bytes>: signs every forward (Standard Webhooks)',
+    meaning: 'whsec_<base64>: signs every forward (Standard Webhooks)',
     default: 'unsigned',
   },
   UPSTREAM_TIMEOUT_MS: setting('upstreamTimeoutMs', values.whole(100, 60_000), {

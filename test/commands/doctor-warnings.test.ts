@@ -85,6 +85,17 @@ test('an upstream on this machine needs no TLS', async () => {
   expect(warnings).toEqual([]);
 });
 
+test('a secret shorter than Standard Webhooks asks for is a warning', async () => {
+  const upstream = await startUpstream();
+  const short = `whsec_${Buffer.from('too short').toString('base64')}`;
+  const environment = { ...production, UPSTREAM_URL: upstream.url, UPSTREAM_SECRET: short };
+  const { warnings } = await doctor(environment);
+  await upstream.close();
+  expect(warnings.map(({ check, says }) => [check, says])).toEqual([
+    ['upstream', expect.stringContaining('UPSTREAM_SECRET is short')],
+  ]);
+});
+
 test('local mode is warned of none of them', async () => {
   const environment = { BASE_URL: 'https://x.example', UPSTREAM_URL: 'http://crm.example/' };
   expect((await doctor(environment, '--no-send')).warnings).toEqual([]);

@@ -18,7 +18,7 @@ const longest = `${'l'.repeat(64)}@${`${'d'.repeat(61)}.`.repeat(3)}example`;
 const addresses = [
   'ada@example.com',
   "!#$%&'*+/=?^_`{|}~-@example.com",
-  '.a..b.@example.com',
+  'a.b.c@example.com',
   'ada@xn--bcher-kva.example',
   longest,
 ];

@@ -5,6 +5,8 @@ import type { Danger } from './finding.ts';
 
 /** Any access of others, and writing by the group: a group may be let in to read. */
 const TOO_OPEN = 0o027;
+/** What Standard Webhooks asks of a secret. */
+const STANDARD_SECRET_BYTES = 24;
 const THIS_MACHINE = /^(localhost|127\.\d+\.\d+\.\d+|\[::1\])$/;
 
 /** Takes the settings; what a receiver, or whoever listens on the way, could do to what is forwarded. */
@@ -14,6 +16,9 @@ export function upstreamDangers({ mode, upstream }: Settings): Danger[] {
   if (upstream.secret === undefined) {
     const remedy = 'Set UPSTREAM_SECRET, so that the other side can tell who sends.';
     dangers.push({ says: 'What is sent is unsigned.', remedy });
+  } else if (upstream.secret.length < STANDARD_SECRET_BYTES) {
+    const remedy = `Make one of at least ${STANDARD_SECRET_BYTES} bytes: echo "whsec_$(openssl rand -base64 32)"`;
+    dangers.push({ says: 'UPSTREAM_SECRET is short.', remedy });
   }
   const { protocol, hostname } = new URL(upstream.url);
   if (mode === 'production' && protocol === 'http:' && !THIS_MACHINE.test(hostname)) {
