@@ -7,12 +7,7 @@ export type Asset = { name: string; path: string; contentType: string; body: Buf
 
 const stylesheet = readAsset('site', 'css', 'text/css; charset=utf-8');
 /** Two files, and one script: a page loads no second one. */
-const script = assetOf(
-  'form',
-  'js',
-  'text/javascript; charset=utf-8',
-  Buffer.concat([readFile('form.js'), readFile('hints.js')]),
-);
+const script = readAsset('form', 'js', 'text/javascript; charset=utf-8', ['form.js', 'hints.js']);
 const icon = readAsset('icon', 'svg', 'image/svg+xml');
 /** What a message that links to a page shows of it (Open Graph). */
 const picture = readAsset('opengraph', 'png', 'image/png');
@@ -54,12 +49,14 @@ export function sizeOfPng(bytes: Buffer): { width: number; height: number } | un
   return { width: bytes.readUInt32BE(16), height: bytes.readUInt32BE(20) };
 }
 
-function readAsset(name: string, extension: string, contentType: string): Asset {
-  return assetOf(name, extension, contentType, readFile(`${name}.${extension}`));
-}
-
-function readFile(name: string): Buffer {
-  return readFileSync(new URL(`assets/${name}`, import.meta.url));
+function readAsset(
+  name: string,
+  extension: string,
+  contentType: string,
+  files = [`${name}.${extension}`],
+): Asset {
+  const read = (file: string) => readFileSync(new URL(`assets/${file}`, import.meta.url));
+  return assetOf(name, extension, contentType, Buffer.concat(files.map(read)));
 }
 
 function assetOf(name: string, extension: string, contentType: string, body: Buffer): Asset {
