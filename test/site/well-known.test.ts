@@ -35,9 +35,7 @@ test('the sitemap lists every page that search engines may show, by its public a
 test('robots.txt allows everything and names the sitemap', async () => {
   const { headers, text } = await get('/robots.txt');
   expect(headers.get('content-type')).toBe('text/plain; charset=utf-8');
-  expect(text).toBe(
-    "User-agent: *\nAllow: /\n\nSitemap: https://paint.example/sitemap.xml\n",
-  );
+  expect(text).toBe('User-agent: *\nAllow: /\n\nSitemap: https://paint.example/sitemap.xml\n');
 });
 
 test('favicon.ico leads to the icon that the pages link', async () => {
