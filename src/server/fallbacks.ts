@@ -17,7 +17,7 @@ export type AnswerProblem = (
   kind: ServerRefusal['kind'],
 ) => FastifyReply;
 
-/** They say what a drain is, and are asked during one. */
+/** Readiness tells a proxy of a drain, so these routes are answered during one, too. */
 const HEALTH = pathsOf('health');
 
 /**

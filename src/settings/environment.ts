@@ -45,7 +45,7 @@ function readEnvFile(path: string): { text: string | undefined; faults: string[]
     const text = readFileSync(path, 'utf8')
       .replace(/^\uFEFF/, '')
       .replace(/\r\n?/g, '\n');
-    const faults = text.split('\n').map((line, index) => faultOf(line, `ine ${index + 1} of .env`));
+    const faults = text.split('\n').map((line, index) => faultOf(line, `line ${index + 1} of .env`));
     return { text, faults: faults.filter((fault) => fault !== undefined) };
   } catch (error) {
     const isAbsent = (error as NodeJS.ErrnoException).code === 'ENOENT';
@@ -54,10 +54,12 @@ function readEnvFile(path: string): { text: string | undefined; faults: string[]
   }
 }
 
+const inFront = (where: string) => where.replace(/^l/, 'L');
+
 function faultOf(line: string, where: string): string | undefined {
   if (/^\s*(#|$)/.test(line)) return undefined;
   const [, name, value = ''] = ASSIGNMENT.exec(line) ?? [];
-  if (name === undefined) return `L${where} is no NAME=value.`;
+  if (name === undefined) return `${inFront(where)} is no NAME=value.`;
   const known = (Object.keys(variables) as VariableName[])
     .flatMap((each) => [each, fileVariable(each)])
     .filter((each) => each !== undefined);
@@ -65,11 +67,11 @@ function faultOf(line: string, where: string): string | undefined {
     const near = nearest(name.toUpperCase(), known);
     const remedy = near === undefined ? 'see .env.example.' : `did you mean ${near}?`;
     // What has small letters may be a piece of a secret that was broken over lines.
-    const subject = /^[A-Z][A-Z0-9_]*$/.test(name) ? `${name} (l${where})` : `L${where}`;
+    const subject = /^[A-Z][A-Z0-9_]*$/.test(name) ? `${name} (${where})` : inFront(where);
     return `${subject} names no setting; ${remedy}`;
   }
   if (/^["'`]/.test(value) && !QUOTED.test(value)) {
-    return `${name} (l${where}) has a quote that is not closed, or something behind it.`;
+    return `${name} (${where}) has a quote that is not closed, or something behind it.`;
   }
   return undefined;
 }
