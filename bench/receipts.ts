@@ -63,10 +63,10 @@ async function median(run: () => Promise<unknown>): Promise<number> {
 }
 
 /** Settled receipts as years of use would leave them. */
-async function fill({ db }: Storage, count: number): Promise<void> {
+async function fill(storage: Storage, count: number): Promise<void> {
   const now = new Date().toISOString();
   for (let done = 0; done < count; done += ROWS_PER_INSERT * 100) {
-    await db.transaction().execute(async (transaction) => {
+    await storage.write(async (tx) => {
       for (let n = 0; n < 100 && done + n * ROWS_PER_INSERT < count; n += 1) {
         const rows = Array.from({ length: ROWS_PER_INSERT }, () => {
           const { actionId, idempotencyKey, previewDigest } = request();
@@ -85,7 +85,7 @@ async function fill({ db }: Storage, count: number): Promise<void> {
             settled_at: now,
           };
         });
-        await transaction.insertInto('executions').values(rows).execute();
+        await tx.insertInto('executions').values(rows).execute();
       }
     });
   }

@@ -228,9 +228,9 @@ async function eraseSomebody(crowd: Crowd, ledger: Ledger): Promise<void> {
   ledger.erased.add(email);
   await crowd.call(
     ({ storage }) =>
-      storage.transact(async (within) => {
-        await eraseInboxOf(within, email);
-        await eraseOutboxOf(within, email);
+      storage.write(async (tx) => {
+        await eraseInboxOf(tx, email);
+        await eraseOutboxOf(tx, email);
         return { kind: 'erased' as const };
       }),
     5_000,

@@ -11,7 +11,8 @@ import {
   sql,
 } from 'kysely';
 import { type Storage, StorageUnavailable } from '../src/storage/database.ts';
-import { kyselyOver } from '../src/storage/sqlite/store.ts';
+import { readAndWrite } from '../src/storage/pooled.ts';
+import { kyselyOver } from '../src/storage/sqlite/kysely.ts';
 import { PAUSE_MAXIMUM_MS } from './chances.ts';
 import type { Medium } from './medium.ts';
 import type { SimulatedProcess } from './process.ts';
@@ -31,13 +32,13 @@ export function connectServer(medium: Medium, process: SimulatedProcess): Storag
   return {
     // The dialect of its statements; it commits as a server does.
     kind: 'sqlite',
-    db,
-    leaseClock: sql<number>`monotonic_ms()`,
-    leaseHasRunOut: sql<boolean>`(lease_started_ms + lease_ms <= monotonic_ms())`,
-    read: async (query) => (await db.executeQuery(query)).rows,
-    change: async (within, query) => (await within.executeQuery(query)).numAffectedRows === 1n,
-    write: (run) => run(db),
-    transact: (run) => db.transaction().execute(run),
+    dialect: {
+      leaseClock: sql<number>`monotonic_ms()`,
+      leaseHasRunOut: sql<boolean>`(lease_started_ms + lease_ms <= monotonic_ms())`,
+      skipLocked: (query) => query,
+    },
+    ...readAndWrite(db),
+    scrub: async () => 'clean',
     requireRoom: () => {},
     check: async () => void (await sql`select 1`.execute(db)),
     close: () => db.destroy(),

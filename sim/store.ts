@@ -4,6 +4,7 @@
  * statement; when a process dies, what it had not committed is gone.
  */
 import { DatabaseSync } from 'node:sqlite';
+import { sql } from 'kysely';
 import { systemClock } from '../src/clock.ts';
 import type { Storage } from '../src/storage/database.ts';
 import { SqliteConnection } from '../src/storage/sqlite/connection.ts';
@@ -29,14 +30,11 @@ const schema = await readSchema();
 
 async function readSchema(): Promise<string> {
   const storage = await openSqlite(':memory:', systemClock);
-  const rows = await storage.db
-    .selectFrom('sqlite_master' as never)
-    .select('sql' as never)
-    .where('sql' as never, 'is not', null as never)
-    .execute();
+  const { rows } = await storage.write((tx) =>
+    sql<{ sql: string }>`select sql from sqlite_master where sql is not null`.execute(tx),
+  );
   await storage.close();
-  const statements = rows as unknown as { sql: string }[];
-  return statements.map(({ sql }) => sql).join(';');
+  return rows.map(({ sql: statement }) => statement).join(';');
 }
 
 let opened = 0;

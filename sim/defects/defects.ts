@@ -11,7 +11,7 @@ const EXECUTIONS = 'src/actions/executions.ts';
 const QUERIES = 'src/actions/execution-queries.ts';
 const SCHEMA = 'src/storage/migrations/0004-executions-found-by-preview.ts';
 const OUTBOX = 'src/mail/outbox.ts';
-const OUTBOX_ROWS = 'src/mail/outbox-rows.ts';
+const OUTBOX_QUERIES = 'src/mail/outbox-queries.ts';
 const SUBMIT = 'src/submissions/submit.ts';
 
 export const defects: readonly Defect[] = [
@@ -52,14 +52,15 @@ export const defects: readonly Defect[] = [
     edits: [
       {
         file: EXECUTIONS,
-        find: '      let rows = await prepared().find(of);',
+        find: '      let rows = await storage.read(find);',
         replace:
-          '      if (!known.has(previewDigest)) return { byKey: undefined, byPreview: undefined };\n      let rows = await prepared().find(of);',
+          '      if (!known.has(previewDigest)) return { byKey: undefined, byPreview: undefined };\n      let rows = await storage.read(find);',
       },
       {
         file: EXECUTIONS,
-        find: '      if (!won) return undefined;',
-        replace: '      if (!won) return undefined;\n      known.add(request.previewDigest);',
+        find: '      if (claimed === 0) return undefined;',
+        replace:
+          '      if (claimed === 0) return undefined;\n      known.add(request.previewDigest);',
       },
       {
         file: EXECUTIONS,
@@ -99,8 +100,8 @@ export const defects: readonly Defect[] = [
     edits: [
       {
         file: EXECUTIONS,
-        find: 'const won = await keeping(request, NEVER_SENT, () => storage.write(insert));',
-        replace: 'void storage.write(insert).catch(() => {});\n      const won = true;',
+        find: 'const claimed = await keeping(request, NEVER_SENT, () => storage.write(insert));',
+        replace: 'void storage.write(insert).catch(() => {});\n      const claimed = 1 as number;',
       },
     ],
   },
@@ -109,7 +110,7 @@ export const defects: readonly Defect[] = [
     name: 'an attempt is under way by the wall clock alone',
     edits: [
       {
-        file: OUTBOX_ROWS,
+        file: OUTBOX_QUERIES,
         find: "row('attempt_started_ms', 'is', null),",
         replace: "row('mailbox', 'is not', null),",
       },

@@ -17,9 +17,8 @@
  * 5. Leases are judged by the database's clock, which no application's wall clock can move.
  */
 import { type Clock, isoTime } from '../clock.ts';
-import { once } from '../once.ts';
-import type { Storage } from '../storage/database.ts';
-import type { Database, ExecutionRow } from '../storage/schema.ts';
+import type { Change, OpenTransaction, Selects, Storage } from '../storage/database.ts';
+import type { ExecutionRow } from '../storage/schema.ts';
 import type { Outcome } from '../upstream/upstream.ts';
 import { prepareExecutionQueries } from './execution-queries.ts';
 import type { Recorded } from './receipt.ts';
@@ -55,7 +54,7 @@ export type Executions = {
   conclude(
     claim: Claim,
     embedded: boolean,
-    deliver: (within: Database | undefined) => Promise<Outcome>,
+    deliver: (within: OpenTransaction | undefined) => Promise<Outcome>,
   ): Promise<{ outcome: Outcome; row: Recorded }>;
   /** Settles every claim whose lease has run out; returns how many. */
   settleExpired(): Promise<number>;
@@ -68,15 +67,10 @@ export function openExecutions(
   upstreamTimeoutMs: number,
 ): Executions {
   const leaseMs = upstreamTimeoutMs + LEASE_MARGIN_MS;
-  const prepared = once(() => prepareExecutionQueries(storage, leaseMs));
+  const queries = prepareExecutionQueries(storage, leaseMs);
 
-  /** Returns whether it had not ended before. */
-  function settle(
-    within: Database,
-    { actionId, previewDigest }: ClaimRequest,
-    outcome: Outcome,
-  ): Promise<boolean> {
-    return prepared().settle(within, {
+  function settling({ actionId, previewDigest }: ClaimRequest, outcome: Outcome): Change {
+    return queries.settle({
       preview_digest: previewDigest,
       action_id: actionId,
       status: statusOf(outcome),
@@ -89,7 +83,7 @@ export function openExecutions(
 
   async function resolve(): Promise<void> {
     for (const [claimed, outcome] of unresolved) {
-      await storage.write((within) => settle(within, claimed, outcome));
+      await storage.write(settling(claimed, outcome));
       unresolved.delete(claimed);
     }
   }
@@ -110,30 +104,26 @@ export function openExecutions(
 
   async function settleExpired(): Promise<number> {
     await resolve();
-    const settled = await storage.write((within) =>
-      within
-        .updateTable('executions')
-        .set({ status: 'failed', settled_at: isoTime(clock.now().getTime()) })
-        .where('status', '=', 'executing')
-        .where(storage.leaseHasRunOut)
-        .returning('action_id')
-        .execute(),
-    );
-    return settled.length;
+    const now = isoTime(clock.now().getTime());
+    return await storage.write(queries.settleExpired({ settled_at: now }));
   }
 
   return {
     async find(client, idempotencyKey, previewDigest) {
-      const of = { client, idempotency_key: idempotencyKey, preview_digest: previewDigest };
-      let rows = await prepared().find(of);
+      const find = queries.find({
+        client,
+        idempotency_key: idempotencyKey,
+        preview_digest: previewDigest,
+      });
+      let rows = await storage.read(find);
       // What has ended needs no writing: it is replayed for as long as the store can be read.
       if (unresolved.size > 0 && rows.some(isOpen)) {
         await resolve();
-        rows = await prepared().find(of);
+        rows = await storage.read(find);
       }
       if (rows.some((row) => isOpen(row) && row.lease_has_run_out)) {
         await settleExpired();
-        rows = await prepared().find(of);
+        rows = await storage.read(find);
       }
       return {
         byKey: rows.find((row) => row.client === client && row.idempotency_key === idempotencyKey),
@@ -146,18 +136,17 @@ export function openExecutions(
       storage.requireRoom();
       const claimedAt = clock.monotonic();
       const createdAt = isoTime(clock.now().getTime());
-      const insert = (within: Database) =>
-        prepared().claim(within, {
-          action_id: request.actionId,
-          action: request.action,
-          client: request.client,
-          idempotency_key: request.idempotencyKey,
-          preview_digest: request.previewDigest,
-          created_at: createdAt,
-          confirmation_text: request.confirmationText,
-        });
-      const won = await keeping(request, NEVER_SENT, () => storage.write(insert));
-      if (!won) return undefined;
+      const insert = queries.claim({
+        action_id: request.actionId,
+        action: request.action,
+        client: request.client,
+        idempotency_key: request.idempotencyKey,
+        preview_digest: request.previewDigest,
+        created_at: createdAt,
+        confirmation_text: request.confirmationText,
+      });
+      const claimed = await keeping(request, NEVER_SENT, () => storage.write(insert));
+      if (claimed === 0) return undefined;
       const mayStart = () => clock.monotonic() - claimedAt < leaseMs - upstreamTimeoutMs;
       return { ...request, createdAt, mayStart };
     },
@@ -166,16 +155,18 @@ export function openExecutions(
       if (!embedded) {
         const outcome = await deliver(undefined);
         const settled = await keeping(claim, outcome, () =>
-          storage.write((within) => settle(within, claim, outcome)),
+          storage.write(settling(claim, outcome)),
         );
-        const row = settled ? rowOf(claim, outcome) : await standing(storage.db, claim);
+        if (settled === 1) return { outcome, row: rowOf(claim, outcome) };
+        const [row] = await storage.read((db) => standing(db, claim));
+        if (row === undefined) throw new Error('A claimed row is gone.');
         return { outcome, row };
       }
       return await keeping(claim, NEVER_SENT, () =>
-        storage.transact(async (transaction) => {
+        storage.write(async (tx) => {
           const delivered: Outcome = { kind: 'confirmed', known: false };
-          if (!(await settle(transaction, claim, delivered))) return await lost(transaction, claim);
-          return { outcome: await deliver(transaction), row: rowOf(claim, delivered) };
+          if ((await tx.change(settling(claim, delivered))) === 0) return await lost(tx, claim);
+          return { outcome: await deliver(tx), row: rowOf(claim, delivered) };
         }),
       );
     },
@@ -208,16 +199,16 @@ function rowOf(claim: Claim, outcome: Outcome): Recorded {
 }
 
 /** The claim was settled by somebody else: nothing is delivered any more. */
-async function lost(within: Database, claimed: ClaimRequest) {
+async function lost(tx: OpenTransaction, claimed: ClaimRequest) {
   const outcome: Outcome = { kind: 'unconfirmed', reason: 'The lease had run out.' };
-  return { outcome, row: await standing(within, claimed) };
+  return { outcome, row: await standing(tx, claimed).executeTakeFirstOrThrow() };
 }
 
-function standing(within: Database, claimed: ClaimRequest): Promise<Recorded> {
-  return within
+/** What stands of an execution, whoever settled it. */
+function standing(db: Selects, { actionId, previewDigest }: ClaimRequest) {
+  return db
     .selectFrom('executions')
     .selectAll()
-    .where('preview_digest', '=', claimed.previewDigest)
-    .where('action_id', '=', claimed.actionId)
-    .executeTakeFirstOrThrow();
+    .where('preview_digest', '=', previewDigest)
+    .where('action_id', '=', actionId);
 }

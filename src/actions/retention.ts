@@ -7,7 +7,8 @@ import type { ExpressionBuilder } from 'kysely';
 import type { Clock } from '../clock.ts';
 import type { Log } from '../operations/log.ts';
 import type { Storage } from '../storage/database.ts';
-import type { Database, Schema } from '../storage/schema.ts';
+import { prepareChange } from '../storage/prepare-query.ts';
+import type { Schema } from '../storage/schema.ts';
 import { PREVIEW_LIFETIME_MS } from './preview-token.ts';
 
 const DAY_MS = 86_400_000;
@@ -30,6 +31,7 @@ export type Retention = {
 
 /** Does nothing before `work` or `start`; `days` is how long a receipt is kept at least. */
 export function openRetention({ storage, clock, log, days }: RetentionOptions): Retention {
+  const deleteBatch = prepareDeletion(storage);
   let callOff: (() => void) | undefined;
   let working: Promise<void> | undefined;
   let closing = false;
@@ -38,7 +40,7 @@ export function openRetention({ storage, clock, log, days }: RetentionOptions): 
   async function work(): Promise<number> {
     const before = new Date(clock.now().getTime() - days * DAY_MS).toISOString();
     for (let total = 0; ; ) {
-      const deleted = await storage.write((within) => deleteBatch(within, storage, before));
+      const deleted = await storage.write(deleteBatch({ before }));
       total += deleted;
       if (deleted < BATCH_ROWS || closing) return total;
     }
@@ -80,29 +82,29 @@ export function openRetention({ storage, clock, log, days }: RetentionOptions): 
  * A preview that could still be executed keeps its receipt by the lease clock as well: a wall clock
  * that is years ahead can't make an execution happen twice.
  */
-async function deleteBatch(within: Database, storage: Storage, before: string): Promise<number> {
-  const { kind, leaseClock } = storage;
-  const claimedLately = (row: ExpressionBuilder<Schema, 'executions'>) =>
-    row.and([
+function prepareDeletion(storage: Storage) {
+  const claimedLately = (row: ExpressionBuilder<Schema, 'executions'>) => {
+    const { leaseClock } = storage.dialect;
+    return row.and([
       row('lease_started_ms', '<=', leaseClock),
       row('lease_started_ms', '>', row(leaseClock, '-', PREVIEW_LIFETIME_MS)),
     ]);
-  const deleted = await within
-    .with('due', (database) =>
-      database
-        .selectFrom('executions')
-        .select('preview_digest')
-        .where('status', '<>', 'executing')
-        .where('created_at', '<', before)
-        .where((row) => row.not(claimedLately(row)))
-        .orderBy('created_at')
-        .limit(BATCH_ROWS)
-        // Another instance may be at it; SQLite has one writer at a time and knows no row locks.
-        .$if(kind === 'postgres', (query) => query.forUpdate().skipLocked()),
-    )
-    .deleteFrom('executions')
-    .where('preview_digest', 'in', (due) => due.selectFrom('due').select('preview_digest'))
-    .returning('preview_digest')
-    .execute();
-  return deleted.length;
+  };
+  return prepareChange(storage, (db, of: { before: string }) =>
+    db
+      .with('due', (within) =>
+        within
+          .selectFrom('executions')
+          .select('preview_digest')
+          .where('status', '<>', 'executing')
+          .where('created_at', '<', of.before)
+          .where((row) => row.not(claimedLately(row)))
+          .orderBy('created_at')
+          .limit(BATCH_ROWS)
+          // Another instance may be at it.
+          .$call(storage.dialect.skipLocked),
+      )
+      .deleteFrom('executions')
+      .where('preview_digest', 'in', (due) => due.selectFrom('due').select('preview_digest')),
+  );
 }

@@ -4,8 +4,7 @@ import { join } from 'node:path';
 import { normalize, parseEmail } from '../forms/fields.ts';
 import { countOutboxOf, eraseOutboxOf, messageFilesTo, removeFiles } from '../mail/erasure.ts';
 import type { Settings } from '../settings/settings.ts';
-import { type Storage, StorageUnavailable } from '../storage/database.ts';
-import { type Scrubbed, scrub } from '../storage/scrub.ts';
+import { type Scrubbed, type Storage, StorageUnavailable } from '../storage/database.ts';
 import { countInboxOf, eraseInboxOf, type InboxCounts } from '../upstream/inbox-erasure.ts';
 import type { Call, Command } from './command.ts';
 import { runCommand } from './command-line.ts';
@@ -79,8 +78,8 @@ async function eraseFrom(storage: Storage, settings: Settings, email: string, ca
   // The folder of local mode: production may have been local once.
   const folder = join(settings.dataDir, 'mail');
   const found: Found = {
-    ...(await countInboxOf(storage.db, email)),
-    outbox: await countOutboxOf(storage.db, email),
+    ...(await countInboxOf(storage, email)),
+    outbox: await countOutboxOf(storage, email),
     files: await messageFilesTo(folder, email),
   };
   if (call.flag('dry-run')) return report(terminal, found, true);
@@ -88,14 +87,14 @@ async function eraseFrom(storage: Storage, settings: Settings, email: string, ca
     const sure = await terminal.confirm(`Erase ${inWords(found)} for good?`, call.flag('yes'));
     if (!sure) throw new ExitFault('Nothing was erased.');
   }
-  const rows = await storage.transact(async (within) => ({
-    ...(await eraseInboxOf(within, email)),
-    outbox: await eraseOutboxOf(within, email),
+  const rows = await storage.write(async (tx) => ({
+    ...(await eraseInboxOf(tx, email)),
+    outbox: await eraseOutboxOf(tx, email),
   }));
   // Looked for again: a message may have been under way.
   const files = [...new Set([...found.files, ...(await messageFilesTo(folder, email))])];
   await removeFiles(files);
-  const scrubbed = await scrub(storage);
+  const scrubbed = await storage.scrub();
   report(terminal, { ...rows, files }, false);
   conclude(terminal, scrubbed);
 }

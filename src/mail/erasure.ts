@@ -1,7 +1,7 @@
 /** A person's confirmation messages, found by their mailbox: outbox rows and local mode's files. */
 import { readdir, readFile, rm } from 'node:fs/promises';
 import { join } from 'node:path';
-import type { Database } from '../storage/schema.ts';
+import type { OpenTransaction, Storage } from '../storage/database.ts';
 import { mailboxOf } from './outbox-rows.ts';
 
 /** Written messages, and what a process that died in writing left of one. */
@@ -9,14 +9,17 @@ const MESSAGE_FILE = /\.eml(\.part)?$/;
 const RECIPIENT = /^to:(?:[^<]*<)?[ \t]*([^\s<>]+)>?[ \t]*$/i;
 
 /** How many outbox rows there are of this address's mailbox. */
-export async function countOutboxOf(db: Database, email: string): Promise<number> {
-  const rows = db.selectFrom('outbox').select('mailbox').where('mailbox', '=', mailboxOf(email));
-  return (await rows.execute()).length;
+export async function countOutboxOf(storage: Storage, email: string): Promise<number> {
+  const mailbox = mailboxOf(email);
+  const rows = await storage.read((db) =>
+    db.selectFrom('outbox').select('mailbox').where('mailbox', '=', mailbox),
+  );
+  return rows.length;
 }
 
 /** Deletes them; returns how many there were. */
-export async function eraseOutboxOf(db: Database, email: string): Promise<number> {
-  const rows = db.deleteFrom('outbox').where('mailbox', '=', mailboxOf(email)).returning('mailbox');
+export async function eraseOutboxOf(tx: OpenTransaction, email: string): Promise<number> {
+  const rows = tx.deleteFrom('outbox').where('mailbox', '=', mailboxOf(email)).returning('mailbox');
   return (await rows.execute()).length;
 }
 

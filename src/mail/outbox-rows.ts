@@ -1,9 +1,9 @@
 /** The rows of the outbox: one a mailbox, taken by one conditional update (see `outbox.ts`). */
-import type { ExpressionBuilder } from 'kysely';
 import type { NewId } from '../chance.ts';
 import type { Clock } from '../clock.ts';
 import type { Storage } from '../storage/database.ts';
-import type { OutboxRow, Schema } from '../storage/schema.ts';
+import type { OutboxRow } from '../storage/schema.ts';
+import { prepareOutboxQueries } from './outbox-queries.ts';
 
 const MINUTE_MS = 60_000;
 const HOUR_MS = 60 * MINUTE_MS;
@@ -44,148 +44,52 @@ export function openRows(
   parts: { clock: Clock; newId: NewId; perMinute: number; hostname: string },
 ): Rows {
   const { clock, newId, perMinute, hostname } = parts;
+  const queries = prepareOutboxQueries(storage, perMinute, SHORTEST_BACK_OFF_MS);
   const ago = (ms: number) => new Date(clock.now().getTime() - ms).toISOString();
-
-  /**
-   * The attempts of the last minute. Their rows come due later than now, whatever became of them: by
-   * that the index finds them.
-   */
-  const spent = () =>
-    storage.db
-      .selectFrom('outbox')
-      .select((row) => row.fn.countAll<number>().as('attempts'))
-      .where('status', 'in', ['pending', 'sent', 'dead'])
-      .where('next_attempt_at', '>', ago(0))
-      .where('last_attempt_at', '>', ago(MINUTE_MS))
-      .where('last_attempt_at', '<=', ago(0));
-
-  /** By the lease clock: a step of a wall clock can't bring what is under way a second time. */
-  const restsAgain = (row: ExpressionBuilder<Schema, 'outbox'>) =>
-    row.or([
-      row('attempt_started_ms', 'is', null),
-      row('attempt_started_ms', '>', storage.leaseClock),
-      row('attempt_started_ms', '<=', row(storage.leaseClock, '-', SHORTEST_BACK_OFF_MS)),
-    ]);
-
-  const nextDue = () =>
-    storage.db
-      .selectFrom('outbox')
-      .selectAll()
-      .where('status', '=', 'pending')
-      .where('next_attempt_at', '<=', ago(0))
-      .where(restsAgain)
-      .orderBy('next_attempt_at')
-      .limit(1)
-      .executeTakeFirst();
-
-  /** Undefined where another worker was first. The budget is counted inside the statement again. */
-  const count = (due: OutboxRow) =>
-    storage.db
-      .updateTable('outbox')
-      .set({
-        attempts: due.attempts + 1,
-        last_attempt_at: ago(0),
-        attempt_started_ms: storage.leaseClock,
-        next_attempt_at: ago(-(BACK_OFF_MS[due.attempts] ?? DAY_MS)),
-      })
-      .where('mailbox', '=', due.mailbox)
-      .where('message_id', '=', due.message_id)
-      .where('attempts', '=', due.attempts)
-      .where('status', '=', 'pending')
-      .where(restsAgain)
-      .where(spent(), '<', perMinute)
-      .returningAll()
-      .executeTakeFirst();
+  const lately = () => ({ now: ago(0), minute_ago: ago(MINUTE_MS) });
 
   async function mark(row: OutboxRow, status: 'sent' | 'dead'): Promise<void> {
-    await storage.db
-      .updateTable('outbox')
-      .set({ status })
-      .where('mailbox', '=', row.mailbox)
-      .where('message_id', '=', row.message_id)
-      .where('status', '=', 'pending')
-      // What the server took is sent, whoever attempts it now; only the last attempt gives up.
-      .$if(status === 'dead', (query) => query.where('attempts', '=', row.attempts))
-      .execute();
+    await storage.write(status === 'sent' ? queries.markSent(row) : queries.markDead(row));
   }
 
   return {
     mark,
 
     async add(address) {
-      const now = ago(0);
-      await storage.db
-        .insertInto('outbox')
-        .values({
-          mailbox: mailboxOf(address),
-          address,
-          message_id: `<${newId()}@${hostname}>`,
-          status: 'pending',
-          requested_at: now,
-          attempts: 0,
-          next_attempt_at: now,
-          last_attempt_at: null,
-          attempt_started_ms: null,
-        })
-        .onConflict((conflict) =>
-          conflict
-            .column('mailbox')
-            // Not `last_attempt_at`, by which the budget counts.
-            .doUpdateSet((row) => ({
-              address: row.ref('excluded.address'),
-              message_id: row.ref('excluded.message_id'),
-              status: row.ref('excluded.status'),
-              requested_at: row.ref('excluded.requested_at'),
-              attempts: row.ref('excluded.attempts'),
-              next_attempt_at: row.ref('excluded.next_attempt_at'),
-            }))
-            .where('outbox.requested_at', '<=', ago(CAP_MS))
-            // A retry may have arrived long after the request; of a dead one nothing arrived.
-            .where((row) =>
-              row.or([
-                row('outbox.last_attempt_at', 'is', null),
-                row('outbox.last_attempt_at', '<=', ago(CAP_MS)),
-                row.and([
-                  row('outbox.status', '=', 'dead'),
-                  row('outbox.last_attempt_at', '<=', ago(MINUTE_MS)),
-                ]),
-              ]),
-            ),
-        )
-        .execute();
+      const mailbox = mailboxOf(address);
+      const message_id = `<${newId()}@${hostname}>`;
+      const capped_until = ago(CAP_MS);
+      await storage.write(queries.add({ mailbox, address, message_id, capped_until, ...lately() }));
     },
 
     async take() {
       for (;;) {
-        const { attempts } = await spent().executeTakeFirstOrThrow();
-        if (Number(attempts) >= perMinute) return undefined;
-        const due = await nextDue();
+        const [spent] = await storage.read(queries.spent(lately()));
+        if (Number(spent?.attempts) >= perMinute) return undefined;
+        const [due] = await storage.read(queries.nextDue({ now: ago(0) }));
         if (due === undefined) return undefined;
         // Due after its last attempt: the process died in it.
         if (due.attempts >= ATTEMPTS) await mark(due, 'dead');
         else {
-          const taken = await count(due);
-          if (taken !== undefined) return taken;
+          const next_attempt_at = ago(-(BACK_OFF_MS[due.attempts] ?? DAY_MS));
+          const taken = queries.take({ ...due, next_attempt_at, ...lately() });
+          if ((await storage.write(taken)) === 1) return { ...due, attempts: due.attempts + 1 };
         }
       }
     },
 
     async sweep() {
-      await storage.db
-        .deleteFrom('outbox')
-        .where('status', 'in', ['sent', 'dead'])
-        .where('requested_at', '<=', ago(CAP_MS))
-        .where('last_attempt_at', '<=', ago(CAP_MS))
-        .execute();
+      await storage.write(queries.sweep({ capped_until: ago(CAP_MS) }));
     },
 
     async depth() {
-      const rows = await storage.db
-        .selectFrom('outbox')
-        .select((row) => ['status', row.fn.countAll<number>().as('rows')])
-        .where('status', 'in', ['pending', 'dead'])
-        .groupBy('status')
-        .execute();
+      const rows = await storage.read((db) =>
+        db
+          .selectFrom('outbox')
+          .select((row) => ['status', row.fn.countAll<number>().as('rows')])
+          .where('status', 'in', ['pending', 'dead'])
+          .groupBy('status'),
+      );
       const of = (status: string) => Number(rows.find((row) => row.status === status)?.rows ?? 0);
       return { pending: of('pending'), dead: of('dead') };
     },

@@ -1,31 +1,78 @@
-/** The store as a part: the database, where it differs by kind, and how it says it is away. */
-import type { CompiledQuery, Kysely, RawBuilder } from 'kysely';
-import type { Database, Schema } from './schema.ts';
+/** The store as a part: one way to read, one way to write, and how it says that it is away. */
+import type {
+  Compilable,
+  CompiledQuery,
+  QueryCreator,
+  RawBuilder,
+  SelectQueryBuilder,
+  Transaction,
+} from 'kysely';
+import type { Schema } from './schema.ts';
 
-export type Storage = {
-  kind: 'sqlite' | 'postgres';
-  db: Kysely<Schema>;
+/** Builds selects. */
+export type Selects = Pick<QueryCreator<Schema>, 'selectFrom' | 'selectNoFrom'>;
+
+/** A select that is ready to run: `prepareRead` makes it. */
+export type Read<R> = { readonly read: CompiledQuery<R> };
+
+/** One statement that is ready to change rows: `prepareChange` makes it. Run, it gives their number. */
+export type Change<T = number> = { readonly change: CompiledQuery<T> };
+
+/** A transaction that is open: all that changes rows is a member of it. */
+export type OpenTransaction = Transaction<Schema> & {
+  change<T>(change: Change<T>): Promise<T>;
+};
+
+/** What the two databases say differently, as pieces of a query. */
+export type Dialect = {
   /** Milliseconds on the clock that judges leases: never an application's wall clock (contract §4). */
   leaseClock: RawBuilder<number>;
   /** Of a row of `executions`: whether its lease has run out by that clock. */
   leaseHasRunOut: RawBuilder<boolean>;
-  /** Reads what is committed, without waiting for whoever writes. */
-  read<R>(query: CompiledQuery<R>): Promise<R[]>;
-  /** Runs a statement within a write of this store; returns whether it changed a row. */
-  change(within: Database, query: CompiledQuery): Promise<boolean>;
+  /** Passes over rows that another instance is changing, where several can change rows at once. */
+  skipLocked<T extends keyof Schema, R>(
+    query: SelectQueryBuilder<Schema, T, R>,
+  ): SelectQueryBuilder<Schema, T, R>;
+};
+
+export type Storage = {
+  kind: 'sqlite' | 'postgres';
+  dialect: Dialect;
+  /** Builds a query in this database's SQL. A builder in it runs nothing: that is for `read` and `write`. */
+  compile<R>(build: (db: QueryCreator<Schema>) => Compilable<R>): CompiledQuery<R>;
   /**
-   * Runs one writing statement, durable when it resolves; it may share its commit with others. It may
-   * run again after a rollback, so it does nothing but its statement.
+   * The rows of a select, of what is committed: `read((db) => db.selectFrom('inbox').selectAll())`, or
+   * of one that is prepared. It waits for no writer of another process. Inside `write` it would wait
+   * for that write's own end: what a transaction reads, it reads through `tx`.
    */
-  write<T>(run: (within: Database) => Promise<T>): Promise<T>;
-  /** The same for several statements that stand or fall together. */
-  transact<T>(run: (within: Database) => Promise<T>): Promise<T>;
+  read<R>(query: Read<R> | ((db: Selects) => Compilable<R>)): Promise<R[]>;
+  /**
+   * The only way to change rows, durable when it resolves. It takes what stands or falls together:
+   * `write(async (tx) => …)`; one statement that is prepared is a transaction by itself, and goes to
+   * PostgreSQL without the two round trips of BEGIN and COMMIT. On SQLite writes that come together
+   * share a commit. After a rollback a function may run again, so it does nothing but its statements.
+   */
+  write<T>(change: Change<T> | ((tx: OpenTransaction) => Promise<T>)): Promise<T>;
+  /** Takes out of the database's own files what deleted rows left behind in them. */
+  scrub(): Promise<Scrubbed>;
   /** Throws `StorageUnavailable` while the disk has no more room than open executions may need. */
   requireRoom(): void;
   /** Resolves when something could be written; throws `StorageUnavailable` when it can't. */
   check(): Promise<void>;
   close(): Promise<void>;
 };
+
+export type Scrubbed =
+  /** SQLite: nothing of a deleted row is in the database or its write-ahead log. */
+  | 'clean'
+  /** SQLite: a reader in another process keeps the write-ahead log from being emptied. */
+  | 'held'
+  /** SQLite: the file could not be rewritten, for want of disk space or of a lock. */
+  | 'failed'
+  /** PostgreSQL: the dead rows were vacuumed away. */
+  | 'vacuumed'
+  /** PostgreSQL: it did not end in time; the server's own autovacuum comes to it. */
+  | 'unvacuumed';
 
 /** The store can't be reached or can't keep what it is given: 503 wherever it is first needed. */
 export class StorageUnavailable extends Error {

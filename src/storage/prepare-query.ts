@@ -1,44 +1,72 @@
 /**
- * Queries that are built and compiled once: for each run that costs Kysely more than the statement
- * costs SQLite.
+ * Queries that are built and compiled once, at their first use: for each run that costs Kysely more
+ * than the statement costs SQLite. Each parameter stands for a value, and nothing else:
+ *
+ *     const claim = prepareChange(storage, (db, of: { id: string }) =>
+ *       db.insertInto('executions').values({ action_id: of.id, … }));
+ *     const changed = await storage.write(claim({ id }));
+ *
+ * The builder runs a single time, with a mark (a symbol) in the place of each parameter. Kysely lists
+ * the marks among the values of the compiled query, where each run puts its own values for them.
  */
-import type { Compilable, CompiledQuery } from 'kysely';
-import type { Storage } from './database.ts';
-import type { Database } from './schema.ts';
+import type {
+  Compilable,
+  CompiledQuery,
+  DeleteResult,
+  InsertResult,
+  Kysely,
+  QueryCreator,
+  UpdateResult,
+} from 'kysely';
+import { once } from '../once.ts';
+import type { Change, Read, Selects, Storage } from './database.ts';
+import type { Schema } from './schema.ts';
 
 type Parameters = Record<string, string | number | null>;
 
-/**
- * Takes what builds a query from its parameters, each of which may stand in it as a value and nowhere
- * else; returns what reads with theirs what is committed.
- */
+/** Takes what builds a select from its parameters; returns what makes it ready for `storage.read`. */
 export function prepareRead<P extends Parameters, R>(
-  read: Storage['read'],
-  build: (parameters: P) => Compilable<R>,
-): (parameters: P) => Promise<R[]> {
-  const compiled = compileOnce(build);
-  return (parameters) => read(compiled(parameters));
+  storage: Pick<Storage, 'compile'>,
+  build: (db: Selects, of: P) => Compilable<R>,
+): (of: P) => Read<R> {
+  const compiled = compileOnce(storage, build);
+  return (of) => ({ read: compiled(of) });
 }
 
-/** The same for a statement that changes a row or none; returns whether it did. */
+/** The same for one statement that changes rows and returns none, for `storage.write` or `tx.change`. */
 export function prepareChange<P extends Parameters>(
-  change: Storage['change'],
-  build: (parameters: P) => Compilable<unknown>,
-): (within: Database, parameters: P) => Promise<boolean> {
-  const compiled = compileOnce(build);
-  return (within, parameters) => change(within, compiled(parameters));
+  storage: Pick<Storage, 'compile'>,
+  build: (
+    db: QueryCreator<Schema>,
+    of: P,
+  ) => Compilable<InsertResult | UpdateResult | DeleteResult>,
+): (of: P) => Change {
+  const compiled = compileOnce(storage, build);
+  return (of) => ({ change: compiled(of) as CompiledQuery<never> });
 }
 
 function compileOnce<P extends Parameters, R>(
-  build: (parameters: P) => Compilable<R>,
-): (parameters: P) => CompiledQuery<R> {
-  // Built once with a symbol for each parameter, which marks its places in the compiled query.
+  storage: Pick<Storage, 'compile'>,
+  build: (db: QueryCreator<Schema>, of: P) => Compilable<R>,
+): (of: P) => CompiledQuery<R> {
   const marks = new Proxy({} as P, { get: (_, name) => Symbol(String(name)) });
-  const compiled = build(marks).compile();
-  return (parameters) => {
-    const given = compiled.parameters.map((value) =>
-      typeof value === 'symbol' ? parameters[value.description ?? ''] : value,
+  const compiled = once(() => storage.compile((db) => build(db, marks)));
+  return (of) => {
+    const query = compiled();
+    const parameters = query.parameters.map((value) =>
+      typeof value === 'symbol' ? of[value.description ?? ''] : value,
     );
-    return { ...compiled, parameters: given };
+    return { ...query, parameters };
   };
+}
+
+/** Takes a database and Kysely's class of that name; returns `Storage.compile`, whose builder runs nothing. */
+export function compilerOver(db: Kysely<Schema>, Creator: typeof QueryCreator): Storage['compile'] {
+  const executor = db.getExecutor().withConnectionProvider({
+    provideConnection: async () => {
+      throw new Error('A query is run by `read` and `write`, not where it is built.');
+    },
+  });
+  const builder = new Creator<Schema>({ executor });
+  return (build) => build(builder).compile();
 }

@@ -2,8 +2,6 @@
  * The tables, as every query sees them. A query lives with its owner: executions with `actions/`,
  * the inbox with `upstream/`, the outbox with `mail/`. Times are ISO 8601 text, UTC.
  */
-import type { Kysely, Transaction } from 'kysely';
-
 type ExecutionStatus = 'executing' | 'submitted' | 'failed';
 
 /** One row per execution: its claim, then its receipt (spec §2.3, §3). It holds no field values. */
@@ -22,7 +20,7 @@ export type ExecutionRow = {
   /** When the claim, and with it the consent, was recorded. */
   created_at: string;
   confirmation_text: string;
-  /** On the database's clock, in milliseconds; see `leaseClock` in `database.ts`. */
+  /** On the database's clock, in milliseconds; see `Dialect` in `database.ts`. */
   lease_started_ms: number;
   lease_ms: number;
   /** Null while the execution is in progress. */
@@ -30,7 +28,7 @@ export type ExecutionRow = {
 };
 
 /** What the embedded destination holds: one row per event (contract §3). */
-type InboxRow = {
+export type InboxRow = {
   /** The `webhook-id` of the event. */
   event_id: string;
   type: string;
@@ -65,6 +63,3 @@ export type Schema = {
   inbox: InboxRow;
   outbox: OutboxRow;
 };
-
-/** A connection pool or an open transaction: queries run on either. */
-export type Database = Kysely<Schema> | Transaction<Schema>;

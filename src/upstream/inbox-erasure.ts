@@ -1,17 +1,19 @@
 /** A person's rows in the embedded destination, found by their e-mail address. */
-import type { Database } from '../storage/schema.ts';
+import type { OpenTransaction, Storage } from '../storage/database.ts';
 
 export type InboxCounts = { leads: number; subscriptions: number };
 
 /** How many rows there are of this normalized address. */
-export async function countInboxOf(db: Database, email: string): Promise<InboxCounts> {
-  return countsOf(await db.selectFrom('inbox').select('type').where('email', '=', email).execute());
+export async function countInboxOf(storage: Storage, email: string): Promise<InboxCounts> {
+  return countsOf(
+    await storage.read((db) => db.selectFrom('inbox').select('type').where('email', '=', email)),
+  );
 }
 
 /** Deletes them; returns how many there were. */
-export async function eraseInboxOf(db: Database, email: string): Promise<InboxCounts> {
+export async function eraseInboxOf(tx: OpenTransaction, email: string): Promise<InboxCounts> {
   return countsOf(
-    await db.deleteFrom('inbox').where('email', '=', email).returning('type').execute(),
+    await tx.deleteFrom('inbox').where('email', '=', email).returning('type').execute(),
   );
 }
 

@@ -1,5 +1,5 @@
 /** What the embedded destination holds, read for people: a list, one event, or all of them in pages. */
-import type { Database } from '../storage/schema.ts';
+import type { Selects, Storage } from '../storage/database.ts';
 import type { Event } from './upstream.ts';
 
 export type InboxItem = { receivedAt: string; event: Event };
@@ -15,54 +15,59 @@ const PAGE_ROWS = 500;
 
 /** The last `limit` events, newest first. */
 export async function latestInboxItems(
-  db: Database,
+  storage: Storage,
   filter: InboxFilter,
   limit: number,
 ): Promise<InboxItem[]> {
-  const rows = await filtered(db, filter)
-    .orderBy('received_at', 'desc')
-    .orderBy('event_id', 'desc')
-    .limit(limit)
-    .execute();
+  const rows = await storage.read((db) =>
+    filtered(db, filter).orderBy('received_at', 'desc').orderBy('event_id', 'desc').limit(limit),
+  );
   return rows.map(itemOf);
 }
 
 /** The events whose id begins like that: two at most, for one is wanted. */
-export async function findInboxItems(db: Database, idBegins: string): Promise<InboxItem[]> {
+export async function findInboxItems(storage: Storage, idBegins: string): Promise<InboxItem[]> {
   // An id is a UUID; nothing else, and no wildcard, begins one.
   if (!/^[0-9A-Za-z-]+$/.test(idBegins)) return [];
-  const rows = await db
-    .selectFrom('inbox')
-    .select(['event_id', 'received_at', 'event'])
-    .where('event_id', 'like', `${idBegins}%`)
-    .orderBy('event_id')
-    .limit(2)
-    .execute();
+  const rows = await storage.read((db) =>
+    filtered(db, {}).where('event_id', 'like', `${idBegins}%`).orderBy('event_id').limit(2),
+  );
   return rows.map(itemOf);
 }
 
 /** Every event of the filter, oldest first, a page at a time. */
-export async function* inboxPages(db: Database, filter: InboxFilter): AsyncGenerator<InboxItem[]> {
+export async function* inboxPages(
+  storage: Storage,
+  filter: InboxFilter,
+): AsyncGenerator<InboxItem[]> {
   let after: { received_at: string; event_id: string } | undefined;
   for (;;) {
-    let query = filtered(db, filter).orderBy('received_at').orderBy('event_id').limit(PAGE_ROWS);
-    if (after !== undefined) {
-      const { received_at, event_id } = after;
-      query = query.where((where) =>
-        where.or([
-          where('received_at', '>', received_at),
-          where.and([where('received_at', '=', received_at), where('event_id', '>', event_id)]),
-        ]),
-      );
-    }
-    const rows = await query.execute();
+    const rows = await storage.read((db) => page(db, filter, after));
     if (rows.length > 0) yield rows.map(itemOf);
     after = rows[PAGE_ROWS - 1];
     if (after === undefined) return;
   }
 }
 
-function filtered(db: Database, { since, form }: InboxFilter) {
+function page(
+  db: Selects,
+  filter: InboxFilter,
+  after: { received_at: string; event_id: string } | undefined,
+) {
+  const first = filtered(db, filter).orderBy('received_at').orderBy('event_id').limit(PAGE_ROWS);
+  if (after === undefined) return first;
+  return first.where((where) =>
+    where.or([
+      where('received_at', '>', after.received_at),
+      where.and([
+        where('received_at', '=', after.received_at),
+        where('event_id', '>', after.event_id),
+      ]),
+    ]),
+  );
+}
+
+function filtered(db: Selects, { since, form }: InboxFilter) {
   let query = db.selectFrom('inbox').select(['event_id', 'received_at', 'event']);
   if (since !== undefined) query = query.where('received_at', '>=', since.toISOString());
   if (form !== undefined) query = query.where('form', '=', form);

@@ -4,19 +4,30 @@
  */
 import type { Clock } from '../clock.ts';
 import { type Storage, StorageUnavailable } from '../storage/database.ts';
-import type { Database } from '../storage/schema.ts';
-import type { Event, Outcome, Upstream } from './upstream.ts';
+import { prepareChange } from '../storage/prepare-query.ts';
+import type { InboxRow } from '../storage/schema.ts';
+import type { Upstream } from './upstream.ts';
 
 /** Inside a transaction of the caller an absent store throws; by itself it is unconfirmed. */
 export function openInbox(storage: Storage, clock: Clock): Upstream {
+  const insert = prepareInsert(storage);
   return {
     embedded: true,
     deliver: async (event, { within }) => {
-      if (within !== undefined) return await store(within, event, clock);
+      const stored = insert({
+        event_id: event.data.id,
+        type: event.type,
+        form: event.data.form,
+        email: event.data.fields.email ?? '',
+        received_at: clock.now().toISOString(),
+        event: JSON.stringify(event),
+      });
       try {
-        return await storage.write((own) => store(own, event, clock));
+        const count = await (within?.change(stored) ?? storage.write(stored));
+        // A subscriber who is on the list already is confirmed as known, and stays one row.
+        return { kind: 'confirmed', known: count === 0 };
       } catch (error) {
-        if (!(error instanceof StorageUnavailable)) throw error;
+        if (within !== undefined || !(error instanceof StorageUnavailable)) throw error;
         return { kind: 'unconfirmed', reason: 'The inbox could not be written.' };
       }
     },
@@ -24,20 +35,18 @@ export function openInbox(storage: Storage, clock: Clock): Upstream {
   };
 }
 
-/** A subscriber who is on the list already is confirmed as known, and stays one row. */
-async function store(within: Database, event: Event, clock: Clock): Promise<Outcome> {
-  const stored = await within
-    .insertInto('inbox')
-    .values({
-      event_id: event.data.id,
-      type: event.type,
-      form: event.data.form,
-      email: event.data.fields.email ?? '',
-      received_at: clock.now().toISOString(),
-      event: JSON.stringify(event),
-    })
-    .onConflict((conflict) => conflict.doNothing())
-    .returning('event_id')
-    .executeTakeFirst();
-  return { kind: 'confirmed', known: stored === undefined };
+function prepareInsert(storage: Storage) {
+  return prepareChange(storage, (db, of: InboxRow) =>
+    db
+      .insertInto('inbox')
+      .values({
+        event_id: of.event_id,
+        type: of.type,
+        form: of.form,
+        email: of.email,
+        received_at: of.received_at,
+        event: of.event,
+      })
+      .onConflict((conflict) => conflict.doNothing()),
+  );
 }

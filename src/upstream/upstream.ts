@@ -1,7 +1,7 @@
 /** The port through which an accepted submission leaves: events, outcomes, contract §3. */
 import type { FormName } from '../forms/catalog.ts';
 import type { Fields } from '../forms/validate.ts';
-import type { Database } from '../storage/schema.ts';
+import type { OpenTransaction } from '../storage/database.ts';
 
 /** The body of the one `POST` for an accepted submission. */
 export type Event = {
@@ -31,7 +31,7 @@ export type Delivery = {
   /** Asked with nothing awaited before the first byte: a send that may not start is unconfirmed. */
   mayStart(): boolean;
   /** The transaction an embedded destination writes in. */
-  within?: Database;
+  within?: OpenTransaction;
   traceparent?: string;
 };
 

@@ -3,7 +3,11 @@ import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { openExecutions } from '../../src/actions/executions.ts';
 import { receiptOf } from '../../src/actions/receipt.ts';
 import { systemClock } from '../../src/clock.ts';
-import { type Storage, StorageUnavailable } from '../../src/storage/database.ts';
+import {
+  type OpenTransaction,
+  type Storage,
+  StorageUnavailable,
+} from '../../src/storage/database.ts';
 import type { Outcome } from '../../src/upstream/upstream.ts';
 import { testClock } from '../support/clock.ts';
 import { databases, type TestDatabase } from '../support/databases.ts';
@@ -118,7 +122,7 @@ describe.each(databases)('executions on %s', (_name, create) => {
     const executions = open();
     const request = fresh();
     const claim = (await executions.claim(request)) ?? expect.fail();
-    const deliver = async (within: typeof storage.db | undefined, fail: boolean) => {
+    const deliver = async (within: OpenTransaction | undefined, fail: boolean) => {
       await (within ?? expect.fail())
         .insertInto('inbox')
         .values({
@@ -134,19 +138,17 @@ describe.each(databases)('executions on %s', (_name, create) => {
       return confirmed;
     };
     await expect(
-      executions.conclude(claim, true, (within) => deliver(within as typeof storage.db, true)),
+      executions.conclude(claim, true, (within) => deliver(within, true)),
     ).rejects.toThrow('the power went');
     const stored = () =>
-      storage.db
-        .selectFrom('inbox')
-        .where('event_id', '=', request.actionId)
-        .select('event_id')
-        .execute();
+      storage.read((db) =>
+        db.selectFrom('inbox').where('event_id', '=', request.actionId).select('event_id'),
+      );
     expect(await stored()).toEqual([]);
     // What is known by then: nothing was delivered, so the next look settles it as failed.
     expect((await find(request, executions)).byKey?.status).toBe('failed');
     const { row, outcome } = await executions.conclude(claim, true, (within) =>
-      deliver(within as typeof storage.db, false),
+      deliver(within, false),
     );
     expect([row.status, outcome, await stored()]).toEqual([
       'failed',

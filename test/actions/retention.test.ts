@@ -35,7 +35,7 @@ describe.each(databases)('receipts on %s', (name, create) => {
     clock.step(-DAY_MS);
   });
   beforeEach(async () => {
-    await storage.db.deleteFrom('executions').execute();
+    await storage.write((tx) => tx.deleteFrom('executions').execute());
     lines.length = 0;
     entries.length = 0;
   });
@@ -50,29 +50,31 @@ describe.each(databases)('receipts on %s', (name, create) => {
   ) {
     const { status = 'submitted', claimedMsAgo = 600_000 } = more;
     const id = randomUUID();
-    const leaseNow = await storage.db
-      .selectNoFrom(storage.leaseClock.as('ms'))
-      .executeTakeFirstOrThrow();
-    await storage.db
-      .insertInto('executions')
-      .values({
-        action_id: id,
-        action: 'contact',
-        client: 'acme',
-        idempotency_key: id,
-        preview_digest: id,
-        status,
-        created_at: createdAt,
-        confirmation_text: 'yes',
-        lease_started_ms: Number(leaseNow.ms) - claimedMsAgo,
-        lease_ms: 15_000,
-        settled_at: status === 'executing' ? null : createdAt,
-      })
-      .execute();
+    const [leaseNow] = await storage.read((db) =>
+      db.selectNoFrom(storage.dialect.leaseClock.as('ms')),
+    );
+    await storage.write((tx) =>
+      tx
+        .insertInto('executions')
+        .values({
+          action_id: id,
+          action: 'contact',
+          client: 'acme',
+          idempotency_key: id,
+          preview_digest: id,
+          status,
+          created_at: createdAt,
+          confirmation_text: 'yes',
+          lease_started_ms: Number(leaseNow?.ms) - claimedMsAgo,
+          lease_ms: 15_000,
+          settled_at: status === 'executing' ? null : createdAt,
+        })
+        .execute(),
+    );
     return id;
   }
   const kept = async () => {
-    const rows = await storage.db.selectFrom('executions').select('action_id').execute();
+    const rows = await storage.read((db) => db.selectFrom('executions').select('action_id'));
     return rows.map((row) => row.action_id).sort();
   };
 
@@ -119,12 +121,10 @@ describe.each(databases)('receipts on %s', (name, create) => {
   test('are found by an index', async () => {
     const { rows } =
       storage.kind === 'sqlite'
-        ? await storage.db.executeQuery<Record<string, string>>(plan('explain query plan'))
-        : await storage.db.connection().execute(async (connection) => {
-            await connection.executeQuery(plan('set enable_seqscan = off', ''));
-            const found = await connection.executeQuery<Record<string, string>>(plan('explain'));
-            await connection.executeQuery(plan('reset enable_seqscan', ''));
-            return found;
+        ? await storage.write((tx) => tx.executeQuery(plan('explain query plan')))
+        : await storage.write(async (tx) => {
+            await tx.executeQuery(plan('set local enable_seqscan = off', ''));
+            return await tx.executeQuery(plan('explain'));
           });
     expect(JSON.stringify(rows)).toContain('executions_created_at');
   });
@@ -136,7 +136,7 @@ describe.each(databases)('receipts on %s', (name, create) => {
     const write: Storage['write'] = async () => {
       tried += 1;
       if (away) throw new StorageUnavailable('away');
-      return [] as never;
+      return 0 as never;
     };
     const retention = open(400, { ...storage, write });
     retention.start();
@@ -200,7 +200,7 @@ describe.each(databases)('receipts on %s', (name, create) => {
     async () => {
       const held = await keep(daysAgo(500));
       await keep(daysAgo(450));
-      await storage.db.transaction().execute(async (other) => {
+      await storage.write(async (other) => {
         await other
           .selectFrom('executions')
           .select('action_id')
@@ -239,7 +239,7 @@ describe.each(databases)('receipts on %s', (name, create) => {
       { mayStart: () => true },
     );
     await open(1).work();
-    expect(await storage.db.selectFrom('inbox').select('email').execute()).toHaveLength(1);
+    expect(await storage.read((db) => db.selectFrom('inbox').select('email'))).toHaveLength(1);
   });
 });
 

@@ -80,9 +80,10 @@ describe('erased data that is still there', () => {
     const database = new DatabaseSync(join(folder, 'service.db'));
     database.close();
     service = await startService({ clock, folder });
-    const { db } = service.parts.storage;
-    await db.deleteFrom('inbox').execute();
-    await db.deleteFrom('outbox').execute();
+    await service.parts.storage.write(async (tx) => {
+      await tx.deleteFrom('inbox').execute();
+      await tx.deleteFrom('outbox').execute();
+    });
     await service.close();
     expect(rawFiles()).not.toMatch(/ada\.canary|Canarylace|Canarymessage/i);
     service = await startService({ clock, folder });
@@ -92,12 +93,14 @@ describe('erased data that is still there', () => {
     await fill(ada);
     const outbox = service.parts.outbox ?? expect.fail();
     await outbox.work();
-    const { db } = service.parts.storage;
-    await db.updateTable('outbox').set({ status: 'sent' }).execute();
-    await db.deleteFrom('inbox').execute();
+    const { storage } = service.parts;
+    await storage.write(async (tx) => {
+      await tx.updateTable('outbox').set({ status: 'sent' }).execute();
+      await tx.deleteFrom('inbox').execute();
+    });
     clock.advance(2 * DAY_MS);
     await outbox.work();
-    expect(await db.selectFrom('outbox').selectAll().execute()).toEqual([]);
+    expect(await storage.read((db) => db.selectFrom('outbox').selectAll())).toEqual([]);
     await service.close();
     expect(rawFiles()).not.toMatch(/ada\.canary/i);
     service = await startService({ clock, folder });
@@ -107,7 +110,7 @@ describe('erased data that is still there', () => {
     const preview = await previewId(service, 'contact', { ...ada, ...message });
     const executed = await executeAction(service, preview, { action: 'contact' });
     expect(executed.status).toBe(200);
-    const rows = await service.parts.storage.db.selectFrom('executions').selectAll().execute();
+    const rows = await service.parts.storage.read((db) => db.selectFrom('executions').selectAll());
     expect(JSON.stringify(rows)).not.toMatch(/canary/i);
     expect(rawFiles()).not.toContain(preview.slice(0, 40));
     expect(rawFiles()).not.toContain('test-token');

@@ -50,7 +50,7 @@ describe.each(databases)('erase on %s, while the service runs', (name, create) =
       ...options,
     });
   const count = async (table: 'inbox' | 'outbox' | 'executions') =>
-    (await service.parts.storage.db.selectFrom(table).selectAll().execute()).length;
+    (await service.parts.storage.read((db) => db.selectFrom(table).selectAll())).length;
   const messages = () => globSync(join(service.folder, 'mail/*.eml'));
   const replay = () => executeAction(service, execution.preview, { action: 'contact', key });
 
@@ -107,7 +107,7 @@ describe.each(databases)('erase on %s, while the service runs', (name, create) =
     expect(ran.stderr).toContain(name === 'SQLite' ? 'Nothing of it is left' : 'vacuumed');
     expect([await count('inbox'), await count('outbox'), messages().length]).toEqual([2, 1, 1]);
 
-    const rows = await service.parts.storage.db.selectFrom('executions').selectAll().execute();
+    const rows = await service.parts.storage.read((db) => db.selectFrom('executions').selectAll());
     expect(rows).toHaveLength(1);
     expect(JSON.stringify(rows)).not.toMatch(/canary/i);
     expect((await replay()).body).toEqual({ ok: true, receipt, replay: true });
@@ -157,10 +157,10 @@ describe('erase on a SQLite file', () => {
     folder = join(temporaryFolder(), 'data');
     mkdirSync(folder);
     const storage = await openIn(folder);
-    await storage.transact(async (within) => {
+    await storage.write(async (tx) => {
       for (let number = 0; number < PEOPLE; number += 1) {
         const email = person((number * 1_009) % PEOPLE);
-        await within
+        await tx
           .insertInto('inbox')
           .values({
             event_id: crypto.randomUUID(),

@@ -32,7 +32,7 @@ async function fill(folder: string, events: Event[], everyMs: number) {
   const clock = testClock('2026-09-01T12:00:00.000Z');
   const storage = await openSqlite(join(folder, 'service.db'), clock);
   const upstream = openInbox(storage, clock);
-  await storage.db.transaction().execute(async (within) => {
+  await storage.write(async (within) => {
     for (const event of events) {
       await upstream.deliver(event, { mayStart: () => true, within });
       clock.advance(everyMs);

@@ -24,6 +24,7 @@ test('a subscription whose message can’t be kept is no success, and the messag
   expect([answer.status, upstream.delivered.length]).toEqual([502, 1]);
   other.exec('rollback');
   other.close();
-  const kept = () => service.parts.storage.db.selectFrom('outbox').select('address').execute();
+  const { storage } = service.parts;
+  const kept = () => storage.read((db) => db.selectFrom('outbox').select('address'));
   await expect.poll(kept, { timeout: 5_000 }).toEqual([{ address: email }]);
 });

@@ -149,8 +149,6 @@ describe.runIf(databases.length > 1)('PostgreSQL is away', () => {
     const preview = await previewId(service);
     const delivered = upstream.delivered.length;
     // The claim is the second statement of an execution: let the look-up pass, swallow what follows.
-    const { db } = service.parts.storage;
-    const sees = db.selectFrom('executions').select('status').where('idempotency_key', '=', 'lost');
     const blocker = new pg.Client({ connectionString: direct });
     await blocker.connect();
     await blocker.query('begin; lock table executions in share mode');
@@ -164,7 +162,9 @@ describe.runIf(databases.length > 1)('PostgreSQL is away', () => {
     expect((await running).status).toBe(503);
     await blocker.end();
     const again = await executeAction(service, preview, { key: 'lost' });
-    const rows = await sees.execute();
+    const rows = await service.parts.storage.read((db) =>
+      db.selectFrom('executions').select('status').where('idempotency_key', '=', 'lost'),
+    );
     expect(rows).toHaveLength(1);
     if (again.status === 502) expect(upstream.delivered.length).toBe(delivered);
     else expect([again.status, upstream.delivered.length]).toEqual([200, delivered + 1]);

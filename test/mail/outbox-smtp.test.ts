@@ -72,7 +72,7 @@ test('greylisting: refused for now, then sent once, under the Message-ID it had'
   const outbox = await outboxTo(server.url);
   await outbox.add('jane@subscriber.example');
   await outbox.work();
-  const [row] = await storage.db.selectFrom('outbox').selectAll().execute();
+  const [row] = await storage.read((db) => db.selectFrom('outbox').selectAll());
   greylisted = false;
   expect(await outbox.work()).toBe(0);
   clock.advance(MINUTE);

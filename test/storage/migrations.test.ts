@@ -2,7 +2,11 @@ import { sql } from 'kysely';
 import { describe, expect, test } from 'vitest';
 import { openExecutions } from '../../src/actions/executions.ts';
 import { systemClock } from '../../src/clock.ts';
-import { type Storage, StorageUnavailable } from '../../src/storage/database.ts';
+import {
+  type OpenTransaction,
+  type Storage,
+  StorageUnavailable,
+} from '../../src/storage/database.ts';
 import { databases } from '../support/databases.ts';
 
 describe.each(databases)('migrations on %s', (name, create) => {
@@ -14,7 +18,7 @@ describe.each(databases)('migrations on %s', (name, create) => {
       );
       for (const storage of storages) {
         await storage.check();
-        expect(await storage.db.selectFrom('executions').selectAll().execute()).toEqual([]);
+        expect(await storage.read((db) => db.selectFrom('executions').selectAll())).toEqual([]);
       }
       await Promise.all(storages.map((storage) => storage.close()));
     }
@@ -24,7 +28,7 @@ describe.each(databases)('migrations on %s', (name, create) => {
   test('receipts and claims of the version before are kept, and settled by the new one', async () => {
     const database = await create();
     const before = await database.open(systemClock);
-    await toVersion3(before);
+    await before.write((tx) => toVersion3(tx, before.kind));
     const row = {
       action: 'contact',
       client: 'acme',
@@ -49,7 +53,7 @@ describe.each(databases)('migrations on %s', (name, create) => {
       status: 'executing' as const,
       settled_at: null,
     };
-    await before.db.insertInto('executions').values([settled, claimed]).execute();
+    await before.write((tx) => tx.insertInto('executions').values([settled, claimed]).execute());
     await before.close();
 
     const storage = await database.open(systemClock);
@@ -64,8 +68,13 @@ describe.each(databases)('migrations on %s', (name, create) => {
     // Both are still unique.
     for (const taken of [{ idempotency_key: 'k-1' }, { preview_digest: 'd-1' }]) {
       const fresh = { ...settled, action_id: 'a-3', idempotency_key: 'k-3', preview_digest: 'd-3' };
-      const insert = storage.db.insertInto('executions').values({ ...fresh, ...taken });
-      await expect(insert.execute()).rejects.toThrow(/unique/i);
+      const insert = storage.write((tx) =>
+        tx
+          .insertInto('executions')
+          .values({ ...fresh, ...taken })
+          .execute(),
+      );
+      await expect(insert).rejects.toThrow(/unique/i);
     }
     await storage.close();
     await database.remove();
@@ -76,7 +85,8 @@ describe.each(databases)('migrations on %s', (name, create) => {
     async () => {
       const database = await create();
       const storage = await database.open(systemClock);
-      await sql`create publication everything for all tables`.execute(storage.db);
+      const replicated = sql`create publication everything for all tables`;
+      await storage.write((tx) => replicated.execute(tx));
       const executions = openExecutions(storage, systemClock, 10_000);
       const claim = await executions.claim({
         actionId: 'a-1',
@@ -101,9 +111,8 @@ describe.each(databases)('migrations on %s', (name, create) => {
   test('a newer schema is refused with a sentence', async () => {
     const database = await create();
     const storage = await database.open(systemClock);
-    await sql`insert into kysely_migration (name, timestamp) values ('9999-from-the-future', '2030-01-01')`.execute(
-      storage.db,
-    );
+    const future = sql`insert into kysely_migration (name, timestamp) values ('9999-from-the-future', '2030-01-01')`;
+    await storage.write((tx) => future.execute(tx));
     await storage.close();
     await expect(database.open(systemClock)).rejects.toThrow(StorageUnavailable);
     await expect(database.open(systemClock)).rejects.toThrow(/newer version/);
@@ -112,7 +121,7 @@ describe.each(databases)('migrations on %s', (name, create) => {
 });
 
 /** Takes back what 0004 did, as a database of the version before has it. */
-async function toVersion3({ kind, db }: Storage): Promise<void> {
+async function toVersion3(db: OpenTransaction, kind: Storage['kind']): Promise<void> {
   if (kind === 'postgres')
     await sql`alter table executions add primary key (action_id)`.execute(db);
   else {

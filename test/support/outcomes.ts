@@ -10,11 +10,10 @@ export async function countEffects(
   upstream?: ProgrammableUpstream,
 ): Promise<Counts> {
   const count = async (table: 'executions' | 'inbox' | 'outbox') => {
-    const { total } = await service.parts.storage.db
-      .selectFrom(table)
-      .select((row) => row.fn.countAll().as('total'))
-      .executeTakeFirstOrThrow();
-    return Number(total);
+    const [row] = await service.parts.storage.read((db) =>
+      db.selectFrom(table).select((rows) => rows.fn.countAll().as('total')),
+    );
+    return Number(row?.total);
   };
   return {
     forwarded: upstream === undefined ? await count('inbox') : upstream.delivered.length,

@@ -39,7 +39,7 @@ export function checkUpstream(settings: Settings, clock: Clock, send: boolean): 
         const submission = { id, form: forms.contact, fields: testFields, ...fromNobody };
         const delivery = { mayStart: () => true };
         const outcome = await submit({ upstream, parties, clock }, submission, delivery);
-        await storage.db.deleteFrom('inbox').where('event_id', '=', id).execute();
+        await storage.write((tx) => tx.deleteFrom('inbox').where('event_id', '=', id).execute());
         return warned(judge(outcome, id), dangers);
       } finally {
         await upstream.close();

@@ -51,7 +51,7 @@ function checkDatabase(settings: Settings, clock: Clock): Promise<Finding> {
   return tryOut('database', remedy, async () => {
     const kind = await withStorage(settings, async (storage) => {
       // Written and taken back in one transaction that is committed: nobody ever sees it.
-      await storage.write(async (transaction) => {
+      await storage.write(async (tx) => {
         const event_id = `doctor-${newId()}`;
         const received_at = clock.now().toISOString();
         const row = {
@@ -62,8 +62,8 @@ function checkDatabase(settings: Settings, clock: Clock): Promise<Finding> {
           received_at,
           event: '{}',
         };
-        await transaction.insertInto('inbox').values(row).execute();
-        await transaction.deleteFrom('inbox').where('event_id', '=', event_id).execute();
+        await tx.insertInto('inbox').values(row).execute();
+        await tx.deleteFrom('inbox').where('event_id', '=', event_id).execute();
       });
       return storage.kind;
     });

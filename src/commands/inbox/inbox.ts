@@ -75,7 +75,7 @@ async function list(call: Call): Promise<void> {
   const { terminal } = call;
   const limit = limitOf(call.text('limit'));
   const filter = filterOf(call);
-  const items = await withInbox(call, ({ db }) => latestInboxItems(db, filter, limit));
+  const items = await withInbox(call, (storage) => latestInboxItems(storage, filter, limit));
   if (terminal.json) {
     for (const item of items) await terminal.write(jsonLineOf(item));
     return;
@@ -88,7 +88,7 @@ async function list(call: Call): Promise<void> {
 
 async function show(call: Call): Promise<void> {
   const id = call.operand('id');
-  const [item, second] = await withInbox(call, ({ db }) => findInboxItems(db, id));
+  const [item, second] = await withInbox(call, (storage) => findInboxItems(storage, id));
   if (item === undefined) throw new ExitFault('There is nothing with that id; `list` shows them.');
   if (second !== undefined && item.event.data.id !== id) {
     throw new ExitFault('More than one id begins like that: give more of it.');
@@ -102,9 +102,9 @@ async function exportAll(call: Call): Promise<void> {
   const format = call.text('format') ?? (terminal.json ? 'jsonl' : undefined);
   if (format !== 'csv' && format !== 'jsonl') throw new UsageFault('--format is csv or jsonl.');
   const filter = filterOf(call);
-  await withInbox(call, async ({ db }) => {
+  await withInbox(call, async (storage) => {
     if (format === 'csv') await terminal.write(csvHeader);
-    for await (const page of inboxPages(db, filter)) {
+    for await (const page of inboxPages(storage, filter)) {
       await terminal.write(page.map(format === 'csv' ? csvRecordOf : jsonLineOf).join(''));
     }
   });

@@ -13,8 +13,9 @@ import {
 } from 'kysely';
 import pg from 'pg';
 import type { Log } from '../../operations/log.ts';
-import { type Storage, StorageUnavailable } from '../database.ts';
+import { type Scrubbed, type Storage, StorageUnavailable } from '../database.ts';
 import { migrate } from '../migrate.ts';
+import { readAndWrite } from '../pooled.ts';
 import type { Schema } from '../schema.ts';
 
 const CONNECTIONS = 10;
@@ -55,14 +56,13 @@ export async function openPostgres(url: string, log?: Log): Promise<Storage> {
   const db = connect(pool, SESSION, log);
   return {
     kind: 'postgres',
-    db,
-    leaseClock: sql<number>`(extract(epoch from clock_timestamp()) * 1000)`,
-    leaseHasRunOut: sql<boolean>`(lease_started_ms + lease_ms <= extract(epoch from clock_timestamp()) * 1000)`,
-    read: async (query) => (await db.executeQuery(query)).rows,
-    change: async (within, query) => (await within.executeQuery(query)).numAffectedRows === 1n,
-    // The server shares commits between connections by itself.
-    write: (run) => run(db),
-    transact: (run) => db.transaction().execute(run),
+    dialect: {
+      leaseClock: sql<number>`(extract(epoch from clock_timestamp()) * 1000)`,
+      leaseHasRunOut: sql<boolean>`(lease_started_ms + lease_ms <= extract(epoch from clock_timestamp()) * 1000)`,
+      skipLocked: (query) => query.forUpdate().skipLocked(),
+    },
+    ...readAndWrite(db),
+    scrub: () => vacuum(db),
     // The server minds its own disk.
     requireRoom: () => {},
     check: async () => {
@@ -74,6 +74,16 @@ export async function openPostgres(url: string, log?: Log): Promise<Storage> {
     },
     close: () => db.destroy(),
   };
+}
+
+async function vacuum(db: Kysely<Schema>): Promise<Scrubbed> {
+  try {
+    await sql`vacuum (index_cleanup on) inbox, outbox`.execute(db);
+    return 'vacuumed';
+  } catch (error) {
+    if (!(error instanceof StorageUnavailable)) throw error;
+    return 'unvacuumed';
+  }
 }
 
 /** Connections that said they broke, with a statement under way or without. */

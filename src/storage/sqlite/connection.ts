@@ -53,11 +53,12 @@ export class SqliteConnection implements DatabaseConnection {
   }
 
   /**
-   * The rows of a query that only reads, at once, though others wait for a lock; undefined where it has to wait
-   * itself, or while a transaction is open, whose writes it would see.
+   * The rows of a query that only reads, at once, even while a write waits for another process's lock.
+   * Undefined where the read has to wait: for such a lock itself, or for the end of a transaction on
+   * this connection, because it would see what that has written and not committed.
    */
-  readCommitted<R>(query: Statement): R[] | undefined {
-    // SQLite itself is asked as well: it has begun a moment before that is written down here.
+  readCommitted<R>(query: CompiledQuery<R>): R[] | undefined {
+    // `begin` notes that a transaction is open only after its `await`; until then SQLite alone knows.
     if (this.#transaction !== 'none' || this.#database?.isTransaction) return undefined;
     try {
       return this.#run<R>(query).rows;

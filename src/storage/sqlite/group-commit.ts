@@ -4,11 +4,10 @@
  * by member; an error of the commit itself is every member's, for nobody knows its outcome; one of its
  * beginning, which waits for a lock, is everybody's who waits.
  */
-import type { Kysely } from 'kysely';
 import type { Clock } from '../../clock.ts';
-import type { Database, Schema } from '../schema.ts';
+import type { OpenTransaction } from '../database.ts';
 
-type Write<T> = (within: Database) => Promise<T>;
+type Write<T> = (tx: OpenTransaction) => Promise<T>;
 
 type Member = {
   run: Write<unknown>;
@@ -25,8 +24,11 @@ const BATCH_MAXIMUM = 128;
  */
 const GATHERING_TURNS = 3;
 
-/** Takes the database; returns the function that runs a write in a transaction it may share. */
-export function groupCommit(db: Kysely<Schema>, clock: Clock): <T>(run: Write<T>) => Promise<T> {
+/** Takes what runs a transaction; returns what runs a write in a transaction that it may share. */
+export function groupCommit(
+  transact: <T>(run: Write<T>) => Promise<T>,
+  clock: Clock,
+): <T>(run: Write<T>) => Promise<T> {
   let waiting: Member[] = [];
   let working = false;
 
@@ -35,13 +37,37 @@ export function groupCommit(db: Kysely<Schema>, clock: Clock): <T>(run: Write<T>
       for (let turn = 0; turn < GATHERING_TURNS; turn += 1) await clock.turn();
       const batch = waiting.slice(0, BATCH_MAXIMUM);
       waiting = waiting.slice(BATCH_MAXIMUM);
-      const failure = await commit(db, batch);
+      const failure = await commit(batch);
       if (failure === undefined) continue;
       // A lock is waited for once: who came meanwhile would wait for it as long again.
       for (const { reject } of waiting) reject(failure.error);
       waiting = [];
     }
     working = false;
+  }
+
+  /** Resolves once every member has its result; to the failure, where the transaction did not begin. */
+  async function commit(batch: readonly Member[]): Promise<{ error: unknown } | undefined> {
+    let begun = false;
+    let finished = 0;
+    try {
+      const values = await transact(async (tx) => {
+        begun = true;
+        const results: unknown[] = [];
+        for (const { run } of batch) {
+          results.push(await run(tx));
+          finished += 1;
+        }
+        return results;
+      });
+      batch.forEach(({ resolve }, index) => void resolve(values[index]));
+    } catch (error) {
+      const insideBatch = begun && finished < batch.length;
+      if (insideBatch && batch.length > 1) for (const member of batch) await commit([member]);
+      else for (const { reject } of batch) reject(error);
+      if (!begun) return { error };
+    }
+    return undefined;
   }
 
   return <T>(run: Write<T>) =>
@@ -51,31 +77,4 @@ export function groupCommit(db: Kysely<Schema>, clock: Clock): <T>(run: Write<T>
       working = true;
       work();
     });
-}
-
-/** Resolves once every member has its result; to the failure, where the transaction did not begin. */
-async function commit(
-  db: Kysely<Schema>,
-  batch: readonly Member[],
-): Promise<{ error: unknown } | undefined> {
-  let begun = false;
-  let finished = 0;
-  try {
-    const values = await db.transaction().execute(async (transaction) => {
-      begun = true;
-      const results: unknown[] = [];
-      for (const { run } of batch) {
-        results.push(await run(transaction));
-        finished += 1;
-      }
-      return results;
-    });
-    batch.forEach(({ resolve }, index) => void resolve(values[index]));
-  } catch (error) {
-    const insideBatch = begun && finished < batch.length;
-    if (insideBatch && batch.length > 1) for (const member of batch) await commit(db, [member]);
-    else for (const { reject } of batch) reject(error);
-    if (!begun) return { error };
-  }
-  return undefined;
 }

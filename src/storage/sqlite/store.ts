@@ -1,25 +1,22 @@
 /**
- * SQLite through Kysely on `node:sqlite`: one connection, WAL, `synchronous=FULL`.
- * The file is opened, and its schema looked at, when it is asked for; Kysely is loaded for the first
- * query that is built, for its 250 files are a fifth of a start.
+ * SQLite on `node:sqlite`: one connection, WAL, `synchronous=FULL`. The file is opened, and its schema
+ * looked at, when the store is opened.
  */
-import type { DatabaseConnection, Driver, Kysely } from 'kysely';
+import type { Kysely } from 'kysely';
 import type { Clock } from '../../clock.ts';
-import { once, require } from '../../once.ts';
-import { type Storage, StorageUnavailable } from '../database.ts';
+import { once } from '../../once.ts';
+import type { Change, Dialect, OpenTransaction, Storage } from '../database.ts';
 import { areMissing, migrate } from '../migrate.ts';
+import { compilerOver } from '../prepare-query.ts';
 import type { Schema } from '../schema.ts';
 import { SqliteConnection } from './connection.ts';
 import { openFile, roomRequirer } from './file.ts';
 import { groupCommit } from './group-commit.ts';
+import { driverOf, kysely, kyselyOver } from './kysely.ts';
+import { scrubSqlite } from './scrub.ts';
 
-const kysely = once((): typeof import('kysely') => {
-  try {
-    return require('kysely');
-  } catch (error) {
-    throw new StorageUnavailable('Kysely could not be loaded.', { cause: error });
-  }
-});
+/** A commit that really writes, and changes nothing: a read-only disk still grants the lock. */
+const WRITE_NOTHING = { sql: 'pragma user_version = 0', parameters: [] };
 
 /**
  * Opens (or creates, mode 0600) the database file and brings its schema up to date.
@@ -27,9 +24,10 @@ const kysely = once((): typeof import('kysely') => {
  */
 export async function openSqlite(path: string, clock: Clock): Promise<Storage> {
   const connection = new SqliteConnection(() => openFile(path, clock), clock);
-  const storage = connectSqlite({ connection, clock, requireRoom: roomRequirer(path, clock) });
-  if (areMissing(await connection.migrations())) await migrate(storage.db, 'sqlite');
-  return storage;
+  if (areMissing(await connection.migrations())) {
+    await migrate(kyselyOver(driverOf(connection)), 'sqlite');
+  }
+  return connectSqlite({ connection, clock, requireRoom: roomRequirer(path, clock) });
 }
 
 /** The store over a connection to a database that has its schema and a function `monotonic_ms`. */
@@ -39,96 +37,68 @@ export function connectSqlite(parts: {
   requireRoom: () => void;
 }): Storage {
   const { connection, clock, requireRoom } = parts;
-  const made = once(() => {
-    const { sql } = kysely();
-    const db = kyselyOver(new SqliteDriver(connection));
+  const built = once(() => {
+    const { QueryCreator } = kysely();
+    const db = kyselyOver(driverOf(connection));
     return {
       db,
-      // The machine's monotonic clock: shared by all processes that can open the file.
-      leaseClock: sql<number>`monotonic_ms()`,
-      // A start later than now was counted before the machine restarted: its holder is gone.
-      leaseHasRunOut: sql<boolean>`(lease_started_ms + lease_ms <= monotonic_ms() or lease_started_ms > monotonic_ms())`,
-      commit: groupCommit(db, clock),
-      // A commit that really writes, and changes nothing: a read-only disk still grants the lock.
-      writeNothing: sql`pragma user_version = 0`,
+      compile: compilerOver(db, QueryCreator),
+      commit: groupCommit((run) => transact(db, connection, run), clock),
+      dialect: dialect(),
     };
   });
   return {
     kind: 'sqlite',
-    get db() {
-      return made().db;
+    get dialect() {
+      return built().dialect;
     },
-    get leaseClock() {
-      return made().leaseClock;
+    compile: (build) => built().compile(build),
+    read: async (query) => {
+      const compiled = 'read' in query ? query.read : built().compile(query);
+      const rows = connection.readCommitted(compiled);
+      return rows ?? (await built().db.executeQuery(compiled)).rows;
     },
-    get leaseHasRunOut() {
-      return made().leaseHasRunOut;
-    },
-    read: async (query) =>
-      connection.readCommitted(query) ?? (await made().db.executeQuery(query)).rows,
-    // There is one connection, on which the write's transaction is open: the way through Kysely costs more.
-    change: async (_within, query) => (await connection.executeQuery(query)).numAffectedRows === 1n,
-    write: (run) => made().commit(run),
-    transact: (run) => made().commit(run),
+    write: async (change) =>
+      built().commit('change' in change ? (tx) => tx.change(change) : change),
+    scrub: async () => scrubSqlite(built().db),
     requireRoom,
     check: async () => {
       requireRoom();
-      const { commit, writeNothing } = made();
-      await commit((within) => writeNothing.execute(within));
+      await built().commit(() => connection.executeQuery(WRITE_NOTHING));
     },
     close: async () => connection.end(),
   };
 }
 
-/** Kysely in SQLite's dialect, over whatever drives its statements. */
-export function kyselyOver(driver: Driver): Kysely<Schema> {
-  const { Kysely, SqliteAdapter, SqliteIntrospector, SqliteQueryCompiler } = kysely();
-  /** Kysely's own does not say so, but SQLite changes its schema inside transactions as well. */
-  class Adapter extends SqliteAdapter {
-    override get supportsTransactionalDdl(): boolean {
-      return true;
+/** A prepared change goes straight to the connection: the way through Kysely costs more. */
+function transact<T>(
+  db: Kysely<Schema>,
+  connection: SqliteConnection,
+  run: (tx: OpenTransaction) => Promise<T>,
+): Promise<T> {
+  return db.transaction().execute(async (transaction) => {
+    let ended = false;
+    const change = async <C>({ change: query }: Change<C>) => {
+      // Kysely refuses this by itself, but is not asked: the next transaction is on the same connection.
+      if (ended) throw new Error('The transaction has ended.');
+      return Number((await connection.executeQuery(query)).numAffectedRows) as C;
+    };
+    try {
+      return await run(Object.assign(transaction, { change }));
+    } finally {
+      ended = true;
     }
-  }
-  return new Kysely<Schema>({
-    dialect: {
-      createAdapter: () => new Adapter(),
-      createDriver: () => driver,
-      createIntrospector: (of) => new SqliteIntrospector(of),
-      createQueryCompiler: () => new SqliteQueryCompiler(),
-    },
   });
 }
 
-class SqliteDriver implements Driver {
-  readonly #connection: SqliteConnection;
-
-  constructor(connection: SqliteConnection) {
-    this.#connection = connection;
-  }
-
-  async init(): Promise<void> {
-    await this.#connection.executeQuery({ sql: 'select 1', parameters: [] });
-  }
-
-  async acquireConnection(): Promise<DatabaseConnection> {
-    return this.#connection;
-  }
-
-  async beginTransaction(): Promise<void> {
-    await this.#connection.begin();
-  }
-
-  async commitTransaction(): Promise<void> {
-    await this.#connection.commit();
-  }
-
-  async rollbackTransaction(): Promise<void> {
-    this.#connection.rollback();
-  }
-
-  async releaseConnection(): Promise<void> {}
-
-  async destroy(): Promise<void> {
-    this.#connection.end();
-  }
+function dialect(): Dialect {
+  const { sql } = kysely();
+  return {
+    // The machine's monotonic clock: shared by all processes that can open the file.
+    leaseClock: sql<number>`monotonic_ms()`,
+    // A start later than now was counted before the machine restarted: its holder is gone.
+    leaseHasRunOut: sql<boolean>`(lease_started_ms + lease_ms <= monotonic_ms() or lease_started_ms > monotonic_ms())`,
+    // There is one writer at a time, and there are no locks on rows.
+    skipLocked: (query) => query,
+  };
 }

@@ -59,10 +59,9 @@ test('power is lost at any byte after an acknowledgement: every acknowledged cla
     writeFileSync(path, database);
     writeFileSync(`${path}-wal`, whole.subarray(0, cut));
     const storage = await openSqlite(path, systemClock);
-    const rows = await storage.db
-      .selectFrom('executions')
-      .select(['action_id', 'status'])
-      .execute();
+    const rows = await storage.read((db) =>
+      db.selectFrom('executions').select(['action_id', 'status']),
+    );
     await storage.close();
     injected(context, 'power loss, the WAL cut');
     const statusOf = new Map(rows.map(({ action_id: id, status }) => [id, status as string]));

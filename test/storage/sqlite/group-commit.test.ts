@@ -3,8 +3,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { systemClock } from '../../../src/clock.ts';
-import type { Storage } from '../../../src/storage/database.ts';
-import type { Database } from '../../../src/storage/schema.ts';
+import type { OpenTransaction, Storage } from '../../../src/storage/database.ts';
 import { openSqlite } from '../../../src/storage/sqlite/store.ts';
 
 const folder = mkdtempSync(join(tmpdir(), 'group-'));
@@ -17,38 +16,29 @@ afterAll(async () => {
   rmSync(folder, { recursive: true });
 });
 
-const insert = (id: string) => (within: Database) =>
-  within
+const insert = (id: string) => (tx: OpenTransaction) =>
+  tx
     .insertInto('inbox')
     .values({ event_id: id, type: 't', form: 'f', email: 'e', received_at: '', event: '' })
     .execute();
 const stored = async (prefix: string) => {
-  const rows = await storage.db
-    .selectFrom('inbox')
-    .select('event_id')
-    .where('event_id', 'like', `${prefix}%`)
-    .orderBy('event_id')
-    .execute();
+  const rows = await storage.read((db) =>
+    db
+      .selectFrom('inbox')
+      .select('event_id')
+      .where('event_id', 'like', `${prefix}%`)
+      .orderBy('event_id'),
+  );
   return rows.map((row) => row.event_id);
-};
-
-/** The same by a read that waits for no writer. */
-const read = async (prefix: string) => {
-  const query = storage.db
-    .selectFrom('inbox')
-    .select('event_id')
-    .where('event_id', 'like', `${prefix}%`)
-    .compile();
-  return (await storage.read(query)).map((row) => row.event_id);
 };
 
 describe('group commit', () => {
   test('writes that come together share commits, and each is there when it resolves', async () => {
     let transactions = 0;
     const write = (id: string) =>
-      storage.write(async (within) => {
+      storage.write(async (tx) => {
         if (id === 'a-0') transactions += 1;
-        return await insert(id)(within);
+        return await insert(id)(tx);
       });
     await Promise.all(Array.from({ length: 32 }, (_, n) => write(`a-${n}`)));
     expect([(await stored('a-')).length, transactions]).toEqual([32, 1]);
@@ -56,8 +46,8 @@ describe('group commit', () => {
 
   test('an error inside a batch fails it whole; repeated member by member, the others succeed', async () => {
     let failures = 0;
-    const poisoned = storage.write(async (within) => {
-      await insert('b-poisoned')(within);
+    const poisoned = storage.write(async (tx) => {
+      await insert('b-poisoned')(tx);
       failures += 1;
       throw new Error('poisoned');
     });
@@ -80,7 +70,7 @@ describe('group commit', () => {
     const before = performance.now();
     const waiting = ['c-1', 'c-2', 'c-3'].map((id) => storage.write(insert(id)));
     await systemClock.sleep(50);
-    expect(await read('b-')).toEqual(['b-1', 'b-2']);
+    expect(await stored('b-')).toEqual(['b-1', 'b-2']);
     expect(performance.now() - before).toBeLessThan(1_000);
     for (const { reason } of (await Promise.allSettled(waiting)) as PromiseRejectedResult[]) {
       expect(reason).toMatchObject({ name: 'StorageUnavailable' });
@@ -97,14 +87,14 @@ describe('group commit', () => {
 
   test('what is read is committed: beside an open transaction it waits for the end', async () => {
     const end = Promise.withResolvers<void>();
-    const doomed = storage.transact(async (within) => {
-      await insert('d-1')(within);
+    const doomed = storage.write(async (tx) => {
+      await insert('d-1')(tx);
       await end.promise;
       throw new Error('rolled back');
     });
     // By then the transaction is open and has written.
     await systemClock.sleep(50);
-    const reading = read('d-');
+    const reading = stored('d-');
     const first = await Promise.race([reading, systemClock.sleep(50).then(() => 'it waits')]);
     end.resolve();
     await expect(doomed).rejects.toThrow('rolled back');
