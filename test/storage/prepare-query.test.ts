@@ -65,19 +65,19 @@ describe.each(databases)('prepared queries on %s', (_name, create) => {
     }
   });
 
-  test('a parameter may stand in several places, and a value that is no parameter stays', async () => {
-    const twice = prepareRead(storage, (db, of: { word: string }) =>
+  test('a parameter may stand in several places, and a value that is no parameter stays, also one like its name', async () => {
+    const twice = prepareRead(storage, (db, of: { contact: string }) =>
       db
         .selectFrom('inbox')
         .select('event_id')
-        .where((row) => row.or([row('email', '=', of.word), row('event_id', '=', of.word)]))
+        .where((row) => row.or([row('email', '=', of.contact), row('event_id', '=', of.contact)]))
         .where('form', '=', 'contact')
         .orderBy('event_id'),
     );
     const insert = prepareInsert();
     await storage.write(insert({ id: 'twice', email: 'none' }));
     await storage.write(insert({ id: 'other', email: 'twice' }));
-    expect(await storage.read(twice({ word: 'twice' }))).toEqual([
+    expect(await storage.read(twice({ contact: 'twice' }))).toEqual([
       { event_id: 'other' },
       { event_id: 'twice' },
     ]);
