@@ -58,8 +58,7 @@ export function connectSqlite(parts: {
       const rows = connection.readCommitted(compiled);
       return rows ?? (await built().db.executeQuery(compiled)).rows;
     },
-    write: async (change) =>
-      built().commit('change' in change ? (tx) => tx.change(change) : change),
+    write: (change) => built().commit('change' in change ? (tx) => tx.change(change) : change),
     scrub: async () => scrubSqlite(built().db),
     requireRoom,
     check: async () => {
