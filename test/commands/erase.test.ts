@@ -25,10 +25,8 @@ beforeAll(async () => {
   mkdirSync(readFolder);
   const storage = await openIn(readFolder);
   const event = { event_id: 'a', type: 'lead.created', form: 'contact', received_at: '2026' };
-  await storage.db
-    .insertInto('inbox')
-    .values({ ...event, email: ada.email, event: JSON.stringify({ email: ada.email }) })
-    .execute();
+  const row = { ...event, email: ada.email, event: JSON.stringify({ email: ada.email }) };
+  await storage.write((tx) => tx.insertInto('inbox').values(row).execute());
   await storage.close();
   reader = new DatabaseSync(join(readFolder, 'service.db'));
   reader.exec('begin');

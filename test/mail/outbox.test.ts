@@ -30,8 +30,7 @@ function withClock(opened: Storage): Storage {
     ...opened,
     dialect: { ...opened.dialect, leaseClock: sql<number>`${now}::double precision` },
     read: (query) => opened.read('read' in query ? { read: atNow(query.read) } : query),
-    write: (change) =>
-      opened.write('change' in change ? { change: atNow(change.change) } : change),
+    write: (change) => opened.write('change' in change ? { change: atNow(change.change) } : change),
   };
 }
 const openStorage = async () => {
