@@ -3,16 +3,8 @@ import type { Storage } from '../storage/database.ts';
 import { prepareChange, prepareRead } from '../storage/prepare-query.ts';
 import type { ExecutionRow } from '../storage/schema.ts';
 
-type Claimed = Pick<
-  ExecutionRow,
-  | 'action_id'
-  | 'action'
-  | 'client'
-  | 'idempotency_key'
-  | 'preview_digest'
-  | 'created_at'
-  | 'confirmation_text'
->;
+type Claimed = Omit<ExecutionRow, 'status' | 'lease_started_ms' | 'lease_ms' | 'settled_at'>;
+type Settled = Pick<ExecutionRow, 'preview_digest' | 'action_id' | 'status' | 'settled_at'>;
 
 /** Takes how long a lease lasts, in milliseconds. */
 export function prepareExecutionQueries(storage: Storage, leaseMs: number) {
@@ -41,14 +33,8 @@ export function prepareExecutionQueries(storage: Storage, leaseMs: number) {
       db
         .insertInto('executions')
         .values({
-          action_id: of.action_id,
-          action: of.action,
-          client: of.client,
-          idempotency_key: of.idempotency_key,
-          preview_digest: of.preview_digest,
+          ...of,
           status: 'executing',
-          created_at: of.created_at,
-          confirmation_text: of.confirmation_text,
           lease_started_ms: storage.dialect.leaseClock,
           lease_ms: leaseMs,
           settled_at: null,
@@ -57,23 +43,13 @@ export function prepareExecutionQueries(storage: Storage, leaseMs: number) {
     ),
 
     /** Changes no row where it had ended before. */
-    settle: prepareChange(
-      storage,
-      (
-        db,
-        to: {
-          preview_digest: string;
-          action_id: string;
-          status: 'submitted' | 'failed';
-          settled_at: string;
-        },
-      ) =>
-        db
-          .updateTable('executions')
-          .set({ status: to.status, settled_at: to.settled_at })
-          .where('preview_digest', '=', to.preview_digest)
-          .where('action_id', '=', to.action_id)
-          .where('status', '=', 'executing'),
+    settle: prepareChange(storage, (db, to: Settled) =>
+      db
+        .updateTable('executions')
+        .set({ status: to.status, settled_at: to.settled_at })
+        .where('preview_digest', '=', to.preview_digest)
+        .where('action_id', '=', to.action_id)
+        .where('status', '=', 'executing'),
     ),
 
     /** Every claim whose lease has run out. */

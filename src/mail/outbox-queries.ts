@@ -1,11 +1,13 @@
 /** The outbox's statements; why they are enough is told in `outbox.ts`. Times are ISO 8601 text. */
-import type { ExpressionBuilder } from 'kysely';
+import type { ExpressionBuilder, QueryCreator } from 'kysely';
 import type { Selects, Storage } from '../storage/database.ts';
 import { prepareChange, prepareRead } from '../storage/prepare-query.ts';
 import type { Schema } from '../storage/schema.ts';
 
 /** A row as it was read, to be changed only if it is still the same. */
 type Seen = { mailbox: string; message_id: string; attempts: number };
+type Asked = { mailbox: string; address: string; message_id: string };
+type Lately = { now: string; minute_ago: string };
 
 /** Takes how many attempts a minute may have, and for how long a row rests after one (milliseconds). */
 export function prepareOutboxQueries(storage: Storage, perMinute: number, restMs: number) {
@@ -13,7 +15,7 @@ export function prepareOutboxQueries(storage: Storage, perMinute: number, restMs
    * The attempts of the last minute. Their rows come due later than now, whatever became of them: by
    * that the index finds them.
    */
-  const spent = (db: Selects, of: { now: string; minute_ago: string }) =>
+  const spent = (db: Selects, of: Lately) =>
     db
       .selectFrom('outbox')
       .select((row) => row.fn.countAll<number>().as('attempts'))
@@ -32,6 +34,14 @@ export function prepareOutboxQueries(storage: Storage, perMinute: number, restMs
     ]);
   };
 
+  const marked = (db: QueryCreator<Schema>, of: Seen, status: 'sent' | 'dead') =>
+    db
+      .updateTable('outbox')
+      .set({ status })
+      .where('mailbox', '=', of.mailbox)
+      .where('message_id', '=', of.message_id)
+      .where('status', '=', 'pending');
+
   return {
     spent: prepareRead(storage, spent),
 
@@ -47,98 +57,71 @@ export function prepareOutboxQueries(storage: Storage, perMinute: number, restMs
     ),
 
     /** Changes no row where another worker was first. The budget is counted inside the statement again. */
-    take: prepareChange(
-      storage,
-      (db, of: Seen & { now: string; minute_ago: string; next_attempt_at: string }) =>
-        db
-          .updateTable('outbox')
-          .set((row) => ({
-            attempts: row('attempts', '+', 1),
-            last_attempt_at: of.now,
-            attempt_started_ms: storage.dialect.leaseClock,
-            next_attempt_at: of.next_attempt_at,
-          }))
-          .where('mailbox', '=', of.mailbox)
-          .where('message_id', '=', of.message_id)
-          .where('attempts', '=', of.attempts)
-          .where('status', '=', 'pending')
-          .where(restsAgain)
-          .where(spent(db, of), '<', perMinute),
-    ),
-
-    /** What the server took is sent, whoever attempts it now. */
-    markSent: prepareChange(storage, (db, of: Seen) =>
+    take: prepareChange(storage, (db, of: Seen & Lately & { next_attempt_at: string }) =>
       db
         .updateTable('outbox')
-        .set({ status: 'sent' })
-        .where('mailbox', '=', of.mailbox)
-        .where('message_id', '=', of.message_id)
-        .where('status', '=', 'pending'),
-    ),
-
-    /** Only the last attempt gives up. */
-    markDead: prepareChange(storage, (db, of: Seen) =>
-      db
-        .updateTable('outbox')
-        .set({ status: 'dead' })
+        .set((row) => ({
+          attempts: row('attempts', '+', 1),
+          last_attempt_at: of.now,
+          attempt_started_ms: storage.dialect.leaseClock,
+          next_attempt_at: of.next_attempt_at,
+        }))
         .where('mailbox', '=', of.mailbox)
         .where('message_id', '=', of.message_id)
         .where('attempts', '=', of.attempts)
-        .where('status', '=', 'pending'),
+        .where('status', '=', 'pending')
+        .where(restsAgain)
+        .where(spent(db, of), '<', perMinute),
+    ),
+
+    /** What the server took is sent, whoever attempts it now. */
+    markSent: prepareChange(storage, (db, of: Seen) => marked(db, of, 'sent')),
+
+    /** Only the last attempt gives up. */
+    markDead: prepareChange(storage, (db, of: Seen) =>
+      marked(db, of, 'dead').where('attempts', '=', of.attempts),
     ),
 
     /** One upsert: the cap of one message a mailbox in 24 hours (contract §4). */
-    add: prepareChange(
-      storage,
-      (
-        db,
-        of: {
-          mailbox: string;
-          address: string;
-          message_id: string;
-          now: string;
-          minute_ago: string;
-          capped_until: string;
-        },
-      ) =>
-        db
-          .insertInto('outbox')
-          .values({
-            mailbox: of.mailbox,
-            address: of.address,
-            message_id: of.message_id,
-            status: 'pending',
-            requested_at: of.now,
-            attempts: 0,
-            next_attempt_at: of.now,
-            last_attempt_at: null,
-            attempt_started_ms: null,
-          })
-          .onConflict((conflict) =>
-            conflict
-              .column('mailbox')
-              // Not `last_attempt_at`, by which the budget counts.
-              .doUpdateSet((row) => ({
-                address: row.ref('excluded.address'),
-                message_id: row.ref('excluded.message_id'),
-                status: row.ref('excluded.status'),
-                requested_at: row.ref('excluded.requested_at'),
-                attempts: row.ref('excluded.attempts'),
-                next_attempt_at: row.ref('excluded.next_attempt_at'),
-              }))
-              .where('outbox.requested_at', '<=', of.capped_until)
-              // A retry may have arrived long after the request; of a dead one nothing arrived.
-              .where((row) =>
-                row.or([
-                  row('outbox.last_attempt_at', 'is', null),
-                  row('outbox.last_attempt_at', '<=', of.capped_until),
-                  row.and([
-                    row('outbox.status', '=', 'dead'),
-                    row('outbox.last_attempt_at', '<=', of.minute_ago),
-                  ]),
+    add: prepareChange(storage, (db, of: Asked & Lately & { capped_until: string }) =>
+      db
+        .insertInto('outbox')
+        .values({
+          mailbox: of.mailbox,
+          address: of.address,
+          message_id: of.message_id,
+          status: 'pending',
+          requested_at: of.now,
+          attempts: 0,
+          next_attempt_at: of.now,
+          last_attempt_at: null,
+          attempt_started_ms: null,
+        })
+        .onConflict((conflict) =>
+          conflict
+            .column('mailbox')
+            // Not `last_attempt_at`, by which the budget counts.
+            .doUpdateSet((row) => ({
+              address: row.ref('excluded.address'),
+              message_id: row.ref('excluded.message_id'),
+              status: row.ref('excluded.status'),
+              requested_at: row.ref('excluded.requested_at'),
+              attempts: row.ref('excluded.attempts'),
+              next_attempt_at: row.ref('excluded.next_attempt_at'),
+            }))
+            .where('outbox.requested_at', '<=', of.capped_until)
+            // A retry may have arrived long after the request; of a dead one nothing arrived.
+            .where((row) =>
+              row.or([
+                row('outbox.last_attempt_at', 'is', null),
+                row('outbox.last_attempt_at', '<=', of.capped_until),
+                row.and([
+                  row('outbox.status', '=', 'dead'),
+                  row('outbox.last_attempt_at', '<=', of.minute_ago),
                 ]),
-              ),
-          ),
+              ]),
+            ),
+        ),
     ),
 
     sweep: prepareChange(storage, (db, of: { capped_until: string }) =>

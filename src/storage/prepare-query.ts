@@ -2,12 +2,13 @@
  * Queries that are built and compiled once, at their first use: for each run that costs Kysely more
  * than the statement costs SQLite. Each parameter stands for a value, and nothing else:
  *
- *     const claim = prepareChange(storage, (db, of: { id: string }) =>
- *       db.insertInto('executions').values({ action_id: of.id, … }));
- *     const changed = await storage.write(claim({ id }));
+ *     const erase = prepareChange(storage, (db, of: { id: string }) =>
+ *       db.deleteFrom('inbox').where('event_id', '=', of.id));
+ *     const changed = await storage.write(erase({ id }));
  *
- * The builder runs a single time, with a mark (a symbol) in the place of each parameter. Kysely lists
- * the marks among the values of the compiled query, where each run puts its own values for them.
+ * The builder runs a single time, at the first run: with a mark (a symbol) in the place of each value.
+ * Kysely lists the marks among the values of what it compiles, and each run puts its own there. So
+ * whoever runs a query names the same parameters every time.
  */
 import type {
   Compilable,
@@ -18,7 +19,6 @@ import type {
   QueryCreator,
   UpdateResult,
 } from 'kysely';
-import { once } from '../once.ts';
 import type { Change, Read, Selects, Storage } from './database.ts';
 import type { Schema } from './schema.ts';
 
@@ -49,14 +49,16 @@ function compileOnce<P extends Parameters, R>(
   storage: Pick<Storage, 'compile'>,
   build: (db: QueryCreator<Schema>, of: P) => Compilable<R>,
 ): (of: P) => CompiledQuery<R> {
-  const marks = new Proxy({} as P, { get: (_, name) => Symbol(String(name)) });
-  const compiled = once(() => storage.compile((db) => build(db, marks)));
+  let compiled: CompiledQuery<R> | undefined;
   return (of) => {
-    const query = compiled();
-    const parameters = query.parameters.map((value) =>
+    if (compiled === undefined) {
+      const marks = Object.fromEntries(Object.keys(of).map((name) => [name, Symbol(name)]));
+      compiled = storage.compile((db) => build(db, marks as unknown as P));
+    }
+    const parameters = compiled.parameters.map((value) =>
       typeof value === 'symbol' ? of[value.description ?? ''] : value,
     );
-    return { ...query, parameters };
+    return { ...compiled, parameters };
   };
 }
 

@@ -39,14 +39,7 @@ function prepareInsert(storage: Storage) {
   return prepareChange(storage, (db, of: InboxRow) =>
     db
       .insertInto('inbox')
-      .values({
-        event_id: of.event_id,
-        type: of.type,
-        form: of.form,
-        email: of.email,
-        received_at: of.received_at,
-        event: of.event,
-      })
+      .values(of)
       .onConflict((conflict) => conflict.doNothing()),
   );
 }
