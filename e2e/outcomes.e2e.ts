@@ -11,11 +11,13 @@ import { answersTo, fillIn } from './visitor.ts';
 
 let site: Site;
 let unconfigured: Site;
+let unreached: Site;
 let browser: Browser;
 
 beforeAll(async () => {
   site = await startSite();
   unconfigured = await startSite({ UPSTREAM_URL: '' });
+  unreached = await startSite({ UPSTREAM_URL: 'http://127.0.0.1:1/' });
   browser = await openBrowser();
 });
 afterEach(() => {
@@ -25,6 +27,7 @@ afterAll(async () => {
   await browser.close();
   await site.close();
   await unconfigured.close();
+  await unreached.close();
 });
 
 let visitors = 0;
@@ -148,6 +151,21 @@ describe.each(everySurroundings)('%s', (_name, how: Surroundings) => {
     await page.getByRole('button', { name: 'Send again' }).click();
     await page.waitForURL('**/thank-you');
     expect(arrivedFrom(answers.email ?? '')).toHaveLength(2);
+    expect(complaints).toEqual(only(502));
+    await close();
+  });
+
+  test('502 where the upstream was not reached says that nothing was sent', async () => {
+    const { page, complaints, close } = await openPage(browser, unreached.service.url, how);
+    const form = forms.homeowner_quote;
+    const answers = answersTo(form, newAddress());
+    await page.goto(pathsOfPage(form.page).path);
+    await fillIn(page, form, answers);
+    await press(page);
+    const said = await noticeOn(page);
+    expect(said).toMatch(/were not sent.*Vetted Painters\. Nothing was sent\. .*typed is still/);
+    expect(said).not.toMatch(/twice|may not have/);
+    expect(await standingIn(page, form)).toEqual(answers);
     expect(complaints).toEqual(only(502));
     await close();
   });

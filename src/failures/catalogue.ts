@@ -124,6 +124,7 @@ export const problems = {
     'The consent to the privacy notice is missing.',
   ),
   unconfirmed: form(502, 'We could not confirm that your submission arrived. Please try again.'),
+  unsent: form(502, 'Your submission could not be passed on. Nothing was sent. Please try again.'),
 
   // Agent and form routes, spec §7 and contract §4.
   rateLimited: sent(

@@ -56,7 +56,9 @@ export type FormRefusal =
   | { kind: 'invalidForm'; faults: Fault[]; missing: string[] }
   | { kind: 'missingConsent'; missing: string[] }
   | { kind: 'rateLimited'; retryAfterSeconds: number }
-  | { kind: 'unconfirmed' };
+  | { kind: 'unconfirmed' }
+  /** The upstream was not reached: not one byte has left. */
+  | { kind: 'unsent' };
 
 /** What no chain returns: the server refuses before a route is found, or after a chain has thrown. */
 export type ServerRefusal =

@@ -8,6 +8,7 @@ import { isHoneypotFilled } from '../forms/honeypot.ts';
 import { missingNames, validate } from '../forms/validate.ts';
 import type { Log } from '../operations/log.ts';
 import { type SubmitParts, submit } from '../submissions/submit.ts';
+import type { Outcome } from '../upstream/upstream.ts';
 import { decodeForm, type FormBody, type FormRequest } from './body.ts';
 
 /** Undefined while submissions are not configured. */
@@ -55,7 +56,12 @@ export async function acceptLead(parts: IntakeParts, request: FormRequest): Prom
   };
   const outcome = await submit(parts.submissions, submission, deliveryOf(request));
   parts.log.info({ submissionId: submission.id, form: form.name, outcome }, 'lead settled');
-  return outcome.kind === 'confirmed' ? accepted : { kind: 'unconfirmed' };
+  return outcome.kind === 'confirmed' ? accepted : refusalOf(outcome);
+}
+
+/** What the person is told: whether it may have arrived, and nothing of the upstream (contract §3). */
+export function refusalOf(outcome: Outcome): FormRefusal {
+  return { kind: 'unsent' in outcome ? 'unsent' : 'unconfirmed' };
 }
 
 /** A browser's submission has no lease: it may start whenever its connection stands. */

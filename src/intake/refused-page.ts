@@ -45,7 +45,8 @@ function whatIsWrong(
     case 'rateLimited':
       return { notice: { kind: 'limited', retryAfterSeconds: refusal.retryAfterSeconds } };
     case 'unconfirmed':
-      return { notice: { kind: 'unconfirmed' } };
+    case 'unsent':
+      return { notice: { kind: refusal.kind } };
     case 'submissionsNotConfigured':
       return { notice: { kind: 'unavailable' } };
   }

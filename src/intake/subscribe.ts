@@ -7,7 +7,7 @@ import { missingNames, validate } from '../forms/validate.ts';
 import type { Outbox } from '../mail/outbox.ts';
 import { submit } from '../submissions/submit.ts';
 import { decodeForm, type FormRequest } from './body.ts';
-import { deliveryOf, type FormResult, type IntakeParts } from './leads.ts';
+import { deliveryOf, type FormResult, type IntakeParts, refusalOf } from './leads.ts';
 
 /** The outbox is undefined while no mail is configured: then there are no subscriptions. */
 export type SubscribeParts = IntakeParts & { outbox: Outbox | undefined };
@@ -48,7 +48,7 @@ export async function subscribe(parts: SubscribeParts, request: FormRequest): Pr
     { submissionId: submission.id, form: 'newsletter', outcome },
     'subscription settled',
   );
-  if (outcome.kind !== 'confirmed') return { kind: 'unconfirmed' };
+  if (outcome.kind !== 'confirmed') return refusalOf(outcome);
 
   if (outcome.known || (await confirmByMail(parts, outbox, submission.id, email))) {
     return accepted;

@@ -4,6 +4,7 @@
  * in `assets/*.js` needs to know, its words and bounds, stands in data attributes and templates.
  */
 import { newId } from '../chance.ts';
+import { problems } from '../failures/catalogue.ts';
 import type { Field, Form } from '../forms/catalog.ts';
 import { lengthOf, normalize } from '../forms/fields.ts';
 import { HONEYPOT } from '../forms/honeypot.ts';
@@ -58,7 +59,14 @@ type Control = {
 };
 
 /** Those that only the script can meet come as templates; the page itself never shows them. */
-const SCRIPT_NOTICES = ['limited', 'unconfirmed', 'unavailable', 'offline', 'broken'] as const;
+const SCRIPT_NOTICES = [
+  'limited',
+  'unconfirmed',
+  'unsent',
+  'unavailable',
+  'offline',
+  'broken',
+] as const;
 
 /** Takes a form, its words and what was entered, if it was; returns the `<form>`. */
 export function formMarkup(form: Form, given: FormContext & Entered): string {
@@ -90,6 +98,8 @@ export function formMarkup(form: Form, given: FormContext & Entered): string {
     use: given.use,
     submit: notice === undefined ? given.submit : words.sendAgain,
     words,
+    // By this sentence the script knows it (`failures/catalogue.ts`).
+    unsent: problems.unsent.error,
     name: form.name,
     action: (subscribes ? routes.subscribeNewsletter : routes.submitLead).path,
     controls,

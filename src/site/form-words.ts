@@ -11,6 +11,7 @@ export type FaultKind = Fault['kind'];
 export type NoticeKind =
   | 'limited'
   | 'unconfirmed'
+  | 'unsent'
   | 'unavailable'
   | 'offline'
   | 'broken'
@@ -61,6 +62,10 @@ export const ourFormWords: FormWords = {
     unconfirmed: {
       title: 'Your details may not have arrived',
       text: `We tried to pass them on to {recipient}, and got no confirmation that they arrived. ${KEPT} Please send it again in a moment. If the first one did arrive, they simply get it twice.`,
+    },
+    unsent: {
+      title: 'Your details were not sent',
+      text: `We could not pass them on to {recipient}. Nothing was sent. ${KEPT} Please send it again in a moment.`,
     },
     unavailable: {
       title: 'Nothing was sent',

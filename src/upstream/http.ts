@@ -6,7 +6,14 @@ import { createHmac } from 'node:crypto';
 import type { Dispatcher, Pool } from 'undici';
 import type { Clock } from '../clock.ts';
 import { once, require } from '../once.ts';
-import { type Delivery, type Event, type Outcome, outcomeOf, type Upstream } from './upstream.ts';
+import {
+  type Delivery,
+  type Event,
+  type Outcome,
+  outcomeOf,
+  parseHttpDate,
+  type Upstream,
+} from './upstream.ts';
 
 /**
  * Loaded after the start. The pool alone: the whole package is four times as much to load and to keep.
@@ -15,6 +22,9 @@ const poolLoaded = once((): typeof Pool => require('undici/lib/dispatcher/pool.j
 
 const BODY_MAXIMUM_BYTES = 64 * 1024;
 const BODY_MAXIMUM_MS = 1_000;
+
+/** A refused connection may be a restart of the other side: time for it, and nobody notices. */
+const SECOND_TRY_MS = 500;
 
 /** How many sends may be under way at once; more wait, and give up with their lease. */
 const CONNECTIONS = 128;
@@ -46,7 +56,7 @@ export function openHttpUpstream(options: HttpUpstreamOptions): Upstream {
         pool ??= new (poolLoaded())(origin, { connections: CONNECTIONS, connect });
       } catch {
         const reason = 'The HTTP client could not be loaded.';
-        return Promise.resolve({ kind: 'unconfirmed', reason });
+        return Promise.resolve({ kind: 'unconfirmed', reason, unsent: true });
       }
       return send(pool, request, event.type, delivery, options);
     },
@@ -80,6 +90,8 @@ function send(
 ): Promise<Outcome> {
   return new Promise((resolve) => {
     let controller: Dispatcher.DispatchController | undefined;
+    let unsent = true;
+    let tried = false;
     let received = 0;
     let settled = false;
     const settle = (outcome: Outcome) => {
@@ -88,46 +100,55 @@ function send(
       resolve(outcome);
     };
     let stopReading = () => {};
-    const unconfirmed = (reason: string) => settle({ kind: 'unconfirmed', reason });
+    const unconfirmed = (reason: string) =>
+      settle({ kind: 'unconfirmed', reason, ...(unsent && { unsent }) });
     // One timer for everything: waiting for a connection, connecting, sending and the answer.
     const callOff = clock.after(timeoutMs, () => {
       unconfirmed('The upstream did not answer in time.');
       controller?.abort(new Error('The upstream did not answer in time.'));
     });
 
-    pool.dispatch(
-      { ...request, headersTimeout: 0, bodyTimeout: timeoutMs },
-      {
-        onRequestStart(started) {
-          controller = started;
-          // The connection stands and the first byte is written next: the fence (contract §4).
-          if (!settled && delivery.mayStart()) return;
-          unconfirmed('The lease left no time to send.');
-          started.abort(new Error('The lease left no time to send.'));
-        },
-        onResponseStart(started, status, headers) {
-          if (status < 200) return;
-          const retryAfter = headers['retry-after'];
-          const first = Array.isArray(retryAfter) ? retryAfter[0] : retryAfter;
-          settle(outcomeOf(event, status, first, clock.now()));
-          // The status has decided: what trickles after it must not keep the connection from others.
-          stopReading = clock.after(BODY_MAXIMUM_MS, () =>
-            started.abort(new Error('The body takes too long.')),
-          );
-        },
-        onResponseData(started, chunk) {
-          received += chunk.length;
-          if (received > BODY_MAXIMUM_BYTES) started.abort(new Error('The body is too long.'));
-        },
-        onResponseEnd() {
-          stopReading();
-        },
-        onResponseError(_controller, error) {
-          stopReading();
-          unconfirmed(`The upstream could not be asked: ${codeOf(error)}.`);
-        },
+    const options = { ...request, headersTimeout: 0, bodyTimeout: timeoutMs };
+    const handler: Dispatcher.DispatchHandler = {
+      onRequestStart(started) {
+        controller = started;
+        // The connection stands and the first byte is written next: the fence (contract §4).
+        if (!settled && delivery.mayStart()) {
+          unsent = false;
+          return;
+        }
+        unconfirmed('The lease left no time to send.');
+        started.abort(new Error('The lease left no time to send.'));
       },
-    );
+      onResponseStart(started, status, headers) {
+        if (status < 200) return;
+        delivery.heardTime?.(parseHttpDate(String(headers.date)));
+        const retryAfter = headers['retry-after'];
+        const first = Array.isArray(retryAfter) ? retryAfter[0] : retryAfter;
+        settle(outcomeOf(event, status, first, clock.now()));
+        // The status has decided: what trickles after it must not keep the connection from others.
+        stopReading = clock.after(BODY_MAXIMUM_MS, () =>
+          started.abort(new Error('The body takes too long.')),
+        );
+      },
+      onResponseData(started, chunk) {
+        received += chunk.length;
+        if (received > BODY_MAXIMUM_BYTES) started.abort(new Error('The body is too long.'));
+      },
+      onResponseEnd() {
+        stopReading();
+      },
+      onResponseError(_controller, error) {
+        stopReading();
+        if (unsent && !settled && !tried) {
+          tried = true;
+          clock.after(SECOND_TRY_MS, () => settled || pool.dispatch(options, handler));
+          return;
+        }
+        unconfirmed(`The upstream could not be asked: ${codeOf(error)}.`);
+      },
+    };
+    pool.dispatch(options, handler);
   });
 }
 

@@ -16,6 +16,8 @@ export type Event = {
     origin: 'browser' | 'agent';
     client: string | null;
     consent_recorded_at: string | null;
+    /** Sent by the doctor: to be verified and answered as any other, and nothing more. */
+    test?: true;
   };
 };
 
@@ -24,8 +26,8 @@ export type Outcome =
   | { kind: 'confirmed'; known: boolean }
   | { kind: 'rejected'; status: number }
   | { kind: 'rateLimited'; retryAfterSeconds: number }
-  /** The reason is for the log, never for the caller. */
-  | { kind: 'unconfirmed'; reason: string };
+  /** The reason is for the log, never for the caller; `unsent`: not one byte has left, that is proven. */
+  | { kind: 'unconfirmed'; reason: string; unsent?: true };
 
 export type Delivery = {
   /** Asked with nothing awaited before the first byte: a send that may not start is unconfirmed. */
@@ -33,6 +35,8 @@ export type Delivery = {
   /** The transaction an embedded destination writes in. */
   within?: OpenTransaction;
   traceparent?: string;
+  /** Told the clock of the other side by its answer, in milliseconds; NaN where it names none. */
+  heardTime?(time: number): void;
 };
 
 export type Upstream = {
@@ -80,8 +84,8 @@ function parseRetryAfter(header: string | undefined, now: Date): number {
   return Number.isNaN(seconds) ? 1 : Math.min(Math.max(seconds, 1), RETRY_AFTER_MAXIMUM_SECONDS);
 }
 
-/** Milliseconds, or NaN: of much else `Date.parse` makes a date, too. */
-function parseHttpDate(text: string): number {
+/** Takes the value of a header; milliseconds, or NaN: of much else `Date.parse` makes a date, too. */
+export function parseHttpDate(text: string): number {
   if (ASCTIME_DATE.test(text)) return Date.parse(`${text} GMT`);
   return HTTP_DATE.test(text) ? Date.parse(text) : Number.NaN;
 }

@@ -1,4 +1,5 @@
 import { describe, expect, test } from 'vitest';
+import { problems } from '../../src/failures/catalogue.ts';
 import { multipart, natives, post, postRaw } from '../support/forms.ts';
 import { scenario } from '../support/scenario.ts';
 import { freshAddress, startService } from '../support/service.ts';
@@ -95,6 +96,21 @@ describe.each(natives)('a refused %s post comes back as its page', (encoding) =>
     expect(shown(answer.text)).toMatch(/may not have arrived[\s\S]*Vetted Painters/);
     expect(answer.text).toContain('mailto:help@paint.example');
     expect(answer.text).toContain('>Send again</button>');
+    expectKept(answer.text);
+  });
+
+  test('502 where the upstream was not reached: says that nothing was sent, and not that it may come twice', async () => {
+    const unreached = await startService({ environment: { UPSTREAM_URL: 'http://127.0.0.1:1/' } });
+    const answer = await post(unreached, '/api/leads', encoding, quote);
+    const json = await post(unreached, '/api/leads', 'json', quote);
+    const subscription = { email: 'ada@example.com', privacy: 'on' };
+    const newsletter = await post(unreached, '/api/subscribe', encoding, subscription);
+    await unreached.close();
+    expect([answer.status, json.status, newsletter.status]).toEqual([502, 502, 502]);
+    expect(shown(answer.text)).toMatch(/were not sent[\s\S]*Vetted Painters\. Nothing was sent/);
+    expect(shown(newsletter.text)).toContain('Nothing was sent');
+    expect(shown(answer.text)).not.toMatch(/twice|may not have arrived|ECONN/);
+    expect(json.body).toEqual({ error: problems.unsent.error });
     expectKept(answer.text);
   });
 

@@ -179,6 +179,7 @@ describe('a form that was in order and not accepted', () => {
   test.each([
     ['limited', /Not sent yet[\s\S]*send it again in 12 minutes/],
     ['unconfirmed', /may not have arrived[\s\S]*to Coat &amp; Co, and got no confirmation/],
+    ['unsent', /were not sent[\s\S]*to Coat &amp; Co\. Nothing was sent\. (?![\s\S]*twice)/],
     ['unavailable', /Nothing was sent[\s\S]*send it again later/],
   ] as const)('says what became of it: %s', (kind, says) => {
     const html = refused({ kind, retryAfterSeconds: 661 }, '+1 555 0100');

@@ -1,3 +1,4 @@
+import { createServer as createHttpServer, type ServerResponse } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { createServer } from 'node:net';
 import { Webhook } from 'standardwebhooks';
@@ -224,6 +225,113 @@ describe('contract §3: every answer has its outcome', () => {
       expect(JSON.stringify(outcome)).not.toMatch(/127|invalid/);
       await nowhere.close();
     }
+  });
+});
+
+describe('what is proven unsent', () => {
+  const freePort = async () => {
+    const server = createServer();
+    await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
+    const { port } = server.address() as AddressInfo;
+    await new Promise((resolve) => server.close(resolve));
+    return port;
+  };
+
+  test.each([
+    ['a refused connection', 'http://127.0.0.1:1/'],
+    ['an unknown host', 'http://no-such-host.invalid/'],
+  ])('%s says so, after a second try', async (_name, url) => {
+    let after = 0;
+    const clock = {
+      ...systemClock,
+      after: (ms: number, callback: () => void) => {
+        after += 1;
+        return systemClock.after(ms, callback);
+      },
+    };
+    const nowhere = openHttpUpstream({ url, secret, timeoutMs: 5_000, clock });
+    const outcome = await nowhere.deliver(event, freely);
+    await nowhere.close();
+    expect(outcome).toMatchObject({ kind: 'unconfirmed', unsent: true });
+    // The time-out, and the pause before the second try.
+    expect(after).toBe(2);
+  });
+
+  test('a receiver that was just restarting gets it once, under the same id', async () => {
+    const port = await freePort();
+    const restarting = open(`http://127.0.0.1:${port}/`, 5_000);
+    const delivering = restarting.deliver(event, freely);
+    const ids: unknown[] = [];
+    const server = createHttpServer((request, response) => {
+      ids.push(request.headers['webhook-id']);
+      request.resume().on('end', () => response.end());
+    });
+    await systemClock.sleep(100);
+    await new Promise<void>((resolve) => server.listen(port, '127.0.0.1', resolve));
+    expect(await delivering).toEqual({ kind: 'confirmed', known: false });
+    expect(ids).toEqual(['e-1']);
+    await restarting.close();
+    server.close();
+  });
+
+  test('the fence holds for the second try', async () => {
+    const port = await freePort();
+    let asked = 0;
+    const restarting = open(`http://127.0.0.1:${port}/`, 5_000);
+    const mayStart = () => {
+      asked += 1;
+      return false;
+    };
+    const delivering = restarting.deliver(event, { mayStart });
+    await systemClock.sleep(100);
+    const server = createHttpServer(() => expect.fail('Something was sent.'));
+    await new Promise<void>((resolve) => server.listen(port, '127.0.0.1', resolve));
+    expect(await delivering).toMatchObject({ kind: 'unconfirmed', unsent: true });
+    expect(asked).toBe(1);
+    await restarting.close();
+    server.close();
+  });
+
+  test('what reached a socket is not: an answer that never comes, a reset, a 500', async () => {
+    const answers = [() => {}, (response: ServerResponse) => response.destroy(), answering(500)];
+    for (const answer of answers) {
+      receiver.answer = answer;
+      expect(await upstream.deliver(event, freely)).not.toHaveProperty('unsent');
+    }
+    expect(receiver.delivered).toHaveLength(3);
+  });
+
+  test('nothing is tried again after the time-out', async () => {
+    const port = await freePort();
+    const hurried = open(`http://127.0.0.1:${port}/`, 100);
+    expect(await hurried.deliver(event, freely)).toMatchObject({ unsent: true });
+    const server = createServer((socket) => void socket.on('error', () => {}));
+    let connections = 0;
+    server.on('connection', () => {
+      connections += 1;
+    });
+    await new Promise<void>((resolve) => server.listen(port, '127.0.0.1', resolve));
+    await systemClock.sleep(600);
+    expect(connections).toBe(0);
+    await hurried.close();
+    server.close();
+  });
+});
+
+describe('the time that an answer names', () => {
+  const heardFrom = async (headers: Record<string, string>) => {
+    receiver.answer = answering(200, headers);
+    const heard: number[] = [];
+    await upstream.deliver(event, { ...freely, heardTime: (time) => heard.push(time) });
+    return heard;
+  };
+
+  test('is told to whoever asks', async () => {
+    expect(await heardFrom({ date: 'Sun, 06 Nov 1994 08:49:37 GMT' })).toEqual([784_111_777_000]);
+  });
+
+  test('is no number where it can’t be read', async () => {
+    expect(await heardFrom({ date: 'about 3' })).toEqual([Number.NaN]);
   });
 });
 

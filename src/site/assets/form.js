@@ -137,7 +137,7 @@ function refuse({ status, headers }, body) {
   }
   setSending(false, words.sendAgain);
   if (status === 503) return notify('unavailable');
-  if (status !== 429) return notify('unconfirmed');
+  if (status !== 429) return notify(body.error === words.unsent ? 'unsent' : 'unconfirmed');
   const minutes = Math.ceil((Number(headers.get('retry-after')) || 60) / 60);
   const wait = new Intl.NumberFormat(document.documentElement.lang, {
     style: 'unit',
