@@ -12,6 +12,7 @@ import type { Mailer } from '../src/mail/mail.ts';
 import { type Outbox, openOutbox } from '../src/mail/outbox.ts';
 import { openDrain } from '../src/operations/drain.ts';
 import type { Log } from '../src/operations/log.ts';
+import { noMetrics } from '../src/operations/metrics.ts';
 import type { SigningKeys } from '../src/settings/signing-keys.ts';
 import { startWork } from '../src/start/work.ts';
 import type { Storage } from '../src/storage/database.ts';
@@ -65,7 +66,7 @@ export function openService(given: ServiceParts): Service {
   const outbox = mailer && openOutbox({ storage, clock, newId, mailer, perMinute: 1_000, log });
   const retention = openRetention({ storage, clock, log, days: RETENTION_DAYS });
   const parties = { contractor: { id: 'c-1', name: 'Painters' }, operatorName: 'Operator' };
-  const submissions = { upstream, parties, clock };
+  const submissions = { upstream, parties, clock, metrics: noMetrics };
   const credentials: ExecuteParts['credentials'] = {
     find: (digest) => {
       const name = CLIENTS.find((client) => digestOfToken(client) === digest);
@@ -90,7 +91,7 @@ export function openService(given: ServiceParts): Service {
     executions,
     upstream,
     log,
-    metrics: { countExecution: silent },
+    metrics: noMetrics,
   });
   const service: Service = {
     process,

@@ -94,7 +94,7 @@ export async function openParts(
     executions,
     upstream,
     parties,
-    submissions: parties && upstream && { upstream, parties, clock },
+    submissions: parties && upstream && { upstream, parties, clock, metrics },
     outbox,
     limits,
     metrics,

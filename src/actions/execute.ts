@@ -27,7 +27,7 @@ export type ExecuteParts = PreviewParts & {
   executions: Executions;
   upstream: Upstream | undefined;
   log: Log;
-  metrics: Pick<Metrics, 'countExecution'>;
+  metrics: Pick<Metrics, 'countExecution' | 'countAttempt'>;
 };
 
 export type ExecuteResult =
@@ -56,7 +56,7 @@ export async function execute(
     return { kind: 'insufficientScope', scope: scopeOf.execute };
   }
 
-  const { parties, upstream, signingKeys, executions, clock } = parts;
+  const { parties, upstream, signingKeys, executions, clock, metrics } = parts;
   if (parties === undefined || upstream === undefined || signingKeys.length === 0) {
     return { kind: 'actionsNotConfigured' };
   }
@@ -104,7 +104,7 @@ export async function execute(
 
   const { outcome, row } = await executions.conclude(claim, upstream.embedded, (within) =>
     submit(
-      { upstream, parties, clock },
+      { upstream, parties, clock, metrics },
       {
         id: claim.actionId,
         form,
@@ -120,7 +120,7 @@ export async function execute(
       },
     ),
   );
-  parts.metrics.countExecution(row.action, row.status);
+  metrics.countExecution(row.action, row.status);
   parts.log.info(
     {
       actionId: row.action_id,

@@ -1,3 +1,4 @@
+import { forms } from '../forms/catalog.ts';
 import { routes } from '../routes.ts';
 
 /** What Prometheus reads, on a port of its own; named as OpenTelemetry's HTTP conventions translate. */
@@ -5,6 +6,8 @@ export type Metrics = {
   observeRequest(method: string, route: string, status: number, seconds: number): void;
   countIgnoredForwardedFor(): void;
   countExecution(action: string, status: string): void;
+  /** What became of an attempt to have a submission confirmed. */
+  countAttempt(outcome: (typeof OUTCOMES)[number]): void;
   /** Waits for what is being collected: after it the store may be closed. */
   close(): Promise<void>;
 };
@@ -14,8 +17,12 @@ export const noMetrics: Metrics = {
   observeRequest: () => {},
   countIgnoredForwardedFor: () => {},
   countExecution: () => {},
+  countAttempt: () => {},
   close: async () => {},
 };
+
+const STATUSES = ['submitted', 'failed'] as const;
+const OUTCOMES = ['confirmed', 'rejected', 'rateLimited', 'unconfirmed'] as const;
 
 /** The buckets OpenTelemetry advises for `http.server.request.duration`, in seconds. */
 const BUCKETS = [0.005, 0.01, 0.025, 0.05, 0.075, 0.1, 0.25, 0.5, 0.75, 1, 2.5, 5, 7.5, 10];
@@ -53,6 +60,17 @@ export async function openMetrics(host: string, port: number, sources: Sources):
     labelNames: ['action', 'status'],
     registers: [registry],
   });
+  const attempts = new client.Counter({
+    name: 'service_submission_attempts_total',
+    help: 'Attempts of this instance to have a submission confirmed, by outcome.',
+    labelNames: ['outcome', 'by'],
+    registers: [registry],
+  });
+  // From the start at 0: of a counter that begins at 1 Prometheus sees no increase.
+  for (const outcome of OUTCOMES) attempts.inc({ outcome, by: 'first' }, 0);
+  for (const action of Object.keys(forms)) {
+    for (const status of STATUSES) executions.inc({ action, status }, 0);
+  }
   new client.Gauge({
     name: 'service_outbox_messages',
     help: 'Confirmation messages in the outbox, by status.',
@@ -110,6 +128,7 @@ export async function openMetrics(host: string, port: number, sources: Sources):
       ),
     countIgnoredForwardedFor: () => ignoredForwardedFor.inc(),
     countExecution: (action, status) => executions.inc({ action, status }),
+    countAttempt: (outcome) => attempts.inc({ outcome, by: 'first' }),
     async close() {
       const closed = new Promise((resolve) => void server.close(resolve));
       server.closeAllConnections();

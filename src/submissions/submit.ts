@@ -2,6 +2,7 @@
 import { type Clock, isoTime } from '../clock.ts';
 import type { Form } from '../forms/catalog.ts';
 import type { Fields } from '../forms/validate.ts';
+import type { Metrics } from '../operations/metrics.ts';
 import type { Delivery, Event, Outcome, Upstream } from '../upstream/upstream.ts';
 import { type Parties, recipientOf } from './recipient.ts';
 
@@ -14,15 +15,22 @@ export type Submission = {
   /** The name of the client that executed; null for a browser. */
   client: string | null;
   consentRecordedAt: string | null;
+  /** Of nobody: the receiver is told to do nothing about it. */
+  test?: true;
 };
 
-export type SubmitParts = { upstream: Upstream; parties: Parties; clock: Clock };
+export type SubmitParts = {
+  upstream: Upstream;
+  parties: Parties;
+  clock: Clock;
+  metrics: Pick<Metrics, 'countAttempt'>;
+};
 
 /**
  * Takes a submission and how its delivery may happen; returns what became of it. Throws only
  * `StorageUnavailable`, from an embedded destination inside the caller's transaction.
  */
-export function submit(
+export async function submit(
   parts: SubmitParts,
   submission: Submission,
   delivery: Delivery,
@@ -39,7 +47,10 @@ export function submit(
       origin,
       client,
       consent_recorded_at: submission.consentRecordedAt,
+      ...(submission.test && { test: submission.test }),
     },
   };
-  return parts.upstream.deliver(event, delivery);
+  const outcome = await parts.upstream.deliver(event, delivery);
+  parts.metrics.countAttempt(outcome.kind);
+  return outcome;
 }

@@ -4,8 +4,10 @@ import { systemClock } from '../../src/clock.ts';
 import { openMetrics } from '../../src/operations/metrics.ts';
 import { call, executeAction, previewAction, previewId } from '../support/agent.ts';
 import { testClock } from '../support/clock.ts';
+import { post } from '../support/forms.ts';
 import { freePort, type ServiceOptions, startService, tokens } from '../support/service.ts';
 import { until } from '../support/until.ts';
+import { answering, startUpstream } from '../support/upstream.ts';
 
 async function start(options: ServiceOptions) {
   const service = await startService(options);
@@ -107,6 +109,49 @@ test('an execution is counted once, by action and by what became of it', async (
   await executeAction(service, preview, { key: 'counted' });
   const labels = { action: 'homeowner_quote', status: 'submitted' };
   expect(valueIn(await scrape(), 'service_executions_total', labels)).toBe(1);
+});
+
+test('executions and attempts are there from the start, at 0: a first failure is an increase', async () => {
+  const { scrape } = await startWithMetrics();
+  const text = await scrape();
+  const lines = text.split('\n').filter((line) => /^service_(exec|subm)/.test(line));
+  expect(lines.toSorted()).toEqual([
+    'service_executions_total{action="contact",status="failed"} 0',
+    'service_executions_total{action="contact",status="submitted"} 0',
+    'service_executions_total{action="contractor_signup",status="failed"} 0',
+    'service_executions_total{action="contractor_signup",status="submitted"} 0',
+    'service_executions_total{action="homeowner_quote",status="failed"} 0',
+    'service_executions_total{action="homeowner_quote",status="submitted"} 0',
+    'service_executions_total{action="newsletter",status="failed"} 0',
+    'service_executions_total{action="newsletter",status="submitted"} 0',
+    'service_submission_attempts_total{outcome="confirmed",by="first"} 0',
+    'service_submission_attempts_total{outcome="rateLimited",by="first"} 0',
+    'service_submission_attempts_total{outcome="rejected",by="first"} 0',
+    'service_submission_attempts_total{outcome="unconfirmed",by="first"} 0',
+  ]);
+});
+
+test('an attempt is counted by its outcome, whoever made it; what is refused before is none', async () => {
+  const upstream = await startUpstream();
+  const { service, scrape } = await startWithMetrics({
+    environment: { UPSTREAM_URL: upstream.url },
+  });
+  const lead = { email: 'ada@example.com' };
+  await post(service, '/api/leads', 'json', lead);
+  await post(service, '/api/leads', 'json', { ...lead, 'bot-field': 'x' });
+  await post(service, '/api/leads', 'json', { email: 'nobody' });
+  for (const status of [500, 422, 429]) {
+    upstream.answer = answering(status);
+    await executeAction(service, await previewId(service));
+    await post(service, '/api/subscribe', 'json', { ...lead, privacy: 'on' });
+  }
+  const text = await scrape();
+  await upstream.close();
+  const counted = (outcome: string) =>
+    valueIn(text, 'service_submission_attempts_total', { outcome, by: 'first' });
+  expect(['confirmed', 'unconfirmed', 'rejected', 'rateLimited'].map(counted)).toEqual([
+    1, 2, 2, 2,
+  ]);
 });
 
 test('an X-Forwarded-For from outside TRUST_PROXY is ignored, counted, and warned about once a minute', async () => {

@@ -6,6 +6,7 @@ import type { Clock } from '../../clock.ts';
 import { forms } from '../../forms/catalog.ts';
 import { reasonOf } from '../../mail/mail.ts';
 import { openMailer } from '../../mail/open.ts';
+import { noMetrics } from '../../operations/metrics.ts';
 import { routes } from '../../routes.ts';
 import { parseSender } from '../../settings/sender.ts';
 import type { Settings } from '../../settings/settings.ts';
@@ -38,7 +39,8 @@ export function checkUpstream(settings: Settings, clock: Clock, send: boolean): 
         const parties = { contractor, operatorName: operator.name };
         const submission = { id, form: forms.contact, fields: testFields, ...fromNobody };
         const delivery = { mayStart: () => true };
-        const outcome = await submit({ upstream, parties, clock }, submission, delivery);
+        const parts = { upstream, parties, clock, metrics: noMetrics };
+        const outcome = await submit(parts, submission, delivery);
         await storage.write((tx) => tx.deleteFrom('inbox').where('event_id', '=', id).execute());
         return warned(judge(outcome, id), dangers);
       } finally {
