@@ -69,6 +69,11 @@ function dataSchema(form: Form): JsonSchema {
         format: 'date-time',
         description: 'When the person’s consent was recorded; equal to the receipt’s.',
       },
+      test: {
+        const: true,
+        description:
+          'Only in what `npm run doctor` sends, which is of nobody: verify it and answer as ever, and keep it out of what people work with.',
+      },
     },
     additionalProperties: false,
   };

@@ -34,13 +34,13 @@ test('finds a fresh machine well, and leaves nothing in the database', async () 
     outcomes: [
       'data folder: ok',
       'database: ok',
-      'clock: ok',
       'signing keys: ok',
       'credentials: ok',
       'site: ok',
       'operator: ok',
       'rate limits: ok',
       'upstream: ok',
+      'clock: ok',
       'mail: ok',
       'test message: ok',
     ],
@@ -116,6 +116,7 @@ test('finds the clock well where there is no folder to compare it with', async (
     '--no-send',
   );
   expect(of('clock')).toMatchObject({ outcome: 'ok' });
+  expect(of('clock')?.says).toMatch(/No upstream named its time; nothing to compare it with\.$/);
 });
 
 test('fails where the clock is behind a file that the service wrote', async () => {
@@ -126,6 +127,51 @@ test('fails where the clock is behind a file that the service wrote', async () =
   const { status, of } = await doctor();
   expect(status).toBe(1);
   expect(of('clock')).toMatchObject({ outcome: 'failed' });
+});
+
+describe('the clock beside the upstream’s', () => {
+  async function clockBeside(date: (now: number) => string | undefined, status = 200) {
+    const upstream = await startUpstream();
+    upstream.answer = (response) => {
+      response.sendDate = false;
+      const value = date(Date.now());
+      if (value !== undefined) response.setHeader('date', value);
+      response.writeHead(status).end();
+    };
+    const ran = await doctor({ UPSTREAM_URL: upstream.url });
+    await upstream.close();
+    return { status: ran.status, clock: ran.of('clock') };
+  }
+  const off = (seconds: number) => (now: number) => new Date(now + seconds * 1000).toUTCString();
+
+  test.each([
+    [0, 'ok', /, [0-9] s (ahead of|behind) the upstream’s clock\.$/],
+    [50, 'ok', /\d\d s behind the upstream’s clock\.$/],
+    [-50, 'ok', /\d\d s ahead of the upstream’s clock\.$/],
+    [90, 'warning', /s behind the upstream’s clock\.$/],
+    [-90, 'warning', /s ahead of the upstream’s clock\.$/],
+    [3 * 86_400, 'failed', /s behind .* refuse more than 5 minutes\.$/],
+    [-330, 'failed', /s ahead of .* refuse more than 5 minutes\.$/],
+  ])('%i s off: %s', async (seconds, outcome, says) => {
+    const { status, clock } = await clockBeside(off(seconds));
+    expect({ status, outcome: clock?.outcome }).toEqual({
+      status: outcome === 'failed' ? 1 : 0,
+      outcome,
+    });
+    expect(clock?.says).toMatch(says);
+    if (outcome === 'ok') expect(clock).not.toHaveProperty('remedy');
+    else expect(clock?.remedy).toContain('NTP');
+  });
+
+  test('is compared where the event is refused for it, too', async () => {
+    expect((await clockBeside(off(900), 401)).clock?.outcome).toBe('failed');
+  });
+
+  test.each([undefined, 'yesterday, about three'])('names no time by %j', async (date) => {
+    const { clock } = await clockBeside(() => date);
+    expect(clock).toMatchObject({ outcome: 'ok' });
+    expect(clock?.says).toMatch(/No upstream named its time; no file in .* is younger\.$/);
+  });
 });
 
 describe('keys and credentials', () => {
@@ -186,7 +232,8 @@ describe('the upstream', () => {
     const [first] = upstream.delivered;
     const headers = first?.headers as Record<string, string>;
     expect(() => new Webhook(secret).verify(first?.body ?? '', headers)).not.toThrow();
-    expect(first?.event.data).toMatchObject({ form: 'contact', origin: 'browser' });
+    // A receiver that makes leads of events makes none of this one.
+    expect(first?.event.data).toMatchObject({ form: 'contact', origin: 'browser', test: true });
   });
 
   test.each([422, 429, 401, 500])('that answers %i fails the doctor', async (code) => {

@@ -19,8 +19,16 @@ import { type Finding, tryOut, warned } from './finding.ts';
 
 const SMTP_TIMEOUT_MS = 10_000;
 
-/** Sends a test event the way every submission goes; of the embedded inbox it is taken out again. */
-export function checkUpstream(settings: Settings, clock: Clock, send: boolean): Promise<Finding> {
+/**
+ * Sends a test event the way every submission goes; of the embedded inbox it is taken out again. What the
+ * upstream's own clock says is told by `heardTime`, in milliseconds.
+ */
+export function checkUpstream(
+  settings: Settings,
+  clock: Clock,
+  send: boolean,
+  heardTime: (time: number) => void,
+): Promise<Finding> {
   return tryOut('upstream', 'Check UPSTREAM_URL and the database.', async () => {
     const { upstream: configured, contractor, operator } = settings;
     if (configured.kind === 'none' || contractor === undefined) {
@@ -38,7 +46,7 @@ export function checkUpstream(settings: Settings, clock: Clock, send: boolean): 
         const id = newId();
         const parties = { contractor, operatorName: operator.name };
         const submission = { id, form: forms.contact, fields: testFields, ...fromNobody };
-        const delivery = { mayStart: () => true };
+        const delivery = { mayStart: () => true, heardTime };
         const parts = { upstream, parties, clock, metrics: noMetrics };
         const outcome = await submit(parts, submission, delivery);
         await storage.write((tx) => tx.deleteFrom('inbox').where('event_id', '=', id).execute());
@@ -56,7 +64,12 @@ const testFields = {
   subject: 'Test event',
   message: 'Sent by `npm run doctor`. Nobody asked anything.',
 };
-const fromNobody = { origin: 'browser', client: null, consentRecordedAt: null } as const;
+const fromNobody = {
+  origin: 'browser',
+  client: null,
+  consentRecordedAt: null,
+  test: true,
+} as const;
 
 function judge(outcome: Outcome, id: string): Omit<Finding, 'check'> {
   const remedy = 'Ask whoever runs UPSTREAM_URL what became of it.';

@@ -6,6 +6,7 @@ import { runCommand } from '../command-line.ts';
 import { loadSettings } from '../configuration.ts';
 import { ExitFault, UsageFault } from '../faults.ts';
 import type { Terminal } from '../terminal.ts';
+import { checkClock } from './clock-check.ts';
 import { checkMail, checkMessage, checkUpstream } from './delivery-checks.ts';
 import type { Finding } from './finding.ts';
 import { checkThisMachine } from './local-checks.ts';
@@ -22,7 +23,7 @@ const command: Command = {
   actions: {
     '': {
       meaning:
-        'folder, database, clock, keys, credentials, site, operator, rate limits, upstream and mail',
+        'folder, database, keys, credentials, site, operator, rate limits, upstream, clock and mail',
       operands: [],
       options: {
         'no-send': { type: 'boolean', meaning: 'deliver no test event and no test message' },
@@ -47,12 +48,18 @@ async function examine(call: Call): Promise<void> {
   const chosen = addressOf(call.text('mail-to'));
   const { settings } = loadSettings();
   const send = !call.flag('no-send');
+  let aheadMs: number | undefined;
+  const heardTime = (time: number) => {
+    if (!Number.isNaN(time)) aheadMs = systemClock.now().getTime() - time;
+  };
   const findings = [
     ...(await checkThisMachine(settings, systemClock)),
     await checkSite(settings),
     checkOperator(settings),
     await checkLimits(settings, systemClock),
-    await checkUpstream(settings, systemClock, send),
+    await checkUpstream(settings, systemClock, send, heardTime),
+    // Compared with what the upstream has just said.
+    await checkClock(settings, systemClock, aheadMs),
     await checkMail(settings),
     ...(send ? [await checkMessage(settings, systemClock, chosen)] : []),
   ];

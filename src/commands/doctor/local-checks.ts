@@ -1,6 +1,6 @@
-/** The doctor's checks of what is on this machine: folder, database, clock, keys and credentials. */
+/** The doctor's checks of what is on this machine: folder, database, keys and credentials. */
 
-import { mkdirSync, readdirSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:fs';
+import { mkdirSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:fs';
 import { join, resolve } from 'node:path';
 import { openPreview, sealPreview } from '../../actions/preview-token.ts';
 import { newId } from '../../chance.ts';
@@ -17,16 +17,11 @@ import { withStorage } from '../storage.ts';
 import { accessDangers } from './dangers.ts';
 import { type Finding, tryOut, warned } from './finding.ts';
 
-/** No clock of a machine that runs this can be right before it was written. */
-const FIRST_PLAUSIBLE_YEAR = 2026;
-const CLOCK_TOLERANCE_MS = 60_000;
-
 /** Tries everything on this machine, in the order in which a start needs it. */
 export async function checkThisMachine(settings: Settings, clock: Clock): Promise<Finding[]> {
   return [
     await checkFolder(settings),
     await checkDatabase(settings, clock),
-    await checkClock(settings, clock),
     await checkSigningKeys(settings, clock),
     await checkCredentials(settings, clock),
   ];
@@ -68,21 +63,6 @@ function checkDatabase(settings: Settings, clock: Clock): Promise<Finding> {
       return storage.kind;
     });
     return { outcome: 'ok', says: `${kind} opens and takes a write.` };
-  });
-}
-
-function checkClock({ dataDir }: Settings, clock: Clock): Promise<Finding> {
-  const remedy = 'Set the clock of this machine: previews expire by it.';
-  return tryOut('clock', remedy, async () => {
-    const now = clock.now();
-    const says = `It is ${now.toISOString()}.`;
-    if (now.getUTCFullYear() < FIRST_PLAUSIBLE_YEAR) return { outcome: 'failed', says, remedy };
-    const names = statSync(dataDir, { throwIfNoEntry: false }) ? readdirSync(dataDir) : [];
-    const times = names.map(
-      (name) => statSync(join(dataDir, name), { throwIfNoEntry: false })?.mtimeMs ?? 0,
-    );
-    if (Math.max(0, ...times) <= now.getTime() + CLOCK_TOLERANCE_MS) return { outcome: 'ok', says };
-    return { outcome: 'failed', says: `${says} A file in ${dataDir} is younger.`, remedy };
   });
 }
 
