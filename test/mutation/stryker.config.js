@@ -1,9 +1,12 @@
+import { rooms } from './rooms.js';
+
 /**
  * `npm run mutate`: breaks the rooms that keep the promises, one small change at a time, and sees whether
- * a test fails. `npm run mutate -- --mutate src/intake/body.ts` for one file; about half an hour for all.
+ * a test fails. `MUTATE_ROOM=mail npm run mutate` for one room, `… -- --mutate src/mail/outbox.ts` for one
+ * file of it; hours for all.
  */
 export default {
-  mutate: ['src/{actions,forms,intake}/*.ts'],
+  mutate: rooms.map((room) => `src/${room}/**/*.ts`),
   testRunner: 'vitest',
   plugins: ['@stryker-mutator/vitest-runner'],
   vitest: { configFile: 'test/mutation/vitest.config.ts', related: false },

@@ -1,0 +1,11 @@
+/** The rooms that keep the promises; `MUTATE_ROOM=mail npm run mutate` takes one of them, with its tests alone. */
+export const rooms = process.env.MUTATE_ROOM?.split(',') ?? [
+  'actions',
+  'forms',
+  'intake',
+  'upstream',
+  'mail',
+  'storage',
+  'limits',
+  'credentials',
+];
