@@ -3,7 +3,8 @@
  * act and lose its answer, or read a request long after it was sent.
  */
 import type { Random } from '../chaos/random.ts';
-import { type Event, type Outcome, outcomeOf, type Upstream } from '../src/upstream/upstream.ts';
+import { outcomeOf } from '../src/upstream/outcome.ts';
+import type { Event, Outcome, Upstream } from '../src/upstream/upstream.ts';
 import { type Chances, PAUSE_MAXIMUM_MS, STEPS_MS } from './chances.ts';
 import type { Ledger } from './ledger.ts';
 import type { SimulatedProcess, WallClocks } from './process.ts';

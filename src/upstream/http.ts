@@ -6,14 +6,8 @@ import { createHmac } from 'node:crypto';
 import type { Dispatcher, Pool } from 'undici';
 import type { Clock } from '../clock.ts';
 import { once, require } from '../once.ts';
-import {
-  type Delivery,
-  type Event,
-  type Outcome,
-  outcomeOf,
-  parseHttpDate,
-  type Upstream,
-} from './upstream.ts';
+import { outcomeOf, parseHttpDate } from './outcome.ts';
+import type { Delivery, Event, Outcome, Upstream } from './upstream.ts';
 
 /**
  * Loaded after the start. The pool alone: the whole package is four times as much to load and to keep.

@@ -1,0 +1,114 @@
+import { afterEach, beforeEach, describe, expect, test } from 'vitest';
+import { outcomeOf } from '../../src/upstream/outcome.ts';
+
+const confirmed = { kind: 'confirmed', known: false };
+const statusesFrom = (first: number, last: number) =>
+  Array.from({ length: last - first + 1 }, (_, index) => first + index);
+const outcome = (status: number, event: 'lead.created' | 'subscriber.created' = 'lead.created') =>
+  outcomeOf(event, status, undefined, new Date());
+
+describe('contract §3: what a status means', () => {
+  const ownStanding = [401, 403, 404, 407, 408];
+
+  test('every 2xx is confirmed, and what stands beside them is not', () => {
+    for (const status of statusesFrom(200, 299)) expect(outcome(status)).toEqual(confirmed);
+    for (const status of [199, 300]) expect(outcome(status).kind).toBe('unconfirmed');
+  });
+
+  test('every 4xx but 429 and the service’s own standing is rejected with that status', () => {
+    for (const status of statusesFrom(400, 499)) {
+      if (status === 429) continue;
+      const { kind } = outcome(status);
+      expect([status, kind]).toEqual([
+        status,
+        ownStanding.includes(status) ? 'unconfirmed' : 'rejected',
+      ]);
+      if (kind === 'rejected') expect(outcome(status)).toEqual({ kind: 'rejected', status });
+    }
+  });
+
+  test('every 3xx and 5xx is unconfirmed, for a reason that has the status alone', () => {
+    for (const status of [...statusesFrom(300, 399), ...statusesFrom(500, 599)]) {
+      const reason = `The upstream answered ${status}.`;
+      expect(outcome(status)).toEqual({ kind: 'unconfirmed', reason });
+    }
+  });
+
+  test('409 to a subscriber, and to a subscriber alone, is confirmed as known', () => {
+    expect(outcome(409, 'subscriber.created')).toEqual({ kind: 'confirmed', known: true });
+    expect(outcome(410, 'subscriber.created')).toEqual({ kind: 'rejected', status: 410 });
+    expect(outcome(409)).toEqual({ kind: 'rejected', status: 409 });
+  });
+});
+
+/** West of Greenwich, where a date that is read as local time lies hours later. */
+describe.each(['UTC', 'America/New_York'])('contract §3: Retry-After, in a zone of %s', (zone) => {
+  const ownZone = process.env.TZ;
+  beforeEach(() => {
+    process.env.TZ = zone;
+    expect(new Date(2026, 0, 1).getTimezoneOffset()).toBe(zone === 'UTC' ? 0 : 300);
+  });
+  afterEach(() => {
+    if (ownZone === undefined) delete process.env.TZ;
+    else process.env.TZ = ownZone;
+  });
+
+  const waited = (retryAfter: string | undefined, now = '2026-09-01T12:00:00.000Z') =>
+    outcomeOf('lead.created', 429, retryAfter, new Date(now));
+
+  test.each([
+    ['1', 1],
+    ['120', 120],
+    [' 120 ', 120],
+    ['0', 1],
+    ['86400', 86_400],
+    ['86401', 86_400],
+    ['999999999999999999999', 86_400],
+    ['Tue, 01 Sep 2026 12:01:00 GMT', 60],
+    ['Tuesday, 01-Sep-26 12:01:00 GMT', 60],
+    ['Tue Sep  1 12:01:00 2026', 60],
+    ['Thu Sep 10 12:01:00 2026', 86_400],
+    ['Tue, 01 Sep 2026 11:59:00 GMT', 1],
+    ['Tue, 01 Sep 2026 12:00:00 GMT', 1],
+    ['Wed, 02 Sep 2026 12:00:00 GMT', 86_400],
+    ['Wed, 02 Sep 2026 12:00:01 GMT', 86_400],
+  ])('%j is %i seconds', (header, retryAfterSeconds) => {
+    expect(waited(header)).toEqual({ kind: 'rateLimited', retryAfterSeconds });
+  });
+
+  test.each([
+    ['Tue, 01 Sep 2026 12:01:00 GMT', 60],
+    ['Tue Sep  1 12:01:00 2026', 60],
+    ['Tue, 01 Sep 2026 12:00:01 GMT', 1],
+  ])('what is left until %j at half past a second is rounded up', (header, retryAfterSeconds) => {
+    const halfPast = '2026-09-01T12:00:00.500Z';
+    expect(waited(header, halfPast)).toEqual({ kind: 'rateLimited', retryAfterSeconds });
+  });
+
+  test.each([
+    undefined,
+    '',
+    'soon',
+    'soon 2100',
+    '-1',
+    '+60',
+    '1.5',
+    '1e3',
+    '60 seconds',
+    'in 60',
+    '12/31/2100',
+    '2100-01-01T00:00:00Z',
+    'Mon Jan 5 2100',
+    'Mon Jan  5 12:00:00 2100 GMT',
+    'x Mon Jan  5 12:00:00 2100',
+    'Mon Jan  5 12:00:00 2100 x',
+    'x Tue, 05 Jan 2100 12:00:00 GMT',
+    'Tue, 05 Jan 2100 12:00:00 GMT+0100',
+    'Tue, 05 Jan 2100 12:00:00 EST',
+    'Tue, 5 Jan 2100 12:00:00 GMT',
+    'Tue, 05 January 2100 12:00:00 GMT',
+    'Tue, 41 Foo 2100 12:00:00 GMT',
+  ])('%j can’t be read, and is 1 second', (header) => {
+    expect(waited(header)).toEqual({ kind: 'rateLimited', retryAfterSeconds: 1 });
+  });
+});
