@@ -224,6 +224,30 @@ describe.each(databases)('executions on %s', (_name, create) => {
     expect((await find(request, executions)).byKey?.status).toBe('submitted');
   });
 
+  test('what the upstream confirmed is known until it is written, however often the store fails', async () => {
+    const { executions, lose } = counting();
+    const request = fresh();
+    const claim = (await executions.claim(request)) ?? expect.fail();
+    lose('the statement');
+    await expect(executions.conclude(claim, false, async () => confirmed)).rejects.toThrow('away');
+    await expect(find(request, executions)).rejects.toThrow('away');
+    await expect(executions.claim(fresh())).rejects.toThrow('away');
+    await expect(executions.settleExpired()).rejects.toThrow('away');
+    lose('nothing');
+    expect((await find(request, executions)).byKey?.status).toBe('submitted');
+  });
+
+  test('what the upstream confirmed is written before the sweep looks for leases that ran out', async () => {
+    const { executions, lose } = counting(-6_000);
+    const request = fresh();
+    const claim = (await executions.claim(request)) ?? expect.fail();
+    lose('the statement');
+    await expect(executions.conclude(claim, false, async () => confirmed)).rejects.toThrow('away');
+    lose('nothing');
+    await executions.settleExpired();
+    expect((await find(request)).byKey?.status).toBe('submitted');
+  });
+
   test('what has ended is found, though nothing can be written and a claim has failed', async () => {
     const { executions, lose } = counting();
     const ended = fresh();
@@ -256,7 +280,7 @@ describe.each(databases)('executions on %s', (_name, create) => {
   });
 
   /** Executions over this store, which counts what is written and loses what it is told to. */
-  function counting() {
+  function counting(timeoutMs = 10_000) {
     let count = 0;
     let lost: 'nothing' | 'the statement' | 'the answer' = 'nothing';
     const write: Storage['write'] = async (run) => {
@@ -267,7 +291,7 @@ describe.each(databases)('executions on %s', (_name, create) => {
       return result;
     };
     return {
-      executions: openExecutions({ ...storage, write }, systemClock, 10_000),
+      executions: openExecutions({ ...storage, write }, systemClock, timeoutMs),
       writes: () => count,
       lose: (what: typeof lost) => {
         lost = what;
