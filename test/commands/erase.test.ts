@@ -1,12 +1,14 @@
-import { globSync, mkdirSync, readFileSync } from 'node:fs';
+import { globSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { DatabaseSync } from 'node:sqlite';
+import pg from 'pg';
 import { afterAll, beforeAll, describe, expect, test, vi } from 'vitest';
 import { systemClock } from '../../src/clock.ts';
 import { executeAction, previewId } from '../support/agent.ts';
 import { databases, type TestDatabase } from '../support/databases.ts';
 import { post } from '../support/forms.ts';
 import { type Service, startService } from '../support/service.ts';
+import { until } from '../support/until.ts';
 import { type Ran, runService, temporaryFolder } from './run-service.ts';
 
 const ada = { name: 'Ada Canarylace', email: 'ada.canary@example.com' };
@@ -120,6 +122,34 @@ describe.each(databases)('erase on %s, while the service runs', (name, create) =
     await expect.poll(() => messages().length).toBe(2);
     expect((await erase([ada.email, '--yes'])).status).toBe(0);
   });
+
+  test.runIf(name === 'PostgreSQL')(
+    'a message file that was written after the look, while the rows are deleted, goes too',
+    async () => {
+      const grace = 'grace.canary@example.com';
+      await post(service, '/api/leads', 'json', {
+        form: 'contact',
+        ...ada,
+        ...message,
+        email: grace,
+      });
+      const holder = new pg.Client({ connectionString: database.url });
+      await holder.connect();
+      await holder.query(`begin; select from inbox where email = '${grace}' for update`);
+      const erasing = erase([grace, '--yes', '--json']);
+      const waiting = `select from pg_stat_activity where datname = current_database() and wait_event_type = 'Lock'`;
+      await until(async () => {
+        await holder.query('select pg_stat_clear_snapshot()');
+        return (await holder.query(waiting)).rowCount === 1;
+      });
+      const late = join(service.folder, 'mail', 'late.eml');
+      writeFileSync(late, `To: ${grace}\r\n\r\nHello`);
+      await holder.query('commit');
+      await holder.end();
+      expect(JSON.parse((await erasing).stdout)).toMatchObject({ leads: 1, message_files: 1 });
+      expect(globSync(late)).toEqual([]);
+    },
+  );
 
   test('an address of which there is nothing is no failure', async () => {
     const ran = await erase(['nobody@example.com']);

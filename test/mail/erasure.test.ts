@@ -2,11 +2,19 @@ import { mkdtempSync, writeFileSync } from 'node:fs';
 import { readdir } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { expect, test } from 'vitest';
+import { describe, expect, test } from 'vitest';
 import { systemClock } from '../../src/clock.ts';
-import { messageFilesTo, removeFiles } from '../../src/mail/erasure.ts';
+import {
+  countOutboxOf,
+  eraseOutboxOf,
+  messageFilesTo,
+  removeFiles,
+} from '../../src/mail/erasure.ts';
 import { openFilesMailer } from '../../src/mail/files.ts';
 import { confirmationMessage } from '../../src/mail/mail.ts';
+import { openRows } from '../../src/mail/outbox-rows.ts';
+import { testClock } from '../support/clock.ts';
+import { databases } from '../support/databases.ts';
 
 const confirmation = confirmationMessage({
   operatorName: 'Paint Match',
@@ -55,4 +63,27 @@ test('the messages to a mailbox are found whatever its address looks like, and n
 
 test('a folder that is not there holds no message', async () => {
   expect(await messageFilesTo(join(tmpdir(), 'no-such-folder'), 'ada@example.com')).toEqual([]);
+});
+
+describe.each(databases)('the rows of a mailbox, on %s', (_name, create) => {
+  test.each([
+    ['jane+news@example.com', 'jane@example.com'],
+    ['jane@example.com', 'jane+news@example.com'],
+    ['jane+a+b@example.com', 'jane+c@example.com'],
+  ])('%s is counted and erased as %s, and no other', async (subscribed, erased) => {
+    const database = await create();
+    const clock = testClock();
+    const storage = await database.open(clock);
+    const parts = { clock, newId: () => crypto.randomUUID(), perMinute: 60, hostname: 'x.example' };
+    const rows = openRows(storage, parts);
+    const others = ['jane@example.org', 'mary.jane@example.com', 'jan@example.com'];
+    for (const address of [subscribed, ...others]) await rows.add(address);
+
+    expect(await countOutboxOf(storage, erased)).toBe(1);
+    expect(await storage.write((tx) => eraseOutboxOf(tx, erased))).toBe(1);
+    const left = await storage.read((db) => db.selectFrom('outbox').select('address'));
+    expect(left.map(({ address }) => address).sort()).toEqual(others.sort());
+    await storage.close();
+    await database.remove();
+  });
 });
