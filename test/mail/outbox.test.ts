@@ -1,6 +1,5 @@
 /** The outbox of confirmation messages on every store (contract §4, "`/api/subscribe`"). */
 import { setImmediate } from 'node:timers/promises';
-import { type CompiledQuery, sql } from 'kysely';
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } from 'vitest';
 import type { Mailer, SendResult } from '../../src/mail/mail.ts';
 import { openOutbox } from '../../src/mail/outbox.ts';
@@ -8,6 +7,7 @@ import { openLog } from '../../src/operations/log.ts';
 import { type Storage, StorageUnavailable } from '../../src/storage/database.ts';
 import { type TestClock, testClock } from '../support/clock.ts';
 import { databases, type TestDatabase } from '../support/databases.ts';
+import { later, mailerThat, never, sent, withClock } from './outbox-parts.ts';
 
 const MINUTE = 60_000;
 const HOUR = 60 * MINUTE;
@@ -17,26 +17,10 @@ let database: TestDatabase;
 let storage: Storage;
 const open: Storage[] = [];
 
-/** PostgreSQL measures leases by its own clock: here it stands until the test moves it, as SQLite's does. */
-function withClock(opened: Storage): Storage {
-  if (opened.kind === 'sqlite') return opened;
-  // A statement is built once: this stands in it for whatever time it is when it runs.
-  const now = -7_777_777;
-  const atNow = <R>(query: CompiledQuery<R>): CompiledQuery<R> => ({
-    ...query,
-    parameters: query.parameters.map((value) => (value === now ? clock.monotonic() : value)),
-  });
-  return {
-    ...opened,
-    dialect: { ...opened.dialect, leaseClock: sql<number>`${now}::double precision` },
-    read: (query) => opened.read('read' in query ? { read: atNow(query.read) } : query),
-    write: (change) => opened.write('change' in change ? { change: atNow(change.change) } : change),
-  };
-}
 const openStorage = async () => {
   const opened = await database.open(clock);
   open.push(opened);
-  return withClock(opened);
+  return withClock(opened, clock);
 };
 /** Every test of this describe has a database of that kind, without a row in it. */
 function eachOn(create: () => Promise<TestDatabase>): void {
@@ -52,24 +36,6 @@ function eachOn(create: () => Promise<TestDatabase>): void {
     for (const opened of open.splice(0)) await opened.close();
   });
   afterAll(() => database.remove());
-}
-
-type Sent = { address: string; messageId: string };
-const sent: SendResult = { kind: 'sent' };
-const later: SendResult = { kind: 'refused', permanent: false, reason: '451' };
-const never: SendResult = { kind: 'refused', permanent: true, reason: '550' };
-
-/** Answers what `answer` says; remembers every message it was given. */
-function mailerThat(answer: (message: Sent) => SendResult | Promise<SendResult>) {
-  const given: Sent[] = [];
-  const mailer: Mailer = {
-    send: async (message) => {
-      given.push(message);
-      return await answer(message);
-    },
-    close: async () => {},
-  };
-  return { mailer, given };
 }
 
 const outboxOf = (mailer: Mailer, perMinute = 1_000, on = storage) =>
@@ -300,6 +266,52 @@ describe.each(databases)('crashes and several workers, on %s', (_name, create) =
     expect(await outbox.work()).toBe(1);
     expect(given.map(({ address }) => address)).toEqual(['jane@x.example', 'joan@x.example']);
     expect((await rows()).map(({ status }) => status)).toEqual(['sent', 'sent']);
+  });
+
+  test('an address that could not be kept is kept as soon as the store is back, however often it failed', async () => {
+    let away = false;
+    const { mailer, given } = mailerThat(() => sent);
+    const refusing: Storage = {
+      ...storage,
+      write: async (change) => {
+        if (away) throw new StorageUnavailable('away');
+        return await storage.write(change);
+      },
+    };
+    const outbox = outboxOf(mailer, 1_000, refusing);
+    // The hourly sweep has been: what fails from now on is the keeping itself.
+    await outbox.work();
+    away = true;
+    await expect(outbox.add('jane@x.example')).rejects.toThrow('away');
+    for (let again = 0; again < 3; again += 1) await expect(outbox.work()).rejects.toThrow('away');
+    away = false;
+    expect(await outbox.work()).toBe(1);
+    expect(given.map(({ address }) => address)).toEqual(['jane@x.example']);
+  });
+
+  test('a worker that was paused inside the take leaves the message to the one that took it since', async () => {
+    const { mailer, given } = mailerThat(() => sent);
+    const other = outboxOf(mailer, 1_000, await openStorage());
+    let paused = false;
+    const pausing: Storage = {
+      ...storage,
+      write: async (change) => {
+        const result = await storage.write(change);
+        const [row] = await rows();
+        if (!paused && row?.attempts === 1) {
+          // The take is committed, and its answer lies there for two minutes.
+          paused = true;
+          clock.advance(2 * MINUTE);
+          expect(await other.work()).toBe(1);
+        }
+        return result;
+      },
+    };
+    const outbox = outboxOf(mailer, 1_000, pausing);
+    await outbox.add('jane@x.example');
+    await outbox.work();
+    expect([paused, given.length]).toEqual([true, 1]);
+    expect(await rows()).toMatchObject([{ status: 'sent', attempts: 2 }]);
   });
 
   test('a worker that was paused after the take sends nothing', async () => {

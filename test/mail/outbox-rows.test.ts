@@ -1,0 +1,134 @@
+/** The rows of the outbox on every store, one statement at a time. */
+import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } from 'vitest';
+import { openOutbox } from '../../src/mail/outbox.ts';
+import { openRows } from '../../src/mail/outbox-rows.ts';
+import { openLog } from '../../src/operations/log.ts';
+import type { Storage } from '../../src/storage/database.ts';
+import { type TestClock, testClock } from '../support/clock.ts';
+import { databases, type TestDatabase } from '../support/databases.ts';
+import { later, mailerThat, never, sent, withClock } from './outbox-parts.ts';
+
+const MINUTE = 60_000;
+const HOUR = 60 * MINUTE;
+const jane = 'jane@x.example';
+
+describe.each(databases)('rows of the outbox, on %s', (_name, create) => {
+  let database: TestDatabase;
+  let clock: TestClock;
+  let opened: Storage;
+  let storage: Storage;
+  beforeAll(async () => {
+    database = await create();
+  });
+  beforeEach(async () => {
+    clock = testClock();
+    opened = await database.open(clock);
+    storage = withClock(opened, clock);
+    await storage.write((tx) => tx.deleteFrom('outbox').execute());
+  });
+  afterEach(() => opened.close());
+  afterAll(() => database.remove());
+
+  const parts = () => ({
+    clock,
+    newId: () => crypto.randomUUID(),
+    perMinute: 1_000,
+    hostname: 'paint.example',
+  });
+  const stored = async () => {
+    const rows = await storage.read((db) => db.selectFrom('outbox').selectAll());
+    return rows.map(({ status, attempts, message_id }) => ({ status, attempts, message_id }));
+  };
+
+  test('a late mark says nothing of the mailbox’s next message', async () => {
+    const rows = openRows(storage, parts());
+    await rows.add(jane);
+    const first = (await rows.take()) ?? expect.fail();
+    clock.advance(24 * HOUR);
+    await rows.add(jane);
+    const next = (await rows.take()) ?? expect.fail();
+    expect(next.message_id).not.toBe(first.message_id);
+    const { message_id } = next;
+    for (const status of ['sent', 'dead'] as const) {
+      await rows.mark(first, status);
+      expect(await stored()).toEqual([{ status: 'pending', attempts: 1, message_id }]);
+    }
+  });
+
+  test('an attempt that ended late does not give up a message that is under way again', async () => {
+    const rows = openRows(storage, parts());
+    await rows.add(jane);
+    const first = (await rows.take()) ?? expect.fail();
+    clock.advance(MINUTE);
+    const second = (await rows.take()) ?? expect.fail();
+    const { message_id } = second;
+    await rows.mark(first, 'dead');
+    expect(await stored()).toEqual([{ status: 'pending', attempts: 2, message_id }]);
+    // What the server took is sent, whichever attempt it was.
+    await rows.mark(first, 'sent');
+    expect(await stored()).toEqual([{ status: 'sent', attempts: 2, message_id }]);
+  });
+
+  test('what is final stays as it is, whatever is marked later', async () => {
+    const rows = openRows(storage, parts());
+    await rows.add(jane);
+    const row = (await rows.take()) ?? expect.fail();
+    await rows.mark(row, 'sent');
+    await rows.mark(row, 'dead');
+    expect(await stored()).toMatchObject([{ status: 'sent' }]);
+  });
+
+  test('of two workers who saw the same row one takes it', async () => {
+    const [one, two] = [openRows(storage, parts()), openRows(storage, parts())];
+    await one.add(jane);
+    const taken = await Promise.all([one.take(), two.take()]);
+    expect(taken.filter((row) => row !== undefined)).toHaveLength(1);
+  });
+
+  test('an attempt counts for the budget of its minute whatever became of it', async () => {
+    const answers = [never, never, never, sent, later, never];
+    const { mailer } = mailerThat(() => answers.shift() ?? never);
+    const { newId } = parts();
+    const log = openLog('silent');
+    const outbox = openOutbox({ storage, clock, newId, mailer, perMinute: 3, log });
+    for (let n = 0; n < 8; n += 1) await outbox.add(`p${n}@x.example`);
+    const perMinute: number[] = [];
+    for (let minute = 0; minute < 2; minute += 1) {
+      perMinute.push(await outbox.work());
+      clock.advance(MINUTE - 1);
+      perMinute.push(await outbox.work());
+      clock.advance(1);
+    }
+    expect(perMinute).toEqual([3, 0, 3, 0]);
+  });
+
+  test('after a restart of the machine a message does not rest until the new uptime passes its old mark', async () => {
+    const before = openRows(storage, parts());
+    await before.add(jane);
+    await before.take();
+    // The clock of leases begins again; the wall clock goes on.
+    const uptime = clock.monotonic() - 5;
+    const booted: TestClock = { ...clock, monotonic: () => clock.monotonic() - uptime };
+    const reopened = await database.open(booted);
+    const after = openRows(withClock(reopened, booted), { ...parts(), clock: booted });
+    // One that is under way still, as its back-off says.
+    expect(await after.take()).toBeUndefined();
+    clock.advance(MINUTE);
+    expect(await after.take()).toMatchObject({ address: jane, attempts: 2 });
+    await reopened.close();
+  });
+
+  test('a message that arrived late keeps its mailbox’s cap when rows are swept', async () => {
+    const rows = openRows(storage, parts());
+    await rows.add(jane);
+    clock.advance(18 * HOUR);
+    await rows.mark((await rows.take()) ?? expect.fail(), 'sent');
+    clock.advance(7 * HOUR);
+    await rows.sweep();
+    await rows.add(jane);
+    expect(await rows.take()).toBeUndefined();
+    clock.advance(17 * HOUR);
+    await rows.sweep();
+    expect(await stored()).toEqual([]);
+  });
+});
