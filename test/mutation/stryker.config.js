@@ -1,4 +1,4 @@
-import { rooms } from './rooms.js';
+import { rooms } from './rooms.ts';
 
 /**
  * `npm run mutate`: breaks the rooms that keep the promises, one small change at a time, and sees whether

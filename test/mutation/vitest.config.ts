@@ -1,6 +1,6 @@
 import { resolve } from 'node:path';
 import { defineConfig } from 'vitest/config';
-import { rooms } from './rooms.js';
+import { rooms } from './rooms.ts';
 
 /** The tests that every mutant has to get past: `npm run mutate`. */
 export default defineConfig({
