@@ -39,7 +39,7 @@ export function toolIndex(facts: Facts) {
       'Authorization: Bearer and the credential are added by your program. The model never sees it.',
       'The Idempotency-Key is made by your program, never by the model. Made from preview_id, it is the same on every retry.',
       'Show the person the preview yourself and ask them, where you can, rather than trusting the model that it did.',
-      'Give the model the JSON body of the answer, errors included: they say which call comes next.',
+      'Give the model the JSON body of the answer, errors included: they say which call comes next, and where waiting helps, for how many seconds.',
     ],
     links: {
       guide: baseUrl + pages.agents.path,

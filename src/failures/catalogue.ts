@@ -2,7 +2,7 @@
  * The failure catalogue: what is said of each refusal, spec §7.1 and §7.2 line by line, and contract §4.
  * JSON bodies, HTML pages and the responses of OpenAPI come from it, and `docs/failures.md` is held equal
  * to it. Sentences are fit to show a person and never repeat the input; on the agent routes they name the
- * next call.
+ * next call. `{wait}` is filled in with the seconds of `Retry-After`, which a model never sees (contract §4).
  */
 import { bounds } from '../forms/bounds.ts';
 import { type OperationId, pages, routes } from '../routes.ts';
@@ -87,7 +87,7 @@ export const problems = {
   inProgress: {
     ...execute(
       409,
-      'This execution is in progress. Repeat the same request with the same Idempotency-Key.',
+      'This execution is in progress. Wait {wait}, then repeat the same request with the same Idempotency-Key.',
     ),
     retryable: true,
   },
@@ -96,7 +96,7 @@ export const problems = {
   upstreamRejected: execute(0, `The destination rejected the submission. ${NEW_PREVIEW}`),
   upstreamRateLimited: execute(
     429,
-    `The destination takes no more submissions for now. Wait as Retry-After says. ${NEW_PREVIEW}`,
+    `The destination takes no more submissions for now. Wait {wait}. ${NEW_PREVIEW}`,
   ),
   upstreamUnconfirmed: execute(
     502,
@@ -127,10 +127,7 @@ export const problems = {
   unsent: form(502, 'Your submission could not be passed on. Nothing was sent. Please try again.'),
 
   // Agent and form routes, spec §7 and contract §4.
-  rateLimited: sent(
-    429,
-    'Too many requests. Wait as long as Retry-After says, then repeat this one.',
-  ),
+  rateLimited: sent(429, 'Too many requests. Wait {wait}, then repeat this one.'),
   invalidJson: sent(400, 'The body must be one JSON object.'),
   bodyTooLarge: on([...AGENT, ...FORMS], 'spec §7.2, contract §4')(413, 'The body is too large.'),
   bodyAborted: body(400, 'The body did not arrive whole.'),

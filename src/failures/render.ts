@@ -13,7 +13,11 @@ export type RenderedProblem = {
 export function renderProblem(refusal: Refusal, as: 'agent' | 'json' | 'native'): RenderedProblem {
   const entry: Problem = problems[refusal.kind];
   const headers: Record<string, string> = {};
-  const body: RenderedProblem['body'] = { error: sentenceOf(entry, refusal) };
+  const seconds = secondsToWait(entry, refusal);
+  const wait = seconds === 1 ? '1 second' : `${seconds} seconds`;
+  const body: RenderedProblem['body'] = {
+    error: sentenceOf(entry, refusal).replace('{wait}', wait),
+  };
 
   if (refusal.kind === 'unauthenticated')
     headers['www-authenticate'] = bearerChallenge(
@@ -21,13 +25,10 @@ export function renderProblem(refusal: Refusal, as: 'agent' | 'json' | 'native')
     );
   if (refusal.kind === 'insufficientScope')
     headers['www-authenticate'] = bearerChallenge('insufficient_scope', refusal.scope);
-  if (entry.retryable) {
-    body.retryable = true;
-    headers['retry-after'] = '1';
-  }
-  if ('retryAfterSeconds' in refusal) {
-    headers['retry-after'] = String(refusal.retryAfterSeconds);
-    if (as === 'json') body.retry_after = refusal.retryAfterSeconds;
+  if (entry.retryable) body.retryable = true;
+  if (seconds !== undefined) {
+    headers['retry-after'] = String(seconds);
+    if (as === 'json') body.retry_after = seconds;
   }
   if ('missing' in refusal && refusal.missing.length > 0) body.fields = refusal.missing;
   if ('receipt' in refusal) body.receipt = refusal.receipt;
@@ -42,6 +43,12 @@ export function renderProblem(refusal: Refusal, as: 'agent' | 'json' | 'native')
 function statusOf(entry: Problem, refusal: Refusal, as: 'agent' | 'json' | 'native'): number {
   if (refusal.kind === 'upstreamRejected') return refusal.status;
   return refusal.kind === 'valueTooLong' && as === 'json' ? 400 : entry.status;
+}
+
+/** What `Retry-After` says: of an execution in progress always 1 (contract §4). */
+function secondsToWait(entry: Problem, refusal: Refusal): number | undefined {
+  if ('retryAfterSeconds' in refusal) return refusal.retryAfterSeconds;
+  return entry.retryable && 1;
 }
 
 /** The sentence of the catalogue, or where fields are at fault, a sentence about each. */

@@ -229,7 +229,7 @@ describe('spec §3: replays and conflicts', () => {
     release();
     expect([same.status, same.body, same.headers.get('retry-after')]).toEqual([
       409,
-      { error: expect.any(String), retryable: true },
+      { error: expect.stringContaining('Wait 1 second,'), retryable: true },
       '1',
     ]);
     expect([other.status, other.body]).toEqual([409, { error: 'preview_already_used' }]);
@@ -325,6 +325,7 @@ describe('contract §3: what the upstream answered', () => {
       '77',
       'failed',
     ]);
+    expect(answer.body.error).toContain('Wait 77 seconds.');
     expect(
       (await expecting({}, () => executeAction(at.service, preview, { key: 'limited' }))).status,
     ).toBe(502);

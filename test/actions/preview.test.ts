@@ -242,7 +242,7 @@ describe('spec §8: the preview rate', () => {
       refused.headers.get('retry-after'),
       refused.headers.get('ratelimit'),
     ]).toEqual([429, '30', '"preview";r=0;t=30']);
-    expect(refused.body).toEqual({ error: expect.any(String) });
+    expect(refused.body).toEqual({ error: expect.stringContaining('Wait 30 seconds,') });
     clock.advance(29_500);
     expect(
       (

@@ -1,6 +1,8 @@
 import { readFileSync } from 'node:fs';
 import { describe, expect, test } from 'vitest';
 import { type Problem, problems } from '../../src/failures/catalogue.ts';
+import type { Refusal } from '../../src/failures/refusals.ts';
+import { renderProblem } from '../../src/failures/render.ts';
 
 /** Every row of `docs/failures.md`, cell by cell, its head left out. */
 function documented(): string[][] {
@@ -17,5 +19,27 @@ function rowOf([kind, { status, operations, section, error }]: [string, Problem]
 describe('the failure catalogue (spec §7.1, §7.2)', () => {
   test('is the table in docs/failures.md, row by row, in both directions', () => {
     expect(documented()).toEqual(Object.entries<Problem>(problems).map(rowOf));
+  });
+
+  test('names no wait that it does not fill in', () => {
+    for (const { error } of Object.values<Problem>(problems)) {
+      expect(error.replace('{wait}', '')).not.toMatch(/[{}]|Retry-After/);
+    }
+  });
+});
+
+describe('a model reads the body, not the headers: its sentence says the seconds of Retry-After', () => {
+  const receipt = {};
+  test.each<[Refusal, string]>([
+    [{ kind: 'rateLimited', retryAfterSeconds: 30 }, '30 seconds'],
+    [{ kind: 'rateLimited', retryAfterSeconds: 1 }, '1 second'],
+    [{ kind: 'upstreamRateLimited', retryAfterSeconds: 86_400, receipt }, '86400 seconds'],
+    [{ kind: 'inProgress' }, '1 second'],
+  ])('%o', (refusal, words) => {
+    const { headers, body } = renderProblem(refusal, 'agent');
+    expect(body.error).toMatch(new RegExp(`Wait ${words}[,.]`));
+    expect(headers['retry-after']).toBe(words.split(' ')[0]);
+    // Spec §7.1 fixes the members of these bodies.
+    expect(body).not.toHaveProperty('retry_after');
   });
 });
