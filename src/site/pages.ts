@@ -10,7 +10,7 @@ import { type Frame, ourFrame, renderLayout } from './layout.ts';
 import { renderMarkdown } from './markdown.ts';
 import { renderMirror } from './mirror.ts';
 import { naming, noOverlay, type Overlay } from './overlay.ts';
-import { contractorName, placeholderFiller, type SiteSettings } from './placeholders.ts';
+import { contractorName, inMode, placeholderFiller, type SiteSettings } from './placeholders.ts';
 import { structuredData } from './structured-data.ts';
 import { renderTemplate } from './templates.ts';
 import { wordedForm } from './words.ts';
@@ -85,6 +85,7 @@ function pageOf(
   const title = fill(content.title, 'text');
   const description = fill(content.description, 'text');
   const { lang } = content;
+  const body = inMode(content.body, settings.mode);
   const { carried } = content;
   const form = carried && wordedForm(carried.form, frame.words);
   const names = { contractor: contractorName(settings), operator: settings.operator.name };
@@ -103,7 +104,7 @@ function pageOf(
     markdownPath,
     structuredData: structuredData(settings, { path, title, description, lang }),
   };
-  const prose = once(() => fill(renderMarkdown(content.body), 'html'));
+  const prose = once(() => fill(renderMarkdown(body), 'html'));
   const render = (entered?: Entered) => {
     const layout = {
       title: entered === undefined ? title : `${frame.words.form.error} ${title}`,
@@ -134,7 +135,7 @@ function pageOf(
       return renderMirror({
         title: fill(content.title, 'markdown'),
         description: fill(content.description, 'markdown'),
-        body: fill(content.body, 'markdown'),
+        body: fill(body, 'markdown'),
         form: form && { form, destination: recipient },
         baseUrl: settings.baseUrl,
       });

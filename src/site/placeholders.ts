@@ -4,11 +4,12 @@
  */
 import { CONFIRMATION_STATEMENT } from '../actions/confirmation.ts';
 import { pages } from '../routes.ts';
+import type { Settings } from '../settings/settings.ts';
 import { renderTemplate } from './templates.ts';
 import { ourWords, type Words } from './words.ts';
 
 /** What a deployment's settings say about it. */
-export type SiteSettings = {
+export type SiteSettings = Pick<Settings, 'mode'> & {
   baseUrl: string;
   operator: { name: string; contact: string | undefined };
   contractor: { id: string; name: string } | undefined;
@@ -18,12 +19,19 @@ export type SiteSettings = {
 /** One replacement, spelled for HTML, for Markdown and for plain text. */
 type Replacement = { html: string; markdown: string; text: string };
 
-const PLACEHOLDER = /\{\{(\w+)\}\}/g;
+/** With a mark where a part that is not in every mode was not begun and ended as it should. */
+const PLACEHOLDER = /\{\{([#/]?\w+)\}\}/g;
+const LOCAL_PART = /^\{\{#local\}\}\n([\s\S]*?)^\{\{\/local\}\}\n*/gm;
 const CONTACT_FORM = pages.contact.path;
 
 /** The contractor on the platform as people read it, also where there is none yet. */
 export function contractorName(settings: SiteSettings): string {
   return settings.contractor?.name ?? 'one vetted painting contractor';
+}
+
+/** Takes Markdown and the mode; returns it without the parts that only local mode tells. */
+export function inMode(markdown: string, mode: SiteSettings['mode']): string {
+  return markdown.replace(LOCAL_PART, mode === 'local' ? '$1\n' : '');
 }
 
 /** Takes the settings and the words; returns a function that fills one text, written in one form. */

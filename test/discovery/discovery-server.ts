@@ -34,6 +34,7 @@ export async function startDiscovery(): Promise<DiscoveryServer> {
     app.route({ ...at(route), handler: async () => ({ ok: true }) });
   }
   const settings = {
+    mode: 'production' as const,
     baseUrl: facts.baseUrl,
     operator: { name: facts.operatorName, contact: undefined },
     contractor: { id: 'brush', name: facts.contractorName },

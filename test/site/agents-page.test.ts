@@ -3,7 +3,7 @@ import { spawn } from 'node:child_process';
 import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { afterAll, afterEach, beforeAll, beforeEach, expect, test } from 'vitest';
+import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } from 'vitest';
 import { call, quote } from '../support/agent.ts';
 import { type Service, startService, tokens } from '../support/service.ts';
 import { answering, type ProgrammableUpstream, startUpstream } from '../support/upstream.ts';
@@ -15,7 +15,8 @@ let folder: string;
 
 beforeAll(async () => {
   upstream = await startUpstream();
-  service = await startService({ environment: { UPSTREAM_URL: upstream.url } });
+  // In local mode, where the page shows the credential that waits there.
+  service = await startService({ environment: { NODE_ENV: '', UPSTREAM_URL: upstream.url } });
   const { text } = await call(service, '/agents.md', { method: 'GET' });
   blocks = [...text.matchAll(/^```(\w+)\n([\s\S]*?)^```$/gm)].map(
     ([, language = '', code = '']) => ({
@@ -117,13 +118,16 @@ test.each(programs)(
   },
 );
 
-test('the tool runner does what a model asks for, and a repeated call sends nothing twice', async () => {
+/** Runs a program beside the saved `tools.mjs`; what it does with a call of `execute_action` is up to it. */
+async function runTools(program: string): Promise<Ran> {
   const [, runner = ''] = codeIn('js');
   writeFileSync(join(folder, 'tools.mjs'), runner);
   // As a model in strict mode calls: null where there is nothing to say.
   const nothing = { phone: null, project_type: null, timeline: null, message: null };
-  const program = `
+  const prelude = `
     import { runTool } from './tools.mjs';
+    const shown = [];
+    const saying = (answer) => async (preview) => { shown.push(preview); return answer; };
     const preview = await runTool('preview_homeowner_quote', ${JSON.stringify({ ...quote, ...nothing })});
     const input = {
       action: preview.action,
@@ -131,21 +135,59 @@ test('the tool runner does what a model asks for, and a repeated call sends noth
       confirmation: true,
       confirmation_text: preview.confirmation_statement,
     };
-    const first = await runTool('execute_action', input);
-    const second = await runTool('execute_action', input);
-    const refused = await runTool('preview_contact', { email: 'ada@example.com' });
-    console.log(JSON.stringify([first, second, refused]));
   `;
-  const { status, stdout, stderr } = await run(process.execPath, [
-    '--input-type=module',
-    '-e',
-    program,
-  ]);
-  expect([status, stderr]).toEqual([0, '']);
-  const [first, second, refused] = JSON.parse(stdout);
-  expectDelivered(first.receipt);
-  expect(second).toEqual({ ...first, replay: true });
-  expect(refused.error).toMatch(/name is missing/);
+  return await run(process.execPath, ['--input-type=module', '-e', prelude + program]);
+}
+
+describe('the tool runner', () => {
+  test('does what a model asks for after a yes, and a repeated call sends and asks nothing twice', async () => {
+    const { status, stdout, stderr } = await runTools(`
+      const first = await runTool('execute_action', input, saying(true));
+      const second = await runTool('execute_action', input, saying(false));
+      const refused = await runTool('preview_contact', { email: 'ada@example.com' });
+      console.log(JSON.stringify([first, second, refused, shown, preview]));
+    `);
+    expect([status, stderr]).toEqual([0, '']);
+    const [first, second, refused, shown, preview] = JSON.parse(stdout);
+    expectDelivered(first.receipt);
+    expect(second).toEqual({ ...first, replay: true });
+    expect(refused.error).toMatch(/name is missing/);
+    // What the service answered, never what a model says of it.
+    expect(shown).toEqual([preview]);
+    expect(preview.fields).toEqual(quote);
+  });
+
+  test.each([
+    ['a no', 'saying(false)'],
+    ['words in the place of a yes', "saying('yes')"],
+  ])('sends nothing after %s', async (_, confirm) => {
+    const { status, stdout } = await runTools(`
+      console.log((await runTool('execute_action', input, ${confirm})).error);
+    `);
+    expect([status, stdout]).toEqual([0, 'The user did not agree. Nothing was sent.\n']);
+    expect(upstream.delivered).toEqual([]);
+  });
+
+  test.each(['', ', undefined', ", 'yes'"])(
+    'executes nothing without a callback to confirm (%j)',
+    async (confirm) => {
+      const { status, stderr } = await runTools(
+        `await runTool('execute_action', input${confirm});`,
+      );
+      expect(status).toBe(1);
+      expect(stderr).toContain('execute_action needs confirm');
+      expect(upstream.delivered).toEqual([]);
+    },
+  );
+
+  test('executes no preview that it has not seen: there is nothing to show', async () => {
+    const { stdout } = await runTools(`
+      const unseen = { ...input, preview_id: 'payload.signature' };
+      console.log(JSON.stringify([await runTool('execute_action', unseen, saying(true)), shown]));
+    `);
+    expect(JSON.parse(stdout)).toEqual([{ error: expect.stringMatching(/preview/i) }, []]);
+    expect(upstream.delivered).toEqual([]);
+  });
 });
 
 test('every block of code is one of those that are run here', () => {

@@ -9,6 +9,7 @@ import { loadPages, type Page } from '../../src/site/pages.ts';
 import { placeholderFiller, type SiteSettings } from '../../src/site/placeholders.ts';
 
 const settings: SiteSettings = {
+  mode: 'production',
   baseUrl: 'https://paint.example',
   operator: { name: 'Fair Coat', contact: 'help@paint.example' },
   contractor: { id: 'c-1', name: 'Sample Painting Company' },
@@ -213,6 +214,22 @@ describe('the page for agents', () => {
   });
 });
 
+describe('what is for local mode alone', () => {
+  const local = loadPages({ ...settings, mode: 'local' });
+
+  test('is told there, and to nobody in production', () => {
+    for (const spelling of ['html', 'markdown'] as const) {
+      expect(page('/agents', local)[spelling]).toContain('data/agent-token');
+      expect(page('/agents', local)[spelling]).toContain('npm run credentials');
+      expect(page('/agents')[spelling]).not.toMatch(/agent-token|npm run|local mode/);
+    }
+  });
+
+  test('leaves no trace of where it began and ended', () => {
+    for (const each of [...pages, ...local]) expect(each.html + each.markdown).not.toMatch(/\{\{/);
+  });
+});
+
 describe('content that is wrong stops the start', () => {
   const file = (head: string) => `---\ntitle: T\ndescription: D\norder: 1\n${head}---\nText\n`;
 
@@ -227,5 +244,13 @@ describe('content that is wrong stops the start', () => {
 
   test('an unknown placeholder', () => {
     expect(() => placeholderFiller(settings)('{{colour}}', 'text')).toThrow(/colour/);
+  });
+
+  test.each([
+    '{{#local}}\n\nText',
+    'Text {{/local}}',
+    '{{#production}}\n\nText\n\n{{/production}}',
+  ])('a part that does not begin and end as it should: %j', (text) => {
+    expect(() => placeholderFiller(settings)(text, 'text')).toThrow(/local|production/);
   });
 });

@@ -10,6 +10,7 @@ let pages: Page[];
 
 beforeAll(async () => {
   pages = loadPages({
+    mode: 'production',
     baseUrl: 'https://paint.example',
     operator: { name: 'Fair Coat', contact: undefined },
     contractor: { id: 'c-1', name: 'Sample Painting Company' },
