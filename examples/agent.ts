@@ -1,10 +1,11 @@
 /**
  * An agent that fills in one form for a person: discover, preview, show, ask, execute once, keep the
- * receipt. Copy it: it needs no library. TOKEN may stand in place of TOKEN_FILE.
+ * receipt. Copy it: it needs no library. In the project's folder, beside a service in local mode:
  *
- *   BASE_URL=http://127.0.0.1:3000 TOKEN_FILE=data/agent-token node examples/agent.ts \
- *     homeowner_quote name='Ada Lovelace' email=ada@example.com postal_code=94110
+ *   npx node examples/agent.ts homeowner_quote name='Ada Lovelace' email=ada@example.com postal_code=94110
  *
+ * `npx` takes the Node.js that `npm ci` brought; one before 22.18 reads no TypeScript. For another service set
+ * BASE_URL, and TOKEN or TOKEN_FILE.
  * `--yes` stands for the person's answer in tests; never use it with anybody's real data.
  */
 import { randomUUID } from 'node:crypto';

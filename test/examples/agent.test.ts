@@ -4,6 +4,7 @@ import { tmpdir } from 'node:os';
 import { join, resolve } from 'node:path';
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } from 'vitest';
 import { CONFIRMATION_STATEMENT } from '../../src/actions/confirmation.ts';
+import { checkOut, commandsUnder, runCommands } from '../support/documented.ts';
 import { type Service, startService, tokens } from '../support/service.ts';
 import { answering, type ProgrammableUpstream, startUpstream } from '../support/upstream.ts';
 import { type Break, type Relay, startRelay } from './relay.ts';
@@ -81,6 +82,18 @@ test('shows fields, destination and statement, delivers once and keeps the recei
   expect(keptReceipts()).toEqual([receipt]);
   expect(upstream.delivered.map(({ event }) => event.data.id)).toEqual([receipt.action_id]);
   expect(stdout + stderr).not.toContain(tokens.both);
+});
+
+test('the command that README and its header give runs on a machine with whatever Node.js', async () => {
+  const [command = '', ...more] = commandsUnder('README.md', 'For agent makers');
+  expect(more).toEqual([]);
+  expect(readFileSync(example, 'utf8')).toContain(command.trim());
+  checkOut(join(folder, 'project'));
+  const withYes = command.replace('agent.ts', 'agent.ts --yes');
+  const environment = { BASE_URL: relay.url, TOKEN: tokens.both };
+  const ran = await runCommands(withYes, join(folder, 'project'), environment);
+  expect(ran.status, ran.stderr).toBe(0);
+  expect(JSON.parse(ran.stdout)).toMatchObject({ status: 'submitted' });
 });
 
 test('takes its credential from a file', async () => {

@@ -1,0 +1,71 @@
+/** The commands of a page, as a reader copies them, and a folder to run them in. */
+import { spawn } from 'node:child_process';
+import { mkdirSync, mkdtempSync, readFileSync, rmSync, symlinkSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join, resolve } from 'node:path';
+import { atEndOfFile } from './leftovers.ts';
+
+const project = resolve(import.meta.dirname, '../..');
+
+/** Every block of shell commands under a second-level heading of a page of the project. */
+export function commandsUnder(path: string, heading: string): string[] {
+  const [, section = ''] = readFileSync(join(project, path), 'utf8').split(`\n## ${heading}\n`);
+  const [own = ''] = section.split('\n## ', 1);
+  return [...own.matchAll(/^```sh\n([\s\S]*?)^```$/gm)].map(([, code = '']) => code);
+}
+
+/** An empty folder, gone with the test file. */
+export function emptyFolder(): string {
+  const folder = mkdtempSync(join(tmpdir(), 'documented-'));
+  atEndOfFile(() => rmSync(folder, { recursive: true, force: true }));
+  return folder;
+}
+
+/** Makes the project as it is after `npm ci`, without settings and data, in a folder that is not there yet. */
+export function checkOut(folder: string): void {
+  mkdirSync(folder, { recursive: true });
+  for (const name of [
+    'bin',
+    'content',
+    'deploy',
+    'examples',
+    'node_modules',
+    'package.json',
+    'src',
+  ]) {
+    symlinkSync(join(project, name), join(folder, name));
+  }
+}
+
+/** What a login shell of this machine has: not the Node.js of this project, which npm brings. */
+export const ofTheMachine = {
+  PATH: (process.env.PATH ?? '').replaceAll(join(project, 'node_modules/.bin'), ''),
+  HOME: process.env.HOME ?? '',
+  npm_config_update_notifier: 'false',
+};
+
+type Ran = { status: number | null; stdout: string; stderr: string };
+
+/** Runs commands one after another, up to the first that fails. */
+export function runCommands(
+  commands: string,
+  folder: string,
+  environment: Record<string, string> = {},
+): Promise<Ran> {
+  const child = spawn('bash', ['-euo', 'pipefail', '-c', commands], {
+    cwd: folder,
+    env: { ...ofTheMachine, ...environment },
+    stdio: ['ignore', 'pipe', 'pipe'],
+  });
+  const ran: Ran = { status: null, stdout: '', stderr: '' };
+  child.stdout.setEncoding('utf8').on('data', (text: string) => {
+    ran.stdout += text;
+  });
+  child.stderr.setEncoding('utf8').on('data', (text: string) => {
+    ran.stderr += text;
+  });
+  // What runs on in the background may hold the pipes open.
+  return new Promise((settle) => {
+    child.on('exit', (status) => setImmediate(() => settle({ ...ran, status })));
+  });
+}
