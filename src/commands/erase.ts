@@ -67,10 +67,20 @@ async function erase(call: Call): Promise<void> {
 async function addressOf({ terminal, operand }: Call): Promise<string> {
   const given = operand('email');
   const written = given === '-' ? await terminal.readLine('E-mail address:') : given;
-  const email = parseEmail(normalize(written));
+  const email = asStored(normalize(written));
   // Not repeated: standard error may end in a log.
   if (email === undefined) throw new UsageFault('That is not an e-mail address.');
   return email;
+}
+
+/** As rows have it, also rows of a version that took more before the `@`; undefined without one. */
+function asStored(written: string): string | undefined {
+  const at = written.lastIndexOf('@');
+  if (at < 1) return undefined;
+  const domain = written.slice(at);
+  // An `a` before it: only the domain is looked at, and spelt in ASCII.
+  const ascii = parseEmail(`a${domain}`)?.slice(1) ?? domain.toLowerCase();
+  return written.slice(0, at).toLowerCase() + ascii;
 }
 
 async function eraseFrom(storage: Storage, settings: Settings, email: string, call: Call) {

@@ -151,6 +151,41 @@ describe.each(databases)('erase on %s, while the service runs', (name, create) =
     },
   );
 
+  test.each(['.Old..Canary.@Example.com', 'old"canary"@localhost'])(
+    'an address that today’s rule refuses is found as an older version stored it: %s',
+    async (written) => {
+      const email = written.toLowerCase();
+      await storeOld(email);
+      const { status, stdout } = await erase(['-', '--yes', '--json'], { input: ` ${written}\n` });
+      expect([status, JSON.parse(stdout)]).toMatchObject([0, { leads: 1, outbox: 1 }]);
+      const left = await service.parts.storage.read((db) =>
+        db.selectFrom('inbox').select('email').where('email', '=', email),
+      );
+      expect(left).toEqual([]);
+    },
+  );
+
+  /** As a version with a wider rule for addresses has left it. */
+  async function storeOld(email: string) {
+    const { storage } = service.parts;
+    const event = { event_id: email, type: 'lead.created', form: 'contact', received_at: '2026' };
+    const lead = { ...event, email, event: JSON.stringify({ email }) };
+    const [sent = expect.fail('nothing was sent')] = await storage.read((db) =>
+      db.selectFrom('outbox').selectAll().limit(1),
+    );
+    const old = { ...sent, mailbox: email, address: email, message_id: crypto.randomUUID() };
+    await storage.write(async (tx) => {
+      await tx.insertInto('inbox').values(lead).execute();
+      await tx.insertInto('outbox').values(old).execute();
+    });
+  }
+
+  test('what holds no @ is no address: it may have been typed by mistake', async () => {
+    const ran = await erase(['ada.canary', '--yes']);
+    expect(ran).toMatchObject({ status: 2, stdout: '' });
+    expect(ran.stderr).not.toContain('canary');
+  });
+
   test('an address of which there is nothing is no failure', async () => {
     const ran = await erase(['nobody@example.com']);
     expect(ran.stdout).toMatch(
