@@ -31,7 +31,7 @@ How an agent sends one:
 ## For agents
 
 ${link('Agent manifest', baseUrl + routes.getManifest.path, 'each action with its fields, endpoints, scopes and limits')}
-${link('OpenAPI 3.1', baseUrl + routes.getOpenapiDocument.path, 'every route, body, response and event')}
+${link('OpenAPI 3.1', baseUrl + routes.getOpenapiDocument.path, 'the API: its calls, bodies, responses and events')}
 ${link('API reference', baseUrl + linked.reference.markdownPath, 'the same to read')}
 ${link('Tool definitions', baseUrl + routes.toolIndex.path, 'for the OpenAI and Anthropic APIs and for MCP')}
 ${link('Content index', baseUrl + routes.listContent.path, 'the pages below as JSON; `?resource=<id>` returns one')}
