@@ -24,15 +24,7 @@ export function emptyFolder(): string {
 /** Makes the project as it is after `npm ci`, without settings and data, in a folder that is not there yet. */
 export function checkOut(folder: string): void {
   mkdirSync(folder, { recursive: true });
-  for (const name of [
-    'bin',
-    'content',
-    'deploy',
-    'examples',
-    'node_modules',
-    'package.json',
-    'src',
-  ]) {
+  for (const name of ['bin', 'content', 'examples', 'node_modules', 'package.json', 'src']) {
     symlinkSync(join(project, name), join(folder, name));
   }
 }
