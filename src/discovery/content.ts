@@ -1,20 +1,10 @@
 /** The content endpoint (spec §2.4, §4.2): an index of the pages, and each with its Markdown. */
 import { pages as linked, routes } from '../routes.ts';
 import type { Page } from '../site/pages.ts';
-import { API_VERSION, type Facts } from './facts.ts';
+import { API_VERSION } from './facts.ts';
 
 /** What discovery reads of a page of the site. */
 export type SourcePage = Pick<Page, 'path' | 'markdownPath' | 'title' | 'description' | 'markdown'>;
-
-type ResourceEntry = {
-  id: string;
-  title: string;
-  description: string;
-  url: string;
-  markdown_url: string;
-};
-
-type Resource = Omit<ResourceEntry, 'markdown_url'> & { markdown: string };
 
 /** A page that says something only to whoever has just sent a form. */
 const NOT_A_RESOURCE = linked.thankYou.path;
@@ -24,40 +14,25 @@ export function resourcePages<P extends SourcePage>(pages: readonly P[]): P[] {
   return pages.filter((page) => page.path !== NOT_A_RESOURCE);
 }
 
-/** The path of a page without its slash; `index` for the first page. */
-function idOf(page: SourcePage): string {
-  return page.path === routes.startPage.path ? 'index' : page.path.slice(1);
+/** What the index and a resource say alike; `id` is the path without its slash, `index` for the first page. */
+function entryOf({ path, title, description }: SourcePage, baseUrl: string) {
+  const id = path === routes.startPage.path ? 'index' : path.slice(1);
+  return { id, title, description, url: baseUrl + path };
 }
 
-/** Takes the pages of the site; returns the resource index. */
-export function contentIndex(pages: readonly SourcePage[], { baseUrl }: Pick<Facts, 'baseUrl'>) {
-  const resources: ResourceEntry[] = resourcePages(pages).map((page) => ({
-    id: idOf(page),
-    title: page.title,
-    description: page.description,
-    url: baseUrl + page.path,
+/** The resource index. */
+export function contentIndex(pages: readonly SourcePage[], baseUrl: string) {
+  const resources = resourcePages(pages).map((page) => ({
+    ...entryOf(page, baseUrl),
     markdown_url: baseUrl + page.markdownPath,
   }));
   return { version: API_VERSION, resources };
 }
 
-/** Takes the pages of the site; returns each resource by its identifier. */
-export function contentResources(
-  pages: readonly SourcePage[],
-  { baseUrl }: Pick<Facts, 'baseUrl'>,
-): Map<string, Resource> {
-  const entries = resourcePages(pages).map((page): [string, Resource] => {
-    const { title, description } = page;
-    const resource = {
-      id: idOf(page),
-      title,
-      description,
-      url: baseUrl + page.path,
-      get markdown() {
-        return page.markdown;
-      },
-    };
-    return [idOf(page), resource];
+/** What makes each resource, by its identifier: the Markdown is rendered when it is asked for. */
+export function contentResources(pages: readonly SourcePage[], baseUrl: string) {
+  return resourcePages(pages).map((page) => {
+    const entry = entryOf(page, baseUrl);
+    return [entry.id, () => ({ ...entry, markdown: page.markdown })] as const;
   });
-  return new Map(entries);
 }

@@ -19,6 +19,9 @@ const scopes: Readonly<Record<Scope, string>> = {
 /** Takes the facts of the deployment; returns the manifest, derived from the catalogue. */
 export function manifest(facts: ManifestFacts) {
   const { baseUrl, operatorName } = facts;
+  const rates = Object.entries(bounds.rates).map(([name, { limit, windowSeconds }]) => {
+    return [name, { limit, window_seconds: windowSeconds }];
+  });
   return {
     version: API_VERSION,
     name: operatorName,
@@ -44,7 +47,7 @@ export function manifest(facts: ManifestFacts) {
       how_to_get_one: baseUrl + pages.agents.path,
     },
     limits: {
-      rates_per_client_address: describeRates(),
+      rates_per_client_address: Object.fromEntries(rates),
       preview_lifetime_seconds: bounds.previewLifetimeMinutes * 60,
       value_max_length: bounds.valueLength,
       idempotency_key_max_length: bounds.idempotencyKeyLength,
@@ -82,12 +85,4 @@ function describeAction(form: Form, facts: Facts) {
 
 function describeField({ label, kind, maximum, choices }: Field) {
   return { label, kind, max_length: maximum, suggestions: choices };
-}
-
-function describeRates() {
-  const entries = Object.entries(bounds.rates).map(([name, { limit, windowSeconds }]) => [
-    name,
-    { limit, window_seconds: windowSeconds },
-  ]);
-  return Object.fromEntries(entries);
 }

@@ -30,37 +30,32 @@ export function registerDiscovery(
   serve(app, at(routes.getWellKnownManifest), described);
   serve(app, at(routes.getManifest), described);
   serve(app, at(routes.getLlmsText), llms);
-  registerContent(app, parts);
-  registerEventSchemas(app, parts);
+  registerContent(app, parts.pages, parts.baseUrl);
+  registerEventSchemas(app, parts.baseUrl);
   registerTools(app, parts);
   registerDocument(app, parts.openapi);
 }
 
 /** What the maker of an agent gives a language model. */
 function registerTools(app: FastifyInstance, facts: Facts): void {
-  serve(
-    app,
-    at(routes.toolIndex),
-    prepareJson(() => toolIndex(facts)),
-  );
+  const index = prepareJson(() => toolIndex(facts));
+  serve(app, at(routes.toolIndex), index);
   for (const [shape, describe] of Object.entries(toolShapes)) {
-    serve(
-      app,
-      at(routes.toolShape, { shape }),
-      prepareJson(() => describe(facts)),
-    );
+    const tools = prepareJson(() => describe(facts));
+    serve(app, at(routes.toolShape, { shape }), tools);
   }
 }
 
 /** The index, or the last `resource` that is asked for; unknown: 404, which names the next call. */
 function registerContent(
   app: FastifyInstance,
-  parts: Facts & { pages: () => readonly SourcePage[] },
+  pages: () => readonly SourcePage[],
+  baseUrl: string,
 ): void {
-  const index = prepareJson(() => contentIndex(parts.pages(), parts));
+  const index = prepareJson(() => contentIndex(pages(), baseUrl));
   const resources = once(() => {
-    const entries = [...contentResources(parts.pages(), parts)];
-    return new Map(entries.map(([id, resource]) => [id, prepareJson(() => resource)]));
+    const entries = contentResources(pages(), baseUrl);
+    return new Map(entries.map(([id, make]) => [id, prepareJson(make)]));
   });
   const { status, body } = renderProblem({ kind: 'unknownResource' }, 'agent');
   const unknown = prepareJson(() => body);
@@ -69,17 +64,15 @@ function registerContent(
     ...at(routes.listContent),
     handler: (request, reply) => {
       const wanted = [request.query.resource].flat().at(-1);
-      if (wanted === undefined) return sendDocument(request, reply, index);
-      const resource = resources().get(wanted);
-      if (resource === undefined)
-        return reply.code(status).headers(unknown.identity.headers).send(unknown.identity.body);
-      return sendDocument(request, reply, resource);
+      const document = wanted === undefined ? index : resources().get(wanted);
+      if (document !== undefined) return sendDocument(request, reply, document);
+      return reply.code(status).headers(unknown.identity.headers).send(unknown.identity.body);
     },
   });
 }
 
 /** What a receiver of the events validates them with; each knows its own address (contract §3). */
-function registerEventSchemas(app: FastifyInstance, { baseUrl }: Pick<Facts, 'baseUrl'>): void {
+function registerEventSchemas(app: FastifyInstance, baseUrl: string): void {
   for (const type of eventTypes) {
     const route = at(routes.eventSchema, { type });
     const document = prepareDocument(

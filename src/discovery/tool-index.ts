@@ -7,24 +7,18 @@ import { EXECUTE_TOOL, previewToolName, toolShapes } from './tools.ts';
 /** Takes the facts of the deployment; returns the index. */
 export function toolIndex(facts: Facts) {
   const { baseUrl } = facts;
-  const previews = formsOf(facts).map((form) => [
-    previewToolName(form),
-    {
-      method: 'POST',
-      url: baseUrl + pathTo(routes.previewAction, { action: form.name }),
-      scope: scopeOf.preview,
-    },
-  ]);
+  const previews = formsOf(facts).map((form) => {
+    const url = baseUrl + pathTo(routes.previewAction, { action: form.name });
+    return [previewToolName(form), { method: 'POST', url, scope: scopeOf.preview }];
+  });
+  const shapes = Object.keys(toolShapes).map((shape) => {
+    return [shape, baseUrl + pathTo(routes.toolShape, { shape })];
+  });
   return {
     version: API_VERSION,
     description:
       'Tool definitions for language models. Take the shape of your API; when the model calls a tool, send the request that stands under its name.',
-    shapes: Object.fromEntries(
-      Object.keys(toolShapes).map((shape) => [
-        shape,
-        baseUrl + pathTo(routes.toolShape, { shape }),
-      ]),
-    ),
+    shapes: Object.fromEntries(shapes),
     calls: {
       ...Object.fromEntries(previews),
       [EXECUTE_TOOL]: {

@@ -3,17 +3,19 @@ import { createHash } from 'node:crypto';
 import { readFileSync } from 'node:fs';
 import { pathTo, routes } from '../routes.ts';
 
-export type Asset = { name: string; path: string; contentType: string; body: Buffer };
-
-const stylesheet = readAsset('site', 'css', 'text/css; charset=utf-8');
-/** Two files, and one script: a page loads no second one. */
-const script = readAsset('form', 'js', 'text/javascript; charset=utf-8', ['form.js', 'hints.js']);
-const icon = readAsset('icon', 'svg', 'image/svg+xml');
-/** What a message that links to a page shows of it (Open Graph). */
-const picture = readAsset('opengraph', 'png', 'image/png');
+export type Asset = { path: string; contentType: string; body: Buffer };
 
 /** Every asset of the site, read at start; each may be kept for ever under its path. */
-export const assets: readonly Asset[] = [stylesheet, script, icon, picture];
+export const ourAssets = {
+  stylesheet: readAsset('site', 'css', 'text/css; charset=utf-8'),
+  // Two files, and one script: a page loads no second one.
+  script: readAsset('form', 'js', 'text/javascript; charset=utf-8', ['form.js', 'hints.js']),
+  icon: readAsset('icon', 'svg', 'image/svg+xml'),
+  /** What a message that links to a page shows of it (Open Graph). */
+  picture: readAsset('opengraph', 'png', 'image/png'),
+};
+
+export type Assets = typeof ourAssets;
 
 /** What an operator lays over ours (CONTENT_DIR). */
 export type OwnAssets = {
@@ -24,20 +26,18 @@ export type OwnAssets = {
 };
 
 /** Takes an operator's own; returns every asset, their rules after ours, their pictures in place of ours. */
-export function layAssets({ css, logo, picture: own }: OwnAssets): Asset[] {
-  return assets.map((asset) => {
-    if (asset === stylesheet && css !== undefined) {
-      const body = Buffer.concat([asset.body, Buffer.from('\n'), css]);
-      return assetOf('site', 'css', asset.contentType, body);
-    }
-    if (asset === icon && logo !== undefined) {
-      return assetOf('icon', logo.extension, logo.contentType, logo.body);
-    }
-    if (asset === picture && own !== undefined) {
-      return assetOf('opengraph', 'png', asset.contentType, own);
-    }
-    return asset;
-  });
+export function layAssets({ css, logo, picture }: OwnAssets): Assets {
+  const assets = { ...ourAssets };
+  if (css !== undefined) {
+    const { contentType, body } = ourAssets.stylesheet;
+    const both = Buffer.concat([body, Buffer.from('\n'), css]);
+    assets.stylesheet = assetOf('site', 'css', contentType, both);
+  }
+  if (logo !== undefined) {
+    assets.icon = assetOf('icon', logo.extension, logo.contentType, logo.body);
+  }
+  if (picture !== undefined) assets.picture = assetOf('opengraph', 'png', 'image/png', picture);
+  return assets;
 }
 
 const PNG_SIGNATURE = Buffer.from('89504e470d0a1a0a', 'hex');
@@ -62,5 +62,5 @@ function readAsset(
 function assetOf(name: string, extension: string, contentType: string, body: Buffer): Asset {
   const hash = createHash('sha256').update(body).digest('hex').slice(0, 12);
   const path = pathTo(routes.asset, { file: `${name}-${hash}.${extension}` });
-  return { name, path, contentType, body };
+  return { path, contentType, body };
 }

@@ -43,21 +43,6 @@ type FormContext = {
   words?: FormWords;
 };
 
-type Control = {
-  kind: 'input' | 'textarea' | 'choice';
-  id: string;
-  /** What the error summary links to: in a group of radios, the first. */
-  target: string;
-  field: Field;
-  hintId: string;
-  errorId: string;
-  error: string | undefined;
-  describedBy: string;
-  value: string;
-  attributes: [string, string][];
-  choices: { id: string; value: string; checked: boolean }[];
-};
-
 /** Those that only the script can meet come as templates; the page itself never shows them. */
 const SCRIPT_NOTICES = [
   'limited',
@@ -72,7 +57,7 @@ const SCRIPT_NOTICES = [
 export function formMarkup(form: Form, given: FormContext & Entered): string {
   const { values = {}, faults = {}, notice, contact, lang = 'en', words = ourFormWords } = given;
   const controls = form.fields.map((field) =>
-    control(field, own(values, field.name), own(faults, field.name), words, lang),
+    control(field, own(values, field.name) ?? '', own(faults, field.name), words, lang),
   );
   // Only the newsletter's own route records a consent and sends the confirmation (spec §4.7).
   const subscribes = form.name === 'newsletter';
@@ -118,20 +103,18 @@ export function formMarkup(form: Form, given: FormContext & Entered): string {
 
 function control(
   field: Field,
-  value: string | undefined,
+  value: string,
   fault: FaultKind | undefined,
   words: FormWords,
   lang: string,
-): Control {
+) {
   const id = idOf(field.name);
   const sentence = (kind: FaultKind) => faultSentence(words, field, kind, lang);
-  const error = fault && fillIn(sentence(fault), { count: counted(value ?? '', lang) });
+  const count = lengthOf(normalize(value)).toLocaleString(lang);
+  const error = fault && fillIn(sentence(fault), { count });
   const hintId = `${id}-hint`;
   const errorId = `${id}-error`;
-  const describedBy = [
-    ...(field.hint === undefined ? [] : [hintId]),
-    ...(error === undefined ? [] : [errorId]),
-  ].join(' ');
+  const describedBy = [field.hint && hintId, error && errorId].filter(Boolean).join(' ');
   const choices = choicesOf(field, value).map((choice, index) => ({
     id: `${id}-${index + 1}`,
     value: choice,
@@ -140,24 +123,20 @@ function control(
   return {
     kind: field.kind === 'choice' ? 'choice' : field.kind === 'text' ? 'textarea' : 'input',
     id,
+    // What the error summary links to: in a group of radios, the first.
     target: choices[0]?.id ?? id,
     field,
     hintId,
     errorId,
     error,
     describedBy,
-    value: value ?? '',
+    value,
     attributes: [
       ...attributesOf(field, id, describedBy, error !== undefined),
       ...dataOf(field, sentence, words),
     ],
     choices,
   };
-}
-
-/** How long a value is, as its language writes a number. */
-function counted(value: string, lang: string): string {
-  return lengthOf(normalize(value)).toLocaleString(lang);
 }
 
 /** No `maxlength`: it counts UTF-16 units and cuts what is pasted without a word. */
@@ -206,10 +185,9 @@ function isProse(field: Field): boolean {
 }
 
 /** A choice takes any line, so one that was sent without being offered is offered now. */
-function choicesOf(field: Field, value: string | undefined): string[] {
-  const offered = [...(field.choices ?? [])];
-  const isOther = value !== undefined && value !== '' && !offered.includes(value);
-  return field.kind === 'choice' && isOther ? [...offered, value] : offered;
+function choicesOf({ kind, choices = [] }: Field, value: string): readonly string[] {
+  const isOther = kind === 'choice' && value !== '' && !choices.includes(value);
+  return isOther ? [...choices, value] : choices;
 }
 
 function idOf(name: string): string {

@@ -7,41 +7,10 @@ import type { Fault } from '../forms/validate.ts';
 
 export type FaultKind = Fault['kind'];
 
-/** What became of a form that was not accepted, though its fields are in order. */
-export type NoticeKind =
-  | 'limited'
-  | 'unconfirmed'
-  | 'unsent'
-  | 'unavailable'
-  | 'offline'
-  | 'broken'
-  | 'refused';
-
-/** Words in braces are replaced: `{label}` of the field, `{count}`, `{maximum}`, `{recipient}`, `{wait}`. */
-export type FormWords = {
-  optional: string;
-  error: string;
-  summary: string;
-  faults: Record<FaultKind | 'missingChoice' | 'consent', string>;
-  notices: Record<NoticeKind, { title: string; text: string }>;
-  contact: string;
-  sendAgain: string;
-  sending: string;
-  slow: string;
-  left: string;
-  over: string;
-  suggestion: string;
-  recipient: string;
-  handled: string;
-  /** `{privacy}` is the link, which says `privacy`. */
-  consent: string;
-  privacy: string;
-  honeypot: string;
-};
-
 const KEPT = 'Everything you typed is still here.';
 
-export const ourFormWords: FormWords = {
+/** Words in braces are replaced: `{label}` of the field, `{count}`, `{maximum}`, `{recipient}`, `{wait}`. */
+export const ourFormWords = {
   optional: '(optional)',
   error: 'Error:',
   summary: 'Please check what you entered',
@@ -53,7 +22,7 @@ export const ourFormWords: FormWords = {
     characters: '“{label}” holds characters that can’t be sent. Please type it again.',
     email: 'Please check “{label}”: it should look like name@example.com.',
     tooLong: '“{label}” is {count} characters long, and at most {maximum} fit. Please shorten it.',
-  },
+  } satisfies Record<FaultKind | 'missingChoice' | 'consent', string>,
   notices: {
     limited: {
       title: 'Not sent yet',
@@ -79,10 +48,7 @@ export const ourFormWords: FormWords = {
       title: 'The connection broke off',
       text: `We can’t tell whether your details arrived. ${KEPT} Please check your connection and send it again.`,
     },
-    refused: {
-      title: 'This could not be sent',
-      text: `Nothing was sent. ${KEPT}`,
-    },
+    refused: { title: 'This could not be sent', text: `Nothing was sent. ${KEPT}` },
   },
   contact: 'If it keeps happening, we are glad to help:',
   sendAgain: 'Send again',
@@ -93,10 +59,16 @@ export const ourFormWords: FormWords = {
   suggestion: 'Did you mean {address}?',
   recipient: 'Your details go to',
   handled: 'How they are handled',
+  /** `{privacy}` is the link, which says `privacy`. */
   consent: 'I agree to get updates by e-mail, as the {privacy} describes',
   privacy: 'privacy notice',
   honeypot: 'Leave this empty',
 };
+
+export type FormWords = typeof ourFormWords;
+
+/** What became of a form that was not accepted, though its fields are in order. */
+export type NoticeKind = keyof FormWords['notices'];
 
 /** Takes words with names in braces and what they stand for; an unknown name stays as it is. */
 export function fillIn(words: string, values: Readonly<Record<string, string | number>>): string {

@@ -1,6 +1,6 @@
 /** The frame around every page: head, header, main, footer. */
 import { once } from '../once.ts';
-import { type Asset, assets, sizeOfPng } from './assets.ts';
+import { type Assets, ourAssets, sizeOfPng } from './assets.ts';
 import { renderTemplate } from './templates.ts';
 import { ourWords, type Words } from './words.ts';
 
@@ -40,21 +40,17 @@ type Layout = {
 };
 
 /** The frame without anything of an operator's own. */
-export const ourFrame = once((): Frame => frameOf(ourWords(), assets));
+export const ourFrame = once((): Frame => frameOf(ourWords(), ourAssets));
 
 /** Takes the words and the assets; returns the frame that shows and links them. */
-export function frameOf(words: Words, all: readonly Asset[]): Frame {
-  const named = (name: string) => all.find((asset) => asset.name === name);
-  const icon = named('icon');
-  const picture = named('opengraph');
-  const size = picture && sizeOfPng(picture.body);
+export function frameOf(words: Words, { stylesheet, script, icon, picture }: Assets): Frame {
   return {
     words,
-    stylesheetPath: named('site')?.path ?? '',
-    scriptPath: named('form')?.path ?? '',
-    iconPath: icon?.path ?? '',
-    iconType: icon?.contentType ?? '',
-    picture: { path: picture?.path ?? '', width: size?.width ?? 0, height: size?.height ?? 0 },
+    stylesheetPath: stylesheet.path,
+    scriptPath: script.path,
+    iconPath: icon.path,
+    iconType: icon.contentType,
+    picture: { path: picture.path, width: 0, height: 0, ...sizeOfPng(picture.body) },
   };
 }
 

@@ -41,11 +41,7 @@ type WellKnownParts = {
 export function registerWellKnown(app: FastifyInstance, parts: WellKnownParts): void {
   const { baseUrl } = parts;
   const listed = () => [...parts.pages().filter(({ noindex }) => !noindex), pages.reference];
-  const sitemap = () =>
-    sitemapXml(
-      baseUrl,
-      listed().map(({ path }) => path),
-    );
+  const sitemap = () => sitemapXml(baseUrl, listed());
   serve(app, at(routes.sitemap), prepareDocument(sitemap, 'application/xml; charset=utf-8'));
   serve(app, at(routes.robots), plainText(robotsText(baseUrl)));
 

@@ -33,7 +33,13 @@ export function openSite(settings: SiteSettings & { contentDir: string | undefin
     frame();
     loadTemplates();
   };
-  const site = { pageNames: pageNames(overlay), pages, assets, frame, prepare };
+  const site = {
+    pageNames: pageNames(overlay),
+    pages,
+    assets: Object.values(assets),
+    frame,
+    prepare,
+  };
   // Our own words say nothing of fields: what those are called stands in the catalogue.
   if (overlay === noOverlay) return { ...site, forms: Object.values(forms) };
   // What is wrong with an operator's own stops the start.

@@ -7,9 +7,9 @@ export function robotsText(baseUrl: string): string {
   return `User-agent: *\nAllow: /\n\nSitemap: ${baseUrl}${routes.sitemap.path}\n`;
 }
 
-/** Takes the paths of what search engines may list. */
-export function sitemapXml(baseUrl: string, paths: readonly string[]): string {
-  const entries = paths.map((path) => `<url><loc>${escapeXml(baseUrl + path)}</loc></url>\n`);
+/** Takes what search engines may list. */
+export function sitemapXml(baseUrl: string, pages: readonly { path: string }[]): string {
+  const entries = pages.map(({ path }) => `<url><loc>${escapeXml(baseUrl + path)}</loc></url>\n`);
   return `<?xml version="1.0" encoding="UTF-8"?>
 <urlset xmlns="http://www.sitemaps.org/schemas/sitemap/0.9">
 ${entries.join('')}</urlset>

@@ -19,9 +19,7 @@ export type Read<R> = { readonly read: CompiledQuery<R> };
 export type Change<T = number> = { readonly change: CompiledQuery<T> };
 
 /** A transaction that is open: all that changes rows is a member of it. */
-export type OpenTransaction = Transaction<Schema> & {
-  change<T>(change: Change<T>): Promise<T>;
-};
+export type OpenTransaction = Transaction<Schema> & { change<T>(change: Change<T>): Promise<T> };
 
 /** What the two databases say differently, as pieces of a query. */
 export type Dialect = {

@@ -1,8 +1,10 @@
 import Fastify, { type FastifyInstance } from 'fastify';
 import { afterAll, beforeAll, expect, test } from 'vitest';
-import { assets } from '../../src/site/assets.ts';
+import { ourAssets } from '../../src/site/assets.ts';
 import { loadPages, type Page, pageNames } from '../../src/site/pages.ts';
 import { registerSite } from '../../src/site/routes.ts';
+
+const assets = Object.values(ourAssets);
 
 let app: FastifyInstance;
 let origin: string;

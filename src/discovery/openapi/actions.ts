@@ -8,6 +8,8 @@ import { reference } from './components.ts';
 import { exampleExecution, examplePreview, exampleReceipt } from './examples.ts';
 import { type Described, json, RATE_HEADERS, response } from './responses.ts';
 
+const everyForm = Object.values(forms);
+
 const action = {
   name: 'action',
   in: 'path',
@@ -17,6 +19,11 @@ const action = {
   // Of the first example body: whoever imports the document gets a request that works.
   example: Object.keys(forms)[0],
 };
+
+/** Takes the facts of the deployment; returns the operations by `operationId`. */
+export function actionOperations(facts: Facts) {
+  return { previewAction: previewOperation(facts), executeAction: executeOperation() };
+}
 
 const needs = (scope: Scope) => [{ agentCredential: [scope] }];
 
@@ -32,9 +39,8 @@ const previewToExecute = {
   },
 };
 
-/** Step one: one titled body and one example for each action. */
-export function previewOperation(facts: Facts): Described {
-  const everyForm = Object.values(forms);
+/** One titled body and one example for each action. */
+function previewOperation(facts: Facts): Described {
   const bodies = everyForm.map((form) => reference('schemas', `${titleOf(form.name)}Fields`));
   const requests = everyForm.map((form) => [form.name, exampleFields(form)]);
   const records = everyForm.map((form) => [form.name, examplePreview(form, facts)]);
@@ -58,27 +64,27 @@ export function previewOperation(facts: Facts): Described {
   };
 }
 
-/** Step two. */
-export function executeOperation(): Described {
+const idempotencyKey = {
+  name: 'Idempotency-Key',
+  in: 'header',
+  required: true,
+  description: 'Made once for each user request and reused on a retry. Printable ASCII characters.',
+  schema: {
+    type: 'string',
+    minLength: 1,
+    maxLength: bounds.idempotencyKeyLength,
+    pattern: '^[ -~]+$',
+  },
+  example: '2f1c6c1e-9f0a-4b52-8e0e-6d1f5a3b7c20',
+};
+
+function executeOperation(): Described {
   const receipt = exampleReceipt('submitted');
   const executed = json(reference('schemas', 'Execution'), {
     submitted: { ok: true, receipt },
     replayed: { ok: true, receipt, replay: true },
   });
-  const idempotencyKey = {
-    name: 'Idempotency-Key',
-    in: 'header',
-    required: true,
-    description:
-      'Made once for each user request and reused on a retry. Printable ASCII characters.',
-    schema: {
-      type: 'string',
-      minLength: 1,
-      maxLength: bounds.idempotencyKeyLength,
-      pattern: '^[ -~]+$',
-    },
-    example: '2f1c6c1e-9f0a-4b52-8e0e-6d1f5a3b7c20',
-  };
+  const answered = [...RATE_HEADERS, 'Idempotent-Replayed'];
   return {
     description:
       'Step two: submits what was previewed, once, after the user has explicitly agreed to the fields, the destination and the statement. A retry repeats the same key. After a failure call previewAction again and ask the user again.',
@@ -90,10 +96,7 @@ export function executeOperation(): Described {
       content: json(reference('schemas', 'ExecuteRequest'), { confirmed: exampleExecution }),
     },
     responses: {
-      200: response('actions', 'Submitted, or replayed. Keep the receipt.', executed, [
-        ...RATE_HEADERS,
-        'Idempotent-Replayed',
-      ]),
+      200: response('actions', 'Submitted, or replayed. Keep the receipt.', executed, answered),
     },
   };
 }

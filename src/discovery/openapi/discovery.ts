@@ -10,61 +10,58 @@ const ifNoneMatch = {
   schema: { type: 'string' },
 };
 
-function discovery(description: string, content: object): Described {
+const resource = {
+  name: 'resource',
+  in: 'query',
+  required: false,
+  description: 'An `id` of the index. Of several, the last one counts.',
+  schema: { type: 'string' },
+};
+
+const unchanged = 'Not changed since the ETag that was sent.';
+
+function discovery(
+  description: string,
+  content: object,
+  parameters: object[] = [ifNoneMatch],
+): Described {
   return {
     description,
     security: [],
-    parameters: [ifNoneMatch],
+    parameters,
     responses: {
       200: response('discovery', 'The document.', content, DOCUMENT_HEADERS),
-      304: response(
-        'discovery',
-        'Not changed since the ETag that was sent.',
-        undefined,
-        DOCUMENT_HEADERS,
-      ),
+      304: response('discovery', unchanged, undefined, DOCUMENT_HEADERS),
     },
   };
 }
 
-/** Both addresses of the manifest. */
-export function manifestOperation(): Described {
-  return discovery(
-    'Start here: each action with its fields and bounds, the steps, scopes and limits. Then call previewAction.',
-    json(reference('schemas', 'Manifest')),
-  );
-}
+const manifest = discovery(
+  'Start here: each action with its fields and bounds, the steps, scopes and limits. Then call previewAction.',
+  json(reference('schemas', 'Manifest')),
+);
 
-/** The content index, and one resource of it. */
-export function contentOperation(): Described {
-  const { parameters = [], ...described } = discovery(
-    'Without `resource`, the index of the pages; with an `id` of the index, that page with its Markdown.',
-    json({
-      anyOf: [reference('schemas', 'ContentIndex'), reference('schemas', 'ContentResource')],
-    }),
-  );
-  const resource = {
-    name: 'resource',
-    in: 'query',
-    required: false,
-    description: 'An `id` of the index. Of several, the last one counts.',
-    schema: { type: 'string' },
-  };
-  return { ...described, parameters: [resource, ...parameters] };
-}
+const content = discovery(
+  'Without `resource`, the index of the pages; with an `id` of the index, that page with its Markdown.',
+  json({ anyOf: [reference('schemas', 'ContentIndex'), reference('schemas', 'ContentResource')] }),
+  [resource, ifNoneMatch],
+);
 
-/** `/llms.txt`. */
-export function llmsOperation(): Described {
-  return discovery(
-    'A short text for language models: how to act here, and a link to each page in Markdown.',
-    { 'text/plain': { schema: { type: 'string' } } },
-  );
-}
+const llmsText = discovery(
+  'A short text for language models: how to act here, and a link to each page in Markdown.',
+  { 'text/plain': { schema: { type: 'string' } } },
+);
 
-/** `/openapi.json`. */
-export function documentOperation(): Described {
-  return discovery(
-    'This OpenAPI document, derived from the routes. Call getManifest for a shorter overview.',
-    json({ type: 'object' }),
-  );
-}
+const document = discovery(
+  'This OpenAPI document, derived from the routes. Call getManifest for a shorter overview.',
+  json({ type: 'object' }),
+);
+
+/** By `operationId`; the manifest has two addresses. */
+export const discoveryOperations = {
+  getWellKnownManifest: manifest,
+  getManifest: manifest,
+  listContent: content,
+  getLlmsText: llmsText,
+  getOpenapiDocument: document,
+};

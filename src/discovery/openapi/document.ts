@@ -2,13 +2,13 @@
  * OpenAPI 3.1.1, derived from the list of routes; what stands at each path comes from the catalogue of forms
  * and the failure catalogue (spec §9), what stands around them, and the webhooks (contract §3), from here.
  */
-import { pages, pathTo, routes, templateOf } from '../../routes.ts';
+import { pages, pathTo, routes } from '../../routes.ts';
 import { eventExamples, eventTypes } from '../events.ts';
 import { API_VERSION, type Facts, formsOf } from '../facts.ts';
 import { titleOf } from '../form-schemas.ts';
 import type { OpenapiDocument } from '../reference/markdown.ts';
 import { componentSchemas, reference, securitySchemes } from './components.ts';
-import { describeOperation, operationIds } from './describe.ts';
+import { documentedPaths } from './operations.ts';
 import { headers, json } from './responses.ts';
 
 const tags = [
@@ -25,20 +25,18 @@ const tags = [
     name: 'Forms',
     description: 'The same forms for browsers. Agents use previewAction and executeAction instead.',
   },
-  {
-    name: 'Events',
-    description: 'What is sent to the destination of the submissions, as Standard Webhooks.',
-  },
 ];
+
+const events = {
+  name: 'Events',
+  description: 'What is sent to the destination of the submissions, as Standard Webhooks.',
+};
 
 /** Takes the facts of the deployment; returns the document. */
 export function makeDocument(facts: Facts): OpenapiDocument {
-  return { ...documentFrame(facts), paths: documentedPaths(facts) } as unknown as OpenapiDocument;
-}
-
-/** Takes the facts of the deployment; returns the document without its paths. */
-function documentFrame(facts: Facts): Record<string, unknown> {
-  return {
+  const guide = 'How to verify and de-duplicate the events.';
+  const externalDocs = { description: guide, url: facts.baseUrl + pages.receivers.path };
+  const document = {
     openapi: '3.1.1',
     info: {
       title: `${facts.operatorName}: lead intake and agent actions`,
@@ -49,27 +47,12 @@ function documentFrame(facts: Facts): Record<string, unknown> {
       license: { name: 'MIT', identifier: 'MIT' },
     },
     servers: [{ url: facts.baseUrl, description: 'This deployment.' }],
-    tags: tags.map((tag) =>
-      tag.name === 'Events' ? { ...tag, externalDocs: receiversGuide(facts) } : tag,
-    ),
+    tags: [...tags, { ...events, externalDocs }],
     components: { schemas: componentSchemas(formsOf(facts)), headers, securitySchemes },
     webhooks: Object.fromEntries(eventTypes.map((type) => [type, { post: webhook(type, facts) }])),
+    paths: documentedPaths(facts),
   };
-}
-
-function documentedPaths(facts: Facts): Record<string, object> {
-  const operations = operationIds.map((operationId) => ({
-    path: templateOf(routes[operationId]),
-    method: routes[operationId].method.toLowerCase(),
-    described: describeOperation(operationId, facts),
-  }));
-  const byPath = Object.entries(Object.groupBy(operations, ({ path }) => path));
-  return Object.fromEntries(
-    byPath.map(([path, methods = []]) => [
-      path,
-      Object.fromEntries(methods.map(({ method, described }) => [method, described])),
-    ]),
-  );
+  return document as unknown as OpenapiDocument;
 }
 
 const deliveryHeaders = {
@@ -78,13 +61,6 @@ const deliveryHeaders = {
   'webhook-timestamp': 'When it was sent, in seconds since 1970.',
   'webhook-signature': 'Standard Webhooks, HMAC-SHA256; sent where UPSTREAM_SECRET is set.',
 };
-
-function receiversGuide({ baseUrl }: Facts): object {
-  return {
-    description: 'How to verify and de-duplicate the events.',
-    url: baseUrl + pages.receivers.path,
-  };
-}
 
 function webhook(type: (typeof eventTypes)[number], { baseUrl }: Facts): object {
   return {

@@ -23,12 +23,14 @@ type Samples = {
 };
 
 const failed = { receipt: exampleReceipt('failed') };
-const emailFault = { field: emailField(), kind: 'email' } as const;
+const [email] = forms.newsletter.fields;
+if (email === undefined) throw new Error('The newsletter form has no field.');
+const emailFault = { field: email, kind: 'email' } as const;
 const samples: Samples = {
   unauthenticated: { credentialSent: true },
   insufficientScope: { scope: scopeOf.preview },
   invalidFields: { faults: [emailFault] },
-  invalidForm: { faults: [{ ...emailFault, kind: 'missing' }], missing: [emailFault.field.name] },
+  invalidForm: { faults: [{ ...emailFault, kind: 'missing' }], missing: [email.name] },
   notText: { missing: [] },
   fileUpload: { missing: [] },
   tooManyFields: { missing: [] },
@@ -81,10 +83,8 @@ export function failureResponses(operationId: OperationId): Record<string, objec
     };
     const counted = uncounted[operationId]?.includes(status) === false;
     const headers = examples.flatMap((example) => example.headers);
-    return [
-      status,
-      response(group, description, content, [...headers, ...(counted ? RATE_HEADERS : [])]),
-    ];
+    const further = counted ? [...headers, ...RATE_HEADERS] : headers;
+    return [status, response(group, description, content, further)];
   });
   return Object.fromEntries(responses);
 }
@@ -114,12 +114,10 @@ function exampleOf(operationId: OperationId, name: string, refusal: Refusal): Ex
   const { status, headers, body } = renderProblem(refusal, as);
   // The catalogue's 0: whatever 4xx the upstream answered (spec §4.4).
   const passedThrough = problems[refusal.kind].status === 0;
+  const isDocument = refusal.kind === 'unknownResource';
   return {
     status: passedThrough ? '4XX' : String(status),
-    headers: [
-      ...Object.keys(headers),
-      ...(refusal.kind === 'unknownResource' ? DOCUMENT_HEADERS : []),
-    ],
+    headers: Object.keys(headers).concat(isDocument ? DOCUMENT_HEADERS : []),
     name,
     body,
   };
@@ -128,16 +126,8 @@ function exampleOf(operationId: OperationId, name: string, refusal: Refusal): Ex
 function schemaOf(group: DocumentedGroup, examples: Example[]): object {
   if (group === 'forms') return reference('schemas', 'FormProblem');
   const isFailed = ({ body }: Example) => Object.hasOwn(body as object, 'receipt');
-  const names = [
-    ...(examples.every(isFailed) ? [] : ['Problem']),
-    ...(examples.some(isFailed) ? ['FailedExecution'] : []),
-  ];
-  const references = names.map((name) => reference('schemas', name));
-  return references.length === 1 ? (references[0] ?? {}) : { anyOf: references };
-}
-
-function emailField() {
-  const field = forms.newsletter.fields[0];
-  if (field === undefined) throw new Error('The newsletter form has no field.');
-  return field;
+  const problem = reference('schemas', 'Problem');
+  const failed = reference('schemas', 'FailedExecution');
+  if (examples.every(isFailed)) return failed;
+  return examples.some(isFailed) ? { anyOf: [problem, failed] } : problem;
 }

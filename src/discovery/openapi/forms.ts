@@ -4,29 +4,22 @@ import { exampleFields, titleOf } from '../form-schemas.ts';
 import { reference } from './components.ts';
 import { type Described, json, namedExamples, RATE_HEADERS, response } from './responses.ts';
 
-/** `/api/leads`: one titled body and one example for each form. */
-export function leadOperation(): Described {
-  const everyForm = Object.values(forms);
-  const bodies = everyForm.map((form) => reference('schemas', `${titleOf(form.name)}Lead`));
-  const examples = everyForm.map((form) => [
-    form.name,
-    { form: form.name, ...exampleFields(form) },
-  ]);
-  return formOperation(
-    `The route of the browser forms; \`form\` selects one, and a missing or unknown one means ${fallbackForm.name}. Automated clients call previewAction and executeAction instead.`,
-    { anyOf: bodies },
-    Object.fromEntries(examples),
-  );
-}
+const everyForm = Object.values(forms);
+const leads = everyForm.map((form) => [form.name, { form: form.name, ...exampleFields(form) }]);
 
-/** `/api/subscribe`. */
-export function subscribeOperation(): Described {
-  return formOperation(
+/** By `operationId`. */
+export const formOperations = {
+  submitLead: formOperation(
+    `The route of the browser forms; \`form\` selects one, and a missing or unknown one means ${fallbackForm.name}. Automated clients call previewAction and executeAction instead.`,
+    { anyOf: everyForm.map((form) => reference('schemas', `${titleOf(form.name)}Lead`)) },
+    Object.fromEntries(leads),
+  ),
+  subscribeNewsletter: formOperation(
     'The route of the newsletter form. Sends the address a confirmation e-mail; an address already on the list gets the same answer. Automated clients call previewAction for the newsletter instead.',
     reference('schemas', 'Subscription'),
     { subscription: { ...exampleFields(forms.newsletter), privacy: 'on' } },
-  );
-}
+  ),
+};
 
 function formOperation(
   description: string,
@@ -34,6 +27,8 @@ function formOperation(
   examples: Record<string, unknown>,
 ): Described {
   const media = { schema, ...namedExamples(examples) };
+  const accepted = json(reference('schemas', 'Accepted'), { accepted: { ok: true } });
+  const passedOn = [...RATE_HEADERS, 'Location'];
   return {
     description,
     'x-openai-isConsequential': true,
@@ -48,16 +43,8 @@ function formOperation(
       },
     },
     responses: {
-      200: response(
-        'forms',
-        'Accepted; the answer to a JSON request.',
-        json(reference('schemas', 'Accepted'), { accepted: { ok: true } }),
-        RATE_HEADERS,
-      ),
-      303: response('forms', 'Accepted; the answer to a native form.', undefined, [
-        ...RATE_HEADERS,
-        'Location',
-      ]),
+      200: response('forms', 'Accepted; the answer to a JSON request.', accepted, RATE_HEADERS),
+      303: response('forms', 'Accepted; the answer to a native form.', undefined, passedOn),
     },
   };
 }

@@ -2,10 +2,7 @@
 import { pages, routes } from '../../routes.ts';
 import { describeSchema, type Schema, table, typeOf } from './schemas.ts';
 
-type Body = {
-  schema: Schema;
-  examples?: Record<string, { value: unknown }>;
-};
+type Body = { schema: Schema; examples?: Record<string, { value: unknown }> };
 
 type Operation = {
   operationId: string;
