@@ -2,7 +2,7 @@
  * What every command shares (contract §1, after clig.dev): flags and help, exit statuses, data on
  * stdout and words on stderr. A command declares its actions; `runCommand` does the rest.
  */
-import { type ParseArgsConfig, parseArgs } from 'node:util';
+import { parseArgs } from 'node:util';
 import { nearest } from '../settings/nearest.ts';
 import type { Action, Call, Command, Option } from './command.ts';
 import { describeFailure, ExitFault, UsageFault } from './faults.ts';
@@ -34,6 +34,11 @@ export async function runCommand(
   return status;
 }
 
+/** Takes a declared command; returns what runs it with the arguments after its name. */
+export function runnerOf(command: Command): (argv: readonly string[]) => Promise<number> {
+  return (argv) => runCommand(command, argv);
+}
+
 async function dispatch(command: Command, argv: readonly string[], terminal: Terminal) {
   if (argv.includes('--version')) return terminal.print(packageVersion());
   const single = command.actions[''];
@@ -46,7 +51,7 @@ async function dispatch(command: Command, argv: readonly string[], terminal: Ter
   }
   const action = Object.hasOwn(command.actions, wanted) ? command.actions[wanted] : undefined;
   if (action === undefined) {
-    throw new UsageFault(unknown(`subcommand ${wanted}`, wanted, Object.keys(command.actions)));
+    throw new UsageFault(unknownName(`subcommand ${wanted}`, wanted, Object.keys(command.actions)));
   }
   if (asksForHelp) {
     const help = single ? commandHelp(command, COMMON) : actionHelp(command, wanted, COMMON);
@@ -56,17 +61,18 @@ async function dispatch(command: Command, argv: readonly string[], terminal: Ter
 }
 
 function parse(action: Action, argv: readonly string[], terminal: Terminal): Call {
+  const { operands = [] } = action;
   const options = { ...COMMON, ...action.options };
   refuseUnknownOption(argv, options);
   const { values, positionals } = parseStrictly(argv, options);
-  if (positionals.length > action.operands.length) {
+  if (positionals.length > operands.length) {
     throw new UsageFault('There is an argument too many; see --help.');
   }
-  const missing = action.operands[positionals.length];
+  const missing = operands[positionals.length];
   if (missing !== undefined) throw new UsageFault(`<${missing}> is missing; see --help.`);
   return {
     terminal,
-    operand: (name) => positionals[action.operands.indexOf(name)] ?? '',
+    operand: (name) => positionals[operands.indexOf(name)] ?? '',
     flag: (name) => values[name] === true,
     text: (name) => (typeof values[name] === 'string' ? values[name] : undefined),
     texts: (name) => [values[name] ?? []].flat().filter((value) => typeof value === 'string'),
@@ -74,22 +80,18 @@ function parse(action: Action, argv: readonly string[], terminal: Terminal): Cal
 }
 
 function refuseUnknownOption(argv: readonly string[], options: Readonly<Record<string, Option>>) {
-  const { tokens } = parseArgs({
-    args: [...argv],
-    options: configOf(options),
-    strict: false,
-    tokens: true,
-  });
+  const config = { args: [...argv], options, strict: false, tokens: true } as const;
+  const { tokens } = parseArgs(config);
   for (const token of tokens) {
     if (token.kind !== 'option' || Object.hasOwn(options, token.name)) continue;
     const names = Object.keys(options).map((name) => `--${name}`);
-    throw new UsageFault(unknown(`option ${token.rawName}`, token.rawName, names));
+    throw new UsageFault(unknownName(`option ${token.rawName}`, token.rawName, names));
   }
 }
 
 function parseStrictly(argv: readonly string[], options: Readonly<Record<string, Option>>) {
   try {
-    return parseArgs({ args: [...argv], options: configOf(options), allowPositionals: true });
+    return parseArgs({ args: [...argv], options, allowPositionals: true });
   } catch (error) {
     // parseArgs names the option alone, and says what is wrong with it on its first line.
     const [first = ''] = (error as Error).message.split('\n');
@@ -97,16 +99,8 @@ function parseStrictly(argv: readonly string[], options: Readonly<Record<string,
   }
 }
 
-function configOf(options: Readonly<Record<string, Option>>) {
-  const config: NonNullable<ParseArgsConfig['options']> = {};
-  for (const [name, { type, multiple = false }] of Object.entries(options)) {
-    config[name] = { type, multiple };
-  }
-  return config;
-}
-
 /** One sentence about a name that does not exist, with the nearest that does. */
-function unknown(what: string, given: string, names: readonly string[]): string {
+export function unknownName(what: string, given: string, names: readonly string[]): string {
   const near = nearest(given, names);
   return `There is no ${what}${near === undefined ? '; see --help.' : `: did you mean ${near}?`}`;
 }

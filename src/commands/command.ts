@@ -20,9 +20,9 @@ export type Call = {
 
 export type Action = {
   meaning: string;
-  /** The names of its operands: all are required. */
-  operands: readonly string[];
-  options: Readonly<Record<string, Option>>;
+  /** The names of its operands, where it takes any: all are required. */
+  operands?: readonly string[];
+  options?: Readonly<Record<string, Option>>;
   run(call: Call): Promise<void>;
 };
 

@@ -5,12 +5,12 @@ import { type ClientsFile, isExpired } from '../credentials/clients.ts';
 import { editClients, readClients } from '../credentials/edit.ts';
 import { SCOPES, type Scope, scopeOf } from '../credentials/scopes.ts';
 import { digestOfToken, generateToken } from '../credentials/tokens.ts';
-import type { Call, Command } from './command.ts';
-import { runCommand } from './command-line.ts';
+import type { Call } from './command.ts';
+import { runnerOf } from './command-line.ts';
 import { loadSettings } from './configuration.ts';
 import { ExitFault, UsageFault } from './faults.ts';
 import { parseDuration, parseMoment } from './moments.ts';
-import { tableOf } from './terminal.ts';
+import { printTable, tableOf } from './terminal.ts';
 
 const NAME = /^[A-Za-z0-9][A-Za-z0-9._-]{0,99}$/;
 
@@ -20,7 +20,7 @@ const expires = {
   meaning: 'when the new credential ends, like 2027-01-01; without it, never',
 } as const;
 
-const command: Command = {
+export const run = runnerOf({
   invocation: 'npm run credentials --',
   meaning: 'The bearer credentials of agents. A change counts within 5 s, without a restart.',
   examples: [
@@ -81,17 +81,10 @@ const command: Command = {
     },
     list: {
       meaning: 'the clients, their scopes, and their credentials with their dates',
-      operands: [],
-      options: {},
       run: list,
     },
   },
-};
-
-/** Takes the arguments after the command's name. */
-export function run(argv: readonly string[]): Promise<number> {
-  return runCommand(command, argv);
-}
+});
 
 type Plan = { apply(file: ClientsFile): Change; note?: string };
 
@@ -156,12 +149,8 @@ async function list(call: Call): Promise<void> {
     row.created_at,
     row.expires_at === null ? 'never' : `${row.expires_at}${row.expired ? ' (expired)' : ''}`,
   ]);
-  const [head = '', ...lines] = tableOf([
-    ['CLIENT', 'CREDENTIAL', 'SCOPES', 'CREATED', 'EXPIRES'],
-    ...cells,
-  ]);
-  call.terminal.print(call.terminal.emphasize('bold', head));
-  for (const line of lines) call.terminal.print(line);
+  const head = ['CLIENT', 'CREDENTIAL', 'SCOPES', 'CREATED', 'EXPIRES'];
+  printTable(call.terminal, tableOf([head, ...cells]));
 }
 
 /** Changes the file; returns the id of the credential, or throws why it stays as it is. */

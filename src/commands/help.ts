@@ -5,8 +5,6 @@ type Options = Readonly<Record<string, Option>>;
 
 /** The help of a whole command: its examples, its subcommands, and the options of each. */
 export function commandHelp(command: Command, common: Options): string {
-  const names = Object.keys(command.actions);
-  const sections = names.map((name) => actionLines(command, name));
   return [
     command.meaning,
     '',
@@ -14,7 +12,7 @@ export function commandHelp(command: Command, common: Options): string {
     ...command.examples.map((example) => `  ${example}`),
     '',
     'Usage:',
-    ...sections.flat(),
+    ...Object.keys(command.actions).flatMap((name) => actionLines(command, name)),
     '',
     'With all of them:',
     ...optionLines(common, 2),
@@ -36,9 +34,10 @@ export function actionHelp(command: Command, name: string, common: Options): str
 function actionLines(command: Command, name: string): string[] {
   const action = command.actions[name];
   if (action === undefined) return [];
-  const operands = action.operands.map((operand) => `<${operand}>`);
-  const line = [command.invocation, name, ...operands].filter((word) => word !== '').join(' ');
-  return [`  ${line}`, `      ${action.meaning}`, ...optionLines(action.options, 6)];
+  const { operands = [], options = {}, meaning } = action;
+  const wanted = operands.map((operand) => `<${operand}>`);
+  const line = [command.invocation, name, ...wanted].filter((word) => word !== '').join(' ');
+  return [`  ${line}`, `      ${meaning}`, ...optionLines(options, 6)];
 }
 
 function optionLines(options: Options, indent: number): string[] {

@@ -3,14 +3,15 @@ import { closeSync, openSync, readSync } from 'node:fs';
 import { resolve } from 'node:path';
 import { bounds } from '../forms/bounds.ts';
 import type { Settings } from '../settings/settings.ts';
+import { copiesOf } from '../storage/copies.ts';
 import { StorageUnavailable } from '../storage/database.ts';
-import { examineSqlite, replaceSqlite } from '../storage/sqlite/copy.ts';
-import type { Call, Command } from './command.ts';
-import { runCommand } from './command-line.ts';
+import type { Call } from './command.ts';
+import { runnerOf } from './command-line.ts';
 import { loadSettings } from './configuration.ts';
 import { ExitFault } from './faults.ts';
+import { placeOf } from './storage.ts';
 
-const command: Command = {
+export const run = runnerOf({
   invocation: 'npm run restore --',
   meaning: 'Replaces everything in the database by a backup. Stop every instance first.',
   examples: [
@@ -25,12 +26,7 @@ const command: Command = {
       run: restore,
     },
   },
-};
-
-/** Takes the arguments after the command's name. */
-export function run(argv: readonly string[]): Promise<number> {
-  return runCommand(command, argv);
-}
+});
 
 /** A claim that the backup does not know could be made again, with its preview (spec §8). */
 const AFTERWARDS = `What came after the backup is forgotten. So that nothing is submitted twice, start the service ${bounds.previewLifetimeMinutes} minutes after it was stopped, or with a new signing key alone (docs/operations.md, "Backup and restore").`;
@@ -48,31 +44,20 @@ async function restore({ operand, flag, terminal }: Call): Promise<void> {
     );
   }
   try {
-    await examine(database, file);
+    const { examineCopy, restoreFrom } = await copiesOf(kind);
+    await examineCopy(file);
     const target = database.kind === 'sqlite' ? database.path : 'the PostgreSQL database';
     const question = `Replace everything in ${target} by this backup?`;
     if (!(await terminal.confirm(question, flag('yes')))) {
       throw new ExitFault('Nothing was replaced.');
     }
-    await replace(database, file);
+    await restoreFrom(file, placeOf(database));
   } catch (error) {
     if (error instanceof StorageUnavailable) throw new ExitFault(error.message);
     throw error;
   }
   if (terminal.json) terminal.print(JSON.stringify({ restored: file }));
   terminal.say(`The database is that of the backup. ${AFTERWARDS}`);
-}
-
-async function examine({ kind }: Settings['database'], file: string): Promise<void> {
-  if (kind === 'sqlite') return examineSqlite(file);
-  const { examineDump } = await import('../storage/postgres/copy.ts');
-  await examineDump(file);
-}
-
-async function replace(database: Settings['database'], file: string): Promise<void> {
-  if (database.kind === 'sqlite') return await replaceSqlite(file, database.path);
-  const { restorePostgres } = await import('../storage/postgres/copy.ts');
-  await restorePostgres(file, database.url);
 }
 
 /** By its first bytes. */

@@ -1,6 +1,5 @@
 /** What `bin/service.js` says where it is given no command, or one that can't be run like that. */
-import type { Action, Command } from './command.ts';
-import { runCommand } from './command-line.ts';
+import { runnerOf } from './command-line.ts';
 import { UsageFault } from './faults.ts';
 
 const meanings = {
@@ -15,26 +14,16 @@ const meanings = {
   demo: 'drives a running service as an agent and a browser would',
 };
 
-const service: Command = {
+export const run = runnerOf({
   invocation: 'node bin/service.js',
   meaning: 'The lead intake and agent action service.',
   examples: ['npm start', 'npm run credentials -- --help', 'npm run doctor'],
   actions: Object.fromEntries(
-    Object.entries(meanings).map(([name, meaning]): [string, Action] => [
-      name,
-      {
-        meaning,
-        operands: [],
-        options: {},
-        run: async () => {
-          throw new UsageFault(`${name} takes no such argument; see --help.`);
-        },
-      },
-    ]),
+    Object.entries(meanings).map(([name, meaning]) => {
+      const run = async () => {
+        throw new UsageFault(`${name} takes no such argument; see --help.`);
+      };
+      return [name, { meaning, run }];
+    }),
   ),
-};
-
-/** Takes all arguments of the process, the name of the command included. */
-export function run(argv: readonly string[]): Promise<number> {
-  return runCommand(service, argv);
-}
+});

@@ -2,22 +2,17 @@
 import type { LoadedEnvironment } from '../settings/environment.ts';
 import type { Settings } from '../settings/settings.ts';
 import { fileVariable, type VariableName, variables } from '../settings/variables.ts';
-import type { Call, Command } from './command.ts';
-import { runCommand } from './command-line.ts';
+import type { Call } from './command.ts';
+import { runnerOf } from './command-line.ts';
 import { loadSettings } from './configuration.ts';
-import { tableOf } from './terminal.ts';
+import { printTable, tableOf } from './terminal.ts';
 
-const command: Command = {
+export const run = runnerOf({
   invocation: 'npm run settings --',
   meaning: 'Every setting in force, and where it came from; secrets are hidden.',
   examples: ['npm run settings', 'npm run --silent settings -- --json'],
-  actions: { '': { meaning: 'all settings', operands: [], options: {}, run: show } },
-};
-
-/** Takes the arguments after the command's name. */
-export function run(argv: readonly string[]): Promise<number> {
-  return runCommand(command, argv);
-}
+  actions: { '': { meaning: 'all settings', run: show } },
+});
 
 type Row = {
   name: VariableName;
@@ -32,9 +27,7 @@ async function show({ terminal }: Call): Promise<void> {
   const rows = names.map((name) => rowOf(name, settings, loaded));
   if (terminal.json) return terminal.print(JSON.stringify(rows));
   const cells = rows.map(({ name, value, source }) => [name, value ?? '-', source]);
-  const [head = '', ...lines] = tableOf([['VARIABLE', 'IN FORCE', 'FROM'], ...cells]);
-  terminal.print(terminal.emphasize('bold', head));
-  for (const line of lines) terminal.print(line);
+  printTable(terminal, tableOf([['VARIABLE', 'IN FORCE', 'FROM'], ...cells]));
 }
 
 function rowOf(name: VariableName, settings: Settings, loaded: LoadedEnvironment): Row {

@@ -1,9 +1,22 @@
 /** The store, as a command needs it: opened, used, and closed again. */
+import { existsSync } from 'node:fs';
 import { systemClock } from '../clock.ts';
 import { openLog } from '../operations/log.ts';
 import type { Settings } from '../settings/settings.ts';
 import type { Storage } from '../storage/database.ts';
 import { openStorage } from '../storage/open.ts';
+import { ExitFault } from './faults.ts';
+
+/** Throws where there is no database yet: opening it would make an empty one. */
+export function requireDatabase(database: Settings['database']): void {
+  if (database.kind === 'postgres' || existsSync(database.path)) return;
+  throw new ExitFault(`There is no database yet at ${database.path}: \`npm start\` makes it.`);
+}
+
+/** Where it is: the path of its file, or the address of its server. */
+export function placeOf(database: Settings['database']): string {
+  return database.kind === 'sqlite' ? database.path : database.url;
+}
 
 /** Opens the store and hands it to `use`; throws what opening throws (`StorageUnavailable`). */
 export async function withStorage<T>(

@@ -78,6 +78,12 @@ export function openTerminal(streams: TerminalStreams, json: boolean): Terminal 
   };
 }
 
+/** Prints a table, its head first. */
+export function printTable(terminal: Terminal, [head = '', ...lines]: readonly string[]): void {
+  terminal.print(terminal.emphasize('bold', head));
+  for (const line of lines) terminal.print(line);
+}
+
 /** Rows as a table with aligned columns, two spaces between them. */
 export function tableOf(rows: readonly (readonly string[])[]): string[] {
   const widths: number[] = [];

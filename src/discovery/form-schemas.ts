@@ -42,11 +42,18 @@ function fieldSchema(field: Field): JsonSchema {
 }
 
 function fieldDescription({ label, hint, choices }: Field): string {
-  const suggestions = choices && `Any text; suggested: ${choices.join(', ')}`;
-  return [label, hint, suggestions]
-    .filter((part) => part !== undefined)
-    .map((part) => (/[.?]$/.test(part) ? part : `${part}.`))
-    .join(' ');
+  return inSentences([label, hint, suggestionsOf(choices)]);
+}
+
+/** What a choice offers, in words: any other text is taken as well. */
+export function suggestionsOf(choices: Field['choices']): string | undefined {
+  return choices && `Any text; suggested: ${choices.join(', ')}`;
+}
+
+/** Whatever there is of these, each ended like a sentence. */
+export function inSentences(parts: readonly (string | undefined)[]): string {
+  const said = parts.filter((part) => part !== undefined);
+  return said.map((part) => (/[.?]$/.test(part) ? part : `${part}.`)).join(' ');
 }
 
 /** The body of a preview: the fields of one action (spec §2.1). */
@@ -65,10 +72,9 @@ export function normalizedFieldsSchema(
   form: Form,
   more: Record<string, JsonSchema> = {},
 ): JsonSchema {
-  const properties = form.fields.map((field) => [
-    field.name,
-    { ...fieldSchema(field), minLength: 1 },
-  ]);
+  const properties = form.fields.map((field) => {
+    return [field.name, { ...fieldSchema(field), minLength: 1 }];
+  });
   return {
     type: 'object',
     required: requiredNames(form),

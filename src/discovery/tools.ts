@@ -6,7 +6,7 @@ import { CONFIRMATION_STATEMENT } from '../actions/confirmation.ts';
 import { bounds } from '../forms/bounds.ts';
 import type { Field, Form } from '../forms/catalog.ts';
 import { destinationName, type Facts, formsOf } from './facts.ts';
-import { fieldsSchema, type JsonSchema } from './form-schemas.ts';
+import { fieldsSchema, inSentences, type JsonSchema, suggestionsOf } from './form-schemas.ts';
 
 type Tool = {
   name: string;
@@ -57,17 +57,11 @@ function previewTool(form: Form, facts: Facts): Tool {
 /** Strict mode knows no bounds of length: they are told in words. */
 function strictField(field: Field): JsonSchema {
   const { label, hint, choices, maximum, required, example } = field;
-  const sentences = [
-    label,
-    hint,
-    choices && `Any text; suggested: ${choices.join(', ')}`,
-    `At most ${maximum} characters`,
-    `Example: ${example}`,
-    required ? undefined : 'null if the user gave none',
-  ].filter((sentence) => sentence !== undefined);
+  const bounds = [`At most ${maximum} characters`, `Example: ${example}`];
+  const none = required ? undefined : 'null if the user gave none';
   return {
     type: required ? 'string' : ['string', 'null'],
-    description: sentences.map((each) => (/[.?]$/.test(each) ? each : `${each}.`)).join(' '),
+    description: inSentences([label, hint, suggestionsOf(choices), ...bounds, none]),
   };
 }
 

@@ -46,7 +46,8 @@ function isSectionHeading(token: Token): boolean {
   return token.type === 'heading_open' && token.tag === 'h2' && token.level === 0;
 }
 
-function slug(heading: string): string {
+/** What a link to a heading names it by. */
+export function slug(heading: string): string {
   return heading
     .toLowerCase()
     .replace(/[^a-z0-9]+/g, '-')

@@ -44,8 +44,9 @@ const taken: ReadonlySet<string> = new Set(Object.values(routes).map(({ path }) 
 export function readOverlay(folder: string | undefined): Overlay {
   if (folder === undefined) return noOverlay;
   const overlay = { ...noOverlay, pages: new Map<string, string>() };
-  for (const name of namesIn(folder)) {
-    const bytes = readOwn(folder, name);
+  const names = readOr(' names a folder that can’t be read.', () => readdirSync(folder));
+  for (const name of names.filter((each) => !each.startsWith('.'))) {
+    const bytes = readOr(`: ${name} can’t be read.`, () => readFileSync(join(folder, name)));
     if (PAGE.test(name)) {
       if (taken.has(pathTo(routes.page, { page: name.slice(0, -'.md'.length) })))
         throw new ContentFault(`CONTENT_DIR: ${name} has a name that is taken.`);
@@ -77,19 +78,11 @@ export function naming<T>(file: string, read: () => T): T {
   }
 }
 
-function namesIn(folder: string): string[] {
+function readOr<T>(fault: string, read: () => T): T {
   try {
-    return readdirSync(folder).filter((name) => !name.startsWith('.'));
+    return read();
   } catch {
-    throw new ContentFault('CONTENT_DIR names a folder that can’t be read.');
-  }
-}
-
-function readOwn(folder: string, name: string): Buffer {
-  try {
-    return readFileSync(join(folder, name));
-  } catch {
-    throw new ContentFault(`CONTENT_DIR: ${name} can’t be read.`);
+    throw new ContentFault(`CONTENT_DIR${fault}`);
   }
 }
 

@@ -124,13 +124,8 @@ export function layWords(text: string): Words {
 /** Objects are laid over each other name by name; everything else, lists included, is replaced. */
 function lay(under: unknown, over: unknown): unknown {
   if (!isObject(under) || !isObject(over)) return over;
-  const names = [...new Set([...Object.keys(under), ...Object.keys(over)])];
-  return Object.fromEntries(
-    names.map((name) => [
-      name,
-      Object.hasOwn(over, name) ? lay(under[name], over[name]) : under[name],
-    ]),
-  );
+  const laid = Object.entries(over).map(([name, value]) => [name, lay(under[name], value)]);
+  return { ...under, ...Object.fromEntries(laid) };
 }
 
 function isObject(value: unknown): value is Record<string, unknown> {

@@ -50,7 +50,7 @@ function featuresOf(settings: Settings): Feature[] {
 
 function localLines(started: Started): string[] {
   const { settings, envFile, prepared, version } = started;
-  const { baseUrl, dataDir } = settings;
+  const { baseUrl, dataDir, upstream, mail } = settings;
   const token = prepared.tokenFile;
   const made = prepared.firstRun ? ' (made just now)' : '';
   return [
@@ -59,8 +59,8 @@ function localLines(started: Started): string[] {
     `  Site       ${baseUrl}`,
     `  Agents     ${baseUrl}${pages.agents.path}`,
     `  Reference  ${baseUrl}${pages.reference.path}`,
-    `  Leads      ${whereLeadsGo(settings)}`,
-    `  E-mail     ${whereMailGoes(settings)}`,
+    `  Leads      ${upstream.kind === 'http' ? 'UPSTREAM_URL' : 'npm run inbox -- list'}`,
+    `  E-mail     ${mail.kind === 'files' ? `${mail.folder} (written there, not sent)` : 'SMTP_URL'}`,
     `  Token      ${token ?? 'issue one: npm run credentials -- issue my-agent'}`,
     '',
     ...(token === undefined ? [] : ['Try:', tryCommand(baseUrl, token), '']),
@@ -117,14 +117,6 @@ function asLogLine({ settings, envFile, prepared, parts, version }: Started) {
 
 function settingsFrom({ path, found }: LoadedEnvironment['file']): string {
   return found ? `with the settings of ${path}` : `without a file ${path}`;
-}
-
-function whereLeadsGo({ upstream }: Settings): string {
-  return upstream.kind === 'http' ? 'UPSTREAM_URL' : 'npm run inbox -- list';
-}
-
-function whereMailGoes({ mail }: Settings): string {
-  return mail.kind === 'files' ? `${mail.folder} (written there, not sent)` : 'SMTP_URL';
 }
 
 /** A preview of the first form, as one line that works when it is pasted into a shell. */

@@ -166,8 +166,8 @@ describe.each(databases)('on %s', (name, create) => {
 async function copyOf(name: string, database: TestDatabase, to: string): Promise<void> {
   if (name === 'SQLite') copyFileSync(database.url.slice('sqlite:'.length), to);
   else {
-    const { dumpPostgres } = await import('../../src/storage/postgres/copy.ts');
-    await dumpPostgres(database.url, to);
+    const { copyTo } = await import('../../src/storage/postgres/copy.ts');
+    await copyTo(to, database.url);
   }
 }
 

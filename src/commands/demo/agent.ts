@@ -2,9 +2,10 @@
 
 import type { Receipt } from '../../actions/receipt.ts';
 import { randomSecret } from '../../chance.ts';
+import { exampleFields } from '../../discovery/form-schemas.ts';
 import { forms } from '../../forms/catalog.ts';
 import { pathTo, routes } from '../../routes.ts';
-import type { Reply, Story } from './story.ts';
+import type { Reply, Step, Story } from './story.ts';
 
 const form = forms.homeowner_quote;
 const values = { action: form.name };
@@ -23,11 +24,16 @@ export async function discover(story: Story): Promise<void> {
   });
 }
 
+/** What is sent, and what is expected of the answer. */
+type Execution = Pick<Step, 'does' | 'status' | 'holds' | 'means'> & {
+  id: unknown;
+  statement: unknown;
+  key: string;
+};
+
 /** Previews, confirms, executes once, and tries what must not happen. */
 export async function actAsAgent(story: Story, token: string): Promise<void> {
   const authorization = { authorization: `Bearer ${token}` };
-  const key = newKey();
-  const other = newKey();
 
   const preview = (does: string, means: (reply: Reply) => string[]) =>
     story.tell({
@@ -35,32 +41,18 @@ export async function actAsAgent(story: Story, token: string): Promise<void> {
       method: 'POST',
       path: pathTo(routes.previewAction, values),
       headers: authorization,
-      body: JSON.stringify(
-        Object.fromEntries(form.fields.map(({ name, example }) => [name, example])),
-      ),
+      body: JSON.stringify(exampleFields(form)),
       status: 200,
       holds: ({ body }) => typeof body.preview_id === 'string' && body.ok === true,
       means,
     });
-  const execute = (
-    ask: { id: unknown; statement: unknown; key: string },
-    expected: {
-      does: string;
-      status: number;
-      holds?: (reply: Reply) => boolean;
-      means: string[] | ((reply: Reply) => string[]);
-    },
-  ) =>
+  const execute = ({ id, statement, key, ...expected }: Execution) =>
     story.tell({
       method: 'POST',
       path: pathTo(routes.executeAction, values),
-      headers: { ...authorization, 'idempotency-key': ask.key },
-      shows: `Idempotency-Key: ${ask.key}`,
-      body: JSON.stringify({
-        preview_id: ask.id,
-        confirmation: true,
-        confirmation_text: ask.statement,
-      }),
+      headers: { ...authorization, 'idempotency-key': key },
+      shows: `Idempotency-Key: ${key}`,
+      body: JSON.stringify({ preview_id: id, confirmation: true, confirmation_text: statement }),
       ...expected,
     });
 
@@ -71,56 +63,50 @@ export async function actAsAgent(story: Story, token: string): Promise<void> {
     `  “${body.confirmation_statement}”`,
   ]);
   const { preview_id: id, confirmation_statement: statement } = previewed.body;
+  const confirmed = { id, statement, key: newKey() };
 
-  await execute(
-    { id, statement: 'Yes, go ahead.', key },
-    {
-      does: 'Execute with other words than the statement',
-      status: 409,
-      holds: ({ body }) => body.receipt === undefined && body.retryable === undefined,
-      means: ['Not confirmed: nothing was sent, and the preview is still good.'],
-    },
-  );
-  const executed = await execute(
-    { id, statement, key },
-    {
-      does: 'Execute with the exact statement: the person said yes',
-      status: 200,
-      holds: ({ body }) => receiptOf(body)?.status === 'submitted' && body.replay === undefined,
-      means: ({ body }) => [`Submitted. The receipt to keep: ${receiptOf(body)?.action_id}.`],
-    },
-  );
+  await execute({
+    ...confirmed,
+    statement: 'Yes, go ahead.',
+    does: 'Execute with other words than the statement',
+    status: 409,
+    holds: ({ body }) => body.receipt === undefined && body.retryable === undefined,
+    means: ['Not confirmed: nothing was sent, and the preview is still good.'],
+  });
+  const executed = await execute({
+    ...confirmed,
+    does: 'Execute with the exact statement: the person said yes',
+    status: 200,
+    holds: ({ body }) => receiptOf(body)?.status === 'submitted' && body.replay === undefined,
+    means: ({ body }) => [`Submitted. The receipt to keep: ${receiptOf(body)?.action_id}.`],
+  });
   const receipt = JSON.stringify(executed.body.receipt);
-  await execute(
-    { id, statement, key },
-    {
-      does: 'Send the same once more, as after a lost answer',
-      status: 200,
-      holds: ({ body }) => body.replay === true && JSON.stringify(body.receipt) === receipt,
-      means: ['A replay: the same receipt again, and nothing was sent a second time.'],
-    },
-  );
-  await execute(
-    { id, statement, key: other },
-    {
-      does: 'Execute the same preview under another key',
-      status: 409,
-      holds: ({ body }) => body.error === 'preview_already_used',
-      means: ['preview_already_used: one confirmation is good for one submission.'],
-    },
-  );
+  await execute({
+    ...confirmed,
+    does: 'Send the same once more, as after a lost answer',
+    status: 200,
+    holds: ({ body }) => body.replay === true && JSON.stringify(body.receipt) === receipt,
+    means: ['A replay: the same receipt again, and nothing was sent a second time.'],
+  });
+  await execute({
+    ...confirmed,
+    key: newKey(),
+    does: 'Execute the same preview under another key',
+    status: 409,
+    holds: ({ body }) => body.error === 'preview_already_used',
+    means: ['preview_already_used: one confirmation is good for one submission.'],
+  });
   const second = await preview('Ask for a second preview', () => [
     'A new request of the person, with a confirmation of its own.',
   ]);
-  await execute(
-    { id: second.body.preview_id, statement, key },
-    {
-      does: 'Execute it under the key of the first',
-      status: 409,
-      holds: ({ body }) => body.error === 'idempotency_conflict',
-      means: ['idempotency_conflict: a key belongs to one request. Nothing was sent.'],
-    },
-  );
+  await execute({
+    ...confirmed,
+    id: second.body.preview_id,
+    does: 'Execute it under the key of the first',
+    status: 409,
+    holds: ({ body }) => body.error === 'idempotency_conflict',
+    means: ['idempotency_conflict: a key belongs to one request. Nothing was sent.'],
+  });
 }
 
 /** Unguessable, and short enough to be compared by eye. */

@@ -4,6 +4,7 @@ import { readdirSync, readFileSync, statSync } from 'node:fs';
 import { join } from 'node:path';
 import { randomSecret } from '../../chance.ts';
 import { systemClock } from '../../clock.ts';
+import { exampleFields } from '../../discovery/form-schemas.ts';
 import { type Form, forms } from '../../forms/catalog.ts';
 import { pages, pathsOfPage, routes } from '../../routes.ts';
 import { ExitFault } from '../faults.ts';
@@ -80,8 +81,7 @@ export async function actAsBrowser(story: Story, mail: MailPlace): Promise<void>
 }
 
 function entriesOf(form: Form): Record<string, string> {
-  const examples = form.fields.map(({ name, example }) => [name, example]);
-  return { form: form.name, ...Object.fromEntries(examples) };
+  return { form: form.name, ...exampleFields(form) };
 }
 
 /** What is to be said of the message; the outbox writes it a moment after the answer. */

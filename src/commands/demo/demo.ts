@@ -2,15 +2,15 @@
 import { readFileSync } from 'node:fs';
 import type { Settings } from '../../settings/settings.ts';
 import { localFiles } from '../../start/first-run.ts';
-import type { Call, Command } from '../command.ts';
-import { runCommand } from '../command-line.ts';
+import type { Call } from '../command.ts';
+import { runnerOf } from '../command-line.ts';
 import { loadSettings } from '../configuration.ts';
 import { ExitFault, UsageFault } from '../faults.ts';
 import { actAsAgent, discover } from './agent.ts';
 import { actAsBrowser, type MailPlace } from './browser.ts';
 import { openStory } from './story.ts';
 
-const command: Command = {
+export const run = runnerOf({
   invocation: 'npm run demo --',
   meaning:
     'Drives a running service as an agent and a browser would, for real, and tells what happened.',
@@ -22,7 +22,6 @@ const command: Command = {
   actions: {
     '': {
       meaning: 'one execution, three leads and a subscription, with sample data',
-      operands: [],
       options: {
         url: { type: 'string', value: 'URL', meaning: 'where the service is (BASE_URL)' },
         'token-file': {
@@ -35,12 +34,7 @@ const command: Command = {
       run: demonstrate,
     },
   },
-};
-
-/** Takes the arguments after the command's name. */
-export function run(argv: readonly string[]): Promise<number> {
-  return runCommand(command, argv);
-}
+});
 
 async function demonstrate(call: Call): Promise<void> {
   const { terminal } = call;

@@ -20,33 +20,27 @@ const NEEDS_QUOTES = /[",\r\n]/;
 /** Nothing of these may reach a terminal, whatever a row says. */
 const CONTROLS = /[\p{Cc}\p{Zl}\p{Zp}\u202A-\u202E\u2066-\u2069]/gu;
 
+/** The columns of the CSV. */
+const columns: Readonly<Record<string, (item: InboxItem) => string | null | undefined>> = {
+  id: ({ event }) => event.data.id,
+  received_at: ({ receivedAt }) => receivedAt,
+  type: ({ event }) => event.type,
+  form: ({ event }) => event.data.form,
+  recipient: ({ event }) => event.data.recipient?.name,
+  origin: ({ event }) => event.data.origin,
+  client: ({ event }) => event.data.client,
+  consent_recorded_at: ({ event }) => event.data.consent_recorded_at,
+  ...Object.fromEntries(
+    fieldNames.map((name) => [name, ({ event }: InboxItem) => event.data.fields[name]]),
+  ),
+};
+
 /** The first record of the CSV: the names of its columns. */
-export const csvHeader = csvRecord([
-  'id',
-  'received_at',
-  'type',
-  'form',
-  'recipient',
-  'origin',
-  'client',
-  'consent_recorded_at',
-  ...fieldNames,
-]);
+export const csvHeader = csvRecord(Object.keys(columns));
 
 /** One event as a record of RFC 4180, safe to open in a spreadsheet. */
-export function csvRecordOf({ receivedAt, event }: InboxItem): string {
-  const { id, form, recipient, origin, client, consent_recorded_at, fields } = event.data;
-  return csvRecord([
-    id,
-    receivedAt,
-    event.type,
-    form,
-    recipient?.name,
-    origin,
-    client,
-    consent_recorded_at,
-    ...fieldNames.map((name) => fields[name]),
-  ]);
+export function csvRecordOf(item: InboxItem): string {
+  return csvRecord(Object.values(columns).map((valueIn) => valueIn(item)));
 }
 
 /** One event as a line of JSON: the event itself, and when it was received. */

@@ -1,7 +1,5 @@
 /** `npm run inbox`: list, show and export what the embedded destination holds (contract §1). */
-import { existsSync } from 'node:fs';
 import { forms } from '../../forms/catalog.ts';
-import { nearest } from '../../settings/nearest.ts';
 import type { Settings } from '../../settings/settings.ts';
 import { type Storage, StorageUnavailable } from '../../storage/database.ts';
 import {
@@ -10,12 +8,13 @@ import {
   inboxPages,
   latestInboxItems,
 } from '../../upstream/inbox-reader.ts';
-import type { Call, Command } from '../command.ts';
-import { runCommand } from '../command-line.ts';
+import type { Call } from '../command.ts';
+import { runnerOf, unknownName } from '../command-line.ts';
 import { loadSettings } from '../configuration.ts';
 import { ExitFault, UsageFault } from '../faults.ts';
 import { parseMoment } from '../moments.ts';
-import { withStorage } from '../storage.ts';
+import { requireDatabase, withStorage } from '../storage.ts';
+import { printTable } from '../terminal.ts';
 import { csvHeader, csvRecordOf, inboxPage, inboxTable, jsonLineOf } from './formats.ts';
 
 const LIST_ROWS = 20;
@@ -25,7 +24,7 @@ const filterOptions = {
   form: { type: 'string', value: 'NAME', meaning: Object.keys(forms).join(', ') },
 } as const;
 
-const command: Command = {
+export const run = runnerOf({
   invocation: 'npm run inbox --',
   meaning: 'What the embedded destination (UPSTREAM_URL=inbox:) holds.',
   examples: [
@@ -37,7 +36,6 @@ const command: Command = {
   actions: {
     list: {
       meaning: 'the latest, newest first',
-      operands: [],
       options: {
         limit: { type: 'string', value: 'N', meaning: `how many (${LIST_ROWS})` },
         ...filterOptions,
@@ -47,12 +45,10 @@ const command: Command = {
     show: {
       meaning: 'one in full; the beginning of its id is enough',
       operands: ['id'],
-      options: {},
       run: show,
     },
     export: {
       meaning: 'all of them, oldest first, on standard output',
-      operands: [],
       options: {
         format: {
           type: 'string',
@@ -64,12 +60,7 @@ const command: Command = {
       run: exportAll,
     },
   },
-};
-
-/** Takes the arguments after the command's name. */
-export function run(argv: readonly string[]): Promise<number> {
-  return runCommand(command, argv);
-}
+});
 
 async function list(call: Call): Promise<void> {
   const { terminal } = call;
@@ -81,9 +72,7 @@ async function list(call: Call): Promise<void> {
     return;
   }
   if (items.length === 0) return terminal.say('There is nothing here yet.');
-  const [head = '', ...rows] = inboxTable(items);
-  terminal.print(terminal.emphasize('bold', head));
-  for (const row of rows) terminal.print(row);
+  printTable(terminal, inboxTable(items));
 }
 
 async function show(call: Call): Promise<void> {
@@ -113,9 +102,7 @@ async function exportAll(call: Call): Promise<void> {
 async function withInbox<T>(call: Call, read: (storage: Storage) => Promise<T>): Promise<T> {
   const { settings } = loadSettings();
   const { database, upstream } = settings;
-  if (database.kind === 'sqlite' && !existsSync(database.path)) {
-    throw new ExitFault(`There is no database yet at ${database.path}: \`npm start\` makes it.`);
-  }
+  requireDatabase(database);
   if (upstream.kind !== 'inbox') call.terminal.say(elsewhere(upstream.kind));
   try {
     return await withStorage(settings, read);
@@ -137,10 +124,7 @@ function filterOf(call: Call): InboxFilter {
   const since = call.text('since');
   const form = call.text('form');
   if (form !== undefined && !Object.hasOwn(forms, form)) {
-    const near = nearest(form, Object.keys(forms));
-    throw new UsageFault(
-      `There is no form ${form}${near === undefined ? '; see --help.' : `: did you mean ${near}?`}`,
-    );
+    throw new UsageFault(unknownName(`form ${form}`, form, Object.keys(forms)));
   }
   return { since: since === undefined ? undefined : parseMoment('--since', since), form };
 }

@@ -1,5 +1,6 @@
 /** The API reference in Markdown, made from the OpenAPI document: what it says is never said twice. */
 import { pages, routes } from '../../routes.ts';
+import { slug } from '../../site/markdown.ts';
 import { describeSchema, type Schema, table, typeOf } from './schemas.ts';
 
 type Body = { schema: Schema; examples?: Record<string, { value: unknown }> };
@@ -79,10 +80,7 @@ export function referenceMarkdown(document: OpenapiDocument): string {
 }
 
 function linkTo({ summary }: Operation): string {
-  return `[${summary}](#${summary
-    .toLowerCase()
-    .replace(/[^a-z0-9]+/g, '-')
-    .replace(/^-|-$/g, '')})`;
+  return `[${summary}](#${slug(summary)})`;
 }
 
 function describeCall({ where, operation }: Call, common: readonly ErrorRow[]): string[] {

@@ -1,14 +1,17 @@
 /** Whole copies of a PostgreSQL database by its own programs, `pg_dump` and `pg_restore`. */
-import { spawn } from 'node:child_process';
+import { execFile } from 'node:child_process';
 import { chmodSync } from 'node:fs';
+import { promisify } from 'node:util';
 import pg from 'pg';
 import { StorageUnavailable } from '../database.ts';
 import { refuseNewer } from '../migrate.ts';
 
 const CONNECT_TIMEOUT_MS = 2_000;
 
-/** Dumps one snapshot, in PostgreSQL's own compressed format; writers go on. Mode 0600. */
-export async function dumpPostgres(url: string, file: string): Promise<void> {
+const execute = promisify(execFile);
+
+/** One snapshot, in PostgreSQL's own compressed format. */
+export async function copyTo(file: string, url: string): Promise<void> {
   const mask = process.umask(0o077);
   try {
     const options = ['--format=custom', '--no-owner', '--no-privileges', `--file=${file}`];
@@ -19,8 +22,7 @@ export async function dumpPostgres(url: string, file: string): Promise<void> {
   }
 }
 
-/** Reads all of it. Throws where it is damaged, another program's, or newer than we are. */
-export async function examineDump(file: string): Promise<void> {
+export async function examineCopy(file: string): Promise<void> {
   await run('pg_restore', ['--file=/dev/null', file]);
   const table = ['--data-only', '--table=kysely_migration', '--file=-', file];
   const [, copied] = (await run('pg_restore', table)).split(/^COPY .*\n/m);
@@ -32,18 +34,16 @@ export async function examineDump(file: string): Promise<void> {
   refuseNewer(names.map((row) => row.split('\t')[0] ?? ''));
 }
 
-/** Replaces everything in one transaction. Throws where an instance is connected. */
-export async function restorePostgres(file: string, url: string): Promise<void> {
+/** In one transaction. */
+export async function restoreFrom(file: string, url: string): Promise<void> {
   await refuseRunning(url);
   const options = ['--clean', '--if-exists', '--single-transaction', '--exit-on-error'];
   await run('pg_restore', [...options, '--no-owner', '--no-privileges', file], url);
 }
 
 async function refuseRunning(url: string): Promise<void> {
-  const client = new pg.Client({
-    connectionString: url,
-    connectionTimeoutMillis: CONNECT_TIMEOUT_MS,
-  });
+  const timeout = { connectionTimeoutMillis: CONNECT_TIMEOUT_MS };
+  const client = new pg.Client({ connectionString: url, ...timeout });
   let instances: number;
   try {
     await client.connect();
@@ -65,28 +65,21 @@ async function refuseRunning(url: string): Promise<void> {
 async function run(program: string, options: string[], url?: string): Promise<string> {
   const address = url === undefined ? undefined : withoutPassword(url);
   const argv = address === undefined ? options : [`--dbname=${address.url}`, ...options];
-  const child = spawn(program, argv, {
-    env: { ...process.env, ...(address?.password ? { PGPASSWORD: address.password } : {}) },
-    stdio: ['ignore', 'pipe', 'pipe'],
-  });
-  let written = '';
-  let said = '';
-  child.stdout.setEncoding('utf8').on('data', (text: string) => {
-    written += text;
-  });
-  child.stderr.setEncoding('utf8').on('data', (text: string) => {
-    said += text;
-  });
-  const status = await new Promise<number | null>((resolve, reject) => {
-    child.once('error', reject).once('close', resolve);
-  }).catch(() => {
-    throw new StorageUnavailable(
-      `${program} is not on this machine: install PostgreSQL's client programs (apt-get install -y postgresql-client).`,
-    );
-  });
-  if (status === 0) return written;
-  const [first = ''] = said.split('\n');
-  throw new StorageUnavailable(`${program} failed: ${first.replace(/^\w+: (error: )?/, '')}`);
+  const env = address?.password ? { PGPASSWORD: address.password } : {};
+  try {
+    const all = { env: { ...process.env, ...env }, maxBuffer: Number.POSITIVE_INFINITY };
+    return (await execute(program, argv, all)).stdout;
+  } catch (error) {
+    const { code, stderr = '' } = error as { code?: unknown; stderr?: string };
+    // Node's own code is a word: the program did not even begin.
+    if (typeof code === 'string') {
+      throw new StorageUnavailable(
+        `${program} is not on this machine: install PostgreSQL's client programs (apt-get install -y postgresql-client).`,
+      );
+    }
+    const [first = ''] = stderr.split('\n');
+    throw new StorageUnavailable(`${program} failed: ${first.replace(/^\w+: (error: )?/, '')}`);
+  }
 }
 
 function withoutPassword(url: string): { url: string; password: string } {

@@ -66,11 +66,10 @@ export async function openPostgres(url: string, log?: Log): Promise<Storage> {
     // The server minds its own disk.
     requireRoom: () => {},
     check: async () => {
-      const { rows } = await sql<{
-        transaction_read_only: string;
-      }>`show transaction_read_only`.execute(db);
-      if (rows[0]?.transaction_read_only === 'on')
-        throw new StorageUnavailable('PostgreSQL is read-only.');
+      const asked = sql<{ transaction_read_only: string }>`show transaction_read_only`;
+      const [row] = (await asked.execute(db)).rows;
+      if (row?.transaction_read_only !== 'on') return;
+      throw new StorageUnavailable('PostgreSQL is read-only.');
     },
     close: () => db.destroy(),
   };
@@ -122,12 +121,9 @@ async function lockMigrations(transaction: Transaction<Schema>): Promise<void> {
  * set to, a pooler may not keep.
  */
 async function refuseForgetful(db: Kysely<Schema>): Promise<void> {
-  const { rows } = await sql<{
-    name: string;
-  }>`select name from pg_settings where name in ('fsync', 'synchronous_commit') and reset_val = 'off'`.execute(
-    db,
-  );
-  for (const { name } of rows) {
+  const off = sql<{ name: string }>`
+    select name from pg_settings where name in ('fsync', 'synchronous_commit') and reset_val = 'off'`;
+  for (const { name } of (await off.execute(db)).rows) {
     throw new StorageUnavailable(
       `PostgreSQL runs with ${name}=off, which loses what it has confirmed; turn it on.`,
     );
@@ -136,13 +132,6 @@ async function refuseForgetful(db: Kysely<Schema>): Promise<void> {
 
 /** The pool, whose errors say whether the store is away or the mistake is ours. */
 function explained(pool: pg.Pool, session: string): PostgresPool {
-  const attempt = async <T>(run: () => Promise<T>): Promise<T> => {
-    try {
-      return await run();
-    } catch (error) {
-      throw judge(error);
-    }
-  };
   return {
     options: pool.options,
     connect: () =>
@@ -157,7 +146,7 @@ function explained(pool: pg.Pool, session: string): PostgresPool {
           client.release(true);
           throw error;
         }
-        return clientOf(client, attempt);
+        return clientOf(client);
       }),
     end: () => pool.end(),
   } as PostgresPool;
@@ -166,8 +155,8 @@ function explained(pool: pg.Pool, session: string): PostgresPool {
 const clients = new WeakMap<pg.PoolClient, PostgresPoolClient>();
 
 /** The same object for the same connection: Kysely knows by it which ones it has prepared. */
-function clientOf(client: pg.PoolClient, attempt: <T>(run: () => Promise<T>) => Promise<T>) {
-  const explainedClient = {
+function clientOf(client: pg.PoolClient): PostgresPoolClient {
+  const explainedClient: unknown = {
     query: (text: string, parameters: unknown[]) =>
       attempt(async () => {
         try {
@@ -180,8 +169,16 @@ function clientOf(client: pg.PoolClient, attempt: <T>(run: () => Promise<T>) => 
       }),
     release: (destroy?: boolean | Error) => client.release(destroy || broken.has(client)),
   };
-  clients.set(client, explainedClient as unknown as PostgresPoolClient);
-  return explainedClient as unknown as PostgresPoolClient;
+  clients.set(client, explainedClient as PostgresPoolClient);
+  return explainedClient as PostgresPoolClient;
+}
+
+async function attempt<T>(run: () => Promise<T>): Promise<T> {
+  try {
+    return await run();
+  } catch (error) {
+    throw judge(error);
+  }
 }
 
 /** Data, constraint and syntax errors are our own mistakes; all others mean the store is away. */

@@ -14,8 +14,8 @@ const HOLD_MS = 2_500;
 
 const SQLITE_BUSY = 5;
 
-/** Copies what is committed now, in one reading transaction: writers go on. Mode 0600, durable. */
-export function copySqlite(path: string, file: string): void {
+/** In one reading transaction; durable. */
+export function copyTo(file: string, path: string): void {
   // SQLite makes the file by the mask.
   const mask = process.umask(0o077);
   const database = new DatabaseSync(path, { readOnly: true, timeout: BUSY_TIMEOUT_MS });
@@ -29,8 +29,7 @@ export function copySqlite(path: string, file: string): void {
   flush(dirname(file));
 }
 
-/** Throws `StorageUnavailable` where the file is damaged, another program's, or newer than we are. */
-export function examineSqlite(file: string): void {
+export function examineCopy(file: string): void {
   const database = new DatabaseSync(file, { readOnly: true, timeout: BUSY_TIMEOUT_MS });
   try {
     const [row] = database.prepare('pragma integrity_check').all();
@@ -45,14 +44,14 @@ export function examineSqlite(file: string): void {
   }
 }
 
-/** Puts a copy of the file in the place of the database. Throws where somebody has that one open. */
-export async function replaceSqlite(file: string, path: string): Promise<void> {
+/** Puts a copy of the file in the place of the database. */
+export async function restoreFrom(file: string, path: string): Promise<void> {
   mkdirSync(dirname(path), { recursive: true, mode: 0o700 });
   const staged = `${path}.restored`;
   rmSync(staged, { force: true });
   try {
-    copySqlite(file, staged);
-    examineSqlite(staged);
+    copyTo(staged, file);
+    examineCopy(staged);
     const replaced = existsSync(path) ? lockAlone(path) : undefined;
     for (const suffix of ['-wal', '-shm', '-journal']) rmSync(path + suffix, { force: true });
     renameSync(staged, path);
