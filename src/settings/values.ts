@@ -20,19 +20,18 @@ const list = text.map((given) =>
     .map((item) => item.trim())
     .filter((item) => item !== ''),
 );
-export const port = text
-  .assert((given) => /^\d{1,5}$/.test(given), 'must be a port number')
-  .map(Number)
-  .assert((n) => n >= 1 && n <= 65_535, 'must be from 1 to 65535');
+const number = (digits: RegExp, what: string, least: number, most: number) =>
+  text
+    .assert((given) => digits.test(given), `must be ${what}`)
+    .map(Number)
+    .assert((n) => n >= least && n <= most, `must be from ${least} to ${most}`);
+export const port = number(/^\d{1,5}$/, 'a port number', 1, 65_535);
 const address = (protocol: RegExp, wrong: string) =>
   text
     .map((given) => given.trim())
     .assert((given) => protocol.test(URL.parse(given)?.protocol ?? ''), wrong);
 export const whole = (least: number, most: number) =>
-  text
-    .assert((given) => /^\d{1,9}$/.test(given), 'must be a whole number')
-    .map(Number)
-    .assert((n) => n >= least && n <= most, `must be from ${least} to ${most}`);
+  number(/^\d{1,9}$/, 'a whole number', least, most);
 const base64 = (given: string) =>
   BASE64.test(given) ? Buffer.from(given, 'base64') : Buffer.alloc(0);
 const isWebUrl = (given: string) => /^https?:$/.test(URL.parse(given)?.protocol ?? '');

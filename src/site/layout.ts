@@ -1,6 +1,8 @@
 /** The frame around every page: head, header, main, footer. */
 import { once } from '../once.ts';
 import { type Assets, ourAssets, sizeOfPng } from './assets.ts';
+import type { SiteSettings } from './placeholders.ts';
+import { type DescribedPage, structuredData } from './structured-data.ts';
 import { renderTemplate } from './templates.ts';
 import { ourWords, type Words } from './words.ts';
 
@@ -27,17 +29,21 @@ type Layout = {
   /** Of the words, where the page names no other. */
   lang?: string | undefined;
   /** What only a page of the site has, an error page has not. */
-  page?: {
-    path: string;
-    canonical: string;
-    /** The absolute address of the frame's picture. */
-    picture: string;
-    description: string;
-    markdownPath: string;
-    /** JSON-LD, ready to stand in a script element. */
-    structuredData: string;
-  };
+  page?: ReturnType<typeof headOf>;
 };
+
+/** What the head of a page says of it alone, with the frame's picture for messages that link to it. */
+export function headOf(page: DescribedPage, settings: SiteSettings, { picture }: Frame) {
+  const { path, markdownPath, description } = page;
+  return {
+    path,
+    markdownPath,
+    description,
+    canonical: settings.baseUrl + path,
+    picture: settings.baseUrl + picture.path,
+    structuredData: structuredData(settings, page),
+  };
+}
 
 /** The frame without anything of an operator's own. */
 export const ourFrame = once((): Frame => frameOf(ourWords(), ourAssets));

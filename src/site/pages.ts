@@ -6,12 +6,11 @@ import { type PagePaths, pathsOfPage } from '../routes.ts';
 import { receiverOf } from '../submissions/recipient.ts';
 import { type Content, parseContent } from './content.ts';
 import { type Entered, formMarkup } from './form-markup.ts';
-import { type Frame, ourFrame, renderLayout } from './layout.ts';
+import { type Frame, headOf, ourFrame, renderLayout } from './layout.ts';
 import { renderMarkdown } from './markdown.ts';
 import { renderMirror } from './mirror.ts';
 import { naming, noOverlay, type Overlay } from './overlay.ts';
 import { contractorName, inMode, placeholderFiller, type SiteSettings } from './placeholders.ts';
-import { structuredData } from './structured-data.ts';
 import { renderTemplate } from './templates.ts';
 import { wordedForm } from './words.ts';
 
@@ -81,12 +80,11 @@ function pageOf(
   frame: Frame,
 ): Page {
   const fill = placeholderFiller(settings, frame.words);
-  const { path, markdownPath } = pathsOfPage(name);
+  const { lang, carried, noindex } = content;
   const title = fill(content.title, 'text');
   const description = fill(content.description, 'text');
-  const { lang } = content;
   const body = inMode(content.body, settings.mode);
-  const { carried } = content;
+  const about = { ...pathsOfPage(name), title, description };
   const form = carried && wordedForm(carried.form, frame.words);
   const names = { contractor: contractorName(settings), operator: settings.operator.name };
   const recipient = carried === undefined ? '' : receiverOf(carried.form, names);
@@ -96,20 +94,13 @@ function pageOf(
     lang: frame.words.lang,
     words: frame.words.form,
   };
-  const head = {
-    path,
-    canonical: `${settings.baseUrl}${path}`,
-    picture: `${settings.baseUrl}${frame.picture.path}`,
-    description,
-    markdownPath,
-    structuredData: structuredData(settings, { path, title, description, lang }),
-  };
+  const head = headOf({ ...about, lang }, settings, frame);
   const prose = once(() => fill(renderMarkdown(body), 'html'));
   const render = (entered?: Entered) => {
     const layout = {
       title: entered === undefined ? title : `${frame.words.form.error} ${title}`,
       operatorName: settings.operator.name,
-      noindex: content.noindex,
+      noindex,
       lang,
       hasForm: form !== undefined,
       page: head,
@@ -125,11 +116,8 @@ function pageOf(
     return renderLayout(layout, frame);
   };
   return {
-    path,
-    markdownPath,
-    title,
-    description,
-    noindex: content.noindex,
+    ...about,
+    noindex,
     form: carried?.form,
     get markdown() {
       return renderMirror({

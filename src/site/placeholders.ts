@@ -39,31 +39,25 @@ export function placeholderFiller(
   settings: SiteSettings,
   { flow, frame }: Pick<Words, 'flow' | 'frame'> = ourWords(),
 ): (text: string, as: keyof Replacement) => string {
-  const replacements = new Map<string, Replacement>([
-    ['operator', plain(settings.operator.name)],
-    ['contractor', plain(contractorName(settings))],
-    ['contact', contact(settings.operator.contact, frame.contact)],
+  const replacements: Readonly<Record<string, Replacement>> = {
+    operator: plain(settings.operator.name),
+    contractor: plain(contractorName(settings)),
+    contact: contact(settings.operator.contact, frame.contact),
     // The picture of the flow; without pictures, what it shows.
-    [
-      'flow',
-      {
-        ...plain(flow.description),
-        get html() {
-          return renderTemplate('flow', { ...flow });
-        },
+    flow: {
+      ...plain(flow.description),
+      get html() {
+        return renderTemplate('flow', { ...flow });
       },
-    ],
-    ['retention_days', plain(String(settings.receiptRetentionDays))],
+    },
+    retention_days: plain(String(settings.receiptRetentionDays)),
     // These two stand in code as well, where Markdown knows no escapes; neither needs one.
-    ['base_url', { ...plain(settings.baseUrl), markdown: settings.baseUrl }],
-    [
-      'confirmation_statement',
-      { ...plain(CONFIRMATION_STATEMENT), markdown: CONFIRMATION_STATEMENT },
-    ],
-  ]);
+    base_url: { ...plain(settings.baseUrl), markdown: settings.baseUrl },
+    confirmation_statement: { ...plain(CONFIRMATION_STATEMENT), markdown: CONFIRMATION_STATEMENT },
+  };
   return (text, as) =>
     text.replace(PLACEHOLDER, (whole, name: string) => {
-      const replacement = replacements.get(name);
+      const replacement = Object.hasOwn(replacements, name) ? replacements[name] : undefined;
       if (replacement === undefined) throw new Error(`content/ knows no placeholder ${whole}`);
       return replacement[as];
     });

@@ -33,13 +33,8 @@ export function openSite(settings: SiteSettings & { contentDir: string | undefin
     frame();
     loadTemplates();
   };
-  const site = {
-    pageNames: pageNames(overlay),
-    pages,
-    assets: Object.values(assets),
-    frame,
-    prepare,
-  };
+  const served = { pageNames: pageNames(overlay), assets: Object.values(assets) };
+  const site = { ...served, pages, frame, prepare };
   // Our own words say nothing of fields: what those are called stands in the catalogue.
   if (overlay === noOverlay) return { ...site, forms: Object.values(forms) };
   // What is wrong with an operator's own stops the start.

@@ -1,14 +1,14 @@
 /** What a page is about, as schema.org's JSON-LD: a data block, which no browser executes. */
-import { pages, routes } from '../routes.ts';
+import { type PagePaths, pages, routes } from '../routes.ts';
 import type { SiteSettings } from './placeholders.ts';
 
-type Described = { path: string; title: string; description: string; lang: string };
+export type DescribedPage = PagePaths & { title: string; description: string; lang: string };
 
 /** The pages that are something more particular than a page. */
 const types: Readonly<Record<string, string>> = { [pages.contact.path]: 'ContactPage' };
 
 /** Takes the settings and a page; returns JSON that can stand inside a script element. */
-export function structuredData(settings: SiteSettings, page: Described): string {
+export function structuredData(settings: SiteSettings, page: DescribedPage): string {
   const { baseUrl, operator } = settings;
   const start = baseUrl + routes.startPage.path;
   const organization = `${start}#operator`;

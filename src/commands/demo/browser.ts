@@ -15,13 +15,15 @@ const MAIL_POLL_MS = 100;
 const MAILS_LOOKED_AT = 10;
 
 /** Where the confirmation message can be seen, if this process can see it at all. */
-export type MailPlace = { kind: 'folder'; path: string } | { kind: 'elsewhere'; says: string };
+export type MailPlace = { folder: string } | { elsewhere: string };
 
 /** Opens a page, subscribes, looks for the e-mail, and sends a lead in each encoding. */
 export async function actAsBrowser(story: Story, mail: MailPlace): Promise<void> {
-  const thankYou: Pick<Step, 'status' | 'holds'> = {
+  const native: Pick<Step, 'method' | 'status' | 'holds' | 'means'> = {
+    method: 'POST',
     status: 303,
     holds: ({ headers }) => headers.get('location') === pages.thankYou.path,
+    means: [`Accepted, and on to ${pages.thankYou.path}.`],
   };
   await story.tell({
     does: 'Open a page with a form',
@@ -35,12 +37,11 @@ export async function actAsBrowser(story: Story, mail: MailPlace): Promise<void>
   // An address that had no confirmation in the last 24 hours, in a domain that is nobody's.
   const address = `demo-${randomSecret(4).toString('hex')}@example.com`;
   await story.tell({
+    ...native,
     does: 'Subscribe to the newsletter',
-    method: 'POST',
     path: routes.subscribeNewsletter.path,
     shows: 'urlencoded',
     body: new URLSearchParams({ email: address, privacy: 'yes' }),
-    ...thankYou,
     means: [
       `On to ${pages.thankYou.path}. An address that is on the list already gets the same answer.`,
     ],
@@ -59,24 +60,20 @@ export async function actAsBrowser(story: Story, mail: MailPlace): Promise<void>
     means: ['Accepted. The recipient is chosen by the service, never by the caller.'],
   });
   await story.tell({
+    ...native,
     does: 'Send a request for a walkthrough, as a form does',
-    method: 'POST',
     path: routes.submitLead.path,
     shows: 'urlencoded',
     body: new URLSearchParams(entriesOf(forms.contractor_signup)),
-    ...thankYou,
-    means: [`Accepted, and on to ${pages.thankYou.path}.`],
   });
   const parts = new FormData();
   for (const [name, value] of Object.entries(entriesOf(forms.contact))) parts.set(name, value);
   await story.tell({
+    ...native,
     does: 'Send a message, as a multipart form',
-    method: 'POST',
     path: routes.submitLead.path,
     shows: 'multipart',
     body: parts,
-    ...thankYou,
-    means: [`Accepted, and on to ${pages.thankYou.path}.`],
   });
 }
 
@@ -86,9 +83,11 @@ function entriesOf(form: Form): Record<string, string> {
 
 /** What is to be said of the message; the outbox writes it a moment after the answer. */
 async function findMail(mail: MailPlace, address: string): Promise<string[]> {
-  if (mail.kind === 'elsewhere') return [mail.says];
+  if ('elsewhere' in mail) return [mail.elsewhere];
   for (let waited = 0; waited <= MAIL_WITHIN_MS; waited += MAIL_POLL_MS) {
-    const found = newestMails(mail.path).find(({ headers }) => headers.includes(`To: ${address}`));
+    const found = newestMails(mail.folder).find(({ headers }) =>
+      headers.includes(`To: ${address}`),
+    );
     if (found !== undefined) {
       const shown = found.headers.filter((line) => /^(From|To|Subject):/.test(line));
       return [found.path, ...shown.map((line) => `  ${line}`)];
@@ -96,7 +95,7 @@ async function findMail(mail: MailPlace, address: string): Promise<string[]> {
     await systemClock.sleep(MAIL_POLL_MS);
   }
   throw new ExitFault(
-    `No e-mail to the new subscriber is in ${mail.path} after ${MAIL_WITHIN_MS / 1000} s: does the service run with other settings than this command?`,
+    `No e-mail to the new subscriber is in ${mail.folder} after ${MAIL_WITHIN_MS / 1000} s: does the service run with other settings than this command?`,
   );
 }
 

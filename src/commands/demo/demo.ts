@@ -88,10 +88,9 @@ function tokenOf(path: string): string {
 }
 
 function mailPlaceOf({ mail }: Settings, isOurs: boolean): MailPlace {
-  if (isOurs && mail.kind === 'files') return { kind: 'folder', path: mail.folder };
+  if (isOurs && mail.kind === 'files') return { folder: mail.folder };
   return {
-    kind: 'elsewhere',
-    says: isOurs
+    elsewhere: isOurs
       ? 'It goes out through SMTP_URL, to an address in example.com that nobody reads.'
       : 'It is where that service sends its mail; this command can’t see it.',
   };

@@ -29,7 +29,6 @@ export type Step = {
 };
 
 export type Story = {
-  url: string;
   chapter(title: string): void;
   /** Sends the request and tells it; throws `ExitFault` where the answer is not the expected one. */
   tell(step: Step): Promise<Reply>;
@@ -51,7 +50,6 @@ export function openStory(terminal: Terminal, url: string): Story {
   }
 
   return {
-    url,
     chapter: (title) => {
       chapter = title;
     },

@@ -1,6 +1,5 @@
 /** `npm run inbox`: list, show and export what the embedded destination holds (contract §1). */
 import { forms } from '../../forms/catalog.ts';
-import type { Settings } from '../../settings/settings.ts';
 import { type Storage, StorageUnavailable } from '../../storage/database.ts';
 import {
   findInboxItems,
@@ -18,6 +17,12 @@ import { printTable } from '../terminal.ts';
 import { csvHeader, csvRecordOf, inboxPage, inboxTable, jsonLineOf } from './formats.ts';
 
 const LIST_ROWS = 20;
+
+/** Said first where the inbox is not what the settings name. */
+const ELSEWHERE = {
+  http: 'Submissions go to UPSTREAM_URL; here is what came before that.',
+  none: 'UPSTREAM_URL is not set, so nothing is accepted; here is what came before that.',
+};
 
 const filterOptions = {
   since: { type: 'string', value: 'DATE', meaning: 'received then or later, like 2026-12-01' },
@@ -103,7 +108,7 @@ async function withInbox<T>(call: Call, read: (storage: Storage) => Promise<T>):
   const { settings } = loadSettings();
   const { database, upstream } = settings;
   requireDatabase(database);
-  if (upstream.kind !== 'inbox') call.terminal.say(elsewhere(upstream.kind));
+  if (upstream.kind !== 'inbox') call.terminal.say(ELSEWHERE[upstream.kind]);
   try {
     return await withStorage(settings, read);
   } catch (error) {
@@ -112,12 +117,6 @@ async function withInbox<T>(call: Call, read: (storage: Storage) => Promise<T>):
       `The database can’t be read: ${error.message} Check DATABASE_URL, DATA_DIR and the disk.`,
     );
   }
-}
-
-function elsewhere(kind: Settings['upstream']['kind']): string {
-  return kind === 'http'
-    ? 'Submissions go to UPSTREAM_URL; here is what came before that.'
-    : 'UPSTREAM_URL is not set, so nothing is accepted; here is what came before that.';
 }
 
 function filterOf(call: Call): InboxFilter {

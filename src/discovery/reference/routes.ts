@@ -3,11 +3,10 @@ import type { FastifyInstance } from 'fastify';
 import { once } from '../../once.ts';
 import { pages } from '../../routes.ts';
 import { registerPage } from '../../server/page-and-mirror.ts';
-import { type Frame, renderLayout } from '../../site/layout.ts';
+import { type Frame, headOf, renderLayout } from '../../site/layout.ts';
 import { renderMarkdown } from '../../site/markdown.ts';
 import { renderMirror } from '../../site/mirror.ts';
 import type { SiteSettings } from '../../site/placeholders.ts';
-import { structuredData } from '../../site/structured-data.ts';
 import { renderTemplate } from '../../site/templates.ts';
 import type { OpenapiDocument } from './markdown.ts';
 
@@ -34,15 +33,7 @@ async function renderReference({ settings, frame, openapi }: Parts) {
   const { baseUrl, operator } = settings;
   const { referenceMarkdown } = await import('./markdown.ts');
   const body = referenceMarkdown(await openapi());
-  const { path, markdownPath } = pages.reference;
-  const page = {
-    path,
-    markdownPath,
-    canonical: baseUrl + path,
-    picture: baseUrl + frame().picture.path,
-    description,
-    structuredData: structuredData(settings, { path, title, description, lang: 'en' }),
-  };
+  const page = headOf({ ...pages.reference, title, description, lang: 'en' }, settings, frame());
   const main = renderTemplate('page', {
     name: 'reference',
     title,
