@@ -1,9 +1,9 @@
 /** The process: settings → parts → listen → drain → close. */
-import { readFileSync } from 'node:fs';
 import closeWithGrace from 'close-with-grace';
 import { LEASE_MARGIN_MS } from './actions/executions.ts';
 import { buildApp } from './app.ts';
 import { systemClock } from './clock.ts';
+import { packageVersion } from './commands/version.ts';
 import { faultsOfCredentials } from './credentials/file.ts';
 import { openLog } from './operations/log.ts';
 import { openParts, type Parts } from './parts.ts';
@@ -52,7 +52,7 @@ async function serve(settings: Settings, envFile: LoadedEnvironment['file']): Pr
       envFile,
       prepared,
       parts,
-      version,
+      version: packageVersion(),
       onTerminal: process.stdout.isTTY,
     }),
   );
@@ -87,10 +87,6 @@ function drainOnSignals(
     await handedOn;
   });
 }
-
-const version: string = JSON.parse(
-  readFileSync(new URL('../package.json', import.meta.url), 'utf8'),
-).version;
 
 function giveUp(error: unknown, settings?: Settings): never {
   const { sentence, exitCode } = describeStartFault(error, settings);

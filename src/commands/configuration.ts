@@ -7,6 +7,6 @@ import { SettingsFault } from './faults.ts';
 export function loadSettings(): { settings: Settings; loaded: LoadedEnvironment } {
   const loaded = loadEnvironment(process.cwd());
   const read = readSettings(loaded.environment, loaded.faults);
-  if (read.kind === 'invalid') throw new SettingsFault(read.faults);
+  if (read.kind === 'invalid') throw new SettingsFault(read.faults.join('\n'));
   return { settings: read.settings, loaded };
 }

@@ -131,24 +131,17 @@ async function list(call: Call): Promise<void> {
   const { clients } = readClients(credentialsPath());
   const now = systemClock.now();
   const rows = clients.flatMap(({ name, scopes, credentials }) =>
-    credentials.map(({ id, created_at, expires_at }) => ({
-      client: name,
-      credential: id,
-      scopes,
-      created_at,
-      expires_at,
-      expired: isExpired(expires_at, now),
-    })),
+    credentials.map(({ id: credential, created_at, expires_at }) => {
+      const expired = isExpired(expires_at, now);
+      return { client: name, credential, scopes, created_at, expires_at, expired };
+    }),
   );
   if (call.terminal.json) return call.terminal.print(JSON.stringify(rows));
   if (rows.length === 0) return call.terminal.say('There are no clients yet: issue a credential.');
-  const cells = rows.map((row) => [
-    row.client,
-    row.credential,
-    row.scopes.join(' '),
-    row.created_at,
-    row.expires_at === null ? 'never' : `${row.expires_at}${row.expired ? ' (expired)' : ''}`,
-  ]);
+  const cells = rows.map(({ client, credential, scopes, created_at, expires_at, expired }) => {
+    const ends = `${expires_at ?? 'never'}${expired ? ' (expired)' : ''}`;
+    return [client, credential, scopes.join(' '), created_at, ends];
+  });
   const head = ['CLIENT', 'CREDENTIAL', 'SCOPES', 'CREATED', 'EXPIRES'];
   printTable(call.terminal, tableOf([head, ...cells]));
 }

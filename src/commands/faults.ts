@@ -7,26 +7,17 @@ const EXIT_USAGE = 2;
 /** A failure that was foreseen; its message is what a person reads. */
 export class ExitFault extends Error {
   override name = 'ExitFault';
-  readonly status: number;
-
-  constructor(message: string, status = 1) {
-    super(message);
-    this.status = status;
-  }
+  readonly status: number = 1;
 }
 
 /** The command line itself is wrong. */
 export class UsageFault extends ExitFault {
-  constructor(message: string) {
-    super(message, EXIT_USAGE);
-  }
+  override readonly status = EXIT_USAGE;
 }
 
 /** The settings are wrong: one line each (contract §2). */
 export class SettingsFault extends ExitFault {
-  constructor(faults: readonly string[]) {
-    super(faults.join('\n'), EXIT_CONFIGURATION);
-  }
+  override readonly status = EXIT_CONFIGURATION;
 }
 
 /** What is said of a failure; a stack trace is for `LOG_LEVEL=debug` alone. */

@@ -43,15 +43,11 @@ export function openTerminal(streams: TerminalStreams, json: boolean): Terminal 
   });
   return {
     json,
-    print: (line) => {
-      stdout.write(`${line}\n`);
-    },
+    print: (line) => void stdout.write(`${line}\n`),
     write: async (data) => {
       if (!stdout.write(data)) await once(stdout, 'drain');
     },
-    say: (line) => {
-      stderr.write(`${line}\n`);
-    },
+    say: (line) => void stderr.write(`${line}\n`),
     emphasize: (kind, text) => (inColour ? `${COLOURS[kind]}${text}${PLAIN}` : text),
     readLine: async (question) => {
       if (stdin.isTTY === true) stderr.write(`${question} `);

@@ -85,17 +85,13 @@ export function normalizedFieldsSchema(
 
 /** The body of `/api/leads` for one form (spec §4.6). */
 export function leadSchema(form: Form): JsonSchema {
-  const fields = fieldsSchema(form);
-  const required = form === fallbackForm ? [] : ['form'];
+  const { properties, ...rest } = fieldsSchema(form);
+  const named = { const: form.name, description: `Missing or unknown means ${fallbackForm.name}.` };
   return {
-    ...fields,
+    ...rest,
     title: `${titleOf(form.name)}Lead`,
-    required: [...required, ...requiredNames(form)],
-    properties: {
-      form: { const: form.name, description: `Missing or unknown means ${fallbackForm.name}.` },
-      ...(fields.properties as object),
-      [HONEYPOT]: honeypotSchema,
-    },
+    required: [...(form === fallbackForm ? [] : ['form']), ...requiredNames(form)],
+    properties: { form: named, ...(properties as object), [HONEYPOT]: honeypotSchema },
   };
 }
 

@@ -33,6 +33,8 @@ function toolsOf(facts: Facts): Tool[] {
 
 function previewTool(form: Form, facts: Facts): Tool {
   const destination = destinationName(form, facts);
+  const required = form.fields.map(({ name }) => name);
+  const properties = Object.fromEntries(form.fields.map((each) => [each.name, strictField(each)]));
   return {
     name: previewToolName(form),
     title: `Preview: ${form.purpose}`,
@@ -44,12 +46,7 @@ function previewTool(form: Form, facts: Facts): Tool {
       `Next, show the user all fields, the destination${destination === undefined ? '' : ` (${destination})`} and the confirmation_statement, and ask. Call ${EXECUTE_TOOL} only after an explicit yes.`,
     ].join(' '),
     input: { ...fieldsSchema(form), additionalProperties: false },
-    strictInput: {
-      type: 'object',
-      properties: Object.fromEntries(form.fields.map((field) => [field.name, strictField(field)])),
-      required: form.fields.map(({ name }) => name),
-      additionalProperties: false,
-    },
+    strictInput: { type: 'object', properties, required, additionalProperties: false },
     sends: false,
   };
 }
@@ -83,12 +80,8 @@ function executeTool(facts: Facts): Tool {
       enum: [CONFIRMATION_STATEMENT],
     },
   };
-  const input = {
-    type: 'object',
-    properties,
-    required: Object.keys(properties),
-    additionalProperties: false,
-  };
+  const required = Object.keys(properties);
+  const input = { type: 'object', properties, required, additionalProperties: false };
   return {
     name: EXECUTE_TOOL,
     title: 'Execute a confirmed action',

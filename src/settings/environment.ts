@@ -45,9 +45,8 @@ function readEnvFile(path: string): { text: string | undefined; faults: string[]
     const text = readFileSync(path, 'utf8')
       .replace(/^\uFEFF/, '')
       .replace(/\r\n?/g, '\n');
-    const faults = text
-      .split('\n')
-      .map((line, index) => faultOf(line, `line ${index + 1} of .env`));
+    const lines = text.split('\n');
+    const faults = lines.map((line, index) => faultOf(line, `line ${index + 1} of .env`));
     return { text, faults: faults.filter((fault) => fault !== undefined) };
   } catch (error) {
     const isAbsent = (error as NodeJS.ErrnoException).code === 'ENOENT';

@@ -2,12 +2,7 @@
 import { isAbsolute, join, resolve } from 'node:path';
 
 /** What the defaults of other settings are made from. */
-export type Known = {
-  mode: 'local' | 'production';
-  host: string;
-  port: number;
-  dataDir: string;
-};
+export type Known = { mode: 'local' | 'production'; host: string; port: number; dataDir: string };
 
 export type Groups = {
   database: { kind: 'sqlite'; path: string } | { kind: 'postgres'; url: string };

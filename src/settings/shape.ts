@@ -5,10 +5,7 @@ type Issue = Err['issues'][number];
 
 export type Checked<T> = { kind: 'valid'; value: T } | { kind: 'invalid'; why: string };
 
-/**
- * Takes a schema, a value, and what the value is called as a whole; returns what the schema makes of it, or
- * the first fault by where it stands, never with a value.
- */
+/** What the schema makes of the value, or its first fault by where it stands (`whole`: at its top), never with a value. */
 export function checkShape<S extends Type>(
   schema: S,
   value: unknown,
@@ -18,12 +15,9 @@ export function checkShape<S extends Type>(
   if (result.ok) return { kind: 'valid', value: result.value as Infer<S> };
   const [first] = result.issues;
   if (first === undefined) return { kind: 'invalid', why: 'is not valid' };
-  const at = [...first.path, ...unknownName(first)].join('.') || whole;
+  const unknown = first.code === 'unrecognized_keys' ? first.keys.slice(0, 1) : [];
+  const at = [...first.path, ...unknown].join('.') || whole;
   return { kind: 'invalid', why: at === '' ? describe(first) : `${at}: ${describe(first)}` };
-}
-
-function unknownName(issue: Issue): readonly PropertyKey[] {
-  return issue.code === 'unrecognized_keys' ? issue.keys.slice(0, 1) : [];
 }
 
 function describe(issue: Issue): string {

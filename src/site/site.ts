@@ -33,8 +33,8 @@ export function openSite(settings: SiteSettings & { contentDir: string | undefin
     frame();
     loadTemplates();
   };
-  const served = { pageNames: pageNames(overlay), assets: Object.values(assets) };
-  const site = { ...served, pages, frame, prepare };
+  const served = Object.values(assets);
+  const site = { pageNames: pageNames(overlay), pages, assets: served, frame, prepare };
   // Our own words say nothing of fields: what those are called stands in the catalogue.
   if (overlay === noOverlay) return { ...site, forms: Object.values(forms) };
   // What is wrong with an operator's own stops the start.

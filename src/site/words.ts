@@ -41,10 +41,7 @@ const byStatus = v
     'takes statuses of errors alone, as 404',
   );
 const byField = v.record(fieldWords);
-
-const byForm = v.object(
-  Object.fromEntries(Object.keys(forms).map((name) => [name, byField.optional()])),
-);
+const byForm = Object.keys(forms).map((name) => [name, byField.optional()] as const);
 
 const schema = v.object({
   lang: languageTag,
@@ -83,7 +80,7 @@ const schema = v.object({
   /** What forms say when something is wrong: the sentences of `form-words.ts`. */
   form: sameShape(ourFormWords) as v.Type<FormWords>,
   fields: byField,
-  forms: byForm,
+  forms: v.object(Object.fromEntries(byForm)),
 });
 
 export type Words = v.Infer<typeof schema>;

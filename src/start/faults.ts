@@ -10,12 +10,8 @@ const HOST_FAULT =
   'HOST is no address of this machine; set HOST=127.0.0.1, or 0.0.0.0 for every address.';
 const FOLDER_REMEDY = 'DATA_DIR="$HOME/lead-intake" npm start';
 
-/** A bad value that only listening could tell. */
-const CONFIGURATION_FAULTS: Readonly<Record<string, string>> = {
-  EADDRNOTAVAIL: HOST_FAULT,
-  ENOTFOUND: HOST_FAULT,
-  EAI_AGAIN: HOST_FAULT,
-};
+/** What only listening could tell of a bad HOST. */
+const HOST_CODES: readonly unknown[] = ['EADDRNOTAVAIL', 'ENOTFOUND', 'EAI_AGAIN'];
 
 const SYSTEM_FAULTS: Readonly<Record<string, string>> = {
   EACCES: `This address can’t be listened on, or a folder can’t be written; set PORT above 1023, or DATA_DIR to a folder of yours: ${FOLDER_REMEDY}`,
@@ -56,8 +52,7 @@ export function describeStartFault(
     return { sentence: databaseFault(error, settings), exitCode: 1 };
   }
   const { code, port, message } = error as NodeJS.ErrnoException & { port?: number };
-  const bad = CONFIGURATION_FAULTS[String(code)];
-  if (bad !== undefined) return { sentence: bad, exitCode: EXIT_CONFIGURATION };
+  if (HOST_CODES.includes(code)) return { sentence: HOST_FAULT, exitCode: EXIT_CONFIGURATION };
   const sentence =
     code === 'EADDRINUSE'
       ? portFault(port, settings)
@@ -69,15 +64,10 @@ function databaseFault(error: StorageUnavailable, settings: Configured | undefin
   if (settings?.database.kind !== 'postgres') {
     return `The database can’t be used: ${error.message} Check DATABASE_URL, DATA_DIR and the disk.`;
   }
-  const cause = error.cause as { code?: unknown } | undefined;
   // The driver's own time-outs have no code.
-  const fault =
-    cause === undefined
-      ? undefined
-      : (POSTGRES_FAULTS[String(cause.code)] ?? (cause.code === undefined ? SILENT : undefined));
-  return fault === undefined
-    ? `PostgreSQL can’t be used: ${error.message} Check DATABASE_URL.`
-    : `PostgreSQL can’t be used: ${fault}`;
+  const { code = 'ETIMEDOUT' } = (error.cause ?? { code: 'none' }) as { code?: string };
+  const fault = POSTGRES_FAULTS[code] ?? `${error.message} Check DATABASE_URL.`;
+  return `PostgreSQL can’t be used: ${fault}`;
 }
 
 function portFault(taken = 0, settings: Configured | undefined): string {

@@ -17,8 +17,6 @@ export type Started = {
   onTerminal: boolean | undefined;
 };
 
-type Feature = { feature: string; on: boolean; missing: string[] };
-
 /** Its lines for a terminal, or else one line of JSON; a line break at the end. */
 export function greeting(started: Started): string {
   if (!started.onTerminal) return `${JSON.stringify(asLogLine(started))}\n`;
@@ -27,7 +25,7 @@ export function greeting(started: Started): string {
 }
 
 /** What the settings turn on, and because of which setting something is off (contract §2). */
-function featuresOf(settings: Settings): Feature[] {
+function featuresOf(settings: Settings) {
   const { upstream, mode, previewSigningKeys, credentialsFile, mail, metricsPort } = settings;
   const missing = {
     UPSTREAM_URL: upstream.kind === 'none',
@@ -36,7 +34,7 @@ function featuresOf(settings: Settings): Feature[] {
     SMTP_URL: mail.kind === 'none',
     METRICS_PORT: metricsPort === undefined,
   };
-  const needs = (feature: string, names: (keyof typeof missing)[]): Feature => {
+  const needs = (feature: string, names: (keyof typeof missing)[]) => {
     const lacking = names.filter((name) => missing[name]);
     return { feature, on: lacking.length === 0, missing: lacking };
   };

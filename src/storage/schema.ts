@@ -58,8 +58,4 @@ export type OutboxRow = {
   attempt_started_ms: number | null;
 };
 
-export type Schema = {
-  executions: ExecutionRow;
-  inbox: InboxRow;
-  outbox: OutboxRow;
-};
+export type Schema = { executions: ExecutionRow; inbox: InboxRow; outbox: OutboxRow };

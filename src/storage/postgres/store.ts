@@ -96,13 +96,9 @@ function connect(pool: pg.Pool, session: string, log: Log | undefined): Kysely<S
   pool.on('connect', (client) => {
     client.on('error', () => broken.add(client));
   });
-  return new Kysely<Schema>({ dialect: new Dialect({ pool: explained(pool, session) }) });
-}
-
-class Dialect extends PostgresDialect {
-  override createAdapter(): PostgresAdapter {
-    return new Adapter();
-  }
+  const dialect = new PostgresDialect({ pool: explained(pool, session) });
+  dialect.createAdapter = () => new Adapter();
+  return new Kysely<Schema>({ dialect });
 }
 
 /** Kysely's lock belongs to a session, which a pooler in transaction mode does not give. */
