@@ -64,7 +64,7 @@ function databaseFault(error: StorageUnavailable, settings: Configured | undefin
   if (settings?.database.kind !== 'postgres') {
     return `The database can’t be used: ${error.message} Check DATABASE_URL, DATA_DIR and the disk.`;
   }
-  // The driver's own time-outs have no code.
+  // The driver's own time-outs are a cause without a code.
   const { code = 'ETIMEDOUT' } = (error.cause ?? { code: 'none' }) as { code?: string };
   const fault = POSTGRES_FAULTS[code] ?? `${error.message} Check DATABASE_URL.`;
   return `PostgreSQL can’t be used: ${fault}`;

@@ -22,6 +22,7 @@ export async function copyTo(file: string, url: string): Promise<void> {
   }
 }
 
+/** All of it, and the list of its migrations. */
 export async function examineCopy(file: string): Promise<void> {
   await run('pg_restore', ['--file=/dev/null', file]);
   const table = ['--data-only', '--table=kysely_migration', '--file=-', file];
@@ -68,7 +69,9 @@ async function run(program: string, options: string[], url?: string): Promise<st
   const env = address?.password ? { PGPASSWORD: address.password } : {};
   try {
     const all = { env: { ...process.env, ...env }, maxBuffer: Number.POSITIVE_INFINITY };
-    return (await execute(program, argv, all)).stdout;
+    const running = execute(program, argv, all);
+    running.child.stdin?.end(); // without a terminal it would wait there for a password
+    return (await running).stdout;
   } catch (error) {
     const { code, stderr = '' } = error as { code?: unknown; stderr?: string };
     // Node's own code is a word: the program did not even begin.

@@ -29,6 +29,7 @@ export function copyTo(file: string, path: string): void {
   flush(dirname(file));
 }
 
+/** By SQLite's own check, and the list of its migrations. */
 export function examineCopy(file: string): void {
   const database = new DatabaseSync(file, { readOnly: true, timeout: BUSY_TIMEOUT_MS });
   try {
