@@ -3,9 +3,10 @@
  * `Retry-After` of a 429; of a body at most 64 KB are read and no end is waited for.
  */
 import { createHmac } from 'node:crypto';
-import type { Dispatcher, Pool } from 'undici';
+import type { buildConnector, Dispatcher, Pool } from 'undici';
 import type { Clock } from '../clock.ts';
 import { once, require } from '../once.ts';
+import { withoutContinue } from './interim.ts';
 import { outcomeOf, parseHttpDate } from './outcome.ts';
 import type { Delivery, Event, Outcome, Upstream } from './upstream.ts';
 
@@ -13,6 +14,7 @@ import type { Delivery, Event, Outcome, Upstream } from './upstream.ts';
  * Loaded after the start. The pool alone: the whole package is four times as much to load and to keep.
  */
 const poolLoaded = once((): typeof Pool => require('undici/lib/dispatcher/pool.js'));
+const connectorLoaded = once((): typeof buildConnector => require('undici/lib/core/connect.js'));
 
 const BODY_MAXIMUM_BYTES = 64 * 1024;
 const BODY_MAXIMUM_MS = 1_000;
@@ -35,7 +37,6 @@ export type HttpUpstreamOptions = {
 /** Opens the pool of connections; nothing is sent until something is delivered. */
 export function openHttpUpstream(options: HttpUpstreamOptions): Upstream {
   const { origin, pathname, search } = new URL(options.url);
-  const connect = { timeout: options.timeoutMs };
   let pool: Pool | undefined;
   return {
     embedded: false,
@@ -47,7 +48,10 @@ export function openHttpUpstream(options: HttpUpstreamOptions): Upstream {
       };
       const request = { path: `${pathname}${search}`, method: 'POST' as const, headers, body };
       try {
-        pool ??= new (poolLoaded())(origin, { connections: CONNECTIONS, connect });
+        pool ??= new (poolLoaded())(origin, {
+          connections: CONNECTIONS,
+          connect: connector(options.timeoutMs),
+        });
       } catch {
         const reason = 'The HTTP client could not be loaded.';
         return Promise.resolve({ kind: 'unconfirmed', reason, unsent: true });
@@ -57,6 +61,16 @@ export function openHttpUpstream(options: HttpUpstreamOptions): Upstream {
     prepare: () => void poolLoaded(),
     close: async () => pool?.destroy(),
   };
+}
+
+/** Undici's own, with sockets from which it reads no `100 Continue`. */
+function connector(timeout: number): buildConnector.connector {
+  const connect = connectorLoaded()({ timeout });
+  return (options, callback) =>
+    connect(options, (...[error, socket]) => {
+      if (error !== null) callback(error, null);
+      else callback(null, withoutContinue(socket));
+    });
 }
 
 /** The headers of Standard Webhooks, and the idempotency key that equals its id. */
