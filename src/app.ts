@@ -45,8 +45,7 @@ export async function buildApp(settings: Settings, parts: Parts): Promise<Fastif
     clientErrorHandler: answerBroken,
     // An address that can't be decoded finds no route, and so no hook.
     frameworkErrors: (_error, request, reply) => {
-      observe(request, reply);
-      answerProblem(request, reply, 'badRequest');
+      if (observe(request, reply)) answerProblem(request, reply, 'badRequest');
     },
     // Headers have 16 KB in all: no address is too long for the router.
     routerOptions: { maxParamLength: 16_384 },

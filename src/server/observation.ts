@@ -1,19 +1,22 @@
 /** A request id, one log line a request, one measurement. Nothing the caller sent. */
 import type { ServerResponse } from 'node:http';
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
-import { stopwatch } from '../clock.ts';
+import { type Clock, stopwatch } from '../clock.ts';
 import { parseTraceparent } from '../http/headers.ts';
 import type { Log } from '../operations/log.ts';
 import type { Metrics } from '../operations/metrics.ts';
 import { begin } from './broken-requests.ts';
+import { openConnections } from './connections.ts';
 import { openUnderWay } from './under-way.ts';
 
 /** What nginx logs where there was nobody left to answer. */
 const CLIENT_LEFT = 499;
 
-type Observe = (request: FastifyRequest, reply: FastifyReply) => void;
+/** Whether the request may be answered: not where its connection keeps too many waiting. */
+type Observe = (request: FastifyRequest, reply: FastifyReply) => boolean;
 
 type ObservationParts = {
+  clock: Clock;
   metrics: Pick<Metrics, 'observeRequest'>;
   log: Log;
   isDraining(): boolean;
@@ -22,14 +25,17 @@ type ObservationParts = {
 
 /** Registers what observes every request; returns it for those that reach no hook. */
 export function registerObservation(app: FastifyInstance, parts: ObservationParts): Observe {
-  const { metrics, log, isDraining, onDraining } = parts;
+  const { clock, metrics, log, isDraining, onDraining } = parts;
+  const connections = openConnections(clock);
   const underWay = openUnderWay<ServerResponse>();
   // A proxy takes the next connection elsewhere, and a busy one does not hold the drain up.
   onDraining(() => {
     for (const response of underWay.all()) response.shouldKeepAlive = false;
   });
-  const observe = (request: FastifyRequest, reply: FastifyReply): void => {
+  const observe: Observe = (request, reply) => {
     const startedAt = stopwatch();
+    const answered = connections.begin(reply.raw);
+    if (answered === undefined) return false;
     const begun = begin(reply.raw, request.id);
     const ended = underWay.add(reply.raw);
     if (isDraining()) reply.raw.shouldKeepAlive = false;
@@ -38,6 +44,7 @@ export function registerObservation(app: FastifyInstance, parts: ObservationPart
     // Not `onResponse`: of a client that left no answer is ever finished.
     reply.raw.on('close', () => {
       ended();
+      answered();
       const route = request.routeOptions.url ?? 'unknown';
       const ms = stopwatch() - startedAt;
       const status = begun.brokenStatus ?? (reply.raw.headersSent ? reply.statusCode : CLIENT_LEFT);
@@ -55,10 +62,11 @@ export function registerObservation(app: FastifyInstance, parts: ObservationPart
         'request',
       );
     });
+    return true;
   };
   app.addHook('onRequest', (request, reply, done) => {
-    observe(request, reply);
-    done();
+    if (observe(request, reply)) done();
+    else reply.hijack();
   });
   // An expectation that is not `100-continue` is left unmet, which RFC 9110 §10.1.1 allows.
   app.server.on('checkExpectation', (request, response) =>
