@@ -14,6 +14,7 @@ import { registerHealth } from './server/health.ts';
 import { rateTaker } from './server/limiting.ts';
 import { NO_COMPILERS } from './server/no-compilers.ts';
 import { registerObservation } from './server/observation.ts';
+import { bodyTaker } from './server/refused-bodies.ts';
 import { responseWith } from './server/response-with.ts';
 import { securityHeaders } from './server/security-headers.ts';
 import type { Settings } from './settings/settings.ts';
@@ -75,9 +76,10 @@ export async function buildApp(settings: Settings, parts: Parts): Promise<Fastif
     countIgnoredForwardedFor: parts.metrics.countIgnoredForwardedFor,
   });
 
-  registerActions(app, { ...parts, takeFromLimit });
+  const takeBody = bodyTaker(settings.trustProxy, parts.clock);
+  registerActions(app, { ...parts, takeFromLimit, takeBody });
   await registerWithCors(app, settings.allowedOrigins, (shared) =>
-    registerIntake(shared, { ...parts, takeFromLimit, renderProblemPage }),
+    registerIntake(shared, { ...parts, takeFromLimit, takeBody, renderProblemPage }),
   );
   registerDiscovery(app, {
     ...facts,

@@ -2,10 +2,10 @@
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
 import { renderProblem } from '../failures/render.ts';
 import { bounds } from '../forms/bounds.ts';
-import { readBody } from '../http/body.ts';
 import { childTraceparent, headerLines, parseTraceparent } from '../http/headers.ts';
 import { at, routes } from '../routes.ts';
 import type { TakeFromLimit } from '../server/limiting.ts';
+import type { TakeBody } from '../server/refused-bodies.ts';
 import { type ExecuteParts, type ExecuteResult, execute } from './execute.ts';
 import { type AgentRequest, type PreviewResult, preview } from './preview.ts';
 
@@ -14,7 +14,7 @@ type ActionRoute = { Params: { action: string } };
 /** Registers preview and execute. */
 export function registerActions(
   app: FastifyInstance,
-  parts: ExecuteParts & { takeFromLimit: TakeFromLimit },
+  parts: ExecuteParts & { takeFromLimit: TakeFromLimit; takeBody: TakeBody },
 ): void {
   const agentRequest = (
     name: 'preview' | 'execute',
@@ -24,7 +24,7 @@ export function registerActions(
     action: request.params.action,
     authorization: headerLines(request.raw, 'authorization'),
     takeFromLimit: () => parts.takeFromLimit(name, request, reply),
-    readBody: () => readBody(request.raw, bounds.jsonBodyBytes),
+    readBody: () => parts.takeBody(request, reply, bounds.jsonBodyBytes),
   });
 
   app.route<ActionRoute>({

@@ -8,6 +8,8 @@ import type { Fault } from '../forms/validate.ts';
 export type BodyRefusal =
   | { kind: 'bodyTooLarge' }
   | { kind: 'bodyAborted' }
+  /** Its client had too many large ones refused. */
+  | { kind: 'rateLimited'; retryAfterSeconds: number }
   | { kind: 'contentEncoding' }
   | { kind: 'charset' }
   | { kind: 'invalidUtf8' }
@@ -16,7 +18,6 @@ export type BodyRefusal =
 /** Both calls of an agent (spec §7.1), in the order in which contract §4 looks. */
 type AgentRefusal =
   | { kind: 'unknownAction' }
-  | { kind: 'rateLimited'; retryAfterSeconds: number }
   | { kind: 'unauthenticated'; credentialSent: boolean }
   | { kind: 'insufficientScope'; scope: string }
   | { kind: 'actionsNotConfigured' }
@@ -55,7 +56,6 @@ export type FormRefusal =
   | { kind: 'valueTooLong'; faults?: Fault[]; missing: string[] }
   | { kind: 'invalidForm'; faults: Fault[]; missing: string[] }
   | { kind: 'missingConsent'; missing: string[] }
-  | { kind: 'rateLimited'; retryAfterSeconds: number }
   | { kind: 'unconfirmed' }
   /** The upstream was not reached: not one byte has left. */
   | { kind: 'unsent' };

@@ -23,12 +23,18 @@ export const bounds = {
     execute: { limit: 20, windowSeconds: 60 },
     leads: { limit: 5, windowSeconds: 15 * 60 },
     subscribe: { limit: 5, windowSeconds: 15 * 60 },
+    /** Contract §4: bodies over `refusedBodyBytes` that were refused, whatever the route. */
+    refusedBodies: { limit: 30, windowSeconds: 60 },
   },
   previewLifetimeMinutes: 10,
   idempotencyKeyLength: 200,
 
   /** JSON bodies, on the agent routes and the form routes (contract §4). */
   jsonBodyBytes: 512 * 1024,
+  /** Larger ones count once they were refused: no native form's body may be larger. */
+  refusedBodyBytes: 32_000,
+  /** Multipart bodies of more parts are not parsed; `fieldsPerRequest` is looked at later, behind the honeypot. */
+  multipartParts: 100,
   /** The slug of the originating site (contract §4, "Slug"). */
   slugLength: 100,
 } as const;

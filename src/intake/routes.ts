@@ -5,12 +5,13 @@ import type { FormRefusal } from '../failures/refusals.ts';
 import { renderProblem } from '../failures/render.ts';
 import { bounds } from '../forms/bounds.ts';
 import { forms } from '../forms/catalog.ts';
-import { type ReadBody, readBody } from '../http/body.ts';
+import type { ReadBody } from '../http/body.ts';
 import { childTraceparent, parseTraceparent } from '../http/headers.ts';
 import type { RateName } from '../limits/limits.ts';
 import { at, pages, routes } from '../routes.ts';
 import type { TakeFromLimit } from '../server/limiting.ts';
 import type { RenderProblemPage } from '../server/page-or-json.ts';
+import type { TakeBody } from '../server/refused-bodies.ts';
 import type { Page } from '../site/pages.ts';
 import { untilStep } from './answer-time.ts';
 import { encodingOf, type FormRequest } from './body.ts';
@@ -21,6 +22,7 @@ import { type SubscribeParts, subscribe } from './subscribe.ts';
 
 export type IntakeRouteParts = SubscribeParts & {
   takeFromLimit: TakeFromLimit;
+  takeBody: TakeBody;
   renderProblemPage: RenderProblemPage;
   pages: () => readonly Page[];
   clock: Clock;
@@ -54,7 +56,7 @@ export function registerIntake(app: FastifyInstance, parts: IntakeRouteParts): v
       takeFromLimit: () => parts.takeFromLimit(route.rate, request, reply),
       // Read once, whoever asks first.
       readBody: (maximum) => {
-        body ??= readBody(request.raw, maximum);
+        body ??= parts.takeBody(request, reply, maximum);
         return body;
       },
       traceparent: childTraceparent(parseTraceparent(request.headers.traceparent)),

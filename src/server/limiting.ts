@@ -43,15 +43,23 @@ export function rateTaker(
   };
 
   return async (name, request, reply) => {
-    const forwardedFor = request.headers['x-forwarded-for'];
-    const client = readClient(
-      request.socket.remoteAddress ?? '',
-      Array.isArray(forwardedFor) ? forwardedFor.join(',') : forwardedFor,
-    );
+    const client = clientOf(request, readClient);
     if (client.ignoredForwardedFor) warn();
     const rate = await limits.take(name, client.key);
     reply.header('ratelimit-policy', policies[name]);
     reply.header('ratelimit', `"${name}";r=${rate.remaining};t=${rate.resetSeconds}`);
     return rate;
   };
+}
+
+/** Whose request it is, by the rules of contract §4, "Client address". */
+export function clientOf(
+  { headers, socket }: FastifyRequest,
+  readClient: ReturnType<typeof clientAddressReader>,
+): ReturnType<typeof readClient> {
+  const forwardedFor = headers['x-forwarded-for'];
+  return readClient(
+    socket.remoteAddress ?? '',
+    Array.isArray(forwardedFor) ? forwardedFor.join(',') : forwardedFor,
+  );
 }

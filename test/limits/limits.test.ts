@@ -1,6 +1,8 @@
 import { randomUUID } from 'node:crypto';
 import type { AddressInfo } from 'node:net';
 import { createConnection, createServer, type Server, type Socket } from 'node:net';
+import { setFlagsFromString } from 'node:v8';
+import { runInNewContext } from 'node:vm';
 import { createClient } from '@redis/client';
 import { pino } from 'pino';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
@@ -94,6 +96,50 @@ test('a count that was learned goes on from there, until its own end', async () 
   });
   clock.advance(10_000);
   expect((await limits.take('preview', 'a')).remaining).toBe(59);
+});
+
+describe('a flood of addresses', () => {
+  /** In bytes, without what is only waiting to be collected. */
+  const heapUsed = () => {
+    setFlagsFromString('--expose-gc');
+    runInNewContext('gc')();
+    return process.memoryUsage().heapUsed;
+  };
+
+  let asked = 0;
+  const flood = async (limits: Limits, name: RateName, count: number) => {
+    for (let n = 0; n < count; n += 1) {
+      asked += 1;
+      await limits.take(name, `flood-${asked}`);
+    }
+  };
+
+  test('gives nobody a fresh window who has reached a limit', async () => {
+    const clock = testClock();
+    const limits = openMemoryLimits(clock);
+    for (let n = 0; n < 5; n += 1) await limits.take('leads', 'a');
+    limits.learn('leads', 'b', 7, 900_000);
+    await flood(limits, 'leads', 250_000);
+    clock.advance(899_999);
+    expect((await limits.take('leads', 'a')).exceeded).toBe(true);
+    expect((await limits.take('leads', 'b')).exceeded).toBe(true);
+    clock.advance(1);
+    expect((await limits.take('leads', 'a')).remaining).toBe(4);
+    expect((await limits.take('leads', 'b')).remaining).toBe(4);
+  });
+
+  test('keeps no more than a bounded number, and nobody waits for their removal', async () => {
+    const clock = testClock();
+    const limits = openMemoryLimits(clock);
+    await flood(limits, 'leads', 200_000);
+    const before = heapUsed();
+    await flood(limits, 'leads', 300_000);
+    expect(heapUsed() - before).toBeLessThan(10_000_000);
+    clock.advance(900_000);
+    const startedAt = performance.now();
+    await limits.take('leads', 'a');
+    expect(performance.now() - startedAt).toBeLessThan(50);
+  });
 });
 
 describe.runIf(redisAnswers)('while Redis is away', () => {

@@ -1,0 +1,73 @@
+/** Large bodies that are refused have a rate of their own (contract §4, "Slow and broken requests"). */
+import { describe, expect, test } from 'vitest';
+import { bounds } from '../../src/forms/bounds.ts';
+import { previewAction, quote } from '../support/agent.ts';
+import { postRaw } from '../support/forms.ts';
+import { scenario } from '../support/scenario.ts';
+import { freshAddress } from '../support/service.ts';
+
+const at = scenario();
+const padding = 'x'.repeat(bounds.refusedBodyBytes);
+const large = JSON.stringify({ email: 'nobody', padding });
+const small = JSON.stringify({ email: 'nobody' });
+const from = () => ({ 'x-forwarded-for': freshAddress() });
+
+const lead = (body: string, headers: Record<string, string>) =>
+  postRaw(at.service, '/api/leads', 'json', body, headers);
+
+async function refuse(count: number, headers: Record<string, string>): Promise<void> {
+  for (let n = 0; n < count; n += 1) expect((await lead(large, headers)).status).toBe(400);
+}
+
+describe('refused bodies over 32,000 bytes', () => {
+  test('are 429 from the 31st in a minute on, with the seconds to wait', async () => {
+    const headers = from();
+    await refuse(30, headers);
+    at.clock.advance(20_000);
+    const limited = await lead(large, headers);
+    expect([limited.status, limited.headers.get('retry-after')]).toEqual([429, '40']);
+    expect(limited.body.retry_after).toBe(40);
+    expect((await lead(small, headers)).status).toBe(400);
+    expect((await lead(large, from())).status).toBe(400);
+    at.clock.advance(40_000);
+    expect((await lead(large, headers)).status).toBe(400);
+  });
+
+  test('count together on every route that takes a body', async () => {
+    const headers = from();
+    await refuse(28, headers);
+    const native = await postRaw(
+      at.service,
+      '/api/leads',
+      'urlencoded',
+      padding + padding,
+      headers,
+    );
+    expect(native.status).toBe(413);
+    const preview = () => previewAction(at.service, 'contact', { padding }, { headers });
+    expect((await preview()).status).toBe(400);
+    const limited = await preview();
+    expect(limited.status).toBe(429);
+    expect(limited.headers.get('retry-after')).toBe('60');
+    const without = await previewAction(
+      at.service,
+      'contact',
+      { padding },
+      { headers, token: 'x' },
+    );
+    expect(without.status).toBe(401);
+  });
+
+  test('are none where the body is taken: large ones that are valid never count', async () => {
+    const headers = from();
+    for (let n = 0; n < 40; n += 1) {
+      const answer = await previewAction(
+        at.service,
+        'homeowner_quote',
+        { ...quote, padding },
+        { headers },
+      );
+      expect(answer.status).toBe(200);
+    }
+  });
+});
