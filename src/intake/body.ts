@@ -56,7 +56,7 @@ export async function decodeForm(
   return await fromMultipart(body.bytes, request.contentType ?? '');
 }
 
-function collect(entries: Iterable<readonly [string, unknown]>): FormBody {
+function collect(entries: Iterable<readonly [string, string | Blob]>): FormBody {
   // Without a prototype `__proto__` is just a name.
   const values: Record<string, string> = Object.create(null);
   const form: FormBody = {
@@ -72,15 +72,29 @@ function collect(entries: Iterable<readonly [string, unknown]>): FormBody {
     if (typeof value === 'string') {
       form.texts.push(value);
       form.values[name] = value;
-    } else if (value instanceof Blob) form.file = true;
-    else form.notText = true;
+    } else form.file = true;
   }
   return form;
 }
 
+/** The parsed object itself, without what is no text: copying 40,000 names costs more than parsing them. */
 function fromJson(bytes: Buffer): FormBody | FormRefusal {
   const json = parseJsonObject(bytes);
-  return json.kind === 'object' ? collect(Object.entries(json.value)) : json;
+  if (json.kind !== 'object') return json;
+  // Without a prototype `constructor` is just a name.
+  const values = Object.setPrototypeOf(json.value, null);
+  const names = Object.keys(values);
+  const texts: string[] = [];
+  let notText = false;
+  for (const name of names) {
+    const value: unknown = values[name];
+    if (typeof value === 'string') texts.push(value);
+    else {
+      delete values[name];
+      notText = true;
+    }
+  }
+  return { kind: 'form', values, names, texts, file: false, notText };
 }
 
 function fromUrlencoded(bytes: Buffer): FormBody | FormRefusal {
@@ -106,11 +120,12 @@ const BEYOND_A_BYTE = /[^\0-\xff]/;
 async function fromMultipart(bytes: Buffer, contentType: string): Promise<FormBody | FormRefusal> {
   try {
     const text = bytes.toString('latin1');
+    if (hasTooManyParts(text, contentType)) return { kind: 'malformedForm' };
     const oneCharacterEach = Buffer.from(text, 'utf8');
     const parsed = await new Response(oneCharacterEach, {
       headers: { 'content-type': contentType },
     }).formData();
-    const entries: [string, unknown][] = [];
+    const entries: [string, string | Blob][] = [];
     for (const [name, value] of parsed) {
       // The platform has decoded a part in base64 by itself.
       if (BEYOND_A_BYTE.test(name + value)) return { kind: 'malformedForm' };
@@ -126,10 +141,21 @@ async function fromMultipart(bytes: Buffer, contentType: string): Promise<FormBo
   }
 }
 
+/** Looked at before the parser, to which each part is dear; each delimiter but the first ends one. */
+function hasTooManyParts(body: string, contentType: string): boolean {
+  const delimiter = `\r\n${delimiterOf(contentType)}`;
+  let parts = 0;
+  for (let at = body.indexOf(delimiter); at >= 0; at = body.indexOf(delimiter, at + 1)) parts += 1;
+  return parts > bounds.multipartParts;
+}
+
+function delimiterOf(contentType: string): string {
+  return `--${mediaType(contentType)?.params.get('boundary') ?? ''}`;
+}
+
 /** What each part of a well-formed body says it is, which the platform keeps to itself. */
 function typesOfParts(body: string, contentType: string): string[] {
-  const boundary = mediaType(contentType)?.params.get('boundary') ?? '';
-  return body.split(`--${boundary}`).map((part) => {
+  return body.split(delimiterOf(contentType)).map((part) => {
     const [head = ''] = part.split('\r\n\r\n', 1);
     return /^content-type:(.*)$/im.exec(head)?.[1] ?? '';
   });

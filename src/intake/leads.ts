@@ -20,8 +20,9 @@ export type FormResult = { kind: 'accepted'; event: Form['event'] } | FormRefusa
 export async function acceptLead(parts: IntakeParts, request: FormRequest): Promise<FormResult> {
   if (parts.submissions === undefined) return { kind: 'submissionsNotConfigured' };
 
-  const body = await decodeForm(request, bounds.leadBodyBytes);
-  if (body.kind !== 'form') return body;
+  const decoded = await decodeForm(request, bounds.leadBodyBytes);
+  if (decoded.kind !== 'form') return decoded;
+  const body = withLongTextsNormalized(decoded);
   const form = findForm(normalize(body.values.form ?? '')) ?? fallbackForm;
   const validation = validate(form, body.values);
   const faults = validation.kind === 'invalid' ? validation.faults : [];
@@ -33,7 +34,7 @@ export async function acceptLead(parts: IntakeParts, request: FormRequest): Prom
   if (body.notText) return { kind: 'notText', missing };
 
   const accepted = { kind: 'accepted', event: form.event } as const;
-  if (isHoneypotFilled(body.values)) return accepted;
+  if (isHoneypotFilled(decoded.values)) return accepted;
 
   const over = checkBounds(body);
   if (over !== undefined) return { kind: over, missing };
@@ -72,11 +73,21 @@ export function deliveryOf(request: FormRequest) {
   };
 }
 
+/** Once, not at every look: half a megabyte of hidden characters takes milliseconds, and twice changes nothing. */
+function withLongTextsNormalized(body: FormBody): FormBody {
+  const long = body.texts.filter((text) => text.length > bounds.valueLength);
+  if (long.length === 0 || body.names.length > bounds.fieldsPerRequest) return body;
+  const normalized = new Map(long.map((text) => [text, normalize(text)]));
+  const of = (text: string) => normalized.get(text) ?? text;
+  const values = Object.entries(body.values).map(([name, text]) => [name, of(text)]);
+  return { ...body, values: Object.fromEntries(values), texts: body.texts.map(of) };
+}
+
 /** The bounds of spec §8 that hold for every field, unknown ones included. */
 function checkBounds(body: FormBody): 'tooManyFields' | 'nameTooLong' | 'valueTooLong' | undefined {
   if (body.names.length > bounds.fieldsPerRequest) return 'tooManyFields';
   if (body.names.some((name) => lengthOf(name) > bounds.fieldNameLength)) return 'nameTooLong';
   const tooLong = (text: string) =>
-    text.length > bounds.valueLength && lengthOf(normalize(text)) > bounds.valueLength;
+    text.length > bounds.valueLength && lengthOf(text) > bounds.valueLength;
   return body.texts.some(tooLong) ? 'valueTooLong' : undefined;
 }

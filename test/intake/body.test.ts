@@ -123,6 +123,45 @@ describe('what a form body holds (spec §4.6)', () => {
   });
 });
 
+describe('contract §4: refusing is cheap', () => {
+  const decode = (contentType: string, bytes: Buffer) =>
+    decodeForm(
+      {
+        contentType,
+        takeFromLimit: () => expect.fail(),
+        readBody: async () => ({ kind: 'read', bytes }),
+        traceparent: undefined,
+      },
+      32_000,
+    );
+
+  /** The least of the time that each takes, in turn, on a machine that does other things as well. */
+  async function leastOf(...runs: (() => unknown)[]): Promise<number[]> {
+    const least = runs.map(() => Number.POSITIVE_INFINITY);
+    for (let times = 0; times < 12; times += 1) {
+      for (const [n, run] of runs.entries()) {
+        const before = performance.now();
+        await run();
+        least[n] = Math.min(least[n] ?? 0, performance.now() - before);
+      }
+    }
+    return least;
+  }
+
+  test('a hundred parts are read, and of more none', async () => {
+    const type = 'multipart/form-data; boundary=----boundary-of-the-tests';
+    const of = (count: number) =>
+      multipart(Array.from({ length: count }, (_, n) => [`n${n}`, ''] as const));
+    expect(await decode(type, of(100))).toMatchObject({ kind: 'form', names: { length: 100 } });
+    expect(await decode(type, of(101))).toEqual({ kind: 'malformedForm' });
+    const [many = 0, few = 0] = await leastOf(
+      () => decode(type, of(400)),
+      () => decode(type, of(100)),
+    );
+    expect(many).toBeLessThan(few);
+  });
+});
+
 describe('contract §4: UTF-8', () => {
   const contact = 'form=contact&email=a%40b.co&subject=S&message=M&name=';
 
