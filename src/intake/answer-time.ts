@@ -1,16 +1,52 @@
 /**
- * When a subscription is answered: at a whole step of time since it came, so that nobody learns from
- * the time whether an address was on the list, or whether a bot was taken for one (spec §4.7).
+ * When a success is answered, so that nobody learns from the time whether an address was on the list
+ * (spec §4.7), or that a honeypot was filled (contract §4, "Timing").
  */
+import { below } from '../chance.ts';
 import type { Clock } from '../clock.ts';
+import type { FormResult } from './leads.ts';
 
 /** More than the commits of a new subscription take; a person notices none of it. */
 const STEP_MS = 50;
 
-/** Takes when the request came, on the monotonic clock; resolves at the end of the step. */
-export async function untilStep(clock: Clock, cameAt: number): Promise<void> {
+/** So many of the last answers are kept of each kind: enough to look like them, and a bound. */
+const KEPT = 32;
+
+/** What a bot waits where no person was answered yet: about a request to a server elsewhere. */
+const FIRST_MS = 100;
+
+export type AnswerTimes = {
+  /** Resolves when this result may be answered; a refusal at once. */
+  wait(result: FormResult): Promise<void>;
+};
+
+/** Takes the clock and what draws a whole number below another; remembers in this process alone. */
+export function openAnswerTimes(clock: Clock, draw = below): AnswerTimes {
+  const last = { 'lead.created': [] as number[], 'subscriber.created': [] as number[] };
+
+  return {
+    wait: async (result) => {
+      if (result.kind !== 'accepted') return;
+      const { event, upstream } = result;
+      const kept = last[event];
+      if (upstream === undefined) {
+        await clock.sleep(kept[draw(kept.length)] ?? FIRST_MS);
+      } else {
+        kept.push(upstream.tookMs);
+        if (kept.length > KEPT) kept.shift();
+      }
+      // A lead tells nobody who is on the list: it does not wait for more than the upstream.
+      if (event === 'subscriber.created') {
+        await untilStep(clock, upstream?.answeredAt ?? clock.monotonic());
+      }
+    },
+  };
+}
+
+/** From the upstream's answer on: counted from the request, what is done after it could cross a step. */
+async function untilStep(clock: Clock, answeredAt: number): Promise<void> {
   // A timer counts from the beginning of its turn, in which a commit may have taken its time.
   await clock.turn();
-  const elapsed = clock.monotonic() - cameAt;
+  const elapsed = clock.monotonic() - answeredAt;
   await clock.sleep(STEP_MS - (elapsed % STEP_MS));
 }

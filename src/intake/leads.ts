@@ -1,5 +1,6 @@
 /** The whole chain of a lead, top to bottom (spec §4.6), in the order of contract §4. */
 import type { NewId } from '../chance.ts';
+import type { Clock } from '../clock.ts';
 import type { FormRefusal } from '../failures/refusals.ts';
 import { bounds } from '../forms/bounds.ts';
 import { type Form, fallbackForm, findForm } from '../forms/catalog.ts';
@@ -14,11 +15,18 @@ import { decodeForm, type FormBody, type FormRequest } from './body.ts';
 /** Undefined while submissions are not configured. */
 export type IntakeParts = { submissions: SubmitParts | undefined; log: Log; newId: NewId };
 
-export type FormResult = { kind: 'accepted'; event: Form['event'] } | FormRefusal;
+/** The upstream's answer: how long it took since the form was read, and when it came (monotonic, ms). */
+type Answered = { tookMs: number; answeredAt: number };
+
+/** What a bot sent has no answer of the upstream: nothing was forwarded. */
+export type FormResult =
+  | { kind: 'accepted'; event: Form['event']; upstream: Answered | undefined }
+  | FormRefusal;
 
 /** Takes a request; returns `accepted` once the upstream has confirmed, or the refusal. */
 export async function acceptLead(parts: IntakeParts, request: FormRequest): Promise<FormResult> {
-  if (parts.submissions === undefined) return { kind: 'submissionsNotConfigured' };
+  const { submissions } = parts;
+  if (submissions === undefined) return { kind: 'submissionsNotConfigured' };
 
   const decoded = await decodeForm(request, bounds.leadBodyBytes);
   if (decoded.kind !== 'form') return decoded;
@@ -33,8 +41,10 @@ export async function acceptLead(parts: IntakeParts, request: FormRequest): Prom
   if (body.file) return { kind: 'fileUpload', missing };
   if (body.notText) return { kind: 'notText', missing };
 
-  const accepted = { kind: 'accepted', event: form.event } as const;
-  if (isHoneypotFilled(decoded.values)) return accepted;
+  const readAt = submissions.clock.monotonic();
+  if (isHoneypotFilled(decoded.values)) {
+    return { kind: 'accepted', event: form.event, upstream: undefined };
+  }
 
   const over = checkBounds(body);
   if (over !== undefined) return { kind: over, missing };
@@ -55,9 +65,17 @@ export async function acceptLead(parts: IntakeParts, request: FormRequest): Prom
     client: null,
     consentRecordedAt: null,
   };
-  const outcome = await submit(parts.submissions, submission, deliveryOf(request));
+  const outcome = await submit(submissions, submission, deliveryOf(request));
+  const upstream = answeredSince(submissions.clock, readAt);
   parts.log.info({ submissionId: submission.id, form: form.name, outcome }, 'lead settled');
-  return outcome.kind === 'confirmed' ? accepted : refusalOf(outcome);
+  if (outcome.kind !== 'confirmed') return refusalOf(outcome);
+  return { kind: 'accepted', event: form.event, upstream };
+}
+
+/** Takes when the form had been read; called as soon as the upstream has answered (contract §4, "Timing"). */
+export function answeredSince(clock: Clock, readAt: number): Answered {
+  const answeredAt = clock.monotonic();
+  return { tookMs: answeredAt - readAt, answeredAt };
 }
 
 /** What the person is told: whether it may have arrived, and nothing of the upstream (contract §3). */

@@ -13,7 +13,7 @@ import type { TakeFromLimit } from '../server/limiting.ts';
 import type { RenderProblemPage } from '../server/page-or-json.ts';
 import type { TakeBody } from '../server/refused-bodies.ts';
 import type { Page } from '../site/pages.ts';
-import { untilStep } from './answer-time.ts';
+import { openAnswerTimes } from './answer-time.ts';
 import { encodingOf, type FormRequest } from './body.ts';
 import { isOwnNavigation, keyOf, openDoubleClicks } from './double-click.ts';
 import { acceptLead, type FormResult } from './leads.ts';
@@ -40,6 +40,7 @@ const SUBSCRIBE: Route = {
 /** Registers `/api/leads` and `/api/subscribe`. */
 export function registerIntake(app: FastifyInstance, parts: IntakeRouteParts): void {
   const doubleClicks = openDoubleClicks(parts.clock);
+  const answerTimes = openAnswerTimes(parts.clock);
 
   const handle = async (
     request: FastifyRequest,
@@ -47,7 +48,6 @@ export function registerIntake(app: FastifyInstance, parts: IntakeRouteParts): v
     route: Route,
     chain: (form: FormRequest) => Promise<FormResult>,
   ) => {
-    const cameAt = parts.clock.monotonic();
     const encoding = encodingOf(request.headers['content-type']);
     const isNative = encoding === 'urlencoded' || encoding === 'multipart';
     let body: Promise<ReadBody> | undefined;
@@ -63,10 +63,12 @@ export function registerIntake(app: FastifyInstance, parts: IntakeRouteParts): v
     };
     reply.header('cache-control', 'no-store');
 
-    const result = await runOnce(request, form, isNative, () => chain(form), route);
-    if (result.kind === 'accepted' && result.event === 'subscriber.created') {
-      await untilStep(parts.clock, cameAt);
-    }
+    const run = async () => {
+      const settled = await chain(form);
+      await answerTimes.wait(settled);
+      return settled;
+    };
+    const result = await runOnce(request, form, isNative, run, route);
     if (!isNative) return answerJson(reply, result);
     if (result.kind === 'accepted')
       return reply.code(303).header('location', pages.thankYou.path).send();

@@ -7,7 +7,13 @@ import { missingNames, validate } from '../forms/validate.ts';
 import type { Outbox } from '../mail/outbox.ts';
 import { submit } from '../submissions/submit.ts';
 import { decodeForm, type FormRequest } from './body.ts';
-import { deliveryOf, type FormResult, type IntakeParts, refusalOf } from './leads.ts';
+import {
+  answeredSince,
+  deliveryOf,
+  type FormResult,
+  type IntakeParts,
+  refusalOf,
+} from './leads.ts';
 
 /** The outbox is undefined while no mail is configured: then there are no subscriptions. */
 export type SubscribeParts = IntakeParts & { outbox: Outbox | undefined };
@@ -24,8 +30,9 @@ export async function subscribe(parts: SubscribeParts, request: FormRequest): Pr
   const body = await decodeForm(request, bounds.subscribeBodyBytes);
   if (body.kind !== 'form') return body;
 
-  const accepted = { kind: 'accepted', event: forms.newsletter.event } as const;
-  if (isHoneypotFilled(body.values)) return accepted;
+  const readAt = submissions.clock.monotonic();
+  const { event } = forms.newsletter;
+  if (isHoneypotFilled(body.values)) return { kind: 'accepted', event, upstream: undefined };
 
   const validation = validate(forms.newsletter, body.values);
   const consented = isConsent(body.values.privacy);
@@ -44,6 +51,7 @@ export async function subscribe(parts: SubscribeParts, request: FormRequest): Pr
     consentRecordedAt: submissions.clock.now().toISOString(),
   };
   const outcome = await submit(submissions, submission, deliveryOf(request));
+  const upstream = answeredSince(submissions.clock, readAt);
   parts.log.info(
     { submissionId: submission.id, form: 'newsletter', outcome },
     'subscription settled',
@@ -51,7 +59,7 @@ export async function subscribe(parts: SubscribeParts, request: FormRequest): Pr
   if (outcome.kind !== 'confirmed') return refusalOf(outcome);
 
   if (outcome.known || (await confirmByMail(parts, outbox, submission.id, email))) {
-    return accepted;
+    return { kind: 'accepted', event, upstream };
   }
   return { kind: 'unconfirmed' };
 }

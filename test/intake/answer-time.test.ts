@@ -1,11 +1,26 @@
 import { afterEach, describe, expect, test } from 'vitest';
-import { untilStep } from '../../src/intake/answer-time.ts';
+import { openAnswerTimes } from '../../src/intake/answer-time.ts';
+import type { FormResult } from '../../src/intake/leads.ts';
 import { testClock } from '../support/clock.ts';
 import { encodings, post } from '../support/forms.ts';
 import { scenario } from '../support/scenario.ts';
 import { answering } from '../support/upstream.ts';
 
-describe('spec §4.7: an answer at the end of a step of 50 ms', () => {
+const event = 'subscriber.created';
+
+/** A clock in which waiting takes no time of the test, and how long was waited on it. */
+function countingClock() {
+  const clock = testClock();
+  clock.advance(17); // no whole step since the machine booted
+  const slept: number[] = [];
+  clock.sleep = async (ms) => {
+    slept.push(ms);
+    clock.advance(ms);
+  };
+  return { clock, slept };
+}
+
+describe('contract §4, "Timing": an answer at the end of a step of 50 ms', () => {
   test.each([
     [0, 50],
     [1, 49],
@@ -14,20 +29,56 @@ describe('spec §4.7: an answer at the end of a step of 50 ms', () => {
     [51, 49],
     [74, 26],
     [1_049, 1],
-  ])('what came %i ms ago waits another %i', async (elapsed, wanted) => {
-    const clock = testClock();
-    clock.advance(17); // no whole step since the machine booted
-    const cameAt = clock.monotonic();
-    const slept: number[] = [];
-    clock.sleep = async (ms) => void slept.push(ms);
+  ])('what the upstream answered %i ms ago waits another %i', async (elapsed, wanted) => {
+    const { clock, slept } = countingClock();
+    const answeredAt = clock.monotonic();
     // The time of the turn in which the commit was made counts as well.
     clock.turn = async () => clock.advance(elapsed);
-    await untilStep(clock, cameAt);
+    const accepted = { kind: 'accepted', event, upstream: { tookMs: 5, answeredAt } } as const;
+    await openAnswerTimes(clock).wait(accepted);
     expect(slept).toEqual([wanted]);
   });
 });
 
-describe('who waits for it', () => {
+describe('contract §4, "Timing": a bot is answered like a person', () => {
+  const person = (tookMs: number, of: 'lead.created' | typeof event = 'lead.created') =>
+    ({ kind: 'accepted', event: of, upstream: { tookMs, answeredAt: 0 } }) as const;
+  const bot = (of: 'lead.created' | typeof event = 'lead.created'): FormResult => ({
+    kind: 'accepted',
+    event: of,
+    upstream: undefined,
+  });
+
+  test('after what one of the last 32 answers to persons took, drawn anew for each', async () => {
+    const { clock, slept } = countingClock();
+    let drawn = 0;
+    const times = openAnswerTimes(clock, (count) => drawn++ % count);
+    for (let took = 1; took <= 40; took += 1) await times.wait(person(took));
+    for (let n = 1; n <= 64; n += 1) await times.wait(bot());
+    const last = Array.from({ length: 32 }, (_, n) => n + 9);
+    expect([...slept].sort((a, b) => a - b)).toEqual(last.flatMap((took) => [took, took]));
+  });
+
+  test('bots change nothing of what the next bots wait', async () => {
+    const { clock, slept } = countingClock();
+    const times = openAnswerTimes(clock);
+    await times.wait(person(70));
+    for (let n = 1; n <= 40; n += 1) await times.wait(bot());
+    expect(new Set(slept)).toEqual(new Set([70]));
+  });
+
+  test('leads and subscriptions each have their own last answers, and before there is one it is 100 ms', async () => {
+    const { clock, slept } = countingClock();
+    const times = openAnswerTimes(clock);
+    await times.wait(bot());
+    await times.wait(person(70));
+    await times.wait(bot());
+    await times.wait(bot(event));
+    expect(slept).toEqual([100, 70, 100, 50]);
+  });
+});
+
+describe('who waits, and how long', () => {
   const at = scenario();
   const { clock } = at;
   const { sleep } = clock;
@@ -47,27 +98,61 @@ describe('who waits for it', () => {
     return slept;
   }
 
-  const quote = { form: 'homeowner_quote', name: 'A', email: 'a@b.co', postal_code: '1' };
+  /** An upstream that thinks so long. */
+  const thinking =
+    (ms: number, status: number) => (response: Parameters<typeof at.upstream.answer>[0]) => {
+      clock.advance(ms);
+      answering(status)(response);
+    };
 
-  test.each(encodings)(
-    '%s: every subscription that is a success, whatever became of it',
-    async (encoding) => {
-      const email = `${encoding}@steps.example`;
-      const consent = { privacy: 'on' };
-      expect(await waited(encoding, '/api/subscribe', { email, ...consent })).toEqual([50]);
-      expect(await waited(encoding, '/api/leads', { email })).toEqual([50]);
-      at.upstream.answer = answering(409);
-      expect(await waited(encoding, '/api/subscribe', { email, ...consent })).toEqual([50]);
-      const bot = { email, ...consent, 'bot-field': 'x' };
-      expect(await waited(encoding, '/api/subscribe', bot)).toEqual([50]);
-      expect(await waited(encoding, '/api/leads', bot)).toEqual([50]);
+  const quote = { form: 'homeowner_quote', name: 'A', email: 'a@b.co', postal_code: '1' };
+  const consent = { privacy: 'on' };
+
+  test.each([5, 40, 46, 47, 96])(
+    'an upstream that takes %i ms: members and strangers are answered equally long after it',
+    async (latency) => {
+      const { outbox = expect.fail() } = at.service.parts;
+      const { add } = outbox;
+      let commits = 0;
+      outbox.add = async (email) => {
+        await add(email);
+        clock.advance(4);
+        commits += 4;
+      };
+      for (const path of ['/api/subscribe', '/api/leads']) {
+        const email = `person${latency}@latency.example`;
+        at.upstream.answer = thinking(latency, 409);
+        expect(await waited('json', path, { email, ...consent })).toEqual([50]);
+        at.upstream.answer = thinking(latency, 200);
+        commits = 0;
+        const slept = await waited('json', path, { email, ...consent });
+        expect([path, commits]).toEqual([path, path === '/api/subscribe' ? 4 : 0]);
+        expect(slept).toEqual([50 - commits]);
+      }
+      outbox.add = add;
     },
   );
 
-  test.each(encodings)('%s: no lead, and nothing that is refused', async (encoding) => {
-    expect(await waited(encoding, '/api/leads', quote)).toEqual([]);
-    expect(await waited(encoding, '/api/leads', { ...quote, 'bot-field': 'x' })).toEqual([]);
+  test.each(encodings)(
+    '%s: a bot waits for what an upstream would have taken, and then as everybody does',
+    async (encoding) => {
+      const email = `${encoding}@steps.example`;
+      at.upstream.answer = thinking(80, 200);
+      for (let n = 0; n < 32; n += 1) {
+        await waited(encoding, '/api/leads', { email });
+        expect(await waited(encoding, '/api/leads', quote)).toEqual([]);
+      }
+      const bot = { email, ...consent, 'bot-field': 'x' };
+      expect(await waited(encoding, '/api/subscribe', bot)).toEqual([80, 50]);
+      expect(await waited(encoding, '/api/leads', bot)).toEqual([80, 50]);
+      expect(await waited(encoding, '/api/leads', { ...quote, 'bot-field': 'x' })).toEqual([80]);
+    },
+  );
+
+  test.each(encodings)('%s: nothing that is refused', async (encoding) => {
     expect(await waited(encoding, '/api/leads', { email: 'nope' })).toEqual([]);
     expect(await waited(encoding, '/api/subscribe', { email: 'nope', privacy: 'on' })).toEqual([]);
+    at.upstream.answer = answering(500);
+    expect(await waited(encoding, '/api/leads', quote)).toEqual([]);
   });
 });

@@ -161,7 +161,7 @@ test('a form that is too large is refused to a browser as it is to a program', a
 });
 
 describe('the memory of clicks', () => {
-  const accepted: FormResult = { kind: 'accepted', event: 'lead.created' };
+  const accepted: FormResult = { kind: 'accepted', event: 'lead.created', upstream: undefined };
 
   test('ends ten seconds after the outcome, though an earlier click is still on its way', async () => {
     const clock = testClock();
