@@ -29,16 +29,17 @@ export function openAnswerTimes(clock: Clock, draw = below): AnswerTimes {
       if (result.kind !== 'accepted') return;
       const { event, upstream } = result;
       const kept = last[event];
+      let answeredAt: number;
       if (upstream === undefined) {
-        await clock.sleep(kept[draw(kept.length)] ?? FIRST_MS);
+        answeredAt = clock.monotonic() + (kept[draw(kept.length)] ?? FIRST_MS);
       } else {
+        answeredAt = upstream.answeredAt;
         kept.push(upstream.tookMs);
         if (kept.length > KEPT) kept.shift();
       }
-      // A lead tells nobody who is on the list: it does not wait for more than the upstream.
-      if (event === 'subscriber.created') {
-        await untilStep(clock, upstream?.answeredAt ?? clock.monotonic());
-      }
+      // A lead tells nobody who is on the list: a person waits for the upstream alone.
+      if (event === 'subscriber.created') await untilStep(clock, answeredAt);
+      else if (upstream === undefined) await clock.sleep(answeredAt - clock.monotonic());
     },
   };
 }
@@ -48,5 +49,7 @@ async function untilStep(clock: Clock, answeredAt: number): Promise<void> {
   // A timer counts from the beginning of its turn, in which a commit may have taken its time.
   await clock.turn();
   const elapsed = clock.monotonic() - answeredAt;
-  await clock.sleep(STEP_MS - (elapsed % STEP_MS));
+  // A bot's is still to come: one timer for both, for each is a little late.
+  const step = Math.max(Math.floor(elapsed / STEP_MS), 0) + 1;
+  await clock.sleep(step * STEP_MS - elapsed);
 }

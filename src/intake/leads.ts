@@ -1,6 +1,5 @@
 /** The whole chain of a lead, top to bottom (spec §4.6), in the order of contract §4. */
 import type { NewId } from '../chance.ts';
-import type { Clock } from '../clock.ts';
 import type { FormRefusal } from '../failures/refusals.ts';
 import { bounds } from '../forms/bounds.ts';
 import { type Form, fallbackForm, findForm } from '../forms/catalog.ts';
@@ -66,15 +65,17 @@ export async function acceptLead(parts: IntakeParts, request: FormRequest): Prom
     consentRecordedAt: null,
   };
   const outcome = await submit(submissions, submission, deliveryOf(request));
-  const upstream = answeredSince(submissions.clock, readAt);
+  const upstream = answeredSince(submissions, form.event, readAt);
   parts.log.info({ submissionId: submission.id, form: form.name, outcome }, 'lead settled');
   if (outcome.kind !== 'confirmed') return refusalOf(outcome);
   return { kind: 'accepted', event: form.event, upstream };
 }
 
 /** Takes when the form had been read; called as soon as the upstream has answered (contract §4, "Timing"). */
-export function answeredSince(clock: Clock, readAt: number): Answered {
-  const answeredAt = clock.monotonic();
+export function answeredSince(parts: SubmitParts, event: Form['event'], readAt: number): Answered {
+  // Our own inbox commits a stranger's row and no member's: that work belongs into the step.
+  const isOwnWork = parts.upstream.embedded && event === 'subscriber.created';
+  const answeredAt = isOwnWork ? readAt : parts.clock.monotonic();
   return { tookMs: answeredAt - readAt, answeredAt };
 }
 

@@ -51,7 +51,7 @@ export async function subscribe(parts: SubscribeParts, request: FormRequest): Pr
     consentRecordedAt: submissions.clock.now().toISOString(),
   };
   const outcome = await submit(submissions, submission, deliveryOf(request));
-  const upstream = answeredSince(submissions.clock, readAt);
+  const upstream = answeredSince(submissions, event, readAt);
   parts.log.info(
     { submissionId: submission.id, form: 'newsletter', outcome },
     'subscription settled',

@@ -74,7 +74,7 @@ describe('contract §4, "Timing": a bot is answered like a person', () => {
     await times.wait(person(70));
     await times.wait(bot());
     await times.wait(bot(event));
-    expect(slept).toEqual([100, 70, 100, 50]);
+    expect(slept).toEqual([100, 70, 150]);
   });
 });
 
@@ -134,7 +134,7 @@ describe('who waits, and how long', () => {
   );
 
   test.each(encodings)(
-    '%s: a bot waits for what an upstream would have taken, and then as everybody does',
+    '%s: a bot waits for what the upstream would have taken, and for the step that everybody waits for',
     async (encoding) => {
       const email = `${encoding}@steps.example`;
       at.upstream.answer = thinking(80, 200);
@@ -143,11 +143,34 @@ describe('who waits, and how long', () => {
         expect(await waited(encoding, '/api/leads', quote)).toEqual([]);
       }
       const bot = { email, ...consent, 'bot-field': 'x' };
-      expect(await waited(encoding, '/api/subscribe', bot)).toEqual([80, 50]);
-      expect(await waited(encoding, '/api/leads', bot)).toEqual([80, 50]);
+      expect(await waited(encoding, '/api/subscribe', bot)).toEqual([130]);
+      expect(await waited(encoding, '/api/leads', bot)).toEqual([130]);
       expect(await waited(encoding, '/api/leads', { ...quote, 'bot-field': 'x' })).toEqual([80]);
     },
   );
+
+  test('the embedded inbox: what it takes to keep a stranger is inside the step', async () => {
+    const { submissions = expect.fail() } = at.service.parts;
+    const { upstream } = submissions;
+    let took = 3;
+    submissions.upstream = {
+      ...upstream,
+      embedded: true,
+      deliver: async () => {
+        clock.advance(took);
+        return { kind: 'confirmed', known: false };
+      },
+    };
+    const answers = [];
+    for (const path of ['/api/subscribe', '/api/leads']) {
+      took = 3;
+      answers.push(await waited('json', path, { email: `own@${path.length}.example`, ...consent }));
+      took = 0;
+      answers.push(await waited('json', path, { email: `own@${path.length}.example`, ...consent }));
+    }
+    submissions.upstream = upstream;
+    expect(answers).toEqual([[47], [50], [47], [50]]);
+  });
 
   test.each(encodings)('%s: nothing that is refused', async (encoding) => {
     expect(await waited(encoding, '/api/leads', { email: 'nope' })).toEqual([]);

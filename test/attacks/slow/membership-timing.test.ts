@@ -1,9 +1,10 @@
 /** Who is on the list can't be told from who is not, nor a bot from a person (ASVS 6.3.8). */
 import { Agent, request } from 'node:http';
-import { beforeAll, describe, expect, test } from 'vitest';
+import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { mannWhitney } from '../../support/mann-whitney.ts';
 import { type ServiceProcess, startProcess } from '../../support/process.ts';
 import { freshAddress } from '../../support/service.ts';
+import { type ProgrammableUpstream, startUpstream } from '../../support/upstream.ts';
 
 const EACH = 1_000;
 const AT_ONCE = 16;
@@ -33,11 +34,11 @@ function post(service: ServiceProcess, path: string, fields: object): Promise<Ti
   });
 }
 
-/** Asks for each kind the same number of times, in no order; returns the times and the answers. */
-async function compare(kinds: (() => Promise<Timed>)[]) {
+/** Asks for each kind so many times, in no order; returns the times and the answers. */
+async function compare(kinds: (() => Promise<Timed>)[], each = EACH) {
   const times: number[][] = kinds.map(() => []);
   const answers = new Set<string>();
-  const turns = kinds.flatMap((_, kind) => Array.from({ length: EACH }, () => kind));
+  const turns = kinds.flatMap((_, kind) => Array.from({ length: each }, () => kind));
   for (let last = turns.length - 1; last > 0; last -= 1) {
     const other = Math.floor(Math.random() * (last + 1));
     [turns[last], turns[other]] = [turns[other] ?? 0, turns[last] ?? 0];
@@ -103,5 +104,68 @@ describe('telling members from others, bots from people', () => {
         }),
     ]);
     expect(Math.abs(mannWhitney(times[0] ?? [], times[1] ?? []))).toBeGreaterThan(10);
+  });
+});
+
+describe('an upstream that takes its time', () => {
+  /** Enough to see a commit that crosses a step: 60 of each were, while the step began with the request. */
+  const FEW = 200;
+  let upstream: ProgrammableUpstream;
+  let behind: ServiceProcess;
+
+  beforeAll(async () => {
+    upstream = await startUpstream();
+    const environment = { UPSTREAM_URL: upstream.url, MAIL_PER_MINUTE: '1', LOG_LEVEL: 'warn' };
+    behind = await startProcess({ environment });
+  });
+  afterAll(() => upstream.close());
+
+  const person = () => ({ email: stranger(), privacy: 'on' });
+  const lead = () => ({ form: 'contact', ...person(), name: 'A', subject: 'B', message: 'C' });
+
+  test.each([5, 40, 46, 47, 96])('%i ms: members, strangers and bots', async (latency) => {
+    // It knows members, and takes as long for everybody.
+    upstream.answer = (response, { event }) =>
+      void setTimeout(
+        () => response.writeHead((event.data.fields as { email: string }).email === member ? 409 : 200).end(),
+        latency,
+      );
+    // The last answers are of this latency.
+    await compare([() => post(behind, '/api/leads', person())], 50);
+    const { times } = await compare(
+      [
+        () => post(behind, '/api/subscribe', { email: member, privacy: 'on' }),
+        () => post(behind, '/api/subscribe', person()),
+        () => post(behind, '/api/subscribe', { ...person(), 'bot-field': 'x' }),
+        () => post(behind, '/api/leads', { email: member }),
+        () => post(behind, '/api/leads', person()),
+        () => post(behind, '/api/leads', { ...person(), 'bot-field': 'x' }),
+      ],
+      FEW,
+    );
+    const [members = [], strangers = [], bots = [], ...onLeads] = times;
+    const [membersOnLeads = [], strangersOnLeads = [], botsOnLeads = []] = onLeads;
+    const scores = [
+      mannWhitney(members, strangers),
+      mannWhitney(bots, strangers),
+      mannWhitney(membersOnLeads, strangersOnLeads),
+      mannWhitney(botsOnLeads, strangersOnLeads),
+    ];
+    expect(scores.filter((score) => Math.abs(score) >= 4)).toEqual([]);
+  });
+
+  test('20 ms, or up to 20 more: a bot on /api/leads takes as long as a lead', async () => {
+    upstream.answer = (response) =>
+      void setTimeout(() => response.writeHead(200).end(), 20 + Math.random() * 20);
+    await compare([() => post(behind, '/api/leads', lead())], 50);
+    const { times } = await compare(
+      [
+        () => post(behind, '/api/leads', lead()),
+        () => post(behind, '/api/leads', { ...lead(), 'bot-field': 'x' }),
+      ],
+      FEW,
+    );
+    const [leads = [], bots = []] = times;
+    expect(Math.abs(mannWhitney(bots, leads))).toBeLessThan(4);
   });
 });
