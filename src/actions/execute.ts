@@ -48,13 +48,8 @@ export async function execute(
   const rate = await request.takeFromLimit();
   if (rate.exceeded) return { kind: 'rateLimited', retryAfterSeconds: rate.resetSeconds };
 
-  const caller = checkBearer(parts.credentials, request.authorization);
-  if (caller.kind !== 'client') {
-    return { kind: 'unauthenticated', credentialSent: caller.kind === 'invalid' };
-  }
-  if (!caller.scopes.has(scopeOf.execute)) {
-    return { kind: 'insufficientScope', scope: scopeOf.execute };
-  }
+  const caller = authorize(parts, request);
+  if (caller.kind !== 'client') return caller;
 
   const { parties, upstream, signingKeys, executions, clock, metrics } = parts;
   if (parties === undefined || upstream === undefined || signingKeys.length === 0) {
@@ -91,6 +86,10 @@ export async function execute(
   // The person agreed to one party: where that is another by now, they have to be asked again.
   if (opened.preview.destination !== destinationOf(form, parties))
     return { kind: 'invalidPreview' };
+
+  // Whoever was revoked while the body came executes nothing (contract §4, "Authority").
+  const stillCaller = authorize(parts, request);
+  if (stillCaller.kind !== 'client') return stillCaller;
 
   const claim = await executions.claim({
     actionId: parts.newId(),
@@ -132,6 +131,18 @@ export async function execute(
     'execution settled',
   );
   return judgeSettled(outcome, row);
+}
+
+/** Who calls, where they may execute as of now; otherwise the refusal. */
+function authorize({ credentials }: ExecuteParts, { authorization }: ExecuteRequest) {
+  const caller = checkBearer(credentials, authorization);
+  if (caller.kind !== 'client') {
+    return { kind: 'unauthenticated', credentialSent: caller.kind === 'invalid' } as const;
+  }
+  if (!caller.scopes.has(scopeOf.execute)) {
+    return { kind: 'insufficientScope', scope: scopeOf.execute } as const;
+  }
+  return caller;
 }
 
 function isIdempotencyKey(key: string): boolean {
