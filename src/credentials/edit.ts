@@ -18,6 +18,7 @@ import {
   writeFileSync,
 } from 'node:fs';
 import { dirname } from 'node:path';
+import { newId } from '../chance.ts';
 import { systemClock } from '../clock.ts';
 import { type ClientsFile, parseClients } from './clients.ts';
 
@@ -25,6 +26,11 @@ import { type ClientsFile, parseClients } from './clients.ts';
 const STALE_LOCK_MS = 10_000;
 const LOCK_ATTEMPTS = 100;
 const LOCK_RETRY_MS = 20;
+
+const TAKEN_OVER = 'Another command took the lock over; nothing was changed here, so try again.';
+
+/** The owner's name is its content: it tells one lock from the next in the same place. */
+type Lock = { path: string; owner: string };
 
 /** The file can't be edited: its message is one sentence with the remedy. */
 class EditFault extends Error {
@@ -56,9 +62,15 @@ export async function editClients(
     const lock = await takeLock(`${target}.lock`);
     try {
       const changed = change(readClients(target));
-      if (changed !== undefined) writeAtomically(target, `${JSON.stringify(changed, null, 2)}\n`);
-    } finally {
-      rmSync(lock, { force: true });
+      const text = changed && `${JSON.stringify(changed, null, 2)}\n`;
+      const written = text && writeBeside(target, text, lock.owner);
+      if (!endLock(lock, () => written && renameSync(written, target))) {
+        if (written) rmSync(written, { force: true });
+        throw new EditFault(TAKEN_OVER);
+      }
+    } catch (error) {
+      endLock(lock);
+      throw error;
     }
   } catch (error) {
     if (error instanceof EditFault || codeOf(error) === undefined) throw error;
@@ -68,27 +80,70 @@ export async function editClients(
   }
 }
 
-async function takeLock(lock: string): Promise<string> {
+async function takeLock(path: string): Promise<Lock> {
   for (let attempt = 0; attempt < LOCK_ATTEMPTS; attempt += 1) {
+    const owner = newId();
     try {
-      closeSync(openSync(lock, 'wx', 0o600));
-      return lock;
+      writeFileSync(path, owner, { flag: 'wx', mode: 0o600 });
+      return { path, owner };
     } catch (error) {
       if (codeOf(error) !== 'EEXIST') throw error;
-      const held = statSync(lock, { throwIfNoEntry: false });
-      if (held !== undefined && systemClock.now().getTime() - held.mtimeMs > STALE_LOCK_MS) {
-        rmSync(lock, { force: true });
-      } else {
-        await systemClock.sleep(LOCK_RETRY_MS);
-      }
+      const left = leftBehind(path);
+      if (left === undefined || !endLock(left)) await systemClock.sleep(LOCK_RETRY_MS);
     }
   }
-  throw new EditFault(`Somebody else is changing the credentials; try again, or remove ${lock}.`);
+  throw new EditFault(`Somebody else is changing the credentials; try again, or remove ${path}.`);
 }
 
-/** Mode 0600, and the owner it had: an edit by root must not take the file from the service. */
-function writeAtomically(path: string, text: string): void {
-  const temporary = `${path}.${process.pid}.tmp`;
+/** The lock that stands there, where it is old; undefined where it is not, or is gone meanwhile. */
+function leftBehind(path: string): Lock | undefined {
+  // First whose it is, then how old: the other way round a new one could be taken for the old one.
+  const owner = ownerOf(path);
+  const held = statSync(path, { throwIfNoEntry: false });
+  if (owner === undefined || held === undefined) return undefined;
+  const isOld = systemClock.now().getTime() - held.mtimeMs > STALE_LOCK_MS;
+  return isOld ? { path, owner } : undefined;
+}
+
+/**
+ * Ends a lock, one's own or one that was left behind, after a last step; false where it stands no more.
+ * Only who makes the file that is named after its owner may remove it. So of two that saw one old lock
+ * the second can't remove what the first put there instead, and whoever was held up while its lock was
+ * taken over does not take its last step.
+ */
+function endLock({ path, owner }: Lock, lastStep = () => {}): boolean {
+  const ending = `${path}.${owner}`;
+  try {
+    closeSync(openSync(ending, 'wx', 0o600));
+  } catch (error) {
+    if (codeOf(error) === 'EEXIST') return false;
+    throw error;
+  }
+  try {
+    if (ownerOf(path) !== owner) return false;
+    lastStep();
+    rmSync(path);
+    return true;
+  } finally {
+    rmSync(ending, { force: true });
+  }
+}
+
+function ownerOf(lock: string): string | undefined {
+  try {
+    return readFileSync(lock, 'utf8');
+  } catch (error) {
+    if (codeOf(error) === 'ENOENT') return undefined;
+    throw error;
+  }
+}
+
+/**
+ * Writes a file that only has to be renamed, and returns its path: of mode 0600, and with the owner the
+ * other had, for an edit by root must not take the file from the service.
+ */
+function writeBeside(path: string, text: string, name: string): string {
+  const temporary = `${path}.${name}.tmp`;
   try {
     const file = openSync(temporary, 'w', 0o600);
     try {
@@ -102,7 +157,7 @@ function writeAtomically(path: string, text: string): void {
     if (before !== undefined && before.uid !== process.getuid?.()) {
       chownSync(temporary, before.uid, before.gid);
     }
-    renameSync(temporary, path);
+    return temporary;
   } catch (error) {
     rmSync(temporary, { force: true });
     throw error;

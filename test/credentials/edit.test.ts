@@ -1,0 +1,106 @@
+/** Two edits at once, and a lock that was left behind (contract §2, "The credentials file"). */
+import { type ChildProcess, spawn } from 'node:child_process';
+import fs, { existsSync, readdirSync, utimesSync, writeFileSync } from 'node:fs';
+import { syncBuiltinESMExports } from 'node:module';
+import { join, resolve } from 'node:path';
+import { afterEach, beforeEach, expect, test } from 'vitest';
+import type { ClientsFile } from '../../src/credentials/clients.ts';
+import { editClients, readClients } from '../../src/credentials/edit.ts';
+import { temporaryFolder } from '../support/process.ts';
+
+const source = resolve(import.meta.dirname, '../../src/credentials/edit.ts');
+const longAgo = new Date('2026-01-01T00:00:00Z');
+const { statSync } = fs;
+
+let folder: string;
+let path: string;
+
+beforeEach(() => {
+  folder = temporaryFolder();
+  path = join(folder, 'agents.json');
+  writeFileSync(path, JSON.stringify({ clients: [] }));
+});
+afterEach(() => {
+  fs.statSync = statSync;
+  syncBuiltinESMExports();
+});
+
+const client = (name: string) => ({ name, scopes: [], credentials: [] });
+const adding = (name: string) => (file: ClientsFile) => ({
+  clients: [...file.clients, client(name)],
+});
+const names = () => readClients(path).clients.map(({ name }) => name);
+
+/** Another process that edits: it says so by a file once it has the lock, and waits for one to go on. */
+function editElsewhere(name: string): { child: ChildProcess; ended: Promise<number | null> } {
+  const program = `
+    import { existsSync, writeFileSync } from 'node:fs';
+    import { editClients } from ${JSON.stringify(source)};
+    const nap = new Int32Array(new SharedArrayBuffer(4));
+    await editClients(${JSON.stringify(path)}, (file) => {
+      writeFileSync(${JSON.stringify(join(folder, 'held'))}, '');
+      while (!existsSync(${JSON.stringify(join(folder, 'go'))})) Atomics.wait(nap, 0, 0, 5);
+      return { clients: [...file.clients, ${JSON.stringify(client(name))}] };
+    });`;
+  const child = spawn(process.execPath, ['--input-type=module', '-e', program]);
+  return { child, ended: new Promise((ended) => child.on('close', ended)) };
+}
+
+/** Holds this whole process until the other one has the lock. */
+function untilHeld(): void {
+  const nap = new Int32Array(new SharedArrayBuffer(4));
+  for (let tries = 0; !existsSync(join(folder, 'held')); tries += 1) {
+    if (tries > 2_000) throw new Error('the other process never got the lock');
+    Atomics.wait(nap, 0, 0, 5);
+  }
+}
+
+test('two that both saw an old lock: one takes it over, and both edits are there', async () => {
+  writeFileSync(`${path}.lock`, '');
+  utimesSync(`${path}.lock`, longAgo, longAgo);
+  let other: ReturnType<typeof editElsewhere> | undefined;
+  fs.statSync = ((...given: Parameters<typeof statSync>) => {
+    const seen = statSync(...given);
+    if (given[0] === `${path}.lock` && other === undefined) {
+      // Seen as old, it is taken over by somebody else before anything is done about it here.
+      other = editElsewhere('other');
+      untilHeld();
+    }
+    return seen;
+  }) as typeof statSync;
+  syncBuiltinESMExports();
+
+  const own = editClients(path, adding('own'));
+  writeFileSync(join(folder, 'go'), '');
+  await own;
+  expect(await other?.ended).toBe(0);
+  expect(names().sort()).toEqual(['other', 'own']);
+  expect(readdirSync(folder).sort()).toEqual(['agents.json', 'go', 'held']);
+});
+
+test('whoever was held up until its lock was taken over writes nothing, removes nothing and says so', async () => {
+  writeFileSync(join(folder, 'go'), '');
+  const heldUp = editClients(path, (file) => {
+    utimesSync(`${path}.lock`, longAgo, longAgo);
+    editElsewhere('other');
+    untilHeld();
+    const nap = new Int32Array(new SharedArrayBuffer(4));
+    while (names().length === 0 || existsSync(`${path}.lock`)) Atomics.wait(nap, 0, 0, 5);
+    writeFileSync(`${path}.lock`, 'of a third one');
+    return adding('own')(file);
+  });
+  await expect(heldUp).rejects.toThrow(
+    'Another command took the lock over; nothing was changed here, so try again.',
+  );
+  expect(names()).toEqual(['other']);
+  expect(readdirSync(folder).sort()).toEqual(['agents.json', 'agents.json.lock', 'go', 'held']);
+});
+
+test('an edit that fails leaves no lock behind', async () => {
+  const failing = editClients(path, () => {
+    throw new Error('no');
+  });
+  await expect(failing).rejects.toThrow('no');
+  await editClients(path, adding('next'));
+  expect(readdirSync(folder)).toEqual(['agents.json']);
+});
