@@ -9,3 +9,6 @@ export const rooms = process.env.MUTATE_ROOM?.split(',') ?? [
   'limits',
   'credentials',
 ];
+
+// Its tests tell local time from GMT, and run in a thread that can't change its zone.
+process.env.TZ = 'America/New_York';

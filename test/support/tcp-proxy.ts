@@ -5,6 +5,8 @@ export type TcpProxy = {
   port: number;
   /** What the server says reaches nobody. */
   swallowAnswers: boolean;
+  /** How many pieces of it there were. */
+  swallowed: number;
   /** Called with what a client sends, before it is passed on. */
   onRequest: (bytes: Buffer) => void;
   /** Ends every connection. */
@@ -25,13 +27,17 @@ export async function startTcpProxy(target: { host: string; port: number }): Pro
       })
       .on('close', () => behind.destroy());
     behind
-      .on('data', (bytes: Buffer) => !proxy.swallowAnswers && client.write(bytes))
+      .on('data', (bytes: Buffer) => {
+        if (proxy.swallowAnswers) proxy.swallowed += 1;
+        else client.write(bytes);
+      })
       .on('close', () => client.destroy());
   });
   await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
   const proxy: TcpProxy = {
     port: (server.address() as AddressInfo).port,
     swallowAnswers: false,
+    swallowed: 0,
     onRequest: () => {},
     cut: () => {
       for (const socket of sockets) socket.destroy();

@@ -158,8 +158,9 @@ function clientOf(client: pg.PoolClient): PostgresPoolClient {
         try {
           return await client.query(text, parameters);
         } catch (error) {
-          // Without an SQLSTATE nobody knows what became of the statement: the connection goes.
-          if (!isSqlState(error)) broken.add(client);
+          // Without an SQLSTATE nobody knows what became of the statement: the connection goes. So it
+          // does where the server has said farewell, but has not hung up yet.
+          if (!isSqlState(error) || isFarewell(error)) broken.add(client);
           throw error;
         }
       }),
@@ -184,6 +185,11 @@ function judge(error: unknown): unknown {
   return new StorageUnavailable('PostgreSQL could not run a statement.', { cause: error });
 }
 
-function isSqlState(error: unknown): boolean {
+function isSqlState(error: unknown): error is pg.DatabaseError {
   return error instanceof pg.DatabaseError;
+}
+
+/** Lost connections, shutdowns and the time-out of an idle transaction: the server ends the session. */
+function isFarewell({ code = '' }: pg.DatabaseError): boolean {
+  return /^(08|57P|25P03)/.test(code);
 }
