@@ -87,10 +87,6 @@ describe.runIf(databases.length > 1)(
         return row?.number;
       };
       expect(await ask(1)).toBe(1);
-      let asked = false;
-      proxy.onRequest = () => {
-        asked = true;
-      };
       proxy.swallowAnswers = true;
       vi.useFakeTimers({ toFake: ['setTimeout', 'clearTimeout'] });
       const unanswered = ask(2).catch((error: unknown) => error);
