@@ -5,6 +5,7 @@ import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { systemClock } from '../../../src/clock.ts';
 import type { OpenTransaction, Storage } from '../../../src/storage/database.ts';
 import { openSqlite } from '../../../src/storage/sqlite/store.ts';
+import { testClock } from '../../support/clock.ts';
 
 const folder = mkdtempSync(join(tmpdir(), 'group-'));
 let storage: Storage;
@@ -83,6 +84,33 @@ describe('group commit', () => {
     other.close();
     await storage.write(insert('c-4'));
     expect(await stored('c-')).toEqual(['c-4']);
+  });
+
+  test('a lock is waited for once: whoever came meanwhile is refused with those who waited', async () => {
+    const { DatabaseSync } = await import('node:sqlite');
+    let waited = 0;
+    const clock = testClock();
+    const opened = await openSqlite(join(folder, 'service.db'), {
+      ...clock,
+      sleep: async (ms) => {
+        waited += ms;
+        clock.advance(ms);
+      },
+    });
+    const other = new DatabaseSync(join(folder, 'service.db'));
+    other.exec('begin immediate');
+    // More than two batches.
+    const writes = Array.from({ length: 300 }, (_, n) => opened.write(insert(`e-${n}`)));
+    for (const { reason } of (await Promise.allSettled(writes)) as PromiseRejectedResult[]) {
+      expect(reason).toMatchObject({ name: 'StorageUnavailable' });
+    }
+    expect(waited).toBeLessThan(3_000);
+    other.exec('rollback');
+    other.close();
+    // A lock is waited for again by whoever comes afterwards.
+    await opened.write(insert('e-300'));
+    await opened.close();
+    expect(await stored('e-')).toEqual(['e-300']);
   });
 
   test('what is read is committed: beside an open transaction it waits for the end', async () => {
