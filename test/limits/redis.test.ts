@@ -1,0 +1,254 @@
+/** When Redis counts as away: by a clock that the test moves, and a proxy that holds answers back. */
+import { randomUUID } from 'node:crypto';
+import type { AddressInfo } from 'node:net';
+import { createConnection, createServer, type Server, type Socket } from 'node:net';
+import { createClient } from '@redis/client';
+import { pino } from 'pino';
+import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } from 'vitest';
+import { type Clock, systemClock } from '../../src/clock.ts';
+import type { Limits } from '../../src/limits/limits.ts';
+import { openMemoryLimits } from '../../src/limits/memory.ts';
+import { openRedisLimits } from '../../src/limits/redis.ts';
+import { redisAnswers, redisUrl } from '../support/databases.ts';
+import { until } from '../support/until.ts';
+
+/** As `PATIENCE_MS`, `SILENCE_MS` and `PAUSE_MS` in `src/limits/redis.ts`. */
+const PATIENCE_MS = 55;
+const SILENCE_MS = 200;
+const PAUSE_MS = 1_000;
+
+/** Timers fall due when the test says so. */
+function movedClock() {
+  let now = 1_000_000;
+  let timers: { at: number; fallDue: () => void }[] = [];
+  const clock: Clock = {
+    ...systemClock,
+    monotonic: () => now,
+    after: (ms, fallDue) => {
+      const timer = { at: now + ms, fallDue };
+      timers.push(timer);
+      return () => {
+        timers = timers.filter((each) => each !== timer);
+      };
+    },
+  };
+  const advance = (ms: number) => {
+    now += ms;
+    const due = timers.filter(({ at }) => at <= now);
+    timers = timers.filter(({ at }) => at > now);
+    for (const { fallDue } of due) fallDue();
+  };
+  return { clock, advance, waiting: () => timers.length };
+}
+
+describe.runIf(redisAnswers)('limits in Redis', () => {
+  let proxy: Server;
+  let url: string;
+  let holding = false;
+  /** Answers that are held back. */
+  const held: (() => void)[] = [];
+  const sockets = new Set<Socket>();
+  const release = () => {
+    holding = false;
+    for (const pass of held.splice(0)) pass();
+  };
+  let moved: ReturnType<typeof movedClock>;
+  let said: string[];
+  let limits: Limits;
+  let insured: string[];
+  let insuranceClosed: boolean;
+  const address = () => `redis-test-${randomUUID()}`;
+
+  const open = (at: string) => {
+    moved = movedClock();
+    said = [];
+    insured = [];
+    insuranceClosed = false;
+    const memory = openMemoryLimits(moved.clock);
+    const insurance = {
+      ...memory,
+      take: (...asked: Parameters<Limits['take']>) => {
+        insured.push(asked[1]);
+        return memory.take(...asked);
+      },
+      close: async () => {
+        insuranceClosed = true;
+      },
+    };
+    const write = (line: string) => void said.push(JSON.parse(line).msg);
+    return openRedisLimits(at, { clock: moved.clock, insurance, log: pino({}, { write }) });
+  };
+  beforeAll(async () => {
+    const target = new URL(redisUrl);
+    proxy = createServer((client) => {
+      const server = createConnection(Number(target.port || 6379), target.hostname);
+      for (const socket of [client, server]) sockets.add(socket.on('error', () => {}));
+      client.on('data', (data) => server.write(data)).on('close', () => server.destroy());
+      server
+        .on('data', (data) => (holding ? held.push(() => client.write(data)) : client.write(data)))
+        .on('close', () => client.destroy());
+    });
+    await new Promise<void>((resolve) => proxy.listen(0, '127.0.0.1', resolve));
+    url = `redis://127.0.0.1:${(proxy.address() as AddressInfo).port}`;
+  });
+  beforeEach(async () => {
+    release();
+    limits = await open(url);
+    expect((await limits.take('preview', address())).remaining).toBe(59);
+    // The timers of what has answered fall due, and change nothing.
+    moved.advance(1_000);
+    expect([moved.waiting(), limits.isInsured()]).toEqual([0, false]);
+  });
+  afterEach(() => limits.close());
+  afterAll(() => {
+    for (const socket of sockets) socket.destroy();
+    proxy.close();
+  });
+
+  /** Counts once while the answer is held back until nobody waits for it any more. */
+  const takeInSilence = async (of = address()) => {
+    const answers = held.length;
+    holding = true;
+    const taking = limits.take('preview', of);
+    await until(() => held.length > answers);
+    moved.advance(PATIENCE_MS);
+    return await taking;
+  };
+
+  test('a Redis that answers is asked each time, nothing is said of it, and nothing counted here', async () => {
+    const of = address();
+    for (let n = 1; n <= 62; n += 1) {
+      const { remaining, exceeded } = await limits.take('preview', of);
+      expect([remaining, exceeded]).toEqual([Math.max(0, 60 - n), n > 60]);
+    }
+    expect([said, insured, limits.isInsured()]).toEqual([[], [], false]);
+  });
+
+  test('one late answer is counted here, and Redis is not away; nor is it after another one later', async () => {
+    const of = address();
+    expect((await takeInSilence(of)).remaining).toBe(59);
+    expect([insured, limits.isInsured()]).toEqual([[of], false]);
+    release();
+    await limits.take('preview', address());
+    moved.advance(60_000);
+    await takeInSilence();
+    expect([said, limits.isInsured()]).toEqual([[], false]);
+    release();
+  });
+
+  test.each([
+    [SILENCE_MS - 1, false],
+    [SILENCE_MS, true],
+  ])('no answer for %d ms: away is %s', async (silence, isAway) => {
+    await takeInSilence();
+    moved.advance(silence - PATIENCE_MS);
+    await takeInSilence();
+    expect(limits.isInsured()).toBe(isAway);
+    expect(said).toEqual(isAway ? ['Redis is away: rate limits are counted in this process'] : []);
+  });
+
+  test('one that is away is not asked for a second, and is back with its next answer', async () => {
+    await takeInSilence();
+    moved.advance(SILENCE_MS);
+    await takeInSilence();
+    expect(limits.isInsured()).toBe(true);
+    const asked = held.length;
+    const of = address();
+    moved.advance(PAUSE_MS - 1);
+    expect((await limits.take('preview', of)).remaining).toBe(59);
+    expect([held.length, insured.at(-1)]).toEqual([asked, of]);
+
+    moved.advance(1);
+    await takeInSilence();
+    expect([held.length, limits.isInsured()]).toEqual([asked + 1, true]);
+    // What comes too late for its own request says that Redis is there.
+    release();
+    await until(() => !limits.isInsured());
+    expect(said).toEqual([
+      'Redis is away: rate limits are counted in this process',
+      'Redis is back: rate limits are shared again',
+    ]);
+    const before = insured.length;
+    expect((await limits.take('preview', address())).remaining).toBe(59);
+    expect(insured).toHaveLength(before);
+  });
+
+  test('where this process itself was late, Redis gets a little longer', async () => {
+    holding = true;
+    const of = address();
+    const taking = limits.take('preview', of);
+    await until(() => held.length > 0);
+    moved.advance(PATIENCE_MS + 11);
+    await until(() => moved.waiting() === 1);
+    release();
+    expect((await taking).remaining).toBe(59);
+    expect(insured).toEqual([]);
+  });
+
+  test('and no longer than that', async () => {
+    holding = true;
+    const of = address();
+    const taking = limits.take('preview', of);
+    await until(() => held.length > 0);
+    moved.advance(PATIENCE_MS + 11);
+    await until(() => moved.waiting() === 1);
+    moved.advance(15);
+    await taking;
+    expect(insured).toEqual([of]);
+  });
+
+  test('a timer that is 10 ms late is no sign of it', async () => {
+    holding = true;
+    const of = address();
+    const taking = limits.take('preview', of);
+    await until(() => held.length > 0);
+    moved.advance(PATIENCE_MS + 10);
+    await taking;
+    expect(insured).toEqual([of]);
+  });
+
+  test('an error of Redis is counted here, and is no count', async () => {
+    const of = address();
+    const shared = createClient({ url: redisUrl });
+    await shared.connect();
+    await shared.lPush(`lead-intake:preview:${of}`, 'not a number');
+    expect((await limits.take('preview', of)).remaining).toBe(59);
+    expect(insured).toEqual([of]);
+    await shared.del(`lead-intake:preview:${of}`);
+    shared.destroy();
+  });
+
+  test('a connection that is lost is told once, and told again when it is back', async () => {
+    for (const socket of sockets) socket.destroy();
+    await until(() => limits.isInsured());
+    await until(async () => {
+      await limits.take('preview', address());
+      return !limits.isInsured();
+    });
+    expect(said).toEqual([
+      'Redis is away: rate limits are counted in this process',
+      'Redis is back: rate limits are shared again',
+    ]);
+  });
+
+  test('one that is not there at the start is away from the start', async () => {
+    const opening = open('redis://127.0.0.1:1');
+    await until(() => moved.waiting() === 1);
+    moved.advance(1_000);
+    const nowhere = await opening;
+    await until(() => nowhere.isInsured());
+    expect((await nowhere.take('preview', address())).remaining).toBe(59);
+    expect(said).toEqual(['Redis is away: rate limits are counted in this process']);
+    await nowhere.close();
+  });
+
+  test('closing ends the connection and the insurance', async () => {
+    const connections = () => [...sockets].filter(({ destroyed }) => !destroyed).length;
+    const before = connections();
+    const other = await open(url);
+    await until(() => connections() === before + 2);
+    await other.close();
+    await until(() => connections() === before);
+    expect(insuranceClosed).toBe(true);
+  });
+});
