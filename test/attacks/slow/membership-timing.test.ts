@@ -127,7 +127,10 @@ describe('an upstream that takes its time', () => {
     // It knows members, and takes as long for everybody.
     upstream.answer = (response, { event }) =>
       void setTimeout(
-        () => response.writeHead((event.data.fields as { email: string }).email === member ? 409 : 200).end(),
+        () =>
+          response
+            .writeHead((event.data.fields as { email: string }).email === member ? 409 : 200)
+            .end(),
         latency,
       );
     // The last answers are of this latency.
