@@ -33,7 +33,7 @@ export async function acceptLead(parts: IntakeParts, request: FormRequest): Prom
   const form = findForm(normalize(body.values.form ?? '')) ?? fallbackForm;
   const validation = validate(form, body.values);
   const faults = validation.kind === 'invalid' ? validation.faults : [];
-  // What came and is no text is not missing.
+  // A name that came with a file or another value than text is at fault, and not missing.
   const missing = missingNames(faults).filter(
     (name) => !body.names.includes(name) || Object.hasOwn(body.values, name),
   );
