@@ -22,7 +22,7 @@
 
   if (parseInt(process.versions.node, 10) < LEAST_MAJOR) {
     fail(
-      `This is Node.js ${process.versions.node}, and the service needs ${LEAST_MAJOR}: \`npm ci\` brings it as a dependency, and npm puts it first (\`npm start\`); where optional dependencies are left out, run \`npm ci --include=optional\`.`,
+      `This is Node.js ${process.versions.node}, and the service needs ${LEAST_MAJOR}: \`npm ci\` brings it as a dependency, and npm puts it first (\`npm start\`); where install scripts are blocked, run \`npm rebuild node\` or \`npm ci --ignore-scripts=false\`.`,
     );
     return;
   }

@@ -134,7 +134,7 @@ const doors = `
   const doors = {
     'reading /etc': () => readFileSync('/etc/nsswitch.conf'),
     'writing outside the volume': () => writeFileSync('/tmp-file', ''),
-    'a process': () => require('node:child_process').spawnSync('/app/node_modules/.bin/node', ['-v']),
+    'a process': () => require('node:child_process').spawnSync('/app/node_modules/node/bin/node', ['-v']),
     'a thread': () => new (require('node:worker_threads').Worker)('1', { eval: true }),
     'an add-on': () => process.dlopen({ exports: {} }, '/data/a.node'),
   };

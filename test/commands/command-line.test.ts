@@ -21,7 +21,7 @@ describe('bin/service.js', () => {
       const ran = await runService(['start'], { nodeOptions: pretendNode(found) });
       expect(ran).toMatchObject({ status: 1, stdout: '' });
       expect(ran.stderr.trim().split('\n')).toHaveLength(1);
-      for (const words of [found, 'npm ci', 'npm start', 'npm ci --include=optional']) {
+      for (const words of [found, 'npm ci', 'npm start', 'npm rebuild node']) {
         expect(ran.stderr).toContain(words);
       }
     },
