@@ -1,7 +1,8 @@
 /** What we run of others: where it comes from, what it may do at installation, and under which licence. */
-import { execFileSync } from 'node:child_process';
-import { readFileSync } from 'node:fs';
-import { join, resolve } from 'node:path';
+import { execFileSync, spawnSync } from 'node:child_process';
+import { existsSync, mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { dirname, join, resolve } from 'node:path';
 import { describe, expect, test } from 'vitest';
 
 const project = resolve(import.meta.dirname, '..');
@@ -83,6 +84,50 @@ describe('the lock file', () => {
     const scripted = entries.filter(([, { hasInstallScript }]) => hasInstallScript);
     expect(scripted.map(([path]) => nameOf(path))).toEqual(['node']);
     expect(manifest.allowScripts).toEqual({ node: true });
+  });
+});
+
+describe('the Node.js that the package `node` fetches past the lock file', () => {
+  const check = read('bin/check-node.cjs');
+
+  /** What stands in a project's folder is checked by the Node.js that npm runs on, which is this one here. */
+  function checkIn(binary: Buffer | undefined) {
+    const folder = mkdtempSync(join(tmpdir(), 'check-node-'));
+    const installed = join(folder, 'node_modules/node/bin/node');
+    mkdirSync(join(folder, 'bin'));
+    mkdirSync(dirname(installed), { recursive: true });
+    writeFileSync(join(folder, 'bin/check-node.cjs'), check);
+    if (binary !== undefined) writeFileSync(installed, binary);
+    const ran = spawnSync(process.execPath, ['bin/check-node.cjs'], {
+      cwd: folder,
+      encoding: 'utf8',
+    });
+    const isLeft = existsSync(installed);
+    rmSync(folder, { recursive: true });
+    return { status: ran.status, stderr: ran.stderr, isLeft };
+  }
+
+  test('is looked at when an installation ends, by npm’s own Node.js; the container brings the check along', () => {
+    expect(manifest.scripts.postinstall).toBe(
+      // biome-ignore lint/suspicious/noTemplateCurlyInString: it is the shell’s
+      '"${npm_node_execpath:-node}" bin/check-node.cjs',
+    );
+    const [before = ''] = read('deploy/Dockerfile').split('RUN npm ci');
+    expect(before).toContain('COPY bin/check-node.cjs ./bin/check-node.cjs');
+    expect(check).toContain(`Of ${manifest.dependencies.node}:`);
+    expect(check.match(/^ {2}'(darwin|linux) (arm64|x64)': '[0-9a-f]{64}',$/gm)).toHaveLength(4);
+  });
+
+  test('the Node.js that runs here is the one of the digest', () => {
+    const binary = readFileSync(join(project, 'node_modules/node/bin/node'));
+    expect(checkIn(binary)).toEqual({ status: 0, stderr: '', isLeft: true });
+    expect(checkIn(undefined)).toEqual({ status: 0, stderr: '', isLeft: false });
+  });
+
+  test('another binary ends the installation, and is removed', () => {
+    const { status, stderr, isLeft } = checkIn(Buffer.from('#!/bin/sh\n'));
+    expect([status, isLeft]).toEqual([1, false]);
+    expect(stderr).toMatch(/^The Node\.js that was fetched for [^\n]* was removed\.[^\n]*\n$/);
   });
 });
 

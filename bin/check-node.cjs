@@ -1,0 +1,30 @@
+// Run by npm at the end of an installation, on the Node.js that npm itself runs on: the package `node`
+// fetches its binary by a script of its own, past the lock file. A binary whose SHA-256 does not stand
+// here is removed before anything of ours ran on it. Plain old JavaScript, as bin/service.js is.
+var crypto = require('node:crypto');
+var fs = require('node:fs');
+var path = require('node:path');
+
+// Of 26.10.0: the file bin/node of the packages that the registry has for these platforms.
+var SHA256 = {
+  'darwin arm64': '56d28b39a8048f0cd1af7ad7e09f6cbe1c04439b6dfeb6c8d9090c082af60861',
+  'darwin x64': '083775c8c778a1ab7aee1c9971ba2dac29032b5f60da9db9a2b8e9d050544c31',
+  'linux arm64': '71b004f18a82f3ea8f26109798564a12e5e4c7989a4c35b93851830b5815dd03',
+  'linux x64': 'ab9c8eecf9f82d6693cdc3accced17034065c8d96213b0aa76a7e803d20ae1da',
+};
+
+var binary = path.join(__dirname, '../node_modules/node/bin/node');
+var platform = `${process.platform} ${process.arch}`;
+
+function check() {
+  if (!fs.existsSync(binary)) return;
+  var found = crypto.createHash('sha256').update(fs.readFileSync(binary)).digest('hex');
+  if (found === SHA256[platform]) return;
+  fs.unlinkSync(binary);
+  process.stderr.write(
+    `The Node.js that was fetched for ${platform} is not the one this version was made with (its SHA-256 is ${found}); it was removed. Look at where npm fetches from (\`npm config get registry\`), then run \`npm ci\` again.\n`,
+  );
+  process.exitCode = 1;
+}
+
+check();
