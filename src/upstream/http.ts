@@ -11,10 +11,13 @@ import { outcomeOf, parseHttpDate } from './outcome.ts';
 import type { Delivery, Event, Outcome, Upstream } from './upstream.ts';
 
 /**
- * Loaded after the start. The pool alone: the whole package is four times as much to load and to keep.
+ * Loaded after the start. The pool alone: the whole package is four times as much to load and to keep. What
+ * makes its connections is a part of it.
  */
-const poolLoaded = once((): typeof Pool => require('undici/lib/dispatcher/pool.js'));
-const connectorLoaded = once((): typeof buildConnector => require('undici/lib/core/connect.js'));
+const undiciLoaded = once((): { Pool: typeof Pool; connectorOf: typeof buildConnector } => ({
+  Pool: require('undici/lib/dispatcher/pool.js'),
+  connectorOf: require('undici/lib/core/connect.js'),
+}));
 
 const BODY_MAXIMUM_BYTES = 64 * 1024;
 const BODY_MAXIMUM_MS = 1_000;
@@ -48,7 +51,7 @@ export function openHttpUpstream(options: HttpUpstreamOptions): Upstream {
       };
       const request = { path: `${pathname}${search}`, method: 'POST' as const, headers, body };
       try {
-        pool ??= new (poolLoaded())(origin, {
+        pool ??= new (undiciLoaded().Pool)(origin, {
           connections: CONNECTIONS,
           connect: connector(options.timeoutMs),
         });
@@ -58,14 +61,14 @@ export function openHttpUpstream(options: HttpUpstreamOptions): Upstream {
       }
       return send(pool, request, event.type, delivery, options);
     },
-    prepare: () => void poolLoaded(),
+    prepare: () => void undiciLoaded(),
     close: async () => pool?.destroy(),
   };
 }
 
 /** Undici's own, with sockets from which it reads no `100 Continue`. */
 function connector(timeout: number): buildConnector.connector {
-  const connect = connectorLoaded()({ timeout });
+  const connect = undiciLoaded().connectorOf({ timeout });
   return (options, callback) =>
     connect(options, (...[error, socket]) => {
       if (error !== null) callback(error, null);

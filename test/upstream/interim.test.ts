@@ -1,0 +1,84 @@
+import type { AddressInfo } from 'node:net';
+import { createServer } from 'node:net';
+import { expect, test } from 'vitest';
+import { systemClock } from '../../src/clock.ts';
+import { openHttpUpstream } from '../../src/upstream/http.ts';
+import type { Event } from '../../src/upstream/upstream.ts';
+
+const event: Event = {
+  type: 'lead.created',
+  timestamp: '2026-09-01T12:00:00.000Z',
+  data: {
+    id: 'e-1',
+    form: 'contact',
+    fields: { name: 'Ada – ✓' },
+    recipient: null,
+    origin: 'agent',
+    client: 'acme',
+    consent_recorded_at: null,
+  },
+};
+const freely = { mayStart: () => true };
+
+const interim = 'HTTP/1.1 100 Continue\r\n\r\n';
+const final = 'HTTP/1.1 202 Accepted\r\ncontent-length: 2\r\n\r\nok';
+
+/** An upstream that answers each request by these pieces, one at a time; it counts its connections. */
+async function speaking(pieces: readonly string[], timeoutMs = 400) {
+  let connections = 0;
+  const server = createServer({ noDelay: true }, (socket) => {
+    connections += 1;
+    socket.on('error', () => {});
+    socket.on('data', async (data) => {
+      if (!data.includes('}}')) return;
+      for (const piece of pieces) {
+        socket.write(piece);
+        await systemClock.sleep(1);
+      }
+    });
+  });
+  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
+  const url = `http://127.0.0.1:${(server.address() as AddressInfo).port}/`;
+  return {
+    raw: openHttpUpstream({ url, secret: undefined, timeoutMs, clock: systemClock }),
+    connections: () => connections,
+    close: () => server.close(),
+  };
+}
+
+test.each([
+  ['with the answer', [interim + final]],
+  ['before the answer', [interim, final]],
+  ['twice, with headers', [`${interim}HTTP/1.1 100 Continue\r\na: b\r\n\r\n${final}`]],
+  ['and 103', [interim, 'HTTP/1.1 103 Early Hints\r\n\r\n', interim + final]],
+  ['byte by byte', [...(interim + final)]],
+])(
+  '100 Continue that nobody asked for, %s, is passed over (RFC 9110 §15.2)',
+  async (_how, pieces) => {
+    const { raw, connections, close } = await speaking(pieces);
+    for (let times = 0; times < 3; times += 1) {
+      expect(await raw.deliver(event, { mayStart: () => true })).toEqual({
+        kind: 'confirmed',
+        known: false,
+      });
+    }
+    // Each but the first could wait for one that was kept.
+    expect(connections()).toBeLessThan(4);
+    await raw.close();
+    close();
+  },
+);
+
+test.each([
+  ['endless 100', Array.from({ length: 600 }, () => interim)],
+  ['the begin of one and nothing else', ['HTTP/1.1 100 Cont']],
+  [
+    'one whose headers never end',
+    Array.from({ length: 50 }, () => interim.slice(0, -2).padEnd(1_000, 'x')),
+  ],
+])('%s is unconfirmed', async (_name, pieces) => {
+  const { raw, close } = await speaking(pieces);
+  expect(await raw.deliver(event, freely)).toMatchObject({ kind: 'unconfirmed' });
+  await raw.close();
+  close();
+});
