@@ -300,13 +300,13 @@ describe.each(databases)('executions on %s', (_name, create) => {
   }
 
   test('a lease that has run out is settled as failed by whoever looks, and no send may start any more', async () => {
-    const executions = open(-4_900);
+    const executions = open(-4_000);
     const request = fresh();
     const claim = (await executions.claim(request)) ?? expect.fail();
     expect(claim.mayStart()).toBe(true);
     expect((await find(request, executions)).byKey?.status).toBe('executing');
     await expect
-      .poll(async () => (await find(request, executions)).byKey?.status, { timeout: 2_000 })
+      .poll(async () => (await find(request, executions)).byKey?.status, { timeout: 5_000 })
       .toBe('failed');
     const { row } = await executions.conclude(claim, false, async () => confirmed);
     expect(row.status).toBe('failed');

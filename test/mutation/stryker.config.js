@@ -3,7 +3,7 @@ import { rooms } from './rooms.ts';
 /**
  * `npm run mutate`: breaks the rooms that keep the promises, one small change at a time, and sees whether
  * a test fails. `MUTATE_ROOM=mail npm run mutate` for one room, `… -- --mutate src/mail/outbox.ts` for one
- * file of it; hours for all.
+ * file of it, and `MUTATE_TESTS='test/mail/outbox.test.ts'` before it for these tests alone; hours for all.
  */
 export default {
   mutate: rooms.map((room) => `src/${room}/**/*.ts`),

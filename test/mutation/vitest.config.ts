@@ -6,11 +6,7 @@ import { rooms } from './rooms.ts';
 export default defineConfig({
   root: resolve(import.meta.dirname, '../..'),
   test: {
-    include: [
-      ...rooms.map((room) => `test/${room}/**/*.test.ts`),
-      ...(rooms.includes('actions') ? ['test/attacks/token-forgery.test.ts'] : []),
-      ...(rooms.includes('forms') ? ['test/discovery/openapi.test.ts'] : []),
-    ],
+    include: process.env.MUTATE_TESTS?.split(' ') ?? testsOf(rooms),
     // Mutants run in worker threads, which have no umask of their own.
     exclude: [...configDefaults.exclude, 'test/mail/files.test.ts'],
     setupFiles: ['test/support/end-of-file.ts'],
@@ -20,3 +16,11 @@ export default defineConfig({
     hookTimeout: 20_000,
   },
 });
+
+function testsOf(names: readonly string[]): string[] {
+  return [
+    ...names.map((name) => `test/${name}/**/*.test.ts`),
+    ...(names.includes('actions') ? ['test/attacks/token-forgery.test.ts'] : []),
+    ...(names.includes('forms') ? ['test/discovery/openapi.test.ts'] : []),
+  ];
+}
