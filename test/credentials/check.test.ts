@@ -42,10 +42,18 @@ test.each(['with a space', 'é', 'à', '"quoted"'])(
     const found = { name: 'odd', scopes: new Set(['lead:preview'] as const) };
     const digest = createHash('sha256').update(token, 'utf8').digest('hex');
     const held = { find: (asked: string) => (asked === digest ? found : undefined) };
-    expect(checkBearer(held as never, [`Bearer   ${written}`])).toEqual({
-      kind: 'client',
-      ...found,
-    });
+    for (const spaces of [' ', '   ']) {
+      const caller = checkBearer(held as never, [`Bearer${spaces}${written}`]);
+      expect(caller).toEqual({ kind: 'client', ...found });
+    }
+  },
+);
+
+test.each(['Bearer ', 'Bearer   ', 'Basic x'])(
+  '%j is no token, whatever has been issued',
+  (line) => {
+    const everybody = { find: () => ({ name: 'nobody', scopes: new Set() }) };
+    expect(checkBearer(everybody as never, [line])).toEqual({ kind: 'invalid' });
   },
 );
 
