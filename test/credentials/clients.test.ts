@@ -33,8 +33,17 @@ describe('a broken file is refused with where it is broken, and without any of i
     [JSON.stringify({ clients: [CANARY] }), 'clients.0: must be object'],
     [file({}, { name: undefined }), 'clients.0.name: is missing'],
     [file({}, { name: `${CANARY}\n` }), 'clients.0.name: must be one line of 1 to 200 characters'],
+    [file({}, { name: `\n${CANARY}` }), 'clients.0.name: must be one line of 1 to 200 characters'],
     [file({}, { scopes: [CANARY] }), 'clients.0.scopes.0: must be lead:preview or lead:create'],
     [file({ sha256: CANARY }), 'clients.0.credentials.0.sha256: must be 64 hexadecimal digits'],
+    [
+      file({ sha256: `${SHA256}0` }),
+      'clients.0.credentials.0.sha256: must be 64 hexadecimal digits',
+    ],
+    [
+      file({ sha256: `x${SHA256}` }),
+      'clients.0.credentials.0.sha256: must be 64 hexadecimal digits',
+    ],
     [file({ sha256: 4711 }), 'clients.0.credentials.0.sha256: must be string'],
     [file({ created_at: CANARY }), 'clients.0.credentials.0.created_at: must be an ISO 8601 time'],
     [file({ expires_at: 4711 }), 'clients.0.credentials.0.expires_at: must be string'],
@@ -42,6 +51,16 @@ describe('a broken file is refused with where it is broken, and without any of i
     [
       file({}, { credentials: [credential, { ...credential, sha256: 'cd'.repeat(32) }] }),
       'the file: two credentials of a client have one id',
+    ],
+    [
+      JSON.stringify({
+        clients: ['ab', 'cd'].map((pair) => ({
+          name: CANARY,
+          scopes: ['lead:preview'],
+          credentials: [{ ...credential, sha256: pair.repeat(32) }],
+        })),
+      }),
+      'the file: two clients have one name',
     ],
     [
       file({}, { credentials: [credential, { ...credential, id: 'c_2' }] }),
@@ -75,6 +94,8 @@ describe('the end of a credential', () => {
     '2026-12-31T23:60:00Z',
     '2026-12-31T00:00:00+24:00',
     'next year',
+    'x 2026-12-31T00:00:00Z',
+    '2026-12-31T00:00:00Z (UTC)',
   ])('%s is none', (expires_at) => {
     expect(parseClients(file({ expires_at }))).toEqual({
       kind: 'invalid',
@@ -90,4 +111,13 @@ test('what else an operator wrote there is kept, and a digest is read in small l
     team: 'A',
     credentials: [{ sha256: SHA256, note: 'ours' }],
   });
+});
+
+test('a byte order mark is no part of the file, and inside of a value it stays', () => {
+  const marked = '\uFEFF';
+  const parsed = parseClients(`${marked}${file({ note: `${marked}ours` })}`);
+  if (parsed.kind === 'invalid') throw new Error(parsed.why);
+  expect(parsed.file.clients[0]?.credentials[0]).toMatchObject({ note: `${marked}ours` });
+  const unmarked = parseClients(file({ note: `${marked}ours` }));
+  expect(unmarked).toEqual(parsed);
 });
