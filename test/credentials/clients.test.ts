@@ -54,6 +54,19 @@ describe('a broken file is refused with where it is broken, and without any of i
     ],
     [
       JSON.stringify({
+        clients: [
+          { name: 'one', scopes: [], credentials: [{ ...credential, sha256: 'ef'.repeat(32) }] },
+          {
+            name: 'two',
+            scopes: [],
+            credentials: [credential, { ...credential, sha256: 'cd'.repeat(32) }],
+          },
+        ],
+      }),
+      'the file: two credentials of a client have one id',
+    ],
+    [
+      JSON.stringify({
         clients: ['ab', 'cd'].map((pair) => ({
           name: CANARY,
           scopes: ['lead:preview'],
