@@ -9,7 +9,7 @@ import { missingNames, validate } from '../forms/validate.ts';
 import type { Log } from '../operations/log.ts';
 import { type SubmitParts, submit } from '../submissions/submit.ts';
 import type { Outcome } from '../upstream/upstream.ts';
-import { decodeForm, type FormBody, type FormRequest } from './body.ts';
+import { decodeForm, type FormBody, type FormRequest } from './decode-form.ts';
 
 /** Undefined while submissions are not configured. */
 export type IntakeParts = { submissions: SubmitParts | undefined; log: Log; newId: NewId };

@@ -7,7 +7,7 @@ import { normalize } from '../forms/fields.ts';
 import { validate } from '../forms/validate.ts';
 import type { Entered } from '../site/form-markup.ts';
 import type { Page } from '../site/pages.ts';
-import { decodeForm, type FormRequest } from './body.ts';
+import { decodeForm, type FormRequest } from './decode-form.ts';
 
 /** Which route was asked: its form where a body names none, and the bound of its native body. */
 export type FormRoute = { subscribes: boolean; bodyMaximum: number };

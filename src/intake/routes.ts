@@ -14,7 +14,7 @@ import type { RenderProblemPage } from '../server/page-or-json.ts';
 import type { TakeBody } from '../server/refused-bodies.ts';
 import type { Page } from '../site/pages.ts';
 import { openAnswerTimes } from './answer-time.ts';
-import { encodingOf, type FormRequest } from './body.ts';
+import { encodingOf, type FormRequest } from './decode-form.ts';
 import { isOwnNavigation, keyOf, openDoubleClicks } from './double-click.ts';
 import { acceptLead, type FormResult } from './leads.ts';
 import { type FormRoute, renderRefusedPage } from './refused-page.ts';

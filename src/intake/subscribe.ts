@@ -6,7 +6,7 @@ import { isConsent, originOf } from '../forms/subscription.ts';
 import { missingNames, validate } from '../forms/validate.ts';
 import type { Outbox } from '../mail/outbox.ts';
 import { submit } from '../submissions/submit.ts';
-import { decodeForm, type FormRequest } from './body.ts';
+import { decodeForm, type FormRequest } from './decode-form.ts';
 import {
   answeredSince,
   deliveryOf,

@@ -2,7 +2,7 @@
 import { readdir, readFile, rm } from 'node:fs/promises';
 import { join } from 'node:path';
 import type { OpenTransaction, Storage } from '../storage/database.ts';
-import { mailboxOf } from './outbox-rows.ts';
+import { mailboxOf } from './daily-cap.ts';
 
 /** Written messages, and what a process that died in writing left of one. */
 const MESSAGE_FILE = /\.eml(\.part)?$/;

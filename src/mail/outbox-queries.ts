@@ -6,7 +6,6 @@ import type { Schema } from '../storage/schema.ts';
 
 /** A row as it was read, to be changed only if it is still the same. */
 type Seen = { mailbox: string; message_id: string; attempts: number };
-type Asked = { mailbox: string; address: string; message_id: string };
 type Lately = { now: string; minute_ago: string };
 
 /** Takes how many attempts a minute may have, and for how long a row rests after one (milliseconds). */
@@ -80,48 +79,6 @@ export function prepareOutboxQueries(storage: Storage, perMinute: number, restMs
     /** Only the last attempt gives up. */
     markDead: prepareChange(storage, (db, of: Seen) =>
       marked(db, of, 'dead').where('attempts', '=', of.attempts),
-    ),
-
-    /** One upsert: the cap of one message a mailbox in 24 hours (contract §4). */
-    add: prepareChange(storage, (db, of: Asked & Lately & { capped_until: string }) =>
-      db
-        .insertInto('outbox')
-        .values({
-          mailbox: of.mailbox,
-          address: of.address,
-          message_id: of.message_id,
-          status: 'pending',
-          requested_at: of.now,
-          attempts: 0,
-          next_attempt_at: of.now,
-          last_attempt_at: null,
-          attempt_started_ms: null,
-        })
-        .onConflict((conflict) =>
-          conflict
-            .column('mailbox')
-            // Not `last_attempt_at`, by which the budget counts.
-            .doUpdateSet((row) => ({
-              address: row.ref('excluded.address'),
-              message_id: row.ref('excluded.message_id'),
-              status: row.ref('excluded.status'),
-              requested_at: row.ref('excluded.requested_at'),
-              attempts: row.ref('excluded.attempts'),
-              next_attempt_at: row.ref('excluded.next_attempt_at'),
-            }))
-            .where('outbox.requested_at', '<=', of.capped_until)
-            // A retry may have arrived long after the request; of a dead one nothing arrived.
-            .where((row) =>
-              row.or([
-                row('outbox.last_attempt_at', 'is', null),
-                row('outbox.last_attempt_at', '<=', of.capped_until),
-                row.and([
-                  row('outbox.status', '=', 'dead'),
-                  row('outbox.last_attempt_at', '<=', of.minute_ago),
-                ]),
-              ]),
-            ),
-        ),
     ),
 
     sweep: prepareChange(storage, (db, of: { capped_until: string }) =>

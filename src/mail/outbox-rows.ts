@@ -3,14 +3,12 @@ import type { NewId } from '../chance.ts';
 import type { Clock } from '../clock.ts';
 import type { Storage } from '../storage/database.ts';
 import type { OutboxRow } from '../storage/schema.ts';
+import { CAP_MS, mailboxOf, prepareCappedAdd } from './daily-cap.ts';
 import { prepareOutboxQueries } from './outbox-queries.ts';
 
 const MINUTE_MS = 60_000;
 const HOUR_MS = 60 * MINUTE_MS;
 const DAY_MS = 24 * HOUR_MS;
-
-/** A mailbox gets at most one confirmation in this time (contract §4, "`/api/subscribe`"). */
-const CAP_MS = DAY_MS;
 
 /** After the first attempt, the second, …; the seventh is the last. */
 const SHORTEST_BACK_OFF_MS = MINUTE_MS;
@@ -45,6 +43,7 @@ export function openRows(
 ): Rows {
   const { clock, newId, perMinute, hostname } = parts;
   const queries = prepareOutboxQueries(storage, perMinute, SHORTEST_BACK_OFF_MS);
+  const add = prepareCappedAdd(storage);
   const ago = (ms: number) => new Date(clock.now().getTime() - ms).toISOString();
   const lately = () => ({ now: ago(0), minute_ago: ago(MINUTE_MS) });
 
@@ -59,7 +58,7 @@ export function openRows(
       const mailbox = mailboxOf(address);
       const message_id = `<${newId()}@${hostname}>`;
       const capped_until = ago(CAP_MS);
-      await storage.write(queries.add({ mailbox, address, message_id, capped_until, ...lately() }));
+      await storage.write(add({ mailbox, address, message_id, capped_until, ...lately() }));
     },
 
     async take() {
@@ -94,10 +93,4 @@ export function openRows(
       return { pending: of('pending'), dead: of('dead') };
     },
   };
-}
-
-/** The address without its plus-tag: the cap counts mailboxes (contract §4, "E-mail addresses"). */
-export function mailboxOf(address: string): string {
-  const at = address.lastIndexOf('@');
-  return `${address.slice(0, at).replace(/\+.*$/s, '')}${address.slice(at)}`;
 }

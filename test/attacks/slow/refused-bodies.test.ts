@@ -1,6 +1,6 @@
 /** What a body with too many names costs before it is refused (API4; contract §4, "Refusing is cheap"). */
 import { expect, test } from 'vitest';
-import { decodeForm } from '../../../src/intake/body.ts';
+import { decodeForm } from '../../../src/intake/decode-form.ts';
 
 /** The least of the time that each takes, in turn, on a machine that does other things as well. */
 async function leastOf(...runs: (() => unknown)[]): Promise<number[]> {

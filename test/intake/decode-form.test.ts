@@ -1,6 +1,6 @@
 import { describe, expect, test, vi } from 'vitest';
 import { problems } from '../../src/failures/catalogue.ts';
-import { decodeForm, encodingOf, type FormRequest } from '../../src/intake/body.ts';
+import { decodeForm, encodingOf, type FormRequest } from '../../src/intake/decode-form.ts';
 import { multipart, postRaw } from '../support/forms.ts';
 import { scenario } from '../support/scenario.ts';
 
