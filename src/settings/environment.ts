@@ -21,7 +21,7 @@ export type LoadedEnvironment = {
 };
 
 /** `NAME=value`, with `export` or without: what is before the first `=`, and what is behind it. */
-const ASSIGNMENT = /^\s*(?:export\s+)?([^\s=]+)\s*=\s*(.*)$/;
+const ASSIGNMENT = /^(?:export\s+)?([^\s=]+)\s*=(.*)$/s;
 /** A value that begins with a quote ends with it, on the same line; a comment may follow. */
 const QUOTED = /^(["'`])(?:(?!\1).)*\1\s*(?:#.*)?$/;
 
@@ -59,7 +59,8 @@ const inFront = (where: string) => where.replace(/^l/, 'L');
 
 function faultOf(line: string, where: string): string | undefined {
   if (/^\s*(#|$)/.test(line)) return undefined;
-  const [, name, value = ''] = ASSIGNMENT.exec(line) ?? [];
+  const [, name, written = ''] = ASSIGNMENT.exec(line.trim()) ?? [];
+  const value = written.trimStart();
   if (name === undefined) return `${inFront(where)} is no NAME=value.`;
   const known = (Object.keys(variables) as VariableName[])
     .flatMap((each) => [each, fileVariable(each)])

@@ -21,7 +21,8 @@ type Replacement = { html: string; markdown: string; text: string };
 
 /** With a mark where a part that is not in every mode was not begun and ended as it should. */
 const PLACEHOLDER = /\{\{([#/]?\w+)\}\}/g;
-const LOCAL_PART = /^\{\{#local\}\}\n([\s\S]*?)^\{\{\/local\}\}\n*/gm;
+const LOCAL_BEGINS = /^\{\{#local\}\}\n/m;
+const LOCAL_ENDS = /^\{\{\/local\}\}\n*/m;
 const CONTACT_FORM = pages.contact.path;
 
 /** The contractor on the platform as people read it, also where there is none yet. */
@@ -31,7 +32,14 @@ export function contractorName(settings: SiteSettings): string {
 
 /** Takes Markdown and the mode; returns it without the parts that only local mode tells. */
 export function inMode(markdown: string, mode: SiteSettings['mode']): string {
-  return markdown.replace(LOCAL_PART, mode === 'local' ? '$1\n' : '');
+  const [before = '', ...parts] = markdown.split(LOCAL_BEGINS);
+  const rest = parts.map((part) => {
+    const [own, behind, ...more] = part.split(LOCAL_ENDS);
+    // One that has no end of its own stays as it is: the mark is no placeholder, and stops the start.
+    if (behind === undefined || more.length > 0) return `{{#local}}\n${part}`;
+    return mode === 'local' ? `${own}\n${behind}` : behind;
+  });
+  return before + rest.join('');
 }
 
 /** Takes the settings and the words; returns a function that fills one text, written in one form. */

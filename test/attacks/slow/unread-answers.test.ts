@@ -58,7 +58,8 @@ describe('clients that pipeline and never read', () => {
         await pause(100);
       }
       console.info(`${connections} × ${requests}: +${Math.round(most / MEGABYTE)} MB at most`);
-      expect(most).toBeLessThan(60 * MEGABYTE);
+      // Without a bound the same cost 205 and 764 MB.
+      expect(most).toBeLessThan(100 * MEGABYTE);
       for (const socket of sockets) socket.destroy();
     },
   );
