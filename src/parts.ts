@@ -107,6 +107,8 @@ export async function openParts(
       await metrics.close();
       await limits.close();
       await upstream?.close();
+      await recovery.close();
+      await executions.close();
       await storage.close();
       credentials.close();
     },

@@ -58,6 +58,8 @@ export type Executions = {
   ): Promise<{ outcome: Outcome; row: Recorded }>;
   /** Settles every claim whose lease has run out; returns how many. */
   settleExpired(): Promise<number>;
+  /** Writes what is known and could not be written, if it can be now: before the store is closed. */
+  close(): Promise<void>;
 };
 
 /** Its functions throw `StorageUnavailable`. */
@@ -81,6 +83,9 @@ export function openExecutions(
   /** How an execution ended whose last statement has an unknown outcome. */
   const unresolved = new Map<ClaimRequest, Outcome>();
 
+  /** Statements that may yet fail. */
+  const underWay = new Set<Promise<unknown>>();
+
   async function resolve(): Promise<void> {
     for (const [claimed, outcome] of unresolved) {
       await storage.write(settling(claimed, outcome));
@@ -94,15 +99,22 @@ export function openExecutions(
     outcome: Outcome,
     run: () => Promise<T>,
   ): Promise<T> {
-    try {
-      return await run();
-    } catch (error) {
-      unresolved.set(claimed, outcome);
-      throw error;
-    }
+    const attempt = async () => {
+      try {
+        return await run();
+      } catch (error) {
+        unresolved.set(claimed, outcome);
+        throw error;
+      }
+    };
+    const written = attempt().finally(() => underWay.delete(written));
+    underWay.add(written);
+    return await written;
   }
 
   async function settleExpired(): Promise<number> {
+    // What is known here comes first, also where writing it is about to fail.
+    await Promise.allSettled(underWay);
     await resolve();
     const now = isoTime(clock.now().getTime());
     return await storage.write(queries.settleExpired({ settled_at: now }));
@@ -172,6 +184,9 @@ export function openExecutions(
     },
 
     settleExpired,
+
+    // Where the store is still away, it is as if the process had died.
+    close: () => resolve().catch(() => {}),
   };
 }
 

@@ -11,7 +11,10 @@ type Working = LeftForLater & {
   outbox: Outbox | undefined;
 };
 
-/** Begins it; what is returned ends it and waits for what is under way, so that the store may be closed. */
+/**
+ * Begins it; what is returned ends it and waits for what is under way. Recovery goes on beside the last
+ * requests: whoever closes the store closes it first.
+ */
 export function startWork(working: Working): () => Promise<void> {
   const { recovery, retention, outbox } = working;
   recovery.start();
@@ -20,6 +23,6 @@ export function startWork(working: Working): () => Promise<void> {
   const callOffTheRest = workAfterStart(working);
   return once(async () => {
     callOffTheRest();
-    await Promise.all([recovery.close(), retention.close(), outbox?.close()]);
+    await Promise.all([retention.close(), outbox?.close()]);
   });
 }

@@ -248,6 +248,40 @@ describe.each(databases)('executions on %s', (_name, create) => {
     expect((await find(request)).byKey?.status).toBe('submitted');
   });
 
+  test('what the upstream confirmed stays confirmed, though a sweep came while the store was failing to keep it', async () => {
+    let write: Storage['write'] = storage.write;
+    const over = { ...storage, write: ((run) => write(run)) as Storage['write'] };
+    const executions = openExecutions(over, systemClock, -5_000);
+    const request = fresh();
+    const claim = (await executions.claim(request)) ?? expect.fail();
+    const [begun, failed] = [Promise.withResolvers<void>(), Promise.withResolvers<never>()];
+    write = () => {
+      write = storage.write;
+      begun.resolve();
+      return failed.promise;
+    };
+    const concluded = executions.conclude(claim, false, async () => confirmed);
+    await begun.promise;
+    const swept = executions.settleExpired();
+    failed.reject(new StorageUnavailable('The store is away.'));
+    await expect(concluded).rejects.toThrow('away');
+    await swept;
+    expect((await find(request)).byKey?.status).toBe('submitted');
+  });
+
+  test('what the upstream confirmed is written at the latest as the process ends, if the store is back', async () => {
+    const { executions, lose } = counting();
+    const request = fresh();
+    const claim = (await executions.claim(request)) ?? expect.fail();
+    lose('the statement');
+    await expect(executions.conclude(claim, false, async () => confirmed)).rejects.toThrow('away');
+    await executions.close();
+    expect((await find(request)).byKey?.status).toBe('executing');
+    lose('nothing');
+    await executions.close();
+    expect((await find(request)).byKey?.status).toBe('submitted');
+  });
+
   test('what has ended is found, though nothing can be written and a claim has failed', async () => {
     const { executions, lose } = counting();
     const ended = fresh();
