@@ -86,8 +86,12 @@ function prepareDeletion(storage: Storage) {
   const claimedLately = (row: ExpressionBuilder<Schema, 'executions'>) => {
     const { leaseClock } = storage.dialect;
     return row.and([
-      row('lease_started_ms', '<=', leaseClock),
       row('lease_started_ms', '>', row(leaseClock, '-', PREVIEW_LIFETIME_MS)),
+      // A start later than now was before the machine restarted: then it has to be up for as long.
+      row.or([
+        row('lease_started_ms', '<=', leaseClock),
+        row(leaseClock, '<', PREVIEW_LIFETIME_MS),
+      ]),
     ]);
   };
   return prepareChange(storage, (db, of: { before: string }) =>

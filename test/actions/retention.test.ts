@@ -249,3 +249,38 @@ function plan(explain: string, query?: string) {
     " select action_id from executions where status <> 'executing' and created_at < '2026' order by created_at limit 200";
   return { sql: explain + wanted, parameters: [], query: {} as never, queryId: {} as never };
 }
+
+test('on SQLite a restart of the machine does not end the minutes in which a preview may be open', async () => {
+  const [, create] = databases[0] ?? expect.fail();
+  const database = await create();
+  const clock = testClock(NOW);
+  clock.advance(DAY_MS);
+  const storage = await database.open(clock);
+  const executions = openExecutions(storage, clock, 10_000);
+  const id = randomUUID();
+  const claim = await executions.claim({
+    actionId: id,
+    action: 'contact',
+    client: 'acme',
+    idempotencyKey: id,
+    previewDigest: id,
+    confirmationText: 'yes',
+  });
+  await executions.conclude(claim ?? expect.fail(), false, async () => ({
+    kind: 'confirmed',
+    known: false,
+  }));
+  await storage.close();
+  // It comes up with a wall clock that is years ahead.
+  clock.step(900 * DAY_MS);
+  const deletedAfter = async (upMs: number) => {
+    const booted = { ...clock, monotonic: () => upMs };
+    const reopened = await database.open(booted);
+    const log = { info: () => {} } as unknown as Log;
+    const retention = openRetention({ storage: reopened, clock: booted, log, days: 400 });
+    return await retention.work().finally(reopened.close);
+  };
+  expect([await deletedAfter(5), await deletedAfter(599_999)]).toEqual([0, 0]);
+  expect(await deletedAfter(600_000)).toBe(1);
+  await database.remove();
+});
