@@ -1,55 +1,60 @@
 /** When which fault of the whole strikes; those of single statements and sends are their own. */
 import type { Random } from '../chaos/random.ts';
-import { type Chances, PAUSE_MAXIMUM_MS, STEPS_MS } from './chances.ts';
-import type { WallClocks } from './process.ts';
+import type { Chances } from './chances.ts';
+import type { Place } from './places.ts';
 import type { Service } from './service.ts';
-
-/** Where a process stands: who asks there finds the one that runs, if any. */
-export type Place = { name: string; service: Service | undefined };
 
 /** What the faults of a run can reach. */
 export type World = {
   places: readonly Place[];
-  wallClocks: WallClocks;
   chances: Chances;
   setAway(away: boolean): void;
   rotateKeys(step: number): void;
   erase(): void;
+  /** What a process throws that it has not caught. */
+  onError(error: unknown): void;
 };
 
 type Fault = { at: number; name: string; strike(): void };
 
 /** Draws the faults of one run. */
 export function faultsOf(world: World, random: Random, duringMs: number): Fault[] {
+  const { chances, places } = world;
   const faults: Fault[] = [];
-  const add = (name: string, strike: () => void) => {
-    faults.push({ at: random.between(0, duringMs), name, strike });
+  const add = (name: string, strike: () => void, untilMs = duringMs) => {
+    faults.push({ at: random.between(0, untilMs), name, strike });
   };
-  const running = (strike: (place: Place) => void) => () => {
-    const places = world.places.filter(({ service }) => service !== undefined);
-    if (places.length > 0) strike(random.pick(places));
+  const addTimes = (times: number, name: string, strike: () => void, untilMs = duringMs) => {
+    for (let n = 0; n < times; n += 1) add(name, strike, untilMs);
   };
-  const { chances } = world;
-  for (let n = 0; n < chances.crashes; n += 1) {
-    add(
-      'kill -9',
-      running(({ service }) => service?.process.kill()),
-    );
-  }
-  for (let n = 0; n < chances.pauses; n += 1) {
-    add(
-      'SIGSTOP',
-      running(({ service }) => service?.process.pause(random.between(100, PAUSE_MAXIMUM_MS))),
-    );
-  }
-  const step = ({ name }: Place) => void world.wallClocks.set(name, random.pick(STEPS_MS));
+  const running = (strike: (service: Service, place: Place) => void) => () => {
+    const up = places.filter(({ service }) => service !== undefined);
+    if (up.length === 0) return;
+    const place = random.pick(up);
+    if (place.service) strike(place.service, place);
+  };
+  const pause = ({ process }: Service) =>
+    process.pause(random.between(100, chances.pauseMaximumMs));
+  const step = ({ machine }: Place) => machine.stepWall(random.pick(chances.stepsMs));
+
+  addTimes(
+    chances.crashes,
+    'kill -9',
+    running(({ process }) => process.kill()),
+  );
+  addTimes(chances.restarts, 'restart of a machine', () => {
+    const { machine } = random.pick(places);
+    machine.restart();
+    for (const place of places) if (place.machine === machine) place.service?.process.kill();
+  });
+  addTimes(chances.pauses, 'SIGSTOP', running(pause));
   for (let n = 0; n < chances.clockSteps; n += 1) {
-    add('step of a wall clock', () => step(random.pick(world.places)));
+    add('step of a wall clock', () => step(random.pick(places)));
     // As when a machine was asleep: its clock is set right as it wakes.
     add(
       'SIGSTOP and a step of the wall clock',
-      running((place) => {
-        place.service?.process.pause(random.between(100, PAUSE_MAXIMUM_MS));
+      running((service, place) => {
+        pause(service);
         step(place);
       }),
     );
@@ -65,13 +70,15 @@ export function faultsOf(world: World, random: Random, duringMs: number): Fault[
   }
   if (random.chance(0.3)) add('rotation of keys', () => world.rotateKeys(1));
   if (random.chance(0.2)) add('erasure', () => world.erase());
-  for (let n = 0; n < chances.drains; n += 1) {
-    // Early enough to be over, and the process back, when the faults stop.
-    faults.push({
-      at: random.between(0, duringMs * 0.8),
-      name: 'SIGTERM',
-      strike: running(({ service }) => service?.drain()),
-    });
-  }
+  // Early enough to be over, and the process back, when the faults stop.
+  const drain = running((service) => service.drain());
+  addTimes(chances.drains, 'SIGTERM', drain, duringMs * 0.8);
+  addTimes(
+    chances.retentions,
+    'retention',
+    running(({ process, retain }) => {
+      retain().catch((error) => process.isAlive() && world.onError(error));
+    }),
+  );
   return faults;
 }

@@ -4,7 +4,6 @@
  */
 import type { DatabaseSync, SQLInputValue } from 'node:sqlite';
 import type { SqliteDatabase } from '../src/storage/sqlite/connection.ts';
-import { PAUSE_MAXIMUM_MS } from './chances.ts';
 import type { Medium } from './medium.ts';
 import type { SimulatedProcess } from './process.ts';
 
@@ -14,7 +13,10 @@ const FSYNC_ERROR = 1034;
 
 /** Opens a connection of a process; it ends with the process. */
 export function faultyDatabase(medium: Medium, process: SimulatedProcess): SqliteDatabase {
-  if (medium.away || !process.isAlive()) throw sqliteError(IO_ERROR);
+  if (medium.away || !process.isAlive()) {
+    process.hinder();
+    throw sqliteError(IO_ERROR);
+  }
   const database = medium.open(() => process.clock.monotonic());
   let closed = false;
   const close = () => {
@@ -24,13 +26,18 @@ export function faultyDatabase(medium: Medium, process: SimulatedProcess): Sqlit
   process.whenKilled(close);
 
   const around = <T>(text: string, run: () => T): T => {
-    if (!process.isAlive() || medium.away) throw sqliteError(IO_ERROR);
-    if (!text.startsWith('select')) medium.touched = true;
-    strike(medium, process, database, text, 'before');
-    if (text === 'commit') loseAnswer(medium, database);
-    const result = run();
-    strike(medium, process, database, text, 'after');
-    return result;
+    try {
+      if (!process.isAlive() || medium.away) throw sqliteError(IO_ERROR);
+      strike(medium, process, database, text, 'before');
+      if (text === 'commit') loseAnswer(medium, process, database);
+      const result = run();
+      if (!text.startsWith('select')) wrote(medium, process);
+      strike(medium, process, database, text, 'after');
+      return result;
+    } catch (error) {
+      process.hinder();
+      throw error;
+    }
   };
 
   return {
@@ -50,6 +57,11 @@ export function faultyDatabase(medium: Medium, process: SimulatedProcess): Sqlit
   };
 }
 
+function wrote(medium: Medium, process: SimulatedProcess): void {
+  medium.touched = true;
+  medium.writer = process;
+}
+
 function strike(
   { random, chances, ledger, faults }: Medium,
   process: SimulatedProcess,
@@ -65,7 +77,7 @@ function strike(
   }
   if (random.chance(chances.pauseAtStatement)) {
     ledger.fault('pause at a statement', process.name);
-    process.pause(random.between(100, PAUSE_MAXIMUM_MS));
+    process.pause(random.between(100, chances.pauseMaximumMs));
   }
   if (random.chance(chances.statementFails)) {
     ledger.fault(`statement fails ${when} its effect`, `${process.name}: ${text}`);
@@ -77,11 +89,13 @@ function strike(
 }
 
 /** An fsync fails: whether the commit is there shows only a new connection. */
-function loseAnswer({ random, chances, ledger, faults }: Medium, database: DatabaseSync): void {
+function loseAnswer(medium: Medium, process: SimulatedProcess, database: DatabaseSync): void {
+  const { random, chances, ledger, faults } = medium;
   if (!faults || !random.chance(chances.commitAnswerLost)) return;
   const isThere = random.chance(0.5);
   ledger.fault('commit with an unknown outcome', isThere ? 'it is there' : 'it is not there');
   database.exec(isThere ? 'commit' : 'rollback');
+  wrote(medium, process);
   throw sqliteError(FSYNC_ERROR);
 }
 

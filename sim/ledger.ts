@@ -1,4 +1,5 @@
 /** Everything that was seen in one run, and the trace that tells it. */
+import type { Outcome } from '../src/upstream/upstream.ts';
 import type { Scheduler } from './scheduler.ts';
 
 /** One idempotency key of one preview, as its client sees it. */
@@ -15,19 +16,68 @@ export type Key = {
   crossed: boolean;
 };
 
-export type Mail = { messageId: string; address: string; excused: boolean };
+/** A process, as far as a promise depends on how it fared. */
+export type Sender = {
+  name: string;
+  isAlive(): boolean;
+  leftInOrder(): boolean;
+  stoppedMs(): number;
+  hinderedAt(): number;
+};
+
+export type Mail = {
+  messageId: string;
+  address: string;
+  at: number;
+  sender: Sender;
+  /** How long the sender had been stopped before. */
+  stoppedMs: number;
+  excused: boolean;
+};
+
+/** One execution as it was asked for and answered; `receiptOf` names the execution of its receipt. */
+export type Asked = {
+  client: string;
+  key: string;
+  action: string;
+  token: unknown;
+  at: number;
+  answer: string;
+  receiptOf: string | undefined;
+};
+
+/** What a person who sent a form was told, and what the service had learned by then. */
+export type Told = {
+  mark: string;
+  answer: 'accepted' | 'unconfirmed';
+  /** Whether a message was asked for as well. */
+  subscribed: boolean;
+  at: number;
+};
+
+/** What a process has learned of a submission from its destination. */
+export type Learned = { outcome: Outcome; process: Sender; at: number };
 
 export type Ledger = {
   /** How often the destination has read an event, by its id. */
   deliveries: Map<string, number>;
-  /** How often it has read what one preview confirmed, by the address that is in no other preview. */
+  /** How often it has read one preview or one form, by the mark that is in no other. */
   deliveredFor: Map<string, number>;
   /** The executions that were answered with 200 and not held against the deliveries yet. */
   confirmed: Set<string>;
   keys: Key[];
   mails: Mail[];
-  /** Addresses whose subscription was answered as accepted, and was new. */
-  owed: Set<string>;
+  /** What is not held against the store and the deliveries yet. */
+  asked: Asked[];
+  told: Told[];
+  /** What the processes have learned, by the event's id and by its mark. */
+  learned: Map<string, Learned>;
+  /** Messages that the mail server refused for good, and the mailbox of each. */
+  refused: Map<string, string>;
+  /** Mailboxes to which a message is owed, and why; by a process, as long as it lives. */
+  owed: { mailbox: string; by: Sender | undefined }[];
+  /** Whether a wall clock has stepped. */
+  stepped: boolean;
   /** Addresses that were erased: nothing is owed to them any more. */
   erased: Set<string>;
   /** How often each fault struck. */
@@ -55,7 +105,12 @@ export function openLedger(scheduler: Scheduler, traced: boolean): Ledger {
     confirmed: new Set(),
     keys: [],
     mails: [],
-    owed: new Set(),
+    asked: [],
+    told: [],
+    learned: new Map(),
+    refused: new Map(),
+    owed: [],
+    stepped: false,
     erased: new Set(),
     faults: new Map(),
     answers: new Map(),
@@ -79,4 +134,9 @@ export function count(counts: Map<string, number>, name: string): number {
   const total = (counts.get(name) ?? 0) + 1;
   counts.set(name, total);
   return total;
+}
+
+/** The address without its plus-tag, as contract §4 says; not the source's own, which may be wrong. */
+export function mailboxOf(address: string): string {
+  return address.replace(/\+[^@]*@/, '@');
 }

@@ -1,12 +1,14 @@
 /** What lies between people and the processes: time, and answers that never come. */
 import type { Random } from '../chaos/random.ts';
-import type { Place } from './faults.ts';
-import type { Called, Crowd } from './people.ts';
+import type { Called, Crowd } from './asking.ts';
+import type { Ledger } from './ledger.ts';
+import type { Place } from './places.ts';
 import type { Scheduler } from './scheduler.ts';
 import type { Service } from './service.ts';
 
 type Network = {
   scheduler: Scheduler;
+  ledger: Ledger;
   random: Random;
   places: readonly Place[];
   /** What a process throws, which then answers as unavailable. */
@@ -14,14 +16,21 @@ type Network = {
 };
 
 /** Way there and way back take up to 20 ms each; a process that is not there, or dies meanwhile, says nothing. */
-export function openNetwork({ scheduler, random, places, onError }: Network): Crowd['call'] {
+export function openNetwork({
+  scheduler,
+  ledger,
+  random,
+  places,
+  onError,
+}: Network): Crowd['call'] {
   const travel = () => random.between(0, 20);
-  return <T>(ask: (service: Service) => Promise<T>, patienceMs: number) =>
+  return <T>(what: string, ask: (service: Service) => Promise<T>, patienceMs: number) =>
     new Promise<Called<T>>((resolve) => {
       const place = random.pick(places);
       scheduler.after(patienceMs, () => resolve(undefined));
       scheduler.after(travel(), () => {
         const { service } = place;
+        ledger.note(() => `${place.name} ${service ? 'is asked' : 'is not there'}: ${what}`);
         if (service === undefined) return resolve(undefined);
         const { process } = service;
         process.whenKilled(() => resolve(undefined));

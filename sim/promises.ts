@@ -1,22 +1,32 @@
-/** The eight promises, checked after every event and at the end. */
+/** The promises about what is stored and delivered, checked after every event. */
 import type { Receipt } from '../src/actions/receipt.ts';
+import { RECOVER_EVERY_MS } from '../src/actions/recovery.ts';
 import type { Event } from '../src/upstream/upstream.ts';
-import { count, type Key, type Ledger } from './ledger.ts';
+import { count, type Key, type Ledger, type Told } from './ledger.ts';
+import { faultOfAnswer, type Recorded } from './order.ts';
 import type { Store } from './store.ts';
 
-type ExecutionRow = { action_id: string; status: string; idempotency_key: string };
+type ExecutionRow = { action_id: string; status: string };
+type ClaimRow = Omit<Recorded, 'seenAt' | 'leaseEndsAt'> & {
+  lease_started_ms: number;
+  lease_ms: number;
+};
 type InboxRow = { event_id: string; event: string };
-type OutboxRow = { message_id: string; mailbox: string; status: string };
 
-/** Promise 1: at most one delivery for a preview. */
-export function seeDelivery(ledger: Ledger, event: Event): void {
-  ledger.note(() => `the destination reads ${event.data.id}`);
-  count(ledger.deliveries, event.data.id);
-  if (event.data.origin !== 'agent') return;
-  const marker = event.data.fields.email ?? '';
-  if (count(ledger.deliveredFor, marker) > 1) {
-    ledger.violate(1, `what ${marker} confirmed was delivered twice`);
-  }
+/** Within so much of an unhindered life a process has written what it knew. */
+const WRITES_WITHIN_MS = RECOVER_EVERY_MS + 1_000;
+
+/** Promise 1: at most one delivery for a preview; and for a form that was sent once. */
+export function seeDelivery(ledger: Ledger, { data }: Event): void {
+  ledger.note(() => `the destination reads ${data.id}`);
+  count(ledger.deliveries, data.id);
+  const mark = markOf(data);
+  if (count(ledger.deliveredFor, mark) > 1) ledger.violate(1, `${mark} was delivered twice`);
+}
+
+/** What is in no other submission: of a subscription its origin, for addresses come again. */
+export function markOf({ fields }: Event['data']): string {
+  return fields.contractor ?? fields.email ?? '';
 }
 
 /** Promise 2: every answer for a client and key has the same receipt, byte for byte. */
@@ -36,92 +46,133 @@ export type Watch = {
 };
 
 /** Watches the store of a run; the embedded destination delivers by being written. */
-export function watch(store: Store, ledger: Ledger, embedded: boolean): Watch {
-  const statuses = new Map<string, string>();
+export function watch(store: Store, ledger: Ledger, embedded: boolean, time: () => number): Watch {
+  const executions = new Map<string, Recorded>();
   const inbox = new Set<string>();
+  const { medium } = store;
   let retention = false;
 
+  function seeClaim(id: string): void {
+    const row = store
+      .read<ClaimRow>('select * from executions')
+      ?.find(({ action_id }) => action_id === id);
+    if (row === undefined) return;
+    const leaseEndsAt = time() + row.lease_started_ms + row.lease_ms - medium.leaseClock();
+    executions.set(id, { ...row, seenAt: time(), leaseEndsAt });
+    const { client, idempotency_key: key } = row;
+    if (key.startsWith('mistake-')) ledger.violate(6, `${key} left a row`);
+    ledger.note(() => {
+      const until = (leaseEndsAt / 1000).toFixed(3);
+      return `${medium.writer?.name} claims ${id} for ${client}/${key}, its lease runs until ${until} s`;
+    });
+  }
+
   function seeExecutions(rows: readonly ExecutionRow[]): void {
-    for (const { action_id: id, status, idempotency_key: key } of rows) {
-      const before = statuses.get(id);
-      if (key.startsWith('mistake-')) ledger.violate(6, `${key} left a row`);
-      if (before === status) continue;
+    for (const { action_id: id, status } of rows) {
+      if (!executions.has(id)) seeClaim(id);
+      const known = executions.get(id);
+      if (known === undefined || known.status === status) continue;
       // Promise 4: a status moves only from none to executing to final.
-      if (before !== undefined && before !== 'executing') {
-        ledger.violate(4, `${id} was ${before}, and is ${status}`);
+      if (known.status !== 'executing') {
+        ledger.violate(4, `${id} was ${known.status}, and is ${status}`);
       }
-      ledger.note(() => `${id} is ${status}`);
-      statuses.set(id, status);
+      known.status = status;
+      ledger.note(() => `${medium.writer?.name} settles ${id} as ${status}`);
+      if (status === 'failed') seeFailure(id, known.leaseEndsAt);
     }
-    if (rows.length < statuses.size && !retention) ledger.violate(4, 'a row is gone');
+    if (rows.length < executions.size && !retention) ledger.violate(4, 'a row is gone');
+  }
+
+  /**
+   * Promise 9: who learned of a confirmation within the lease never settles as failed, and nobody else does
+   * who left it the time to write what it knows.
+   */
+  function seeFailure(id: string, leaseEndsAt: number): void {
+    const learned = ledger.learned.get(id);
+    if (learned?.outcome.kind !== 'confirmed' || learned.at > leaseEndsAt) return;
+    const { process } = learned;
+    if (!process.isAlive() && !process.leftInOrder()) return;
+    const free = time() - Math.max(learned.at, process.hinderedAt());
+    if (process.isAlive() && medium.writer !== process && free < WRITES_WITHIN_MS) return;
+    ledger.violate(9, `${process.name} knew that ${id} was confirmed, and it is failed`);
   }
 
   function seeInbox(rows: readonly InboxRow[]): void {
     for (const { event_id: id, event } of rows) {
       if (inbox.has(id)) continue;
       inbox.add(id);
-      seeDelivery(ledger, JSON.parse(event));
+      const delivered: Event = JSON.parse(event);
+      seeDelivery(ledger, delivered);
+      // Promise 5: there, delivery and settling are one.
+      const status = executions.get(id)?.status;
+      if (delivered.data.origin === 'agent' && status !== 'submitted') {
+        ledger.violate(5, `${id} is delivered, and its receipt is ${status}`);
+      }
     }
+  }
+
+  /** Promise 10: a success has its one delivery, and who was told of none has one at most. */
+  function seeTold({ mark, answer, subscribed, at }: Told): void {
+    const learned = ledger.learned.get(mark);
+    const outcome = learned?.outcome;
+    const delivered = ledger.deliveredFor.get(mark) ?? 0;
+    const isConfirmed = outcome?.kind === 'confirmed';
+    if (answer === 'accepted') {
+      const isOnTheList = embedded && isConfirmed && outcome.known;
+      // What is erased in the commit that delivers it is seen by nobody.
+      const isErased = embedded && ledger.erased.size > 0;
+      if (isConfirmed && (delivered === 1 || isOnTheList || isErased)) return;
+    } else {
+      // A subscription is none whose message could not be kept.
+      const isUnkept = subscribed && learned !== undefined && learned.process.hinderedAt() >= at;
+      if (!isConfirmed || isUnkept) return;
+    }
+    ledger.violate(
+      10,
+      `${mark} was told ${answer}; ${outcome?.kind}, delivered ${delivered} times`,
+    );
+  }
+
+  /** Promise 3: a 200 has exactly one delivery. */
+  function seeConfirmed(id: string): void {
+    const delivered = ledger.deliveries.get(id) ?? 0;
+    // What is erased in the commit that delivers it is seen by nobody.
+    if (delivered === 0 && embedded && ledger.erased.size > 0) return;
+    if (delivered !== 1) ledger.violate(3, `${id} was answered 200, delivered ${delivered} times`);
   }
 
   return {
     look() {
-      if (!store.medium.touched) return;
-      const rows = store.read<ExecutionRow>(
-        'select action_id, status, idempotency_key from executions',
-      );
-      // A transaction is open: what it does is looked at after its end.
-      if (rows === undefined) return;
-      store.medium.touched = false;
-      seeExecutions(rows);
-      if (embedded) seeInbox(store.read<InboxRow>('select event_id, event from inbox') ?? []);
-      // Promise 3: a 200 has exactly one delivery.
-      for (const id of ledger.confirmed) {
-        const delivered = ledger.deliveries.get(id) ?? 0;
-        // What is erased in the commit that delivers it is seen by nobody.
-        if (delivered === 0 && embedded && ledger.erased.size > 0) continue;
-        if (delivered !== 1)
-          ledger.violate(3, `${id} was answered 200, delivered ${delivered} times`);
+      const { confirmed, asked, told } = ledger;
+      if (!medium.touched && confirmed.size + asked.length + told.length === 0) return;
+      if (medium.touched) {
+        const rows = store.read<ExecutionRow>('select action_id, status from executions');
+        // A transaction is open: what it does is looked at after its end.
+        if (rows === undefined) return;
+        medium.touched = false;
+        seeExecutions(rows);
+        if (embedded) seeInbox(store.read<InboxRow>('select event_id, event from inbox') ?? []);
       }
-      ledger.confirmed.clear();
+      confirmed.forEach(seeConfirmed);
+      confirmed.clear();
+      told.splice(0).forEach(seeTold);
+      for (const one of asked.splice(0)) {
+        const fault = retention ? undefined : faultOfAnswer(executions.values(), one);
+        if (fault !== undefined) ledger.violate(11, fault);
+      }
     },
     statusOf: (id) => {
       const rows = store.read<ExecutionRow>('select action_id, status from executions');
       return rows?.find(({ action_id }) => action_id === id)?.status;
     },
     isMarked: (messageId) => {
-      const rows = store.read<OutboxRow>("select message_id from outbox where status = 'sent'");
+      const rows = store.read<{ message_id: string }>(
+        "select message_id from outbox where status = 'sent'",
+      );
       return rows?.some(({ message_id }) => message_id === messageId) ?? false;
     },
     allowRetention: () => {
       retention = true;
     },
   };
-}
-
-/** Promise 7: once faults stop, every key is final within a lease and one sweep. */
-export function checkFinal(store: Store, ledger: Ledger): void {
-  const left = store.read<ExecutionRow>(
-    "select action_id from executions where status = 'executing'",
-  );
-  if (left === undefined) ledger.violate(7, 'a transaction is still open');
-  for (const { action_id: id } of left ?? []) ledger.violate(7, `${id} is still executing`);
-  for (const { key, answer } of ledger.keys) {
-    if (answer === undefined) ledger.violate(7, `${key} has no final answer`);
-  }
-}
-
-/** Promise 8: each row of the outbox is sent at least once. */
-export function checkMails(store: Store, ledger: Ledger): void {
-  const sent = new Set(ledger.mails.map(({ messageId }) => messageId));
-  for (const row of store.read<OutboxRow>('select message_id, mailbox, status from outbox') ?? []) {
-    if (row.status !== 'sent') ledger.violate(8, `the message for ${row.mailbox} is ${row.status}`);
-    else if (!sent.has(row.message_id)) ledger.violate(8, `${row.message_id} was never sent`);
-  }
-  const reached = new Set(ledger.mails.map(({ address }) => address));
-  for (const address of ledger.owed) {
-    if (!reached.has(address) && !ledger.erased.has(address)) {
-      ledger.violate(8, `${address} was promised a message, and got none`);
-    }
-  }
 }

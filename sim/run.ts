@@ -4,30 +4,36 @@ import { createHash } from 'node:crypto';
 import { seeded } from '../chaos/random.ts';
 import { LEASE_MARGIN_MS } from '../src/actions/executions.ts';
 import { RECOVER_EVERY_MS } from '../src/actions/recovery.ts';
-import { eraseOutboxOf } from '../src/mail/erasure.ts';
 import type { SigningKeys } from '../src/settings/signing-keys.ts';
 import { StorageUnavailable } from '../src/storage/database.ts';
 import { openInbox } from '../src/upstream/inbox.ts';
-import { eraseInboxOf } from '../src/upstream/inbox-erasure.ts';
+import { askOnce, askUntilFinal, type Crowd } from './asking.ts';
 import { drawChances } from './chances.ts';
-import { faultsOf, type Place, type World } from './faults.ts';
+import { checkFinal, checkMails } from './ending.ts';
+import { faultsOf, type World } from './faults.ts';
 import { type Ledger, openLedger } from './ledger.ts';
-import { openSimulatedMailer } from './mail.ts';
+import { type MailWorld, openSimulatedMailer } from './mail.ts';
+import { crossKeys } from './mistakes.ts';
 import { openNetwork } from './network.ts';
-import { askOnce, type Crowd, crossKeys, sendLead, subscribe, useAgent } from './people.ts';
-import { startProcess, type WallClocks } from './process.ts';
-import { checkFinal, checkMails, watch } from './promises.ts';
+import { useAgent } from './people.ts';
+import { type Place, placesOf } from './places.ts';
+import { startProcess } from './process.ts';
+import { watch } from './promises.ts';
 import { openScheduler } from './scheduler.ts';
 import { openService, RETENTION_DAYS } from './service.ts';
 import { openStore, type StoreKind } from './store.ts';
-import { openSimulatedUpstream } from './upstream.ts';
+import { noting, openSimulatedUpstream } from './upstream.ts';
+import { eraseSomebody, sendLead, subscribe } from './visitors.ts';
 
 const UPSTREAM_TIMEOUT_MS = 1_000;
 const LEASE_MS = UPSTREAM_TIMEOUT_MS + LEASE_MARGIN_MS;
+/** Messages in a minute, fewer than are asked for. */
+const SMALL_BUDGET = 2;
 const DAY_MS = 86_400_000;
 
 /** How long people come and faults strike. */
 const FAULTS_FOR_MS = 40_000;
+const LONG_FAULTS_FOR_MS = 120_000;
 
 export type Finished = Pick<Ledger, 'violations' | 'trace' | 'faults' | 'answers'> & {
   /** What the run did, whole: the same seed gives the same. */
@@ -39,13 +45,26 @@ export async function simulate(seed: string, traced: boolean): Promise<Finished>
   const random = seeded(seed);
   const scheduler = openScheduler();
   const ledger = openLedger(scheduler, traced);
-  const chances = drawChances(random.fork('chances'));
   const kind: StoreKind = random.pick(['file', 'server']);
   const embedded = random.chance(0.3);
-  const mails = random.chance(0.3);
-  const store = openStore(kind, { scheduler, ledger, random: random.fork('store'), chances });
-  const watched = watch(store, ledger, embedded);
-  const wallClocks: WallClocks = new Map();
+  const mails = random.chance(0.5);
+  // A pause of a minute among those that share a file's one lock is an outage, and nothing more.
+  const long = mails && kind === 'server' && random.chance(0.4);
+  const faultsForMs = long ? LONG_FAULTS_FOR_MS : FAULTS_FOR_MS;
+  const chances = drawChances(random.fork('chances'), { mails, long });
+  const places = placesOf(kind, random.pick([1, 2, 3]), {
+    scheduler,
+    ledger,
+    random: random.fork('machines'),
+  });
+  const [first] = places as [Place];
+  const store = openStore(kind, first.machine, {
+    scheduler,
+    ledger,
+    random: random.fork('store'),
+    chances,
+  });
+  const watched = watch(store, ledger, embedded, scheduler.time);
   ledger.note(() => `store: ${kind}, destination: ${embedded ? 'embedded' : 'HTTP'}`);
 
   let ids = 0;
@@ -53,37 +72,33 @@ export async function simulate(seed: string, traced: boolean): Promise<Finished>
     ids += 1;
     return `00000000-0000-4000-8000-${String(ids).padStart(12, '0')}`;
   };
-  const oneMachine = kind === 'file';
-  const surroundings = {
-    wallClocks,
-    scheduler,
-    ledger,
-    chances,
-    faults: true,
-    random: random.fork('upstream'),
-  };
+  const surroundings = { scheduler, ledger, chances, faults: true };
   const upstreamWorld = {
     ...surroundings,
+    random: random.fork('upstream'),
     timeoutMs: UPSTREAM_TIMEOUT_MS,
     statusOf: watched.statusOf,
+    loseStore: (ms: number) => {
+      store.medium.away = true;
+      scheduler.after(ms, () => {
+        store.medium.away = false;
+      });
+    },
   };
-  const mailWorld = {
+  const mailWorld: MailWorld = {
     ...surroundings,
     random: random.fork('mail'),
     underWay: 0,
+    attempts: [],
+    perMinute: random.pick([SMALL_BUDGET, 1_000]),
     isMarked: watched.isMarked,
   };
   let keys = keysAt(0);
-
   const onError = (error: unknown) => {
     if (!(error instanceof StorageUnavailable)) ledger.violate(0, `unexpected: ${error}`);
   };
   const start = (place: Place) => {
-    const process = startProcess(place.name, scheduler, {
-      newId,
-      wallClocks,
-      bootedMs: oneMachine ? 1_000_000 : 1_000_000 * (1 + places.indexOf(place)),
-    });
+    const process = startProcess(place.name, place.machine, { scheduler, ledger, newId });
     ledger.note(() => `${place.name} starts`);
     const storage = store.connect(process);
     process.whenKilled(() => {
@@ -94,19 +109,20 @@ export async function simulate(seed: string, traced: boolean): Promise<Finished>
     place.service = openService({
       process,
       storage,
-      upstream: embedded
-        ? openInbox(storage, process.clock)
-        : openSimulatedUpstream(upstreamWorld, process),
+      upstream: noting(
+        embedded
+          ? openInbox(storage, process.clock)
+          : openSimulatedUpstream(upstreamWorld, process),
+        surroundings,
+        process,
+      ),
       mailer: mails ? openSimulatedMailer(mailWorld, process) : undefined,
       signingKeys: keys,
       upstreamTimeoutMs: UPSTREAM_TIMEOUT_MS,
+      mailPerMinute: mailWorld.perMinute,
       onError: (error) => process.isAlive() && onError(error),
     });
   };
-  const places: Place[] = Array.from({ length: random.pick([1, 2, 3]) }, (_, index) => ({
-    name: `process ${index + 1}`,
-    service: undefined,
-  }));
   for (const place of places) start(place);
 
   const crowd: Crowd = {
@@ -114,12 +130,12 @@ export async function simulate(seed: string, traced: boolean): Promise<Finished>
     ledger,
     random: random.fork('people'),
     isOver: () => !store.medium.faults,
-    call: openNetwork({ scheduler, random: random.fork('calls'), places, onError }),
+    call: openNetwork({ scheduler, ledger, random: random.fork('calls'), places, onError }),
   };
 
   const people = new Set<Promise<void>>();
   const enter = (person: () => Promise<void>) => {
-    const at = crowd.random.between(0, FAULTS_FOR_MS * 0.8);
+    const at = crowd.random.between(0, faultsForMs * 0.8);
     const entered = scheduler.sleep(at).then(person);
     people.add(entered);
     entered.finally(() => people.delete(entered));
@@ -127,14 +143,21 @@ export async function simulate(seed: string, traced: boolean): Promise<Finished>
   for (let number = 1; number <= random.whole(2, 6); number += 1) {
     enter(() => useAgent(crowd, number));
   }
-  enter(() => sendLead(crowd, 1));
+  for (let number = 1; number <= random.whole(1, 3); number += 1) {
+    enter(() => sendLead(crowd, number));
+  }
   enter(() => crossKeys(crowd));
-  if (mails) for (let number = 1; number <= 3; number += 1) enter(() => subscribe(crowd, number));
+  if (mails) {
+    const subscribers = random.whole(2, mailWorld.perMinute === SMALL_BUDGET ? 14 : 5);
+    for (let number = 1; number <= subscribers; number += 1) {
+      enter(() => subscribe(crowd, number));
+    }
+  }
 
   const world: World = {
     places,
-    wallClocks,
     chances,
+    onError,
     setAway: (away) => {
       store.medium.away = away;
     },
@@ -142,9 +165,9 @@ export async function simulate(seed: string, traced: boolean): Promise<Finished>
       keys = keysAt(step);
       for (const { service } of places) if (service) service.signingKeys = keys;
     },
-    erase: () => eraseSomebody(crowd, ledger),
+    erase: () => eraseSomebody(crowd),
   };
-  const faults = faultsOf(world, random.fork('faults'), FAULTS_FOR_MS);
+  const faults = faultsOf(world, random.fork('faults'), faultsForMs);
   for (const { at, name, strike } of faults) {
     scheduler.after(at, () => {
       ledger.fault(name);
@@ -153,12 +176,12 @@ export async function simulate(seed: string, traced: boolean): Promise<Finished>
   }
 
   let over = false;
-  scheduler.after(FAULTS_FOR_MS, () => void conclude());
+  scheduler.after(faultsForMs, () => void conclude());
   const conclude = async () => {
     calm();
     await scheduler.sleep(LEASE_MS + RECOVER_EVERY_MS + 1_000);
     while (people.size > 0) await Promise.all(people);
-    for (const key of ledger.keys) await askUntilFinal(crowd, key, places);
+    for (const key of ledger.keys) await askUntilFinal(crowd, key, places.length);
     checkFinal(store, ledger);
     if (mails) await waitForMails();
     await outliveRetention();
@@ -170,14 +193,14 @@ export async function simulate(seed: string, traced: boolean): Promise<Finished>
     store.medium.away = false;
     upstreamWorld.faults = false;
     mailWorld.faults = false;
-    wallClocks.clear();
+    for (const { machine } of places) machine.stepWall(0);
     world.rotateKeys(1);
     for (const { service } of places) service?.process.resume();
   };
   /** Leaps from back-off to back-off: nothing else would happen meanwhile. */
   const waitForMails = async () => {
     const pending = () => store.read("select 1 from outbox where status = 'pending'")?.length !== 0;
-    for (let leaps = 0; leaps < 12 && pending(); leaps += 1) {
+    for (let leaps = 0; leaps < 24 && pending(); leaps += 1) {
       // What is under way arrives first: a leap would make it later than any server is.
       while (mailWorld.underWay > 0) await scheduler.sleep(100);
       scheduler.leap(leaps < 6 ? 300_000 : DAY_MS / 2);
@@ -211,30 +234,6 @@ export async function simulate(seed: string, traced: boolean): Promise<Finished>
 function keysAt(step: number): SigningKeys {
   const [old, young] = [Buffer.alloc(32, 1), Buffer.alloc(32, 2)];
   return [[old, young], [young, old], [young]][step] ?? [young];
-}
-
-async function askUntilFinal(crowd: Crowd, key: Ledger['keys'][number], places: readonly Place[]) {
-  key.answer = undefined;
-  for (let attempt = 0; attempt < 20 && key.answer === undefined; attempt += 1) {
-    await askOnce(crowd, key, 5_000);
-    if (key.answer === undefined) await crowd.scheduler.sleep(500);
-  }
-  // Whichever process is asked, it says the same.
-  for (const _ of places) await askOnce(crowd, key, 5_000);
-}
-
-async function eraseSomebody(crowd: Crowd, ledger: Ledger): Promise<void> {
-  const email = crowd.random.pick(['agent1@x.example', 'lead1@x.example', 'reader1@x.example']);
-  ledger.erased.add(email);
-  await crowd.call(
-    ({ storage }) =>
-      storage.write(async (tx) => {
-        await eraseInboxOf(tx, email);
-        await eraseOutboxOf(tx, email);
-        return { kind: 'erased' as const };
-      }),
-    5_000,
-  );
 }
 
 function digestOf(seen: readonly unknown[]): string {

@@ -13,7 +13,6 @@ import {
 import { type Storage, StorageUnavailable } from '../src/storage/database.ts';
 import { readAndWrite } from '../src/storage/pooled.ts';
 import { kyselyOver } from '../src/storage/sqlite/kysely.ts';
-import { PAUSE_MAXIMUM_MS } from './chances.ts';
 import type { Medium } from './medium.ts';
 import type { SimulatedProcess } from './process.ts';
 
@@ -22,7 +21,7 @@ const LOCK_RETRY_MS = 5;
 /** Then the server ends a transaction whose client is silent (`idle_in_transaction_session_timeout`). */
 const TRANSACTION_TIMEOUT_MS = 6_000;
 /** The server's own clock at moment 0: no process' clock has to do with it. */
-const SERVER_BOOTED_MS = 5_000_000;
+export const SERVER_BOOTED_MS = 5_000_000;
 
 const SQLITE_BUSY = 5;
 
@@ -121,12 +120,16 @@ class ServerConnection implements DatabaseConnection {
       if (database === undefined) throw new StorageUnavailable('The connection was lost.');
       try {
         const result = run<R>(database, text, parameters);
-        if (!text.startsWith('select')) this.#medium.touched = true;
+        if (!text.startsWith('select')) {
+          this.#medium.touched = true;
+          this.#medium.writer = this.#process;
+        }
         if (text === 'begin immediate') this.#limitTransaction();
         if (text === 'commit') this.#keepTransaction();
         await this.#gate(text, 'after');
         return result;
       } catch (error) {
+        this.#process.hinder();
         if ((error as { errcode?: number }).errcode !== SQLITE_BUSY) throw error;
         if (this.#medium.scheduler.time() >= deadline) {
           this.give();
@@ -150,9 +153,11 @@ class ServerConnection implements DatabaseConnection {
       ledger.fault(`crash ${when} a statement`, `${this.#process.name}: ${text}`);
       this.#process.kill();
     }
-    if (faults && random.chance(chances.pauseAtStatement)) {
-      ledger.fault('pause at a statement', this.#process.name);
-      this.#process.pause(random.between(100, PAUSE_MAXIMUM_MS));
+    const isTaken = when === 'after' && text.startsWith('update "outbox" set "attempts"');
+    const pauses = isTaken ? chances.pauseInTake : chances.pauseAtStatement;
+    if (faults && random.chance(pauses)) {
+      ledger.fault(isTaken ? 'pause in the take of a message' : 'pause at a statement');
+      this.#process.pause(random.between(100, chances.pauseMaximumMs));
       await this.#wait(0);
     }
     const lost = when === 'after' && text === 'commit' && random.chance(chances.commitAnswerLost);
@@ -161,7 +166,10 @@ class ServerConnection implements DatabaseConnection {
       this.give();
     }
     if (this.#medium.away) this.give();
-    if (!this.isWhole()) throw new StorageUnavailable('The connection was lost.');
+    if (!this.isWhole()) {
+      this.#process.hinder();
+      throw new StorageUnavailable('The connection was lost.');
+    }
   }
 
   #wait(ms: number): Promise<void> {

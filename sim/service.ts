@@ -51,6 +51,7 @@ export type ServiceParts = {
   mailer: Mailer | undefined;
   signingKeys: SigningKeys;
   upstreamTimeoutMs: number;
+  mailPerMinute: number;
   /** What something that works by itself could not do. */
   onError(error: unknown): void;
 };
@@ -58,12 +59,13 @@ export type ServiceParts = {
 /** Opens the rooms as `src/parts.ts` does, and lets them work. */
 export function openService(given: ServiceParts): Service {
   const { process, storage, upstream, mailer, upstreamTimeoutMs } = given;
+  const { mailPerMinute: perMinute } = given;
   const { clock, newId } = process;
   // What is said goes nowhere, for the run's own trace tells more; but a fault that nobody expected is one.
   const logged = ({ err }: { err?: unknown }) => err !== undefined && given.onError(err);
   const log = { info: silent, warn: silent, error: logged } as unknown as Log;
   const executions = openExecutions(storage, clock, upstreamTimeoutMs);
-  const outbox = mailer && openOutbox({ storage, clock, newId, mailer, perMinute: 1_000, log });
+  const outbox = mailer && openOutbox({ storage, clock, newId, mailer, perMinute, log });
   const retention = openRetention({ storage, clock, log, days: RETENTION_DAYS });
   const parties = { contractor: { id: 'c-1', name: 'Painters' }, operatorName: 'Operator' };
   const submissions = { upstream, parties, clock, metrics: noMetrics };
@@ -114,9 +116,11 @@ export function openService(given: ServiceParts): Service {
       const steps = { isWatched: true, withinMs, endWork, endRequests, cutRequests: silent };
       const closeParts = async () => {
         if (underWay.size > 0) given.onError(new Error('a drain closes under a request'));
+        await recovery.close();
+        await executions.close();
         await storage.close();
       };
-      drain.drain({ ...steps, closeParts }).then(process.kill, given.onError);
+      drain.drain({ ...steps, closeParts }).then(process.leave, given.onError);
       // By then the process is ended from outside.
       process.after(withinMs, process.kill);
     },

@@ -10,9 +10,11 @@ import type { Storage } from '../src/storage/database.ts';
 import { SqliteConnection } from '../src/storage/sqlite/connection.ts';
 import { connectSqlite, openSqlite } from '../src/storage/sqlite/store.ts';
 import { faultyDatabase } from './faulty-database.ts';
+import type { Machine } from './machine.ts';
 import type { Medium } from './medium.ts';
 import type { SimulatedProcess } from './process.ts';
-import { connectServer } from './server-store.ts';
+import { connectServer, SERVER_BOOTED_MS } from './server-store.ts';
+import { slowly } from './slow-transactions.ts';
 
 /** `file`: as on one machine, by the real driver. `server`: as PostgreSQL, every statement awaited. */
 export type StoreKind = 'file' | 'server';
@@ -39,9 +41,10 @@ async function readSchema(): Promise<string> {
 
 let opened = 0;
 
-/** Opens an empty store with its schema. */
+/** Opens an empty store with its schema; the file lies on that machine. */
 export function openStore(
   kind: StoreKind,
+  machine: Machine,
   parts: Pick<Medium, 'scheduler' | 'ledger' | 'random' | 'chances'>,
 ): Store {
   opened += 1;
@@ -53,6 +56,9 @@ export function openStore(
     faults: true,
     away: false,
     touched: false,
+    writer: undefined,
+    leaseClock: () =>
+      kind === 'file' ? machine.uptime() : SERVER_BOOTED_MS + parts.scheduler.time(),
     open: (leaseClock) => {
       const database = new DatabaseSync(name, { timeout: 0 });
       database.function('monotonic_ms', leaseClock);
@@ -65,7 +71,11 @@ export function openStore(
     connect: (process) => {
       if (kind === 'server') return connectServer(medium, process);
       return connectSqlite({
-        connection: new SqliteConnection(() => faultyDatabase(medium, process), process.clock),
+        connection: slowly(
+          new SqliteConnection(() => faultyDatabase(medium, process), process.clock),
+          medium,
+          process,
+        ),
         clock: process.clock,
         requireRoom: () => {},
       });

@@ -3,12 +3,14 @@
  * act and lose its answer, or read a request long after it was sent.
  */
 import type { Random } from '../chaos/random.ts';
+
 import { outcomeOf } from '../src/upstream/outcome.ts';
 import type { Event, Outcome, Upstream } from '../src/upstream/upstream.ts';
-import { type Chances, PAUSE_MAXIMUM_MS, STEPS_MS } from './chances.ts';
-import type { Ledger } from './ledger.ts';
-import type { SimulatedProcess, WallClocks } from './process.ts';
-import { seeDelivery } from './promises.ts';
+import type { Chances } from './chances.ts';
+import { type Ledger, mailboxOf } from './ledger.ts';
+import type { SimulatedProcess } from './process.ts';
+import { markOf, seeDelivery } from './promises.ts';
+
 import type { Scheduler } from './scheduler.ts';
 
 export type UpstreamWorld = {
@@ -19,7 +21,8 @@ export type UpstreamWorld = {
   /** Whether it still makes trouble. */
   faults: boolean;
   timeoutMs: number;
-  wallClocks: WallClocks;
+  /** The store is away, for so long. */
+  loseStore(ms: number): void;
   /** The committed status of an execution; undefined where there is none, or it can't be read now. */
   statusOf(actionId: string): string | undefined;
 };
@@ -53,7 +56,10 @@ export function openSimulatedUpstream(world: UpstreamWorld, process: SimulatedPr
           scheduler.after(random.between(1, 30), () => {
             if (fate.reads) seeDelivery(ledger, event);
             scheduler.after(fate.answersAfterMs, () =>
-              process.after(0, () => settle(outcomeAt(event, fate, process))),
+              process.after(0, () => {
+                strikeAtAnswer(world);
+                settle(outcomeAt(event, fate, process));
+              }),
             );
           });
         });
@@ -61,14 +67,46 @@ export function openSimulatedUpstream(world: UpstreamWorld, process: SimulatedPr
   };
 }
 
+/** The port as a process has it: what it learns through it is noted. */
+export function noting(
+  upstream: Upstream,
+  { ledger, scheduler }: Pick<UpstreamWorld, 'ledger' | 'scheduler'>,
+  process: SimulatedProcess,
+): Upstream {
+  return {
+    ...upstream,
+    deliver: async (event, delivery) => {
+      const outcome = await upstream.deliver(event, delivery);
+      // Inside a transaction nothing is known before its commit.
+      if (delivery.within !== undefined) return outcome;
+      const { data } = event;
+      ledger.note(() => `${process.name} learns of ${data.id}: ${outcome.kind}`);
+      const learned = { outcome, process, at: scheduler.time() };
+      ledger.learned.set(data.origin === 'agent' ? data.id : markOf(data), learned);
+      // A new subscriber is owed a message, whatever was answered, by a process that lives.
+      if (data.fields.contractor !== undefined && outcome.kind === 'confirmed' && !outcome.known) {
+        ledger.owed.push({ mailbox: mailboxOf(data.fields.email ?? ''), by: process });
+      }
+      return outcome;
+    },
+  };
+}
+
 /** The worst moment for a pause: the claim is made, nothing is sent; its clock may be set meanwhile. */
 function strikeBeforeSend(world: UpstreamWorld, process: SimulatedProcess): void {
-  const { random, chances, ledger, wallClocks } = world;
+  const { random, chances, ledger } = world;
   if (!world.faults || !random.chance(chances.pauseBeforeSend)) return;
-  const stepped = random.chance(0.3);
+  const stepped = chances.clockSteps > 0 && random.chance(0.5);
   ledger.fault(`pause before the first byte${stepped ? ', and a step of the wall clock' : ''}`);
-  process.pause(random.between(1_000, PAUSE_MAXIMUM_MS));
-  if (stepped) wallClocks.set(process.name, random.pick(STEPS_MS));
+  process.pause(random.between(1_000, chances.pauseMaximumMs));
+  if (stepped) process.machine.stepWall(random.pick(chances.stepsMs));
+}
+
+/** The worst moment for an outage: what the upstream did is known, and can't be written. */
+function strikeAtAnswer({ random, chances, ledger, faults, loseStore }: UpstreamWorld): void {
+  if (!faults || !random.chance(chances.awayAtAnswer)) return;
+  ledger.fault('the store is away as the upstream answers');
+  loseStore(random.between(100, 12_000));
 }
 
 function waits({ faults, chances, timeoutMs }: UpstreamWorld): number {
@@ -94,6 +132,7 @@ function drawFate({ random, chances, faults, timeoutMs, ledger }: UpstreamWorld)
     { name: 'answers too late', reads: true, status: 200, answersAfterMs: timeoutMs * 2 },
     { name: 'is slow', reads: true, status: 200, answersAfterMs: timeoutMs * 0.9 },
     { name: 'answers 500', reads: true, status: 500, answersAfterMs: 5 },
+    { name: 'answers 409', reads: true, status: 409, answersAfterMs: 5 },
     { name: 'answers 422', reads: true, status: 422, answersAfterMs: 5 },
     { name: 'answers 429', reads: true, status: 429, answersAfterMs: 5 },
   ]);

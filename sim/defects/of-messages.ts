@@ -1,0 +1,74 @@
+/** Defects of the outbox. */
+import type { Defect } from './defect.ts';
+
+const OUTBOX = 'src/mail/outbox.ts';
+const OUTBOX_QUERIES = 'src/mail/outbox-queries.ts';
+const OUTBOX_ROWS = 'src/mail/outbox-rows.ts';
+
+export const defectsOfMessages: readonly Defect[] = [
+  {
+    name: 'a message is marked before it is sent',
+    edits: [
+      {
+        file: OUTBOX,
+        find: '    const result = await send(row);\n',
+        replace: "    await conclude(row, 'sent');\n    const result = await send(row);\n",
+      },
+    ],
+  },
+  {
+    // Stood in the source until the simulator found it.
+    name: 'an attempt is under way by the wall clock alone',
+    edits: [
+      {
+        file: OUTBOX_QUERIES,
+        find: "row('attempt_started_ms', 'is', null),",
+        replace: "row('mailbox', 'is not', null),",
+      },
+    ],
+  },
+  {
+    name: 'a pause inside the take is not seen',
+    edits: [
+      {
+        file: OUTBOX,
+        find: '      const takenAt = clock.monotonic();\n      const row = await rows.take();\n',
+        replace: '      const row = await rows.take();\n      const takenAt = clock.monotonic();\n',
+      },
+    ],
+  },
+  {
+    name: 'permanent refusals do not count towards the budget',
+    edits: [
+      {
+        file: OUTBOX_QUERIES,
+        find: "['pending', 'sent', 'dead'])\n      .where('next_attempt_at'",
+        replace: "['pending', 'sent'])\n      .where('next_attempt_at'",
+      },
+    ],
+  },
+  {
+    name: 'a plus-tag makes another mailbox',
+    edits: [{ file: OUTBOX_ROWS, find: ".replace(/\\+.*$/s, '')", replace: '' }],
+  },
+  {
+    name: 'an address that could not be kept twice is forgotten',
+    edits: [
+      {
+        file: OUTBOX,
+        find: '      await rows.add(address);\n      unkept.delete(address);',
+        replace: '      unkept.delete(address);\n      await rows.add(address);',
+      },
+    ],
+  },
+  {
+    name: 'a message of before a restart rests until the machine is up as long again',
+    edits: [
+      {
+        file: OUTBOX_QUERIES,
+        find: "      row('attempt_started_ms', '>', leaseClock),\n",
+        replace: '',
+      },
+    ],
+  },
+];

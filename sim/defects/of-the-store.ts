@@ -1,0 +1,85 @@
+/** Defects of what is stored, and of when it is closed and deleted. */
+import type { Defect } from './defect.ts';
+
+const DRAIN = 'src/operations/drain.ts';
+const EXECUTIONS = 'src/actions/executions.ts';
+const QUERIES = 'src/actions/execution-queries.ts';
+const SCHEMA = 'src/storage/migrations/0004-executions-found-by-preview.ts';
+const RETENTION = 'src/actions/retention.ts';
+const CONNECTION = 'src/storage/sqlite/connection.ts';
+const STORE = 'src/storage/sqlite/store.ts';
+
+export const defectsOfTheStore: readonly Defect[] = [
+  {
+    name: 'the claim is not atomic',
+    edits: [
+      {
+        file: SCHEMA,
+        find: '(column) => column.notNull().unique())',
+        replace: '(column) => column.notNull())',
+      },
+      {
+        file: SCHEMA,
+        find: ".addUniqueConstraint('executions_client_key', ['client', 'idempotency_key'])",
+        replace: '',
+      },
+    ],
+  },
+  {
+    name: 'settling does not name the claim',
+    edits: [
+      { file: QUERIES, find: ".where('preview_digest', '=', to.preview_digest)", replace: '' },
+      { file: QUERIES, find: ".where('action_id', '=', to.action_id)", replace: '' },
+    ],
+  },
+  {
+    name: 'a drain closes the store before the requests have ended',
+    edits: [
+      {
+        file: DRAIN,
+        find: 'await steps.endRequests();',
+        replace: 'await steps.closeParts();\n      await steps.endRequests();',
+      },
+    ],
+  },
+  {
+    name: 'a lease of before a restart runs on',
+    edits: [{ file: STORE, find: ' or lease_started_ms > monotonic_ms()', replace: '' }],
+  },
+  {
+    name: 'a key is everybody’s',
+    edits: [
+      {
+        file: QUERIES,
+        find: "                row('client', '=', of.client),\n",
+        replace: '',
+      },
+      {
+        file: EXECUTIONS,
+        find: 'row.client === client && row.idempotency_key',
+        replace: 'row.idempotency_key',
+      },
+    ],
+  },
+  {
+    name: 'retention goes by the wall clock alone',
+    edits: [
+      {
+        file: RETENTION,
+        find: '          .where((row) => row.not(claimedLately(row)))\n',
+        replace:
+          '          .where((row) => row.or([row.not(claimedLately(row)), row.lit(true)]))\n',
+      },
+    ],
+  },
+  {
+    name: 'a read sees what an open transaction has written',
+    edits: [
+      {
+        file: CONNECTION,
+        find: "if (this.#transaction !== 'none' || this.#database?.isTransaction) return undefined;",
+        replace: '',
+      },
+    ],
+  },
+];
