@@ -17,6 +17,7 @@
  * 5. Leases are judged by the database's clock, which no application's wall clock can move.
  */
 import { type Clock, isoTime } from '../clock.ts';
+import { openUnderWay } from '../operations/under-way.ts';
 import type { Change, OpenTransaction, Selects, Storage } from '../storage/database.ts';
 import type { ExecutionRow } from '../storage/schema.ts';
 import type { Outcome } from '../upstream/upstream.ts';
@@ -84,7 +85,7 @@ export function openExecutions(
   const unresolved = new Map<ClaimRequest, Outcome>();
 
   /** Statements that may yet fail. */
-  const underWay = new Set<Promise<unknown>>();
+  const underWay = openUnderWay<Promise<unknown>>();
 
   async function resolve(): Promise<void> {
     for (const [claimed, outcome] of unresolved) {
@@ -107,14 +108,14 @@ export function openExecutions(
         throw error;
       }
     };
-    const written = attempt().finally(() => underWay.delete(written));
-    underWay.add(written);
+    const written = attempt().finally(() => ended());
+    const ended = underWay.add(written);
     return await written;
   }
 
   async function settleExpired(): Promise<number> {
     // What is known here comes first, also where writing it is about to fail.
-    await Promise.allSettled(underWay);
+    await Promise.allSettled(underWay.all());
     await resolve();
     const now = isoTime(clock.now().getTime());
     return await storage.write(queries.settleExpired({ settled_at: now }));

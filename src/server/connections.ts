@@ -5,7 +5,7 @@
 import type { ServerResponse } from 'node:http';
 import type { Socket } from 'node:net';
 import { type Clock, every } from '../clock.ts';
-import { openUnderWay } from './under-way.ts';
+import { openUnderWay } from '../operations/under-way.ts';
 
 /** How long a client may read nothing of an answer. */
 const UNREAD_MS = 30_000;

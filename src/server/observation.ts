@@ -5,9 +5,9 @@ import { type Clock, stopwatch } from '../clock.ts';
 import { parseTraceparent } from '../http/headers.ts';
 import type { Log } from '../operations/log.ts';
 import type { Metrics } from '../operations/metrics.ts';
+import { openUnderWay } from '../operations/under-way.ts';
 import { begin } from './broken-requests.ts';
 import { openConnections } from './connections.ts';
-import { openUnderWay } from './under-way.ts';
 
 /** What nginx logs where there was nobody left to answer. */
 const CLIENT_LEFT = 499;

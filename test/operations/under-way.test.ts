@@ -2,7 +2,7 @@ import { getHeapSpaceStatistics, setFlagsFromString } from 'node:v8';
 import { runInNewContext } from 'node:vm';
 import fc from 'fast-check';
 import { expect, test } from 'vitest';
-import { openUnderWay } from '../../src/server/under-way.ts';
+import { openUnderWay } from '../../src/operations/under-way.ts';
 
 test('what was taken in and not out again is under way, in whatever order things end', () => {
   const steps = fc.array(fc.oneof(fc.constant('begin' as const), fc.nat(20)), { maxLength: 60 });
