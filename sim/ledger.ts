@@ -17,7 +17,7 @@ export type Key = {
 };
 
 /** A process, as far as a promise depends on how it fared. */
-export type Sender = {
+type Sender = {
   name: string;
   isAlive(): boolean;
   leftInOrder(): boolean;
@@ -56,7 +56,7 @@ export type Told = {
 };
 
 /** What a process has learned of a submission from its destination. */
-export type Learned = { outcome: Outcome; process: Sender; at: number };
+type Learned = { outcome: Outcome; process: Sender; at: number };
 
 export type Ledger = {
   /** How often the destination has read an event, by its id. */
