@@ -49,7 +49,7 @@ export type Asked = {
 /** What a person who sent a form was told, and what the service had learned by then. */
 export type Told = {
   mark: string;
-  answer: 'accepted' | 'unconfirmed';
+  answer: 'accepted' | 'unconfirmed' | 'unsent';
   /** Whether a message was asked for as well. */
   subscribed: boolean;
   at: number;
@@ -70,6 +70,8 @@ export type Ledger = {
   /** What is not held against the store and the deliveries yet. */
   asked: Asked[];
   told: Told[];
+  /** Forms whose sender was told that nothing was sent. */
+  unsent: Set<string>;
   /** What the processes have learned, by the event's id and by its mark. */
   learned: Map<string, Learned>;
   /** Messages that the mail server refused for good, and the mailbox of each. */
@@ -107,6 +109,7 @@ export function openLedger(scheduler: Scheduler, traced: boolean): Ledger {
     mails: [],
     asked: [],
     told: [],
+    unsent: new Set(),
     learned: new Map(),
     refused: new Map(),
     owed: [],

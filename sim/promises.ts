@@ -22,6 +22,7 @@ export function seeDelivery(ledger: Ledger, { data }: Event): void {
   count(ledger.deliveries, data.id);
   const mark = markOf(data);
   if (count(ledger.deliveredFor, mark) > 1) ledger.violate(1, `${mark} was delivered twice`);
+  if (ledger.unsent.has(mark)) ledger.violate(10, `${mark} was told that nothing was sent`);
 }
 
 /** What is in no other submission: of a subscription its origin, for addresses come again. */
@@ -111,13 +112,16 @@ export function watch(store: Store, ledger: Ledger, embedded: boolean, time: () 
     }
   }
 
-  /** Promise 10: a success has its one delivery, and who was told of none has one at most. */
+  /** Promise 10: a success has its one delivery; a 502 is no confirmed one, and has none where it says so. */
   function seeTold({ mark, answer, subscribed, at }: Told): void {
     const learned = ledger.learned.get(mark);
     const outcome = learned?.outcome;
     const delivered = ledger.deliveredFor.get(mark) ?? 0;
     const isConfirmed = outcome?.kind === 'confirmed';
-    if (answer === 'accepted') {
+    if (answer === 'unsent') {
+      ledger.unsent.add(mark);
+      if (delivered === 0) return;
+    } else if (answer === 'accepted') {
       const isOnTheList = embedded && isConfirmed && outcome.known;
       // What is erased in the commit that delivers it is seen by nobody.
       const isErased = embedded && ledger.erased.size > 0;

@@ -39,17 +39,23 @@ export function openSimulatedUpstream(world: UpstreamWorld, process: SimulatedPr
     deliver: (event, { mayStart }) =>
       new Promise<Outcome>((resolve) => {
         let settled = false;
+        let sent = false;
         const settle = (outcome: Outcome) => {
           if (settled) return;
           settled = true;
           resolve(outcome);
         };
-        process.after(timeoutMs, () => settle({ kind: 'unconfirmed', reason: 'late' }));
+        process.after(timeoutMs, () =>
+          settle({ kind: 'unconfirmed', reason: 'late', ...(!sent && { unsent: true }) }),
+        );
         strikeBeforeSend(world, process);
         // Waiting for a connection; the fence is asked when the first byte is written next.
         process.after(random.between(0, waits(world)), () => {
           if (settled) return;
-          if (!mayStart()) return settle({ kind: 'unconfirmed', reason: 'The fence was shut.' });
+          if (!mayStart()) {
+            return settle({ kind: 'unconfirmed', reason: 'The fence was shut.', unsent: true });
+          }
+          sent = true;
           checkFence(world, event);
           const fate = drawFate(world);
           ledger.note(() => `${process.name} sends ${event.data.id}: ${fate.name}`);

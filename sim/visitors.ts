@@ -48,7 +48,7 @@ async function send(
   const kind = answer?.kind ?? 'no answer';
   count(ledger.answers, `${form} ${kind}`);
   ledger.note(() => `${mark} (${body.email}) is told ${kind}`);
-  if (kind !== 'accepted' && kind !== 'unconfirmed') return;
+  if (kind !== 'accepted' && kind !== 'unconfirmed' && kind !== 'unsent') return;
   const subscribed = form === 'subscription';
   ledger.told.push({ mark, answer: kind, subscribed, at });
   const outcome = ledger.learned.get(mark)?.outcome;

@@ -3,7 +3,7 @@ import type { Defect } from './defect.ts';
 
 const OUTBOX = 'src/mail/outbox.ts';
 const OUTBOX_QUERIES = 'src/mail/outbox-queries.ts';
-const OUTBOX_ROWS = 'src/mail/outbox-rows.ts';
+const DAILY_CAP = 'src/mail/daily-cap.ts';
 
 export const defectsOfMessages: readonly Defect[] = [
   {
@@ -49,7 +49,7 @@ export const defectsOfMessages: readonly Defect[] = [
   },
   {
     name: 'a plus-tag makes another mailbox',
-    edits: [{ file: OUTBOX_ROWS, find: ".replace(/\\+.*$/s, '')", replace: '' }],
+    edits: [{ file: DAILY_CAP, find: ".replace(/\\+.*$/s, '')", replace: '' }],
   },
   {
     name: 'an address that could not be kept twice is forgotten',

@@ -70,12 +70,12 @@ export const defectsOfTheChains: readonly Defect[] = [
     edits: [
       {
         file: SUBMIT,
-        find: '  return parts.upstream.deliver(event, delivery);',
-        replace: `  return parts.upstream.deliver(event, delivery).then((outcome) => {
-    if (outcome.kind !== 'unconfirmed') return outcome;
+        find: '  const outcome = await parts.upstream.deliver(event, delivery);',
+        replace: `  let outcome = await parts.upstream.deliver(event, delivery);
+  if (outcome.kind === 'unconfirmed') {
     const again = { ...event, data: { ...event.data, id: \`\${id}-again\` } };
-    return parts.upstream.deliver(again, delivery);
-  });`,
+    outcome = await parts.upstream.deliver(again, delivery);
+  }`,
       },
     ],
   },
@@ -127,8 +127,8 @@ export const defectsOfTheChains: readonly Defect[] = [
     edits: [
       {
         file: LEADS,
-        find: "outcome.kind === 'confirmed' ? accepted",
-        replace: "outcome.kind !== 'rejected' ? accepted",
+        find: "if (outcome.kind !== 'confirmed') return refusalOf(outcome);",
+        replace: "if (outcome.kind === 'rejected') return refusalOf(outcome);",
       },
     ],
   },
@@ -141,6 +141,12 @@ export const defectsOfTheChains: readonly Defect[] = [
         find: 'close: () => resolve().catch(() => {}),',
         replace: 'close: async () => {},',
       },
+    ],
+  },
+  {
+    name: 'every failed lead is told as one that was never sent',
+    edits: [
+      { file: LEADS, find: "'unsent' in outcome ? 'unsent' : 'unconfirmed'", replace: "'unsent'" },
     ],
   },
 ];
