@@ -95,7 +95,7 @@ export const defectsOfTheChains: readonly Defect[] = [
     edits: [
       {
         file: EXECUTIONS,
-        find: '    await Promise.allSettled(underWay);\n    await resolve();\n',
+        find: '    await Promise.allSettled(underWay.all());\n    await resolve();\n',
         replace: '',
       },
     ],
