@@ -38,7 +38,11 @@ const command: Command = {
       },
       run: (call) => {
         const seed = call.text('seed');
-        return seed === undefined ? runAll(call) : replay(seed);
+        if (seed === undefined) return runAll(call);
+        const others = ['minutes', 'seeds', 'base'].some((name) => call.text(name) !== undefined);
+        if (others || call.flag('stop'))
+          throw new UsageFault('--seed is one run: it takes no other.');
+        return replay(seed);
       },
     },
   },

@@ -2,7 +2,7 @@
  * A store that is asked over a network, as PostgreSQL is: statements take time, a process may die or be
  * paused before and after each, connections break, and an answer may be lost.
  */
-import type { DatabaseSync, SQLInputValue } from 'node:sqlite';
+import type { DatabaseSync, SQLInputValue, StatementSync } from 'node:sqlite';
 import {
   type CompiledQuery,
   type DatabaseConnection,
@@ -83,6 +83,7 @@ class ServerConnection implements DatabaseConnection {
   readonly #medium: Medium;
   readonly #process: SimulatedProcess;
   #database: DatabaseSync | undefined;
+  readonly #statements = new Map<string, StatementSync>();
   #keepTransaction = () => {};
 
   constructor(medium: Medium, process: SimulatedProcess) {
@@ -99,6 +100,7 @@ class ServerConnection implements DatabaseConnection {
 
   /** Gives the connection up: the server rolls back what was not committed. */
   give(): void {
+    this.#statements.clear();
     this.#database?.close();
     this.#database = undefined;
   }
@@ -119,7 +121,7 @@ class ServerConnection implements DatabaseConnection {
       const database = this.#database;
       if (database === undefined) throw new StorageUnavailable('The connection was lost.');
       try {
-        const result = run<R>(database, text, parameters);
+        const result = run<R>(this.#prepared(database, text), parameters);
         if (!text.startsWith('select')) {
           this.#medium.touched = true;
           this.#medium.writer = this.#process;
@@ -138,6 +140,12 @@ class ServerConnection implements DatabaseConnection {
         await this.#wait(LOCK_RETRY_MS);
       }
     }
+  }
+
+  #prepared(database: DatabaseSync, text: string): StatementSync {
+    const prepared = this.#statements.get(text) ?? database.prepare(text);
+    this.#statements.set(text, prepared);
+    return prepared;
   }
 
   #limitTransaction(): void {
@@ -177,12 +185,7 @@ class ServerConnection implements DatabaseConnection {
   }
 }
 
-function run<R>(
-  database: DatabaseSync,
-  text: string,
-  parameters: readonly unknown[],
-): QueryResult<R> {
-  const statement = database.prepare(text);
+function run<R>(statement: StatementSync, parameters: readonly unknown[]): QueryResult<R> {
   const values = parameters as SQLInputValue[];
   if (statement.columns().length > 0) return { rows: statement.all(...values) as R[] };
   const { changes } = statement.run(...values);
