@@ -10,6 +10,9 @@ const faults = ['test/crash/**/*.test.ts', 'test/faults/process/**/*.test.ts'];
 const rehearsals = [
   'test/deploy/**/*.test.ts',
   'test/commands/backup.test.ts',
+  'test/confirmations/races.test.ts',
+  'test/mcp/conformance.test.ts',
+  'test/mcp/programs.test.ts',
   'test/sim/**/*.test.ts',
 ];
 
@@ -35,8 +38,8 @@ export default defineConfig({
           isolate: false,
           testTimeout: 20_000,
           hookTimeout: 20_000,
-          // Two cores: more processes only wait for each other.
-          maxWorkers: 2,
+          // One more than two cores: half of the time something is waited for, a store that is away, a time-out.
+          maxWorkers: 3,
         },
       },
       { test: { ...alone, name: 'attacks', include: attacks, hookTimeout: 30_000 } },

@@ -31,18 +31,23 @@ export async function compare(path: Path, upstreamUrl: string, plan: Plan): Prom
   const folder = makeDataFolder();
   const environment = environmentOf(folder.path, upstreamUrl, path.logLevel);
   const contenders: Contender[] = [];
-  const start = async (argv: readonly string[], extra: Record<string, string>) => {
+  const start = async (
+    argv: readonly string[],
+    extra: Record<string, string>,
+    requests: () => () => string,
+  ) => {
     const server = await startServer(argv, { ...environment, ...extra }, '/healthz');
     const { connections, status } = path;
     const target = { port: server.port, connections, status };
-    const contender = { server, target, next: path.requests() };
+    const contender = { server, target, next: requests() };
     contenders.push(contender);
     return contender;
   };
   try {
-    const service = await start(SERVICE, {});
+    const service = await start(SERVICE, {}, path.requests);
     const { head, body } = await ask(service.target, service.next());
-    const other = await start(path.argv, { SAMPLE: JSON.stringify(sampleOf(head, body)) });
+    const sample = { SAMPLE: JSON.stringify(sampleOf(head, body)) };
+    const other = await start(path.argv, sample, path.otherRequests ?? path.requests);
     for (const { target, next } of contenders) await saturate(target, next, plan.warmUpMs);
     return await measure(path, service, other, plan);
   } finally {

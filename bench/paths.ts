@@ -1,15 +1,16 @@
 /** What is measured: the requests of each path, its bare server, and the goal that was set for it. */
 import { randomUUID } from 'node:crypto';
 import { fileURLToPath } from 'node:url';
-import { CONFIRMATION_STATEMENT } from '../src/actions/confirmation.ts';
+import { CONFIRMATION_STATEMENT } from '../src/actions/confirmation-statement.ts';
 import { sealPreview } from '../src/actions/preview-token.ts';
 import { bounds } from '../src/forms/bounds.ts';
+import { SERVICE } from './service.ts';
 import { FIELDS, OPERATOR, SIGNING_KEY, TOKEN } from './settings.ts';
 
 export type Path = {
   name: string;
   /** What serves the same: a bare server of `servers/floor.ts`, or a framework's file. */
-  against: 'floor' | 'one commit each' | 'Fastify' | 'Express' | 'Hono';
+  against: 'floor' | 'one commit each' | 'Fastify' | 'Express' | 'Hono' | 'itself over HTTP';
   argv: readonly string[];
   /** The least ratio of requests in a second that is wanted; undefined where none was set. */
   goal?: number;
@@ -22,6 +23,8 @@ export type Path = {
   paced: boolean;
   /** Returns what makes the requests to one server. */
   requests(): () => string;
+  /** The same for the other server, where that is asked in another way. */
+  otherRequests?(): () => string;
 };
 
 /** Each series of requests has a network of its own. */
@@ -90,6 +93,15 @@ export const paths: readonly Path[] = [
     logLevel: 'warn',
     argv: [fileURLToPath(import.meta.resolve('./servers/hono.js'))],
   },
+  {
+    ...preview,
+    name: 'preview by MCP',
+    against: 'itself over HTTP',
+    argv: SERVICE,
+    goal: 0.6,
+    requests: callsOfTool,
+    otherRequests: preview.requests,
+  },
   ...IN_FLIGHT.map((inFlight) => execute(inFlight)),
   ...IN_FLIGHT.map((inFlight) => againstOneCommitEach(execute(inFlight))),
   lead('JSON', 'application/json', JSON.stringify({ form: 'contact', ...FIELDS }), 200),
@@ -100,6 +112,21 @@ export const paths: readonly Path[] = [
     303,
   ),
 ];
+
+/** The tool that previews, as a client of 2026-07-28 calls it. */
+function callsOfTool(): () => string {
+  const name = 'preview_contact';
+  const _meta = {
+    'io.modelcontextprotocol/protocolVersion': '2026-07-28',
+    'io.modelcontextprotocol/clientCapabilities': {},
+    'io.modelcontextprotocol/clientInfo': { name: 'bench', version: '1' },
+  };
+  const params = { name, arguments: FIELDS, _meta };
+  const body = JSON.stringify({ jsonrpc: '2.0', id: 1, method: 'tools/call', params });
+  const headers = `${BEARER}MCP-Protocol-Version: 2026-07-28\r\nMcp-Method: tools/call\r\nMcp-Name: ${name}\r\n`;
+  const address = addresses(bounds.rates.preview.limit);
+  return () => post('/mcp', 'application/json', body, address(), headers);
+}
 
 function document(name: string, path: string, accept: string): Path {
   const head = `GET ${path} HTTP/1.1\r\nHost: bench\r\nAccept: ${accept}\r\nAccept-Encoding: gzip, br\r\n`;

@@ -8,22 +8,29 @@ import { openExecutions } from '../src/actions/executions.ts';
 import { systemClock } from '../src/clock.ts';
 import type { Storage } from '../src/storage/database.ts';
 import { databases } from '../test/support/databases.ts';
+import { median } from './median.ts';
 
 const SIZES = [1_000, 100_000, 1_000_000];
-const MEASURED = 400;
 const ROWS_PER_INSERT = 500;
+const SUBMISSION = { form: 'contact', email: 'ada@example.com', telephone: null, event: '{}' };
 
 for (const [name, create] of databases) {
   const database = await create();
   const storage = await database.open(systemClock);
-  const executions = openExecutions(storage, systemClock, 10_000);
+  const executions = openExecutions({
+    storage,
+    clock: systemClock,
+    upstreamTimeoutMs: 10_000,
+    embedded: false,
+    keepsDelivered: true,
+  });
   let kept = 0;
   const first: Record<string, number> = {};
   process.stdout.write(`${name}\n  receipts      claim ms   ×    look-up ms   ×\n`);
   for (const size of SIZES) {
     await fill(storage, size - kept);
     kept = size;
-    const claim = await median(() => executions.claim(request()));
+    const claim = await median(() => executions.claim(request(), () => SUBMISSION));
     const find = await median(() => executions.find('client', randomUUID(), randomUUID()));
     first.claim ??= claim;
     first.find ??= find;
@@ -47,19 +54,9 @@ function request() {
     idempotencyKey: randomUUID(),
     previewDigest: randomUUID(),
     confirmationText: 'text',
+    confirmedVia: 'agent' as const,
+    destination: 'Vetted Painters',
   };
-}
-
-async function median(run: () => Promise<unknown>): Promise<number> {
-  for (let n = 0; n < MEASURED; n += 1) await run();
-  const times: number[] = [];
-  for (let n = 0; n < MEASURED; n += 1) {
-    const before = performance.now();
-    await run();
-    times.push(performance.now() - before);
-  }
-  times.sort((a, b) => a - b);
-  return times[Math.floor(times.length / 2)] ?? Number.NaN;
 }
 
 /** Settled receipts as years of use would leave them. */
@@ -80,6 +77,7 @@ async function fill(storage: Storage, count: number): Promise<void> {
             created_at: now,
             confirmation_text:
               'I confirm that Service may use these details for the selected action.',
+            confirmed_via: 'agent' as const,
             lease_started_ms: 0,
             lease_ms: 15_000,
             settled_at: now,

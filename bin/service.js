@@ -12,6 +12,7 @@
     restore: () => import('../src/commands/restore.ts'),
     settings: () => import('../src/commands/settings.ts'),
     doctor: () => import('../src/commands/doctor/doctor.ts'),
+    'verify-receipt': () => import('../src/commands/verify-receipt.ts'),
     demo: () => import('../src/commands/demo/demo.ts'),
   };
 

@@ -1,5 +1,5 @@
 /** Agents: preview, then execute, and again by the same key until the answer is final. */
-import { CONFIRMATION_STATEMENT } from '../src/actions/confirmation.ts';
+import { CONFIRMATION_STATEMENT } from '../src/actions/confirmation-statement.ts';
 import type { Answer } from './client.ts';
 import { type Key, now, type Preview, report } from './ledger.ts';
 import type { Run } from './run.ts';

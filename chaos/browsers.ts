@@ -1,6 +1,9 @@
 /** Browsers: leads, sent once, and subscriptions, sent until they are taken; and one address that hammers. */
-import { type Moment, now } from './ledger.ts';
+import { problems } from '../src/failures/catalogue.ts';
+import { type FormAttempt, type Moment, now } from './ledger.ts';
 import type { Run } from './run.ts';
+
+const sentences = ['kept', 'left', 'unsent', 'unconfirmed'] as const;
 
 let numbers = 0;
 
@@ -40,8 +43,22 @@ async function send(
   const answer = await run.client.post(path, body);
   const status = answer?.status ?? 0;
   const to = now(run.ledger);
-  run.ledger.attempts.push({ path, marker, email: body.email ?? '', from, to, status });
+  run.ledger.attempts.push({
+    path,
+    marker,
+    email: body.email ?? '',
+    from,
+    to,
+    status,
+    sentence: status === 502 ? sentenceOf(answer?.body?.error) : undefined,
+    reference: answer?.reference,
+  });
   return status;
+}
+
+/** Undefined: it is the proxy's own, or none of these. */
+function sentenceOf(error: unknown): FormAttempt['sentence'] {
+  return sentences.find((kind) => problems[kind].error === error);
 }
 
 const PREVIEW = '/api/agent/actions/newsletter/preview';

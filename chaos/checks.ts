@@ -1,4 +1,5 @@
 /** What must hold once the faults have stopped, held against everything that was seen. */
+import { checkKept, type Kept, type StoredSubmission } from './kept.ts';
 import { type Delivery, type Ledger, type Mail, type Preview, report } from './ledger.ts';
 
 const PREVIEW_LIFETIME_MS = 600_000;
@@ -14,12 +15,17 @@ export type Apart = {
   copiesAtAKill: number;
   windowsJudged: number;
   windowsBesideRedisFaults: number;
+  kept: Kept;
 };
 
 export type StoredExecution = { action_id: string; status: string };
 
 /** Writes every violation into the ledger; returns what is counted apart. */
-export function check(ledger: Ledger, stored: readonly StoredExecution[]): Apart {
+export function check(
+  ledger: Ledger,
+  stored: readonly StoredExecution[],
+  submissions: readonly StoredSubmission[],
+): Apart {
   const byMarker = Map.groupBy(ledger.deliveries, ({ marker }) => marker);
   const byId = Map.groupBy(ledger.deliveries, ({ webhookId }) => webhookId);
   const previews = [...ledger.previews.values()];
@@ -37,11 +43,12 @@ export function check(ledger: Ledger, stored: readonly StoredExecution[]): Apart
       report(ledger, 'a submitted receipt has one delivery', `${id} has ${delivered}`);
     }
   }
-  checkForms(ledger, of);
+  checkAgreement(ledger, stored, submissions);
   const failed = previews.filter(({ keys }) => keys.some(({ final }) => final === 'failed'));
   return {
     failedYetDelivered: failed.filter(({ marker }) => of(marker).length > 0).length,
     copiesAtAKill: checkMails(ledger),
+    kept: checkKept(ledger, submissions),
     ...checkWindows(ledger),
   };
 }
@@ -74,24 +81,26 @@ function checkPreview(ledger: Ledger, preview: Preview, deliveries: readonly Del
   if (losers.length > 0 && winners.length === 0) violate('one winner for a preview', 'none');
 }
 
-/** One request of a browser is at most one delivery, and a 200 is exactly one. */
-function checkForms(ledger: Ledger, of: (marker: string) => readonly Delivery[]): void {
-  for (const attempt of ledger.attempts) {
-    const deliveries = deliveriesOf(attempt, of);
-    const told = `${attempt.path} ${attempt.status} ${attempt.marker}: ${deliveries.length} deliveries`;
-    if (deliveries.length > 1) report(ledger, 'at most one delivery for a request', told);
-    if (attempt.status === 200 && deliveries.length !== 1) {
-      report(ledger, 'a 200 has exactly one delivery', told);
+/** Execution and submission agree; a yes that came after the lease is recorded in the submission alone. */
+function checkAgreement(
+  ledger: Ledger,
+  stored: readonly StoredExecution[],
+  submissions: readonly StoredSubmission[],
+): void {
+  const kept = new Map(submissions.map((row) => [row.id, row.status]));
+  for (const { action_id: id, status } of stored) {
+    const agreed = { submitted: ['delivered'], failed: ['undelivered', 'delivered'] }[status];
+    if (agreed !== undefined && !agreed.includes(kept.get(id) ?? 'none')) {
+      const told = `${id} is ${status}, its submission ${kept.get(id)}`;
+      report(ledger, 'execution and submission agree', told);
     }
   }
-}
-
-function deliveriesOf(
-  { path, marker, email }: Ledger['attempts'][number],
-  of: (marker: string) => readonly Delivery[],
-): readonly Delivery[] {
-  const all = of(email.split('@', 1)[0] ?? '');
-  return path === '/api/leads' ? all : all.filter(({ attempt }) => attempt === marker);
+  const executed = new Set(stored.map(({ action_id }) => action_id));
+  for (const { id, origin } of submissions) {
+    if (origin === 'agent' && !executed.has(id)) {
+      report(ledger, 'no submission without its execution', id);
+    }
+  }
 }
 
 /** Subscribers whom a 200 owes a message: the upstream did not have them before. */

@@ -2,8 +2,15 @@
 import { Agent, request } from 'undici';
 import { type Ledger, report } from './ledger.ts';
 
-// biome-ignore lint/suspicious/noExplicitAny: each reader says what it expects of the body.
-export type Answer = { status: number; body: any; retryAfterSeconds: number; instance: string };
+export type Answer = {
+  status: number;
+  // biome-ignore lint/suspicious/noExplicitAny: each reader says what it expects of the body.
+  body: any;
+  retryAfterSeconds: number;
+  instance: string;
+  /** `Submission-Reference`. */
+  reference: string | undefined;
+};
 
 export type Client = {
   /** Undefined: the connection ended, or the client gave up, without an answer. */
@@ -75,6 +82,7 @@ export function openClient(url: string, ledger: Ledger): Client {
         body: isJson ? JSON.parse(text) : undefined,
         retryAfterSeconds: Number(response.headers['retry-after'] ?? 0),
         instance: String(response.headers['x-instance'] ?? ''),
+        reference: response.headers['submission-reference']?.toString(),
       };
     } catch {
       return undefined;

@@ -3,6 +3,7 @@ import { askForAllAgain, useAgent } from './agents.ts';
 import { hammerPreview, sendLead, subscribe } from './browsers.ts';
 import { type Apart, check, owedMessages, type StoredExecution } from './checks.ts';
 import { type Lane, runLanes } from './faults.ts';
+import type { StoredSubmission } from './kept.ts';
 import type { Run } from './run.ts';
 
 /** New persons a second: with their retries some 40 requests a second. */
@@ -14,8 +15,11 @@ const AT_ONCE_MAXIMUM = 400;
 
 /** Longer than a lease and a sweep: every key must be final by then. */
 const FINAL_WITHIN_MS = 60_000;
-/** Longer than the shortest back-off of the outbox, after which every message is brought forward. */
-const MESSAGES_WITHIN_MS = 180_000;
+/**
+ * Longer than the shortest back-off of the outbox, than the first redelivery and than the pause of an instance
+ * whose redelivery found nobody: after them everything is brought forward.
+ */
+const LATE_WITHIN_MS = 180_000;
 
 export type Driven = {
   run: Run;
@@ -26,9 +30,10 @@ export type Driven = {
   /** Everything was healed: waits until all of it is ready. */
   ready(): Promise<void>;
   readStored(): Promise<StoredExecution[]>;
+  readSubmissions(): Promise<StoredSubmission[]>;
   /** How many messages wait in the outbox. */
   countPending(): Promise<number>;
-  /** Makes messages due whose next attempt is hours away, and whose last one has ended. */
+  /** Makes messages and redeliveries due whose next attempt is far away, and whose last one has ended. */
   bringForward(): Promise<void>;
   say(sentence: string): void;
   /** Called when nothing is left but messages to wait for. */
@@ -69,8 +74,8 @@ export async function drive(driven: Driven): Promise<Apart> {
   run.phase = 'over';
   await allOf(people);
   driven.calm();
-  await waitForMessages(driven);
-  return check(run.ledger, await driven.readStored());
+  await waitForTheLate(driven);
+  return check(run.ledger, await driven.readStored(), await driven.readSubmissions());
 }
 
 async function allOf(people: ReadonlySet<Promise<void>>): Promise<void> {
@@ -97,17 +102,24 @@ async function hammer(run: Run): Promise<void> {
   }
 }
 
-/** Until every message that is owed has arrived, or none is left that could. */
-async function waitForMessages({ run, countPending, bringForward, say }: Driven): Promise<void> {
+/** Until every message that is owed and everything kept has arrived, or nothing is left that could. */
+async function waitForTheLate({ run, say, ...driven }: Driven): Promise<void> {
   const { ledger } = run;
-  const missing = () => {
+  const missing = async () => {
     const arrived = new Set(ledger.mails.map(({ address }) => address));
-    return owedMessages(ledger).filter((address) => !arrived.has(address)).length;
+    const owed = owedMessages(ledger).filter((address) => !arrived.has(address));
+    const open = (await driven.readSubmissions()).filter(
+      ({ origin, status }) => origin === 'browser' && ['sending', 'waiting'].includes(status),
+    );
+    const hopeless = owed.length > 0 && (await driven.countPending()) === 0;
+    return { messages: hopeless ? 0 : owed.length, submissions: open.length };
   };
-  if (missing() > 0) say(`${missing()} messages have not arrived yet`);
-  const deadline = performance.now() + MESSAGES_WITHIN_MS;
-  while (missing() > 0 && performance.now() < deadline && (await countPending()) > 0) {
-    await bringForward();
+  const deadline = performance.now() + LATE_WITHIN_MS;
+  for (let told = false; ; told = true) {
+    const { messages, submissions } = await missing();
+    if (messages + submissions === 0 || performance.now() >= deadline) return;
+    if (!told) say(`${messages} messages and ${submissions} submissions have not arrived yet`);
+    await driven.bringForward();
     await new Promise((resolve) => setTimeout(resolve, 1_000));
   }
 }

@@ -142,6 +142,26 @@ export function upstreamFaults(run: Run, upstream: Upstream): Lane {
   };
 }
 
+/** Where in a run the upstream is away, as shares of it: once, for minutes in a long run. */
+const AWAY = { from: 0.3, to: 0.65 };
+
+/** Nothing listens where the upstream was, for a good part of the run. */
+export function upstreamOutage(run: Run, upstream: Upstream, minutes: number): Lane {
+  let over = false;
+  return {
+    every: [AWAY.from * minutes * 60_000, AWAY.from * minutes * 60_000],
+    strike: async () => {
+      if (over) return;
+      over = true;
+      const healed = beginFault(run.ledger, 'upstream away');
+      await upstream.leave();
+      await hold((AWAY.to - AWAY.from) * minutes * 60_000);
+      await upstream.comeBack();
+      healed();
+    },
+  };
+}
+
 /**
  * SMTP is stopped for less than the first back-off leaves between two stops: a minute later each
  * message finds the server again, and the run need not wait for the second back-off.

@@ -31,13 +31,14 @@ export type Delivery = {
   origin: string;
   /** Which attempt of a browser it was. */
   attempt: string;
+  body: string;
   /** What the upstream did with it, and the status that it sent; 0: none. */
   fate: string;
   status: number;
 };
 
 /** One request of a browser. */
-type FormAttempt = {
+export type FormAttempt = {
   path: '/api/leads' | '/api/subscribe';
   marker: string;
   email: string;
@@ -45,6 +46,10 @@ type FormAttempt = {
   to: number;
   /** 0: the connection ended without an answer. */
   status: number;
+  /** What a 502 of the service says of what was sent. */
+  sentence: 'kept' | 'left' | 'unsent' | 'unconfirmed' | undefined;
+  /** `Submission-Reference`. */
+  reference: string | undefined;
 };
 
 /** A message that the server took, and the instance that sent it. */

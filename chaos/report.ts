@@ -44,6 +44,7 @@ function totals(ledger: Ledger, apart: Apart): string[] {
     ['deliveries for agents', agents],
     ['deliveries for browsers', ledger.deliveries.length - agents],
     ['failed, yet delivered (sent, not confirmed)', apart.failedYetDelivered],
+    ...keptRows(apart.kept),
     ['confirmation messages', ledger.mails.length],
     ['of them second copies, in flight at a kill', apart.copiesAtAKill],
     ['kills', struck('kill -9')],
@@ -52,6 +53,22 @@ function totals(ledger: Ledger, apart: Apart): string[] {
     ['violations', ledger.violations.length],
   ];
   return ['| total | |', '|---|---:|', ...rows.map(([name, value]) => `| ${name} | ${value} |`)];
+}
+
+/** What was lost of what browsers sent, and what everybody was told. */
+function keptRows(kept: Apart['kept']): [string, number][] {
+  const each = (what: string, counts: Record<string, number>) =>
+    Object.entries(counts).map(([name, count]): [string, number] => [`${what}: ${name}`, count]);
+  return [
+    ['submissions of browsers kept', kept.rows],
+    ['of them delivered', kept.delivered],
+    ['of them waiting', kept.waiting],
+    ...each('of them undelivered', kept.undelivered),
+    ['arrived more than once, under one id and body', kept.arrivedAgain],
+    ['sent unkept, kept after all', kept.keptAfterAll],
+    ...each('502 held against rows and deliveries', kept.told),
+    ['lost', kept.lost],
+  ];
 }
 
 /** Every rule that was broken, how often, and the first of them in full. */

@@ -4,13 +4,14 @@ import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { DatabaseSync } from 'node:sqlite';
 import pg from 'pg';
-import { LEASE_MARGIN_MS } from '../src/actions/executions.ts';
+import { LEASE_MARGIN_MS } from '../src/submissions/submissions.ts';
 import type { Apart, StoredExecution } from './checks.ts';
 import { openClient } from './client.ts';
 import { openDisk } from './disk.ts';
 import { drive } from './drive.ts';
 import * as faults from './faults.ts';
 import { type Instance, startInstance } from './instances.ts';
+import type { StoredSubmission } from './kept.ts';
 import { type Ledger, openLedger } from './ledger.ts';
 import { openMailServer } from './mail-server.ts';
 import { temporaryFolder } from './processes.ts';
@@ -25,6 +26,9 @@ const LEASE_MS = UPSTREAM_TIMEOUT_MS + LEASE_MARGIN_MS;
 
 /** By then an attempt to send a message is over, whatever became of it. */
 const ATTEMPT_ENDS_MS = 65_000;
+
+/** What is due later has been redelivered at least once; the first redelivery is waited for. */
+const FIRST_REDELIVERY_MS = 70_000;
 
 export type Scenario = {
   random: Random;
@@ -95,13 +99,21 @@ function readers(query: (statement: string) => Promise<unknown[]>) {
   return {
     readStored: async () =>
       (await query('select action_id, status from executions')) as StoredExecution[],
+    readSubmissions: async () =>
+      (await query(
+        'select id, origin, status, reason, event, attempts from submissions',
+      )) as StoredSubmission[],
     countPending: async () =>
-      (await query("select mailbox from outbox where status = 'pending'")).length,
+      (await query("select key from messages where status = 'pending'")).length,
     bringForward: async () => {
       const before = (ms: number) => new Date(Date.now() - ms).toISOString();
       await query(
-        `update outbox set next_attempt_at = '${before(0)}' where status = 'pending'
+        `update messages set next_attempt_at = '${before(0)}' where status = 'pending'
            and next_attempt_at > '${before(0)}' and last_attempt_at < '${before(ATTEMPT_ENDS_MS)}'`,
+      );
+      await query(
+        `update submissions set next_attempt_ms = ${Date.now()} where status = 'waiting' and step > 0
+           and next_attempt_ms > ${Date.now() + FIRST_REDELIVERY_MS}`,
       );
     },
   };
@@ -149,6 +161,7 @@ export async function scaledOut({ random, minutes, say, calm }: Scenario): Promi
       faults.postgresFaults(run, postgres, () => postgres.processes()),
       faults.redisFaults(run, redis),
       faults.upstreamFaults(run, upstream),
+      faults.upstreamOutage(run, upstream, minutes),
       faults.mailFaults(run, mail),
     ],
     ready: async () => {
@@ -196,6 +209,7 @@ export async function oneProcess({ random, minutes, say, calm }: Scenario): Prom
       faults.kills(run, [instance], [1_500, 3_500]),
       faults.pauses(run, [instance], LEASE_MS),
       faults.upstreamFaults(run, upstream),
+      faults.upstreamOutage(run, upstream, minutes),
       faults.mailFaults(run, mail),
       ...(disk.small ? [faults.diskFaults(run, disk)] : []),
     ],

@@ -19,6 +19,9 @@ export type Upstream = {
   thaw(): void;
   /** Resets every connection, used or not. */
   reset(): void;
+  /** Nothing listens any more, until it comes back. */
+  leave(): Promise<void>;
+  comeBack(): Promise<void>;
   close(): Promise<void>;
 };
 
@@ -86,7 +89,15 @@ export async function startUpstream(
     healed?.();
   }
 
-  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
+  const listen = (at: number) =>
+    new Promise<void>((resolve) => server.listen(at, '127.0.0.1', resolve));
+  const close = () =>
+    new Promise<void>((resolve) => {
+      upstream.thaw();
+      server.close(() => resolve());
+      server.closeAllConnections();
+    });
+  await listen(0);
   const { port } = server.address() as AddressInfo;
   const upstream: Upstream = {
     url: `http://127.0.0.1:${port}/hook`,
@@ -103,12 +114,9 @@ export async function startUpstream(
     reset: () => {
       for (const socket of sockets) socket.resetAndDestroy();
     },
-    close: () =>
-      new Promise((resolve) => {
-        upstream.thaw();
-        server.close(() => resolve());
-        server.closeAllConnections();
-      }),
+    leave: close,
+    comeBack: () => listen(port),
+    close,
   };
   return upstream;
 }
@@ -167,6 +175,7 @@ function deliveryOf(request: IncomingMessage, body: string, at: number) {
     type,
     origin: data.origin,
     attempt: contractor,
+    body,
     fate: 'read',
     status: 0,
   };

@@ -79,7 +79,7 @@ describe.each(['light', 'dark'] as const)('axe finds nothing in %s', (scheme) =>
     await page.getByRole('button', { name: 'ada@gmail.com' }).waitFor();
     expect(await findings(page)).toEqual([]);
     await press(page);
-    await page.getByText('may not have arrived').waitFor();
+    await page.getByText('Your details are kept').waitFor();
     expect(await findings(page)).toEqual([]);
     await page.context().setOffline(true);
     await press(page);

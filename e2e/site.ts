@@ -33,15 +33,12 @@ export function breakUpstream({ upstream }: Site): void {
 
 /** The next answer is an error nobody expected: 500. Returns how to mend it. */
 export function plantError({ service }: Site): () => void {
-  const { submissions } = service.parts;
-  if (submissions === undefined) throw new Error('the site takes no submissions');
-  const { upstream } = submissions;
-  submissions.upstream = {
-    ...upstream,
-    deliver: () => Promise.reject(new Error('planted by a test')),
-  };
+  const { upstream } = service.parts;
+  if (upstream?.embedded !== false) throw new Error('the site has no upstream');
+  const { deliver } = upstream;
+  upstream.deliver = () => Promise.reject(new Error('planted by a test'));
   return () => {
-    submissions.upstream = upstream;
+    upstream.deliver = deliver;
   };
 }
 

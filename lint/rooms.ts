@@ -19,10 +19,11 @@ const rooms = [
   'settings',
   'operations',
   'storage',
-  // The domain: how a submission leaves, who may call and how often.
+  // The domain: how a submission leaves, what is told by mail, who may call and how often.
   'upstream',
   'submissions',
   'mail',
+  'notices',
   'credentials',
   'limits',
   // What runs Fastify, and the rooms that have routes.
@@ -30,7 +31,10 @@ const rooms = [
   'actions',
   'site',
   'intake',
+  'confirmations',
   'discovery',
+  'receipts',
+  'mcp',
   // The process and its commands.
   'start',
   'commands',

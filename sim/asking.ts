@@ -1,7 +1,7 @@
 /** How people ask a process of the service, and how what they are told is judged. */
 import type { Random } from '../chaos/random.ts';
-import { CONFIRMATION_STATEMENT } from '../src/actions/confirmation.ts';
-import type { ExecuteResult } from '../src/actions/execute.ts';
+import { CONFIRMATION_STATEMENT } from '../src/actions/confirmation-statement.ts';
+import type { ExecuteResult } from '../src/actions/examine-preview.ts';
 import { count, type Key, type Ledger } from './ledger.ts';
 import { seeReceipt } from './promises.ts';
 import type { Scheduler } from './scheduler.ts';
@@ -18,6 +18,10 @@ export type Crowd = {
     patienceMs: number,
   ): Promise<Called<T>>;
   isOver(): boolean;
+  /** How they ask for a signed receipt: by chance of its own, which moves nothing else. */
+  receipts: { call: Crowd['call']; duringFaults: boolean };
+  /** A fault may strike as a form is sent. */
+  beforeForm(): void;
 };
 
 export type Called<T> = T | { kind: 'unavailable' } | undefined;
@@ -77,6 +81,8 @@ function judge({ ledger }: Crowd, key: Key, answer: ExecuteResult | { kind: 'una
     key.crossed &&
     (answer.kind === 'idempotencyConflict' || answer.kind === 'otherAction')
   ) {
+    key.answer = 'refused';
+  } else if (answer.kind === 'confirmationDeclined' || answer.kind === 'confirmationPending') {
     key.answer = 'refused';
   } else if (answer.kind === 'expiredPreview' || answer.kind === 'invalidPreview') {
     if (key.answer === undefined) key.answer = 'refused';

@@ -22,8 +22,13 @@ export type Chances = {
   /** After a row of the outbox was changed, where the next step is to send it. */
   pauseInTake: number;
   pauseBeforeSend: number;
+  pauseAtAnswer: number;
+  /** The process dies before the first byte, or as the answer comes. */
+  killAtSend: number;
   /** As the upstream's answer comes. */
   awayAtAnswer: number;
+  /** As a person sends a form. */
+  awayAtForm: number;
   /** Of what the upstream does with a request. */
   upstreamTrouble: number;
   mailTrouble: number;
@@ -35,6 +40,11 @@ export type Chances = {
   storeOutages: number;
   drains: number;
   retentions: number;
+  /** How often the database's wall clock leaps to where something is due. */
+  leaps: number;
+  /** How often the operator has rows sent again, or dismisses one. */
+  resends: number;
+  dismissals: number;
   pauseMaximumMs: number;
   stepsMs: readonly number[];
   /** Whether a transaction on the file takes time, in which others come. */
@@ -69,5 +79,11 @@ export function drawChances(random: Random, { mails, long }: Course): Chances {
     pauseMaximumMs: long ? LONG_PAUSE_MAXIMUM_MS : PAUSE_MAXIMUM_MS,
     stepsMs: mails ? STEPS_MS : STEPS_WITHOUT_MAIL_MS,
     slowTransactions: random.chance(0.4),
+    pauseAtAnswer: some(0.2),
+    killAtSend: some(0.1),
+    awayAtForm: some(0.2),
+    leaps: Math.round(some(5)),
+    resends: Math.round(some(3)),
+    dismissals: Math.round(some(2)),
   };
 }

@@ -11,9 +11,17 @@ export type World = {
   setAway(away: boolean): void;
   rotateKeys(step: number): void;
   erase(): void;
+  resend(): void;
+  dismiss(): void;
+  /** The clock of schedules goes to where something is due. */
+  advance(ms: number): void;
+  /** The upstream can't be reached for so long. */
+  loseUpstream(ms: number): void;
   /** What a process throws that it has not caught. */
   onError(error: unknown): void;
 };
+
+const HOUR_MS = 3_600_000;
 
 type Fault = { at: number; name: string; strike(): void };
 
@@ -70,6 +78,16 @@ export function faultsOf(world: World, random: Random, duringMs: number): Fault[
   }
   if (random.chance(0.3)) add('rotation of keys', () => world.rotateKeys(1));
   if (random.chance(0.2)) add('erasure', () => world.erase());
+  // A minute more than the first two steps, or the third.
+  const advance = () => world.advance(random.pick([70_000, 400_000, 2_000_000]));
+  addTimes(chances.leaps, 'the schedule is due', advance);
+  addTimes(chances.resends, 'resend', () => world.resend());
+  addTimes(chances.dismissals, 'dismissal', () => world.dismiss());
+  if (random.chance(0.06))
+    add('the upstream is gone for an hour', () => world.loseUpstream(HOUR_MS));
+  else if (random.chance(0.01)) {
+    add('the upstream is gone for good', () => world.loseUpstream(Number.POSITIVE_INFINITY));
+  }
   // Early enough to be over, and the process back, when the faults stop.
   const drain = running((service) => service.drain());
   addTimes(chances.drains, 'SIGTERM', drain, duringMs * 0.8);

@@ -4,6 +4,7 @@
  */
 import type { DatabaseSync, SQLInputValue } from 'node:sqlite';
 import type { SqliteDatabase } from '../src/storage/sqlite/connection.ts';
+import type { Connection } from './database.ts';
 import type { Medium } from './medium.ts';
 import type { SimulatedProcess } from './process.ts';
 
@@ -17,13 +18,9 @@ export function faultyDatabase(medium: Medium, process: SimulatedProcess): Sqlit
     process.hinder();
     throw sqliteError(IO_ERROR);
   }
-  const database = medium.open(() => process.clock.monotonic());
-  let closed = false;
-  const close = () => {
-    if (!closed) database.close();
-    closed = true;
-  };
-  process.whenKilled(close);
+  const { clock } = process;
+  const database = medium.open(() => clock.monotonic(), process);
+  process.whenKilled(database.close);
 
   const around = <T>(text: string, run: () => T): T => {
     try {
@@ -31,7 +28,7 @@ export function faultyDatabase(medium: Medium, process: SimulatedProcess): Sqlit
       strike(medium, process, database, text, 'before');
       if (text === 'commit') loseAnswer(medium, process, database);
       const result = run();
-      if (!text.startsWith('select')) wrote(medium, process);
+      if (!text.startsWith('select')) wrote(medium, process, database);
       strike(medium, process, database, text, 'after');
       return result;
     } catch (error) {
@@ -40,32 +37,43 @@ export function faultyDatabase(medium: Medium, process: SimulatedProcess): Sqlit
     }
   };
 
+  /** In memory a writer keeps out whoever reads, and whoever only prepares to. */
+  const prepare = (text: string) => {
+    try {
+      return database.prepare(text);
+    } catch (error) {
+      process.hinder();
+      throw error;
+    }
+  };
+
   return {
     prepare: (text: string) => {
-      const statement = database.prepare(text);
+      const { statement, returnsRows } = prepare(text);
       return {
-        columns: () => statement.columns(),
+        columns: () => (returnsRows ? [statement] : []),
         all: (...values: SQLInputValue[]) => around(text, () => statement.all(...values)),
         run: (...values: SQLInputValue[]) => around(text, () => statement.run(...values)),
       } as unknown as ReturnType<DatabaseSync['prepare']>;
     },
     exec: (text) => around(text, () => database.exec(text)),
-    close,
+    close: database.close,
     get isTransaction() {
-      return !closed && database.isTransaction;
+      return database.isTransaction();
     },
   };
 }
 
-function wrote(medium: Medium, process: SimulatedProcess): void {
-  medium.touched = true;
+/** What is not committed yet is seen by nobody. */
+function wrote(medium: Medium, process: SimulatedProcess, database: Connection): void {
   medium.writer = process;
+  if (!database.isTransaction()) medium.touched = true;
 }
 
 function strike(
   { random, chances, ledger, faults }: Medium,
   process: SimulatedProcess,
-  database: DatabaseSync,
+  database: Connection,
   text: string,
   when: 'before' | 'after',
 ): void {
@@ -83,19 +91,19 @@ function strike(
     ledger.fault(`statement fails ${when} its effect`, `${process.name}: ${text}`);
     const full = random.chance(0.3);
     // As SQLite does: a full disk rolls the transaction back by itself.
-    if (full && database.isTransaction) database.exec('rollback');
+    if (full && database.isTransaction()) database.exec('rollback');
     throw sqliteError(full ? FULL : IO_ERROR);
   }
 }
 
 /** An fsync fails: whether the commit is there shows only a new connection. */
-function loseAnswer(medium: Medium, process: SimulatedProcess, database: DatabaseSync): void {
+function loseAnswer(medium: Medium, process: SimulatedProcess, database: Connection): void {
   const { random, chances, ledger, faults } = medium;
   if (!faults || !random.chance(chances.commitAnswerLost)) return;
   const isThere = random.chance(0.5);
   ledger.fault('commit with an unknown outcome', isThere ? 'it is there' : 'it is not there');
   database.exec(isThere ? 'commit' : 'rollback');
-  wrote(medium, process);
+  wrote(medium, process, database);
   throw sqliteError(FSYNC_ERROR);
 }
 

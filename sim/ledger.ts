@@ -12,6 +12,8 @@ export type Key = {
   answer: 'submitted' | 'failed' | 'alreadyUsed' | 'refused' | undefined;
   /** Every receipt that was answered, as text: one at most. */
   receipts: Set<string>;
+  /** The same of every signed one. */
+  signed: Set<string>;
   /** Whether it was also used with the preview of another. */
   crossed: boolean;
 };
@@ -46,17 +48,28 @@ export type Asked = {
   receiptOf: string | undefined;
 };
 
-/** What a person who sent a form was told, and what the service had learned by then. */
+/** What a person who sent a form was told. */
 export type Told = {
   mark: string;
-  answer: 'accepted' | 'unconfirmed' | 'unsent';
+  answer: 'accepted' | 'kept' | 'left' | 'unconfirmed' | 'unsent';
+  /** Under which it is kept, where they are told. */
+  reference: string | undefined;
   /** Whether a message was asked for as well. */
   subscribed: boolean;
   at: number;
+  /** Whether they had not asked before. */
+  isFirst: boolean;
 };
 
 /** What a process has learned of a submission from its destination. */
-type Learned = { outcome: Outcome; process: Sender; at: number };
+/** `askedAt`: when the attempt began of which this is the end. */
+export type Learned = {
+  id: string;
+  outcome: Outcome;
+  process: Sender;
+  askedAt: number;
+  at: number;
+};
 
 export type Ledger = {
   /** How often the destination has read an event, by its id. */
@@ -70,10 +83,24 @@ export type Ledger = {
   /** What is not held against the store and the deliveries yet. */
   asked: Asked[];
   told: Told[];
+  /** The body of each delivery, by the event's id. */
+  bodies: Map<string, string>;
+  /** The address of each form that was sent, by its mark. */
+  addresses: Map<string, string>;
+  /** Whether the operator has had rows sent again, or dismissed one. */
+  isTouched: boolean;
+  /** When the sender of a form has last asked, by its mark. */
+  askedAt: Map<string, number>;
   /** Forms whose sender was told that nothing was sent. */
   unsent: Set<string>;
-  /** What the processes have learned, by the event's id and by its mark. */
+  /** Forms of which a request got no answer: it may not have ended. */
+  unanswered: Set<string>;
+  /** What was sent while the store was away, by the event's id and by its mark. */
+  unkept: Set<string>;
+  /** The last that the processes have learned, by the event's id and by its mark. */
   learned: Map<string, Learned>;
+  /** Of which a process has learned that they were confirmed, by id and by mark. */
+  everConfirmed: Set<string>;
   /** Messages that the mail server refused for good, and the mailbox of each. */
   refused: Map<string, string>;
   /** Mailboxes to which a message is owed, and why; by a process, as long as it lives. */
@@ -109,7 +136,14 @@ export function openLedger(scheduler: Scheduler, traced: boolean): Ledger {
     mails: [],
     asked: [],
     told: [],
+    unanswered: new Set(),
+    bodies: new Map(),
+    addresses: new Map(),
+    isTouched: false,
+    askedAt: new Map(),
     unsent: new Set(),
+    unkept: new Set(),
+    everConfirmed: new Set(),
     learned: new Map(),
     refused: new Map(),
     owed: [],

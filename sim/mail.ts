@@ -39,6 +39,7 @@ const TROUBLES = [
   'takes it, loses its answer',
   'is slow',
 ] as const;
+type Trouble = (typeof TROUBLES)[number];
 
 /** The port of one process to it. */
 export function openSimulatedMailer(world: MailWorld, process: SimulatedProcess): Mailer {
@@ -47,12 +48,12 @@ export function openSimulatedMailer(world: MailWorld, process: SimulatedProcess)
     close: async () => {},
     send: ({ address, messageId }) =>
       new Promise<SendResult>((resolve) => {
-        const trouble =
-          world.faults && random.chance(chances.mailTrouble) ? random.pick(TROUBLES) : undefined;
+        const steps = world.faults && chances.clockSteps > 0 && random.chance(0.3);
+        const trouble = steps ? 'is slow' : drawTrouble(world);
         if (trouble !== undefined) ledger.fault(`mail server ${trouble}`);
         ledger.note(() => `${process.name} sends ${messageId} to ${address}`);
         countAttempt(world);
-        if (trouble === 'is slow' && chances.clockSteps > 0 && random.chance(0.3)) {
+        if (steps) {
           ledger.fault('step of a wall clock while a message is under way');
           process.machine.stepWall(random.pick(chances.stepsMs));
         }
@@ -88,6 +89,10 @@ export function openSimulatedMailer(world: MailWorld, process: SimulatedProcess)
   };
 }
 
+function drawTrouble({ faults, random, chances }: MailWorld): Trouble | undefined {
+  return faults && random.chance(chances.mailTrouble) ? random.pick(TROUBLES) : undefined;
+}
+
 /** Promise 8: all messages together keep to the budget, where neither a clock nor an erasure forgets one. */
 function countAttempt({ scheduler, ledger, attempts, perMinute }: MailWorld): void {
   const since = scheduler.time() - BUDGET_WINDOW_MS;
@@ -101,6 +106,8 @@ function countAttempt({ scheduler, ledger, attempts, perMinute }: MailWorld): vo
 function take({ ledger }: MailWorld, mail: Mail): void {
   ledger.note(() => `the mail server takes ${mail.messageId} for ${mail.address}`);
   const mailbox = mailboxOf(mail.address);
+  // Contract §4: of `/api/subscribe` alone.
+  if (!mailbox.startsWith('reader')) ledger.violate(8, `${mailbox} has not subscribed`);
   for (const earlier of ledger.mails) {
     const isSame = earlier.messageId === mail.messageId;
     const stopped = earlier.sender.stoppedMs() - earlier.stoppedMs;

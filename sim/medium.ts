@@ -1,7 +1,7 @@
 /** What the connections of one run have in common. */
-import type { DatabaseSync } from 'node:sqlite';
 import type { Random } from '../chaos/random.ts';
 import type { Chances } from './chances.ts';
+import type { Connection } from './database.ts';
 import type { Ledger } from './ledger.ts';
 import type { SimulatedProcess } from './process.ts';
 import type { Scheduler } from './scheduler.ts';
@@ -18,8 +18,12 @@ export type Medium = {
   touched: boolean;
   /** Who wrote last. */
   writer: SimulatedProcess | undefined;
-  /** What the clock says that judges leases. */
+  /** How far the database's wall clock runs ahead, and when it was last moved. */
+  aheadMs: number;
+  movedAt: number;
+  /** What the clock says that judges leases, and the one of schedules as a process reads it there. */
   leaseClock(): number;
-  /** Opens another connection to the database, with the clock that judges leases. */
-  open(leaseClock: () => number): DatabaseSync;
+  wallClock(process: SimulatedProcess | undefined): number;
+  /** Opens another connection to the database, with the clock that judges leases; whose it is. */
+  open(leaseClock: () => number, process: SimulatedProcess): Connection;
 };

@@ -14,6 +14,9 @@ export type Recorded = {
   leaseEndsAt: number;
 };
 
+/** What the person has refused: it has no receipt, and is never sent. */
+export const NEVER_SENT: ReadonlySet<string> = new Set(['declined', 'reported', 'expired']);
+
 /**
  * What is wrong with the answer, or undefined. What is recorded stays so: an answer that says it must be
  * borne out now, and one that passes over it must not have been asked for afterwards.
@@ -33,7 +36,10 @@ export function faultOfAnswer(rows: Iterable<Recorded>, asked: Asked): string | 
   const isConflict = byKey !== undefined && byKey.preview_digest !== digest;
   const said = `${asked.client}/${asked.key} was told ${asked.answer}`;
 
+  const isUnsent = (row: Recorded | undefined) => row !== undefined && NEVER_SENT.has(row.status);
+
   if (asked.receiptOf !== undefined) {
+    if (isUnsent(byKey)) return `${said} with a receipt of what the person refused`;
     return isReplay && byKey?.action_id === asked.receiptOf
       ? undefined
       : `${said} with the receipt of another`;
@@ -48,8 +54,11 @@ export function faultOfAnswer(rows: Iterable<Recorded>, asked: Asked): string | 
       return isEarlier(byKey) ? `${said}, and the key is another preview's` : undefined;
     case 'otherAction':
       return isConflict && isEarlier(byKey) ? `${said}, and the key is another's` : undefined;
+    case 'confirmationDeclined':
+      return isUnsent(byKey) || isUnsent(byPreview) ? undefined : `${said}, and nobody declined`;
     case 'expiredPreview':
     case 'invalidPreview':
+      if (byKey?.status === 'expired' || byPreview?.status === 'expired') return undefined;
       return isEarlier(byKey) || isEarlier(byPreview) ? `${said}, and is recorded` : undefined;
     default:
       return undefined;

@@ -2,6 +2,7 @@
 import { ACTIONS, askOnce, type Crowd, fieldsOf } from './asking.ts';
 import type { Key } from './ledger.ts';
 import { makeMistakes } from './mistakes.ts';
+import { readReceipts } from './receipts.ts';
 import { CLIENTS } from './service.ts';
 
 /** One agent: a preview, then its execution under one key or several, by one client or two. */
@@ -26,11 +27,14 @@ export async function useAgent(crowd: Crowd, number: number): Promise<void> {
   await Promise.all(asking.map((key) => askAgain(crowd, key)));
 }
 
-function keyOf(client: string, key: string, action: string, token: string): Key {
-  return { client, key, action, token, answer: undefined, receipts: new Set(), crossed: false };
+/** A key as it is before anything was asked under it. */
+export function keyOf(client: string, key: string, action: string, token: string): Key {
+  const seen = { answer: undefined, receipts: new Set<string>(), signed: new Set<string>() };
+  return { client, key, action, token, ...seen, crossed: false };
 }
 
-async function previewUntilAnswered(crowd: Crowd, action: string, email: string) {
+/** The token of a preview; undefined where nobody answered. */
+export async function previewUntilAnswered(crowd: Crowd, action: string, email: string) {
   const { random } = crowd;
   for (let attempt = 0; attempt < 5; attempt += 1) {
     const answer = await crowd.call(
@@ -50,6 +54,7 @@ async function askAgain(crowd: Crowd, key: Key): Promise<void> {
   const attempts = random.whole(1, 6);
   for (let attempt = 0; attempt < attempts && !crowd.isOver(); attempt += 1) {
     await askOnce(crowd, key, random.pick([300, 3_000, 30_000]));
+    if (crowd.receipts.duringFaults) await readReceipts(crowd, key);
     await scheduler.sleep(random.between(0, random.pick([50, 1_000, 8_000])));
   }
 }

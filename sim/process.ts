@@ -36,7 +36,7 @@ export type SimulatedProcess = {
 const AT_THE_END_MS = 1_000;
 
 /** The wall clock at moment 0. */
-const BEGAN = Date.parse('2026-09-01T12:00:00.000Z');
+export const BEGAN = Date.parse('2026-09-01T12:00:00.000Z');
 
 /** Takes its name and the machine it runs on. */
 export function startProcess(

@@ -1,34 +1,17 @@
 /** The promises about what is stored and delivered, checked after every event. */
 import type { Receipt } from '../src/actions/receipt.ts';
-import { RECOVER_EVERY_MS } from '../src/actions/recovery.ts';
-import type { Event } from '../src/upstream/upstream.ts';
-import { count, type Key, type Ledger, type Told } from './ledger.ts';
-import { faultOfAnswer, type Recorded } from './order.ts';
+import { faultOfTold } from './answers.ts';
+import { type KeptRows, watchRows } from './kept-rows.ts';
+import type { Key, Ledger } from './ledger.ts';
+import { faultOfAnswer, NEVER_SENT, type Recorded } from './order.ts';
 import type { Store } from './store.ts';
+import { knewOfIt } from './wrong-failure.ts';
 
 type ExecutionRow = { action_id: string; status: string };
 type ClaimRow = Omit<Recorded, 'seenAt' | 'leaseEndsAt'> & {
   lease_started_ms: number;
   lease_ms: number;
 };
-type InboxRow = { event_id: string; event: string };
-
-/** Within so much of an unhindered life a process has written what it knew. */
-const WRITES_WITHIN_MS = RECOVER_EVERY_MS + 1_000;
-
-/** Promise 1: at most one delivery for a preview; and for a form that was sent once. */
-export function seeDelivery(ledger: Ledger, { data }: Event): void {
-  ledger.note(() => `the destination reads ${data.id}`);
-  count(ledger.deliveries, data.id);
-  const mark = markOf(data);
-  if (count(ledger.deliveredFor, mark) > 1) ledger.violate(1, `${mark} was delivered twice`);
-  if (ledger.unsent.has(mark)) ledger.violate(10, `${mark} was told that nothing was sent`);
-}
-
-/** What is in no other submission: of a subscription its origin, for addresses come again. */
-export function markOf({ fields }: Event['data']): string {
-  return fields.contractor ?? fields.email ?? '';
-}
 
 /** Promise 2: every answer for a client and key has the same receipt, byte for byte. */
 export function seeReceipt(ledger: Ledger, key: Key, receipt: Receipt): void {
@@ -40,23 +23,26 @@ export function seeReceipt(ledger: Ledger, key: Key, receipt: Receipt): void {
 export type Watch = {
   /** Looks at what is committed, where something may have been. */
   look(): void;
-  statusOf(actionId: string): string | undefined;
+  rows: KeptRows;
   isMarked(messageId: string): boolean;
   /** From now on receipts may go, by their age. */
   allowRetention(): void;
 };
 
 /** Watches the store of a run; the embedded destination delivers by being written. */
-export function watch(store: Store, ledger: Ledger, embedded: boolean, time: () => number): Watch {
+export function watch(
+  store: Store,
+  ledger: Ledger,
+  course: { embedded: boolean; redelivery: boolean; time: () => number },
+): Watch {
+  const { embedded, redelivery, time } = course;
   const executions = new Map<string, Recorded>();
-  const inbox = new Set<string>();
   const { medium } = store;
+  const rows = watchRows(store, ledger, { embedded, time });
   let retention = false;
 
   function seeClaim(id: string): void {
-    const row = store
-      .read<ClaimRow>('select * from executions')
-      ?.find(({ action_id }) => action_id === id);
+    const [row] = store.read<ClaimRow>('select * from executions where action_id = ?', id) ?? [];
     if (row === undefined) return;
     const leaseEndsAt = time() + row.lease_started_ms + row.lease_ms - medium.leaseClock();
     executions.set(id, { ...row, seenAt: time(), leaseEndsAt });
@@ -68,73 +54,61 @@ export function watch(store: Store, ledger: Ledger, embedded: boolean, time: () 
     });
   }
 
-  function seeExecutions(rows: readonly ExecutionRow[]): void {
-    for (const { action_id: id, status } of rows) {
-      if (!executions.has(id)) seeClaim(id);
+  /** Returns whether a status was not as before. */
+  function seeExecutions(present: readonly ExecutionRow[]): boolean {
+    let isChanged = false;
+    for (const { action_id: id, status } of present) {
+      if (!executions.has(id)) {
+        seeClaim(id);
+        isChanged = true;
+      }
       const known = executions.get(id);
       if (known === undefined || known.status === status) continue;
-      // Promise 4: a status moves only from none to executing to final.
-      if (known.status !== 'executing') {
+      isChanged = true;
+      // Promise 4: a status moves only from none, asked or not, to executing to final.
+      if (!MOVES[known.status]?.includes(status)) {
         ledger.violate(4, `${id} was ${known.status}, and is ${status}`);
+      }
+      if (status === 'executing') {
+        const { seenAt } = known;
+        seeClaim(id);
+        executions.set(id, { ...(executions.get(id) ?? known), seenAt });
+        continue;
       }
       known.status = status;
       ledger.note(() => `${medium.writer?.name} settles ${id} as ${status}`);
-      if (status === 'failed') seeFailure(id, known.leaseEndsAt);
-    }
-    if (rows.length < executions.size && !retention) ledger.violate(4, 'a row is gone');
-  }
-
-  /**
-   * Promise 9: who learned of a confirmation within the lease never settles as failed, and nobody else does
-   * who left it the time to write what it knows.
-   */
-  function seeFailure(id: string, leaseEndsAt: number): void {
-    const learned = ledger.learned.get(id);
-    if (learned?.outcome.kind !== 'confirmed' || learned.at > leaseEndsAt) return;
-    const { process } = learned;
-    if (!process.isAlive() && !process.leftInOrder()) return;
-    const free = time() - Math.max(learned.at, process.hinderedAt());
-    if (process.isAlive() && medium.writer !== process && free < WRITES_WITHIN_MS) return;
-    ledger.violate(9, `${process.name} knew that ${id} was confirmed, and it is failed`);
-  }
-
-  function seeInbox(rows: readonly InboxRow[]): void {
-    for (const { event_id: id, event } of rows) {
-      if (inbox.has(id)) continue;
-      inbox.add(id);
-      const delivered: Event = JSON.parse(event);
-      seeDelivery(ledger, delivered);
-      // Promise 5: there, delivery and settling are one.
-      const status = executions.get(id)?.status;
-      if (delivered.data.origin === 'agent' && status !== 'submitted') {
-        ledger.violate(5, `${id} is delivered, and its receipt is ${status}`);
+      const lease = { from: 0, until: known.leaseEndsAt };
+      if (status === 'failed' && knewOfIt(ledger, medium.writer, id, lease, time())) {
+        ledger.violate(10, `${id} was known to be confirmed, and it is failed`);
       }
     }
+    if (present.length < executions.size && !retention) ledger.violate(4, 'a row is gone');
+    return isChanged;
   }
 
-  /** Promise 10: a success has its one delivery; a 502 is no confirmed one, and has none where it says so. */
-  function seeTold({ mark, answer, subscribed, at }: Told): void {
-    const learned = ledger.learned.get(mark);
-    const outcome = learned?.outcome;
-    const delivered = ledger.deliveredFor.get(mark) ?? 0;
-    const isConfirmed = outcome?.kind === 'confirmed';
-    if (answer === 'unsent') {
-      ledger.unsent.add(mark);
-      if (delivered === 0) return;
-    } else if (answer === 'accepted') {
-      const isOnTheList = embedded && isConfirmed && outcome.known;
-      // What is erased in the commit that delivers it is seen by nobody.
-      const isErased = embedded && ledger.erased.size > 0;
-      if (isConfirmed && (delivered === 1 || isOnTheList || isErased)) return;
-    } else {
-      // A subscription is none whose message could not be kept.
-      const isUnkept = subscribed && learned !== undefined && learned.process.hinderedAt() >= at;
-      if (!isConfirmed || isUnkept) return;
+  /** Promise 4: execution and submission never disagree in any commit, but where a yes comes late. */
+  function seeAgreement(): void {
+    for (const { action_id: id, status } of executions.values()) {
+      const row = rows.find(id);
+      // Promise 6: what was declined, reported or expired has no delivery.
+      if (NEVER_SENT.has(status) && (ledger.deliveries.get(id) ?? 0) > 0) {
+        ledger.violate(6, `${id} is ${status}, and was delivered`);
+      }
+      if (row === undefined) {
+        const hasOne = status !== 'asked' && !NEVER_SENT.has(status);
+        const isThere = hasOne && (!embedded || status === 'submitted');
+        if (isThere && !rows.isGone(id) && ledger.erased.size === 0) {
+          ledger.violate(4, `${id} is ${status}, and has no submission`);
+        }
+      } else if (embedded ? status !== 'submitted' : !AGREES[status]?.includes(row.status)) {
+        // Promise 5: there, delivery and settling are one, and no yes comes late.
+        ledger.violate(embedded ? 5 : 4, `${id} is ${status}, and its submission ${row.status}`);
+      }
     }
-    ledger.violate(
-      10,
-      `${mark} was told ${answer}; ${outcome?.kind}, delivered ${delivered} times`,
-    );
+    for (const { id, origin } of rows.all()) {
+      if (origin !== 'agent' || executions.has(id)) continue;
+      ledger.violate(4, `${id} is a submission of no execution`);
+    }
   }
 
   /** Promise 3: a 200 has exactly one delivery. */
@@ -150,33 +124,47 @@ export function watch(store: Store, ledger: Ledger, embedded: boolean, time: () 
       const { confirmed, asked, told } = ledger;
       if (!medium.touched && confirmed.size + asked.length + told.length === 0) return;
       if (medium.touched) {
-        const rows = store.read<ExecutionRow>('select action_id, status from executions');
+        const present = store.read<ExecutionRow>('select action_id, status from executions');
         // A transaction is open: what it does is looked at after its end.
-        if (rows === undefined) return;
+        if (present === undefined) return;
         medium.touched = false;
-        seeExecutions(rows);
-        if (embedded) seeInbox(store.read<InboxRow>('select event_id, event from inbox') ?? []);
+        const isChanged = seeExecutions(present);
+        if (rows.look() || isChanged) seeAgreement();
       }
       confirmed.forEach(seeConfirmed);
       confirmed.clear();
-      told.splice(0).forEach(seeTold);
+      for (const one of told.splice(0)) {
+        const fault = faultOfTold(ledger, rows, one, { embedded, redelivery });
+        if (fault !== undefined) ledger.violate(11, `${one.mark} was told ${one.answer}: ${fault}`);
+      }
       for (const one of asked.splice(0)) {
         const fault = retention ? undefined : faultOfAnswer(executions.values(), one);
-        if (fault !== undefined) ledger.violate(11, fault);
+        if (fault !== undefined) ledger.violate(12, fault);
       }
     },
-    statusOf: (id) => {
-      const rows = store.read<ExecutionRow>('select action_id, status from executions');
-      return rows?.find(({ action_id }) => action_id === id)?.status;
-    },
+    rows,
     isMarked: (messageId) => {
-      const rows = store.read<{ message_id: string }>(
-        "select message_id from outbox where status = 'sent'",
+      const marked = store.read(
+        "select 1 from messages where status = 'sent' and message_id = ?",
+        messageId,
       );
-      return rows?.some(({ message_id }) => message_id === messageId) ?? false;
+      return (marked?.length ?? 0) > 0;
     },
     allowRetention: () => {
       retention = true;
     },
   };
 }
+
+/** Beyond §9, promise 4. */
+const MOVES: Readonly<Record<string, readonly string[]>> = {
+  asked: ['executing', 'declined', 'reported', 'expired'],
+  executing: ['submitted', 'failed'],
+};
+
+/** What a submission may be while its execution is that. */
+const AGREES: Readonly<Record<string, readonly string[]>> = {
+  executing: ['sending'],
+  submitted: ['delivered'],
+  failed: ['undelivered', 'dismissed', 'delivered'],
+};

@@ -2,34 +2,36 @@
 
 import { createHash } from 'node:crypto';
 import { seeded } from '../chaos/random.ts';
-import { LEASE_MARGIN_MS } from '../src/actions/executions.ts';
 import { RECOVER_EVERY_MS } from '../src/actions/recovery.ts';
 import type { SigningKeys } from '../src/settings/signing-keys.ts';
 import { StorageUnavailable } from '../src/storage/database.ts';
-import { openInbox } from '../src/upstream/inbox.ts';
-import { askOnce, askUntilFinal, type Crowd } from './asking.ts';
+import { LEASE_MARGIN_MS } from '../src/submissions/submissions.ts';
+import { conclude } from './afterwards.ts';
+import type { Crowd } from './asking.ts';
 import { drawChances } from './chances.ts';
-import { checkFinal, checkMails } from './ending.ts';
 import { faultsOf, type World } from './faults.ts';
+import { openFence } from './fence.ts';
 import { type Ledger, openLedger } from './ledger.ts';
 import { type MailWorld, openSimulatedMailer } from './mail.ts';
 import { crossKeys } from './mistakes.ts';
 import { openNetwork } from './network.ts';
+import { dismissOne, eraseSomebody, resendSome } from './operator.ts';
 import { useAgent } from './people.ts';
 import { type Place, placesOf } from './places.ts';
+import { confirmByPage } from './pressing.ts';
 import { startProcess } from './process.ts';
 import { watch } from './promises.ts';
+import { openReceiptReading } from './receipts.ts';
 import { openScheduler } from './scheduler.ts';
-import { openService, RETENTION_DAYS } from './service.ts';
+import { openService } from './service.ts';
 import { openStore, type StoreKind } from './store.ts';
-import { noting, openSimulatedUpstream } from './upstream.ts';
-import { eraseSomebody, sendLead, subscribe } from './visitors.ts';
+import { noting, openSimulatedUpstream, type UpstreamWorld } from './upstream.ts';
+import { sendLead, subscribe } from './visitors.ts';
 
 const UPSTREAM_TIMEOUT_MS = 1_000;
 const LEASE_MS = UPSTREAM_TIMEOUT_MS + LEASE_MARGIN_MS;
 /** Messages in a minute, fewer than are asked for. */
 const SMALL_BUDGET = 2;
-const DAY_MS = 86_400_000;
 
 /** How long people come and faults strike. */
 const FAULTS_FOR_MS = 40_000;
@@ -64,7 +66,9 @@ export async function simulate(seed: string, traced: boolean): Promise<Finished>
     random: random.fork('store'),
     chances,
   });
-  const watched = watch(store, ledger, embedded, scheduler.time);
+  const redelivery = random.chance(0.85);
+  const keepsDelivered = random.chance(0.7);
+  const watched = watch(store, ledger, { embedded, redelivery, time: scheduler.time });
   ledger.note(() => `store: ${kind}, destination: ${embedded ? 'embedded' : 'HTTP'}`);
 
   let ids = 0;
@@ -72,18 +76,20 @@ export async function simulate(seed: string, traced: boolean): Promise<Finished>
     ids += 1;
     return `00000000-0000-4000-8000-${String(ids).padStart(12, '0')}`;
   };
+  const loseStore = (ms: number) => {
+    store.medium.away = true;
+    scheduler.after(ms, () => {
+      store.medium.away = false;
+    });
+  };
   const surroundings = { scheduler, ledger, chances, faults: true };
-  const upstreamWorld = {
+  const upstreamWorld: UpstreamWorld = {
     ...surroundings,
     random: random.fork('upstream'),
     timeoutMs: UPSTREAM_TIMEOUT_MS,
-    statusOf: watched.statusOf,
-    loseStore: (ms: number) => {
-      store.medium.away = true;
-      scheduler.after(ms, () => {
-        store.medium.away = false;
-      });
-    },
+    goneUntil: 0,
+    fence: openFence(store, ledger, { time: scheduler.time, timeoutMs: UPSTREAM_TIMEOUT_MS }),
+    loseStore,
   };
   const mailWorld: MailWorld = {
     ...surroundings,
@@ -93,6 +99,7 @@ export async function simulate(seed: string, traced: boolean): Promise<Finished>
     perMinute: random.pick([SMALL_BUDGET, 1_000]),
     isMarked: watched.isMarked,
   };
+  const jitter = random.fork('jitter');
   let keys = keysAt(0);
   const onError = (error: unknown) => {
     if (!(error instanceof StorageUnavailable)) ledger.violate(0, `unexpected: ${error}`);
@@ -109,28 +116,38 @@ export async function simulate(seed: string, traced: boolean): Promise<Finished>
     place.service = openService({
       process,
       storage,
-      upstream: noting(
-        embedded
-          ? openInbox(storage, process.clock)
-          : openSimulatedUpstream(upstreamWorld, process),
-        surroundings,
-        process,
-      ),
+      upstream: embedded
+        ? { embedded: true }
+        : noting(openSimulatedUpstream(upstreamWorld, process), surroundings, process),
       mailer: mails ? openSimulatedMailer(mailWorld, process) : undefined,
       signingKeys: keys,
       upstreamTimeoutMs: UPSTREAM_TIMEOUT_MS,
       mailPerMinute: mailWorld.perMinute,
+      redelivery,
+      keepsDelivered,
+      below: (limit) => jitter.whole(0, limit - 1),
+      onUnkept: (id) => ledger.unkept.add(id),
       onError: (error) => process.isAlive() && onError(error),
     });
   };
   for (const place of places) start(place);
 
+  const receipts = random.fork('receipts');
   const crowd: Crowd = {
     scheduler,
     ledger,
     random: random.fork('people'),
     isOver: () => !store.medium.faults,
+    beforeForm: () => {
+      if (!store.medium.faults || !crowd.random.chance(chances.awayAtForm)) return;
+      ledger.fault('the store is away as a form is sent');
+      loseStore(crowd.random.between(100, 8_000));
+    },
     call: openNetwork({ scheduler, ledger, random: random.fork('calls'), places, onError }),
+    receipts: openReceiptReading(
+      receipts,
+      openNetwork({ scheduler, ledger, random: receipts, places, onError }),
+    ),
   };
 
   const people = new Set<Promise<void>>();
@@ -146,6 +163,7 @@ export async function simulate(seed: string, traced: boolean): Promise<Finished>
   for (let number = 1; number <= random.whole(1, 3); number += 1) {
     enter(() => sendLead(crowd, number));
   }
+  for (const number of [1, 2, 3]) if (random.chance(0.5)) enter(() => confirmByPage(crowd, number));
   enter(() => crossKeys(crowd));
   if (mails) {
     const subscribers = random.whole(2, mailWorld.perMinute === SMALL_BUDGET ? 14 : 5);
@@ -165,7 +183,16 @@ export async function simulate(seed: string, traced: boolean): Promise<Finished>
       keys = keysAt(step);
       for (const { service } of places) if (service) service.signingKeys = keys;
     },
-    erase: () => eraseSomebody(crowd),
+    erase: () => void eraseSomebody(crowd),
+    resend: () => void resendSome(crowd, watched.rows),
+    dismiss: () => void dismissOne(crowd, watched.rows),
+    advance: (ms) => {
+      store.medium.aheadMs += ms;
+      store.medium.movedAt = scheduler.time();
+    },
+    loseUpstream: (ms) => {
+      upstreamWorld.goneUntil = scheduler.time() + ms;
+    },
   };
   const faults = faultsOf(world, random.fork('faults'), faultsForMs);
   for (const { at, name, strike } of faults) {
@@ -176,17 +203,21 @@ export async function simulate(seed: string, traced: boolean): Promise<Finished>
   }
 
   let over = false;
-  scheduler.after(faultsForMs, () => void conclude());
-  const conclude = async () => {
+  const end = async () => {
     calm();
-    await scheduler.sleep(LEASE_MS + RECOVER_EVERY_MS + 1_000);
-    while (people.size > 0) await Promise.all(people);
-    for (const key of ledger.keys) await askUntilFinal(crowd, key, places.length);
-    checkFinal(store, ledger);
-    if (mails) await waitForMails();
-    await outliveRetention();
+    await conclude({
+      crowd,
+      store,
+      watched,
+      places,
+      people,
+      mailWorld: mails ? mailWorld : undefined,
+      finalWithinMs: LEASE_MS + RECOVER_EVERY_MS + 1_000,
+      onError,
+    });
     over = true;
   };
+  scheduler.after(faultsForMs, () => void end());
   const calm = () => {
     ledger.note(() => 'the faults stop');
     store.medium.faults = false;
@@ -196,28 +227,6 @@ export async function simulate(seed: string, traced: boolean): Promise<Finished>
     for (const { machine } of places) machine.stepWall(0);
     world.rotateKeys(1);
     for (const { service } of places) service?.process.resume();
-  };
-  /** Leaps from back-off to back-off: nothing else would happen meanwhile. */
-  const waitForMails = async () => {
-    const pending = () => store.read("select 1 from outbox where status = 'pending'")?.length !== 0;
-    for (let leaps = 0; leaps < 24 && pending(); leaps += 1) {
-      // What is under way arrives first: a leap would make it later than any server is.
-      while (mailWorld.underWay > 0) await scheduler.sleep(100);
-      scheduler.leap(leaps < 6 ? 300_000 : DAY_MS / 2);
-      await scheduler.sleep(4_000);
-    }
-    checkMails(store, ledger);
-  };
-  /** After their retention receipts go, and nothing that is asked again is sent again. */
-  const outliveRetention = async () => {
-    watched.allowRetention();
-    scheduler.leap((RETENTION_DAYS + 1) * DAY_MS);
-    await places
-      .find(({ service }) => service)
-      ?.service?.retain()
-      .catch(onError);
-    const [key] = ledger.keys;
-    if (key !== undefined) await askOnce(crowd, { ...key, receipts: new Set() }, 5_000);
   };
 
   await scheduler.run(() => over || ledger.violations.length > 0, watched.look);

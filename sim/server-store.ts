@@ -2,7 +2,7 @@
  * A store that is asked over a network, as PostgreSQL is: statements take time, a process may die or be
  * paused before and after each, connections break, and an answer may be lost.
  */
-import type { DatabaseSync, SQLInputValue, StatementSync } from 'node:sqlite';
+import type { SQLInputValue } from 'node:sqlite';
 import {
   type CompiledQuery,
   type DatabaseConnection,
@@ -12,12 +12,14 @@ import {
 } from 'kysely';
 import { type Storage, StorageUnavailable } from '../src/storage/database.ts';
 import { readAndWrite } from '../src/storage/pooled.ts';
+import { sqliteDialect } from '../src/storage/sqlite/dialect.ts';
 import { kyselyOver } from '../src/storage/sqlite/kysely.ts';
+import type { Connection, Prepared } from './database.ts';
 import type { Medium } from './medium.ts';
 import type { SimulatedProcess } from './process.ts';
 
 const LOCK_TIMEOUT_MS = 2_000;
-const LOCK_RETRY_MS = 5;
+const LOCK_RETRY_MS = 20;
 /** Then the server ends a transaction whose client is silent (`idle_in_transaction_session_timeout`). */
 const TRANSACTION_TIMEOUT_MS = 6_000;
 /** The server's own clock at moment 0: no process' clock has to do with it. */
@@ -32,9 +34,8 @@ export function connectServer(medium: Medium, process: SimulatedProcess): Storag
     // The dialect of its statements; it commits as a server does.
     kind: 'sqlite',
     dialect: {
-      leaseClock: sql<number>`monotonic_ms()`,
+      ...sqliteDialect(),
       leaseHasRunOut: sql<boolean>`(lease_started_ms + lease_ms <= monotonic_ms())`,
-      skipLocked: (query) => query,
     },
     ...readAndWrite(db),
     scrub: async () => 'clean',
@@ -82,15 +83,14 @@ class ServerDriver implements Driver {
 class ServerConnection implements DatabaseConnection {
   readonly #medium: Medium;
   readonly #process: SimulatedProcess;
-  #database: DatabaseSync | undefined;
-  readonly #statements = new Map<string, StatementSync>();
+  #database: Connection | undefined;
   #keepTransaction = () => {};
 
   constructor(medium: Medium, process: SimulatedProcess) {
     this.#medium = medium;
     this.#process = process;
     const { scheduler } = medium;
-    this.#database = medium.open(() => Math.floor(SERVER_BOOTED_MS + scheduler.time()));
+    this.#database = medium.open(() => Math.floor(SERVER_BOOTED_MS + scheduler.time()), process);
     process.whenKilled(() => this.give());
   }
 
@@ -100,7 +100,6 @@ class ServerConnection implements DatabaseConnection {
 
   /** Gives the connection up: the server rolls back what was not committed. */
   give(): void {
-    this.#statements.clear();
     this.#database?.close();
     this.#database = undefined;
   }
@@ -121,11 +120,8 @@ class ServerConnection implements DatabaseConnection {
       const database = this.#database;
       if (database === undefined) throw new StorageUnavailable('The connection was lost.');
       try {
-        const result = run<R>(this.#prepared(database, text), parameters);
-        if (!text.startsWith('select')) {
-          this.#medium.touched = true;
-          this.#medium.writer = this.#process;
-        }
+        const result = run<R>(database.prepare(text), parameters);
+        if (!text.startsWith('select')) this.#wrote(database);
         if (text === 'begin immediate') this.#limitTransaction();
         if (text === 'commit') this.#keepTransaction();
         await this.#gate(text, 'after');
@@ -142,10 +138,10 @@ class ServerConnection implements DatabaseConnection {
     }
   }
 
-  #prepared(database: DatabaseSync, text: string): StatementSync {
-    const prepared = this.#statements.get(text) ?? database.prepare(text);
-    this.#statements.set(text, prepared);
-    return prepared;
+  /** What is not committed yet is seen by nobody. */
+  #wrote(database: Connection): void {
+    this.#medium.writer = this.#process;
+    if (!database.isTransaction()) this.#medium.touched = true;
   }
 
   #limitTransaction(): void {
@@ -161,7 +157,7 @@ class ServerConnection implements DatabaseConnection {
       ledger.fault(`crash ${when} a statement`, `${this.#process.name}: ${text}`);
       this.#process.kill();
     }
-    const isTaken = when === 'after' && text.startsWith('update "outbox" set "attempts"');
+    const isTaken = when === 'after' && text.startsWith('update "messages" set "attempts"');
     const pauses = isTaken ? chances.pauseInTake : chances.pauseAtStatement;
     if (faults && random.chance(pauses)) {
       ledger.fault(isTaken ? 'pause in the take of a message' : 'pause at a statement');
@@ -185,9 +181,12 @@ class ServerConnection implements DatabaseConnection {
   }
 }
 
-function run<R>(statement: StatementSync, parameters: readonly unknown[]): QueryResult<R> {
+function run<R>(
+  { statement, returnsRows }: Prepared,
+  parameters: readonly unknown[],
+): QueryResult<R> {
   const values = parameters as SQLInputValue[];
-  if (statement.columns().length > 0) return { rows: statement.all(...values) as R[] };
+  if (returnsRows) return { rows: statement.all(...values) as R[] };
   const { changes } = statement.run(...values);
   return { rows: [], numAffectedRows: BigInt(changes) };
 }

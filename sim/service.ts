@@ -1,22 +1,37 @@
 /** One process of the service: the real rooms and chains, over what the run simulates. */
 
-import { type ExecuteParts, type ExecuteResult, execute } from '../src/actions/execute.ts';
-import { LEASE_MARGIN_MS, openExecutions } from '../src/actions/executions.ts';
+import type { ExecuteResult } from '../src/actions/examine-preview.ts';
+import { type ExecuteParts, execute } from '../src/actions/execute.ts';
+import { openExecutions } from '../src/actions/executions.ts';
 import { type PreviewResult, preview } from '../src/actions/preview.ts';
 import { openRecovery } from '../src/actions/recovery.ts';
 import { openRetention } from '../src/actions/retention.ts';
+import { newPrivateKey } from '../src/chance.ts';
+import { openConfirmations } from '../src/confirmations/confirmations.ts';
+import { openSweep } from '../src/confirmations/sweep.ts';
 import { digestOfToken } from '../src/credentials/tokens.ts';
 import { acceptLead, type FormResult } from '../src/intake/leads.ts';
 import { type SubscribeParts, subscribe } from '../src/intake/subscribe.ts';
 import type { Mailer } from '../src/mail/mail.ts';
+import type { Render } from '../src/mail/messages.ts';
 import { type Outbox, openOutbox } from '../src/mail/outbox.ts';
+import { noAlerts } from '../src/notices/alerts.ts';
+import { messagesAlongside } from '../src/notices/alongside.ts';
+import { noNotices } from '../src/notices/notices.ts';
 import { openDrain } from '../src/operations/drain.ts';
 import type { Log } from '../src/operations/log.ts';
 import { noMetrics } from '../src/operations/metrics.ts';
+import { type ReadResult, readReceipt } from '../src/receipts/read.ts';
+import { openReceipts } from '../src/receipts/receipts.ts';
+import { NO_MINIMUM } from '../src/settings/confirmation-minimum.ts';
+import { parseReceiptKeys } from '../src/settings/receipt-keys.ts';
 import type { SigningKeys } from '../src/settings/signing-keys.ts';
 import { startWork } from '../src/start/work.ts';
 import type { Storage } from '../src/storage/database.ts';
+import { openRedelivery } from '../src/submissions/redelivery.ts';
+import { LEASE_MARGIN_MS, openSubmissions } from '../src/submissions/submissions.ts';
 import type { Upstream } from '../src/upstream/upstream.ts';
+import { type Confirming, openConfirming } from './confirming.ts';
 import type { SimulatedProcess } from './process.ts';
 
 export const RETENTION_DAYS = 30;
@@ -24,11 +39,22 @@ export const RETENTION_DAYS = 30;
 /** The agents' tokens are their names. */
 export const CLIENTS = ['alpha', 'beta'] as const;
 
+/** Whatever it is: no run is told by its bytes. */
+const RECEIPT_KEYS = { signing: parseReceiptKeys(newPrivateKey())?.signing };
+const ISSUER = 'https://simulated.example';
+
 const SCOPES = new Set(['lead:preview', 'lead:create']);
 
 const silent = () => {};
 
-export type Service = {
+/** What has neither an error nor a message tells of a submission that nobody could keep. */
+type Logged = { err?: unknown; submissionId?: string };
+
+/** The mail server of a run reads no letter. */
+const render: Render = async ({ address }) =>
+  address === null ? undefined : { address, subject: '', text: '' };
+
+export type Service = Confirming & {
   process: SimulatedProcess;
   storage: Storage;
   outbox: Outbox | undefined;
@@ -41,6 +67,7 @@ export type Service = {
   drain(): void;
   preview(client: string, action: string, body: object): Promise<PreviewResult>;
   execute(client: string, action: string, key: string, body: object): Promise<ExecuteResult>;
+  readReceipt(client: string, actionId: string): Promise<ReadResult>;
   post(form: 'lead' | 'subscription', body: object): Promise<FormResult>;
 };
 
@@ -52,6 +79,12 @@ export type ServiceParts = {
   signingKeys: SigningKeys;
   upstreamTimeoutMs: number;
   mailPerMinute: number;
+  /** `REDELIVERY`, and whether what was delivered keeps its content. */
+  redelivery: boolean;
+  keepsDelivered: boolean;
+  below(limit: number): number;
+  /** Told of what is sent while the store is away. */
+  onUnkept(id: string): void;
   /** What something that works by itself could not do. */
   onError(error: unknown): void;
 };
@@ -62,28 +95,64 @@ export function openService(given: ServiceParts): Service {
   const { mailPerMinute: perMinute } = given;
   const { clock, newId } = process;
   // What is said goes nowhere, for the run's own trace tells more; but a fault that nobody expected is one.
-  const logged = ({ err }: { err?: unknown }) => err !== undefined && given.onError(err);
+  const logged = ({ err, submissionId: id }: Logged) => {
+    if (err !== undefined) given.onError(err);
+    else if (id !== undefined) given.onUnkept(id);
+  };
   const log = { info: silent, warn: silent, error: logged } as unknown as Log;
-  const executions = openExecutions(storage, clock, upstreamTimeoutMs);
-  const outbox = mailer && openOutbox({ storage, clock, newId, mailer, perMinute, log });
+  const { keepsDelivered, redelivery: redelivers, below } = given;
+  const kept = { storage, clock, upstreamTimeoutMs, keepsDelivered };
+  const receipts = openReceipts({ storage, clock, keys: RECEIPT_KEYS, issuer: ISSUER });
+  const executions = openExecutions({ ...kept, embedded: upstream.embedded });
+  const outbox = mailer && openOutbox({ storage, clock, newId, mailer, render, perMinute, log });
   const retention = openRetention({ storage, clock, log, days: RETENTION_DAYS });
   const parties = { contractor: { id: 'c-1', name: 'Painters' }, operatorName: 'Operator' };
-  const submissions = { upstream, parties, clock, metrics: noMetrics };
+  const submissions = openSubmissions({
+    ...kept,
+    log,
+    metrics: noMetrics,
+    upstream,
+    redelivery: redelivers,
+    below,
+    alongside: messagesAlongside(outbox, noNotices),
+  });
   const credentials: ExecuteParts['credentials'] = {
     find: (digest) => {
       const name = CLIENTS.find((client) => digestOfToken(client) === digest);
       return name && { name, scopes: SCOPES };
     },
+    mayStill: () => true,
     state: () => ({ clients: CLIENTS.length, fault: undefined }),
     close: silent,
   };
-  const recovery = openRecovery({ executions, clock, log });
+  const confirmations = openConfirmations(storage, executions);
+  const sweep = openSweep({
+    storage,
+    clock,
+    log,
+    executions,
+    metrics: noMetrics,
+    days: RETENTION_DAYS,
+  });
+  const recovery = openRecovery({ executions, submissions, clock, log });
+  const redelivery = openRedelivery({ submissions, clock, log });
   const drain = openDrain(clock);
   const site = { prepare: silent };
-  const endWork = startWork({ clock, log, recovery, retention, outbox, upstream, site });
+  const alerts = noAlerts;
+  const endWork = startWork({
+    clock,
+    log,
+    recovery,
+    redelivery,
+    retentions: [retention, sweep],
+    outbox,
+    alerts,
+    upstream,
+    site,
+  });
 
   const underWay = new Set<Promise<unknown>>();
-  const forms: SubscribeParts = { submissions, outbox, log, newId };
+  const forms: SubscribeParts = { parties, submissions, outbox, clock, log, newId };
   const actions = (): ExecuteParts => ({
     credentials,
     signingKeys: service.signingKeys,
@@ -92,8 +161,17 @@ export function openService(given: ServiceParts): Service {
     newId,
     executions,
     upstream,
+    confirmationMinimum: NO_MINIMUM,
     log,
     metrics: noMetrics,
+  });
+  const confirming = () => ({
+    ...actions(),
+    confirmations,
+    baseUrl: '',
+    mailsCodes: false,
+    metrics: noMetrics,
+    alerts,
   });
   const service: Service = {
     process,
@@ -117,7 +195,7 @@ export function openService(given: ServiceParts): Service {
       const closeParts = async () => {
         if (underWay.size > 0) given.onError(new Error('a drain closes under a request'));
         await recovery.close();
-        await executions.close();
+        await Promise.all([executions.close(), submissions.close()]);
         await storage.close();
       };
       drain.drain({ ...steps, closeParts }).then(process.leave, given.onError);
@@ -131,6 +209,11 @@ export function openService(given: ServiceParts): Service {
         idempotencyKeys: [key],
         traceparent: undefined,
       }),
+    ...openConfirming(confirming, () => service.signingKeys, plain),
+    readReceipt: (client, actionId) => {
+      const { authorization, takeFromLimit } = agentRequest(client, '', {});
+      return readReceipt({ credentials, receipts }, { actionId, authorization, takeFromLimit });
+    },
     post: (form, body) =>
       (form === 'lead' ? acceptLead : subscribe)(forms, {
         contentType: 'application/json',

@@ -3,16 +3,14 @@
  * has connections of its own, which may fail, be lost or lose an answer before and after every
  * statement; when a process dies, what it had not committed is gone.
  */
-import { DatabaseSync } from 'node:sqlite';
-import { sql } from 'kysely';
-import { systemClock } from '../src/clock.ts';
 import type { Storage } from '../src/storage/database.ts';
 import { SqliteConnection } from '../src/storage/sqlite/connection.ts';
-import { connectSqlite, openSqlite } from '../src/storage/sqlite/store.ts';
+import { connectSqlite } from '../src/storage/sqlite/store.ts';
+import { type Database, takeDatabase } from './database.ts';
 import { faultyDatabase } from './faulty-database.ts';
 import type { Machine } from './machine.ts';
 import type { Medium } from './medium.ts';
-import type { SimulatedProcess } from './process.ts';
+import { BEGAN, type SimulatedProcess } from './process.ts';
 import { connectServer, SERVER_BOOTED_MS } from './server-store.ts';
 import { slowly } from './slow-transactions.ts';
 
@@ -22,24 +20,9 @@ export type StoreKind = 'file' | 'server';
 export type Store = {
   medium: Medium;
   connect(process: SimulatedProcess): Storage;
-  /** Reads what is committed; undefined while a transaction is open. */
-  read<T>(statement: string): T[] | undefined;
+  read: Database['read'];
   close(): void;
 };
-
-/** The statements that make the schema, by the real migrations, once for all runs. */
-const schema = await readSchema();
-
-async function readSchema(): Promise<string> {
-  const storage = await openSqlite(':memory:', systemClock);
-  const { rows } = await storage.write((tx) =>
-    sql<{ sql: string }>`select sql from sqlite_master where sql is not null`.execute(tx),
-  );
-  await storage.close();
-  return rows.map(({ sql: statement }) => statement).join(';');
-}
-
-let opened = 0;
 
 /** Opens an empty store with its schema; the file lies on that machine. */
 export function openStore(
@@ -47,10 +30,7 @@ export function openStore(
   machine: Machine,
   parts: Pick<Medium, 'scheduler' | 'ledger' | 'random' | 'chances'>,
 ): Store {
-  opened += 1;
-  const name = `file:/simulated-${opened}?vfs=memdb`;
-  const keeper = new DatabaseSync(name, { timeout: 0 });
-  keeper.exec(`pragma synchronous=off;${schema}`);
+  const database = takeDatabase();
   const medium: Medium = {
     ...parts,
     faults: true,
@@ -59,13 +39,18 @@ export function openStore(
     writer: undefined,
     leaseClock: () =>
       kind === 'file' ? machine.uptime() : SERVER_BOOTED_MS + parts.scheduler.time(),
-    open: (leaseClock) => {
-      const database = new DatabaseSync(name, { timeout: 0 });
-      database.function('monotonic_ms', leaseClock);
-      return database;
+    aheadMs: 0,
+    movedAt: Number.NEGATIVE_INFINITY,
+    wallClock: (process) => {
+      const now = BEGAN + parts.scheduler.time() + medium.aheadMs;
+      return kind === 'file' ? now + (process?.machine.wallStepMs() ?? 0) : now;
     },
+    open: (leaseClock, process) =>
+      database.connect({
+        monotonic: leaseClock,
+        wall: () => Math.floor(medium.wallClock(process)),
+      }),
   };
-  const prepared = new Map<string, ReturnType<DatabaseSync['prepare']>>();
   return {
     medium,
     connect: (process) => {
@@ -80,18 +65,7 @@ export function openStore(
         requireRoom: () => {},
       });
     },
-    read<T>(statement: string) {
-      let reading = prepared.get(statement);
-      if (reading === undefined) {
-        reading = keeper.prepare(statement);
-        prepared.set(statement, reading);
-      }
-      try {
-        return reading.all() as T[];
-      } catch {
-        return undefined;
-      }
-    },
-    close: () => keeper.close(),
+    read: database.read,
+    close: database.leave,
   };
 }

@@ -5,11 +5,12 @@
 import type { Random } from '../chaos/random.ts';
 
 import { outcomeOf } from '../src/upstream/outcome.ts';
-import type { Event, Outcome, Upstream } from '../src/upstream/upstream.ts';
+import type { Event, Outcome, RemoteUpstream } from '../src/upstream/upstream.ts';
 import type { Chances } from './chances.ts';
+import { markOf, seeDelivery } from './deliveries.ts';
+import type { Fence } from './fence.ts';
 import { type Ledger, mailboxOf } from './ledger.ts';
 import type { SimulatedProcess } from './process.ts';
-import { markOf, seeDelivery } from './promises.ts';
 
 import type { Scheduler } from './scheduler.ts';
 
@@ -21,28 +22,39 @@ export type UpstreamWorld = {
   /** Whether it still makes trouble. */
   faults: boolean;
   timeoutMs: number;
+  /** Until when it can't be reached at all. */
+  goneUntil: number;
+  fence: Fence;
   /** The store is away, for so long. */
   loseStore(ms: number): void;
-  /** The committed status of an execution; undefined where there is none, or it can't be read now. */
-  statusOf(actionId: string): string | undefined;
 };
 
 /** What becomes of one request; `status` 0: no answer arrives. */
 type Fate = { name: string; reads: boolean; status: number; answersAfterMs: number };
 
+/** What a 429 says of when to come again, if anything: a date is one, too. */
+const RETRY_AFTER = ['', '2', '300', '86400', '1000000', 'date'] as const;
+
 /** The port of one process to it: one send for each delivery, behind the fence. */
-export function openSimulatedUpstream(world: UpstreamWorld, process: SimulatedProcess): Upstream {
+export function openSimulatedUpstream(
+  world: UpstreamWorld,
+  process: SimulatedProcess,
+): RemoteUpstream {
   const { scheduler, ledger, random, timeoutMs } = world;
   return {
     embedded: false,
+    prepare: () => {},
     close: async () => {},
-    deliver: (event, { mayStart }) =>
+    deliver: ({ id, body }, { mayStart }) =>
       new Promise<Outcome>((resolve) => {
+        const event = JSON.parse(body) as Event;
         let settled = false;
         let sent = false;
+        let end: (outcome: Outcome) => void = () => {};
         const settle = (outcome: Outcome) => {
           if (settled) return;
           settled = true;
+          end(outcome);
           resolve(outcome);
         };
         process.after(timeoutMs, () =>
@@ -56,15 +68,15 @@ export function openSimulatedUpstream(world: UpstreamWorld, process: SimulatedPr
             return settle({ kind: 'unconfirmed', reason: 'The fence was shut.', unsent: true });
           }
           sent = true;
-          checkFence(world, event);
+          end = world.fence.begin(process, id, event);
           const fate = drawFate(world);
           ledger.note(() => `${process.name} sends ${event.data.id}: ${fate.name}`);
           scheduler.after(random.between(1, 30), () => {
-            if (fate.reads) seeDelivery(ledger, event);
+            if (fate.reads) seeDelivery(ledger, event, body);
             scheduler.after(fate.answersAfterMs, () =>
               process.after(0, () => {
-                strikeAtAnswer(world);
-                settle(outcomeAt(event, fate, process));
+                strikeAtAnswer(world, process);
+                settle(outcomeAt(event, fate, process, random));
               }),
             );
           });
@@ -75,22 +87,26 @@ export function openSimulatedUpstream(world: UpstreamWorld, process: SimulatedPr
 
 /** The port as a process has it: what it learns through it is noted. */
 export function noting(
-  upstream: Upstream,
+  upstream: RemoteUpstream,
   { ledger, scheduler }: Pick<UpstreamWorld, 'ledger' | 'scheduler'>,
   process: SimulatedProcess,
-): Upstream {
+): RemoteUpstream {
   return {
     ...upstream,
-    deliver: async (event, delivery) => {
-      const outcome = await upstream.deliver(event, delivery);
-      // Inside a transaction nothing is known before its commit.
-      if (delivery.within !== undefined) return outcome;
-      const { data } = event;
+    deliver: async (sent, delivery) => {
+      const askedAt = scheduler.time();
+      const outcome = await upstream.deliver(sent, delivery);
+      const { data } = JSON.parse(sent.body) as Event;
       ledger.note(() => `${process.name} learns of ${data.id}: ${outcome.kind}`);
-      const learned = { outcome, process, at: scheduler.time() };
-      ledger.learned.set(data.origin === 'agent' ? data.id : markOf(data), learned);
-      // A new subscriber is owed a message, whatever was answered, by a process that lives.
-      if (data.fields.contractor !== undefined && outcome.kind === 'confirmed' && !outcome.known) {
+      if (ledger.unkept.has(data.id)) ledger.unkept.add(markOf(data));
+      const learned = { id: data.id, outcome, process, askedAt, at: scheduler.time() };
+      for (const name of [data.id, markOf(data)]) {
+        ledger.learned.set(name, learned);
+        if (outcome.kind === 'confirmed') ledger.everConfirmed.add(name);
+      }
+      // A new subscriber is owed a message, whatever was answered; of a row by the commit that ends it.
+      const isNew = outcome.kind === 'confirmed' && !outcome.known;
+      if (data.fields.contractor !== undefined && isNew && ledger.unkept.has(data.id)) {
         ledger.owed.push({ mailbox: mailboxOf(data.fields.email ?? ''), by: process });
       }
       return outcome;
@@ -101,6 +117,11 @@ export function noting(
 /** The worst moment for a pause: the claim is made, nothing is sent; its clock may be set meanwhile. */
 function strikeBeforeSend(world: UpstreamWorld, process: SimulatedProcess): void {
   const { random, chances, ledger } = world;
+  if (world.faults && random.chance(chances.killAtSend)) {
+    ledger.fault('kill -9 before the first byte');
+    process.kill();
+    return;
+  }
   if (!world.faults || !random.chance(chances.pauseBeforeSend)) return;
   const stepped = chances.clockSteps > 0 && random.chance(0.5);
   ledger.fault(`pause before the first byte${stepped ? ', and a step of the wall clock' : ''}`);
@@ -108,9 +129,20 @@ function strikeBeforeSend(world: UpstreamWorld, process: SimulatedProcess): void
   if (stepped) process.machine.stepWall(random.pick(chances.stepsMs));
 }
 
-/** The worst moment for an outage: what the upstream did is known, and can't be written. */
-function strikeAtAnswer({ random, chances, ledger, faults, loseStore }: UpstreamWorld): void {
-  if (!faults || !random.chance(chances.awayAtAnswer)) return;
+/** The worst moment for an outage, a pause or the end: what the upstream did is known, and not written yet. */
+function strikeAtAnswer(world: UpstreamWorld, process: SimulatedProcess): void {
+  const { random, chances, ledger, faults, loseStore } = world;
+  if (!faults) return;
+  if (random.chance(chances.killAtSend)) {
+    ledger.fault('kill -9 as the upstream answers');
+    process.kill();
+    return;
+  }
+  if (random.chance(chances.pauseAtAnswer)) {
+    ledger.fault('pause as the upstream answers');
+    process.pause(random.between(1_000, chances.pauseMaximumMs));
+  }
+  if (!random.chance(chances.awayAtAnswer)) return;
   ledger.fault('the store is away as the upstream answers');
   loseStore(random.between(100, 12_000));
 }
@@ -119,16 +151,11 @@ function waits({ faults, chances, timeoutMs }: UpstreamWorld): number {
   return faults && chances.upstreamTrouble > 0.4 ? timeoutMs * 1.5 : 20;
 }
 
-/** Promise 5: no send begins after its receipt is final. */
-function checkFence({ ledger, statusOf }: UpstreamWorld, { data }: Event): void {
-  if (data.origin !== 'agent') return;
-  const status = statusOf(data.id);
-  if (status !== undefined && status !== 'executing') {
-    ledger.violate(5, `a send of ${data.id} begins, and its receipt is ${status}`);
+function drawFate(world: UpstreamWorld): Fate {
+  const { random, chances, faults, timeoutMs, ledger, scheduler } = world;
+  if (scheduler.time() < world.goneUntil) {
+    return { name: 'is gone', reads: false, status: 0, answersAfterMs: 1 };
   }
-}
-
-function drawFate({ random, chances, faults, timeoutMs, ledger }: UpstreamWorld): Fate {
   if (!faults || !random.chance(chances.upstreamTrouble)) {
     return { name: 'confirmed', reads: true, status: 200, answersAfterMs: random.between(1, 50) };
   }
@@ -141,12 +168,15 @@ function drawFate({ random, chances, faults, timeoutMs, ledger }: UpstreamWorld)
     { name: 'answers 409', reads: true, status: 409, answersAfterMs: 5 },
     { name: 'answers 422', reads: true, status: 422, answersAfterMs: 5 },
     { name: 'answers 429', reads: true, status: 429, answersAfterMs: 5 },
+    { name: 'answers 503', reads: false, status: 503, answersAfterMs: 5 },
   ]);
   ledger.fault(`upstream ${fate.name}`);
   return fate;
 }
 
-function outcomeAt(event: Event, fate: Fate, process: SimulatedProcess): Outcome {
+function outcomeAt(event: Event, fate: Fate, { clock }: SimulatedProcess, random: Random): Outcome {
   if (fate.status === 0) return { kind: 'unconfirmed', reason: fate.name };
-  return outcomeOf(event.type, fate.status, undefined, process.clock.now());
+  const asked = fate.status === 429 ? random.pick(RETRY_AFTER) : undefined;
+  const date = () => new Date(clock.now().getTime() + 600_000).toUTCString();
+  return outcomeOf(event.type, fate.status, asked === 'date' ? date() : asked, clock.now());
 }

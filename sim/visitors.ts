@@ -1,15 +1,21 @@
-/** People who send a form, or are erased; what they are told is held against what became of it. */
+/** People who send a form, and send it again where that was in vain. */
 
-import { eraseOutboxOf } from '../src/mail/erasure.ts';
-import { eraseInboxOf } from '../src/upstream/inbox-erasure.ts';
-import { type Crowd, fieldsOf } from './asking.ts';
+import type { FormResult } from '../src/intake/leads.ts';
+import type { Called, Crowd } from './asking.ts';
+import { fieldsOf } from './asking.ts';
 import { count, mailboxOf } from './ledger.ts';
 
-/** One lead, sent once. */
+type Sent = { form: 'lead' | 'subscription'; mark: string; body: { email: string } };
+
+/** One lead. */
 export async function sendLead(crowd: Crowd, number: number): Promise<void> {
   const mark = `lead${number}@x.example`;
   const form = crowd.random.pick(['contact', 'homeowner_quote', 'contractor_signup', 'newsletter']);
-  await send(crowd, 'lead', mark, { form, ...fieldsOf(mark) });
+  await sendUntilTired(crowd, {
+    form: 'lead',
+    mark,
+    body: { form, ...fieldsOf(mark) } as Sent['body'],
+  });
 }
 
 /** One subscription: mailboxes are asked for again, under tags and without. */
@@ -18,42 +24,61 @@ export async function subscribe(crowd: Crowd, number: number): Promise<void> {
   const tag = random.pick(['', '', '+news', '+spam']);
   const email = `reader${random.whole(1, 9)}${tag}@x.example`;
   const mark = `visit-${number}`;
-  await send(crowd, 'subscription', mark, { email, privacy: 'on', contractor: mark });
+  const body = { email, privacy: 'on', contractor: mark };
+  await sendUntilTired(crowd, { form: 'subscription', mark, body });
 }
 
-/** `npm run erase` for one of those who may have come. */
-export async function eraseSomebody({ ledger, random, call }: Crowd): Promise<void> {
-  const email = random.pick(['agent1@x.example', 'lead1@x.example', 'reader1@x.example']);
-  ledger.erased.add(email);
-  await call(
-    `erasure of ${email}`,
-    ({ storage }) =>
-      storage.write(async (tx) => {
-        await eraseInboxOf(tx, email);
-        await eraseOutboxOf(tx, email);
-        return { kind: 'erased' as const };
-      }),
-    5_000,
-  );
+/** Whoever reads that it did not arrive sends it again, at once or later; whoever hears nothing may, too. */
+async function sendUntilTired(crowd: Crowd, sent: Sent): Promise<void> {
+  const { random, scheduler, ledger } = crowd;
+  ledger.addresses.set(sent.mark, sent.body.email);
+  const times = random.pick([1, 2, 2, 3, 5]);
+  for (let time = 0; time < times && !crowd.isOver(); time += 1) {
+    const answer = await send(crowd, sent);
+    if (answer?.kind === 'accepted') return;
+    // Of a request that got no answer it is not known when it ends.
+    if (answer === undefined && random.chance(0.7)) return;
+    await scheduler.sleep(random.pick([random.between(0, 3_000), random.between(3_000, 15_000)]));
+  }
 }
 
-async function send(
-  { ledger, scheduler, call }: Crowd,
-  form: 'lead' | 'subscription',
-  mark: string,
-  body: { email: string } & Record<string, string>,
-): Promise<void> {
+async function send(crowd: Crowd, { form, mark, body }: Sent): Promise<Called<FormResult>> {
+  const { ledger, scheduler, call, random } = crowd;
   const at = scheduler.time();
-  const answer = await call(mark, (service) => service.post(form, body), 30_000);
+  const isFirst = !ledger.askedAt.has(mark);
+  // Only of the one that asks alone it is known that nobody else keeps the same.
+  ledger.askedAt.set(mark, ledger.unanswered.has(mark) ? Number.NEGATIVE_INFINITY : at);
+  ledger.unsent.delete(mark);
+  crowd.beforeForm();
+  const answer = await call(
+    mark,
+    (service) => service.post(form, body),
+    random.pick([3_000, 30_000]),
+  );
   const kind = answer?.kind ?? 'no answer';
   count(ledger.answers, `${form} ${kind}`);
-  ledger.note(() => `${mark} (${body.email}) is told ${kind}`);
-  if (kind !== 'accepted' && kind !== 'unconfirmed' && kind !== 'unsent') return;
+  if (answer === undefined) ledger.unanswered.add(mark);
+  if (answer === undefined || answer.kind === 'unavailable') return answer;
+  const reference = 'reference' in answer ? answer.reference : undefined;
+  ledger.note(() => `${mark} (${body.email}) is told ${kind} ${reference ?? ''}`);
+  if (!isTold(answer.kind)) return answer;
+  // Two of the same at once: what one is told may be true of the other.
+  if (ledger.unanswered.has(mark)) return answer;
   const subscribed = form === 'subscription';
-  ledger.told.push({ mark, answer: kind, subscribed, at });
-  const outcome = ledger.learned.get(mark)?.outcome;
-  const isNew = outcome?.kind === 'confirmed' && !outcome.known;
-  if (subscribed && kind === 'accepted' && isNew) {
+  ledger.told.push({ mark, answer: answer.kind, subscribed, at, reference, isFirst });
+  const learned = ledger.learned.get(mark);
+  const isNew = learned?.outcome.kind === 'confirmed' && !learned.outcome.known;
+  // Of a row the commit that ends it owes the message.
+  const isUnkept = learned !== undefined && ledger.unkept.has(learned.id);
+  if (subscribed && answer.kind === 'accepted' && isNew && isUnkept) {
     ledger.owed.push({ mailbox: mailboxOf(body.email), by: undefined });
   }
+  return answer;
+}
+
+const TOLD = ['accepted', 'kept', 'left', 'unconfirmed', 'unsent'] as const;
+type ToldKind = (typeof TOLD)[number];
+
+function isTold(kind: string): kind is ToldKind {
+  return TOLD.includes(kind as ToldKind);
 }

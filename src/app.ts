@@ -2,11 +2,14 @@
 import fastify, { type FastifyInstance } from 'fastify';
 import { registerActions } from './actions/routes.ts';
 import { newId } from './chance.ts';
-import { openapiDocument } from './discovery/openapi/openapi.ts';
+import { registerConfirmations, registerPress } from './confirmations/routes.ts';
+import { agentsDocument, openapiDocument } from './discovery/openapi/openapi.ts';
 import { registerReference } from './discovery/reference/routes.ts';
 import { registerDiscovery } from './discovery/routes.ts';
 import { registerIntake } from './intake/routes.ts';
+import { registerMcp } from './mcp/routes.ts';
 import type { Parts } from './parts.ts';
+import { registerReceipts } from './receipts/routes.ts';
 import { brokenRequestAnswerer, refuseTunnels } from './server/broken-requests.ts';
 import { registerWithCors } from './server/cors.ts';
 import { registerFallbacks } from './server/fallbacks.ts';
@@ -67,9 +70,13 @@ export async function buildApp(settings: Settings, parts: Parts): Promise<Fastif
   const facts = {
     baseUrl: settings.baseUrl,
     operatorName: settings.operator.name,
+    contractorName: settings.contractor?.name,
     forms: parts.forms,
+    mcp: settings.mcp,
+    confirmationMinimum: settings.confirmationMinimum,
   };
   const openapi = openapiDocument(facts);
+  const agentsOpenapi = agentsDocument(facts);
   const takeFromLimit = rateTaker(parts.limits, settings.trustProxy, {
     clock: parts.clock,
     log: parts.log,
@@ -77,17 +84,30 @@ export async function buildApp(settings: Settings, parts: Parts): Promise<Fastif
   });
 
   const takeBody = bodyTaker(settings.trustProxy, parts.clock);
-  registerActions(app, { ...parts, takeFromLimit, takeBody });
+  const acting = {
+    ...parts,
+    baseUrl: settings.baseUrl,
+    operator: settings.operator,
+    confirmationMinimum: settings.confirmationMinimum,
+    mailsCodes: parts.outbox !== undefined,
+    takeFromLimit,
+    takeBody,
+  };
+  registerActions(app, acting);
+  registerConfirmations(app, acting);
+  registerPress(app, acting);
   await registerWithCors(app, settings.allowedOrigins, (shared) =>
     registerIntake(shared, { ...parts, takeFromLimit, takeBody, renderProblemPage }),
   );
   registerDiscovery(app, {
     ...facts,
     openapi,
+    agentsOpenapi,
     pages: parts.pages,
     receiptRetentionDays: settings.receiptRetentionDays,
-    ...(settings.contractor === undefined ? {} : { contractorName: settings.contractor.name }),
   });
+  registerReceipts(app, { ...parts, takeFromLimit });
+  if (settings.mcp === 'on') registerMcp(app, { ...acting, facts });
   registerSite(app, parts);
   registerReference(app, { settings, frame: parts.frame, openapi });
   registerWellKnown(app, { ...settings, ...parts });

@@ -1,6 +1,5 @@
 /** The process: settings → parts → listen → drain → close. */
 import closeWithGrace from 'close-with-grace';
-import { LEASE_MARGIN_MS } from './actions/executions.ts';
 import { buildApp } from './app.ts';
 import { systemClock } from './clock.ts';
 import { packageVersion } from './commands/version.ts';
@@ -13,6 +12,7 @@ import { EXIT_CONFIGURATION } from './start/exit-status.ts';
 import { describeStartFault } from './start/faults.ts';
 import { prepareLocalMode } from './start/first-run.ts';
 import { greeting } from './start/greeting.ts';
+import { LEASE_MARGIN_MS } from './submissions/submissions.ts';
 
 /**
  * They begin a drain, which ends by itself in its time: another one changes nothing. npm hands on what its whole
@@ -41,7 +41,7 @@ async function main(): Promise<void> {
 async function serve(settings: Settings, envFile: LoadedEnvironment['file']): Promise<void> {
   const log = openLog(settings.logLevel);
   const prepared = await prepareLocalMode(settings, systemClock);
-  const parts = await openParts(settings, prepared.previewSigningKeys, systemClock, log);
+  const parts = await openParts(settings, prepared, systemClock, log);
   const app = await buildApp(settings, parts);
   drainOnSignals(settings, parts, app);
   // Only now: a signal that comes with the first connection is answered already.

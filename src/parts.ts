@@ -5,22 +5,38 @@ import { openRecovery } from './actions/recovery.ts';
 import { openRetention } from './actions/retention.ts';
 import { type NewId, newId } from './chance.ts';
 import type { Clock } from './clock.ts';
+import { codeRenderer } from './confirmations/code-letter.ts';
+import { type Codes, openCodes } from './confirmations/codes.ts';
+import { type Confirmations, openConfirmations } from './confirmations/confirmations.ts';
+import { openSweep } from './confirmations/sweep.ts';
 import { type Credentials, openCredentials } from './credentials/file.ts';
 import type { Limits } from './limits/limits.ts';
 import { openLimits } from './limits/open.ts';
 import { openMailer } from './mail/open.ts';
 import { type Outbox, openOutbox } from './mail/outbox.ts';
+import type { Alerts } from './notices/alerts.ts';
+import { alertsAfterwards, messagesAlongside } from './notices/alongside.ts';
+import { noticeIsOpen } from './notices/notice-is-open.ts';
+import type { Notices } from './notices/notices.ts';
+import { openOperatorMail } from './notices/open.ts';
 import { type Drain, openDrain } from './operations/drain.ts';
 import { type Metrics, noMetrics, openMetrics } from './operations/metrics.ts';
+import { openReceipts, type Receipts } from './receipts/receipts.ts';
 import { answersInTime } from './server/health.ts';
+import type { ReceiptKeys } from './settings/receipt-keys.ts';
 import type { Settings } from './settings/settings.ts';
 import type { SigningKeys } from './settings/signing-keys.ts';
 import { openSite, type Site } from './site/site.ts';
 import { startWork } from './start/work.ts';
 import type { Storage } from './storage/database.ts';
 import { openStorage } from './storage/open.ts';
+import { countSubmissions } from './submissions/counts.ts';
+import { openExpiring } from './submissions/expiring.ts';
+import { openFind } from './submissions/find.ts';
 import type { Parties } from './submissions/recipient.ts';
-import type { SubmitParts } from './submissions/submit.ts';
+import { openRedelivery } from './submissions/redelivery.ts';
+import { openSubmissionRetention } from './submissions/retention.ts';
+import { openSubmissions, type Submissions } from './submissions/submissions.ts';
 import { openUpstream } from './upstream/open.ts';
 import type { Upstream } from './upstream/upstream.ts';
 
@@ -31,12 +47,18 @@ export type Parts = Site &
     log: Logger;
     storage: Storage;
     signingKeys: SigningKeys;
+    receiptKeys: ReceiptKeys;
     credentials: Credentials;
     executions: Executions;
+    confirmations: Confirmations;
+    codes: Codes;
+    receipts: Receipts;
     upstream: Upstream | undefined;
     parties: Parties | undefined;
-    submissions: SubmitParts | undefined;
+    submissions: Submissions;
     outbox: Outbox | undefined;
+    notices: Notices;
+    alerts: Alerts;
     limits: Limits;
     metrics: Metrics;
     /** Ends what works by itself and waits for what is under way; requests are still served. */
@@ -47,16 +69,49 @@ export type Parts = Site &
 /** Opens everything and lets it work, or throws. The keys are the settings' or those that `first-run` made. */
 export async function openParts(
   settings: Settings,
-  signingKeys: SigningKeys,
+  keys: { previewSigningKeys: SigningKeys; receiptKeys: ReceiptKeys },
   clock: Clock,
   log: Logger,
 ): Promise<Parts> {
   const site = openSite(settings); // first: a fault in CONTENT_DIR leaves nothing open
   const credentials = openCredentials({ path: settings.credentialsFile, log, clock });
   const storage = await openStorage(settings, clock, log);
-  const executions = openExecutions(storage, clock, settings.upstreamTimeoutMs);
-  const upstream = await openUpstream(settings, storage, clock);
+  const upstream = await openUpstream(settings, clock);
   const mailer = await openMailer(settings, clock);
+  const operatorMail = openOperatorMail(settings, {
+    storage,
+    clock,
+    newId,
+    log,
+    find: openFind(storage),
+    expiring: openExpiring(storage),
+  });
+  const { notices, alerts } = operatorMail;
+  const { contractor, operator, upstreamTimeoutMs } = settings;
+  const parties = contractor && upstream && { contractor, operatorName: operator.name };
+  const days = settings.submissionRetentionDays;
+  // A notice says what the row holds: then the content goes once that is sent.
+  const keepsDelivered = days > 0 || settings.notifyEmail !== undefined;
+  const kept = { storage, clock, upstreamTimeoutMs, keepsDelivered };
+  const executions = openExecutions({
+    ...kept,
+    embedded: upstream?.embedded === true,
+    alongside: ({ actionId: id, submission: { form } }) =>
+      notices.of({ id, form, origin: 'agent' }),
+    onSubmitted: alerts.attemptConfirmed,
+  });
+  const hostname = new URL(settings.baseUrl).hostname;
+  const confirmations = openConfirmations(storage, executions);
+  const signingKeys = keys.previewSigningKeys;
+  const codes = openCodes({
+    storage,
+    clock,
+    newId,
+    signingKeys,
+    hostname,
+    end: executions.asked.end,
+  });
+  const renderCode = codeRenderer({ ...settings, confirmations, signingKeys, clock });
   const outbox =
     mailer &&
     openOutbox({
@@ -64,9 +119,12 @@ export async function openParts(
       clock,
       newId,
       mailer,
+      render: (row) => (row.kind === 'code' ? renderCode(row) : operatorMail.render(row)),
+      prepare: notices.place,
+      onDead: alerts.messageDied,
       perMinute: settings.mailPerMinute,
       log,
-      hostname: new URL(settings.baseUrl).hostname,
+      hostname,
     });
   const limits = await openLimits(settings, clock, log);
   const metrics =
@@ -74,28 +132,58 @@ export async function openParts(
       ? noMetrics
       : await openMetrics(settings.host, settings.metricsPort, {
           outboxDepth: async () => outbox?.depth() ?? {},
+          submissions: () => countSubmissions(storage),
           storeAnswers: () => answersInTime(storage, clock),
           limitsAreInsured: limits.isInsured,
         });
 
-  const { contractor, operator } = settings;
-  const parties = contractor && upstream && { contractor, operatorName: operator.name };
-  const recovery = openRecovery({ executions, clock, log });
-  const retention = openRetention({ storage, clock, log, days: settings.receiptRetentionDays });
-  const endWork = startWork({ clock, log, recovery, retention, outbox, upstream, site });
+  const submissions = openSubmissions({
+    ...kept,
+    log,
+    metrics,
+    upstream,
+    redelivery: settings.redelivery === 'on',
+    alongside: messagesAlongside(outbox, notices),
+    afterwards: alertsAfterwards(alerts),
+  });
+  const recovery = openRecovery({ executions, submissions, clock, log });
+  const redelivery = openRedelivery({ submissions, clock, log });
+  const { receiptRetentionDays } = settings;
+  const retentions = [
+    openRetention({ storage, clock, log, days: receiptRetentionDays }),
+    openSweep({ storage, clock, log, executions, metrics, days: receiptRetentionDays }),
+    openSubmissionRetention({ storage, clock, log, days, isAwaited: noticeIsOpen }),
+  ];
+  const endWork = startWork({
+    clock,
+    log,
+    recovery,
+    redelivery,
+    retentions,
+    outbox,
+    alerts,
+    upstream,
+    site,
+  });
 
   return {
     clock,
     newId,
     log,
     storage,
-    signingKeys,
+    signingKeys: keys.previewSigningKeys,
+    receiptKeys: keys.receiptKeys,
     credentials,
     executions,
+    confirmations,
+    codes,
+    receipts: openReceipts({ storage, clock, keys: keys.receiptKeys, issuer: settings.baseUrl }),
     upstream,
     parties,
-    submissions: parties && upstream && { upstream, parties, clock, metrics },
+    submissions,
     outbox,
+    notices,
+    alerts,
     limits,
     metrics,
     ...site,
@@ -106,9 +194,9 @@ export async function openParts(
       await endWork();
       await metrics.close();
       await limits.close();
-      await upstream?.close();
+      if (upstream?.embedded === false) await upstream.close();
       await recovery.close();
-      await executions.close();
+      await Promise.all([executions.close(), submissions.close()]);
       await storage.close();
       credentials.close();
     },

@@ -6,16 +6,27 @@
 /** The groups whose routes are in the OpenAPI document. */
 export type DocumentedGroup = 'actions' | 'forms' | 'discovery';
 
-/** `definitions` are for machines as well: the shapes of events and tools. `metrics` has a port of its own. */
-type Group = DocumentedGroup | 'definitions' | 'pages' | 'files' | 'health' | 'metrics';
+/**
+ * `definitions` are for machines as well: the shapes of events and tools. `tools` speak the Model Context
+ * Protocol, `press` is one person's own page, `metrics` has a port of its own.
+ */
+type Group =
+  | DocumentedGroup
+  | 'definitions'
+  | 'tools'
+  | 'pages'
+  | 'press'
+  | 'files'
+  | 'health'
+  | 'metrics';
 
 export type Route = {
-  method: 'GET' | 'POST';
+  method: 'GET' | 'POST' | 'DELETE';
   /** `:name` stands for a part that has many values, such as each action or each page. */
   path: string;
   group: Group;
-  /** What asks for it; `ours` where neither the specification nor the contract does. */
-  section: `spec §${string}` | `contract §${string}` | 'ours';
+  /** What asks for it; `ours` where none of the three pages does. */
+  section: `spec §${string}` | `contract §${string}` | `beyond §${string}` | 'ours';
   /** In OpenAPI the title of the operation. */
   summary: string;
 };
@@ -27,14 +38,16 @@ function inGroup<G extends Group>(group: G) {
       return { method, path, group, section, summary };
     };
   };
-  return { get: of('GET'), post: of('POST') };
+  return { get: of('GET'), post: of('POST'), delete: of('DELETE') };
 }
 
 const actions = inGroup('actions');
 const forms = inGroup('forms');
 const discovery = inGroup('discovery');
 const definitions = inGroup('definitions');
+const tools = inGroup('tools');
 const site = inGroup('pages');
+const press = inGroup('press');
 const files = inGroup('files');
 const health = inGroup('health');
 const metrics = inGroup('metrics');
@@ -50,6 +63,26 @@ export const routes = {
     '/api/agent/actions/:action/execute',
     'spec §4.4',
     'Execute a confirmed action',
+  ),
+  createConfirmation: actions.post(
+    '/api/agent/confirmations',
+    'beyond §4',
+    'Ask the person to confirm on a page',
+  ),
+  getConfirmation: actions.get(
+    '/api/agent/confirmations/:id',
+    'beyond §4',
+    'Get what became of a confirmation',
+  ),
+  cancelConfirmation: actions.delete(
+    '/api/agent/confirmations/:id',
+    'beyond §4',
+    'Cancel a pending confirmation',
+  ),
+  getReceipt: actions.get(
+    '/api/agent/receipts/:action_id',
+    'beyond §5',
+    'Get the signed receipt of an execution',
   ),
 
   submitLead: forms.post('/api/leads', 'spec §4.6', 'Submit a form from a browser'),
@@ -67,6 +100,11 @@ export const routes = {
     'spec §4.2',
     'List the content, or get one resource',
   ),
+  getReceiptKeys: discovery.get(
+    '/.well-known/jwks.json',
+    'beyond §5',
+    'Get the keys that receipts are verified with',
+  ),
   getOpenapiDocument: discovery.get('/openapi.json', 'spec §9', 'Get this document'),
 
   eventSchema: definitions.get('/schemas/:type.json', 'contract §3', 'The schema of an event'),
@@ -76,6 +114,34 @@ export const routes = {
     'ours',
     'The tools as one API takes them',
   ),
+
+  getAgentsDocument: definitions.get(
+    '/agents/openapi.json',
+    'beyond §8',
+    'OpenAPI of the agent actions alone, a path for each',
+  ),
+  apiCatalog: definitions.get('/.well-known/api-catalog', 'beyond §8', 'RFC 9727'),
+  aiCatalog: definitions.get(
+    '/.well-known/ai-catalog.json',
+    'beyond §8',
+    'Where the card of the tools is; where MCP is on',
+  ),
+  serverCard: definitions.get(
+    '/mcp/server-card',
+    'beyond §8',
+    'The card of the tools; where MCP is on',
+  ),
+  skillsIndex: definitions.get(
+    '/.well-known/agent-skills/index.json',
+    'beyond §8',
+    'The skills that an agent can read',
+  ),
+  skill: definitions.get('/.well-known/agent-skills/:skill/SKILL.md', 'beyond §8', 'One of them'),
+
+  mcp: tools.post('/mcp', 'beyond §3', 'The tools, by the Model Context Protocol'),
+
+  confirmationPage: press.get('/confirm/:secret', 'beyond §4', 'What one person is asked'),
+  pressConfirmation: press.post('/confirm/:secret', 'beyond §4', 'The buttons of that page'),
 
   startPage: site.get('/', 'contract §4', 'The page that `content/index.md` holds'),
   page: site.get('/:page', 'contract §4', 'A page, for each other file of `content/`'),
@@ -109,7 +175,13 @@ export type OperationId = {
 /** What stands below these is for machines, also where it is nothing. */
 export const folders = {
   api: '/api/',
-  discovery: ['/.well-known/', '/schemas/', '/agents/tools'],
+  discovery: [
+    '/.well-known/',
+    '/schemas/',
+    '/agents/tools',
+    '/agents/openapi.json',
+    '/mcp/server-card',
+  ],
 } as const;
 
 /** Takes a group; returns the paths of its routes, parameters as they stand in the list. */
@@ -125,6 +197,11 @@ export function pathTo({ path }: Pick<Route, 'path'>, values: Record<string, str
     if (value === undefined) throw new Error(`The path ${path} needs a value for ${name}.`);
     return value;
   });
+}
+
+/** What `Link` says of an execution: where its receipt is, signed (beyond §5). The body is the specification's. */
+export function linkToReceipt(actionId: string): string {
+  return `<${pathTo(routes.getReceipt, { action_id: actionId })}>; rel="describedby"`;
 }
 
 /** The path of a route as people and OpenAPI write it: `{action}` for `:action`. */

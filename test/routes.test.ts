@@ -5,6 +5,7 @@ import type { FastifyInstance, RouteOptions } from 'fastify';
 import { SyntaxKind } from 'typescript/unstable/ast';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { eventTypes } from '../src/discovery/events.ts';
+import { SKILL } from '../src/discovery/skill.ts';
 import { toolShapes } from '../src/discovery/tools.ts';
 import {
   at,
@@ -59,6 +60,7 @@ describe('the list of routes', () => {
       page: others.map((name) => pathsOfPage(name).path),
       mirror: parts.pageNames.map((name) => pathsOfPage(name).markdownPath),
       asset: parts.assets.map(({ path }) => path),
+      skill: [at(routes.skill, { skill: SKILL }).url],
       metrics: [],
     };
     return Object.entries<Route>(routes).flatMap(([name, { method, path }]) =>
@@ -112,7 +114,7 @@ function pathsIn(text: string, afterSomething: boolean): string[] {
   const named = stems.filter((stem) => {
     const at = text.indexOf(stem);
     return (
-      at >= 0 && !/[\w.]/.test(text[at - 1] ?? ' ') && !/\w/.test(text[at + stem.length] ?? '')
+      at >= 0 && !/[\w./]/.test(text[at - 1] ?? ' ') && !/\w/.test(text[at + stem.length] ?? '')
     );
   });
   return [...(opening ?? []), ...named];
@@ -140,6 +142,7 @@ describe('a path stands in the list of routes and nowhere else', () => {
     ['/subscribers', true, true],
     ['../site/agents.ts', false, false],
     ['text/html', false, false],
+    ['https://schemas.example/a', false, false],
     ['/', true, false],
     [' / second', true, false],
   ])('%s (after something: %s): %s', (text, afterSomething, isPath) => {

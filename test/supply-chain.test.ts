@@ -18,11 +18,13 @@ type Entry = {
   devOptional?: boolean;
   hasInstallScript?: boolean;
 };
-const lock: { lockfileVersion: number; packages: Record<string, Entry> } = JSON.parse(
-  read('package-lock.json'),
-);
+type Lock = { lockfileVersion: number; packages: Record<string, Entry> };
+const entriesOf = ({ packages }: Lock) => Object.entries(packages).filter(([path]) => path !== '');
+const lock: Lock = JSON.parse(read('package-lock.json'));
+/** Programs that only `npm run rehearse` runs, one of which has no release yet. */
+const programs: Lock = JSON.parse(read('test/mcp/programs/package-lock.json'));
 const manifest = JSON.parse(read('package.json'));
-const entries = Object.entries(lock.packages).filter(([path]) => path !== '');
+const entries = entriesOf(lock);
 const nameOf = (path: string) => path.split('node_modules/').at(-1) ?? '';
 
 /** Licences that ask for no more than to be named. */
@@ -55,22 +57,28 @@ const runtime = entries.filter(([, { dev, devOptional }]) => !dev && !devOptiona
 // Not lockfile-lint: it asks for the address of every package, and this lock file has none (npm's
 // `omit-lockfile-registry-resolved`), so that it installs from any mirror. The integrity is what counts.
 describe('the lock file', () => {
-  test('every entry has the SHA-512 of its content, and comes from the registry', () => {
-    expect(lock.lockfileVersion).toBe(3);
-    expect(entries.length).toBeGreaterThan(100);
-    for (const [path, { integrity, resolved, version, link }] of entries) {
-      expect([path, integrity]).toEqual([path, expect.stringMatching(/^sha512-[\w+/]{86}==$/)]);
-      // No folder, no git, no address of its own: a version of the registry.
-      expect([path, version, link]).toEqual([
-        path,
-        expect.stringMatching(/^\d+\.\d+\.\d+/),
-        undefined,
-      ]);
-      if (resolved !== undefined) {
-        expect([path, new URL(resolved).origin]).toEqual([path, 'https://registry.npmjs.org']);
+  test.each([
+    ['ours', lock],
+    ['of the programs of others', programs],
+  ])(
+    '%s: every entry has the SHA-512 of its content, and comes from the registry',
+    (_name, each) => {
+      expect(each.lockfileVersion).toBe(3);
+      expect(entriesOf(each).length).toBeGreaterThan(100);
+      for (const [path, { integrity, resolved, version, link }] of entriesOf(each)) {
+        expect([path, integrity]).toEqual([path, expect.stringMatching(/^sha512-[\w+/]{86}==$/)]);
+        // No folder, no git, no address of its own: a version of the registry.
+        expect([path, version, link]).toEqual([
+          path,
+          expect.stringMatching(/^\d+\.\d+\.\d+/),
+          undefined,
+        ]);
+        if (resolved !== undefined) {
+          expect([path, new URL(resolved).origin]).toEqual([path, 'https://registry.npmjs.org']);
+        }
       }
-    }
-  });
+    },
+  );
 
   test('every dependency of ours is one exact version of the registry, the one in the lock file', () => {
     const wanted = { ...manifest.dependencies, ...manifest.devDependencies };
@@ -84,6 +92,7 @@ describe('the lock file', () => {
     const scripted = entries.filter(([, { hasInstallScript }]) => hasInstallScript);
     expect(scripted.map(([path]) => nameOf(path))).toEqual(['node']);
     expect(manifest.allowScripts).toEqual({ node: true });
+    expect(read('test/mcp/programs/.npmrc')).toBe('ignore-scripts=true\n');
   });
 });
 

@@ -2,13 +2,14 @@
  * The bare servers: `node:http` and the honest minimum of one path, which is the argument. They answer
  * with the headers of the service (`SAMPLE`), and write a line for each request where it does.
  */
-import { randomUUID } from 'node:crypto';
+import { randomUUID, randomUUIDv7 } from 'node:crypto';
 import type { IncomingMessage } from 'node:http';
-import { forward } from './forward.ts';
+import { eventOf, forward } from './forward.ts';
 import { type Answer, log, type Sample, serve } from './http.ts';
 import { openLimit } from './limit.ts';
 import { checkFields, clientOf, open, STATEMENT, seal, sha256 } from './minimum.ts';
 import { openReceipts, type Receipts } from './receipts.ts';
+import { openSubmissions } from './submissions.ts';
 
 const sample: Sample = JSON.parse(process.env.SAMPLE ?? '');
 const { headers } = sample;
@@ -42,6 +43,7 @@ const floors: Record<string, () => Parameters<typeof serve>[0]> = {
 
   lead() {
     const count = openLimit(900_000);
+    const submissions = openSubmissions(`${process.env.DATA_DIR}/floor.db`);
     return async (request, body) => {
       const json = request.headers['content-type'] === 'application/json';
       const raw = json
@@ -51,8 +53,15 @@ const floors: Record<string, () => Parameters<typeof serve>[0]> = {
       if (fields === undefined) return refuse(400);
       const counted = count(request);
       if (counted > 5) return refuse(429);
-      const id = randomUUID();
-      const status = await forward(id, fields, null);
+      const id = randomUUIDv7();
+      const at = new Date().toISOString();
+      const event = eventOf(id, fields, null, at);
+      await submissions.keep(id, fields.email ?? '', event, at);
+      const startedAt = performance.now();
+      const status = await forward(id, event);
+      const attempt = JSON.stringify({ at, ms: performance.now() - startedAt, status });
+      const settled = submissions.settle(id, status === 200 ? 'delivered' : 'waiting', attempt);
+      if (status !== 200) await settled;
       log({ submissionId: id, form: 'contact', status });
       if (status !== 200) return refuse(502);
       const limited = { ...headers, ratelimit: `"leads";r=${5 - counted};t=900` };
@@ -86,7 +95,8 @@ function executions(receipts: Receipts): Parameters<typeof serve>[0] {
     if (!(await receipts.claim(actionId, client, key, sha256(token), createdAt))) {
       return refuse(409);
     }
-    const status = (await forward(actionId, fields, client)) === 200 ? 'submitted' : 'failed';
+    const event = eventOf(actionId, fields, client, createdAt);
+    const status = (await forward(actionId, event)) === 200 ? 'submitted' : 'failed';
     await receipts.settle(actionId, status, new Date().toISOString());
     log({ actionId, action: 'contact', client, status });
     const receipt = {

@@ -6,17 +6,16 @@ import { UPSTREAM_SECRET } from '../settings.ts';
 const agent = new Agent({ keepAlive: true, maxSockets: 128 });
 const TIMEOUT_MS = 10_000;
 
-/** Takes the id of a submission, its fields and who sent it; resolves to the upstream's status. */
-export function forward(
+/** Takes the id of a submission, its fields and who sent it; returns the body of its event. */
+export function eventOf(
   id: string,
   fields: Record<string, string>,
   client: string | null,
-): Promise<number> {
-  const now = new Date();
-  const timestamp = Math.floor(now.getTime() / 1000);
-  const body = JSON.stringify({
+  at: string,
+): string {
+  return JSON.stringify({
     type: 'lead.created',
-    timestamp: now.toISOString(),
+    timestamp: at,
     data: {
       id,
       form: 'contact',
@@ -24,9 +23,14 @@ export function forward(
       recipient: null,
       origin: client === null ? 'browser' : 'agent',
       client,
-      consent_recorded_at: client === null ? null : now.toISOString(),
+      consent_recorded_at: client === null ? null : at,
     },
   });
+}
+
+/** Takes the id of a submission and the body; resolves to the upstream's status. */
+export function forward(id: string, body: string): Promise<number> {
+  const timestamp = Math.floor(Date.now() / 1000);
   const signature = createHmac('sha256', UPSTREAM_SECRET)
     .update(`${id}.${timestamp}.${body}`)
     .digest('base64');

@@ -1,8 +1,5 @@
-/**
- * Claims and settlements by plain statements on `node:sqlite`, WAL, `synchronous=FULL`: what comes
- * in one turn of the event loop shares one commit, or none does.
- */
-import { DatabaseSync } from 'node:sqlite';
+/** Claims and settlements by plain statements (see `database.ts`). */
+import { openDatabase } from './database.ts';
 
 export type Receipts = {
   /** Resolves, once it is durable, to whether the key and the preview were free. */
@@ -12,10 +9,9 @@ export type Receipts = {
 
 /** Opens the file, which is made where there is none; `eachAlone` gives every write its own commit. */
 export function openReceipts(path: string, { eachAlone = false } = {}): Receipts {
-  const database = new DatabaseSync(path);
-  database.exec(`pragma journal_mode=wal; pragma synchronous=full;
-    create table if not exists executions (action_id text primary key, action text, client text,
-      idempotency_key text, preview_digest text unique, status text, created_at text,
+  const { database, write } = openDatabase(path, eachAlone);
+  database.exec(`create table if not exists executions (action_id text primary key, action text,
+      client text, idempotency_key text, preview_digest text unique, status text, created_at text,
       settled_at text, unique (client, idempotency_key))`);
   const insert = database.prepare(
     `insert into executions values (?, 'contact', ?, ?, ?, 'executing', ?, null)
@@ -24,23 +20,6 @@ export function openReceipts(path: string, { eachAlone = false } = {}): Receipts
   const update = database.prepare(
     `update executions set status = ?, settled_at = ? where action_id = ? and status = 'executing'`,
   );
-  let waiting: { run: () => boolean; resolve: (changed: boolean) => void }[] = [];
-
-  const commit = () => {
-    const batch = waiting;
-    waiting = [];
-    database.exec('begin immediate');
-    const changed = batch.map(({ run }) => run());
-    database.exec('commit');
-    batch.forEach(({ resolve }, index) => void resolve(changed[index] === true));
-  };
-  const write = (run: () => boolean) =>
-    new Promise<boolean>((resolve) => {
-      waiting.push({ run, resolve });
-      if (eachAlone) commit();
-      else if (waiting.length === 1) setImmediate(commit);
-    });
-
   return {
     claim: (id, client, key, digest, at) =>
       write(() => insert.run(id, client, key, digest, at).changes === 1),

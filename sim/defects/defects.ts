@@ -1,6 +1,8 @@
 /** For each promise defects that break it. */
 import type { Defect } from './defect.ts';
+import { defectsOfConfirmations } from './of-confirmations.ts';
 import { defectsOfMessages } from './of-messages.ts';
+import { defectsOfSubmissions } from './of-submissions.ts';
 import { defectsOfTheChains } from './of-the-chains.ts';
 import { defectsOfTheStore } from './of-the-store.ts';
 
@@ -8,4 +10,6 @@ export const defects: readonly Defect[] = [
   ...defectsOfTheChains,
   ...defectsOfTheStore,
   ...defectsOfMessages,
+  ...defectsOfSubmissions,
+  ...defectsOfConfirmations,
 ];

@@ -23,7 +23,7 @@ export const defectsOfMessages: readonly Defect[] = [
       {
         file: OUTBOX_QUERIES,
         find: "row('attempt_started_ms', 'is', null),",
-        replace: "row('mailbox', 'is not', null),",
+        replace: "row('key', 'is not', null),",
       },
     ],
   },
@@ -49,7 +49,7 @@ export const defectsOfMessages: readonly Defect[] = [
   },
   {
     name: 'a plus-tag makes another mailbox',
-    edits: [{ file: DAILY_CAP, find: ".replace(/\\+.*$/s, '')", replace: '' }],
+    edits: [{ file: DAILY_CAP, find: ".replace(/\\+.*/s, '')", replace: '' }],
   },
   {
     name: 'an address that could not be kept twice is forgotten',

@@ -2,8 +2,11 @@
 import type { Defect } from './defect.ts';
 
 const EXECUTIONS = 'src/actions/executions.ts';
+const LAPSED = 'src/actions/lapsed.ts';
+const SETTLING = 'src/actions/settling.ts';
 const SUBMIT = 'src/submissions/submit.ts';
-const EXECUTE = 'src/actions/execute.ts';
+const EXAMINE = 'src/actions/examine-preview.ts';
+const RECEIPTS = 'src/receipts/receipts.ts';
 const LEADS = 'src/intake/leads.ts';
 
 export const defectsOfTheChains: readonly Defect[] = [
@@ -28,15 +31,14 @@ export const defectsOfTheChains: readonly Defect[] = [
       },
       {
         file: EXECUTIONS,
-        find: '      if (claimed === 0) return undefined;',
-        replace:
-          '      if (claimed === 0) return undefined;\n      known.add(request.previewDigest);',
+        find: '    if (claimed === 0) return undefined;',
+        replace: '    if (claimed === 0) return undefined;\n    known.add(request.previewDigest);',
       },
       {
         file: EXECUTIONS,
-        find: '  const unresolved = new Map<ClaimRequest, Outcome>();',
+        find: '  const now = () => isoTime(clock.now().getTime());',
         replace:
-          '  const unresolved = new Map<ClaimRequest, Outcome>();\n  const known = new Set<string>();',
+          '  const now = () => isoTime(clock.now().getTime());\n  const known = new Set<string>();',
       },
     ],
   },
@@ -60,8 +62,8 @@ export const defectsOfTheChains: readonly Defect[] = [
     edits: [
       {
         file: EXECUTIONS,
-        find: 'const claimed = await keeping(request, NEVER_SENT, () => storage.write(insert));',
-        replace: 'void storage.write(insert).catch(() => {});\n      const claimed = 1 as number;',
+        find: 'const claimed = await settling.keeping(request, NEVER_SENT, () => write(row, submission));',
+        replace: 'void write(row, submission).catch(() => {});\n    const claimed = 1 as number;',
       },
     ],
   },
@@ -70,11 +72,12 @@ export const defectsOfTheChains: readonly Defect[] = [
     edits: [
       {
         file: SUBMIT,
-        find: '  const outcome = await parts.upstream.deliver(event, delivery);',
-        replace: `  let outcome = await parts.upstream.deliver(event, delivery);
+        find: '  const outcome = await upstream.deliver(sent, delivery);',
+        replace: `  let outcome = await upstream.deliver(sent, delivery);
   if (outcome.kind === 'unconfirmed') {
-    const again = { ...event, data: { ...event.data, id: \`\${id}-again\` } };
-    outcome = await parts.upstream.deliver(again, delivery);
+    const id = \`\${sent.id}-again\`;
+    const again = { ...sent, id, body: sent.body.replace(sent.id, id) };
+    outcome = await upstream.deliver(again, delivery);
   }`,
       },
     ],
@@ -83,10 +86,9 @@ export const defectsOfTheChains: readonly Defect[] = [
     name: 'what is known of a confirmation is forgotten at a second failure',
     edits: [
       {
-        file: EXECUTIONS,
-        find: '      await storage.write(settling(claimed, outcome));\n      unresolved.delete(claimed);',
-        replace:
-          '      unresolved.delete(claimed);\n      await storage.write(settling(claimed, outcome));',
+        file: SETTLING,
+        find: '        await settle(claimed, known);\n        unresolved.delete(claimed);',
+        replace: '        unresolved.delete(claimed);\n        await settle(claimed, known);',
       },
     ],
   },
@@ -94,8 +96,8 @@ export const defectsOfTheChains: readonly Defect[] = [
     name: 'a lease is swept before what is known of it is written',
     edits: [
       {
-        file: EXECUTIONS,
-        find: '    await Promise.allSettled(underWay.all());\n    await resolve();\n',
+        file: LAPSED,
+        find: '    await settling.idle();\n    await settling.resolve();\n',
         replace: '',
       },
     ],
@@ -105,9 +107,9 @@ export const defectsOfTheChains: readonly Defect[] = [
     edits: [
       {
         file: EXECUTIONS,
-        find: 'if ((await tx.change(settling(claim, delivered))) === 0) return await lost(tx, claim);',
+        find: 'if (stored > 0) return { outcome: DELIVERED',
         replace:
-          'if ((await tx.change(settling(claim, delivered))) === 0) {\n            await deliver(tx);\n            return await lost(tx, claim);\n          }',
+          "if (stored === 0) await storage.write((tx) => tx.insertInto('submissions').values({ id: action_id, ...submission, origin: 'agent', received_ms: 0, status: 'delivered', status_since_ms: 0, stored_here: 1, attempts: '', attempt_number: 1, attempt_by: 'first' } as never).execute());\n      if (stored > 0) return { outcome: DELIVERED",
       },
     ],
   },
@@ -115,7 +117,7 @@ export const defectsOfTheChains: readonly Defect[] = [
     name: 'a preview that is executed under another key is told as in progress',
     edits: [
       {
-        file: EXECUTE,
+        file: EXAMINE,
         find: '  if (byPreview === undefined) return undefined;\n',
         replace:
           "  if (byPreview === undefined) return undefined;\n  if (byPreview.status === 'executing') return { kind: 'inProgress' };\n",
@@ -127,8 +129,8 @@ export const defectsOfTheChains: readonly Defect[] = [
     edits: [
       {
         file: LEADS,
-        find: "if (outcome.kind !== 'confirmed') return refusalOf(outcome);",
-        replace: "if (outcome.kind === 'rejected') return refusalOf(outcome);",
+        find: "if (outcome.kind !== 'confirmed') {",
+        replace: "if (outcome.kind === 'rejected') {",
       },
     ],
   },
@@ -138,10 +140,25 @@ export const defectsOfTheChains: readonly Defect[] = [
     edits: [
       {
         file: EXECUTIONS,
-        find: 'close: () => resolve().catch(() => {}),',
+        find: 'close: () => settling.resolve().catch(() => {}),',
         replace: 'close: async () => {},',
       },
     ],
+  },
+  {
+    name: 'a receipt is signed again at each request',
+    edits: [
+      {
+        file: RECEIPTS,
+        find: 'if (row.signed_receipt !== null || keys.signing === undefined)',
+        replace: 'if (keys.signing === undefined)',
+      },
+      { file: RECEIPTS, find: ".where('signed_receipt', 'is', null)", replace: '' },
+    ],
+  },
+  {
+    name: 'a signature overwrites the one that came first',
+    edits: [{ file: RECEIPTS, find: ".where('signed_receipt', 'is', null)", replace: '' }],
   },
   {
     name: 'every failed lead is told as one that was never sent',

@@ -7,7 +7,7 @@ const QUERIES = 'src/actions/execution-queries.ts';
 const SCHEMA = 'src/storage/migrations/0004-executions-found-by-preview.ts';
 const RETENTION = 'src/actions/retention.ts';
 const CONNECTION = 'src/storage/sqlite/connection.ts';
-const STORE = 'src/storage/sqlite/store.ts';
+const DIALECT = 'src/storage/sqlite/dialect.ts';
 
 export const defectsOfTheStore: readonly Defect[] = [
   {
@@ -44,7 +44,7 @@ export const defectsOfTheStore: readonly Defect[] = [
   },
   {
     name: 'a lease of before a restart runs on',
-    edits: [{ file: STORE, find: ' or lease_started_ms > monotonic_ms()', replace: '' }],
+    edits: [{ file: DIALECT, find: ' or lease_started_ms > monotonic_ms()', replace: '' }],
   },
   {
     name: 'a key is everybody’s',

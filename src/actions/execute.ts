@@ -1,21 +1,29 @@
 /** The whole chain of an execution, top to bottom (spec §4.4), in the order of contract §4. */
-import { checkBearer } from '../credentials/check.ts';
-import { scopeOf } from '../credentials/scopes.ts';
-import type { ExecuteRefusal } from '../failures/refusals.ts';
-import { bounds } from '../forms/bounds.ts';
-import { findForm } from '../forms/catalog.ts';
-import { parseJsonObject } from '../http/body.ts';
+import { type Form, findForm } from '../forms/catalog.ts';
+import type { Fields } from '../forms/validate.ts';
 import type { Log } from '../operations/log.ts';
 import type { Metrics } from '../operations/metrics.ts';
-import type { ExecutionRow } from '../storage/schema.ts';
-import { destinationOf } from '../submissions/recipient.ts';
+import type { MinimumByAction } from '../settings/confirmation-minimum.ts';
+import type { ConfirmedVia } from '../storage/schema.ts';
+import type { ExecutionSubmission } from '../submissions/execution-rows.ts';
+import type { Parties } from '../submissions/recipient.ts';
+import { eventOf, lookedFor } from '../submissions/submission.ts';
 import { submit } from '../submissions/submit.ts';
 import type { Outcome, Upstream } from '../upstream/upstream.ts';
-import { CONFIRMATION_STATEMENT } from './confirmation.ts';
+import { admit, authorize, readKeyedBody } from './admission.ts';
+import type { Claim, ClaimRequest } from './claim.ts';
+import { CONFIRMATION_STATEMENT } from './confirmation-statement.ts';
+import {
+  type ExecuteResult,
+  examinePreview,
+  judgeRecorded,
+  type OpenPreview,
+} from './examine-preview.ts';
 import type { Executions } from './executions.ts';
+import { mailboxDigests } from './mailbox.ts';
+import { isBelow } from './minimum.ts';
 import type { AgentRequest, PreviewParts } from './preview.ts';
-import { digestOfPreview, openPreview } from './preview-token.ts';
-import { type Receipt, type Recorded, receiptOf } from './receipt.ts';
+import { type Recorded, receiptOf } from './receipt.ts';
 
 export type ExecuteRequest = AgentRequest & {
   /** Every line of the header, as it came. */
@@ -26,16 +34,11 @@ export type ExecuteRequest = AgentRequest & {
 export type ExecuteParts = PreviewParts & {
   executions: Executions;
   upstream: Upstream | undefined;
+  /** The least that each action takes (beyond §4). */
+  confirmationMinimum: MinimumByAction;
   log: Log;
   metrics: Pick<Metrics, 'countExecution' | 'countAttempt'>;
 };
-
-export type ExecuteResult =
-  | { kind: 'submitted'; receipt: Receipt; replay: boolean }
-  | ExecuteRefusal<Receipt>;
-
-/** Of any length (spec §4.4, contract §4). */
-const PRINTABLE_ASCII = /^[ -~]+$/;
 
 /** The receipt or the refusal. Throws `StorageUnavailable`. */
 export async function execute(
@@ -45,82 +48,113 @@ export async function execute(
   const form = findForm(request.action);
   if (form === undefined) return { kind: 'unknownAction' };
 
-  const rate = await request.takeFromLimit();
-  if (rate.exceeded) return { kind: 'rateLimited', retryAfterSeconds: rate.resetSeconds };
-
-  const caller = authorize(parts, request);
+  const caller = await admit(parts, request);
   if (caller.kind !== 'client') return caller;
 
-  const { parties, upstream, signingKeys, executions, clock, metrics } = parts;
-  if (parties === undefined || upstream === undefined || signingKeys.length === 0) {
-    return { kind: 'actionsNotConfigured' };
-  }
-
-  const [idempotencyKey, ...more] = request.idempotencyKeys;
-  if (idempotencyKey === undefined || more.length > 0 || !isIdempotencyKey(idempotencyKey)) {
-    return { kind: 'missingIdempotencyKey' };
-  }
-
-  const body = await request.readBody();
-  if (body.kind !== 'read') return body;
-  const json = parseJsonObject(body.bytes);
-  if (json.kind !== 'object') return json;
-  const { preview_id: token, confirmation, confirmation_text: confirmationText } = json.value;
+  const keyed = await readKeyedBody(request);
+  if (keyed.kind !== 'keyed') return keyed;
+  const { idempotencyKey, value } = keyed;
+  const { preview_id: token, confirmation, confirmation_text: confirmationText } = value;
   if (typeof token !== 'string') return { kind: 'previewIdNotText' };
   if (confirmation !== true || confirmationText !== CONFIRMATION_STATEMENT) {
     return { kind: 'notConfirmed' };
   }
 
-  const previewDigest = digestOfPreview(token);
-  const answerRecorded = async () => {
-    const recorded = await executions.find(caller.name, idempotencyKey, previewDigest);
-    return judgeRecorded(recorded, form.name, previewDigest);
-  };
-  const recorded = await answerRecorded();
-  if (recorded !== undefined) return recorded;
+  const examined = await examinePreview(parts, caller.name, idempotencyKey, token, form.name);
+  if (examined.kind !== 'open') return examined;
+  const refused = await refuseUnconfirmed(parts, examined, 'agent');
+  if (refused !== undefined) return refused;
+  return await executePreview(parts, request, { ...examined, confirmedVia: 'agent' });
+}
 
-  const opened = openPreview(signingKeys, token, clock.now());
-  if (opened.kind === 'expired') return { kind: 'expiredPreview' };
-  if (opened.kind !== 'open') return { kind: 'invalidPreview' };
-  if (opened.preview.action !== form.name) return { kind: 'otherAction' };
-  // The person agreed to one party: where that is another by now, they have to be asked again.
-  if (opened.preview.destination !== destinationOf(form, parties))
-    return { kind: 'invalidPreview' };
+/**
+ * Where the mailbox has reported the client, or the action takes no less than the person's own press; nothing is
+ * consumed (beyond §4). Otherwise undefined.
+ */
+export async function refuseUnconfirmed(
+  parts: ExecuteParts,
+  { form, client, preview }: OpenPreview,
+  via: ConfirmedVia,
+): Promise<ExecuteResult | undefined> {
+  if (await isReportedBy(parts, client, preview.fields)) return { kind: 'clientReported' };
+  const isTooLittle = isBelow(via, parts.confirmationMinimum[form.name]);
+  return isTooLittle ? { kind: 'humanConfirmationRequired' } : undefined;
+}
+
+/** Whether the owner of the mailbox in the fields has said that they did not ask this client (beyond §4). */
+export async function isReportedBy(
+  { executions, signingKeys }: Pick<ExecuteParts, 'executions' | 'signingKeys'>,
+  client: string,
+  { email = '' }: Fields,
+): Promise<boolean> {
+  return await executions.isReported(client, () => mailboxDigests(signingKeys, email));
+}
+
+/** Claims, sends and settles what was examined and confirmed; once, whoever else tries. */
+export async function executePreview(
+  parts: ExecuteParts,
+  request: Pick<ExecuteRequest, 'authorization' | 'traceparent'>,
+  { form, preview, confirmedVia, ...claiming }: OpenPreview & { confirmedVia: ConfirmedVia },
+): Promise<ExecuteResult> {
+  const { parties, upstream, executions } = parts;
+  if (parties === undefined || upstream === undefined) return { kind: 'actionsNotConfigured' };
+  const { client, idempotencyKey, previewDigest } = claiming;
 
   // Whoever was revoked while the body came executes nothing (contract §4, "Authority").
   const stillCaller = authorize(parts, request);
   if (stillCaller.kind !== 'client') return stillCaller;
 
-  const claim = await executions.claim({
+  const { fields } = preview;
+  const claimed = {
     actionId: parts.newId(),
     action: form.name,
-    client: caller.name,
+    client,
     idempotencyKey,
     previewDigest,
-    confirmationText,
-  });
-  if (claim === undefined) return (await answerRecorded()) ?? { kind: 'inProgress' };
+    confirmationText: CONFIRMATION_STATEMENT,
+    confirmedVia,
+    destination: preview.destination,
+  };
+  const claim = await executions.claim(claimed, submissionOf(claimed, { form, fields }, parties));
+  if (claim !== undefined) return await sendClaimed(parts, claim, form, request.traceparent);
+  const recorded = await executions.find(client, idempotencyKey, previewDigest);
+  return judgeRecorded(recorded, previewDigest, form.name) ?? { kind: 'inProgress' };
+}
 
-  const { outcome, row } = await executions.conclude(claim, upstream.embedded, (within) =>
-    submit(
-      { upstream, parties, clock, metrics },
-      {
-        id: claim.actionId,
-        form,
-        fields: opened.preview.fields,
-        origin: 'agent',
-        client: caller.name,
-        consentRecordedAt: claim.createdAt,
-      },
-      {
-        mayStart: claim.mayStart,
-        ...(within === undefined ? {} : { within }),
-        ...(request.traceparent === undefined ? {} : { traceparent: request.traceparent }),
-      },
-    ),
-  );
+/** What is kept with a claim, for the moment at which the consent is recorded. */
+export function submissionOf(
+  { actionId: id, client }: Pick<ClaimRequest, 'actionId' | 'client'>,
+  { form, fields }: { form: Form; fields: Fields },
+  parties: Parties,
+): (createdAt: string) => ExecutionSubmission {
+  return (createdAt) => {
+    const submission = { id, form, fields, origin: 'agent', client } as const;
+    const consented = { ...submission, consentRecordedAt: createdAt };
+    const { body: event } = eventOf(consented, parties, createdAt);
+    return { form: form.name, ...lookedFor(fields), event };
+  };
+}
+
+/** Sends what was claimed, whoever confirmed it, and settles it. */
+export async function sendClaimed(
+  { upstream, executions, clock, metrics, log }: ExecuteParts,
+  claim: Claim,
+  form: Form,
+  traceparent: string | undefined,
+): Promise<ExecuteResult> {
+  if (upstream === undefined) throw new Error('Nothing is claimed without an upstream.');
+  const { outcome, row } = await executions.conclude(claim, async () => {
+    if (upstream.embedded) throw new Error('The embedded inbox delivers by its commit.');
+    const delivery = {
+      mayStart: claim.mayStart,
+      ...(traceparent !== undefined && { traceparent }),
+    };
+    const sent = { id: claim.actionId, type: form.event, body: claim.submission.event };
+    return await submit({ upstream, clock, metrics }, sent, delivery, 'first');
+  });
+  if (upstream.embedded) metrics.countAttempt(outcome.kind, 'first');
   metrics.countExecution(row.action, row.status);
-  parts.log.info(
+  log.info(
     {
       actionId: row.action_id,
       action: row.action,
@@ -133,45 +167,25 @@ export async function execute(
   return judgeSettled(outcome, row);
 }
 
-/** Who calls, where they may execute as of now; otherwise the refusal. */
-function authorize({ credentials }: ExecuteParts, { authorization }: ExecuteRequest) {
-  const caller = checkBearer(credentials, authorization);
-  if (caller.kind !== 'client') {
-    return { kind: 'unauthenticated', credentialSent: caller.kind === 'invalid' } as const;
-  }
-  if (!caller.scopes.has(scopeOf.execute)) {
-    return { kind: 'insufficientScope', scope: scopeOf.execute } as const;
-  }
-  return caller;
-}
-
-function isIdempotencyKey(key: string): boolean {
-  return key.length <= bounds.idempotencyKeyLength && PRINTABLE_ASCII.test(key);
-}
-
-/**
- * What is recorded for this client and key comes first, then what is for this preview. A key that was used
- * with another preview is a conflict, of whatever action that one was (spec §7.1).
- */
-function judgeRecorded(
-  recorded: { byKey: ExecutionRow | undefined; byPreview: ExecutionRow | undefined },
-  action: string,
-  previewDigest: string,
-): ExecuteResult | undefined {
-  const { byKey, byPreview } = recorded;
-  if (byKey !== undefined) {
-    if (byKey.preview_digest !== previewDigest) return { kind: 'idempotencyConflict' };
-    if (byKey.action !== action) return { kind: 'otherAction' };
-    if (byKey.status === 'executing') return { kind: 'inProgress' };
-    const receipt = receiptOf(byKey);
-    return {
-      kind: byKey.status === 'submitted' ? 'submitted' : 'upstreamUnconfirmed',
-      receipt,
-      replay: true,
-    };
-  }
-  if (byPreview === undefined) return undefined;
-  return { kind: byPreview.action === action ? 'previewAlreadyUsed' : 'otherAction' };
+/** Records that the person declined: the preview is consumed, and nothing is sent (beyond §3). */
+export async function declinePreview(
+  parts: ExecuteParts,
+  { form, preview, client, idempotencyKey, previewDigest }: OpenPreview,
+): Promise<ExecuteResult> {
+  const { executions } = parts;
+  const declined = await executions.decline({
+    actionId: parts.newId(),
+    action: form.name,
+    client,
+    idempotencyKey,
+    previewDigest,
+    confirmationText: '',
+    confirmedVia: 'client_form',
+    destination: preview.destination,
+  });
+  if (declined) return { kind: 'confirmationDeclined' };
+  const recorded = await executions.find(client, idempotencyKey, previewDigest);
+  return judgeRecorded(recorded, previewDigest, form.name) ?? { kind: 'inProgress' };
 }
 
 /** The receipt that stands decides; the outcome says how a failure is told (contract §3). */

@@ -1,13 +1,58 @@
 /** The statements that every execution runs; why they are enough is told in `executions.ts`. */
+import type { QueryCreator } from 'kysely';
 import type { Storage } from '../storage/database.ts';
-import { prepareChange, prepareRead } from '../storage/prepare-query.ts';
-import type { ExecutionRow } from '../storage/schema.ts';
+import { prepareBoth, prepareChange, prepareRead } from '../storage/prepare-query.ts';
+import type { ExecutionRow, Schema } from '../storage/schema.ts';
+import { type ExecutionSubmission, executionRows } from '../submissions/execution-rows.ts';
+import { type AskedRow, insertAsked, pressQueries, type Settled } from './press-queries.ts';
 
-type Claimed = Omit<ExecutionRow, 'status' | 'lease_started_ms' | 'lease_ms' | 'settled_at'>;
-type Settled = Pick<ExecutionRow, 'preview_digest' | 'action_id' | 'status' | 'settled_at'>;
+export type Claimed = Omit<
+  ExecutionRow,
+  'status' | 'lease_started_ms' | 'lease_ms' | 'settled_at' | 'signed_receipt' | 'receipt_kid'
+>;
 
-/** Takes how long a lease lasts, in milliseconds. */
-export function prepareExecutionQueries(storage: Storage, leaseMs: number) {
+/** Takes how long a lease lasts, in milliseconds, and whether what was delivered keeps its content. */
+export function prepareExecutionQueries(
+  storage: Storage,
+  { leaseMs, keepsDelivered }: { leaseMs: number; keepsDelivered: boolean },
+) {
+  const submissions = executionRows(storage, keepsDelivered);
+
+  const insert = (
+    db: QueryCreator<Schema>,
+    of: Claimed,
+    status: Pick<ExecutionRow, 'status' | 'settled_at'>,
+  ) =>
+    db
+      .insertInto('executions')
+      .values({
+        action_id: of.action_id,
+        action: of.action,
+        client: of.client,
+        idempotency_key: of.idempotency_key,
+        preview_digest: of.preview_digest,
+        created_at: of.created_at,
+        confirmation_text: of.confirmation_text,
+        confirmed_via: of.confirmed_via,
+        destination: of.destination,
+        ...status,
+        lease_ms: leaseMs,
+        lease_started_ms: storage.dialect.leaseClock,
+      })
+      .onConflict((conflict) => conflict.doNothing());
+  const claim = (db: QueryCreator<Schema>, of: Claimed) =>
+    insert(db, of, { status: 'executing', settled_at: null });
+
+  const settle = (status: 'submitted' | 'failed') => {
+    return (db: QueryCreator<Schema>, to: Omit<Settled, 'line'>) =>
+      db
+        .updateTable('executions')
+        .set({ status, settled_at: to.settled_at })
+        .where('preview_digest', '=', to.preview_digest)
+        .where('action_id', '=', to.action_id)
+        .where('status', '=', 'executing');
+  };
+
   return {
     /** What is recorded for a client's key and for a preview: two rows at most. */
     find: prepareRead(
@@ -28,37 +73,41 @@ export function prepareExecutionQueries(storage: Storage, leaseMs: number) {
           ),
     ),
 
-    /** Changes no row where the key or the preview is taken. */
-    claim: prepareChange(storage, (db, of: Claimed) =>
+    /** What one client executed; a row at most. */
+    findByAction: prepareRead(storage, (db, of: Pick<Claimed, 'client' | 'action_id'>) =>
       db
-        .insertInto('executions')
-        .values({
-          ...of,
-          status: 'executing',
-          lease_started_ms: storage.dialect.leaseClock,
-          lease_ms: leaseMs,
-          settled_at: null,
-        })
-        .onConflict((conflict) => conflict.doNothing()),
+        .selectFrom('executions')
+        .selectAll()
+        .where('action_id', '=', of.action_id)
+        .where('client', '=', of.client),
     ),
 
-    /** Changes no row where it had ended before. */
-    settle: prepareChange(storage, (db, to: Settled) =>
-      db
-        .updateTable('executions')
-        .set({ status: to.status, settled_at: to.settled_at })
-        .where('preview_digest', '=', to.preview_digest)
-        .where('action_id', '=', to.action_id)
-        .where('status', '=', 'executing'),
+    /** Changes no row where the key or the preview is taken. With it its submission is kept. */
+    claim: prepareBoth<Claimed & ExecutionSubmission>(storage, claim, submissions.claim),
+    /** The embedded inbox keeps it when it delivers it. */
+    claimAlone: prepareChange<Claimed>(storage, claim),
+    /** The claim's own statement once more: unique by the same, sent by nobody yet (beyond §4). */
+    ask: prepareBoth<Claimed & AskedRow>(
+      storage,
+      (db, of) => insert(db, of, { status: 'asked', settled_at: null }),
+      insertAsked,
+    ),
+    /** The person's no, by the claim's own statement. */
+    decline: prepareChange<Claimed>(storage, (db, of) =>
+      insert(db, of, { status: 'declined', settled_at: of.created_at }),
     ),
 
-    /** Every claim whose lease has run out. */
-    settleExpired: prepareChange(storage, (db, to: { settled_at: string }) =>
-      db
-        .updateTable('executions')
-        .set({ status: 'failed', settled_at: to.settled_at })
-        .where('status', '=', 'executing')
-        .where(storage.dialect.leaseHasRunOut),
+    /** They change no row where it had ended before. */
+    submit: prepareBoth<Settled>(storage, settle('submitted'), submissions.submit),
+    fail: prepareBoth<Settled>(storage, settle('failed'), submissions.fail),
+    store: prepareBoth<Omit<Settled, 'line'> & ExecutionSubmission>(
+      storage,
+      settle('submitted'),
+      submissions.store,
     ),
+    ...pressQueries(storage, leaseMs, submissions),
+    deliverLate: submissions.deliverLate,
+    overdue: submissions.overdue,
+    expireSubmission: submissions.expire,
   };
 }

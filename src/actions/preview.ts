@@ -7,11 +7,11 @@ import { scopeOf } from '../credentials/scopes.ts';
 import type { PreviewRefusal } from '../failures/refusals.ts';
 import { type FormName, findForm } from '../forms/catalog.ts';
 import { type Fields, validate } from '../forms/validate.ts';
-import { parseJsonObject, type ReadBody } from '../http/body.ts';
+import { parseJsonObject, type ReadBody } from '../http/read-body.ts';
 import type { Rate } from '../limits/limits.ts';
 import type { SigningKeys } from '../settings/signing-keys.ts';
 import { destinationOf, type Parties } from '../submissions/recipient.ts';
-import { CONFIRMATION_STATEMENT } from './confirmation.ts';
+import { CONFIRMATION_STATEMENT } from './confirmation-statement.ts';
 import { PREVIEW_LIFETIME_MS, sealPreview } from './preview-token.ts';
 
 /** Spec §2.2. */

@@ -3,10 +3,11 @@ import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
 import { renderProblem } from '../failures/render.ts';
 import { bounds } from '../forms/bounds.ts';
 import { childTraceparent, headerLines, parseTraceparent } from '../http/headers.ts';
-import { at, routes } from '../routes.ts';
+import { at, linkToReceipt, routes } from '../routes.ts';
 import type { TakeFromLimit } from '../server/limiting.ts';
 import type { TakeBody } from '../server/refused-bodies.ts';
-import { type ExecuteParts, type ExecuteResult, execute } from './execute.ts';
+import type { ExecuteResult } from './examine-preview.ts';
+import { type ExecuteParts, execute } from './execute.ts';
 import { type AgentRequest, type PreviewResult, preview } from './preview.ts';
 
 type ActionRoute = { Params: { action: string } };
@@ -57,6 +58,7 @@ function answerExecute(reply: FastifyReply, result: ExecuteResult): FastifyReply
   reply.header('cache-control', 'no-store');
   if (result.kind === 'submitted') {
     const { receipt, replay } = result;
+    reply.header('link', linkToReceipt(receipt.action_id));
     if (replay) reply.header('idempotent-replayed', 'true');
     return reply.send(replay ? { ok: true, receipt, replay } : { ok: true, receipt });
   }

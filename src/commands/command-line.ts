@@ -41,8 +41,10 @@ export function runnerOf(command: Command): (argv: readonly string[]) => Promise
 
 async function dispatch(command: Command, argv: readonly string[], terminal: Terminal) {
   if (argv.includes('--version')) return terminal.print(packageVersion());
-  const single = command.actions[''];
-  const wanted = single === undefined ? argv[0] : '';
+  const [first] = argv;
+  const isNamed = first !== undefined && Object.hasOwn(command.actions, first);
+  // The action without a name takes what names no other.
+  const wanted = isNamed || !Object.hasOwn(command.actions, '') ? first : '';
   const asksForHelp = argv.includes('--help') || argv.includes('-h');
   if (wanted === undefined || wanted.startsWith('-')) {
     if (asksForHelp) return terminal.print(commandHelp(command, COMMON));
@@ -54,10 +56,12 @@ async function dispatch(command: Command, argv: readonly string[], terminal: Ter
     throw new UsageFault(unknownName(`subcommand ${wanted}`, wanted, Object.keys(command.actions)));
   }
   if (asksForHelp) {
-    const help = single ? commandHelp(command, COMMON) : actionHelp(command, wanted, COMMON);
-    return terminal.print(help);
+    const isWhole = wanted === '';
+    return terminal.print(
+      isWhole ? commandHelp(command, COMMON) : actionHelp(command, wanted, COMMON),
+    );
   }
-  await action.run(parse(action, single ? argv : argv.slice(1), terminal));
+  await action.run(parse(action, wanted === '' ? argv : argv.slice(1), terminal));
 }
 
 function parse(action: Action, argv: readonly string[], terminal: Terminal): Call {
@@ -65,7 +69,7 @@ function parse(action: Action, argv: readonly string[], terminal: Terminal): Cal
   const options = { ...COMMON, ...action.options };
   refuseUnknownOption(argv, options);
   const { values, positionals } = parseStrictly(argv, options);
-  if (positionals.length > operands.length) {
+  if (positionals.length > operands.length && action.others === undefined) {
     throw new UsageFault('There is an argument too many; see --help.');
   }
   const missing = operands[positionals.length];
@@ -73,6 +77,7 @@ function parse(action: Action, argv: readonly string[], terminal: Terminal): Cal
   return {
     terminal,
     operand: (name) => positionals[operands.indexOf(name)] ?? '',
+    others: () => positionals.slice(operands.length),
     flag: (name) => values[name] === true,
     text: (name) => (typeof values[name] === 'string' ? values[name] : undefined),
     texts: (name) => [values[name] ?? []].flat().filter((value) => typeof value === 'string'),

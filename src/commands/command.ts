@@ -13,6 +13,8 @@ export type Call = {
   terminal: Terminal;
   /** The value of an operand, by its name. */
   operand(name: string): string;
+  /** What there is of the operand that may be there any number of times. */
+  others(): string[];
   flag(name: string): boolean;
   text(name: string): string | undefined;
   texts(name: string): string[];
@@ -22,6 +24,8 @@ export type Action = {
   meaning: string;
   /** The names of its operands, where it takes any: all are required. */
   operands?: readonly string[];
+  /** The name of an operand that may come behind those any number of times, or not at all. */
+  others?: string;
   options?: Readonly<Record<string, Option>>;
   run(call: Call): Promise<void>;
 };

@@ -1,11 +1,23 @@
 /** `npm run erase`: what is kept of a person, found by their e-mail address, and erased for good. */
 import { existsSync } from 'node:fs';
 import { join } from 'node:path';
-import { normalize, parseEmail } from '../forms/fields.ts';
-import { countOutboxOf, eraseOutboxOf, messageFilesTo, removeFiles } from '../mail/erasure.ts';
+import { systemClock } from '../clock.ts';
+import { countConfirmationsOf, eraseConfirmationsOf } from '../confirmations/erasure.ts';
+import {
+  countOutboxOf,
+  eraseNoticesOf,
+  eraseOutboxOf,
+  messageFilesTo,
+  removeFiles,
+} from '../mail/erasure.ts';
 import type { Settings } from '../settings/settings.ts';
 import { type Scrubbed, type Storage, StorageUnavailable } from '../storage/database.ts';
-import { countInboxOf, eraseInboxOf, type InboxCounts } from '../upstream/inbox-erasure.ts';
+import {
+  countSubmissionsOf,
+  eraseSubmissionsOf,
+  type PersonCounts,
+} from '../submissions/erasure.ts';
+import { addressAsStored } from './addresses.ts';
 import type { Call, Command } from './command.ts';
 import { runCommand } from './command-line.ts';
 import { loadSettings } from './configuration.ts';
@@ -16,7 +28,7 @@ import type { Terminal } from './terminal.ts';
 const command: Command = {
   invocation: 'npm run erase --',
   meaning:
-    'Erases what is kept of a person, found by their e-mail address: leads, subscriptions and confirmation messages. Receipts stay: they hold nothing that was typed into a form. An argument stays in the shell’s history; give - and the address on standard input instead.',
+    'Erases what is kept of a person, found by their e-mail address: leads and subscriptions with what became of them, what they were asked to confirm, and confirmation messages. Receipts stay: they hold nothing that was typed into a form. An argument stays in the shell’s history; give - and the address on standard input instead.',
   examples: [
     'npm run erase -- ada@example.com --dry-run',
     'npm run erase -- -',
@@ -41,7 +53,7 @@ export function run(argv: readonly string[]): Promise<number> {
 }
 
 /** What there is of one person. */
-type Found = InboxCounts & { outbox: number; files: string[] };
+type Found = PersonCounts & { confirmations: number; outbox: number; files: string[] };
 
 async function erase(call: Call): Promise<void> {
   const { terminal } = call;
@@ -67,20 +79,10 @@ async function erase(call: Call): Promise<void> {
 async function addressOf({ terminal, operand }: Call): Promise<string> {
   const given = operand('email');
   const written = given === '-' ? await terminal.readLine('E-mail address:') : given;
-  const email = asStored(normalize(written));
+  const email = addressAsStored(written);
   // Not repeated: standard error may end in a log.
   if (email === undefined) throw new UsageFault('That is not an e-mail address.');
   return email;
-}
-
-/** As rows have it, also rows of a version that took more before the `@`; undefined without one. */
-function asStored(written: string): string | undefined {
-  const at = written.lastIndexOf('@');
-  if (at < 1) return undefined;
-  const domain = written.slice(at);
-  // An `a` before it: only the domain is looked at, and spelt in ASCII.
-  const ascii = parseEmail(`a${domain}`)?.slice(1) ?? domain.toLowerCase();
-  return written.slice(0, at).toLowerCase() + ascii;
 }
 
 async function eraseFrom(storage: Storage, settings: Settings, email: string, call: Call) {
@@ -88,7 +90,8 @@ async function eraseFrom(storage: Storage, settings: Settings, email: string, ca
   // The folder of local mode: production may have been local once.
   const folder = join(settings.dataDir, 'mail');
   const found: Found = {
-    ...(await countInboxOf(storage, email)),
+    ...(await countSubmissionsOf(storage, email)),
+    confirmations: await countConfirmationsOf(storage, email),
     outbox: await countOutboxOf(storage, email),
     files: await messageFilesTo(folder, email),
   };
@@ -97,33 +100,41 @@ async function eraseFrom(storage: Storage, settings: Settings, email: string, ca
     const sure = await terminal.confirm(`Erase ${inWords(found)} for good?`, call.flag('yes'));
     if (!sure) throw new ExitFault('Nothing was erased.');
   }
-  const rows = await storage.write(async (tx) => ({
-    ...(await eraseInboxOf(tx, email)),
-    outbox: await eraseOutboxOf(tx, email),
-  }));
+  const rows = await storage.write(async (tx) => {
+    // First what may still be pressed: a submission that is made of it meanwhile is erased below.
+    const now = systemClock.now();
+    const confirmations = await eraseConfirmationsOf(storage, tx, email, now);
+    const { counts, ids } = await eraseSubmissionsOf(tx, email);
+    const messages = await eraseOutboxOf(tx, email);
+    return { ...counts, confirmations, outbox: messages + (await eraseNoticesOf(tx, ids)) };
+  });
   // Looked for again: a message may have been under way.
   const files = [...new Set([...found.files, ...(await messageFilesTo(folder, email))])];
   await removeFiles(files);
   const scrubbed = await storage.scrub();
   report(terminal, { ...rows, files }, false);
+  if (rows.sending > 0) terminal.say(UNDER_WAY);
   conclude(terminal, scrubbed);
 }
 
 function report(terminal: Terminal, found: Found, dryRun: boolean): void {
-  const { leads, subscriptions, outbox, files } = found;
-  const counts = { leads, subscriptions, outbox, message_files: files.length };
+  const { leads, subscriptions, confirmations, outbox, files } = found;
+  const counts = { leads, subscriptions, confirmations, outbox, message_files: files.length };
   const sentence = `${dryRun ? 'Would be erased' : 'Erased'}: ${inWords(found)}.`;
   terminal.print(terminal.json ? JSON.stringify({ dry_run: dryRun, ...counts }) : sentence);
 }
 
-function inWords({ leads, subscriptions, outbox, files }: Found): string {
+function inWords({ leads, subscriptions, confirmations, outbox, files }: Found): string {
   const count = (number: number, noun: string) => `${number} ${noun}${number === 1 ? '' : 's'}`;
-  return `${count(leads, 'lead')}, ${count(subscriptions, 'subscription')}, ${count(outbox, 'confirmation')} in the outbox, ${count(files.length, 'message file')}`;
+  return `${count(leads, 'lead')}, ${count(subscriptions, 'subscription')}, ${count(confirmations, 'pending question')}, ${count(outbox, 'confirmation')} in the outbox, ${count(files.length, 'message file')}`;
 }
 
-function isNothing({ leads, subscriptions, outbox, files }: Found): boolean {
-  return leads + subscriptions + outbox + files.length === 0;
+function isNothing({ leads, subscriptions, confirmations, outbox, files }: Found): boolean {
+  return leads + subscriptions + confirmations + outbox + files.length === 0;
 }
+
+const UNDER_WAY =
+  'Some of it was being sent at that moment, and may still arrive at UPSTREAM_URL: have it erased there too.';
 
 const AFTERWARDS: Readonly<Record<Scrubbed, string>> = {
   clean: 'Nothing of it is left in the database’s files.',
@@ -133,7 +144,7 @@ const AFTERWARDS: Readonly<Record<Scrubbed, string>> = {
   vacuumed:
     'The dead rows were vacuumed away. PostgreSQL’s free space, its write-ahead log and archives of it may hold remains until they are overwritten or expire.',
   unvacuumed:
-    'It is erased, but VACUUM did not end in time: the dead rows go with autovacuum, or with `VACUUM (INDEX_CLEANUP ON) inbox, outbox` in psql.',
+    'It is erased, but VACUUM did not end in time: the dead rows go with autovacuum, or with `VACUUM (INDEX_CLEANUP ON) submissions, confirmations, inbox, messages, outbox` in psql.',
 };
 
 function conclude(terminal: Terminal, scrubbed: Scrubbed): void {

@@ -34,9 +34,12 @@ export function actionHelp(command: Command, name: string, common: Options): str
 function actionLines(command: Command, name: string): string[] {
   const action = command.actions[name];
   if (action === undefined) return [];
-  const { operands = [], options = {}, meaning } = action;
+  const { operands = [], others, options = {}, meaning } = action;
   const wanted = operands.map((operand) => `<${operand}>`);
-  const line = [command.invocation, name, ...wanted].filter((word) => word !== '').join(' ');
+  const more = others === undefined ? [] : [`[<${others}>…]`];
+  const line = [command.invocation, name, ...wanted, ...more]
+    .filter((word) => word !== '')
+    .join(' ');
   return [`  ${line}`, `      ${meaning}`, ...optionLines(options, 6)];
 }
 

@@ -5,12 +5,13 @@ import { UsageFault } from './faults.ts';
 const meanings = {
   start: 'starts the service; its settings are in the environment (see .env.example)',
   credentials: 'issue, rotate, revoke and list agent credentials',
-  inbox: 'list, show and export what the embedded destination holds',
+  inbox: 'list, show and export submissions, send them again, put them away',
   erase: 'erases what is kept of a person, by e-mail address',
   backup: 'copies the database to a file while the service runs',
   restore: 'replaces the database by a backup',
   settings: 'every setting in force and where it came from',
   doctor: 'tries what is configured for real',
+  'verify-receipt': 'verifies a signed receipt, without the database',
   demo: 'drives a running service as an agent and a browser would',
 };
 

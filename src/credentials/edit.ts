@@ -4,7 +4,6 @@
  */
 
 import {
-  chmodSync,
   chownSync,
   closeSync,
   fsyncSync,
@@ -65,7 +64,7 @@ export async function editClients(
       const text = changed && `${JSON.stringify(changed, null, 2)}\n`;
       const written = text && writeBeside(target, text, lock.owner);
       if (!endLock(lock, () => written && renameSync(written, target))) {
-        if (written) rmSync(written, { force: true });
+        if (written) rmSync(written);
         throw new EditFault(TAKEN_OVER);
       }
     } catch (error) {
@@ -125,7 +124,7 @@ function endLock({ path, owner }: Lock, lastStep = () => {}): boolean {
     rmSync(path);
     return true;
   } finally {
-    rmSync(ending, { force: true });
+    rmSync(ending);
   }
 }
 
@@ -152,7 +151,6 @@ function writeBeside(path: string, text: string, name: string): string {
     } finally {
       closeSync(file);
     }
-    chmodSync(temporary, 0o600);
     const before = statSync(path, { throwIfNoEntry: false });
     if (before !== undefined && before.uid !== process.getuid?.()) {
       chownSync(temporary, before.uid, before.gid);

@@ -15,6 +15,8 @@ const POLL_MS = 2_000;
 export type Credentials = {
   /** Takes the SHA-256 of a token, hex; undefined where nobody holds it or it has expired. */
   find(tokenDigest: string): { name: string; scopes: ReadonlySet<string> } | undefined;
+  /** Whether a client of that name has a valid credential with that scope, whatever its token is. */
+  mayStill(name: string, scope: string): boolean;
   state(): CredentialsState;
   close(): void;
 };
@@ -51,6 +53,7 @@ export function openCredentials(options: CredentialsOptions): Credentials {
   if (path === undefined) {
     return {
       find: () => undefined,
+      mayStill: () => false,
       state: () => ({ clients: 0, fault: undefined }),
       close: () => {},
     };
@@ -90,6 +93,13 @@ export function openCredentials(options: CredentialsOptions): Credentials {
       if (isExpired(holder.expiresAt, clock.now())) return undefined;
       return { name: holder.name, scopes: holder.scopes };
     },
+    mayStill: (name, scope) =>
+      [...holders.values()].some(
+        (holder) =>
+          holder.name === name &&
+          holder.scopes.has(scope) &&
+          !isExpired(holder.expiresAt, clock.now()),
+      ),
     state: () => ({ clients: file.clients.length, fault }),
     close: stopReading,
   };
@@ -121,7 +131,7 @@ function readAtStart(path: string): { text: string; file: ClientsFile } {
 }
 
 function unreadable(error: unknown): string {
-  const code = (error as NodeJS.ErrnoException).code ?? 'unknown error';
+  const { code } = error as NodeJS.ErrnoException;
   return `AGENT_CREDENTIALS_FILE names a file that can’t be read (${code}).`;
 }
 

@@ -1,5 +1,6 @@
 /** What discovery says of a deployment, beyond the catalogue of forms. */
 import { type Form, forms } from '../forms/catalog.ts';
+import type { MinimumByAction } from '../settings/confirmation-minimum.ts';
 import { receiverOf } from '../submissions/recipient.ts';
 
 export type Facts = {
@@ -8,6 +9,10 @@ export type Facts = {
   operatorName: string;
   /** Undefined while there is no contractor on the platform. */
   contractorName?: string | undefined;
+  /** Whether the tools of the Model Context Protocol are served. */
+  mcp?: 'on' | 'off';
+  /** The least that each action takes (beyond §4); nothing where it is not set. */
+  confirmationMinimum?: MinimumByAction;
   /** As people are asked here, where the operator has words of their own (CONTENT_DIR). */
   forms?: readonly Form[];
 };

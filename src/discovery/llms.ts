@@ -13,6 +13,10 @@ export function llmsText(pages: readonly SourcePage[], facts: Facts): string {
   const links = resourcePages(pages).map((page) =>
     link(escapeMarkdown(page.title), baseUrl + page.markdownPath, escapeMarkdown(page.description)),
   );
+  const mcp =
+    facts.mcp === 'on'
+      ? `${link('Model Context Protocol', baseUrl + routes.mcp.path, 'the same actions as tools, for hosts that connect to such; with the credential as a bearer token')}\n`
+      : '';
   return `# ${operatorName}
 
 > ${operatorName} connects homeowners with one vetted painting contractor. People use the forms on its pages; agents that act for a user preview an action, get the user's explicit confirmation and execute it.
@@ -27,13 +31,18 @@ How an agent sends one:
 2. POST the fields to \`${templateOf(routes.previewAction)}\`. Nothing is sent to anybody yet.
 3. Show the user the fields, the destination and the confirmation statement that came back.
 4. Only if the user explicitly agrees, POST \`preview_id\`, \`confirmation\` and \`confirmation_text\` to \`${templateOf(routes.executeAction)}\` with an \`Idempotency-Key\`.
+5. Keep the receipt; GET \`${templateOf(routes.getReceipt)}\` returns it again, signed.
+
+Where the user is to confirm for themselves, POST \`preview_id\` to \`${routes.createConfirmation.path}\` instead of step 4, give them the \`confirmation_url\`, and GET \`${templateOf(routes.getConfirmation)}\` until it is not pending. Where an action's \`confirmation_minimum\` in the manifest is not \`agent\`, this is the only way.
 
 ## For agents
 
 ${link('Agent manifest', baseUrl + routes.getManifest.path, 'each action with its fields, endpoints, scopes and limits')}
+${mcp}${link('OpenAPI 3.1 of the agent actions', baseUrl + routes.getAgentsDocument.path, 'a path and a plain body for each action')}
 ${link('OpenAPI 3.1', baseUrl + routes.getOpenapiDocument.path, 'the API: its calls, bodies, responses and events')}
 ${link('API reference', baseUrl + linked.reference.markdownPath, 'the same to read')}
 ${link('Tool definitions', baseUrl + routes.toolIndex.path, 'for the OpenAI and Anthropic APIs and for MCP')}
+${link('Receipt keys', baseUrl + routes.getReceiptKeys.path, 'what signed receipts are verified with, as a JSON Web Key Set')}
 ${link('Content index', baseUrl + routes.listContent.path, 'the pages below as JSON; `?resource=<id>` returns one')}
 
 ## Pages

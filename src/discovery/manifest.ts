@@ -1,9 +1,9 @@
 /** The agent manifest (spec §2.4, §4.1): what an automated client can do here, and how. */
-import { CONFIRMATION_STATEMENT } from '../actions/confirmation.ts';
+import { CONFIRMATION_STATEMENT } from '../actions/confirmation-statement.ts';
 import { type Scope, scopeOf } from '../credentials/scopes.ts';
 import { bounds } from '../forms/bounds.ts';
 import type { Field, Form } from '../forms/catalog.ts';
-import { pages, pathsOfPage, pathTo, type Route, routes } from '../routes.ts';
+import { pages, pathsOfPage, pathTo, type Route, routes, templateOf } from '../routes.ts';
 import { API_VERSION, destinationName, type Facts, formsOf } from './facts.ts';
 
 export type ManifestFacts = Facts & {
@@ -39,6 +39,19 @@ export function manifest(facts: ManifestFacts) {
     confirmation: {
       statement: CONFIRMATION_STATEMENT,
       rule: 'confirmation_text repeats the statement character for character; confirmation is true.',
+      page: {
+        rule: 'POST preview_id with an Idempotency-Key: the user confirms at the confirmation_url that comes back. Where an action has a confirmation_minimum of page or page_email, execute takes nothing less.',
+        create: call(routes.createConfirmation),
+        read: call(routes.getConfirmation),
+        cancel: call(routes.cancelConfirmation),
+        scope: scopeOf.execute,
+      },
+    },
+    receipts: {
+      method: 'GET',
+      url_template: baseUrl + templateOf(routes.getReceipt),
+      scopes: Object.values(scopeOf),
+      note: 'The receipt of an execution that has ended, signed: for the client that executed, with either scope.',
     },
     authentication: {
       type: 'http',
@@ -49,12 +62,17 @@ export function manifest(facts: ManifestFacts) {
     limits: {
       rates_per_client_address: Object.fromEntries(rates),
       preview_lifetime_seconds: bounds.previewLifetimeMinutes * 60,
+      confirmation_lifetime_seconds: bounds.confirmationLifetimeMinutes * 60,
       value_max_length: bounds.valueLength,
       idempotency_key_max_length: bounds.idempotencyKeyLength,
       receipt_retention_days: facts.receiptRetentionDays,
     },
     links: {
       openapi: baseUrl + routes.getOpenapiDocument.path,
+      agents_openapi: baseUrl + routes.getAgentsDocument.path,
+      ...(facts.mcp === 'on' ? { mcp: baseUrl + routes.mcp.path } : {}),
+      receipt_keys: baseUrl + routes.getReceiptKeys.path,
+      api_catalog: baseUrl + routes.apiCatalog.path,
       llms_txt: baseUrl + routes.getLlmsText.path,
       content_index: baseUrl + routes.listContent.path,
       agents_page: baseUrl + pages.agents.path,
@@ -62,6 +80,11 @@ export function manifest(facts: ManifestFacts) {
       reference: baseUrl + pages.reference.path,
     },
   };
+}
+
+/** As a method and a path below `base_url`. */
+function call(route: Route): string {
+  return `${route.method} ${templateOf(route)}`;
 }
 
 function describeAction(form: Form, facts: Facts) {
@@ -78,6 +101,7 @@ function describeAction(form: Form, facts: Facts) {
     required_fields: names(true),
     optional_fields: names(false),
     fields: Object.fromEntries(form.fields.map((field) => [field.name, describeField(field)])),
+    confirmation_minimum: facts.confirmationMinimum?.[form.name] ?? 'agent',
     preview: { method: 'POST', url: url(routes.previewAction), scope: scopeOf.preview },
     execute: { method: 'POST', url: url(routes.executeAction), scope: scopeOf.execute },
   };

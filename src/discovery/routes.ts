@@ -2,13 +2,22 @@
 import type { FastifyInstance } from 'fastify';
 import { renderProblem } from '../failures/render.ts';
 import { once } from '../once.ts';
-import { at, routes } from '../routes.ts';
+import { at, type Route, routes } from '../routes.ts';
 import { type Document, prepareDocument, sendDocument, serve } from '../server/documents.ts';
+import {
+  AI_CATALOG_TYPE,
+  API_CATALOG_TYPE,
+  aiCatalog,
+  apiCatalog,
+  SERVER_CARD_TYPE,
+  serverCard,
+} from './catalogs.ts';
 import { contentIndex, contentResources, type SourcePage } from './content.ts';
 import { eventSchema, eventTypes } from './events.ts';
 import type { Facts } from './facts.ts';
 import { llmsText } from './llms.ts';
 import { type ManifestFacts, manifest } from './manifest.ts';
+import { SKILL, skillsIndex, skillText } from './skill.ts';
 import { toolIndex } from './tool-index.ts';
 import { toolShapes } from './tools.ts';
 
@@ -18,7 +27,11 @@ const ANY_ORIGIN = { 'access-control-allow-origin': '*' };
 /** Adds the routes of discovery, and those of the definitions. */
 export function registerDiscovery(
   app: FastifyInstance,
-  parts: ManifestFacts & { pages: () => readonly SourcePage[]; openapi: () => Promise<object> },
+  parts: ManifestFacts & {
+    pages: () => readonly SourcePage[];
+    openapi: () => Promise<object>;
+    agentsOpenapi: () => Promise<object>;
+  },
 ): void {
   const described = prepareJson(() => manifest(parts));
   const llms = prepareDocument(
@@ -33,7 +46,37 @@ export function registerDiscovery(
   registerContent(app, parts.pages, parts.baseUrl);
   registerEventSchemas(app, parts.baseUrl);
   registerTools(app, parts);
-  registerDocument(app, parts.openapi);
+  registerDocument(app, routes.getOpenapiDocument, parts.openapi);
+  registerDocument(app, routes.getAgentsDocument, parts.agentsOpenapi);
+  registerCatalogs(app, parts);
+}
+
+/** Where one request finds everything (beyond §8). */
+function registerCatalogs(app: FastifyInstance, facts: Facts): void {
+  const own = { link: `<${facts.baseUrl}${routes.apiCatalog.path}>; rel="api-catalog"` };
+  serve(
+    app,
+    at(routes.apiCatalog),
+    prepareJson(() => apiCatalog(facts), API_CATALOG_TYPE, own),
+  );
+  serve(
+    app,
+    at(routes.skillsIndex),
+    prepareJson(() => skillsIndex(facts)),
+  );
+  const skill = prepareDocument(() => skillText(facts), 'text/markdown; charset=utf-8', ANY_ORIGIN);
+  serve(app, at(routes.skill, { skill: SKILL }), skill);
+  if (facts.mcp !== 'on') return;
+  serve(
+    app,
+    at(routes.aiCatalog),
+    prepareJson(() => aiCatalog(facts), AI_CATALOG_TYPE),
+  );
+  serve(
+    app,
+    at(routes.serverCard),
+    prepareJson(() => serverCard(facts), SERVER_CARD_TYPE),
+  );
 }
 
 /** What the maker of an agent gives a language model. */
@@ -87,18 +130,25 @@ function registerEventSchemas(app: FastifyInstance, baseUrl: string): void {
   }
 }
 
-function registerDocument(app: FastifyInstance, openapi: () => Promise<object>): void {
+function registerDocument(
+  app: FastifyInstance,
+  route: Route,
+  openapi: () => Promise<object>,
+): void {
   const document = once(async () => {
     const made = await openapi();
     return prepareJson(() => made);
   });
   app.route({
-    ...at(routes.getOpenapiDocument),
+    ...at(route),
     handler: async (request, reply) => sendDocument(request, reply, await document()),
   });
 }
 
-function prepareJson(make: () => object): Document {
-  const json = () => JSON.stringify(make());
-  return prepareDocument(json, 'application/json; charset=utf-8', ANY_ORIGIN);
+function prepareJson(
+  make: () => object,
+  contentType = 'application/json; charset=utf-8',
+  headers: Record<string, string> = {},
+): Document {
+  return prepareDocument(() => JSON.stringify(make()), contentType, { ...ANY_ORIGIN, ...headers });
 }

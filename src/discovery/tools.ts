@@ -2,7 +2,7 @@
  * The actions as tools of a language model, from the one declaration: one to preview each action,
  * one to execute. Each shape is what that API takes as it is.
  */
-import { CONFIRMATION_STATEMENT } from '../actions/confirmation.ts';
+import { CONFIRMATION_STATEMENT } from '../actions/confirmation-statement.ts';
 import { bounds } from '../forms/bounds.ts';
 import type { Field, Form } from '../forms/catalog.ts';
 import { destinationName, type Facts, formsOf } from './facts.ts';

@@ -38,6 +38,14 @@ export type ExecuteRefusal<Receipt = object> =
   | { kind: 'invalidPreview' }
   | { kind: 'expiredPreview' }
   | { kind: 'otherAction' }
+  /** Whoever executes it, and under whatever key (beyond §4). */
+  | { kind: 'confirmationDeclined' }
+  /** The person was asked on their own page and has not answered (beyond §4). */
+  | { kind: 'confirmationPending'; retryAfterSeconds: number }
+  /** The action takes no less than the person's own press (beyond §4). */
+  | { kind: 'humanConfirmationRequired' }
+  /** The person has said that they did not ask this client (beyond §4). */
+  | { kind: 'clientReported' }
   | { kind: 'upstreamRejected'; status: number; receipt: Receipt }
   | { kind: 'upstreamRateLimited'; retryAfterSeconds: number; receipt: Receipt }
   | { kind: 'upstreamUnconfirmed'; receipt: Receipt; replay: boolean };
@@ -56,9 +64,39 @@ export type FormRefusal =
   | { kind: 'valueTooLong'; faults?: Fault[]; missing: string[] }
   | { kind: 'invalidForm'; faults: Fault[]; missing: string[] }
   | { kind: 'missingConsent'; missing: string[] }
+  /** It could not be confirmed, but it is kept and will be passed on. A subscription has no reference. */
+  | { kind: 'kept'; reference?: string }
+  /** The same, but nothing more happens by itself: the operator has it. */
+  | { kind: 'left'; reference?: string }
+  /** Nobody could keep it, or confirm it. */
   | { kind: 'unconfirmed' }
-  /** The upstream was not reached: not one byte has left. */
+  /** Nobody could keep it, and the upstream was not reached: not one byte has left. */
   | { kind: 'unsent' };
+
+/** What asking, reading and cancelling a confirmation says beside execute (beyond §4). */
+export type ConfirmationRefusal =
+  | ExecuteRefusal
+  | { kind: 'viaNotValid' }
+  | { kind: 'codesNotConfigured' }
+  | { kind: 'tooManyPending'; retryAfterSeconds: number }
+  | { kind: 'unknownConfirmation' };
+
+/** What a person is told on their own page (beyond §4). */
+export type PressRefusal =
+  | { kind: 'pressTooOften'; retryAfterSeconds: number }
+  | { kind: 'pressFromElsewhere' }
+  | { kind: 'pressByAgent' }
+  | { kind: 'unknownLink' }
+  | { kind: 'unknownButton' }
+  | { kind: 'pageTooOld' }
+  | { kind: 'clientNotAllowed' }
+  | { kind: 'destinationChanged' }
+  | { kind: 'sendingNotConfigured' }
+  | { kind: 'tooManyCodes'; retryAfterSeconds: number }
+  | { kind: 'pressUnknown' };
+
+/** What a tool or its endpoint says beside the refusals of the two chains (beyond §3). */
+type McpRefusal = { kind: 'foreignOrigin' } | { kind: 'confirmationUnanswered' };
 
 /** What no chain returns: the server refuses before a route is found, or after a chain has thrown. */
 export type ServerRefusal =
@@ -72,9 +110,14 @@ export type ServerRefusal =
   | { kind: 'shuttingDown' };
 
 export type Refusal =
+  /** Beyond §5: of another client, of nobody, or of what has not ended. */
+  | { kind: 'unknownReceipt' }
   | PreviewRefusal
   | ExecuteRefusal
   | FormRefusal
+  | ConfirmationRefusal
+  | PressRefusal
+  | McpRefusal
   | ServerRefusal
   /** The content endpoint (spec §4.2). */
   | { kind: 'unknownResource' };

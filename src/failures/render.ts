@@ -1,5 +1,6 @@
 /** From a refusal to status, headers and JSON body: the one place where errors become HTTP. */
 import { describeFault } from '../forms/validate.ts';
+import { linkToReceipt } from '../routes.ts';
 import { type Problem, problems } from './catalogue.ts';
 import type { Refusal } from './refusals.ts';
 
@@ -14,9 +15,8 @@ export function renderProblem(refusal: Refusal, as: 'agent' | 'json' | 'native')
   const entry: Problem = problems[refusal.kind];
   const headers: Record<string, string> = {};
   const seconds = secondsToWait(entry, refusal);
-  const wait = seconds === 1 ? '1 second' : `${seconds} seconds`;
   const body: RenderedProblem['body'] = {
-    error: sentenceOf(entry, refusal).replace('{wait}', wait),
+    error: withWait(faultsOf(refusal) ?? entry.error, seconds),
   };
 
   if (refusal.kind === 'unauthenticated')
@@ -31,7 +31,14 @@ export function renderProblem(refusal: Refusal, as: 'agent' | 'json' | 'native')
     if (as === 'json') body.retry_after = seconds;
   }
   if ('missing' in refusal && refusal.missing.length > 0) body.fields = refusal.missing;
-  if ('receipt' in refusal) body.receipt = refusal.receipt;
+  // A person's own: what they may ask the operator about (beyond §1).
+  if ('reference' in refusal && refusal.reference !== undefined)
+    headers['submission-reference'] = refusal.reference;
+  if ('receipt' in refusal) {
+    body.receipt = refusal.receipt;
+    const actionId = actionIdOf(refusal.receipt);
+    if (actionId !== undefined) headers.link = linkToReceipt(actionId);
+  }
   if ('replay' in refusal && refusal.replay) {
     body.replay = true;
     headers['idempotent-replayed'] = 'true';
@@ -51,9 +58,42 @@ function secondsToWait(entry: Problem, refusal: Refusal): number | undefined {
   return entry.retryable && 1;
 }
 
-/** The sentence of the catalogue, or where fields are at fault, a sentence about each. */
-function sentenceOf(entry: Problem, refusal: Refusal): string {
-  if (!('faults' in refusal) || refusal.faults.length === 0) return entry.error;
+/**
+ * What a tool says of a refusal: the sentence, its code in parentheses, and what to do next (beyond §3);
+ * after a failed execution the `action_id`.
+ */
+export function renderForTool(refusal: Refusal): string {
+  const { sentence, code, next }: Problem = problems[refusal.kind];
+  const faults = faultsOf(refusal);
+  const coded = code === undefined ? sentence : sentence.replace(/\.$/, ` (${code}).`);
+  const failed = 'receipt' in refusal ? actionIdOf(refusal.receipt) : undefined;
+  const said = [faults ?? coded, next.tool ?? next.route, failed && `action_id: ${failed}`];
+  const words = said.filter((each) => each !== undefined).join(' ');
+  return withWait(words, secondsToWait(problems[refusal.kind], refusal));
+}
+
+/** What a person reads on a page: the sentence, and what to do next. */
+export function renderForPage(refusal: Refusal): {
+  status: number;
+  sentence: string;
+  next: string;
+} {
+  const entry: Problem = problems[refusal.kind];
+  const next = withWait(entry.next.page ?? '', secondsToWait(entry, refusal));
+  return { status: entry.status, sentence: entry.sentence, next };
+}
+
+function actionIdOf(receipt: object): string | undefined {
+  return 'action_id' in receipt ? String(receipt.action_id) : undefined;
+}
+
+function withWait(words: string, seconds: number | undefined): string {
+  return words.replace('{wait}', seconds === 1 ? '1 second' : `${seconds} seconds`);
+}
+
+/** Where fields are at fault, a sentence about each: it stands for that of the catalogue. */
+function faultsOf(refusal: Refusal): string | undefined {
+  if (!('faults' in refusal) || refusal.faults.length === 0) return undefined;
   const { faults } = refusal;
   const missing = 'missing' in refusal ? refusal.missing : [];
   const besides = missing.filter((name) => !faults.some((fault) => fault.field.name === name));

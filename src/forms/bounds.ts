@@ -23,10 +23,22 @@ export const bounds = {
     execute: { limit: 20, windowSeconds: 60 },
     leads: { limit: 5, windowSeconds: 15 * 60 },
     subscribe: { limit: 5, windowSeconds: 15 * 60 },
+    /** Beyond §3: every request to the endpoint of the tools; a tool takes from its own rate as well. */
+    mcp: { limit: 120, windowSeconds: 60 },
+    /** Beyond §4: asking for a confirmation. */
+    confirmations: { limit: 20, windowSeconds: 60 },
+    /** Beyond §4: receipts and confirmations, cancelling them as well. */
+    reads: { limit: 60, windowSeconds: 60 },
+    /** Beyond §4: every button of a person's own page. */
+    presses: { limit: 20, windowSeconds: 60 },
     /** Contract §4: bodies over `refusedBodyBytes` that were refused, whatever the route. */
     refusedBodies: { limit: 30, windowSeconds: 60 },
   },
   previewLifetimeMinutes: 10,
+  /** Beyond §4: how long a person may take, a page that may be pressed, and a code. */
+  confirmationLifetimeMinutes: 60,
+  pageLifetimeMinutes: 10,
+  codeLifetimeMinutes: 10,
   idempotencyKeyLength: 200,
 
   /** JSON bodies, on the agent routes and the form routes (contract §4). */

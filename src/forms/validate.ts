@@ -4,7 +4,7 @@ import {
   hasForbiddenCharacter,
   hasPiledMarks,
   isBlank,
-  lengthOf,
+  isLongerThan,
   normalize,
   parseEmail,
 } from './fields.ts';
@@ -45,7 +45,7 @@ function checkValue(field: Field, value: unknown): string | Fault | undefined {
   if (hasForbiddenCharacter(field.kind, text)) return { field, kind: 'characters' };
   if (isBlank(text)) return field.required ? { field, kind: 'missing' } : undefined;
   if (field.kind === 'email') return checkEmail(field, text);
-  if (lengthOf(text) > field.maximum) return { field, kind: 'tooLong' };
+  if (isLongerThan(field.maximum, text)) return { field, kind: 'tooLong' };
   return hasPiledMarks(text) ? { field, kind: 'characters' } : text;
 }
 

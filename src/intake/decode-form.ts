@@ -8,7 +8,7 @@ import {
   mediaType,
   parseJsonObject,
   type ReadBody,
-} from '../http/body.ts';
+} from '../http/read-body.ts';
 import { keepingLast } from '../once.ts';
 
 export type Encoding = 'json' | 'urlencoded' | 'multipart';

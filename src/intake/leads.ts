@@ -1,31 +1,48 @@
 /** The whole chain of a lead, top to bottom (spec §4.6), in the order of contract §4. */
 import type { NewId } from '../chance.ts';
+import type { Clock } from '../clock.ts';
 import type { FormRefusal } from '../failures/refusals.ts';
 import { bounds } from '../forms/bounds.ts';
 import { type Form, fallbackForm, findForm } from '../forms/catalog.ts';
-import { lengthOf, normalize } from '../forms/fields.ts';
+import { isLongerThan, normalize } from '../forms/fields.ts';
 import { isHoneypotFilled } from '../forms/honeypot.ts';
 import { missingNames, validate } from '../forms/validate.ts';
 import type { Log } from '../operations/log.ts';
-import { type SubmitParts, submit } from '../submissions/submit.ts';
-import type { Outcome } from '../upstream/upstream.ts';
+import { accept } from '../submissions/accept.ts';
+import type { Parties } from '../submissions/recipient.ts';
+import type { Accepted } from '../submissions/store.ts';
+import type { Submissions } from '../submissions/submissions.ts';
 import { decodeForm, type FormBody, type FormRequest } from './decode-form.ts';
 
-/** Undefined while submissions are not configured. */
-export type IntakeParts = { submissions: SubmitParts | undefined; log: Log; newId: NewId };
+export type IntakeParts = {
+  /** Undefined while submissions are not configured. */
+  parties: Parties | undefined;
+  submissions: Submissions;
+  clock: Clock;
+  log: Log;
+  newId: NewId;
+};
 
 /** The upstream's answer: how long it took since the form was read, and when it came (monotonic, ms). */
 type Answered = { tookMs: number; answeredAt: number };
 
-/** What a bot sent has no answer of the upstream: nothing was forwarded. */
+/**
+ * What a bot sent has no answer of the upstream: nothing was forwarded. A lead has a reference, whoever sent it;
+ * a subscription has none, for it would date an earlier request.
+ */
 export type FormResult =
-  | { kind: 'accepted'; event: Form['event']; upstream: Answered | undefined }
+  | {
+      kind: 'accepted';
+      event: Form['event'];
+      upstream: Answered | undefined;
+      reference?: string;
+    }
   | FormRefusal;
 
 /** Takes a request; returns `accepted` once the upstream has confirmed, or the refusal. */
 export async function acceptLead(parts: IntakeParts, request: FormRequest): Promise<FormResult> {
-  const { submissions } = parts;
-  if (submissions === undefined) return { kind: 'submissionsNotConfigured' };
+  const { parties, submissions, clock } = parts;
+  if (parties === undefined) return { kind: 'submissionsNotConfigured' };
 
   const decoded = await decodeForm(request, bounds.leadBodyBytes);
   if (decoded.kind !== 'form') return decoded;
@@ -40,9 +57,10 @@ export async function acceptLead(parts: IntakeParts, request: FormRequest): Prom
   if (body.file) return { kind: 'fileUpload', missing };
   if (body.notText) return { kind: 'notText', missing };
 
-  const readAt = submissions.clock.monotonic();
+  const readAt = clock.monotonic();
   if (isHoneypotFilled(decoded.values)) {
-    return { kind: 'accepted', event: form.event, upstream: undefined };
+    const reference = parts.newId();
+    return { kind: 'accepted', event: form.event, upstream: undefined, reference };
   }
 
   const over = checkBounds(body);
@@ -64,32 +82,21 @@ export async function acceptLead(parts: IntakeParts, request: FormRequest): Prom
     client: null,
     consentRecordedAt: null,
   };
-  const outcome = await submit(submissions, submission, deliveryOf(request));
-  const upstream = answeredSince(submissions, form.event, readAt);
-  parts.log.info({ submissionId: submission.id, form: form.name, outcome }, 'lead settled');
-  if (outcome.kind !== 'confirmed') return refusalOf(outcome);
-  return { kind: 'accepted', event: form.event, upstream };
+  const accepted = await accept(submissions, parties, submission, request.traceparent);
+  const { reference, outcome, standing } = accepted;
+  const entry = { submissionId: reference, form: form.name, outcome, standing };
+  parts.log.info(entry, 'lead settled');
+  if (outcome.kind !== 'confirmed') {
+    const isKept = standing === 'kept' || standing === 'left';
+    return isKept ? { kind: standing, reference } : unkeptRefusal(outcome);
+  }
+  const upstream = { tookMs: accepted.answeredAt - readAt, answeredAt: accepted.answeredAt };
+  return { kind: 'accepted', event: form.event, upstream, reference };
 }
 
-/** Takes when the form had been read; called as soon as the upstream has answered (contract §4, "Timing"). */
-export function answeredSince(parts: SubmitParts, event: Form['event'], readAt: number): Answered {
-  // Our own inbox commits a stranger's row and no member's: that work belongs into the step.
-  const isOwnWork = parts.upstream.embedded && event === 'subscriber.created';
-  const answeredAt = isOwnWork ? readAt : parts.clock.monotonic();
-  return { tookMs: answeredAt - readAt, answeredAt };
-}
-
-/** What the person is told: whether it may have arrived, and nothing of the upstream (contract §3). */
-export function refusalOf(outcome: Outcome): FormRefusal {
+/** What the person is told of what nobody kept: whether it may have arrived, and nothing of the upstream (contract §3). */
+export function unkeptRefusal(outcome: Accepted['outcome']): FormRefusal {
   return { kind: 'unsent' in outcome ? 'unsent' : 'unconfirmed' };
-}
-
-/** A browser's submission has no lease: it may start whenever its connection stands. */
-export function deliveryOf(request: FormRequest) {
-  return {
-    mayStart: () => true,
-    ...(request.traceparent === undefined ? {} : { traceparent: request.traceparent }),
-  };
 }
 
 /** Once, not at every look: half a megabyte of hidden characters takes milliseconds, and twice changes nothing. */
@@ -105,8 +112,8 @@ function withLongTextsNormalized(body: FormBody): FormBody {
 /** The bounds of spec §8 that hold for every field, unknown ones included. */
 function checkBounds(body: FormBody): 'tooManyFields' | 'nameTooLong' | 'valueTooLong' | undefined {
   if (body.names.length > bounds.fieldsPerRequest) return 'tooManyFields';
-  if (body.names.some((name) => lengthOf(name) > bounds.fieldNameLength)) return 'nameTooLong';
-  const tooLong = (text: string) =>
-    text.length > bounds.valueLength && lengthOf(text) > bounds.valueLength;
-  return body.texts.some(tooLong) ? 'valueTooLong' : undefined;
+  if (body.names.some((name) => isLongerThan(bounds.fieldNameLength, name))) return 'nameTooLong';
+  return body.texts.some((text) => isLongerThan(bounds.valueLength, text))
+    ? 'valueTooLong'
+    : undefined;
 }

@@ -44,6 +44,9 @@ function whatIsWrong(
   switch (refusal.kind) {
     case 'rateLimited':
       return { notice: { kind: 'limited', retryAfterSeconds: refusal.retryAfterSeconds } };
+    case 'kept':
+    case 'left':
+      return { notice: { kind: refusal.kind, reference: refusal.reference } };
     case 'unconfirmed':
     case 'unsent':
       return { notice: { kind: refusal.kind } };

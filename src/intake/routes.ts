@@ -1,12 +1,11 @@
 /** The two form routes: JSON, or 303 and HTML, by how it was asked (spec §4.6, §4.7, §7.2; contract §4). */
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
-import type { Clock } from '../clock.ts';
 import type { FormRefusal } from '../failures/refusals.ts';
 import { renderProblem } from '../failures/render.ts';
 import { bounds } from '../forms/bounds.ts';
 import { forms } from '../forms/catalog.ts';
-import type { ReadBody } from '../http/body.ts';
 import { childTraceparent, parseTraceparent } from '../http/headers.ts';
+import type { ReadBody } from '../http/read-body.ts';
 import type { RateName } from '../limits/limits.ts';
 import { at, pages, routes } from '../routes.ts';
 import type { TakeFromLimit } from '../server/limiting.ts';
@@ -25,8 +24,10 @@ export type IntakeRouteParts = SubscribeParts & {
   takeBody: TakeBody;
   renderProblemPage: RenderProblemPage;
   pages: () => readonly Page[];
-  clock: Clock;
 };
+
+/** A person's own: what they may ask the operator about (beyond §1). */
+const REFERENCE = 'submission-reference';
 
 type Route = FormRoute & { rate: RateName };
 
@@ -69,6 +70,9 @@ export function registerIntake(app: FastifyInstance, parts: IntakeRouteParts): v
       return settled;
     };
     const result = await runOnce(request, form, isNative, run, route);
+    if (result.kind === 'accepted' && result.reference !== undefined) {
+      reply.header(REFERENCE, result.reference);
+    }
     if (!isNative) return answerJson(reply, result);
     if (result.kind === 'accepted')
       return reply.code(303).header('location', pages.thankYou.path).send();

@@ -5,24 +5,17 @@ import { isHoneypotFilled } from '../forms/honeypot.ts';
 import { isConsent, originOf } from '../forms/subscription.ts';
 import { missingNames, validate } from '../forms/validate.ts';
 import type { Outbox } from '../mail/outbox.ts';
-import { submit } from '../submissions/submit.ts';
+import { accept } from '../submissions/accept.ts';
 import { decodeForm, type FormRequest } from './decode-form.ts';
-import {
-  answeredSince,
-  deliveryOf,
-  type FormResult,
-  type IntakeParts,
-  refusalOf,
-} from './leads.ts';
+import { type FormResult, type IntakeParts, unkeptRefusal } from './leads.ts';
 
 /** The outbox is undefined while no mail is configured: then there are no subscriptions. */
 export type SubscribeParts = IntakeParts & { outbox: Outbox | undefined };
 
 /** Takes a request; returns `accepted` once the upstream has confirmed, or the refusal. */
 export async function subscribe(parts: SubscribeParts, request: FormRequest): Promise<FormResult> {
-  const { submissions, outbox } = parts;
-  if (submissions === undefined || outbox === undefined)
-    return { kind: 'submissionsNotConfigured' };
+  const { parties, submissions, outbox, clock } = parts;
+  if (parties === undefined || outbox === undefined) return { kind: 'submissionsNotConfigured' };
 
   const rate = await request.takeFromLimit();
   if (rate.exceeded) return { kind: 'rateLimited', retryAfterSeconds: rate.resetSeconds };
@@ -30,7 +23,7 @@ export async function subscribe(parts: SubscribeParts, request: FormRequest): Pr
   const body = await decodeForm(request, bounds.subscribeBodyBytes);
   if (body.kind !== 'form') return body;
 
-  const readAt = submissions.clock.monotonic();
+  const readAt = clock.monotonic();
   const { event } = forms.newsletter;
   if (isHoneypotFilled(body.values)) return { kind: 'accepted', event, upstream: undefined };
 
@@ -48,20 +41,23 @@ export async function subscribe(parts: SubscribeParts, request: FormRequest): Pr
     fields: { email, contractor: originOf(body.values.contractor) },
     origin: 'browser' as const,
     client: null,
-    consentRecordedAt: submissions.clock.now().toISOString(),
+    consentRecordedAt: clock.now().toISOString(),
   };
-  const outcome = await submit(submissions, submission, deliveryOf(request));
-  const upstream = answeredSince(submissions, event, readAt);
-  parts.log.info(
-    { submissionId: submission.id, form: 'newsletter', outcome },
-    'subscription settled',
-  );
-  if (outcome.kind !== 'confirmed') return refusalOf(outcome);
-
-  if (outcome.known || (await confirmByMail(parts, outbox, submission.id, email))) {
-    return { kind: 'accepted', event, upstream };
+  const accepted = await accept(submissions, parties, submission, request.traceparent);
+  const { reference, outcome, standing } = accepted;
+  const entry = { submissionId: reference, form: 'newsletter', outcome, standing };
+  parts.log.info(entry, 'subscription settled');
+  if (outcome.kind !== 'confirmed') {
+    const isKept = standing === 'kept' || standing === 'left';
+    return isKept ? { kind: standing } : unkeptRefusal(outcome);
   }
-  return { kind: 'unconfirmed' };
+  // The commit that settles a row adds the message; here is none.
+  if (standing === 'unkept' && !outcome.known) {
+    if (!(await confirmByMail(parts, outbox, reference, email))) return { kind: 'unconfirmed' };
+  }
+  // Our own inbox commits a stranger's row and no member's: that work belongs into the step.
+  const answeredAt = submissions.options.upstream?.embedded ? readAt : accepted.answeredAt;
+  return { kind: 'accepted', event, upstream: { tookMs: answeredAt - readAt, answeredAt } };
 }
 
 /** Whether the message is kept durably: a success that could still lose it would promise too much. */

@@ -1,27 +1,28 @@
-/** Local mode: confirmation messages as files that any mail program opens (contract §2). */
+/** Local mode: messages as files that any mail program opens (contract §2). */
 import { chmod, mkdir, open, rename, rm } from 'node:fs/promises';
 import { join } from 'node:path';
 import type { Clock } from '../clock.ts';
+import type { Sender } from '../settings/sender.ts';
 import {
   addressed,
-  type Confirmation,
   type Mailer,
+  type Message,
   notAnAddress,
   reasonOf,
   type SendResult,
 } from './mail.ts';
 
-export type FilesMailerOptions = { folder: string; confirmation: Confirmation; clock: Clock };
+export type FilesMailerOptions = { folder: string; from: Sender; clock: Clock };
 
 /**
  * Writes each message to `folder`, which is made with the first one. The file is named after the
  * `Message-ID`, so a message that is sent again replaces itself.
  */
 export function openFilesMailer(options: FilesMailerOptions): Mailer {
-  const { folder, confirmation, clock } = options;
+  const { folder, from, clock } = options;
 
-  async function send(message: { address: string; messageId: string }): Promise<SendResult> {
-    const mail = addressed(confirmation, message, clock.now());
+  async function send(message: Message): Promise<SendResult> {
+    const mail = addressed(from, message, clock.now());
     if (mail === undefined) return notAnAddress;
     try {
       // Loaded with the first message: a cold start pays for what it uses.
@@ -59,5 +60,5 @@ async function write(folder: string, name: string, message: Buffer): Promise<voi
 
 /** Takes `<unique@host>`; returns `unique.eml`. */
 function fileName(messageId: string): string {
-  return `${messageId.replace(/^<|@.*$/gs, '').replace(/[^A-Za-z0-9-]/g, '')}.eml`;
+  return `${messageId.replace(/@.*/s, '').replace(/[^A-Za-z0-9-]/g, '')}.eml`;
 }

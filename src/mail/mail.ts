@@ -1,12 +1,10 @@
 /**
- * The confirmation message of `/api/subscribe` (spec §4.7), and the port through which it leaves.
- * It is made once, from settings alone: nothing that a visitor typed is in it. The recipient stands
- * in `To` and in the envelope, nowhere else.
+ * The port through which messages leave, and what all of them have in common. The recipient stands in `To` and
+ * in the envelope, nowhere else; what a message says is made by whoever knows its kind, when it is sent.
  */
 import type { SendMailOptions } from 'nodemailer';
 import { parseEmail } from '../forms/fields.ts';
-import { pages } from '../routes.ts';
-import { parseSender, type Sender } from '../settings/sender.ts';
+import type { Sender } from '../settings/sender.ts';
 
 /** How many messages may be under way at once: a server that stalls on one doesn't stop the others. */
 export const CONCURRENT_SENDS = 5;
@@ -16,75 +14,36 @@ export type SendResult =
   /** `reason` is a reply code or an error code: the text of a reply often repeats the address. */
   | { kind: 'refused'; permanent: boolean; reason: string };
 
+/** What is said: plain text, so that there is no markup to escape and nothing to load. */
+export type Letter = {
+  /** From settings and the catalogue alone: nothing that anybody typed. */
+  subject: string;
+  text: string;
+  /** Whom an answer goes to, where that is not the sender. */
+  replyTo?: string;
+};
+
+/** A letter, whom it goes to, and the `Message-ID` that it keeps over all attempts. */
+export type Message = Letter & { address: string; messageId: string };
+
 export type Mailer = {
   /** Settles within 50 s, before the outbox's shortest back-off has passed; never throws by design. */
-  send(message: { address: string; messageId: string }): Promise<SendResult>;
+  send(message: Message): Promise<SendResult>;
   /** Ends what is under way: those sends are refused. */
   close(): Promise<void>;
 };
 
-/** Everything of the message but its recipient, `Message-ID` and date. */
-export type Confirmation = {
-  from: Sender;
-  subject: string;
-  text: string;
-};
-
-export type ConfirmationSettings = {
-  operatorName: string;
-  operatorContact: string | undefined;
-  /** Without a trailing slash. */
-  baseUrl: string;
-  /** `MAIL_FROM`, as it was given. */
-  from: string;
-};
-
-/** Prepares the message. Plain text: there is no markup to escape and nothing to load. */
-export function confirmationMessage(settings: ConfirmationSettings): Confirmation {
-  const { operatorName, operatorContact, baseUrl, from } = settings;
-  const removal =
-    operatorContact === undefined
-      ? `How to have it removed:\n${baseUrl}${pages.privacy.path}`
-      : `To have it removed, tell us: ${operatorContact}`;
-  return {
-    from: parseSender(from),
-    subject: `Your subscription to updates from ${operatorName}`,
-    text: `Hello,
-
-this address was entered on our site, with consent to receive updates
-from ${operatorName}:
-${baseUrl}
-
-If that was you, there is nothing more to do.
-
-If it was not you, somebody entered your address, perhaps by mistake.
-${removal}
-
-What we keep and for how long:
-${baseUrl}${pages.privacy.path}
-
-This message was sent automatically, at most once in 24 hours.
-
-${operatorName}
-`,
-  };
-}
-
 /**
- * The message for one recipient, as nodemailer takes it; undefined where the address is not exactly
- * one address. Objects and an explicit envelope, for nodemailer reads a text as a list of addresses.
+ * The message as nodemailer takes it; undefined where an address is not exactly one address. Objects and an
+ * explicit envelope, for nodemailer reads a text as a list of addresses.
  */
-export function addressed(
-  confirmation: Confirmation,
-  message: { address: string; messageId: string },
-  date: Date,
-): SendMailOptions | undefined {
-  const { address, messageId } = message;
-  if (parseEmail(address) !== address) return undefined;
-  const { from, subject, text } = confirmation;
+export function addressed(from: Sender, message: Message, date: Date): SendMailOptions | undefined {
+  const { address, messageId, subject, text, replyTo } = message;
+  if (!isOneAddress(address) || (replyTo !== undefined && !isOneAddress(replyTo))) return undefined;
   return {
     from,
     to: { name: '', address },
+    ...(replyTo !== undefined && { replyTo: { name: '', address: replyTo } }),
     envelope: { from: from.address, to: [address] },
     messageId,
     date,
@@ -96,6 +55,8 @@ export function addressed(
     disableUrlAccess: true,
   };
 }
+
+const isOneAddress = (address: string) => parseEmail(address) === address;
 
 /** What `send` answers where `addressed` finds no address. */
 export const notAnAddress: SendResult = {

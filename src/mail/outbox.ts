@@ -1,5 +1,6 @@
 /**
- * The durable outbox of confirmation messages (contract §4, "`/api/subscribe`").
+ * The durable outbox of all messages, by kind and key (contract §4, "`/api/subscribe`"; beyond §2). What one
+ * says is made when it is sent.
  *
  * 1. A row is taken by one conditional update, which counts the attempt and puts the next one a
  *    back-off later, and is committed before the send begins. So of several workers one takes it,
@@ -12,9 +13,10 @@
 import { type NewId, newId as systemId } from '../chance.ts';
 import { type Clock, every } from '../clock.ts';
 import type { Log } from '../operations/log.ts';
-import type { Storage } from '../storage/database.ts';
-import type { OutboxRow } from '../storage/schema.ts';
+import type { Change, Storage } from '../storage/database.ts';
+import type { MessageKind, MessageRow } from '../storage/schema.ts';
 import { CONCURRENT_SENDS, type Mailer, reasonOf, type SendResult } from './mail.ts';
+import type { Render } from './messages.ts';
 import { ATTEMPTS, openRows } from './outbox-rows.ts';
 
 const TICK_MS = 1_000;
@@ -29,6 +31,11 @@ export type OutboxOptions = {
   clock: Clock;
   newId?: NewId;
   mailer: Mailer;
+  render: Render;
+  /** What is done before messages are looked for: notices get their places in an hour. */
+  prepare?: () => Promise<void>;
+  /** Told of the kind of each message that is given up. */
+  onDead?: (kind: MessageKind) => void;
   /** `MAIL_PER_MINUTE`. */
   perMinute: number;
   log: Log;
@@ -44,6 +51,8 @@ export type Outbox = {
    * it throws, the address is remembered and kept as soon as the store is back.
    */
   add(address: string): Promise<void>;
+  /** What keeps it inside somebody else's transaction; it is sent within a second. */
+  messageTo(address: string): Change;
   /** Attempts whatever is due and within the budget, waits for it, and returns how many attempts. */
   work(): Promise<number>;
   /** Works every second from the next one on, and after each `add`, until `close`. */
@@ -55,12 +64,14 @@ export type Outbox = {
 
 /** Opens the outbox, which closes its mailer. `add`, `work` and `depth` throw `StorageUnavailable`. */
 export function openOutbox(options: OutboxOptions): Outbox {
-  const { storage, clock, mailer, perMinute, log } = options;
+  const { storage, clock, mailer, render, perMinute, log } = options;
+  const { prepare = async () => {}, onDead = () => {} } = options;
   const { newId = systemId, hostname = 'localhost', closeWithinMs = CLOSE_WITHIN_MS } = options;
-  const rows = openRows(storage, { clock, newId, perMinute, hostname });
+  const died = ({ kind }: MessageRow) => onDead(kind);
+  const rows = openRows(storage, { clock, newId, perMinute, hostname, died });
   const sending = new Set<Promise<void>>();
   /** Marks that are not in the database yet. */
-  const unwritten = new Map<OutboxRow, 'sent' | 'dead'>();
+  const unwritten = new Map<MessageRow, 'sent' | 'dead'>();
   /** Addresses that are not, or may not be, in the database yet. */
   const unkept = new Set<string>();
   let stopTicking: (() => void) | undefined;
@@ -82,7 +93,7 @@ export function openOutbox(options: OutboxOptions): Outbox {
     }
   }
 
-  async function conclude(row: OutboxRow, status: 'sent' | 'dead'): Promise<void> {
+  async function conclude(row: MessageRow, status: 'sent' | 'dead'): Promise<void> {
     unwritten.set(row, status);
     try {
       await writeMarks();
@@ -92,30 +103,46 @@ export function openOutbox(options: OutboxOptions): Outbox {
   }
 
   /** One poisoned message doesn't hold up the others: whatever is thrown is a temporary refusal. */
-  async function send(row: OutboxRow): Promise<SendResult> {
+  async function send(row: MessageRow): Promise<SendResult | { kind: 'nothing' }> {
     try {
-      return await mailer.send({ address: row.address, messageId: row.message_id });
+      const letter = await render(row);
+      if (letter === undefined) {
+        await rows.remove(row);
+        return { kind: 'nothing' };
+      }
+      return await mailer.send({ ...letter, messageId: row.message_id });
     } catch (error) {
       return { kind: 'refused', permanent: false, reason: reasonOf(error) };
     }
   }
 
-  async function attempt(row: OutboxRow, takenAt: number): Promise<void> {
-    const entry = { messageId: row.message_id, attempt: row.attempts };
+  async function attempt(row: MessageRow, takenAt: number): Promise<void> {
+    const entry = { messageId: row.message_id, kind: row.kind, attempt: row.attempts };
     if (clock.monotonic() - takenAt > START_WITHIN_MS) {
-      log.warn(entry, 'confirmation message left to its next attempt after a pause');
+      log.warn(entry, 'message left to its next attempt after a pause');
       return;
     }
     const result = await send(row);
-    if (result.kind === 'sent') {
-      log.info(entry, 'confirmation message sent');
+    if (result.kind === 'nothing') log.info(entry, 'message dropped: nothing is left to say');
+    else if (result.kind === 'sent') {
+      log.info(entry, 'message sent');
       await conclude(row, 'sent');
     } else if (result.permanent || row.attempts >= ATTEMPTS) {
-      log.error({ ...entry, reason: result.reason }, 'confirmation message given up');
+      log.error({ ...entry, reason: result.reason }, 'message given up');
+      onDead(row.kind);
       await conclude(row, 'dead');
     } else {
       // Taking the row has put its next attempt where it belongs.
-      log.warn({ ...entry, reason: result.reason }, 'confirmation message deferred');
+      log.warn({ ...entry, reason: result.reason }, 'message deferred');
+    }
+  }
+
+  /** What has no place yet holds up nothing that has. */
+  async function prepareAloud(): Promise<void> {
+    try {
+      await prepare();
+    } catch (error) {
+      log.error({ reason: reasonOf(error) }, 'notices could not be looked at');
     }
   }
 
@@ -125,6 +152,7 @@ export function openOutbox(options: OutboxOptions): Outbox {
       await rows.sweep();
       sweptAt = clock.monotonic();
     }
+    await prepareAloud();
     for (let attempts = 0; ; attempts += 1) {
       while (sending.size >= CONCURRENT_SENDS) await Promise.race(sending);
       if (closing) return attempts;
@@ -158,6 +186,7 @@ export function openOutbox(options: OutboxOptions): Outbox {
 
   return {
     depth: rows.depth,
+    messageTo: rows.messageTo,
 
     async add(address) {
       try {

@@ -1,10 +1,10 @@
-/** Confirmation messages to a mail server: `SMTP_URL` (contract §2), through pooled connections. */
+/** Messages to a mail server: `SMTP_URL` (contract §2), through pooled connections. */
 import type { NodemailerError } from 'nodemailer';
 import type { Clock } from '../clock.ts';
+import type { Sender } from '../settings/sender.ts';
 import {
   addressed,
   CONCURRENT_SENDS,
-  type Confirmation,
   type Mailer,
   notAnAddress,
   reasonOf,
@@ -31,19 +31,21 @@ const DEFAULT_TIMEOUTS: SmtpTimeouts = {
 const IDLE_TIMEOUT_MS = 5_000;
 
 /** What an operator may ask for in the query of `SMTP_URL`; nodemailer's would also turn on its logs. */
-const QUERY_OPTIONS = /^(?:tls\..+|name|requireTLS|ignoreTLS|authMethod)$/;
+const QUERY_OPTIONS = ['name', 'requireTLS', 'ignoreTLS', 'authMethod'];
+/** How those of TLS begin. */
+const TLS_OPTION = 'tls.';
 
 export type SmtpMailerOptions = {
   /** `smtp://user:password@host:port`, or `smtps://…`. */
   url: string;
-  confirmation: Confirmation;
+  from: Sender;
   clock: Clock;
   timeouts?: SmtpTimeouts;
 };
 
 /** Opens the mailer; connects with the first message. STARTTLS is used wherever it is offered. */
 export async function openSmtpMailer(options: SmtpMailerOptions): Promise<Mailer> {
-  const { confirmation, clock } = options;
+  const { from, clock } = options;
   const timeouts = options.timeouts ?? DEFAULT_TIMEOUTS;
   // Loaded only when a setting asks for it: a cold start pays for what it uses.
   const { createTransport } = await import('nodemailer');
@@ -64,7 +66,7 @@ export async function openSmtpMailer(options: SmtpMailerOptions): Promise<Mailer
   const closing = new AbortController();
   return {
     async send(message) {
-      const mail = addressed(confirmation, message, clock.now());
+      const mail = addressed(from, message, clock.now());
       if (mail === undefined) return notAnAddress;
       const signal = AbortSignal.any([closing.signal, AbortSignal.timeout(timeouts.sendMs)]);
       try {
@@ -76,7 +78,7 @@ export async function openSmtpMailer(options: SmtpMailerOptions): Promise<Mailer
     },
     async close() {
       closing.abort();
-      transport.close({ force: true });
+      transport.close();
     },
   };
 }
@@ -84,7 +86,8 @@ export async function openSmtpMailer(options: SmtpMailerOptions): Promise<Mailer
 function withAllowedQuery(text: string): string {
   const url = new URL(text);
   for (const name of [...url.searchParams.keys()]) {
-    if (!QUERY_OPTIONS.test(name)) url.searchParams.delete(name);
+    const isAllowed = QUERY_OPTIONS.includes(name) || name.startsWith(TLS_OPTION);
+    if (!isAllowed) url.searchParams.delete(name);
   }
   return url.href;
 }

@@ -6,8 +6,10 @@ export type Metrics = {
   observeRequest(method: string, route: string, status: number, seconds: number): void;
   countIgnoredForwardedFor(): void;
   countExecution(action: string, status: string): void;
+  /** What a person was asked, and what became of it (beyond §4); several at once where one ends others. */
+  countConfirmation(status: (typeof CONFIRMATIONS)[number], times?: number): void;
   /** What became of an attempt to have a submission confirmed. */
-  countAttempt(outcome: (typeof OUTCOMES)[number]): void;
+  countAttempt(outcome: (typeof OUTCOMES)[number], by: (typeof ATTEMPTED_BY)[number]): void;
   /** Waits for what is being collected: after it the store may be closed. */
   close(): Promise<void>;
 };
@@ -18,11 +20,15 @@ export const noMetrics: Metrics = {
   countIgnoredForwardedFor: () => {},
   countExecution: () => {},
   countAttempt: () => {},
+  countConfirmation: () => {},
   close: async () => {},
 };
 
 const STATUSES = ['submitted', 'failed'] as const;
-const OUTCOMES = ['confirmed', 'rejected', 'rateLimited', 'unconfirmed'] as const;
+const CONFIRMATIONS = ['asked', 'submitted', 'failed', 'declined', 'reported', 'expired'] as const;
+const OUTCOMES = ['confirmed', 'rejected', 'rateLimited', 'unconfirmed', 'unknown'] as const;
+const UNARRIVED = ['sending', 'waiting', 'undelivered'] as const;
+const ATTEMPTED_BY = ['first', 'redelivery', 'person', 'operator'] as const;
 
 /** The buckets OpenTelemetry advises for `http.server.request.duration`, in seconds. */
 const BUCKETS = [0.005, 0.01, 0.025, 0.05, 0.075, 0.1, 0.25, 0.5, 0.75, 1, 2.5, 5, 7.5, 10];
@@ -31,6 +37,8 @@ const BUCKETS = [0.005, 0.01, 0.025, 0.05, 0.075, 0.1, 0.25, 0.5, 0.75, 1, 2.5, 
 export type Sources = {
   /** By status; throws while the store is away. */
   outboxDepth(): Promise<Record<string, number>>;
+  /** Those that have not arrived, and for how long the oldest waits; throws while the store is away. */
+  submissions(): Promise<Record<(typeof UNARRIVED)[number] | 'oldestWaitingSeconds', number>>;
   storeAnswers(): Promise<boolean>;
   limitsAreInsured(): boolean;
 };
@@ -60,20 +68,29 @@ export async function openMetrics(host: string, port: number, sources: Sources):
     labelNames: ['action', 'status'],
     registers: [registry],
   });
+  const confirmations = new client.Counter({
+    name: 'service_confirmations_total',
+    help: 'Confirmations that were asked for on a page of ours, and how this instance has seen them end.',
+    labelNames: ['status'],
+    registers: [registry],
+  });
   const attempts = new client.Counter({
     name: 'service_submission_attempts_total',
-    help: 'Attempts of this instance to have a submission confirmed, by outcome.',
+    help: 'Attempts of this instance to have a submission confirmed, by outcome and by what caused them.',
     labelNames: ['outcome', 'by'],
     registers: [registry],
   });
   // From the start at 0: of a counter that begins at 1 Prometheus sees no increase.
-  for (const outcome of OUTCOMES) attempts.inc({ outcome, by: 'first' }, 0);
+  for (const outcome of OUTCOMES) {
+    for (const by of ATTEMPTED_BY) attempts.inc({ outcome, by }, 0);
+  }
+  for (const status of CONFIRMATIONS) confirmations.inc({ status }, 0);
   for (const action of Object.keys(forms)) {
     for (const status of STATUSES) executions.inc({ action, status }, 0);
   }
   new client.Gauge({
     name: 'service_outbox_messages',
-    help: 'Confirmation messages in the outbox, by status.',
+    help: 'Messages in the outbox, by status.',
     labelNames: ['status'],
     registers: [registry],
     async collect() {
@@ -81,6 +98,26 @@ export async function openMetrics(host: string, port: number, sources: Sources):
       this.reset();
       const depth = await sources.outboxDepth().catch(() => ({}));
       for (const [status, count] of Object.entries(depth)) this.set({ status }, count);
+    },
+  });
+  new client.Gauge({
+    name: 'service_submission_oldest_waiting_seconds',
+    help: 'How long the oldest of the submissions that wait for the upstream has been here.',
+    registers: [registry],
+    async collect() {
+      const counts = await sources.submissions().catch(() => undefined);
+      this.set(counts?.oldestWaitingSeconds ?? Number.NaN);
+    },
+  });
+  new client.Gauge({
+    name: 'service_submissions',
+    help: 'Submissions that have not arrived, by status; undelivered ones of browsers alone.',
+    labelNames: ['status'],
+    registers: [registry],
+    async collect() {
+      this.reset();
+      const counts = await sources.submissions().catch(() => undefined);
+      for (const status of UNARRIVED) if (counts) this.set({ status }, counts[status]);
     },
   });
   new client.Gauge({
@@ -128,7 +165,8 @@ export async function openMetrics(host: string, port: number, sources: Sources):
       ),
     countIgnoredForwardedFor: () => ignoredForwardedFor.inc(),
     countExecution: (action, status) => executions.inc({ action, status }),
-    countAttempt: (outcome) => attempts.inc({ outcome, by: 'first' }),
+    countConfirmation: (status, times = 1) => confirmations.inc({ status }, times),
+    countAttempt: (outcome, by) => attempts.inc({ outcome, by }),
     async close() {
       const closed = new Promise((resolve) => void server.close(resolve));
       server.closeAllConnections();

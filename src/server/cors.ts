@@ -3,7 +3,13 @@ import cors from '@fastify/cors';
 import type { FastifyInstance, FastifyRequest } from 'fastify';
 import { isDiscovery, isFormPath, isMirror, pathOf } from './page-or-json.ts';
 
-type TellOrigin = (error: Error | null, options: { origin: string[] | '*' | false }) => void;
+type TellOrigin = (
+  error: Error | null,
+  options: { origin: string[] | '*' | false; exposedHeaders: string[] },
+) => void;
+
+/** What a form on another site may read of an answer besides its body. */
+const EXPOSED = ['submission-reference', 'retry-after'];
 
 /**
  * Takes what registers the form routes and the origins whose pages may call them. The preflights of discovery
@@ -16,7 +22,7 @@ export async function registerWithCors(
 ): Promise<void> {
   await app.register(async (shared) => {
     await shared.register(cors, () => (request: FastifyRequest, tell: TellOrigin) => {
-      tell(null, { origin: originsOf(request, allowedOrigins) });
+      tell(null, { origin: originsOf(request, allowedOrigins), exposedHeaders: EXPOSED });
     });
     register(shared);
   });

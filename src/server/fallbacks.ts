@@ -20,6 +20,9 @@ export type AnswerProblem = (
 /** Readiness tells a proxy of a drain, so these routes are answered during one, too. */
 const HEALTH = pathsOf('health');
 
+/** Of a path whose last part is a parameter alone. */
+const OPEN_END = /\/:\w+$/;
+
 /**
  * Registers the handlers; call it before any route, for it writes down which methods each path has.
  */
@@ -42,6 +45,19 @@ export function registerFallbacks(
     }
   });
 
+  /** A path that is registered as it is comes before one whose last part may be anything. */
+  const methodsAt = (path: string) => {
+    const exact = methods.get(path);
+    if (exact !== undefined) return exact;
+    const end = path.lastIndexOf('/') + 1;
+    if (end === path.length) return undefined;
+    const open = [...methods].find(
+      ([url]) =>
+        OPEN_END.test(url) && url.startsWith(path.slice(0, end)) && url.indexOf(':') === end,
+    );
+    return open?.[1];
+  };
+
   const answer: AnswerProblem = (request, reply, kind) => {
     const { status, headers, body } = renderProblem({ kind }, 'json');
     reply.code(status).headers({ 'cache-control': 'no-store', ...headers });
@@ -52,7 +68,7 @@ export function registerFallbacks(
   };
 
   const answerNotFound = (request: FastifyRequest, reply: FastifyReply) => {
-    const known = methods.get(pathOf(request.url));
+    const known = methodsAt(pathOf(request.url));
     if (known === undefined) return answer(request, reply, 'notFound');
     reply.header('allow', [...known].sort().join(', '));
     return answer(request, reply, 'methodNotAllowed');

@@ -2,7 +2,7 @@
 import type { FastifyInstance } from 'fastify';
 import { prefersMarkdown } from '../http/negotiation.ts';
 import { once } from '../once.ts';
-import { type PagePaths, routes } from '../routes.ts';
+import { type PagePaths, pages, routes } from '../routes.ts';
 import { prepareDocument, sendDocument } from './documents.ts';
 
 /** Any page may read a mirror (contract §4, "Discovery"). */
@@ -39,8 +39,17 @@ export function registerPage(
   });
 }
 
+/** Beyond §8: from the first page one request finds everything. */
+const FROM_THE_START = [
+  `<${routes.apiCatalog.path}>; rel="api-catalog"`,
+  `<${routes.getAgentsDocument.path}>; rel="service-desc"; type="application/json"`,
+  `<${routes.getOpenapiDocument.path}>; rel="service-desc"; type="application/json"`,
+  `<${pages.agents.path}>; rel="service-doc"; type="text/html"`,
+];
+
 /** The page, the mirror at its own address, and the mirror at the page's (RFC 9110 §12.1). */
 function preparePage({ path, markdownPath }: PagePaths, page: ServedPage) {
+  const further = path === routes.startPage.path ? FROM_THE_START : [];
   const robots = page.noindex ? { 'x-robots-tag': 'noindex' } : {};
   const mirrored = {
     ...ANY_ORIGIN,
@@ -52,7 +61,11 @@ function preparePage({ path, markdownPath }: PagePaths, page: ServedPage) {
     html: prepareDocument(() => page.html, 'text/html; charset=utf-8', {
       ...negotiated,
       ...robots,
-      link: `<${markdownPath}>; rel="alternate"; type="text/markdown", ${DESCRIBED_BY}`,
+      link: [
+        `<${markdownPath}>; rel="alternate"; type="text/markdown"`,
+        DESCRIBED_BY,
+        ...further,
+      ].join(', '),
     }),
     negotiated: prepareDocument(() => page.markdown, MARKDOWN, {
       ...negotiated,

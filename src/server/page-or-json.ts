@@ -1,6 +1,6 @@
 /** Whether an answer that no route gives is a page or JSON. */
 import type { IncomingHttpHeaders } from 'node:http';
-import { mediaType } from '../http/body.ts';
+import { mediaType } from '../http/read-body.ts';
 import { folders, pathsOf } from '../routes.ts';
 
 /** What is told of a problem on its page. */
@@ -28,6 +28,9 @@ const NATIVE: ReadonlySet<string> = new Set([
 ]);
 
 const DOCUMENTS = pathsOf('discovery');
+
+/** Programs alone call it, whatever they accept. */
+const TOOLS = pathsOf('tools');
 
 /** The path as the router reads it: decoded, without query and fragment, of the absolute form as well. */
 export function pathOf(url: string | undefined): string {
@@ -66,7 +69,7 @@ export function wantsPage(asked: Asked): boolean {
     const sent = mediaType(asked.headers['content-type'])?.essence;
     return sent === undefined ? acceptsPage(asked) : NATIVE.has(sent);
   }
-  if (path.startsWith(folders.api) || isDiscovery(path)) return false;
+  if (path.startsWith(folders.api) || isDiscovery(path) || TOOLS.has(path)) return false;
   return acceptsPage(asked);
 }
 

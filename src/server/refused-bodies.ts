@@ -5,8 +5,8 @@
 import type { FastifyReply, FastifyRequest } from 'fastify';
 import type { Clock } from '../clock.ts';
 import { bounds } from '../forms/bounds.ts';
-import { type ReadBody, readBody } from '../http/body.ts';
 import { clientAddressReader } from '../http/client-address.ts';
+import { type ReadBody, readBody } from '../http/read-body.ts';
 import { openMemoryLimits } from '../limits/memory.ts';
 import { clientOf } from './limiting.ts';
 

@@ -91,7 +91,7 @@ function assemble(given: ReadonlyMap<VariableName, unknown>): Settings {
 
 /** The rules that tie variables together. */
 function checkTogether(
-  { mode, port, metricsPort }: Settings,
+  { mode, port, metricsPort, mail, confirmationMinimum }: Settings,
   given: ReadonlyMap<VariableName, unknown>,
   faults: string[],
 ): void {
@@ -101,6 +101,16 @@ function checkTogether(
   };
   if (mode === 'production') required('BASE_URL', 'in production');
   if (given.has('SMTP_URL')) required('MAIL_FROM', 'with SMTP_URL');
+  for (const name of ['NOTIFY_EMAIL', 'ALERT_EMAIL'] as const) {
+    if (given.has(name) && mail.kind === 'none') {
+      faults.push(`${name} needs a mail server; set SMTP_URL and MAIL_FROM.`);
+    }
+  }
+  if (mail.kind === 'none' && Object.values(confirmationMinimum).includes('page_email')) {
+    faults.push(
+      'CONFIRMATION_MINIMUM needs a mail server for page_email; set SMTP_URL and MAIL_FROM.',
+    );
+  }
   if (metricsPort === port) faults.push('METRICS_PORT must be another than PORT.');
   if (mode === 'production' && given.has('UPSTREAM_URL')) {
     required('CONTRACTOR_ID', 'with UPSTREAM_URL');

@@ -1,14 +1,19 @@
 /** How the text of a variable is read (contract §2): each says what is wrong, never what was given. */
 import { resolve } from 'node:path';
 import * as v from '@badrap/valita';
+import { bounds } from '../forms/bounds.ts';
 import { normalize, parseEmail } from '../forms/fields.ts';
 import { isAddressOrRange, isEveryAddress } from '../http/client-address.ts';
+import { parseConfirmationMinimum } from './confirmation-minimum.ts';
+import { parseReceiptKeys } from './receipt-keys.ts';
 import { parseSender } from './sender.ts';
 import { isSigningKey, SIGNING_KEY_BYTES } from './signing-keys.ts';
 
 const BASE64 = /^[A-Za-z0-9+/_-]+={0,2}$/;
 /** Fewer can be tried out by anybody; below Standard Webhooks' 24 the doctor warns. */
 const UPSTREAM_SECRET_MINIMUM_BYTES = 8;
+/** The command for one. */
+export const NEW_RECEIPT_KEY = 'openssl genpkey -algorithm EC -pkeyopt ec_paramgen_curve:P-256';
 const LOG_LEVELS = ['fatal', 'error', 'warn', 'info', 'debug', 'trace', 'silent'] as const;
 
 const text = v.string();
@@ -102,6 +107,13 @@ export const signingKeys = list
     `must hold no key of zeros; this makes a good one: openssl rand -base64 ${SIGNING_KEY_BYTES}`,
   );
 
+export const receiptKeys = text.chain((given) => {
+  const keys = parseReceiptKeys(given);
+  const wanted =
+    'must be PEM blocks of P-256 alone, PRIVATE KEY (PKCS #8) or PUBLIC KEY; this makes one:';
+  return keys === undefined ? v.err(`${wanted} ${NEW_RECEIPT_KEY}`) : v.ok(keys);
+});
+
 export const smtpUrl = address(/^smtps?:$/, 'must be an smtp:// or smtps:// address').assert(
   (given) => URL.parse(given)?.hostname !== '',
   'must name a host',
@@ -112,6 +124,14 @@ export const sender = line
   .assert(
     (given) => parseEmail(parseSender(given).address) !== undefined,
     'must be an e-mail address',
+  );
+
+/** One bare address, by the form's own rule and in its spelling. */
+export const mailbox = line
+  .map((given) => parseEmail(normalize(given)) ?? '')
+  .assert(
+    (given) => given !== '' && given.length <= bounds.emailLength,
+    'must be one e-mail address, without a name',
   );
 
 export const contact = line.assert(
@@ -134,4 +154,15 @@ export const origins = list.assert(
   'must be origins like https://example.com, comma-separated',
 );
 
+/** A part that can be turned off. */
+export const onOrOff = v.union(v.literal('on'), v.literal('off'));
 export const logLevel = v.union(...LOG_LEVELS.map((level) => v.literal(level)));
+
+export const confirmationMinimum = text.chain((given) => {
+  const minimum = parseConfirmationMinimum(given);
+  return minimum === undefined
+    ? v.err(
+        'must be agent, page or page_email, or pairs as homeowner_quote=page_email,newsletter=page',
+      )
+    : v.ok(minimum);
+});

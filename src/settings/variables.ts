@@ -5,15 +5,23 @@
 import { join, resolve } from 'node:path';
 import type * as v from '@badrap/valita';
 import { routes } from '../routes.ts';
+import {
+  type MinimumByAction,
+  NO_MINIMUM,
+  writeConfirmationMinimum,
+} from './confirmation-minimum.ts';
 import type { Groups, Known } from './groups.ts';
+import { NO_RECEIPT_KEYS } from './receipt-keys.ts';
 import { SIGNING_KEY_BYTES } from './signing-keys.ts';
 import * as values from './values.ts';
+
+type Minimum = { confirmationMinimum: MinimumByAction };
 
 type Described = {
   /** It is never shown, and can be given as a file, `NAME_FILE`. */
   secret?: true;
   /** What `npm run settings` shows of it, where that is not just its value. */
-  shown?: (settings: Known & Groups) => string | undefined;
+  shown?: (settings: Known & Groups & Minimum) => string | undefined;
   /** What it is for, as `.env.example` says it. */
   meaning: string;
   /** What stands where it is not set, as `.env.example` says it. */
@@ -93,6 +101,10 @@ export const variables = {
     otherwise: 400,
     meaning: 'for how many days receipts and the consent in them are kept (1 to 36500)',
   }),
+  SUBMISSION_RETENTION_DAYS: setting('submissionRetentionDays', values.whole(0, 36_500), {
+    otherwise: 30,
+    meaning: 'for how many days what was forwarded or dismissed keeps its content (0 to 36500)',
+  }),
   UPSTREAM_URL: {
     schema: values.upstreamUrl,
     secret: true,
@@ -111,6 +123,11 @@ export const variables = {
     otherwise: 10_000,
     meaning: 'how long one forward may take, in milliseconds (100 to 60000)',
   }),
+  REDELIVERY: setting('redelivery', values.onOrOff, {
+    otherwise: 'on',
+    meaning:
+      'on or off: whether a person’s submission that was not confirmed is sent again by itself',
+  }),
   /** Empty: generated once in local mode, not configured in production. */
   PREVIEW_SIGNING_KEYS: setting('previewSigningKeys', values.signingKeys, {
     otherwise: () => [],
@@ -118,6 +135,15 @@ export const variables = {
     shown: ({ mode }) => (mode === 'local' ? '(generated once in DATA_DIR)' : undefined),
     meaning: `base64 keys of at least ${SIGNING_KEY_BYTES} bytes, comma-separated; the first signs, all verify`,
     default: 'generated in DATA_DIR (in production: none, and preview and execute answer 503)',
+  }),
+  /** None: generated once in local mode; in production receipts are not signed. */
+  RECEIPT_SIGNING_KEYS: setting('receiptKeys', values.receiptKeys, {
+    otherwise: NO_RECEIPT_KEYS,
+    secret: true,
+    shown: ({ mode }) => (mode === 'local' ? '(generated once in DATA_DIR)' : undefined),
+    meaning:
+      'PEM keys of P-256; the first PRIVATE KEY signs receipts, and all are published with the PUBLIC KEY blocks',
+    default: 'generated in DATA_DIR (in production: none, and receipts are not signed)',
   }),
   AGENT_CREDENTIALS_FILE: setting('credentialsFile', values.line, {
     otherwise: ({ mode, dataDir }) => (mode === 'local' ? join(dataDir, 'agents.json') : undefined),
@@ -134,12 +160,20 @@ export const variables = {
   MAIL_FROM: {
     schema: values.sender,
     shown: ({ mail }) => (mail.kind === 'none' ? undefined : mail.from),
-    meaning: 'the sender of confirmation messages',
+    meaning: 'the sender of all messages',
     default: 'required with SMTP_URL',
   },
   MAIL_PER_MINUTE: setting('mailPerMinute', values.whole(1, 1_000_000), {
     otherwise: 60,
-    meaning: 'all confirmation messages together; the rest waits in the outbox',
+    meaning: 'all messages together; the rest waits in the outbox',
+  }),
+  NOTIFY_EMAIL: setting('notifyEmail', values.mailbox, {
+    meaning: 'who is told of each lead by mail: one address, without a name',
+    default: 'nobody',
+  }),
+  ALERT_EMAIL: setting('alertEmail', values.mailbox, {
+    meaning: 'who is told of faults by mail: one address, without a name',
+    default: 'nobody',
   }),
   OPERATOR_NAME: {
     schema: values.name,
@@ -179,6 +213,17 @@ export const variables = {
     otherwise: () => [],
     meaning: 'origins whose pages may call the form routes with fetch',
     default: 'none',
+  }),
+  CONFIRMATION_MINIMUM: setting('confirmationMinimum', values.confirmationMinimum, {
+    otherwise: () => NO_MINIMUM,
+    shown: ({ confirmationMinimum }) => writeConfirmationMinimum(confirmationMinimum),
+    meaning:
+      'how a person confirms at least: agent, page or page_email, or pairs as homeowner_quote=page_email,newsletter=page',
+    default: 'agent',
+  }),
+  MCP: setting('mcp', values.onOrOff, {
+    otherwise: 'on',
+    meaning: `on or off: the tools for agents at ${routes.mcp.path} (Model Context Protocol)`,
   }),
   LOG_LEVEL: setting('logLevel', values.logLevel, {
     otherwise: 'info',

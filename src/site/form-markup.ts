@@ -27,7 +27,12 @@ export type Entered = {
   /** By the name of the field. */
   faults?: Readonly<Record<string, FaultKind>>;
   consentMissing?: boolean;
-  notice?: { kind: NoticeKind; retryAfterSeconds?: number; sentence?: string };
+  notice?: {
+    kind: NoticeKind;
+    retryAfterSeconds?: number;
+    sentence?: string;
+    reference?: string | undefined;
+  };
 };
 
 type FormContext = {
@@ -46,6 +51,8 @@ type FormContext = {
 /** Those that only the script can meet come as templates; the page itself never shows them. */
 const SCRIPT_NOTICES = [
   'limited',
+  'kept',
+  'left',
   'unconfirmed',
   'unsent',
   'unavailable',
@@ -71,8 +78,12 @@ export function formMarkup(form: Form, given: FormContext & Entered): string {
     ...controls.map(({ target, error }) => ({ target, sentence: error })),
     ...(subscribes ? [{ target: consent.id, sentence: consent.error }] : []),
   ].filter(({ sentence }) => sentence !== undefined);
-  const noticeOf = (kind: NoticeKind, wait: string, sentence = '') => ({
+  // What is kept needs no second try.
+  const isKept = notice?.kind === 'kept' || notice?.kind === 'left';
+  const noticeOf = (kind: NoticeKind, wait: string, sentence = '', reference = '') => ({
     kind,
+    referenceWords: words.reference,
+    reference,
     title: words.notices[kind].title,
     text: `${sentence} ${fillIn(words.notices[kind].text, { recipient: given.recipient, wait })}`,
     contactWords: words.contact,
@@ -81,10 +92,14 @@ export function formMarkup(form: Form, given: FormContext & Entered): string {
   return renderTemplate('form', {
     recipient: given.recipient,
     use: given.use,
-    submit: notice === undefined ? given.submit : words.sendAgain,
+    submit: notice === undefined || isKept ? given.submit : words.sendAgain,
     words,
-    // By this sentence the script knows it (`failures/catalogue.ts`).
-    unsent: problems.unsent.error,
+    // By these sentences the script knows them (`failures/catalogue.ts`).
+    sentences: {
+      kept: problems.kept.error,
+      left: problems.left.error,
+      unsent: problems.unsent.error,
+    },
     name: form.name,
     action: (subscribes ? routes.subscribeNewsletter : routes.submitLead).path,
     controls,
@@ -94,7 +109,12 @@ export function formMarkup(form: Form, given: FormContext & Entered): string {
     summary,
     notice:
       notice &&
-      noticeOf(notice.kind, waitWords(notice.retryAfterSeconds ?? 0, lang), notice.sentence),
+      noticeOf(
+        notice.kind,
+        waitWords(notice.retryAfterSeconds ?? 0, lang),
+        notice.sentence,
+        notice.reference,
+      ),
     scriptNotices: SCRIPT_NOTICES.map((kind) => noticeOf(kind, '{wait}')),
     // A second try is told from a double click by this (`intake/double-click.ts`).
     attempt: summary.length > 0 || notice !== undefined ? newId() : undefined,

@@ -28,6 +28,14 @@ export const ourFormWords = {
       title: 'Not sent yet',
       text: `The form has been sent several times from your connection, and there is a limit. ${KEPT} Please send it again in {wait}.`,
     },
+    kept: {
+      title: 'Your details are kept',
+      text: `We could not pass them on to {recipient} yet, but we have them and will. You need not send them again.`,
+    },
+    left: {
+      title: 'Your details are kept',
+      text: `We could not pass them on to {recipient} by ourselves, but whoever runs this site has them. You need not send them again.`,
+    },
     unconfirmed: {
       title: 'Your details may not have arrived',
       text: `We tried to pass them on to {recipient}, and got no confirmation that they arrived. ${KEPT} Please send it again in a moment. If the first one did arrive, they simply get it twice.`,
@@ -51,6 +59,7 @@ export const ourFormWords = {
     refused: { title: 'This could not be sent', text: `Nothing was sent. ${KEPT}` },
   },
   contact: 'If it keeps happening, we are glad to help:',
+  reference: 'Your reference:',
   sendAgain: 'Send again',
   sending: 'Sending…',
   slow: 'Still sending. Your connection or ours is slow just now; please keep this page open.',

@@ -8,9 +8,9 @@ import { type Content, parseContent } from './content.ts';
 import { type Entered, formMarkup } from './form-markup.ts';
 import { type Frame, headOf, ourFrame, renderLayout } from './layout.ts';
 import { renderMarkdown } from './markdown.ts';
-import { renderMirror } from './mirror.ts';
+import { renderMirror } from './markdown-mirror.ts';
 import { naming, noOverlay, type Overlay } from './overlay.ts';
-import { contractorName, inMode, placeholderFiller, type SiteSettings } from './placeholders.ts';
+import { contractorName, partsOf, placeholderFiller, type SiteSettings } from './placeholders.ts';
 import { renderTemplate } from './templates.ts';
 import { wordedForm } from './words.ts';
 
@@ -83,7 +83,7 @@ function pageOf(
   const { lang, carried, noindex } = content;
   const title = fill(content.title, 'text');
   const description = fill(content.description, 'text');
-  const body = inMode(content.body, settings.mode);
+  const body = partsOf(content.body, settings);
   const about = { ...pathsOfPage(name), title, description };
   const form = carried && wordedForm(carried.form, frame.words);
   const names = { contractor: contractorName(settings), operator: settings.operator.name };

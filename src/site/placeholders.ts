@@ -2,18 +2,21 @@
  * The words of `content/` that depend on the deployment, such as `{{operator}}`. They are replaced
  * once, by text that is escaped for where it stands: a name is never markup.
  */
-import { CONFIRMATION_STATEMENT } from '../actions/confirmation.ts';
+
+import { CONFIRMATION_STATEMENT } from '../actions/confirmation-statement.ts';
+import { bounds } from '../forms/bounds.ts';
 import { pages } from '../routes.ts';
 import type { Settings } from '../settings/settings.ts';
 import { renderTemplate } from './templates.ts';
 import { ourWords, type Words } from './words.ts';
 
 /** What a deployment's settings say about it. */
-export type SiteSettings = Pick<Settings, 'mode'> & {
+export type SiteSettings = Pick<Settings, 'mode' | 'mcp'> & {
   baseUrl: string;
   operator: { name: string; contact: string | undefined };
   contractor: { id: string; name: string } | undefined;
   receiptRetentionDays: number;
+  submissionRetentionDays: number;
 };
 
 /** One replacement, spelled for HTML, for Markdown and for plain text. */
@@ -21,8 +24,11 @@ type Replacement = { html: string; markdown: string; text: string };
 
 /** With a mark where a part that is not in every mode was not begun and ended as it should. */
 const PLACEHOLDER = /\{\{([#/]?\w+)\}\}/g;
-const LOCAL_BEGINS = /^\{\{#local\}\}\n/m;
-const LOCAL_ENDS = /^\{\{\/local\}\}\n*/m;
+/** A part that not every deployment tells, by its name. */
+const PARTS = {
+  local: { begins: /^\{\{#local\}\}\n/m, ends: /^\{\{\/local\}\}\n*/m },
+  mcp: { begins: /^\{\{#mcp\}\}\n/m, ends: /^\{\{\/mcp\}\}\n*/m },
+} as const;
 const CONTACT_FORM = pages.contact.path;
 
 /** The contractor on the platform as people read it, also where there is none yet. */
@@ -30,14 +36,23 @@ export function contractorName(settings: SiteSettings): string {
   return settings.contractor?.name ?? 'one vetted painting contractor';
 }
 
-/** Takes Markdown and the mode; returns it without the parts that only local mode tells. */
-export function inMode(markdown: string, mode: SiteSettings['mode']): string {
-  const [before = '', ...parts] = markdown.split(LOCAL_BEGINS);
+/** Takes Markdown and the settings; returns it without the parts that only other deployments tell. */
+export function partsOf(
+  markdown: string,
+  { mode, mcp }: Pick<SiteSettings, 'mode' | 'mcp'>,
+): string {
+  const inLocal = keepPart(markdown, 'local', mode === 'local');
+  return keepPart(inLocal, 'mcp', mcp === 'on');
+}
+
+function keepPart(markdown: string, name: keyof typeof PARTS, isKept: boolean): string {
+  const { begins, ends } = PARTS[name];
+  const [before = '', ...parts] = markdown.split(begins);
   const rest = parts.map((part) => {
-    const [own, behind, ...more] = part.split(LOCAL_ENDS);
+    const [own, behind, ...more] = part.split(ends);
     // One that has no end of its own stays as it is: the mark is no placeholder, and stops the start.
-    if (behind === undefined || more.length > 0) return `{{#local}}\n${part}`;
-    return mode === 'local' ? `${own}\n${behind}` : behind;
+    if (behind === undefined || more.length > 0) return `{{#${name}}}\n${part}`;
+    return isKept ? `${own}\n${behind}` : behind;
   });
   return before + rest.join('');
 }
@@ -59,6 +74,8 @@ export function placeholderFiller(
       },
     },
     retention_days: plain(String(settings.receiptRetentionDays)),
+    confirmation_minutes: plain(String(bounds.confirmationLifetimeMinutes)),
+    submission_days: plain(String(settings.submissionRetentionDays)),
     // These two stand in code as well, where Markdown knows no escapes; neither needs one.
     base_url: { ...plain(settings.baseUrl), markdown: settings.baseUrl },
     confirmation_statement: { ...plain(CONFIRMATION_STATEMENT), markdown: CONFIRMATION_STATEMENT },

@@ -4,7 +4,16 @@ import { Eta } from 'eta';
 import { once } from '../once.ts';
 import { pages, routes } from '../routes.ts';
 
-const names = ['layout', 'page', 'form', 'notice', 'error', 'flow'] as const;
+const names = [
+  'layout',
+  'page',
+  'form',
+  'notice',
+  'error',
+  'flow',
+  'confirm',
+  'confirm-end',
+] as const;
 
 /** Where every template may lead. */
 const paths = {

@@ -8,6 +8,7 @@ import { load, loadAll } from 'js-yaml';
 import { type Field, type Form, forms } from '../forms/catalog.ts';
 import { once } from '../once.ts';
 import { checkShape } from '../settings/shape.ts';
+import { type ConfirmWords, ourConfirmWords } from './confirm-words.ts';
 import { type FormWords, ourFormWords } from './form-words.ts';
 
 /** BCP 47. */
@@ -79,6 +80,8 @@ const schema = v.object({
   }),
   /** What forms say when something is wrong: the sentences of `form-words.ts`. */
   form: sameShape(ourFormWords) as v.Type<FormWords>,
+  /** What a person reads where they confirm: the sentences of `confirm-words.ts`. */
+  confirm: sameShape(ourConfirmWords) as v.Type<ConfirmWords>,
   fields: byField,
   forms: v.object(Object.fromEntries(byForm)),
 });
@@ -88,7 +91,8 @@ export type Words = v.Infer<typeof schema>;
 /** The words as they come with the service, read for the first page. */
 export const ourWords = once((): Words => {
   const text = readFileSync(new URL('../../content/words.yaml', import.meta.url), 'utf8');
-  return schema.parse({ ...(load(text) as object), form: ourFormWords });
+  const ours = { form: ourFormWords, confirm: ourConfirmWords };
+  return schema.parse({ ...(load(text) as object), ...ours });
 });
 
 /** Words under the same names, however deep. */

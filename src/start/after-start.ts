@@ -7,6 +7,7 @@ import type { Recovery } from '../actions/recovery.ts';
 import type { Clock } from '../clock.ts';
 import type { Log } from '../operations/log.ts';
 import type { Site } from '../site/site.ts';
+import type { Redelivery } from '../submissions/redelivery.ts';
 import type { Upstream } from '../upstream/upstream.ts';
 
 const AFTER_MS = 500;
@@ -15,16 +16,24 @@ export type LeftForLater = {
   clock: Clock;
   log: Log;
   recovery: Pick<Recovery, 'work'>;
-  upstream: Pick<Upstream, 'prepare'> | undefined;
+  redelivery: Pick<Redelivery, 'work'>;
+  upstream: Upstream | undefined;
   site: Pick<Site, 'prepare'>;
 };
 
 /** Half a second from now, unless what is returned is called before. A file that is missing is logged. */
-export function workAfterStart({ clock, log, recovery, upstream, site }: LeftForLater): () => void {
+export function workAfterStart({
+  clock,
+  log,
+  recovery,
+  redelivery,
+  upstream,
+  site,
+}: LeftForLater): () => void {
   return clock.after(AFTER_MS, () => {
     try {
-      void recovery.work(); // the first query
-      upstream?.prepare?.(); // the first delivery
+      void recovery.work().then(redelivery.work); // the first queries
+      if (upstream?.embedded === false) upstream.prepare(); // the first delivery
       site.prepare(); // the first page
     } catch (error) {
       log.error({ err: error }, 'what was left for after the start could not be loaded');

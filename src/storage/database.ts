@@ -15,8 +15,14 @@ export type Selects = Pick<QueryCreator<Schema>, 'selectFrom' | 'selectNoFrom'>;
 /** A select that is ready to run: `prepareRead` makes it. */
 export type Read<R> = { readonly read: CompiledQuery<R> };
 
-/** One statement that is ready to change rows: `prepareChange` makes it. Run, it gives their number. */
-export type Change<T = number> = { readonly change: CompiledQuery<T> };
+/**
+ * What is ready to change rows: `prepareChange` makes it of one statement, `prepareBoth` of two. Run, it gives
+ * the number of rows that the first changed; `second` is run where that is not 0.
+ */
+export type Change<T = number> = {
+  readonly change: CompiledQuery<T>;
+  readonly second?: CompiledQuery;
+};
 
 /** A transaction that is open: all that changes rows is a member of it. */
 export type OpenTransaction = Transaction<Schema> & { change<T>(change: Change<T>): Promise<T> };
@@ -25,8 +31,25 @@ export type OpenTransaction = Transaction<Schema> & { change<T>(change: Change<T
 export type Dialect = {
   /** Milliseconds on the clock that judges leases: never an application's wall clock (contract §4). */
   leaseClock: RawBuilder<number>;
-  /** Of a row of `executions`: whether its lease has run out by that clock. */
+  /** Of a row with a lease: whether that has run out by that clock. */
   leaseHasRunOut: RawBuilder<boolean>;
+  /** Milliseconds since 1970 on the database's wall clock: schedules and retention go by it. */
+  wallClock: RawBuilder<number>;
+  /**
+   * A text or a number that is part of the statement: PostgreSQL chooses a partial index for no parameter,
+   * and SQLite, which does, prepares the statement again for each value of it, and for each of a `limit`.
+   */
+  constant<T extends string | number>(value: T): RawBuilder<T>;
+  /** Whether the text of a column begins like that; by an index over it. */
+  beginsWith(column: string, text: string): RawBuilder<boolean>;
+  /** The body of an event with its `fields` taken out. */
+  withoutFields: RawBuilder<string>;
+  /** Whether one statement can hold two that change rows (`prepareBoth`). */
+  nestsChanges: boolean;
+  /** In the second of those two: whether the first, which is called `first`, has changed a row. */
+  firstChanged: RawBuilder<boolean>;
+  /** Selected in a transaction: others that select the same wait for its end, where several can change rows at once. */
+  heldUntilCommit(key: string): RawBuilder<unknown>;
   /** Passes over rows that another instance is changing, where several can change rows at once. */
   skipLocked<T extends keyof Schema, R>(
     query: SelectQueryBuilder<Schema, T, R>,

@@ -10,7 +10,8 @@ export function makeFolder(path: string): void {
   try {
     make(path);
   } catch (error) {
-    if ((error as NodeJS.ErrnoException).code !== 'ENOENT' || dirname(path) === path) throw error;
+    // Never of `/` and `.`, where this ends: they are there.
+    if ((error as NodeJS.ErrnoException).code !== 'ENOENT') throw error;
     makeFolder(dirname(path));
     make(path);
   }

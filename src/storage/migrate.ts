@@ -14,6 +14,11 @@ const migrations = {
   '0003-outbox-attempt-clock': () => import('./migrations/0003-outbox-attempt-clock.ts'),
   '0004-executions-found-by-preview': () =>
     import('./migrations/0004-executions-found-by-preview.ts'),
+  '0005-submissions': () => import('./migrations/0005-submissions.ts'),
+  '0006-messages': () => import('./migrations/0006-messages.ts'),
+  '0007-executions-confirmed-via': () => import('./migrations/0007-executions-confirmed-via.ts'),
+  '0008-receipts': () => import('./migrations/0008-receipts.ts'),
+  '0009-confirmations': () => import('./migrations/0009-confirmations.ts'),
 };
 
 const NEWER = 'The database was written by a newer version of this program; start that version.';

@@ -13,15 +13,19 @@ export function readAndWrite(db: Kysely<Schema>): Pick<Storage, 'compile' | 'rea
       (await db.executeQuery('read' in query ? query.read : compile(query))).rows,
     // The server shares commits between connections by itself.
     write: (change) =>
-      'change' in change
+      'change' in change && change.second === undefined
         ? changed(db, change)
         : db.transaction().execute((transaction) => {
             const tx = { change: <T>(one: Change<T>) => changed(transaction, one) };
-            return change(Object.assign(transaction, tx));
+            return 'change' in change ? tx.change(change) : change(Object.assign(transaction, tx));
           }),
   };
 }
 
-async function changed<T>(on: Kysely<Schema>, { change }: Change<T>): Promise<T> {
-  return Number((await on.executeQuery(change)).numAffectedRows) as T;
+/** Where one statement holds two, it says the number in a row. */
+async function changed<T>(on: Kysely<Schema>, { change, second }: Change<T>): Promise<T> {
+  const { rows, numAffectedRows } = await on.executeQuery(change);
+  const count = Number(numAffectedRows ?? (rows[0] as { changed: number }).changed);
+  if (count > 0 && second !== undefined) await on.executeQuery(second);
+  return count as T;
 }

@@ -14,9 +14,11 @@ import type {
   Compilable,
   CompiledQuery,
   DeleteResult,
+  InsertQueryBuilder,
   InsertResult,
   Kysely,
   QueryCreator,
+  RawBuilder,
   UpdateResult,
 } from 'kysely';
 import type { Change, Read, Selects, Storage } from './database.ts';
@@ -36,13 +38,45 @@ export function prepareRead<P extends Parameters, R>(
 /** The same for one statement that changes rows and returns none, for `storage.write` or `tx.change`. */
 export function prepareChange<P extends Parameters>(
   storage: Pick<Storage, 'compile'>,
-  build: (
-    db: QueryCreator<Schema>,
-    of: P,
-  ) => Compilable<InsertResult | UpdateResult | DeleteResult>,
+  build: (db: QueryCreator<Schema>, of: P) => ChangesRows,
 ): (of: P) => Change {
   const compiled = compileOnce(storage, build);
   return (of) => ({ change: compiled(of) as CompiledQuery<never> });
+}
+
+/** One statement that changes rows and returns none. */
+type ChangesRows = Compilable<InsertResult | UpdateResult | DeleteResult>;
+
+/**
+ * Two statements that stand or fall together, the second only where the first changed a row: it says so by
+ * `.where(firstChanged)`. On PostgreSQL they are one statement, without the round trips of a transaction.
+ */
+export function prepareBoth<P extends Parameters>(
+  storage: Pick<Storage, 'compile' | 'dialect'>,
+  first: (db: QueryCreator<Schema>, of: P) => ChangesRows,
+  second: (db: QueryCreator<Schema>, of: P, firstChanged: RawBuilder<boolean>) => ChangesRows,
+): (of: P) => Change {
+  const after = (db: QueryCreator<Schema>, of: P) => second(db, of, storage.dialect.firstChanged);
+  if (!storage.dialect.nestsChanges) {
+    const compiled = compileOnce(storage, first);
+    const second = compileOnce(storage, after);
+    return (of) => ({ change: compiled(of) as CompiledQuery<never>, second: second(of) });
+  }
+  const compiled = compileOnce(storage, (db, of: P) =>
+    db
+      .with('first', (within) => returningOne(first(within, of)))
+      .with('second', (within) => returningOne(after(within, of)))
+      .selectFrom('first')
+      .select((row) => row.fn.countAll<number>().as('changed')),
+  );
+  return (of) => ({ change: compiled(of) as CompiledQuery<never> });
+}
+
+/** What a part of a statement has to give where another part asks whether it changed a row. */
+function returningOne(changes: ChangesRows) {
+  return (changes as unknown as InsertQueryBuilder<Schema, keyof Schema, InsertResult>).returning(
+    (row) => row.lit(1).as('changed'),
+  );
 }
 
 function compileOnce<P extends Parameters, R>(

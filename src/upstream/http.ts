@@ -8,7 +8,7 @@ import type { Clock } from '../clock.ts';
 import { once, require } from '../once.ts';
 import { withoutContinue } from './interim.ts';
 import { outcomeOf, parseHttpDate } from './outcome.ts';
-import type { Delivery, Event, Outcome, Upstream } from './upstream.ts';
+import type { Delivery, Outcome, RemoteUpstream, Sent } from './upstream.ts';
 
 /**
  * Loaded after the start. The pool alone: the whole package is four times as much to load and to keep. What
@@ -28,6 +28,9 @@ const SECOND_TRY_MS = 500;
 /** How many sends may be under way at once; more wait, and give up with their lease. */
 const CONNECTIONS = 128;
 
+/** What an exchange is ended with whose outcome is settled: nobody is told. */
+const GIVEN_UP = new Error('The exchange was given up.');
+
 export type HttpUpstreamOptions = {
   url: string;
   /** The decoded `whsec_` key; undefined: unsigned. */
@@ -38,16 +41,15 @@ export type HttpUpstreamOptions = {
 };
 
 /** Opens the pool of connections; nothing is sent until something is delivered. */
-export function openHttpUpstream(options: HttpUpstreamOptions): Upstream {
+export function openHttpUpstream(options: HttpUpstreamOptions): RemoteUpstream {
   const { origin, pathname, search } = new URL(options.url);
   let pool: Pool | undefined;
   return {
     embedded: false,
-    deliver: (event, delivery) => {
-      const body = JSON.stringify(event);
+    deliver: ({ id, type, body }, delivery) => {
       const headers = {
-        ...signedHeaders(event.data.id, body, options.clock.now(), options.secret),
-        ...(delivery.traceparent === undefined ? {} : { traceparent: delivery.traceparent }),
+        ...signedHeaders(id, body, options.clock.now(), options.secret),
+        traceparent: delivery.traceparent,
       };
       const request = { path: `${pathname}${search}`, method: 'POST' as const, headers, body };
       try {
@@ -59,7 +61,7 @@ export function openHttpUpstream(options: HttpUpstreamOptions): Upstream {
         const reason = 'The HTTP client could not be loaded.';
         return Promise.resolve({ kind: 'unconfirmed', reason, unsent: true });
       }
-      return send(pool, request, event.type, delivery, options);
+      return send(pool, request, type, delivery, options);
     },
     prepare: () => void undiciLoaded(),
     close: async () => pool?.destroy(),
@@ -95,7 +97,7 @@ function signedHeaders(id: string, body: string, now: Date, secret: Buffer | und
 function send(
   pool: Pool,
   request: Dispatcher.DispatchOptions,
-  event: Event['type'],
+  event: Sent['type'],
   delivery: Delivery,
   { timeoutMs, clock }: HttpUpstreamOptions,
 ): Promise<Outcome> {
@@ -116,7 +118,7 @@ function send(
     // One timer for everything: waiting for a connection, connecting, sending and the answer.
     const callOff = clock.after(timeoutMs, () => {
       unconfirmed('The upstream did not answer in time.');
-      controller?.abort(new Error('The upstream did not answer in time.'));
+      controller?.abort(GIVEN_UP);
     });
 
     const options = { ...request, headersTimeout: 0, bodyTimeout: timeoutMs };
@@ -129,7 +131,7 @@ function send(
           return;
         }
         unconfirmed('The lease left no time to send.');
-        started.abort(new Error('The lease left no time to send.'));
+        started.abort(GIVEN_UP);
       },
       onResponseStart(started, status, headers) {
         if (status < 200) return;
@@ -138,13 +140,11 @@ function send(
         const first = Array.isArray(retryAfter) ? retryAfter[0] : retryAfter;
         settle(outcomeOf(event, status, first, clock.now()));
         // The status has decided: what trickles after it must not keep the connection from others.
-        stopReading = clock.after(BODY_MAXIMUM_MS, () =>
-          started.abort(new Error('The body takes too long.')),
-        );
+        stopReading = clock.after(BODY_MAXIMUM_MS, () => started.abort(GIVEN_UP));
       },
       onResponseData(started, chunk) {
         received += chunk.length;
-        if (received > BODY_MAXIMUM_BYTES) started.abort(new Error('The body is too long.'));
+        if (received > BODY_MAXIMUM_BYTES) started.abort(GIVEN_UP);
       },
       onResponseEnd() {
         stopReading();

@@ -26,20 +26,20 @@ export function withoutContinue<S extends Socket>(socket: S): S {
     begun = undefined;
     while (beginsLikeContinue(rest)) {
       const end = rest.indexOf(END_OF_HEAD);
-      if (end < 0) {
+      if (end === -1) {
         if (rest.length > HEAD_MAXIMUM_BYTES) return rest;
         begun = rest;
         return null;
       }
       rest = rest.subarray(end + END_OF_HEAD.length);
     }
-    return rest.length === 0 ? null : rest;
+    return rest;
   };
   return socket;
 }
 
-/** Also where fewer bytes have come than would tell. */
+/** Also where fewer bytes have come than would tell, or none. */
 function beginsLikeContinue(bytes: Buffer): boolean {
   const length = Math.min(bytes.length, CONTINUE.length);
-  return length > 0 && bytes.compare(CONTINUE, 0, length, 0, length) === 0;
+  return bytes.compare(CONTINUE, 0, length, 0, length) === 0;
 }

@@ -25,7 +25,7 @@ export function outcomeOf(
   if (status >= 400 && status <= 499 && !OWN_STANDING.has(status)) {
     return { kind: 'rejected', status };
   }
-  return { kind: 'unconfirmed', reason: `The upstream answered ${status}.` };
+  return { kind: 'unconfirmed', reason: `The upstream answered ${status}.`, answered: true };
 }
 
 /** Seconds or an HTTP date; as whole seconds from 1 to 86,400, and 1 where it can't be read (contract §3). */

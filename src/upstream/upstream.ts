@@ -1,7 +1,6 @@
 /** The port through which an accepted submission leaves: events, outcomes, contract §3. */
 import type { FormName } from '../forms/catalog.ts';
 import type { Fields } from '../forms/validate.ts';
-import type { OpenTransaction } from '../storage/database.ts';
 
 /** The body of the one `POST` for an accepted submission. */
 export type Event = {
@@ -21,29 +20,36 @@ export type Event = {
   };
 };
 
+/** What leaves: the body, byte for byte, of the event with that id. */
+export type Sent = { id: string; type: Event['type']; body: string };
+
 export type Outcome =
   /** `known`: the address of a subscriber was on the list already. */
   | { kind: 'confirmed'; known: boolean }
   | { kind: 'rejected'; status: number }
   | { kind: 'rateLimited'; retryAfterSeconds: number }
-  /** The reason is for the log, never for the caller; `unsent`: not one byte has left, that is proven. */
-  | { kind: 'unconfirmed'; reason: string; unsent?: true };
+  /**
+   * The reason is for the log, never for the caller; `unsent`: not one byte has left, that is proven; `answered`:
+   * by a status that confirms nothing.
+   */
+  | { kind: 'unconfirmed'; reason: string; unsent?: true; answered?: true };
 
 export type Delivery = {
   /** Asked with nothing awaited before the first byte: a send that may not start is unconfirmed. */
   mayStart(): boolean;
-  /** The transaction an embedded destination writes in. */
-  within?: OpenTransaction;
   traceparent?: string;
   /** Told the clock of the other side by its answer, in milliseconds; NaN where it names none. */
   heardTime?(time: number): void;
 };
 
-export type Upstream = {
-  /** Delivery can be one transaction with the settling of its claim (contract §4). */
-  embedded: boolean;
-  deliver(event: Event, delivery: Delivery): Promise<Outcome>;
+/** Somebody else's server. */
+export type RemoteUpstream = {
+  embedded: false;
+  deliver(sent: Sent, delivery: Delivery): Promise<Outcome>;
   /** Loads what a delivery needs, where that was left for after the start. */
-  prepare?(): void;
+  prepare(): void;
   close(): Promise<void>;
 };
+
+/** The embedded inbox is our own table: what is kept there is delivered. */
+export type Upstream = RemoteUpstream | { embedded: true };

@@ -11,7 +11,7 @@ const { clock, expecting } = at;
 
 const receipt = (status: 'submitted' | 'failed') => ({
   action_id: expect.stringMatching(
-    /^[0-9a-f]{8}-[0-9a-f]{4}-4[0-9a-f]{3}-[89ab][0-9a-f]{3}-[0-9a-f]{12}$/,
+    /^[0-9a-f]{8}-[0-9a-f]{4}-7[0-9a-f]{3}-[89ab][0-9a-f]{3}-[0-9a-f]{12}$/,
   ),
   action: 'homeowner_quote',
   status,

@@ -3,26 +3,18 @@ import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { openExecutions } from '../../src/actions/executions.ts';
 import { receiptOf } from '../../src/actions/receipt.ts';
 import { systemClock } from '../../src/clock.ts';
-import {
-  type OpenTransaction,
-  type Storage,
-  StorageUnavailable,
-} from '../../src/storage/database.ts';
-import type { Outcome } from '../../src/upstream/upstream.ts';
+import { type Storage, StorageUnavailable } from '../../src/storage/database.ts';
 import { testClock } from '../support/clock.ts';
 import { databases, type TestDatabase } from '../support/databases.ts';
-
-const confirmed: Outcome = { kind: 'confirmed', known: false };
-const rejected: Outcome = { kind: 'rejected', status: 422 };
-const fresh = (over: Partial<ReturnType<typeof plain>> = {}) => ({ ...plain(), ...over });
-const plain = () => ({
-  actionId: randomUUID(),
-  action: 'contact',
-  client: 'acme',
-  idempotencyKey: randomUUID(),
-  previewDigest: randomUUID(),
-  confirmationText: 'I confirm',
-});
+import {
+  confirmed,
+  fresh,
+  keep,
+  parts,
+  type Request,
+  rejected,
+  told,
+} from '../support/executions.ts';
 
 describe.each(databases)('executions on %s', (_name, create) => {
   let database: TestDatabase;
@@ -36,15 +28,15 @@ describe.each(databases)('executions on %s', (_name, create) => {
     await database.remove();
   });
   const open = (timeoutMs = 10_000, clock = systemClock) =>
-    openExecutions(storage, clock, timeoutMs);
-  const find = (request: ReturnType<typeof plain>, executions = open()) =>
+    openExecutions({ ...parts, storage, clock, upstreamTimeoutMs: timeoutMs });
+  const find = (request: Request, executions = open()) =>
     executions.find(request.client, request.idempotencyKey, request.previewDigest);
 
   test('a claim is found by its key and by its preview, in progress until it is settled, then for ever', async () => {
     const executions = open();
     const request = fresh();
     expect(await find(request)).toEqual({ byKey: undefined, byPreview: undefined });
-    const claim = (await executions.claim(request)) ?? expect.fail();
+    const claim = (await executions.claim(request, keep)) ?? expect.fail();
     expect((await find(request)).byKey).toMatchObject({
       action_id: request.actionId,
       status: 'executing',
@@ -53,7 +45,7 @@ describe.each(databases)('executions on %s', (_name, create) => {
     expect((await find(fresh({ previewDigest: request.previewDigest }))).byPreview?.action_id).toBe(
       request.actionId,
     );
-    const { row } = await executions.conclude(claim, false, async () => confirmed);
+    const { row } = await executions.conclude(claim, told(confirmed));
     expect(receiptOf(row)).toEqual({
       action_id: request.actionId,
       action: 'contact',
@@ -71,13 +63,13 @@ describe.each(databases)('executions on %s', (_name, create) => {
     const key = fresh();
     const byKey = await Promise.all(
       Array.from({ length: 30 }, () =>
-        executions.claim(fresh({ idempotencyKey: key.idempotencyKey })),
+        executions.claim(fresh({ idempotencyKey: key.idempotencyKey }), keep),
       ),
     );
     expect(byKey.filter((claim) => claim !== undefined)).toHaveLength(1);
     const byPreview = await Promise.all(
       Array.from({ length: 30 }, () =>
-        executions.claim(fresh({ previewDigest: key.previewDigest })),
+        executions.claim(fresh({ previewDigest: key.previewDigest }), keep),
       ),
     );
     expect(byPreview.filter((claim) => claim !== undefined)).toHaveLength(1);
@@ -85,13 +77,13 @@ describe.each(databases)('executions on %s', (_name, create) => {
 
   test('two instances race for one key: one wins', async () => {
     const other = await database.open(systemClock);
-    const instances = [open(), openExecutions(other, systemClock, 10_000)];
+    const instances = [open(), openExecutions({ ...parts, storage: other })];
     for (let round = 0; round < 20; round += 1) {
       const { idempotencyKey } = fresh();
       const claims = await Promise.all(
         instances.flatMap((instance) => [
-          instance.claim(fresh({ idempotencyKey })),
-          instance.claim(fresh({ idempotencyKey })),
+          instance.claim(fresh({ idempotencyKey }), keep),
+          instance.claim(fresh({ idempotencyKey }), keep),
         ]),
       );
       expect(claims.filter((claim) => claim !== undefined)).toHaveLength(1);
@@ -102,76 +94,28 @@ describe.each(databases)('executions on %s', (_name, create) => {
   test('the same key of two clients is two keys', async () => {
     const executions = open();
     const request = fresh();
-    expect(await executions.claim(request)).toBeDefined();
+    expect(await executions.claim(request, keep)).toBeDefined();
     expect(
-      await executions.claim(fresh({ idempotencyKey: request.idempotencyKey, client: 'other' })),
+      await executions.claim(
+        fresh({ idempotencyKey: request.idempotencyKey, client: 'other' }),
+        keep,
+      ),
     ).toBeDefined();
   });
 
   test('a settled receipt never changes', async () => {
     const executions = open();
     const request = fresh();
-    const claim = (await executions.claim(request)) ?? expect.fail();
-    await executions.conclude(claim, false, async () => rejected);
-    const { row } = await executions.conclude(claim, false, async () => confirmed);
+    const claim = (await executions.claim(request, keep)) ?? expect.fail();
+    await executions.conclude(claim, told(rejected));
+    const { row } = await executions.conclude(claim, told(confirmed));
     expect(row.status).toBe('failed');
     expect((await find(request)).byKey?.status).toBe('failed');
   });
 
-  test('embedded: delivery and settling stand or fall together', async () => {
-    const executions = open();
-    const request = fresh();
-    const claim = (await executions.claim(request)) ?? expect.fail();
-    const deliver = async (within: OpenTransaction | undefined, fail: boolean) => {
-      await (within ?? expect.fail())
-        .insertInto('inbox')
-        .values({
-          event_id: request.actionId,
-          type: 't',
-          form: 'f',
-          email: 'e',
-          received_at: '',
-          event: '',
-        })
-        .execute();
-      if (fail) throw new Error('the power went');
-      return confirmed;
-    };
-    await expect(
-      executions.conclude(claim, true, (within) => deliver(within, true)),
-    ).rejects.toThrow('the power went');
-    const stored = () =>
-      storage.read((db) =>
-        db.selectFrom('inbox').where('event_id', '=', request.actionId).select('event_id'),
-      );
-    expect(await stored()).toEqual([]);
-    // What is known by then: nothing was delivered, so the next look settles it as failed.
-    expect((await find(request, executions)).byKey?.status).toBe('failed');
-    const { row, outcome } = await executions.conclude(claim, true, (within) =>
-      deliver(within, false),
-    );
-    expect([row.status, outcome, await stored()]).toEqual([
-      'failed',
-      { kind: 'unconfirmed', reason: 'The lease had run out.' },
-      [],
-    ]);
-  });
-
-  test('embedded: what was delivered is submitted, by the commit that delivered it', async () => {
-    const executions = open();
-    const request = fresh();
-    const claim = (await executions.claim(request)) ?? expect.fail();
-    const { row, outcome } = await executions.conclude(claim, true, async (within) => {
-      expect(within).toBeDefined();
-      return confirmed;
-    });
-    expect([row.status, outcome]).toEqual(['submitted', confirmed]);
-    expect((await find(request)).byKey?.status).toBe('submitted');
-  });
-
   test('a key that was used with another preview says nothing of this one', async () => {
     const request = fresh();
-    await open().claim(request);
+    await open().claim(request, keep);
     const { byKey, byPreview } = await find({ ...request, previewDigest: randomUUID() });
     expect([byKey?.action_id, byPreview]).toEqual([request.actionId, undefined]);
   });
@@ -180,21 +124,21 @@ describe.each(databases)('executions on %s', (_name, create) => {
     const requireRoom = () => {
       throw new StorageUnavailable('The disk is full.');
     };
-    const executions = openExecutions({ ...storage, requireRoom }, systemClock, 10_000);
+    const executions = openExecutions({ ...parts, storage: { ...storage, requireRoom } });
     const request = fresh();
-    await expect(executions.claim(request)).rejects.toThrow('The disk is full.');
+    await expect(executions.claim(request, keep)).rejects.toThrow('The disk is full.');
     expect(await find(request)).toEqual({ byKey: undefined, byPreview: undefined });
   });
 
   test('a look settles what has run out, and otherwise writes nothing', async () => {
     const { executions, writes } = counting();
     const [running, settled, forgotten] = [fresh(), fresh(), fresh()];
-    await open().claim(running);
+    await open().claim(running, keep);
     // A lease of less than no time has run out from the beginning.
     const expired = open(-6_000);
-    const claim = (await expired.claim(settled)) ?? expect.fail();
-    await expired.conclude(claim, false, async () => confirmed);
-    await expired.claim(forgotten);
+    const claim = (await expired.claim(settled, keep)) ?? expect.fail();
+    await expired.conclude(claim, told(confirmed));
+    await expired.claim(forgotten, keep);
     for (const request of [running, settled, fresh()]) await find(request, executions);
     expect(writes()).toBe(0);
     expect((await find(forgotten, executions)).byKey?.status).toBe('failed');
@@ -205,7 +149,7 @@ describe.each(databases)('executions on %s', (_name, create) => {
     const { executions, writes, lose } = counting();
     const request = fresh();
     lose('the answer');
-    await expect(executions.claim(request)).rejects.toThrow('away');
+    await expect(executions.claim(request, keep)).rejects.toThrow('away');
     lose('nothing');
     expect((await find(request)).byKey?.status).toBe('executing');
     const before = writes();
@@ -217,9 +161,9 @@ describe.each(databases)('executions on %s', (_name, create) => {
   test('what the upstream confirmed stays confirmed, though the store was away when it did', async () => {
     const { executions, lose } = counting();
     const request = fresh();
-    const claim = (await executions.claim(request)) ?? expect.fail();
+    const claim = (await executions.claim(request, keep)) ?? expect.fail();
     lose('the statement');
-    await expect(executions.conclude(claim, false, async () => confirmed)).rejects.toThrow('away');
+    await expect(executions.conclude(claim, told(confirmed))).rejects.toThrow('away');
     lose('nothing');
     expect((await find(request, executions)).byKey?.status).toBe('submitted');
   });
@@ -227,11 +171,11 @@ describe.each(databases)('executions on %s', (_name, create) => {
   test('what the upstream confirmed is known until it is written, however often the store fails', async () => {
     const { executions, lose } = counting();
     const request = fresh();
-    const claim = (await executions.claim(request)) ?? expect.fail();
+    const claim = (await executions.claim(request, keep)) ?? expect.fail();
     lose('the statement');
-    await expect(executions.conclude(claim, false, async () => confirmed)).rejects.toThrow('away');
+    await expect(executions.conclude(claim, told(confirmed))).rejects.toThrow('away');
     await expect(find(request, executions)).rejects.toThrow('away');
-    await expect(executions.claim(fresh())).rejects.toThrow('away');
+    await expect(executions.claim(fresh(), keep)).rejects.toThrow('away');
     await expect(executions.settleExpired()).rejects.toThrow('away');
     lose('nothing');
     expect((await find(request, executions)).byKey?.status).toBe('submitted');
@@ -240,9 +184,9 @@ describe.each(databases)('executions on %s', (_name, create) => {
   test('what the upstream confirmed is written before the sweep looks for leases that ran out', async () => {
     const { executions, lose } = counting(-6_000);
     const request = fresh();
-    const claim = (await executions.claim(request)) ?? expect.fail();
+    const claim = (await executions.claim(request, keep)) ?? expect.fail();
     lose('the statement');
-    await expect(executions.conclude(claim, false, async () => confirmed)).rejects.toThrow('away');
+    await expect(executions.conclude(claim, told(confirmed))).rejects.toThrow('away');
     lose('nothing');
     await executions.settleExpired();
     expect((await find(request)).byKey?.status).toBe('submitted');
@@ -251,16 +195,16 @@ describe.each(databases)('executions on %s', (_name, create) => {
   test('what the upstream confirmed stays confirmed, though a sweep came while the store was failing to keep it', async () => {
     let write: Storage['write'] = storage.write;
     const over = { ...storage, write: ((run) => write(run)) as Storage['write'] };
-    const executions = openExecutions(over, systemClock, -5_000);
+    const executions = openExecutions({ ...parts, storage: over, upstreamTimeoutMs: -5_000 });
     const request = fresh();
-    const claim = (await executions.claim(request)) ?? expect.fail();
+    const claim = (await executions.claim(request, keep)) ?? expect.fail();
     const [begun, failed] = [Promise.withResolvers<void>(), Promise.withResolvers<never>()];
     write = () => {
       write = storage.write;
       begun.resolve();
       return failed.promise;
     };
-    const concluded = executions.conclude(claim, false, async () => confirmed);
+    const concluded = executions.conclude(claim, told(confirmed));
     await begun.promise;
     const swept = executions.settleExpired();
     failed.reject(new StorageUnavailable('The store is away.'));
@@ -269,12 +213,34 @@ describe.each(databases)('executions on %s', (_name, create) => {
     expect((await find(request)).byKey?.status).toBe('submitted');
   });
 
+  test('what is learnt while a sweep looks, and can’t be written, is not ended as failed', async () => {
+    let { read, write } = storage;
+    const over = {
+      ...storage,
+      read: ((run) => read(run)) as Storage['read'],
+      write: ((run) => write(run)) as Storage['write'],
+    };
+    const executions = openExecutions({ ...parts, storage: over, upstreamTimeoutMs: -5_000 });
+    const request = fresh();
+    const claim = (await executions.claim(request, keep)) ?? expect.fail();
+    read = async (run) => {
+      read = storage.read;
+      const rows = await read(run);
+      write = () => Promise.reject(new StorageUnavailable('The store is away.'));
+      await expect(executions.conclude(claim, told(confirmed))).rejects.toThrow('away');
+      write = storage.write;
+      return rows;
+    };
+    await executions.settleExpired();
+    expect((await find(request, executions)).byKey?.status).toBe('submitted');
+  });
+
   test('what the upstream confirmed is written at the latest as the process ends, if the store is back', async () => {
     const { executions, lose } = counting();
     const request = fresh();
-    const claim = (await executions.claim(request)) ?? expect.fail();
+    const claim = (await executions.claim(request, keep)) ?? expect.fail();
     lose('the statement');
-    await expect(executions.conclude(claim, false, async () => confirmed)).rejects.toThrow('away');
+    await expect(executions.conclude(claim, told(confirmed))).rejects.toThrow('away');
     await executions.close();
     expect((await find(request)).byKey?.status).toBe('executing');
     lose('nothing');
@@ -285,10 +251,10 @@ describe.each(databases)('executions on %s', (_name, create) => {
   test('what has ended is found, though nothing can be written and a claim has failed', async () => {
     const { executions, lose } = counting();
     const ended = fresh();
-    const claim = (await executions.claim(ended)) ?? expect.fail();
-    await executions.conclude(claim, false, async () => confirmed);
+    const claim = (await executions.claim(ended, keep)) ?? expect.fail();
+    await executions.conclude(claim, told(confirmed));
     lose('the statement');
-    await expect(executions.claim(fresh())).rejects.toThrow('away');
+    await expect(executions.claim(fresh(), keep)).rejects.toThrow('away');
     expect((await find(ended, executions)).byKey?.status).toBe('submitted');
   });
 
@@ -298,18 +264,17 @@ describe.each(databases)('executions on %s', (_name, create) => {
     };
     let write: Storage['write'] = storage.write;
     let requireRoom = () => {};
-    const executions = openExecutions(
-      { ...storage, write: (run) => write(run), requireRoom: () => requireRoom() },
-      systemClock,
-      10_000,
-    );
+    const executions = openExecutions({
+      ...parts,
+      storage: { ...storage, write: (run) => write(run), requireRoom: () => requireRoom() },
+    });
     const request = fresh();
-    const claim = (await executions.claim(request)) ?? expect.fail();
+    const claim = (await executions.claim(request, keep)) ?? expect.fail();
     write = away;
-    await expect(executions.conclude(claim, false, async () => confirmed)).rejects.toThrow('away');
+    await expect(executions.conclude(claim, told(confirmed))).rejects.toThrow('away');
     write = storage.write;
     requireRoom = away;
-    await expect(executions.claim(fresh())).rejects.toThrow('away');
+    await expect(executions.claim(fresh(), keep)).rejects.toThrow('away');
     expect((await find(request)).byKey?.status).toBe('submitted');
   });
 
@@ -325,7 +290,11 @@ describe.each(databases)('executions on %s', (_name, create) => {
       return result;
     };
     return {
-      executions: openExecutions({ ...storage, write }, systemClock, timeoutMs),
+      executions: openExecutions({
+        ...parts,
+        storage: { ...storage, write },
+        upstreamTimeoutMs: timeoutMs,
+      }),
       writes: () => count,
       lose: (what: typeof lost) => {
         lost = what;
@@ -336,20 +305,20 @@ describe.each(databases)('executions on %s', (_name, create) => {
   test('a lease that has run out is settled as failed by whoever looks, and no send may start any more', async () => {
     const executions = open(-4_000);
     const request = fresh();
-    const claim = (await executions.claim(request)) ?? expect.fail();
+    const claim = (await executions.claim(request, keep)) ?? expect.fail();
     expect(claim.mayStart()).toBe(true);
     expect((await find(request, executions)).byKey?.status).toBe('executing');
     await expect
       .poll(async () => (await find(request, executions)).byKey?.status, { timeout: 5_000 })
       .toBe('failed');
-    const { row } = await executions.conclude(claim, false, async () => confirmed);
+    const { row } = await executions.conclude(claim, told(confirmed));
     expect(row.status).toBe('failed');
   });
 
   test('expired claims are settled by the sweep, others are left', async () => {
     const [expired, running] = [fresh(), fresh()];
-    await open(-5_000).claim(expired);
-    await open().claim(running);
+    await open(-5_000).claim(expired, keep);
+    await open().claim(running, keep);
     await expect.poll(() => open().settleExpired(), { timeout: 2_000 }).toBeGreaterThanOrEqual(1);
     expect([(await find(expired)).byKey?.status, (await find(running)).byKey?.status]).toEqual([
       'failed',
@@ -359,7 +328,7 @@ describe.each(databases)('executions on %s', (_name, create) => {
 
   test('the fence is shut once no more than the upstream time-out is left of the lease, whatever the wall clock says', async () => {
     const clock = testClock();
-    const claim = (await open(10_000, clock).claim(fresh())) ?? expect.fail();
+    const claim = (await open(10_000, clock).claim(fresh(), keep)) ?? expect.fail();
     clock.step(86_400_000);
     expect(claim.mayStart()).toBe(true);
     clock.advance(4_999);
@@ -376,9 +345,9 @@ test('on SQLite leases run on the monotonic clock alone, and end with a restart 
   const database = await create();
   const clock = testClock();
   const storage = await database.open(clock);
-  const executions = openExecutions(storage, clock, 10_000);
+  const executions = openExecutions({ ...parts, storage, clock });
   const request = fresh();
-  await executions.claim(request);
+  await executions.claim(request, keep);
   for (const step of [3_600_000, -7_200_000, 3 * 86_400_000, -6 * 86_400_000]) {
     clock.step(step);
     expect(await executions.settleExpired()).toBe(0);
@@ -387,11 +356,15 @@ test('on SQLite leases run on the monotonic clock alone, and end with a restart 
   expect(await executions.settleExpired()).toBe(0);
   clock.advance(1);
   expect(await executions.settleExpired()).toBe(1);
-  await executions.claim(fresh());
+  await executions.claim(fresh(), keep);
   await storage.close();
   const rebooted = await database.open({ ...clock, monotonic: () => 5 });
   expect(
-    await openExecutions(rebooted, { ...clock, monotonic: () => 5 }, 10_000).settleExpired(),
+    await openExecutions({
+      ...parts,
+      storage: rebooted,
+      clock: { ...clock, monotonic: () => 5 },
+    }).settleExpired(),
   ).toBe(1);
   await rebooted.close();
   await database.remove();

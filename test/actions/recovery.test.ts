@@ -8,6 +8,7 @@ function underTest() {
   const timers: { ms: number; callback: () => void }[] = [];
   const sweeps: { end(count: number): void; fail(error: Error): void }[] = [];
   const logged: [string, string][] = [];
+  let submissionsSwept = 0;
   const clock: Clock = {
     ...systemClock,
     after: (ms, callback) => {
@@ -26,6 +27,7 @@ function underTest() {
           sweeps.push({ end, fail });
         }),
     },
+    submissions: { settleExpired: async () => submissionsSwept++ },
     clock,
     log: { warn: say('warn'), error: say('error') } as unknown as Log,
   });
@@ -34,11 +36,11 @@ function underTest() {
     timer?.callback();
     return timer?.ms;
   };
-  return { recovery, timers, sweeps, logged, timeout };
+  return { recovery, timers, sweeps, logged, timeout, submissionsSwept: () => submissionsSwept };
 }
 
 test('expired claims are looked for every five seconds, never twice at once, also after a fault', async () => {
-  const { recovery, sweeps, logged, timeout } = underTest();
+  const { recovery, sweeps, logged, timeout, submissionsSwept } = underTest();
   recovery.start();
   expect([timeout(), timeout()]).toEqual([RECOVER_EVERY_MS, RECOVER_EVERY_MS]);
   expect(sweeps).toHaveLength(1);
@@ -51,7 +53,10 @@ test('expired claims are looked for every five seconds, never twice at once, als
   expect(logged).toEqual([
     ['error', 'expired executions could not be settled'],
     ['warn', 'executions whose lease ran out were settled'],
+    ['warn', 'submissions whose lease ran out were settled'],
   ]);
+  // Also where the executions could not be looked at (beyond §1).
+  expect(submissionsSwept()).toBe(2);
 });
 
 test('closing waits for the sweep under way, and no other begins', async () => {

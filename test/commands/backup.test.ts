@@ -15,7 +15,8 @@ import { systemClock } from '../../src/clock.ts';
 import { executeAction, previewId } from '../support/agent.ts';
 import { databases, type TestDatabase } from '../support/databases.ts';
 import { type ServiceProcess, startProcess } from '../support/process.ts';
-import { type Ran, runService, temporaryFolder } from './run-service.ts';
+import type { Ran } from '../support/ran.ts';
+import { runService, temporaryFolder } from './run-service.ts';
 
 vi.setConfig({ testTimeout: 60_000 });
 

@@ -5,8 +5,9 @@ import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { countEffects } from '../support/outcomes.ts';
 import { type ServiceProcess, spawnService, untilItAnswers } from '../support/process.ts';
+import type { Ran } from '../support/ran.ts';
 import { freePort, type Service, startService, tokens } from '../support/service.ts';
-import { type Ran, runService, temporaryFolder } from './run-service.ts';
+import { runService, temporaryFolder } from './run-service.ts';
 
 describe('against a service in local mode', () => {
   let service: ServiceProcess;

@@ -35,6 +35,7 @@ test('finds a fresh machine well, and leaves nothing in the database', async () 
       'data folder: ok',
       'database: ok',
       'signing keys: ok',
+      'receipt keys: ok',
       'credentials: ok',
       'site: ok',
       'operator: ok',
@@ -42,10 +43,11 @@ test('finds a fresh machine well, and leaves nothing in the database', async () 
       'upstream: ok',
       'clock: ok',
       'mail: ok',
+      'notices: off',
       'test message: ok',
     ],
   });
-  expect(of('site')?.says).toBe('9 pages.');
+  expect(of('site')?.says).toBe('10 pages.');
   const inbox = await runService(['inbox', 'list', '--json'], {
     environment: { DATA_DIR: dataDir },
   });
@@ -270,6 +272,20 @@ describe('mail', () => {
     for (const { stdout, stderr } of [verified, sent, wrong]) {
       expect(stdout + stderr).not.toContain('canary');
     }
+  });
+
+  test('who is told of leads and faults is said, and what is missing', async () => {
+    const none = await doctor({}, '--no-send');
+    expect(none.of('notices')).toMatchObject({ outcome: 'off' });
+    expect(none.of('notices')?.says).toBe(
+      'No one is told of leads (NOTIFY_EMAIL). No one is told of faults (ALERT_EMAIL).',
+    );
+    const both = { NOTIFY_EMAIL: 'leads@x.example', ALERT_EMAIL: 'faults@x.example' };
+    const set = await doctor(both, '--no-send');
+    expect(set.of('notices')).toMatchObject({
+      outcome: 'ok',
+      says: 'leads@x.example is told of leads. faults@x.example is told of faults.',
+    });
   });
 
   test('that nobody answers fails, and so does a message that is refused', async () => {

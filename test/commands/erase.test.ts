@@ -4,12 +4,16 @@ import { DatabaseSync } from 'node:sqlite';
 import pg from 'pg';
 import { afterAll, beforeAll, describe, expect, test, vi } from 'vitest';
 import { systemClock } from '../../src/clock.ts';
+import { countSubmissionsOf, eraseSubmissionsOf } from '../../src/submissions/erasure.ts';
+import { copyLegacyInbox } from '../../src/submissions/legacy-inbox.ts';
 import { executeAction, previewId } from '../support/agent.ts';
 import { databases, type TestDatabase } from '../support/databases.ts';
 import { post } from '../support/forms.ts';
+import type { Ran } from '../support/ran.ts';
 import { type Service, startService } from '../support/service.ts';
+import { keepRows, submissionRow } from '../support/submissions.ts';
 import { until } from '../support/until.ts';
-import { type Ran, runService, temporaryFolder } from './run-service.ts';
+import { runService, temporaryFolder } from './run-service.ts';
 
 const ada = { name: 'Ada Canarylace', email: 'ada.canary@example.com' };
 const message = { subject: 'Canarysubject', message: 'Canarymessage' };
@@ -26,9 +30,7 @@ beforeAll(async () => {
   readFolder = join(temporaryFolder(), 'data');
   mkdirSync(readFolder);
   const storage = await openIn(readFolder);
-  const event = { event_id: 'a', type: 'lead.created', form: 'contact', received_at: '2026' };
-  const row = { ...event, email: ada.email, event: JSON.stringify({ email: ada.email }) };
-  await storage.write((tx) => tx.insertInto('inbox').values(row).execute());
+  await storage.write((tx) => tx.insertInto('inbox').values(oldLead(ada.email)).execute());
   await storage.close();
   reader = new DatabaseSync(join(readFolder, 'service.db'));
   reader.exec('begin');
@@ -49,8 +51,15 @@ describe.each(databases)('erase on %s, while the service runs', (name, create) =
       environment: { DATA_DIR: service.folder, DATABASE_URL: database.url },
       ...options,
     });
-  const count = async (table: 'inbox' | 'outbox' | 'executions') =>
-    (await service.parts.storage.read((db) => db.selectFrom(table).selectAll())).length;
+  const outbox = async () =>
+    (await service.parts.storage.read((db) => db.selectFrom('messages').selectAll())).length;
+  /** How many submissions, wherever they are kept. */
+  const kept = async () => {
+    const { storage } = service.parts;
+    const legacy = await storage.read((db) => db.selectFrom('inbox').select('event_id as id'));
+    const rows = await storage.read((db) => db.selectFrom('submissions').select('id'));
+    return new Set([...legacy, ...rows].map(({ id }) => id)).size;
+  };
   const messages = () => globSync(join(service.folder, 'mail/*.eml'));
   const replay = () => executeAction(service, execution.preview, { action: 'contact', key });
 
@@ -73,7 +82,7 @@ describe.each(databases)('erase on %s, while the service runs', (name, create) =
 
   test('--dry-run counts what would go, in words and as JSON, and leaves it', async () => {
     const words =
-      'Would be erased: 2 leads, 1 subscription, 1 confirmation in the outbox, 1 message file.';
+      'Would be erased: 2 leads, 1 subscription, 0 pending questions, 1 confirmation in the outbox, 1 message file.';
     expect(await erase([ada.email, '--dry-run'])).toEqual({
       status: 0,
       stdout: `${words}\n`,
@@ -86,17 +95,18 @@ describe.each(databases)('erase on %s, while the service runs', (name, create) =
       dry_run: true,
       leads: 2,
       subscriptions: 1,
+      confirmations: 0,
       outbox: 1,
       message_files: 1,
     });
-    expect([await count('inbox'), await count('outbox'), messages().length]).toEqual([5, 2, 2]);
+    expect([await kept(), await outbox(), messages().length]).toEqual([5, 2, 2]);
   });
 
   test('off a terminal it wants --yes, and erases nothing without it', async () => {
     const ran = await erase([ada.email]);
     expect(ran).toMatchObject({ status: 2, stdout: '' });
     expect(ran.stderr).toMatch(/^Erase 2 leads.* for good\? .*--yes\.\n$/);
-    expect(await count('inbox')).toBe(5);
+    expect(await kept()).toBe(5);
   });
 
   test('erases that person alone; the receipt stays, and nothing else of them', async () => {
@@ -105,7 +115,7 @@ describe.each(databases)('erase on %s, while the service runs', (name, create) =
     expect(JSON.parse(ran.stdout)).toMatchObject({ leads: 2, subscriptions: 1, message_files: 1 });
     expect(ran.stdout + ran.stderr).not.toMatch(/canary/i);
     expect(ran.stderr).toContain(name === 'SQLite' ? 'Nothing of it is left' : 'vacuumed');
-    expect([await count('inbox'), await count('outbox'), messages().length]).toEqual([2, 1, 1]);
+    expect([await kept(), await outbox(), messages().length]).toEqual([2, 1, 1]);
 
     const rows = await service.parts.storage.read((db) => db.selectFrom('executions').selectAll());
     expect(rows).toHaveLength(1);
@@ -118,7 +128,7 @@ describe.each(databases)('erase on %s, while the service runs', (name, create) =
       email: ada.email,
       privacy: 'on',
     });
-    expect([again.status, await count('inbox')]).toEqual([200, 3]);
+    expect([again.status, await kept()]).toEqual([200, 3]);
     await expect.poll(() => messages().length).toBe(2);
     expect((await erase([ada.email, '--yes'])).status).toBe(0);
   });
@@ -135,7 +145,9 @@ describe.each(databases)('erase on %s, while the service runs', (name, create) =
       });
       const holder = new pg.Client({ connectionString: database.url });
       await holder.connect();
-      await holder.query(`begin; select from inbox where email = '${grace}' for update`);
+      await holder.query(
+        `begin; select from inbox where email = '${grace}' for update; select from submissions where email = '${grace}' for update`,
+      );
       const erasing = erase([grace, '--yes', '--json']);
       const waiting = `select from pg_stat_activity where datname = current_database() and wait_event_type = 'Lock'`;
       await until(async () => {
@@ -168,17 +180,60 @@ describe.each(databases)('erase on %s, while the service runs', (name, create) =
   /** As a version with a wider rule for addresses has left it. */
   async function storeOld(email: string) {
     const { storage } = service.parts;
-    const event = { event_id: email, type: 'lead.created', form: 'contact', received_at: '2026' };
-    const lead = { ...event, email, event: JSON.stringify({ email }) };
     const [sent = expect.fail('nothing was sent')] = await storage.read((db) =>
-      db.selectFrom('outbox').selectAll().limit(1),
+      db.selectFrom('messages').selectAll().limit(1),
     );
-    const old = { ...sent, mailbox: email, address: email, message_id: crypto.randomUUID() };
+    const old = { ...sent, key: email, address: email, message_id: crypto.randomUUID() };
     await storage.write(async (tx) => {
-      await tx.insertInto('inbox').values(lead).execute();
-      await tx.insertInto('outbox').values(old).execute();
+      await tx.insertInto('inbox').values(oldLead(email)).execute();
+      await tx.insertInto('messages').values(old).execute();
     });
   }
+
+  test('what an older instance wrote and was copied is one lead; what is being sent may arrive', async () => {
+    const email = 'both.canary@example.com';
+    await storeOld(email);
+    await keepRows(service.parts.storage, [
+      submissionRow({ id: email, fields: { email }, stored_here: 1 }),
+      submissionRow({ fields: { email }, status: 'sending' }),
+    ]);
+    const { stdout, stderr } = await erase([email, '--yes', '--json']);
+    expect(JSON.parse(stdout)).toMatchObject({ leads: 2, subscriptions: 0 });
+    expect(stderr).toContain('may still arrive');
+    expect((await erase([email, '--dry-run'])).stdout).toContain('0 leads');
+  });
+
+  test.runIf(name === 'PostgreSQL')(
+    'what is copied at the same moment is erased, and what is being erased is not copied',
+    async () => {
+      const { storage } = service.parts;
+      const email = 'copied.canary@example.com';
+      const storeLead = () =>
+        storage.write((tx) => tx.insertInto('inbox').values(oldLead(email)).execute());
+      await storeLead();
+      const copyOnce = async () => (await copyLegacyInbox(storage, 100))();
+      // The erasure waits for the copy that is under way, and finds it.
+      let erasing: Promise<unknown> = Promise.resolve();
+      await storage.write(async (tx) => {
+        await tx.selectFrom('inbox').selectAll().where('email', '=', email).forUpdate().execute();
+        erasing = storage.write((other) => eraseSubmissionsOf(other, email));
+        await tx
+          .insertInto('submissions')
+          .values(submissionRow({ fields: { email } }))
+          .execute();
+      });
+      await erasing;
+      expect((await countSubmissionsOf(storage, email)).leads).toBe(0);
+      // The copy passes over what is being erased.
+      await storeLead();
+      await storage.write(async (tx) => {
+        await eraseSubmissionsOf(tx, email);
+        await copyOnce();
+      });
+      await copyOnce();
+      expect((await countSubmissionsOf(storage, email)).leads).toBe(0);
+    },
+  );
 
   test('what holds no @ is no address: it may have been typed by mistake', async () => {
     const ran = await erase(['ada.canary', '--yes']);
@@ -189,7 +244,7 @@ describe.each(databases)('erase on %s, while the service runs', (name, create) =
   test('an address of which there is nothing is no failure', async () => {
     const ran = await erase(['nobody@example.com']);
     expect(ran.stdout).toMatch(
-      /^Erased: 0 leads, 0 subscriptions, 0 confirm.*, 0 message files\.\n$/,
+      /^Erased: 0 leads, 0 subscriptions, 0 pending questions, 0 confirm.*, 0 message files\.\n$/,
     );
     expect(ran.status).toBe(0);
   });
@@ -276,4 +331,10 @@ test('erase on a SQLite file says what to do where another process reads the dat
 async function openIn(folder: string) {
   const { openSqlite } = await import('../../src/storage/sqlite/store.ts');
   return await openSqlite(join(folder, 'service.db'), systemClock);
+}
+
+/** A row of the version before. */
+function oldLead(email: string) {
+  const event = { event_id: email, type: 'lead.created', form: 'contact', received_at: '2026' };
+  return { ...event, email, event: JSON.stringify({ email }) };
 }

@@ -4,75 +4,71 @@ import { mkdirSync } from 'node:fs';
 import { join } from 'node:path';
 import fc from 'fast-check';
 import { beforeAll, describe, expect, test } from 'vitest';
+import { systemClock } from '../../src/clock.ts';
 import { csvHeader, csvRecordOf, inboxPage, inboxTable } from '../../src/commands/inbox/formats.ts';
-import { type FormName, forms } from '../../src/forms/catalog.ts';
 import { openSqlite } from '../../src/storage/sqlite/store.ts';
-import { openInbox } from '../../src/upstream/inbox.ts';
-import type { InboxItem } from '../../src/upstream/inbox-reader.ts';
-import type { Event } from '../../src/upstream/upstream.ts';
-import { testClock } from '../support/clock.ts';
+import {
+  eventOf,
+  keepRows,
+  keptSubmission,
+  RECEIVED,
+  submissionRow,
+} from '../support/submissions.ts';
 import { project, runService, temporaryFolder } from './run-service.ts';
 
 /** More than two pages of the export. */
 const LEADS = 1_100;
 
+const LEAD = (index: number) => `0190a000-0000-7000-8000-${String(index).padStart(12, '0')}`;
+const QUOTE = '0190b111-0000-7000-8000-000000000001';
+
 let dataDir: string;
 const inbox = (...args: string[]) =>
   runService(['inbox', ...args], { environment: { DATA_DIR: dataDir } });
-
-function eventOf(id: string, form: FormName, fields: Record<string, string>): Event {
-  const data = { id, form, fields, recipient: null, consent_recorded_at: null };
-  const type = forms[form].event;
-  const timestamp = '2026-09-01T12:00:00.000Z';
-  return { type, timestamp, data: { ...data, origin: 'browser', client: null } };
-}
-
-async function fill(folder: string, events: Event[], everyMs: number) {
-  mkdirSync(folder, { recursive: true });
-  const clock = testClock('2026-09-01T12:00:00.000Z');
-  const storage = await openSqlite(join(folder, 'service.db'), clock);
-  const upstream = openInbox(storage, clock);
-  await storage.write(async (within) => {
-    for (const event of events) {
-      await upstream.deliver(event, { mayStart: () => true, within });
-      clock.advance(everyMs);
-    }
-  });
-  await storage.close();
-}
+const idsIn = (stdout: string) =>
+  stdout
+    .trim()
+    .split('\n')
+    .map((line) => JSON.parse(line).data.id);
 
 beforeAll(async () => {
   dataDir = join(temporaryFolder(), 'data');
+  mkdirSync(dataDir, { recursive: true });
+  const storage = await openSqlite(join(dataDir, 'service.db'), systemClock);
   const leads = Array.from({ length: LEADS }, (_, index) =>
     // Many share a moment: pages must not lose or repeat them.
-    eventOf(`lead-${String(index).padStart(4, '0')}`, 'contact', {
-      name: 'Ada',
-      email: `ada${index}@example.com`,
-      subject: 'Hello',
-      message: `line one\nline ${index}`,
+    submissionRow({
+      id: LEAD(index),
+      stored_here: 1,
+      fields: {
+        name: 'Ada',
+        email: `ada${index}@example.com`,
+        subject: 'Hello',
+        message: `line one\nline ${index}`,
+      },
     }),
   );
-  await fill(dataDir, leads, 0);
-  const late = eventOf('quote-1', 'homeowner_quote', {
-    name: '=HYPERLINK("x")',
-    email: 'ada@xn--pple-43d.example',
-    postal_code: '1000',
-    phone: '+1 555 0100',
-  });
-  const { data } = late;
-  const quote: Event = {
-    ...late,
+  const quote = submissionRow({
+    id: QUOTE,
+    form: 'homeowner_quote',
+    origin: 'agent',
+    receivedAt: '2026-09-03T00:00:01.000Z',
+    status: 'undelivered',
+    reason: 'execution_failed',
+    attempts: [{ outcome: 'unconfirmed', ms: 10_000 }],
+    fields: {
+      name: '=HYPERLINK("x")',
+      email: 'ada@xn--pple-43d.example',
+      postal_code: '1000',
+      phone: '+1 555 0100',
+    },
     data: {
-      ...data,
       recipient: { id: 'c-1', name: 'Painters, Ltd' },
-      origin: 'agent',
       client: 'acme',
       consent_recorded_at: '2026-09-03T00:00:00.000Z',
     },
-  };
-  const clock = testClock('2026-09-03T00:00:01.000Z');
-  const storage = await openSqlite(join(dataDir, 'service.db'), clock);
-  await openInbox(storage, clock).deliver(quote, { mayStart: () => true });
+  });
+  await keepRows(storage, [...leads, quote]);
   await storage.close();
 });
 
@@ -80,22 +76,17 @@ describe('list', () => {
   test('shows the newest first, as a table, with a domain of mixed scripts marked', async () => {
     const ran = await inbox('list', '--limit', '2');
     const [head, first, second, ...rest] = ran.stdout.trimEnd().split('\n');
-    expect(head).toMatch(/^RECEIVED +ID +FORM +FROM +NAME +E-MAIL$/);
+    expect(head).toMatch(/^RECEIVED +ID +STATUS +FORM +FROM +NAME +E-MAIL$/);
     expect(first).toMatch(
-      /^2026-09-03 00:00Z +quote-1 +homeowner_quote +acme .*\(mixed scripts\)$/,
+      /^2026-09-03 00:00Z +0190b111\S+ +undelivered +homeowner_quote +acme .*\(mixed scripts\)$/,
     );
-    expect(second).toMatch(/lead-1099 +contact +browser +Ada +ada1099@example.com$/);
+    expect(second).toMatch(/001099 +delivered +contact +browser +Ada +ada1099@example.com$/);
     expect(rest).toEqual([]);
   });
 
   test('takes a form and a date', async () => {
     const quotes = await inbox('list', '--form', 'homeowner_quote', '--json');
-    expect(
-      quotes.stdout
-        .trim()
-        .split('\n')
-        .map((line) => JSON.parse(line).data.id),
-    ).toEqual(['quote-1']);
+    expect(idsIn(quotes.stdout)).toEqual([QUOTE]);
     const late = await inbox('list', '--since', '2026-09-04');
     expect(late).toMatchObject({ status: 0, stdout: '' });
   });
@@ -103,34 +94,66 @@ describe('list', () => {
 
 describe('show', () => {
   test('finds one by the beginning of its id', async () => {
-    const ran = await inbox('show', 'quo');
+    const ran = await inbox('show', '0190B1');
     expect(ran.stdout).toMatch(/^recipient +Painters, Ltd$/m);
     expect(ran.stdout).toMatch(/^phone +\+1 555 0100$/m);
+    expect(ran.stdout).toMatch(/^status +undelivered \(execution_failed\)$/m);
+    expect(ran.stdout).toMatch(/^attempt +\S+Z {2}unconfirmed after 10000 ms \(first\)$/m);
     expect(ran.stdout).toMatch(/^warning +the e-mail domain mixes scripts$/m);
-    expect(JSON.parse((await inbox('show', 'quo', '--json')).stdout).data.client).toBe('acme');
+    expect(JSON.parse((await inbox('show', '0190b', '--json')).stdout).data.client).toBe('acme');
   });
 
-  test.each(['lead-', 'nothing', '%'])('says that %s names no single one', async (id) => {
-    expect(await inbox('show', id)).toMatchObject({ status: 1, stdout: '' });
-  });
+  test.each(['0190a', 'nothing', '%', '', '0190b1110'])(
+    'says that %s names no single one',
+    async (id) => {
+      expect(await inbox('show', id)).toMatchObject({ status: 1, stdout: '' });
+    },
+  );
 });
 
 describe('export', () => {
   test('writes every event once, oldest first, as JSON lines', async () => {
     const { stdout } = await inbox('export', '--format', 'jsonl');
-    const ids = stdout
-      .trimEnd()
-      .split('\n')
-      .map((line) => JSON.parse(line).data.id);
-    const leads = Array.from({ length: LEADS }, (_, i) => `lead-${String(i).padStart(4, '0')}`);
-    expect(ids).toEqual([...leads, 'quote-1']);
+    const leads = Array.from({ length: LEADS }, (_, index) => LEAD(index));
+    expect(idsIn(stdout)).toEqual([...leads, QUOTE]);
+  });
+
+  test('--limit leaves the rest out', async () => {
+    const { stdout } = await inbox('export', '--format', 'jsonl', '--limit', '501');
+    expect(idsIn(stdout)).toEqual(Array.from({ length: 501 }, (_, index) => LEAD(index)));
+  });
+
+  test('of one person is everything about them, by the address in any spelling', async () => {
+    const environment = { DATA_DIR: dataDir };
+    const ran = await runService(['inbox', 'export', '--email', '-'], {
+      environment,
+      input: ' ADA7@Example.com\n',
+    });
+    expect([ran.status, idsIn(ran.stdout)]).toEqual([0, [LEAD(7)]]);
+    expect(ran.stderr).toContain('confirmation message');
+    expect(ran.stderr).not.toMatch(/ada7/i);
+    const none = await inbox('export', '--email', 'ada');
+    expect(none).toMatchObject({ status: 2, stdout: '' });
+  });
+
+  test('a JSON line has what became of it beside its data', async () => {
+    const { stdout } = await inbox('export', '--json', '--origin', 'agent');
+    expect(JSON.parse(stdout)).toMatchObject({
+      received_at: '2026-09-03T00:00:01.000Z',
+      type: 'lead.created',
+      data: { id: QUOTE, fields: { phone: '+1 555 0100' } },
+      status: 'undelivered',
+      reason: 'execution_failed',
+      next_attempt_at: null,
+      attempts: [{ at: RECEIVED, ms: 10_000, outcome: 'unconfirmed', by: 'first' }],
+    });
   });
 
   test('writes a CSV with one column for each field of every form, safe in a spreadsheet', async () => {
     const { stdout } = await inbox('export', '--format', 'csv', '--since', '2026-09-02');
     expect(stdout).toBe(
-      'id,received_at,type,form,recipient,origin,client,consent_recorded_at,name,email,postal_code,phone,project_type,timeline,message,company,company_size,subject,contractor\r\n' +
-        `quote-1,2026-09-03T00:00:01.000Z,lead.created,homeowner_quote,"Painters, Ltd",agent,acme,2026-09-03T00:00:00.000Z,"'=HYPERLINK(""x"")",ada@xn--pple-43d.example,1000,'+1 555 0100,,,,,,,\r\n`,
+      'id,received_at,type,form,recipient,origin,client,consent_recorded_at,name,email,postal_code,phone,project_type,timeline,message,company,company_size,subject,contractor,status,reason,next_attempt_at,attempts\r\n' +
+        `${QUOTE},2026-09-03T00:00:01.000Z,lead.created,homeowner_quote,"Painters, Ltd",agent,acme,2026-09-03T00:00:00.000Z,"'=HYPERLINK(""x"")",ada@xn--pple-43d.example,1000,'+1 555 0100,,,,,,,,undelivered,execution_failed,,1\r\n`,
     );
   });
 
@@ -154,8 +177,8 @@ describe('export', () => {
     );
     fc.assert(
       fc.property(value, value, (name, message) => {
-        const event = eventOf('id', 'contact', { name, message, email: 'a@b.example' });
-        const [columns = [], cells = []] = parseCsv(csvHeader + csvRecordOf(itemOf(event)));
+        const event = eventOf({ fields: { name, message, email: 'a@b.example' } });
+        const [columns = [], cells = []] = parseCsv(csvHeader + csvRecordOf(keptSubmission(event)));
         expect(cells).toHaveLength(columns.length);
         for (const [column, written] of [
           ['name', name],
@@ -172,7 +195,9 @@ describe('export', () => {
 
 test('no control character of a row reaches a terminal', () => {
   const evil = 'a\u001B[2Jb\u009Bc\rd\u202Ee';
-  const item = itemOf(eventOf('id', 'contact', { name: evil, email: evil, message: `${evil}\nf` }));
+  const item = keptSubmission(
+    eventOf({ fields: { name: evil, email: evil, message: `${evil}\nf` } }),
+  );
   const shown = [...inboxTable([item]), ...inboxPage(item)].join('\n');
   expect(shown).not.toMatch(/[^\P{Cc}\n]|\u202E/u);
   expect(shown).toContain('a[2Jbcde');
@@ -185,16 +210,12 @@ test('says that there is no database yet, and makes none', async () => {
   expect(ran.stderr).toContain('npm start');
 });
 
-test('says where submissions go when they do not come here', async () => {
-  const environment = { DATA_DIR: dataDir, UPSTREAM_URL: 'https://x.example/hook' };
+test('says so where nothing is accepted', async () => {
+  const environment = { DATA_DIR: dataDir, NODE_ENV: 'production', BASE_URL: 'https://x.example' };
   const ran = await runService(['inbox', 'list', '--limit', '1'], { environment });
   expect(ran.status).toBe(0);
-  expect(ran.stderr).toContain('UPSTREAM_URL');
+  expect(ran.stderr).toContain('UPSTREAM_URL is not set');
 });
-
-function itemOf(event: Event): InboxItem {
-  return { receivedAt: '2026-09-01T12:00:00.000Z', event };
-}
 
 /** RFC 4180, read strictly. */
 function parseCsv(text: string): string[][] {

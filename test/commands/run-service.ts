@@ -2,8 +2,7 @@ import { spawn } from 'node:child_process';
 import { mkdtempSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join, resolve } from 'node:path';
-
-export type Ran = { status: number | null; stdout: string; stderr: string };
+import { type Ran, ranToTheEnd } from '../support/ran.ts';
 
 type RunOptions = {
   environment?: Record<string, string>;
@@ -33,14 +32,5 @@ export function runService(args: string[], options: RunOptions = {}): Promise<Ra
   });
   child.stdin.on('error', () => {});
   child.stdin.end(options.input ?? '');
-  const ran: Ran = { status: null, stdout: '', stderr: '' };
-  child.stdout.setEncoding('utf8').on('data', (text: string) => {
-    ran.stdout += text;
-  });
-  child.stderr.setEncoding('utf8').on('data', (text: string) => {
-    ran.stderr += text;
-  });
-  return new Promise((settle) => {
-    child.on('close', (status) => settle({ ...ran, status }));
-  });
+  return ranToTheEnd(child);
 }

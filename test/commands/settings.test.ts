@@ -2,6 +2,7 @@ import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { expect, test } from 'vitest';
 import { variables } from '../../src/settings/variables.ts';
+import { newKey } from '../support/receipts.ts';
 import { runService, temporaryFolder } from './run-service.ts';
 
 type Row = { name: string; value: string | null; source: string };
@@ -46,12 +47,14 @@ test('says where each came from: the environment before .env, and files', async 
 
 test('shows no secret, whichever it is', async () => {
   const key = Buffer.alloc(32, 'canary').toString('base64');
+  const receiptKey = newKey();
   const { byName, text } = await settingsOf({
     DATABASE_URL: 'postgres://user:canary@db.example/x',
     REDIS_URL: 'redis://:canary@r.example',
     UPSTREAM_URL: 'https://x.example/canary',
     UPSTREAM_SECRET: `whsec_${key}`,
     PREVIEW_SIGNING_KEYS: key,
+    RECEIPT_SIGNING_KEYS: receiptKey,
     SMTP_URL: 'smtp://user:canary@mail.example',
     MAIL_FROM: 'a@b.example',
   });
@@ -59,6 +62,7 @@ test('shows no secret, whichever it is', async () => {
   for (const [name] of secrets) expect(byName[name]?.value).toBe('(set)');
   expect(text).not.toContain('canary');
   expect(text).not.toContain(key);
+  expect(text).not.toContain('PRIVATE KEY');
 });
 
 test('is a table without --json', async () => {

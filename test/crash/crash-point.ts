@@ -2,9 +2,9 @@
  * Loaded before the service (`node --import`): ends or stops the process at a named point, so that
  * the service itself knows nothing of crashes.
  *
- * CRASH_POINT: `after the claim`, `before the send`, `after the answer`, `after the settle`, or
- * `statement N`: the Nth statement from the claim on, counted from 1. CRASH_SIGNAL: SIGKILL, or
- * SIGSTOP.
+ * CRASH_POINT: `after the claim` (of a browser's lead: the commit that keeps it), `before the send`,
+ * `after the answer`, `before the settle`, `after the settle`, or `statement N`: the Nth statement from
+ * the claim on, counted from 1. CRASH_SIGNAL: SIGKILL, or SIGSTOP.
  */
 import { DatabaseSync, StatementSync } from 'node:sqlite';
 import { Pool } from 'undici';
@@ -26,10 +26,13 @@ let statements = 0;
 
 /** A statement counts once it is durable: outside of any transaction. */
 function observe(sql: string, database: DatabaseSync): void {
-  if (/^insert into "executions"/i.test(sql)) claimed = true;
+  if (/^insert into "(executions|submissions)"/i.test(sql)) claimed = true;
   if (!claimed) return;
   // The sweep's own names no preview, and may come at any time.
   if (/^update "executions".*"preview_digest" =/is.test(sql)) settled = true;
+  // Taking a row for another attempt appends no line.
+  if (/^update "submissions" set "attempts" =/i.test(sql)) settled = true;
+  if (settled) reach('before the settle');
   statements += 1;
   reach(`statement ${statements}`);
   if (database.isTransaction) return;

@@ -1,25 +1,14 @@
-import { join } from 'node:path';
-import { DatabaseSync } from 'node:sqlite';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { afterAll, beforeAll, describe, expect, test, vi } from 'vitest';
 import { type Answer, executeAction, previewId, quote } from '../support/agent.ts';
 import { injected } from '../support/injected.ts';
-import { type ProcessOptions, type ServiceProcess, startProcess } from '../support/process.ts';
+import type { ProcessOptions, ServiceProcess } from '../support/process.ts';
 import { until } from '../support/until.ts';
 import { type ProgrammableUpstream, startUpstream } from '../support/upstream.ts';
+import { crashingAt, LEASE_MS, rowsOf, standings, startFor } from './crashing.ts';
 
 // The tests wait for leases, not for the processor.
 vi.setConfig({ maxConcurrency: 8, testTimeout: 120_000 });
-
-/** The lease is this plus 5 s (contract §4): longer than a restart takes, as a rule. */
-const UPSTREAM_TIMEOUT_MS = 2_500;
-const LEASE_MS = UPSTREAM_TIMEOUT_MS + 5_000;
-
-const crashPoint = import.meta.resolve('./crash-point.ts');
-const crashingAt = (point: string, signal = 'SIGKILL') => ({
-  preload: [crashPoint],
-  environment: { CRASH_POINT: point, CRASH_SIGNAL: signal },
-});
 
 let upstream: ProgrammableUpstream;
 beforeAll(async () => {
@@ -27,14 +16,7 @@ beforeAll(async () => {
 });
 afterAll(() => upstream.close());
 
-function start(options: ProcessOptions): Promise<ServiceProcess> {
-  const environment = {
-    UPSTREAM_URL: upstream.url,
-    UPSTREAM_TIMEOUT_MS: String(UPSTREAM_TIMEOUT_MS),
-    ...options.environment,
-  };
-  return startProcess({ ...options, environment });
-}
+const start = (options: ProcessOptions) => startFor(upstream, options);
 
 /** A lead that no other test sends, and how often the upstream has seen it. */
 function lead(email: string) {
@@ -69,16 +51,6 @@ const failed = {
   },
 };
 
-/** What is in the database of a folder, read beside the service. */
-function rowsOf(dataDir: string, sql: string) {
-  const database = new DatabaseSync(join(dataDir, 'service.db'), { readOnly: true });
-  try {
-    return database.prepare(sql).all();
-  } finally {
-    database.close();
-  }
-}
-
 /** Executes into the crash, restarts, and holds every retry to contract §4, "A claim …". */
 async function expectFailedByLease(
   crashing: ServiceProcess,
@@ -102,6 +74,9 @@ async function expectFailedByLease(
   expect(settled).toMatchObject(failed);
   expect((await retry()).body).toEqual(settled.body);
   expect(await executeAction(restarted, preview, { key: `${key} again` })).toMatchObject(used);
+  expect([...standings(crashing.dataDir)]).toEqual([
+    [settled.body.receipt.action_id, 'failed, undelivered, unknown'],
+  ]);
 }
 
 describe.concurrent('a process that ends, or stands, in an execution', () => {
@@ -109,6 +84,7 @@ describe.concurrent('a process that ends, or stands, in an execution', () => {
     { point: 'after the claim', seen: 0 },
     { point: 'before the send', seen: 0 },
     { point: 'after the answer', seen: 1 },
+    { point: 'before the settle', seen: 1 },
   ])(
     'kill -9 $point: in progress until the lease has run out, then 502 with the failed receipt; sent $seen times',
     async ({ point, seen }, context) => {
@@ -147,6 +123,10 @@ describe.concurrent('a process that ends, or stands, in an execution', () => {
       status: 200,
       body: { ok: true, replay: true, receipt: { status: 'submitted', result: { ok: true } } },
     });
+    const { action_id } = answer.body.receipt;
+    expect([...standings(crashing.dataDir)]).toEqual([
+      [action_id, 'submitted, delivered, confirmed'],
+    ]);
     expect(sent.seen()).toBe(1);
   });
 
@@ -168,9 +148,49 @@ describe.concurrent('a process that ends, or stands, in an execution', () => {
       injected(context, 'SIGSTOP for longer than the lease, then SIGCONT');
       const late = await waiting;
       expect([late.status, late.body.receipt]).toEqual([502, settled.body.receipt]);
+      expect([...standings(stopped.dataDir).values()]).toEqual(['failed, undelivered, unknown']);
       expect(sent.seen()).toBe(0);
     },
   );
+
+  test('kill -9 over HTTP, after every statement from the claim on: execution and submission agree in what every crash leaves, and in the end', async (context) => {
+    const emails: string[] = [];
+    const began: string[] = [];
+    let dataDir: string | undefined;
+    for (let statement = 1; ; statement += 1) {
+      const crash = crashingAt(`statement ${statement}`);
+      const service = await start({ ...(dataDir !== undefined && { dataDir }), ...crash });
+      dataDir = service.dataDir;
+      const email = `statement-${statement}@example.com`;
+      const preview = await previewId(service, 'homeowner_quote', lead(email).fields);
+      const before = new Set(standings(dataDir).keys());
+      const answer = await executeAction(service, preview, { key: email }).catch(() => undefined);
+      if (answer?.status === 200) {
+        await service.end();
+        break;
+      }
+      expect((await service.exited).signal).toBe('SIGKILL');
+      injected(context, 'kill -9 after each statement of an execution over HTTP');
+      const left = [...standings(dataDir)].filter(([id]) => !before.has(id));
+      began.push(...left.map(([, standing]) => standing));
+      emails.push(email);
+    }
+    // Both statements of the claim and its commit; those of the settling and theirs.
+    expect(emails.length).toBeGreaterThanOrEqual(7);
+    for (const standing of began) {
+      expect(standing).toBeOneOf(['executing, sending', 'submitted, delivered, confirmed']);
+    }
+    // A sweep's statements count as well: so which crash was the last is chance.
+    expect(began).toContain('executing, sending');
+
+    await start({ dataDir });
+    const ended = () => [...standings(dataDir).values()];
+    const isOver = () => !ended().some((standing) => standing.startsWith('executing'));
+    await until(isOver, 4 * LEASE_MS);
+    const final = ['failed, undelivered, unknown', 'submitted, delivered, confirmed'];
+    for (const standing of ended()) expect(standing).toBeOneOf(final);
+    for (const email of emails) expect(lead(email).seen()).toBeLessThanOrEqual(1);
+  });
 
   test('kill -9 with the embedded inbox, after every statement from the claim on: a lead is stored just where its receipt is submitted', async (context) => {
     const environment = { UPSTREAM_URL: 'inbox:' };
@@ -201,7 +221,7 @@ describe.concurrent('a process that ends, or stands, in an execution', () => {
         untilSettled(() => executeAction(restarted, preview, { key: preview.slice(-40) })),
       ),
     );
-    const stored = rowsOf(dataDir, 'select event_id from inbox').map(({ event_id }) => event_id);
+    const stored = rowsOf(dataDir, 'select id from submissions').map(({ id }) => id);
     for (const { status, body } of answers) {
       const { action_id, status: kept } = body.receipt;
       expect([status, kept, stored.includes(action_id)]).toEqual(

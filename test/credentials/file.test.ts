@@ -65,6 +65,7 @@ describe('at the start', () => {
     const path = writeCredentials();
     spoil(path);
     expect(() => open(path)).toThrow(CredentialsFault);
+    expect(() => open(path)).toThrow(expect.objectContaining({ name: 'CredentialsFault' }));
     expect(() => open(path)).toThrow(sentence);
     expect(faultsOfCredentials(path)).toEqual([expect.stringMatching(sentence)]);
   });
@@ -107,9 +108,10 @@ describe('at the start', () => {
 describe('while it runs', () => {
   test('additions and removals count without a restart', async () => {
     const path = writeCredentials(clientOf('acme', ['one']));
-    const { nameOf } = open(path);
-    write(path, clientOf('other', ['two']));
+    const { nameOf, lines } = open(path);
+    write(path, clientOf('other', ['two']), clientOf('more', []));
     await vi.waitFor(() => expect(nameOf('two')).toBe('other'));
+    expect(lines).toEqual(['{"clients":2} the agent credentials were read again']);
     expect(nameOf('one')).toBeUndefined();
     // The way the command writes: another file is renamed over this one.
     write(`${path}.new`, clientOf('third', ['three']));

@@ -131,6 +131,39 @@ describe.runIf(isThere)('an upstream that confirms nothing', () => {
   });
 });
 
+describe.runIf(isThere)('what is kept and has not arrived', () => {
+  const gauge = (series: string, value: PerMinute): Series => ({
+    series,
+    values: minutes.map(value).join(' '),
+  });
+
+  test('is told once the oldest has waited for an hour, until it has arrived', () => {
+    const waits = gauge('service_submission_oldest_waiting_seconds', (minute) =>
+      isOut(minute) ? (minute - OUTAGE.from) * 60 : 0,
+    );
+    const { SubmissionsWaiting: told = [], ...others } = firing([waits]);
+    expect([told[0], told.at(-1)]).toEqual([OUTAGE.from + 61, OUTAGE.until - 1]);
+    expect(others).toEqual({});
+  });
+
+  test('is told where nothing more happens by itself, and while that is so', () => {
+    const left = gauge('service_submissions{status="undelivered"}', (minute) =>
+      isOut(minute) ? 1 : 0,
+    );
+    const { SubmissionsUndelivered: told = [], ...others } = firing([left]);
+    expect([told[0], told.at(-1)]).toEqual([OUTAGE.from, OUTAGE.until - 1]);
+    expect(others).toEqual({});
+  });
+
+  test('wakes nobody again when it is sent again, without success as before', () => {
+    const again = counter(
+      'service_submission_attempts_total{outcome="unconfirmed", by="redelivery"}',
+      oneIn(5),
+    );
+    expect(firing([...attempts(oneIn(5), never), again])).toEqual({});
+  });
+});
+
 describe.runIf(isThere)('while all is well', () => {
   test.each([1 / 20, 1, 60])('nothing is told at one in %d minutes', (count) => {
     const submissions = count < 1 ? () => 1 / count : oneIn(count);

@@ -4,8 +4,9 @@ import { join, resolve } from 'node:path';
 import { CORE_SCHEMA, load, mergeTag } from 'js-yaml';
 import { describe, expect, test } from 'vitest';
 import { readDockerfile } from '../../deploy/dockerfile.ts';
-import { LEASE_MARGIN_MS } from '../../src/actions/executions.ts';
 import { readSettings } from '../../src/settings/settings.ts';
+import { LEASE_MARGIN_MS } from '../../src/submissions/submissions.ts';
+import { newKey } from '../support/receipts.ts';
 
 const project = resolve(import.meta.dirname, '../..');
 const read = (path: string) => readFileSync(join(project, path), 'utf8');
@@ -24,6 +25,7 @@ const secrets: Record<string, string> = {
   redis_url: 'redis://:password@redis:6379',
   upstream_secret: `whsec_${Buffer.alloc(32, 1).toString('base64')}`,
   preview_signing_keys: Buffer.alloc(32, 'key').toString('base64'),
+  receipt_signing_keys: newKey(),
   smtp_url: 'smtp://user:password@mail.example.com:587',
 };
 

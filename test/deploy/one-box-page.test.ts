@@ -116,10 +116,11 @@ test('settings and secrets: every command sees them, and the first credential is
   expect([
     mode('etc/lead-intake/environment'),
     mode('etc/lead-intake/preview-signing-keys'),
+    mode('etc/lead-intake/receipt-signing-keys'),
     mode('etc/lead-intake/smtp-url'),
     mode('var/lib/lead-intake'),
     mode('var/lib/lead-intake/agents.json'),
-  ]).toEqual(['640', '640', '640', '700', '600']);
+  ]).toEqual(['640', '640', '640', '640', '700', '600']);
 });
 
 test('start: the units are put in their place, the service runs, and doctor finds nothing', async () => {

@@ -9,6 +9,7 @@ import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { readSettings } from '../../src/settings/settings.ts';
 import { listens } from '../support/listens.ts';
 import { spawnService } from '../support/process.ts';
+import { newKey } from '../support/receipts.ts';
 import { freePort, type Service, startService } from '../support/service.ts';
 
 const project = resolve(import.meta.dirname, '../..');
@@ -136,13 +137,19 @@ describe.skipIf(!isThere('caddy'))('the Caddyfile', () => {
   });
 });
 
+/** What stands in the file that a setting names. */
+function secretOf(name: string): string {
+  if (name.startsWith('RECEIPT')) return newKey();
+  return name.startsWith('SMTP') ? 'smtp://mail.example:587' : keyOf();
+}
+
 test('the settings of the box are settings, and valid ones', () => {
   const folder = mkdtempSync(join(tmpdir(), 'settings-'));
   const environment = { ...parseEnv(read('environment')) };
   for (const [name, value] of Object.entries(environment)) {
     if (!name.endsWith('_FILE') || name === 'AGENT_CREDENTIALS_FILE') continue;
     const file = join(folder, name);
-    writeFileSync(file, name.startsWith('SMTP') ? 'smtp://mail.example:587' : keyOf());
+    writeFileSync(file, secretOf(name));
     expect(value).toMatch(/^\/etc\/lead-intake\//);
     environment[name] = file;
   }

@@ -5,7 +5,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
-import { CONFIRMATION_STATEMENT } from '../../src/actions/confirmation.ts';
+import { CONFIRMATION_STATEMENT } from '../../src/actions/confirmation-statement.ts';
 import { databases, redisAnswers, redisUrl, type TestDatabase } from '../support/databases.ts';
 import { type Nginx, nginxIsThere, startNginx } from '../support/nginx.ts';
 import { type ServiceProcess, startProcess } from '../support/process.ts';

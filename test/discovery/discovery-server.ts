@@ -1,7 +1,7 @@
-/** Discovery on a real port, with the pages of the site and stand-ins for the two agent routes it links. */
+/** Discovery on a real port, with the pages of the site and stand-ins for the routes of agents that it links. */
 import type { AddressInfo } from 'node:net';
 import fastify, { type FastifyInstance } from 'fastify';
-import { openapiDocument } from '../../src/discovery/openapi/openapi.ts';
+import { agentsDocument, openapiDocument } from '../../src/discovery/openapi/openapi.ts';
 import { registerReference } from '../../src/discovery/reference/routes.ts';
 import { registerDiscovery } from '../../src/discovery/routes.ts';
 import { once } from '../../src/once.ts';
@@ -25,23 +25,28 @@ export const facts = {
   operatorName: 'Acme [Leads]',
   contractorName: 'Brush & Co',
   receiptRetentionDays: 123,
+  submissionRetentionDays: 30,
+  mcp: 'on' as const,
 };
 
 export async function startDiscovery(): Promise<DiscoveryServer> {
   const app = fastify();
   const openapi = openapiDocument(facts);
-  for (const route of [routes.previewAction, routes.executeAction]) {
+  const { previewAction, executeAction, getReceipt, getReceiptKeys, mcp } = routes;
+  for (const route of [previewAction, executeAction, getReceipt, getReceiptKeys, mcp]) {
     app.route({ ...at(route), handler: async () => ({ ok: true }) });
   }
   const settings = {
     mode: 'production' as const,
+    mcp: 'on' as const,
     baseUrl: facts.baseUrl,
     operator: { name: facts.operatorName, contact: undefined },
     contractor: { id: 'brush', name: facts.contractorName },
     receiptRetentionDays: facts.receiptRetentionDays,
+    submissionRetentionDays: facts.submissionRetentionDays,
   };
   const pages = once(() => loadPages(settings));
-  registerDiscovery(app, { ...facts, pages, openapi });
+  registerDiscovery(app, { ...facts, pages, openapi, agentsOpenapi: agentsDocument(facts) });
   registerSite(app, { pageNames: pageNames(), pages, assets: [] });
   registerReference(app, { settings, frame: ourFrame, openapi });
   await app.listen({ host: '127.0.0.1', port: 0 });

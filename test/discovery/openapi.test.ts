@@ -1,6 +1,6 @@
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { z } from 'zod';
-import { CONFIRMATION_STATEMENT } from '../../src/actions/confirmation.ts';
+import { CONFIRMATION_STATEMENT } from '../../src/actions/confirmation-statement.ts';
 import { API_VERSION } from '../../src/discovery/facts.ts';
 import { type Problem, problems } from '../../src/failures/catalogue.ts';
 import { type FormName, findForm, forms } from '../../src/forms/catalog.ts';
@@ -43,8 +43,13 @@ describe('the document', () => {
         'get /api/agent/content',
         'get /llms.txt',
         'get /openapi.json',
+        'get /.well-known/jwks.json',
+        'get /api/agent/receipts/{action_id}',
         `post ${PREVIEW}`,
         `post ${EXECUTE}`,
+        'post /api/agent/confirmations',
+        'get /api/agent/confirmations/{id}',
+        'delete /api/agent/confirmations/{id}',
         'post /api/leads',
         'post /api/subscribe',
       ].sort(),
@@ -55,7 +60,9 @@ describe('the document', () => {
     const ids = everyOperation().map(({ operation }) => operation.operationId);
     expect(new Set(ids).size).toBe(ids.length);
     for (const id of ids) {
-      expect(id).toMatch(/^(get|list|preview|execute|submit|subscribe|receive)([A-Z][a-z]+)+$/);
+      expect(id).toMatch(
+        /^(get|list|preview|execute|create|cancel|submit|subscribe|receive)([A-Z][a-z]+)+$/,
+      );
     }
   });
 
@@ -79,14 +86,22 @@ describe('the document', () => {
     }
   });
 
-  test('asks for the scope on the two agent operations alone', () => {
+  test('asks for the scope on the agent operations alone, for either where either will do', () => {
     expect(document.components.securitySchemes.agentCredential).toMatchObject({
       type: 'http',
       scheme: 'bearer',
     });
     for (const { path, operation } of everyOperation()) {
-      const scope = { [PREVIEW]: 'lead:preview', [EXECUTE]: 'lead:create' }[path];
-      expect(operation.security).toEqual(scope ? [{ agentCredential: [scope] }] : []);
+      const scopes = {
+        previewAction: ['lead:preview'],
+        executeAction: ['lead:create'],
+        createConfirmation: ['lead:create'],
+        getConfirmation: ['lead:preview', 'lead:create'],
+        getReceipt: ['lead:preview', 'lead:create'],
+        cancelConfirmation: ['lead:create'],
+      }[operation.operationId as string];
+      const needed = (scopes ?? []).map((scope) => ({ agentCredential: [scope] }));
+      expect(operation.security, path).toEqual(needed);
     }
   });
 
@@ -187,7 +202,9 @@ describe('the failures', () => {
     const documented = Map.groupBy(everyFailure(), (failure) => failure.name);
     for (const [kind, { operations }] of Object.entries<Problem>(problems)) {
       const found = (documented.get(kind) ?? []).map((failure) => failure.operationId);
-      const wanted = operations === 'any' ? everywhere : operations;
+      // The tools and a person's own page have no place in this document.
+      const wanted =
+        operations === 'any' ? everywhere : operations.filter((name) => everywhere.includes(name));
       expect(found.sort(), kind).toEqual([...wanted].sort());
     }
     expect(problems.notFound.operations).toEqual([]);
@@ -199,25 +216,21 @@ describe('the failures', () => {
     [
       EXECUTE,
       [
-        'storeUnavailable',
-        'missingIdempotencyKey',
-        'previewIdNotText',
-        'invalidPreview',
-        'expiredPreview',
         'otherAction',
         'notConfirmed',
-        'inProgress',
-        'previewAlreadyUsed',
-        'idempotencyConflict',
         'upstreamRejected',
         'upstreamRateLimited',
         'upstreamUnconfirmed',
+        'confirmationPending',
+        'humanConfirmationRequired',
         'replayOfFailed',
       ],
     ],
+    ['/api/agent/confirmations', ['viaNotValid', 'codesNotConfigured', 'tooManyPending']],
     ['/api/leads', ['notText', 'fileUpload', 'tooManyFields', 'nameTooLong', 'valueTooLong']],
     ['/api/subscribe', ['missingConsent']],
     ['/api/agent/content', ['unknownResource']],
+    ['/api/agent/receipts/{action_id}', ['unknownReceipt']],
   ])('that only %s can answer with are documented there alone', (path, expected) => {
     const paths = Map.groupBy(everyFailure(), (failure) => failure.name);
     const alone = [...paths].filter(([, all]) => all.length === 1 && all[0]?.path === path);
@@ -263,11 +276,17 @@ describe('the failures', () => {
     [EXECUTE, '4XX', 'Cache-Control'],
     ['/api/leads', '429', 'Retry-After'],
     ['/api/subscribe', '400', 'RateLimit-Policy'],
+    ...['200', '303', '502'].map((status) => ['/api/leads', status, 'Submission-Reference']),
   ])('of %s with %s declare %s', (path, status, header) => {
     const { headers } = document.paths[path].post.responses[status];
     expect(headers).toHaveProperty(header);
     expect(headers).toHaveProperty('X-Request-Id');
   });
+});
+
+test('no answer to a subscription declares a reference: it would date an earlier request (beyond §1)', () => {
+  const { responses } = document.paths['/api/subscribe'].post;
+  expect(JSON.stringify(responses)).not.toMatch(/submission-reference/i);
 });
 
 describe('the webhooks', () => {

@@ -9,6 +9,7 @@ import { afterAll, beforeAll, describe, expect, test, vi } from 'vitest';
 import { type Clock, systemClock } from '../../src/clock.ts';
 import { openHttpUpstream } from '../../src/upstream/http.ts';
 import type { Event } from '../../src/upstream/upstream.ts';
+import { sentOf } from '../support/sent.ts';
 import { freePort } from '../support/service.ts';
 import { startUpstream } from '../support/upstream.ts';
 
@@ -146,7 +147,7 @@ function newEvent(): Event {
 async function deliver(url: string, event: Event, ageSeconds = 0) {
   const clock: Clock = { ...systemClock, now: () => new Date(Date.now() - ageSeconds * 1_000) };
   const upstream = openHttpUpstream({ url, secret, timeoutMs: 10_000, clock });
-  const outcome = await upstream.deliver(event, { mayStart: () => true });
+  const outcome = await upstream.deliver(sentOf(event), { mayStart: () => true });
   await upstream.close();
   return outcome;
 }

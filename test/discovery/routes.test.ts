@@ -1,5 +1,5 @@
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
-import { CONFIRMATION_STATEMENT } from '../../src/actions/confirmation.ts';
+import { CONFIRMATION_STATEMENT } from '../../src/actions/confirmation-statement.ts';
 import { API_VERSION } from '../../src/discovery/facts.ts';
 import { bounds } from '../../src/forms/bounds.ts';
 import { forms } from '../../src/forms/catalog.ts';
@@ -23,6 +23,15 @@ const documents = [
   ['/agents/tools/openai-chat-completions.json', 'application/json; charset=utf-8'],
   ['/agents/tools/anthropic.json', 'application/json; charset=utf-8'],
   ['/agents/tools/mcp.json', 'application/json; charset=utf-8'],
+  ['/agents/openapi.json', 'application/json; charset=utf-8'],
+  [
+    '/.well-known/api-catalog',
+    'application/linkset+json; profile="https://www.rfc-editor.org/info/rfc9727"',
+  ],
+  ['/.well-known/ai-catalog.json', 'application/ai-catalog+json'],
+  ['/mcp/server-card', 'application/mcp-server-card+json'],
+  ['/.well-known/agent-skills/index.json', 'application/json; charset=utf-8'],
+  ['/.well-known/agent-skills/send-a-form/SKILL.md', 'text/markdown; charset=utf-8'],
   ['/schemas/lead.created.json', 'application/schema+json; charset=utf-8'],
   ['/schemas/subscriber.created.json', 'application/schema+json; charset=utf-8'],
 ] as const;
@@ -71,7 +80,7 @@ describe('every document', () => {
     for (const link of links) {
       const { origin, pathname } = new URL(link);
       expect(origin).toBe(facts.baseUrl);
-      const method = /\/(preview|execute)$/.test(pathname) ? 'POST' : 'GET';
+      const method = /\/(preview|execute|mcp)$/.test(pathname) ? 'POST' : 'GET';
       const found = await fetch(server.url + pathname, { method });
       expect(found.status, `${method} ${link}`).toBe(200);
       await found.arrayBuffer();
@@ -142,6 +151,7 @@ describe('the content endpoint', () => {
         'newsletter',
         'privacy',
         'quote',
+        'receipts',
         'receivers',
       ].sort(),
     );

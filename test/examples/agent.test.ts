@@ -3,8 +3,9 @@ import { existsSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'no
 import { tmpdir } from 'node:os';
 import { join, resolve } from 'node:path';
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } from 'vitest';
-import { CONFIRMATION_STATEMENT } from '../../src/actions/confirmation.ts';
+import { CONFIRMATION_STATEMENT } from '../../src/actions/confirmation-statement.ts';
 import { checkOut, commandsUnder, runCommands } from '../support/documented.ts';
+import { type Ran, ranToTheEnd } from '../support/ran.ts';
 import { type Service, startService, tokens } from '../support/service.ts';
 import { answering, type ProgrammableUpstream, startUpstream } from '../support/upstream.ts';
 import { type Break, type Relay, startRelay } from './relay.ts';
@@ -44,24 +45,13 @@ beforeEach(() => {
 });
 afterEach(() => rmSync(folder, { recursive: true, force: true }));
 
-type Ran = { status: number | null; stdout: string; stderr: string };
-
 function runAgent(args: string[], environment: Record<string, string> = {}): Promise<Ran> {
   const child = spawn(process.execPath, [example, ...args], {
     cwd: folder,
     env: { BASE_URL: relay.url, TOKEN: tokens.both, ...environment },
     stdio: ['ignore', 'pipe', 'pipe'],
   });
-  const ran: Ran = { status: null, stdout: '', stderr: '' };
-  child.stdout.setEncoding('utf8').on('data', (text: string) => {
-    ran.stdout += text;
-  });
-  child.stderr.setEncoding('utf8').on('data', (text: string) => {
-    ran.stderr += text;
-  });
-  return new Promise((settle) => {
-    child.on('close', (status) => settle({ ...ran, status }));
-  });
+  return ranToTheEnd(child);
 }
 
 function keptReceipts() {

@@ -8,12 +8,15 @@ import { renderProblem } from '../../src/failures/render.ts';
 function documented(): string[][] {
   const page = readFileSync(new URL('../../docs/failures.md', import.meta.url), 'utf8');
   const rows = page.split('\n').filter((line) => line.startsWith('| `'));
-  return rows.map((row) => row.slice(2, -2).split(' | '));
+  return rows.map((row) => row.slice(2, -2).replace(/ \|$/, '').split(' | '));
 }
 
-function rowOf([kind, { status, operations, section, error }]: [string, Problem]): string[] {
+function rowOf([kind, problem]: [string, Problem]): string[] {
+  const { status, operations, section, error, next } = problem;
   const where = operations === 'any' ? 'any' : operations.join(', ') || 'no route';
-  return [`\`${kind}\``, status === 0 ? 'other 4xx' : String(status), where, section, error];
+  const told = status === 0 ? 'other 4xx' : String(status);
+  const then = next.tool ?? next.page;
+  return [`\`${kind}\``, told, where, section, error, ...(then ? [then] : [])];
 }
 
 describe('the failure catalogue (spec §7.1, §7.2)', () => {
@@ -22,8 +25,10 @@ describe('the failure catalogue (spec §7.1, §7.2)', () => {
   });
 
   test('names no wait that it does not fill in', () => {
-    for (const { error } of Object.values<Problem>(problems)) {
-      expect(error.replace('{wait}', '')).not.toMatch(/[{}]|Retry-After/);
+    for (const { error, next } of Object.values<Problem>(problems)) {
+      for (const words of [error, next.tool ?? '', next.page ?? '']) {
+        expect(words.replace('{wait}', '')).not.toMatch(/[{}]|Retry-After/);
+      }
     }
   });
 });

@@ -25,6 +25,6 @@ test('a subscription whose message can’t be kept is no success, and the messag
   other.exec('rollback');
   other.close();
   const { storage } = service.parts;
-  const kept = () => storage.read((db) => db.selectFrom('outbox').select('address'));
+  const kept = () => storage.read((db) => db.selectFrom('messages').select('address'));
   await expect.poll(kept, { timeout: 5_000 }).toEqual([{ address: email }]);
 });

@@ -4,6 +4,7 @@ import type { FormResult } from '../../src/intake/leads.ts';
 import { testClock } from '../support/clock.ts';
 import { encodings, post } from '../support/forms.ts';
 import { scenario } from '../support/scenario.ts';
+import { startService } from '../support/service.ts';
 import { answering } from '../support/upstream.ts';
 
 const event = 'subscriber.created';
@@ -35,8 +36,8 @@ describe('contract §4, "Timing": an answer at the end of a step of 50 ms', () =
     // The time of the turn in which the commit was made counts as well.
     clock.turn = async () => clock.advance(elapsed);
     const accepted = { kind: 'accepted', event, upstream: { tookMs: 5, answeredAt } } as const;
-    await openAnswerTimes(clock).wait(accepted);
-    expect(slept).toEqual([wanted]);
+    await openAnswerTimes(clock, () => 7).wait(accepted);
+    expect(slept).toEqual([wanted, 7]);
   });
 });
 
@@ -69,12 +70,17 @@ describe('contract §4, "Timing": a bot is answered like a person', () => {
 
   test('leads and subscriptions each have their own last answers, and before there is one it is 100 ms', async () => {
     const { clock, slept } = countingClock();
-    const times = openAnswerTimes(clock);
+    const drawnBelow: number[] = [];
+    const times = openAnswerTimes(clock, (limit) => {
+      drawnBelow.push(limit);
+      return 0;
+    });
     await times.wait(bot());
     await times.wait(person(70));
     await times.wait(bot());
     await times.wait(bot(event));
-    expect(slept).toEqual([100, 70, 150]);
+    expect(slept).toEqual([100, 70, 150, 0]);
+    expect(drawnBelow).toEqual([0, 1, 0, 16]);
   });
 });
 
@@ -86,16 +92,20 @@ describe('who waits, and how long', () => {
     clock.sleep = sleep;
   });
 
-  /** How long the answer to these fields waited. */
+  /** How long the answer to these fields waited for its step; what is drawn on top of it is checked and left out. */
   async function waited(
     encoding: (typeof encodings)[number],
     path: string,
     fields: Record<string, string>,
+    service = at.service,
   ): Promise<number[]> {
     const slept: number[] = [];
     clock.sleep = async (ms) => void slept.push(ms);
-    await post(at.service, path, encoding, fields);
-    return slept;
+    await post(service, path, encoding, fields);
+    const [step, drawn = 0, ...more] = slept;
+    expect(more).toEqual([]);
+    expect([0, 15, drawn].toSorted((a, b) => a - b)[1]).toBe(drawn);
+    return step === undefined ? [] : [step];
   }
 
   /** An upstream that thinks so long. */
@@ -112,12 +122,12 @@ describe('who waits, and how long', () => {
     'an upstream that takes %i ms: members and strangers are answered equally long after it',
     async (latency) => {
       const { outbox = expect.fail() } = at.service.parts;
-      const { add } = outbox;
+      const { messageTo } = outbox;
       let commits = 0;
-      outbox.add = async (email) => {
-        await add(email);
+      outbox.messageTo = (email) => {
         clock.advance(4);
         commits += 4;
+        return messageTo(email);
       };
       for (const path of ['/api/subscribe', '/api/leads']) {
         const email = `person${latency}@latency.example`;
@@ -129,7 +139,7 @@ describe('who waits, and how long', () => {
         expect([path, commits]).toEqual([path, path === '/api/subscribe' ? 4 : 0]);
         expect(slept).toEqual([50 - commits]);
       }
-      outbox.add = add;
+      outbox.messageTo = messageTo;
     },
   );
 
@@ -150,25 +160,24 @@ describe('who waits, and how long', () => {
   );
 
   test('the embedded inbox: what it takes to keep a stranger is inside the step', async () => {
-    const { submissions = expect.fail() } = at.service.parts;
-    const { upstream } = submissions;
+    const embedded = await startService({ clock });
+    const { storage } = embedded.parts;
+    const { write } = storage;
     let took = 3;
-    submissions.upstream = {
-      ...upstream,
-      embedded: true,
-      deliver: async () => {
-        clock.advance(took);
-        return { kind: 'confirmed', known: false };
-      },
+    storage.write = async (run) => {
+      const result = await write(run);
+      clock.advance(took);
+      return result;
     };
+    const own = (path: string) => ({ email: `own@${path.length}.example`, ...consent });
     const answers = [];
     for (const path of ['/api/subscribe', '/api/leads']) {
       took = 3;
-      answers.push(await waited('json', path, { email: `own@${path.length}.example`, ...consent }));
+      answers.push(await waited('json', path, own(path), embedded));
       took = 0;
-      answers.push(await waited('json', path, { email: `own@${path.length}.example`, ...consent }));
+      answers.push(await waited('json', path, own(path), embedded));
     }
-    submissions.upstream = upstream;
+    await embedded.close();
     expect(answers).toEqual([[47], [50], [47], [50]]);
   });
 

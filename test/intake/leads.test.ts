@@ -150,14 +150,14 @@ describe('contract §3, §4: the upstream and the rate', () => {
   test.each([400, 404, 409, 422, 429, 301, 500])(
     '502 where the upstream answers %i, and nothing of its answer',
     async (status) => {
-      at.upstream.answer = answering(status, { 'retry-after': '99', 'x-secret': 'header' });
+      at.upstream.answer = answering(status, { 'retry-after': '99', 'x-secret': 'value' });
       for (const encoding of encodings) {
         const answer = await expecting({ forwarded: 1 }, () =>
           post(at.service, path, encoding, quote),
         );
         expectRefusal(answer, encoding, 502);
         expect(`${answer.text}${JSON.stringify([...answer.headers])}`).not.toMatch(
-          /secret|retry-after/,
+          /secret|"retry-after"/,
         );
       }
     },

@@ -1,5 +1,6 @@
 import { describe, expect, test } from 'vitest';
 import { problems } from '../../src/failures/catalogue.ts';
+import { StorageUnavailable } from '../../src/storage/database.ts';
 import { multipart, natives, post, postRaw } from '../support/forms.ts';
 import { scenario } from '../support/scenario.ts';
 import { freshAddress, startService } from '../support/service.ts';
@@ -89,22 +90,48 @@ describe.each(natives)('a refused %s post comes back as its page', (encoding) =>
     expectKept(answer.text);
   });
 
-  test('502: says that it may not have arrived, whom to ask, and keeps everything', async () => {
+  test.each([
+    [500, /are kept[\s\S]*Vetted Painters yet, but we have them and will/],
+    [422, /are kept[\s\S]*Vetted Painters by ourselves, but whoever runs this site has them/],
+  ])(
+    '502 where the upstream answers %i: says that it is kept, under which reference, and keeps everything (beyond §1)',
+    async (status, words) => {
+      at.upstream.answer = answering(status);
+      const answer = await post(at.service, '/api/leads', encoding, quote);
+      expect(answer.status).toBe(502);
+      expect(shown(answer.text)).toMatch(words);
+      expect(shown(answer.text)).toContain('You need not send them again.');
+      const id = at.upstream.delivered.at(-1)?.headers['webhook-id'];
+      expect(answer.headers.get('submission-reference')).toBe(id);
+      expect(shown(answer.text)).toContain(`Your reference: <code>${id}</code>`);
+      expect(answer.text).toContain('mailto:help@paint.example');
+      expectKept(answer.text);
+    },
+  );
+
+  test('502 while the store is away, too: says that it may not have arrived, and keeps everything', async () => {
     at.upstream.answer = answering(500);
+    const { storage } = at.service.parts;
+    const { read } = storage;
+    storage.read = () => Promise.reject(new StorageUnavailable('The store is away.'));
     const answer = await post(at.service, '/api/leads', encoding, quote);
+    storage.read = read;
     expect(answer.status).toBe(502);
     expect(shown(answer.text)).toMatch(/may not have arrived[\s\S]*Vetted Painters/);
-    expect(answer.text).toContain('mailto:help@paint.example');
+    expect(answer.headers.get('submission-reference')).toBeNull();
     expect(answer.text).toContain('>Send again</button>');
     expectKept(answer.text);
   });
 
-  test('502 where the upstream was not reached: says that nothing was sent, and not that it may come twice', async () => {
+  test('502 where neither store nor upstream was reached: says that nothing was sent, and not that it may come twice', async () => {
     const unreached = await startService({ environment: { UPSTREAM_URL: 'http://127.0.0.1:1/' } });
-    const answer = await post(unreached, '/api/leads', encoding, quote);
-    const json = await post(unreached, '/api/leads', 'json', quote);
+    unreached.parts.storage.read = () => Promise.reject(new StorageUnavailable('away'));
     const subscription = { email: 'ada@example.com', privacy: 'on' };
-    const newsletter = await post(unreached, '/api/subscribe', encoding, subscription);
+    const [answer, json, newsletter] = await Promise.all([
+      post(unreached, '/api/leads', encoding, quote),
+      post(unreached, '/api/leads', 'json', quote),
+      post(unreached, '/api/subscribe', encoding, subscription),
+    ]);
     await unreached.close();
     expect([answer.status, json.status, newsletter.status]).toEqual([502, 502, 502]);
     expect(shown(answer.text)).toMatch(/were not sent[\s\S]*Vetted Painters\. Nothing was sent/);
@@ -218,13 +245,13 @@ describe('where nothing could be read', () => {
   });
 
   test('a form that broke the service is answered with a page, by how it was sent', async () => {
-    const { submissions } = at.service.parts;
-    if (submissions === undefined) throw new Error('not configured');
-    const { upstream } = submissions;
-    submissions.upstream = { ...upstream, deliver: () => Promise.reject(new Error('planted')) };
+    const { upstream } = at.service.parts;
+    if (upstream === undefined || upstream.embedded) throw new Error('not configured');
+    const { deliver } = upstream;
+    upstream.deliver = () => Promise.reject(new Error('planted'));
     const native = await post(at.service, '/api/leads', 'urlencoded', quote);
     const json = await post(at.service, '/api/leads', 'json', quote);
-    submissions.upstream = upstream;
+    upstream.deliver = deliver;
     expect([native.status, json.status]).toEqual([500, 500]);
     expect(native.text).toContain('<h1>Something went wrong</h1>');
     expect(json.body).toEqual({ error: expect.any(String) });

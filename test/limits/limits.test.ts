@@ -95,6 +95,62 @@ test('a count that was learned goes on from there, until its own end', async () 
   expect((await limits.take('preview', 'a')).remaining).toBe(59);
 });
 
+test('a look tells what one request more would be told, and counts nothing', async () => {
+  const clock = testClock();
+  const limits = openMemoryLimits(clock);
+  for (let n = 1; n <= 2; n += 1) {
+    expect(limits.look('leads', 'a')).toEqual({ exceeded: false, remaining: 4, resetSeconds: 1 });
+  }
+  for (let n = 1; n <= 5; n += 1) await limits.take('leads', 'a');
+  clock.advance(60_000);
+  expect(limits.look('leads', 'a')).toEqual({ exceeded: true, remaining: 0, resetSeconds: 840 });
+  expect(limits.look('leads', 'b').remaining).toBe(4);
+});
+
+test('one process alone is insured by nobody', async () => {
+  const limits = openMemoryLimits(testClock());
+  expect(limits.isInsured()).toBe(false);
+  await limits.close();
+});
+
+test('many addresses are counted beside each other', async () => {
+  const limits = openMemoryLimits(testClock());
+  const remaining: number[] = [];
+  for (let round = 1; round <= 2; round += 1) {
+    for (const address of ['a', 'b', 'c', 'd']) {
+      remaining.push((await limits.take('leads', address)).remaining);
+    }
+  }
+  expect(remaining).toEqual([4, 4, 4, 4, 3, 3, 3, 3]);
+});
+
+describe('what is learned takes the place of what was counted here', () => {
+  test('where a limit is reached that was not', async () => {
+    const limits = openMemoryLimits(testClock());
+    await limits.take('leads', 'a');
+    limits.learn('leads', 'a', 5, 900_000);
+    expect((await limits.take('leads', 'a')).exceeded).toBe(true);
+  });
+
+  test.each([
+    ['lately', 0],
+    ['long ago', 300_000],
+  ])('where a limit was reached %s that is not any more', async (_when, since) => {
+    const clock = testClock();
+    const limits = openMemoryLimits(clock);
+    // Who comes a window after this one begins another half.
+    limits.learn('leads', 'first', 5, 900_000);
+    clock.advance(600_000);
+    limits.learn('leads', 'a', 5, 900_000);
+    clock.advance(since);
+    limits.learn('leads', 'next', 5, 900_000);
+    limits.learn('leads', 'a', 1, 10_000);
+    expect((await limits.take('leads', 'a')).remaining).toBe(3);
+    clock.advance(10_000);
+    expect((await limits.take('leads', 'a')).remaining).toBe(4);
+  });
+});
+
 describe('a flood of addresses', () => {
   /** In bytes, without what is only waiting to be collected. */
   const heapUsed = () => {
@@ -115,14 +171,31 @@ describe('a flood of addresses', () => {
     const clock = testClock();
     const limits = openMemoryLimits(clock);
     for (let n = 0; n < 5; n += 1) await limits.take('leads', 'a');
-    limits.learn('leads', 'b', 7, 900_000);
+    limits.learn('leads', 'b', 5, 900_000);
     await flood(limits, 'leads', 250_000);
+    // Another process has been asked once by each of these.
+    for (let n = 0; n < 250_000; n += 1) limits.learn('leads', `learned-${n}`, 1, 900_000);
     clock.advance(899_999);
     expect((await limits.take('leads', 'a')).exceeded).toBe(true);
     expect((await limits.take('leads', 'b')).exceeded).toBe(true);
     clock.advance(1);
     expect((await limits.take('leads', 'a')).remaining).toBe(4);
     expect((await limits.take('leads', 'b')).remaining).toBe(4);
+  });
+
+  test('is forgotten once its windows have ended and others begin', async () => {
+    const clock = testClock();
+    const limits = openMemoryLimits(clock);
+    await limits.take('preview', 'before');
+    await flood(limits, 'preview', 90_000);
+    // 10 MB. What files before this one have left may go at any time: it is never counted against this.
+    const flooded = heapUsed();
+    for (let n = 0; n < 2; n += 1) {
+      clock.advance(60_000);
+      await limits.take('preview', 'after');
+    }
+    expect(flooded - heapUsed()).toBeGreaterThan(8_000_000);
+    expect((await limits.take('preview', 'after')).remaining).toBe(58);
   });
 
   test('keeps no more than a bounded number, and nobody waits for their removal', async () => {

@@ -173,12 +173,18 @@ describe.runIf(redisAnswers)('limits in Redis', () => {
     expect(insured).toHaveLength(before);
   });
 
-  test('where this process itself was late, Redis gets a little longer', async () => {
+  /** Counts once while Redis is silent, and the timer of its patience is so many milliseconds late. */
+  const takeWhenLate = async (ms: number) => {
     holding = true;
     const of = address();
     const taking = limits.take('preview', of);
     await until(() => held.length > 0);
-    moved.advance(PATIENCE_MS + 11);
+    moved.advance(PATIENCE_MS + ms);
+    return { of, taking };
+  };
+
+  test('where this process itself was late, Redis gets a little longer', async () => {
+    const { taking } = await takeWhenLate(11);
     await until(() => moved.waiting() === 1);
     release();
     expect((await taking).remaining).toBe(59);
@@ -186,11 +192,7 @@ describe.runIf(redisAnswers)('limits in Redis', () => {
   });
 
   test('and no longer than that', async () => {
-    holding = true;
-    const of = address();
-    const taking = limits.take('preview', of);
-    await until(() => held.length > 0);
-    moved.advance(PATIENCE_MS + 11);
+    const { of, taking } = await takeWhenLate(11);
     await until(() => moved.waiting() === 1);
     moved.advance(15);
     await taking;
@@ -198,11 +200,7 @@ describe.runIf(redisAnswers)('limits in Redis', () => {
   });
 
   test('a timer that is 10 ms late is no sign of it', async () => {
-    holding = true;
-    const of = address();
-    const taking = limits.take('preview', of);
-    await until(() => held.length > 0);
-    moved.advance(PATIENCE_MS + 10);
+    const { of, taking } = await takeWhenLate(10);
     await taking;
     expect(insured).toEqual([of]);
   });

@@ -1,18 +1,21 @@
-import { mkdtempSync, writeFileSync } from 'node:fs';
+import { mkdirSync, mkdtempSync, symlinkSync, writeFileSync } from 'node:fs';
 import { readdir } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { describe, expect, test } from 'vitest';
 import { systemClock } from '../../src/clock.ts';
+import { confirmationMessage } from '../../src/mail/confirmation.ts';
 import {
   countOutboxOf,
+  eraseNoticesOf,
   eraseOutboxOf,
   messageFilesTo,
   removeFiles,
 } from '../../src/mail/erasure.ts';
 import { openFilesMailer } from '../../src/mail/files.ts';
-import { confirmationMessage } from '../../src/mail/mail.ts';
+import { prepareMessage } from '../../src/mail/messages.ts';
 import { openRows } from '../../src/mail/outbox-rows.ts';
+import { parseSender } from '../../src/settings/sender.ts';
 import { testClock } from '../support/clock.ts';
 import { databases } from '../support/databases.ts';
 
@@ -20,8 +23,8 @@ const confirmation = confirmationMessage({
   operatorName: 'Paint Match',
   operatorContact: 'ada@example.com',
   baseUrl: 'https://paint.example',
-  from: 'Ada <ada@example.com>',
 });
+const from = parseSender('Ada <ada@example.com>');
 const longest = `${'l'.repeat(64)}@${`${'d'.repeat(61)}.`.repeat(3)}example`;
 const addresses = [
   'ada@example.com',
@@ -33,9 +36,13 @@ const addresses = [
 
 test('the messages to a mailbox are found whatever its address looks like, and no others', async () => {
   const folder = mkdtempSync(join(tmpdir(), 'messages-'));
-  const mailer = openFilesMailer({ folder, confirmation, clock: systemClock });
+  const mailer = openFilesMailer({
+    folder,
+    from,
+    clock: systemClock,
+  });
   const send = (address: string, id: string) =>
-    mailer.send({ address, messageId: `<${id}@paint.example>` });
+    mailer.send({ ...confirmation, address, messageId: `<${id}@paint.example>` });
   for (const [index, address] of addresses.entries()) {
     expect(await send(address, `m${index}`)).toEqual({ kind: 'sent' });
   }
@@ -61,11 +68,92 @@ test('the messages to a mailbox are found whatever its address looks like, and n
   );
 });
 
+test('a notice about a person is found by whom an answer to it goes to', async () => {
+  const folder = mkdtempSync(join(tmpdir(), 'messages-'));
+  const mailer = openFilesMailer({ folder, from, clock: systemClock });
+  const notice = { subject: 'New', text: 'New', address: 'leads@paint.example' };
+  for (const [index, replyTo] of [...addresses, 'nada@example.com'].entries()) {
+    await mailer.send({ ...notice, replyTo, messageId: `<n${index}@paint.example>` });
+  }
+  await mailer.send({ ...notice, messageId: '<summary@paint.example>' });
+  for (const [index, address] of addresses.entries()) {
+    expect(await messageFilesTo(folder, address)).toEqual([join(folder, `n${index}.eml`)]);
+  }
+});
+
+test.each([
+  ['a bare address', 'To: ada@example.com\r\n\r\n', true],
+  ['no space before it', 'to:ada@example.com\r\n\r\n', true],
+  ['a name and a plus-tag', 'To: Ada Lovelace <ada+news@example.com>\r\n\r\n', true],
+  ['one of several lines', 'From: x@y.example\r\nREPLY-TO: <Ada@Example.com>\r\n\r\nHi', true],
+  ['a folded line', 'To: Ada Lovelace\r\n <ada@example.com>\r\n\r\n', true],
+  ['a line folded right away', 'To:\r\n\t\tada@example.com\r\n\r\n', true],
+  ['line ends of Unix', 'From: x@y.example\nTo:\n ada@example.com\nDate: now\n\nHi', true],
+  ['a head that was cut off', 'To: ada@example.com', true],
+  ['another line’s name', 'In-Reply-To: <ada@example.com>\r\n\r\n', false],
+  ['a sender', 'From: <ada@example.com>\r\n\r\n', false],
+  ['what another line goes on with', 'Subject: x\r\n To: ada@example.com\r\n\r\n', false],
+  ['the text', 'To: x@y.example\r\n\r\nTo: ada@example.com\r\n', false],
+  ['the text, with line ends of Unix', 'To: x@y.example\n\nTo: ada@example.com\n', false],
+  ['somebody else’s name', 'To: ada@example.com <x@y.example>\r\n\r\n', false],
+  ['nothing', '', false],
+])('a person is found by whom the head of a message names: %s', async (_name, text, found) => {
+  const folder = mkdtempSync(join(tmpdir(), 'messages-'));
+  writeFileSync(join(folder, 'm.eml'), text);
+  expect(await messageFilesTo(folder, 'ada@example.com')).toHaveLength(found ? 1 : 0);
+});
+
+test('what is no message is not looked into', async () => {
+  const folder = mkdtempSync(join(tmpdir(), 'messages-'));
+  for (const name of ['m.eml.bak', 'm.eml.part.bak', 'm-eml', 'm.part']) {
+    writeFileSync(join(folder, name), 'To: ada@example.com\r\n\r\n');
+  }
+  expect(await messageFilesTo(folder, 'ada@example.com')).toEqual([]);
+});
+
+test('a message that has gone meanwhile is no fault, and one that can’t be read is', async () => {
+  const folder = mkdtempSync(join(tmpdir(), 'messages-'));
+  symlinkSync(join(folder, 'gone'), join(folder, 'gone.eml'));
+  expect(await messageFilesTo(folder, 'ada@example.com')).toEqual([]);
+  mkdirSync(join(folder, 'folder.eml'));
+  await expect(messageFilesTo(folder, 'ada@example.com')).rejects.toThrow('EISDIR');
+  await expect(messageFilesTo(join(folder, 'gone.eml', 'x'), 'a@b.example')).resolves.toEqual([]);
+  writeFileSync(join(folder, 'file'), '');
+  await expect(messageFilesTo(join(folder, 'file'), 'a@b.example')).rejects.toThrow('ENOTDIR');
+});
+
 test('a folder that is not there holds no message', async () => {
   expect(await messageFilesTo(join(tmpdir(), 'no-such-folder'), 'ada@example.com')).toEqual([]);
 });
 
 describe.each(databases)('the rows of a mailbox, on %s', (_name, create) => {
+  test('a message of another kind is told from it though its key be the same', async () => {
+    const database = await create();
+    const storage = await database.open(testClock());
+    const add = prepareMessage(storage);
+    const more = { about: null, status: 'pending' as const, now: '2026-09-01T12:00:00.000Z' };
+    for (const kind of ['confirmation', 'notice', 'notice_summary'] as const) {
+      for (const key of ['jane@example.com', 's-2']) {
+        await storage.write(add({ ...more, kind, key, message_id: `<${kind}-${key}>` }));
+      }
+    }
+    expect(await storage.write((tx) => eraseNoticesOf(tx, []))).toBe(0);
+    expect(await storage.write((tx) => eraseNoticesOf(tx, ['s-2', 'no-such']))).toBe(1);
+    expect(await countOutboxOf(storage, 'jane@example.com')).toBe(1);
+    expect(await storage.write((tx) => eraseOutboxOf(tx, 'jane@example.com'))).toBe(1);
+    const left = await storage.read((db) =>
+      db.selectFrom('messages').select(['kind', 'key']).orderBy('kind').orderBy('key'),
+    );
+    expect(left.map(({ kind, key }) => `${kind} ${key}`)).toEqual([
+      'confirmation s-2',
+      'notice jane@example.com',
+      'notice_summary jane@example.com',
+      'notice_summary s-2',
+    ]);
+    await storage.close();
+    await database.remove();
+  });
+
   test.each([
     ['jane+news@example.com', 'jane@example.com'],
     ['jane@example.com', 'jane+news@example.com'],
@@ -81,7 +169,7 @@ describe.each(databases)('the rows of a mailbox, on %s', (_name, create) => {
 
     expect(await countOutboxOf(storage, erased)).toBe(1);
     expect(await storage.write((tx) => eraseOutboxOf(tx, erased))).toBe(1);
-    const left = await storage.read((db) => db.selectFrom('outbox').select('address'));
+    const left = await storage.read((db) => db.selectFrom('messages').select('address'));
     expect(left.map(({ address }) => address).sort()).toEqual(others.sort());
     await storage.close();
     await database.remove();

@@ -3,18 +3,21 @@ import {
   mkdtempSync,
   readdirSync,
   readFileSync,
+  readlinkSync,
   rmSync,
   statSync,
   writeFileSync,
 } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
+import { isMainThread } from 'node:worker_threads';
 import PostalMime from 'postal-mime';
 import { afterEach, beforeEach, expect, test } from 'vitest';
+import { confirmationMessage } from '../../src/mail/confirmation.ts';
 import { openFilesMailer } from '../../src/mail/files.ts';
-import { confirmationMessage } from '../../src/mail/mail.ts';
+import { parseSender } from '../../src/settings/sender.ts';
 import { testClock } from '../support/clock.ts';
-import { confirmation } from './mail-server.ts';
+import { confirmation, from } from './mail-server.ts';
 
 let parent: string;
 let folder: string;
@@ -25,16 +28,20 @@ beforeEach(() => {
 afterEach(() => rmSync(parent, { recursive: true, force: true }));
 
 const uuid = '1b671a64-40d5-491e-99b0-da01ff1f3341';
-const message = { address: 'jane@subscriber.example', messageId: `<${uuid}@paint.example>` };
-const open = (used = confirmation) =>
-  openFilesMailer({ folder, confirmation: used, clock: testClock() });
+const message = {
+  ...confirmation,
+  address: 'jane@subscriber.example',
+  messageId: `<${uuid}@paint.example>`,
+};
+const open = (sender = from) => openFilesMailer({ folder, from: sender, clock: testClock() });
 
 test('a message is one .eml that nobody else can read, under a name that tells no address', async () => {
-  const before = process.umask(0);
+  // A worker thread has no umask of its own.
+  const before = isMainThread ? process.umask(0) : undefined;
   try {
     expect(await open().send(message)).toEqual({ kind: 'sent' });
   } finally {
-    process.umask(before);
+    if (before !== undefined) process.umask(before);
   }
   expect(readdirSync(folder)).toEqual([`${uuid}.eml`]);
   expect(statSync(folder).mode & 0o777).toBe(0o700);
@@ -69,6 +76,18 @@ test('a message that is sent again replaces itself, what a crash left included',
   expect(statSync(join(folder, `${uuid}.eml`)).mode & 0o777).toBe(0o600);
 });
 
+test('a message that is written is no longer open', async () => {
+  await open().send(message);
+  const targets = readdirSync('/proc/self/fd').flatMap((descriptor) => {
+    try {
+      return [readlinkSync(`/proc/self/fd/${descriptor}`)];
+    } catch {
+      return [];
+    }
+  });
+  expect(targets.filter((target) => target.startsWith(parent))).toEqual([]);
+});
+
 test('a folder that can not be made is a temporary refusal', async () => {
   writeFileSync(folder, 'a file');
   const result = await open().send(message);
@@ -85,9 +104,8 @@ test('names in any script stay whole, and without a contact the privacy page say
     operatorName: 'Malerei Grün',
     operatorContact: undefined,
     baseUrl: 'https://grün.example',
-    from: 'hallo@gruen.example',
   });
-  await open(used).send(message);
+  await open(parseSender('hallo@gruen.example')).send({ ...message, ...used });
   const parsed = await PostalMime.parse(readFileSync(join(folder, `${uuid}.eml`)));
   expect(parsed.subject).toBe('Your subscription to updates from Malerei Grün');
   expect(parsed.from).toEqual({ name: '', address: 'hallo@gruen.example' });

@@ -1,8 +1,19 @@
 import type { AddressInfo } from 'node:net';
 import { SMTPServer, type SMTPServerOptions } from 'smtp-server';
-import { type Confirmation, confirmationMessage } from '../../src/mail/mail.ts';
+import { confirmationMessage } from '../../src/mail/confirmation.ts';
+import type { Letter } from '../../src/mail/mail.ts';
+import { parseSender, type Sender } from '../../src/settings/sender.ts';
 
-type Received = { from: string; to: string[]; raw: string; secure: boolean };
+type Received = {
+  from: string;
+  to: string[];
+  raw: string;
+  secure: boolean;
+  /** The name that the client gave itself. */
+  greeting: string;
+  /** How it has signed in, where it had to. */
+  signedIn: string | undefined;
+};
 
 export type MailServer = {
   url: string;
@@ -20,6 +31,8 @@ export type MailServerOptions = {
   starttls?: boolean;
   /** Users and passwords; without them nobody has to sign in. */
   users?: Record<string, string>;
+  /** The reply to the sender: undefined takes it. */
+  sender?: () => { code: number; text: string } | undefined;
   /** The reply to a recipient: undefined takes it, `stall` never answers. */
   recipient?: (address: string) => { code: number; text: string } | 'stall' | undefined;
   /** The reply after the message: undefined takes it, `drop` keeps it and hangs up. */
@@ -32,6 +45,7 @@ export type MailServerOptions = {
 export async function startMailServer(options: MailServerOptions = {}): Promise<MailServer> {
   const received: Received[] = [];
   const offered: string[] = [];
+  const methods = new Map<string, string>();
   const { users } = options;
   const disabledCommands = [
     ...(users === undefined ? ['AUTH'] : []),
@@ -43,9 +57,14 @@ export async function startMailServer(options: MailServerOptions = {}): Promise<
     authOptional: users === undefined,
     allowInsecureAuth: true,
     closeTimeout: 50,
-    onAuth(auth, _session, callback) {
+    onAuth(auth, session, callback) {
+      methods.set(session.id, auth.method);
       const right = auth.username !== undefined && users?.[auth.username] === auth.password;
       callback(right ? null : reply({ code: 535, text: '5.7.8 no' }), { user: auth.username });
+    },
+    onMailFrom(_address, _session, callback) {
+      const answer = options.sender?.();
+      callback(answer === undefined ? null : reply(answer));
     },
     onRcptTo(address, _session, callback) {
       offered.push(address.address);
@@ -66,6 +85,8 @@ export async function startMailServer(options: MailServerOptions = {}): Promise<
             to: rcptTo.map((recipient) => recipient.address),
             raw: Buffer.concat(chunks).toString('utf8'),
             secure: session.secure,
+            greeting: session.hostNameAppearsAs,
+            signedIn: methods.get(session.id),
           });
         }
         if (answer === 'drop') {
@@ -95,9 +116,10 @@ function reply({ code, text }: { code: number; text: string }): Error {
 /** Time-outs that a test can wait for. */
 export const quick = { connectionMs: 400, socketMs: 400, sendMs: 1_200 };
 
-export const confirmation: Confirmation = confirmationMessage({
+export const from: Sender = parseSender('Paint, Match <hello@paint.example>');
+
+export const confirmation: Letter = confirmationMessage({
   operatorName: 'Paint Match',
   operatorContact: 'help@paint.example',
   baseUrl: 'https://paint.example',
-  from: 'Paint, Match <hello@paint.example>',
 });

@@ -1,6 +1,7 @@
 /** What the tests of the outbox have in common: a store on the test's clock, and a mailer that answers as it is told. */
 import { type CompiledQuery, sql } from 'kysely';
-import type { Mailer, SendResult } from '../../src/mail/mail.ts';
+import type { Mailer, Message, SendResult } from '../../src/mail/mail.ts';
+import type { Render } from '../../src/mail/messages.ts';
 import type { Storage } from '../../src/storage/database.ts';
 import type { TestClock } from '../support/clock.ts';
 
@@ -20,14 +21,18 @@ export function withClock(opened: Storage, clock: TestClock): Storage {
     write: (change) => opened.write('change' in change ? { change: atNow(change.change) } : change),
   };
 }
-type Sent = { address: string; messageId: string };
+
+/** What every confirmation says here. */
+export const render: Render = async ({ address }) =>
+  address === null ? undefined : { subject: 'Subject', text: 'Text', address };
+
 export const sent: SendResult = { kind: 'sent' };
 export const later: SendResult = { kind: 'refused', permanent: false, reason: '451' };
 export const never: SendResult = { kind: 'refused', permanent: true, reason: '550' };
 
 /** Answers what `answer` says; remembers every message it was given. */
-export function mailerThat(answer: (message: Sent) => SendResult | Promise<SendResult>) {
-  const given: Sent[] = [];
+export function mailerThat(answer: (message: Message) => SendResult | Promise<SendResult>) {
+  const given: Message[] = [];
   const mailer: Mailer = {
     send: async (message) => {
       given.push(message);

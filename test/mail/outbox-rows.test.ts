@@ -1,12 +1,13 @@
 /** The rows of the outbox on every store, one statement at a time. */
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } from 'vitest';
+import { prepareMessage } from '../../src/mail/messages.ts';
 import { openOutbox } from '../../src/mail/outbox.ts';
 import { openRows } from '../../src/mail/outbox-rows.ts';
 import { openLog } from '../../src/operations/log.ts';
 import type { Storage } from '../../src/storage/database.ts';
 import { type TestClock, testClock } from '../support/clock.ts';
 import { databases, type TestDatabase } from '../support/databases.ts';
-import { later, mailerThat, never, sent, withClock } from './outbox-parts.ts';
+import { later, mailerThat, never, render, sent, withClock } from './outbox-parts.ts';
 
 const MINUTE = 60_000;
 const HOUR = 60 * MINUTE;
@@ -24,7 +25,7 @@ describe.each(databases)('rows of the outbox, on %s', (_name, create) => {
     clock = testClock();
     opened = await database.open(clock);
     storage = withClock(opened, clock);
-    await storage.write((tx) => tx.deleteFrom('outbox').execute());
+    await storage.write((tx) => tx.deleteFrom('messages').execute());
   });
   afterEach(() => opened.close());
   afterAll(() => database.remove());
@@ -36,7 +37,7 @@ describe.each(databases)('rows of the outbox, on %s', (_name, create) => {
     hostname: 'paint.example',
   });
   const stored = async () => {
-    const rows = await storage.read((db) => db.selectFrom('outbox').selectAll());
+    const rows = await storage.read((db) => db.selectFrom('messages').selectAll());
     return rows.map(({ status, attempts, message_id }) => ({ status, attempts, message_id }));
   };
 
@@ -90,7 +91,7 @@ describe.each(databases)('rows of the outbox, on %s', (_name, create) => {
     const { mailer } = mailerThat(() => answers.shift() ?? never);
     const { newId } = parts();
     const log = openLog('silent');
-    const outbox = openOutbox({ storage, clock, newId, mailer, perMinute: 3, log });
+    const outbox = openOutbox({ storage, clock, newId, mailer, render, perMinute: 3, log });
     for (let n = 0; n < 8; n += 1) await outbox.add(`p${n}@x.example`);
     const perMinute: number[] = [];
     for (let minute = 0; minute < 2; minute += 1) {
@@ -130,5 +131,74 @@ describe.each(databases)('rows of the outbox, on %s', (_name, create) => {
     clock.advance(17 * HOUR);
     await rows.sweep();
     expect(await stored()).toEqual([]);
+  });
+
+  test('of a message that died late its mailbox may ask again: nothing has arrived', async () => {
+    const rows = openRows(storage, parts());
+    await rows.add(jane);
+    clock.advance(20 * HOUR);
+    await rows.mark((await rows.take()) ?? expect.fail(), 'dead');
+    clock.advance(4 * HOUR - 1);
+    await rows.add(jane);
+    expect(await rows.take()).toBeUndefined();
+    clock.advance(1);
+    await rows.add(jane);
+    expect(await rows.take()).toMatchObject({ key: jane, attempts: 1 });
+  });
+
+  test('what the operator is told waits for what people wait for, and is kept once', async () => {
+    const rows = openRows(storage, parts());
+    const add = prepareMessage(storage);
+    const notice = { kind: 'notice' as const, key: 's-1', about: '{}', status: 'pending' as const };
+    for (const message_id of ['<first>', '<second>']) {
+      await storage.write(add({ ...notice, message_id, now: clock.now().toISOString() }));
+    }
+    clock.advance(MINUTE);
+    await rows.add(jane);
+    expect(await rows.take()).toMatchObject({ kind: 'confirmation', key: jane });
+    expect(await rows.take()).toMatchObject({
+      ...{ kind: 'notice', key: 's-1', about: '{}', address: null, message_id: '<first>' },
+      ...{ priority: 2, attempts: 1, requested_at: '2026-09-01T12:00:00.000Z' },
+    });
+    expect(await rows.take()).toBeUndefined();
+  });
+
+  test('a row that has nothing to say is removed, and neither its like nor what became final', async () => {
+    const rows = openRows(storage, parts());
+    const add = prepareMessage(storage);
+    const now = clock.now().toISOString();
+    for (const kind of ['confirmation', 'notice'] as const) {
+      for (const key of [jane, 'joan@x.example']) {
+        // All under one id, which is not so by itself: each of the three tells a row.
+        const message = { kind, key, about: null, message_id: '<same>', now };
+        await storage.write(add({ ...message, status: 'pending' }));
+      }
+    }
+    const all = await storage.read((db) => db.selectFrom('messages').selectAll());
+    const row = all.find(({ kind, key }) => kind === 'notice' && key === jane) ?? expect.fail();
+    const left = async () => (await stored()).length;
+    await rows.remove({ ...row, message_id: '<its-next>' });
+    expect(await left()).toBe(4);
+    await rows.mark(row, 'sent');
+    await rows.remove(row);
+    expect(await left()).toBe(4);
+    const other = { ...row, key: 'joan@x.example' };
+    await rows.remove(other);
+    expect(await left()).toBe(3);
+  });
+
+  test('a notice that found no place in an hour is kept for a day', async () => {
+    const rows = openRows(storage, parts());
+    const add = prepareMessage(storage);
+    const kept = { about: null, now: clock.now().toISOString(), kind: 'notice' as const };
+    for (const status of ['new', 'pending'] as const) {
+      await storage.write(add({ ...kept, status, key: status, message_id: `<${status}>` }));
+    }
+    clock.advance(24 * HOUR - 1);
+    await rows.sweep();
+    expect(await stored()).toHaveLength(2);
+    clock.advance(1);
+    await rows.sweep();
+    expect(await stored()).toMatchObject([{ status: 'pending' }]);
   });
 });

@@ -9,7 +9,8 @@ import { openSmtpMailer } from '../../src/mail/smtp.ts';
 import type { Storage } from '../../src/storage/database.ts';
 import { openSqlite } from '../../src/storage/sqlite/store.ts';
 import { type TestClock, testClock } from '../support/clock.ts';
-import { confirmation, type MailServerOptions, quick, startMailServer } from './mail-server.ts';
+import { from, type MailServerOptions, quick, startMailServer } from './mail-server.ts';
+import { render } from './outbox-parts.ts';
 
 const MINUTE = 60_000;
 
@@ -37,9 +38,12 @@ async function mailServer(options: MailServerOptions = {}) {
 }
 
 async function outboxTo(url: string, timeouts = quick) {
-  const mailer = await openSmtpMailer({ url, confirmation, clock, timeouts });
+  const mailer = await openSmtpMailer({ url, from, clock, timeouts });
   const log = pino({ base: null }, { write: (line: string) => lines.push(line) });
-  const outbox = openOutbox({ storage, clock, mailer, perMinute: 1_000, log, closeWithinMs: 500 });
+  const outbox = openOutbox({
+    ...{ storage, clock, mailer, render, perMinute: 1_000, log },
+    closeWithinMs: 500,
+  });
   closers.push(outbox.close);
   return outbox;
 }
@@ -59,7 +63,7 @@ test('550: dead, never retried, and the log names the code and no address', asyn
   expect(server.offered).toHaveLength(1);
   expect(await outbox.depth()).toEqual({ pending: 0, dead: 1 });
   expect(lines.map((line) => JSON.parse(line))).toMatchObject([
-    { msg: 'confirmation message given up', reason: '550 5.1.1', attempt: 1 },
+    { msg: 'message given up', reason: '550 5.1.1', attempt: 1 },
   ]);
   expect(lines.join('')).not.toMatch(/jane|subscriber/);
 });
@@ -72,7 +76,7 @@ test('greylisting: refused for now, then sent once, under the Message-ID it had'
   const outbox = await outboxTo(server.url);
   await outbox.add('jane@subscriber.example');
   await outbox.work();
-  const [row] = await storage.read((db) => db.selectFrom('outbox').selectAll());
+  const [row] = await storage.read((db) => db.selectFrom('messages').selectAll());
   greylisted = false;
   expect(await outbox.work()).toBe(0);
   clock.advance(MINUTE);

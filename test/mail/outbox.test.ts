@@ -7,7 +7,7 @@ import { openLog } from '../../src/operations/log.ts';
 import { type Storage, StorageUnavailable } from '../../src/storage/database.ts';
 import { type TestClock, testClock } from '../support/clock.ts';
 import { databases, type TestDatabase } from '../support/databases.ts';
-import { later, mailerThat, never, sent, withClock } from './outbox-parts.ts';
+import { later, mailerThat, never, render, sent, withClock } from './outbox-parts.ts';
 
 const MINUTE = 60_000;
 const HOUR = 60 * MINUTE;
@@ -30,7 +30,7 @@ function eachOn(create: () => Promise<TestDatabase>): void {
   beforeEach(async () => {
     clock = testClock();
     storage = await openStorage();
-    await storage.write((tx) => tx.deleteFrom('outbox').execute());
+    await storage.write((tx) => tx.deleteFrom('messages').execute());
   });
   afterEach(async () => {
     for (const opened of open.splice(0)) await opened.close();
@@ -43,6 +43,7 @@ const outboxOf = (mailer: Mailer, perMinute = 1_000, on = storage) =>
     storage: on,
     clock,
     mailer,
+    render,
     perMinute,
     log: openLog('silent'),
     hostname: 'paint.example',
@@ -62,7 +63,7 @@ function outOfStep(of: Storage): Storage {
   };
 }
 
-const rows = () => storage.read((db) => db.selectFrom('outbox').selectAll());
+const rows = () => storage.read((db) => db.selectFrom('messages').selectAll());
 
 describe.each(databases)('one message a mailbox in 24 hours, on %s', (_name, create) => {
   eachOn(create);
@@ -134,7 +135,7 @@ describe.each(databases)('one message a mailbox in 24 hours, on %s', (_name, cre
     expect(await rows()).toHaveLength(2);
     clock.advance(HOUR);
     await outbox.work();
-    expect((await rows()).map(({ mailbox }) => mailbox)).toEqual(['pending@x.example']);
+    expect((await rows()).map(({ key }) => key)).toEqual(['pending@x.example']);
   });
 });
 
@@ -235,7 +236,7 @@ describe.each(databases)('crashes and several workers, on %s', (_name, create) =
     const { mailer, given } = mailerThat(() => later);
     const outbox = outboxOf(mailer);
     await outbox.add('jane@x.example');
-    await storage.write((tx) => tx.updateTable('outbox').set({ attempts: 7 }).execute());
+    await storage.write((tx) => tx.updateTable('messages').set({ attempts: 7 }).execute());
     expect(await outbox.work()).toBe(0);
     expect(given).toEqual([]);
     expect(await outbox.depth()).toEqual({ pending: 0, dead: 1 });
@@ -287,6 +288,9 @@ describe.each(databases)('crashes and several workers, on %s', (_name, create) =
     away = false;
     expect(await outbox.work()).toBe(1);
     expect(given.map(({ address }) => address)).toEqual(['jane@x.example']);
+    // Kept once: a day later it gets no other.
+    clock.advance(24 * HOUR);
+    expect(await outbox.work()).toBe(0);
   });
 
   test('a worker that was paused inside the take leaves the message to the one that took it since', async () => {
@@ -327,6 +331,7 @@ describe.each(databases)('crashes and several workers, on %s', (_name, create) =
         },
       },
       mailer,
+      render,
       perMinute: 1,
       log: openLog('silent'),
     });

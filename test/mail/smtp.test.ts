@@ -4,7 +4,13 @@ import PostalMime from 'postal-mime';
 import { afterEach, describe, expect, test } from 'vitest';
 import { openSmtpMailer, type SmtpTimeouts } from '../../src/mail/smtp.ts';
 import { testClock } from '../support/clock.ts';
-import { confirmation, type MailServerOptions, quick, startMailServer } from './mail-server.ts';
+import {
+  confirmation,
+  from,
+  type MailServerOptions,
+  quick,
+  startMailServer,
+} from './mail-server.ts';
 
 const closers: (() => Promise<void>)[] = [];
 afterEach(async () => {
@@ -18,7 +24,7 @@ async function mailServer(options: MailServerOptions = {}) {
 }
 
 async function mailerTo(url: string, timeouts: SmtpTimeouts = quick) {
-  const mailer = await openSmtpMailer({ url, confirmation, clock: testClock(), timeouts });
+  const mailer = await openSmtpMailer({ url, from, clock: testClock(), timeouts });
   closers.push(mailer.close);
   return mailer;
 }
@@ -39,7 +45,11 @@ async function rawServer(serve: (socket: Socket) => void) {
   return `smtp://127.0.0.1:${(server.address() as AddressInfo).port}`;
 }
 
-const message = { address: 'jane.o+news@subscriber.example', messageId: '<m-1@paint.example>' };
+const message = {
+  ...confirmation,
+  address: 'jane.o+news@subscriber.example',
+  messageId: '<m-1@paint.example>',
+};
 
 describe('what arrives', () => {
   test('one recipient, exactly the fixed headers, and no trace of the address below them', async () => {
@@ -65,6 +75,17 @@ describe('what arrives', () => {
     const body = received?.raw.split('\r\n\r\n').slice(1).join() ?? '';
     for (const part of ['jane', 'news', 'subscriber']) expect(body).not.toContain(part);
     expect(parsed.html).toBeUndefined();
+  });
+
+  test('an answer goes to whom the letter says, and to one address alone', async () => {
+    const server = await mailServer();
+    const mailer = await mailerTo(server.url);
+    expect(await mailer.send({ ...message, replyTo: 'ada@x.example' })).toEqual({ kind: 'sent' });
+    const parsed = await PostalMime.parse(server.received[0]?.raw ?? '');
+    expect(parsed.replyTo).toEqual([{ name: '', address: 'ada@x.example' }]);
+    const refused = await mailer.send({ ...message, replyTo: 'a@x.com,b@y.com' });
+    expect(refused).toMatchObject({ kind: 'refused', permanent: true });
+    expect(server.offered).toHaveLength(1);
   });
 
   test.each([
@@ -108,10 +129,27 @@ describe('refusals', () => {
     ],
     ['the message for good', { data: { code: 554, text } }, true, '554'],
     ['the message for now', { data: { code: 452, text } }, false, '452'],
+    // The same for every message: the operator's to repair.
+    ['the sender', { sender: { code: 550, text: `5.7.1 ${text}` } }, false, '550 5.7.1'],
+    [
+      'with longer codes',
+      { data: { code: 554, text: `5.123.260 ${text}` } },
+      true,
+      '554 5.123.260',
+    ],
+    ['in several lines', { data: { code: 554, text: '5.7.1 one\n5.7.1 two' } }, true, '554 5.7.1'],
+    ['with what is no code', { data: { code: 554, text: `3.1.1 ${text}` } }, true, '554'],
+    ['with a code of too many digits', { data: { code: 554, text: '5.1.2345 x' } }, true, '554'],
+    ['with one in its text', { data: { code: 554, text: 'no 123 5.1.1 no' } }, true, '554'],
   ])(
     '%s: its kind and its code, never its text',
-    async (_, { recipient, data }: { recipient?: Reply; data?: Reply }, permanent, reason) => {
-      const server = await mailServer({ recipient: () => recipient, data: () => data });
+    async (_, replies: { sender?: Reply; recipient?: Reply; data?: Reply }, permanent, reason) => {
+      const { sender, recipient, data } = replies;
+      const server = await mailServer({
+        sender: () => sender,
+        recipient: () => recipient,
+        data: () => data,
+      });
       const mailer = await mailerTo(server.url);
       expect(await mailer.send(message)).toEqual({ kind: 'refused', permanent, reason });
     },
@@ -154,6 +192,21 @@ describe('refusals', () => {
   });
 });
 
+test('a letter is text: where a file or an address stood in its place, neither is read', async () => {
+  const server = await mailServer();
+  const mailer = await mailerTo(server.url);
+  let calls = 0;
+  const other = await rawServer((socket) => {
+    calls += 1;
+    socket.end();
+  });
+  for (const text of [{ path: import.meta.filename }, { href: other.replace('smtp', 'http') }]) {
+    const result = await mailer.send({ ...message, text: text as unknown as string });
+    expect(result).toMatchObject({ kind: 'refused', permanent: false });
+  }
+  expect([server.received, calls]).toEqual([[], 0]);
+});
+
 type Reply = { code: number; text: string };
 
 describe('servers that stall', () => {
@@ -162,7 +215,7 @@ describe('servers that stall', () => {
       recipient: (address) => (address.startsWith('slow') ? 'stall' : undefined),
     });
     const mailer = await mailerTo(server.url);
-    const slow = mailer.send({ address: 'slow@x.example', messageId: '<slow@h>' });
+    const slow = mailer.send({ ...message, address: 'slow@x.example', messageId: '<slow@h>' });
     expect(await mailer.send(message)).toEqual({ kind: 'sent' });
     expect(await slow).toEqual({ kind: 'refused', permanent: false, reason: 'ETIMEDOUT' });
   });
@@ -202,6 +255,42 @@ describe('servers that stall', () => {
 });
 
 describe('the connection', () => {
+  test('closing ends one that was never greeted, and one that rests', async () => {
+    const ended: string[] = [];
+    const silent = await rawServer((socket) => socket.on('close', () => ended.push('silent')));
+    const patient = { connectionMs: 60_000, socketMs: 60_000, sendMs: 60_000 };
+    const waiting = await mailerTo(silent, patient);
+    const send = waiting.send(message);
+    await new Promise((resolve) => setTimeout(resolve, 50));
+    await waiting.close();
+    expect(await send).toMatchObject({ reason: 'EABORT' });
+    await expect.poll(() => ended).toEqual(['silent']);
+    const server = await mailServer();
+    const resting = await mailerTo(server.url, patient);
+    await resting.send(message);
+    expect(server.connections()).toBe(1);
+    await resting.close();
+    await expect.poll(() => server.connections()).toBe(0);
+  });
+
+  test('the time-outs that hold where none are asked for leave time for a message', async () => {
+    const server = await mailServer();
+    const mailer = await openSmtpMailer({ url: server.url, from, clock: testClock() });
+    closers.push(mailer.close);
+    expect(await mailer.send(message)).toEqual({ kind: 'sent' });
+  });
+
+  test('the query of SMTP_URL says how to greet, how to sign in and whether TLS is wanted', async () => {
+    const plain = await mailServer({ starttls: true });
+    const unencrypted = await mailerTo(`${plain.url}/?ignoreTLS=true&name=paint.example`);
+    expect(await unencrypted.send(message)).toEqual({ kind: 'sent' });
+    expect(plain.received[0]).toMatchObject({ secure: false, greeting: 'paint.example' });
+    const asking = await mailServer({ users: { service: 'right' } });
+    const url = `smtp://service:right@127.0.0.1:${asking.port}/?authMethod=LOGIN`;
+    expect(await (await mailerTo(url)).send(message)).toEqual({ kind: 'sent' });
+    expect(asking.received[0]?.signedIn).toBe('LOGIN');
+  });
+
   test('STARTTLS is used where it is offered, and a false certificate is not trusted', async () => {
     const server = await mailServer({ starttls: true });
     const strict = await mailerTo(server.url);
@@ -243,7 +332,7 @@ describe('the connection', () => {
     let most = 0;
     await Promise.all(
       Array.from({ length: 30 }, async (_, i) => {
-        await mailer.send({ address: `p${i}@x.example`, messageId: `<${i}@h>` });
+        await mailer.send({ ...message, address: `p${i}@x.example`, messageId: `<${i}@h>` });
         most = Math.max(most, server.connections());
       }),
     );

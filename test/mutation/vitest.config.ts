@@ -1,5 +1,5 @@
 import { resolve } from 'node:path';
-import { configDefaults, defineConfig } from 'vitest/config';
+import { defineConfig } from 'vitest/config';
 import { rooms } from './rooms.ts';
 
 /** The tests that every mutant has to get past: `npm run mutate`. */
@@ -7,8 +7,6 @@ export default defineConfig({
   root: resolve(import.meta.dirname, '../..'),
   test: {
     include: process.env.MUTATE_TESTS?.split(' ') ?? testsOf(rooms),
-    // Mutants run in worker threads, which have no umask of their own.
-    exclude: [...configDefaults.exclude, 'test/mail/files.test.ts'],
     setupFiles: ['test/support/end-of-file.ts'],
     // The service is loaded once for all files of a mutant, which takes half of the time.
     isolate: false,

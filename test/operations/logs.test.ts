@@ -218,7 +218,7 @@ describe('whatever a caller sends', () => {
 
   test('leaves nothing of it in errors, in logs, in metrics', async () => {
     await expect.poll(() => mail.offered.join(), { timeout: 10_000 }).toContain(canary);
-    const mails = () => lines().filter(({ msg }) => msg.startsWith('confirmation message'));
+    const mails = () => lines().filter(({ msg }) => msg.startsWith('message '));
     await expect.poll(() => mails().length, { timeout: 5_000 }).toBeGreaterThan(0);
     const metrics = await (await fetch(`http://127.0.0.1:${metricsPort}/metrics`)).text();
     expect(metrics).toContain('http_server_request_duration_seconds_count');

@@ -114,21 +114,42 @@ test('an execution is counted once, by action and by what became of it', async (
 test('executions and attempts are there from the start, at 0: a first failure is an increase', async () => {
   const { scrape } = await startWithMetrics();
   const text = await scrape();
-  const lines = text.split('\n').filter((line) => /^service_(exec|subm)/.test(line));
-  expect(lines.toSorted()).toEqual([
-    'service_executions_total{action="contact",status="failed"} 0',
-    'service_executions_total{action="contact",status="submitted"} 0',
-    'service_executions_total{action="contractor_signup",status="failed"} 0',
-    'service_executions_total{action="contractor_signup",status="submitted"} 0',
-    'service_executions_total{action="homeowner_quote",status="failed"} 0',
-    'service_executions_total{action="homeowner_quote",status="submitted"} 0',
-    'service_executions_total{action="newsletter",status="failed"} 0',
-    'service_executions_total{action="newsletter",status="submitted"} 0',
-    'service_submission_attempts_total{outcome="confirmed",by="first"} 0',
-    'service_submission_attempts_total{outcome="rateLimited",by="first"} 0',
-    'service_submission_attempts_total{outcome="rejected",by="first"} 0',
-    'service_submission_attempts_total{outcome="unconfirmed",by="first"} 0',
-  ]);
+  const lines = text.split('\n').filter((line) => /^service_(exec|submission_attempts)/.test(line));
+  const executions = ['contact', 'contractor_signup', 'homeowner_quote', 'newsletter'].flatMap(
+    (action) =>
+      ['failed', 'submitted'].map(
+        (status) => `service_executions_total{action="${action}",status="${status}"} 0`,
+      ),
+  );
+  const attempts = ['confirmed', 'rateLimited', 'rejected', 'unconfirmed', 'unknown'].flatMap(
+    (outcome) =>
+      ['first', 'operator', 'person', 'redelivery'].map(
+        (by) => `service_submission_attempts_total{outcome="${outcome}",by="${by}"} 0`,
+      ),
+  );
+  expect(lines.toSorted()).toEqual([...executions, ...attempts]);
+});
+
+test('what has not arrived is told by status, and for how long the oldest waits (beyond §1)', async () => {
+  const upstream = await startUpstream();
+  const clock = testClock();
+  const { service, scrape } = await startWithMetrics({
+    clock,
+    environment: { UPSTREAM_URL: upstream.url },
+  });
+  upstream.answer = answering(500);
+  await post(service, '/api/leads', 'json', { email: 'ada@example.com' });
+  clock.advance(90_000);
+  await post(service, '/api/leads', 'json', { email: 'grace@example.com' });
+  upstream.answer = answering(422);
+  await post(service, '/api/leads', 'json', { email: 'edsger@example.com' });
+  // An agent's is the person's to decide again: no number of the operator's.
+  await executeAction(service, await previewId(service));
+  const text = await scrape();
+  await upstream.close();
+  const of = (status: string) => valueIn(text, 'service_submissions', { status });
+  expect(['sending', 'waiting', 'undelivered'].map(of)).toEqual([0, 2, 1]);
+  expect(valueIn(text, 'service_submission_oldest_waiting_seconds')).toBe(90);
 });
 
 test('an attempt is counted by its outcome, whoever made it; what is refused before is none', async () => {
@@ -143,7 +164,8 @@ test('an attempt is counted by its outcome, whoever made it; what is refused bef
   for (const status of [500, 422, 429]) {
     upstream.answer = answering(status);
     await executeAction(service, await previewId(service));
-    await post(service, '/api/subscribe', 'json', { ...lead, privacy: 'on' });
+    const email = `ada+${status}@example.com`;
+    await post(service, '/api/subscribe', 'json', { email, privacy: 'on' });
   }
   const text = await scrape();
   await upstream.close();
@@ -195,6 +217,7 @@ test('closing waits for what is still being collected, for it asks the store', a
         answer = () => resolve({});
       });
     },
+    submissions: async () => ({ sending: 0, waiting: 0, undelivered: 0, oldestWaitingSeconds: 0 }),
     storeAnswers: async () => true,
     limitsAreInsured: () => false,
   });

@@ -280,6 +280,7 @@ describe.concurrent('a start', () => {
       'agents.json',
       expect.stringMatching(/^mail\/.*\.eml$/),
       'preview-signing-key',
+      'receipt-signing-key',
       'service.db',
       'service.db-shm',
       'service.db-wal',

@@ -4,8 +4,10 @@ import { join, resolve } from 'node:path';
 import { parseEnv } from 'node:util';
 import { describe, expect, test } from 'vitest';
 import type { Environment } from '../../src/settings/environment.ts';
+import { NO_RECEIPT_KEYS } from '../../src/settings/receipt-keys.ts';
 import { readSettings } from '../../src/settings/settings.ts';
 import { fileVariable, type VariableName, variables } from '../../src/settings/variables.ts';
+import { newKey, publicOf } from '../support/receipts.ts';
 
 const names = Object.keys(variables) as VariableName[];
 const production = { NODE_ENV: 'production', BASE_URL: 'https://paint.example' };
@@ -38,14 +40,24 @@ describe('defaults (contract §2)', () => {
     database: { kind: 'sqlite', path: resolve('data/service.db') },
     redisUrl: undefined,
     receiptRetentionDays: 400,
+    submissionRetentionDays: 30,
     upstreamTimeoutMs: 10_000,
+    redelivery: 'on',
     previewSigningKeys: [],
+    receiptKeys: NO_RECEIPT_KEYS,
     mailPerMinute: 60,
     operator: { name: 'Service', contact: undefined },
     contentDir: undefined,
     trustProxy: [],
     allowedOrigins: [],
     logLevel: 'info',
+    mcp: 'on',
+    confirmationMinimum: {
+      homeowner_quote: 'agent',
+      contractor_signup: 'agent',
+      contact: 'agent',
+      newsletter: 'agent',
+    },
     metricsPort: undefined,
   };
 
@@ -100,7 +112,10 @@ describe('values', () => {
       UPSTREAM_URL: 'https://crm.example/hook?x=1',
       UPSTREAM_SECRET: `whsec_${key}`,
       UPSTREAM_TIMEOUT_MS: '60000',
+      SUBMISSION_RETENTION_DAYS: '0',
+      REDELIVERY: 'off',
       PREVIEW_SIGNING_KEYS: `${key}, ${key}`,
+      RECEIPT_SIGNING_KEYS: publicOf(newKey()),
       AGENT_CREDENTIALS_FILE: '/srv/agents.json',
       SMTP_URL: 'smtps://m.example',
       MAIL_FROM: 'Paint Match <hello@paint.example>',
@@ -113,6 +128,8 @@ describe('values', () => {
       TRUST_PROXY: '10.0.0.0/8, ::1',
       ALLOWED_ORIGINS: 'https://a.example,https://b.example:8443',
       LOG_LEVEL: 'debug',
+      CONFIRMATION_MINIMUM: 'homeowner_quote=page_email, newsletter=page',
+      MCP: 'off',
       METRICS_PORT: '9100',
     });
     expect(settings).toEqual({
@@ -124,6 +141,8 @@ describe('values', () => {
       database: { kind: 'postgres', url: 'postgres://user@db.example/leads' },
       redisUrl: 'redis://r.example',
       receiptRetentionDays: 30,
+      submissionRetentionDays: 0,
+      redelivery: 'off',
       upstream: {
         kind: 'http',
         url: 'https://crm.example/hook?x=1',
@@ -131,6 +150,7 @@ describe('values', () => {
       },
       upstreamTimeoutMs: 60_000,
       previewSigningKeys: [Buffer.from(key, 'base64'), Buffer.from(key, 'base64')],
+      receiptKeys: { signing: undefined, published: [expect.objectContaining({ crv: 'P-256' })] },
       credentialsFile: '/srv/agents.json',
       mail: { kind: 'smtp', url: 'smtps://m.example', from: 'Paint Match <hello@paint.example>' },
       mailPerMinute: 5,
@@ -140,6 +160,13 @@ describe('values', () => {
       trustProxy: ['10.0.0.0/8', '::1'],
       allowedOrigins: ['https://a.example', 'https://b.example:8443'],
       logLevel: 'debug',
+      confirmationMinimum: {
+        homeowner_quote: 'page_email',
+        contractor_signup: 'agent',
+        contact: 'agent',
+        newsletter: 'page',
+      },
+      mcp: 'off',
       metricsPort: 9100,
     });
   });
@@ -197,6 +224,8 @@ describe('faults', () => {
     ['PREVIEW_SIGNING_KEYS', Buffer.alloc(31, 'canary').toString('base64')],
     ['PREVIEW_SIGNING_KEYS', `${key},canary`],
     ['PREVIEW_SIGNING_KEYS', ','],
+    ['RECEIPT_SIGNING_KEYS', 'canary'],
+    ['RECEIPT_SIGNING_KEYS', `${newKey()}canary`],
     ['PREVIEW_SIGNING_KEYS', Buffer.alloc(32).toString('base64')],
     ['PREVIEW_SIGNING_KEYS', `${key},${Buffer.alloc(64).toString('base64')}`],
     ['SMTP_URL', 'https://canary.example'],
@@ -207,6 +236,14 @@ describe('faults', () => {
     ['METRICS_PORT', '3000'],
     ['MAIL_FROM', 'canary'],
     ['MAIL_PER_MINUTE', '0'],
+    ['NOTIFY_EMAIL', 'canary'],
+    ['NOTIFY_EMAIL', 'Canary <canary@x.example>'],
+    ['NOTIFY_EMAIL', 'canary@x.example, b@x.example'],
+    [
+      'ALERT_EMAIL',
+      `canary@${'x'.repeat(60)}.${'y'.repeat(60)}.${'z'.repeat(60)}.${'w'.repeat(60)}.example`,
+    ],
+    ['ALERT_EMAIL', '.canary@x.example'],
     ['OPERATOR_NAME', 'canary\u0000'],
     ['OPERATOR_CONTACT', 'canary'],
     ['TRUST_PROXY', '10.0.0.0/33'],
@@ -217,6 +254,7 @@ describe('faults', () => {
     ['ALLOWED_ORIGINS', 'https://canary.example/path'],
     ['ALLOWED_ORIGINS', '*'],
     ['LOG_LEVEL', 'canary'],
+    ['MCP', 'canary'],
     ['METRICS_PORT', 'canary'],
   ];
 
@@ -231,6 +269,7 @@ describe('faults', () => {
   test.each([
     ['UPSTREAM_SECRET', 'whsec_', 'whsec_$(openssl rand -base64 32)'],
     ['PREVIEW_SIGNING_KEYS', 'short', 'openssl rand -base64 32'],
+    ['RECEIPT_SIGNING_KEYS', 'short', 'openssl genpkey'],
   ])('where %s is none, the sentence says how to make one', (name, value, command) => {
     expect(faultsOf({ [name]: value })).toEqual([expect.stringContaining(command)]);
   });
@@ -276,6 +315,16 @@ describe('faults', () => {
     expect(faults).toHaveLength(missing.length);
     for (const [index, name] of missing.entries()) expect(faults[index]).toMatch(`${name} is requ`);
   });
+
+  test('who is told by mail needs a mail server, and is spelt as a form’s address is', () => {
+    const told = { NOTIFY_EMAIL: ' Leads@Paint.example ', ALERT_EMAIL: 'faults@paint.example' };
+    expect(faultsOf({ ...production, ...told })).toEqual([
+      'NOTIFY_EMAIL needs a mail server; set SMTP_URL and MAIL_FROM.',
+      'ALERT_EMAIL needs a mail server; set SMTP_URL and MAIL_FROM.',
+    ]);
+    const { notifyEmail, alertEmail } = settingsOf(told);
+    expect([notifyEmail, alertEmail]).toEqual(['leads@paint.example', 'faults@paint.example']);
+  });
 });
 
 describe('secrets as files', () => {
@@ -286,6 +335,7 @@ describe('secrets as files', () => {
       'UPSTREAM_URL',
       'UPSTREAM_SECRET',
       'PREVIEW_SIGNING_KEYS',
+      'RECEIPT_SIGNING_KEYS',
       'SMTP_URL',
     ]);
     expect(fileVariable('UPSTREAM_SECRET')).toBe('UPSTREAM_SECRET_FILE');

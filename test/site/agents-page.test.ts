@@ -5,6 +5,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } from 'vitest';
 import { call, quote } from '../support/agent.ts';
+import { type Ran, ranToTheEnd } from '../support/ran.ts';
 import { type Service, startService, tokens } from '../support/service.ts';
 import { answering, type ProgrammableUpstream, startUpstream } from '../support/upstream.ts';
 
@@ -41,24 +42,13 @@ afterEach(() => rmSync(folder, { recursive: true, force: true }));
 const codeIn = (language: string) =>
   blocks.filter((block) => block.language === language).map(({ code }) => code);
 
-type Ran = { status: number | null; stdout: string; stderr: string };
-
 function run(command: string, args: string[], input = ''): Promise<Ran> {
   const child = spawn(command, args, {
     cwd: folder,
     env: { PATH: process.env.PATH ?? '', TOKEN: tokens.both },
   });
-  const ran: Ran = { status: null, stdout: '', stderr: '' };
-  child.stdout.setEncoding('utf8').on('data', (text: string) => {
-    ran.stdout += text;
-  });
-  child.stderr.setEncoding('utf8').on('data', (text: string) => {
-    ran.stderr += text;
-  });
   child.stdin.end(input);
-  return new Promise((settle) => {
-    child.on('close', (status) => settle({ ...ran, status }));
-  });
+  return ranToTheEnd(child);
 }
 
 /** Every language does the whole flow, once. */
@@ -190,6 +180,32 @@ describe('the tool runner', () => {
   });
 });
 
-test('every block of code is one of those that are run here', () => {
-  expect(blocks.map(({ language }) => language)).toEqual(['sh', 'sh', 'sh', 'js', 'python', 'js']);
+test('every block of code is one of those that are run here, or settings of a host', () => {
+  const languages = blocks.map(({ language }) => language);
+  const hosts = ['text', 'json', 'json', 'json'];
+  expect(languages).toEqual(['sh', ...hosts, 'sh', 'sh', 'js', 'python', 'js']);
+});
+
+describe('the Model Context Protocol', () => {
+  test('each host’s settings are JSON with the address of this deployment and the credential as a variable', () => {
+    const files = codeIn('json').map((code) => JSON.parse(code));
+    const servers = files.map((file) => Object.values(file.mcpServers ?? file.servers)[0]) as {
+      url?: string;
+      httpUrl?: string;
+      headers: { Authorization: string };
+    }[];
+    expect(servers).toHaveLength(3);
+    for (const { url, httpUrl, headers } of servers) {
+      expect(url ?? httpUrl).toBe(`${service.url}/mcp`);
+      expect(headers.Authorization).toMatch(/^Bearer \$/);
+    }
+    expect(codeIn('text')[0]).toContain(`leads ${service.url}/mcp --header`);
+  });
+
+  test('with MCP=off the page says nothing of it', async () => {
+    const without = await startService({ environment: { MCP: 'off' } });
+    const { text } = await call(without, '/agents.md', { method: 'GET' });
+    expect(text).not.toMatch(/\/mcp(?!\.json)|\{\{/);
+    await without.close();
+  });
 });

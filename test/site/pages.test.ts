@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest';
-import { CONFIRMATION_STATEMENT } from '../../src/actions/confirmation.ts';
+import { CONFIRMATION_STATEMENT } from '../../src/actions/confirmation-statement.ts';
 import { type FormName, forms } from '../../src/forms/catalog.ts';
 import { validate } from '../../src/forms/validate.ts';
 import { pathsOfPage } from '../../src/routes.ts';
@@ -10,10 +10,12 @@ import { placeholderFiller, type SiteSettings } from '../../src/site/placeholder
 
 const settings: SiteSettings = {
   mode: 'production',
+  mcp: 'on',
   baseUrl: 'https://paint.example',
   operator: { name: 'Fair Coat', contact: 'help@paint.example' },
   contractor: { id: 'c-1', name: 'Sample Painting Company' },
   receiptRetentionDays: 123,
+  submissionRetentionDays: 45,
 };
 const hostile = `<script>alert(1)</script> <%= 7 * 7 %> & "Co" {{contact}} [a](javascript:b) *`;
 
@@ -42,6 +44,7 @@ describe('the pages', () => {
       ['/privacy', '/privacy.md'],
       ['/thank-you', '/thank-you.md'],
       ['/receivers', '/receivers.md'],
+      ['/receipts', '/receipts.md'],
     ]);
   });
 
@@ -75,7 +78,8 @@ describe('the pages', () => {
     const known = new Set([
       ...pages.flatMap(({ path, markdownPath }) => [path, markdownPath]),
       ...['/llms.txt', '/openapi.json', '/.well-known/service-agent.json', '/reference'],
-      ...['/agents/tools.json', '/agents/tools/openai-responses.json'],
+      '/.well-known/jwks.json',
+      ...['/agents/openapi.json', '/agents/tools.json', '/agents/tools/openai-responses.json'],
       ...['/agents/tools/openai-chat-completions.json'],
       ...['/agents/tools/anthropic.json', '/agents/tools/mcp.json'],
       ...['/schemas/lead.created.json', '/schemas/subscriber.created.json'],
@@ -208,9 +212,9 @@ describe('the page for agents', () => {
   test('reads the token from the environment and holds none', () => {
     const { markdown } = page('/agents');
     const credentials = markdown.match(/Bearer [^"'`]+/g) ?? [];
-    expect(credentials).toHaveLength(5);
+    expect(credentials).toHaveLength(9);
     for (const credential of credentials)
-      expect(credential).toMatch(/^Bearer (\$TOKEN|\$\{process|\{os)/);
+      expect(credential).toMatch(/^Bearer (\$TOKEN|\$\{(process|env:|input:)|\{os)/);
   });
 });
 
@@ -248,9 +252,10 @@ describe('content that is wrong stops the start', () => {
 
   test.each([
     '{{#local}}\n\nText',
+    '{{#mcp}}\n\nText',
     'Text {{/local}}',
     '{{#production}}\n\nText\n\n{{/production}}',
   ])('a part that does not begin and end as it should: %j', (text) => {
-    expect(() => placeholderFiller(settings)(text, 'text')).toThrow(/local|production/);
+    expect(() => placeholderFiller(settings)(text, 'text')).toThrow(/local|mcp|production/);
   });
 });

@@ -15,7 +15,15 @@ const WATCH = `
 
 const paths = [
   ...['/', '/quote', '/contractors', '/contact', '/newsletter', '/agents', '/privacy'],
-  ...['/thank-you', '/receivers', '/reference', '/index.md', '/reference.md', '/llms.txt'],
+  ...[
+    '/thank-you',
+    '/receivers',
+    '/receipts',
+    '/reference',
+    '/index.md',
+    '/reference.md',
+    '/llms.txt',
+  ],
   ...['/openapi.json', '/sitemap.xml', '/robots.txt', '/favicon.ico', '/agents/tools.json'],
   ...['/.well-known/service-agent.json', '/.well-known/security.txt', '/api/agent/content'],
   ...['/schemas/lead.created.json', '/healthz', '/readyz', '/nothing', '/%', '/api/leads'],
@@ -32,7 +40,11 @@ beforeAll(async () => {
   writeFileSync(preload, WATCH);
   service = await startProcess({
     preload: [preload],
-    environment: { OPERATOR_CONTACT: 'help@paint.example', RECEIPT_RETENTION_DAYS: '77' },
+    environment: {
+      OPERATOR_CONTACT: 'help@paint.example',
+      RECEIPT_RETENTION_DAYS: '77',
+      SUBMISSION_RETENTION_DAYS: '44',
+    },
   });
   for (const path of paths) {
     const first = await call(service, path, { method: 'GET', headers: HTML });
@@ -113,6 +125,7 @@ describe('a page', () => {
 test('the page says for how long, whom to ask, and the command that erases', async () => {
   const { text } = await call(service, '/privacy.md', { method: 'GET' });
   expect(text).toContain('after 77 days.');
+  expect(text).toContain('44 days after it has arrived');
   expect(text).toContain('help@paint.example');
   expect(text).toContain('`npm run erase`');
   const manifest = JSON.parse(

@@ -13,10 +13,12 @@ let pages: Page[];
 beforeAll(async () => {
   pages = loadPages({
     mode: 'production',
+    mcp: 'on',
     baseUrl: 'https://paint.example',
     operator: { name: 'Fair Coat', contact: undefined },
     contractor: { id: 'c-1', name: 'Sample Painting Company' },
     receiptRetentionDays: 400,
+    submissionRetentionDays: 30,
   });
   app = Fastify();
   registerSite(app, { pageNames: pageNames(), pages: () => pages, assets });

@@ -87,6 +87,7 @@ async function saidOfMetrics(environment: Record<string, string>): Promise<strin
   const settings = settingsOf(environment);
   const sources = {
     outboxDepth: async () => ({}),
+    submissions: async () => expect.fail(),
     storeAnswers: async () => true,
     limitsAreInsured: () => false,
   };

@@ -12,9 +12,11 @@ import { join } from 'node:path';
 import { beforeEach, expect, test } from 'vitest';
 import { parseClients } from '../../src/credentials/clients.ts';
 import { digestOfToken, isIssuedToken } from '../../src/credentials/tokens.ts';
+import { NO_RECEIPT_KEYS, parseReceiptKeys } from '../../src/settings/receipt-keys.ts';
 import { readSettings } from '../../src/settings/settings.ts';
 import { prepareLocalMode, StartFault } from '../../src/start/first-run.ts';
 import { testClock } from '../support/clock.ts';
+import { newKey } from '../support/receipts.ts';
 
 let dataDir: string;
 beforeEach(() => {
@@ -28,9 +30,10 @@ function prepare(environment: Record<string, string> = {}) {
 }
 
 const textOf = (name: string) => readFileSync(join(dataDir, name), 'utf8');
+const KEPT = ['agent-token', 'agents.json', 'preview-signing-key', 'receipt-signing-key'];
 const modeOf = (name: string) => statSync(join(dataDir, name)).mode & 0o777;
 
-test('makes the folder, a key, and one client with both scopes and its token', async () => {
+test('makes the folder, its keys, and one client with both scopes and its token', async () => {
   const prepared = await prepare();
   expect(prepared.firstRun).toBe(true);
   expect(prepared.tokenFile).toBe(join(dataDir, 'agent-token'));
@@ -38,11 +41,15 @@ test('makes the folder, a key, and one client with both scopes and its token', a
     'agent-token',
     'agents.json',
     'preview-signing-key',
+    'receipt-signing-key',
   ]);
   expect(prepared.previewSigningKeys).toEqual([
     Buffer.from(textOf('preview-signing-key'), 'base64'),
   ]);
   expect(prepared.previewSigningKeys[0]).toHaveLength(32);
+  const receiptKeys = parseReceiptKeys(textOf('receipt-signing-key'));
+  expect(receiptKeys?.signing?.kid).toBe(prepared.receiptKeys.signing?.kid);
+  expect(prepared.receiptKeys.published).toEqual(receiptKeys?.published);
   const token = textOf('agent-token').trim();
   expect(isIssuedToken(token)).toBe(true);
   expect(parseClients(textOf('agents.json'))).toMatchObject({
@@ -73,10 +80,12 @@ test.each([0o000, 0o022, 0o077])('nobody else can read them under umask %o', asy
 
 test('a second start changes nothing', async () => {
   const first = await prepare();
-  const before = ['agent-token', 'agents.json', 'preview-signing-key'].map(textOf);
+  const before = KEPT.map(textOf);
   const second = await prepare();
-  expect(second).toEqual({ ...first, firstRun: false });
-  expect(['agent-token', 'agents.json', 'preview-signing-key'].map(textOf)).toEqual(before);
+  const { kid } = first.receiptKeys.signing ?? {};
+  expect(second).toEqual({ ...first, firstRun: false, receiptKeys: expect.anything() });
+  expect(second.receiptKeys.signing?.kid).toBe(kid);
+  expect(KEPT.map(textOf)).toEqual(before);
 });
 
 test('a start that ended after the token was written is made whole by the next', async () => {
@@ -93,12 +102,14 @@ test('keys of the settings are used, and none is made', async () => {
   const prepared = await prepare({ PREVIEW_SIGNING_KEYS: key.toString('base64') });
   expect(prepared.previewSigningKeys).toEqual([key]);
   expect(readdirSync(dataDir)).not.toContain('preview-signing-key');
+  await prepare({ RECEIPT_SIGNING_KEYS: newKey(), DATA_DIR: join(dataDir, 'other') });
+  expect(readdirSync(join(dataDir, 'other'))).not.toContain('receipt-signing-key');
 });
 
 test('no client is made beside an operator’s own file, or in one that exists', async () => {
   const own = await prepare({ AGENT_CREDENTIALS_FILE: join(dataDir, 'own.json') });
   expect(own.tokenFile).toBeUndefined();
-  expect(readdirSync(dataDir)).toEqual(['preview-signing-key']);
+  expect(readdirSync(dataDir).sort()).toEqual(['preview-signing-key', 'receipt-signing-key']);
   writeFileSync(join(dataDir, 'agents.json'), '{"clients":[]}');
   expect(await prepare()).toMatchObject({ tokenFile: undefined, firstRun: false });
   expect(textOf('agents.json')).toBe('{"clients":[]}');
@@ -106,7 +117,12 @@ test('no client is made beside an operator’s own file, or in one that exists',
 
 test('production makes nothing, and takes the keys of the settings', async () => {
   const environment = { NODE_ENV: 'production', BASE_URL: 'https://x.example' };
-  const expected = { previewSigningKeys: [], tokenFile: undefined, firstRun: false };
+  const expected = {
+    previewSigningKeys: [],
+    receiptKeys: NO_RECEIPT_KEYS,
+    tokenFile: undefined,
+    firstRun: false,
+  };
   expect(await prepare(environment)).toEqual(expected);
   expect(() => statSync(dataDir)).toThrow('ENOENT');
 });
@@ -126,6 +142,14 @@ test.each([
     () => {
       mkdirSync(dataDir);
       writeFileSync(join(dataDir, 'preview-signing-key'), 'c2hvcnQ=\n');
+    },
+    'remove that file',
+  ],
+  [
+    'the key of receipts is none',
+    () => {
+      mkdirSync(dataDir);
+      writeFileSync(join(dataDir, 'receipt-signing-key'), 'c2hvcnQ=\n');
     },
     'remove that file',
   ],

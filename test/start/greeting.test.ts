@@ -6,6 +6,7 @@ import type { AddressInfo } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { expect, test } from 'vitest';
+import { NO_RECEIPT_KEYS } from '../../src/settings/receipt-keys.ts';
 import { readSettings } from '../../src/settings/settings.ts';
 import { greeting, type Started } from '../../src/start/greeting.ts';
 import { testClock } from '../support/clock.ts';
@@ -18,7 +19,12 @@ function factsOf(environment: Record<string, string>, more: Partial<Started> = {
   return {
     settings: read.settings,
     envFile: { path: '/srv/app/.env', found: true },
-    prepared: { previewSigningKeys: [], tokenFile: '/srv/data/agent-token', firstRun: true },
+    prepared: {
+      previewSigningKeys: [],
+      receiptKeys: NO_RECEIPT_KEYS,
+      tokenFile: '/srv/data/agent-token',
+      firstRun: true,
+    },
     parts: { clock: testClock(), credentials: { state: () => ({ clients: 1 }) } },
     version: '1.2.3',
     onTerminal: true,
@@ -69,7 +75,12 @@ test('the command to try works when it is pasted, in a folder with an odd name t
   server.listen(0, '127.0.0.1');
   await once(server, 'listening');
   const { port } = server.address() as AddressInfo;
-  const prepared = { previewSigningKeys: [], tokenFile, firstRun: true };
+  const prepared = {
+    previewSigningKeys: [],
+    receiptKeys: NO_RECEIPT_KEYS,
+    tokenFile,
+    firstRun: true,
+  };
   const text = greeting(factsOf({ BASE_URL: `http://127.0.0.1:${port}` }, { prepared }));
   const command = text.split('\n').find((line) => line.includes('curl')) ?? '';
   const shell = spawn('sh', ['-c', command], { stdio: 'ignore' });
@@ -99,7 +110,12 @@ test.each([{}, production])(
 );
 
 test('without a local token it says how to issue one, and tries nothing', () => {
-  const prepared = { previewSigningKeys: [], tokenFile: undefined, firstRun: false };
+  const prepared = {
+    previewSigningKeys: [],
+    receiptKeys: NO_RECEIPT_KEYS,
+    tokenFile: undefined,
+    firstRun: false,
+  };
   const text = greeting(factsOf({}, { prepared }));
   expect(text).toContain('npm run credentials -- issue');
   expect(text).not.toContain('curl');

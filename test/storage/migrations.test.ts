@@ -7,6 +7,8 @@ import {
   type Storage,
   StorageUnavailable,
 } from '../../src/storage/database.ts';
+import { areMissing } from '../../src/storage/migrate.ts';
+import type { ExecutionRow } from '../../src/storage/schema.ts';
 import { databases } from '../support/databases.ts';
 
 describe.each(databases)('migrations on %s', (name, create) => {
@@ -53,13 +55,20 @@ describe.each(databases)('migrations on %s', (name, create) => {
       status: 'executing' as const,
       settled_at: null,
     };
-    await before.write((tx) => tx.insertInto('executions').values([settled, claimed]).execute());
+    const theirs = [settled, claimed] as ExecutionRow[];
+    await before.write((tx) => tx.insertInto('executions').values(theirs).execute());
     await before.close();
 
     const storage = await database.open(systemClock);
-    const executions = openExecutions(storage, systemClock, 10_000);
+    const executions = openExecutions({
+      storage,
+      clock: systemClock,
+      upstreamTimeoutMs: 10_000,
+      embedded: false,
+      keepsDelivered: true,
+    });
     const find = (number: number) => executions.find('acme', `k-${number}`, `d-${number}`);
-    expect((await find(1)).byKey).toMatchObject(settled);
+    expect((await find(1)).byKey).toMatchObject({ ...settled, confirmed_via: 'agent' });
     expect((await find(2)).byPreview).toMatchObject({
       ...claimed,
       status: 'failed',
@@ -68,14 +77,64 @@ describe.each(databases)('migrations on %s', (name, create) => {
     // Both are still unique.
     for (const taken of [{ idempotency_key: 'k-1' }, { preview_digest: 'd-1' }]) {
       const fresh = { ...settled, action_id: 'a-3', idempotency_key: 'k-3', preview_digest: 'd-3' };
+      const confirmed = { confirmed_via: 'agent' as const };
       const insert = storage.write((tx) =>
         tx
           .insertInto('executions')
-          .values({ ...fresh, ...taken })
+          .values({ ...fresh, ...confirmed, ...taken })
           .execute(),
       );
       await expect(insert).rejects.toThrow(/unique/i);
     }
+    await storage.close();
+    await database.remove();
+  });
+
+  test('what the inbox of the version before holds is kept as delivered, and stays where it was', async () => {
+    const database = await create();
+    const before = await database.open(systemClock);
+    await before.write(toVersion4);
+    const event = (origin: string) =>
+      JSON.stringify({ type: 'lead.created', data: { origin, fields: { email: 'a@b.example' } } });
+    const lead = {
+      event_id: 'e-1',
+      type: 'lead.created',
+      form: 'contact',
+      email: 'a@b.example',
+      received_at: '2026-09-01T00:00:00.250Z',
+      event: event('agent'),
+    };
+    const subscription = {
+      ...lead,
+      event_id: 'e-2',
+      type: 'subscriber.created',
+      form: 'newsletter',
+      received_at: '2026-09-02T00:00:00.000Z',
+      event: event('browser'),
+    };
+    await before.write((tx) => tx.insertInto('inbox').values([lead, subscription]).execute());
+    await before.close();
+
+    const storage = await database.open(systemClock);
+    const rows = await storage.read((db) =>
+      db.selectFrom('submissions').selectAll().orderBy('received_ms'),
+    );
+    expect(rows).toMatchObject([
+      {
+        id: 'e-1',
+        form: 'contact',
+        origin: 'agent',
+        email: 'a@b.example',
+        subscriber: null,
+        received_ms: Date.parse(lead.received_at),
+        event: lead.event,
+        status: 'delivered',
+        status_since_ms: Date.parse(lead.received_at),
+        stored_here: 1,
+      },
+      { id: 'e-2', origin: 'browser', subscriber: 'a@b.example' },
+    ]);
+    expect(await storage.read((db) => db.selectFrom('inbox').selectAll())).toHaveLength(2);
     await storage.close();
     await database.remove();
   });
@@ -87,26 +146,65 @@ describe.each(databases)('migrations on %s', (name, create) => {
       const storage = await database.open(systemClock);
       const replicated = sql`create publication everything for all tables`;
       await storage.write((tx) => replicated.execute(tx));
-      const executions = openExecutions(storage, systemClock, 10_000);
-      const claim = await executions.claim({
-        actionId: 'a-1',
-        action: 'contact',
-        client: 'acme',
-        idempotencyKey: 'k-1',
-        previewDigest: 'd-1',
-        confirmationText: 'I confirm.',
+      const executions = openExecutions({
+        storage,
+        clock: systemClock,
+        upstreamTimeoutMs: 10_000,
+        embedded: false,
+        keepsDelivered: true,
       });
-      const confirmed = { kind: 'confirmed', known: false } as const;
-      const { row } = await executions.conclude(
-        claim ?? expect.fail(),
-        false,
-        async () => confirmed,
+      const claim = await executions.claim(
+        {
+          actionId: 'a-1',
+          action: 'contact',
+          client: 'acme',
+          idempotencyKey: 'k-1',
+          previewDigest: 'd-1',
+          confirmationText: 'I confirm.',
+          confirmedVia: 'agent',
+          destination: 'Vetted Painters',
+        },
+        () => ({ form: 'contact', email: null, telephone: null, event: '{}' }),
       );
+      const confirmed = { kind: 'confirmed', known: false } as const;
+      const attempt = { at: '', ms: 5, outcome: confirmed.kind, by: 'first' } as const;
+      const { row } = await executions.conclude(claim ?? expect.fail(), async () => ({
+        outcome: confirmed,
+        attempt,
+      }));
       expect(row.status).toBe('submitted');
       await storage.close();
       await database.remove();
     },
   );
+
+  test('a database that has had all of them lacks none', async () => {
+    const database = await create();
+    const storage = await database.open(systemClock);
+    const applied = sql<{ name: string }>`select name from kysely_migration order by name`;
+    const { rows } = await storage.write((tx) => applied.execute(tx));
+    const names = rows.map((row) => row.name);
+    expect([areMissing(names), areMissing(names.slice(0, -1)), areMissing([])]).toEqual([
+      false,
+      true,
+      true,
+    ]);
+    await storage.close();
+    await database.remove();
+  });
+
+  test('a migration that fails fails the start, each time: nothing of it is kept', async () => {
+    const database = await create();
+    const storage = await database.open(systemClock);
+    // As if none had been applied: the first finds its tables there.
+    const forget = sql`delete from kysely_migration`;
+    await storage.write((tx) => forget.execute(tx));
+    await storage.close();
+    for (let start = 0; start < 2; start += 1) {
+      await expect(database.open(systemClock)).rejects.toThrow(/already exists/);
+    }
+    await database.remove();
+  });
 
   test('a newer schema is refused with a sentence', async () => {
     const database = await create();
@@ -122,6 +220,7 @@ describe.each(databases)('migrations on %s', (name, create) => {
 
 /** Takes back what 0004 did, as a database of the version before has it. */
 async function toVersion3(db: OpenTransaction, kind: Storage['kind']): Promise<void> {
+  await toVersion4(db);
   if (kind === 'postgres')
     await sql`alter table executions add primary key (action_id)`.execute(db);
   else {
@@ -135,4 +234,23 @@ async function toVersion3(db: OpenTransaction, kind: Storage['kind']): Promise<v
     await sql`create index executions_created_at on executions (created_at)`.execute(db);
   }
   await sql`delete from kysely_migration where name like '0004-%'`.execute(db);
+}
+
+/** Takes back what 0005 and later did. */
+async function toVersion4(db: OpenTransaction): Promise<void> {
+  for (const table of [
+    'submissions',
+    'messages',
+    'mail_hours',
+    'confirmations',
+    'confirmation_codes',
+    'confirmation_reports',
+  ]) {
+    await sql`drop table ${sql.table(table)}`.execute(db);
+  }
+  await sql`drop index executions_action`.execute(db);
+  for (const column of ['confirmed_via', 'destination', 'signed_receipt', 'receipt_kid']) {
+    await sql`alter table executions drop column ${sql.ref(column)}`.execute(db);
+  }
+  await sql`delete from kysely_migration where name >= '0005'`.execute(db);
 }

@@ -1,7 +1,7 @@
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { systemClock } from '../../src/clock.ts';
 import type { OpenTransaction, Storage } from '../../src/storage/database.ts';
-import { prepareChange, prepareRead } from '../../src/storage/prepare-query.ts';
+import { prepareBoth, prepareChange, prepareRead } from '../../src/storage/prepare-query.ts';
 import { databases, type TestDatabase } from '../support/databases.ts';
 
 describe.each(databases)('prepared queries on %s', (_name, create) => {
@@ -138,5 +138,51 @@ describe.each(databases)('prepared queries on %s', (_name, create) => {
     expect(builds).toBe(before);
     insert({ id: 'x', email: 'x' });
     expect(builds).toBe(before + 1);
+  });
+
+  test('of two statements the second runs where the first changed a row, and its number is given', async () => {
+    const both = prepareBoth(
+      storage,
+      (db, of: { first: string; second: string; from: string }) =>
+        db.updateTable('inbox').set({ form: of.first }).where('event_id', '=', of.from),
+      (db, of, firstChanged) =>
+        db
+          .insertInto('inbox')
+          .columns(['event_id', 'type', 'form', 'email', 'received_at', 'event'])
+          .expression(
+            db
+              .selectNoFrom((value) =>
+                [of.second, 'lead.created', 'contact', of.second, of.first, '{}'].map((text, at) =>
+                  value.val(text).as(`value_${at}`),
+                ),
+              )
+              .where(firstChanged),
+          ),
+    );
+    await storage.write(prepareInsert()({ id: 'both', email: 'both' }));
+    expect(await storage.write(both({ first: 'a', second: 'both-2', from: 'both' }))).toBe(1);
+    expect(await storage.write(both({ first: 'b', second: 'both-3', from: 'nobody' }))).toBe(0);
+    await storage.write(async (tx) => {
+      expect(await tx.change(both({ first: 'c', second: 'both-4', from: 'both' }))).toBe(1);
+    });
+    const rows = await storage.read((db) =>
+      db
+        .selectFrom('inbox')
+        .select(['event_id', 'form', 'email'])
+        .where('event_id', 'like', 'both%')
+        .orderBy('event_id'),
+    );
+    expect(rows).toEqual([
+      { event_id: 'both', form: 'c', email: 'both' },
+      { event_id: 'both-2', form: 'contact', email: 'both-2' },
+      { event_id: 'both-4', form: 'contact', email: 'both-4' },
+    ]);
+    // A constraint that the second breaks takes the first back.
+    const broken = storage.write(both({ first: 'd', second: 'both-4', from: 'both' }));
+    await expect(broken).rejects.toThrow(/unique/i);
+    expect(
+      (await storage.read((db) => db.selectFrom('inbox').selectAll().where('form', '=', 'd')))
+        .length,
+    ).toBe(0);
   });
 });

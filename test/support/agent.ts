@@ -1,4 +1,4 @@
-import { CONFIRMATION_STATEMENT } from '../../src/actions/confirmation.ts';
+import { CONFIRMATION_STATEMENT } from '../../src/actions/confirmation-statement.ts';
 import { freshAddress, type Service, tokens } from './service.ts';
 
 // biome-ignore lint/suspicious/noExplicitAny: each test says what the body of its answer is.

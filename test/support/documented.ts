@@ -4,6 +4,7 @@ import { mkdirSync, mkdtempSync, readFileSync, rmSync, symlinkSync } from 'node:
 import { tmpdir } from 'node:os';
 import { join, resolve } from 'node:path';
 import { atEndOfFile } from './leftovers.ts';
+import { type Ran, ranToTheEnd } from './ran.ts';
 
 const project = resolve(import.meta.dirname, '../..');
 
@@ -36,8 +37,6 @@ export const ofTheMachine = {
   npm_config_update_notifier: 'false',
 };
 
-type Ran = { status: number | null; stdout: string; stderr: string };
-
 /** Runs commands one after another, up to the first that fails. */
 export function runCommands(
   commands: string,
@@ -49,15 +48,5 @@ export function runCommands(
     env: { ...ofTheMachine, ...environment },
     stdio: ['ignore', 'pipe', 'pipe'],
   });
-  const ran: Ran = { status: null, stdout: '', stderr: '' };
-  child.stdout.setEncoding('utf8').on('data', (text: string) => {
-    ran.stdout += text;
-  });
-  child.stderr.setEncoding('utf8').on('data', (text: string) => {
-    ran.stderr += text;
-  });
-  // What runs on in the background may hold the pipes open.
-  return new Promise((settle) => {
-    child.on('exit', (status) => setImmediate(() => settle({ ...ran, status })));
-  });
+  return ranToTheEnd(child, 'exit');
 }

@@ -9,16 +9,16 @@ export async function countEffects(
   service: Service,
   upstream?: ProgrammableUpstream,
 ): Promise<Counts> {
-  const count = async (table: 'executions' | 'inbox' | 'outbox') => {
+  const count = async (table: 'executions' | 'submissions' | 'messages') => {
     const [row] = await service.parts.storage.read((db) =>
       db.selectFrom(table).select((rows) => rows.fn.countAll().as('total')),
     );
     return Number(row?.total);
   };
   return {
-    forwarded: upstream === undefined ? await count('inbox') : upstream.delivered.length,
+    forwarded: upstream === undefined ? await count('submissions') : upstream.delivered.length,
     rows: await count('executions'),
-    mails: await count('outbox'),
+    mails: await count('messages'),
   };
 }
 

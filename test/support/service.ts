@@ -64,12 +64,7 @@ export async function startService(options: ServiceOptions = {}): Promise<Servic
   const { settings } = read;
   const logs: string[] = [];
   const log = pino({ level: settings.logLevel }, { write: (line: string) => logs.push(line) });
-  const parts = await openParts(
-    settings,
-    settings.previewSigningKeys,
-    options.clock ?? systemClock,
-    log,
-  );
+  const parts = await openParts(settings, settings, options.clock ?? systemClock, log);
   const app = await buildApp(settings, parts);
   await app.listen({ host: '127.0.0.1', port });
   return {

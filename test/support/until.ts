@@ -1,8 +1,11 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 
-/** Waits until something holds; throws where it does not within ten seconds. */
-export async function until(holds: () => boolean | Promise<boolean>): Promise<void> {
-  const deadline = performance.now() + 10_000;
+/** Waits until something holds; throws where it does not in time. */
+export async function until(
+  holds: () => boolean | Promise<boolean>,
+  withinMs = 10_000,
+): Promise<void> {
+  const deadline = performance.now() + withinMs;
   while (!(await holds())) {
     if (performance.now() > deadline) throw new Error(`Never came: ${holds}`);
     await sleep(20);

@@ -2,9 +2,10 @@
 import { afterEach, beforeEach, expect, test } from 'vitest';
 import { systemClock } from '../../src/clock.ts';
 import { openHttpUpstream } from '../../src/upstream/http.ts';
-import type { Event, Upstream } from '../../src/upstream/upstream.ts';
+import type { RemoteUpstream } from '../../src/upstream/upstream.ts';
 import { until } from '../support/until.ts';
 import { answering, type ProgrammableUpstream, startUpstream } from '../support/upstream.ts';
+import { eventOf, freely } from './event.ts';
 
 /** As many as `CONNECTIONS` in `src/upstream/http.ts`. */
 const CONNECTIONS = 128;
@@ -12,7 +13,7 @@ const unconfirmed = { kind: 'unconfirmed', reason: 'The upstream did not answer 
 const confirmed = { kind: 'confirmed', known: false };
 
 let receiver: ProgrammableUpstream;
-let upstream: Upstream;
+let upstream: RemoteUpstream;
 let timers: Set<() => void>;
 /** Every time-out that was not called off falls due. */
 const timeOut = () => {
@@ -39,24 +40,9 @@ afterEach(async () => {
   await receiver.close();
 });
 
-const eventOf = (id: string): Event => ({
-  type: 'lead.created',
-  timestamp: '2026-09-01T12:00:00.000Z',
-  data: {
-    id,
-    form: 'contact',
-    fields: {},
-    recipient: null,
-    origin: 'browser',
-    client: null,
-    consent_recorded_at: null,
-  },
-});
 const deliverMany = (count: number, name: string) =>
   Promise.all(
-    Array.from({ length: count }, (_, n) =>
-      upstream.deliver(eventOf(`${name}-${n}`), { mayStart: () => true }),
-    ),
+    Array.from({ length: count }, (_, n) => upstream.deliver(eventOf(`${name}-${n}`), freely)),
   );
 const arrived = (name: string) =>
   receiver.delivered.filter(({ event }) => String(event.data.id).startsWith(name)).length;

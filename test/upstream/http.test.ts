@@ -5,30 +5,17 @@ import { Webhook } from 'standardwebhooks';
 import { afterEach, beforeEach, describe, expect, test } from 'vitest';
 import { systemClock } from '../../src/clock.ts';
 import { openHttpUpstream } from '../../src/upstream/http.ts';
-import type { Event, Upstream } from '../../src/upstream/upstream.ts';
+import type { RemoteUpstream } from '../../src/upstream/upstream.ts';
 import { answering, type ProgrammableUpstream, startUpstream } from '../support/upstream.ts';
+import { eventOf, freely, lead } from './event.ts';
 
 const secret = Buffer.from('a secret of the operator and the upstream');
-const event: Event = {
-  type: 'lead.created',
-  timestamp: '2026-09-01T12:00:00.000Z',
-  data: {
-    id: 'e-1',
-    form: 'contact',
-    fields: { name: 'Ada – ✓' },
-    recipient: null,
-    origin: 'agent',
-    client: 'acme',
-    consent_recorded_at: null,
-  },
-};
-const subscription: Event = { ...event, type: 'subscriber.created' };
-const freely = { mayStart: () => true };
+const subscription = eventOf('e-1', 'subscriber.created');
 /** When `Retry-After` is read. */
 const ASKED = new Date('2026-09-01T12:00:00.000Z');
 
 let receiver: ProgrammableUpstream;
-let upstream: Upstream;
+let upstream: RemoteUpstream;
 /** The oldest form of an HTTP date: `Sun Nov  6 08:49:37 1994`, in GMT. */
 function asctime(date: Date): string {
   const [weekday = '', day = '', month, year, time] = date.toUTCString().split(' ');
@@ -49,13 +36,13 @@ afterEach(async () => {
 
 describe('contract §3: what is sent', () => {
   test('a receiver verifies the signature with the standardwebhooks package', async () => {
-    await upstream.deliver(event, freely);
+    await upstream.deliver(lead, freely);
     const { headers, body } = receiver.delivered[0] ?? expect.fail();
     const verified = new Webhook(secret.toString('base64')).verify(
       body,
       headers as Record<string, string>,
     );
-    expect(verified).toEqual(event);
+    expect(verified).toEqual(JSON.parse(lead.body));
     expect(headers).toMatchObject({
       'content-type': 'application/json',
       'webhook-id': 'e-1',
@@ -76,17 +63,19 @@ describe('contract §3: what is sent', () => {
       timeoutMs: 400,
       clock: systemClock,
     });
-    await unsigned.deliver(event, { ...freely, traceparent: '00-1-2-01' });
+    await unsigned.deliver(lead, { ...freely, traceparent: '00-1-2-01' });
     await unsigned.close();
     expect(receiver.delivered[0]?.headers).not.toHaveProperty('webhook-signature');
     expect(receiver.delivered[0]?.headers.traceparent).toBe('00-1-2-01');
+    await upstream.deliver(lead, freely);
+    expect(receiver.delivered[1]?.headers).not.toHaveProperty('traceparent');
   });
 });
 
 describe('contract §3: every answer has its outcome', () => {
   test.each([200, 201, 202, 204, 299])('%i is confirmed', async (status) => {
     receiver.answer = answering(status);
-    expect(await upstream.deliver(event, freely)).toEqual({ kind: 'confirmed', known: false });
+    expect(await upstream.deliver(lead, freely)).toEqual({ kind: 'confirmed', known: false });
   });
 
   test('409 to a subscriber is confirmed as known, to a lead it is rejected', async () => {
@@ -95,14 +84,14 @@ describe('contract §3: every answer has its outcome', () => {
       kind: 'confirmed',
       known: true,
     });
-    expect(await upstream.deliver(event, freely)).toEqual({ kind: 'rejected', status: 409 });
+    expect(await upstream.deliver(lead, freely)).toEqual({ kind: 'rejected', status: 409 });
   });
 
   test.each([400, 402, 405, 409, 410, 413, 418, 422, 451, 499])(
     '%i is rejected with that status',
     async (status) => {
       receiver.answer = answering(status);
-      expect(await upstream.deliver(event, freely)).toEqual({ kind: 'rejected', status });
+      expect(await upstream.deliver(lead, freely)).toEqual({ kind: 'rejected', status });
     },
   );
 
@@ -110,7 +99,7 @@ describe('contract §3: every answer has its outcome', () => {
     '%i is unconfirmed and never followed',
     async (status) => {
       receiver.answer = answering(status, { location: `${receiver.url}/again` });
-      expect(await upstream.deliver(event, freely)).toMatchObject({ kind: 'unconfirmed' });
+      expect(await upstream.deliver(lead, freely)).toMatchObject({ kind: 'unconfirmed' });
       expect(receiver.delivered).toHaveLength(1);
     },
   );
@@ -137,7 +126,7 @@ describe('contract §3: every answer has its outcome', () => {
     receiver.answer = answering(429, { 'retry-after': header });
     const clock = { ...systemClock, now: () => ASKED };
     const dated = openHttpUpstream({ url: receiver.url, secret, timeoutMs: 5_000, clock });
-    expect(await dated.deliver(event, freely)).toEqual({
+    expect(await dated.deliver(lead, freely)).toEqual({
       kind: 'rateLimited',
       retryAfterSeconds: seconds,
     });
@@ -146,7 +135,7 @@ describe('contract §3: every answer has its outcome', () => {
 
   test('429 without Retry-After waits one second', async () => {
     receiver.answer = answering(429);
-    expect(await upstream.deliver(event, freely)).toEqual({
+    expect(await upstream.deliver(lead, freely)).toEqual({
       kind: 'rateLimited',
       retryAfterSeconds: 1,
     });
@@ -155,7 +144,7 @@ describe('contract §3: every answer has its outcome', () => {
   test('an answer that never comes is unconfirmed after the time-out', async () => {
     receiver.answer = () => {};
     const before = performance.now();
-    expect(await upstream.deliver(event, freely)).toMatchObject({ kind: 'unconfirmed' });
+    expect(await upstream.deliver(lead, freely)).toMatchObject({ kind: 'unconfirmed' });
     expect(performance.now() - before).toBeLessThan(1_500);
   });
 
@@ -171,7 +160,7 @@ describe('contract §3: every answer has its outcome', () => {
         pour();
       };
     });
-    expect(await upstream.deliver(event, freely)).toEqual({ kind: 'confirmed', known: false });
+    expect(await upstream.deliver(lead, freely)).toEqual({ kind: 'confirmed', known: false });
     await closed;
   });
 
@@ -184,7 +173,7 @@ describe('contract §3: every answer has its outcome', () => {
     const confirmed = { kind: 'confirmed', known: false };
     const patient = open(receiver.url, 5_000);
     const outcomes = await Promise.all(
-      Array.from({ length: 130 }, () => patient.deliver(event, freely)),
+      Array.from({ length: 130 }, () => patient.deliver(lead, freely)),
     );
     expect(outcomes).toEqual(outcomes.map(() => confirmed));
     await patient.close();
@@ -193,7 +182,7 @@ describe('contract §3: every answer has its outcome', () => {
 
   test('a 200 whose body stalls is confirmed at once', async () => {
     receiver.answer = (response) => void response.writeHead(200).write('x');
-    expect(await upstream.deliver(event, freely)).toEqual({ kind: 'confirmed', known: false });
+    expect(await upstream.deliver(lead, freely)).toEqual({ kind: 'confirmed', known: false });
   });
 
   test('endless 103 ends as unconfirmed after the time-out', async () => {
@@ -201,7 +190,7 @@ describe('contract §3: every answer has its outcome', () => {
       const timer = setInterval(() => response.writeEarlyHints({ link: '</a>; rel=preload' }), 20);
       response.on('close', () => clearInterval(timer));
     };
-    expect(await upstream.deliver(event, freely)).toMatchObject({ kind: 'unconfirmed' });
+    expect(await upstream.deliver(lead, freely)).toMatchObject({ kind: 'unconfirmed' });
   });
 
   test.each([
@@ -216,16 +205,23 @@ describe('contract §3: every answer has its outcome', () => {
     });
     await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
     const raw = open(`http://127.0.0.1:${(server.address() as AddressInfo).port}/`);
-    expect(await raw.deliver(event, freely)).toMatchObject({ kind: 'unconfirmed' });
+    expect(await raw.deliver(lead, freely)).toMatchObject({ kind: 'unconfirmed' });
     await raw.close();
     server.close();
   });
 
   test('a refused connection and an unknown host are unconfirmed, without a word about addresses', async () => {
-    for (const url of ['http://127.0.0.1:1/', 'http://no-such-host.invalid/']) {
-      const nowhere = open(url);
-      const outcome = await nowhere.deliver(event, freely);
-      expect(outcome.kind).toBe('unconfirmed');
+    for (const [url, code] of [
+      ['http://127.0.0.1:1/', /ECONNREFUSED/],
+      ['http://no-such-host.invalid/', /ENOTFOUND|EAI_AGAIN/],
+    ] as const) {
+      const nowhere = open(url, 5_000);
+      const outcome = await nowhere.deliver(lead, freely);
+      expect(outcome).toMatchObject({
+        kind: 'unconfirmed',
+        reason: expect.stringMatching(/^The upstream could not be asked: [A-Z_]+\.$/),
+      });
+      expect(JSON.stringify(outcome)).toMatch(code);
       expect(JSON.stringify(outcome)).not.toMatch(/127|invalid/);
       await nowhere.close();
     }
@@ -254,7 +250,7 @@ describe('what is proven unsent', () => {
       },
     };
     const nowhere = openHttpUpstream({ url, secret, timeoutMs: 5_000, clock });
-    const outcome = await nowhere.deliver(event, freely);
+    const outcome = await nowhere.deliver(lead, freely);
     await nowhere.close();
     expect(outcome).toMatchObject({ kind: 'unconfirmed', unsent: true });
     // The time-out, and the pause before the second try.
@@ -264,7 +260,7 @@ describe('what is proven unsent', () => {
   test('a receiver that was just restarting gets it once, under the same id', async () => {
     const port = await freePort();
     const restarting = open(`http://127.0.0.1:${port}/`, 5_000);
-    const delivering = restarting.deliver(event, freely);
+    const delivering = restarting.deliver(lead, freely);
     const ids: unknown[] = [];
     const server = createHttpServer((request, response) => {
       ids.push(request.headers['webhook-id']);
@@ -286,7 +282,7 @@ describe('what is proven unsent', () => {
       asked += 1;
       return false;
     };
-    const delivering = restarting.deliver(event, { mayStart });
+    const delivering = restarting.deliver(lead, { mayStart });
     await systemClock.sleep(100);
     const server = createHttpServer(() => expect.fail('Something was sent.'));
     await new Promise<void>((resolve) => server.listen(port, '127.0.0.1', resolve));
@@ -300,15 +296,26 @@ describe('what is proven unsent', () => {
     const answers = [() => {}, (response: ServerResponse) => response.destroy(), answering(500)];
     for (const answer of answers) {
       receiver.answer = answer;
-      expect(await upstream.deliver(event, freely)).not.toHaveProperty('unsent');
+      expect(await upstream.deliver(lead, freely)).not.toHaveProperty('unsent');
     }
     expect(receiver.delivered).toHaveLength(3);
+  });
+
+  test('a reset is told at once: what may have arrived is not sent a second time', async () => {
+    receiver.answer = (response) => response.destroy();
+    const patient = open(receiver.url, 5_000);
+    expect(await patient.deliver(lead, freely)).toEqual({
+      kind: 'unconfirmed',
+      reason: 'The upstream could not be asked: UND_ERR_SOCKET.',
+    });
+    expect(receiver.delivered).toHaveLength(1);
+    await patient.close();
   });
 
   test('nothing is tried again after the time-out', async () => {
     const port = await freePort();
     const hurried = open(`http://127.0.0.1:${port}/`, 100);
-    expect(await hurried.deliver(event, freely)).toMatchObject({ unsent: true });
+    expect(await hurried.deliver(lead, freely)).toMatchObject({ unsent: true });
     const server = createServer((socket) => void socket.on('error', () => {}));
     let connections = 0;
     server.on('connection', () => {
@@ -326,7 +333,7 @@ describe('the time that an answer names', () => {
   const heardFrom = async (headers: Record<string, string>) => {
     receiver.answer = answering(200, headers);
     const heard: number[] = [];
-    await upstream.deliver(event, { ...freely, heardTime: (time) => heard.push(time) });
+    await upstream.deliver(lead, { ...freely, heardTime: (time) => heard.push(time) });
     return heard;
   };
 
@@ -341,15 +348,17 @@ describe('the time that an answer names', () => {
 
 describe('contract §4: the lease as a fence', () => {
   test('nothing is sent once the lease leaves no time', async () => {
-    expect(await upstream.deliver(event, { mayStart: () => false })).toMatchObject({
+    expect(await upstream.deliver(lead, { mayStart: () => false })).toEqual({
       kind: 'unconfirmed',
+      reason: 'The lease left no time to send.',
+      unsent: true,
     });
     expect(receiver.delivered).toHaveLength(0);
   });
 
   test('the fence is asked when the connection stands, not before', async () => {
     let asked = 0;
-    await upstream.deliver(event, { mayStart: () => ++asked > 0 });
+    await upstream.deliver(lead, { mayStart: () => ++asked > 0 });
     expect(asked).toBe(1);
     expect(receiver.delivered).toHaveLength(1);
   });

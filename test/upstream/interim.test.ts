@@ -3,22 +3,7 @@ import { createServer } from 'node:net';
 import { expect, test } from 'vitest';
 import { systemClock } from '../../src/clock.ts';
 import { openHttpUpstream } from '../../src/upstream/http.ts';
-import type { Event } from '../../src/upstream/upstream.ts';
-
-const event: Event = {
-  type: 'lead.created',
-  timestamp: '2026-09-01T12:00:00.000Z',
-  data: {
-    id: 'e-1',
-    form: 'contact',
-    fields: { name: 'Ada – ✓' },
-    recipient: null,
-    origin: 'agent',
-    client: 'acme',
-    consent_recorded_at: null,
-  },
-};
-const freely = { mayStart: () => true };
+import { freely, lead } from './event.ts';
 
 const interim = 'HTTP/1.1 100 Continue\r\n\r\n';
 const final = 'HTTP/1.1 202 Accepted\r\ncontent-length: 2\r\n\r\nok';
@@ -57,7 +42,7 @@ test.each([
   async (_how, pieces) => {
     const { raw, connections, close } = await speaking(pieces);
     for (let times = 0; times < 3; times += 1) {
-      expect(await raw.deliver(event, { mayStart: () => true })).toEqual({
+      expect(await raw.deliver(lead, freely)).toEqual({
         kind: 'confirmed',
         known: false,
       });
@@ -72,13 +57,20 @@ test.each([
 test.each([
   ['endless 100', Array.from({ length: 600 }, () => interim)],
   ['the begin of one and nothing else', ['HTTP/1.1 100 Cont']],
-  [
-    'one whose headers never end',
-    Array.from({ length: 50 }, () => interim.slice(0, -2).padEnd(1_000, 'x')),
-  ],
 ])('%s is unconfirmed', async (_name, pieces) => {
   const { raw, close } = await speaking(pieces);
-  expect(await raw.deliver(event, freely)).toMatchObject({ kind: 'unconfirmed' });
+  expect(await raw.deliver(lead, freely)).toMatchObject({ kind: 'unconfirmed' });
+  await raw.close();
+  close();
+});
+
+test('one whose headers never end is given up at 16 KB, long before the time-out', async () => {
+  const endless = Array.from({ length: 50 }, () => interim.slice(0, -2).padEnd(1_000, 'x'));
+  const { raw, close } = await speaking(endless, 60_000);
+  expect(await raw.deliver(lead, freely)).toMatchObject({
+    kind: 'unconfirmed',
+    reason: expect.stringMatching('could not be asked'),
+  });
   await raw.close();
   close();
 });

@@ -31,7 +31,7 @@ describe('contract §3: what a status means', () => {
   test('every 3xx and 5xx is unconfirmed, for a reason that has the status alone', () => {
     for (const status of [...statusesFrom(300, 399), ...statusesFrom(500, 599)]) {
       const reason = `The upstream answered ${status}.`;
-      expect(outcome(status)).toEqual({ kind: 'unconfirmed', reason });
+      expect(outcome(status)).toEqual({ kind: 'unconfirmed', reason, answered: true });
     }
   });
 

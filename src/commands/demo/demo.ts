@@ -8,6 +8,7 @@ import { loadSettings } from '../configuration.ts';
 import { ExitFault, UsageFault } from '../faults.ts';
 import { actAsAgent, discover } from './agent.ts';
 import { actAsBrowser, type MailPlace } from './browser.ts';
+import { outage } from './outage.ts';
 import { openStory } from './story.ts';
 
 export const run = runnerOf({
@@ -18,6 +19,7 @@ export const run = runnerOf({
     'npm run demo',
     'npm run demo -- --url http://127.0.0.1:4000 --token-file ./token',
     'npm run --silent demo -- --json',
+    'npm run demo -- outage',
   ],
   actions: {
     '': {
@@ -32,6 +34,11 @@ export const run = runnerOf({
         yes: { type: 'boolean', meaning: 'go on where the sample data leaves this machine' },
       },
       run: demonstrate,
+    },
+    outage: {
+      meaning:
+        'starts a service of its own, whose upstream dies and comes back: what people sent is kept and arrives once (about a minute and a half)',
+      run: outage,
     },
   },
 });

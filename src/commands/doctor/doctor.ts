@@ -10,7 +10,7 @@ import { checkClock } from './clock-check.ts';
 import { checkMail, checkMessage, checkUpstream } from './delivery-checks.ts';
 import type { Finding } from './finding.ts';
 import { checkThisMachine } from './local-checks.ts';
-import { checkLimits, checkOperator, checkSite } from './optional-checks.ts';
+import { checkLimits, checkNotices, checkOperator, checkSite } from './optional-checks.ts';
 
 const command: Command = {
   invocation: 'npm run doctor --',
@@ -61,6 +61,7 @@ async function examine(call: Call): Promise<void> {
     // Compared with what the upstream has just said.
     await checkClock(settings, systemClock, aheadMs),
     await checkMail(settings),
+    checkNotices(settings),
     ...(send ? [await checkMessage(settings, systemClock, chosen)] : []),
   ];
   const failed = findings.filter(({ outcome }) => outcome === 'failed').length;

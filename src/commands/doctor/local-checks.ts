@@ -16,6 +16,7 @@ import { localFiles } from '../../start/first-run.ts';
 import { withStorage } from '../storage.ts';
 import { accessDangers } from './dangers.ts';
 import { type Finding, tryOut, warned } from './finding.ts';
+import { checkReceiptKeys } from './receipt-check.ts';
 
 /** Tries everything on this machine, in the order in which a start needs it. */
 export async function checkThisMachine(settings: Settings, clock: Clock): Promise<Finding[]> {
@@ -23,6 +24,7 @@ export async function checkThisMachine(settings: Settings, clock: Clock): Promis
     await checkFolder(settings),
     await checkDatabase(settings, clock),
     await checkSigningKeys(settings, clock),
+    await checkReceiptKeys(settings),
     await checkCredentials(settings, clock),
   ];
 }

@@ -56,6 +56,27 @@ export function checkSite(settings: Settings): Promise<Finding> {
   });
 }
 
+/** Takes the settings; says who hears by mail of leads and of faults. */
+export function checkNotices({ mail, notifyEmail, alertEmail }: Settings): Finding {
+  const check = 'notices';
+  const told = (what: string, name: string, address: string | undefined) =>
+    address === undefined
+      ? `No one is told of ${what} (${name}).`
+      : `${address} is told of ${what}.`;
+  const says = [
+    told('leads', 'NOTIFY_EMAIL', notifyEmail),
+    told('faults', 'ALERT_EMAIL', alertEmail),
+  ].join(' ');
+  if (notifyEmail !== undefined && alertEmail !== undefined) return { check, outcome: 'ok', says };
+  const first = mail.kind === 'none' ? 'Set SMTP_URL and MAIL_FROM, then' : 'Set';
+  return {
+    check,
+    outcome: 'off',
+    says,
+    remedy: `${first} what is missing to an address of yours.`,
+  };
+}
+
 /** Takes the settings; says as whom people see the service. */
 export function checkOperator(settings: Settings): Finding {
   const { name, contact } = settings.operator;

@@ -1,7 +1,8 @@
-/** The inbox as text: CSV and JSON lines for programs, a table and a page for people. */
+/** Submissions as text: CSV and JSON lines for programs, a table and a page for people. */
 import { domainToUnicode } from 'node:url';
 import { forms } from '../../forms/catalog.ts';
-import type { InboxItem } from '../../upstream/inbox-reader.ts';
+import type { Attempt } from '../../submissions/attempts.ts';
+import type { KeptSubmission } from '../../submissions/listing.ts';
 import { tableOf } from '../terminal.ts';
 
 /** Of every form, and where a subscription came from (contract §3). */
@@ -21,7 +22,7 @@ const NEEDS_QUOTES = /[",\r\n]/;
 const CONTROLS = /[\p{Cc}\p{Zl}\p{Zp}\u202A-\u202E\u2066-\u2069]/gu;
 
 /** The columns of the CSV. */
-const columns: Readonly<Record<string, (item: InboxItem) => string | null | undefined>> = {
+const columns: Readonly<Record<string, (item: KeptSubmission) => string | null | undefined>> = {
   id: ({ event }) => event.data.id,
   received_at: ({ receivedAt }) => receivedAt,
   type: ({ event }) => event.type,
@@ -31,43 +32,55 @@ const columns: Readonly<Record<string, (item: InboxItem) => string | null | unde
   client: ({ event }) => event.data.client,
   consent_recorded_at: ({ event }) => event.data.consent_recorded_at,
   ...Object.fromEntries(
-    fieldNames.map((name) => [name, ({ event }: InboxItem) => event.data.fields[name]]),
+    fieldNames.map((name) => [name, ({ event }: KeptSubmission) => event.data.fields[name]]),
   ),
+  status: ({ status }) => status,
+  reason: ({ reason }) => reason,
+  next_attempt_at: ({ nextAttemptAt }) => nextAttemptAt,
+  /** How many: the attempts themselves are in the JSON lines. */
+  attempts: ({ attempts }) => String(attempts.length),
 };
 
 /** The first record of the CSV: the names of its columns. */
 export const csvHeader = csvRecord(Object.keys(columns));
 
 /** One event as a record of RFC 4180, safe to open in a spreadsheet. */
-export function csvRecordOf(item: InboxItem): string {
+export function csvRecordOf(item: KeptSubmission): string {
   return csvRecord(Object.values(columns).map((valueIn) => valueIn(item)));
 }
 
-/** One event as a line of JSON: the event itself, and when it was received. */
-export function jsonLineOf({ receivedAt, event }: InboxItem): string {
-  return `${JSON.stringify({ received_at: receivedAt, ...event })}\n`;
+/** One event as a line of JSON: the event itself, when it was received, and what became of it. */
+export function jsonLineOf({ receivedAt, event, ...became }: KeptSubmission): string {
+  const { status, reason, nextAttemptAt: next_attempt_at, attempts } = became;
+  const line = { received_at: receivedAt, ...event, status, reason, next_attempt_at, attempts };
+  return `${JSON.stringify(line)}\n`;
 }
 
 /** The lines of a table, its head first. */
-export function inboxTable(items: readonly InboxItem[]): string[] {
-  const rows = items.map(({ receivedAt, event: { data } }) => [
+export function inboxTable(items: readonly KeptSubmission[]): string[] {
+  const rows = items.map(({ receivedAt, status, event: { data } }) => [
     `${receivedAt.slice(0, 16).replace('T', ' ')}Z`,
     data.id,
+    status,
     data.form,
     data.client ?? data.origin,
     data.fields.name ?? '',
     `${data.fields.email ?? ''}${isMixedScript(data.fields.email) ? ' (mixed scripts)' : ''}`,
   ]);
-  const head = ['RECEIVED', 'ID', 'FORM', 'FROM', 'NAME', 'E-MAIL'];
+  const head = ['RECEIVED', 'ID', 'STATUS', 'FORM', 'FROM', 'NAME', 'E-MAIL'];
   return tableOf([head, ...rows.map((row) => row.map(printable))]);
 }
 
 /** One event in full, for a person. */
-export function inboxPage({ receivedAt, event }: InboxItem): string[] {
+export function inboxPage({ receivedAt, event, ...became }: KeptSubmission): string[] {
   const { data } = event;
+  const { status, reason, nextAttemptAt, attempts } = became;
   const rows: [string, string | null | undefined][] = [
     ['id', data.id],
     ['received', receivedAt],
+    ['status', reason === null ? status : `${status} (${reason})`],
+    ['next attempt', nextAttemptAt],
+    ...attempts.map(attemptRow),
     ['type', event.type],
     ['form', data.form],
     ['recipient', data.recipient?.name],
@@ -84,6 +97,10 @@ export function inboxPage({ receivedAt, event }: InboxItem): string[] {
       const lines = value.split('\n').map(printable);
       return `${printable(name).padEnd(18)}${lines.join(`\n${' '.repeat(18)}`)}`;
     });
+}
+
+function attemptRow({ at, ms, outcome, by }: Attempt): [string, string] {
+  return ['attempt', `${at}  ${outcome} after ${ms} ms (${by})`];
 }
 
 function csvRecord(cells: readonly (string | null | undefined)[]): string {

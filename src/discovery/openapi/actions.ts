@@ -1,11 +1,16 @@
-/** The two operations of an agent (spec §4.3, §4.4). */
+/** The operations of an agent (spec §4.3, §4.4; beyond §5). */
 import { type Scope, scopeOf } from '../../credentials/scopes.ts';
 import { bounds } from '../../forms/bounds.ts';
 import { forms } from '../../forms/catalog.ts';
 import type { Facts } from '../facts.ts';
 import { exampleFields, titleOf } from '../form-schemas.ts';
 import { reference } from './components.ts';
-import { exampleExecution, examplePreview, exampleReceipt } from './examples.ts';
+import {
+  exampleExecution,
+  examplePreview,
+  exampleReceipt,
+  exampleSignedReceipt,
+} from './examples.ts';
 import { type Described, json, RATE_HEADERS, response } from './responses.ts';
 
 const everyForm = Object.values(forms);
@@ -22,7 +27,11 @@ const action = {
 
 /** Takes the facts of the deployment; returns the operations by `operationId`. */
 export function actionOperations(facts: Facts) {
-  return { previewAction: previewOperation(facts), executeAction: executeOperation() };
+  return {
+    previewAction: previewOperation(facts),
+    executeAction: executeOperation(),
+    getReceipt: receiptOperation(),
+  };
 }
 
 const needs = (scope: Scope) => [{ agentCredential: [scope] }];
@@ -64,7 +73,8 @@ function previewOperation(facts: Facts): Described {
   };
 }
 
-const idempotencyKey = {
+/** Of whatever may be repeated. */
+export const idempotencyKey = {
   name: 'Idempotency-Key',
   in: 'header',
   required: true,
@@ -84,7 +94,7 @@ function executeOperation(): Described {
     submitted: { ok: true, receipt },
     replayed: { ok: true, receipt, replay: true },
   });
-  const answered = [...RATE_HEADERS, 'Idempotent-Replayed'];
+  const answered = [...RATE_HEADERS, 'Idempotent-Replayed', 'Link'];
   return {
     description:
       'Step two: submits what was previewed, once, after the user has explicitly agreed to the fields, the destination and the statement. A retry repeats the same key. After a failure call previewAction again and ask the user again.',
@@ -98,5 +108,27 @@ function executeOperation(): Described {
     responses: {
       200: response('actions', 'Submitted, or replayed. Keep the receipt.', executed, answered),
     },
+  };
+}
+
+const actionId = {
+  name: 'action_id',
+  in: 'path',
+  required: true,
+  description: 'From the receipt that executeAction returned.',
+  schema: { type: 'string', format: 'uuid' },
+  example: exampleReceipt('submitted').action_id,
+};
+
+/** Either scope will do. */
+function receiptOperation(): Described {
+  const found = json(reference('schemas', 'SignedReceipt'), { signed: exampleSignedReceipt });
+  return {
+    description:
+      'The receipt again, signed, so that anybody can verify it with the keys of getReceiptKeys: the same bytes each time. Only for the client that executed, and once the execution has ended.',
+    'x-openai-isConsequential': false,
+    security: [...needs(scopeOf.preview), ...needs(scopeOf.execute)],
+    parameters: [actionId],
+    responses: { 200: response('actions', 'Keep it, with its disclosures.', found, RATE_HEADERS) },
   };
 }

@@ -1,8 +1,7 @@
 /** The reusable parts of the OpenAPI document: records, failures, headers and the credential. */
-import { CONFIRMATION_STATEMENT } from '../../actions/confirmation.ts';
+import { CONFIRMATION_STATEMENT } from '../../actions/confirmation-statement.ts';
 import { SCOPES } from '../../credentials/scopes.ts';
-import { bounds } from '../../forms/bounds.ts';
-import { type Form, forms } from '../../forms/catalog.ts';
+import type { Form } from '../../forms/catalog.ts';
 import { eventSchema, eventTypes } from '../events.ts';
 import {
   fieldsSchema,
@@ -11,6 +10,15 @@ import {
   subscriptionSchema,
   titleOf,
 } from '../form-schemas.ts';
+import {
+  confirmationSchema,
+  previewSchema,
+  receiptKeysSchema,
+  receiptSchema,
+  record,
+  signedReceiptSchema,
+  text,
+} from '../record-schemas.ts';
 
 /** Takes a section of the components and a name in it; returns the reference to it. */
 export function reference(section: 'schemas' | 'headers', name: string): { $ref: string } {
@@ -25,30 +33,6 @@ export const securitySchemes = {
     description: `Issued by the operator on request for a named client. Scopes: ${SCOPES.map((scope) => `\`${scope}\``).join(', ')}; a client may hold one or both.`,
   },
 };
-
-const text = (description: string): JsonSchema => ({ type: 'string', description });
-const time = (description: string): JsonSchema => ({ ...text(description), format: 'date-time' });
-const actionName: JsonSchema = { enum: Object.keys(forms), description: 'The action.' };
-
-/** An object that is complete: every property is required but those named, and there are no others. */
-function record(
-  description: string,
-  properties: Record<string, JsonSchema>,
-  optional: string[] = [],
-): JsonSchema {
-  const required = Object.keys(properties).filter((name) => !optional.includes(name));
-  return { type: 'object', description, required, properties };
-}
-
-const receipt = record('The receipt of an execution. It never changes.', {
-  action_id: { ...text('Identifier of the execution.'), format: 'uuid' },
-  action: actionName,
-  status: { enum: ['submitted', 'failed'] },
-  created_at: time('When the execution was claimed.'),
-  consent_recorded_at: time('When the consent was recorded.'),
-  confirmation_text: text('The confirmation text that was supplied.'),
-  result: record('`ok` is true where the status is `submitted`.', { ok: { type: 'boolean' } }),
-});
 
 const resourceEntry = {
   id: text('Identifier; pass it as `resource`.'),
@@ -75,24 +59,10 @@ export function componentSchemas(everyForm: readonly Form[]): Record<string, Jso
         description: 'The statement the user agreed to, character for character.',
       },
     }),
-    Preview: record('What to show the user before asking for their confirmation.', {
-      ok: { const: true },
-      preview_id: text('Signed token, `<payload>.<signature>`. Pass it to executeAction.'),
-      action: actionName,
-      fields: {
-        type: 'object',
-        description: 'The normalized fields.',
-        additionalProperties: { type: 'string' },
-      },
-      created_at: time('When the preview was made.'),
-      expires_at: time(
-        `${bounds.previewLifetimeMinutes} minutes later. After that, call previewAction again.`,
-      ),
-      confirmation_required: { const: true },
-      confirmation_statement: { const: CONFIRMATION_STATEMENT },
-      destination: text('Name of the party that will receive the data.'),
-    }),
-    Receipt: receipt,
+    Preview: previewSchema,
+    Receipt: receiptSchema,
+    SignedReceipt: signedReceiptSchema(reference('schemas', 'Receipt')),
+    ReceiptKeys: receiptKeysSchema,
     Execution: record(
       'The receipt of this execution, or of the earlier identical one.',
       { ok: { const: true }, receipt: reference('schemas', 'Receipt'), replay },
@@ -102,6 +72,31 @@ export function componentSchemas(everyForm: readonly Form[]): Record<string, Jso
       'The execution failed and its preview is consumed.',
       { error, receipt: reference('schemas', 'Receipt'), replay },
       ['replay'],
+    ),
+    ConfirmationRequest: record(
+      'What the user is asked to confirm on a page.',
+      {
+        preview_id: text('The token from the preview.'),
+        via: {
+          enum: ['page', 'page_email'],
+          description:
+            'page: the user presses a button there. page_email: after a code from the mailbox in the fields. By default what the action takes at least.',
+        },
+      },
+      ['via'],
+    ),
+    NewConfirmation: record('A confirmation, with the page for the user.', {
+      ok: { const: true },
+      confirmation: confirmationSchema(true),
+    }),
+    ConfirmationState: record(
+      'A confirmation, and its receipt once there is one.',
+      {
+        ok: { const: true },
+        confirmation: confirmationSchema(false),
+        receipt: reference('schemas', 'Receipt'),
+      },
+      ['receipt'],
     ),
     Problem: record(
       'A failure on an agent or discovery route.',

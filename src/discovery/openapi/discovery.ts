@@ -1,4 +1,4 @@
-/** The public operations (spec §4.1, §4.2). */
+/** The public operations (spec §4.1, §4.2; beyond §5). */
 import { reference } from './components.ts';
 import { type Described, DOCUMENT_HEADERS, json, response } from './responses.ts';
 
@@ -57,11 +57,17 @@ const document = discovery(
   json({ type: 'object' }),
 );
 
+const receiptKeys = discovery(
+  'The keys that signed receipts are verified with: a JSON Web Key Set. An old key stays as long as receipts of it are kept.',
+  { 'application/jwk-set+json': { schema: reference('schemas', 'ReceiptKeys') } },
+);
+
 /** By `operationId`; the manifest has two addresses. */
 export const discoveryOperations = {
   getWellKnownManifest: manifest,
   getManifest: manifest,
   listContent: content,
   getLlmsText: llmsText,
+  getReceiptKeys: receiptKeys,
   getOpenapiDocument: document,
 };

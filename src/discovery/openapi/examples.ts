@@ -1,23 +1,25 @@
 /** Examples of what the agent routes answer, made of the examples of the catalogue. */
-import { CONFIRMATION_STATEMENT } from '../../actions/confirmation.ts';
+import { CONFIRMATION_STATEMENT } from '../../actions/confirmation-statement.ts';
 import type { PreviewRecord } from '../../actions/preview.ts';
 import { PREVIEW_LIFETIME_MS } from '../../actions/preview-token.ts';
 import type { Receipt } from '../../actions/receipt.ts';
 import { type Form, forms } from '../../forms/catalog.ts';
 import { destinationName, type Facts } from '../facts.ts';
 import { exampleFields } from '../form-schemas.ts';
+import { EXAMPLE_ACTION_ID } from './responses.ts';
 
 const PREVIEWED_AT = Date.parse('2026-09-01T12:00:00.000Z');
 const EXECUTED_AT = '2026-09-01T12:03:00.000Z';
 
 /** Only its shape is that of a token: nothing can be executed with it. */
-const PREVIEW_ID = 'eyJleGFtcGxlIjp0cnVlfQ.YW4tZXhhbXBsZS1zaWduYXR1cmUtdGhhdC1pcy1ub3QtMQ';
+export const examplePreviewId =
+  'eyJleGFtcGxlIjp0cnVlfQ.YW4tZXhhbXBsZS1zaWduYXR1cmUtdGhhdC1pcy1ub3QtMQ';
 
 /** Takes a form; returns the record of its preview (spec §2.2). */
 export function examplePreview(form: Form, facts: Facts): PreviewRecord {
   return {
     ok: true,
-    preview_id: PREVIEW_ID,
+    preview_id: examplePreviewId,
     action: form.name,
     fields: exampleFields(form),
     created_at: new Date(PREVIEWED_AT).toISOString(),
@@ -30,7 +32,7 @@ export function examplePreview(form: Form, facts: Facts): PreviewRecord {
 
 /** The body of an execution (spec §4.4). */
 export const exampleExecution = {
-  preview_id: PREVIEW_ID,
+  preview_id: examplePreviewId,
   confirmation: true,
   confirmation_text: CONFIRMATION_STATEMENT,
 };
@@ -38,7 +40,7 @@ export const exampleExecution = {
 /** Takes a status; returns a receipt (spec §2.3) of the first action of the catalogue. */
 export function exampleReceipt(status: Receipt['status']): Receipt {
   return {
-    action_id: '0d6f2c1e-5b1a-4f37-9f0e-2a6a4f1f9c11',
+    action_id: EXAMPLE_ACTION_ID,
     action: Object.keys(forms)[0] ?? '',
     status,
     created_at: EXECUTED_AT,
@@ -47,3 +49,27 @@ export function exampleReceipt(status: Receipt['status']): Receipt {
     result: { ok: status === 'submitted' },
   };
 }
+
+/** Takes a status, and whether whoever asked is told where the page is (beyond §4). */
+export function exampleConfirmation(status: string, withUrl = false) {
+  return {
+    id: '0191ab6e-7c10-7d2a-9b1e-0c5d8e2f4a61',
+    status,
+    via: 'page',
+    action: Object.keys(forms)[0] ?? '',
+    destination: 'A Contractor',
+    ...(withUrl && { confirmation_url: 'https://example.com/confirm/an-example-is-no-link' }),
+    created_at: EXECUTED_AT,
+    expires_at: '2026-09-01T13:03:00.000Z',
+  };
+}
+
+/** What is answered of an execution that has ended (beyond §5). Only their shapes are those of a receipt. */
+export const exampleSignedReceipt = {
+  ok: true,
+  receipt: exampleReceipt('submitted'),
+  confirmed_via: 'agent',
+  signed_receipt:
+    'eyJhbGciOiJFUzI1NiJ9.eyJleGFtcGxlIjp0cnVlfQ.YW4tZXhhbXBsZS1zaWduYXR1cmUtdGhhdC1pcy1ub3QtMQ~',
+  disclosures: ['WyJzYWx0IiwibmFtZSIsIkFkYSBMb3ZlbGFjZSJd'],
+};

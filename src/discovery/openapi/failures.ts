@@ -7,12 +7,22 @@ import { forms } from '../../forms/catalog.ts';
 import { type DocumentedGroup, type OperationId, pages, routes } from '../../routes.ts';
 import { reference } from './components.ts';
 import { exampleReceipt } from './examples.ts';
-import { DOCUMENT_HEADERS, json, RATE_HEADERS, response } from './responses.ts';
+import {
+  DOCUMENT_HEADERS,
+  headers as documented,
+  json,
+  RATE_HEADERS,
+  response,
+} from './responses.ts';
 
 /** Answers given before the request is counted (contract §4): they carry no RateLimit. */
 const uncounted: Partial<Record<OperationId, readonly string[]>> = {
   previewAction: ['404', '408', '431'],
   executeAction: ['404', '408', '431'],
+  createConfirmation: ['408', '431'],
+  getConfirmation: ['408', '431'],
+  cancelConfirmation: ['408', '431'],
+  getReceipt: ['408', '431'],
   submitLead: ['400', '408', '413', '431', '503'],
   subscribeNewsletter: ['408', '431', '503'],
 };
@@ -38,6 +48,12 @@ const samples: Samples = {
   valueTooLong: { missing: [] },
   missingConsent: { missing: ['privacy'] },
   rateLimited: { retryAfterSeconds: 30 },
+  confirmationPending: { retryAfterSeconds: 5 },
+  tooManyPending: { retryAfterSeconds: 300 },
+  pressTooOften: { retryAfterSeconds: 30 },
+  tooManyCodes: { retryAfterSeconds: 3600 },
+  kept: {},
+  left: {},
   upstreamRateLimited: { retryAfterSeconds: 30, ...failed },
   upstreamRejected: { status: 422, ...failed },
   upstreamUnconfirmed: { ...failed, replay: false },
@@ -62,6 +78,8 @@ const descriptions: Record<string, string> = {
 /** A 404 says by its kind what is unknown. */
 const unknown: Record<string, string> = {
   unknownAction: 'Unknown action. Call getManifest for the list of actions.',
+  unknownReceipt:
+    'No such receipt: of another client, of nobody, or of an execution that has not ended.',
   unknownResource: 'Unknown resource. Call listContent without it.',
 };
 
@@ -105,6 +123,10 @@ function examplesOf(operationId: OperationId): Example[] {
 function sampleOf(kind: Refusal['kind'], operationId: OperationId): Refusal {
   if (kind === 'insufficientScope' && operationId === 'executeAction') {
     return { kind, scope: scopeOf.execute };
+  }
+  // A subscription has none: it would date an earlier request (beyond §1).
+  if (operationId === 'submitLead' && (kind === 'kept' || kind === 'left')) {
+    return { kind, reference: String(documented['Submission-Reference'].example) };
   }
   return { kind, ...(samples as Partial<Record<string, object>>)[kind] } as Refusal;
 }

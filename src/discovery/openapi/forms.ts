@@ -13,11 +13,13 @@ export const formOperations = {
     `The route of the browser forms; \`form\` selects one, and a missing or unknown one means ${fallbackForm.name}. Automated clients call previewAction and executeAction instead.`,
     { anyOf: everyForm.map((form) => reference('schemas', `${titleOf(form.name)}Lead`)) },
     Object.fromEntries(leads),
+    ['Submission-Reference'],
   ),
   subscribeNewsletter: formOperation(
     'The route of the newsletter form. Sends the address a confirmation e-mail; an address already on the list gets the same answer. Automated clients call previewAction for the newsletter instead.',
     reference('schemas', 'Subscription'),
     { subscription: { ...exampleFields(forms.newsletter), privacy: 'on' } },
+    [],
   ),
 };
 
@@ -25,10 +27,12 @@ function formOperation(
   description: string,
   schema: object,
   examples: Record<string, unknown>,
+  headers: readonly string[],
 ): Described {
   const media = { schema, ...namedExamples(examples) };
   const accepted = json(reference('schemas', 'Accepted'), { accepted: { ok: true } });
-  const passedOn = [...RATE_HEADERS, 'Location'];
+  const answered = [...RATE_HEADERS, ...headers];
+  const passedOn = [...answered, 'Location'];
   return {
     description,
     'x-openai-isConsequential': true,
@@ -43,7 +47,7 @@ function formOperation(
       },
     },
     responses: {
-      200: response('forms', 'Accepted; the answer to a JSON request.', accepted, RATE_HEADERS),
+      200: response('forms', 'Accepted; the answer to a JSON request.', accepted, answered),
       303: response('forms', 'Accepted; the answer to a native form.', undefined, passedOn),
     },
   };

@@ -8,6 +8,7 @@ import {
 } from '../../routes.ts';
 import type { Facts } from '../facts.ts';
 import { actionOperations } from './actions.ts';
+import { confirmationOperations } from './confirmations.ts';
 import { discoveryOperations } from './discovery.ts';
 import { failureResponses } from './failures.ts';
 import { formOperations } from './forms.ts';
@@ -24,6 +25,7 @@ export function documentedPaths(facts: Facts): Record<string, Record<string, obj
   const operations: Record<OperationId, Described> = {
     ...discoveryOperations,
     ...actionOperations(facts),
+    ...confirmationOperations,
     ...formOperations,
   };
   const inOrder = (Object.keys(routes) as RouteName[]).filter((name): name is OperationId =>

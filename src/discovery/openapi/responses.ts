@@ -1,5 +1,5 @@
 /** How an operation and its answers are written in OpenAPI, headers included (contract §4). */
-import { type DocumentedGroup, pages } from '../../routes.ts';
+import { type DocumentedGroup, linkToReceipt, pages } from '../../routes.ts';
 import { reference } from './components.ts';
 
 /** What an operation says of itself; its failures are added from the failure catalogue. */
@@ -19,6 +19,9 @@ const header = (description: string, example: string, type = 'string') => ({
   example: type === 'integer' ? Number(example) : example,
 });
 
+/** Of the example receipt. */
+export const EXAMPLE_ACTION_ID = '0191ab6f-2d40-7c11-8f37-2a6a4f1f9c11';
+
 /** Every header that is documented, by its name. */
 export const headers = {
   'X-Request-Id': header(
@@ -37,7 +40,12 @@ export const headers = {
     'Bearer realm="agent actions", error="invalid_token"',
   ),
   'Idempotent-Replayed': header('`true` on the replay of an earlier execution.', 'true'),
+  Link: header('Where the receipt is, signed: getReceipt.', linkToReceipt(EXAMPLE_ACTION_ID)),
   Location: header('Where a native form post goes on.', pages.thankYou.path),
+  'Submission-Reference': header(
+    'What a person names when they ask the operator about their submission.',
+    '0191ab6e-7c10-7d2a-9b1e-0c5d8e2f4a61',
+  ),
   ETag: header('Send it back as If-None-Match to get 304.', '"Zm9vYmFyYmF6cXV4MTIzNA"'),
   'Access-Control-Allow-Origin': header('Any page may read this.', '*'),
 };

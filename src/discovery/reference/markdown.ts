@@ -88,7 +88,7 @@ function describeCall({ where, operation }: Call, common: readonly ErrorRow[]): 
   const credential =
     scopes.length === 0
       ? 'Takes no credential.'
-      : `Takes a bearer credential with the scope \`${scopes.join('`, `')}\`.`;
+      : `Takes a bearer credential with the ${scopes.map((scope) => `scope \`${scope}\``).join(' or ')}.`;
   return [
     `### ${operation.summary}`,
     `\`${where}\` · \`${operation.operationId}\``,

@@ -5,7 +5,7 @@ import { pages } from '../../routes.ts';
 import { registerPage } from '../../server/page-and-mirror.ts';
 import { type Frame, headOf, renderLayout } from '../../site/layout.ts';
 import { renderMarkdown } from '../../site/markdown.ts';
-import { renderMirror } from '../../site/mirror.ts';
+import { renderMirror } from '../../site/markdown-mirror.ts';
 import type { SiteSettings } from '../../site/placeholders.ts';
 import { renderTemplate } from '../../site/templates.ts';
 import type { OpenapiDocument } from './markdown.ts';

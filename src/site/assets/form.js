@@ -4,7 +4,7 @@
 
 /** What the server removes before it looks at anything (`forms/fields.ts` has the same). */
 const HIDDEN =
-  /([^\p{Mn}\p{Me}\p{White_Space}\p{Default_Ignorable_Code_Point}\p{Cf}\p{Cc}\u2800\u{13441}\u{13442}\u{1D159}][\u180B-\u180D\u180F\uFE00-\uFE0F]|\p{Script=Han}[\u{E0100}-\u{E01EF}])|[\u200B\u202A-\u202E\u2060-\u206F\uFEFF\uFFF0-\uFFFB\u{E0000}-\u{E0FFF}\p{Variation_Selector}]+/gu;
+  /((?:[^\p{Mn}\p{Me}\p{White_Space}\p{Default_Ignorable_Code_Point}\p{Cf}\p{Cc}\u2800\u{13441}\u{13442}\u{1D159}][\u180B-\u180D\u180F\uFE00-\uFE0F]|\p{Script=Han}[\u{E0100}-\u{E01EF}]){1,1000})|[\u200B\u202A-\u202E\u2060-\u206F\uFEFF\uFFF0-\uFFFB\u{E0000}-\u{E0FFF}\p{Variation_Selector}]+/gu;
 /** The shape alone; the server knows more of domains that are not ASCII. */
 const EMAIL =
   /^(?=[^@]{1,64}@)[\w!#$%&'*+/=?^`{|}~-]+(?:\.[\w!#$%&'*+/=?^`{|}~-]+)*@(?:[a-z0-9](?:[a-z0-9-]{0,61}[a-z0-9])?(?:\.[a-z0-9](?:[a-z0-9-]{0,61}[a-z0-9])?)+|[^\s@]*[^ -~][^\s@]*)$/i;
@@ -134,6 +134,16 @@ function refuse({ status, headers }, body) {
   if (status === 400 || status === 413) {
     setSending(false, submitWords);
     return summarize(faultsIn(body));
+  }
+  const kept = ['kept', 'left'].find((kind) => body.error === words[kind]);
+  if (kept !== undefined) {
+    setSending(false, submitWords);
+    return notify(kept, (notice) => {
+      const reference = notice.querySelector('.reference');
+      const code = reference.querySelector('code');
+      code.textContent = headers.get('submission-reference') ?? '';
+      reference.hidden = code.textContent === '';
+    });
   }
   setSending(false, words.sendAgain);
   if (status === 503) return notify('unavailable');

@@ -1,6 +1,6 @@
 /** Whole copies of a PostgreSQL database by its own programs, `pg_dump` and `pg_restore`. */
 import { execFile } from 'node:child_process';
-import { chmodSync } from 'node:fs';
+import { closeSync, openSync } from 'node:fs';
 import { promisify } from 'node:util';
 import pg from 'pg';
 import { StorageUnavailable } from '../database.ts';
@@ -12,14 +12,10 @@ const execute = promisify(execFile);
 
 /** One snapshot, in PostgreSQL's own compressed format. */
 export async function copyTo(file: string, url: string): Promise<void> {
-  const mask = process.umask(0o077);
-  try {
-    const options = ['--format=custom', '--no-owner', '--no-privileges', `--file=${file}`];
-    await run('pg_dump', options, url);
-    chmodSync(file, 0o600);
-  } finally {
-    process.umask(mask);
-  }
+  // pg_dump would make it for everybody, and writes to one that is there.
+  closeSync(openSync(file, 'wx', 0o600));
+  const options = ['--format=custom', '--no-owner', '--no-privileges', `--file=${file}`];
+  await run('pg_dump', options, url);
 }
 
 /** All of it, and the list of its migrations. */
@@ -32,7 +28,7 @@ export async function examineCopy(file: string): Promise<void> {
     throw new StorageUnavailable('The file is no dump of a database of this program.');
   }
   const names = rows.split('\n').filter((row) => row !== '');
-  refuseNewer(names.map((row) => row.split('\t')[0] ?? ''));
+  refuseNewer(names.map((row) => row.replace(/\t.*/, '')));
 }
 
 /** In one transaction. */
@@ -73,15 +69,15 @@ async function run(program: string, options: string[], url?: string): Promise<st
     running.child.stdin?.end(); // without a terminal it would wait there for a password
     return (await running).stdout;
   } catch (error) {
-    const { code, stderr = '' } = error as { code?: unknown; stderr?: string };
+    const { code, stderr } = error as { code?: unknown; stderr: string };
     // Node's own code is a word: the program did not even begin.
     if (typeof code === 'string') {
       throw new StorageUnavailable(
         `${program} is not on this machine: install PostgreSQL's client programs (apt-get install -y postgresql-client).`,
       );
     }
-    const [first = ''] = stderr.split('\n');
-    throw new StorageUnavailable(`${program} failed: ${first.replace(/^\w+: (error: )?/, '')}`);
+    const said = stderr.replace(/\n.*/s, '').replace(/^\w+: (error: )?/, '');
+    throw new StorageUnavailable(`${program} failed: ${said}`);
   }
 }
 

@@ -60,6 +60,15 @@ export async function openPostgres(url: string, log?: Log): Promise<Storage> {
       leaseClock: sql<number>`(extract(epoch from clock_timestamp()) * 1000)`,
       leaseHasRunOut: sql<boolean>`(lease_started_ms + lease_ms <= extract(epoch from clock_timestamp()) * 1000)`,
       skipLocked: (query) => query.forUpdate().skipLocked(),
+      heldUntilCommit: (key) => sql`pg_advisory_xact_lock(hashtextextended(${key}, 0))`,
+      wallClock: sql<number>`(extract(epoch from clock_timestamp()) * 1000)::double precision`,
+      constant: (value) => sql.lit(value),
+      // By its bytes: the order of the database's collation knows no beginnings.
+      beginsWith: (column, text) =>
+        sql<boolean>`(${sql.ref(column)} ~>=~ ${text} and ${sql.ref(column)} ~<~ ${`${text}\u{10FFFF}`})`,
+      withoutFields: sql<string>`jsonb_set(event::jsonb, '{data,fields}', '{}')::text`,
+      nestsChanges: true,
+      firstChanged: sql<boolean>`exists (select from first)`,
     },
     ...readAndWrite(db),
     scrub: () => vacuum(db),
@@ -77,7 +86,9 @@ export async function openPostgres(url: string, log?: Log): Promise<Storage> {
 
 async function vacuum(db: Kysely<Schema>): Promise<Scrubbed> {
   try {
-    await sql`vacuum (index_cleanup on) inbox, outbox`.execute(db);
+    await sql`vacuum (index_cleanup on) submissions, confirmations, inbox, messages, outbox`.execute(
+      db,
+    );
     return 'vacuumed';
   } catch (error) {
     if (!(error instanceof StorageUnavailable)) throw error;

@@ -16,14 +16,13 @@ const SQLITE_BUSY = 5;
 
 /** In one reading transaction; durable. */
 export function copyTo(file: string, path: string): void {
-  // SQLite makes the file by the mask.
-  const mask = process.umask(0o077);
   const database = new DatabaseSync(path, { readOnly: true, timeout: BUSY_TIMEOUT_MS });
   try {
+    // SQLite would make it for everybody, and takes one that is empty.
+    closeSync(openSync(file, 'wx', 0o600));
     database.prepare('vacuum into ?').run(file);
   } finally {
     database.close();
-    process.umask(mask);
   }
   flush(file);
   flush(dirname(file));

@@ -11,13 +11,14 @@ const ROOM_MINIMUM_BYTES = 16 * 1024 * 1024;
 /** In so long the service itself writes far less than that. */
 const LOOK_EVERY_MS = 10;
 
-/** Opens (or creates, mode 0600) the file; leases are judged by `monotonic_ms()`. */
+/** Opens (or creates, mode 0600) the file; leases are judged by `monotonic_ms()`, schedules by `wall_ms()`. */
 export function openFile(path: string, clock: Clock): DatabaseSync {
   const database = new DatabaseSync(path, { timeout: 0 });
   database.exec(
     'pragma journal_mode=wal; pragma synchronous=full; pragma foreign_keys=on; pragma secure_delete=on;',
   );
   database.function('monotonic_ms', () => clock.monotonic());
+  database.function('wall_ms', () => clock.now().getTime());
   database.setAuthorizer(denyAttach);
   if (path !== ':memory:') chmodSync(path, 0o600);
   return database;

@@ -5,11 +5,12 @@
 import type { Kysely } from 'kysely';
 import type { Clock } from '../../clock.ts';
 import { once } from '../../once.ts';
-import type { Change, Dialect, OpenTransaction, Storage } from '../database.ts';
+import type { Change, OpenTransaction, Storage } from '../database.ts';
 import { areMissing, migrate } from '../migrate.ts';
 import { compilerOver } from '../prepare-query.ts';
 import type { Schema } from '../schema.ts';
 import { SqliteConnection } from './connection.ts';
+import { sqliteDialect } from './dialect.ts';
 import { openFile, roomRequirer } from './file.ts';
 import { groupCommit } from './group-commit.ts';
 import { driverOf, kysely, kyselyOver } from './kysely.ts';
@@ -44,7 +45,7 @@ export function connectSqlite(parts: {
       db,
       compile: compilerOver(db, QueryCreator),
       commit: groupCommit((run) => transact(db, connection, run), clock),
-      dialect: dialect(),
+      dialect: sqliteDialect(),
     };
   });
   return {
@@ -77,10 +78,12 @@ function transact<T>(
 ): Promise<T> {
   return db.transaction().execute(async (transaction) => {
     let ended = false;
-    const change = async <C>({ change: query }: Change<C>) => {
+    const change = async <C>({ change: query, second }: Change<C>) => {
       // Kysely refuses this by itself, but is not asked: the next transaction is on the same connection.
       if (ended) throw new Error('The transaction has ended.');
-      return Number((await connection.executeQuery(query)).numAffectedRows) as C;
+      const changed = Number((await connection.executeQuery(query)).numAffectedRows);
+      if (changed > 0 && second !== undefined) await connection.executeQuery(second);
+      return changed as C;
     };
     try {
       return await run(Object.assign(transaction, { change }));
@@ -88,16 +91,4 @@ function transact<T>(
       ended = true;
     }
   });
-}
-
-function dialect(): Dialect {
-  const { sql } = kysely();
-  return {
-    // The machine's monotonic clock: shared by all processes that can open the file.
-    leaseClock: sql<number>`monotonic_ms()`,
-    // A start later than now was counted before the machine restarted: its holder is gone.
-    leaseHasRunOut: sql<boolean>`(lease_started_ms + lease_ms <= monotonic_ms() or lease_started_ms > monotonic_ms())`,
-    // There is one writer at a time, and there are no locks on rows.
-    skipLocked: (query) => query,
-  };
 }

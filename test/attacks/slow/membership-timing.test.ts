@@ -8,10 +8,20 @@ import { type ProgrammableUpstream, startUpstream } from '../../support/upstream
 
 const EACH = 1_000;
 const AT_ONCE = 16;
+const UUID = /^[0-9a-f]{8}-[0-9a-f]{4}-7[0-9a-f]{3}-[89ab][0-9a-f]{3}-[0-9a-f]{12}$/;
 
 const agent = new Agent({ keepAlive: true, maxSockets: AT_ONCE });
 
 type Timed = { elapsedMs: number; answer: string };
+
+const referred = new Set<string>();
+
+/** What a reference says: only that it is one, and whether it was given before. */
+function freshness(reference: string): string {
+  const wasNew = !referred.has(reference);
+  referred.add(reference);
+  return `${UUID.test(reference) ? 'an id' : reference}, ${wasNew ? 'new' : 'seen before'}`;
+}
 
 /** Posts JSON; returns how long the answer took, and all of it that a client could look at. */
 function post(service: ServiceProcess, path: string, fields: object): Promise<Timed> {
@@ -24,8 +34,15 @@ function post(service: ServiceProcess, path: string, fields: object): Promise<Ti
         body += text;
       });
       got.on('end', () => {
-        const { date: _, 'x-request-id': __, ...said } = got.headers;
-        const answer = JSON.stringify([got.statusCode, said, body]);
+        const {
+          date: _,
+          'x-request-id': __,
+          'submission-reference': reference,
+          ...said
+        } = got.headers;
+        // A reference is new for each request, a member's and a bot's too.
+        const told = reference === undefined ? 'none' : freshness(String(reference));
+        const answer = JSON.stringify([got.statusCode, said, told, body]);
         resolve({ elapsedMs: performance.now() - startedAt, answer });
       });
     });

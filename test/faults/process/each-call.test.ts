@@ -51,7 +51,7 @@ const faults = [
 /** What the embedded destination holds, as an upstream would have been sent it. */
 const inboxOf = (service: ServiceProcess) => ({
   delivered: beside(service, (database) =>
-    database.prepare("select event from inbox where type <> 'padding'").all(),
+    database.prepare('select event from submissions').all(),
   ).map(({ event }) => ({ event: JSON.parse(String(event)) })),
 });
 

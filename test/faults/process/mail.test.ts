@@ -42,7 +42,7 @@ const subscribe = (service: ServiceProcess, email: string) =>
 function bringForward(service: ServiceProcess): void {
   beside(service, (database) =>
     database.exec(
-      "update outbox set next_attempt_at = '2000-01-01T00:00:00.000Z', attempt_started_ms = null where status = 'pending' and attempts > 0",
+      "update messages set next_attempt_at = '2000-01-01T00:00:00.000Z', attempt_started_ms = null where status = 'pending' and attempts > 0",
     ),
   );
 }
@@ -67,7 +67,7 @@ test('kill -9 with the 250: the message may come twice, with one Message-ID', as
   const ids = server.received.map(async ({ raw }) => (await PostalMime.parse(raw)).messageId);
   expect(new Set(await Promise.all(ids)).size).toBe(1);
   const marked = () =>
-    beside(restarted, (database) => database.prepare('select status from outbox').all());
+    beside(restarted, (database) => database.prepare('select status from messages').all());
   await until(() => marked()[0]?.status === 'sent');
 });
 

@@ -4,6 +4,7 @@ import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { systemClock } from '../../../src/clock.ts';
 import type { OpenTransaction, Storage } from '../../../src/storage/database.ts';
+import { groupCommit } from '../../../src/storage/sqlite/group-commit.ts';
 import { openSqlite } from '../../../src/storage/sqlite/store.ts';
 import { testClock } from '../../support/clock.ts';
 
@@ -127,5 +128,108 @@ describe('group commit', () => {
     end.resolve();
     await expect(doomed).rejects.toThrow('rolled back');
     expect([first, await reading]).toEqual(['it waits', []]);
+  });
+});
+
+describe('batches', () => {
+  /** As `BATCH_MAXIMUM` and `GATHERING_TURNS` in `src/storage/sqlite/group-commit.ts`. */
+  const BATCH_MAXIMUM = 128;
+  const GATHERING_TURNS = 3;
+
+  /** A store whose transactions are told by what their members have run, and fail where they are told to. */
+  function batching() {
+    const batches: string[][] = [];
+    const fails = { begin: false, commit: false };
+    let turns = 0;
+    /** What happens in the n-th turn of the event loop. */
+    const inTurn = new Map<number, () => void>();
+    const turn = async () => {
+      turns += 1;
+      inTurn.get(turns)?.();
+      await systemClock.turn();
+    };
+    const commit = groupCommit(
+      async (run) => {
+        if (fails.begin) throw new Error('locked');
+        batches.push([]);
+        const value = await run({} as OpenTransaction);
+        if (fails.commit) throw new Error('no answer');
+        return value;
+      },
+      { ...systemClock, turn },
+    );
+    const write = (name: string, fault?: Error) =>
+      commit(async () => {
+        batches.at(-1)?.push(name);
+        if (fault !== undefined) throw fault;
+        return name;
+      });
+    return { write, batches, fails, inTurn, turns: () => turns };
+  }
+  const names = (count: number) => Array.from({ length: count }, (_, n) => `w-${n}`);
+  const settled = async (writes: Promise<unknown>[]) =>
+    (await Promise.allSettled(writes)).map((one) =>
+      one.status === 'fulfilled' ? one.value : one.reason.message,
+    );
+
+  test('hold 128 members at most, and each has its own result', async () => {
+    const { write, batches } = batching();
+    const all = names(2 * BATCH_MAXIMUM + 1);
+    expect(await settled(all.map((name) => write(name)))).toEqual(all);
+    expect(batches.map(({ length }) => length)).toEqual([BATCH_MAXIMUM, BATCH_MAXIMUM, 1]);
+    expect(batches.flat()).toEqual(all);
+  });
+
+  test('gather what comes in three turns of the event loop, and the next one what comes later', async () => {
+    const { write, batches, inTurn, turns } = batching();
+    const later: Promise<unknown>[] = [];
+    inTurn.set(GATHERING_TURNS, () => later.push(write('in the third turn')));
+    await write('first');
+    await Promise.all(later);
+    expect(batches).toEqual([['first', 'in the third turn']]);
+    expect(turns()).toBe(GATHERING_TURNS);
+    // Where nobody waits any more, the next one begins anew.
+    await write('next');
+    expect([batches.at(-1), turns()]).toEqual([['next'], 2 * GATHERING_TURNS]);
+  });
+
+  test('of one member whose statement fails are not repeated', async () => {
+    const { write, batches } = batching();
+    expect(await settled([write('alone', new Error('poisoned'))])).toEqual(['poisoned']);
+    expect(batches).toEqual([['alone']]);
+  });
+
+  test('of several are repeated member by member where one fails, the last one too', async () => {
+    const { write, batches } = batching();
+    const writes = [write('a'), write('b'), write('c', new Error('poisoned'))];
+    expect(await settled(writes)).toEqual(['a', 'b', 'poisoned']);
+    expect(batches).toEqual([['a', 'b', 'c'], ['a'], ['b'], ['c']]);
+  });
+
+  test('that fail are no fault of whoever waits for the next one', async () => {
+    const { write, batches } = batching();
+    const [first = '', ...others] = names(BATCH_MAXIMUM + 1);
+    const writes = [write(first, new Error('poisoned')), ...others.map((name) => write(name))];
+    expect(await settled(writes)).toEqual(['poisoned', ...others]);
+    expect(batches.at(-1)).toEqual(others.slice(-1));
+  });
+
+  test('whose commit fails are never repeated: its error is every member’s', async () => {
+    const { write, batches, fails } = batching();
+    fails.commit = true;
+    expect(await settled([write('a'), write('b')])).toEqual(['no answer', 'no answer']);
+    expect(batches).toEqual([['a', 'b']]);
+    fails.commit = false;
+    expect(await write('c')).toBe('c');
+  });
+
+  test('that can’t begin refuse whoever waits, and nobody who comes afterwards', async () => {
+    const { write, batches, fails } = batching();
+    fails.begin = true;
+    const refused = names(BATCH_MAXIMUM + 1);
+    expect(await settled(refused.map((name) => write(name)))).toEqual(refused.map(() => 'locked'));
+    fails.begin = false;
+    expect(await write('next')).toBe('next');
+    expect(batches).toEqual([['next']]);
   });
 });

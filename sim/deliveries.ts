@@ -1,0 +1,21 @@
+/** What the destination reads: promises 1, 9 and 11. */
+import type { Event } from '../src/upstream/upstream.ts';
+import { count, type Ledger } from './ledger.ts';
+
+/** Promise 1: at most one delivery for a preview; promise 9: all of a form under one id with one body. */
+export function seeDelivery(ledger: Ledger, { data }: Event, body: string): void {
+  ledger.note(() => `the destination reads ${data.id}`);
+  count(ledger.deliveries, data.id);
+  const mark = markOf(data);
+  const times = count(ledger.deliveredFor, mark);
+  if (data.origin === 'agent' && times > 1) ledger.violate(1, `${mark} was delivered twice`);
+  if (ledger.unsent.has(mark)) ledger.violate(11, `${mark} was told that nothing was sent`);
+  const first = ledger.bodies.get(data.id) ?? body;
+  ledger.bodies.set(data.id, first);
+  if (first !== body) ledger.violate(9, `${data.id} has two bodies`);
+}
+
+/** What is in no other submission: of a subscription its origin, for addresses come again. */
+export function markOf({ fields }: Event['data']): string {
+  return fields.contractor ?? fields.email ?? '';
+}

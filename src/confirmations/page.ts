@@ -1,0 +1,145 @@
+/** What one person is asked, and what became of it (beyond §4): rendered by the site's own parts, without a script. */
+import { CONFIRMATION_STATEMENT } from '../actions/confirmation-statement.ts';
+import type { PressRefusal } from '../failures/refusals.ts';
+import { renderForPage } from '../failures/render.ts';
+import { type Form, findForm } from '../forms/catalog.ts';
+import type { Fields } from '../forms/validate.ts';
+import { pathTo, routes } from '../routes.ts';
+import type { SigningKeys } from '../settings/signing-keys.ts';
+import { type Frame, renderLayout } from '../site/layout.ts';
+import { renderTemplate } from '../site/templates.ts';
+import { wordedForm } from '../site/words.ts';
+import type { Confirmation } from './confirmations.ts';
+import { sealPage } from './secrets.ts';
+
+export type PageParts = {
+  frame(): Frame;
+  operator: { name: string };
+  signingKeys: SigningKeys;
+};
+
+type Shown = {
+  confirmation: Confirmation;
+  secret: string;
+  now: Date;
+  /** The right code was typed. */
+  unmasked?: boolean;
+  /** How many more may be typed. */
+  left?: number;
+};
+
+const MASK = '•••';
+
+/** Takes one of any state; returns the whole HTML document. */
+export function confirmationPage(parts: PageParts, shown: Shown): string {
+  const { status } = shown.confirmation.execution;
+  if (status !== 'asked') return endPage(parts, shown, status);
+  const frame = parts.frame();
+  const { confirmation, secret, now, unmasked = false, left } = shown;
+  const { id, client, destination, via, code_expires_at: codeEnds } = confirmation;
+  const fields = JSON.parse(confirmation.fields ?? '{}') as Fields;
+  const words = filled(frame.words.confirm, {
+    client,
+    destination,
+    address: maskedAddress(fields.email ?? ''),
+    until: timeOf(confirmation.expires_at, frame.words.lang),
+    left: String(left),
+  });
+  const found = findForm(confirmation.action);
+  const form = found && wordedForm(found, frame.words);
+  const masked = via === 'page_email' && !unmasked;
+  const main = renderTemplate('confirm', {
+    words,
+    action: pathTo(routes.confirmationPage, { secret }),
+    wrong: left === undefined ? undefined : left === 1 ? words.wrongLast : words.wrongLeft,
+    parties: [
+      { label: words.asks, value: client },
+      { label: words.gets, value: destination },
+      { label: words.purpose, value: form?.purpose ?? '' },
+    ],
+    heading: masked ? words.masked : words.heading,
+    masked,
+    fields: form === undefined ? [] : linesOf(form, fields),
+    statement: CONFIRMATION_STATEMENT,
+    codeIsOut: codeEnds !== null && now.toISOString() < codeEnds,
+    token: masked ? '' : sealPage(parts.signingKeys, id, now),
+  });
+  return layout(parts, words.title, main);
+}
+
+/** What is said where a button did nothing. */
+export function refusedPage(
+  parts: PageParts,
+  refusal: PressRefusal,
+  secret: string | undefined,
+): { status: number; html: string } {
+  const { words } = parts.frame();
+  const { status, sentence, next } = renderForPage(refusal);
+  const main = renderTemplate('error', {
+    heading: sentence,
+    sentence: next,
+    backTo: secret && pathTo(routes.confirmationPage, { secret }),
+    words: { ...words.errors, back: words.confirm.back },
+  });
+  return { status, html: layout(parts, words.confirm.title, main) };
+}
+
+/** When, to whom and the reference; no field (beyond §4). */
+function endPage(
+  parts: PageParts,
+  { confirmation, secret }: Shown,
+  status: keyof Frame['words']['confirm']['ends'],
+): string {
+  const { confirm, lang } = parts.frame().words;
+  const { id, client, destination, execution } = confirmation;
+  const { title, text } = filled(confirm.ends[status], {
+    client,
+    destination,
+    at: timeOf(execution.settled_at ?? execution.created_at, lang),
+  });
+  const main = renderTemplate('confirm-end', {
+    title,
+    text,
+    words: confirm,
+    reference: status === 'expired' ? undefined : id,
+    reload: status === 'executing',
+    action: pathTo(routes.confirmationPage, { secret }),
+  });
+  return layout(parts, title, main);
+}
+
+function layout(parts: PageParts, title: string, main: string): string {
+  const operatorName = parts.operator.name;
+  return renderLayout({ title, operatorName, main, noindex: true }, parts.frame());
+}
+
+/** Every field that would be sent, in the form's order, under the words that people know it by. */
+function linesOf(form: Form, fields: Fields): { label: string; value: string }[] {
+  return form.fields.flatMap(({ name, label }) => {
+    const value = fields[name];
+    return value === undefined ? [] : [{ label, value }];
+  });
+}
+
+/** As the owner knows it again, and nobody else reads it. */
+function maskedAddress(email: string): string {
+  const [local = '', domain = ''] = email.split('@');
+  const end = domain.split('.').at(-1) ?? '';
+  return `${local.slice(0, 1)}${MASK}@${domain.slice(0, 1)}${MASK}.${end}`;
+}
+
+function timeOf(iso: string, lang: string): string {
+  const format = { dateStyle: 'long', timeStyle: 'short', timeZone: 'UTC' } as const;
+  return `${new Intl.DateTimeFormat(lang, format).format(new Date(iso))} UTC`;
+}
+
+/** The words with what stands in their braces; what is put in is not read again. */
+function filled<W extends object>(words: W, values: Record<string, string>): W {
+  const fill = (text: string) =>
+    text.replace(/\{(\w+)\}/g, (whole, name: string) => values[name] ?? whole);
+  const pairs = Object.entries(words).map(([name, text]) => [
+    name,
+    typeof text === 'string' ? fill(text) : text,
+  ]);
+  return Object.fromEntries(pairs) as W;
+}

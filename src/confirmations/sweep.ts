@@ -1,0 +1,109 @@
+/**
+ * What time does to confirmations (beyond §4): every five seconds those that nobody pressed in time are ended,
+ * every hour what nothing needs any more is deleted. Whichever instance is there does it.
+ */
+import type { Executions } from '../actions/executions.ts';
+import { type Clock, every } from '../clock.ts';
+import type { Log } from '../operations/log.ts';
+import type { Metrics } from '../operations/metrics.ts';
+import type { Storage } from '../storage/database.ts';
+import { prepareChange } from '../storage/prepare-query.ts';
+
+const EVERY_MS = 5_000;
+const DELETE_EVERY_MS = 3_600_000;
+const DAY_MS = 86_400_000;
+
+export type Sweep = {
+  /** Both, once. Throws `StorageUnavailable`. */
+  work(): Promise<void>;
+  start(): void;
+  close(): Promise<void>;
+};
+
+type SweepParts = {
+  storage: Storage;
+  clock: Clock;
+  log: Log;
+  executions: Pick<Executions, 'asked'>;
+  metrics: Pick<Metrics, 'countConfirmation'>;
+  /** How long a receipt is kept, and with it who has reported whom. */
+  days: number;
+};
+
+/** Does nothing before `work` or `start`. */
+export function openSweep(parts: SweepParts): Sweep {
+  const { storage, clock, log, executions, metrics, days } = parts;
+  const deletion = prepareDeletions(storage);
+  let stop = () => {};
+  let working: Promise<void> | undefined;
+  let deletedAt = Number.NEGATIVE_INFINITY;
+  let failing = false;
+
+  async function remove(): Promise<void> {
+    const before = (ms: number) => new Date(clock.now().getTime() - ms).toISOString();
+    await storage.write(deletion.confirmations({ before: before(days * DAY_MS) }));
+    await storage.write(deletion.reports({ before: before(days * DAY_MS) }));
+    await storage.write(deletion.codes({ before: before(DAY_MS) }));
+  }
+
+  async function work(): Promise<void> {
+    const count = await executions.asked.expire();
+    metrics.countConfirmation('expired', count);
+    if (clock.monotonic() - deletedAt < DELETE_EVERY_MS) return;
+    await remove();
+    deletedAt = clock.monotonic();
+  }
+
+  /** Says once that it can't work, however often it tries until it can. */
+  async function workAloud(): Promise<void> {
+    try {
+      await work();
+      failing = false;
+    } catch (error) {
+      if (!failing) log.error({ err: error }, 'old confirmations could not be ended');
+      failing = true;
+    }
+  }
+
+  return {
+    work,
+    start() {
+      stop = every(clock, EVERY_MS, () => {
+        working ??= workAloud().finally(() => {
+          working = undefined;
+        });
+      });
+    },
+    async close() {
+      stop();
+      await working;
+    },
+  };
+}
+
+function prepareDeletions(storage: Storage) {
+  return {
+    /** With their receipts, which go by the lease clock as well. */
+    confirmations: prepareChange(storage, (db, of: { before: string }) =>
+      db
+        .deleteFrom('confirmations')
+        .where('created_at', '<', of.before)
+        .where((row) =>
+          row.not(
+            row.exists(
+              row
+                .selectFrom('executions')
+                .select('executions.action_id')
+                .whereRef('executions.action_id', '=', 'confirmations.id'),
+            ),
+          ),
+        ),
+    ),
+    reports: prepareChange(storage, (db, of: { before: string }) =>
+      db.deleteFrom('confirmation_reports').where('reported_at', '<', of.before),
+    ),
+    codes: prepareChange(storage, (db, of: { before: string }) =>
+      db.deleteFrom('confirmation_codes').where('asked_at', '<=', of.before),
+    ),
+  };
+}

@@ -1,0 +1,70 @@
+/** Where one request finds everything (beyond §8): addresses are absolute, and none is of what is off. */
+import { pages, routes } from '../routes.ts';
+import type { Facts } from './facts.ts';
+import { MCP_REVISIONS, mcpServer } from './mcp-server.ts';
+
+/** RFC 9727. */
+export const API_CATALOG_TYPE =
+  'application/linkset+json; profile="https://www.rfc-editor.org/info/rfc9727"';
+export const AI_CATALOG_TYPE = 'application/ai-catalog+json';
+export const SERVER_CARD_TYPE = 'application/mcp-server-card+json';
+
+/** Takes the facts of the deployment; returns the linkset of its APIs. */
+export function apiCatalog({ baseUrl }: Facts) {
+  const described = [routes.getAgentsDocument, routes.getOpenapiDocument].map(({ path }) => {
+    return { href: baseUrl + path, type: 'application/json' };
+  });
+  const documentation = [{ href: baseUrl + pages.agents.path, type: 'text/html' }];
+  return {
+    linkset: [
+      { anchor: baseUrl, 'service-desc': described, 'service-doc': documentation },
+      { anchor: baseUrl + routes.apiCatalog.path, item: [{ href: baseUrl }] },
+    ],
+  };
+}
+
+/** Takes the facts; returns the one entry, by the names of the April text as well (`mediaType`, `displayName`). */
+export function aiCatalog(facts: Facts) {
+  const { baseUrl, operatorName } = facts;
+  const { title } = mcpServer(facts);
+  const entry = {
+    identifier: `urn:air:${new URL(baseUrl).host}:mcp:leads`,
+    type: SERVER_CARD_TYPE,
+    mediaType: SERVER_CARD_TYPE,
+    displayName: title,
+    url: baseUrl + routes.serverCard.path,
+  };
+  return { specVersion: '1.0', host: { displayName: operatorName }, entries: [entry] };
+}
+
+/** Takes the facts; returns the card, which says of the tools what they say of themselves. */
+export function serverCard(facts: Facts) {
+  const { baseUrl } = facts;
+  const token = {
+    description: `A credential of this service; ${baseUrl}${pages.agents.path} says how to get one.`,
+    isRequired: true,
+    isSecret: true,
+  };
+  return {
+    $schema: 'https://static.modelcontextprotocol.io/schemas/v1/server-card.schema.json',
+    ...mcpServer(facts),
+    websiteUrl: baseUrl + pages.agents.path,
+    remotes: [
+      {
+        type: 'streamable-http',
+        url: baseUrl + routes.mcp.path,
+        headers: [
+          {
+            name: 'Authorization',
+            description: 'The credential of the client.',
+            isRequired: true,
+            isSecret: true,
+            value: 'Bearer {token}',
+            variables: { token },
+          },
+        ],
+        supportedProtocolVersions: MCP_REVISIONS,
+      },
+    ],
+  };
+}

@@ -1,0 +1,154 @@
+/** A browser's submission, from the commit that keeps it to what its person is told (beyond §1). */
+import { isoTime } from '../clock.ts';
+import { StorageUnavailable } from '../storage/database.ts';
+import type { SubmissionRow } from '../storage/schema.ts';
+import { attemptsOf } from './attempts.ts';
+import { firstOf, type Keeping, keep, within } from './keep.ts';
+import type { Parties } from './recipient.ts';
+import { nextOf } from './schedule.ts';
+import type { Taken } from './settling.ts';
+import { type Accepted, store } from './store.ts';
+import { digestOfFields, eventOf, lookedFor, type Submission } from './submission.ts';
+import type { Kept } from './submission-queries.ts';
+import type { Submissions } from './submissions.ts';
+
+/** How often it is looked whether another's attempt has ended. */
+const LOOK_EVERY_MS = 200;
+
+/** It has arrived, by whatever attempt. */
+const DELIVERED = {
+  outcome: { kind: 'confirmed', known: false },
+  standing: 'delivered',
+} as const;
+
+/**
+ * Takes a valid submission and the caller's trace; returns what became of it. Never throws: where the store is
+ * away, it is sent unkept.
+ */
+export async function accept(
+  submissions: Submissions,
+  parties: Parties,
+  submission: Submission,
+  traceparent: string | undefined,
+): Promise<Accepted> {
+  const { clock, upstream, log } = submissions.options;
+  const now = isoTime(clock.now().getTime());
+  const kept: Kept = {
+    id: submission.id,
+    form: submission.form.name,
+    ...lookedFor(submission.fields),
+    event: eventOf(submission, parties, now).body,
+    fields_digest: digestOfFields(submission),
+  };
+  if (upstream?.embedded) return await store(submissions, kept);
+
+  for (;;) {
+    const call: Keeping = { calledOff: false };
+    const keeping = keep(submissions, kept, call);
+    const begun = await within(clock, keeping);
+    if (begun === undefined) {
+      call.calledOff = true;
+      log.error({ submissionId: kept.id }, 'the store is away: a submission is forwarded unkept');
+      const sent = await sendUnkept(submissions, kept, call, traceparent);
+      // Its row may be there: should this process die, another sends it.
+      const mayArrive = call.commit !== undefined && 'unsent' in sent.outcome;
+      return mayArrive ? { ...sent, outcome: { kind: 'unknown' } } : sent;
+    }
+    if (begun.kind === 'kept') return await attempt(submissions, begun.taken, traceparent);
+    const answered = await sendAgain(submissions, begun.row, traceparent);
+    if (answered !== undefined) return answered;
+  }
+}
+
+/** A lead that has arrived is answered at once; whatever else there is to say is said once it is written. */
+async function attempt(
+  submissions: Submissions,
+  taken: Taken,
+  traceparent: string | undefined,
+): Promise<Accepted> {
+  const { clock, log, redelivery } = submissions.options;
+  const { outcome, attempt } = await submissions.attempt(taken, traceparent);
+  const answeredAt = clock.monotonic();
+  const settling = submissions.settle(taken, { outcome, attempt }).catch((error: unknown) => {
+    log.error({ submissionId: taken.id, err: error }, 'the end of an attempt has to wait');
+  });
+  const answer = { reference: taken.id, outcome, answeredAt };
+  if (outcome.kind === 'confirmed') {
+    if (taken.form === 'newsletter') await within(clock, settling);
+    return { ...answer, standing: 'delivered' };
+  }
+  const ended = await within(clock, settling);
+  if (ended?.kind === 'overtaken') {
+    const [row] = (await within(clock, look(submissions, taken.id))) ?? [];
+    if (row !== undefined) return { ...answer, ...standingOf(row, outcome) };
+  }
+  // Where its end is not written yet, it is said as it will be.
+  const { attempt_by: by, resumed_status: resumedStatus, step } = taken;
+  const next = nextOf({ by, resumedStatus, step }, outcome, redelivery);
+  return { ...answer, standing: next.kind === 'undelivered' ? 'left' : 'kept' };
+}
+
+/**
+ * The same was sent before and did not arrive: that row is attempted at once, or its attempt under way is waited
+ * for. Undefined where it has ended meanwhile, or is gone.
+ */
+async function sendAgain(
+  submissions: Submissions,
+  row: SubmissionRow,
+  traceparent: string | undefined,
+): Promise<Accepted | undefined> {
+  try {
+    if (row.status !== 'sending') {
+      const taken = await submissions.take(row, 'person');
+      return taken && (await attempt(submissions, taken, traceparent));
+    }
+    return await endOf(submissions, row);
+  } catch (error) {
+    if (!(error instanceof StorageUnavailable)) throw error;
+    const answeredAt = submissions.options.clock.monotonic();
+    return { reference: row.id, outcome: { kind: 'unknown' }, standing: 'kept', answeredAt };
+  }
+}
+
+/** Looks again and again, until the attempt under way has ended. */
+async function endOf(submissions: Submissions, row: SubmissionRow): Promise<Accepted | undefined> {
+  const { clock } = submissions.options;
+  for (;;) {
+    await clock.sleep(LOOK_EVERY_MS);
+    const [now] = await look(submissions, row.id);
+    if (now === undefined) return undefined;
+    if (now.status === 'sending' && now.attempt_number === row.attempt_number) continue;
+    const made = attemptsOf(now.attempts)[row.attempt_number - 1];
+    const answer = { reference: row.id, answeredAt: clock.monotonic() };
+    if (made?.outcome === 'confirmed') return { ...answer, ...DELIVERED };
+    return { ...answer, ...standingOf(now, { kind: 'unknown' }) };
+  }
+}
+
+const look = ({ options, queries }: Submissions, id: string) =>
+  options.storage.read(queries.look({ id }));
+
+/** What is said of a row as it stands, after an attempt that was not confirmed. */
+function standingOf(
+  { status }: SubmissionRow,
+  outcome: Accepted['outcome'],
+): Pick<Accepted, 'outcome' | 'standing'> {
+  if (status === 'delivered') return DELIVERED;
+  const isLeft = status === 'undelivered' || status === 'dismissed';
+  return { outcome, standing: isLeft ? 'left' : 'kept' };
+}
+
+/** Nobody could keep it: sent all the same, once, and never again (beyond §1, "The store is away"). */
+async function sendUnkept(
+  submissions: Submissions,
+  kept: Kept,
+  { commit = Promise.resolve() }: Keeping,
+  traceparent: string | undefined,
+): Promise<Accepted> {
+  const { clock } = submissions.options;
+  const taken = firstOf(kept, clock.monotonic());
+  const { outcome, attempt } = await submissions.attempt(taken, traceparent);
+  // Only the commit is waited for: who tries to keep it may itself wait for this to be settled.
+  submissions.settleUnkept(taken, commit, outcome, attempt);
+  return { reference: kept.id, outcome, standing: 'unkept', answeredAt: clock.monotonic() };
+}

@@ -1,0 +1,62 @@
+/** What was accepted, and the event that says so to the upstream (contract §3). */
+import { createHash } from 'node:crypto';
+import type { Form } from '../forms/catalog.ts';
+import type { Fields } from '../forms/validate.ts';
+import type { SubmissionRow } from '../storage/schema.ts';
+import type { Event, Sent } from '../upstream/upstream.ts';
+import { type Parties, recipientOf } from './recipient.ts';
+
+export type Submission = {
+  /** The `webhook-id`; of an execution, its `action_id`. */
+  id: string;
+  form: Form;
+  fields: Fields;
+  origin: 'browser' | 'agent';
+  /** The name of the client that executed; null for a browser. */
+  client: string | null;
+  consentRecordedAt: string | null;
+  /** Of nobody: the receiver is told to do nothing about it. */
+  test?: true;
+};
+
+/** Takes a submission, who receives what, and the moment, ISO 8601; returns what is kept and sent. */
+export function eventOf(submission: Submission, parties: Parties, timestamp: string): Sent {
+  const { id, form, fields, origin, client } = submission;
+  const event: Event = {
+    type: form.event,
+    timestamp,
+    data: {
+      id,
+      form: form.name,
+      fields,
+      recipient: recipientOf(form, parties),
+      origin,
+      client,
+      consent_recorded_at: submission.consentRecordedAt,
+      ...(submission.test && { test: submission.test }),
+    },
+  };
+  return { id, type: event.type, body: JSON.stringify(event) };
+}
+
+/** What is looked for of a submission, beside the event: its address and telephone number, where it has them. */
+export function lookedFor({ email, phone }: Fields): Pick<SubmissionRow, 'email' | 'telephone'> {
+  return { email: email ?? null, telephone: telephoneOf(phone) };
+}
+
+/** A telephone number is compared by its digits: blanks and punctuation are each person's own. */
+function telephoneOf(phone: string | undefined): string | null {
+  return phone?.replaceAll(/[ +()\-./\u00a0]/g, '') ?? null;
+}
+
+/** The same for the same form with the same normalized fields: so a person's second try is known (beyond §1). */
+export function digestOfFields({ form, fields }: Pick<Submission, 'form' | 'fields'>): string {
+  return createHash('sha256')
+    .update(`${form.name}\n${JSON.stringify(fields)}`)
+    .digest('hex');
+}
+
+/** Takes the body of an event; true of a subscription that was made where the consent is asked (spec §4.7). */
+export function recordsConsent(event: string): boolean {
+  return (JSON.parse(event) as Event).data.consent_recorded_at !== null;
+}

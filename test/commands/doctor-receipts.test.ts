@@ -1,0 +1,88 @@
+/** What the doctor says of the keys that sign receipts (beyond §5). */
+import { chmodSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { databases, type TestDatabase } from '../support/databases.ts';
+import { execute, getReceipt, keysOf, newKey, publicOf } from '../support/receipts.ts';
+import { startService } from '../support/service.ts';
+import { runService, temporaryFolder } from './run-service.ts';
+
+type Finding = { check: string; outcome: string; says: string; remedy?: string };
+
+async function finding(environment: Record<string, string>): Promise<Finding | undefined> {
+  const ran = await runService(['doctor', '--json', '--no-send'], { environment });
+  const { findings } = JSON.parse(ran.stdout) as { findings: Finding[] };
+  return findings.find(({ check }) => check === 'receipt keys');
+}
+
+describe.each(databases)('with receipts on %s that one key signed', (_name, create) => {
+  const key = newKey();
+  let database: TestDatabase;
+  let kid: string | undefined;
+  beforeAll(async () => {
+    database = await create();
+    const service = await startService({
+      environment: { DATABASE_URL: database.url, RECEIPT_SIGNING_KEYS: key },
+    });
+    for (const actionId of [await execute(service), await execute(service)]) {
+      await getReceipt(service, actionId);
+    }
+    kid = (await keysOf(service)).keys[0]?.kid;
+    await service.close();
+  });
+  afterAll(() => database.remove());
+
+  const doctorOf = (keys: string) =>
+    finding({
+      NODE_ENV: 'production',
+      BASE_URL: 'https://paint.example',
+      DATA_DIR: join(temporaryFolder(), 'data'),
+      DATABASE_URL: database.url,
+      RECEIPT_SIGNING_KEYS: keys,
+    });
+
+  test('all is well while that is published, also as a public key', async () => {
+    expect(await doctorOf(key)).toMatchObject({
+      outcome: 'ok',
+      says: `${kid} signs; 1 published.`,
+    });
+    expect(await doctorOf(newKey() + publicOf(key))).toMatchObject({ outcome: 'ok' });
+  });
+
+  test('it is named where that is not published any more', async () => {
+    for (const keys of [newKey(), '']) {
+      expect(await doctorOf(keys)).toMatchObject({
+        outcome: 'warning',
+        says: expect.stringContaining(
+          `${kid} signed 2 receipts that are kept, and is not at /.well-known/jwks.json`,
+        ),
+        remedy: expect.stringContaining('back into RECEIPT_SIGNING_KEYS'),
+      });
+    }
+  });
+});
+
+test('without a key receipts are not signed, and the remedy makes one', async () => {
+  const environment = { NODE_ENV: 'production', BASE_URL: 'https://paint.example' };
+  expect(
+    await finding({ ...environment, DATA_DIR: join(temporaryFolder(), 'data') }),
+  ).toMatchObject({
+    outcome: 'off',
+    says: 'Receipts are not signed.',
+    remedy: expect.stringContaining('openssl genpkey'),
+  });
+});
+
+test('in local mode the key of the folder is looked at', async () => {
+  const DATA_DIR = temporaryFolder();
+  expect(await finding({ DATA_DIR })).toMatchObject({ says: 'The first start makes one.' });
+  const path = join(DATA_DIR, 'receipt-signing-key');
+  writeFileSync(path, newKey(), { mode: 0o600 });
+  expect(await finding({ DATA_DIR })).toMatchObject({ outcome: 'ok' });
+  chmodSync(path, 0o644);
+  expect(await finding({ DATA_DIR })).toMatchObject({ outcome: 'warning' });
+  writeFileSync(path, 'canary');
+  const failed = await finding({ DATA_DIR });
+  expect(failed).toMatchObject({ outcome: 'failed', remedy: expect.stringContaining(path) });
+  expect(JSON.stringify(failed)).not.toContain('canary');
+});

@@ -1,0 +1,144 @@
+import { randomUUID } from 'node:crypto';
+import { mkdirSync } from 'node:fs';
+import { join } from 'node:path';
+import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { systemClock } from '../../src/clock.ts';
+import type { Storage } from '../../src/storage/database.ts';
+import { openSqlite } from '../../src/storage/sqlite/store.ts';
+import type { AttemptOutcome } from '../../src/submissions/attempts.ts';
+import { attemptLine, keepRows, submissionRow } from '../support/submissions.ts';
+import { runService, temporaryFolder } from './run-service.ts';
+
+let dataDir: string;
+let storage: Storage;
+const inbox = (args: string[], environment: Record<string, string> = {}) =>
+  runService(['inbox', ...args], { environment: { DATA_DIR: dataDir, ...environment } });
+
+beforeAll(async () => {
+  dataDir = join(temporaryFolder(), 'data');
+  mkdirSync(dataDir, { recursive: true });
+  storage = await openSqlite(join(dataDir, 'service.db'), systemClock);
+});
+afterAll(() => storage.close());
+
+async function keep(given: Parameters<typeof submissionRow>[0]): Promise<string> {
+  const row = submissionRow(given);
+  await keepRows(storage, [row]);
+  return row.id;
+}
+const rowOf = async (id: string) => {
+  const [row] = await storage.read((db) =>
+    db.selectFrom('submissions').selectAll().where('id', '=', id),
+  );
+  return row ?? expect.fail('the row is gone');
+};
+
+/** Attempts what is marked, as a running service does, until so many have ended. */
+async function attemptMarked(outcomes: Readonly<Record<string, AttemptOutcome>>) {
+  let left = Object.keys(outcomes).length;
+  while (left > 0) {
+    await systemClock.sleep(20);
+    for (const [id, outcome] of Object.entries(outcomes)) {
+      const { resend_asked_ms: asked } = await rowOf(id);
+      if (asked === null) continue;
+      const status = outcome === 'confirmed' ? ('delivered' as const) : ('undelivered' as const);
+      const attempts = attemptLine({ outcome, by: 'operator' });
+      const change = { status, attempts, resend_asked_ms: null };
+      await storage.write((tx) =>
+        tx.updateTable('submissions').set(change).where('id', '=', id).execute(),
+      );
+      left -= 1;
+    }
+  }
+}
+
+const undelivered = { status: 'undelivered', reason: 'attempts_used_up' } as const;
+
+describe('resend', () => {
+  test('waits for what the service makes of each, and ends with 0 where all are confirmed', async () => {
+    const [one, other] = [await keep(undelivered), await keep({})];
+    const [ran] = await Promise.all([
+      inbox(['resend', one, other.toUpperCase(), one]),
+      attemptMarked({ [one]: 'confirmed', [other]: 'confirmed' }),
+    ]);
+    expect(ran.stdout).toBe(`${one}  confirmed\n${other}  confirmed\n`);
+    expect(ran.stderr).toMatch(/^What is sent again may have arrived already: .*\n$/);
+    expect(ran.status).toBe(0);
+  });
+
+  test('ends with 1 where one is refused or not confirmed; the others go on', async () => {
+    const agent = await keep({ ...undelivered, origin: 'agent' });
+    const [bad, good] = [await keep(undelivered), await keep({ status: 'waiting', step: 1 })];
+    const nobody = randomUUID();
+    const [ran] = await Promise.all([
+      inbox(['resend', agent, nobody, 'ada@example.com', bad, good, '--json']),
+      attemptMarked({ [bad]: 'rejected', [good]: 'confirmed' }),
+    ]);
+    const lines = ran.stdout
+      .trim()
+      .split('\n')
+      .map((line) => JSON.parse(line));
+    expect(lines.map(({ id, result }) => [id, result]).sort()).toEqual(
+      [
+        [agent, 'refused'],
+        [nobody, 'refused'],
+        ['(no id)', 'refused'],
+        [bad, 'rejected'],
+        [good, 'confirmed'],
+      ].sort(),
+    );
+    expect(ran.status).toBe(1);
+    expect(ran.stdout + ran.stderr).not.toContain('ada@');
+  });
+
+  test('--undelivered takes those of browsers', async () => {
+    await storage.write(async (tx) => void (await tx.deleteFrom('submissions').execute()));
+    expect(await inbox(['resend', '--undelivered'])).toMatchObject({ status: 0, stdout: '' });
+    const own = await keep(undelivered);
+    await keep({ ...undelivered, origin: 'agent', reason: 'execution_failed' });
+    const [ran] = await Promise.all([
+      inbox(['resend', '--undelivered']),
+      attemptMarked({ [own]: 'confirmed' }),
+    ]);
+    expect(ran).toMatchObject({ status: 0, stdout: `${own}  confirmed\n` });
+  });
+
+  test.each([[['resend']], [['resend', 'a', '--undelivered']], [['dismiss']]])(
+    '%j is a mistake of the command line',
+    async (args) => {
+      const ran = await inbox(args);
+      expect(ran).toMatchObject({ status: 2, stdout: '' });
+      expect(ran.stderr).toMatch(/^[^\n]+\n$/);
+    },
+  );
+});
+
+describe('dismiss', () => {
+  test('puts each away for the reason that is given, an agent’s too', async () => {
+    const ids = [await keep(undelivered), await keep({ ...undelivered, origin: 'agent' })];
+    const ran = await inbox(['dismiss', ...ids, '--reason', 'spam']);
+    expect(ran).toMatchObject({ status: 0, stderr: '' });
+    expect(ran.stdout).toBe(ids.map((id) => `${id}  dismissed (spam)\n`).join(''));
+    for (const id of ids) expect(await rowOf(id)).toMatchObject({ reason: 'spam' });
+  });
+
+  test('what was delivered is refused, the others go on, and the status is 1', async () => {
+    const [delivered, waiting] = [await keep({}), await keep({ status: 'waiting' })];
+    const ran = await inbox(['dismiss', delivered, waiting]);
+    expect(ran.status).toBe(1);
+    expect(ran.stdout).toContain(`${delivered}  refused: it was delivered\n`);
+    expect(await rowOf(waiting)).toMatchObject({ status: 'dismissed', reason: 'other' });
+  });
+
+  test('what was typed goes at once where SUBMISSION_RETENTION_DAYS is 0', async () => {
+    const id = await keep(undelivered);
+    expect((await inbox(['dismiss', id], { SUBMISSION_RETENTION_DAYS: '0' })).status).toBe(0);
+    expect(await rowOf(id)).toMatchObject({ status: 'dismissed', email: null });
+  });
+
+  test('another reason is a mistake of the command line', async () => {
+    const ran = await inbox(['dismiss', randomUUID(), '--reason', 'spma']);
+    expect(ran).toMatchObject({ status: 2, stdout: '' });
+    expect(ran.stderr).toContain('spam');
+  });
+});

@@ -1,0 +1,203 @@
+/** What asking refuses and in which order, the minimum, and who has been reported (beyond §4). */
+import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { call, executeAction, previewId, quote } from '../support/agent.ts';
+import { testClock } from '../support/clock.ts';
+import { callTool } from '../support/mcp.ts';
+import { freshAddress, type Service, startService, tokens } from '../support/service.ts';
+import { askToConfirm, lookAt, pending, pressButton } from './rig.ts';
+
+let service: Service;
+let strict: Service;
+let unmailed: Service;
+const clock = testClock();
+beforeAll(async () => {
+  service = await startService({ clock });
+  strict = await startService({
+    environment: { CONFIRMATION_MINIMUM: 'homeowner_quote=page_email,newsletter=page' },
+  });
+  unmailed = await startService({ environment: { SMTP_URL: '', MAIL_FROM: '' } });
+});
+afterAll(async () => {
+  await Promise.all([service, strict, unmailed].map((each) => each.close()));
+});
+
+const answerOf = ({ status, body }: { status: number; body: unknown }) => [status, body];
+
+describe('asking', () => {
+  test('needs lead:create, one key and a preview, in the order of execute', async () => {
+    const preview = await previewId(service);
+    const statusOf = async (headers: Record<string, string>, body: string) =>
+      (await call(service, '/api/agent/confirmations', { headers, body })).status;
+    const authorization = `Bearer ${tokens.both}`;
+    expect(await statusOf({}, '')).toBe(401);
+    expect(await statusOf({ authorization: `Bearer ${tokens.preview}` }, '')).toBe(403);
+    expect(await statusOf({ authorization }, '{}')).toBe(400);
+    expect(await statusOf({ authorization, 'idempotency-key': 'k' }, '[]')).toBe(400);
+    expect(await statusOf({ authorization, 'idempotency-key': 'k' }, '{}')).toBe(400);
+    for (const via of ['agent', 'client_form', '', 7, null]) {
+      const wanted = via === null ? 201 : 400;
+      expect([via, (await askToConfirm(service, preview, { via })).status]).toEqual([via, wanted]);
+    }
+    expect((await askToConfirm(service, `${preview}x`)).status).toBe(400);
+    const late = await previewId(service);
+    clock.advance(10 * 60_000);
+    expect((await askToConfirm(service, late)).status).toBe(400);
+  });
+
+  test('what was executed without asking is used up; a key with another preview is a conflict', async () => {
+    const preview = await previewId(service);
+    await executeAction(service, preview, { key: 'direct' });
+    for (const key of ['direct', 'another']) {
+      const answer = await askToConfirm(service, preview, { key });
+      expect(answerOf(answer)).toEqual([409, { error: 'preview_already_used' }]);
+    }
+    const conflict = await askToConfirm(service, await previewId(service), { key: 'direct' });
+    expect(answerOf(conflict)).toEqual([409, { error: 'idempotency_conflict' }]);
+    const asked = await pending(service);
+    const other = await askToConfirm(service, asked.preview, { token: tokens.other });
+    expect(answerOf(other)).toEqual([409, { error: 'preview_already_used' }]);
+  });
+
+  test('page_email without mail is 503', async () => {
+    const preview = await previewId(unmailed);
+    expect((await askToConfirm(unmailed, preview, { via: 'page_email' })).status).toBe(503);
+    expect((await askToConfirm(unmailed, preview)).status).toBe(201);
+  });
+
+  test('of one client 200 wait at most; the next is 429 until the oldest ends', async () => {
+    for (let n = 0; n < 200; n += 1) {
+      const fields = { email: `many-${n}@example.com` };
+      await pending(service, { action: 'newsletter', fields, token: tokens.other });
+    }
+    const fields = { email: 'one-more@example.com' };
+    const preview = await previewId(service, 'newsletter', fields);
+    clock.advance(60_000);
+    const full = await askToConfirm(service, preview, { token: tokens.other });
+    expect([full.status, full.headers.get('retry-after')]).toEqual([429, String(59 * 60)]);
+    expect((await askToConfirm(service, preview)).status).toBe(201);
+    clock.advance(59 * 60_000);
+    const later = await previewId(service, 'newsletter', fields);
+    expect((await askToConfirm(service, later, { token: tokens.other })).status).toBe(201);
+  });
+
+  test('has a rate of its own, and reading another', async () => {
+    const headers = { authorization: `Bearer ${tokens.both}`, 'x-forwarded-for': freshAddress() };
+    const ask = () => call(service, '/api/agent/confirmations', { headers, body: '{}' });
+    for (let n = 0; n < 20; n += 1) expect((await ask()).status).toBe(400);
+    const over = await ask();
+    expect([over.status, over.headers.has('retry-after')]).toEqual([429, true]);
+    const read = (method: string) =>
+      call(service, '/api/agent/confirmations/none', { method, headers });
+    for (let n = 0; n < 60; n += 1) expect((await read(n % 2 ? 'GET' : 'DELETE')).status).toBe(404);
+    expect((await read('GET')).status).toBe(429);
+  });
+});
+
+describe('reading and cancelling', () => {
+  test('is for the client that asked; either scope reads, lead:create cancels', async () => {
+    const { id } = await pending(service);
+    expect((await lookAt(service, id, { token: tokens.other })).status).toBe(404);
+    expect((await lookAt(service, id, { token: 'none' })).status).toBe(401);
+    expect((await lookAt(service, id, { token: tokens.preview, method: 'DELETE' })).status).toBe(
+      403,
+    );
+    expect((await lookAt(service, id, { token: tokens.preview })).status).toBe(404);
+    expect((await lookAt(service, id, { method: 'PUT' })).status).toBe(405);
+  });
+});
+
+describe('the minimum of an action', () => {
+  test('is in the manifest, and execute takes nothing less; nothing is consumed', async () => {
+    const manifest = await call(strict, '/api/agent/manifest', { method: 'GET' });
+    const minimums = manifest.body.actions.map(
+      (each: { action: string; confirmation_minimum: string }) => [
+        each.action,
+        each.confirmation_minimum,
+      ],
+    );
+    expect(Object.fromEntries(minimums)).toEqual({
+      homeowner_quote: 'page_email',
+      contractor_signup: 'agent',
+      contact: 'agent',
+      newsletter: 'page',
+    });
+    const preview = await previewId(strict);
+    const refused = await executeAction(strict, preview, { key: 'k' });
+    expect(answerOf(refused)).toEqual([409, { error: 'human_confirmation_required' }]);
+    expect((await executeAction(strict, `${preview}x`)).status).toBe(400);
+    expect((await askToConfirm(strict, preview, { key: 'k', via: 'page' })).status).toBe(400);
+    const asked = await askToConfirm(strict, preview, { key: 'k' });
+    expect([asked.status, asked.body.confirmation.via]).toEqual([201, 'page_email']);
+  });
+
+  test('holds for the tools as well, which name the one that asks', async () => {
+    const { structuredContent } = await callTool(strict, 'preview_homeowner_quote', quote);
+    const { preview_id } = structuredContent;
+    const refused = await callTool(strict, 'submit', { preview_id });
+    expect([refused.isError, refused.content[0].text]).toEqual([
+      true,
+      expect.stringContaining('Call request_confirmation'),
+    ]);
+    const asked = await callTool(strict, 'request_confirmation', { preview_id });
+    const { id, confirmation_url: url } = asked.structuredContent.confirmation;
+    expect(asked.content[0].text).toContain('get_receipt');
+    expect(await callTool(strict, 'request_confirmation', { preview_id })).toEqual(asked);
+    const waiting = await callTool(strict, 'submit', { preview_id });
+    expect(waiting.content[0].text).toContain('get_receipt');
+    const seen = await callTool(strict, 'get_receipt', { action_id: id });
+    expect(seen.structuredContent.confirmation).toMatchObject({ id, status: 'pending' });
+    expect(JSON.stringify(seen)).not.toContain('/confirm/');
+    await pressButton(strict, new URL(url).pathname, 'decline');
+    expect((await callTool(strict, 'submit', { preview_id })).content[0].text).toContain(
+      '(confirmation_declined)',
+    );
+  });
+
+  test.each([
+    'page,page',
+    'page,newsletter=page',
+    'newsletter=page,newsletter=page',
+    'x',
+    'x=page',
+  ])('%s is a fault of the settings', async (text) => {
+    await expect(startService({ environment: { CONFIRMATION_MINIMUM: text } })).rejects.toThrow(
+      /CONFIRMATION_MINIMUM must be/,
+    );
+  });
+});
+
+describe('a mailbox that did not ask', () => {
+  test('hears nothing more of that client, for any action and under any tag; others go on', async () => {
+    const email = 'Grace+tag@example.com';
+    const { path } = await pending(service, { action: 'newsletter', fields: { email } });
+    const sent = await previewId(service, 'newsletter', { email: 'grace@example.com' });
+    await executeAction(service, sent, { action: 'newsletter', key: 'before' });
+    const before = await previewId(service);
+    await pressButton(service, path, 'report');
+    expect(service.logs.join('')).toContain('a person did not ask for this');
+    const preview = await previewId(service, 'contact', {
+      name: 'Grace',
+      email: 'grace+other@example.com',
+      subject: 's',
+      message: 'm',
+    });
+    const refused = await executeAction(service, preview, { action: 'contact' });
+    expect(refused.status).toBe(403);
+    expect((await askToConfirm(service, preview)).status).toBe(403);
+    const tool = await callTool(service, 'submit', {
+      preview_id: preview,
+      confirmation: true,
+      confirmation_text: 'I confirm that Service may use these details for the selected action.',
+    });
+    expect(tool.content[0].text).toContain('did not ask');
+    // A replay is none of it, nor is another person or another client.
+    const replay = await executeAction(service, sent, { action: 'newsletter', key: 'before' });
+    expect(replay.body.replay).toBe(true);
+    expect((await executeAction(service, before)).status).toBe(200);
+    const other = await executeAction(service, preview, {
+      action: 'contact',
+      token: tokens.other,
+    });
+    expect(other.status).toBe(200);
+  });
+});

@@ -1,0 +1,179 @@
+/** Each state of a confirmation, and what execute says in it (beyond §4, the table), on both databases. */
+import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { executeAction, previewId } from '../support/agent.ts';
+import { testClock } from '../support/clock.ts';
+import { databases, type TestDatabase } from '../support/databases.ts';
+import { type Service, startService, tokens } from '../support/service.ts';
+import { askToConfirm, lookAt, openPage, pending, pressButton } from './rig.ts';
+
+describe.each(databases)('on %s', (_name, create) => {
+  let database: TestDatabase;
+  let service: Service;
+  const clock = testClock();
+  beforeAll(async () => {
+    database = await create();
+    service = await startService({ clock, environment: { DATABASE_URL: database.url } });
+  });
+  afterAll(async () => {
+    await service.close();
+    await database.remove();
+  });
+
+  const kept = async () =>
+    (
+      await service.parts.storage.read((db) =>
+        db.selectFrom('submissions').select(['id', 'status', 'event']),
+      )
+    ).map((row) => ({ ...row, event: JSON.parse(row.event) }));
+  const statusOf = async (id: string) => (await lookAt(service, id)).body.confirmation.status;
+
+  test('what is asked is told to whoever asked, and sends nothing', async () => {
+    const preview = await previewId(service);
+    const before = await kept();
+    const { status, body, headers } = await askToConfirm(service, preview);
+    expect(status).toBe(201);
+    expect(headers.get('cache-control')).toBe('no-store');
+    const { confirmation } = body;
+    expect(body).toEqual({
+      ok: true,
+      confirmation: {
+        id: expect.stringMatching(/^[0-9a-f-]{36}$/),
+        status: 'pending',
+        via: 'page',
+        action: 'homeowner_quote',
+        destination: 'Vetted Painters',
+        confirmation_url: expect.stringMatching(/^http:.*\/confirm\/[A-Za-z0-9_-]{22}$/),
+        created_at: expect.any(String),
+        expires_at: expect.any(String),
+      },
+    });
+    const lifetime = Date.parse(confirmation.expires_at) - Date.parse(confirmation.created_at);
+    expect(lifetime).toBe(60 * 60_000);
+    const { confirmation_url: _, ...told } = confirmation;
+    const seen = await lookAt(service, confirmation.id, { token: tokens.rotated });
+    expect([seen.status, seen.body]).toEqual([200, { ok: true, confirmation: told }]);
+    expect(seen.headers.get('retry-after')).toBe('5');
+    expect(await kept()).toEqual(before);
+  });
+
+  test('the same request again says the same, whatever via it names', async () => {
+    const { id, url, key, preview } = await pending(service);
+    const again = await askToConfirm(service, preview, { key, via: 7 });
+    expect(again.status).toBe(200);
+    expect(again.body.confirmation).toMatchObject({ id, confirmation_url: url, status: 'pending' });
+  });
+
+  test('while it is asked, execute waits for the person, and anybody else is too late', async () => {
+    const { key, preview } = await pending(service);
+    const own = await executeAction(service, preview, { key });
+    expect([own.status, own.body]).toEqual([
+      409,
+      { error: 'human_confirmation_required', retryable: true },
+    ]);
+    expect(own.headers.get('retry-after')).toBe('5');
+    clock.advance(11 * 60_000);
+    expect((await executeAction(service, preview, { key })).body.error).toBe(
+      'human_confirmation_required',
+    );
+    for (const other of [{ key: 'another' }, { key, token: tokens.other }]) {
+      const { status, body } = await executeAction(service, preview, other);
+      expect([status, body]).toEqual([409, { error: 'preview_already_used' }]);
+    }
+  });
+
+  test('the press sends once; the receipt is of the press, and execute replays it', async () => {
+    const { id, path, key, preview } = await pending(service);
+    clock.advance(60_000);
+    const pressed = await pressButton(service, path, 'send');
+    expect([pressed.status, pressed.headers.get('location')]).toEqual([303, path]);
+    const { body } = await lookAt(service, id);
+    expect(body.confirmation.status).toBe('submitted');
+    expect(body.receipt).toMatchObject({ action_id: id, status: 'submitted' });
+    expect(Date.parse(body.receipt.created_at)).toBe(
+      Date.parse(body.confirmation.created_at) + 60_000,
+    );
+    expect(body.receipt.consent_recorded_at).toBe(body.receipt.created_at);
+    const replay = await executeAction(service, preview, { key });
+    expect([replay.status, replay.body]).toEqual([
+      200,
+      { ok: true, receipt: body.receipt, replay: true },
+    ]);
+    expect((await executeAction(service, preview, { key: 'k2' })).body.error).toBe(
+      'preview_already_used',
+    );
+    const sent = (await kept()).filter((row) => row.id === id);
+    expect(sent).toHaveLength(1);
+    expect(sent[0]?.event.data).toMatchObject({
+      client: 'acme',
+      origin: 'agent',
+      consent_recorded_at: body.receipt.created_at,
+    });
+    const [row] = await service.parts.storage.read((db) =>
+      db.selectFrom('executions').select('confirmed_via').where('action_id', '=', id),
+    );
+    expect(row?.confirmed_via).toBe('page');
+    // A second press finds the end.
+    expect((await pressButton(service, path, 'send', { token: 'x' })).status).toBe(303);
+    expect((await kept()).filter((each) => each.id === id)).toHaveLength(1);
+  });
+
+  test.each([
+    ['decline', 'declined'],
+    ['report', 'reported'],
+  ])('%s ends it as %s for everybody, and nothing is sent', async (button, status) => {
+    const fields = { email: `${button}@example.com` };
+    const { id, path, key, preview } = await pending(service, { action: 'newsletter', fields });
+    expect((await pressButton(service, path, button)).status).toBe(303);
+    expect(await statusOf(id)).toBe(status);
+    for (const other of [{ key }, { key: 'another' }, { key, token: tokens.other }]) {
+      const answer = await executeAction(service, preview, { action: 'newsletter', ...other });
+      expect([answer.status, answer.body]).toEqual([409, { error: 'confirmation_declined' }]);
+    }
+    expect((await pressButton(service, path, 'send', { token: 'x' })).status).toBe(303);
+    expect((await kept()).some((row) => row.id === id)).toBe(false);
+  });
+
+  test('its time, a newer one and its client end it as expired; the key stays bound', async () => {
+    const timed = await pending(service, {
+      action: 'newsletter',
+      fields: { email: 'a@b.example' },
+    });
+    clock.advance(60 * 60_000);
+    const replaced = await pending(service);
+    const newer = await pending(service);
+    const cancelled = await lookAt(service, newer.id, { method: 'DELETE' });
+    expect([cancelled.status, cancelled.body.confirmation.status]).toEqual([200, 'expired']);
+    for (const [{ id, key, preview, path }, action] of [
+      [timed, 'newsletter'],
+      [replaced, 'homeowner_quote'],
+      [newer, 'homeowner_quote'],
+    ] as const) {
+      expect(await statusOf(id)).toBe('expired');
+      expect((await executeAction(service, preview, { key, action })).status).toBe(400);
+      expect((await executeAction(service, preview, { key: 'o', action })).status).toBe(400);
+      const fresh = await previewId(service);
+      const bound = await executeAction(service, fresh, { key });
+      expect([bound.status, bound.body.error]).toEqual([409, 'idempotency_conflict']);
+      expect((await pressButton(service, path, 'send', { token: 'x' })).status).toBe(303);
+      expect((await openPage(service, path)).text).toContain('This link has ended');
+      expect((await lookAt(service, id, { method: 'DELETE' })).body.confirmation.status).toBe(
+        'expired',
+      );
+    }
+  });
+
+  test('fields are kept until it ends, then only with the submission', async () => {
+    const rows = async () =>
+      await service.parts.storage.read((db) =>
+        db.selectFrom('confirmations').select(['id', 'fields', 'email']),
+      );
+    const { id, path } = await pending(service);
+    expect((await rows()).find((row) => row.id === id)).toMatchObject({ email: 'ada@example.com' });
+    await pressButton(service, path, 'send');
+    expect((await rows()).find((row) => row.id === id)).toMatchObject({
+      fields: null,
+      email: null,
+    });
+    expect((await rows()).filter(({ fields }) => fields !== null)).toHaveLength(0);
+  });
+});

@@ -1,0 +1,250 @@
+/** kill -9 and SIGSTOP at every point of a browser's lead, and an upstream that dies: it is kept, and arrives (beyond §1). */
+import { randomUUID } from 'node:crypto';
+import { afterAll, beforeAll, describe, expect, test, vi } from 'vitest';
+import { runService } from '../commands/run-service.ts';
+import { type Answer, call } from '../support/agent.ts';
+import { injected } from '../support/injected.ts';
+import type { ProcessOptions, ServiceProcess } from '../support/process.ts';
+import { until } from '../support/until.ts';
+import { type ProgrammableUpstream, startUpstream } from '../support/upstream.ts';
+import { crashingAt, LEASE_MS, outcomesOf, rowsOf, startFor } from './crashing.ts';
+
+// The tests wait for leases and schedules, not for the processor.
+vi.setConfig({ maxConcurrency: 6, testTimeout: 180_000 });
+
+/** A lease, and the time until it is looked at; more on a machine that is busy. */
+const RECOVERED_WITHIN_MS = 4 * LEASE_MS;
+/** The first redelivery comes a minute after the end of the lease, a tenth more or less. */
+const REDELIVERED_WITHIN_MS = RECOVERED_WITHIN_MS + 75_000;
+
+let upstream: ProgrammableUpstream;
+beforeAll(async () => {
+  upstream = await startUpstream();
+});
+afterAll(() => upstream.close());
+
+const start = (options: ProcessOptions) => startFor(upstream, options);
+
+type Lead = { email: string; send(service: ServiceProcess): Promise<Answer> };
+
+function newLead(): Lead {
+  const email = `${randomUUID()}@example.com`;
+  const body = { form: 'contact', name: 'Ada', email, subject: 'Paint', message: 'Hello' };
+  const headers = { 'content-type': 'application/json' };
+  return {
+    email,
+    send: (service) => call(service, '/api/leads', { headers, body: JSON.stringify(body) }),
+  };
+}
+
+/** Everything of it that has reached the upstream: the id, and the body byte for byte. */
+function seen({ email }: Lead): { id: unknown; body: string }[] {
+  return upstream.delivered
+    .filter(({ body }) => body.includes(email))
+    .map(({ headers, body }) => ({ id: headers['webhook-id'], body }));
+}
+
+/** The rows that keep it: id, status, and how each attempt ended. */
+function kept(dataDir: string, { email }: Lead) {
+  return rowsOf(dataDir, `select * from submissions where email = '${email}'`).map((row) => ({
+    id: String(row.id),
+    body: String(row.event),
+    standing: [row.status, ...outcomesOf(row.attempts)].join(', '),
+  }));
+}
+
+async function untilItStands(dataDir: string, lead: Lead, standing: string, withinMs: number) {
+  await until(() => kept(dataDir, lead)[0]?.standing === standing, withinMs);
+  expect(kept(dataDir, lead)).toHaveLength(1);
+}
+
+/** `npm run inbox -- resend ID…` beside a running service, and what it leaves. */
+async function resend({ dataDir }: ServiceProcess, leads: readonly Lead[]): Promise<void> {
+  const rows = leads.map((lead) => kept(dataDir, lead)[0]);
+  const before = leads.map((lead) => seen(lead).length);
+  const ids = rows.map((row) => String(row?.id));
+  const ran = await runService(['inbox', 'resend', ...ids], { environment: { DATA_DIR: dataDir } });
+  expect([ran.status, ran.stdout]).toEqual([0, ids.map((id) => `${id}  confirmed\n`).join('')]);
+  for (const [index, lead] of leads.entries()) {
+    const { id, body } = rows[index] ?? {};
+    expect(seen(lead)).toEqual(Array((before[index] ?? 0) + 1).fill({ id, body }));
+    const standings = kept(dataDir, lead).map(({ standing }) => standing);
+    expect(standings).toEqual(['delivered, unknown, confirmed']);
+  }
+}
+
+describe.concurrent('a process that ends, or stands, with a lead under way', () => {
+  test.for([
+    { point: 'after the claim', times: 0 },
+    { point: 'before the send', times: 0 },
+    { point: 'after the answer', times: 1 },
+    { point: 'before the settle', times: 1 },
+  ])(
+    'kill -9 $point: kept, and with the end of its lease it waits; resend delivers it under the same id and body',
+    async ({ point, times }, context) => {
+      const lead = newLead();
+      const crashing = await start(crashingAt(point));
+      // A confirmed lead is answered without waiting for its second commit.
+      await lead.send(crashing).catch(() => {});
+      expect((await crashing.exited).signal).toBe('SIGKILL');
+      injected(context, `lead: kill -9 ${point.replace('the claim', 'its first commit')}`);
+      expect(seen(lead)).toHaveLength(times);
+      expect(kept(crashing.dataDir, lead).map(({ standing }) => standing)).toEqual(['sending']);
+
+      const restarted = await start({ dataDir: crashing.dataDir });
+      await untilItStands(crashing.dataDir, lead, 'waiting, unknown', RECOVERED_WITHIN_MS);
+      expect(seen(lead)).toHaveLength(times);
+      await resend(restarted, [lead]);
+    },
+  );
+
+  test('kill -9 in mid-send: kept, and its schedule delivers it under the same id and body', async (context) => {
+    const lead = newLead();
+    const crashing = await start({});
+    const usual = upstream.answer;
+    upstream.answer = (response, delivered) => {
+      const isFirst = delivered.body.includes(lead.email) && seen(lead).length === 1;
+      if (isFirst) crashing.kill('SIGKILL');
+      else usual(response, delivered);
+    };
+    await expect(lead.send(crashing)).rejects.toThrow();
+    await crashing.exited;
+    injected(context, 'lead: kill -9 in mid-send');
+
+    const { dataDir } = await start({ dataDir: crashing.dataDir });
+    await untilItStands(dataDir, lead, 'waiting, unknown', RECOVERED_WITHIN_MS);
+    await untilItStands(dataDir, lead, 'delivered, unknown, confirmed', REDELIVERED_WITHIN_MS);
+    const [row] = kept(dataDir, lead);
+    expect(seen(lead)).toEqual(Array(2).fill({ id: row?.id, body: row?.body }));
+  });
+
+  test('kill -9 in the middle of a redelivery: that attempt is unknown as well, and it is delivered once more', async (context) => {
+    const lead = newLead();
+    const crashing = await start(crashingAt('before the send'));
+    await expect(lead.send(crashing)).rejects.toThrow();
+    const dying = await start({ dataDir: crashing.dataDir });
+    await untilItStands(dying.dataDir, lead, 'waiting, unknown', RECOVERED_WITHIN_MS);
+    const usual = upstream.answer;
+    upstream.answer = (response, delivered) => {
+      const isFirst = delivered.body.includes(lead.email) && seen(lead).length === 1;
+      if (isFirst) dying.kill('SIGKILL');
+      else usual(response, delivered);
+    };
+    const [row] = kept(dying.dataDir, lead);
+    const environment = { DATA_DIR: dying.dataDir };
+    const asked = runService(['inbox', 'resend', row?.id ?? ''], { environment });
+    await dying.exited;
+    injected(context, 'lead: kill -9 in the middle of a redelivery');
+
+    const restarted = await start({ dataDir: dying.dataDir });
+    // The mark was taken with the attempt that nobody knows the end of.
+    expect((await asked).stdout).toContain('broken off');
+    await untilItStands(dying.dataDir, lead, 'waiting, unknown, unknown', RECOVERED_WITHIN_MS);
+    const again = await runService(['inbox', 'resend', row?.id ?? ''], { environment });
+    expect(again.status).toBe(0);
+    expect(seen(lead)).toEqual(Array(2).fill({ id: row?.id, body: row?.body }));
+    await untilItStands(
+      restarted.dataDir,
+      lead,
+      'delivered, unknown, unknown, confirmed',
+      RECOVERED_WITHIN_MS,
+    );
+  });
+
+  test('kill -9 after the settle: delivered, and not sent again', async (context) => {
+    const lead = newLead();
+    const crashing = await start(crashingAt('after the settle'));
+    await lead.send(crashing).catch(() => {});
+    expect((await crashing.exited).signal).toBe('SIGKILL');
+    injected(context, 'lead: kill -9 after the settle');
+    const restarted = await start({ dataDir: crashing.dataDir });
+    // What is due, and whose lease has run out, is looked for every five seconds.
+    await new Promise((resolve) => setTimeout(resolve, LEASE_MS));
+    expect(kept(restarted.dataDir, lead)).toMatchObject([{ standing: 'delivered, confirmed' }]);
+    expect(seen(lead)).toHaveLength(1);
+  });
+
+  test.for([{ point: 'after the claim' }, { point: 'before the send' }])(
+    'SIGSTOP $point for longer than the lease, then SIGCONT: it sends nothing, its person is told that it is kept, and it arrives once',
+    async ({ point }, context) => {
+      const lead = newLead();
+      const stopped = await start(crashingAt(point, 'SIGSTOP'));
+      const { dataDir } = stopped;
+      const other = await start({ dataDir });
+      const waiting = lead.send(stopped);
+      await until(() => kept(dataDir, lead).length > 0);
+      await untilItStands(dataDir, lead, 'waiting, unknown', RECOVERED_WITHIN_MS);
+
+      stopped.kill('SIGCONT');
+      injected(context, 'lead: SIGSTOP for longer than the lease, then SIGCONT');
+      const late = await waiting;
+      const [row] = kept(dataDir, lead);
+      expect([late.status, late.headers.get('submission-reference')]).toEqual([502, row?.id]);
+      expect(kept(dataDir, lead)).toEqual([row]);
+      expect(seen(lead)).toEqual([]);
+      await resend(other, [lead]);
+    },
+  );
+
+  // Not a crash of ours, but it takes as long as a schedule does: beside the others it costs no time.
+  test('npm run demo -- outage: the upstream dies and comes back, every lead arrives once, the agent’s never, and the operator is told', async (context) => {
+    const { status, stdout, stderr } = await runService(['demo', 'outage']);
+    expect([status, stderr]).toEqual([0, '']);
+    expect(stdout).toContain('Nothing was lost, and nothing arrived twice.');
+    injected(context, 'npm run demo -- outage: the upstream dies while leads come in');
+  });
+
+  test('kill -9 after every statement from the first on: what has left is kept, nothing is sent before it is, and resend delivers what waits', async (context) => {
+    const leads: Lead[] = [];
+    const told: (number | undefined)[] = [];
+    let dataDir: string | undefined;
+    for (let statement = 1; ; statement += 1) {
+      const crash = crashingAt(`statement ${statement}`);
+      const service = await start({ ...(dataDir !== undefined && { dataDir }), ...crash });
+      dataDir = service.dataDir;
+      const lead = newLead();
+      const answer = await lead.send(service).catch(() => undefined);
+      const isOver = await endsBySettling(service, lead);
+      if (isOver) break;
+      injected(context, 'lead: kill -9 after each statement');
+      leads.push(lead);
+      told.push(answer?.status);
+    }
+    // Insert and commit; begin, update and commit.
+    expect(leads.length).toBeGreaterThanOrEqual(5);
+    expect(told).not.toContain(502);
+
+    const restarted = await start({ dataDir });
+    const sending = () =>
+      rowsOf(restarted.dataDir, `select id from submissions where status = 'sending'`);
+    await until(() => sending().length === 0, RECOVERED_WITHIN_MS);
+    const standings: string[] = [];
+    const waiting: Lead[] = [];
+    for (const [index, lead] of leads.entries()) {
+      const [row, ...others] = kept(restarted.dataDir, lead);
+      expect(others).toEqual([]);
+      standings.push(row?.standing ?? 'not kept');
+      if (row === undefined) expect([told[index], seen(lead)]).toEqual([undefined, []]);
+      else if (row.standing === 'waiting, unknown') waiting.push(lead);
+      else expect([row.standing, seen(lead).length]).toEqual(['delivered, confirmed', 1]);
+    }
+    await resend(restarted, waiting);
+    // A sweep's statements count as well: so which crash was the last is chance.
+    expect(standings).toEqual(expect.arrayContaining(['not kept', 'waiting, unknown']));
+  });
+});
+
+/** Whether it has written the end of a lead and lives; a crash comes with the statement itself. */
+async function endsBySettling(service: ServiceProcess, lead: Lead): Promise<boolean> {
+  let exited = false;
+  service.exited.then(() => {
+    exited = true;
+  });
+  await until(
+    () => exited || kept(service.dataDir, lead)[0]?.standing.includes('delivered') === true,
+  );
+  await new Promise((resolve) => setTimeout(resolve, 500));
+  const lives = !exited;
+  await service.end();
+  return lives;
+}

@@ -1,0 +1,282 @@
+/** What an edit reads, writes and waits for (contract §2, "The credentials file"). */
+import fs, {
+  chownSync,
+  lstatSync,
+  mkdirSync,
+  readdirSync,
+  readFileSync,
+  readlinkSync,
+  rmSync,
+  statSync,
+  symlinkSync,
+  utimesSync,
+  writeFileSync,
+} from 'node:fs';
+import { syncBuiltinESMExports } from 'node:module';
+import { dirname, join } from 'node:path';
+import { afterEach, beforeEach, describe, expect, test, vi } from 'vitest';
+import type { ClientsFile } from '../../src/credentials/clients.ts';
+import { editClients, readClients } from '../../src/credentials/edit.ts';
+import { temporaryFolder } from '../support/process.ts';
+
+/** As in `src/credentials/edit.ts`: how old a lock of the dead is, and how long one of the living is waited for. */
+const STALE_LOCK_MS = 10_000;
+const LOCK_WAIT_MS = 100 * 20;
+
+const { fsyncSync, openSync } = fs;
+const real = { fsyncSync, openSync, readFileSync, statSync, writeFileSync };
+const now = new Date('2026-09-01T12:00:00.000Z');
+
+let folder: string;
+let path: string;
+let lock: string;
+
+beforeEach(() => {
+  folder = temporaryFolder();
+  path = join(folder, 'agents.json');
+  lock = `${path}.lock`;
+  writeFileSync(path, '{"clients": []}');
+});
+afterEach(() => {
+  vi.useRealTimers();
+  Object.assign(fs, real);
+  syncBuiltinESMExports();
+});
+
+const client = (name: string) => ({ name, scopes: [], credentials: [] });
+const adding = (name: string) => (file: ClientsFile) => ({
+  clients: [...file.clients, client(name)],
+});
+const names = (of = path) => readClients(of).clients.map(({ name }) => name);
+
+/** Does something just before a call of one of Node's own functions, for the calls that name such a file. */
+function before(name: keyof typeof real, of: RegExp, act: () => void): void {
+  const own = real[name] as (...given: unknown[]) => unknown;
+  Object.assign(fs, {
+    [name]: (...given: unknown[]) => {
+      if (of.test(String(given[0]))) act();
+      return own(...given);
+    },
+  });
+  syncBuiltinESMExports();
+}
+
+describe('reading', () => {
+  test('a file that is not there has no clients', () => {
+    expect(readClients(join(folder, 'other.json'))).toEqual({ clients: [] });
+  });
+
+  test('a file that can’t be read or is not valid is told, with what to mend', async () => {
+    const spoilt = { name: 'EditFault', message: expect.any(String) };
+    expect(() => readClients(folder)).toThrow(
+      `The credentials file can’t be read (EISDIR): ${folder}`,
+    );
+    writeFileSync(path, '{');
+    const sentence = `The credentials file is not valid (it is not JSON); mend it first: ${path}`;
+    expect(() => readClients(path)).toThrow(sentence);
+    const edited = await editClients(path, adding('own')).catch((error: unknown) => error);
+    expect(edited).toMatchObject({ ...spoilt, message: sentence });
+    expect(readdirSync(folder)).toEqual(['agents.json']);
+    expect(readFileSync(path, 'utf8')).toBe('{');
+  });
+});
+
+describe('writing', () => {
+  test('puts another file in the place of the old one: legible, durable, for the owner alone', async () => {
+    const synced: string[] = [];
+    fs.fsyncSync = (descriptor) => {
+      synced.push(readFileSync(`/proc/self/fd/${descriptor}`, 'utf8'));
+    };
+    syncBuiltinESMExports();
+    const { ino } = statSync(path);
+    await editClients(path, adding('own'));
+    const text = `${JSON.stringify({ clients: [client('own')] }, null, 2)}\n`;
+    expect([readFileSync(path, 'utf8'), synced]).toEqual([text, [text]]);
+    expect(statSync(path).mode & 0o777).toBe(0o600);
+    expect(statSync(path).ino).not.toBe(ino);
+    expect(readdirSync(folder)).toEqual(['agents.json']);
+    expect(openIn(folder)).toEqual([]);
+  });
+
+  test('makes the folders for their owner alone where they are not there', async () => {
+    const deep = join(folder, 'new', 'secrets', 'agents.json');
+    await editClients(deep, adding('own'));
+    expect(names(deep)).toEqual(['own']);
+    for (const made of [dirname(deep), join(folder, 'new')]) {
+      expect(statSync(made).mode & 0o777).toBe(0o700);
+    }
+  });
+
+  test('of nothing leaves the file as it is', async () => {
+    const { ino } = statSync(path);
+    await editClients(path, () => undefined);
+    expect(statSync(path).ino).toBe(ino);
+    expect(readdirSync(folder)).toEqual(['agents.json']);
+  });
+
+  test('follows a link, which stays', async () => {
+    const link = join(folder, 'link.json');
+    symlinkSync(path, link);
+    await editClients(link, adding('own'));
+    expect([lstatSync(link).isSymbolicLink(), names()]).toEqual([true, ['own']]);
+  });
+
+  test.runIf(process.getuid?.() === 0)('by root leaves the file to whose it was', async () => {
+    chownSync(path, 4711, 4712);
+    await editClients(path, adding('own'));
+    expect(statSync(path)).toMatchObject({ uid: 4711, gid: 4712, mode: 0o100600 });
+  });
+
+  test.each([
+    ['its lock', 'writeFileSync', /\.lock$/, 'EROFS'],
+    ['its place', 'openSync', /\.tmp$/, 'ENOSPC'],
+    ['its bytes', 'fsyncSync', /./, 'EIO'],
+  ] as const)(
+    'that fails for want of %s says why and what to look at, and leaves nothing half done',
+    async (_what, name, of, code) => {
+      before(name, of, () => {
+        throw Object.assign(new Error('as the disk says it'), { code });
+      });
+      await expect(editClients(path, adding('own'))).rejects.toMatchObject({
+        name: 'EditFault',
+        message: `The credentials file can’t be written (${code}); check the permissions of ${folder}.`,
+      });
+      expect([names(), readdirSync(folder), openIn(folder)]).toEqual([[], ['agents.json'], []]);
+    },
+  );
+
+  test('where there can be no folder says so', async () => {
+    await expect(editClients(join(path, 'agents.json'), adding('own'))).rejects.toThrow(
+      `The credentials file can’t be written (EEXIST); check the permissions of ${path}.`,
+    );
+  });
+});
+
+describe('the lock', () => {
+  test('stands while something is changed, for the owner alone, and each has its own name', async () => {
+    const owners: string[] = [];
+    for (const name of ['one', 'two']) {
+      await editClients(path, (file) => {
+        owners.push(readFileSync(lock, 'utf8'));
+        expect(statSync(lock).mode & 0o777).toBe(0o600);
+        return adding(name)(file);
+      });
+    }
+    expect(new Set(owners).size).toBe(2);
+    for (const owner of owners) expect(owner).toMatch(/^[0-9a-f-]{36}$/);
+  });
+
+  test('of somebody else is waited for, two seconds at most', async () => {
+    vi.useFakeTimers({ now });
+    writeFileSync(lock, 'another');
+    utimesSync(lock, now, now);
+    let told: unknown;
+    const editing = editClients(path, adding('own')).catch((error: unknown) => {
+      told = error;
+    });
+    await vi.advanceTimersByTimeAsync(LOCK_WAIT_MS - 1);
+    expect(told).toBeUndefined();
+    await vi.advanceTimersByTimeAsync(1);
+    await editing;
+    expect(told).toMatchObject({
+      name: 'EditFault',
+      message: `Somebody else is changing the credentials; try again, or remove ${lock}.`,
+    });
+    expect(readFileSync(lock, 'utf8')).toBe('another');
+    expect(names()).toEqual([]);
+  });
+
+  test('of somebody else that ends meanwhile lets the next begin', async () => {
+    vi.useFakeTimers({ now });
+    writeFileSync(lock, 'another');
+    utimesSync(lock, now, now);
+    const editing = editClients(path, adding('own'));
+    await vi.advanceTimersByTimeAsync(100);
+    rmSync(lock);
+    await vi.advanceTimersByTimeAsync(20);
+    await editing;
+    expect([names(), readdirSync(folder)]).toEqual([['own'], ['agents.json']]);
+  });
+
+  test.each([
+    [STALE_LOCK_MS, 'waited for'],
+    [STALE_LOCK_MS + 1, 'taken over'],
+  ])('that is %i ms old is %s', async (age, what) => {
+    vi.useFakeTimers({ now });
+    writeFileSync(lock, 'another');
+    const then = new Date(now.getTime() - age);
+    utimesSync(lock, then, then);
+    const editing = editClients(path, adding('own'));
+    expect(readFileSync(lock, 'utf8') === 'another').toBe(what === 'waited for');
+    await vi.advanceTimersByTimeAsync(100);
+    await editing;
+    expect(readdirSync(folder)).toEqual(['agents.json']);
+  });
+
+  test('that somebody else is taking over is left to that one', async () => {
+    vi.useFakeTimers({ now });
+    const then = new Date(now.getTime() - 60_000);
+    writeFileSync(lock, 'dead');
+    utimesSync(lock, then, then);
+    writeFileSync(`${lock}.dead`, '');
+    const editing = editClients(path, adding('own'));
+    await vi.advanceTimersByTimeAsync(100);
+    expect(readFileSync(lock, 'utf8')).toBe('dead');
+    rmSync(lock);
+    rmSync(`${lock}.dead`);
+    await vi.advanceTimersByTimeAsync(20);
+    await editing;
+    expect([names(), readdirSync(folder)]).toEqual([['own'], ['agents.json']]);
+  });
+
+  test.each(['readFileSync', 'statSync'] as const)(
+    'that ends between the attempt and the look at it by %s is tried again',
+    async (look) => {
+      writeFileSync(lock, 'another');
+      utimesSync(lock, 0, 0);
+      before(look, /\.lock$/, () => {
+        if (names().length === 0) rmSync(lock, { force: true });
+        Object.assign(fs, real);
+        syncBuiltinESMExports();
+      });
+      await editClients(path, adding('own'));
+      expect([names(), readdirSync(folder)]).toEqual([['own'], ['agents.json']]);
+    },
+  );
+
+  test('that was taken over meanwhile is told as well where nothing was to be written', async () => {
+    const heldUp = editClients(path, () => void writeFileSync(lock, 'another'));
+    await expect(heldUp).rejects.toThrow(/^Another command took the lock over/);
+    expect(readFileSync(lock, 'utf8')).toBe('another');
+  });
+
+  test.each<[string, string, () => void]>([
+    ['can’t be read', 'EISDIR', () => mkdirSync(lock)],
+    [
+      'is old and can’t be ended',
+      'ENOENT',
+      () => {
+        writeFileSync(lock, 'no/name');
+        utimesSync(lock, 0, 0);
+      },
+    ],
+  ])('that %s is told at once', async (_what, code, spoil) => {
+    spoil();
+    await expect(editClients(path, adding('own'))).rejects.toThrow(
+      `The credentials file can’t be written (${code}); check the permissions of ${folder}.`,
+    );
+    expect(names()).toEqual([]);
+  });
+});
+
+/** What this process has open in a folder. */
+function openIn(of: string): string[] {
+  return readdirSync('/proc/self/fd').flatMap((descriptor) => {
+    try {
+      const target = readlinkSync(`/proc/self/fd/${descriptor}`);
+      return target.startsWith(of) ? [target] : [];
+    } catch {
+      return [];
+    }
+  });
+}

@@ -1,0 +1,191 @@
+import { hash } from 'node:crypto';
+import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import * as z from 'zod';
+import { forms } from '../../src/forms/catalog.ts';
+import { call, executeAction, previewAction } from '../support/agent.ts';
+import { send } from '../support/mcp.ts';
+import { type Service, startService } from '../support/service.ts';
+
+let service: Service;
+let without: Service;
+beforeAll(async () => {
+  service = await startService();
+  without = await startService({ environment: { MCP: 'off' } });
+});
+afterAll(async () => {
+  await service.close();
+  await without.close();
+});
+
+const get = (path: string, from = service) => call(from, path, { method: 'GET' });
+const json = async (path: string, from = service) => JSON.parse((await get(path, from)).text);
+
+/** Every address of this deployment that a text names. */
+const addressesIn = (text: string, { url }: Service) => [
+  ...new Set(text.match(new RegExp(`${url.replaceAll('.', '\\.')}[^\\s"<>)\`;,{]*`, 'g'))),
+];
+
+const DOCUMENTS = [
+  '/.well-known/api-catalog',
+  '/.well-known/agent-skills/index.json',
+  '/.well-known/agent-skills/send-a-form/SKILL.md',
+  '/agents/openapi.json',
+  '/api/agent/manifest',
+  '/llms.txt',
+];
+const OF_MCP = ['/.well-known/ai-catalog.json', '/mcp/server-card'];
+
+describe('where one request finds everything (beyond §8)', () => {
+  test.each([
+    ['MCP=on', () => service, [...DOCUMENTS, ...OF_MCP]],
+    ['MCP=off', () => without, DOCUMENTS],
+  ])(
+    '%s: every address in a document is absolute and leads to something',
+    async (_name, of, paths) => {
+      for (const path of paths) {
+        const { text } = await get(path, of());
+        expect(text.match(/"(?:href|url|anchor)":"\/[^"]*"/g), path).toBeNull();
+        for (const address of addressesIn(text, of())) {
+          const { pathname } = new URL(address);
+          const method =
+            pathname === '/mcp' || pathname.startsWith('/api/agent/actions') ? 'POST' : 'GET';
+          if (
+            pathname.startsWith('/api/agent/actions/') &&
+            !pathname.endsWith('e') &&
+            !pathname.endsWith('w')
+          )
+            continue;
+          const { status } = await call(of(), pathname, { method });
+          expect(status === 404, `${path} names ${pathname}`).toBe(false);
+        }
+      }
+    },
+  );
+
+  test('with MCP=off nothing names what is off', async () => {
+    for (const path of OF_MCP) expect((await get(path, without)).status).toBe(404);
+    for (const path of [...DOCUMENTS, '/agents/tools.json']) {
+      expect((await get(path, without)).text, path).not.toMatch(/\/mcp(?!\.json)|ai-catalog/);
+    }
+  });
+
+  test('the catalogue names both descriptions and the page, and itself', async () => {
+    const { linkset } = await json('/.well-known/api-catalog');
+    expect(linkset[0]).toEqual({
+      anchor: service.url,
+      'service-desc': [
+        { href: `${service.url}/agents/openapi.json`, type: 'application/json' },
+        { href: `${service.url}/openapi.json`, type: 'application/json' },
+      ],
+      'service-doc': [{ href: `${service.url}/agents`, type: 'text/html' }],
+    });
+    for (const method of ['GET', 'HEAD']) {
+      const { headers } = await call(service, '/.well-known/api-catalog', { method });
+      expect(headers.get('link')).toBe(
+        `<${service.url}/.well-known/api-catalog>; rel="api-catalog"`,
+      );
+    }
+  });
+
+  test('the first page leads there', async () => {
+    const link = (await get('/')).headers.get('link') ?? '';
+    for (const [target, relation] of [
+      ['/.well-known/api-catalog', 'api-catalog'],
+      ['/agents/openapi.json', 'service-desc'],
+      ['/openapi.json', 'service-desc'],
+      ['/agents', 'service-doc'],
+      ['/index.md', 'alternate'],
+    ]) {
+      expect(link).toContain(`<${target}>; rel="${relation}"`);
+    }
+    expect((await get('/quote')).headers.get('link')).not.toContain('api-catalog');
+  });
+});
+
+describe('the tools are announced', () => {
+  test('by a card that says what they say of themselves', async () => {
+    const { entries } = await json('/.well-known/ai-catalog.json');
+    const [entry] = entries;
+    expect(entry).toMatchObject({
+      identifier: `urn:air:${new URL(service.url).host}:mcp:leads`,
+      type: 'application/mcp-server-card+json',
+    });
+    const card = await json(new URL(entry.url).pathname);
+    const { body } = await send(service, 'server/discover');
+    const said = body.result._meta['io.modelcontextprotocol/serverInfo'];
+    expect(card).toMatchObject(said);
+    expect(card.name).toMatch(/^[a-z0-9.-]+\/leads$/);
+    expect(card.description.length).toBeLessThanOrEqual(100);
+    const [remote] = card.remotes;
+    expect(remote.url).toBe(`${service.url}/mcp`);
+    expect(remote.supportedProtocolVersions).toEqual(['2026-07-28', '2025-11-25', '2025-06-18']);
+  });
+
+  test('the skill is served under the digest of its bytes', async () => {
+    const { skills } = await json('/.well-known/agent-skills/index.json');
+    const [{ name, url, digest }] = skills;
+    const { text } = await get(new URL(url).pathname);
+    expect(digest).toBe(`sha256:${hash('sha256', text)}`);
+    expect(text).toMatch(new RegExp(`^---\nname: ${name}\ndescription: [^\n]+\n---\n`));
+  });
+});
+
+describe('/agents/openapi.json', () => {
+  test('has a path for each action and step, without a parameter, each with a name of its own', async () => {
+    const document = await json('/agents/openapi.json');
+    expect([document.openapi, document.info.version]).toEqual(['3.1.1', '2026-09-01']);
+    const wanted = Object.keys(forms).flatMap((name) => [
+      `/api/agent/actions/${name}/preview`,
+      `/api/agent/actions/${name}/execute`,
+    ]);
+    expect(Object.keys(document.paths)).toEqual(wanted);
+    const operations = Object.values<
+      Record<string, { operationId: string; parameters: { in: string }[] }>
+    >(document.paths).flatMap((item) => Object.values(item));
+    const ids = operations.map(({ operationId }) => operationId);
+    expect(new Set(ids).size).toBe(8);
+    for (const each of ids) expect(each).toMatch(/^[a-z_]{1,64}$/);
+    for (const { parameters } of operations) {
+      expect(parameters.every((each) => each.in === 'header')).toBe(true);
+    }
+    // Whatever names a step names one of its own.
+    expect(JSON.stringify(document)).not.toMatch(/previewAction|executeAction|getManifest/);
+  });
+
+  test('holds what it refers to, and nothing else', async () => {
+    const document = await json('/agents/openapi.json');
+    const text = JSON.stringify(document);
+    for (const section of ['schemas', 'headers']) {
+      const referred = text.matchAll(new RegExp(`"#/components/${section}/([^"]+)"`, 'g'));
+      const names = new Set([...referred].map(([, name]) => name));
+      expect([...names].sort()).toEqual(Object.keys(document.components[section]).sort());
+    }
+  });
+
+  test.each(Object.keys(forms))('the example of %s is taken, and its answers fit', async (name) => {
+    const document = await json('/agents/openapi.json');
+    const schemaOf = (schema: object) =>
+      z.fromJSONSchema({
+        ...JSON.parse(JSON.stringify(schema).replaceAll('#/components/schemas/', '#/$defs/')),
+        $defs: JSON.parse(
+          JSON.stringify(document.components.schemas).replaceAll(
+            '#/components/schemas/',
+            '#/$defs/',
+          ),
+        ),
+      });
+    const operation = document.paths[`/api/agent/actions/${name}/preview`].post;
+    const media = operation.requestBody.content['application/json'];
+    const { value } = media.examples[name];
+    expect(schemaOf(media.schema).safeParse(value).success).toBe(true);
+    const previewed = await previewAction(service, name, value);
+    expect(previewed.status).toBe(200);
+    const answer = operation.responses['200'].content['application/json'].schema;
+    expect(schemaOf(answer).safeParse(previewed.body).success).toBe(true);
+    const executed = await executeAction(service, previewed.body.preview_id, { action: name });
+    const result = document.paths[`/api/agent/actions/${name}/execute`].post.responses['200'];
+    expect(
+      schemaOf(result.content['application/json'].schema).safeParse(executed.body).success,
+    ).toBe(true);
+  });
+});

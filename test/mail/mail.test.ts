@@ -1,0 +1,23 @@
+import { expect, test } from 'vitest';
+import { reasonOf } from '../../src/mail/mail.ts';
+
+const withCode = (code: unknown) => Object.assign(new TypeError('jane@x.example'), { code });
+
+test.each([
+  ['a code', withCode('ETIMEDOUT'), 'ETIMEDOUT'],
+  ['a code with digits', withCode('E2_BIG'), 'E2_BIG'],
+  ['the longest code', withCode(`E${'X'.repeat(40)}`), `E${'X'.repeat(40)}`],
+  ['what is too long for a code', withCode(`E${'X'.repeat(41)}`), 'TypeError'],
+  ['what is too short for a code', withCode('E'), 'TypeError'],
+  ['a code and more', withCode('EENVELOPE jane@x.example'), 'TypeError'],
+  ['more and a code', withCode('jane@x.example EENVELOPE'), 'TypeError'],
+  ['a code in small letters', withCode('etimedout'), 'TypeError'],
+  ['a number', withCode(550), 'TypeError'],
+  ['a code that only reads like one', withCode(['EENVELOPE']), 'TypeError'],
+  ['an error without a code', new RangeError('jane@x.example'), 'RangeError'],
+  ['a text', 'jane@x.example', 'unknown'],
+  ['null', null, 'unknown'],
+  ['nothing', undefined, 'unknown'],
+])('of %s a log holds the code or the type, never what it says', (_name, error, reason) => {
+  expect(reasonOf(error)).toBe(reason);
+});

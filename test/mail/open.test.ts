@@ -1,0 +1,40 @@
+import { mkdtempSync, readdirSync, readFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { expect, onTestFinished, test } from 'vitest';
+import { openMailer } from '../../src/mail/open.ts';
+import { readSettings } from '../../src/settings/settings.ts';
+import { confirmation, startMailServer } from './mail-server.ts';
+
+const message = { ...confirmation, address: 'jane@x.example', messageId: '<m-1@paint.example>' };
+
+function settingsOf(environment: Record<string, string>) {
+  const read = readSettings(environment);
+  return read.kind === 'invalid' ? expect.fail(read.faults.join()) : read.settings;
+}
+
+test('where no mail is configured there is no mailer', async () => {
+  const settings = settingsOf({});
+  expect(await openMailer({ ...settings, mail: { kind: 'none' } })).toBeUndefined();
+});
+
+test('in local mode messages are files, from the sender that is set', async () => {
+  const folder = mkdtempSync(join(tmpdir(), 'mail-'));
+  const mail = { kind: 'files' as const, folder, from: 'Ada <ada@paint.example>' };
+  const mailer = await openMailer({ ...settingsOf({}), mail });
+  expect(await mailer?.send(message)).toEqual({ kind: 'sent' });
+  expect(readdirSync(folder)).toEqual(['m-1.eml']);
+  expect(readFileSync(join(folder, 'm-1.eml'), 'utf8')).toMatch(
+    /^From: Ada <ada@paint.example>\r$/m,
+  );
+});
+
+test('with SMTP_URL they go to that server, from the sender that is set', async () => {
+  const server = await startMailServer();
+  onTestFinished(server.close);
+  const mail = { kind: 'smtp' as const, url: server.url, from: 'Ada <ada@paint.example>' };
+  const mailer = await openMailer({ ...settingsOf({}), mail });
+  expect(await mailer?.send(message)).toEqual({ kind: 'sent' });
+  await mailer?.close();
+  expect(server.received).toMatchObject([{ from: 'ada@paint.example', to: ['jane@x.example'] }]);
+});

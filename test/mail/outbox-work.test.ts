@@ -1,0 +1,392 @@
+/** What the outbox does by itself: its ticks, what it logs, how it ends. No statement differs here: on SQLite alone. */
+import { mkdtempSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { pino } from 'pino';
+import { afterAll, afterEach, beforeAll, beforeEach, expect, test } from 'vitest';
+import type { SendResult } from '../../src/mail/mail.ts';
+import { type OutboxOptions, openOutbox } from '../../src/mail/outbox.ts';
+import { type Storage, StorageUnavailable } from '../../src/storage/database.ts';
+import { openSqlite } from '../../src/storage/sqlite/store.ts';
+import { testClock } from '../support/clock.ts';
+import { later, mailerThat, never, render, sent } from './outbox-parts.ts';
+
+const MINUTE = 60_000;
+const HOUR = 60 * MINUTE;
+
+/** A clock on which what waits falls due as it is moved on. */
+function clockToPass() {
+  let waiting: { at: number; callback: () => void }[] = [];
+  const clock = testClock();
+  const after = (ms: number, callback: () => void) => {
+    const one = { at: clock.monotonic() + ms, callback };
+    waiting.push(one);
+    return () => {
+      waiting = waiting.filter((each) => each !== one);
+    };
+  };
+  const pass = (ms: number) => {
+    clock.advance(ms);
+    const due = waiting.filter(({ at }) => at <= clock.monotonic());
+    waiting = waiting.filter((each) => !due.includes(each));
+    for (const { callback } of due) callback();
+  };
+  return { ...clock, after, pass, waiting: () => waiting.length };
+}
+
+let folder: string;
+let clock: ReturnType<typeof clockToPass>;
+let storage: Storage;
+let lines: Record<string, unknown>[];
+beforeAll(() => {
+  folder = mkdtempSync(join(tmpdir(), 'outbox-'));
+});
+beforeEach(async () => {
+  clock = clockToPass();
+  lines = [];
+  storage = await openSqlite(join(folder, 'service.db'), clock);
+  await storage.write((tx) => tx.deleteFrom('messages').execute());
+});
+afterEach(() => storage.close());
+afterAll(() => rmSync(folder, { recursive: true, force: true }));
+
+function outboxOf(options: Pick<OutboxOptions, 'mailer'> & Partial<OutboxOptions>) {
+  const write = (line: string) => lines.push(JSON.parse(line));
+  const log = pino({ base: null, timestamp: false }, { write });
+  return openOutbox({ storage, clock, render, perMinute: 1_000, log, ...options });
+}
+
+const rows = () => storage.read((db) => db.selectFrom('messages').selectAll());
+const turns = async () => {
+  for (let turn = 0; turn < 50; turn += 1) await clock.turn();
+};
+
+/** A mailer whose answers wait until they are told; its end refuses what is under way. */
+function mailerThatHolds() {
+  const held: ((result: SendResult) => void)[] = [];
+  const { mailer, given } = mailerThat(() => new Promise((resolve) => held.push(resolve)));
+  const close = async () => {
+    for (const answer of held) answer({ ...later, reason: 'closed' } as SendResult);
+  };
+  return { mailer: { ...mailer, close }, given, held };
+}
+
+test('each attempt is a line in the log that tells which message, what became of it, and no address', async () => {
+  const answers: Record<string, SendResult> = { sent, later, never };
+  const { mailer } = mailerThat(({ address }) => answers[address.split('@')[0] ?? ''] ?? sent);
+  const dead: string[] = [];
+  let id = 0;
+  const outbox = outboxOf({
+    mailer,
+    newId: () => {
+      id += 1;
+      return `id-${id}`;
+    },
+    onDead: (kind) => dead.push(kind),
+    render: async (row) => (row.key.startsWith('nothing') ? undefined : await render(row)),
+  });
+  for (const name of ['sent', 'later', 'never', 'nothing']) {
+    await outbox.add(`${name}@x.example`);
+    expect(await outbox.work()).toBe(1);
+  }
+  const entry = { kind: 'confirmation', attempt: 1 };
+  const idOf = (n: number) => ({ messageId: `<id-${n}@localhost>`, ...entry });
+  expect(lines).toEqual([
+    { level: 30, ...idOf(1), msg: 'message sent' },
+    { level: 40, ...idOf(2), reason: '451', msg: 'message deferred' },
+    { level: 50, ...idOf(3), reason: '550', msg: 'message given up' },
+    { level: 30, ...idOf(4), msg: 'message dropped: nothing is left to say' },
+  ]);
+  expect(dead).toEqual(['confirmation']);
+  expect((await rows()).map(({ key }) => key).sort()).toEqual([
+    'later@x.example',
+    'never@x.example',
+    'sent@x.example',
+  ]);
+});
+
+test('whatever is thrown is told by its type, and the message waits', async () => {
+  const { mailer } = mailerThat(() => {
+    throw new TypeError('jane@x.example');
+  });
+  const outbox = outboxOf({ mailer });
+  await outbox.add('jane@x.example');
+  await outbox.work();
+  expect(lines).toMatchObject([{ level: 40, reason: 'TypeError', msg: 'message deferred' }]);
+});
+
+test('once a message is marked, looking again writes nothing', async () => {
+  let writes = 0;
+  const counting: Storage = {
+    ...storage,
+    write: async (change) => {
+      writes += 1;
+      return await storage.write(change);
+    },
+  };
+  const { mailer } = mailerThat(() => sent);
+  const outbox = outboxOf({ mailer, storage: counting });
+  await outbox.add('jane@x.example');
+  await outbox.work();
+  const before = writes;
+  await outbox.work();
+  expect(writes).toBe(before);
+});
+
+test('what a crash in its last attempt has given up is told as given up', async () => {
+  const dead: string[] = [];
+  const { mailer } = mailerThat(() => sent);
+  const outbox = outboxOf({ mailer, onDead: (kind) => dead.push(kind) });
+  await outbox.add('jane@x.example');
+  await storage.write((tx) => tx.updateTable('messages').set({ attempts: 7 }).execute());
+  await outbox.work();
+  expect(dead).toEqual(['confirmation']);
+});
+
+test('a mark that has to wait is told with the message it is of', async () => {
+  let away = false;
+  const { mailer, given } = mailerThat(() => {
+    away = true;
+    return sent;
+  });
+  const refusing: Storage = {
+    ...storage,
+    write: async (change) => {
+      if (away) throw new StorageUnavailable('away from jane@x.example');
+      return await storage.write(change);
+    },
+  };
+  const outbox = outboxOf({ mailer, storage: refusing });
+  await outbox.add('jane@x.example');
+  await outbox.work();
+  const reason = 'StorageUnavailable';
+  expect(lines.slice(1)).toEqual([
+    { level: 50, messageId: given[0]?.messageId, reason, msg: 'outbox mark has to wait' },
+  ]);
+});
+
+test.each([
+  [5_000, 1],
+  [5_001, 0],
+])('%i ms between the take and the send: %i sent', async (pause, expected) => {
+  const { mailer, given } = mailerThat(() => sent);
+  const slow: Storage = {
+    ...storage,
+    write: async (change) => {
+      const changed = await storage.write(change);
+      const [row] = await rows();
+      if (row?.attempts === 1 && row.status === 'pending') clock.advance(pause);
+      return changed;
+    },
+  };
+  const outbox = outboxOf({ mailer, storage: slow });
+  await outbox.add('jane@x.example');
+  await outbox.work();
+  expect(given).toHaveLength(expected);
+  expect(lines).toMatchObject([
+    expected === 1
+      ? { msg: 'message sent' }
+      : { level: 40, attempt: 1, msg: 'message left to its next attempt after a pause' },
+  ]);
+});
+
+test('notices get their places before messages are looked for; where that fails the others are sent', async () => {
+  const { mailer, given } = mailerThat(() => sent);
+  const prepared: number[] = [];
+  const outbox = outboxOf({
+    mailer,
+    prepare: async () => {
+      prepared.push(given.length);
+      throw new StorageUnavailable('away');
+    },
+  });
+  await outbox.add('jane@x.example');
+  expect(await outbox.work()).toBe(1);
+  expect([prepared, given.length]).toEqual([[0], 1]);
+  const reason = 'StorageUnavailable';
+  expect(lines[0]).toEqual({ level: 50, reason, msg: 'notices could not be looked at' });
+});
+
+test('rows are looked over once an hour, and no more often', async () => {
+  const { mailer } = mailerThat(() => sent);
+  const outbox = outboxOf({ mailer });
+  await outbox.add('jane@x.example');
+  await outbox.work();
+  for (const [pause, left] of [
+    [23.5 * HOUR, 1],
+    [HOUR - 1, 1],
+    [1, 0],
+  ] as const) {
+    clock.advance(pause);
+    await outbox.work();
+    expect(await rows()).toHaveLength(left);
+  }
+});
+
+test('five are under way at once, and a sixth when one of them has ended', async () => {
+  const { mailer, given, held } = mailerThatHolds();
+  const outbox = outboxOf({ mailer });
+  for (let n = 0; n < 7; n += 1) await outbox.add(`p${n}@x.example`);
+  const work = outbox.work();
+  await expect.poll(() => given.length).toBe(5);
+  await turns();
+  expect(given).toHaveLength(5);
+  held[2]?.(sent);
+  await expect.poll(() => given.length).toBe(6);
+  await turns();
+  expect(given).toHaveLength(6);
+  held[4]?.(sent);
+  await expect.poll(() => given.length).toBe(7);
+  for (const answer of held) answer(sent);
+  expect(await work).toBe(7);
+});
+
+test('what is not started sends nothing by itself; started, it looks each second, once', async () => {
+  const { mailer, given } = mailerThat(() => sent);
+  let looks = 0;
+  const prepare = async () => {
+    looks += 1;
+  };
+  const outbox = outboxOf({ mailer, prepare });
+  await outbox.add('jane@x.example');
+  clock.pass(10_000);
+  await turns();
+  expect([looks, given.length]).toEqual([0, 0]);
+  outbox.start();
+  outbox.start();
+  await turns();
+  expect(looks).toBe(0);
+  for (let second = 1; second <= 3; second += 1) {
+    clock.pass(999);
+    await turns();
+    expect(looks).toBe(second - 1);
+    clock.pass(1);
+    await expect.poll(() => looks).toBe(second);
+    await turns();
+    expect(looks).toBe(second);
+  }
+  await expect.poll(() => given.length).toBe(1);
+  await outbox.add('joan@x.example');
+  await expect.poll(() => given.length).toBe(2);
+  await outbox.close();
+});
+
+test('a look that takes long is not overtaken by the next', async () => {
+  const { mailer } = mailerThat(() => sent);
+  const gate = Promise.withResolvers<void>();
+  let looks = 0;
+  const prepare = async () => {
+    looks += 1;
+    await gate.promise;
+  };
+  const outbox = outboxOf({ mailer, prepare });
+  outbox.start();
+  clock.pass(1_000);
+  await expect.poll(() => looks).toBe(1);
+  clock.pass(1_000);
+  clock.pass(1_000);
+  await turns();
+  expect(looks).toBe(1);
+  gate.resolve();
+  await turns();
+  clock.pass(1_000);
+  await expect.poll(() => looks).toBe(2);
+  await outbox.close();
+});
+
+test('a look that fails is told, and the next one sends', async () => {
+  const { mailer, given } = mailerThat(() => sent);
+  let away = false;
+  const refusing: Storage = {
+    ...storage,
+    read: async (query) => {
+      if (away) throw new StorageUnavailable('away');
+      return await storage.read(query);
+    },
+  };
+  const outbox = outboxOf({ mailer, storage: refusing });
+  await outbox.add('jane@x.example');
+  away = true;
+  outbox.start();
+  clock.pass(1_000);
+  await expect.poll(() => lines).toHaveLength(1);
+  const reason = 'StorageUnavailable';
+  expect(lines[0]).toEqual({ level: 50, reason, msg: 'outbox could not work' });
+  away = false;
+  await turns();
+  clock.pass(1_000);
+  await expect.poll(() => given.length).toBe(1);
+  await outbox.close();
+});
+
+test('what was never started ends with its mailer', async () => {
+  const { mailer, held } = mailerThatHolds();
+  const outbox = outboxOf({ mailer });
+  await outbox.add('jane@x.example');
+  const work = outbox.work();
+  await expect.poll(() => held.length).toBe(1);
+  const closed = outbox.close();
+  clock.pass(5_000);
+  await closed;
+  expect(await work).toBe(1);
+  expect(await rows()).toMatchObject([{ status: 'pending', attempts: 1 }]);
+});
+
+test('where nothing is under way the end waits for nothing, and nothing is looked for after it', async () => {
+  const { mailer, given } = mailerThat(() => sent);
+  let looks = 0;
+  const prepare = async () => {
+    looks += 1;
+  };
+  const outbox = outboxOf({ mailer, prepare });
+  outbox.start();
+  await outbox.close();
+  expect(clock.waiting()).toBe(0);
+  await outbox.add('jane@x.example');
+  clock.pass(10_000);
+  await turns();
+  expect([looks, given.length]).toEqual([0, 0]);
+});
+
+test('the end waits five seconds for what is under way, then ends it, tells of it, and takes nothing more', async () => {
+  const { mailer, given } = mailerThatHolds();
+  const outbox = outboxOf({ mailer });
+  for (let n = 0; n < 6; n += 1) await outbox.add(`p${n}@x.example`);
+  outbox.start();
+  clock.pass(1_000);
+  await expect.poll(() => given.length).toBe(5);
+  const closing = outbox.close();
+  clock.pass(4_999);
+  await turns();
+  expect(lines).toEqual([]);
+  clock.pass(1);
+  await closing;
+  expect(lines.map(({ msg, reason }) => `${msg} ${reason}`)).toEqual(
+    Array.from({ length: 5 }, () => 'message deferred closed'),
+  );
+  await turns();
+  expect(given).toHaveLength(5);
+  expect(await outbox.depth()).toEqual({ pending: 6, dead: 0 });
+});
+
+test('the end waits for a look that is under way', async () => {
+  const { mailer } = mailerThat(() => sent);
+  const gate = Promise.withResolvers<void>();
+  let looks = 0;
+  const prepare = async () => {
+    looks += 1;
+    await gate.promise;
+  };
+  const outbox = outboxOf({ mailer, prepare });
+  outbox.start();
+  clock.pass(1_000);
+  await expect.poll(() => looks).toBe(1);
+  let closed = false;
+  const closing = outbox.close().then(() => {
+    closed = true;
+  });
+  await turns();
+  expect(closed).toBe(false);
+  gate.resolve();
+  await closing;
+});

@@ -1,0 +1,176 @@
+/** Programs that nobody here wrote, against the real process; between two calls it is killed and started again. */
+import { writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { Client } from '@modelcontextprotocol/sdk/client/index.js';
+import { StdioClientTransport } from '@modelcontextprotocol/sdk/client/stdio.js';
+import { afterAll, afterEach, beforeAll, describe, expect, test } from 'vitest';
+import { quote } from '../support/agent.ts';
+import { callTool, confirmed } from '../support/mcp.ts';
+import { type ServiceProcess, startProcess, temporaryFolder } from '../support/process.ts';
+import { tokens } from '../support/service.ts';
+import { type ProgrammableUpstream, startUpstream } from '../support/upstream.ts';
+import { entryOf, runProgram, runScript } from './program.ts';
+
+let upstream: ProgrammableUpstream;
+let service: ServiceProcess;
+
+beforeAll(async () => {
+  upstream = await startUpstream();
+  service = await startProcess({ environment: { UPSTREAM_URL: upstream.url } });
+});
+afterEach(() => {
+  upstream.delivered.length = 0;
+});
+afterAll(async () => {
+  await service.end();
+  await upstream.close();
+});
+
+const address = () => `${service.url}/mcp`;
+const deliveries = () => upstream.delivered.map(({ event }) => event.data.fields);
+
+/** `kill -9`, and the same service again over what it had written. */
+async function killAndStart(): Promise<void> {
+  const { port, dataDir } = service;
+  await service.end();
+  service = await startProcess({ port, dataDir, environment: { UPSTREAM_URL: upstream.url } });
+}
+
+type Call = (tool: string, input: object) => Promise<Record<string, never>>;
+
+/** Preview, a crash, submit, a crash, submit again: the same receipt, and one delivery. */
+async function sendOnce(call: Call): Promise<void> {
+  const { preview_id, fields } = await call('preview_homeowner_quote', quote);
+  expect(fields).toEqual(quote);
+  await killAndStart();
+  const first = await call('submit', confirmed(String(preview_id)));
+  await killAndStart();
+  const again = await call('submit', confirmed(String(preview_id)));
+  expect(again).toEqual({ ...first, replay: true });
+  expect(deliveries()).toEqual([quote]);
+}
+
+test('killed while the destination has it: the same call again is never a second delivery', async () => {
+  const call = (tool: string, input: object) => callTool(service, tool, input);
+  const { structuredContent } = await call('preview_homeowner_quote', quote);
+  const input = confirmed(structuredContent.preview_id);
+  const received = new Promise<void>((resolve) => {
+    upstream.answer = () => resolve();
+  });
+  const lost = call('submit', input).catch(() => 'lost');
+  await received;
+  await killAndStart();
+  expect(await lost).toBe('lost');
+  upstream.answer = (response) => response.writeHead(200).end();
+  const again = await call('submit', input);
+  expect(JSON.stringify(again.content)).toMatch(/in progress|could not confirm/);
+  expect(deliveries()).toEqual([quote]);
+});
+
+const bearer = `Bearer ${tokens.both}`;
+
+test('the inspector’s command line', async () => {
+  await sendOnce(async (tool, input) => {
+    const argv = [
+      '--cli',
+      address(),
+      '--transport',
+      'http',
+      '--header',
+      `Authorization: ${bearer}`,
+    ];
+    const { stdout } = await runProgram('@modelcontextprotocol/inspector', 'mcp-inspector', [
+      ...[...argv, '--method', 'tools/call', '--tool-name', tool, '--format', 'json'],
+      ...['--tool-args-json', JSON.stringify(input)],
+    ]);
+    return JSON.parse(stdout).result.structuredContent;
+  });
+});
+
+test('mcporter', async () => {
+  const config = join(temporaryFolder(), 'mcporter.json');
+  const headers = { Authorization: bearer };
+  const leads = { baseUrl: address(), headers };
+  writeFileSync(config, JSON.stringify({ mcpServers: { leads } }));
+  await sendOnce(async (tool, input) => {
+    const { stdout } = await runProgram('mcporter', 'mcporter', [
+      ...['--config', config, 'call', `leads.${tool}`],
+      ...['--args', JSON.stringify(input), '--output', 'json'],
+    ]);
+    return JSON.parse(stdout);
+  });
+});
+
+describe('a client over stdio', () => {
+  async function overStdio(argv: string[], environment: Record<string, string> = {}) {
+    const client = new Client({ name: 'host', version: '1.0.0' });
+    const env = { PATH: process.env.PATH ?? '', HOME: temporaryFolder(), ...environment };
+    const command = process.execPath;
+    await client.connect(new StdioClientTransport({ command, args: argv, env, stderr: 'ignore' }));
+    return client;
+  }
+
+  test('mcp-remote, for hosts that start a program', async () => {
+    const entry = entryOf('mcp-remote', 'mcp-remote');
+    const client = await overStdio(
+      // biome-ignore lint/suspicious/noTemplateCurlyInString: the program fills it in
+      [entry, address(), '--allow-http', '--header', 'Authorization:${AUTHORIZATION}'],
+      { AUTHORIZATION: bearer },
+    );
+    await sendOnce(async (name, input) => {
+      const result = await client.callTool({ name, arguments: { ...input } });
+      return result.structuredContent as Record<string, never>;
+    });
+    await client.close();
+  });
+
+  test('a bridge that makes tools of /agents/openapi.json', async () => {
+    const client = await overStdio([
+      entryOf('@ivotoby/openapi-mcp-server', 'openapi-mcp-server'),
+      ...['--transport', 'stdio', '--disable-abbreviation', 'true'],
+      ...['--openapi-spec', `${service.url}/agents/openapi.json`, '--api-base-url', service.url],
+      ...['--headers', `Authorization:${bearer}`],
+    ]);
+    expect((await client.listTools()).tools).toHaveLength(8);
+    await sendOnce(async (tool, input) => {
+      const sends = tool === 'submit';
+      const { content } = await client.callTool({
+        name: sends ? 'execute-homeowner-quote' : 'preview-homeowner-quote',
+        arguments: { ...input, ...(sends ? { 'Idempotency-Key': 'one-request' } : {}) },
+      });
+      return JSON.parse((content as { text: string }[])[0]?.text ?? '');
+    });
+    await client.close();
+  });
+});
+
+describe('the AI SDK with a model of which every word is written down', () => {
+  const run = async (...person: string[]) => {
+    const { stdout, stderr } = await runScript('ai-sdk.js', [address(), tokens.both, ...person]);
+    expect(stderr).toBe('');
+    return JSON.parse(stdout);
+  };
+
+  test('without forms: the statement that its model repeats, twice, sends once', async () => {
+    const { asked, results } = await run();
+    expect([asked, results]).toHaveLength(2);
+    expect(deliveries()).toEqual([quote]);
+    expect(JSON.stringify(results.at(-1))).toContain('submitted');
+  });
+
+  test('with forms, accepted: the person is asked once, and it is sent once', async () => {
+    const { asked } = await run('accept');
+    expect(asked).toEqual([expect.stringContaining('"Ada Lovelace"')]);
+    expect(deliveries()).toEqual([quote]);
+  });
+
+  test.each([
+    ['decline', 1],
+    ['cancel', 2],
+  ])('with forms, %s: nothing is sent, whatever its model repeats', async (answer, times) => {
+    const { asked, results } = await run(answer);
+    expect(asked).toHaveLength(times);
+    expect(JSON.stringify(results)).toContain('othing was sent');
+    expect(deliveries()).toEqual([]);
+  });
+});

@@ -1,0 +1,309 @@
+import { createHash } from 'node:crypto';
+import { describe, expect, test } from 'vitest';
+import { CONFIRMATION_STATEMENT } from '../../src/actions/confirmation-statement.ts';
+import { executeAction, previewAction, previewId } from '../support/agent.ts';
+import {
+  ACCEPTED,
+  answering,
+  callTool,
+  confirmed,
+  previewByTool,
+  WITH_FORMS,
+} from '../support/mcp.ts';
+import { scenario } from '../support/scenario.ts';
+import { freshAddress, startService, tokens } from '../support/service.ts';
+import { answering as upstreamAnswering } from '../support/upstream.ts';
+
+const started = scenario();
+type Options = Parameters<typeof callTool>[3];
+const submit = (input: object, options?: Options) =>
+  callTool(started.service, 'submit', input, options);
+const preview = () => previewByTool(started.service);
+const textOf = (result: { content: { text: string }[] }) => result.content[0]?.text ?? '';
+const NEW_PREVIEW =
+  'Call the preview tool again, show the user the new preview and ask for their confirmation.';
+
+/** Previews and asks; returns what the second call needs. */
+async function ask(input: Record<string, unknown> = {}) {
+  const call = { preview_id: await preview(), ...input };
+  const asked = await submit(call, WITH_FORMS);
+  return { call, asked, state: String(asked.requestState) };
+}
+
+describe('a client without forms', () => {
+  test('sends once with the statement; a repeat is the same receipt and sends nothing', async () => {
+    await started.expecting({ forwarded: 1, rows: 1 }, async () => {
+      const previewed = await preview();
+      const first = await submit(confirmed(previewed));
+      const again = await submit(confirmed(previewed));
+      expect(first.structuredContent).toMatchObject({ ok: true, receipt: { status: 'submitted' } });
+      expect(again.structuredContent).toEqual({ ...first.structuredContent, replay: true });
+    });
+  });
+
+  test('a replay needs no confirmation, for nobody is asked again', async () => {
+    const previewed = await preview();
+    const { structuredContent } = await submit(confirmed(previewed));
+    for (const options of [{}, WITH_FORMS]) {
+      const again = await submit({ preview_id: previewed }, options);
+      expect(again.structuredContent).toEqual({ ...structuredContent, replay: true });
+    }
+  });
+
+  test.each([
+    [{}],
+    [{ confirmation: true }],
+    [{ confirmation: 'true', confirmation_text: CONFIRMATION_STATEMENT }],
+    [{ confirmation: true, confirmation_text: `${CONFIRMATION_STATEMENT} ` }],
+  ])('%j is no confirmation: nothing is consumed, and it says what to do', async (given) => {
+    const previewed = await preview();
+    await started.expecting({}, async () => {
+      const result = await submit({ preview_id: previewed, ...given });
+      expect(result.isError).toBe(true);
+      expect(textOf(result)).toContain('After an explicit yes call submit again');
+    });
+    expect((await submit(confirmed(previewed))).structuredContent.ok).toBe(true);
+  });
+
+  test('one that can open addresses alone is none with forms', async () => {
+    const url = { capabilities: { elicitation: { url: {} } } };
+    const result = await submit({ preview_id: await preview() }, url);
+    expect(textOf(result)).toContain('The user has not confirmed.');
+  });
+});
+
+describe('a client with forms has the person asked', () => {
+  test.each([[{}], [{ form: {} }], [{ form: {}, url: {} }]])(
+    'declared as %j',
+    async (elicitation) => {
+      const result = await submit(
+        { preview_id: await preview() },
+        { capabilities: { elicitation } },
+      );
+      expect(result.resultType).toBe('input_required');
+    },
+  );
+
+  test('what is asked is destination, every field as JSON, and the statement; nothing is chosen before', async () => {
+    const fields = {
+      name: 'A',
+      email: 'a@b.example',
+      subject: 'x',
+      message: 'one\nFull name: "B"',
+    };
+    const { body } = await previewAction(started.service, 'contact', fields);
+    await started.expecting({}, async () => {
+      const { inputRequests } = await submit(confirmed(body.preview_id), WITH_FORMS);
+      expect(inputRequests.confirmation.method).toBe('elicitation/create');
+      const { message, requestedSchema } = inputRequests.confirmation.params;
+      expect(message.split('\n')).toEqual([
+        'This goes to: "Paint Match"',
+        'Full name: "A"',
+        'E-mail address: "a@b.example"',
+        'Subject: "x"',
+        'Message: "one\\nFull name: \\"B\\""',
+        CONFIRMATION_STATEMENT,
+      ]);
+      expect(requestedSchema).toEqual({
+        type: 'object',
+        required: ['confirmation_text'],
+        properties: {
+          confirmation_text: {
+            type: 'string',
+            title: 'May this be sent?',
+            oneOf: [CONFIRMATION_STATEMENT, 'Do not send'].map((each) => {
+              return { const: each, title: each };
+            }),
+          },
+        },
+      });
+    });
+  });
+
+  test('accepted with the statement: sent, and recorded as the form’s', async () => {
+    const { call, state } = await ask();
+    await started.expecting({ forwarded: 1, rows: 1 }, async () => {
+      const { structuredContent } = await submit(call, answering(state, ACCEPTED));
+      const input = { action_id: structuredContent.receipt.action_id };
+      const shown = await callTool(started.service, 'get_receipt', input);
+      expect(shown.structuredContent.confirmed_via).toBe('client_form');
+    });
+  });
+
+  test.each([
+    ['decline', { action: 'decline' }],
+    ['“Do not send”', { action: 'accept', content: { confirmation_text: 'Do not send' } }],
+  ])('%s: nothing is sent, and the preview is consumed for everybody', async (_name, answer) => {
+    const { call, state } = await ask();
+    await started.expecting({ rows: 1 }, async () => {
+      const declined = await submit(call, answering(state, answer));
+      expect([declined.isError, textOf(declined)]).toEqual([
+        true,
+        `The user has declined, and nothing was sent (confirmation_declined). Only if the user wants it after all: ${NEW_PREVIEW}`,
+      ]);
+      for (const [token, options] of [
+        [tokens.both, answering(state, ACCEPTED)],
+        [tokens.both, {}],
+        [tokens.other, {}],
+      ] as const) {
+        const refused = await submit(confirmed(call.preview_id), { ...options, token });
+        expect(textOf(refused)).toContain('(confirmation_declined)');
+      }
+      const { status, body } = await executeAction(started.service, call.preview_id);
+      expect([status, body]).toEqual([409, { error: 'confirmation_declined' }]);
+    });
+  });
+
+  test.each([
+    ['cancel', { action: 'cancel' }],
+    ['an empty form', { action: 'accept', content: {} }],
+    ['no content', { action: 'accept' }],
+    ['another text', { action: 'accept', content: { confirmation_text: 'yes' } }],
+    ['a statement that was not accepted', { ...ACCEPTED, action: 'cancel' }],
+  ])('%s: nothing is sent, and nothing consumed', async (_name, answer) => {
+    const { call, state } = await ask();
+    await started.expecting({}, async () => {
+      const result = await submit(call, answering(state, answer));
+      expect([result.isError, textOf(result)]).toEqual([
+        true,
+        expect.stringContaining('did not answer. Nothing was sent. Ask them'),
+      ]);
+    });
+    const sent = await submit(call, answering(state, ACCEPTED));
+    expect(sent.structuredContent.receipt.status).toBe('submitted');
+  });
+
+  test('an answer without a state, or a state without an answer, is asked for again', async () => {
+    const { call, state } = await ask();
+    await started.expecting({}, async () => {
+      for (const parameters of [
+        { requestState: state },
+        { requestState: state, inputResponses: {} },
+        { inputResponses: { confirmation: ACCEPTED } },
+      ]) {
+        const again = await submit(call, { ...WITH_FORMS, parameters });
+        expect(again.resultType).toBe('input_required');
+      }
+    });
+  });
+
+  test('a state of another client, of other arguments or of nobody is −32602', async () => {
+    const { call, state } = await ask();
+    const other = await preview();
+    await started.expecting({}, async () => {
+      for (const [input, options] of [
+        [call, { ...answering(state, ACCEPTED), token: tokens.other }],
+        [{ ...call, preview_id: other }, answering(state, ACCEPTED)],
+        [{ ...call, confirmation: true }, answering(state, ACCEPTED)],
+        [call, answering(`${state}x`, ACCEPTED)],
+        [call, answering('', ACCEPTED)],
+      ] as const) {
+        expect((await submit(input, options)).code).toBe(-32_602);
+      }
+    });
+  });
+
+  test('it ends with its preview', async () => {
+    const { call, state } = await ask();
+    started.clock.advance(600_000);
+    await started.expecting({}, async () => {
+      const result = await submit(call, answering(state, ACCEPTED));
+      expect(textOf(result)).toBe(`This preview has expired. ${NEW_PREVIEW}`);
+    });
+  });
+});
+
+describe('in order (beyond §3)', () => {
+  test('limit, scope, configuration, arguments, what is recorded, token, statement', async () => {
+    const headers = { 'x-forwarded-for': freshAddress() };
+    for (let n = 0; n < 20; n += 1) await executeAction(started.service, '', { headers });
+    expect(textOf(await submit({}, { headers, token: tokens.preview }))).toContain('Too many');
+
+    const bare = await startService({ environment: { PREVIEW_SIGNING_KEYS: '' } });
+    for (const [token, said] of [
+      [tokens.preview, 'lacks the scope'],
+      [tokens.create, 'not configured'],
+    ] as const) {
+      expect(textOf(await callTool(bare, 'submit', {}, { token }))).toContain(said);
+    }
+    await bare.close();
+
+    expect(textOf(await submit({ preview_id: 1 }))).toContain('preview_id must be');
+    expect(textOf(await submit({ preview_id: 'x' }, WITH_FORMS))).toContain('not valid');
+  });
+
+  test('each call takes from the rate of execute, the answer to a form too', async () => {
+    const headers = { 'x-forwarded-for': freshAddress() };
+    const { call, state } = await ask();
+    for (let n = 0; n < 20; n += 1) {
+      const answer = answering(state, { action: 'cancel' });
+      expect(textOf(await submit(call, { ...answer, headers }))).toContain('did not answer');
+    }
+    const refused = await submit(call, { ...answering(state, ACCEPTED), headers });
+    expect(textOf(refused)).toContain('Too many requests.');
+  });
+
+  test('a replay works after the preview has expired', async () => {
+    const previewed = await preview();
+    const { structuredContent } = await submit(confirmed(previewed));
+    started.clock.advance(600_000);
+    const again = await submit({ preview_id: previewed });
+    expect(again.structuredContent.receipt).toEqual(structuredContent.receipt);
+  });
+});
+
+describe('over two roads', () => {
+  test('what was executed over HTTP is used up here, and the other way round', async () => {
+    const previewed = await previewId(started.service);
+    await executeAction(started.service, previewed);
+    await started.expecting({ forwarded: 1, rows: 1 }, async () => {
+      expect(textOf(await submit(confirmed(previewed)))).toContain('(preview_already_used)');
+      const other = await preview();
+      await submit(confirmed(other));
+      const { status, body } = await executeAction(started.service, other);
+      expect([status, body.error]).toEqual([409, 'preview_already_used']);
+      // The key is one that the client could send itself: then it is a replay as well.
+      const key = `mcp:${createHash('sha256').update(other).digest('hex')}`;
+      expect((await executeAction(started.service, other, { key })).body.replay).toBe(true);
+    });
+  });
+
+  test('fifty at once of one preview: one delivery, and no two receipts', async () => {
+    const previewed = await preview();
+    await started.expecting({ forwarded: 1, rows: 1 }, async () => {
+      const all = await Promise.all(Array.from({ length: 50 }, () => submit(confirmed(previewed))));
+      const sent = all.filter((each) => each.structuredContent !== undefined);
+      expect(new Set(sent.map((each) => JSON.stringify(each.structuredContent.receipt))).size).toBe(
+        1,
+      );
+      for (const each of all.filter((one) => one.isError)) {
+        expect(textOf(each)).toContain('in progress. Wait 1 second, then call this tool again');
+      }
+    });
+  });
+});
+
+describe('a failed execution', () => {
+  test.each([
+    [422, {}, `The destination rejected the submission. ${NEW_PREVIEW}`],
+    [429, { 'retry-after': '7' }, `no more submissions for now. Wait 7 seconds. ${NEW_PREVIEW}`],
+    [
+      500,
+      {},
+      `could not confirm the submission. Tell the user that it may not have arrived. To try again: ${NEW_PREVIEW}`,
+    ],
+  ])('of a destination that says %i ends with its action_id', async (status, headers, said) => {
+    started.upstream.answer = upstreamAnswering(status, headers);
+    const previewed = await preview();
+    const result = await submit(confirmed(previewed));
+    const [, words, id] = /^(.*) action_id: (\S+)$/.exec(textOf(result)) ?? [];
+    expect([result.isError, words]).toEqual([true, expect.stringContaining(said)]);
+    expect(result).not.toHaveProperty('structuredContent');
+    const shown = await callTool(started.service, 'get_receipt', { action_id: id });
+    expect(shown.structuredContent.receipt.status).toBe('failed');
+    // A repeat sends nothing.
+    await started.expecting({}, async () => {
+      expect(textOf(await submit(confirmed(previewed)))).toContain(`action_id: ${id}`);
+    });
+  });
+});

@@ -1,0 +1,268 @@
+/** Alerts of faults, from what happens to a real mail server (beyond §2, `ALERT_EMAIL`). */
+import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } from 'vitest';
+import { type Storage, StorageUnavailable } from '../../src/storage/database.ts';
+import { type MailServer, type MailServerOptions, startMailServer } from '../mail/mail-server.ts';
+import { withClock } from '../mail/outbox-parts.ts';
+import { type TestClock, testClock } from '../support/clock.ts';
+import { databases, type TestDatabase } from '../support/databases.ts';
+import {
+  alertEmail,
+  empty,
+  type InstanceOptions,
+  keep,
+  openInstance,
+  parsed,
+  submission,
+} from './operator-mail.ts';
+
+const MINUTE = 60_000;
+const HOUR = 60 * MINUTE;
+const DAY = 24 * HOUR;
+
+/** Stores whose transactions begin together, as far as both have one. */
+function inStepWith() {
+  let waiting: (() => void) | undefined;
+  const meet = () =>
+    new Promise<void>((resolve) => {
+      waiting?.();
+      if (waiting !== undefined) resolve();
+      waiting = waiting === undefined ? resolve : undefined;
+      setTimeout(resolve, 50);
+    });
+  return (storage: Storage): Storage => ({
+    ...storage,
+    write: async (change) => {
+      if (!('change' in change)) await meet();
+      return await storage.write(change);
+    },
+  });
+}
+
+describe.each(databases)('alerts, on %s', (_name, create) => {
+  let database: TestDatabase;
+  let clock: TestClock;
+  let storage: Storage;
+  let server: MailServer;
+  let answers: MailServerOptions;
+  const closers: (() => Promise<void>)[] = [];
+  beforeAll(async () => {
+    database = await create();
+  });
+  beforeEach(async () => {
+    clock = testClock();
+    storage = await openStorage();
+    await empty(storage);
+    answers = {};
+    server = await startMailServer({ recipient: (address) => answers.recipient?.(address) });
+    closers.push(server.close);
+  });
+  afterEach(async () => {
+    for (const close of closers.splice(0).reverse()) await close();
+  });
+  afterAll(() => database.remove());
+
+  async function openStorage() {
+    const opened = await database.open(clock);
+    closers.push(opened.close);
+    return withClock(opened, clock);
+  }
+  async function instance(options: InstanceOptions = {}, on = storage, itsClock = clock) {
+    const opened = await openInstance(on, itsClock, server, options);
+    closers.push(opened.outbox.close);
+    const { alerts, outbox } = opened;
+    /** What is told after so many more milliseconds: a look, and a turn of the outbox. */
+    const pass = async (ms: number) => {
+      clock.advance(ms);
+      await alerts.work();
+      await outbox.work();
+    };
+    return { ...opened, pass };
+  }
+  const subjects = async () => (await parsed(server)).map(({ subject }) => subject);
+  const messages = () => storage.read((db) => db.selectFrom('messages').selectAll());
+
+  test('an upstream that does not confirm is told once an hour, with counts and commands, then its end', async () => {
+    const { alerts, pass } = await instance();
+    alerts.firstAttemptFailed();
+    alerts.firstAttemptFailed();
+    await pass(0);
+    alerts.firstAttemptFailed();
+    await pass(MINUTE);
+    const [first, ...more] = await parsed(server);
+    expect(more).toEqual([]);
+    expect(first?.to).toEqual([{ name: '', address: alertEmail }]);
+    expect(first?.replyTo).toBeUndefined();
+    expect(first?.subject).toBe('Paint Match: leads do not reach the upstream');
+    expect(first?.text).toContain('2 submissions from browsers were not confirmed');
+    expect(first?.text).toContain('npm run inbox -- list --status waiting\nnpm run doctor\n');
+    await pass(HOUR - MINUTE);
+    expect((await parsed(server))[1]?.text).toMatch(/^1 more since 2026-09-01T12:00:00.000Z /);
+    alerts.attemptConfirmed();
+    await pass(MINUTE);
+    alerts.attemptConfirmed();
+    await pass(3 * HOUR);
+    expect(await subjects()).toEqual([
+      'Paint Match: leads do not reach the upstream',
+      'Paint Match: leads do not reach the upstream',
+      'Paint Match: over: leads do not reach the upstream',
+    ]);
+    expect((await parsed(server))[2]?.text).toContain('The upstream confirms again.');
+  });
+
+  test('of two instances that see the same fault one tells it, and either says that it is over', async () => {
+    // Its clock is a little ahead: what they write would not be the same.
+    const ahead = { ...clock, now: () => new Date(clock.now().getTime() + 7) };
+    const inStep = inStepWith();
+    const one = await instance({}, inStep(storage));
+    const two = await instance({}, inStep(await openStorage()), ahead);
+    for (const { alerts } of [one, two]) alerts.firstAttemptFailed();
+    for (let round = 0; round < 3; round += 1) {
+      await Promise.all([one.pass(0), two.pass(0)]);
+    }
+    expect(await subjects()).toEqual(['Paint Match: leads do not reach the upstream']);
+    two.alerts.attemptConfirmed();
+    one.alerts.attemptConfirmed();
+    for (let round = 0; round < 3; round += 1) {
+      await Promise.all([one.pass(MINUTE), two.pass(0)]);
+    }
+    expect((await subjects()).slice(1)).toEqual([
+      'Paint Match: over: leads do not reach the upstream',
+    ]);
+  });
+
+  test('a dead message is told, an alert’s own death is not', async () => {
+    const { outbox, alerts, pass } = await instance();
+    answers.recipient = (address) =>
+      address === alertEmail ? undefined : { code: 550, text: '5.1.1 no' };
+    await outbox.add('jane@canary.example');
+    await outbox.work();
+    await pass(0);
+    expect(await subjects()).toEqual(['Paint Match: messages could not be sent']);
+    expect(server.received.map(({ raw }) => raw).join()).not.toContain('canary');
+
+    answers.recipient = () => ({ code: 550, text: '5.1.1 no' });
+    const offered = server.offered.length;
+    alerts.givenUp();
+    await pass(0);
+    for (let hour = 0; hour < 4; hour += 1) await pass(HOUR);
+    expect(server.offered.slice(offered)).toEqual([alertEmail]);
+    const dead = (await messages()).filter(({ status }) => status === 'dead');
+    expect(dead.map(({ kind }) => kind).sort()).toEqual(['alert', 'confirmation']);
+  });
+
+  test('a store that was away is told once it is back, and its end after a minute without a fault', async () => {
+    let away = false;
+    const unsteady: Storage = {
+      ...storage,
+      check: async () => {
+        if (away) throw new StorageUnavailable('away');
+        await storage.check();
+      },
+    };
+    const { alerts, pass } = await instance({}, unsteady);
+    await pass(0);
+    away = true;
+    alerts.givenUp();
+    for (let look = 0; look < 3; look += 1) await pass(5_000);
+    expect(await messages()).toEqual([]);
+    away = false;
+    await pass(5_000);
+    expect((await subjects()).sort()).toEqual([
+      'Paint Match: leads were given up',
+      'Paint Match: the database was away',
+    ]);
+    await pass(59_000);
+    expect(server.received).toHaveLength(2);
+    await pass(1_000);
+    expect((await subjects())[2]).toBe('Paint Match: over: the database was away');
+  });
+
+  test('a disk under the lesser of 1 GB and 5 % is told each hour while it lasts; over at twice that', async () => {
+    let freeBytes = 1e9;
+    const { pass } = await instance({ room: async () => ({ freeBytes, wholeBytes: 1e12 }) });
+    await pass(0);
+    expect(server.received).toEqual([]);
+    freeBytes = 1e9 - 1;
+    await pass(MINUTE - 1);
+    expect(server.received).toEqual([]);
+    await pass(1);
+    expect(await subjects()).toEqual(['Paint Match: the disk is nearly full']);
+    for (let minute = 0; minute < 60; minute += 10) await pass(10 * MINUTE);
+    expect((await parsed(server))[1]?.text).toMatch(/^5 more since /);
+    freeBytes = 2e9 - 1;
+    await pass(MINUTE);
+    expect(server.received).toHaveLength(2);
+    freeBytes = 2e9;
+    await pass(MINUTE);
+    expect((await subjects())[2]).toBe('Paint Match: over: the disk is nearly full');
+  });
+
+  test('of a small disk 5 % count, and a start says the end that its predecessor could not', async () => {
+    const small = (freeBytes: number) => ({
+      room: async () => ({ freeBytes, wholeBytes: 1e9 }),
+    });
+    const before = await instance(small(49e6));
+    await before.pass(0);
+    const between = await instance(small(99e6));
+    await between.pass(MINUTE);
+    expect(await subjects()).toEqual(['Paint Match: the disk is nearly full']);
+    const then = await instance(small(100e6));
+    await then.pass(MINUTE);
+    expect((await subjects())[1]).toBe('Paint Match: over: the disk is nearly full');
+  });
+
+  test('kept content in its last week is told once, by one of the instances, an agent’s and what is gone never', async () => {
+    const [wall] = await storage.read((db) => db.selectNoFrom(storage.dialect.wallClock.as('now')));
+    const now = Number(wall?.now);
+    const undelivered = (days: number, more: object = {}) =>
+      submission({ status: 'undelivered', status_since_ms: now - days * DAY, ...more });
+    await keep(
+      storage,
+      ...[undelivered(83.1), undelivered(85), undelivered(82)],
+      ...[undelivered(84, { origin: 'agent' }), undelivered(84, { email: null })],
+      undelivered(84, { status: 'delivered' }),
+    );
+    const [one, two] = [await instance(), await instance({}, await openStorage())];
+    for (let hour = 0; hour < 3; hour += 1) {
+      await Promise.all([one.pass(HOUR), two.pass(0)]);
+    }
+    const [mail, ...more] = await parsed(server);
+    expect(more).toEqual([]);
+    expect(mail?.subject).toBe('Paint Match: undelivered leads are deleted within a week');
+    expect(mail?.text).toMatch(/^2 undelivered submissions have entered their last week/);
+    expect(mail?.text).toContain('npm run inbox -- resend --undelivered\n');
+  });
+
+  test('what could not be written is told afterwards, and closing tells what was counted', async () => {
+    let refuses = true;
+    const refusing: Storage = {
+      ...storage,
+      write: async (change) => {
+        if (refuses) throw new StorageUnavailable('refused');
+        return await storage.write(change);
+      },
+    };
+    const { alerts, lines, pass } = await instance({}, refusing);
+    alerts.givenUp();
+    await alerts.work();
+    alerts.givenUp();
+    await alerts.work();
+    expect(lines.filter((line) => line.includes('alerts could not be written'))).toHaveLength(1);
+    refuses = false;
+    clock.advance(5_000);
+    await alerts.close();
+    await pass(0);
+    expect((await parsed(server)).map(({ text }) => text?.slice(0, 25))).toEqual([
+      '2 submissions were given ',
+    ]);
+  });
+
+  test('where ALERT_EMAIL is not set nothing is written', async () => {
+    const { alerts, pass } = await instance({ environment: { ALERT_EMAIL: '' } });
+    alerts.firstAttemptFailed();
+    alerts.givenUp();
+    alerts.messageDied('notice');
+    await pass(0);
+    expect(await messages()).toEqual([]);
+  });
+});

@@ -1,0 +1,56 @@
+/** Notices and alerts in the running service: its own parts, a real mail server, and what erasure does to them. */
+import PostalMime from 'postal-mime';
+import { afterAll, beforeAll, beforeEach, expect, test } from 'vitest';
+import { type MailServer, startMailServer } from '../mail/mail-server.ts';
+import { testClock } from '../support/clock.ts';
+import { type Service, startService } from '../support/service.ts';
+import { alertEmail, keep, notifyEmail, submission } from './operator-mail.ts';
+
+const MINUTE = 60_000;
+const clock = testClock();
+let server: MailServer;
+let service: Service;
+beforeAll(async () => {
+  server = await startMailServer();
+  service = await startService({
+    clock,
+    environment: { SMTP_URL: server.url, NOTIFY_EMAIL: notifyEmail, ALERT_EMAIL: alertEmail },
+  });
+});
+afterAll(async () => {
+  await service.close();
+  await server.close();
+});
+beforeEach(() => {
+  server.received.splice(0);
+});
+
+const arrived = async (count: number) => {
+  await expect.poll(() => server.received.length, { timeout: 1_900 }).toBe(count);
+  return await Promise.all(server.received.map(({ raw }) => PostalMime.parse(raw)));
+};
+
+test('what a transaction tells is mailed within two seconds, without being asked', async () => {
+  const { storage, notices } = service.parts;
+  const row = submission();
+  await keep(storage, row);
+  await storage.write(async (tx) => {
+    for (const change of notices.of(row)) await tx.change(change);
+  });
+  const [mail] = await arrived(1);
+  expect(mail?.to).toEqual([{ name: '', address: notifyEmail }]);
+  expect(mail?.messageId).toMatch(/^<[0-9a-f-]{36}@127\.0\.0\.1>$/);
+  expect(service.logs.join('')).not.toMatch(/canary/i);
+});
+
+test('a fault that the service itself meets is mailed', async () => {
+  const { alerts } = service.parts;
+  alerts.firstAttemptFailed();
+  await alerts.work();
+  const [mail] = await arrived(1);
+  expect(mail?.subject).toBe('Paint Match: leads do not reach the upstream');
+  clock.advance(MINUTE);
+  alerts.attemptConfirmed();
+  await alerts.work();
+  expect((await arrived(2))[1]?.subject).toContain(': over: ');
+});

@@ -1,0 +1,273 @@
+/** What our own verifier takes and refuses (beyond §5): receipts that were signed, and then changed. */
+import { createPrivateKey, generateKeyPairSync, hash, sign } from 'node:crypto';
+import fc from 'fast-check';
+import { describe, expect, test } from 'vitest';
+import { CONFIRMATION_STATEMENT } from '../../src/actions/confirmation-statement.ts';
+import { claimsOf } from '../../src/receipts/claims.ts';
+import { decode, digestOf, disclosureOf, signClaims } from '../../src/receipts/sd-jwt.ts';
+import { readKeys, verifyReceipt } from '../../src/receipts/verify.ts';
+import { parseReceiptKeys } from '../../src/settings/receipt-keys.ts';
+import type { ExecutionRow } from '../../src/storage/schema.ts';
+import { newKey, verifyElsewhere } from '../support/receipts.ts';
+
+const issuer = 'https://paint.example';
+const keys = keysOf(newKey());
+const by = signing(keys);
+const jwks = { keys: [...keys.published] };
+const known = readKeys(jwks) ?? expect.fail('no keys');
+
+function keysOf(pem: string) {
+  return parseReceiptKeys(pem) ?? expect.fail('no key');
+}
+
+function signing({ signing: by }: ReturnType<typeof keysOf>) {
+  return by ?? expect.fail('no private key');
+}
+
+const row = {
+  action_id: '0191ab6f-2d40-7c11-8f37-2a6a4f1f9c11',
+  action: 'contact',
+  client: 'acme',
+  preview_digest: hash('sha256', 'a token'),
+  status: 'submitted',
+  created_at: '2026-09-01T12:00:00.000Z',
+  confirmation_text: CONFIRMATION_STATEMENT,
+  confirmed_via: 'agent',
+  destination: 'Vetted Painters',
+} as ExecutionRow;
+
+const fields = { name: 'Ada “Lovelace”', email: 'ada@example.com', message: 'Hello\nthere 🌍' };
+const disclosed = Object.entries(fields).map(([name, value]) =>
+  disclosureOf(Buffer.alloc(16, name), name, value),
+);
+const claims = claimsOf(row, {
+  issuer,
+  signedAt: new Date('2026-09-01T12:00:05.000Z'),
+  digests: disclosed.map(digestOf),
+});
+const signed = signClaims(by, claims);
+const compact = (jwt = signed, disclosures: readonly string[] = disclosed) =>
+  jwt + disclosures.map((each) => `${each}~`).join('');
+const receipt = {
+  action_id: claims.jti,
+  action: claims.action,
+  status: claims.status,
+  created_at: claims.created_at,
+  consent_recorded_at: claims.consent_recorded_at,
+  confirmation_text: claims.confirmation_text,
+  result: { ok: true },
+};
+const body = {
+  ok: true,
+  receipt,
+  confirmed_via: 'agent',
+  signed_receipt: signed,
+  disclosures: disclosed,
+};
+
+const judge = (text: string, of = issuer) => verifyReceipt(text, { keys: known, issuer: of });
+const whyNot = (text: string, of = issuer) => {
+  const verified = judge(text, of);
+  return verified.kind === 'invalid' ? verified.why : 'valid';
+};
+const resigned = (change: object, header: object = {}, key = by.key) => {
+  const head = { alg: 'ES256', kid: by.kid, typ: 'agent-receipt+sd-jwt', ...header };
+  const text = [head, { ...claims, ...change }].map((each) =>
+    Buffer.from(JSON.stringify(each)).toString('base64url'),
+  );
+  const value = sign('sha256', Buffer.from(text.join('.')), { key, dsaEncoding: 'ieee-p1363' });
+  return `${text.join('.')}.${value.toString('base64url')}~`;
+};
+
+describe('a receipt as it was signed is valid', () => {
+  const { _sd, _sd_alg, ...said } = claims;
+  test.each([
+    ['with its disclosures', compact()],
+    ['with a line break behind it', `${compact()}\n`],
+    ['with that of Windows', `${compact()}\r\n`],
+    ['as the service answers it', JSON.stringify(body)],
+    ['as that, laid out by somebody', `${JSON.stringify(body, null, 2)}\n`],
+  ])('%s', (_name, text) => {
+    expect(judge(text)).toEqual({ kind: 'valid', claims: said, fields: Object.entries(fields) });
+  });
+
+  test.each([
+    ['without disclosures', signed],
+    ['as the service answers it once they are gone', JSON.stringify({ ...body, disclosures: [] })],
+  ])('%s, and shows no field', (_name, text) => {
+    expect(judge(text)).toEqual({ kind: 'valid', claims: said, fields: [] });
+  });
+
+  test('with some of its disclosures, in any order', () => {
+    const [name = '', email = ''] = disclosed;
+    expect(judge(compact(signed, [email, name]))).toMatchObject({
+      fields: [
+        ['email', fields.email],
+        ['name', fields.name],
+      ],
+    });
+  });
+
+  test('with a destination that an older version did not write down', () => {
+    expect(whyNot(resigned({ destination: null }))).toBe('valid');
+  });
+});
+
+describe('one change', () => {
+  const changed = (text: string) =>
+    fc.tuple(fc.nat(text.length - 1), fc.integer({ min: 1, max: 127 })).map(([at, by]) => {
+      const bytes = Buffer.from(text);
+      const index = at % bytes.length;
+      bytes[index] = ((bytes[index] ?? 0) + by) % 256;
+      return bytes.toString();
+    });
+  const refused = (text: string): void => {
+    expect(judge(text).kind).toBe('invalid');
+  };
+
+  test('of any byte is refused: of the JWT and its disclosures', () => {
+    fc.assert(fc.property(changed(compact()), refused), { numRuns: 3_000 });
+  });
+
+  test('of any byte is refused: of the JSON', () => {
+    fc.assert(fc.property(changed(JSON.stringify(body)), refused), { numRuns: 3_000 });
+  });
+
+  test('of any character into another of base64url is refused, one by one', () => {
+    const text = compact();
+    for (let at = 0; at < text.length; at += 1) {
+      for (const other of ['A', 'B', '_', '~', '.']) {
+        if (text[at] === other) continue;
+        refused(text.slice(0, at) + other + text.slice(at + 1));
+      }
+    }
+  });
+
+  test('that takes a character away, or puts one in, is refused', () => {
+    const text = compact();
+    for (let at = 0; at < text.length; at += 1) {
+      refused(text.slice(0, at) + text.slice(at + 1));
+      refused(`${text.slice(0, at)}A${text.slice(at)}`);
+    }
+  });
+});
+
+describe('refused is', () => {
+  test.each<[string, string, RegExp]>([
+    ['another algorithm', resigned({}, { alg: 'none' }), /header/],
+    ['another type', resigned({}, { typ: 'JWT' }), /header/],
+    ['a key that travels along', resigned({}, { jwk: jwks.keys[0] }), /header/],
+    ['an address of keys', resigned({}, { jku: 'https://evil.example/jwks.json' }), /header/],
+    ['a critical extension', resigned({}, { crit: ['b64'], b64: true }), /header/],
+    ['a certificate', resigned({}, { x5u: 'https://evil.example' }), /header/],
+    ['an unknown kid', resigned({}, { kid: 'another' }), /None of the keys/],
+    ['another key under our kid', resigned({}, {}, newKeyObject()), /signature/],
+    ['another issuer', resigned({ iss: 'https://evil.example' }), /not issued by/],
+    ['another digest algorithm', resigned({ _sd_alg: 'sha-512' }), /digests/],
+    ['a digest that is there twice', resigned({ _sd: [...claims._sd, claims._sd[0]] }), /digests/],
+    ['digests that are none', resigned({ _sd: 'none' }), /digests/],
+    ['a claim that is missing', resigned({ client: undefined }), /claims/],
+    ['digests within a claim', resigned({ client: { _sd: [] } }), /claims/],
+    ['a placeholder of a digest', resigned({ '...': claims._sd[0] }), /claims/],
+    ['a key binding', `${compact()}${signed.slice(0, -1)}`, /key binding/],
+    ['no separator', signed.slice(0, -1), /no SD-JWT/],
+    [
+      'a disclosure of nobody',
+      compact(signed, [...disclosed, disclosureOf(Buffer.alloc(16), 'a', 'b')]),
+      /not signed/,
+    ],
+    ['a disclosure twice', compact(signed, [...disclosed, String(disclosed[0])]), /twice/],
+    ['nothing', '', /no SD-JWT/],
+    ['JSON of something else', '{"ok":true}', /no receipt/],
+    ['JSON that is none', '{', /no receipt/],
+    ['JSON without a signature', JSON.stringify({ ...body, signed_receipt: null }), /not signed/],
+    ['JSON with a further member', JSON.stringify({ ...body, jwks }), /no receipt/],
+    [
+      'JSON with disclosures elsewhere',
+      JSON.stringify({ ...body, signed_receipt: compact() }),
+      /where they belong/,
+    ],
+    [
+      'JSON of another status',
+      JSON.stringify({ ...body, receipt: { ...receipt, status: 'failed' } }),
+      /not the one/,
+    ],
+    [
+      'JSON of another way',
+      JSON.stringify({ ...body, confirmed_via: 'client_form' }),
+      /not the one/,
+    ],
+  ])('%s', (_name, text, why) => {
+    expect(whyNot(text)).toMatch(why);
+  });
+
+  test.each([
+    ['a claim', 'client'],
+    ['the digests', '_sd'],
+    ['the digest algorithm', '_sd_alg'],
+    ['a placeholder', '...'],
+  ])('a disclosure that is signed and shadows %s', (_name, name) => {
+    const shadow = disclosureOf(Buffer.alloc(16), name, 'evil');
+    const jwt = resigned({ _sd: [digestOf(shadow)] });
+    expect(whyNot(compact(jwt, [shadow]))).toMatch(/told elsewhere/);
+  });
+
+  test('a field that is disclosed twice under two salts', () => {
+    const twice = [1, 2].map((salt) => disclosureOf(Buffer.alloc(16, salt), 'name', 'Ada'));
+    const jwt = resigned({ _sd: twice.map(digestOf) });
+    expect(whyNot(compact(jwt, twice))).toMatch(/told elsewhere/);
+  });
+
+  test('an element of a list, and a value that is no text', () => {
+    for (const shown of [['salt', 'value'], ['salt', 'name', { _sd: [] }], 'salt', null]) {
+      const disclosure = Buffer.from(JSON.stringify(shown)).toString('base64url');
+      const jwt = resigned({ _sd: [digestOf(disclosure)] });
+      expect(whyNot(compact(jwt, [disclosure]))).toMatch(/no field/);
+    }
+  });
+});
+
+test('what is signed is taken by others’ libraries, whatever stands in it', async () => {
+  const text = fc.string({ unit: 'grapheme', maxLength: 40 });
+  const values = fc.dictionary(fc.stringMatching(/^[a-z]{1,8}x$/), text, { maxKeys: 5 });
+  await fc.assert(
+    fc.asyncProperty(values, text, async (values, destination) => {
+      const disclosures = Object.entries(values).map(([name, value]) =>
+        disclosureOf(Buffer.from('0123456789abcdef'), name, value),
+      );
+      const digests = disclosures.map(digestOf);
+      const of = claimsOf({ ...row, destination }, { issuer, signedAt: new Date(1e12), digests });
+      const signed = signClaims(by, of);
+      const { shown } = await verifyElsewhere(
+        { signed_receipt: signed, disclosures },
+        jwks,
+        issuer,
+      );
+      expect(shown).toMatchObject({ ...values, destination });
+      expect(judge(compact(signed, disclosures))).toMatchObject({
+        kind: 'valid',
+        fields: Object.entries(values),
+      });
+    }),
+    { numRuns: 50 },
+  );
+});
+
+test('a spelling of base64url that says the same is not taken', () => {
+  expect(decode('e30')).toEqual({});
+  for (const other of ['e31', 'e30=', 'e3 0', 'e30\n']) expect(decode(other)).toBeUndefined();
+});
+
+test('keys of another kind verify nothing, and what is no set has none', () => {
+  const { publicKey } = generateKeyPairSync('rsa', { modulusLength: 1024 });
+  const rsa = { ...publicKey.export({ format: 'jwk' }), kid: by.kid };
+  const offCurve = { ...jwks.keys[0], y: jwks.keys[0]?.x };
+  expect(readKeys({ keys: [rsa, offCurve, null, 'key'] })?.size).toBe(0);
+  for (const none of [undefined, null, [], {}, { keys: {} }]) {
+    expect(readKeys(none)).toBeUndefined();
+  }
+});
+
+function newKeyObject() {
+  return createPrivateKey(newKey());
+}

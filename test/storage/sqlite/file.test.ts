@@ -1,0 +1,94 @@
+/** The database file: how it is opened, and the room that its disk has to have. */
+import fs, { existsSync, rmSync, statSync, writeFileSync } from 'node:fs';
+import { syncBuiltinESMExports } from 'node:module';
+import { dirname, join } from 'node:path';
+import { afterEach, describe, expect, test } from 'vitest';
+import { StorageUnavailable } from '../../../src/storage/database.ts';
+import { openFile, roomRequirer } from '../../../src/storage/sqlite/file.ts';
+import { testClock } from '../../support/clock.ts';
+import { temporaryFolder } from '../../support/process.ts';
+
+const { statfsSync } = fs;
+afterEach(() => {
+  fs.statfsSync = statfsSync;
+  syncBuiltinESMExports();
+});
+
+describe('a database file', () => {
+  test('is durable, overwrites what is deleted, and is for the owner alone', () => {
+    const path = join(temporaryFolder(), 'service.db');
+    // As another program, or an earlier version, may have left it.
+    writeFileSync(path, '', { mode: 0o644 });
+    const database = openFile(path, testClock());
+    const pragma = (name: string) => Object.values(database.prepare(`pragma ${name}`).get() ?? {});
+    expect(
+      ['journal_mode', 'synchronous', 'foreign_keys', 'secure_delete', 'busy_timeout'].map(
+        (name) => pragma(name)[0],
+      ),
+    ).toEqual(['wal', 2, 1, 1, 0]);
+    expect(statSync(path).mode & 0o777).toBe(0o600);
+    database.close();
+  });
+
+  test('knows both clocks: leases go by the one, schedules by the other', () => {
+    const clock = testClock('2026-09-01T12:00:00.250Z');
+    const database = openFile(':memory:', clock);
+    const read = () => database.prepare('select monotonic_ms() as lease, wall_ms() as wall').get();
+    const before = { lease: clock.monotonic(), wall: Date.parse('2026-09-01T12:00:00.250Z') };
+    expect(read()).toEqual(before);
+    clock.advance(10);
+    clock.step(5);
+    expect(read()).toEqual({ lease: before.lease + 10, wall: before.wall + 15 });
+    database.close();
+    expect(existsSync(':memory:')).toBe(false);
+  });
+});
+
+describe('the room on its disk', () => {
+  const blocks = 4_096;
+  const enough = (16 * 1024 * 1024) / blocks;
+  const path = '/some/folder/service.db';
+  let free: number;
+  let asked: string[];
+  const disk = () => {
+    asked = [];
+    fs.statfsSync = ((of: string) => {
+      asked.push(of);
+      return { bavail: free, bsize: blocks };
+    }) as unknown as typeof statfsSync;
+    syncBuiltinESMExports();
+  };
+
+  test('is 16 MB at least', () => {
+    disk();
+    const clock = testClock();
+    const requireRoom = roomRequirer(path, clock);
+    const told = new StorageUnavailable('The disk has less than 16 MB free.');
+    free = enough - 1;
+    expect(requireRoom).toThrow(told);
+    // Looked at again at once: it may have healed.
+    expect(requireRoom).toThrow(told);
+    free = enough;
+    requireRoom();
+    expect(asked).toEqual(Array(3).fill(dirname(path)));
+  });
+
+  test('is looked at once for claims of ten milliseconds, and again by the next one', () => {
+    disk();
+    free = enough;
+    const clock = testClock();
+    const requireRoom = roomRequirer(path, clock);
+    for (const ms of [0, 9, 1, 9, 1]) {
+      clock.advance(ms);
+      requireRoom();
+    }
+    expect(asked).toHaveLength(3);
+  });
+
+  test('can’t be told of a folder that is gone', () => {
+    const folder = temporaryFolder();
+    const requireRoom = roomRequirer(join(folder, 'service.db'), testClock());
+    rmSync(folder, { recursive: true });
+    expect(requireRoom).toThrow('ENOENT');
+  });
+});

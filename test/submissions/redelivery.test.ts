@@ -1,0 +1,299 @@
+import { afterAll, afterEach, beforeAll, describe, expect, test } from 'vitest';
+import { openOutbox } from '../../src/mail/outbox.ts';
+import { messagesAlongside } from '../../src/notices/alongside.ts';
+import { noNotices } from '../../src/notices/notices.ts';
+import type { Log } from '../../src/operations/log.ts';
+import { type Storage, StorageUnavailable } from '../../src/storage/database.ts';
+import { databases } from '../support/databases.ts';
+import { until } from '../support/until.ts';
+import { answering } from '../support/upstream.ts';
+import { ada, type Rig, startRig } from './rig.ts';
+
+const HOUR_MS = 3_600_000;
+
+describe.each(databases)('redelivery on %s (beyond §1)', (_name, create) => {
+  let rig: Rig;
+  beforeAll(async () => {
+    rig = await startRig(await create());
+  });
+  afterEach(async () => {
+    await rig.clear();
+    // A pause of one test is over before the next.
+    rig.clock.advance(60_000);
+  });
+  afterAll(() => rig.end());
+
+  /** So many people whose submission waits and is due, the first longest. */
+  async function due(count: number): Promise<void> {
+    rig.receiver.answer = answering(500);
+    for (let number = 0; number < count; number += 1) {
+      await rig.age(10_000);
+      await rig.send();
+    }
+    await rig.age(2 * 60_000);
+    rig.receiver.delivered.length = 0;
+    rig.receiver.answer = answering(200);
+  }
+  const outcomes = async () => (await rig.row()).made.map(({ by, outcome }) => `${by} ${outcome}`);
+
+  test('what is due goes out again under the same id, its body byte for byte, signed anew', async () => {
+    rig.receiver.answer = answering(500);
+    await rig.send();
+    await rig.redelivery.work();
+    expect(rig.receiver.delivered).toHaveLength(1);
+    await rig.age(66_001);
+    rig.clock.advance(61_000);
+    rig.receiver.answer = answering(200);
+    await rig.redelivery.work();
+    const [before, after] = rig.receiver.delivered;
+    expect(after?.body).toBe(before?.body);
+    for (const name of ['webhook-id', 'idempotency-key']) {
+      expect(after?.headers[name]).toBe(before?.headers[name]);
+    }
+    for (const name of ['webhook-timestamp', 'webhook-signature']) {
+      expect(after?.headers[name]).not.toBe(before?.headers[name]);
+    }
+    const row = await rig.row();
+    expect(row).toMatchObject({ status: 'delivered', step: null, next_attempt_ms: null });
+    expect(row.event).toBe(before?.body);
+    expect(await outcomes()).toEqual(['first unconfirmed', 'redelivery confirmed']);
+    await rig.redelivery.work();
+    expect(rig.receiver.delivered).toHaveLength(2);
+  });
+
+  test('after seven redeliveries it is left to the operator', async () => {
+    rig.receiver.answer = answering(500);
+    await rig.send();
+    for (let redelivery = 1; redelivery <= 9; redelivery += 1) {
+      await rig.age(27 * HOUR_MS);
+      await rig.redelivery.work();
+    }
+    expect(rig.receiver.delivered).toHaveLength(8);
+    expect(await rig.row()).toMatchObject({
+      status: 'undelivered',
+      reason: 'attempts_used_up',
+      next_attempt_ms: null,
+    });
+  });
+
+  test('what the upstream rejects is not tried again', async () => {
+    await due(1);
+    rig.receiver.answer = answering(422);
+    await rig.redelivery.work();
+    await rig.age(27 * HOUR_MS);
+    await rig.redelivery.work();
+    expect(rig.receiver.delivered).toHaveLength(1);
+    expect(await rig.row()).toMatchObject({ status: 'undelivered', reason: 'rejected' });
+  });
+
+  test('of several the one that is longest due goes first, one at a time', async () => {
+    await due(3);
+    let underWay = 0;
+    rig.receiver.answer = (response) => {
+      underWay += 1;
+      expect(underWay).toBe(1);
+      setTimeout(() => {
+        underWay -= 1;
+        response.writeHead(200).end();
+      }, 20);
+    };
+    const byAge = (await rig.rows())
+      .toSorted((a, b) => Number(a.next_attempt_ms) - Number(b.next_attempt_ms))
+      .map(({ id }) => id);
+    await Promise.all([rig.redelivery.work(), rig.redelivery.work()]);
+    expect(rig.receiver.delivered.map(({ headers }) => headers['webhook-id'])).toEqual(byAge);
+  });
+
+  test('after one that got no HTTP status it pauses for a minute, of the monotonic clock', async () => {
+    await due(2);
+    rig.receiver.answer = (response) => response.destroy();
+    await rig.redelivery.work();
+    expect(rig.receiver.delivered).toHaveLength(1);
+    rig.receiver.answer = answering(200);
+    rig.clock.step(HOUR_MS);
+    rig.clock.advance(59_999);
+    await rig.redelivery.work();
+    expect(rig.receiver.delivered).toHaveLength(1);
+    // Another instance has a pause of its own, and a person heeds none.
+    await rig.send();
+    expect(rig.receiver.delivered).toHaveLength(2);
+    rig.clock.advance(1);
+    await rig.redelivery.work();
+    expect(rig.receiver.delivered.length).toBeGreaterThanOrEqual(3);
+    rig.clock.step(-HOUR_MS);
+  });
+
+  test('it pauses as well where the end of that one could not be written', async () => {
+    await due(2);
+    let writes = 0;
+    const write: Storage['write'] = async (change) => {
+      writes += 1;
+      // Taken, and then the store is away.
+      if (writes === 2) throw new StorageUnavailable('The store is away.');
+      return await rig.storage.write(change);
+    };
+    const { redelivery } = rig.instance({ storage: { ...rig.storage, write } });
+    rig.receiver.answer = (response) => response.destroy();
+    await redelivery.work();
+    await redelivery.work();
+    expect([writes, rig.receiver.delivered.length]).toEqual([2, 1]);
+  });
+
+  test('a status, whichever, is no reason to pause; nor is a person’s attempt', async () => {
+    await due(2);
+    rig.receiver.answer = answering(503);
+    await rig.redelivery.work();
+    expect(rig.receiver.delivered).toHaveLength(2);
+    rig.receiver.answer = (response) => response.destroy();
+    await rig.send();
+    rig.receiver.answer = answering(200);
+    await rig.age(HOUR_MS);
+    await rig.redelivery.work();
+    expect((await rig.rows()).map(({ status }) => status)).toEqual(Array(3).fill('delivered'));
+  });
+
+  test('a Retry-After of a 429 is waited for', async () => {
+    rig.receiver.answer = answering(429, { 'retry-after': '3600' });
+    await rig.send();
+    rig.receiver.answer = answering(200);
+    await rig.age(3_590_000);
+    await rig.redelivery.work();
+    expect(rig.receiver.delivered).toHaveLength(1);
+    await rig.age(400_000);
+    await rig.redelivery.work();
+    expect(rig.receiver.delivered).toHaveLength(2);
+  });
+
+  test('with REDELIVERY=off nothing goes out by itself, and what waits stays', async () => {
+    const off = rig.instance({ redelivery: false });
+    rig.receiver.answer = answering(500);
+    await rig.send(ada, off.submissions);
+    expect(await rig.row()).toMatchObject({ status: 'undelivered', reason: 'redelivery_off' });
+    await rig.change({ status: 'waiting', step: 2, next_attempt_ms: 0, reason: null });
+    await off.redelivery.work();
+    expect(rig.receiver.delivered).toHaveLength(1);
+    expect((await rig.row()).status).toBe('waiting');
+  });
+
+  test('without an upstream what waits stays', async () => {
+    await due(1);
+    await rig.instance({ upstream: undefined }).redelivery.work();
+    expect((await rig.row()).status).toBe('waiting');
+  });
+
+  test('once the inbox is embedded, the next attempt stores the row', async () => {
+    await due(1);
+    await rig.instance({ upstream: { embedded: true } }).redelivery.work();
+    expect(await rig.row()).toMatchObject({ status: 'delivered', stored_here: 1 });
+    expect(rig.receiver.delivered).toEqual([]);
+  });
+
+  test('a 409 to a redelivered subscription is delivered, and its message is written with it', async () => {
+    await due(1);
+    const email = 'subscriber@example.com';
+    const event = JSON.stringify({ data: { consent_recorded_at: '2026-09-01T12:00:00.000Z' } });
+    await rig.change({ form: 'newsletter', email, event });
+    rig.receiver.answer = answering(409);
+    const { storage, clock } = rig;
+    const mailer = { send: () => expect.fail(), close: () => {} };
+    const log = { info: () => {} } as unknown as Log;
+    const mail = { storage, clock, newId: () => 'm-1', mailer, perMinute: 1, log };
+    const outbox = openOutbox({ ...mail, hostname: 'paint.example' } as never);
+    const { redelivery } = rig.instance({ alongside: messagesAlongside(outbox, noNotices) });
+    await redelivery.work();
+    expect((await rig.row()).status).toBe('delivered');
+    const kept = await storage.read((db) => db.selectFrom('messages').select('address'));
+    expect(kept).toEqual([{ address: email }]);
+  });
+
+  test('two instances at once send each row once', async () => {
+    await due(6);
+    const other = rig.instance();
+    await Promise.all([rig.redelivery.work(), other.redelivery.work()]);
+    const sent = rig.receiver.delivered.map(({ headers }) => headers['webhook-id']);
+    expect(sent.toSorted()).toEqual((await rig.rows()).map(({ id }) => id).toSorted());
+    expect((await rig.rows()).map(({ made }) => made.length)).toEqual(Array(6).fill(2));
+  });
+
+  test('what an agent executed and what was dismissed is never sent again', async () => {
+    await due(1);
+    await rig.change({ status: 'undelivered', reason: 'execution_failed', origin: 'agent' });
+    await rig.redelivery.work();
+    await rig.change({ status: 'dismissed', reason: 'spam', origin: 'browser' });
+    await rig.redelivery.work();
+    expect(rig.receiver.delivered).toEqual([]);
+  });
+
+  test('closing waits for the attempt under way, and no other begins', async () => {
+    await due(2);
+    let answer = () => {};
+    rig.receiver.answer = (response) => {
+      answer = () => response.writeHead(200).end();
+    };
+    const { redelivery } = rig.instance();
+    const working = redelivery.work();
+    await until(() => rig.receiver.delivered.length === 1);
+    let closed = false;
+    const closing = redelivery.close().then(() => {
+      closed = true;
+    });
+    expect(closed).toBe(false);
+    answer();
+    await Promise.all([closing, working]);
+    expect((await rig.rows()).map(({ status }) => status).toSorted()).toEqual([
+      'delivered',
+      'waiting',
+    ]);
+    expect(rig.receiver.delivered).toHaveLength(1);
+  });
+
+  describe('what the operator asks for', () => {
+    test.each([
+      ['waiting', { step: 1, next_attempt_ms: 8e15 }],
+      ['undelivered', { step: null, next_attempt_ms: null, reason: 'rejected' }],
+      ['delivered', { step: null, next_attempt_ms: null }],
+    ] as const)('%s: is attempted at once and ends where it is confirmed', async (status, set) => {
+      await rig.send();
+      await rig.settled();
+      await rig.change({ status, ...set, resend_asked_ms: 1 });
+      await rig.instance({ redelivery: false }).redelivery.work();
+      const row = await rig.row();
+      expect(row).toMatchObject({ status: 'delivered', reason: null, resend_asked_ms: null });
+      expect(row.made.at(-1)).toMatchObject({ by: 'operator', outcome: 'confirmed' });
+      const ids = rig.receiver.delivered.map(({ headers }) => headers['webhook-id']);
+      expect(ids).toEqual([row.id, row.id]);
+    });
+
+    test.each([
+      ['waiting', { step: 1, next_attempt_ms: 8e15, reason: null }],
+      ['undelivered', { step: null, next_attempt_ms: null, reason: 'attempts_used_up' }],
+      ['delivered', { step: null, next_attempt_ms: null, reason: null }],
+    ] as const)('%s: is as before where it is not confirmed', async (status, set) => {
+      await rig.send();
+      await rig.settled();
+      await rig.change({ status, ...set, resend_asked_ms: 1 });
+      rig.receiver.answer = answering(500);
+      await rig.redelivery.work();
+      expect(await rig.row()).toMatchObject({ status, ...set, resend_asked_ms: null });
+      expect(rig.receiver.delivered).toHaveLength(2);
+    });
+
+    test('it neither causes nor heeds the pause', async () => {
+      await due(2);
+      const [asked] = await rig.rows();
+      rig.receiver.answer = (response) => response.destroy();
+      await rig.redelivery.work();
+      rig.receiver.answer = answering(200);
+      await rig.storage.write((tx) =>
+        tx
+          .updateTable('submissions')
+          .set({ resend_asked_ms: 1 })
+          .where('id', '=', asked?.id ?? '')
+          .execute(),
+      );
+      await rig.redelivery.work();
+      expect(rig.receiver.delivered).toHaveLength(2);
+      expect((await rig.rows()).map(({ status }) => status)).toEqual(['delivered', 'waiting']);
+    });
+  });
+});

@@ -1,0 +1,95 @@
+import { CONFIRMATION_STATEMENT } from '../../src/actions/confirmation-statement.ts';
+import { type Answer, call, quote } from './agent.ts';
+import { type Service, tokens } from './service.ts';
+
+type Message = Record<string, unknown>;
+
+type Options = {
+  token?: string | null;
+  headers?: Record<string, string | null>;
+  /** What the client declares of itself. */
+  capabilities?: object;
+  /** Beside the message's own parameters. */
+  parameters?: object;
+  raw?: string;
+};
+
+const REVISION = '2026-07-28';
+
+/** One message of 2026-07-28, written here from the specification: no library stands between. */
+export function send(
+  service: Pick<Service, 'url'>,
+  method: string,
+  parameters: Message = {},
+  options: Options = {},
+): Promise<Answer> {
+  const { token = tokens.both, capabilities = {} } = options;
+  const name = parameters.name ?? parameters.uri;
+  const _meta = {
+    'io.modelcontextprotocol/protocolVersion': REVISION,
+    'io.modelcontextprotocol/clientCapabilities': capabilities,
+    'io.modelcontextprotocol/clientInfo': { name: 'test', version: '1' },
+  };
+  const headers: Record<string, string | null> = {
+    'content-type': 'application/json',
+    'mcp-protocol-version': REVISION,
+    'mcp-method': method,
+    'mcp-name': typeof name === 'string' ? name : null,
+    authorization: token === null ? null : `Bearer ${token}`,
+    ...options.headers,
+  };
+  return call(service, '/mcp', {
+    headers: Object.fromEntries(
+      Object.entries(headers).filter((each): each is [string, string] => each[1] !== null),
+    ),
+    body:
+      options.raw ??
+      JSON.stringify({
+        jsonrpc: '2.0',
+        id: 1,
+        method,
+        params: { _meta, ...parameters, ...options.parameters },
+      }),
+  });
+}
+
+/** The result of one call of a tool. */
+export async function callTool(
+  service: Pick<Service, 'url'>,
+  name: string,
+  input: object,
+  options: Options = {},
+) {
+  const { body } = await send(service, 'tools/call', { name, arguments: input }, options);
+  return body.result ?? body.error;
+}
+
+/** Previews by a tool; returns the token. */
+export async function previewByTool(service: Pick<Service, 'url'>): Promise<string> {
+  const { structuredContent } = await callTool(service, 'preview_homeowner_quote', quote);
+  return structuredContent.preview_id;
+}
+
+/** What a client without forms sends after the person's yes. */
+export const confirmed = (previewId: string) => ({
+  preview_id: previewId,
+  confirmation: true,
+  confirmation_text: CONFIRMATION_STATEMENT,
+});
+
+/** A client that says it can show a form. */
+export const WITH_FORMS = { capabilities: { elicitation: { form: {} } } };
+
+/** The call again, with what the host's form came back with. */
+export function answering(state: string, response: object) {
+  return {
+    ...WITH_FORMS,
+    parameters: { requestState: state, inputResponses: { confirmation: response } },
+  };
+}
+
+/** The person chose the statement. */
+export const ACCEPTED = {
+  action: 'accept',
+  content: { confirmation_text: CONFIRMATION_STATEMENT },
+};

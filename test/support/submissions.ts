@@ -1,0 +1,99 @@
+import { randomUUID } from 'node:crypto';
+import { type FormName, forms } from '../../src/forms/catalog.ts';
+import type { Storage } from '../../src/storage/database.ts';
+import type { SubmissionRow } from '../../src/storage/schema.ts';
+import { type Attempt, lineOf } from '../../src/submissions/attempts.ts';
+import type { KeptSubmission } from '../../src/submissions/listing.ts';
+import { lookedFor } from '../../src/submissions/submission.ts';
+import type { Event } from '../../src/upstream/upstream.ts';
+
+export const RECEIVED = '2026-09-01T12:00:00.000Z';
+
+type Given = Partial<Omit<SubmissionRow, 'event' | 'attempts'>> & {
+  receivedAt?: string;
+  fields?: Record<string, string>;
+  data?: Partial<Event['data']>;
+  attempts?: readonly Partial<Attempt>[];
+};
+
+/** A row as the service leaves it once the upstream has confirmed, but for what is given. */
+export function submissionRow(given: Given = {}): SubmissionRow {
+  const { receivedAt = RECEIVED, fields, data, attempts = [], ...columns } = given;
+  const id = columns.id ?? randomUUID();
+  const form = (columns.form ?? 'contact') as FormName;
+  const origin = columns.origin ?? 'browser';
+  const typed = fields ?? { name: 'Ada', email: 'ada@example.com', message: 'Hello' };
+  const receivedMs = Date.parse(receivedAt);
+  return {
+    form,
+    origin,
+    ...lookedFor(typed),
+    subscriber: null,
+    received_ms: receivedMs,
+    event: JSON.stringify(eventOf({ id, form, origin, fields: typed, ...data })),
+    disclosures: null,
+    fields_digest: origin === 'browser' ? `digest of ${id}` : null,
+    status: 'delivered',
+    status_since_ms: receivedMs,
+    reason: null,
+    stored_here: 0,
+    attempt_number: 1,
+    attempt_by: 'first',
+    resumed_status: null,
+    lease_started_ms: null,
+    lease_ms: null,
+    step: null,
+    next_attempt_ms: null,
+    resend_asked_ms: null,
+    ...columns,
+    id,
+    attempts: attempts.map(attemptLine).join(''),
+  };
+}
+
+/** A line of `attempts`, confirmed by the first one but for what is given. */
+export function attemptLine(attempt: Partial<Attempt> = {}): string {
+  return lineOf({ at: RECEIVED, ms: 12, outcome: 'confirmed', by: 'first', ...attempt });
+}
+
+/** Puts rows into the store, as they are. */
+export async function keepRows(storage: Storage, rows: readonly SubmissionRow[]): Promise<void> {
+  await storage.write(async (tx) => {
+    for (let from = 0; from < rows.length; from += 200) {
+      await tx
+        .insertInto('submissions')
+        .values(rows.slice(from, from + 200))
+        .execute();
+    }
+  });
+}
+
+/** All rows of the store, in the order of their ids. */
+export function allRows(storage: Storage): Promise<SubmissionRow[]> {
+  return storage.read((db) => db.selectFrom('submissions').selectAll().orderBy('id'));
+}
+
+/** The event of a submission. */
+export function eventOf(data: Partial<Event['data']> = {}): Event {
+  const { form = 'contact' } = data;
+  return {
+    type: forms[form].event,
+    timestamp: RECEIVED,
+    data: {
+      id: 'id',
+      form,
+      fields: {},
+      recipient: null,
+      origin: 'browser',
+      client: null,
+      consent_recorded_at: null,
+      ...data,
+    },
+  };
+}
+
+/** A submission as `listing.ts` reads it, delivered. */
+export function keptSubmission(event: Event): KeptSubmission {
+  const became = { status: 'delivered', reason: null, nextAttemptAt: null, attempts: [] } as const;
+  return { receivedAt: RECEIVED, event, ...became, attempts: [] };
+}
