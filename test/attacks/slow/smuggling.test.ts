@@ -3,6 +3,8 @@
  * service alone this is shown in test/server/wire.test.ts; here nginx and haproxy stand before it and
  * refuse `/api/leads`: a lead that arrives all the same was smuggled.
  */
+import { get } from 'node:http';
+import { text } from 'node:stream/consumers';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { quote } from '../../support/agent.ts';
 import { haproxyIsThere, startHaproxy } from '../../support/haproxy.ts';
@@ -15,6 +17,16 @@ const lead = JSON.stringify({ form: 'homeowner_quote', ...quote });
 const marked =
   'POST /api/leads HTTP/1.1\r\nHost: x\r\nContent-Type: application/json\r\n' +
   `Content-Length: ${lead.length}\r\nConnection: close\r\n\r\n${lead}`;
+/** On a connection of its own: the proxy may close a kept one in the moment in which it is used again. */
+function askAlone(url: string): Promise<[status: number | undefined, body: string]> {
+  return new Promise((resolve, reject) => {
+    const asking = get(url, { agent: false }, (answer) => {
+      text(answer).then((body) => resolve([answer.statusCode, body]), reject);
+    });
+    asking.on('error', reject);
+  });
+}
+
 const chunkOf = (text: string) => `${text.length.toString(16)}\r\n${text}\r\n`;
 
 /** What the carrier says of its body, and how the marked request is hidden in it. */
@@ -149,8 +161,7 @@ describe.each(proxies)('smuggling through %s', (_name, isThere, start) => {
           const wire = await openWire(proxy.url);
           wire.write(bytes(path));
           // Whoever comes next on the connection between proxy and service would get what was smuggled.
-          const innocent = await fetch(`${proxy.url}/healthz`);
-          expect([innocent.status, await innocent.json()]).toEqual([200, { status: 'ok' }]);
+          expect(await askAlone(`${proxy.url}/healthz`)).toEqual([200, '{"status":"ok"}']);
           const timer = setTimeout(() => wire.socket.destroy(), 100);
           const replies = await wire.closed();
           clearTimeout(timer);
