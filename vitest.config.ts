@@ -6,10 +6,13 @@ const attacks = ['test/attacks/slow/*.test.ts'];
 /** Crashes, failing disks, wrong clocks and lost answers under the real process: `npm run faults`. */
 const faults = ['test/crash/**/*.test.ts', 'test/faults/process/**/*.test.ts'];
 
-/** Rolling restarts behind nginx, backups under load, planted defects: `npm run rehearse`. */
+/** Rolling restarts behind nginx, backups under load, the doctor, planted defects: `npm run rehearse`. */
 const rehearsals = [
   'test/deploy/**/*.test.ts',
   'test/commands/backup.test.ts',
+  // A process for each of some hundred answers.
+  'test/commands/doctor*.test.ts',
+  'test/commands/demo.test.ts',
   'test/confirmations/races.test.ts',
   'test/mcp/conformance.test.ts',
   'test/mcp/programs.test.ts',

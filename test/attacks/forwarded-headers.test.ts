@@ -60,10 +60,14 @@ describe('a spoofed X-Forwarded-For', () => {
     const ip = fresh();
     const first = await remaining(`X-Forwarded-For: ${ip}\r\n`);
     expect(await remaining(`X-Forwarded-For: ${claim(ip)}\r\n`)).toBe(first - 1);
-    const before = performance.now();
-    const [many] = [clientAddressReader(['10.0.0.0/8'])('10.0.0.1', claim(ip))];
-    expect(performance.now() - before).toBeLessThan(20);
-    expect(many.ignoredForwardedFor).toBe(false);
+    const times = Array.from({ length: 5 }, () => {
+      const before = performance.now();
+      const read = clientAddressReader(['10.0.0.0/8'])('10.0.0.1', claim(ip));
+      expect(read.ignoredForwardedFor).toBe(false);
+      return performance.now() - before;
+    });
+    // The least of them: a busy moment of the machine makes any of them longer.
+    expect(Math.min(...times)).toBeLessThan(20);
   });
 
   test('several header lines are one list', async () => {

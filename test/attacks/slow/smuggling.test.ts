@@ -17,6 +17,12 @@ const lead = JSON.stringify({ form: 'homeowner_quote', ...quote });
 const marked =
   'POST /api/leads HTTP/1.1\r\nHost: x\r\nContent-Type: application/json\r\n' +
   `Content-Length: ${lead.length}\r\nConnection: close\r\n\r\n${lead}`;
+/** Once more where the proxy met a connection that the service was just closing, which is nobody's answer. */
+async function askInnocently(url: string): Promise<[status: number | undefined, body: string]> {
+  const first = await askAlone(url);
+  return first[0] === 502 ? await askAlone(url) : first;
+}
+
 /** On a connection of its own: the proxy may close a kept one in the moment in which it is used again. */
 function askAlone(url: string): Promise<[status: number | undefined, body: string]> {
   return new Promise((resolve, reject) => {
@@ -161,7 +167,7 @@ describe.each(proxies)('smuggling through %s', (_name, isThere, start) => {
           const wire = await openWire(proxy.url);
           wire.write(bytes(path));
           // Whoever comes next on the connection between proxy and service would get what was smuggled.
-          expect(await askAlone(`${proxy.url}/healthz`)).toEqual([200, '{"status":"ok"}']);
+          expect(await askInnocently(`${proxy.url}/healthz`)).toEqual([200, '{"status":"ok"}']);
           const timer = setTimeout(() => wire.socket.destroy(), 100);
           const replies = await wire.closed();
           clearTimeout(timer);
