@@ -45,15 +45,27 @@ export async function recordIn(tx: OpenTransaction, entry: Entry): Promise<void>
     .execute();
 }
 
-/** Takes the parts and who does it; returns what writes an entry down by itself. Throws `StorageUnavailable`. */
+/** Takes the parts and who does it; returns what writes an entry down by itself, and its id. Throws `StorageUnavailable`. */
 export function recorder(
   { storage, newId, clock }: { storage: Storage; newId: () => string; clock: { now(): Date } },
   name: string,
-): (what: Deed, about?: About) => Promise<void> {
+): (what: Deed, about?: About) => Promise<string> {
   return async (what, about = {}) => {
     const entry = { id: newId(), at: isoTime(clock.now().getTime()), name, what, about };
     await storage.write((tx) => recordIn(tx, entry));
+    return entry.id;
   };
+}
+
+/** What is known of an entry only at its end. Throws `StorageUnavailable`. */
+export async function recordCount(storage: Storage, id: string, about: About): Promise<void> {
+  await storage.write(async (tx) => {
+    await tx
+      .updateTable('operator_audit')
+      .set({ about: JSON.stringify(about) })
+      .where('id', '=', id)
+      .execute();
+  });
 }
 
 /** Up to `limit` entries, newest first. */

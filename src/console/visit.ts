@@ -10,6 +10,7 @@
  *       return { kind: 'page', title: 'Agents', main: render('agents', { clients }) };
  *     }
  */
+import type { Executions } from '../actions/executions.ts';
 import type { Clock } from '../clock.ts';
 import type { Credentials } from '../credentials/file.ts';
 import type { ConsoleRefusal } from '../failures/refusals.ts';
@@ -28,6 +29,7 @@ export type ConsoleParts = {
   newId: () => string;
   log: Log;
   credentials: Credentials;
+  executions: Pick<Executions, 'findByAction'>;
   /** As people are asked here: with the operator's labels. */
   forms: readonly Form[];
   frame(): Frame;
@@ -39,8 +41,8 @@ export type Visit = {
   values: Readonly<Record<string, string | undefined>>;
   query: URLSearchParams;
   now: Date;
-  /** Writes down that this operator does it now; awaited before anything is shown. */
-  record(what: Deed, about?: About): Promise<void>;
+  /** Writes down that this operator does it now; awaited before anything is shown. The id of the entry. */
+  record(what: Deed, about?: About): Promise<string>;
 };
 
 /** A press has one value of each name; null where the name came not once. */

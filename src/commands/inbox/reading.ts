@@ -12,7 +12,8 @@ import type { Call } from '../command.ts';
 import { ExitFault, UsageFault } from '../faults.ts';
 import { printTable } from '../terminal.ts';
 import { filterOf, limitOf } from './filters.ts';
-import { csvHeader, csvRecordOf, inboxPage, inboxTable, jsonLineOf } from './formats.ts';
+import { csvHeader, csvRecordOf, jsonLineOf } from '../../submissions/records.ts';
+import { inboxPage, inboxTable } from './formats.ts';
 import { withSubmissions } from './store.ts';
 
 export const LIST_ROWS = 20;
