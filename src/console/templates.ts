@@ -5,7 +5,16 @@ import { once } from '../once.ts';
 import type { Route } from '../route-groups.ts';
 import { type ConsoleRoute, pathTo, routes } from '../routes.ts';
 
-const names = ['layout', 'message', 'sign-in', 'signed-out', 'overview'] as const;
+const names = [
+  'layout',
+  'message',
+  'sign-in',
+  'signed-out',
+  'overview',
+  'leads',
+  'lead',
+  'audit',
+] as const;
 
 const loadTemplates = once(() => {
   const eta = new Eta();
