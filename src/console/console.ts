@@ -8,13 +8,14 @@ import type { ConsoleRefusal } from '../failures/refusals.ts';
 import { type JudgedPress, judgePress } from '../http/press.ts';
 import type { Rate } from '../limits/limits.ts';
 import { type ConsoleRoute, routes } from '../routes.ts';
+import { openDailyCounts } from '../submissions/daily-counts.ts';
 import { recorder } from './audit.ts';
 import { setCookie, tokenIn } from './cookie.ts';
 import { consoleLayout, refusalPage } from './layout.ts';
 import { consolePages } from './pages.ts';
 import { isRecent, LIFETIME_MS, openSessions, type Session } from './sessions.ts';
 import { render } from './templates.ts';
-import type { Answer, ConsoleParts, Press } from './visit.ts';
+import type { Answer, ConsoleParts, GivenParts, Press } from './visit.ts';
 
 export type ConsoleRequest = {
   raw: IncomingMessage;
@@ -46,7 +47,8 @@ export type Console = {
 };
 
 /** Its functions throw `StorageUnavailable`. */
-export function openConsole(parts: ConsoleParts): Console {
+export function openConsole(given: GivenParts): Console {
+  const parts: ConsoleParts = { ...given, countDays: openDailyCounts(given) };
   const { settings, clock } = parts;
   const sessions = openSessions(parts.storage, parts);
   const { origin, protocol } = new URL(settings.baseUrl);

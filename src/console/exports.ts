@@ -1,6 +1,7 @@
 /** The leads as a file (beyond §7). What is written down of it is its count and the names of its filters. */
-import { csvHeader, csvRecordOf, jsonLineOf } from '../submissions/records.ts';
+
 import { type KeptSubmission, submissionPages } from '../submissions/listing.ts';
+import { csvHeader, csvRecordOf, jsonLineOf } from '../submissions/records.ts';
 import { recordCount } from './audit.ts';
 import { leadFilters } from './filters.ts';
 import { timesIn } from './times.ts';

@@ -23,8 +23,7 @@ type FilterName = (typeof filterNames)[number];
 /** More is no address, number or name. */
 const SEARCH_LENGTH = 500;
 
-const CURSOR =
-  /^(\d{1,15})_([\da-f]{8}-[\da-f]{4}-[\da-f]{4}-[\da-f]{4}-[\da-f]{12})$/;
+const CURSOR = /^(\d{1,15})_([\da-f]{8}-[\da-f]{4}-[\da-f]{4}-[\da-f]{4}-[\da-f]{12})$/;
 
 /** Takes the query of an address; of a name that comes more than once the last one counts, as browsers send it. */
 export function leadFilters(query: URLSearchParams, times: Pick<Times, 'parse'>): LeadFilters {

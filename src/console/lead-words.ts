@@ -1,8 +1,9 @@
 /** What a lead's columns mean, in words for the operator. */
+
+import type { ConsoleRefusal } from '../failures/refusals.ts';
 import type { AttemptBy, SubmissionReason, SubmissionStatus } from '../storage/schema.ts';
 import type { AttemptOutcome } from '../submissions/attempts.ts';
 import type { Refused } from '../submissions/operator-changes.ts';
-import type { ConsoleRefusal } from '../failures/refusals.ts';
 
 export const statusWords: Readonly<Record<SubmissionStatus, string>> = {
   sending: 'Being sent',

@@ -27,7 +27,8 @@ export async function leadPage(parts: ConsoleParts, visit: Visit): Promise<Answe
   if (row === undefined) return { kind: 'unknownRow' };
   const event = JSON.parse(row.event) as Event;
   const { client } = event.data;
-  const execution = client === null ? undefined : await parts.executions.findByAction(client, row.id);
+  const execution =
+    client === null ? undefined : await parts.executions.findByAction(client, row.id);
   await visit.record('saw_lead', { ids: [row.id] });
 
   const times = timesIn(parts.settings.operatorTimeZone);

@@ -13,7 +13,7 @@ import type { TakeFromLimit } from '../server/limiting.ts';
 import type { TakeBody } from '../server/refused-bodies.ts';
 import { StorageUnavailable } from '../storage/database.ts';
 import type { Console, ConsoleAnswer, ConsoleRequest } from './console.ts';
-import type { ConsoleParts } from './visit.ts';
+import type { GivenParts } from './visit.ts';
 
 /** A button, and a reason or an id beside it. */
 const FORM_BODY_BYTES = 8_000;
@@ -21,7 +21,7 @@ const FORM_BODY_BYTES = 8_000;
 export type OpenConsole = () => Promise<Console>;
 
 /** Takes the parts; returns what loads the room, once. */
-export function consoleOpener(parts: ConsoleParts): OpenConsole {
+export function consoleOpener(parts: GivenParts): OpenConsole {
   return once(async () => (await import('./console.ts')).openConsole(parts));
 }
 
@@ -29,7 +29,7 @@ type RouteParts = {
   openConsole: OpenConsole;
   takeFromLimit: TakeFromLimit;
   takeBody: TakeBody;
-  log: ConsoleParts['log'];
+  log: GivenParts['log'];
   answerNotFound(request: FastifyRequest, reply: FastifyReply): FastifyReply;
 };
 

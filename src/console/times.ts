@@ -36,7 +36,9 @@ export const timesIn = keepingLast((setting: string | undefined): Times => {
           const start = Temporal.PlainDate.from(text).toZonedDateTime(zone);
           return new Date(start.epochMilliseconds);
         }
-        return TIME.test(text) ? new Date(Temporal.Instant.from(text).epochMilliseconds) : undefined;
+        return TIME.test(text)
+          ? new Date(Temporal.Instant.from(text).epochMilliseconds)
+          : undefined;
       } catch {
         return undefined;
       }

@@ -19,10 +19,12 @@ import type { Log } from '../operations/log.ts';
 import type { Settings } from '../settings/settings.ts';
 import type { Frame } from '../site/layout.ts';
 import type { Storage } from '../storage/database.ts';
+import type { CountDays } from '../submissions/daily-counts.ts';
 import type { About, Deed } from './audit.ts';
 import type { Session } from './sessions.ts';
 
-export type ConsoleParts = {
+/** What the room is opened with. */
+export type GivenParts = {
   settings: Settings;
   storage: Storage;
   clock: Clock;
@@ -34,6 +36,8 @@ export type ConsoleParts = {
   forms: readonly Form[];
   frame(): Frame;
 };
+
+export type ConsoleParts = GivenParts & { countDays: CountDays };
 
 export type Visit = {
   session: Session;

@@ -1,7 +1,7 @@
 /** Submissions as text for people: a table, and a page. */
 import type { Attempt } from '../../submissions/attempts.ts';
-import { isMixedScript } from '../../submissions/mixed-scripts.ts';
 import type { KeptSubmission } from '../../submissions/listing.ts';
+import { isMixedScript } from '../../submissions/mixed-scripts.ts';
 import { tableOf } from '../terminal.ts';
 
 /** Nothing of these may reach a terminal, whatever a row says. */
