@@ -8,12 +8,13 @@ import {
   submissionPages,
 } from '../../submissions/listing.ts';
 import type { SubmissionFilter } from '../../submissions/listing-queries.ts';
+import { csvHeader, csvRecordOf, jsonLineOf } from '../../submissions/records.ts';
 import { addressAsStored } from '../addresses.ts';
 import type { Call } from '../command.ts';
 import { ExitFault, UsageFault } from '../faults.ts';
 import { printTable } from '../terminal.ts';
 import { filterOf, limitOf } from './filters.ts';
-import { csvHeader, csvRecordOf, inboxPage, inboxTable, jsonLineOf } from './formats.ts';
+import { inboxPage, inboxTable } from './formats.ts';
 import { withSubmissions } from './store.ts';
 
 export const LIST_ROWS = 20;
