@@ -14,6 +14,11 @@ const names = [
   'leads',
   'lead',
   'audit',
+  'person',
+  'person-delete',
+  'confirmations',
+  'messages',
+  'agents',
 ] as const;
 
 const loadTemplates = once(() => {
