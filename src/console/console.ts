@@ -11,9 +11,10 @@ import { type ConsoleRoute, routes } from '../routes.ts';
 import { openDailyCounts } from '../submissions/daily-counts.ts';
 import { recorder } from './audit.ts';
 import { setCookie, tokenIn } from './cookie.ts';
+import { LIFETIME_MS } from './forget.ts';
 import { consoleLayout, refusalPage } from './layout.ts';
 import { consolePages } from './pages.ts';
-import { isRecent, LIFETIME_MS, openSessions, type Session } from './sessions.ts';
+import { isRecent, openSessions, type Session } from './sessions.ts';
 import { render } from './templates.ts';
 import type { Answer, ConsoleParts, GivenParts, Press } from './visit.ts';
 

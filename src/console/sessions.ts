@@ -3,20 +3,17 @@
  * cookie, whoever holds that. Its times are the process's wall clock.
  */
 import { isoTime } from '../clock.ts';
-import type { OpenTransaction, Storage } from '../storage/database.ts';
+import type { Storage } from '../storage/database.ts';
 import type { OperatorSessionRow } from '../storage/operator-schema.ts';
 import { prepareRead } from '../storage/prepare-query.ts';
 import { recordIn } from './audit.ts';
+import { forgetEnded, IDLE_MS, LIFETIME_MS } from './forget.ts';
 import { digestOfToken, newToken } from './tokens.ts';
 
 const MINUTE_MS = 60_000;
-const HOUR_MS = 60 * MINUTE_MS;
 
-/** Beyond §7: without a request, and in all. */
-const IDLE_MS = 12 * HOUR_MS;
-export const LIFETIME_MS = 7 * 24 * HOUR_MS;
 /** To export and to delete, the link must be that young. */
-const RECENT_MS = HOUR_MS;
+const RECENT_MS = 60 * MINUTE_MS;
 
 export type Session = OperatorSessionRow;
 
@@ -129,15 +126,4 @@ function isAlive({ last_seen_at, signed_in_at }: Session, nowMs: number): boolea
   return (
     nowMs - Date.parse(last_seen_at) < IDLE_MS && nowMs - Date.parse(signed_in_at) < LIFETIME_MS
   );
-}
-
-/** What nobody can use any more. */
-async function forgetEnded(tx: OpenTransaction, nowMs: number): Promise<void> {
-  const begun = isoTime(nowMs - LIFETIME_MS);
-  const seen = isoTime(nowMs - IDLE_MS);
-  await tx
-    .deleteFrom('operator_sessions')
-    .where((row) => row.or([row('signed_in_at', '<=', begun), row('last_seen_at', '<=', seen)]))
-    .execute();
-  await tx.deleteFrom('operator_links').where('expires_at', '<=', isoTime(nowMs)).execute();
 }
