@@ -2,16 +2,21 @@
  * Submissions of the addresses that begin in one way (beyond §7). An index has all of these, but by address: up to
  * a number they are sorted, and of more the newest are soon met by whoever walks all in the order of the pages.
  */
+import type { SelectQueryBuilder } from 'kysely';
 import type { Selects, Storage } from '../storage/database.ts';
-import type { SubmissionRow } from '../storage/schema.ts';
+import type { Schema } from '../storage/schema.ts';
 import { type Between, type Cursor, type Filter, keysOf, matching } from './listing-queries.ts';
 import { piecesOf, type Reading } from './pieces.ts';
 
 type Beginning = Filter & { begins: string };
 
 /** A place in the index by address. */
-type Place = Pick<SubmissionRow, 'received_ms' | 'id'> & { email: string | null };
-type Range = { below?: Place | undefined; from?: Place | undefined };
+type Place = Cursor & { email: string };
+/** From the first one on, below the second. */
+type Range = { from: Place; below: Place };
+
+/** Sorts behind whatever follows the beginning of a text. */
+const LAST_CHARACTER = '\u{10FFFF}';
 
 const PIECE_ROWS = 10_000;
 /** So many are sorted. */
@@ -40,7 +45,6 @@ export async function newestBeginning(
     const found = await storage.read((db) =>
       within(storage, db, filter, range, { after, before })
         .select(['received_ms', 'id'])
-        // By the bare columns a planner may walk all rows in their order instead.
         .orderBy((row) => row('received_ms', '+', row.lit(0)), 'desc')
         .orderBy('id', 'desc')
         .limit(storage.dialect.constant(limit)),
@@ -101,27 +105,29 @@ async function walk(
 async function inPieces(
   { storage, clock }: Reading,
   begins: string,
-  look: (range: Range) => Promise<boolean>,
+  look: (range: Range | undefined) => Promise<boolean>,
 ): Promise<void> {
-  let below: Place | undefined;
-  do {
-    const from = await lastOfPiece(storage, begins, below);
-    const goesOn = await look({ below, from });
-    below = goesOn ? from : undefined;
+  // It runs elsewhere.
+  if (storage.kind === 'postgres') return void (await look(undefined));
+  const all = {
+    below: { email: begins + LAST_CHARACTER, received_ms: 0, id: '' },
+    from: { email: begins, received_ms: 0, id: '' },
+  };
+  let { below } = all;
+  for (;;) {
+    const last = await lastOfPiece(storage, { ...all, below });
+    const goesOn = await look({ below, from: last ?? all.from });
+    if (last === undefined || !goesOn) return;
+    below = last;
     await clock.turn();
-  } while (below !== undefined);
+  }
 }
 
-/** Undefined where no more is left than one piece: always on PostgreSQL, which runs elsewhere. */
-async function lastOfPiece(
-  storage: Storage,
-  begins: string,
-  below: Place | undefined,
-): Promise<Place | undefined> {
-  if (storage.kind === 'postgres') return undefined;
+/** Undefined where no more is left than one piece. */
+async function lastOfPiece(storage: Storage, range: Range): Promise<Place | undefined> {
   const [last] = await storage.read((db) =>
-    within(storage, db, { begins }, { below }, {})
-      .select(['email', 'received_ms', 'id'])
+    inRange(db.selectFrom('submissions'), range)
+      .select((row) => [row.ref('email').$notNull().as('email'), 'received_ms', 'id'])
       .orderBy('email', 'desc')
       .orderBy('received_ms', 'desc')
       .orderBy('id', 'desc')
@@ -131,23 +137,37 @@ async function lastOfPiece(
   return last;
 }
 
+/** By these bounds alone: beside others, SQLite would begin at those. */
+function inRange<O>(query: SelectQueryBuilder<Schema, 'submissions', O>, { below, from }: Range) {
+  return query.where((row) => {
+    const place = row.refTuple('email', 'received_ms', 'id');
+    return row.and([
+      row(place, '<', row.tuple(below.email, below.received_ms, below.id)),
+      row(place, '>=', row.tuple(from.email, from.received_ms, from.id)),
+    ]);
+  });
+}
+
 function within(
   storage: Pick<Storage, 'dialect'>,
   db: Selects,
-  filter: Beginning,
-  { below, from }: Range,
-  between: Between,
+  { begins, ...filter }: Beginning,
+  range: Range | undefined,
+  { after, before }: Pick<Between, 'after' | 'before'>,
 ) {
-  let query = matching(storage, db, filter, between);
-  for (const [place, sign] of [[below, '<'] as const, [from, '>='] as const]) {
-    if (place === undefined) continue;
-    query = query.where((row) =>
-      row(
-        row.refTuple('email', 'received_ms', 'id'),
-        sign,
-        row.tuple(place.email, place.received_ms, place.id),
-      ),
-    );
+  let query =
+    range === undefined
+      ? matching(storage, db, { ...filter, begins }, {})
+      : inRange(matching(storage, db, filter, {}), range);
+  for (const [cursor, sign] of [[after, '>'] as const, [before, '<'] as const]) {
+    if (cursor === undefined) continue;
+    const { received_ms: ms, id } = cursor;
+    // By the bare columns a planner may walk all rows in their order instead.
+    query = query.where((row) => {
+      const received = row('received_ms', '+', row.lit(0));
+      const isSame = row.and([row(received, '=', ms), row('id', sign, id)]);
+      return row.or([row(received, sign, ms), isSame]);
+    });
   }
   return query;
 }

@@ -91,6 +91,17 @@ export function keysOf(storage: Database, filter: Filter, part: Part) {
   };
 }
 
+/** The same with what was submitted; for a part that is not long. */
+export function eventsOf(storage: Database, filter: Filter, part: Part) {
+  return (db: Selects) =>
+    db
+      .selectFrom(keysOf(storage, filter, part)(db).as('found'))
+      .innerJoin('submissions', 'submissions.id', 'found.id')
+      .select(['submissions.id', 'submissions.received_ms', 'submissions.event'])
+      .orderBy('found.received_ms', part.direction)
+      .orderBy('found.id', part.direction);
+}
+
 /** How many there are, and no more than `atMost`. */
 export function countOf(storage: Database, filter: Filter, atMost: number) {
   return (db: Selects) => {

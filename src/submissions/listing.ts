@@ -90,7 +90,7 @@ export async function* submissionPages(
   if (search?.kind !== 'words') return yield* pagesOf(reading, { ...rest, search }, undefined);
   const { found, end } = await findWords(reading, rest, search);
   if (end !== undefined) yield* beginningPages(reading, rest, search.begins, end);
-  yield* pagesAt(reading, found.reverse());
+  yield* pagesAt(reading, found.toReversed());
 }
 
 /** The first places of what is looked for, and how many there are: up to one more than is counted. */

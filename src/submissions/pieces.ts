@@ -6,7 +6,7 @@ import type { Clock } from '../clock.ts';
 import type { Storage } from '../storage/database.ts';
 import { type Between, type Cursor, type Filter, keysOf } from './listing-queries.ts';
 
-export type Reading = { storage: Storage; clock: Pick<Clock, 'turn'> };
+export type Reading = { storage: Storage; clock: Pick<Clock, 'turn' | 'monotonic'> };
 
 /** PostgreSQL runs elsewhere: there it is the way to it and back that costs. */
 const TIMES = { sqlite: 1, postgres: 10 } as const;

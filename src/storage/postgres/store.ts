@@ -68,7 +68,7 @@ export async function openPostgres(url: string, log?: Log): Promise<Storage> {
         sql<boolean>`(${sql.ref(column)} ~>=~ ${text} and ${sql.ref(column)} ~<~ ${`${text}\u{10FFFF}`})`,
       // By the collation that knows ASCII alone.
       mentions: (text) =>
-        sql<boolean>`strpos(lower(substr(event, strpos(event, '"fields":')) collate "C"), ${text.toLowerCase()}) > 0`,
+        sql<boolean>`lower(event collate "C") like ${`%"fields":%${text.toLowerCase().replace(/[\\%_]/g, '\\$&')}%`}`,
       withoutFields: sql<string>`jsonb_set(event::jsonb, '{data,fields}', '{}')::text`,
       nestsChanges: true,
       firstChanged: sql<boolean>`exists (select from first)`,
