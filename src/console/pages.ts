@@ -5,6 +5,7 @@ import { leadsCsv, leadsJsonl } from './exports.ts';
 import { changeLead, leadPage } from './lead.ts';
 import { leadsPage } from './leads.ts';
 import { overviewPage } from './overview.ts';
+import { subscribersPage } from './subscribers.ts';
 import type { ConsolePage } from './visit.ts';
 
 const always = () => true;
@@ -23,7 +24,7 @@ export const consolePages: Readonly<Record<ConsoleRoute, ConsolePage>> = {
   changePerson: { takesAway: always },
   operatorAgents: {},
   operatorConfirmations: {},
-  operatorSubscribers: {},
+  operatorSubscribers: { look: subscribersPage },
   operatorMessages: {},
   changeMessage: {},
   operatorAudit: { look: auditPage },
