@@ -49,9 +49,9 @@ export type Console = {
 
 /** Its functions throw `StorageUnavailable`. */
 export function openConsole(given: GivenParts): Console {
-  const parts: ConsoleParts = { ...given, countDays: openDailyCounts(given) };
+  const sessions = openSessions(given.storage, given);
+  const parts: ConsoleParts = { ...given, sessions, countDays: openDailyCounts(given) };
   const { settings, clock } = parts;
-  const sessions = openSessions(parts.storage, parts);
   const { origin, protocol } = new URL(settings.baseUrl);
   const https = protocol === 'https:';
 

@@ -22,6 +22,8 @@ export type Sessions = {
   find(token: string): Promise<Session | undefined>;
   /** Uses a link up; returns the value of the new cookie, or undefined where the link is not good. */
   signIn(linkToken: string, oldToken: string | undefined): Promise<string | undefined>;
+  /** All that could be used now, of whatever name, the last to have come first. */
+  active(): Promise<Session[]>;
   /** Ends this one. */
   signOut(session: Session): Promise<void>;
   /** Ends all of that name, and its unused links. */
@@ -94,6 +96,14 @@ export function openSessions(
         return true;
       });
       return isGood ? token : undefined;
+    },
+
+    async active() {
+      const nowMs = clock.now().getTime();
+      const all = await storage.read((db) =>
+        db.selectFrom('operator_sessions').selectAll().orderBy('last_seen_at', 'desc'),
+      );
+      return all.filter((session) => isAlive(session, nowMs));
     },
 
     async signOut({ digest, name }) {

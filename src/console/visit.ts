@@ -21,7 +21,7 @@ import type { Frame } from '../site/layout.ts';
 import type { Storage } from '../storage/database.ts';
 import type { CountDays } from '../submissions/daily-counts.ts';
 import type { About, Deed } from './audit.ts';
-import type { Session } from './sessions.ts';
+import type { Session, Sessions } from './sessions.ts';
 import type { ListSubscribers } from './subscriber-list.ts';
 
 /** What the room is opened with. */
@@ -40,7 +40,10 @@ export type GivenParts = {
   listSubscribers?: ListSubscribers;
 };
 
-export type ConsoleParts = GivenParts & { countDays: CountDays };
+export type ConsoleParts = GivenParts & {
+  countDays: CountDays;
+  sessions: Pick<Sessions, 'active'>;
+};
 
 export type Visit = {
   session: Session;
