@@ -4,6 +4,7 @@
  * by the first request that needs it: while nobody signs in, none of the room is.
  */
 import type { IncomingMessage } from 'node:http';
+import { LINK_COMMAND } from '../failures/console-problems.ts';
 import type { ConsoleRefusal } from '../failures/refusals.ts';
 import { type JudgedPress, judgePress } from '../http/press.ts';
 import type { Rate } from '../limits/limits.ts';
@@ -95,7 +96,10 @@ export function openConsole(given: GivenParts): Console {
       const session = await sessionOf(request.raw);
       if (session === undefined) {
         return name === 'operatorPage'
-          ? page('Sign in', render('signed-out', { path: routes.operatorPage.path }))
+          ? page(
+              'Sign in',
+              render('signed-out', { path: routes.operatorPage.path, command: LINK_COMMAND }),
+            )
           : { kind: 'notFound' };
       }
       const [path = '', search = ''] = request.url.split(/\?(.*)/s, 2);

@@ -3,7 +3,7 @@
  * cookie, whoever holds that. Its times are the process's wall clock.
  */
 import { isoTime } from '../clock.ts';
-import type { Storage } from '../storage/database.ts';
+import { type Storage, StorageUnavailable } from '../storage/database.ts';
 import type { OperatorSessionRow } from '../storage/operator-schema.ts';
 import { prepareRead } from '../storage/prepare-query.ts';
 import { recordIn } from './audit.ts';
@@ -58,7 +58,7 @@ export function openSessions(
       const session = digest && (await storage.read(byDigest({ digest })))[0];
       const nowMs = clock.now().getTime();
       if (!session || !isAlive(session, nowMs)) return undefined;
-      await seen(session, nowMs);
+      await seen(session, nowMs).catch(unlessAway);
       return session;
     },
 
@@ -125,6 +125,11 @@ export function openSessions(
       });
     },
   };
+}
+
+/** Where nothing can be written, what needs somebody can still be read; the session lasts no longer by it. */
+function unlessAway(error: unknown): void {
+  if (!(error instanceof StorageUnavailable)) throw error;
 }
 
 /** Whether its link is young enough for what takes data away (beyond §7). */

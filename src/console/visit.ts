@@ -67,8 +67,8 @@ export type Answer =
   | { kind: 'file'; name: string; type: string; text: AsyncIterable<string> }
   | ConsoleRefusal;
 
-export type Look = (parts: ConsoleParts, visit: Visit) => Promise<Answer>;
-export type Change = (parts: ConsoleParts, press: Press) => Promise<Answer>;
+type Look = (parts: ConsoleParts, visit: Visit) => Promise<Answer>;
+type Change = (parts: ConsoleParts, press: Press) => Promise<Answer>;
 
 /** What answers a route behind the session. */
 export type ConsolePage = {
