@@ -4,6 +4,7 @@ import {
   type Cursor,
   formNames,
   origins,
+  parseCursor,
   type SubmissionFilter,
   statuses,
 } from '../submissions/listing-queries.ts';
@@ -22,8 +23,6 @@ type FilterName = (typeof filterNames)[number];
 
 /** More is no address, number or name. */
 const SEARCH_LENGTH = 500;
-
-const CURSOR = /^(\d{1,15})_([\da-f]{8}-[\da-f]{4}-[\da-f]{4}-[\da-f]{4}-[\da-f]{12})$/;
 
 /** Takes the query of an address; of a name that comes more than once the last one counts, as browsers send it. */
 export function leadFilters(query: URLSearchParams, times: Pick<Times, 'parse'>): LeadFilters {
@@ -46,16 +45,6 @@ export function leadFilters(query: URLSearchParams, times: Pick<Times, 'parse'>)
     before: parseCursor(text('cursor')),
     given: Object.fromEntries(given.map((name) => [name, text(name)])),
   };
-}
-
-/** Takes a place in the list; returns it as an address has it. */
-export function writeCursor({ received_ms, id }: Cursor): string {
-  return `${received_ms}_${id}`;
-}
-
-function parseCursor(text: string): Cursor | undefined {
-  const [, ms, id] = CURSOR.exec(text) ?? [];
-  return ms === undefined || id === undefined ? undefined : { received_ms: Number(ms), id };
 }
 
 /** The address of a page with these values in its query. */

@@ -1,8 +1,8 @@
 /** The list of leads (beyond §7): newest first, filtered by its address, a page at a time. */
 import { routes } from '../routes.ts';
 import { COUNTED_ROWS, type KeptSubmission, submissionPage } from '../submissions/listing.ts';
-import { formNames, origins, statuses } from '../submissions/listing-queries.ts';
-import { leadFilters, withQuery, writeCursor } from './filters.ts';
+import { formNames, origins, statuses, writeCursor } from '../submissions/listing-queries.ts';
+import { leadFilters, withQuery } from './filters.ts';
 import { formTitle, shortStatus } from './lead-words.ts';
 import { pathOfPage, render } from './templates.ts';
 import { type Times, timesIn } from './times.ts';
@@ -54,7 +54,8 @@ export function rowOf({ event: { data }, receivedAt, status }: KeptSubmission, t
   };
 }
 
-function totalWords({ isMore, count }: { isMore: boolean; count: number }): string {
+/** How many there are, as a list says it. */
+export function totalWords({ isMore, count }: { isMore: boolean; count: number }): string {
   if (isMore) return `More than ${COUNTED_ROWS.toLocaleString('en')} leads`;
   return count === 1 ? '1 lead' : `${count.toLocaleString('en')} leads`;
 }

@@ -15,6 +15,11 @@ const names = [
   'lead',
   'audit',
   'subscribers',
+  'person',
+  'person-delete',
+  'confirmations',
+  'messages',
+  'agents',
 ] as const;
 
 const loadTemplates = once(() => {

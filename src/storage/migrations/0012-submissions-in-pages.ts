@@ -21,4 +21,18 @@ export async function up(db: Kysely<unknown>, kind: Storage['kind']): Promise<vo
   );
   await sql`create index submissions_telephone on submissions (telephone, received_ms, id)
     where telephone is not null`.execute(db);
+
+  // The same pages of what was asked, and of messages that could not be sent.
+  await db.schema.dropIndex('confirmations_created_at').execute();
+  await db.schema
+    .createIndex('confirmations_created_at')
+    .on('confirmations')
+    .columns(['created_at', 'id'])
+    .execute();
+  await db.schema
+    .createIndex('messages_dead')
+    .on('messages')
+    .columns(['requested_at', 'message_id'])
+    .where(sql.ref('status'), '=', sql.lit('dead'))
+    .execute();
 }
