@@ -3,7 +3,7 @@ import fastify, { type FastifyInstance, type FastifyReply, type FastifyRequest }
 import { registerActions } from './actions/routes.ts';
 import { newId } from './chance.ts';
 import { registerConfirmations, registerPress } from './confirmations/routes.ts';
-import { consoleOpener, registerConsole } from './console/routes.ts';
+import { consoleOpener, registerConsole, signedInCheck } from './console/routes.ts';
 import { agentsDocument, openapiDocument } from './discovery/openapi/openapi.ts';
 import { registerReference } from './discovery/reference/routes.ts';
 import { registerDiscovery } from './discovery/routes.ts';
@@ -70,7 +70,7 @@ export async function buildApp(settings: Settings, parts: Parts): Promise<Fastif
     settings.operatorConsole === 'on' ? consoleOpener({ ...parts, settings }) : undefined;
   const answerProblem = registerFallbacks(app, {
     renderProblemPage,
-    isSignedIn: openConsole && (async (raw) => (await openConsole()).isSignedIn(raw)),
+    isSignedIn: openConsole && signedInCheck(openConsole),
     ...parts,
   });
 

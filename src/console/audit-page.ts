@@ -11,8 +11,8 @@ const CURSOR =
   /^(\d{4}-\d{2}-\d{2}T[\d:.]{12}Z)_([\da-f]{8}-[\da-f]{4}-[\da-f]{4}-[\da-f]{4}-[\da-f]{12})$/;
 
 export async function auditPage(
-  { storage, settings }: ConsoleParts,
-  { query }: Visit,
+  { storage, settings, sessions }: ConsoleParts,
+  { query, session }: Visit,
 ): Promise<Answer> {
   const before = cursorOf(query.get('cursor') ?? '');
   const found = await latestEntries(storage, PAGE_ROWS + 1, before);
@@ -23,6 +23,12 @@ export async function auditPage(
   const main = render('audit', {
     rows: entries.map((entry) => rowOf(entry, times)),
     zone: times.zone,
+    sessions: (await sessions.active()).map((one) => ({
+      name: one.name,
+      isThis: one.digest === session.digest,
+      since: times.shown(one.signed_in_at),
+      seen: times.shown(one.last_seen_at),
+    })),
     newest: before && path,
     older: last && withQuery(path, { cursor: `${last.at}_${last.id}` }),
   });

@@ -4,7 +4,7 @@ import type { OpenTransaction, Storage } from '../storage/database.ts';
 import type { OperatorAuditRow } from '../storage/operator-schema.ts';
 
 /** Each kind, as people read it. */
-export const deeds = {
+const deeds = {
   signed_in: 'Signed in',
   signed_out: 'Signed out',
   signed_out_everywhere: 'Signed out everywhere',

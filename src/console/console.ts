@@ -4,6 +4,7 @@
  * by the first request that needs it: while nobody signs in, none of the room is.
  */
 import type { IncomingMessage } from 'node:http';
+import { LINK_COMMAND } from '../failures/console-problems.ts';
 import type { ConsoleRefusal } from '../failures/refusals.ts';
 import { type JudgedPress, judgePress } from '../http/press.ts';
 import type { Rate } from '../limits/limits.ts';
@@ -11,9 +12,10 @@ import { type ConsoleRoute, routes } from '../routes.ts';
 import { openDailyCounts } from '../submissions/daily-counts.ts';
 import { recorder } from './audit.ts';
 import { setCookie, tokenIn } from './cookie.ts';
+import { LIFETIME_MS } from './forget.ts';
 import { consoleLayout, refusalPage } from './layout.ts';
 import { consolePages } from './pages.ts';
-import { isRecent, LIFETIME_MS, openSessions, type Session } from './sessions.ts';
+import { isRecent, openSessions, type Session } from './sessions.ts';
 import { render } from './templates.ts';
 import type { Answer, ConsoleParts, GivenParts, Press } from './visit.ts';
 
@@ -48,9 +50,9 @@ export type Console = {
 
 /** Its functions throw `StorageUnavailable`. */
 export function openConsole(given: GivenParts): Console {
-  const parts: ConsoleParts = { ...given, countDays: openDailyCounts(given) };
+  const sessions = openSessions(given.storage, given);
+  const parts: ConsoleParts = { ...given, sessions, countDays: openDailyCounts(given) };
   const { settings, clock } = parts;
-  const sessions = openSessions(parts.storage, parts);
   const { origin, protocol } = new URL(settings.baseUrl);
   const https = protocol === 'https:';
 
@@ -94,7 +96,10 @@ export function openConsole(given: GivenParts): Console {
       const session = await sessionOf(request.raw);
       if (session === undefined) {
         return name === 'operatorPage'
-          ? page('Sign in', render('signed-out', { path: routes.operatorPage.path }))
+          ? page(
+              'Sign in',
+              render('signed-out', { path: routes.operatorPage.path, command: LINK_COMMAND }),
+            )
           : { kind: 'notFound' };
       }
       const [path = '', search = ''] = request.url.split(/\?(.*)/s, 2);

@@ -1,6 +1,6 @@
 /** Links that sign an operator in once (beyond §7). Whoever can make one has the database already. */
 import { isoTime } from '../clock.ts';
-import { lengthOf, normalize } from '../forms/fields.ts';
+import { isBlank, lengthOf, normalize } from '../forms/fields.ts';
 import { pathTo, routes } from '../routes.ts';
 import type { Storage } from '../storage/database.ts';
 import { digestOfToken, newToken } from './tokens.ts';
@@ -12,10 +12,10 @@ const NAME_LENGTH = 80;
 /** Takes what was typed; returns it as it is kept, or undefined where it is not 1 to 80 visible characters. */
 export function nameOfOperator(typed: string): string | undefined {
   const name = normalize(typed);
-  if (name === '' || lengthOf(name) > NAME_LENGTH || /[\p{C}\p{Zl}\p{Zp}]/u.test(name)) {
+  if (isBlank(name) || lengthOf(name) > NAME_LENGTH || /[\p{C}\p{Zl}\p{Zp}]/u.test(name)) {
     return undefined;
   }
-  return /[\p{L}\p{N}\p{P}\p{S}]/u.test(name) ? name : undefined;
+  return name;
 }
 
 /** Makes one for that name; returns its whole address. Throws `StorageUnavailable`. */

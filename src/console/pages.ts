@@ -9,6 +9,7 @@ import { leadsPage } from './leads.ts';
 import { changeMessage, messagesPage } from './messages-page.ts';
 import { overviewPage } from './overview.ts';
 import { deletePerson, personPage } from './person.ts';
+import { subscribersPage } from './subscribers.ts';
 import type { ConsolePage } from './visit.ts';
 
 const always = () => true;
@@ -27,7 +28,7 @@ export const consolePages: Readonly<Record<ConsoleRoute, ConsolePage>> = {
   changePerson: { change: deletePerson, takesAway: always },
   operatorAgents: { look: agentsPage },
   operatorConfirmations: { look: confirmationsPage },
-  operatorSubscribers: {},
+  operatorSubscribers: { look: subscribersPage },
   operatorMessages: { look: messagesPage },
   changeMessage: { change: changeMessage },
   operatorAudit: { look: auditPage },

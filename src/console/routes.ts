@@ -3,6 +3,7 @@
  * first request that needs it. Whoever is not signed in is told what anybody is told of a path that is not there.
  */
 import { readFile } from 'node:fs/promises';
+import type { IncomingMessage } from 'node:http';
 import { Readable } from 'node:stream';
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
 import { sentForm } from '../http/press.ts';
@@ -23,6 +24,12 @@ export type OpenConsole = () => Promise<Console>;
 /** Takes the parts; returns what loads the room, once. */
 export function consoleOpener(parts: GivenParts): OpenConsole {
   return once(async () => (await import('./console.ts')).openConsole(parts));
+}
+
+/** Whether somebody is signed in by a request. Whoever sends no cookie is not, and loads nothing. */
+export function signedInCheck(openConsole: OpenConsole) {
+  return async (raw: IncomingMessage): Promise<boolean> =>
+    raw.headers.cookie !== undefined && (await openConsole()).isSignedIn(raw);
 }
 
 type RouteParts = {
@@ -51,10 +58,15 @@ export function registerConsole(app: FastifyInstance, parts: RouteParts): void {
   const add = (
     route: Route,
     run: (open: Console, request: ConsoleRequest) => ConsoleAnswer | Promise<ConsoleAnswer>,
+    { isHidden = false } = {},
   ) => {
     app.route<Values>({
       ...at(route),
       handler: async (request, reply) => {
+        // Whoever sends no cookie is signed in nowhere: for them nothing need be loaded.
+        if (isHidden && request.headers.cookie === undefined) {
+          return parts.answerNotFound(request, reply);
+        }
         const opened = await parts.openConsole();
         try {
           const answer = await run(opened, asked(request, reply));
@@ -71,7 +83,9 @@ export function registerConsole(app: FastifyInstance, parts: RouteParts): void {
 
   for (const [name, route] of Object.entries<Route>(routes)) {
     if (route.group !== 'console') continue;
-    add(route, (open, request) => open.answer(name as ConsoleRoute, request));
+    add(route, (open, request) => open.answer(name as ConsoleRoute, request), {
+      isHidden: route !== routes.operatorPage,
+    });
   }
   add(routes.signInPage, (open, request) => open.signInPage(request));
   add(routes.signIn, (open, request) => open.signIn(request));

@@ -3,20 +3,17 @@
  * cookie, whoever holds that. Its times are the process's wall clock.
  */
 import { isoTime } from '../clock.ts';
-import type { OpenTransaction, Storage } from '../storage/database.ts';
+import { type Storage, StorageUnavailable } from '../storage/database.ts';
 import type { OperatorSessionRow } from '../storage/operator-schema.ts';
 import { prepareRead } from '../storage/prepare-query.ts';
 import { recordIn } from './audit.ts';
+import { forgetEnded, IDLE_MS, LIFETIME_MS } from './forget.ts';
 import { digestOfToken, newToken } from './tokens.ts';
 
 const MINUTE_MS = 60_000;
-const HOUR_MS = 60 * MINUTE_MS;
 
-/** Beyond §7: without a request, and in all. */
-const IDLE_MS = 12 * HOUR_MS;
-export const LIFETIME_MS = 7 * 24 * HOUR_MS;
 /** To export and to delete, the link must be that young. */
-const RECENT_MS = HOUR_MS;
+const RECENT_MS = 60 * MINUTE_MS;
 
 export type Session = OperatorSessionRow;
 
@@ -25,6 +22,8 @@ export type Sessions = {
   find(token: string): Promise<Session | undefined>;
   /** Uses a link up; returns the value of the new cookie, or undefined where the link is not good. */
   signIn(linkToken: string, oldToken: string | undefined): Promise<string | undefined>;
+  /** All that could be used now, of whatever name, the last to have come first. */
+  active(): Promise<Session[]>;
   /** Ends this one. */
   signOut(session: Session): Promise<void>;
   /** Ends all of that name, and its unused links. */
@@ -59,7 +58,7 @@ export function openSessions(
       const session = digest && (await storage.read(byDigest({ digest })))[0];
       const nowMs = clock.now().getTime();
       if (!session || !isAlive(session, nowMs)) return undefined;
-      await seen(session, nowMs);
+      await seen(session, nowMs).catch(unlessAway);
       return session;
     },
 
@@ -99,6 +98,14 @@ export function openSessions(
       return isGood ? token : undefined;
     },
 
+    async active() {
+      const nowMs = clock.now().getTime();
+      const all = await storage.read((db) =>
+        db.selectFrom('operator_sessions').selectAll().orderBy('last_seen_at', 'desc'),
+      );
+      return all.filter((session) => isAlive(session, nowMs));
+    },
+
     async signOut({ digest, name }) {
       const id = newId();
       const at = isoTime(clock.now().getTime());
@@ -120,6 +127,11 @@ export function openSessions(
   };
 }
 
+/** Where nothing can be written, what needs somebody can still be read; the session lasts no longer by it. */
+function unlessAway(error: unknown): void {
+  if (!(error instanceof StorageUnavailable)) throw error;
+}
+
 /** Whether its link is young enough for what takes data away (beyond §7). */
 export function isRecent({ linked_at }: Session, now: Date): boolean {
   return now.getTime() - Date.parse(linked_at) < RECENT_MS;
@@ -129,15 +141,4 @@ function isAlive({ last_seen_at, signed_in_at }: Session, nowMs: number): boolea
   return (
     nowMs - Date.parse(last_seen_at) < IDLE_MS && nowMs - Date.parse(signed_in_at) < LIFETIME_MS
   );
-}
-
-/** What nobody can use any more. */
-async function forgetEnded(tx: OpenTransaction, nowMs: number): Promise<void> {
-  const begun = isoTime(nowMs - LIFETIME_MS);
-  const seen = isoTime(nowMs - IDLE_MS);
-  await tx
-    .deleteFrom('operator_sessions')
-    .where((row) => row.or([row('signed_in_at', '<=', begun), row('last_seen_at', '<=', seen)]))
-    .execute();
-  await tx.deleteFrom('operator_links').where('expires_at', '<=', isoTime(nowMs)).execute();
 }

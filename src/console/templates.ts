@@ -14,6 +14,7 @@ const names = [
   'leads',
   'lead',
   'audit',
+  'subscribers',
   'person',
   'person-delete',
   'confirmations',

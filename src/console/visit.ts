@@ -21,7 +21,8 @@ import type { Frame } from '../site/layout.ts';
 import type { Storage } from '../storage/database.ts';
 import type { CountDays } from '../submissions/daily-counts.ts';
 import type { About, Deed } from './audit.ts';
-import type { Session } from './sessions.ts';
+import type { Session, Sessions } from './sessions.ts';
+import type { ListSubscribers } from './subscriber-list.ts';
 
 /** What the room is opened with. */
 export type GivenParts = {
@@ -35,9 +36,14 @@ export type GivenParts = {
   /** As people are asked here: with the operator's labels. */
   forms: readonly Form[];
   frame(): Frame;
+  /** Where the newsletter keeps subscribers (beyond §6). */
+  listSubscribers?: ListSubscribers;
 };
 
-export type ConsoleParts = GivenParts & { countDays: CountDays };
+export type ConsoleParts = GivenParts & {
+  countDays: CountDays;
+  sessions: Pick<Sessions, 'active'>;
+};
 
 export type Visit = {
   session: Session;
@@ -61,8 +67,8 @@ export type Answer =
   | { kind: 'file'; name: string; type: string; text: AsyncIterable<string> }
   | ConsoleRefusal;
 
-export type Look = (parts: ConsoleParts, visit: Visit) => Promise<Answer>;
-export type Change = (parts: ConsoleParts, press: Press) => Promise<Answer>;
+type Look = (parts: ConsoleParts, visit: Visit) => Promise<Answer>;
+type Change = (parts: ConsoleParts, press: Press) => Promise<Answer>;
 
 /** What answers a route behind the session. */
 export type ConsolePage = {

@@ -57,7 +57,8 @@ function localLines(started: Started): string[] {
   const made = prepared.firstRun ? ' (made just now)' : '';
   return [
     `Lead intake ${version} in local mode, ${settingsFrom(envFile)}: everything it keeps is in ${dataDir}${made}.`,
-    '',
+    // In all 14 lines at most.
+    ...(started.operatorLink === undefined ? [''] : []),
     `  Site       ${baseUrl}`,
     `  Agents     ${baseUrl}${pages.agents.path}`,
     `  Reference  ${baseUrl}${pages.reference.path}`,

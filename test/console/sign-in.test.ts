@@ -135,6 +135,8 @@ describe('a session', () => {
     ];
     const unused = await linkFor(service);
     const ofOther = await linkFor(service, 'Al');
+    // Each can see who else is signed in.
+    expect((await one.get('/operator/audit')).text).toMatch(/<strong>Al<\/strong>.*since/);
     await one.press('/operator', { do: 'sign-out-everywhere' });
     expect((await one.get('/operator/leads')).status).toBe(404);
     expect((await two.get('/operator/leads')).status).toBe(404);
