@@ -6,7 +6,7 @@ import { randomUUIDv7 } from 'node:crypto';
 import { systemClock } from '../src/clock.ts';
 import type { Storage } from '../src/storage/database.ts';
 import type { SubmissionRow } from '../src/storage/schema.ts';
-import { latestSubmissions } from '../src/submissions/listing.ts';
+import { submissionPage } from '../src/submissions/listing.ts';
 import { prepareSubmissionQueries } from '../src/submissions/submission-queries.ts';
 import { databases } from '../test/support/databases.ts';
 import { median } from './median.ts';
@@ -21,13 +21,14 @@ for (const [name, create] of databases) {
   const database = await create();
   const storage = await database.open(systemClock);
   const queries = prepareSubmissionQueries(storage, { leaseMs: 15_000, keepsDelivered: true });
+  const reading = { storage, clock: systemClock };
   const measured = {
     'next due': () => storage.read(queries.nextDue({ limit: 1 })),
     'next asked for': () => storage.read(queries.nextAskedFor({ limit: 1 })),
     'run out': () => storage.read(queries.expired({ limit: 100 })),
     'the same again': () => storage.read(queries.findEqual({ fields_digest: 'none' })),
-    'list, 20 newest': () => latestSubmissions(storage, {}, 20),
-    'list, waiting': () => latestSubmissions(storage, { status: 'waiting' }, 20),
+    'list, 20 newest': () => submissionPage(reading, {}, { limit: 20 }),
+    'list, waiting': () => submissionPage(reading, { status: 'waiting' }, { limit: 20 }),
   };
   let kept = 0;
   const first: Record<string, number> = {};

@@ -13,6 +13,7 @@
     settings: () => import('../src/commands/settings.ts'),
     doctor: () => import('../src/commands/doctor/doctor.ts'),
     'verify-receipt': () => import('../src/commands/verify-receipt.ts'),
+    operator: () => import('../src/commands/operator.ts'),
     demo: () => import('../src/commands/demo/demo.ts'),
   };
 

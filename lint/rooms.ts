@@ -10,6 +10,7 @@ const rooms = [
   'once.ts',
   'chance.ts',
   'clock.ts',
+  'route-groups.ts',
   'routes.ts',
   // What may be submitted, every way to say no, the protocol.
   'forms',
@@ -35,6 +36,7 @@ const rooms = [
   'discovery',
   'receipts',
   'mcp',
+  'console',
   // The process and its commands.
   'start',
   'commands',

@@ -123,6 +123,8 @@ export function openService(given: ServiceParts): Service {
     },
     mayStill: () => true,
     state: () => ({ clients: CLIENTS.length, fault: undefined }),
+    clients: () => [],
+    lastUse: () => undefined,
     close: silent,
   };
   const confirmations = openConfirmations(storage, executions);

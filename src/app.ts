@@ -1,8 +1,9 @@
 /** The HTTP application: built, observed, then each group of the list in `routes.ts` registered. */
-import fastify, { type FastifyInstance } from 'fastify';
+import fastify, { type FastifyInstance, type FastifyReply, type FastifyRequest } from 'fastify';
 import { registerActions } from './actions/routes.ts';
 import { newId } from './chance.ts';
 import { registerConfirmations, registerPress } from './confirmations/routes.ts';
+import { consoleOpener, registerConsole, signedInCheck } from './console/routes.ts';
 import { agentsDocument, openapiDocument } from './discovery/openapi/openapi.ts';
 import { registerReference } from './discovery/reference/routes.ts';
 import { registerDiscovery } from './discovery/routes.ts';
@@ -65,7 +66,13 @@ export async function buildApp(settings: Settings, parts: Parts): Promise<Fastif
   refuseTunnels(app.server, answerBroken);
 
   const observe = registerObservation(app, parts);
-  const answerProblem = registerFallbacks(app, { renderProblemPage, ...parts });
+  const openConsole =
+    settings.operatorConsole === 'on' ? consoleOpener({ ...parts, settings }) : undefined;
+  const answerProblem = registerFallbacks(app, {
+    renderProblemPage,
+    isSignedIn: openConsole && signedInCheck(openConsole),
+    ...parts,
+  });
 
   const facts = {
     baseUrl: settings.baseUrl,
@@ -108,6 +115,11 @@ export async function buildApp(settings: Settings, parts: Parts): Promise<Fastif
   });
   registerReceipts(app, { ...parts, takeFromLimit });
   if (settings.mcp === 'on') registerMcp(app, { ...acting, facts });
+  if (openConsole !== undefined) {
+    const answerNotFound = (request: FastifyRequest, reply: FastifyReply) =>
+      answerProblem(request, reply, 'notFound');
+    registerConsole(app, { openConsole, takeFromLimit, takeBody, log: parts.log, answerNotFound });
+  }
   registerSite(app, parts);
   registerReference(app, { settings, frame: parts.frame, openapi });
   registerWellKnown(app, { ...settings, ...parts });

@@ -46,6 +46,7 @@ async function serve(settings: Settings, envFile: LoadedEnvironment['file']): Pr
   drainOnSignals(settings, parts, app);
   // Only now: a signal that comes with the first connection is answered already.
   await app.listen({ host: settings.host, port: settings.port });
+  const onTerminal = process.stdout.isTTY;
   process.stdout.write(
     greeting({
       settings,
@@ -53,9 +54,25 @@ async function serve(settings: Settings, envFile: LoadedEnvironment['file']): Pr
       prepared,
       parts,
       version: packageVersion(),
-      onTerminal: process.stdout.isTTY,
+      onTerminal,
+      operatorLink: onTerminal ? await linkForLocalMode(settings, parts) : undefined,
     }),
   );
+}
+
+/** Whoever starts it on their own terminal is its operator (beyond §7). Without it the service runs as well. */
+async function linkForLocalMode(
+  { mode, operatorConsole, baseUrl }: Settings,
+  { storage, log, clock }: Parts,
+): Promise<string | undefined> {
+  if (mode !== 'local' || operatorConsole === 'off') return undefined;
+  try {
+    const { makeLink } = await import('./console/links.ts');
+    return await makeLink(storage, { name: 'local', now: clock.now(), baseUrl });
+  } catch (error) {
+    log.warn({ err: error }, 'no link for the operator could be made');
+    return undefined;
+  }
 }
 
 function drainOnSignals(

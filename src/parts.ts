@@ -27,6 +27,7 @@ import type { ReceiptKeys } from './settings/receipt-keys.ts';
 import type { Settings } from './settings/settings.ts';
 import type { SigningKeys } from './settings/signing-keys.ts';
 import { openSite, type Site } from './site/site.ts';
+import { openOperatorUpkeep } from './start/operator-upkeep.ts';
 import { startWork } from './start/work.ts';
 import type { Storage } from './storage/database.ts';
 import { openStorage } from './storage/open.ts';
@@ -152,6 +153,7 @@ export async function openParts(
   const retentions = [
     openRetention({ storage, clock, log, days: receiptRetentionDays }),
     openSweep({ storage, clock, log, executions, metrics, days: receiptRetentionDays }),
+    openOperatorUpkeep({ storage, clock, log, days: receiptRetentionDays }),
     openSubmissionRetention({ storage, clock, log, days, isAwaited: noticeIsOpen }),
   ];
   const endWork = startWork({

@@ -3,43 +3,7 @@
  * No path stands anywhere else in `src` (`test/routes.test.ts`). A new endpoint is a row here and a handler.
  */
 
-/** The groups whose routes are in the OpenAPI document. */
-export type DocumentedGroup = 'actions' | 'forms' | 'discovery';
-
-/**
- * `definitions` are for machines as well: the shapes of events and tools. `tools` speak the Model Context
- * Protocol, `press` is one person's own page, `metrics` has a port of its own.
- */
-type Group =
-  | DocumentedGroup
-  | 'definitions'
-  | 'tools'
-  | 'pages'
-  | 'press'
-  | 'files'
-  | 'health'
-  | 'metrics';
-
-export type Route = {
-  method: 'GET' | 'POST' | 'DELETE';
-  /** `:name` stands for a part that has many values, such as each action or each page. */
-  path: string;
-  group: Group;
-  /** What asks for it; `ours` where none of the three pages does. */
-  section: `spec §${string}` | `contract §${string}` | `beyond §${string}` | 'ours';
-  /** In OpenAPI the title of the operation. */
-  summary: string;
-};
-
-/** Takes a group; returns what makes a row of it. */
-function inGroup<G extends Group>(group: G) {
-  const of = (method: Route['method']) => {
-    return (path: string, section: Route['section'], summary: string) => {
-      return { method, path, group, section, summary };
-    };
-  };
-  return { get: of('GET'), post: of('POST'), delete: of('DELETE') };
-}
+import { type DocumentedGroup, type Group, inGroup, type Route } from './route-groups.ts';
 
 const actions = inGroup('actions');
 const forms = inGroup('forms');
@@ -48,6 +12,8 @@ const definitions = inGroup('definitions');
 const tools = inGroup('tools');
 const site = inGroup('pages');
 const press = inGroup('press');
+const signIn = inGroup('signIn');
+const operator = inGroup('console');
 const files = inGroup('files');
 const health = inGroup('health');
 const metrics = inGroup('metrics');
@@ -143,6 +109,25 @@ export const routes = {
   confirmationPage: press.get('/confirm/:secret', 'beyond §4', 'What one person is asked'),
   pressConfirmation: press.post('/confirm/:secret', 'beyond §4', 'The buttons of that page'),
 
+  signInPage: signIn.get('/operator/sign-in/:token', 'beyond §7', 'The button of any link'),
+  signIn: signIn.post('/operator/sign-in/:token', 'beyond §7', 'That button'),
+  operatorStylesheet: signIn.get('/assets/operator.css', 'ours', 'The rules of those pages alone'),
+  operatorPage: operator.get('/operator', 'beyond §7', 'What needs attention, or how to sign in'),
+  signOut: operator.post('/operator', 'beyond §7', 'Sign out, sign out everywhere'),
+  operatorLeads: operator.get('/operator/leads', 'beyond §7', 'The leads, newest first'),
+  operatorLeadsCsv: operator.get('/operator/leads.csv', 'beyond §7', 'The same as CSV'),
+  operatorLeadsJsonl: operator.get('/operator/leads.jsonl', 'beyond §7', 'The same as JSON lines'),
+  operatorLead: operator.get('/operator/leads/:id', 'beyond §7', 'One lead'),
+  changeLead: operator.post('/operator/leads/:id', 'beyond §7', 'Resend, dismiss, spam'),
+  operatorPerson: operator.get('/operator/people/:id', 'beyond §7', 'Everything about one person'),
+  changePerson: operator.post('/operator/people/:id', 'beyond §7', 'Delete it'),
+  operatorAgents: operator.get('/operator/agents', 'beyond §7', 'Clients and their credentials'),
+  operatorConfirmations: operator.get('/operator/confirmations', 'beyond §7', 'What was asked'),
+  operatorSubscribers: operator.get('/operator/subscribers', 'beyond §7', 'The subscribers'),
+  operatorMessages: operator.get('/operator/messages', 'beyond §7', 'Messages and dead ones'),
+  changeMessage: operator.post('/operator/messages', 'beyond §7', 'Resend one'),
+  operatorAudit: operator.get('/operator/audit', 'beyond §7', 'Who did what'),
+
   startPage: site.get('/', 'contract §4', 'The page that `content/index.md` holds'),
   page: site.get('/:page', 'contract §4', 'A page, for each other file of `content/`'),
   mirror: site.get('/:page.md', 'spec §4.2', 'The mirror of a page in Markdown'),
@@ -166,6 +151,11 @@ export const routes = {
 } satisfies Record<string, Route>;
 
 export type RouteName = keyof typeof routes;
+
+/** Those behind a session, by name (beyond §7). */
+export type ConsoleRoute = {
+  [Name in RouteName]: (typeof routes)[Name]['group'] extends 'console' ? Name : never;
+}[RouteName];
 
 /** The documented routes, by name. */
 export type OperationId = {

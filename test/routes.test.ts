@@ -7,16 +7,8 @@ import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { eventTypes } from '../src/discovery/events.ts';
 import { SKILL } from '../src/discovery/skill.ts';
 import { toolShapes } from '../src/discovery/tools.ts';
-import {
-  at,
-  folders,
-  pages,
-  pathsOf,
-  pathsOfPage,
-  pathTo,
-  type Route,
-  routes,
-} from '../src/routes.ts';
+import type { Route } from '../src/route-groups.ts';
+import { at, folders, pages, pathsOf, pathsOfPage, pathTo, routes } from '../src/routes.ts';
 import { freePort, type Service, startService } from './support/service.ts';
 import { nodesOfSource } from './support/syntax.ts';
 
@@ -36,6 +28,7 @@ describe('the list of routes', () => {
     subscribe('fastify.initialization', listen);
     service = await startService({
       environment: {
+        NODE_ENV: 'test', // the console is on
         OPERATOR_CONTACT: 'help@paint.example',
         METRICS_PORT: String(await freePort()),
       },
@@ -163,7 +156,9 @@ describe('a path stands in the list of routes and nowhere else', () => {
 
   test('nor in a template or a script of a page', () => {
     const folder = resolve(import.meta.dirname, '../src/site');
-    const files = globSync(['templates/*.eta', 'assets/*.js'], { cwd: folder });
+    const files = globSync(['templates/*.eta', 'assets/*.js', '../console/templates/*.eta'], {
+      cwd: folder,
+    });
     expect(files.length).toBeGreaterThan(4);
     const found = files.flatMap((file) => {
       const text = readFileSync(join(folder, file), 'utf8');

@@ -2,21 +2,10 @@
 import { existsSync } from 'node:fs';
 import { join } from 'node:path';
 import { systemClock } from '../clock.ts';
-import { countConfirmationsOf, eraseConfirmationsOf } from '../confirmations/erasure.ts';
-import {
-  countOutboxOf,
-  eraseNoticesOf,
-  eraseOutboxOf,
-  messageFilesTo,
-  removeFiles,
-} from '../mail/erasure.ts';
+import { countPerson, erasePerson, type PersonRows } from '../confirmations/person.ts';
+import { messageFilesTo, removeFiles } from '../mail/erasure.ts';
 import type { Settings } from '../settings/settings.ts';
 import { type Scrubbed, type Storage, StorageUnavailable } from '../storage/database.ts';
-import {
-  countSubmissionsOf,
-  eraseSubmissionsOf,
-  type PersonCounts,
-} from '../submissions/erasure.ts';
 import { addressAsStored } from './addresses.ts';
 import type { Call, Command } from './command.ts';
 import { runCommand } from './command-line.ts';
@@ -53,7 +42,7 @@ export function run(argv: readonly string[]): Promise<number> {
 }
 
 /** What there is of one person. */
-type Found = PersonCounts & { confirmations: number; outbox: number; files: string[] };
+type Found = PersonRows & { files: string[] };
 
 async function erase(call: Call): Promise<void> {
   const { terminal } = call;
@@ -90,9 +79,7 @@ async function eraseFrom(storage: Storage, settings: Settings, email: string, ca
   // The folder of local mode: production may have been local once.
   const folder = join(settings.dataDir, 'mail');
   const found: Found = {
-    ...(await countSubmissionsOf(storage, email)),
-    confirmations: await countConfirmationsOf(storage, email),
-    outbox: await countOutboxOf(storage, email),
+    ...(await countPerson(storage, email)),
     files: await messageFilesTo(folder, email),
   };
   if (call.flag('dry-run')) return report(terminal, found, true);
@@ -100,14 +87,8 @@ async function eraseFrom(storage: Storage, settings: Settings, email: string, ca
     const sure = await terminal.confirm(`Erase ${inWords(found)} for good?`, call.flag('yes'));
     if (!sure) throw new ExitFault('Nothing was erased.');
   }
-  const rows = await storage.write(async (tx) => {
-    // First what may still be pressed: a submission that is made of it meanwhile is erased below.
-    const now = systemClock.now();
-    const confirmations = await eraseConfirmationsOf(storage, tx, email, now);
-    const { counts, ids } = await eraseSubmissionsOf(tx, email);
-    const messages = await eraseOutboxOf(tx, email);
-    return { ...counts, confirmations, outbox: messages + (await eraseNoticesOf(tx, ids)) };
-  });
+  const now = systemClock.now();
+  const rows = await storage.write((tx) => erasePerson(storage, tx, email, now));
   // Looked for again: a message may have been under way.
   const files = [...new Set([...found.files, ...(await messageFilesTo(folder, email))])];
   await removeFiles(files);

@@ -4,7 +4,7 @@ import type { PressRefusal, Refusal } from '../failures/refusals.ts';
 import { renderProblem } from '../failures/render.ts';
 import { bounds } from '../forms/bounds.ts';
 import { childTraceparent, headerLines, parseTraceparent } from '../http/headers.ts';
-import { decodeUtf8, mediaType } from '../http/read-body.ts';
+import { judgePress, sentForm } from '../http/press.ts';
 import { at, pathTo, routes } from '../routes.ts';
 import type { TakeFromLimit } from '../server/limiting.ts';
 import type { TakeBody } from '../server/refused-bodies.ts';
@@ -147,8 +147,7 @@ export function registerPress(
         const pressed = await press(parts, {
           secret,
           takeFromLimit: () => parts.takeFromLimit('presses', request, reply),
-          isFromOurPage: isFromOurPage(request, origin),
-          isSigned: headerLines(request.raw, 'signature-agent').length > 0,
+          ...judgePress(request.raw, origin),
           readButton: async () => {
             const body = await parts.takeBody(request, reply, BUTTON_BODY_BYTES);
             return body.kind === 'read' ? buttonIn(request, body.bytes) : undefined;
@@ -161,22 +160,10 @@ export function registerPress(
   });
 }
 
-/** `Sec-Fetch-Site` alone decides where it is there (beyond §4). */
-function isFromOurPage({ raw }: FastifyRequest, origin: string): boolean {
-  const sites = headerLines(raw, 'sec-fetch-site');
-  if (sites.length > 0) return sites.every((site) => site === 'same-origin');
-  const origins = headerLines(raw, 'origin');
-  return origins.length === 1 && origins[0] === origin;
-}
-
 /** A form of our page, as browsers send it; undefined where it is anything else. */
 function buttonIn({ headers }: FastifyRequest, bytes: Buffer): Button | undefined {
-  const type = mediaType(headers['content-type'])?.essence;
-  if (type !== 'application/x-www-form-urlencoded') return undefined;
-  const text = decodeUtf8(bytes);
-  if (text === undefined) return undefined;
-  const sent = new URLSearchParams(text);
-  const only = (name: string) => (sent.getAll(name).length === 1 ? sent.get(name) : null);
+  const only = sentForm(headers, bytes);
+  if (only === undefined) return undefined;
   const [pressed, token, code] = [only('do'), only('token'), only('code')];
   switch (pressed) {
     case 'send':

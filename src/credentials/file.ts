@@ -18,7 +18,17 @@ export type Credentials = {
   /** Whether a client of that name has a valid credential with that scope, whatever its token is. */
   mayStill(name: string, scope: string): boolean;
   state(): CredentialsState;
+  /** Who may call, as the file that is in force says it: nothing that a token could be found by. */
+  clients(): ListedClient[];
+  /** When a valid token of that client was last sent to this process; undefined where none was since its start. */
+  lastUse(name: string): Date | undefined;
   close(): void;
+};
+
+export type ListedClient = {
+  name: string;
+  scopes: readonly string[];
+  credentials: { id: string; createdAt: string; expiresAt: string | null }[];
 };
 
 type CredentialsState = {
@@ -55,6 +65,8 @@ export function openCredentials(options: CredentialsOptions): Credentials {
       find: () => undefined,
       mayStill: () => false,
       state: () => ({ clients: 0, fault: undefined }),
+      clients: () => [],
+      lastUse: () => undefined,
       close: () => {},
     };
   }
@@ -62,6 +74,7 @@ export function openCredentials(options: CredentialsOptions): Credentials {
   let { text: seen, file } = readAtStart(path);
   let holders = indexByDigest(file);
   let fault: string | undefined;
+  const lastUses = new Map<string, Date>();
 
   const refuse = (sentence: string) => {
     // Once for each fault, not at every reading.
@@ -90,7 +103,9 @@ export function openCredentials(options: CredentialsOptions): Credentials {
       if (given.length !== holder.digest.length || !timingSafeEqual(given, holder.digest)) {
         return undefined;
       }
-      if (isExpired(holder.expiresAt, clock.now())) return undefined;
+      const now = clock.now();
+      if (isExpired(holder.expiresAt, now)) return undefined;
+      lastUses.set(holder.name, now);
       return { name: holder.name, scopes: holder.scopes };
     },
     mayStill: (name, scope) =>
@@ -101,7 +116,21 @@ export function openCredentials(options: CredentialsOptions): Credentials {
           !isExpired(holder.expiresAt, clock.now()),
       ),
     state: () => ({ clients: file.clients.length, fault }),
+    clients: () => file.clients.map(listed),
+    lastUse: (name) => lastUses.get(name),
     close: stopReading,
+  };
+}
+
+function listed({ name, scopes, credentials }: ClientsFile['clients'][number]): ListedClient {
+  return {
+    name,
+    scopes,
+    credentials: credentials.map(({ id, created_at: createdAt, expires_at: expiresAt }) => ({
+      id,
+      createdAt,
+      expiresAt,
+    })),
   };
 }
 

@@ -3,7 +3,8 @@ import { CONFIRMATION_STATEMENT } from '../actions/confirmation-statement.ts';
 import { type Scope, scopeOf } from '../credentials/scopes.ts';
 import { bounds } from '../forms/bounds.ts';
 import type { Field, Form } from '../forms/catalog.ts';
-import { pages, pathsOfPage, pathTo, type Route, routes, templateOf } from '../routes.ts';
+import type { Route } from '../route-groups.ts';
+import { pages, pathsOfPage, pathTo, routes, templateOf } from '../routes.ts';
 import { API_VERSION, destinationName, type Facts, formsOf } from './facts.ts';
 
 export type ManifestFacts = Facts & {

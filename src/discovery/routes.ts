@@ -2,7 +2,8 @@
 import type { FastifyInstance } from 'fastify';
 import { renderProblem } from '../failures/render.ts';
 import { once } from '../once.ts';
-import { at, type Route, routes } from '../routes.ts';
+import type { Route } from '../route-groups.ts';
+import { at, routes } from '../routes.ts';
 import { type Document, prepareDocument, sendDocument, serve } from '../server/documents.ts';
 import {
   AI_CATALOG_TYPE,

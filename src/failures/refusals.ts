@@ -95,6 +95,18 @@ export type PressRefusal =
   | { kind: 'tooManyCodes'; retryAfterSeconds: number }
   | { kind: 'pressUnknown' };
 
+/** What an operator is told in the console (beyond §7). */
+export type ConsoleRefusal =
+  | { kind: 'signInTooOften'; retryAfterSeconds: number }
+  | { kind: 'operatorPressFromElsewhere' }
+  | { kind: 'operatorPressByAgent' }
+  | { kind: 'signInLinkNotGood' }
+  | { kind: 'operatorButton' }
+  | { kind: 'signInNotRecent' }
+  | { kind: 'unknownRow' }
+  | { kind: 'rowUnderWay' }
+  | { kind: 'consoleUnavailable' };
+
 /** What a tool or its endpoint says beside the refusals of the two chains (beyond §3). */
 type McpRefusal = { kind: 'foreignOrigin' } | { kind: 'confirmationUnanswered' };
 
@@ -117,6 +129,7 @@ export type Refusal =
   | FormRefusal
   | ConfirmationRefusal
   | PressRefusal
+  | ConsoleRefusal
   | McpRefusal
   | ServerRefusal
   /** The content endpoint (spec §4.2). */

@@ -31,6 +31,8 @@ export const bounds = {
     reads: { limit: 60, windowSeconds: 60 },
     /** Beyond §4: every button of a person's own page. */
     presses: { limit: 20, windowSeconds: 60 },
+    /** Beyond §7: every press of an operator's sign-in. */
+    signIns: { limit: 20, windowSeconds: 60 },
     /** Contract §4: bodies over `refusedBodyBytes` that were refused, whatever the route. */
     refusedBodies: { limit: 30, windowSeconds: 60 },
   },

@@ -11,6 +11,15 @@ const STEADY_MS = 60_000;
 
 export type Room = { freeBytes: number; wholeBytes: number };
 
+/** Whether that is too little. */
+export function isLow({ freeBytes, wholeBytes }: Room): boolean {
+  return freeBytes < lowOf(wholeBytes);
+}
+
+function lowOf(wholeBytes: number): number {
+  return Math.min(LOW_BYTES, wholeBytes * LOW_SHARE);
+}
+
 export type Look = 'fault' | 'end' | 'nothing';
 
 /** Takes what says how much room there is; returns what looks at it. Throws where that can't be asked. */
@@ -19,7 +28,7 @@ export function openDiskLook(room: () => Promise<Room>): () => Promise<Look> {
   let endsWithRoom = true;
   return async () => {
     const { freeBytes, wholeBytes } = await room();
-    const low = Math.min(LOW_BYTES, wholeBytes * LOW_SHARE);
+    const low = lowOf(wholeBytes);
     if (freeBytes < low) {
       endsWithRoom = true;
       return 'fault';

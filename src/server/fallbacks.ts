@@ -20,6 +20,9 @@ export type AnswerProblem = (
 /** Readiness tells a proxy of a drain, so these routes are answered during one, too. */
 const HEALTH = pathsOf('health');
 
+/** Whoever is not signed in is told of none of these (beyond §7). */
+const CONSOLE = pathsOf('console');
+
 /** Of a path whose last part is a parameter alone. */
 const OPEN_END = /\/:\w+$/;
 
@@ -32,9 +35,11 @@ export function registerFallbacks(
     renderProblemPage: RenderProblemPage;
     isRefusing: () => boolean;
     log: Log;
+    /** Where there is a console: whether this request comes from whoever is signed in to it. */
+    isSignedIn?: ((request: IncomingMessage) => Promise<boolean>) | undefined;
   },
 ): AnswerProblem {
-  const { renderProblemPage, isRefusing, log } = parts;
+  const { renderProblemPage, isRefusing, log, isSignedIn } = parts;
   const methods = new Map<string, Set<string>>();
   app.addHook('onRoute', ({ url, method }) => {
     if (url.includes('*')) return;
@@ -46,16 +51,13 @@ export function registerFallbacks(
   });
 
   /** A path that is registered as it is comes before one whose last part may be anything. */
-  const methodsAt = (path: string) => {
-    const exact = methods.get(path);
-    if (exact !== undefined) return exact;
+  const urlAt = (path: string) => {
+    if (methods.has(path)) return path;
     const end = path.lastIndexOf('/') + 1;
     if (end === path.length) return undefined;
-    const open = [...methods].find(
-      ([url]) =>
-        OPEN_END.test(url) && url.startsWith(path.slice(0, end)) && url.indexOf(':') === end,
+    return [...methods.keys()].find(
+      (url) => OPEN_END.test(url) && url.startsWith(path.slice(0, end)) && url.indexOf(':') === end,
     );
-    return open?.[1];
   };
 
   const answer: AnswerProblem = (request, reply, kind) => {
@@ -68,10 +70,17 @@ export function registerFallbacks(
   };
 
   const answerNotFound = (request: FastifyRequest, reply: FastifyReply) => {
-    const known = methodsAt(pathOf(request.url));
-    if (known === undefined) return answer(request, reply, 'notFound');
-    reply.header('allow', [...known].sort().join(', '));
-    return answer(request, reply, 'methodNotAllowed');
+    const url = urlAt(pathOf(request.url));
+    const known = url !== undefined && methods.get(url);
+    if (!known) return answer(request, reply, 'notFound');
+    const refuseMethod = () => {
+      reply.header('allow', [...known].sort().join(', '));
+      return answer(request, reply, 'methodNotAllowed');
+    };
+    if (!CONSOLE.has(url) || isSignedIn === undefined) return refuseMethod();
+    return isSignedIn(request.raw).then((signedIn) =>
+      signedIn ? refuseMethod() : answer(request, reply, 'notFound'),
+    );
   };
 
   app.setNotFoundHandler(answerNotFound);

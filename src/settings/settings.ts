@@ -91,7 +91,7 @@ function assemble(given: ReadonlyMap<VariableName, unknown>): Settings {
 
 /** The rules that tie variables together. */
 function checkTogether(
-  { mode, port, metricsPort, mail, confirmationMinimum }: Settings,
+  { mode, port, metricsPort, mail, confirmationMinimum, operatorConsole, baseUrl }: Settings,
   given: ReadonlyMap<VariableName, unknown>,
   faults: string[],
 ): void {
@@ -110,6 +110,10 @@ function checkTogether(
     faults.push(
       'CONFIRMATION_MINIMUM needs a mail server for page_email; set SMTP_URL and MAIL_FROM.',
     );
+  }
+  // Its cookie would go over the wire as anybody reads it (beyond §7).
+  if (mode === 'production' && operatorConsole === 'on' && !/^https:/i.test(baseUrl)) {
+    faults.push('OPERATOR_CONSOLE needs a BASE_URL with https:// in production.');
   }
   if (metricsPort === port) faults.push('METRICS_PORT must be another than PORT.');
   if (mode === 'production' && given.has('UPSTREAM_URL')) {

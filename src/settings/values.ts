@@ -156,6 +156,16 @@ export const origins = list.assert(
 
 /** A part that can be turned off. */
 export const onOrOff = v.union(v.literal('on'), v.literal('off'));
+
+/** Asked of the platform, which has the names, only where one is given. */
+export const timeZone = line.assert((given) => {
+  try {
+    return Intl.DateTimeFormat('en', { timeZone: given }).resolvedOptions().timeZone !== '';
+  } catch {
+    return false;
+  }
+}, 'must be the IANA name of a time zone, as Europe/Berlin');
+
 export const logLevel = v.union(...LOG_LEVELS.map((level) => v.literal(level)));
 
 export const confirmationMinimum = text.chain((given) => {

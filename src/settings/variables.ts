@@ -128,7 +128,6 @@ export const variables = {
     meaning:
       'on or off: whether a person’s submission that was not confirmed is sent again by itself',
   }),
-  /** Empty: generated once in local mode, not configured in production. */
   PREVIEW_SIGNING_KEYS: setting('previewSigningKeys', values.signingKeys, {
     otherwise: () => [],
     secret: true,
@@ -187,7 +186,6 @@ export const variables = {
     meaning: 'an e-mail address or telephone number shown to people',
     default: 'none',
   },
-  /** What an operator lays over the pages, words, colours and logo of the site. */
   CONTENT_DIR: setting('contentDir', values.path, {
     meaning: 'a folder of your own pages, words, colours and logo, laid over ours',
     default: 'ours alone',
@@ -224,6 +222,15 @@ export const variables = {
   MCP: setting('mcp', values.onOrOff, {
     otherwise: 'on',
     meaning: `on or off: the tools for agents at ${routes.mcp.path} (Model Context Protocol)`,
+  }),
+  OPERATOR_CONSOLE: setting('operatorConsole', values.onOrOff, {
+    otherwise: ({ mode }) => (mode === 'local' ? 'on' : 'off'),
+    meaning: `on or off: the operator’s pages at ${routes.operatorPage.path}; in production they need an https BASE_URL`,
+    default: 'on (in production: off)',
+  }),
+  OPERATOR_TIME_ZONE: setting('operatorTimeZone', values.timeZone, {
+    meaning: 'the time zone of the operator’s pages, by its IANA name, as Europe/Berlin',
+    default: 'the process’s',
   }),
   LOG_LEVEL: setting('logLevel', values.logLevel, {
     otherwise: 'info',

@@ -15,6 +15,8 @@ export type Started = {
   parts: { clock: Pick<Clock, 'now'>; credentials: { state(): { clients: number } } };
   version: string;
   onTerminal: boolean | undefined;
+  /** Signs in to the console once; made in local mode for a terminal alone (beyond §7). */
+  operatorLink?: string | undefined;
 };
 
 /** Its lines for a terminal, or else one line of JSON; a line break at the end. */
@@ -33,6 +35,7 @@ function featuresOf(settings: Settings) {
     AGENT_CREDENTIALS_FILE: credentialsFile === undefined,
     SMTP_URL: mail.kind === 'none',
     METRICS_PORT: metricsPort === undefined,
+    OPERATOR_CONSOLE: settings.operatorConsole === 'off',
   };
   const needs = (feature: string, names: (keyof typeof missing)[]) => {
     const lacking = names.filter((name) => missing[name]);
@@ -43,6 +46,7 @@ function featuresOf(settings: Settings) {
     needs('agent actions', ['UPSTREAM_URL', 'PREVIEW_SIGNING_KEYS', 'AGENT_CREDENTIALS_FILE']),
     needs('subscriptions', ['UPSTREAM_URL', 'SMTP_URL']),
     needs('metrics', ['METRICS_PORT']),
+    needs('operator console', ['OPERATOR_CONSOLE']),
   ];
 }
 
@@ -53,12 +57,16 @@ function localLines(started: Started): string[] {
   const made = prepared.firstRun ? ' (made just now)' : '';
   return [
     `Lead intake ${version} in local mode, ${settingsFrom(envFile)}: everything it keeps is in ${dataDir}${made}.`,
-    '',
+    // In all 14 lines at most.
+    ...(started.operatorLink === undefined ? [''] : []),
     `  Site       ${baseUrl}`,
     `  Agents     ${baseUrl}${pages.agents.path}`,
     `  Reference  ${baseUrl}${pages.reference.path}`,
     `  Leads      ${upstream.kind === 'http' ? 'UPSTREAM_URL' : 'npm run inbox -- list'}`,
     `  E-mail     ${mail.kind === 'files' ? `${mail.folder} (written there, not sent)` : 'SMTP_URL'}`,
+    ...(started.operatorLink === undefined
+      ? []
+      : [`  Operator   ${started.operatorLink} (once, within 15 minutes)`]),
     `  Token      ${token ?? 'issue one: npm run credentials -- issue my-agent'}`,
     '',
     ...(token === undefined ? [] : ['Try:', tryCommand(baseUrl, token), '']),

@@ -42,6 +42,8 @@ export type Dialect = {
   constant<T extends string | number>(value: T): RawBuilder<T>;
   /** Whether the text of a column begins like that; by an index over it. */
   beginsWith(column: string, text: string): RawBuilder<boolean>;
+  /** Whether the body of an event has a text of ASCII in its `fields`, or behind them, in any case. */
+  mentions(text: string): RawBuilder<boolean>;
   /** The body of an event with its `fields` taken out. */
   withoutFields: RawBuilder<string>;
   /** Whether one statement can hold two that change rows (`prepareBoth`). */

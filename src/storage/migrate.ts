@@ -19,6 +19,8 @@ const migrations = {
   '0007-executions-confirmed-via': () => import('./migrations/0007-executions-confirmed-via.ts'),
   '0008-receipts': () => import('./migrations/0008-receipts.ts'),
   '0009-confirmations': () => import('./migrations/0009-confirmations.ts'),
+  '0011-operator-console': () => import('./migrations/0011-operator-console.ts'),
+  '0012-submissions-in-pages': () => import('./migrations/0012-submissions-in-pages.ts'),
 };
 
 const NEWER = 'The database was written by a newer version of this program; start that version.';

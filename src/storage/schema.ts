@@ -3,6 +3,8 @@
  * submissions with `submissions/`, messages with `mail/`, their hours with `notices/`. Times are ISO 8601 text, UTC, or milliseconds
  * (`…_ms`).
  */
+import type { OperatorTables } from './operator-schema.ts';
+
 type ExecutionStatus =
   | 'asked'
   | 'executing'
@@ -233,7 +235,7 @@ type OutboxRow = Pick<
   | 'attempt_started_ms'
 > & { mailbox: string; address: string; status: 'pending' | 'sent' | 'dead' };
 
-export type Schema = {
+export type Schema = OperatorTables & {
   executions: ExecutionRow;
   confirmations: ConfirmationRow;
   confirmation_codes: ConfirmationCodeRow;

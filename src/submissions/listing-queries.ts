@@ -1,11 +1,16 @@
 /**
- * The queries behind `listing.ts`. Each walks an index and ends after as many rows as it wants, however many
- * there are: the newest, those of a form, of an open status, of an address, of a telephone number.
+ * The queries behind `listing.ts`. Each walks an index in the order of the pages and ends after as many rows as it
+ * wants, however many there are: of a filter by status, form or origin a few walks are merged, which both databases
+ * do row by row.
  */
 import { type FormName, forms } from '../forms/catalog.ts';
 import type { Selects, Storage } from '../storage/database.ts';
 import type { SubmissionRow, SubmissionStatus } from '../storage/schema.ts';
 import type { Search } from './search.ts';
+
+export const statuses = ['sending', 'delivered', 'waiting', 'undelivered', 'dismissed'] as const;
+export const formNames = Object.keys(forms) as FormName[];
+export const origins = ['browser', 'agent'] as const;
 
 export type SubmissionFilter = {
   status?: SubmissionStatus | undefined;
@@ -20,38 +25,102 @@ export type SubmissionFilter = {
   search?: Search | undefined;
 };
 
+/** What is asked of an index: a search for words is asked of their rows, see `word-search.ts`. */
+export type Filter = Omit<SubmissionFilter, 'search'> & {
+  search?: Exclude<Search, { kind: 'words' | 'address' }> | undefined;
+  /** What the address begins with. */
+  begins?: string | undefined;
+  /** Texts that the body of the event has behind its `fields`, in any case of ASCII. */
+  mentions?: readonly string[] | undefined;
+};
+
 /** A place in the order of `received_ms` and `id`. */
 export type Cursor = Pick<SubmissionRow, 'received_ms' | 'id'>;
 
-type Between = { after?: Cursor | undefined; before?: Cursor | undefined };
-type Dialect = Pick<Storage, 'dialect'>;
+const CURSOR =
+  /^(\d{1,15}(?:\.\d{1,6})?)_([\da-f]{8}-[\da-f]{4}-[\da-f]{4}-[\da-f]{4}-[\da-f]{12})$/;
 
-const origins = ['browser', 'agent'] as const;
+/** Takes a place; returns it as an address has it. PostgreSQL's clock has fractions of a millisecond. */
+export function writeCursor({ received_ms, id }: Cursor): string {
+  return `${received_ms}_${id}`;
+}
 
-/** Up to `limit` rows, newest first. */
-export function newest(storage: Dialect, filter: SubmissionFilter, limit: number, before?: Cursor) {
+/** Takes what an address has; returns the place, or undefined where it is none. */
+export function parseCursor(text: string): Cursor | undefined {
+  const [, ms, id] = CURSOR.exec(text) ?? [];
+  return ms === undefined || id === undefined ? undefined : { received_ms: Number(ms), id };
+}
+
+/** A part of that order; `from` and `to` are in it, the two others are not. */
+export type Between = {
+  after?: Cursor | undefined;
+  from?: Cursor | undefined;
+  before?: Cursor | undefined;
+  to?: Cursor | undefined;
+};
+
+type Database = Pick<Storage, 'dialect' | 'kind'>;
+type Part = Between & { direction: 'asc' | 'desc'; limit: number; offset?: number };
+
+/** The places of up to `limit` rows, in order. */
+export function keysOf(storage: Database, filter: Filter, part: Part) {
+  const { direction, limit, offset = 0 } = part;
+  const { constant } = storage.dialect;
   return (db: Selects) => {
-    const [first, ...more] = walksOf(filter).map((walk) =>
-      ordered(storage, db, walk, { before }, 'desc').limit(limit),
-    );
+    const inOrder = (walk: Filter) =>
+      matching(storage, db, walk, part)
+        .select(['received_ms', 'id'])
+        .orderBy('received_ms', direction)
+        .orderBy('id', direction);
+    const last = <W extends ReturnType<typeof inOrder>>(walks: W) =>
+      walks.limit(constant(limit)).offset(constant(offset));
+    const [first, ...more] = walksOf(filter).map(inOrder);
     if (first === undefined) throw new Error('A filter that is no walk.');
-    if (more.length === 0) return first;
-    // In brackets, as it were: SQLite sorts and limits no part of a union.
-    const whole = (walk: typeof first) => db.selectFrom(walk.as('walk')).selectAll();
+    if (more.length === 0) return last(first);
+    // In brackets, as it were: SQLite sorts no part of a union, but sees the order of what is in them. PostgreSQL
+    // walks an index where it is told how few rows are wanted of it.
+    const whole = (walk: typeof first) => {
+      const some = storage.kind === 'postgres' ? walk.limit(constant(offset + limit)) : walk;
+      return db.selectFrom(some.as('walk')).select(['received_ms', 'id']);
+    };
     const all = more.reduce((union, walk) => union.unionAll(whole(walk)), whole(first));
-    const merged = db.selectFrom(all.as('walks')).selectAll();
-    return merged.orderBy('received_ms', 'desc').orderBy('id', 'desc').limit(limit);
+    const merged = db.selectFrom(all.as('walks')).select(['received_ms', 'id']);
+    return last(
+      merged.orderBy('received_ms', direction).orderBy('id', direction) as never as typeof first,
+    );
   };
 }
 
-/** Up to `limit` rows, oldest first. */
-export function oldest(
-  storage: Dialect,
-  filter: SubmissionFilter,
-  limit: number,
-  between: Between,
-) {
-  return (db: Selects) => ordered(storage, db, filter, between, 'asc').limit(limit);
+/** The same with what was submitted; for a part that is not long. */
+export function eventsOf(storage: Database, filter: Filter, part: Part) {
+  return (db: Selects) =>
+    db
+      .selectFrom(keysOf(storage, filter, part)(db).as('found'))
+      .innerJoin('submissions', 'submissions.id', 'found.id')
+      .select(['submissions.id', 'submissions.received_ms', 'submissions.event'])
+      .orderBy('found.received_ms', part.direction)
+      .orderBy('found.id', part.direction);
+}
+
+/** How many there are, and no more than `atMost`. */
+export function countOf(storage: Database, filter: Filter, atMost: number) {
+  return (db: Selects) => {
+    const [first, ...more] = walksOf(filter).map((walk) =>
+      matching(storage, db, walk, {}).select('id'),
+    );
+    if (first === undefined) throw new Error('A filter that is no walk.');
+    const all = more.reduce((union, walk) => union.unionAll(walk), first);
+    const some = db.selectFrom(all.as('walks')).select('id');
+    return db
+      .selectFrom(some.limit(storage.dialect.constant(atMost)).as('counted'))
+      .select((row) => row.fn.countAll<number>().as('rows'));
+  };
+}
+
+/** Those rows, in no order. */
+export function rowsAt(keys: readonly Pick<Cursor, 'id'>[]) {
+  const ids = keys.map(({ id }) => id);
+  return (db: Selects) => selected(db).where('id', 'in', ids);
 }
 
 const NIL_UUID = '00000000-0000-0000-0000-000000000000';
@@ -66,66 +135,40 @@ export function idBeginning(text: string) {
   return (db: Selects) => selected(db).where('id', '>=', least).where('id', '<=', last);
 }
 
-/** An index has form and origin before the time: where one of them is open, each pair is walked by itself. */
-function walksOf(filter: SubmissionFilter): SubmissionFilter[] {
-  const { form, origin } = filter;
-  if ((form === undefined && origin === undefined) || isNarrow(filter)) return [filter];
-  const names = form === undefined ? (Object.keys(forms) as FormName[]) : [form];
-  return names.flatMap((name) =>
-    (origin === undefined ? origins : [origin]).map((one) => ({
-      ...filter,
-      form: name,
-      origin: one,
-    })),
+/**
+ * An index has status, form and origin before the time: where one of them is open, each value of it is walked by
+ * itself. What finds few rows by something else needs no such walk.
+ */
+function walksOf(filter: Filter): Filter[] {
+  const { status, form, origin, email, search } = filter;
+  const isOpen = status === undefined && form === undefined && origin === undefined;
+  if (isOpen || email !== undefined || search !== undefined) return [filter];
+  return valuesOf(status, statuses).flatMap((oneStatus) =>
+    valuesOf(form, formNames).flatMap((oneForm) =>
+      valuesOf(origin, origins).map((oneOrigin) => ({
+        ...filter,
+        status: oneStatus,
+        form: oneForm,
+        origin: oneOrigin,
+      })),
+    ),
   );
 }
 
-/** Whether an index finds few rows by something else than form and origin. */
-function isNarrow({ status, email, search }: SubmissionFilter): boolean {
-  return isOpen(status) || email !== undefined || search !== undefined;
+function valuesOf<Value>(given: Value | undefined, all: readonly Value[]): readonly Value[] {
+  return given === undefined ? all : [given];
 }
 
-/** Of these there are few, in an index of their own. */
-function isOpen(status: SubmissionStatus | undefined): status is SubmissionStatus {
-  return status !== undefined && status !== 'sending' && status !== 'delivered';
-}
-
-function ordered(
-  storage: Dialect,
+/** The rows of one walk, of which nothing is selected yet. */
+export function matching(
+  { dialect }: Pick<Storage, 'dialect'>,
   db: Selects,
-  filter: SubmissionFilter,
-  between: Between,
-  direction: 'asc' | 'desc',
+  filter: Filter,
+  { after, from, before, to }: Between,
 ) {
-  const query = filtered(storage, db, filter, between);
-  const { email, search } = filter;
-  if (email === undefined && search === undefined) {
-    return query.orderBy('received_ms', direction).orderBy('id', direction);
-  }
-  // Few are found, and sorted: by the bare columns a planner may walk all rows in their order instead.
-  return query
-    .orderBy((row) => row('received_ms', '+', row.lit(0)), direction)
-    .orderBy('id', direction);
-}
-
-function filtered(
-  { dialect }: Dialect,
-  db: Selects,
-  filter: SubmissionFilter,
-  { after, before }: Between,
-) {
-  const { status, form, origin, since, until, email, search } = filter;
-  let query = selected(db);
-  if (status !== undefined) {
-    query = query.where('status', '=', dialect.constant(status));
-    // In the words of the index, by which a planner knows that it holds them.
-    if (isOpen(status)) {
-      query = query.where('status', 'not in', [
-        dialect.constant('sending'),
-        dialect.constant('delivered'),
-      ]);
-    }
-  }
+  const { status, form, origin, since, until, email, search, begins, mentions = [] } = filter;
+  let query = db.selectFrom('submissions');
+  if (status !== undefined) query = query.where('status', '=', status);
   if (form !== undefined) query = query.where('form', '=', form);
   if (origin !== undefined) query = query.where('origin', '=', origin);
   if (since !== undefined) query = query.where('received_ms', '>=', since.getTime());
@@ -133,8 +176,10 @@ function filtered(
   if (email !== undefined) query = query.where('email', '=', email);
   if (search?.kind === 'reference') query = query.where('id', '=', search.id);
   if (search?.kind === 'telephone') query = query.where('telephone', '=', search.digits);
-  if (search?.kind === 'address') query = query.where(dialect.beginsWith('email', search.begins));
-  for (const [cursor, sign] of [[after, '>'] as const, [before, '<'] as const]) {
+  if (begins !== undefined) query = query.where(dialect.beginsWith('email', begins));
+  for (const text of mentions) query = query.where(dialect.mentions(text));
+  const bounds = { '>': after, '>=': from, '<': before, '<=': to } as const;
+  for (const [sign, cursor] of Object.entries(bounds) as [keyof typeof bounds, Cursor?][]) {
     if (cursor === undefined) continue;
     query = query.where((row) =>
       row(row.refTuple('received_ms', 'id'), sign, row.tuple(cursor.received_ms, cursor.id)),

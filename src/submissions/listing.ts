@@ -1,16 +1,22 @@
-/** The submissions that are kept, read for people: a list, one of them, or all of them in pages (beyond §1). */
-import type { Storage } from '../storage/database.ts';
+/**
+ * The submissions that are kept, read for people: a page of them with how many there are, one of them, or all of
+ * them (beyond §1, §7). What `inbox` lists and what the console shows is read here, by the same queries.
+ */
 import type { SubmissionReason, SubmissionRow, SubmissionStatus } from '../storage/schema.ts';
 import type { Event } from '../upstream/upstream.ts';
+import { countBeginning, newestBeginning } from './address-search.ts';
 import { type Attempt, attemptsOf } from './attempts.ts';
 import {
   type Cursor,
+  countOf,
+  type Filter,
   idBeginning,
-  newest,
-  oldest,
+  keysOf,
+  rowsAt,
   type SubmissionFilter,
 } from './listing-queries.ts';
-import { isFound, type Search } from './search.ts';
+import { pieceRows, piecesOf, type Reading } from './pieces.ts';
+import { findWords } from './word-search.ts';
 
 export type KeptSubmission = {
   receivedAt: string;
@@ -22,39 +28,50 @@ export type KeptSubmission = {
   attempts: Attempt[];
 };
 
+/** How many there are: more than are counted, or so many. */
+export type Total = { isMore: boolean; count: number };
+
+export type SubmissionPage = {
+  items: KeptSubmission[];
+  /** Of everything that is filtered, whichever page this is. */
+  total: Total;
+  /** Where the next page begins; undefined where this is the last. */
+  older: Cursor | undefined;
+};
+
+/** More are never counted (beyond §7). */
+export const COUNTED_ROWS = 10_000;
+
 /** So many rows are in memory at once, however many there are. */
 const PAGE_ROWS = 500;
 
-/** Words are looked for in so many, the newest of what is filtered (beyond §7). */
-const WORDS_ROWS = 10_000;
+/** A walk that looks each row up. */
+const WALKED_ROWS = 1_000;
 
-type WordsFilter = SubmissionFilter & { search: Search & { kind: 'words' } };
 type Row = Pick<
   SubmissionRow,
   'id' | 'received_ms' | 'event' | 'status' | 'reason' | 'next_attempt_ms' | 'attempts'
 >;
+type Wanted = { before?: Cursor | undefined; limit: number };
 
-/** The last `limit` of what is filtered, newest first. */
-export async function latestSubmissions(
-  storage: Storage,
+/** Up to `limit` of what is filtered, newest first, from behind a place on. Throws `StorageUnavailable`. */
+export async function submissionPage(
+  reading: Reading,
   filter: SubmissionFilter,
-  limit: number,
-): Promise<KeptSubmission[]> {
-  if (!looksForWords(filter)) {
-    return (await storage.read(newest(storage, filter, limit))).map(submissionOf);
-  }
-  const { found, before } = await findWords(storage, filter, limit);
-  const left = limit - found.length;
-  const older =
-    before === undefined || left === 0
-      ? []
-      : await storage.read(newest(storage, olderAddresses(filter), left, before));
-  return [...found, ...older].map(submissionOf);
+  { before, limit }: Wanted,
+): Promise<SubmissionPage> {
+  const { keys, total } = await lookFor(reading, filter, { before, limit: limit + 1 });
+  const here = keys.slice(0, limit);
+  return {
+    items: await submissionsAt(reading, here),
+    total: { isMore: total > COUNTED_ROWS, count: Math.min(total, COUNTED_ROWS) },
+    older: keys.length > limit ? here.at(-1) : undefined,
+  };
 }
 
 /** Those whose id begins like that: two at most, for one is wanted. */
 export async function findSubmissions(
-  storage: Storage,
+  { storage }: Pick<Reading, 'storage'>,
   idBegins: string,
 ): Promise<KeptSubmission[]> {
   const beginning = idBeginning(idBegins);
@@ -65,63 +82,126 @@ export async function findSubmissions(
 
 /** All of what is filtered, oldest first, a page at a time. */
 export async function* submissionPages(
-  storage: Storage,
+  reading: Reading,
   filter: SubmissionFilter,
 ): AsyncGenerator<KeptSubmission[]> {
-  if (!looksForWords(filter)) return yield* pagesOf(storage, filter, undefined);
-  const { found, before } = await findWords(storage, filter, WORDS_ROWS);
-  if (before !== undefined) yield* pagesOf(storage, olderAddresses(filter), before);
-  if (found.length > 0) yield found.reverse().map(submissionOf);
+  const { search, ...rest } = filter;
+  if (search?.kind === 'address') return yield* beginningPages(reading, rest, search.begins);
+  if (search?.kind !== 'words') return yield* pagesOf(reading, { ...rest, search }, undefined);
+  const { found, end } = await findWords(reading, rest, search);
+  if (end !== undefined) yield* beginningPages(reading, rest, search.begins, end);
+  yield* pagesAt(reading, found.toReversed());
+}
+
+/** The first places of what is looked for, and how many there are: up to one more than is counted. */
+async function lookFor(reading: Reading, filter: SubmissionFilter, { before, limit }: Wanted) {
+  const { storage } = reading;
+  const { search, ...rest } = filter;
+  const atMost = COUNTED_ROWS + 1;
+  if (search?.kind === 'address') {
+    const beginning = { ...rest, begins: search.begins };
+    return {
+      keys: await newestBeginning(reading, beginning, { before, limit }),
+      total: await countBeginning(reading, beginning, { atMost }),
+    };
+  }
+  if (search?.kind !== 'words') {
+    const plain = { ...rest, search };
+    const part = { before, limit, direction: 'desc' } as const;
+    const keys = await storage.read(keysOf(storage, plain, part));
+    const [counted] = await storage.read(countOf(storage, plain, atMost));
+    return { keys, total: Number(counted?.rows) };
+  }
+  const { found, end } = await findWords(reading, rest, search);
+  const keys = found.filter((key) => before === undefined || isOlder(key, before)).slice(0, limit);
+  if (end === undefined) return { keys, total: found.length };
+  // Beyond the rows in which words are looked for, the beginning of an address is found all the same.
+  const beginning = { ...rest, begins: search.begins };
+  const left = limit - keys.length;
+  if (left > 0) {
+    const below = before !== undefined && isOlder(before, end) ? before : end;
+    keys.push(...(await newestBeginning(reading, beginning, { before: below, limit: left })));
+  }
+  const more = await countBeginning(reading, beginning, { before: end, atMost });
+  return { keys, total: found.length + more };
+}
+
+function isOlder(one: Cursor, other: Cursor): boolean {
+  if (one.received_ms !== other.received_ms) return one.received_ms < other.received_ms;
+  return one.id < other.id;
 }
 
 async function* pagesOf(
-  storage: Storage,
-  filter: SubmissionFilter,
+  reading: Reading,
+  filter: Filter,
   before: Cursor | undefined,
 ): AsyncGenerator<KeptSubmission[]> {
+  const { storage, clock } = reading;
   let after: Cursor | undefined;
   do {
-    const rows: Row[] = await storage.read(oldest(storage, filter, PAGE_ROWS, { after, before }));
-    if (rows.length > 0) yield rows.map(submissionOf);
-    after = rows[PAGE_ROWS - 1];
+    const part = { after, before, direction: 'asc', limit: PAGE_ROWS } as const;
+    const keys: Cursor[] = await storage.read(keysOf(storage, filter, part));
+    if (keys.length > 0) yield await submissionsAt(reading, keys);
+    after = keys[PAGE_ROWS - 1];
+    await clock.turn();
   } while (after !== undefined);
 }
 
-/** Up to `limit` rows, newest first; and, where there may be older ones, the last that was looked at. */
-async function findWords(storage: Storage, { search, ...filter }: WordsFilter, limit: number) {
-  const found: Row[] = [];
-  let before: Cursor | undefined;
-  for (let seen = 0; seen < WORDS_ROWS; seen += PAGE_ROWS) {
-    const rows: Row[] = await storage.read(newest(storage, filter, PAGE_ROWS, before));
-    for (const row of rows) {
-      if (!isFound(search, eventOf(row).data.fields)) continue;
-      found.push(row);
-      if (found.length === limit) return { found, before: row };
-    }
-    before = rows[PAGE_ROWS - 1];
-    if (before === undefined) break;
+/** Few are sorted; more are met by a walk along all, which ends. */
+async function* beginningPages(
+  reading: Reading,
+  filter: Filter,
+  begins: string,
+  before?: Cursor,
+): AsyncGenerator<KeptSubmission[]> {
+  const beginning = { ...filter, begins };
+  const count = await countBeginning(reading, { begins }, { atMost: COUNTED_ROWS + 1 });
+  if (count > COUNTED_ROWS) return yield* walkedPages(reading, beginning, before);
+  const keys = await newestBeginning(reading, beginning, { before, limit: COUNTED_ROWS });
+  yield* pagesAt(reading, keys.reverse());
+}
+
+async function* walkedPages(
+  reading: Reading,
+  { begins, ...filter }: Filter & { begins: string },
+  before: Cursor | undefined,
+): AsyncGenerator<KeptSubmission[]> {
+  const { storage } = reading;
+  const pieces = { direction: 'asc', rows: WALKED_ROWS, before } as const;
+  for await (const piece of piecesOf(reading, filter, pieces)) {
+    const part = { ...piece, direction: 'asc', limit: pieceRows(storage, WALKED_ROWS) } as const;
+    yield* pagesAt(reading, await storage.read(keysOf(storage, { ...filter, begins }, part)));
   }
-  return { found, before };
 }
 
-function looksForWords(filter: SubmissionFilter): filter is WordsFilter {
-  return filter.search?.kind === 'words';
+async function* pagesAt(
+  reading: Reading,
+  keys: readonly Cursor[],
+): AsyncGenerator<KeptSubmission[]> {
+  for (let from = 0; from < keys.length; from += PAGE_ROWS) {
+    yield await submissionsAt(reading, keys.slice(from, from + PAGE_ROWS));
+    await reading.clock.turn();
+  }
 }
 
-/** Beyond the rows in which words are looked for, the beginning of an address is found all the same. */
-function olderAddresses({ search, ...filter }: WordsFilter): SubmissionFilter {
-  return { ...filter, search: { kind: 'address', begins: search.begins } };
-}
-
-function eventOf({ event }: Pick<Row, 'event'>): Event {
-  return JSON.parse(event) as Event;
+/** In the order of the places; what was removed meanwhile is left out. */
+async function submissionsAt(
+  { storage }: Pick<Reading, 'storage'>,
+  keys: readonly Cursor[],
+): Promise<KeptSubmission[]> {
+  if (keys.length === 0) return [];
+  const rows = new Map((await storage.read(rowsAt(keys))).map((row) => [row.id, row]));
+  return keys.flatMap(({ id }) => {
+    const row = rows.get(id);
+    return row === undefined ? [] : [submissionOf(row)];
+  });
 }
 
 function submissionOf(row: Row): KeptSubmission {
   const { status, reason, next_attempt_ms: nextMs } = row;
   return {
     receivedAt: new Date(row.received_ms).toISOString(),
-    event: eventOf(row),
+    event: JSON.parse(row.event) as Event,
     status,
     reason,
     nextAttemptAt: status === 'waiting' && nextMs !== null ? new Date(nextMs).toISOString() : null,

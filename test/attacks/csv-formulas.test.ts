@@ -2,8 +2,8 @@
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { expect, test } from 'vitest';
-import { csvHeader, csvRecordOf } from '../../src/commands/inbox/formats.ts';
 import { forms } from '../../src/forms/catalog.ts';
+import { csvHeader, csvRecordOf } from '../../src/submissions/records.ts';
 import { eventOf, keptSubmission } from '../support/submissions.ts';
 
 const payloads = [

@@ -5,8 +5,9 @@ import { join } from 'node:path';
 import fc from 'fast-check';
 import { beforeAll, describe, expect, test } from 'vitest';
 import { systemClock } from '../../src/clock.ts';
-import { csvHeader, csvRecordOf, inboxPage, inboxTable } from '../../src/commands/inbox/formats.ts';
+import { inboxPage, inboxTable } from '../../src/commands/inbox/formats.ts';
 import { openSqlite } from '../../src/storage/sqlite/store.ts';
+import { csvHeader, csvRecordOf } from '../../src/submissions/records.ts';
 import {
   eventOf,
   keepRows,

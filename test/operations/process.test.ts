@@ -303,6 +303,8 @@ describe.concurrent('a start', () => {
     const greeting = lines.filter((line) => !line.startsWith('{'));
     expect(greeting.length).toBeLessThanOrEqual(14);
     expect(greeting.join('\n')).toContain(service.url);
+    const [, link = ''] = /Operator {3}(\S+)/.exec(greeting.join('\n')) ?? [];
+    expect(link).toMatch(/\/operator\/sign-in\/[\w-]{43}$/);
   });
 });
 

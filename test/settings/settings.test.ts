@@ -65,6 +65,7 @@ describe('defaults (contract §2)', () => {
     expect(settingsOf({})).toEqual({
       ...shared,
       mode: 'local',
+      operatorConsole: 'on',
       baseUrl: 'http://127.0.0.1:3000',
       upstream: { kind: 'inbox' },
       credentialsFile: resolve('data/agents.json'),
@@ -77,6 +78,7 @@ describe('defaults (contract §2)', () => {
     expect(settingsOf(production)).toEqual({
       ...shared,
       mode: 'production',
+      operatorConsole: 'off',
       baseUrl: 'https://paint.example',
       upstream: { kind: 'none' },
       credentialsFile: undefined,
@@ -130,6 +132,8 @@ describe('values', () => {
       LOG_LEVEL: 'debug',
       CONFIRMATION_MINIMUM: 'homeowner_quote=page_email, newsletter=page',
       MCP: 'off',
+      OPERATOR_CONSOLE: 'on',
+      OPERATOR_TIME_ZONE: 'Europe/Berlin',
       METRICS_PORT: '9100',
     });
     expect(settings).toEqual({
@@ -167,6 +171,8 @@ describe('values', () => {
         newsletter: 'page',
       },
       mcp: 'off',
+      operatorConsole: 'on',
+      operatorTimeZone: 'Europe/Berlin',
       metricsPort: 9100,
     });
   });
@@ -255,6 +261,8 @@ describe('faults', () => {
     ['ALLOWED_ORIGINS', '*'],
     ['LOG_LEVEL', 'canary'],
     ['MCP', 'canary'],
+    ['OPERATOR_CONSOLE', 'canary'],
+    ['OPERATOR_TIME_ZONE', 'Europe/Canary'],
     ['METRICS_PORT', 'canary'],
   ];
 

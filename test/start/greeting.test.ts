@@ -58,6 +58,14 @@ test('local mode says in at most 14 lines where everything is', () => {
   }
 });
 
+test('a link for the operator has a line of its own, and none is made for production or a pipe', () => {
+  const operatorLink = 'http://localhost:4000/operator/sign-in/token';
+  const text = greeting(factsOf({}, { operatorLink }));
+  expect(text).toContain(`Operator   ${operatorLink} (once, within 15 minutes)`);
+  expect(text.trimEnd().split('\n').length).toBeLessThanOrEqual(14);
+  expect(greeting(factsOf({}, { operatorLink, onTerminal: false }))).not.toContain('sign-in');
+});
+
 test('the command to try works when it is pasted, in a folder with an odd name too', async () => {
   const folder = join(mkdtempSync(join(tmpdir(), 'greeting-')), "it's a $folder");
   mkdirSync(folder);

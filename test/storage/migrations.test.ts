@@ -245,6 +245,9 @@ async function toVersion4(db: OpenTransaction): Promise<void> {
     'confirmations',
     'confirmation_codes',
     'confirmation_reports',
+    'operator_links',
+    'operator_sessions',
+    'operator_audit',
   ]) {
     await sql`drop table ${sql.table(table)}`.execute(db);
   }

@@ -24,7 +24,8 @@ export async function call(
     ...(body === undefined ? {} : { body: body as string }),
   });
   const text = await response.text();
-  const isJson = response.headers.get('content-type')?.includes('json') ?? false;
+  // JSON lines are none.
+  const isJson = /json\b/.test(response.headers.get('content-type') ?? '');
   return {
     status: response.status,
     headers: response.headers,

@@ -1,15 +1,15 @@
 /** What `list` and `export` leave out, as options of the command line (beyond §1, "The operator"). */
-import { type FormName, forms } from '../../forms/catalog.ts';
-import type { SubmissionFilter } from '../../submissions/listing-queries.ts';
+import {
+  formNames,
+  origins,
+  type SubmissionFilter,
+  statuses,
+} from '../../submissions/listing-queries.ts';
 import { parseSearch, type Search } from '../../submissions/search.ts';
 import type { Call } from '../command.ts';
 import { unknownName } from '../command-line.ts';
 import { UsageFault } from '../faults.ts';
 import { parseMoment } from '../moments.ts';
-
-const statuses = ['sending', 'delivered', 'waiting', 'undelivered', 'dismissed'] as const;
-const formNames = Object.keys(forms) as FormName[];
-const origins = ['browser', 'agent'] as const;
 
 export const filterOptions = {
   status: { type: 'string', value: 'STATUS', meaning: statuses.join(', ') },

@@ -1,60 +1,11 @@
-/** Submissions as text: CSV and JSON lines for programs, a table and a page for people. */
-import { domainToUnicode } from 'node:url';
-import { forms } from '../../forms/catalog.ts';
+/** Submissions as text for people: a table, and a page. */
 import type { Attempt } from '../../submissions/attempts.ts';
 import type { KeptSubmission } from '../../submissions/listing.ts';
+import { isMixedScript } from '../../submissions/mixed-scripts.ts';
 import { tableOf } from '../terminal.ts';
-
-/** Of every form, and where a subscription came from (contract §3). */
-const fieldNames = [
-  ...new Set([
-    ...Object.values(forms).flatMap(({ fields }) => fields.map(({ name }) => name)),
-    'contractor',
-  ]),
-];
-
-/** What a spreadsheet takes for a formula, or skips before one: full-width forms, and behind what no font shows. */
-const FORMULA =
-  /^(?:[\t\r\n\0]|[\p{White_Space}\p{Default_Ignorable_Code_Point}\p{Cf}\p{Cc}\u2800\u{13441}\u{13442}\u{1D159}]*[=+\-@＝＋－＠])/u;
-const NEEDS_QUOTES = /[",\r\n]/;
 
 /** Nothing of these may reach a terminal, whatever a row says. */
 const CONTROLS = /[\p{Cc}\p{Zl}\p{Zp}\u202A-\u202E\u2066-\u2069]/gu;
-
-/** The columns of the CSV. */
-const columns: Readonly<Record<string, (item: KeptSubmission) => string | null | undefined>> = {
-  id: ({ event }) => event.data.id,
-  received_at: ({ receivedAt }) => receivedAt,
-  type: ({ event }) => event.type,
-  form: ({ event }) => event.data.form,
-  recipient: ({ event }) => event.data.recipient?.name,
-  origin: ({ event }) => event.data.origin,
-  client: ({ event }) => event.data.client,
-  consent_recorded_at: ({ event }) => event.data.consent_recorded_at,
-  ...Object.fromEntries(
-    fieldNames.map((name) => [name, ({ event }: KeptSubmission) => event.data.fields[name]]),
-  ),
-  status: ({ status }) => status,
-  reason: ({ reason }) => reason,
-  next_attempt_at: ({ nextAttemptAt }) => nextAttemptAt,
-  /** How many: the attempts themselves are in the JSON lines. */
-  attempts: ({ attempts }) => String(attempts.length),
-};
-
-/** The first record of the CSV: the names of its columns. */
-export const csvHeader = csvRecord(Object.keys(columns));
-
-/** One event as a record of RFC 4180, safe to open in a spreadsheet. */
-export function csvRecordOf(item: KeptSubmission): string {
-  return csvRecord(Object.values(columns).map((valueIn) => valueIn(item)));
-}
-
-/** One event as a line of JSON: the event itself, when it was received, and what became of it. */
-export function jsonLineOf({ receivedAt, event, ...became }: KeptSubmission): string {
-  const { status, reason, nextAttemptAt: next_attempt_at, attempts } = became;
-  const line = { received_at: receivedAt, ...event, status, reason, next_attempt_at, attempts };
-  return `${JSON.stringify(line)}\n`;
-}
 
 /** The lines of a table, its head first. */
 export function inboxTable(items: readonly KeptSubmission[]): string[] {
@@ -103,35 +54,6 @@ function attemptRow({ at, ms, outcome, by }: Attempt): [string, string] {
   return ['attempt', `${at}  ${outcome} after ${ms} ms (${by})`];
 }
 
-function csvRecord(cells: readonly (string | null | undefined)[]): string {
-  return `${cells.map((cell) => csvCell(cell ?? '')).join(',')}\r\n`;
-}
-
-function csvCell(text: string): string {
-  const safe = FORMULA.test(text) ? `'${text}` : text;
-  return NEEDS_QUOTES.test(safe) ? `"${safe.replaceAll('"', '""')}"` : safe;
-}
-
 function printable(text: string): string {
   return text.replace(CONTROLS, '');
-}
-
-const LATIN = /\p{Script=Latin}/u;
-
-/** Letters that no word has beside Latin ones: Japanese, Korean and Chinese are written with both. */
-const NEVER_BESIDE_LATIN =
-  /(?![\p{Script=Latin}\p{Script=Common}\p{Script=Inherited}\p{Script=Han}\p{Script=Hiragana}\p{Script=Katakana}\p{Script=Hangul}\p{Script=Bopomofo}])\p{L}/u;
-
-const CYRILLIC = /\p{Script=Cyrillic}/u;
-const GREEK = /\p{Script=Greek}/u;
-
-/** A domain label of look-alike scripts may look like another's (Unicode TR 39, highly restrictive). */
-function isMixedScript(email: string | undefined): boolean {
-  const domain = email?.slice(email.lastIndexOf('@') + 1) ?? '';
-  const labels = domainToUnicode(domain).split('.');
-  return labels.some(
-    (label) =>
-      (LATIN.test(label) && NEVER_BESIDE_LATIN.test(label)) ||
-      (CYRILLIC.test(label) && GREEK.test(label)),
-  );
 }

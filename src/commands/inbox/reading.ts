@@ -1,18 +1,20 @@
 /** `npm run inbox -- list`, `show` and `export` (beyond §1, "The operator"). */
+import { systemClock } from '../../clock.ts';
 import type { Storage } from '../../storage/database.ts';
 import {
   findSubmissions,
   type KeptSubmission,
-  latestSubmissions,
+  submissionPage,
   submissionPages,
 } from '../../submissions/listing.ts';
 import type { SubmissionFilter } from '../../submissions/listing-queries.ts';
+import { csvHeader, csvRecordOf, jsonLineOf } from '../../submissions/records.ts';
 import { addressAsStored } from '../addresses.ts';
 import type { Call } from '../command.ts';
 import { ExitFault, UsageFault } from '../faults.ts';
 import { printTable } from '../terminal.ts';
 import { filterOf, limitOf } from './filters.ts';
-import { csvHeader, csvRecordOf, inboxPage, inboxTable, jsonLineOf } from './formats.ts';
+import { inboxPage, inboxTable } from './formats.ts';
 import { withSubmissions } from './store.ts';
 
 export const LIST_ROWS = 20;
@@ -22,7 +24,9 @@ export async function list(call: Call): Promise<void> {
   const { terminal } = call;
   const limit = limitOf(call) ?? LIST_ROWS;
   const filter = filterOf(call);
-  const items = await withSubmissions(call, (storage) => latestSubmissions(storage, filter, limit));
+  const { items } = await withSubmissions(call, (storage) =>
+    submissionPage({ storage, clock: systemClock }, filter, { limit }),
+  );
   if (terminal.json) return terminal.write(items.map(jsonLineOf).join(''));
   if (items.length === 0) return terminal.say('There is nothing here yet.');
   printTable(terminal, inboxTable(items));
@@ -31,7 +35,7 @@ export async function list(call: Call): Promise<void> {
 /** One in full. */
 export async function show(call: Call): Promise<void> {
   const id = call.operand('id');
-  const [item, second] = await withSubmissions(call, (storage) => findSubmissions(storage, id));
+  const [item, second] = await withSubmissions(call, (storage) => findSubmissions({ storage }, id));
   if (item === undefined) throw new ExitFault('There is nothing with that id; `list` shows them.');
   if (second !== undefined) {
     throw new ExitFault('More than one id begins like that: give more of it.');
@@ -66,7 +70,7 @@ async function* upTo(
   filter: SubmissionFilter,
 ): AsyncGenerator<KeptSubmission[]> {
   let left = limit;
-  for await (const page of submissionPages(storage, filter)) {
+  for await (const page of submissionPages({ storage, clock: systemClock }, filter)) {
     yield page.slice(0, left);
     left -= page.length;
     if (left <= 0) return;

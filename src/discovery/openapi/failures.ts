@@ -4,7 +4,8 @@ import { type Problem, problems } from '../../failures/catalogue.ts';
 import type { Refusal } from '../../failures/refusals.ts';
 import { renderProblem } from '../../failures/render.ts';
 import { forms } from '../../forms/catalog.ts';
-import { type DocumentedGroup, type OperationId, pages, routes } from '../../routes.ts';
+import type { DocumentedGroup } from '../../route-groups.ts';
+import { type OperationId, pages, routes } from '../../routes.ts';
 import { reference } from './components.ts';
 import { exampleReceipt } from './examples.ts';
 import {
@@ -51,6 +52,7 @@ const samples: Samples = {
   confirmationPending: { retryAfterSeconds: 5 },
   tooManyPending: { retryAfterSeconds: 300 },
   pressTooOften: { retryAfterSeconds: 30 },
+  signInTooOften: { retryAfterSeconds: 30 },
   tooManyCodes: { retryAfterSeconds: 3600 },
   kept: {},
   left: {},

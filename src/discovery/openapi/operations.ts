@@ -1,11 +1,6 @@
 /** The operations at their paths: what the list of routes says of each, its words, and its failures. */
-import {
-  type DocumentedGroup,
-  type OperationId,
-  type RouteName,
-  routes,
-  templateOf,
-} from '../../routes.ts';
+import type { DocumentedGroup } from '../../route-groups.ts';
+import { type OperationId, type RouteName, routes, templateOf } from '../../routes.ts';
 import type { Facts } from '../facts.ts';
 import { actionOperations } from './actions.ts';
 import { confirmationOperations } from './confirmations.ts';

@@ -1,5 +1,6 @@
 /** How an operation and its answers are written in OpenAPI, headers included (contract §4). */
-import { type DocumentedGroup, linkToReceipt, pages } from '../../routes.ts';
+import type { DocumentedGroup } from '../../route-groups.ts';
+import { linkToReceipt, pages } from '../../routes.ts';
 import { reference } from './components.ts';
 
 /** What an operation says of itself; its failures are added from the failure catalogue. */

@@ -66,6 +66,9 @@ export async function openPostgres(url: string, log?: Log): Promise<Storage> {
       // By its bytes: the order of the database's collation knows no beginnings.
       beginsWith: (column, text) =>
         sql<boolean>`(${sql.ref(column)} ~>=~ ${text} and ${sql.ref(column)} ~<~ ${`${text}\u{10FFFF}`})`,
+      // By the collation that knows ASCII alone.
+      mentions: (text) =>
+        sql<boolean>`lower(event collate "C") like ${`%"fields":%${text.toLowerCase().replace(/[\\%_]/g, '\\$&')}%`}`,
       withoutFields: sql<string>`jsonb_set(event::jsonb, '{data,fields}', '{}')::text`,
       nestsChanges: true,
       firstChanged: sql<boolean>`exists (select from first)`,

@@ -20,6 +20,9 @@ export function sqliteDialect(): Dialect {
     constant: (value) => sql.lit(value),
     beginsWith: (column, text) =>
       sql<boolean>`(${sql.ref(column)} >= ${text} and ${sql.ref(column)} < ${text + LAST_CHARACTER})`,
+    // Its `lower` knows ASCII alone.
+    mentions: (text) =>
+      sql<boolean>`instr(lower(substr(event, instr(event, '"fields":'))), ${text.toLowerCase()}) > 0`,
     withoutFields: sql<string>`json_set(event, '$.data.fields', json('{}'))`,
     nestsChanges: false,
     // It is run only then.

@@ -1,0 +1,157 @@
+/** The operator's morning (beyond §7): sign in, see what needs them, read, answer, put away, sign out. */
+import axe from 'axe-core';
+import type { Browser, Page } from 'playwright-core';
+import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { linkFor } from '../test/console/operator.ts';
+import { executeAction, previewId, quote } from '../test/support/agent.ts';
+import { allRows, keepRows, submissionRow } from '../test/support/submissions.ts';
+import { openBrowser, openPage, overflowOf } from './browser.ts';
+import { type Site, startSite } from './site.ts';
+
+const RULES = ['wcag2a', 'wcag2aa', 'wcag21a', 'wcag21aa', 'wcag22aa', 'best-practice'];
+const DAY_MS = 86_400_000;
+const PAGES = ['/operator', '/operator/leads', '/operator/audit', '/operator/sign-in/x'];
+
+let site: Site;
+let browser: Browser;
+const lost = submissionRow({
+  status: 'undelivered',
+  reason: 'attempts_used_up',
+  fields: { name: 'Grace Hopper', email: 'grace@example.com', phone: '+1 555 0101' },
+  attempts: [{ outcome: 'unconfirmed' }, { outcome: 'unconfirmed', by: 'redelivery' }],
+});
+const marked = submissionRow({
+  status: 'undelivered',
+  reason: 'rejected',
+  fields: {
+    name: '<script>document.title="owned"</script>',
+    email: 'x@example.com',
+    phone: 'javascript:alert(1)',
+    message: '"><img src=x onerror=alert(1)>\n'.repeat(3),
+  },
+});
+let executed = '';
+
+beforeAll(async () => {
+  site = await startSite({
+    NODE_ENV: 'test',
+    REDELIVERY: 'off',
+    OPERATOR_TIME_ZONE: 'Europe/Berlin',
+  });
+  browser = await openBrowser();
+  const now = Date.now();
+  const rows = Array.from({ length: 70 }, (_, n) =>
+    submissionRow({
+      receivedAt: new Date(now - ((n * 7) % 30) * DAY_MS - n * 60_000).toISOString(),
+      fields: { name: `Person ${n}`, email: `person${n}@example.com`, message: 'Hello' },
+      ...(n % 5 === 0 && { origin: 'agent' as const, data: { client: 'acme' } }),
+    }),
+  );
+  await keepRows(site.service.parts.storage, [...rows, lost, marked]);
+  const answer = await executeAction(site.service, await previewId(site.service, undefined, quote));
+  executed = answer.body.receipt.action_id;
+});
+afterAll(async () => {
+  await browser.close();
+  await site.close();
+});
+
+/** What axe finds, each with the first element it is about. */
+async function findings(page: Page): Promise<string[]> {
+  await page.evaluate(axe.source);
+  const run = `axe.run({ runOnly: ${JSON.stringify(RULES)} }).then(({ violations }) =>
+    violations.map(({ id, nodes }) => id + ' ' + nodes[0].target + ' ' + nodes[0].failureSummary))`;
+  return (await page.evaluate(run)) as string[];
+}
+
+async function signedIn(width: number, scheme: 'light' | 'dark' = 'light', javaScript = true) {
+  const visit = await openPage(browser, site.service.url, { javaScript, width, scheme });
+  await visit.page.goto(await linkFor(site.service));
+  await visit.page.getByRole('button', { name: 'Sign in' }).click();
+  await visit.page.getByRole('heading', { level: 1, name: 'Overview' }).waitFor();
+  return visit;
+}
+
+const pictured = async (page: Page, name: string) => {
+  const folder = process.env.SCREENSHOTS;
+  if (folder) await page.screenshot({ path: `${folder}/console-${name}.png`, fullPage: true });
+};
+
+describe.each(['light', 'dark'] as const)('in %s', (scheme) => {
+  test.each([360, 1280])('at %i px every page fits, and axe finds nothing on it', async (width) => {
+    const { page, complaints, close } = await signedIn(width, scheme);
+    const all = [...PAGES, ...[lost.id, marked.id, executed].map((id) => `/operator/leads/${id}`)];
+    for (const [index, path] of all.entries()) {
+      await page.goto(path);
+      for (const details of await page.locator('summary').all()) await details.click();
+      expect([path, await findings(page)]).toEqual([path, []]);
+      expect([path, await overflowOf(page)]).toEqual([path, 0]);
+      await pictured(page, `${index}-${width}-${scheme}`);
+    }
+    await page.getByRole('button', { name: 'Sign out', exact: true }).click();
+    await page.getByText('npm run operator -- link').waitFor();
+    await pictured(page, `out-${width}-${scheme}`);
+    expect(complaints).toEqual([]);
+    await close();
+  });
+});
+
+test('a morning, by the keyboard and without a script', async () => {
+  const { page, complaints, close } = await signedIn(360, 'light', false);
+  const go = async (name: string | RegExp) => {
+    await page.getByRole('link', { name }).first().focus();
+    await page.keyboard.press('Enter');
+  };
+  await go(/leads? did not arrive/);
+  await go('Grace Hopper');
+  await page.getByRole('heading', { level: 1, name: 'Grace Hopper' }).waitFor();
+  expect(await page.getByRole('link', { name: 'grace@example.com' }).getAttribute('href')).toBe(
+    'mailto:grace@example.com',
+  );
+  expect(await page.getByRole('link', { name: '+1 555 0101' }).getAttribute('href')).toBe(
+    'tel:+15550101',
+  );
+  await page.getByLabel('Why nothing more should happen').focus();
+  await page.keyboard.press('Tab');
+  await page.keyboard.press('Enter');
+  await page.getByText('Dismissed').waitFor();
+  const rows = await allRows(site.service.parts.storage);
+  expect(rows.find(({ id }) => id === lost.id)).toMatchObject({
+    status: 'dismissed',
+    reason: 'answered',
+  });
+  await go('Leads');
+  await page.getByLabel('Search').fill('person6@');
+  await page.keyboard.press('Enter');
+  await page.getByText('1 lead', { exact: true }).waitFor();
+  await go('Audit');
+  await page.getByText('Dismissed a lead').waitFor();
+  await page.getByRole('button', { name: 'Sign out everywhere' }).focus();
+  await page.keyboard.press('Enter');
+  await page.getByText('npm run operator -- link').waitFor();
+  expect(complaints).toEqual([]);
+  await close();
+});
+
+test('whatever was typed into a field is text, wherever an operator reads it', async () => {
+  const { page, complaints, close } = await signedIn(1280);
+  for (const path of ['/operator/leads?status=undelivered', `/operator/leads/${marked.id}`]) {
+    await page.goto(path);
+    expect(await page.locator('main').innerText()).toContain('<script>document.title="owned"');
+    expect(await page.title()).not.toContain('owned');
+    expect(await page.locator('main img, main script').count()).toBe(0);
+  }
+  expect(await page.locator('a[href^="javascript"]').count()).toBe(0);
+  expect(complaints).toEqual([]);
+  await close();
+});
+
+test('a page is not shown from the memory of the browser once somebody has signed out', async () => {
+  const { page, close } = await signedIn(1280);
+  await page.goto(`/operator/leads/${lost.id}`);
+  await page.getByRole('button', { name: 'Sign out', exact: true }).click();
+  await page.getByText('npm run operator -- link').waitFor();
+  await page.goBack();
+  expect(await page.locator('body').innerText()).not.toContain('Grace');
+  await close();
+});

@@ -1,0 +1,64 @@
+/**
+ * Everything that is kept of one person in the database, by their normalized e-mail address: what `npm run erase`
+ * and the console count, hand out and erase, all but local mode's files of messages.
+ */
+import { countOutboxOf, eraseNoticesOf, eraseOutboxOf } from '../mail/erasure.ts';
+import type { OpenTransaction, Storage } from '../storage/database.ts';
+import type { ConfirmationRow } from '../storage/schema.ts';
+import {
+  countSubmissionsOf,
+  eraseSubmissionsOf,
+  type PersonCounts,
+} from '../submissions/erasure.ts';
+import { countConfirmationsOf, eraseConfirmationsOf } from './erasure.ts';
+
+export type PersonRows = PersonCounts & {
+  /** What they were asked, and have not answered. */
+  confirmations: number;
+  /** Messages to them, and when it is erased notices of what they sent. */
+  outbox: number;
+};
+
+/** How much there is. Throws `StorageUnavailable`. */
+export async function countPerson(storage: Storage, email: string): Promise<PersonRows> {
+  return {
+    ...(await countSubmissionsOf(storage, email)),
+    confirmations: await countConfirmationsOf(storage, email),
+    outbox: await countOutboxOf(storage, email),
+  };
+}
+
+/** Erases it in a transaction that is open; returns how much there was. What is being sent may still arrive. */
+export async function erasePerson(
+  storage: Storage,
+  tx: OpenTransaction,
+  email: string,
+  now: Date,
+): Promise<PersonRows> {
+  // First what may still be pressed: a submission that is made of it meanwhile is erased below.
+  const confirmations = await eraseConfirmationsOf(storage, tx, email, now);
+  const { counts, ids } = await eraseSubmissionsOf(tx, email);
+  const messages = await eraseOutboxOf(tx, email);
+  return { ...counts, confirmations, outbox: messages + (await eraseNoticesOf(tx, ids)) };
+}
+
+export type PendingQuestion = Pick<
+  ConfirmationRow,
+  'id' | 'client' | 'action' | 'destination' | 'created_at' | 'expires_at' | 'fields'
+>;
+
+/** What they were asked and have not answered, the oldest first: up to `limit`. */
+export function pendingOf(
+  storage: Storage,
+  email: string,
+  limit: number,
+): Promise<PendingQuestion[]> {
+  return storage.read((db) =>
+    db
+      .selectFrom('confirmations')
+      .select(['id', 'client', 'action', 'destination', 'created_at', 'expires_at', 'fields'])
+      .where('email', '=', email)
+      .orderBy('id')
+      .limit(limit),
+  );
+}

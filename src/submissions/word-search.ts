@@ -1,0 +1,75 @@
+/**
+ * Words in what people typed (beyond §7): looked for in the newest 10,000 of what is filtered. The database passes
+ * over most rows by the letters of the words that it compares as everybody does; what is left is read and judged.
+ */
+import type { Storage } from '../storage/database.ts';
+import type { Event } from '../upstream/upstream.ts';
+import { type Cursor, eventsOf, type Filter, keysOf } from './listing-queries.ts';
+import { piecesOf, type Reading } from './pieces.ts';
+import { isFound, type Search } from './search.ts';
+
+const WORDS_ROWS = 10_000;
+/** Each may have to be read and judged. */
+const PIECE_ROWS = 500;
+
+/** For whoever reads on, or looks again, while nothing has come: the last search of each store. */
+const KEPT_MS = 10_000;
+const lastOf = new WeakMap<Storage, { of: string; until: number; words: Promise<FoundWords> }>();
+
+/** The places of all that is found, newest first; and, where there may be older rows, the last that was looked at. */
+export type FoundWords = { found: readonly Cursor[]; end: Cursor | undefined };
+
+export async function findWords(
+  reading: Reading,
+  filter: Filter,
+  search: Search & { kind: 'words' },
+): Promise<FoundWords> {
+  const { storage, clock } = reading;
+  const newest = await storage.read(keysOf(storage, {}, { direction: 'desc', limit: 1 }));
+  const of = JSON.stringify([filter, search, newest]);
+  const last = lastOf.get(storage);
+  if (last !== undefined && last.of === of && clock.monotonic() < last.until) return last.words;
+  const words = findAnew(reading, filter, search);
+  lastOf.set(storage, { of, until: clock.monotonic() + KEPT_MS, words });
+  words.catch(() => lastOf.delete(storage));
+  return words;
+}
+
+async function findAnew(
+  reading: Reading,
+  filter: Filter,
+  search: Search & { kind: 'words' },
+): Promise<FoundWords> {
+  const { storage, clock } = reading;
+  const mentions = search.words.flatMap(comparableIn);
+  const found: Cursor[] = [];
+  let end: Cursor | undefined;
+  for await (const piece of piecesOf(reading, filter, { rows: PIECE_ROWS, atMost: WORDS_ROWS })) {
+    const part = { ...piece, direction: 'desc', limit: WORDS_ROWS } as const;
+    const rows = await storage.read(eventsOf(storage, { ...filter, mentions }, part));
+    for (const { event, received_ms, id } of rows) {
+      if (isFound(search, fieldsOf(event))) found.push({ received_ms, id });
+    }
+    end = piece.end;
+    await clock.turn();
+  }
+  return { found, end };
+}
+
+/**
+ * The longest piece of a word that both databases compare as JavaScript does, as it stands in JSON: of ASCII. None
+ * where a letter before it would have been another's in lower case, as of the Turkish I.
+ */
+function comparableIn(word: string): string[] {
+  if (word.includes('\u0307')) return [];
+  const pieces =
+    JSON.stringify(word)
+      .slice(1, -1)
+      .match(/[ -~]+/g) ?? [];
+  const longest = pieces.reduce((one, other) => (other.length > one.length ? other : one), '');
+  return longest === '' ? [] : [longest];
+}
+
+function fieldsOf(event: string) {
+  return (JSON.parse(event) as Event).data.fields;
+}

@@ -1,0 +1,69 @@
+/** What anybody typed, where an operator reads it (ASVS 1.2.1, 1.2.10, 14.2.1). */
+import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { forms } from '../../src/forms/catalog.ts';
+import { type Operator, operatorWith, signIn, startWithConsole } from '../console/operator.ts';
+import { post } from '../support/forms.ts';
+import type { Service } from '../support/service.ts';
+import { allRows, keepRows, submissionRow } from '../support/submissions.ts';
+
+const CANARY = '"\'><script>canary()</script><img src=x onerror=canary()>{{canary}}<%= canary %>';
+
+let service: Service;
+let operator: Operator;
+beforeAll(async () => {
+  service = await startWithConsole();
+  operator = await signIn(service, CANARY.slice(0, 80));
+});
+afterAll(() => service.close());
+
+/** Markup of nobody's but ours: no tag or attribute of the canary's. */
+function expectText(html: string): void {
+  expect(html).not.toMatch(/<script|<img src=x|onerror=canary\(\)>(?!\{)|<%=/i);
+  expect(html).toContain('&lt;script&gt;canary()');
+}
+
+describe('stored markup is text', () => {
+  test.each(Object.values(forms))(
+    'in every field of $name: in the list and on its page',
+    async (form) => {
+      for (const { name } of form.fields) {
+        const fields = { name: 'Ada', email: 'ada@example.com', [name]: CANARY };
+        const row = submissionRow({ form: form.name, fields, data: { client: CANARY } });
+        await keepRows(service.parts.storage, [row]);
+        const { status, text } = await operator.get(`/operator/leads/${row.id}`);
+        expect([name, status]).toEqual([name, 200]);
+        expectText(text);
+        expect(text.match(/<title>(.*)<\/title>/)?.[1]).toBe('Lead · Paint Match');
+      }
+      const list = await operator.get(`/operator/leads?form=${form.name}`);
+      expectText(list.text);
+    },
+  );
+
+  test('in a filter that is shown again, in a token, in the name of an operator', async () => {
+    const query = encodeURIComponent(CANARY);
+    expectText((await operator.get(`/operator/leads?q=${query}&since=${query}`)).text);
+    expectText((await operator.get('/operator/audit')).text);
+    const page = await operatorWith(service, '').get(`/operator/sign-in/${query}`);
+    expect(page.text).not.toMatch(/<script|<img src=x/);
+  });
+
+  test('as it comes by a form of the site, and nothing of it or of a search is in the log', async () => {
+    const fields = { form: 'contact', name: CANARY, email: 'mail-canary@example.com' };
+    const sent = await post(service, '/api/leads', 'json', {
+      ...fields,
+      subject: 'S',
+      message: CANARY,
+    });
+    expect(sent.status).toBe(200);
+    const rows = await allRows(service.parts.storage);
+    const kept = rows.find(({ email }) => email === fields.email);
+    expectText((await operator.get(`/operator/leads/${kept?.id}`)).text);
+    await operator.get('/operator/leads?q=mail-canary');
+    expect(service.logs.join('')).not.toMatch(/canary|sign-in\/[A-Za-z0-9_-]{20}/);
+    const audit = await service.parts.storage.read((db) =>
+      db.selectFrom('operator_audit').select('about'),
+    );
+    expect(JSON.stringify(audit)).not.toContain('canary');
+  });
+});

@@ -1,0 +1,42 @@
+import { join } from 'node:path';
+import { describe, expect, test } from 'vitest';
+import { nameOfOperator } from '../../src/console/links.ts';
+import { operatorWith, startWithConsole } from '../console/operator.ts';
+import { runService } from './run-service.ts';
+
+describe('npm run operator -- link', () => {
+  test('prints a link that signs in at the running service, once', async () => {
+    const service = await startWithConsole();
+    const environment = {
+      NODE_ENV: 'test',
+      DATA_DIR: service.folder,
+      BASE_URL: service.url,
+      DATABASE_URL: `sqlite:${join(service.folder, 'service.db')}`,
+    };
+    const ran = await runService(['operator', 'link', '--name', 'Jo Painter'], { environment });
+    expect(ran.status).toBe(0);
+    expect(ran.stdout).toMatch(
+      new RegExp(`^${service.url}/operator/sign-in/[A-Za-z0-9_-]{43}\\n$`),
+    );
+    const { pathname } = new URL(ran.stdout.trim());
+    expect((await operatorWith(service, '').press(pathname, {})).status).toBe(303);
+    const bad = await runService(['operator', 'link', '--name', ' '], { environment });
+    expect([bad.status, bad.stdout]).toEqual([2, '']);
+    await service.close();
+  });
+
+  test.each<[string, string | undefined]>([
+    ['Jo', 'Jo'],
+    [' Jo Painter ', 'Jo Painter'],
+    ['Łukasz 🎨', 'Łukasz 🎨'],
+    ['a'.repeat(80), 'a'.repeat(80)],
+    ['a'.repeat(81), undefined],
+    ['', undefined],
+    ['\u200b', undefined],
+    ['\u2800', undefined],
+    ['a\nb', undefined],
+    ['a\u0007b', undefined],
+  ])('takes 1 to 80 visible characters: %j', (typed, name) => {
+    expect(nameOfOperator(typed)).toBe(name);
+  });
+});

@@ -1,0 +1,115 @@
+import { writeFileSync } from 'node:fs';
+import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest';
+import { forgetOld } from '../../src/console/forget.ts';
+import { isLow } from '../../src/notices/watched.ts';
+import { testClock } from '../support/clock.ts';
+import { credentials, type Service } from '../support/service.ts';
+import { keepRows, submissionRow } from '../support/submissions.ts';
+import { until } from '../support/until.ts';
+import { linkFor, type Operator, signIn, startWithConsole } from './operator.ts';
+
+const DAY_MS = 86_400_000;
+const clock = testClock('2026-11-20T12:00:00.000Z');
+let service: Service;
+let operator: Operator;
+beforeAll(async () => {
+  const environment = { REDELIVERY: 'off', UPSTREAM_URL: 'http://127.0.0.1:1/' };
+  service = await startWithConsole({ clock, environment });
+});
+afterAll(() => service.close());
+beforeEach(async () => {
+  operator = await signIn(service);
+});
+
+const overview = async () => (await operator.get('/operator')).text;
+
+describe('the first page (beyond §7)', () => {
+  test('says so where nothing needs anybody', async () => {
+    const text = await overview();
+    expect(text).toContain('Nothing needs you');
+    expect(text).toContain('Nothing was sent yet.');
+    for (const word of ['Leads', 'Agents', 'Confirmations', 'Subscribers', 'Messages', 'Audit']) {
+      expect(text).toMatch(new RegExp(`<a href="/operator/${word.toLowerCase()}">${word}</a>`));
+    }
+  });
+
+  test('names what has not arrived with the oldest and why, dead messages and reports', async () => {
+    const { storage } = service.parts;
+    await keepRows(storage, [
+      submissionRow({
+        receivedAt: '2026-11-18T10:00:00.000Z',
+        status: 'undelivered',
+        reason: 'rejected',
+        attempts: [{ at: '2026-11-18T10:00:00.000Z', outcome: 'rejected' }],
+      }),
+      submissionRow({ receivedAt: '2026-11-19T10:00:00.000Z', status: 'undelivered' }),
+      submissionRow({
+        receivedAt: '2026-11-19T11:00:00.000Z',
+        status: 'undelivered',
+        reason: 'execution_failed',
+        origin: 'agent',
+      }),
+    ]);
+    await storage.write(async (tx) => {
+      const message = { kind: 'confirmation' as const, address: 'a@x.co', about: null };
+      const when = { requested_at: '2026-11-19T00:00:00Z', next_attempt_at: '', attempts: 9 };
+      await tx
+        .insertInto('messages')
+        .values({ ...message, ...when, key: 'k', priority: 1, message_id: 'm', status: 'dead' })
+        .execute();
+      await tx
+        .insertInto('confirmation_reports')
+        .values({ client: 'acme', mailbox_digest: 'd', reported_at: '2026-11-19T09:00:00.000Z' })
+        .execute();
+    });
+    clock.advance(600_000); // so long a day's count is kept
+    const text = await overview();
+    expect(text).toContain('What needs you');
+    // An agent was told to ask anew: what it left needs nobody.
+    expect(text).toContain('2 leads did not arrive');
+    expect(text).toContain('18 Nov 2026, 11:00: the receiver rejected it');
+    expect(text).toContain('1 message could not be sent');
+    expect(text).toContain('1 person did not ask for what an agent asked them to confirm');
+    expect(text).toContain('rejected, <time');
+    expect(text).toContain('2 from browsers');
+    expect(text).toContain('1 from agents');
+    expect(text).toMatch(/19 Nov 2026<\/th><td>1<\/td><td>1</);
+  });
+
+  test('names a client whose last credential ends within two weeks', async () => {
+    const [acme, ...others] = credentials.clients;
+    const ending = acme?.credentials.map((each) => ({
+      ...each,
+      expires_at: new Date(clock.now().getTime() + 3 * DAY_MS).toISOString(),
+    }));
+    const clients = [{ ...acme, credentials: ending }, ...others];
+    writeFileSync(service.settings.credentialsFile ?? '', JSON.stringify({ clients }));
+    await until(async () => (await overview()).includes('The credentials of acme end soon'));
+    writeFileSync(service.settings.credentialsFile ?? '', JSON.stringify(credentials));
+  });
+
+  test('a disk is low under the lesser of 1 GB and 5 %', () => {
+    expect(isLow({ freeBytes: 9e8, wholeBytes: 1e12 })).toBe(true);
+    expect(isLow({ freeBytes: 9e8, wholeBytes: 1e10 })).toBe(false);
+  });
+});
+
+test('what is over goes: sessions, links, and the audit as long as receipts are kept', async () => {
+  const { storage } = service.parts;
+  await linkFor(service);
+  const nowMs = clock.now().getTime();
+  const left = async () => {
+    const all = await Promise.all([
+      storage.read((db) => db.selectFrom('operator_sessions').select('digest')),
+      storage.read((db) => db.selectFrom('operator_links').select('digest')),
+      storage.read((db) => db.selectFrom('operator_audit').select('id')),
+    ]);
+    return all.map((rows) => rows.length > 0);
+  };
+  await forgetOld(storage, { nowMs: nowMs + 60_000, days: 400 });
+  expect(await left()).toEqual([true, true, true]);
+  await forgetOld(storage, { nowMs: nowMs + 13 * 3_600_000, days: 400 });
+  expect(await left()).toEqual([false, false, true]);
+  await forgetOld(storage, { nowMs: nowMs + 401 * DAY_MS, days: 400 });
+  expect(await left()).toEqual([false, false, false]);
+});

@@ -1,0 +1,291 @@
+import { randomUUID } from 'node:crypto';
+import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest';
+import { pending as pendingWith, pressButton } from '../confirmations/rig.ts';
+import { quote } from '../support/agent.ts';
+import { testClock } from '../support/clock.ts';
+import { databases, type TestDatabase } from '../support/databases.ts';
+import type { Service } from '../support/service.ts';
+import { allRows, keepRows, submissionRow } from '../support/submissions.ts';
+import { linkFor, type Operator, operatorWith, signIn, startWithConsole } from './operator.ts';
+
+const EVIL = '"><img src=x onerror=alert(1)>';
+const ESCAPED = '&quot;&gt;&lt;img src=x onerror=alert(1)&gt;';
+const clock = testClock();
+
+describe.each(databases)('the console over %s', (_name, create) => {
+  let database: TestDatabase;
+  let service: Service;
+  let operator: Operator;
+  beforeAll(async () => {
+    database = await create();
+    const environment = {
+      REDELIVERY: 'off',
+      DATABASE_URL: database.url,
+    };
+    service = await startWithConsole({ clock, environment });
+  });
+  afterAll(async () => {
+    await service.close();
+    await database.remove();
+  });
+  beforeEach(async () => {
+    await service.parts.storage.write(async (tx) => {
+      await tx.deleteFrom('submissions').execute();
+      await tx.deleteFrom('messages').execute();
+      await tx.deleteFrom('operator_audit').execute();
+    });
+    operator = await signIn(service);
+  });
+
+  const keep = (...rows: ReturnType<typeof submissionRow>[]) =>
+    keepRows(service.parts.storage, rows);
+  const audit = async () => {
+    const rows = await service.parts.storage.read((db) =>
+      db.selectFrom('operator_audit').selectAll().orderBy('id'),
+    );
+    return rows.map(({ name, what, about }) => [name, what, JSON.parse(about)]);
+  };
+  const pending = (fields: object) => pendingWith(service, { fields });
+  const messageRow = (given: object) => ({
+    kind: 'notice' as const,
+    key: randomUUID(),
+    address: null,
+    about: null,
+    priority: 2 as const,
+    message_id: `<${randomUUID()}@x.example>`,
+    status: 'dead' as const,
+    requested_at: clock.now().toISOString(),
+    attempts: 1,
+    next_attempt_at: new Date(clock.now().getTime() + 3_600_000).toISOString(),
+    last_attempt_at: clock.now().toISOString(),
+    attempt_started_ms: 1,
+    ...given,
+  });
+  const addMessages = (rows: ReturnType<typeof messageRow>[]) =>
+    service.parts.storage.write((tx) => tx.insertInto('messages').values(rows).execute());
+
+  describe('a person', () => {
+    const eve = { name: EVIL, email: 'eve@example.com', message: EVIL };
+
+    test('is everything of their address, whichever lead leads there, and nobody else’s', async () => {
+      const first = submissionRow({ fields: eve });
+      const second = submissionRow({ form: 'newsletter', fields: { email: 'eve@example.com' } });
+      await keep(first, second, submissionRow());
+      await pending({ ...quote, email: 'eve@example.com' });
+      for (const { id } of [first, second]) {
+        const { status, text } = await operator.get(`/operator/people/${id}`);
+        expect(status).toBe(200);
+        expect(text).toContain('eve@example.com');
+        expect(text).toContain(ESCAPED);
+        expect(text).not.toContain(EVIL);
+        expect(text).not.toContain('ada@example.com');
+        expect(text).toContain('1 lead, 1 subscription, 1 open question');
+        expect(text).toMatch(/<title>A person · /);
+      }
+      expect(await audit()).toContainEqual(['Jo', 'saw_person', { ids: [first.id] }]);
+    });
+
+    test('is exported as JSON lines, and how many is written down', async () => {
+      const row = submissionRow({ fields: eve });
+      await keep(row, submissionRow());
+      await pending({ ...quote, email: 'eve@example.com' });
+      const { text } = await operator.get(`/operator/people/${row.id}`);
+      const href = /href="([^"]+)">Export</.exec(text)?.[1] ?? '';
+      const file = await operator.get(href);
+      expect(file.headers.get('content-disposition')).toContain('attachment');
+      const lines = file.text
+        .trim()
+        .split('\n')
+        .map((line) => JSON.parse(line));
+      expect(lines[0].data).toMatchObject({ id: row.id, fields: eve });
+      const asked = lines.filter(({ type }) => type === 'confirmation.pending');
+      expect(asked.at(-1).fields).toMatchObject({ email: 'eve@example.com' });
+      expect(await audit()).toContainEqual([
+        'Jo',
+        'exported_person',
+        { ids: [row.id], count: lines.length },
+      ]);
+    });
+
+    test('is deleted after a page that asks, with what was asked and what was to be mailed', async () => {
+      const row = submissionRow({ fields: eve });
+      const sending = submissionRow({ fields: eve, status: 'sending' });
+      const other = submissionRow();
+      await keep(row, sending, other);
+      const secret = await pending({ ...quote, email: 'eve@example.com' });
+      await addMessages([
+        messageRow({ kind: 'confirmation', key: 'eve@example.com', address: 'eve@example.com' }),
+        messageRow({ key: row.id, status: 'pending' }),
+        messageRow({ key: other.id }),
+      ]);
+      const path = `/operator/people/${row.id}`;
+      const { text } = await operator.get(path);
+      const ask = /href="([^"]+)">Delete</.exec(text)?.[1] ?? '';
+      const asked = await operator.get(ask);
+      expect(asked.text).toContain('npm run erase');
+      expect(asked.text).toContain('may still arrive');
+      expect(await allRows(service.parts.storage)).toHaveLength(3);
+
+      expect((await operator.press(path, { do: 'erase' })).status).toBe(400);
+      expect((await operator.press(path, { do: 'delete' }, { headers: {} })).status).toBe(403);
+      const deleted = await operator.press(path, { do: 'delete' });
+      expect([deleted.status, deleted.headers.get('location')]).toEqual([303, '/operator/leads']);
+      expect((await allRows(service.parts.storage)).map(({ id }) => id)).toEqual([other.id]);
+      const left = await service.parts.storage.read((db) =>
+        db.selectFrom('messages').select('key'),
+      );
+      expect(left.map(({ key }) => key)).toEqual([other.id]);
+      const [question] = await service.parts.storage.read((db) =>
+        db.selectFrom('confirmations').select(['fields', 'email']).where('id', '=', secret.id),
+      );
+      expect(question).toEqual({ fields: null, email: null });
+      expect((await operator.get(path)).status).toBe(404);
+      expect((await operator.press(path, { do: 'delete' })).status).toBe(404);
+      const deeds = (await audit()).filter(([, what]) => what === 'deleted_person');
+      expect(deeds).toMatchObject([['Jo', 'deleted_person', { ids: [row.id] }]]);
+    });
+
+    test('is neither exported nor deleted an hour after the link was made; before that is asked who it is', async () => {
+      const row = submissionRow({ fields: eve });
+      await keep(row);
+      const path = `/operator/people/${row.id}`;
+      clock.advance(60 * 60_000);
+      const answers = [
+        await operator.get(`${path}?export=jsonl`),
+        await operator.press(path, { do: 'delete' }),
+        // The link is looked at before the row.
+        await operator.press(`/operator/people/${randomUUID()}`, { do: 'delete' }),
+      ];
+      for (const { status, text } of answers) {
+        expect(status).toBe(403);
+        expect(text).toContain('npm run operator -- link');
+      }
+      expect((await operator.get(path)).status).toBe(200);
+      expect((await operator.get(`${path}?delete=ask`)).text).toContain('older than an hour');
+      expect(await allRows(service.parts.storage)).toHaveLength(1);
+      const nobody = operatorWith(service, '');
+      expect((await nobody.get(path)).status).toBe(404);
+      expect((await nobody.press(path, { do: 'delete' })).status).toBe(404);
+      await linkFor(service);
+    });
+
+    test('is nobody where there is no such lead, or what was written in it is gone', async () => {
+      const gone = submissionRow({ fields: {}, status: 'dismissed', reason: 'spam' });
+      await keep(gone);
+      for (const id of [gone.id, randomUUID(), 'x', '%00']) {
+        expect((await operator.get(`/operator/people/${id}`)).status, id).toBe(404);
+        expect((await operator.press(`/operator/people/${id}`, { do: 'delete' })).status).toBe(404);
+      }
+    });
+  });
+
+  describe('the confirmations', () => {
+    test('say who asked, when, and what became of it; nothing that was typed', async () => {
+      await service.parts.storage.write((tx) => tx.deleteFrom('confirmations').execute());
+      const declined = await pending({ ...quote, name: EVIL });
+      await pressButton(service, declined.path, 'decline');
+      const reported = await pending({ ...quote, email: 'report@example.com' });
+      await pressButton(service, reported.path, 'report');
+      await pending({ ...quote, email: 'late@example.com' });
+      const { text } = await operator.get('/operator/confirmations');
+      const statuses = [...text.matchAll(/class="status \w+">([^<]+)</g)].map(([, word]) => word);
+      expect(statuses).toEqual(['Pending', 'Reported: the person did not ask for it', 'Declined']);
+      expect(text).toContain('acme');
+      expect(text).not.toMatch(/example\.com|img src=x/);
+      clock.advance(8 * 86_400_000);
+      const later = await (await signIn(service)).get('/operator/confirmations');
+      expect(later.text).toContain('>Expired<');
+      expect(later.text).not.toContain('>Pending<');
+    });
+
+    test('come in pages', async () => {
+      const { storage } = service.parts;
+      const [one] = await storage.read((db) => db.selectFrom('confirmations').selectAll().limit(1));
+      if (one === undefined) return expect.fail();
+      const rows = Array.from({ length: 60 }, (_, n) => ({
+        ...one,
+        id: randomUUID(),
+        secret_digest: `digest ${n}`,
+        client: `client-${n}`,
+        created_at: '2026-09-01T00:00:00.000Z',
+      }));
+      await storage.write(async (tx) => {
+        await tx.deleteFrom('confirmations').execute();
+        await tx.insertInto('confirmations').values(rows).execute();
+      });
+      const seen: (string | undefined)[] = [];
+      let path: string | undefined = '/operator/confirmations';
+      while (path !== undefined) {
+        const { text } = await operator.get(path);
+        seen.push(...[...text.matchAll(/<bdi>(client-\d+)</g)].map(([, client]) => client));
+        path = /rel="next" href="([^"]+)">Older/.exec(text)?.[1]?.replaceAll('&amp;', '&');
+      }
+      expect(seen).toHaveLength(60);
+      expect(new Set(seen).size).toBe(60);
+      expect((await operator.get('/operator/confirmations?cursor=x')).text).toContain('client-');
+    });
+  });
+
+  describe('the messages', () => {
+    test('that are dead come in pages, with what they are, never an address in a link', async () => {
+      const rows = Array.from({ length: 60 }, (_, n) =>
+        messageRow({ kind: 'confirmation', key: `p${n}@x.co`, address: `p${n}@x.co` }),
+      );
+      await addMessages([...rows, messageRow({ kind: 'alert', key: EVIL, status: 'dead' })]);
+      const seen = new Set<string>();
+      let path: string | undefined = '/operator/messages';
+      while (path !== undefined) {
+        expect(path).not.toContain('x.co');
+        const { text } = await operator.get(path);
+        expect(text).not.toContain(EVIL);
+        expect(text).toContain('61 could not be sent');
+        for (const [, address = ''] of text.matchAll(/<bdi>(p\d+@x\.co)</g)) seen.add(address);
+        path = /rel="next" href="([^"]+)">Older/.exec(text)?.[1]?.replaceAll('&amp;', '&');
+      }
+      expect(seen.size).toBe(60);
+    });
+
+    test('are sent again when somebody presses Resend, once, with all their attempts', async () => {
+      const row = messageRow({
+        kind: 'confirmation',
+        key: 'a@x.co',
+        address: 'a@x.co',
+        attempts: 7,
+      });
+      const sent = messageRow({ status: 'sent' });
+      await addMessages([row, sent]);
+      const form = { do: 'resend', kind: row.kind, key: row.key };
+      const done = await operator.press('/operator/messages', form);
+      expect([done.status, done.headers.get('location')]).toEqual([303, '/operator/messages']);
+      const [kept] = await service.parts.storage.read((db) =>
+        db.selectFrom('messages').selectAll().where('key', '=', 'a@x.co'),
+      );
+      expect(kept).toMatchObject({ status: 'pending', message_id: row.message_id });
+      expect((await operator.press('/operator/messages', form)).status).toBe(409);
+      const others = [
+        [{ ...form, key: 'b@x.co' }, 404],
+        [{ ...form, kind: 'x' }, 404],
+        [{ do: 'resend', kind: sent.kind, key: sent.key }, 404],
+        [{ do: 'resend', kind: 'x' }, 400],
+        [{ ...form, do: 'send' }, 400],
+      ] as const;
+      for (const [sentForm, status] of others) {
+        expect((await operator.press('/operator/messages', sentForm)).status).toBe(status);
+      }
+      expect((await operator.press('/operator/messages', form, { headers: {} })).status).toBe(403);
+      expect((await audit()).filter(([, what]) => what === 'resent_message')).toHaveLength(1);
+    });
+  });
+
+  test('the agents: their scopes, their credentials’ age and end, last use, what they did', async () => {
+    await pending(quote);
+    const { status, text } = await operator.get('/operator/agents');
+    expect(status).toBe(200);
+    expect(text).toContain('acme');
+    expect(text).toContain('lead:preview, lead:create');
+    expect(text).toContain('npm run credentials -- rotate acme');
+    expect(text).toMatch(/\d+ asked/);
+    expect(text).not.toMatch(/[\da-f]{64}/);
+    expect(text).toMatch(/Last use<\/dt><dd><time/);
+  });
+});
