@@ -15,7 +15,7 @@ export type DayCounts = {
 };
 
 const DAYS = 30;
-const PIECE_ROWS = 20_000;
+const PIECE_ROWS = 8_000;
 const KEPT_MS = 600_000;
 /** Of several instances one may commit so much later than it received. */
 const UNSETTLED_MS = 60_000;

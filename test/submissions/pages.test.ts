@@ -20,8 +20,8 @@ const id = (number: number) => `0190a000-0000-7000-8000-${String(number).padStar
 const numberOf = (of: string) => Number(of.slice(-12));
 
 /** Ten at one moment, so that a page ends between two of them. */
-const MANY = 12_000;
-const START = Date.UTC(2026, 7, 20, 21, 0);
+const MANY = 600;
+const START = Date.UTC(2026, 7, 20, 21, 30);
 const forms = ['contact', 'homeowner_quote', 'newsletter'] as const;
 
 const rows = Array.from({ length: MANY }, (_, number) => {
@@ -68,20 +68,20 @@ describe.each(databases)('a page of leads on %s', (name, create) => {
   }
 
   test.each<[string, SubmissionFilter, number, (number: number) => boolean]>([
-    ['everything', {}, 1_000, () => true],
-    ['a form', { form: 'contact' }, 333, (number) => number % 3 === 0],
-    ['an origin', { origin: 'agent' }, 333, (number) => number % 4 === 0],
-    ['a status', { status: 'delivered' }, 1_000, (number) => number < MANY - 4],
+    ['everything', {}, 70, () => true],
+    ['a form', { form: 'contact' }, 33, (number) => number % 3 === 0],
+    ['an origin', { origin: 'agent' }, 33, (number) => number % 4 === 0],
+    ['a status', { status: 'delivered' }, 150, (number) => number < MANY - 4],
     ['a word', { search: parseSearch('strasse 99') }, 10, () => false],
     [
       'a word of other letters',
       { search: parseSearch('STRAßE 99') },
       10,
-      (number) => number >= 2_000 && String(number).includes('99'),
+      (number) => String(number).includes('99'),
     ],
     ['an address', { search: parseSearch('odd11@') }, 1, (number) => number === 11],
     [
-      'the beginning of addresses, newer and older than the newest 10,000',
+      'the beginning of addresses',
       { search: parseSearch('odd1') },
       77,
       (number) => number % 2 === 1 && String(number).startsWith('1'),
@@ -93,17 +93,16 @@ describe.each(databases)('a page of leads on %s', (name, create) => {
       .reverse();
     const { found, total } = await allOf(filter, limit);
     expect(found).toEqual(expected);
-    const isMore = expected.length > 10_000;
-    expect(total).toEqual({ isMore, count: isMore ? 10_000 : expected.length });
+    expect(total).toEqual({ isMore: false, count: expected.length });
   });
 
   test('the beginning of very many addresses is met by a walk, and of few by sorting: both the same', async () => {
     const filter = { begins: 'even', form: 'newsletter' } as const;
-    const before = { received_ms: START + 60 * 60_000, id: id(600) };
+    const before = { received_ms: START + 30 * 60_000, id: id(300) };
     const few = await newestBeginning(reading(), filter, { before, limit: 40 });
     const many = await newestBeginning(reading(), filter, { before, limit: 40, sortedRows: 5 });
     expect(few).toEqual(many);
-    expect(few.map((key) => numberOf(key.id)).slice(0, 3)).toEqual([596, 590, 584]);
+    expect(few.map((key) => numberOf(key.id)).slice(0, 3)).toEqual([296, 290, 284]);
   });
 
   test('the beginning of many addresses is exported whole, oldest first', async () => {
@@ -112,7 +111,7 @@ describe.each(databases)('a page of leads on %s', (name, create) => {
       exported.push(...page.map(({ event }) => event.data.id));
     }
     expect(exported).toEqual([...new Set(exported)].sort());
-    expect(exported).toHaveLength(11_000);
+    expect(exported).toHaveLength(MANY);
   });
 
   test('each day is counted by origin, as the calendar of the time zone has it', async () => {
@@ -123,12 +122,12 @@ describe.each(databases)('a page of leads on %s', (name, create) => {
     expect(days.at(-1)?.date).toBe('2026-08-29');
     expect(days[0]?.date).toBe('2026-07-31');
     const of = (date: string) => days.find((day) => day.date === date);
-    // From 23:00 on, there.
-    expect(of('2026-08-20')).toEqual({ date: '2026-08-20', browser: 450, agent: 150 });
-    expect(of('2026-08-21')).toEqual({ date: '2026-08-21', browser: 8_550, agent: 2_850 });
+    // From half an hour before midnight on, there.
+    expect(of('2026-08-20')).toEqual({ date: '2026-08-20', browser: 225, agent: 75 });
+    expect(of('2026-08-21')).toEqual({ date: '2026-08-21', browser: 225, agent: 75 });
     expect(of('2026-08-22')).toEqual({ date: '2026-08-22', browser: 0, agent: 0 });
     const there = await countDays('Asia/Tokyo');
-    expect(there.find(({ date }) => date === '2026-08-21')).toMatchObject({ browser: 8_100 });
+    expect(there.find(({ date }) => date === '2026-08-21')).toMatchObject({ browser: 450 });
 
     const late = submissionRow({ id: id(MANY), received_ms: clock.now().getTime() - 5_000 });
     const early = submissionRow({ id: id(MANY + 1), received_ms: Date.UTC(2026, 7, 22) });

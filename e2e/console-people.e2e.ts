@@ -1,0 +1,149 @@
+/** What an operator does for a person who asks, and what agents and messages left (beyond §7). */
+import { randomUUID } from 'node:crypto';
+import axe from 'axe-core';
+import type { Browser, Page } from 'playwright-core';
+import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { pending, pressButton } from '../test/confirmations/rig.ts';
+import { linkFor } from '../test/console/operator.ts';
+import { quote } from '../test/support/agent.ts';
+import { allRows, keepRows, submissionRow } from '../test/support/submissions.ts';
+import { openBrowser, openPage, overflowOf } from './browser.ts';
+import { type Site, startSite } from './site.ts';
+
+const RULES = ['wcag2a', 'wcag2aa', 'wcag21a', 'wcag21aa', 'wcag22aa', 'best-practice'];
+const EVIL = '<script>document.title="owned"</script>';
+
+let site: Site;
+let browser: Browser;
+const eve = { name: `Eve ${EVIL}`, email: 'eve@example.com', message: 'Two rooms' };
+// What is older has had its time.
+const receivedAt = new Date().toISOString();
+const first = submissionRow({ receivedAt, fields: eve });
+const second = submissionRow({
+  receivedAt,
+  fields: { ...eve, message: 'And a door' },
+  status: 'undelivered',
+  reason: 'rejected',
+});
+const other = submissionRow({ receivedAt });
+
+beforeAll(async () => {
+  site = await startSite({ NODE_ENV: 'test', REDELIVERY: 'off', OPERATOR_TIME_ZONE: 'UTC' });
+  browser = await openBrowser();
+  const { storage } = site.service.parts;
+  await keepRows(storage, [first, second, other]);
+  const fields = { ...quote, email: 'eve@example.com' };
+  await pending(site.service, { fields });
+  const declined = await pending(site.service, { fields: { ...quote, name: EVIL } });
+  await pressButton(site.service, declined.path, 'decline');
+  const reported = await pending(site.service, { fields: { ...quote, email: 'r@example.com' } });
+  await pressButton(site.service, reported.path, 'report');
+  const now = new Date().toISOString();
+  const dead = (kind: 'confirmation' | 'notice', key: string, address: string | null) => ({
+    kind,
+    key,
+    address,
+    about: null,
+    priority: 2 as const,
+    message_id: `<${randomUUID()}@x.example>`,
+    status: 'dead' as const,
+    requested_at: now,
+    attempts: kind === 'notice' ? 7 : 1,
+    next_attempt_at: now,
+    last_attempt_at: now,
+    attempt_started_ms: null,
+  });
+  const address = `a-very-long-mailbox-of-somebody-who-left-${'x'.repeat(20)}@example.com`;
+  const rows = [dead('confirmation', address, address), dead('notice', other.id, null)];
+  await storage.write((tx) => tx.insertInto('messages').values(rows).execute());
+});
+afterAll(async () => {
+  await browser.close();
+  await site.close();
+});
+
+async function findings(page: Page): Promise<string[]> {
+  await page.evaluate(axe.source);
+  const run = `axe.run({ runOnly: ${JSON.stringify(RULES)} }).then(({ violations }) =>
+    violations.map(({ id, nodes }) => id + ' ' + nodes[0].target + ' ' + nodes[0].failureSummary))`;
+  return (await page.evaluate(run)) as string[];
+}
+
+async function signedIn(width: number, scheme: 'light' | 'dark' = 'light', javaScript = true) {
+  const visit = await openPage(browser, site.service.url, { javaScript, width, scheme });
+  await visit.page.goto(await linkFor(site.service));
+  await visit.page.getByRole('button', { name: 'Sign in' }).click();
+  await visit.page.getByRole('heading', { level: 1, name: 'Overview' }).waitFor();
+  return visit;
+}
+
+const PAGES = {
+  person: `/operator/people/${first.id}`,
+  delete: `/operator/people/${first.id}?delete=ask`,
+  confirmations: '/operator/confirmations',
+  messages: '/operator/messages',
+  agents: '/operator/agents',
+};
+
+describe.each(['light', 'dark'] as const)('in %s', (scheme) => {
+  test.each([360, 1280])('at %i px every page fits, and axe finds nothing on it', async (width) => {
+    const { page, complaints, close } = await signedIn(width, scheme);
+    const folder = process.env.SCREENSHOTS;
+    for (const [name, path] of Object.entries(PAGES)) {
+      await page.goto(path);
+      expect(await page.title()).not.toContain('owned');
+      expect(await page.locator('main img, main script').count()).toBe(0);
+      for (const details of await page.locator('summary').all()) await details.click();
+      expect([path, await findings(page)]).toEqual([path, []]);
+      expect([path, await overflowOf(page)]).toEqual([path, 0]);
+      if (folder) {
+        const file = `${folder}/people-${name}-${width}-${scheme}.png`;
+        await page.screenshot({ path: file, fullPage: true });
+      }
+    }
+    expect(complaints).toEqual([]);
+    await close();
+  });
+});
+
+test('a message that the mail server refused is sent again by a press', async () => {
+  const { page, complaints, close } = await signedIn(1280);
+  await page.getByRole('link', { name: 'Messages', exact: true }).click();
+  await page.getByText('2 could not be sent').waitFor();
+  const row = page.getByRole('listitem').filter({ hasText: 'Notice of a lead' });
+  await row.getByRole('button', { name: 'Resend' }).click();
+  await page.getByText('1 could not be sent').waitFor();
+  expect(await row.count()).toBe(0);
+  expect(complaints).toEqual([]);
+  await close();
+});
+
+test('everything about a person is exported and deleted, by the keyboard and without a script', async () => {
+  const { page, complaints, close } = await signedIn(360, 'light', false);
+  const go = async (name: string) => {
+    await page.getByRole('link', { name, exact: true }).first().focus();
+    await page.keyboard.press('Enter');
+  };
+  await page.goto(`/operator/leads/${second.id}`);
+  await go('Everything about this person');
+  await page.getByRole('heading', { level: 1, name: 'A person' }).waitFor();
+  expect(await page.getByRole('listitem').filter({ hasText: 'Eve <script>' }).count()).toBe(2);
+
+  const download = page.waitForEvent('download');
+  await go('Export');
+  expect((await download).suggestedFilename()).toBe('person.jsonl');
+
+  await go('Delete');
+  await page.getByRole('heading', { name: 'Delete everything about this person?' }).waitFor();
+  await go('Keep everything');
+  await go('Delete');
+  await page.getByRole('button', { name: 'Delete' }).focus();
+  await page.keyboard.press('Enter');
+  await page.getByRole('heading', { level: 1, name: 'Leads' }).waitFor();
+  expect((await allRows(site.service.parts.storage)).map(({ id }) => id)).toEqual([other.id]);
+  await go('Audit');
+  await page.getByText('Deleted everything about a person').waitFor();
+  expect(await page.locator('main').innerText()).not.toContain('eve@');
+  expect(complaints).toEqual([]);
+  await close();
+});
