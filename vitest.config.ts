@@ -14,6 +14,7 @@ const rehearsals = [
   'test/commands/doctor*.test.ts',
   'test/commands/demo.test.ts',
   'test/confirmations/races.test.ts',
+  'test/console/unused.test.ts',
   'test/mcp/conformance.test.ts',
   'test/mcp/programs.test.ts',
   'test/sim/**/*.test.ts',
