@@ -30,6 +30,7 @@ const rooms = [
   'server',
   'actions',
   'site',
+  'newsletter',
   'intake',
   'confirmations',
   'discovery',

@@ -143,6 +143,15 @@ export const routes = {
   confirmationPage: press.get('/confirm/:secret', 'beyond §4', 'What one person is asked'),
   pressConfirmation: press.post('/confirm/:secret', 'beyond §4', 'The buttons of that page'),
 
+  newsletterPage: press.get(
+    '/newsletter/confirm/:token',
+    'beyond §6',
+    'Where a subscriber confirms',
+  ),
+  confirmSubscription: press.post('/newsletter/confirm/:token', 'beyond §6', 'Its button'),
+  leavePage: press.get('/newsletter/leave/:token', 'beyond §6', 'Where a subscriber leaves'),
+  leaveNewsletter: press.post('/newsletter/leave/:token', 'beyond §6', 'Its button, and RFC 8058'),
+
   startPage: site.get('/', 'contract §4', 'The page that `content/index.md` holds'),
   page: site.get('/:page', 'contract §4', 'A page, for each other file of `content/`'),
   mirror: site.get('/:page.md', 'spec §4.2', 'The mirror of a page in Markdown'),

@@ -8,6 +8,7 @@
 import { bounds } from '../forms/bounds.ts';
 import { pages, type RouteName, routes } from '../routes.ts';
 import { ASKING, confirmationProblems, EXECUTING, LOOKING } from './confirmation-problems.ts';
+import { newsletterProblems } from './newsletter-problems.ts';
 import { on, type Problem } from './problem.ts';
 import type { Refusal } from './refusals.ts';
 
@@ -133,6 +134,7 @@ export const problems = {
     'confirmation_declined',
   ),
   ...confirmationProblems,
+  ...newsletterProblems,
   confirmationUnanswered: mcp(409, 'The user was asked and did not answer. Nothing was sent.', {
     tool: 'Ask them whether it may be sent: call request_confirmation with the same preview_id and give them the confirmation_url, or call submit again, which asks them once more.',
   }),

@@ -95,6 +95,12 @@ export type PressRefusal =
   | { kind: 'tooManyCodes'; retryAfterSeconds: number }
   | { kind: 'pressUnknown' };
 
+/** What a subscriber is told where a link of theirs does nothing (beyond §6). */
+export type NewsletterRefusal =
+  | { kind: 'newsletterTooOften'; retryAfterSeconds: number }
+  | { kind: 'unknownSubscription' }
+  | { kind: 'newsletterUnknown' };
+
 /** What a tool or its endpoint says beside the refusals of the two chains (beyond §3). */
 type McpRefusal = { kind: 'foreignOrigin' } | { kind: 'confirmationUnanswered' };
 
@@ -117,6 +123,7 @@ export type Refusal =
   | FormRefusal
   | ConfirmationRefusal
   | PressRefusal
+  | NewsletterRefusal
   | McpRefusal
   | ServerRefusal
   /** The content endpoint (spec §4.2). */

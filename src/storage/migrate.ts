@@ -19,6 +19,7 @@ const migrations = {
   '0007-executions-confirmed-via': () => import('./migrations/0007-executions-confirmed-via.ts'),
   '0008-receipts': () => import('./migrations/0008-receipts.ts'),
   '0009-confirmations': () => import('./migrations/0009-confirmations.ts'),
+  '0010-subscribers': () => import('./migrations/0010-subscribers.ts'),
 };
 
 const NEWER = 'The database was written by a newer version of this program; start that version.';

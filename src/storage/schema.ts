@@ -1,6 +1,6 @@
 /**
  * The tables, as every query sees them. A query lives with its owner: executions with `actions/`,
- * submissions with `submissions/`, messages with `mail/`, their hours with `notices/`. Times are ISO 8601 text, UTC, or milliseconds
+ * submissions with `submissions/`, subscribers with `newsletter/`, messages with `mail/`, their hours with `notices/`. Times are ISO 8601 text, UTC, or milliseconds
  * (`…_ms`).
  */
 type ExecutionStatus =
@@ -129,6 +129,8 @@ export type SubmissionRow = {
   telephone: string | null;
   /** The address, in the one row that the embedded inbox keeps for a subscriber; unique. */
   subscriber: string | null;
+  /** Whose subscription this is, or whose event; null of what `/api/subscribe` has nothing to do with (beyond §6). */
+  subscriber_id: string | null;
   /** By the database's wall clock, as all of its `…_ms` but those of the lease. */
   received_ms: number;
   /** The body of the event, byte for byte as it is sent; its `fields` are `{}` once the content is gone. */
@@ -158,6 +160,29 @@ export type SubmissionRow = {
   next_attempt_ms: number | null;
   /** When the operator asked for it to be sent again; null otherwise. */
   resend_asked_ms: number | null;
+};
+
+/** Beyond §6. */
+export type SubscriberStatus = 'pending' | 'confirmed' | 'unsubscribed';
+
+/** One row per address that `/api/subscribe` was given (beyond §6). Times are ISO 8601 of the process's wall clock. */
+export type SubscriberRow = {
+  id: string;
+  email: string;
+  /** The slug of the originating site (spec §2.5). */
+  contractor: string;
+  status: SubscriberStatus;
+  /** The submission whose commit made the row. */
+  made_by: string;
+  /** Kept as they are: they can only confirm or leave, and stand in messages and events. */
+  confirm_token: string;
+  leave_token: string;
+  created_at: string;
+  consent_recorded_at: string;
+  /** When a pending one's links are dead; null of all others. */
+  expires_at: string | null;
+  confirmed_at: string | null;
+  unsubscribed_at: string | null;
 };
 
 /** What a message is: what it says, to whom, and what its key stands for. */
@@ -239,6 +264,7 @@ export type Schema = {
   confirmation_codes: ConfirmationCodeRow;
   confirmation_reports: ConfirmationReportRow;
   submissions: SubmissionRow;
+  subscribers: SubscriberRow;
   inbox: InboxRow;
   messages: MessageRow;
   mail_hours: MailHourRow;

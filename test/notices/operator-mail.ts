@@ -86,6 +86,7 @@ export function submission(more: Partial<SubmissionRow> = {}, data: object = {})
     email: 'ada@canary.example',
     telephone: null,
     subscriber: null,
+    subscriber_id: null,
     received_ms: Date.parse('2026-09-01T11:59:00.000Z'),
     event: JSON.stringify(event),
     disclosures: null,

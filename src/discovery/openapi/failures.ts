@@ -51,6 +51,7 @@ const samples: Samples = {
   confirmationPending: { retryAfterSeconds: 5 },
   tooManyPending: { retryAfterSeconds: 300 },
   pressTooOften: { retryAfterSeconds: 30 },
+  newsletterTooOften: { retryAfterSeconds: 30 },
   tooManyCodes: { retryAfterSeconds: 3600 },
   kept: {},
   left: {},
