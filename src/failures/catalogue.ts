@@ -176,6 +176,10 @@ export const problems = {
     502,
     'Your submission could not be passed on by itself. What you wrote is kept, and the operator of this site has it: you need not send it again.',
   ),
+  subscriptionNotKept: on(['subscribeNewsletter'], 'beyond §6')(
+    503,
+    'Your subscription could not be taken at the moment. Please try again in a few minutes.',
+  ),
   unconfirmed: form(502, 'We could not confirm that your submission arrived. Please try again.'),
   unsent: form(502, 'Your submission could not be passed on. Nothing was sent. Please try again.'),
 

@@ -14,7 +14,7 @@ export const newsletterProblems = {
     503,
     'This can’t be done at the moment.',
     {
-      page: 'Open the link again in a few minutes, and press once more.',
+      page: 'Wait {wait}, then open the link again, and press once more.',
     },
   ),
 } as const;

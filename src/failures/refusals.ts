@@ -68,6 +68,8 @@ export type FormRefusal =
   | { kind: 'kept'; reference?: string }
   /** The same, but nothing more happens by itself: the operator has it. */
   | { kind: 'left'; reference?: string }
+  /** The store is away, and a subscription is not forwarded without a row (beyond §6). */
+  | { kind: 'subscriptionNotKept' }
   /** Nobody could keep it, or confirm it. */
   | { kind: 'unconfirmed' }
   /** Nobody could keep it, and the upstream was not reached: not one byte has left. */
@@ -99,7 +101,7 @@ export type PressRefusal =
 export type NewsletterRefusal =
   | { kind: 'newsletterTooOften'; retryAfterSeconds: number }
   | { kind: 'unknownSubscription' }
-  | { kind: 'newsletterUnknown' };
+  | { kind: 'newsletterUnknown'; retryAfterSeconds: number };
 
 /** What a tool or its endpoint says beside the refusals of the two chains (beyond §3). */
 type McpRefusal = { kind: 'foreignOrigin' } | { kind: 'confirmationUnanswered' };

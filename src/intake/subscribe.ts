@@ -7,7 +7,9 @@ import { missingNames, validate } from '../forms/validate.ts';
 import type { Outbox } from '../mail/outbox.ts';
 import type { Subscribers } from '../newsletter/subscribers.ts';
 import type { Metrics } from '../operations/metrics.ts';
+import { type OpenTransaction, StorageUnavailable } from '../storage/database.ts';
 import { accept } from '../submissions/accept.ts';
+import type { Accepted } from '../submissions/store.ts';
 import type { Submission } from '../submissions/submission.ts';
 import { decodeForm, type FormRequest } from './decode-form.ts';
 import { type FormResult, type IntakeParts, unkeptRefusal } from './leads.ts';
@@ -19,10 +21,7 @@ export type SubscribeParts = IntakeParts & {
   metrics: Pick<Metrics, 'countSubscriber'>;
 };
 
-/**
- * Takes a request; returns `accepted` once the upstream has confirmed, or the refusal. Throws `StorageUnavailable`:
- * nothing was forwarded then (beyond §6).
- */
+/** Takes a request; returns `accepted` once the upstream has confirmed, or the refusal. */
 export async function subscribe(parts: SubscribeParts, request: FormRequest): Promise<FormResult> {
   const { parties, submissions, outbox, clock } = parts;
   if (parties === undefined || outbox === undefined) return { kind: 'submissionsNotConfigured' };
@@ -55,16 +54,18 @@ export async function subscribe(parts: SubscribeParts, request: FormRequest): Pr
   };
   const join = parts.subscribers.join(submission);
   let joined: Submission | undefined;
-  const accepted = await accept(
-    submissions,
-    parties,
-    submission,
-    request.traceparent,
-    async (tx) => {
-      joined = await join(tx);
-      return joined;
-    },
-  );
+  const joining = async (tx: OpenTransaction) => {
+    joined = await join(tx);
+    return joined;
+  };
+  let accepted: Accepted;
+  try {
+    accepted = await accept(submissions, parties, submission, request.traceparent, joining);
+  } catch (error) {
+    if (!(error instanceof StorageUnavailable)) throw error;
+    parts.log.error({ submissionId: submission.id, err: error }, 'a subscription was not taken');
+    return { kind: 'subscriptionNotKept' };
+  }
   if (joined?.subscriber?.data.status === 'pending') parts.metrics.countSubscriber('pending');
   const { reference, outcome, standing } = accepted;
   const entry = { submissionId: reference, form: 'newsletter', outcome, standing };

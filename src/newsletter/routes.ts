@@ -13,6 +13,9 @@ import type { Subscribers } from './subscribers.ts';
 /** More of a body is not read, and nothing of it is looked at. */
 const BODY_BYTES = 8_000;
 
+/** When whoever finds the store away may try again. */
+const AWAY_SECONDS = 30;
+
 export type NewsletterRouteParts = PageParts & {
   log: Log;
   subscribers: Pick<Subscribers, 'findByConfirmToken'>;
@@ -46,7 +49,7 @@ export function registerNewsletter(app: FastifyInstance, parts: NewsletterRouteP
     } catch (error) {
       if (!(error instanceof StorageUnavailable)) throw error;
       parts.log.error({ err: error }, 'the store is unavailable');
-      return refuse(reply, { kind: 'newsletterUnknown' });
+      return refuse(reply, { kind: 'newsletterUnknown', retryAfterSeconds: AWAY_SECONDS });
     }
   };
 

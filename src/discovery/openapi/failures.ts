@@ -52,6 +52,7 @@ const samples: Samples = {
   tooManyPending: { retryAfterSeconds: 300 },
   pressTooOften: { retryAfterSeconds: 30 },
   newsletterTooOften: { retryAfterSeconds: 30 },
+  newsletterUnknown: { retryAfterSeconds: 30 },
   tooManyCodes: { retryAfterSeconds: 3600 },
   kept: {},
   left: {},
