@@ -3,7 +3,8 @@ import { domainToUnicode } from 'node:url';
 import { forms } from '../../forms/catalog.ts';
 import type { Attempt } from '../../submissions/attempts.ts';
 import type { KeptSubmission } from '../../submissions/listing.ts';
-import { tableOf } from '../terminal.ts';
+import { csvRecord } from '../csv.ts';
+import { printable, tableOf } from '../terminal.ts';
 
 /** Of every form, and where a subscription came from (contract §3). */
 const fieldNames = [
@@ -12,14 +13,6 @@ const fieldNames = [
     'contractor',
   ]),
 ];
-
-/** What a spreadsheet takes for a formula, or skips before one: full-width forms, and behind what no font shows. */
-const FORMULA =
-  /^(?:[\t\r\n\0]|[\p{White_Space}\p{Default_Ignorable_Code_Point}\p{Cf}\p{Cc}\u2800\u{13441}\u{13442}\u{1D159}]*[=+\-@＝＋－＠])/u;
-const NEEDS_QUOTES = /[",\r\n]/;
-
-/** Nothing of these may reach a terminal, whatever a row says. */
-const CONTROLS = /[\p{Cc}\p{Zl}\p{Zp}\u202A-\u202E\u2066-\u2069]/gu;
 
 /** The columns of the CSV. */
 const columns: Readonly<Record<string, (item: KeptSubmission) => string | null | undefined>> = {
@@ -101,19 +94,6 @@ export function inboxPage({ receivedAt, event, ...became }: KeptSubmission): str
 
 function attemptRow({ at, ms, outcome, by }: Attempt): [string, string] {
   return ['attempt', `${at}  ${outcome} after ${ms} ms (${by})`];
-}
-
-function csvRecord(cells: readonly (string | null | undefined)[]): string {
-  return `${cells.map((cell) => csvCell(cell ?? '')).join(',')}\r\n`;
-}
-
-function csvCell(text: string): string {
-  const safe = FORMULA.test(text) ? `'${text}` : text;
-  return NEEDS_QUOTES.test(safe) ? `"${safe.replaceAll('"', '""')}"` : safe;
-}
-
-function printable(text: string): string {
-  return text.replace(CONTROLS, '');
 }
 
 const LATIN = /\p{Script=Latin}/u;
