@@ -13,6 +13,7 @@ const rehearsals = [
   'test/confirmations/races.test.ts',
   'test/mcp/conformance.test.ts',
   'test/mcp/programs.test.ts',
+  'test/newsletter/slow/*.test.ts',
   'test/sim/**/*.test.ts',
 ];
 
