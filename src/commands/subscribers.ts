@@ -1,4 +1,5 @@
 /** `npm run subscribers`: who was asked, has confirmed and has left, to see and to export (beyond §6). */
+import { bounds } from '../forms/bounds.ts';
 import {
   type ListedSubscriber,
   listSubscribers,
@@ -6,6 +7,7 @@ import {
   subscriberPages,
   subscriberStatuses,
 } from '../newsletter/listing.ts';
+import { routes } from '../routes.ts';
 import type { Call } from './command.ts';
 import { runnerOf } from './command-line.ts';
 import { csvRecord } from './csv.ts';
@@ -23,8 +25,7 @@ const filterOptions = {
 
 export const run = runnerOf({
   invocation: 'npm run subscribers --',
-  meaning:
-    'Who subscribed to the newsletter with /api/subscribe: pending until they confirm (erased after seven days), confirmed, or unsubscribed.',
+  meaning: `Who subscribed with ${routes.subscribeNewsletter.path}: pending until they confirm (erased after ${bounds.subscriptionLifetimeDays} days), confirmed, or unsubscribed.`,
   examples: [
     'npm run subscribers -- list',
     'npm run subscribers -- list --status pending --limit 100',

@@ -10,7 +10,7 @@ import type { Log } from '../operations/log.ts';
 import type { Metrics } from '../operations/metrics.ts';
 import { openUnderWay } from '../operations/under-way.ts';
 import type { OpenTransaction, Storage } from '../storage/database.ts';
-import type { SubscriberRow } from '../storage/schema.ts';
+import type { SubscriberRow } from '../storage/subscriber-row.ts';
 import { firstOf } from '../submissions/keep.ts';
 import type { Taken } from '../submissions/settling.ts';
 import { eventOf, lookedFor, type Submission } from '../submissions/submission.ts';

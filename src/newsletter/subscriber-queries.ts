@@ -2,7 +2,8 @@
 import type { QueryCreator } from 'kysely';
 import type { Storage } from '../storage/database.ts';
 import { prepareChange, prepareRead } from '../storage/prepare-query.ts';
-import type { Schema, SubscriberRow } from '../storage/schema.ts';
+import type { Schema } from '../storage/schema.ts';
+import type { SubscriberRow } from '../storage/subscriber-row.ts';
 
 /** A subscription: what a new row begins with. */
 type Subscribed = Pick<

@@ -129,7 +129,7 @@ export type SubmissionRow = {
   telephone: string | null;
   /** The address, in the one row that the embedded inbox keeps for a subscriber; unique. */
   subscriber: string | null;
-  /** Whose subscription this is, or whose event; null of what `/api/subscribe` has nothing to do with (beyond §6). */
+  /** Whose subscription or event this is; null of all that is no subscriber's (beyond §6). */
   subscriber_id: string | null;
   /** By the database's wall clock, as all of its `…_ms` but those of the lease. */
   received_ms: number;
@@ -160,29 +160,6 @@ export type SubmissionRow = {
   next_attempt_ms: number | null;
   /** When the operator asked for it to be sent again; null otherwise. */
   resend_asked_ms: number | null;
-};
-
-/** Beyond §6. */
-export type SubscriberStatus = 'pending' | 'confirmed' | 'unsubscribed';
-
-/** One row per address that `/api/subscribe` was given (beyond §6). Times are ISO 8601 of the process's wall clock. */
-export type SubscriberRow = {
-  id: string;
-  email: string;
-  /** The slug of the originating site (spec §2.5). */
-  contractor: string;
-  status: SubscriberStatus;
-  /** The submission whose commit made the row. */
-  made_by: string;
-  /** Kept as they are: they can only confirm or leave, and stand in messages and events. */
-  confirm_token: string;
-  leave_token: string;
-  created_at: string;
-  consent_recorded_at: string;
-  /** When a pending one's links are dead; null of all others. */
-  expires_at: string | null;
-  confirmed_at: string | null;
-  unsubscribed_at: string | null;
 };
 
 /** What a message is: what it says, to whom, and what its key stands for. */
@@ -264,7 +241,7 @@ export type Schema = {
   confirmation_codes: ConfirmationCodeRow;
   confirmation_reports: ConfirmationReportRow;
   submissions: SubmissionRow;
-  subscribers: SubscriberRow;
+  subscribers: import('./subscriber-row.ts').SubscriberRow;
   inbox: InboxRow;
   messages: MessageRow;
   mail_hours: MailHourRow;

@@ -228,7 +228,7 @@ describe('the failures', () => {
     ],
     ['/api/agent/confirmations', ['viaNotValid', 'codesNotConfigured', 'tooManyPending']],
     ['/api/leads', ['notText', 'fileUpload', 'tooManyFields', 'nameTooLong', 'valueTooLong']],
-    ['/api/subscribe', ['missingConsent']],
+    ['/api/subscribe', ['missingConsent', 'subscriptionNotKept']],
     ['/api/agent/content', ['unknownResource']],
     ['/api/agent/receipts/{action_id}', ['unknownReceipt']],
   ])('that only %s can answer with are documented there alone', (path, expected) => {
