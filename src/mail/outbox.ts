@@ -110,7 +110,9 @@ export function openOutbox(options: OutboxOptions): Outbox {
     try {
       const letter = await render(row);
       if (letter === undefined) {
-        await rows.remove(row);
+        // One that was tried before may have arrived: its row goes on being the cap of its mailbox.
+        if (row.attempts > 1) await conclude(row, 'sent');
+        else await rows.remove(row);
         return { kind: 'nothing' };
       }
       // What it says was read from the store, and a pause may have been in that as well.

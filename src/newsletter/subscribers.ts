@@ -83,7 +83,13 @@ export function openSubscribers(parts: SubscribersParts): Subscribers {
         expires_at: new Date(now.getTime() + LIFETIME_MS).toISOString(),
       };
       return async (tx) => {
-        await tx.change(queries.subscribe(subscribed));
+        // A commit whose outcome was unknown, tried again: whoever has left meanwhile is not brought back by it.
+        const kept = await tx
+          .selectFrom('submissions')
+          .select('id')
+          .where('id', '=', submission.id)
+          .executeTakeFirst();
+        if (kept === undefined) await tx.change(queries.subscribe(subscribed));
         const row = await tx
           .selectFrom('subscribers')
           .selectAll()

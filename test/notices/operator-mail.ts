@@ -52,7 +52,12 @@ export async function openInstance(
   const mailer = await openSmtpMailer({ url: server.url, from, clock });
   const outbox = openOutbox({
     ...parts,
-    ...{ mailer, render, perMinute, prepare: notices.place, onDead: alerts.messageDied },
+    // What subscribers are told is known to `newsletter/`.
+    render: async (row) =>
+      row.kind === 'confirmation' && row.address !== null
+        ? { subject: 'Subject', text: 'Text', address: row.address }
+        : await render(row),
+    ...{ mailer, perMinute, prepare: notices.place, onDead: alerts.messageDied },
     hostname: 'paint.example',
   });
   /** As the commit does that ends a first attempt. */
