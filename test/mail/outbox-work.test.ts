@@ -143,46 +143,6 @@ test('what a crash in its last attempt has given up is told as given up', async 
   expect(dead).toEqual(['confirmation']);
 });
 
-test('a pause while it is written leaves it to its next attempt', async () => {
-  const { mailer, given } = mailerThat(() => sent);
-  let pauseMs = 5_001;
-  const outbox = outboxOf({
-    mailer,
-    render: async ({ address }) => {
-      clock.advance(pauseMs);
-      return { subject: 'Subject', text: 'Text', address: address ?? '' };
-    },
-  });
-  await outbox.add('jane@x.example');
-  await outbox.work();
-  expect(given).toEqual([]);
-  pauseMs = 0;
-  clock.advance(60_000);
-  await outbox.work();
-  expect(given).toHaveLength(1);
-});
-
-test.each([
-  ['goes, for nothing has arrived', 0, 1],
-  ['stays as the cap of its mailbox once it was tried, for that may have arrived', 1, 0],
-])('a message that has nothing to say any more %s', async (_what, attempts, messages) => {
-  const { mailer, given } = mailerThat(() => later);
-  let isOver = attempts === 0;
-  const outbox = outboxOf({
-    mailer,
-    render: async ({ address }) =>
-      isOver ? undefined : { subject: 'Subject', text: 'Text', address: address ?? '' },
-  });
-  await outbox.add('jane@x.example');
-  await outbox.work();
-  expect(given).toHaveLength(attempts);
-  isOver = true;
-  clock.advance(60_000);
-  await outbox.work();
-  await outbox.add('jane+again@x.example');
-  expect((await outbox.depth()).pending).toBe(messages);
-});
-
 test('a mark that has to wait is told with the message it is of', async () => {
   let away = false;
   const { mailer, given } = mailerThat(() => {
