@@ -17,6 +17,7 @@ const rehearsals = [
   'test/console/unused.test.ts',
   'test/mcp/conformance.test.ts',
   'test/mcp/programs.test.ts',
+  'test/newsletter/slow/*.test.ts',
   'test/sim/**/*.test.ts',
 ];
 

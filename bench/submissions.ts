@@ -85,6 +85,7 @@ function rowOf(number: number): SubmissionRow {
     email,
     telephone: null,
     subscriber: null,
+    subscriber_id: null,
     received_ms: Date.now(),
     event: JSON.stringify({ type: 'lead.created', data: { id, form: 'contact', fields } }),
     disclosures: null,

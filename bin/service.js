@@ -7,6 +7,7 @@
     start: () => import('../src/main.ts'),
     credentials: () => import('../src/commands/credentials.ts'),
     inbox: () => import('../src/commands/inbox/inbox.ts'),
+    subscribers: () => import('../src/commands/subscribers.ts'),
     erase: () => import('../src/commands/erase.ts'),
     backup: () => import('../src/commands/backup.ts'),
     restore: () => import('../src/commands/restore.ts'),

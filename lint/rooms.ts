@@ -31,6 +31,7 @@ const rooms = [
   'server',
   'actions',
   'site',
+  'newsletter',
   'intake',
   'confirmations',
   'discovery',

@@ -3,10 +3,11 @@ import type { Event } from '../src/upstream/upstream.ts';
 import { count, type Ledger } from './ledger.ts';
 
 /** Promise 1: at most one delivery for a preview; promise 9: all of a form under one id with one body. */
-export function seeDelivery(ledger: Ledger, { data }: Event, body: string): void {
+export function seeDelivery(ledger: Ledger, event: Event, body: string): void {
+  const { data } = event;
   ledger.note(() => `the destination reads ${data.id}`);
   count(ledger.deliveries, data.id);
-  const mark = markOf(data);
+  const mark = markOf(event);
   const times = count(ledger.deliveredFor, mark);
   if (data.origin === 'agent' && times > 1) ledger.violate(1, `${mark} was delivered twice`);
   if (ledger.unsent.has(mark)) ledger.violate(11, `${mark} was told that nothing was sent`);
@@ -16,6 +17,7 @@ export function seeDelivery(ledger: Ledger, { data }: Event, body: string): void
 }
 
 /** What is in no other submission: of a subscription its origin, for addresses come again. */
-export function markOf({ fields }: Event['data']): string {
+export function markOf({ type, data: { id, fields } }: Event): string {
+  if (type === 'subscriber.confirmed' || type === 'subscriber.unsubscribed') return id;
   return fields.contractor ?? fields.email ?? '';
 }

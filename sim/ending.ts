@@ -57,7 +57,8 @@ export function checkMails(store: Store, ledger: Ledger): void {
     } else if (!sent.has(row.message_id)) ledger.violate(8, `${row.message_id} was never sent`);
   }
   for (const { mailbox, by } of ledger.owed) {
-    if (reached.has(mailbox) || erased.has(mailbox) || by?.isAlive() === false) continue;
+    const isOver = erased.has(mailbox) || ledger.answered.has(mailbox);
+    if (reached.has(mailbox) || isOver || by?.isAlive() === false) continue;
     ledger.violate(8, `${mailbox} was promised a message, and got none`);
   }
 }

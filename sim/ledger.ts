@@ -105,6 +105,10 @@ export type Ledger = {
   refused: Map<string, string>;
   /** Mailboxes to which a message is owed, and why; by a process, as long as it lives. */
   owed: { mailbox: string; by: Sender | undefined }[];
+  /** Tokens of links that somebody has pressed. */
+  pressed: Set<string>;
+  /** Mailboxes of subscribers who have pressed, or whose time is over: no message is owed to them. */
+  answered: Set<string>;
   /** Whether a wall clock has stepped. */
   stepped: boolean;
   /** Addresses that were erased: nothing is owed to them any more. */
@@ -147,6 +151,8 @@ export function openLedger(scheduler: Scheduler, traced: boolean): Ledger {
     learned: new Map(),
     refused: new Map(),
     owed: [],
+    pressed: new Set(),
+    answered: new Set(),
     stepped: false,
     erased: new Set(),
     faults: new Map(),

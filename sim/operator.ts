@@ -1,5 +1,6 @@
 /** The operator: has rows sent again, dismisses them, and erases a person, as the commands do. */
 import { eraseOutboxOf } from '../src/mail/erasure.ts';
+import { eraseSubscriberOf } from '../src/newsletter/erasure.ts';
 import { eraseSubmissionsOf } from '../src/submissions/erasure.ts';
 import { askForResend, dismiss } from '../src/submissions/operator-changes.ts';
 import type { Crowd } from './asking.ts';
@@ -42,6 +43,7 @@ export async function eraseSomebody({ ledger, random, call }: Crowd): Promise<vo
     `erasure of ${email}`,
     ({ storage }) =>
       storage.write(async (tx) => {
+        await eraseSubscriberOf(tx, email);
         await eraseSubmissionsOf(tx, email);
         await eraseOutboxOf(tx, email);
         return { kind: 'erased' as const };

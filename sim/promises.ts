@@ -5,6 +5,7 @@ import { type KeptRows, watchRows } from './kept-rows.ts';
 import type { Key, Ledger } from './ledger.ts';
 import { faultOfAnswer, NEVER_SENT, type Recorded } from './order.ts';
 import type { Store } from './store.ts';
+import { watchSubscribers } from './subscriber-rows.ts';
 import { knewOfIt } from './wrong-failure.ts';
 
 type ExecutionRow = { action_id: string; status: string };
@@ -39,6 +40,7 @@ export function watch(
   const executions = new Map<string, Recorded>();
   const { medium } = store;
   const rows = watchRows(store, ledger, { embedded, time });
+  const lookAtSubscribers = watchSubscribers(store, ledger, { embedded });
   let retention = false;
 
   function seeClaim(id: string): void {
@@ -130,6 +132,7 @@ export function watch(
         medium.touched = false;
         const isChanged = seeExecutions(present);
         if (rows.look() || isChanged) seeAgreement();
+        lookAtSubscribers();
       }
       confirmed.forEach(seeConfirmed);
       confirmed.clear();

@@ -168,7 +168,7 @@ export async function simulate(seed: string, traced: boolean): Promise<Finished>
   if (mails) {
     const subscribers = random.whole(2, mailWorld.perMinute === SMALL_BUDGET ? 14 : 5);
     for (let number = 1; number <= subscribers; number += 1) {
-      enter(() => subscribe(crowd, number));
+      enter(() => subscribe(crowd, store, number));
     }
   }
 

@@ -13,8 +13,8 @@ import { digestOfToken } from '../src/credentials/tokens.ts';
 import { acceptLead, type FormResult } from '../src/intake/leads.ts';
 import { type SubscribeParts, subscribe } from '../src/intake/subscribe.ts';
 import type { Mailer } from '../src/mail/mail.ts';
-import type { Render } from '../src/mail/messages.ts';
 import { type Outbox, openOutbox } from '../src/mail/outbox.ts';
+import type { Presses } from '../src/newsletter/press.ts';
 import { noAlerts } from '../src/notices/alerts.ts';
 import { messagesAlongside } from '../src/notices/alongside.ts';
 import { noNotices } from '../src/notices/notices.ts';
@@ -33,6 +33,7 @@ import { LEASE_MARGIN_MS, openSubmissions } from '../src/submissions/submissions
 import type { Upstream } from '../src/upstream/upstream.ts';
 import { type Confirming, openConfirming } from './confirming.ts';
 import type { SimulatedProcess } from './process.ts';
+import { openLinks, openSubscribing } from './subscribing.ts';
 
 export const RETENTION_DAYS = 30;
 
@@ -50,10 +51,6 @@ const silent = () => {};
 /** What has neither an error nor a message tells of a submission that nobody could keep. */
 type Logged = { err?: unknown; submissionId?: string };
 
-/** The mail server of a run reads no letter. */
-const render: Render = async ({ address }) =>
-  address === null ? undefined : { address, subject: '', text: '' };
-
 export type Service = Confirming & {
   process: SimulatedProcess;
   storage: Storage;
@@ -69,6 +66,8 @@ export type Service = Confirming & {
   execute(client: string, action: string, key: string, body: object): Promise<ExecuteResult>;
   readReceipt(client: string, actionId: string): Promise<ReadResult>;
   post(form: 'lead' | 'subscription', body: object): Promise<FormResult>;
+  /** A subscriber's own links. */
+  presses: Presses;
 };
 
 export type ServiceParts = {
@@ -104,6 +103,7 @@ export function openService(given: ServiceParts): Service {
   const kept = { storage, clock, upstreamTimeoutMs, keepsDelivered };
   const receipts = openReceipts({ storage, clock, keys: RECEIPT_KEYS, issuer: ISSUER });
   const executions = openExecutions({ ...kept, embedded: upstream.embedded });
+  const { subscribers, render } = openSubscribing({ storage, clock, newId });
   const outbox = mailer && openOutbox({ storage, clock, newId, mailer, render, perMinute, log });
   const retention = openRetention({ storage, clock, log, days: RETENTION_DAYS });
   const parties = { contractor: { id: 'c-1', name: 'Painters' }, operatorName: 'Operator' };
@@ -114,8 +114,11 @@ export function openService(given: ServiceParts): Service {
     upstream,
     redelivery: redelivers,
     below,
-    alongside: messagesAlongside(outbox, noNotices),
+    alongside: messagesAlongside(noNotices, (ended) =>
+      outbox === undefined ? [] : subscribers.messageOf(ended, outbox),
+    ),
   });
+  const links = openLinks({ storage, clock, newId, log, subscribers, submissions });
   const credentials: ExecuteParts['credentials'] = {
     find: (digest) => {
       const name = CLIENTS.find((client) => digestOfToken(client) === digest);
@@ -146,7 +149,7 @@ export function openService(given: ServiceParts): Service {
     log,
     recovery,
     redelivery,
-    retentions: [retention, sweep],
+    retentions: [retention, sweep, links.sweep],
     outbox,
     alerts,
     upstream,
@@ -154,7 +157,8 @@ export function openService(given: ServiceParts): Service {
   });
 
   const underWay = new Set<Promise<unknown>>();
-  const forms: SubscribeParts = { parties, submissions, outbox, clock, log, newId };
+  const kit = { parties, submissions, outbox, clock, log, newId };
+  const forms: SubscribeParts = { ...kit, subscribers, metrics: noMetrics };
   const actions = (): ExecuteParts => ({
     credentials,
     signingKeys: service.signingKeys,
@@ -196,6 +200,7 @@ export function openService(given: ServiceParts): Service {
       const steps = { isWatched: true, withinMs, endWork, endRequests, cutRequests: silent };
       const closeParts = async () => {
         if (underWay.size > 0) given.onError(new Error('a drain closes under a request'));
+        await links.presses.close();
         await recovery.close();
         await Promise.all([executions.close(), submissions.close()]);
         await storage.close();
@@ -216,6 +221,7 @@ export function openService(given: ServiceParts): Service {
       const { authorization, takeFromLimit } = agentRequest(client, '', {});
       return readReceipt({ credentials, receipts }, { actionId, authorization, takeFromLimit });
     },
+    presses: links.presses,
     post: (form, body) =>
       (form === 'lead' ? acceptLead : subscribe)(forms, {
         contentType: 'application/json',

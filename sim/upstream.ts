@@ -9,7 +9,7 @@ import type { Event, Outcome, RemoteUpstream } from '../src/upstream/upstream.ts
 import type { Chances } from './chances.ts';
 import { markOf, seeDelivery } from './deliveries.ts';
 import type { Fence } from './fence.ts';
-import { type Ledger, mailboxOf } from './ledger.ts';
+import type { Ledger } from './ledger.ts';
 import type { SimulatedProcess } from './process.ts';
 
 import type { Scheduler } from './scheduler.ts';
@@ -96,18 +96,17 @@ export function noting(
     deliver: async (sent, delivery) => {
       const askedAt = scheduler.time();
       const outcome = await upstream.deliver(sent, delivery);
-      const { data } = JSON.parse(sent.body) as Event;
+      const event = JSON.parse(sent.body) as Event;
+      const { data } = event;
       ledger.note(() => `${process.name} learns of ${data.id}: ${outcome.kind}`);
-      if (ledger.unkept.has(data.id)) ledger.unkept.add(markOf(data));
+      if (ledger.unkept.has(data.id)) ledger.unkept.add(markOf(event));
       const learned = { id: data.id, outcome, process, askedAt, at: scheduler.time() };
-      for (const name of [data.id, markOf(data)]) {
+      for (const name of [data.id, markOf(event)]) {
         ledger.learned.set(name, learned);
         if (outcome.kind === 'confirmed') ledger.everConfirmed.add(name);
       }
-      // A new subscriber is owed a message, whatever was answered; of a row by the commit that ends it.
-      const isNew = outcome.kind === 'confirmed' && !outcome.known;
-      if (data.fields.contractor !== undefined && isNew && ledger.unkept.has(data.id)) {
-        ledger.owed.push({ mailbox: mailboxOf(data.fields.email ?? ''), by: process });
+      if (data.unsubscribe_url !== undefined && ledger.unkept.has(data.id)) {
+        ledger.violate(13, `${data.id} was forwarded without a row`);
       }
       return outcome;
     },

@@ -3,7 +3,9 @@
 import type { FormResult } from '../src/intake/leads.ts';
 import type { Called, Crowd } from './asking.ts';
 import { fieldsOf } from './asking.ts';
-import { count, mailboxOf } from './ledger.ts';
+import { count } from './ledger.ts';
+import { readMail } from './readers.ts';
+import type { Store } from './store.ts';
 
 type Sent = { form: 'lead' | 'subscription'; mark: string; body: { email: string } };
 
@@ -19,13 +21,14 @@ export async function sendLead(crowd: Crowd, number: number): Promise<void> {
 }
 
 /** One subscription: mailboxes are asked for again, under tags and without. */
-export async function subscribe(crowd: Crowd, number: number): Promise<void> {
+export async function subscribe(crowd: Crowd, store: Store, number: number): Promise<void> {
   const { random } = crowd;
   const tag = random.pick(['', '', '+news', '+spam']);
   const email = `reader${random.whole(1, 9)}${tag}@x.example`;
   const mark = `visit-${number}`;
   const body = { email, privacy: 'on', contractor: mark };
   await sendUntilTired(crowd, { form: 'subscription', mark, body });
+  await readMail(crowd, store, email);
 }
 
 /** Whoever reads that it did not arrive sends it again, at once or later; whoever hears nothing may, too. */
@@ -66,13 +69,6 @@ async function send(crowd: Crowd, { form, mark, body }: Sent): Promise<Called<Fo
   if (ledger.unanswered.has(mark)) return answer;
   const subscribed = form === 'subscription';
   ledger.told.push({ mark, answer: answer.kind, subscribed, at, reference, isFirst });
-  const learned = ledger.learned.get(mark);
-  const isNew = learned?.outcome.kind === 'confirmed' && !learned.outcome.known;
-  // Of a row the commit that ends it owes the message.
-  const isUnkept = learned !== undefined && ledger.unkept.has(learned.id);
-  if (subscribed && answer.kind === 'accepted' && isNew && isUnkept) {
-    ledger.owed.push({ mailbox: mailboxOf(body.email), by: undefined });
-  }
   return answer;
 }
 

@@ -9,6 +9,7 @@ import { registerReference } from './discovery/reference/routes.ts';
 import { registerDiscovery } from './discovery/routes.ts';
 import { registerIntake } from './intake/routes.ts';
 import { registerMcp } from './mcp/routes.ts';
+import { registerNewsletter } from './newsletter/routes.ts';
 import type { Parts } from './parts.ts';
 import { registerReceipts } from './receipts/routes.ts';
 import { brokenRequestAnswerer, refuseTunnels } from './server/broken-requests.ts';
@@ -106,6 +107,7 @@ export async function buildApp(settings: Settings, parts: Parts): Promise<Fastif
   await registerWithCors(app, settings.allowedOrigins, (shared) =>
     registerIntake(shared, { ...parts, takeFromLimit, takeBody, renderProblemPage }),
   );
+  registerNewsletter(app, acting);
   registerDiscovery(app, {
     ...facts,
     openapi,

@@ -3,7 +3,7 @@ import type { Logger } from 'pino';
 import { type Executions, openExecutions } from './actions/executions.ts';
 import { openRecovery } from './actions/recovery.ts';
 import { openRetention } from './actions/retention.ts';
-import { type NewId, newId } from './chance.ts';
+import { type NewId, newId, randomSecret } from './chance.ts';
 import type { Clock } from './clock.ts';
 import { codeRenderer } from './confirmations/code-letter.ts';
 import { type Codes, openCodes } from './confirmations/codes.ts';
@@ -12,8 +12,13 @@ import { openSweep } from './confirmations/sweep.ts';
 import { type Credentials, openCredentials } from './credentials/file.ts';
 import type { Limits } from './limits/limits.ts';
 import { openLimits } from './limits/open.ts';
+import type { Render } from './mail/messages.ts';
 import { openMailer } from './mail/open.ts';
 import { type Outbox, openOutbox } from './mail/outbox.ts';
+import { subscriberRenderer } from './newsletter/letter.ts';
+import { openPresses, type Presses } from './newsletter/press.ts';
+import { openSubscribers, type Subscribers, TOKEN_BYTES } from './newsletter/subscribers.ts';
+import { openNewsletterSweep } from './newsletter/sweep.ts';
 import type { Alerts } from './notices/alerts.ts';
 import { alertsAfterwards, messagesAlongside } from './notices/alongside.ts';
 import { noticeIsOpen } from './notices/notice-is-open.ts';
@@ -31,6 +36,7 @@ import { openOperatorUpkeep } from './start/operator-upkeep.ts';
 import { startWork } from './start/work.ts';
 import type { Storage } from './storage/database.ts';
 import { openStorage } from './storage/open.ts';
+import type { MessageKind } from './storage/schema.ts';
 import { countSubmissions } from './submissions/counts.ts';
 import { openExpiring } from './submissions/expiring.ts';
 import { openFind } from './submissions/find.ts';
@@ -57,6 +63,8 @@ export type Parts = Site &
     upstream: Upstream | undefined;
     parties: Parties | undefined;
     submissions: Submissions;
+    subscribers: Subscribers;
+    presses: Presses;
     outbox: Outbox | undefined;
     notices: Notices;
     alerts: Alerts;
@@ -113,6 +121,19 @@ export async function openParts(
     end: executions.asked.end,
   });
   const renderCode = codeRenderer({ ...settings, confirmations, signingKeys, clock });
+  const subscribers = openSubscribers({
+    storage,
+    clock,
+    newId,
+    newToken: () => randomSecret(TOKEN_BYTES).toString('base64url'),
+    baseUrl: settings.baseUrl,
+  });
+  const words = () => site.frame().words.newsletter;
+  const renderSubscriber = subscriberRenderer({ ...settings, words }, subscribers);
+  const renderers: Partial<Record<MessageKind, Render>> = {
+    code: renderCode,
+    confirmation: renderSubscriber,
+  };
   const outbox =
     mailer &&
     openOutbox({
@@ -120,7 +141,7 @@ export async function openParts(
       clock,
       newId,
       mailer,
-      render: (row) => (row.kind === 'code' ? renderCode(row) : operatorMail.render(row)),
+      render: (row) => (renderers[row.kind] ?? operatorMail.render)(row),
       prepare: notices.place,
       onDead: alerts.messageDied,
       perMinute: settings.mailPerMinute,
@@ -144,9 +165,12 @@ export async function openParts(
     metrics,
     upstream,
     redelivery: settings.redelivery === 'on',
-    alongside: messagesAlongside(outbox, notices),
+    alongside: messagesAlongside(notices, (ended) =>
+      outbox === undefined ? [] : subscribers.messageOf(ended, outbox),
+    ),
     afterwards: alertsAfterwards(alerts),
   });
+  const presses = openPresses({ storage, clock, newId, log, metrics, subscribers, submissions });
   const recovery = openRecovery({ executions, submissions, clock, log });
   const redelivery = openRedelivery({ submissions, clock, log });
   const { receiptRetentionDays } = settings;
@@ -155,6 +179,7 @@ export async function openParts(
     openSweep({ storage, clock, log, executions, metrics, days: receiptRetentionDays }),
     openOperatorUpkeep({ storage, clock, log, days: receiptRetentionDays }),
     openSubmissionRetention({ storage, clock, log, days, isAwaited: noticeIsOpen }),
+    openNewsletterSweep({ storage, clock, log, metrics }),
   ];
   const endWork = startWork({
     clock,
@@ -183,6 +208,8 @@ export async function openParts(
     upstream,
     parties,
     submissions,
+    subscribers,
+    presses,
     outbox,
     notices,
     alerts,
@@ -194,6 +221,7 @@ export async function openParts(
     close: async () => {
       // First whatever may still use the store, then the store.
       await endWork();
+      await presses.close();
       await metrics.close();
       await limits.close();
       if (upstream?.embedded === false) await upstream.close();

@@ -127,6 +127,14 @@ export const routes = {
   operatorMessages: operator.get('/operator/messages', 'beyond §7', 'Messages and dead ones'),
   changeMessage: operator.post('/operator/messages', 'beyond §7', 'Resend one'),
   operatorAudit: operator.get('/operator/audit', 'beyond §7', 'Who did what'),
+  newsletterPage: press.get(
+    '/newsletter/confirm/:token',
+    'beyond §6',
+    'Where a subscriber confirms',
+  ),
+  confirmSubscription: press.post('/newsletter/confirm/:token', 'beyond §6', 'Its button'),
+  leavePage: press.get('/newsletter/leave/:token', 'beyond §6', 'Where a subscriber leaves'),
+  leaveNewsletter: press.post('/newsletter/leave/:token', 'beyond §6', 'Its button, and RFC 8058'),
 
   startPage: site.get('/', 'contract §4', 'The page that `content/index.md` holds'),
   page: site.get('/:page', 'contract §4', 'A page, for each other file of `content/`'),

@@ -3,6 +3,7 @@ import type { Defect } from './defect.ts';
 import { defectsOfConfirmations } from './of-confirmations.ts';
 import { defectsOfMessages } from './of-messages.ts';
 import { defectsOfSubmissions } from './of-submissions.ts';
+import { defectsOfSubscribers } from './of-subscribers.ts';
 import { defectsOfTheChains } from './of-the-chains.ts';
 import { defectsOfTheStore } from './of-the-store.ts';
 
@@ -12,4 +13,5 @@ export const defects: readonly Defect[] = [
   ...defectsOfMessages,
   ...defectsOfSubmissions,
   ...defectsOfConfirmations,
+  ...defectsOfSubscribers,
 ];

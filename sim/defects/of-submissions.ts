@@ -6,7 +6,6 @@ const KEEP = 'src/submissions/keep.ts';
 const EXECUTIONS = 'src/actions/executions.ts';
 const EXECUTION_QUERIES = 'src/actions/execution-queries.ts';
 const EXECUTION_SETTLING = 'src/actions/settling.ts';
-const MESSAGES = 'src/notices/alongside.ts';
 const QUERIES = 'src/submissions/submission-queries.ts';
 const RECOVERY = 'src/actions/recovery.ts';
 const REDELIVERY = 'src/submissions/redelivery.ts';
@@ -102,8 +101,8 @@ export const defectsOfSubmissions: readonly Defect[] = [
     edits: [
       {
         file: KEEP,
-        find: '        await call.commit;\n',
-        replace: '        call.commit.catch(() => {});\n',
+        find: '        await keeping;\n',
+        replace: '        keeping.catch(() => {});\n',
       },
     ],
   },
@@ -183,11 +182,6 @@ export const defectsOfSubmissions: readonly Defect[] = [
         replace: 'await sendUnkept(submissions, kept, { ...call, commit: keeping }, traceparent)',
       },
     ],
-  },
-  {
-    // Stood in the source until the simulator found it.
-    name: 'a newsletter on /api/leads gets a message',
-    edits: [{ file: MESSAGES, find: ' || !recordsConsent(event)', replace: '' }],
   },
   {
     // Stood in the source until the simulator found it.

@@ -17,7 +17,7 @@ import type { Terminal } from './terminal.ts';
 const command: Command = {
   invocation: 'npm run erase --',
   meaning:
-    'Erases what is kept of a person, found by their e-mail address: leads and subscriptions with what became of them, what they were asked to confirm, and confirmation messages. Receipts stay: they hold nothing that was typed into a form. An argument stays in the shell’s history; give - and the address on standard input instead.',
+    'Erases what is kept of a person, found by their e-mail address: leads and subscriptions with what became of them, a subscriber and the events about them, what they were asked to confirm, and confirmation messages. Receipts stay: they hold nothing that was typed into a form. An argument stays in the shell’s history; give - and the address on standard input instead.',
   examples: [
     'npm run erase -- ada@example.com --dry-run',
     'npm run erase -- -',
@@ -95,27 +95,42 @@ async function eraseFrom(storage: Storage, settings: Settings, email: string, ca
   const scrubbed = await storage.scrub();
   report(terminal, { ...rows, files }, false);
   if (rows.sending > 0) terminal.say(UNDER_WAY);
+  if (rows.unsubscribed > 0) terminal.say(leftUnheard(rows.unsubscribed));
   conclude(terminal, scrubbed);
 }
 
 function report(terminal: Terminal, found: Found, dryRun: boolean): void {
-  const { leads, subscriptions, confirmations, outbox, files } = found;
-  const counts = { leads, subscriptions, confirmations, outbox, message_files: files.length };
+  const { leads, subscriptions, confirmations, subscribers, unsubscribed, outbox, files } = found;
+  const counts = {
+    leads,
+    subscriptions,
+    confirmations,
+    subscribers,
+    unsubscribed_undelivered: unsubscribed,
+    outbox,
+    message_files: files.length,
+  };
   const sentence = `${dryRun ? 'Would be erased' : 'Erased'}: ${inWords(found)}.`;
   terminal.print(terminal.json ? JSON.stringify({ dry_run: dryRun, ...counts }) : sentence);
 }
 
-function inWords({ leads, subscriptions, confirmations, outbox, files }: Found): string {
+function inWords(found: Found): string {
+  const { leads, subscriptions, confirmations, subscribers, outbox, files } = found;
   const count = (number: number, noun: string) => `${number} ${noun}${number === 1 ? '' : 's'}`;
-  return `${count(leads, 'lead')}, ${count(subscriptions, 'subscription')}, ${count(confirmations, 'pending question')}, ${count(outbox, 'confirmation')} in the outbox, ${count(files.length, 'message file')}`;
+  return `${count(leads, 'lead')}, ${count(subscriptions, 'subscription')}, ${count(confirmations, 'pending question')}, ${count(subscribers, 'subscriber')}, ${count(outbox, 'confirmation')} in the outbox, ${count(files.length, 'message file')}`;
 }
 
-function isNothing({ leads, subscriptions, confirmations, outbox, files }: Found): boolean {
-  return leads + subscriptions + confirmations + outbox + files.length === 0;
+function isNothing(found: Found): boolean {
+  const { leads, subscriptions, confirmations, subscribers, outbox, files } = found;
+  return leads + subscriptions + confirmations + subscribers + outbox + files.length === 0;
 }
 
 const UNDER_WAY =
   'Some of it was being sent at that moment, and may still arrive at UPSTREAM_URL: have it erased there too.';
+
+/** Else they go on being written to. */
+const leftUnheard = (count: number) =>
+  `${count} of it said that they have left the newsletter, and had not arrived at UPSTREAM_URL: take them off the list there.`;
 
 const AFTERWARDS: Readonly<Record<Scrubbed, string>> = {
   clean: 'Nothing of it is left in the database’s files.',
@@ -125,7 +140,7 @@ const AFTERWARDS: Readonly<Record<Scrubbed, string>> = {
   vacuumed:
     'The dead rows were vacuumed away. PostgreSQL’s free space, its write-ahead log and archives of it may hold remains until they are overwritten or expire.',
   unvacuumed:
-    'It is erased, but VACUUM did not end in time: the dead rows go with autovacuum, or with `VACUUM (INDEX_CLEANUP ON) submissions, confirmations, inbox, messages, outbox` in psql.',
+    'It is erased, but VACUUM did not end in time: the dead rows go with autovacuum, or with `VACUUM (INDEX_CLEANUP ON) submissions, subscribers, confirmations, inbox, messages, outbox` in psql.',
 };
 
 function conclude(terminal: Terminal, scrubbed: Scrubbed): void {

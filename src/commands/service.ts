@@ -6,6 +6,7 @@ const meanings = {
   start: 'starts the service; its settings are in the environment (see .env.example)',
   credentials: 'issue, rotate, revoke and list agent credentials',
   inbox: 'list, show and export submissions, send them again, put them away',
+  subscribers: 'list and export the subscribers of the newsletter',
   erase: 'erases what is kept of a person, by e-mail address',
   backup: 'copies the database to a file while the service runs',
   restore: 'replaces the database by a backup',

@@ -3,8 +3,9 @@ import { existsSync } from 'node:fs';
 import { systemClock } from '../clock.ts';
 import { openLog } from '../operations/log.ts';
 import type { Settings } from '../settings/settings.ts';
-import type { Storage } from '../storage/database.ts';
+import { type Storage, StorageUnavailable } from '../storage/database.ts';
 import { openStorage } from '../storage/open.ts';
+import { loadSettings } from './configuration.ts';
 import { ExitFault } from './faults.ts';
 
 /** Throws where there is no database yet: opening it would make an empty one. */
@@ -29,5 +30,21 @@ export async function withStorage<T>(
     return await use(storage);
   } finally {
     await storage.close();
+  }
+}
+
+/** Opens the one that is configured for `use`; throws `ExitFault` where there is none yet, or it is away. */
+export async function withConfiguredStorage<T>(
+  use: (storage: Storage, settings: Settings) => Promise<T>,
+): Promise<T> {
+  const { settings } = loadSettings();
+  requireDatabase(settings.database);
+  try {
+    return await withStorage(settings, (storage) => use(storage, settings));
+  } catch (error) {
+    if (!(error instanceof StorageUnavailable)) throw error;
+    throw new ExitFault(
+      `The database can’t be used: ${error.message} Check DATABASE_URL, DATA_DIR and the disk.`,
+    );
   }
 }

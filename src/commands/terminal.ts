@@ -74,6 +74,14 @@ export function openTerminal(streams: TerminalStreams, json: boolean): Terminal 
   };
 }
 
+/** Nothing of these may reach a terminal, whatever a row says. */
+const CONTROLS = /[\p{Cc}\p{Zl}\p{Zp}\u202A-\u202E\u2066-\u2069]/gu;
+
+/** Takes a text of whoever; returns what of it may reach a terminal. */
+export function printable(text: string): string {
+  return text.replace(CONTROLS, '');
+}
+
 /** Prints a table, its head first. */
 export function printTable(terminal: Terminal, [head = '', ...lines]: readonly string[]): void {
   terminal.print(terminal.emphasize('bold', head));

@@ -3,9 +3,11 @@ import { CONFIRMATION_STATEMENT } from '../actions/confirmation-statement.ts';
 import type { PressRefusal } from '../failures/refusals.ts';
 import { renderForPage } from '../failures/render.ts';
 import { type Form, findForm } from '../forms/catalog.ts';
+import { maskedAddress } from '../forms/masked-address.ts';
 import type { Fields } from '../forms/validate.ts';
 import { pathTo, routes } from '../routes.ts';
 import type { SigningKeys } from '../settings/signing-keys.ts';
+import { filled } from '../site/filled.ts';
 import { type Frame, renderLayout } from '../site/layout.ts';
 import { renderTemplate } from '../site/templates.ts';
 import { wordedForm } from '../site/words.ts';
@@ -27,8 +29,6 @@ type Shown = {
   /** How many more may be typed. */
   left?: number;
 };
-
-const MASK = '•••';
 
 /** Takes one of any state; returns the whole HTML document. */
 export function confirmationPage(parts: PageParts, shown: Shown): string {
@@ -121,25 +121,7 @@ function linesOf(form: Form, fields: Fields): { label: string; value: string }[]
   });
 }
 
-/** As the owner knows it again, and nobody else reads it. */
-function maskedAddress(email: string): string {
-  const [local = '', domain = ''] = email.split('@');
-  const end = domain.split('.').at(-1) ?? '';
-  return `${local.slice(0, 1)}${MASK}@${domain.slice(0, 1)}${MASK}.${end}`;
-}
-
 function timeOf(iso: string, lang: string): string {
   const format = { dateStyle: 'long', timeStyle: 'short', timeZone: 'UTC' } as const;
   return `${new Intl.DateTimeFormat(lang, format).format(new Date(iso))} UTC`;
-}
-
-/** The words with what stands in their braces; what is put in is not read again. */
-function filled<W extends object>(words: W, values: Record<string, string>): W {
-  const fill = (text: string) =>
-    text.replace(/\{(\w+)\}/g, (whole, name: string) => values[name] ?? whole);
-  const pairs = Object.entries(words).map(([name, text]) => [
-    name,
-    typeof text === 'string' ? fill(text) : text,
-  ]);
-  return Object.fromEntries(pairs) as W;
 }

@@ -3,6 +3,7 @@
  * and the console count, hand out and erase, all but local mode's files of messages.
  */
 import { countOutboxOf, eraseNoticesOf, eraseOutboxOf } from '../mail/erasure.ts';
+import { countSubscribersOf, eraseSubscriberOf } from '../newsletter/erasure.ts';
 import type { OpenTransaction, Storage } from '../storage/database.ts';
 import type { ConfirmationRow } from '../storage/schema.ts';
 import {
@@ -15,6 +16,8 @@ import { countConfirmationsOf, eraseConfirmationsOf } from './erasure.ts';
 export type PersonRows = PersonCounts & {
   /** What they were asked, and have not answered. */
   confirmations: number;
+  /** One, where they asked for the newsletter. */
+  subscribers: number;
   /** Messages to them, and when it is erased notices of what they sent. */
   outbox: number;
 };
@@ -24,6 +27,7 @@ export async function countPerson(storage: Storage, email: string): Promise<Pers
   return {
     ...(await countSubmissionsOf(storage, email)),
     confirmations: await countConfirmationsOf(storage, email),
+    subscribers: await countSubscribersOf(storage, email),
     outbox: await countOutboxOf(storage, email),
   };
 }
@@ -37,9 +41,11 @@ export async function erasePerson(
 ): Promise<PersonRows> {
   // First what may still be pressed: a submission that is made of it meanwhile is erased below.
   const confirmations = await eraseConfirmationsOf(storage, tx, email, now);
+  const subscribers = await eraseSubscriberOf(tx, email);
   const { counts, ids } = await eraseSubmissionsOf(tx, email);
   const messages = await eraseOutboxOf(tx, email);
-  return { ...counts, confirmations, outbox: messages + (await eraseNoticesOf(tx, ids)) };
+  const outbox = messages + (await eraseNoticesOf(tx, ids));
+  return { ...counts, confirmations, subscribers, outbox };
 }
 
 export type PendingQuestion = Pick<

@@ -1,7 +1,8 @@
-/** The two events that go upstream (contract §3), as JSON Schema 2020-12. */
+/** The events that go upstream (contract §3, beyond §6), as JSON Schema 2020-12. */
 import { type Form, forms } from '../forms/catalog.ts';
+import { pathTo, routes } from '../routes.ts';
 import { receiverOf } from '../submissions/recipient.ts';
-import type { Event } from '../upstream/upstream.ts';
+import type { Event, SubscriberData, SubscriberEvent } from '../upstream/upstream.ts';
 import {
   contractorSchema,
   exampleFields,
@@ -19,14 +20,19 @@ const recipientSchema: JsonSchema = {
   additionalProperties: false,
 };
 
-/** The types of event that the forms of the catalogue cause. */
+/** What becomes of a subscription later (beyond §6). */
+const LATER = ['subscriber.confirmed', 'subscriber.unsubscribed'] as const;
+type Later = (typeof LATER)[number];
+
+/** The types of event that the forms of the catalogue cause, and those of what becomes of a subscription. */
 export const eventTypes: readonly Event['type'][] = [
   ...new Set(Object.values(forms).map((form) => form.event)),
+  ...LATER,
 ];
 
 /** Takes a type; returns the schema of its body. */
 export function eventSchema(type: Event['type']): JsonSchema {
-  const [first, ...others] = formsThatCause(type).map(dataSchema);
+  const [first, ...others] = formsThatCause(type).map((form) => dataSchema(form, type));
   return {
     $schema: DIALECT,
     title: type,
@@ -42,11 +48,20 @@ export function eventSchema(type: Event['type']): JsonSchema {
   };
 }
 
-function dataSchema(form: Form): JsonSchema {
+function dataSchema(form: Form, type: Event['type']): JsonSchema {
+  const also = isLater(type)
+    ? laterSchemas(type)
+    : type === 'subscriber.created'
+      ? ofSubscription
+      : {};
+  const always = isLater(type) ? Object.keys(also) : [];
   return {
     title: form.name,
     type: 'object',
-    required: ['id', 'form', 'fields', 'recipient', 'origin', 'client', 'consent_recorded_at'],
+    required: [
+      ...['id', 'form', 'fields', 'recipient', 'origin', 'client', 'consent_recorded_at'],
+      ...always,
+    ],
     properties: {
       id: {
         type: 'string',
@@ -56,7 +71,7 @@ function dataSchema(form: Form): JsonSchema {
       form: { const: form.name },
       fields: normalizedFieldsSchema(
         form,
-        form.event === 'subscriber.created' ? { contractor: contractorSchema } : {},
+        type === 'lead.created' ? {} : { contractor: contractorSchema },
       ),
       recipient: receiverOf(form, { contractor: recipientSchema, operator: { type: 'null' } }),
       origin: { enum: ['browser', 'agent'] },
@@ -69,6 +84,7 @@ function dataSchema(form: Form): JsonSchema {
         format: 'date-time',
         description: 'When the person’s consent was recorded; equal to the receipt’s.',
       },
+      ...also,
       test: {
         const: true,
         description:
@@ -77,6 +93,46 @@ function dataSchema(form: Form): JsonSchema {
     },
     additionalProperties: false,
   };
+}
+
+const unsubscribeUrl: JsonSchema = {
+  type: 'string',
+  format: 'uri',
+  description:
+    'For each message that you send: its List-Unsubscribe (RFC 8058), and the link to leave. It stays the same.',
+};
+
+/** Of a subscription where a person subscribes; an agent's, and one of /api/leads, has neither. */
+const ofSubscription = {
+  status: {
+    enum: ['pending', 'confirmed'],
+    description: '`pending` until the person has confirmed; `confirmed` where they had before.',
+  },
+  unsubscribe_url: unsubscribeUrl,
+};
+
+function laterSchemas(type: Later): Record<string, JsonSchema> {
+  const time = (description: string) => ({ type: 'string', format: 'date-time', description });
+  const orNull = { type: ['string', 'null'], format: 'date-time' };
+  const confirmed = 'When the person confirmed';
+  const left = 'When the person left';
+  return type === 'subscriber.confirmed'
+    ? {
+        status: { const: 'confirmed' },
+        unsubscribe_url: unsubscribeUrl,
+        confirmed_at: time(`${confirmed}.`),
+        unsubscribed_at: { type: 'null', description: `${left}: they have not.` },
+      }
+    : {
+        status: { const: 'unsubscribed' },
+        unsubscribe_url: unsubscribeUrl,
+        confirmed_at: { ...orNull, description: `${confirmed}; null where they never did.` },
+        unsubscribed_at: time(`${left}.`),
+      };
+}
+
+function isLater(type: Event['type']): type is Later {
+  return LATER.some((each) => each === type);
 }
 
 const exampleContractor = { id: 'contractor-1', name: 'A Contractor' };
@@ -97,12 +153,30 @@ export function eventExamples(type: Event['type']): Record<string, Event> {
         origin: 'agent',
         client: 'acme-assistant',
         consent_recorded_at: sentAt,
+        ...(type !== 'lead.created' && {
+          ...{ origin: 'browser', client: null },
+          ...exampleSubscriber(type, sentAt),
+        }),
       },
     },
   ]);
   return Object.fromEntries(examples);
 }
 
+/** What is said of a subscriber as an example. */
+function exampleSubscriber(type: SubscriberEvent, at: string): SubscriberData {
+  const unsubscribe_url = `https://example.com${pathTo(routes.leavePage, { token: 'A'.repeat(22) })}`;
+  if (type === 'subscriber.created') return { status: 'pending', unsubscribe_url };
+  const hasLeft = type === 'subscriber.unsubscribed';
+  return {
+    status: hasLeft ? 'unsubscribed' : 'confirmed',
+    unsubscribe_url,
+    confirmed_at: at,
+    unsubscribed_at: hasLeft ? at : null,
+  };
+}
+
 function formsThatCause(type: Event['type']): Form[] {
+  if (isLater(type)) return [forms.newsletter];
   return Object.values(forms).filter((form) => form.event === type);
 }

@@ -9,6 +9,7 @@ import { bounds } from '../forms/bounds.ts';
 import { pages, type RouteName, routes } from '../routes.ts';
 import { ASKING, confirmationProblems, EXECUTING, LOOKING } from './confirmation-problems.ts';
 import { consoleProblems } from './console-problems.ts';
+import { newsletterProblems } from './newsletter-problems.ts';
 import { on, type Problem } from './problem.ts';
 import type { Refusal } from './refusals.ts';
 
@@ -135,6 +136,7 @@ export const problems = {
   ),
   ...confirmationProblems,
   ...consoleProblems,
+  ...newsletterProblems,
   confirmationUnanswered: mcp(409, 'The user was asked and did not answer. Nothing was sent.', {
     tool: 'Ask them whether it may be sent: call request_confirmation with the same preview_id and give them the confirmation_url, or call submit again, which asks them once more.',
   }),
@@ -175,6 +177,10 @@ export const problems = {
   left: on(FORMS, 'spec §7.2, beyond §1')(
     502,
     'Your submission could not be passed on by itself. What you wrote is kept, and the operator of this site has it: you need not send it again.',
+  ),
+  subscriptionNotKept: on(['subscribeNewsletter'], 'beyond §6')(
+    503,
+    'Your subscription could not be taken at the moment. Please try again in a few minutes.',
   ),
   unconfirmed: form(502, 'We could not confirm that your submission arrived. Please try again.'),
   unsent: form(502, 'Your submission could not be passed on. Nothing was sent. Please try again.'),

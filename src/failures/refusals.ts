@@ -68,6 +68,8 @@ export type FormRefusal =
   | { kind: 'kept'; reference?: string }
   /** The same, but nothing more happens by itself: the operator has it. */
   | { kind: 'left'; reference?: string }
+  /** The store is away, and a subscription is not forwarded without a row (beyond §6). */
+  | { kind: 'subscriptionNotKept' }
   /** Nobody could keep it, or confirm it. */
   | { kind: 'unconfirmed' }
   /** Nobody could keep it, and the upstream was not reached: not one byte has left. */
@@ -106,6 +108,11 @@ export type ConsoleRefusal =
   | { kind: 'unknownRow' }
   | { kind: 'rowUnderWay' }
   | { kind: 'consoleUnavailable' };
+/** What a subscriber is told where a link of theirs does nothing (beyond §6). */
+export type NewsletterRefusal =
+  | { kind: 'newsletterTooOften'; retryAfterSeconds: number }
+  | { kind: 'unknownSubscription' }
+  | { kind: 'newsletterUnknown'; retryAfterSeconds: number };
 
 /** What a tool or its endpoint says beside the refusals of the two chains (beyond §3). */
 type McpRefusal = { kind: 'foreignOrigin' } | { kind: 'confirmationUnanswered' };
@@ -130,6 +137,7 @@ export type Refusal =
   | ConfirmationRefusal
   | PressRefusal
   | ConsoleRefusal
+  | NewsletterRefusal
   | McpRefusal
   | ServerRefusal
   /** The content endpoint (spec §4.2). */

@@ -33,6 +33,8 @@ export const bounds = {
     presses: { limit: 20, windowSeconds: 60 },
     /** Beyond §7: every press of an operator's sign-in. */
     signIns: { limit: 20, windowSeconds: 60 },
+    /** Beyond §6: the page where a subscription is confirmed, and its button. */
+    newsletter: { limit: 30, windowSeconds: 60 },
     /** Contract §4: bodies over `refusedBodyBytes` that were refused, whatever the route. */
     refusedBodies: { limit: 30, windowSeconds: 60 },
   },
@@ -42,6 +44,8 @@ export const bounds = {
   pageLifetimeMinutes: 10,
   codeLifetimeMinutes: 10,
   idempotencyKeyLength: 200,
+  /** Beyond §6: for so long a subscription waits to be confirmed. */
+  subscriptionLifetimeDays: 7,
 
   /** JSON bodies, on the agent routes and the form routes (contract §4). */
   jsonBodyBytes: 512 * 1024,

@@ -51,6 +51,7 @@ function whatIsWrong(
     case 'unsent':
       return { notice: { kind: refusal.kind } };
     case 'submissionsNotConfigured':
+    case 'subscriptionNotKept':
       return { notice: { kind: 'unavailable' } };
   }
   const validation = validate(form, values);

@@ -5,12 +5,21 @@ import { isHoneypotFilled } from '../forms/honeypot.ts';
 import { isConsent, originOf } from '../forms/subscription.ts';
 import { missingNames, validate } from '../forms/validate.ts';
 import type { Outbox } from '../mail/outbox.ts';
+import type { Subscribers } from '../newsletter/subscribers.ts';
+import type { Metrics } from '../operations/metrics.ts';
+import { type OpenTransaction, StorageUnavailable } from '../storage/database.ts';
 import { accept } from '../submissions/accept.ts';
+import type { Accepted } from '../submissions/store.ts';
+import type { Submission } from '../submissions/submission.ts';
 import { decodeForm, type FormRequest } from './decode-form.ts';
 import { type FormResult, type IntakeParts, unkeptRefusal } from './leads.ts';
 
 /** The outbox is undefined while no mail is configured: then there are no subscriptions. */
-export type SubscribeParts = IntakeParts & { outbox: Outbox | undefined };
+export type SubscribeParts = IntakeParts & {
+  outbox: Outbox | undefined;
+  subscribers: Pick<Subscribers, 'join'>;
+  metrics: Pick<Metrics, 'countSubscriber'>;
+};
 
 /** Takes a request; returns `accepted` once the upstream has confirmed, or the refusal. */
 export async function subscribe(parts: SubscribeParts, request: FormRequest): Promise<FormResult> {
@@ -43,7 +52,21 @@ export async function subscribe(parts: SubscribeParts, request: FormRequest): Pr
     client: null,
     consentRecordedAt: clock.now().toISOString(),
   };
-  const accepted = await accept(submissions, parties, submission, request.traceparent);
+  const join = parts.subscribers.join(submission);
+  let joined: Submission | undefined;
+  const joining = async (tx: OpenTransaction) => {
+    joined = await join(tx);
+    return joined;
+  };
+  let accepted: Accepted;
+  try {
+    accepted = await accept(submissions, parties, submission, request.traceparent, joining);
+  } catch (error) {
+    if (!(error instanceof StorageUnavailable)) throw error;
+    parts.log.error({ submissionId: submission.id, err: error }, 'a subscription was not taken');
+    return { kind: 'subscriptionNotKept' };
+  }
+  if (joined?.subscriber?.data.status === 'pending') parts.metrics.countSubscriber('pending');
   const { reference, outcome, standing } = accepted;
   const entry = { submissionId: reference, form: 'newsletter', outcome, standing };
   parts.log.info(entry, 'subscription settled');
@@ -51,27 +74,7 @@ export async function subscribe(parts: SubscribeParts, request: FormRequest): Pr
     const isKept = standing === 'kept' || standing === 'left';
     return isKept ? { kind: standing } : unkeptRefusal(outcome);
   }
-  // The commit that settles a row adds the message; here is none.
-  if (standing === 'unkept' && !outcome.known) {
-    if (!(await confirmByMail(parts, outbox, reference, email))) return { kind: 'unconfirmed' };
-  }
   // Our own inbox commits a stranger's row and no member's: that work belongs into the step.
   const answeredAt = submissions.options.upstream?.embedded ? readAt : accepted.answeredAt;
   return { kind: 'accepted', event, upstream: { tookMs: answeredAt - readAt, answeredAt } };
-}
-
-/** Whether the message is kept durably: a success that could still lose it would promise too much. */
-async function confirmByMail(
-  parts: SubscribeParts,
-  outbox: Outbox,
-  id: string,
-  email: string,
-): Promise<boolean> {
-  try {
-    await outbox.add(email);
-    return true;
-  } catch (error) {
-    parts.log.error({ submissionId: id, err: error }, 'confirmation message could not be kept yet');
-    return false;
-  }
 }

@@ -21,6 +21,8 @@ export type Letter = {
   text: string;
   /** Whom an answer goes to, where that is not the sender. */
   replyTo?: string;
+  /** Where one request with nothing else takes the recipient off the list (RFC 8058). */
+  unsubscribeUrl?: string;
 };
 
 /** A letter, whom it goes to, and the `Message-ID` that it keeps over all attempts. */
@@ -38,7 +40,7 @@ export type Mailer = {
  * explicit envelope, for nodemailer reads a text as a list of addresses.
  */
 export function addressed(from: Sender, message: Message, date: Date): SendMailOptions | undefined {
-  const { address, messageId, subject, text, replyTo } = message;
+  const { address, messageId, subject, text, replyTo, unsubscribeUrl } = message;
   if (!isOneAddress(address) || (replyTo !== undefined && !isOneAddress(replyTo))) return undefined;
   return {
     from,
@@ -49,7 +51,14 @@ export function addressed(from: Sender, message: Message, date: Date): SendMailO
     date,
     subject,
     text,
-    headers: { 'Auto-Submitted': 'auto-generated' },
+    headers: {
+      'Auto-Submitted': 'auto-generated',
+      ...(unsubscribeUrl !== undefined && {
+        // As it is: folded or encoded, programs would not find the address in it.
+        'List-Unsubscribe': { prepared: true, value: `<${unsubscribeUrl}>` },
+        'List-Unsubscribe-Post': 'List-Unsubscribe=One-Click',
+      }),
+    },
     xMailer: false,
     disableFileAccess: true,
     disableUrlAccess: true,

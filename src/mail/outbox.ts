@@ -103,13 +103,20 @@ export function openOutbox(options: OutboxOptions): Outbox {
   }
 
   /** One poisoned message doesn't hold up the others: whatever is thrown is a temporary refusal. */
-  async function send(row: MessageRow): Promise<SendResult | { kind: 'nothing' }> {
+  async function send(
+    row: MessageRow,
+    takenAt: number,
+  ): Promise<SendResult | { kind: 'nothing' } | { kind: 'late' }> {
     try {
       const letter = await render(row);
       if (letter === undefined) {
-        await rows.remove(row);
+        // One that was tried before may have arrived: its row goes on being the cap of its mailbox.
+        if (row.attempts > 1) await conclude(row, 'sent');
+        else await rows.remove(row);
         return { kind: 'nothing' };
       }
+      // What it says was read from the store, and a pause may have been in that as well.
+      if (clock.monotonic() - takenAt > START_WITHIN_MS) return { kind: 'late' };
       return await mailer.send({ ...letter, messageId: row.message_id });
     } catch (error) {
       return { kind: 'refused', permanent: false, reason: reasonOf(error) };
@@ -118,12 +125,9 @@ export function openOutbox(options: OutboxOptions): Outbox {
 
   async function attempt(row: MessageRow, takenAt: number): Promise<void> {
     const entry = { messageId: row.message_id, kind: row.kind, attempt: row.attempts };
-    if (clock.monotonic() - takenAt > START_WITHIN_MS) {
-      log.warn(entry, 'message left to its next attempt after a pause');
-      return;
-    }
-    const result = await send(row);
-    if (result.kind === 'nothing') log.info(entry, 'message dropped: nothing is left to say');
+    const result = await send(row, takenAt);
+    if (result.kind === 'late') log.warn(entry, 'message left to its next attempt after a pause');
+    else if (result.kind === 'nothing') log.info(entry, 'message dropped: nothing is left to say');
     else if (result.kind === 'sent') {
       log.info(entry, 'message sent');
       await conclude(row, 'sent');

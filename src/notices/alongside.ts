@@ -1,25 +1,20 @@
 /** What is told of an attempt that has ended: messages in the commit that ends it, and alerts once it is written. */
-import type { Outbox } from '../mail/outbox.ts';
-import type { Change } from '../storage/database.ts';
-import type { Ended } from '../submissions/settling.ts';
-import { recordsConsent } from '../submissions/submission.ts';
+import type { Alongside, Ended } from '../submissions/settling.ts';
 import type { Alerts } from './alerts.ts';
 import type { Notices } from './notices.ts';
 
 /**
- * Takes the outbox, where mail is configured, and the notices; returns what `openSubmissions` asks for: a new
- * subscriber's confirmation, and the operator's notice of a lead whose first attempt has ended (beyond §2).
+ * Takes the notices, and what is written of a subscription; returns what `openSubmissions` asks for: a subscriber's
+ * message, and the operator's notice of a lead whose first attempt has ended (beyond §2, §6).
  */
 export function messagesAlongside(
-  outbox: Pick<Outbox, 'messageTo'> | undefined,
   notices: Notices,
-): (ended: Ended) => Change[] {
-  return ({ id, form, email, event, by, outcome }) => {
+  ofSubscription: (ended: Ended) => readonly Alongside[],
+): (ended: Ended) => readonly Alongside[] {
+  return (ended) => {
+    const { id, form, by } = ended;
     const notice = by === 'first' ? notices.of({ id, form, origin: 'browser' }) : [];
-    if (outbox === undefined || form !== 'newsletter' || email === null) return notice;
-    if (outcome.kind !== 'confirmed' || !recordsConsent(event)) return notice;
-    // Who was on the list has had one; a later attempt may have met what our own first one left there.
-    return outcome.known && by === 'first' ? notice : [...notice, outbox.messageTo(email)];
+    return [...notice, ...ofSubscription(ended)];
   };
 }
 

@@ -2,7 +2,6 @@
 import { statfs } from 'node:fs/promises';
 import type { NewId } from '../chance.ts';
 import type { Clock } from '../clock.ts';
-import { confirmationOf } from '../mail/confirmation.ts';
 import type { Letter } from '../mail/mail.ts';
 import type { Render } from '../mail/messages.ts';
 import type { Log } from '../operations/log.ts';
@@ -48,13 +47,10 @@ function renderer(
 ): Render {
   const { notifyEmail, alertEmail, operator, baseUrl } = settings;
   const site = { operatorName: operator.name, baseUrl };
-  const confirmation = confirmationOf(settings);
   const to = (address: string | null | undefined, letter: Letter | undefined) =>
     address == null || letter === undefined ? undefined : { ...letter, address };
-  return async ({ kind, key, address, about }) => {
+  return async ({ kind, key, about }) => {
     switch (kind) {
-      case 'confirmation':
-        return to(address, confirmation);
       case 'notice': {
         const row = await find(key);
         return to(notifyEmail, row && noticeLetter(row, site));
@@ -63,8 +59,9 @@ function renderer(
         return to(notifyEmail, summaryLetter(JSON.parse(about ?? '{}'), key, site));
       case 'alert':
         return to(alertEmail, alertLetter(JSON.parse(about ?? '{}'), site));
-      // What it says is known to `confirmations/`.
+      // What these say is known to `confirmations/` and `newsletter/`.
       case 'code':
+      case 'confirmation':
         return undefined;
     }
   };

@@ -8,6 +8,8 @@ export type Metrics = {
   countExecution(action: string, status: string): void;
   /** What a person was asked, and what became of it (beyond §4); several at once where one ends others. */
   countConfirmation(status: (typeof CONFIRMATIONS)[number], times?: number): void;
+  /** What became of subscribers (beyond §6); several at once where their time has run out. */
+  countSubscriber(status: (typeof SUBSCRIBERS)[number], times?: number): void;
   /** What became of an attempt to have a submission confirmed. */
   countAttempt(outcome: (typeof OUTCOMES)[number], by: (typeof ATTEMPTED_BY)[number]): void;
   /** Waits for what is being collected: after it the store may be closed. */
@@ -21,11 +23,13 @@ export const noMetrics: Metrics = {
   countExecution: () => {},
   countAttempt: () => {},
   countConfirmation: () => {},
+  countSubscriber: () => {},
   close: async () => {},
 };
 
 const STATUSES = ['submitted', 'failed'] as const;
 const CONFIRMATIONS = ['asked', 'submitted', 'failed', 'declined', 'reported', 'expired'] as const;
+const SUBSCRIBERS = ['pending', 'confirmed', 'unsubscribed', 'expired'] as const;
 const OUTCOMES = ['confirmed', 'rejected', 'rateLimited', 'unconfirmed', 'unknown'] as const;
 const UNARRIVED = ['sending', 'waiting', 'undelivered'] as const;
 const ATTEMPTED_BY = ['first', 'redelivery', 'person', 'operator'] as const;
@@ -74,6 +78,12 @@ export async function openMetrics(host: string, port: number, sources: Sources):
     labelNames: ['status'],
     registers: [registry],
   });
+  const subscribers = new client.Counter({
+    name: 'service_subscribers_total',
+    help: 'Subscribers that this instance has asked, and how it has seen them confirm, leave and run out.',
+    labelNames: ['status'],
+    registers: [registry],
+  });
   const attempts = new client.Counter({
     name: 'service_submission_attempts_total',
     help: 'Attempts of this instance to have a submission confirmed, by outcome and by what caused them.',
@@ -85,6 +95,7 @@ export async function openMetrics(host: string, port: number, sources: Sources):
     for (const by of ATTEMPTED_BY) attempts.inc({ outcome, by }, 0);
   }
   for (const status of CONFIRMATIONS) confirmations.inc({ status }, 0);
+  for (const status of SUBSCRIBERS) subscribers.inc({ status }, 0);
   for (const action of Object.keys(forms)) {
     for (const status of STATUSES) executions.inc({ action, status }, 0);
   }
@@ -166,6 +177,7 @@ export async function openMetrics(host: string, port: number, sources: Sources):
     countIgnoredForwardedFor: () => ignoredForwardedFor.inc(),
     countExecution: (action, status) => executions.inc({ action, status }),
     countConfirmation: (status, times = 1) => confirmations.inc({ status }, times),
+    countSubscriber: (status, times = 1) => subscribers.inc({ status }, times),
     countAttempt: (outcome, by) => attempts.inc({ outcome, by }),
     async close() {
       const closed = new Promise((resolve) => void server.close(resolve));

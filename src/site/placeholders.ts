@@ -75,6 +75,7 @@ export function placeholderFiller(
     },
     retention_days: plain(String(settings.receiptRetentionDays)),
     confirmation_minutes: plain(String(bounds.confirmationLifetimeMinutes)),
+    subscription_days: plain(String(bounds.subscriptionLifetimeDays)),
     submission_days: plain(String(settings.submissionRetentionDays)),
     // These two stand in code as well, where Markdown knows no escapes; neither needs one.
     base_url: { ...plain(settings.baseUrl), markdown: settings.baseUrl },

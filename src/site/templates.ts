@@ -13,6 +13,7 @@ const names = [
   'flow',
   'confirm',
   'confirm-end',
+  'newsletter',
 ] as const;
 
 /** Where every template may lead. */

@@ -10,6 +10,7 @@ import { once } from '../once.ts';
 import { checkShape } from '../settings/shape.ts';
 import { type ConfirmWords, ourConfirmWords } from './confirm-words.ts';
 import { type FormWords, ourFormWords } from './form-words.ts';
+import { LINKS, type NewsletterWords, ourNewsletterWords } from './newsletter-words.ts';
 
 /** BCP 47. */
 export const languageTag = v.string().assert(isLanguageTag, 'is no language tag');
@@ -82,6 +83,11 @@ const schema = v.object({
   form: sameShape(ourFormWords) as v.Type<FormWords>,
   /** What a person reads where they confirm: the sentences of `confirm-words.ts`. */
   confirm: sameShape(ourConfirmWords) as v.Type<ConfirmWords>,
+  /** What a subscriber reads, in the message and where its links lead: the sentences of `newsletter-words.ts`. */
+  newsletter: (sameShape(ourNewsletterWords) as v.Type<NewsletterWords>).assert(
+    ({ message }) => LINKS.every((link) => message.text.includes(link)),
+    `needs ${LINKS.join(' and ')} in the text of its message`,
+  ),
   fields: byField,
   forms: v.object(Object.fromEntries(byForm)),
 });
@@ -91,7 +97,7 @@ export type Words = v.Infer<typeof schema>;
 /** The words as they come with the service, read for the first page. */
 export const ourWords = once((): Words => {
   const text = readFileSync(new URL('../../content/words.yaml', import.meta.url), 'utf8');
-  const ours = { form: ourFormWords, confirm: ourConfirmWords };
+  const ours = { form: ourFormWords, confirm: ourConfirmWords, newsletter: ourNewsletterWords };
   return schema.parse({ ...(load(text) as object), ...ours });
 });
 

@@ -19,6 +19,7 @@ const migrations = {
   '0007-executions-confirmed-via': () => import('./migrations/0007-executions-confirmed-via.ts'),
   '0008-receipts': () => import('./migrations/0008-receipts.ts'),
   '0009-confirmations': () => import('./migrations/0009-confirmations.ts'),
+  '0010-subscribers': () => import('./migrations/0010-subscribers.ts'),
   '0011-operator-console': () => import('./migrations/0011-operator-console.ts'),
   '0012-submissions-in-pages': () => import('./migrations/0012-submissions-in-pages.ts'),
 };

@@ -1,6 +1,6 @@
 /**
  * The tables, as every query sees them. A query lives with its owner: executions with `actions/`,
- * submissions with `submissions/`, messages with `mail/`, their hours with `notices/`. Times are ISO 8601 text, UTC, or milliseconds
+ * submissions with `submissions/`, subscribers with `newsletter/`, messages with `mail/`, their hours with `notices/`. Times are ISO 8601 text, UTC, or milliseconds
  * (`…_ms`).
  */
 import type { OperatorTables } from './operator-schema.ts';
@@ -131,6 +131,8 @@ export type SubmissionRow = {
   telephone: string | null;
   /** The address, in the one row that the embedded inbox keeps for a subscriber; unique. */
   subscriber: string | null;
+  /** Whose subscription or event this is; null of all that is no subscriber's (beyond §6). */
+  subscriber_id: string | null;
   /** By the database's wall clock, as all of its `…_ms` but those of the lease. */
   received_ms: number;
   /** The body of the event, byte for byte as it is sent; its `fields` are `{}` once the content is gone. */
@@ -241,6 +243,7 @@ export type Schema = OperatorTables & {
   confirmation_codes: ConfirmationCodeRow;
   confirmation_reports: ConfirmationReportRow;
   submissions: SubmissionRow;
+  subscribers: import('./subscriber-row.ts').SubscriberRow;
   inbox: InboxRow;
   messages: MessageRow;
   mail_hours: MailHourRow;

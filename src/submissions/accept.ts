@@ -1,9 +1,9 @@
 /** A browser's submission, from the commit that keeps it to what its person is told (beyond §1). */
 import { isoTime } from '../clock.ts';
-import { StorageUnavailable } from '../storage/database.ts';
+import { type OpenTransaction, StorageUnavailable } from '../storage/database.ts';
 import type { SubmissionRow } from '../storage/schema.ts';
 import { attemptsOf } from './attempts.ts';
-import { firstOf, type Keeping, keep, within } from './keep.ts';
+import { type Completing, firstOf, type Keeping, keep, within } from './keep.ts';
 import type { Parties } from './recipient.ts';
 import { nextOf } from './schedule.ts';
 import type { Taken } from './settling.ts';
@@ -21,33 +21,41 @@ const DELIVERED = {
   standing: 'delivered',
 } as const;
 
+/** What a subscription writes in the commit that keeps it; returns the submission with what its event says of it. */
+export type Joining = (tx: OpenTransaction) => Promise<Submission>;
+
 /**
  * Takes a valid submission and the caller's trace; returns what became of it. Never throws: where the store is
- * away, it is sent unkept.
+ * away, it is sent unkept. One that joins is not: that throws `StorageUnavailable` (beyond §6).
  */
 export async function accept(
   submissions: Submissions,
   parties: Parties,
   submission: Submission,
   traceparent: string | undefined,
+  join?: Joining,
 ): Promise<Accepted> {
   const { clock, upstream, log } = submissions.options;
   const now = isoTime(clock.now().getTime());
-  const kept: Kept = {
-    id: submission.id,
-    form: submission.form.name,
-    ...lookedFor(submission.fields),
-    event: eventOf(submission, parties, now).body,
-    fields_digest: digestOfFields(submission),
-  };
-  if (upstream?.embedded) return await store(submissions, kept);
+  const keptOf = (whole: Submission): Kept => ({
+    id: whole.id,
+    form: whole.form.name,
+    ...lookedFor(whole.fields),
+    event: eventOf(whole, parties, now).body,
+    fields_digest: digestOfFields(whole),
+    subscriber_id: whole.subscriber?.id ?? null,
+  });
+  const kept = keptOf(submission);
+  const complete: Completing | undefined = join && (async (tx) => keptOf(await join(tx)));
+  if (upstream?.embedded) return await store(submissions, kept, complete);
 
   for (;;) {
     const call: Keeping = { calledOff: false };
-    const keeping = keep(submissions, kept, call);
+    const keeping = keep(submissions, kept, call, complete);
     const begun = await within(clock, keeping);
     if (begun === undefined) {
       call.calledOff = true;
+      if (join !== undefined) throw new StorageUnavailable('A subscription could not be kept.');
       log.error({ submissionId: kept.id }, 'the store is away: a submission is forwarded unkept');
       const sent = await sendUnkept(submissions, kept, call, traceparent);
       // Its row may be there: should this process die, another sends it.
@@ -55,7 +63,7 @@ export async function accept(
       return mayArrive ? { ...sent, outcome: { kind: 'unknown' } } : sent;
     }
     if (begun.kind === 'kept') return await attempt(submissions, begun.taken, traceparent);
-    const answered = await sendAgain(submissions, begun.row, traceparent);
+    const answered = await sendAgain(submissions, begun.row, traceparent, join);
     if (answered !== undefined) return answered;
   }
 }
@@ -96,8 +104,10 @@ async function sendAgain(
   submissions: Submissions,
   row: SubmissionRow,
   traceparent: string | undefined,
+  join: Joining | undefined,
 ): Promise<Accepted | undefined> {
   try {
+    if (join !== undefined) await submissions.options.storage.write(join);
     if (row.status !== 'sending') {
       const taken = await submissions.take(row, 'person');
       return taken && (await attempt(submissions, taken, traceparent));

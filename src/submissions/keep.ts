@@ -1,6 +1,6 @@
 /** The commit that keeps a submission before its first byte leaves, and how long it is waited for (beyond §1). */
 import type { Clock } from '../clock.ts';
-import { StorageUnavailable } from '../storage/database.ts';
+import { type OpenTransaction, StorageUnavailable } from '../storage/database.ts';
 import type { SubmissionRow } from '../storage/schema.ts';
 import type { Taken } from './settling.ts';
 import type { Kept } from './submission-queries.ts';
@@ -16,9 +16,16 @@ const AGAIN_WITHIN_MS = 86_400_000;
 /** `commit`: the last that was begun; none begins once it is called off. */
 export type Keeping = { calledOff: boolean; commit?: Promise<unknown> };
 type Begun = { kind: 'kept'; taken: Taken } | { kind: 'equal'; row: SubmissionRow };
+/** What is written in the same commit, and is needed to know what is kept: a subscriber (beyond §6). */
+export type Completing = (tx: OpenTransaction) => Promise<Kept>;
 
 /** Keeps it, unless the same was sent before and waits; tries for two seconds. Throws `StorageUnavailable`. */
-export async function keep(submissions: Submissions, kept: Kept, call: Keeping): Promise<Begun> {
+export async function keep(
+  submissions: Submissions,
+  kept: Kept,
+  call: Keeping,
+  complete?: Completing,
+): Promise<Begun> {
   const { storage, clock } = submissions.options;
   const { queries } = submissions;
   const startedAt = clock.monotonic();
@@ -33,11 +40,19 @@ export async function keep(submissions: Submissions, kept: Kept, call: Keeping):
       storage.requireRoom();
       // A first try may have been committed: its lease holds.
       takenAt ??= clock.monotonic();
+      let whole = kept;
       if (!call.calledOff) {
-        call.commit = storage.write(queries.keep(kept));
-        await call.commit;
+        const keeping =
+          complete === undefined
+            ? storage.write(queries.keep(kept))
+            : storage.write(async (tx) => {
+                whole = await complete(tx);
+                return await tx.change(queries.keep(whole));
+              });
+        call.commit = keeping;
+        await keeping;
       }
-      return { kind: 'kept', taken: firstOf(kept, takenAt) };
+      return { kind: 'kept', taken: firstOf(whole, takenAt) };
     } catch (error) {
       const isOver = call.calledOff || clock.monotonic() - startedAt >= WITHIN_MS;
       if (isOver || !(error instanceof StorageUnavailable)) throw error;

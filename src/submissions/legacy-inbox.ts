@@ -88,6 +88,7 @@ function submissionOf(row: InboxRow): SubmissionRow {
     email: row.email,
     telephone: lookedFor(event.data?.fields ?? {}).telephone,
     subscriber: row.type === 'subscriber.created' ? row.email : null,
+    subscriber_id: null,
     received_ms: receivedMs,
     event: row.event,
     disclosures: null,

@@ -1,5 +1,6 @@
 /** Submissions as programs read them (beyond §1): CSV that is safe in a spreadsheet, and JSON lines. */
 import { forms } from '../forms/catalog.ts';
+import { csvRecord } from './csv.ts';
 import type { KeptSubmission } from './listing.ts';
 
 /** Of every form, and where a subscription came from (contract §3). */
@@ -9,11 +10,6 @@ const fieldNames = [
     'contractor',
   ]),
 ];
-
-/** What a spreadsheet takes for a formula, or skips before one: full-width forms, and behind what no font shows. */
-const FORMULA =
-  /^(?:[\t\r\n\0]|[\p{White_Space}\p{Default_Ignorable_Code_Point}\p{Cf}\p{Cc}\u2800\u{13441}\u{13442}\u{1D159}]*[=+\-@＝＋－＠])/u;
-const NEEDS_QUOTES = /[",\r\n]/;
 
 /** The columns of the CSV. */
 const columns: Readonly<Record<string, (item: KeptSubmission) => string | null | undefined>> = {
@@ -48,13 +44,4 @@ export function jsonLineOf({ receivedAt, event, ...became }: KeptSubmission): st
   const { status, reason, nextAttemptAt: next_attempt_at, attempts } = became;
   const line = { received_at: receivedAt, ...event, status, reason, next_attempt_at, attempts };
   return `${JSON.stringify(line)}\n`;
-}
-
-function csvRecord(cells: readonly (string | null | undefined)[]): string {
-  return `${cells.map((cell) => csvCell(cell ?? '')).join(',')}\r\n`;
-}
-
-function csvCell(text: string): string {
-  const safe = FORMULA.test(text) ? `'${text}` : text;
-  return NEEDS_QUOTES.test(safe) ? `"${safe.replaceAll('"', '""')}"` : safe;
 }

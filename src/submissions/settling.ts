@@ -1,7 +1,12 @@
 /** How an attempt's end gets into its row, whatever the store does (see `submissions.ts`). */
 import type { Clock } from '../clock.ts';
 import { openUnderWay } from '../operations/under-way.ts';
-import { type Change, type Storage, StorageUnavailable } from '../storage/database.ts';
+import {
+  type Change,
+  type OpenTransaction,
+  type Storage,
+  StorageUnavailable,
+} from '../storage/database.ts';
 import type { AttemptBy, SubmissionRow } from '../storage/schema.ts';
 import type { Outcome } from '../upstream/upstream.ts';
 import { type Attempt, lineOf } from './attempts.ts';
@@ -11,11 +16,22 @@ import type { prepareSubmissionQueries } from './submission-queries.ts';
 /** A row whose attempt is under way, and when that was taken on the monotonic clock. */
 export type Taken = Pick<
   SubmissionRow,
-  'id' | 'form' | 'email' | 'event' | 'attempt_number' | 'attempt_by' | 'resumed_status' | 'step'
+  | 'id'
+  | 'form'
+  | 'email'
+  | 'event'
+  | 'subscriber_id'
+  | 'attempt_number'
+  | 'attempt_by'
+  | 'resumed_status'
+  | 'step'
 > & { takenAt: number };
 
+/** Written in the commit that ends an attempt: what is ready, or what depends on other rows. */
+export type Alongside = Change | ((tx: OpenTransaction) => Promise<void>);
+
 /** An attempt that has ended: whose, why it was made, how, and what comes next. */
-export type Ended = Pick<SubmissionRow, 'id' | 'form' | 'email' | 'event'> & {
+export type Ended = Pick<SubmissionRow, 'id' | 'form' | 'email' | 'event' | 'subscriber_id'> & {
   by: AttemptBy;
   outcome: Outcome | { kind: 'unknown' };
   next: Next;
@@ -30,7 +46,7 @@ export type SettlingParts = {
   /** A number below another, by chance. */
   below(limit: number): number;
   /** What is written in the commit that ends an attempt: messages. */
-  alongside(ended: Ended): readonly Change[];
+  alongside(ended: Ended): readonly Alongside[];
   /** Told once it is written. */
   afterwards(ended: Ended): void;
 };
@@ -77,7 +93,7 @@ export function openSettling(parts: SettlingParts): Settling {
         ? await storage.write(change)
         : await storage.write(async (tx) => {
             const count = await tx.change(change);
-            if (count > 0) for (const each of alongside) await tx.change(each);
+            if (count > 0) await writeAlongside(tx, alongside);
             return count;
           });
     if (changed > 0) tell(ended);
@@ -109,12 +125,10 @@ export function openSettling(parts: SettlingParts): Settling {
 
   return {
     async settle(taken, { outcome, attempt, storedHere = false, overdueMs = 0 }) {
-      const { id, form, email, event, attempt_by: by } = taken;
-      const { resumed_status: resumedStatus, step } = taken;
+      const { attempt_by: by, resumed_status: resumedStatus, step } = taken;
       const next = nextOf({ by, resumedStatus, step }, outcome, parts.redelivery, parts.below);
-      const fenced = { id, attempt_number: taken.attempt_number, line: lineOf(attempt) };
-      const change = changeOf(queries, fenced, next, storedHere, overdueMs);
-      const run = () => write(change, { id, form, email, event, by, outcome, next });
+      const change = changeOf(queries, fencedBy(taken, attempt), next, storedHere, overdueMs);
+      const run = () => write(change, endedOf(taken, outcome, next));
       const keepKnown = (error: unknown): never => {
         unresolved.set(taken, run);
         throw error;
@@ -130,14 +144,12 @@ export function openSettling(parts: SettlingParts): Settling {
     },
 
     settleUnkept(taken, commit, outcome, attempt) {
-      const { id, form, email, event, attempt_by: by } = taken;
-      const fenced = { id, attempt_number: taken.attempt_number, line: lineOf(attempt) };
       const next: Next =
         outcome.kind === 'confirmed'
           ? { kind: 'delivered' }
           : { kind: 'undelivered', reason: 'sent_unkept' };
-      const change = changeOf(queries, fenced, next, false, 0);
-      const ended = { id, form, email, event, by, outcome, next };
+      const change = changeOf(queries, fencedBy(taken, attempt), next, false, 0);
+      const ended = endedOf(taken, outcome, next);
       // Of this attempt nothing may ever be written.
       parts.afterwards(ended);
       unresolved.set(taken, async () => {
@@ -161,6 +173,26 @@ export function openSettling(parts: SettlingParts): Settling {
       await Promise.allSettled(underWay.all());
     },
   };
+}
+
+/** Writes what goes with the end of an attempt. */
+export async function writeAlongside(
+  tx: OpenTransaction,
+  alongside: readonly Alongside[],
+): Promise<void> {
+  for (const each of alongside) {
+    if (typeof each === 'function') await each(tx);
+    else await tx.change(each);
+  }
+}
+
+function fencedBy({ id, attempt_number }: Taken, attempt: Attempt) {
+  return { id, attempt_number, line: lineOf(attempt) };
+}
+
+function endedOf(taken: Taken, outcome: Ended['outcome'], next: Next): Ended {
+  const { id, form, email, event, subscriber_id, attempt_by: by } = taken;
+  return { id, form, email, event, subscriber_id, by, outcome, next };
 }
 
 function changeOf(

@@ -22,7 +22,7 @@ const UNTRIED = {
 
 export type Kept = Pick<
   SubmissionRow,
-  'id' | 'form' | 'email' | 'telephone' | 'event' | 'fields_digest'
+  'id' | 'form' | 'email' | 'telephone' | 'event' | 'fields_digest' | 'subscriber_id'
 >;
 
 /** The attempt that is settled, and the line that it appends. */
@@ -100,6 +100,7 @@ export function prepareSubmissionQueries(
           telephone: of.telephone,
           event: of.event,
           fields_digest: of.fields_digest,
+          subscriber_id: of.subscriber_id,
           subscriber: of.subscriber,
           ...now,
           lease_started_ms: null,
@@ -152,6 +153,8 @@ export function prepareSubmissionQueries(
           .when(
             row.and([
               row('form', '=', 'newsletter'),
+              // What became of a subscription later is no second one.
+              row('fields_digest', 'is not', null),
               row.not(
                 row.exists(
                   row

@@ -3,7 +3,7 @@ import { createHash } from 'node:crypto';
 import type { Form } from '../forms/catalog.ts';
 import type { Fields } from '../forms/validate.ts';
 import type { SubmissionRow } from '../storage/schema.ts';
-import type { Event, Sent } from '../upstream/upstream.ts';
+import type { Event, Sent, SubscriberData, SubscriberEvent } from '../upstream/upstream.ts';
 import { type Parties, recipientOf } from './recipient.ts';
 
 export type Submission = {
@@ -17,22 +17,32 @@ export type Submission = {
   consentRecordedAt: string | null;
   /** Of nobody: the receiver is told to do nothing about it. */
   test?: true;
+  /** Whose subscription it is, or what became of that since; of `/api/subscribe` alone (beyond §6). */
+  subscriber?: { id: string; event: SubscriberEvent; data: SubscriberData };
 };
 
-/** Takes a submission, who receives what, and the moment, ISO 8601; returns what is kept and sent. */
-export function eventOf(submission: Submission, parties: Parties, timestamp: string): Sent {
-  const { id, form, fields, origin, client } = submission;
+/**
+ * Takes a submission, who receives what (undefined where nobody but the operator does), and the moment, ISO 8601;
+ * returns what is kept and sent.
+ */
+export function eventOf(
+  submission: Submission,
+  parties: Parties | undefined,
+  timestamp: string,
+): Sent {
+  const { id, form, fields, origin, client, subscriber } = submission;
   const event: Event = {
-    type: form.event,
+    type: subscriber?.event ?? form.event,
     timestamp,
     data: {
       id,
       form: form.name,
       fields,
-      recipient: recipientOf(form, parties),
+      recipient: parties === undefined ? null : recipientOf(form, parties),
       origin,
       client,
       consent_recorded_at: submission.consentRecordedAt,
+      ...subscriber?.data,
       ...(submission.test && { test: submission.test }),
     },
   };
@@ -56,7 +66,7 @@ export function digestOfFields({ form, fields }: Pick<Submission, 'form' | 'fiel
     .digest('hex');
 }
 
-/** Takes the body of an event; true of a subscription that was made where the consent is asked (spec §4.7). */
-export function recordsConsent(event: string): boolean {
-  return (JSON.parse(event) as Event).data.consent_recorded_at !== null;
+/** Takes the body of an event; true of a subscription, and false of what became of one later. */
+export function isSubscription(event: string): boolean {
+  return (JSON.parse(event) as Event).type === 'subscriber.created';
 }

@@ -16,11 +16,11 @@ import { below } from '../chance.ts';
 import { type Clock, isoTime } from '../clock.ts';
 import type { Log } from '../operations/log.ts';
 import type { Metrics } from '../operations/metrics.ts';
-import type { Change, Storage } from '../storage/database.ts';
+import type { Storage } from '../storage/database.ts';
 import type { AttemptBy, SubmissionRow } from '../storage/schema.ts';
 import type { Outcome, Sent, Upstream } from '../upstream/upstream.ts';
 import type { Attempt } from './attempts.ts';
-import { type Ended, openSettling, type Settling, type Taken } from './settling.ts';
+import { type Alongside, type Ended, openSettling, type Settling, type Taken } from './settling.ts';
 import { EXPIRED_TOGETHER, prepareSubmissionQueries } from './submission-queries.ts';
 import { type Attempted, submit } from './submit.ts';
 
@@ -42,7 +42,7 @@ export type SubmissionsOptions = {
   /** Draws the schedule's jitter; by default from the machine's randomness. */
   below?(limit: number): number;
   /** Messages that are written in the commit that ends an attempt. */
-  alongside?(ended: Ended): readonly Change[];
+  alongside?(ended: Ended): readonly Alongside[];
   /** Told what became of an attempt, once that is written. */
   afterwards?(ended: Ended): void;
 };
@@ -120,6 +120,7 @@ export function openSubmissions(options: SubmissionsOptions): Submissions {
         const at = isoTime(clock.now().getTime());
         return { outcome, attempt: { at, ms: 0, outcome: outcome.kind, by } };
       }
+      // What all events of subscribers have in common is what a 409 means.
       const type: Sent['type'] =
         taken.form === 'newsletter' ? 'subscriber.created' : 'lead.created';
       const mayStart = () => clock.monotonic() - takenAt < leaseMs - upstreamTimeoutMs;

@@ -18,7 +18,7 @@ export function outcomeOf(
   now: Date,
 ): Outcome {
   if (status >= 200 && status <= 299) return { kind: 'confirmed', known: false };
-  if (status === 409 && event === 'subscriber.created') return { kind: 'confirmed', known: true };
+  if (status === 409 && event !== 'lead.created') return { kind: 'confirmed', known: true };
   if (status === 429) {
     return { kind: 'rateLimited', retryAfterSeconds: parseRetryAfter(retryAfter, now) };
   }

@@ -2,9 +2,25 @@
 import type { FormName } from '../forms/catalog.ts';
 import type { Fields } from '../forms/validate.ts';
 
+export type EventType = 'lead.created' | SubscriberEvent;
+
+export type SubscriberEvent =
+  | 'subscriber.created'
+  | 'subscriber.confirmed'
+  | 'subscriber.unsubscribed';
+
+/** What the data of an event says of a subscriber of `/api/subscribe`, beside what all have (beyond §6). */
+export type SubscriberData = {
+  status: 'pending' | 'confirmed' | 'unsubscribed';
+  unsubscribe_url: string;
+  /** Of what came after the subscription: when each last was so, or null. */
+  confirmed_at?: string | null;
+  unsubscribed_at?: string | null;
+};
+
 /** The body of the one `POST` for an accepted submission. */
 export type Event = {
-  type: 'lead.created' | 'subscriber.created';
+  type: EventType;
   timestamp: string;
   data: {
     /** Equal to `webhook-id` and `idempotency-key`; of an execution, its `action_id`. */
@@ -17,7 +33,7 @@ export type Event = {
     consent_recorded_at: string | null;
     /** Sent by the doctor: to be verified and answered as any other, and nothing more. */
     test?: true;
-  };
+  } & Partial<SubscriberData>;
 };
 
 /** What leaves: the body, byte for byte, of the event with that id. */

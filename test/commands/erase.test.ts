@@ -82,7 +82,7 @@ describe.each(databases)('erase on %s, while the service runs', (name, create) =
 
   test('--dry-run counts what would go, in words and as JSON, and leaves it', async () => {
     const words =
-      'Would be erased: 2 leads, 1 subscription, 0 pending questions, 1 confirmation in the outbox, 1 message file.';
+      'Would be erased: 2 leads, 1 subscription, 0 pending questions, 1 subscriber, 1 confirmation in the outbox, 1 message file.';
     expect(await erase([ada.email, '--dry-run'])).toEqual({
       status: 0,
       stdout: `${words}\n`,
@@ -96,6 +96,8 @@ describe.each(databases)('erase on %s, while the service runs', (name, create) =
       leads: 2,
       subscriptions: 1,
       confirmations: 0,
+      subscribers: 1,
+      unsubscribed_undelivered: 0,
       outbox: 1,
       message_files: 1,
     });
@@ -244,7 +246,7 @@ describe.each(databases)('erase on %s, while the service runs', (name, create) =
   test('an address of which there is nothing is no failure', async () => {
     const ran = await erase(['nobody@example.com']);
     expect(ran.stdout).toMatch(
-      /^Erased: 0 leads, 0 subscriptions, 0 pending questions, 0 confirm.*, 0 message files\.\n$/,
+      /^Erased: 0 leads, 0 subscriptions, 0 pending questions, 0 subscribers, 0 confirm.*, 0 message files\.\n$/,
     );
     expect(ran.status).toBe(0);
   });

@@ -1,6 +1,7 @@
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import { z } from 'zod';
 import { eventExamples, eventTypes } from '../../src/discovery/events.ts';
+import { confirm, leave, rowOf } from '../newsletter/rig.ts';
 import { executeAction, previewId } from '../support/agent.ts';
 import { post } from '../support/forms.ts';
 import { type Service, startService } from '../support/service.ts';
@@ -62,10 +63,16 @@ test('every event that is really sent fits the schema of its type, and no other'
   await post(service, '/api/leads', 'json', { form: 'contact', ...fields });
   await post(service, '/api/subscribe', 'json', { email: 'ada@example.com', privacy: 'on' });
   await executeAction(service, await previewId(service));
+  const row = (await rowOf(service, 'ada@example.com')) ?? expect.fail();
+  await confirm(service, row);
+  await leave(service, row);
+  await service.parts.presses.close();
   expect(upstream.delivered.map(({ event }) => event.type)).toEqual([
     'lead.created',
     'subscriber.created',
     'lead.created',
+    'subscriber.confirmed',
+    'subscriber.unsubscribed',
   ]);
   const schemas = await Promise.all(
     eventTypes.map(async (type) => [type, z.fromJSONSchema(await schemaOf(type))] as const),

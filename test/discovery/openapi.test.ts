@@ -228,7 +228,7 @@ describe('the failures', () => {
     ],
     ['/api/agent/confirmations', ['viaNotValid', 'codesNotConfigured', 'tooManyPending']],
     ['/api/leads', ['notText', 'fileUpload', 'tooManyFields', 'nameTooLong', 'valueTooLong']],
-    ['/api/subscribe', ['missingConsent']],
+    ['/api/subscribe', ['missingConsent', 'subscriptionNotKept']],
     ['/api/agent/content', ['unknownResource']],
     ['/api/agent/receipts/{action_id}', ['unknownReceipt']],
   ])('that only %s can answer with are documented there alone', (path, expected) => {
@@ -290,8 +290,13 @@ test('no answer to a subscription declares a reference: it would date an earlier
 });
 
 describe('the webhooks', () => {
-  test('are the two events, each with an example of each of its forms', () => {
-    expect(Object.keys(document.webhooks).sort()).toEqual(['lead.created', 'subscriber.created']);
+  test('are the events, each with an example of each of its forms', () => {
+    expect(Object.keys(document.webhooks).sort()).toEqual([
+      'lead.created',
+      'subscriber.confirmed',
+      'subscriber.created',
+      'subscriber.unsubscribed',
+    ]);
     for (const form of Object.values(forms)) {
       const { post } = document.webhooks[form.event];
       const { data } = post.requestBody.content['application/json'].examples[form.name].value;

@@ -133,7 +133,7 @@ describe.each(natives)('a refused %s post comes back as its page', (encoding) =>
       post(unreached, '/api/subscribe', encoding, subscription),
     ]);
     await unreached.close();
-    expect([answer.status, json.status, newsletter.status]).toEqual([502, 502, 502]);
+    expect([answer.status, json.status, newsletter.status]).toEqual([502, 502, 503]);
     expect(shown(answer.text)).toMatch(/were not sent[\s\S]*Vetted Painters\. Nothing was sent/);
     expect(shown(newsletter.text)).toContain('Nothing was sent');
     expect(shown(answer.text)).not.toMatch(/twice|may not have arrived|ECONN/);

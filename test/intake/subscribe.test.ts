@@ -6,6 +6,8 @@ import { freshAddress, startService } from '../support/service.ts';
 import { answering } from '../support/upstream.ts';
 
 const path = '/api/subscribe';
+/** 128 random bits. */
+const LEAVE = /^http:\/\/127\.0\.0\.1:\d+\/newsletter\/leave\/[\w-]{22}$/;
 const at = scenario();
 const { clock, expecting } = at;
 
@@ -38,6 +40,8 @@ describe('spec §4.7, §2.5: a subscription', () => {
           origin: 'browser',
           client: null,
           consent_recorded_at: clock.now().toISOString(),
+          status: 'pending',
+          unsubscribe_url: expect.stringMatching(LEAVE),
         },
       });
     },

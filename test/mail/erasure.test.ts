@@ -4,7 +4,6 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { describe, expect, test } from 'vitest';
 import { systemClock } from '../../src/clock.ts';
-import { confirmationMessage } from '../../src/mail/confirmation.ts';
 import {
   countOutboxOf,
   eraseNoticesOf,
@@ -19,11 +18,8 @@ import { parseSender } from '../../src/settings/sender.ts';
 import { testClock } from '../support/clock.ts';
 import { databases } from '../support/databases.ts';
 
-const confirmation = confirmationMessage({
-  operatorName: 'Paint Match',
-  operatorContact: 'ada@example.com',
-  baseUrl: 'https://paint.example',
-});
+/** Others stand in the text of a message as well. */
+const confirmation = { subject: 'Hello', text: 'Write to ada@example.com.' };
 const from = parseSender('Ada <ada@example.com>');
 const longest = `${'l'.repeat(64)}@${`${'d'.repeat(61)}.`.repeat(3)}example`;
 const addresses = [

@@ -1,8 +1,9 @@
 import type { AddressInfo } from 'node:net';
 import { SMTPServer, type SMTPServerOptions } from 'smtp-server';
-import { confirmationMessage } from '../../src/mail/confirmation.ts';
 import type { Letter } from '../../src/mail/mail.ts';
+import { subscriberLetter } from '../../src/newsletter/letter.ts';
 import { parseSender, type Sender } from '../../src/settings/sender.ts';
+import { ourNewsletterWords } from '../../src/site/newsletter-words.ts';
 
 type Received = {
   from: string;
@@ -118,8 +119,12 @@ export const quick = { connectionMs: 400, socketMs: 400, sendMs: 1_200 };
 
 export const from: Sender = parseSender('Paint, Match <hello@paint.example>');
 
-export const confirmation: Letter = confirmationMessage({
-  operatorName: 'Paint Match',
-  operatorContact: 'help@paint.example',
-  baseUrl: 'https://paint.example',
-});
+/** As long as links and words make it. */
+export const confirmation: Letter = subscriberLetter(
+  {
+    words: () => ourNewsletterWords,
+    operator: { name: 'Paint Match' },
+    baseUrl: 'https://paint.example',
+  },
+  { confirm_token: 'CCCCCCCCCCCCCCCCCCCCCC', leave_token: 'LLLLLLLLLLLLLLLLLLLLLL' },
+);

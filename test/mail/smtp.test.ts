@@ -61,9 +61,11 @@ describe('what arrives', () => {
     const parsed = await PostalMime.parse(received?.raw ?? '');
     expect(parsed.headers.map(({ key, value }) => [key, value])).toEqual([
       ['auto-submitted', 'auto-generated'],
+      ['list-unsubscribe', `<${confirmation.unsubscribeUrl}>`],
+      ['list-unsubscribe-post', 'List-Unsubscribe=One-Click'],
       ['from', '"Paint, Match" <hello@paint.example>'],
       ['to', message.address],
-      ['subject', 'Your subscription to updates from Paint Match'],
+      ['subject', 'Please confirm your subscription to updates from Paint Match'],
       ['message-id', message.messageId],
       ['date', 'Tue, 01 Sep 2026 12:00:00 +0000'],
       ['content-transfer-encoding', '7bit'],
@@ -73,7 +75,7 @@ describe('what arrives', () => {
     expect(parsed.from).toEqual({ name: 'Paint, Match', address: 'hello@paint.example' });
     expect(parsed.text).toContain('https://paint.example/privacy');
     const body = received?.raw.split('\r\n\r\n').slice(1).join() ?? '';
-    for (const part of ['jane', 'news', 'subscriber']) expect(body).not.toContain(part);
+    for (const part of ['jane', '+news', 'subscriber']) expect(body).not.toContain(part);
     expect(parsed.html).toBeUndefined();
   });
 

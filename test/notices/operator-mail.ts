@@ -52,7 +52,12 @@ export async function openInstance(
   const mailer = await openSmtpMailer({ url: server.url, from, clock });
   const outbox = openOutbox({
     ...parts,
-    ...{ mailer, render, perMinute, prepare: notices.place, onDead: alerts.messageDied },
+    // What subscribers are told is known to `newsletter/`.
+    render: async (row) =>
+      row.kind === 'confirmation' && row.address !== null
+        ? { subject: 'Subject', text: 'Text', address: row.address }
+        : await render(row),
+    ...{ mailer, perMinute, prepare: notices.place, onDead: alerts.messageDied },
     hostname: 'paint.example',
   });
   /** As the commit does that ends a first attempt. */
@@ -86,6 +91,7 @@ export function submission(more: Partial<SubmissionRow> = {}, data: object = {})
     email: 'ada@canary.example',
     telephone: null,
     subscriber: null,
+    subscriber_id: null,
     received_ms: Date.parse('2026-09-01T11:59:00.000Z'),
     event: JSON.stringify(event),
     disclosures: null,

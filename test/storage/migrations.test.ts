@@ -240,6 +240,7 @@ async function toVersion3(db: OpenTransaction, kind: Storage['kind']): Promise<v
 async function toVersion4(db: OpenTransaction): Promise<void> {
   for (const table of [
     'submissions',
+    'subscribers',
     'messages',
     'mail_hours',
     'confirmations',

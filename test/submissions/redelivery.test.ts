@@ -1,5 +1,7 @@
+import { randomUUID } from 'node:crypto';
 import { afterAll, afterEach, beforeAll, describe, expect, test } from 'vitest';
 import { openOutbox } from '../../src/mail/outbox.ts';
+import { openSubscribers } from '../../src/newsletter/subscribers.ts';
 import { messagesAlongside } from '../../src/notices/alongside.ts';
 import { noNotices } from '../../src/notices/notices.ts';
 import type { Log } from '../../src/operations/log.ts';
@@ -191,15 +193,22 @@ describe.each(databases)('redelivery on %s (beyond §1)', (_name, create) => {
   test('a 409 to a redelivered subscription is delivered, and its message is written with it', async () => {
     await due(1);
     const email = 'subscriber@example.com';
-    const event = JSON.stringify({ data: { consent_recorded_at: '2026-09-01T12:00:00.000Z' } });
-    await rig.change({ form: 'newsletter', email, event });
+    const event = JSON.stringify({ type: 'subscriber.created', data: {} });
     rig.receiver.answer = answering(409);
     const { storage, clock } = rig;
     const mailer = { send: () => expect.fail(), close: () => {} };
     const log = { info: () => {} } as unknown as Log;
     const mail = { storage, clock, newId: () => 'm-1', mailer, perMinute: 1, log };
     const outbox = openOutbox({ ...mail, hostname: 'paint.example' } as never);
-    const { redelivery } = rig.instance({ alongside: messagesAlongside(outbox, noNotices) });
+    const parts = { storage, clock, newId: () => 's-1', newToken: () => randomUUID(), baseUrl: '' };
+    const subscribers = openSubscribers(parts);
+    await storage.write(
+      subscribers.join({ id: 'first', fields: { email, contractor: 'direct' } } as never),
+    );
+    await rig.change({ form: 'newsletter', email, event, subscriber_id: 's-1' });
+    const { redelivery } = rig.instance({
+      alongside: messagesAlongside(noNotices, (ended) => subscribers.messageOf(ended, outbox)),
+    });
     await redelivery.work();
     expect((await rig.row()).status).toBe('delivered');
     const kept = await storage.read((db) => db.selectFrom('messages').select('address'));

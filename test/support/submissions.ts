@@ -29,6 +29,7 @@ export function submissionRow(given: Given = {}): SubmissionRow {
     origin,
     ...lookedFor(typed),
     subscriber: null,
+    subscriber_id: null,
     received_ms: receivedMs,
     event: JSON.stringify(eventOf({ id, form, origin, fields: typed, ...data })),
     disclosures: null,

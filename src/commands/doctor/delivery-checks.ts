@@ -1,16 +1,18 @@
 /** The doctor's checks of what is elsewhere: the upstream and the mail server. */
 
 import { accessSync, constants, mkdirSync } from 'node:fs';
-import { newId } from '../../chance.ts';
+import { newId, randomSecret } from '../../chance.ts';
 import { type Clock, isoTime } from '../../clock.ts';
 import { forms } from '../../forms/catalog.ts';
-import { confirmationOf } from '../../mail/confirmation.ts';
 import { reasonOf } from '../../mail/mail.ts';
 import { openMailer } from '../../mail/open.ts';
+import { subscriberLetter } from '../../newsletter/letter.ts';
+import { TOKEN_BYTES } from '../../newsletter/subscribers.ts';
 import { noMetrics } from '../../operations/metrics.ts';
 import { routes } from '../../routes.ts';
 import { parseSender } from '../../settings/sender.ts';
 import type { Settings } from '../../settings/settings.ts';
+import { openSite } from '../../site/site.ts';
 import { eventOf } from '../../submissions/submission.ts';
 import { submit } from '../../submissions/submit.ts';
 import { openUpstream } from '../../upstream/open.ts';
@@ -139,7 +141,10 @@ export function checkMail(settings: Settings): Promise<Finding> {
   });
 }
 
-/** Sends the confirmation message, exactly as a subscriber gets it, to one address or the sender's. */
+/**
+ * Sends the message of a subscription, as a subscriber gets it, to one address or the sender's. Its links are those of
+ * nobody.
+ */
 export function checkMessage(
   settings: Settings,
   clock: Clock,
@@ -154,7 +159,10 @@ export function checkMessage(
     const address = chosen ?? parseSender(settings.mail.from).address;
     try {
       const messageId = `<${newId()}@${new URL(settings.baseUrl).hostname}>`;
-      const letter = confirmationOf(settings);
+      const token = () => randomSecret(TOKEN_BYTES).toString('base64url');
+      const links = { confirm_token: token(), leave_token: token() };
+      const words = () => openSite(settings).frame().words.newsletter;
+      const letter = subscriberLetter({ ...settings, words }, links);
       const result = await mailer.send({ ...letter, address, messageId });
       if (result.kind === 'refused') {
         return { outcome: 'failed', says: `It was refused (${result.reason}).`, remedy };

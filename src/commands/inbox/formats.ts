@@ -2,10 +2,7 @@
 import type { Attempt } from '../../submissions/attempts.ts';
 import type { KeptSubmission } from '../../submissions/listing.ts';
 import { isMixedScript } from '../../submissions/mixed-scripts.ts';
-import { tableOf } from '../terminal.ts';
-
-/** Nothing of these may reach a terminal, whatever a row says. */
-const CONTROLS = /[\p{Cc}\p{Zl}\p{Zp}\u202A-\u202E\u2066-\u2069]/gu;
+import { printable, tableOf } from '../terminal.ts';
 
 /** The lines of a table, its head first. */
 export function inboxTable(items: readonly KeptSubmission[]): string[] {
@@ -52,8 +49,4 @@ export function inboxPage({ receivedAt, event, ...became }: KeptSubmission): str
 
 function attemptRow({ at, ms, outcome, by }: Attempt): [string, string] {
   return ['attempt', `${at}  ${outcome} after ${ms} ms (${by})`];
-}
-
-function printable(text: string): string {
-  return text.replace(CONTROLS, '');
 }

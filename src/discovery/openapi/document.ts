@@ -86,7 +86,7 @@ function webhook(type: (typeof eventTypes)[number], { baseUrl }: Facts): object 
     },
     responses: {
       '2XX': { description: 'Confirmed. The status alone counts.' },
-      ...(type === 'subscriber.created'
+      ...(type !== 'lead.created'
         ? { 409: { description: 'Already on the list, which counts as confirmed.' } }
         : {}),
       429: {

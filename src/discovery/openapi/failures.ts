@@ -53,6 +53,8 @@ const samples: Samples = {
   tooManyPending: { retryAfterSeconds: 300 },
   pressTooOften: { retryAfterSeconds: 30 },
   signInTooOften: { retryAfterSeconds: 30 },
+  newsletterTooOften: { retryAfterSeconds: 30 },
+  newsletterUnknown: { retryAfterSeconds: 30 },
   tooManyCodes: { retryAfterSeconds: 3600 },
   kept: {},
   left: {},

@@ -89,7 +89,7 @@ export async function openPostgres(url: string, log?: Log): Promise<Storage> {
 
 async function vacuum(db: Kysely<Schema>): Promise<Scrubbed> {
   try {
-    await sql`vacuum (index_cleanup on) submissions, confirmations, inbox, messages, outbox`.execute(
+    await sql`vacuum (index_cleanup on) submissions, subscribers, confirmations, inbox, messages, outbox`.execute(
       db,
     );
     return 'vacuumed';

@@ -1,0 +1,92 @@
+import { mkdirSync } from 'node:fs';
+import { join } from 'node:path';
+import { beforeAll, expect, test } from 'vitest';
+import { systemClock } from '../../src/clock.ts';
+import { listSubscribers } from '../../src/newsletter/listing.ts';
+import { openSqlite } from '../../src/storage/sqlite/store.ts';
+import type { SubscriberRow } from '../../src/storage/subscriber-row.ts';
+import { runService, temporaryFolder } from './run-service.ts';
+
+let dataDir: string;
+const subscribers = (...args: string[]) =>
+  runService(['subscribers', ...args], { environment: { DATA_DIR: dataDir } });
+
+const statuses = ['pending', 'confirmed', 'unsubscribed'] as const;
+const row = (index: number): SubscriberRow => ({
+  id: `0190a000-0000-7000-8000-${String(index).padStart(12, '0')}`,
+  email: index === 0 ? '=cmd@example.com' : `reader${index}@example.com`,
+  contractor: 'direct',
+  status: statuses[index % 3] ?? 'pending',
+  made_by: `s-${index}`,
+  confirm_token: `secret-c-${index}`,
+  leave_token: `secret-l-${index}`,
+  created_at: '2026-09-01T12:00:00.000Z',
+  consent_recorded_at: '2026-09-01T12:00:00.000Z',
+  expires_at: index % 3 === 0 ? '2026-09-08T12:00:00.000Z' : null,
+  confirmed_at: index % 3 === 0 ? null : '2026-09-01T13:00:00.000Z',
+  unsubscribed_at: index % 3 === 2 ? '2026-09-02T12:00:00.000Z' : null,
+});
+
+beforeAll(async () => {
+  dataDir = join(temporaryFolder(), 'data');
+  mkdirSync(dataDir, { recursive: true });
+  const storage = await openSqlite(join(dataDir, 'service.db'), systemClock);
+  const rows = Array.from({ length: 700 }, (_, index) => row(index));
+  await storage.write((tx) => tx.insertInto('subscribers').values(rows).execute());
+  // Pages lose nobody and repeat nobody, in either order.
+  for (const search of [undefined, 'READER1']) {
+    const found: string[] = [];
+    let cursor: string | undefined;
+    do {
+      const page = await listSubscribers(storage, { status: 'confirmed', search }, 7, cursor);
+      found.push(...page.subscribers.map(({ email }) => email));
+      cursor = page.next;
+    } while (cursor !== undefined);
+    const wanted = rows.filter(
+      ({ status, email }) =>
+        status === 'confirmed' && (search === undefined || email.startsWith('reader1')),
+    );
+    expect(found.toSorted()).toEqual(wanted.map(({ email }) => email).toSorted());
+  }
+  await storage.close();
+});
+
+test('list shows the latest, by status and by the beginning of an address, and never a token', async () => {
+  const { stdout, status } = await subscribers('list', '--limit', '2');
+  expect(status).toBe(0);
+  expect(stdout.split('\n')[0]).toMatch(/^EMAIL +CONTRACTOR +STATUS +CREATED AT/);
+  expect(stdout).toMatch(/reader699@.*\n.*reader698@/);
+  const found = await subscribers('list', '--json', '--search', 'Reader69', '--status', 'pending');
+  const emails = found.stdout
+    .trim()
+    .split('\n')
+    .map((line) => JSON.parse(line).email);
+  expect(emails).toEqual(
+    ['reader69', 'reader690', 'reader693', 'reader696', 'reader699'].map(
+      (name) => `${name}@example.com`,
+    ),
+  );
+  expect(stdout + found.stdout).not.toContain('secret');
+});
+
+test('export writes everybody, safe in a spreadsheet', async () => {
+  const { stdout } = await subscribers('export', '--format', 'csv');
+  const lines = stdout.trim().split('\r\n');
+  expect(lines).toHaveLength(701);
+  expect(lines[0]).toBe(
+    'email,contractor,status,created_at,consent_recorded_at,confirmed_at,unsubscribed_at',
+  );
+  expect(lines.at(-1)).toMatch(/^'=cmd@example\.com,direct,pending,/);
+  const { stdout: json } = await subscribers('export', '--json', '--limit', '3');
+  expect(json.trim().split('\n')).toHaveLength(3);
+  expect(stdout + json).not.toContain('secret');
+});
+
+test.each([
+  [['list', '--status', 'bounced']],
+  [['list', '--limit', '0']],
+  [['list', '--search', ' ']],
+  [['export']],
+])('%j is a usage fault: status 2', async (args) => {
+  expect(await subscribers(...args)).toMatchObject({ status: 2, stdout: '' });
+});
