@@ -11,6 +11,7 @@ const rehearsals = [
   'test/deploy/**/*.test.ts',
   'test/commands/backup.test.ts',
   'test/confirmations/races.test.ts',
+  'test/console/unused.test.ts',
   'test/mcp/conformance.test.ts',
   'test/mcp/programs.test.ts',
   'test/sim/**/*.test.ts',

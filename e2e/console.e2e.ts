@@ -10,7 +10,16 @@ import { type Site, startSite } from './site.ts';
 
 const RULES = ['wcag2a', 'wcag2aa', 'wcag21a', 'wcag21aa', 'wcag22aa', 'best-practice'];
 const DAY_MS = 86_400_000;
-const PAGES = ['/operator', '/operator/leads', '/operator/audit', '/operator/sign-in/x'];
+const PAGES = [
+  '/operator',
+  '/operator/leads',
+  '/operator/agents',
+  '/operator/confirmations',
+  '/operator/subscribers',
+  '/operator/messages',
+  '/operator/audit',
+  '/operator/sign-in/x',
+];
 
 let site: Site;
 let browser: Browser;
@@ -80,7 +89,8 @@ const pictured = async (page: Page, name: string) => {
 describe.each(['light', 'dark'] as const)('in %s', (scheme) => {
   test.each([360, 1280])('at %i px every page fits, and axe finds nothing on it', async (width) => {
     const { page, complaints, close } = await signedIn(width, scheme);
-    const all = [...PAGES, ...[lost.id, marked.id, executed].map((id) => `/operator/leads/${id}`)];
+    const leads = [lost.id, marked.id, executed].map((id) => `/operator/leads/${id}`);
+    const all = [...PAGES, ...leads, `/operator/people/${marked.id}`];
     for (const [index, path] of all.entries()) {
       await page.goto(path);
       for (const details of await page.locator('summary').all()) await details.click();
@@ -135,7 +145,11 @@ test('a morning, by the keyboard and without a script', async () => {
 
 test('whatever was typed into a field is text, wherever an operator reads it', async () => {
   const { page, complaints, close } = await signedIn(1280);
-  for (const path of ['/operator/leads?status=undelivered', `/operator/leads/${marked.id}`]) {
+  for (const path of [
+    '/operator/leads?status=undelivered',
+    `/operator/leads/${marked.id}`,
+    `/operator/people/${marked.id}`,
+  ]) {
     await page.goto(path);
     expect(await page.locator('main').innerText()).toContain('<script>document.title="owned"');
     expect(await page.title()).not.toContain('owned');

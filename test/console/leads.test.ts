@@ -140,19 +140,27 @@ describe('one lead', () => {
     expect(forged.status).toBe(404);
   });
 
-  test('resend marks it due, once; then it is under way', async () => {
+  test('resend marks it due: the running service sends it within seconds', async () => {
     const row = submissionRow({ status: 'undelivered', reason: 'attempts_used_up' });
     await keep(row);
     const path = `/operator/leads/${row.id}`;
-    // Nothing sends here: the redelivery of this service looks every five seconds.
-    const first = await operator.press(path, { do: 'resend' });
-    expect([first.status, first.headers.get('location')]).toEqual([303, path]);
-    const [marked] = await allRows(service.parts.storage);
-    if (marked?.resend_asked_ms !== null) {
-      expect((await operator.press(path, { do: 'resend' })).status).toBe(409);
-      expect((await operator.press(path, { do: 'dismiss' })).status).toBe(409);
-    }
+    const pressed = await operator.press(path, { do: 'resend' });
+    expect([pressed.status, pressed.headers.get('location')]).toEqual([303, path]);
+    const [kept] = await allRows(service.parts.storage);
+    // Marked, or taken by the service already.
+    expect([kept?.resend_asked_ms !== null, kept?.attempt_by === 'operator']).toContain(true);
     expect(await audit()).toContainEqual(['Jo', 'resent', { ids: [row.id] }]);
+  });
+
+  test('what is being sent is under way: 409, and no button', async () => {
+    const row = submissionRow({ status: 'sending' });
+    await keep(row);
+    const path = `/operator/leads/${row.id}`;
+    for (const button of ['resend', 'dismiss', 'spam']) {
+      expect((await operator.press(path, { do: button })).status).toBe(409);
+    }
+    expect((await operator.get(path)).text).not.toMatch(/value="(resend|dismiss|spam)"/);
+    expect(await allRows(service.parts.storage)).toMatchObject([{ status: 'sending' }]);
   });
 
   test.each([
