@@ -1,5 +1,6 @@
 /** Everything about one person (beyond §7), by the id of one of their leads: to read, to export, to delete. */
 import { countPerson, erasePerson, type PersonRows, pendingOf } from '../confirmations/person.ts';
+import { listSubscribers } from '../newsletter/listing.ts';
 import { openFind } from '../submissions/find.ts';
 import { submissionPage, submissionPages } from '../submissions/listing.ts';
 import { parseCursor, writeCursor } from '../submissions/listing-queries.ts';
@@ -35,6 +36,7 @@ export async function personPage(parts: ConsoleParts, visit: Visit): Promise<Ans
       email,
       counts: countsOf(rows),
       isSending: rows.sending > 0,
+      leftUnheard: rows.unsubscribed > 0,
       isForwarded: parts.settings.upstream.kind === 'http',
       isRecent: isRecent(visit.session, visit.now),
     });
@@ -81,7 +83,8 @@ export async function deletePerson(parts: ConsoleParts, press: Press): Promise<A
   const entry = { id: newId(), at: now.toISOString(), name: session.name };
   await storage.write(async (tx) => {
     const rows = await erasePerson(storage, tx, email, now);
-    const count = rows.leads + rows.subscriptions + rows.confirmations + rows.outbox;
+    const { leads, subscriptions, confirmations, subscribers, outbox } = rows;
+    const count = leads + subscriptions + confirmations + subscribers + outbox;
     await recordIn(tx, { ...entry, what: 'deleted_person', about: { ids: [id], count } });
   });
   parts.log.info({ id }, 'an operator deleted everything about a person');
@@ -93,7 +96,7 @@ export async function deletePerson(parts: ConsoleParts, press: Press): Promise<A
   return { kind: 'done', to: pathOfPage('operatorLeads') };
 }
 
-/** One JSON line for each submission, then for each question that is open. */
+/** One JSON line for each submission, then for each question that is open, and for their subscription. */
 async function exportPerson(
   parts: ConsoleParts,
   { record }: Visit,
@@ -112,6 +115,11 @@ async function exportPerson(
       for (const { fields, ...asked } of await pendingOf(parts.storage, email, PENDING_ROWS)) {
         count += 1;
         yield `${JSON.stringify({ type: 'confirmation.pending', ...asked, fields: JSON.parse(fields ?? '{}') })}\n`;
+      }
+      const { subscribers } = await listSubscribers(parts.storage, { search: email }, 1);
+      for (const subscriber of subscribers.filter((one) => one.email === email)) {
+        count += 1;
+        yield `${JSON.stringify({ type: 'subscriber', ...subscriber })}\n`;
       }
       const { outbox } = await countPerson(parts.storage, email);
       if (outbox > 0)
@@ -137,13 +145,15 @@ async function addressOf(
   return row?.email ?? undefined;
 }
 
-function countsOf({ leads, subscriptions, confirmations, outbox }: PersonRows): string[] {
+function countsOf(rows: PersonRows): string[] {
+  const { leads, subscriptions, confirmations, subscribers, outbox } = rows;
   const many = (count: number, one: string, more: string) =>
     `${count.toLocaleString('en')} ${count === 1 ? one : more}`;
   return [
     many(leads, 'lead', 'leads'),
     many(subscriptions, 'subscription', 'subscriptions'),
     many(confirmations, 'open question', 'open questions'),
+    many(subscribers, 'subscriber to the newsletter', 'subscribers to the newsletter'),
     many(outbox, 'message to them', 'messages to them'),
   ];
 }

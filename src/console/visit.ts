@@ -22,7 +22,6 @@ import type { Storage } from '../storage/database.ts';
 import type { CountDays } from '../submissions/daily-counts.ts';
 import type { About, Deed } from './audit.ts';
 import type { Session, Sessions } from './sessions.ts';
-import type { ListSubscribers } from './subscriber-list.ts';
 
 /** What the room is opened with. */
 export type GivenParts = {
@@ -36,8 +35,6 @@ export type GivenParts = {
   /** As people are asked here: with the operator's labels. */
   forms: readonly Form[];
   frame(): Frame;
-  /** Where the newsletter keeps subscribers (beyond §6). */
-  listSubscribers?: ListSubscribers;
 };
 
 export type ConsoleParts = GivenParts & {
