@@ -16,7 +16,7 @@ import {
   type SubmissionFilter,
 } from './listing-queries.ts';
 import { pieceRows, piecesOf, type Reading } from './pieces.ts';
-import { findWords } from './word-search.ts';
+import { findWords, forgetWords } from './word-search.ts';
 
 export type KeptSubmission = {
   receivedAt: string;
@@ -62,8 +62,12 @@ export async function submissionPage(
 ): Promise<SubmissionPage> {
   const { keys, total } = await lookFor(reading, filter, { before, limit: limit + 1 });
   const here = keys.slice(0, limit);
+  const items = await submissionsAt(reading, here);
+  if (items.length < here.length && forgetWords(reading.storage)) {
+    return submissionPage(reading, filter, { before, limit });
+  }
   return {
-    items: await submissionsAt(reading, here),
+    items,
     total: { isMore: total > COUNTED_ROWS, count: Math.min(total, COUNTED_ROWS) },
     older: keys.length > limit ? here.at(-1) : undefined,
   };

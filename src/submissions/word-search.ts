@@ -30,9 +30,16 @@ export async function findWords(
   const last = lastOf.get(storage);
   if (last !== undefined && last.of === of && clock.monotonic() < last.until) return last.words;
   const words = findAnew(reading, filter, search);
+  // What has another status by now is in another list.
+  if (filter.status !== undefined) return words;
   lastOf.set(storage, { of, until: clock.monotonic() + KEPT_MS, words });
   words.catch(() => lastOf.delete(storage));
   return words;
+}
+
+/** Where something of what was found is gone: it is looked for anew. False where nothing was kept. */
+export function forgetWords(storage: Storage): boolean {
+  return lastOf.delete(storage);
 }
 
 async function findAnew(

@@ -114,6 +114,31 @@ describe.each(databases)('a page of leads on %s', (name, create) => {
     expect(exported).toHaveLength(MANY);
   });
 
+  test('who reads on in what was found is not shown what is gone, nor told that it is there', async () => {
+    const mine = ['a', 'b'].map((letter, index) =>
+      submissionRow({
+        id: id(MANY + 10 + index),
+        fields: { name: 'Zoe', email: `${letter}@z.co` },
+      }),
+    );
+    await keepRows(storage, mine);
+    const find = () => submissionPage(reading(), { search: parseSearch('zoe') }, { limit: 10 });
+    expect((await find()).total.count).toBe(2);
+    const erase = (row: { id: string } | undefined) =>
+      storage.write((tx) =>
+        tx
+          .deleteFrom('submissions')
+          .where('id', '=', row?.id ?? '')
+          .execute(),
+      );
+    // Not the newest: that alone would say that something has changed.
+    await erase(mine[0]);
+    const { items, total } = await find();
+    expect([items.length, total.count]).toEqual([1, 1]);
+    await erase(mine[1]);
+    expect((await find()).items).toEqual([]);
+  });
+
   test('each day is counted by origin, as the calendar of the time zone has it', async () => {
     const clock = testClock('2026-08-29T10:00:00.000Z');
     const countDays = openDailyCounts({ storage, clock });
