@@ -2,7 +2,7 @@
 import type { FormName } from '../forms/catalog.ts';
 import type { Fields } from '../forms/validate.ts';
 
-export type EventType = 'lead.created' | SubscriberEvent;
+type EventType = 'lead.created' | SubscriberEvent;
 
 export type SubscriberEvent =
   | 'subscriber.created'
