@@ -54,7 +54,10 @@ export function checkMails(store: Store, ledger: Ledger): void {
     if (row.status === 'dead' && ledger.refused.has(row.message_id)) continue;
     if (row.status !== 'sent') {
       ledger.violate(8, `the message for ${row.mailbox} is ${row.status}`);
-    } else if (!sent.has(row.message_id)) ledger.violate(8, `${row.message_id} was never sent`);
+    } else if (!sent.has(row.message_id) && !ledger.answered.has(row.mailbox)) {
+      // Unless there was nothing more to say to them, after attempts in vain.
+      ledger.violate(8, `${row.message_id} was never sent`);
+    }
   }
   for (const { mailbox, by } of ledger.owed) {
     const isOver = erased.has(mailbox) || ledger.answered.has(mailbox);

@@ -82,6 +82,7 @@ describe('erased data that is still there', () => {
     service = await startService({ clock, folder });
     await service.parts.storage.write(async (tx) => {
       await tx.deleteFrom('submissions').execute();
+      await tx.deleteFrom('subscribers').execute();
       await tx.deleteFrom('messages').execute();
     });
     await service.close();
@@ -97,6 +98,7 @@ describe('erased data that is still there', () => {
     await storage.write(async (tx) => {
       await tx.updateTable('messages').set({ status: 'sent' }).execute();
       await tx.deleteFrom('submissions').execute();
+      await tx.deleteFrom('subscribers').execute();
     });
     clock.advance(2 * DAY_MS);
     await outbox.work();

@@ -62,7 +62,7 @@ test('list shows the latest, by status and by the beginning of an address, and n
     .split('\n')
     .map((line) => JSON.parse(line).email);
   expect(emails).toEqual(
-    ['reader69', 'reader690', 'reader693', 'reader696', 'reader699'].map(
+    ['reader690', 'reader693', 'reader696', 'reader699', 'reader69'].map(
       (name) => `${name}@example.com`,
     ),
   );

@@ -1,5 +1,6 @@
 import { describe, expect, test } from 'vitest';
 import { CONFIRMATION_STATEMENT } from '../../src/actions/confirmation-statement.ts';
+import { eventTypes } from '../../src/discovery/events.ts';
 import { type FormName, forms } from '../../src/forms/catalog.ts';
 import { validate } from '../../src/forms/validate.ts';
 import { pathsOfPage } from '../../src/routes.ts';
@@ -82,7 +83,7 @@ describe('the pages', () => {
       ...['/agents/openapi.json', '/agents/tools.json', '/agents/tools/openai-responses.json'],
       ...['/agents/tools/openai-chat-completions.json'],
       ...['/agents/tools/anthropic.json', '/agents/tools/mcp.json'],
-      ...['/schemas/lead.created.json', '/schemas/subscriber.created.json'],
+      ...eventTypes.map((type) => `/schemas/${type}.json`),
     ]);
     const local = [...each.html.matchAll(/<a [^>]*href="(\/[^"]*)"/g)].map(([, href]) => href);
     expect(local.filter((href) => !known.has(href ?? ''))).toEqual([]);
