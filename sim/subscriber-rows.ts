@@ -1,5 +1,5 @@
 /** The rows of subscribers, watched after every event: promise 13. */
-import type { SubscriberRow, SubscriberStatus } from '../src/storage/subscriber-row.ts';
+import type { SubscriberRow, SubscriberStatus } from '../src/storage/subscriber-schema.ts';
 import type { Event } from '../src/upstream/upstream.ts';
 import { type Ledger, mailboxOf } from './ledger.ts';
 import type { Store } from './store.ts';

@@ -13,6 +13,7 @@ const meanings = {
   settings: 'every setting in force and where it came from',
   doctor: 'tries what is configured for real',
   'verify-receipt': 'verifies a signed receipt, without the database',
+  operator: 'makes the link by which an operator signs in to the console',
   demo: 'drives a running service as an agent and a browser would',
 };
 

@@ -8,7 +8,7 @@ import type { Render } from '../mail/messages.ts';
 import { pages, pathTo, routes } from '../routes.ts';
 import { filled } from '../site/filled.ts';
 import type { NewsletterWords } from '../site/newsletter-words.ts';
-import type { SubscriberRow } from '../storage/subscriber-row.ts';
+import type { SubscriberRow } from '../storage/subscriber-schema.ts';
 import type { Subscribers } from './subscribers.ts';
 
 export type LetterParts = {

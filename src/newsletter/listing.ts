@@ -5,7 +5,7 @@
  */
 import { parseEmail } from '../forms/fields.ts';
 import type { Selects, Storage } from '../storage/database.ts';
-import type { SubscriberRow, SubscriberStatus } from '../storage/subscriber-row.ts';
+import type { SubscriberRow, SubscriberStatus } from '../storage/subscriber-schema.ts';
 
 export const subscriberStatuses: readonly SubscriberStatus[] = [
   'pending',

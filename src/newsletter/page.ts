@@ -7,7 +7,7 @@ import { pathsOfPage, pathTo, routes } from '../routes.ts';
 import { filled } from '../site/filled.ts';
 import { type Frame, renderLayout } from '../site/layout.ts';
 import { renderTemplate } from '../site/templates.ts';
-import type { SubscriberRow } from '../storage/subscriber-row.ts';
+import type { SubscriberRow } from '../storage/subscriber-schema.ts';
 
 export type PageParts = {
   frame(): Frame;

@@ -10,7 +10,7 @@ import type { Log } from '../operations/log.ts';
 import type { Metrics } from '../operations/metrics.ts';
 import { openUnderWay } from '../operations/under-way.ts';
 import type { OpenTransaction, Storage } from '../storage/database.ts';
-import type { SubscriberRow } from '../storage/subscriber-row.ts';
+import type { SubscriberRow } from '../storage/subscriber-schema.ts';
 import { firstOf } from '../submissions/keep.ts';
 import type { Taken } from '../submissions/settling.ts';
 import { eventOf, lookedFor, type Submission } from '../submissions/submission.ts';
@@ -60,7 +60,10 @@ export function openPresses(parts: PressParts): Presses {
     const pressed = await storage.write((tx) => change(tx, pressing));
     if (pressed === undefined) return;
     metrics.countSubscriber(to);
-    log.info({ subscriberId: pressed.id, submissionId: pressed.event?.id }, `subscriber ${to}`);
+    log.info(
+      { subscriberId: pressed.id, submissionId: pressed.event?.id, to },
+      'a subscriber pressed',
+    );
     if (pressed.event !== undefined) follow(send(firstOf(pressed.event, takenAt)));
   }
 

@@ -3,7 +3,7 @@ import type { QueryCreator } from 'kysely';
 import type { Storage } from '../storage/database.ts';
 import { prepareChange, prepareRead } from '../storage/prepare-query.ts';
 import type { Schema } from '../storage/schema.ts';
-import type { SubscriberRow } from '../storage/subscriber-row.ts';
+import type { SubscriberRow } from '../storage/subscriber-schema.ts';
 
 /** A subscription: what a new row begins with. */
 type Subscribed = Pick<

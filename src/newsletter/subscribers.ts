@@ -14,7 +14,7 @@ import { bounds } from '../forms/bounds.ts';
 import type { Outbox } from '../mail/outbox.ts';
 import { pathTo, routes } from '../routes.ts';
 import type { OpenTransaction, Storage } from '../storage/database.ts';
-import type { SubscriberRow } from '../storage/subscriber-row.ts';
+import type { SubscriberRow } from '../storage/subscriber-schema.ts';
 import type { Joining } from '../submissions/accept.ts';
 import type { Alongside, Ended } from '../submissions/settling.ts';
 import { isSubscription, type Submission } from '../submissions/submission.ts';

@@ -1,9 +1,9 @@
 /**
- * The tables, as every query sees them. A query lives with its owner: executions with `actions/`,
- * submissions with `submissions/`, subscribers with `newsletter/`, messages with `mail/`, their hours with `notices/`. Times are ISO 8601 text, UTC, or milliseconds
- * (`…_ms`).
+ * The tables, as every query sees them. A query lives with its owner, the room of that name. Times are ISO 8601 text,
+ * UTC, or milliseconds (`…_ms`).
  */
 import type { OperatorTables } from './operator-schema.ts';
+import type { SubscriberTables } from './subscriber-schema.ts';
 
 type ExecutionStatus =
   | 'asked'
@@ -237,15 +237,15 @@ type OutboxRow = Pick<
   | 'attempt_started_ms'
 > & { mailbox: string; address: string; status: 'pending' | 'sent' | 'dead' };
 
-export type Schema = OperatorTables & {
-  executions: ExecutionRow;
-  confirmations: ConfirmationRow;
-  confirmation_codes: ConfirmationCodeRow;
-  confirmation_reports: ConfirmationReportRow;
-  submissions: SubmissionRow;
-  subscribers: import('./subscriber-row.ts').SubscriberRow;
-  inbox: InboxRow;
-  messages: MessageRow;
-  mail_hours: MailHourRow;
-  outbox: OutboxRow;
-};
+export type Schema = OperatorTables &
+  SubscriberTables & {
+    executions: ExecutionRow;
+    confirmations: ConfirmationRow;
+    confirmation_codes: ConfirmationCodeRow;
+    confirmation_reports: ConfirmationReportRow;
+    submissions: SubmissionRow;
+    inbox: InboxRow;
+    messages: MessageRow;
+    mail_hours: MailHourRow;
+    outbox: OutboxRow;
+  };

@@ -4,7 +4,7 @@ import { beforeAll, expect, test } from 'vitest';
 import { systemClock } from '../../src/clock.ts';
 import { listSubscribers } from '../../src/newsletter/listing.ts';
 import { openSqlite } from '../../src/storage/sqlite/store.ts';
-import type { SubscriberRow } from '../../src/storage/subscriber-row.ts';
+import type { SubscriberRow } from '../../src/storage/subscriber-schema.ts';
 import { runService, temporaryFolder } from './run-service.ts';
 
 let dataDir: string;

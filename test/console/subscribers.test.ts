@@ -1,7 +1,7 @@
 import { expect, test } from 'vitest';
 import { subscribersPage } from '../../src/console/subscribers.ts';
 import type { ConsoleParts, Visit } from '../../src/console/visit.ts';
-import type { SubscriberRow } from '../../src/storage/subscriber-row.ts';
+import type { SubscriberRow } from '../../src/storage/subscriber-schema.ts';
 import { testClock } from '../support/clock.ts';
 import { databases } from '../support/databases.ts';
 

@@ -1,6 +1,6 @@
 /** The service before a programmable upstream, and a subscriber with their two links. */
 import { expect } from 'vitest';
-import type { SubscriberRow } from '../../src/storage/subscriber-row.ts';
+import type { SubscriberRow } from '../../src/storage/subscriber-schema.ts';
 import { post } from '../support/forms.ts';
 import { freshAddress, type Service } from '../support/service.ts';
 

@@ -20,3 +20,5 @@ export type SubscriberRow = {
   confirmed_at: string | null;
   unsubscribed_at: string | null;
 };
+
+export type SubscriberTables = { subscribers: SubscriberRow };
