@@ -1,7 +1,4 @@
-/**
- * The tables, as every query sees them. A query lives with its owner, the room of that name. Times are ISO 8601 text,
- * UTC, or milliseconds (`…_ms`).
- */
+/** The tables, as queries see them; each lives with its owner. Times are ISO 8601 text, UTC, or milliseconds (`…_ms`). */
 import type { OperatorTables } from './operator-schema.ts';
 import type { SubscriberTables } from './subscriber-schema.ts';
 
