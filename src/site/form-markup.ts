@@ -58,6 +58,7 @@ const SCRIPT_NOTICES = [
   'unavailable',
   'offline',
   'broken',
+  'sent',
 ] as const;
 
 /** Takes a form, its words and what was entered, if it was; returns the `<form>`. */
@@ -87,7 +88,11 @@ export function formMarkup(form: Form, given: FormContext & Entered): string {
     title: words.notices[kind].title,
     text: `${sentence} ${fillIn(words.notices[kind].text, { recipient: given.recipient, wait })}`,
     contactWords: words.contact,
-    contact: contact === undefined ? undefined : { text: contact, href: contactHref(contact) },
+    // Where nothing failed there is nothing to ask.
+    contact:
+      contact === undefined || kind === 'sent'
+        ? undefined
+        : { text: contact, href: contactHref(contact) },
   });
   return renderTemplate('form', {
     recipient: given.recipient,
