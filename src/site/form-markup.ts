@@ -89,10 +89,7 @@ export function formMarkup(form: Form, given: FormContext & Entered): string {
     text: `${sentence} ${fillIn(words.notices[kind].text, { recipient: given.recipient, wait })}`,
     contactWords: words.contact,
     // Where nothing failed there is nothing to ask.
-    contact:
-      contact === undefined || kind === 'sent'
-        ? undefined
-        : { text: contact, href: contactHref(contact) },
+    contact: kind === 'sent' ? undefined : contactLink(contact),
   });
   return renderTemplate('form', {
     recipient: given.recipient,
@@ -124,6 +121,20 @@ export function formMarkup(form: Form, given: FormContext & Entered): string {
     // A second try is told from a double click by this (`intake/double-click.ts`).
     attempt: summary.length > 0 || notice !== undefined ? newId() : undefined,
   });
+}
+
+/** Takes the same; returns what stands in the form's place where nothing can be sent (503). */
+export function closedMarkup({ contact, words = ourFormWords }: Partial<FormContext>): string {
+  return renderTemplate('notice', {
+    ...words.notices.closed,
+    kind: 'closed',
+    contactWords: words.contact,
+    contact: contactLink(contact),
+  });
+}
+
+function contactLink(contact: string | undefined) {
+  return contact === undefined ? undefined : { text: contact, href: contactHref(contact) };
 }
 
 function control(

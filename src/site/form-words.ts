@@ -60,6 +60,10 @@ export const ourFormWords = {
       title: 'You have sent this already',
       text: 'It was sent at {time}. You need not send it again, unless something in it was wrong or has changed.',
     },
+    closed: {
+      title: 'This form is closed for now',
+      text: 'Nothing can be sent with it at the moment. Please come back later.',
+    },
     refused: { title: 'This could not be sent', text: `Nothing was sent. ${KEPT}` },
   },
   contact: 'If it keeps happening, we are glad to help:',

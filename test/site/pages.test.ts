@@ -11,6 +11,9 @@ import { placeholderFiller, type SiteSettings } from '../../src/site/placeholder
 const settings: SiteSettings = {
   mode: 'production',
   mcp: 'on',
+  upstream: { kind: 'inbox' },
+  mail: { kind: 'files', folder: 'mail', from: 'hello@paint.example' },
+  previewSigningKeys: [Buffer.alloc(32)],
   baseUrl: 'https://paint.example',
   operator: { name: 'Fair Coat', contact: 'help@paint.example' },
   contractor: { id: 'c-1', name: 'Sample Painting Company' },
@@ -232,6 +235,47 @@ describe('what is for local mode alone', () => {
   test('leaves no trace of where it began and ended', () => {
     for (const each of [...pages, ...local]) expect(each.html + each.markdown).not.toMatch(/\{\{/);
   });
+});
+
+describe('what a deployment can’t take', () => {
+  const none = { kind: 'none' } as const;
+  const paths = Object.values(forms).map(({ page: name }) => pathsOfPage(name).path);
+  const isClosed = ({ html }: Page) =>
+    html.includes('This form is closed for now') &&
+    !/<form|<button|<script type="module"/.test(html);
+
+  test('is said where the form would be, before anybody types', () => {
+    const closed = loadPages({ ...settings, upstream: none });
+    expect(paths.filter((path) => !isClosed(page(path, closed)))).toEqual([]);
+    expect(page('/quote', closed).html).toContain('href="mailto:help@paint.example"');
+    expect(paths.filter((path) => isClosed(page(path)))).toEqual([]);
+  });
+
+  test('without mail is the newsletter alone', () => {
+    const mailless = loadPages({ ...settings, mail: none });
+    expect(paths.filter((path) => isClosed(page(path, mailless)))).toEqual(['/newsletter']);
+  });
+
+  test('keeps what someone typed who had opened the form before', () => {
+    const closed = page('/contact', loadPages({ ...settings, upstream: none }));
+    const html = closed.renderRefused({
+      values: { subject: 'The colour' },
+      notice: { kind: 'unavailable' },
+    });
+    expect(html).toMatch(/<form[\s\S]*value="The colour"[\s\S]*Send again<\/button>/);
+  });
+
+  test.each([{ upstream: none }, { previewSigningKeys: [] }])(
+    'is said to agents: %o',
+    (missing) => {
+      const off = page('/agents', loadPages({ ...settings, ...missing }));
+      expect(off.html).toContain('Actions are switched off here');
+      expect(off.markdown).toContain('Actions are switched off here');
+      expect(page('/agents').html).not.toContain('switched off');
+      const local = loadPages({ ...settings, mode: 'local', previewSigningKeys: [] });
+      expect(page('/agents', local).html).not.toContain('switched off');
+    },
+  );
 });
 
 describe('content that is wrong stops the start', () => {

@@ -14,6 +14,9 @@ beforeAll(async () => {
   pages = loadPages({
     mode: 'production',
     mcp: 'on',
+    upstream: { kind: 'inbox' },
+    mail: { kind: 'files', folder: 'mail', from: 'hello@paint.example' },
+    previewSigningKeys: [Buffer.alloc(32)],
     baseUrl: 'https://paint.example',
     operator: { name: 'Fair Coat', contact: undefined },
     contractor: { id: 'c-1', name: 'Sample Painting Company' },
