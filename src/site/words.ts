@@ -76,6 +76,8 @@ const schema = v.object({
     sentences: byStatus,
     typed: v.string(),
     back: v.string(),
+    /** In place of `back` where the browser still has what was typed, and the form would be empty. */
+    again: v.string(),
     start: v.string(),
   }),
   /** What forms say when something is wrong: the sentences of `form-words.ts`. */
