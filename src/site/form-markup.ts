@@ -190,6 +190,8 @@ function attributesOf(
   if (field.kind === 'phone') attributes.push(['type', 'tel'], ['inputmode', 'tel']);
   if (field.kind === 'line') attributes.push(['type', 'text']);
   if (field.kind === 'text') attributes.push(['rows', '4']);
+  // A number is read from left to right in every script, which browsers know.
+  if (field.kind !== 'phone') attributes.push(['dir', 'auto']);
   if (field.autocomplete !== undefined) attributes.push(['autocomplete', field.autocomplete]);
   if (!isProse(field)) attributes.push(['spellcheck', 'false']);
   if (field.required) attributes.push(['required', '']);

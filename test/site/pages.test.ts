@@ -30,7 +30,8 @@ const page = (path: string, among: Page[] = pages): Page => {
 };
 
 const DATA_BLOCK = /<script type="application\/ld\+json">([^<]*)<\/script>/;
-const OUR_MODULE = /<script type="module" src="\/assets\/form-[0-9a-f]{12}\.js"><\/script>/;
+const OUR_MODULE =
+  /<script type="module" src="\/assets\/(form|scroll)-[0-9a-f]{12}\.js"><\/script>/;
 /** A data block is no script: nothing in it is executed, and no `<` stands in it. */
 const withoutData = (html: string) => html.replace(DATA_BLOCK, '').replace(OUR_MODULE, '');
 const dataOf = (html: string) => JSON.parse(DATA_BLOCK.exec(html)?.[1] ?? '');
@@ -218,6 +219,27 @@ describe('the page for agents', () => {
     expect(credentials).toHaveLength(9);
     for (const credential of credentials)
       expect(credential).toMatch(/^Bearer (\$TOKEN|\$\{(process|env:|input:)|\{os)/);
+  });
+});
+
+describe('Markdown', () => {
+  test('opens sections that can be linked to in any script', () => {
+    const html = renderMarkdown('## Über uns\n\n## ماذا يحدث؟\n\n## Что дальше\n\n## …\n\n## …\n');
+    const ids = [...html.matchAll(/<section id="([^"]*)"/g)].map(([, id]) => id);
+    expect(ids).toEqual(['über-uns', 'ماذا-يحدث', 'что-дальше', 'section-4', 'section-5']);
+  });
+
+  test('names a table after its heading', () => {
+    const table = '| a | b |\n|---|---|\n| 1 | 2 |\n';
+    const html = renderMarkdown(`${table}\n## Limits\n\n${table}\n### Of previews\n\n${table}`);
+    const names = [...html.matchAll(/class="scroll" role="group" ([^ ]*) tabindex/g)];
+    expect(names.map(([, name]) => name)).toEqual([
+      'aria-label="Table"',
+      'aria-labelledby="limits-heading"',
+      'aria-labelledby="of-previews"',
+    ]);
+    expect(html).toContain('<h2 id="limits-heading">Limits</h2>');
+    expect(html).toContain('<h3 id="of-previews">Of previews</h3>');
   });
 });
 
