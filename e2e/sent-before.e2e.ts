@@ -67,6 +67,52 @@ test.each([
   },
 );
 
+test('what was said of the last try goes when the next one is sent', async () => {
+  const how = { javaScript: true, width: 360 };
+  const { page, close } = await openPage(browser, site.service.url, how);
+  const form = forms.homeowner_quote;
+  await page.goto('/quote');
+  const plainTitle = await page.title();
+  await press(page);
+  await page.getByText('Please check what you entered').waitFor({ timeout: 5_000 });
+  await fillIn(page, form, answersTo(form, 'ada@example.com'));
+  await page.route('**/api/leads', () => {});
+  await press(page);
+  await page.getByRole('button', { name: 'Sending…' }).waitFor({ timeout: 5_000 });
+  expect(await page.locator('form > .notice').count()).toBe(0);
+  expect(await page.title()).toBe(plainTitle);
+  await pictured(page, 'sending-360-light');
+  await close();
+});
+
+test('an optional answer is taken back by choosing it once more', async () => {
+  const how = { javaScript: true, width: 360 };
+  const { page, complaints, close } = await openPage(browser, site.service.url, how);
+  const form = forms.homeowner_quote;
+  await page.goto('/quote');
+  await fillIn(page, form, answersTo(form, 'ada@example.com'));
+  const first = page.getByText('Interior', { exact: true });
+  const group = page.getByRole('group', { name: 'What is to be painted? (optional)' });
+  expect(await group.getByLabel('Interior', { exact: true }).isChecked()).toBe(true);
+  await first.click();
+  expect(await group.locator(':checked').count()).toBe(0);
+  await first.click();
+  expect(await group.getByLabel('Interior', { exact: true }).isChecked()).toBe(true);
+  await first.click();
+  expect(await group.locator(':checked').count()).toBe(0);
+  // By the keyboard too: the arrows choose, the space bar takes back.
+  await group.getByLabel('Interior', { exact: true }).focus();
+  await page.keyboard.press('ArrowDown');
+  expect(await group.getByLabel('Exterior', { exact: true }).isChecked()).toBe(true);
+  await page.keyboard.press('Space');
+  expect(await group.locator(':checked').count()).toBe(0);
+  await press(page);
+  await page.waitForURL('**/thank-you');
+  expect(site.upstream.delivered.at(-1)?.event.data.fields).not.toHaveProperty('project_type');
+  expect(complaints).toEqual([]);
+  await close();
+});
+
 test('a form that was refused is not taken for sent', async () => {
   const how = { javaScript: true, width: 360 };
   const { page, close } = await openPage(browser, site.service.url, how);

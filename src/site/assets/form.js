@@ -109,7 +109,11 @@ function setSending(now, label) {
   button.textContent = label;
   button.setAttribute('aria-disabled', String(now));
   form.setAttribute('aria-busy', String(now));
-  if (now) slow = setTimeout(() => progress.append(words.slow), SLOW_AFTER_MS);
+  if (!now) return;
+  slow = setTimeout(() => progress.append(words.slow), SLOW_AFTER_MS);
+  // What was said of the last try is not true of this one.
+  form.querySelector('.notice')?.remove();
+  document.title = title;
 }
 
 async function send() {
