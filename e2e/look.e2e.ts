@@ -177,6 +177,22 @@ describe('the Tab key', () => {
   });
 });
 
+test.each([360, 1280])('the footer has a row for developers at %i px', async (width) => {
+  for (const scheme of schemes) {
+    const { page, close } = await at(width, scheme);
+    await page.goto('/');
+    const row = page.getByRole('navigation', { name: 'For developers' });
+    expect(await row.getByRole('link').allInnerTexts()).toEqual([
+      'For AI assistants',
+      'API reference',
+      'This page as Markdown',
+    ]);
+    expect(await overflowOf(page)).toBe(0);
+    await pictured(page, `start-${width}-${scheme}`);
+    await close();
+  }
+});
+
 test('in forced colours the cards of the start page and of a form keep their edge', async () => {
   for (const scheme of schemes) {
     for (const width of [360, 1280]) {

@@ -58,6 +58,9 @@ const schema = v.object({
     contact: v.string(),
     header: links,
     footer: links,
+    /** What the second row of the footer is called, and what stands in it. */
+    developers: v.string(),
+    developerLinks: links,
   }),
   flow: v.object({
     title: v.string(),

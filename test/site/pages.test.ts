@@ -222,6 +222,20 @@ describe('the page for agents', () => {
   });
 });
 
+test('A homeowner is not led to “agents”, who sell houses; what is for developers stands in a row of its own', () => {
+  for (const { html } of pages) {
+    const [header = '', footer = ''] = ['header', 'footer'].map(
+      (name) => new RegExp(`<${name}[\\s\\S]*</${name}>`).exec(html)?.[0] ?? '',
+    );
+    expect((header + footer).replace(/<[^>]*>/g, '')).not.toMatch(/agents/i);
+    expect(header).not.toMatch(/\/agents|\/reference/);
+    const [everybody = '', developers = ''] = footer.split('For developers');
+    expect(everybody).not.toMatch(/\/agents|\/reference|\.md"/);
+    for (const part of ['"/agents"', '"/reference"', '.md"']) expect(developers).toContain(part);
+  }
+  expect(page('/agents').title).toBe('For AI assistants');
+});
+
 describe('Markdown', () => {
   test('opens sections that can be linked to in any script', () => {
     const html = renderMarkdown('## Über uns\n\n## ماذا يحدث؟\n\n## Что дальше\n\n## …\n\n## …\n');
