@@ -101,13 +101,9 @@ const shots: Shot[] = [
     },
   },
   {
-    name: 'refused-503-contractors',
-    javaScript: false,
+    name: 'closed-contractors',
     unconfigured: true,
-    go: async (page) => {
-      await filled(page, forms.contractor_signup);
-      await page.locator(button).click();
-    },
+    go: (page) => page.goto('/contractors'),
   },
   {
     name: 'script-empty-quote',

@@ -165,9 +165,9 @@ describe('while it is sent', () => {
     expect(site.upstream.delivered.length - before).toBe(1);
     expect(complaints).toEqual([]);
 
-    // Back on it, the form is as it was and can be sent.
+    // Back on it, the form is as it was and can be sent again.
     await page.goBack();
-    await page.getByRole('button', { name: 'Send the message' }).waitFor();
+    await page.getByRole('button', { name: 'Send again' }).waitFor();
     expect(await page.getByLabel('Subject').inputValue()).toBe('A question about my request');
     await close();
   });

@@ -10,12 +10,16 @@ export const ourAssets = {
   stylesheet: readAsset('site', 'css', 'text/css; charset=utf-8'),
   // Two files, and one script: a page loads no second one.
   script: readAsset('form', 'js', 'text/javascript; charset=utf-8', ['form.js', 'hints.js']),
+  /** Of a page with tables or commands, which has no form. */
+  scrollScript: readAsset('scroll', 'js', 'text/javascript; charset=utf-8'),
   icon: readAsset('icon', 'svg', 'image/svg+xml'),
+  /** For the start screen of a telephone, 180 × 180; whoever makes it a tile rounds its corners. */
+  touchIcon: readAsset('apple-touch-icon', 'png', 'image/png'),
   /** What a message that links to a page shows of it (Open Graph). */
   picture: readAsset('opengraph', 'png', 'image/png'),
 };
 
-export type Assets = typeof ourAssets;
+export type Assets = Omit<typeof ourAssets, 'touchIcon'> & { touchIcon?: Asset };
 
 /** What an operator lays over ours (CONTENT_DIR). */
 export type OwnAssets = {
@@ -27,14 +31,20 @@ export type OwnAssets = {
 
 /** Takes an operator's own; returns every asset, their rules after ours, their pictures in place of ours. */
 export function layAssets({ css, logo, picture }: OwnAssets): Assets {
-  const assets = { ...ourAssets };
+  const assets: Assets = { ...ourAssets };
   if (css !== undefined) {
     const { contentType, body } = ourAssets.stylesheet;
     const both = Buffer.concat([body, Buffer.from('\n'), css]);
     assets.stylesheet = assetOf('site', 'css', contentType, both);
   }
   if (logo !== undefined) {
-    assets.icon = assetOf('icon', logo.extension, logo.contentType, logo.body);
+    const { extension, contentType, body } = logo;
+    assets.icon = assetOf('icon', extension, contentType, body);
+    delete assets.touchIcon;
+    // A telephone takes no SVG.
+    if (extension === 'png') {
+      assets.touchIcon = assetOf('apple-touch-icon', extension, contentType, body);
+    }
   }
   if (picture !== undefined) assets.picture = assetOf('opengraph', 'png', 'image/png', picture);
   return assets;

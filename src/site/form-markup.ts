@@ -58,6 +58,7 @@ const SCRIPT_NOTICES = [
   'unavailable',
   'offline',
   'broken',
+  'sent',
 ] as const;
 
 /** Takes a form, its words and what was entered, if it was; returns the `<form>`. */
@@ -87,7 +88,8 @@ export function formMarkup(form: Form, given: FormContext & Entered): string {
     title: words.notices[kind].title,
     text: `${sentence} ${fillIn(words.notices[kind].text, { recipient: given.recipient, wait })}`,
     contactWords: words.contact,
-    contact: contact === undefined ? undefined : { text: contact, href: contactHref(contact) },
+    // Where nothing failed there is nothing to ask.
+    contact: kind === 'sent' ? undefined : contactLink(contact),
   });
   return renderTemplate('form', {
     recipient: given.recipient,
@@ -119,6 +121,20 @@ export function formMarkup(form: Form, given: FormContext & Entered): string {
     // A second try is told from a double click by this (`intake/double-click.ts`).
     attempt: summary.length > 0 || notice !== undefined ? newId() : undefined,
   });
+}
+
+/** Takes the same; returns what stands in the form's place where nothing can be sent (503). */
+export function closedMarkup({ contact, words = ourFormWords }: Partial<FormContext>): string {
+  return renderTemplate('notice', {
+    ...words.notices.closed,
+    kind: 'closed',
+    contactWords: words.contact,
+    contact: contactLink(contact),
+  });
+}
+
+function contactLink(contact: string | undefined) {
+  return contact === undefined ? undefined : { text: contact, href: contactHref(contact) };
 }
 
 function control(
@@ -174,6 +190,8 @@ function attributesOf(
   if (field.kind === 'phone') attributes.push(['type', 'tel'], ['inputmode', 'tel']);
   if (field.kind === 'line') attributes.push(['type', 'text']);
   if (field.kind === 'text') attributes.push(['rows', '4']);
+  // A number is read from left to right in every script, which browsers know.
+  if (field.kind !== 'phone') attributes.push(['dir', 'auto']);
   if (field.autocomplete !== undefined) attributes.push(['autocomplete', field.autocomplete]);
   if (!isProse(field)) attributes.push(['spellcheck', 'false']);
   if (field.required) attributes.push(['required', '']);

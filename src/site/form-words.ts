@@ -9,7 +9,7 @@ export type FaultKind = Fault['kind'];
 
 const KEPT = 'Everything you typed is still here.';
 
-/** Words in braces are replaced: `{label}` of the field, `{count}`, `{maximum}`, `{recipient}`, `{wait}`. */
+/** Words in braces are replaced: `{label}` of the field, `{count}`, `{maximum}`, `{recipient}`, `{wait}`, `{time}`. */
 export const ourFormWords = {
   optional: '(optional)',
   error: 'Error:',
@@ -55,6 +55,14 @@ export const ourFormWords = {
     broken: {
       title: 'The connection broke off',
       text: `We can’t tell whether your details arrived. ${KEPT} Please check your connection and send it again.`,
+    },
+    sent: {
+      title: 'You have sent this already',
+      text: 'It was sent at {time}. You need not send it again, unless something in it was wrong or has changed.',
+    },
+    closed: {
+      title: 'This form is closed for now',
+      text: 'Nothing can be sent with it at the moment. Please come back later.',
     },
     refused: { title: 'This could not be sent', text: `Nothing was sent. ${KEPT}` },
   },

@@ -11,8 +11,12 @@ export type Frame = {
   words: Words;
   stylesheetPath: string;
   scriptPath: string;
+  scrollScriptPath: string;
   iconPath: string;
   iconType: string;
+  touchIconPath: string | undefined;
+  /** What a browser colours its own bars with. */
+  themeColors: { light: string; dark: string } | undefined;
   /** For messages that link to a page. */
   picture: { path: string; width: number; height: number };
 };
@@ -24,7 +28,6 @@ type Layout = {
   /** HTML. */
   main: string;
   noindex: boolean;
-  /** Only a form has a script. */
   hasForm?: boolean;
   /** Of the words, where the page names no other. */
   lang?: string | undefined;
@@ -45,23 +48,48 @@ export function headOf(page: DescribedPage, settings: SiteSettings, { picture }:
   };
 }
 
+/** What may scroll by itself (`markdown.ts`). */
+const SCROLLS = /<pre|<div class="scroll"/;
+
 /** The frame without anything of an operator's own. */
 export const ourFrame = once((): Frame => frameOf(ourWords(), ourAssets));
 
 /** Takes the words and the assets; returns the frame that shows and links them. */
-export function frameOf(words: Words, { stylesheet, script, icon, picture }: Assets): Frame {
+export function frameOf(words: Words, assets: Assets): Frame {
+  const { stylesheet, script, scrollScript, icon, touchIcon, picture } = assets;
   return {
     words,
     stylesheetPath: stylesheet.path,
     scriptPath: script.path,
+    scrollScriptPath: scrollScript.path,
     iconPath: icon.path,
     iconType: icon.contentType,
+    touchIconPath: touchIcon?.path,
+    themeColors: themeColorsIn(stylesheet.body.toString()),
     picture: { path: picture.path, width: 0, height: 0, ...sizeOfPng(picture.body) },
   };
+}
+
+/** The ground of a page in light and dark; undefined where an operator's own rules name others. */
+function themeColorsIn(css: string): Frame['themeColors'] {
+  const grounds = [...css.matchAll(/--ground\s*:\s*([^;}]+)/g)].map(([, ground = '']) =>
+    ground.trim(),
+  );
+  const [light, dark, another] = grounds;
+  if (light === undefined || dark === undefined || another !== undefined) return undefined;
+  return { light, dark };
 }
 
 /** Takes the parts of a page; returns the whole HTML document. */
 export function renderLayout(layout: Layout, frame: Frame = ourFrame()): string {
   const lang = layout.lang ?? frame.words.lang;
-  return renderTemplate('layout', { ...layout, ...frame, lang, words: frame.words.frame });
+  const isRightToLeft = new Intl.Locale(lang).getTextInfo().direction === 'rtl';
+  const words = frame.words.frame;
+  // A page has at most one script.
+  const scriptPath = layout.hasForm
+    ? frame.scriptPath
+    : SCROLLS.test(layout.main)
+      ? frame.scrollScriptPath
+      : undefined;
+  return renderTemplate('layout', { ...layout, ...frame, scriptPath, lang, isRightToLeft, words });
 }

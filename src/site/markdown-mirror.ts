@@ -36,7 +36,7 @@ function describeForm(form: Form, destination: string, baseUrl: string): string[
       ...form.fields.map(describeField),
     ].join('\n'),
     '## How an agent sends it',
-    `The action is \`${form.name}\`. Both calls need a bearer credential from the operator; [For agents](${baseUrl}${pages.agents.markdownPath}) has the whole flow and its errors.`,
+    `The action is \`${form.name}\`. Both calls need a bearer credential from the operator; [For AI assistants](${baseUrl}${pages.agents.markdownPath}) has the whole flow and its errors.`,
     [
       `1. \`POST ${baseUrl}${pathTo(routes.previewAction, values)}\` (scope \`${scopeOf.preview}\`) with the fields as one JSON object. The answer holds \`preview_id\`, the normalized \`fields\`, the \`destination\` and the \`confirmation_statement\`.`,
       `2. Show the person those fields, the destination (${escapeMarkdown(destination)}) and the statement \`${CONFIRMATION_STATEMENT}\` Go on only after an explicit yes.`,

@@ -5,14 +5,21 @@
 import type { default as MarkdownIt, Token } from 'markdown-it';
 import { once, require } from '../once.ts';
 
+/** Of a table: the id of the heading that it stands under, which is its name. */
+const HEADING = 'data-heading';
+
 /** Loaded with the first page: a start answers before that. */
 const loaded = once(() => {
   const Loaded: typeof MarkdownIt = require('markdown-it');
   const markdownIt = new Loaded({ html: false });
   const { rules } = markdownIt.renderer;
-  // A wide table or a long command scrolls by itself, with the keyboard too, and never the page.
-  rules.table_open = () =>
-    '<div class="scroll" role="group" aria-label="Table" tabindex="0"><table>\n';
+  // A wide table or a long command scrolls by itself, with the keyboard too, and never the page. Where
+  // scripts run, only those that do are a stop of the Tab key (`assets/scroll.js`).
+  rules.table_open = (tokens, index) => {
+    const heading = tokens[index]?.attrGet(HEADING);
+    const name = heading ? `aria-labelledby="${heading}"` : 'aria-label="Table"';
+    return `<div class="scroll" role="group" ${name} tabindex="0"><table>\n`;
+  };
   rules.table_close = () => '</table></div>\n';
   rules.fence = (tokens, index) =>
     `<pre tabindex="0"><code>${markdownIt.utils.escapeHtml(tokens[index]?.content ?? '')}</code></pre>\n`;
@@ -26,18 +33,31 @@ export function renderMarkdown(markdown: string): string {
   const taken = new Set<string>();
   const idAt = (index: number) => {
     const id = slug(tokens[index + 1]?.content ?? '');
-    const free = taken.has(id) ? `${id}-${taken.size}` : id;
+    const free = taken.has(id) || id === '' ? `${id || 'section'}-${taken.size + 1}` : id;
     taken.add(free);
     return free;
   };
+  const sectionIds = new Map<number, string>();
+  let heading: string | undefined;
   for (const [index, token] of tokens.entries()) {
-    if (token.type === 'heading_open' && token.tag === 'h3') token.attrSet('id', idAt(index));
+    if (isSectionHeading(token)) {
+      const id = idAt(index);
+      sectionIds.set(index, id);
+      // The section has the id that links lead to.
+      heading = `${id}-heading`;
+      token.attrSet('id', heading);
+    } else if (token.type === 'heading_open' && token.tag === 'h3') {
+      heading = idAt(index);
+      token.attrSet('id', heading);
+    } else if (token.type === 'table_open' && heading !== undefined) {
+      token.attrSet(HEADING, heading);
+    }
   }
-  const starts = tokens.flatMap((token, index) => (isSectionHeading(token) ? [index] : []));
+  const starts = [...sectionIds.keys()];
   const render = (from: number, to?: number) =>
     markdownIt.renderer.render(tokens.slice(from, to), markdownIt.options, {});
   const sections = starts.map((start, number) => {
-    return `<section id="${idAt(start)}">\n${render(start, starts[number + 1])}</section>\n`;
+    return `<section id="${sectionIds.get(start)}">\n${render(start, starts[number + 1])}</section>\n`;
   });
   return render(0, starts[0]) + sections.join('');
 }
@@ -46,10 +66,10 @@ function isSectionHeading(token: Token): boolean {
   return token.type === 'heading_open' && token.tag === 'h2' && token.level === 0;
 }
 
-/** What a link to a heading names it by. */
+/** What a link to a heading names it by, in whatever script; empty where it has no letter and no digit. */
 export function slug(heading: string): string {
   return heading
     .toLowerCase()
-    .replace(/[^a-z0-9]+/g, '-')
+    .replace(/[^\p{L}\p{M}\p{N}]+/gu, '-')
     .replace(/^-|-$/g, '');
 }

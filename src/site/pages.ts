@@ -4,8 +4,9 @@ import type { Form } from '../forms/catalog.ts';
 import { once } from '../once.ts';
 import { type PagePaths, pathsOfPage } from '../routes.ts';
 import { receiverOf } from '../submissions/recipient.ts';
+import { takesForm } from './configured.ts';
 import { type Content, parseContent } from './content.ts';
-import { type Entered, formMarkup } from './form-markup.ts';
+import { closedMarkup, type Entered, formMarkup } from './form-markup.ts';
 import { type Frame, headOf, ourFrame, renderLayout } from './layout.ts';
 import { renderMarkdown } from './markdown.ts';
 import { renderMirror } from './markdown-mirror.ts';
@@ -97,19 +98,25 @@ function pageOf(
   const head = headOf({ ...about, lang }, settings, frame);
   const prose = once(() => fill(renderMarkdown(body), 'html'));
   const render = (entered?: Entered) => {
+    // What was typed before it could not be taken any more comes back all the same.
+    const isOpen = entered !== undefined || form === undefined || takesForm(settings, form);
     const layout = {
       title: entered === undefined ? title : `${frame.words.form.error} ${title}`,
       operatorName: settings.operator.name,
       noindex,
       lang,
-      hasForm: form !== undefined,
+      hasForm: form !== undefined && isOpen,
       page: head,
       main: renderTemplate('page', {
         name,
         title,
         description,
         actions: content.actions,
-        form: form && formMarkup(form, { ...carried, ...context, ...entered }),
+        form:
+          form &&
+          (isOpen
+            ? formMarkup(form, { ...carried, ...context, ...entered })
+            : closedMarkup(context)),
         prose: prose(),
       }),
     };

@@ -7,11 +7,15 @@ import { CONFIRMATION_STATEMENT } from '../actions/confirmation-statement.ts';
 import { bounds } from '../forms/bounds.ts';
 import { pages } from '../routes.ts';
 import type { Settings } from '../settings/settings.ts';
+import { takesActions } from './configured.ts';
 import { renderTemplate } from './templates.ts';
 import { ourWords, type Words } from './words.ts';
 
 /** What a deployment's settings say about it. */
-export type SiteSettings = Pick<Settings, 'mode' | 'mcp'> & {
+export type SiteSettings = Pick<
+  Settings,
+  'mode' | 'mcp' | 'upstream' | 'mail' | 'previewSigningKeys'
+> & {
   baseUrl: string;
   operator: { name: string; contact: string | undefined };
   contractor: { id: string; name: string } | undefined;
@@ -28,6 +32,10 @@ const PLACEHOLDER = /\{\{([#/]?\w+)\}\}/g;
 const PARTS = {
   local: { begins: /^\{\{#local\}\}\n/m, ends: /^\{\{\/local\}\}\n*/m },
   mcp: { begins: /^\{\{#mcp\}\}\n/m, ends: /^\{\{\/mcp\}\}\n*/m },
+  unconfigured: {
+    begins: /^\{\{#unconfigured\}\}\n/m,
+    ends: /^\{\{\/unconfigured\}\}\n*/m,
+  },
 } as const;
 const CONTACT_FORM = pages.contact.path;
 
@@ -37,12 +45,10 @@ export function contractorName(settings: SiteSettings): string {
 }
 
 /** Takes Markdown and the settings; returns it without the parts that only other deployments tell. */
-export function partsOf(
-  markdown: string,
-  { mode, mcp }: Pick<SiteSettings, 'mode' | 'mcp'>,
-): string {
-  const inLocal = keepPart(markdown, 'local', mode === 'local');
-  return keepPart(inLocal, 'mcp', mcp === 'on');
+export function partsOf(markdown: string, settings: SiteSettings): string {
+  const inLocal = keepPart(markdown, 'local', settings.mode === 'local');
+  const withMcp = keepPart(inLocal, 'mcp', settings.mcp === 'on');
+  return keepPart(withMcp, 'unconfigured', !takesActions(settings));
 }
 
 function keepPart(markdown: string, name: keyof typeof PARTS, isKept: boolean): string {

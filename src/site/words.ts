@@ -59,6 +59,9 @@ const schema = v.object({
     contact: v.string(),
     header: links,
     footer: links,
+    /** What the second row of the footer is called, and what stands in it. */
+    developers: v.string(),
+    developerLinks: links,
   }),
   flow: v.object({
     title: v.string(),
@@ -77,6 +80,8 @@ const schema = v.object({
     sentences: byStatus,
     typed: v.string(),
     back: v.string(),
+    /** In place of `back` where the browser still has what was typed, and the form would be empty. */
+    again: v.string(),
     start: v.string(),
   }),
   /** What forms say when something is wrong: the sentences of `form-words.ts`. */

@@ -76,12 +76,14 @@ beforeAll(async () => {
 describe('list', () => {
   test('shows the newest first, as a table, with a domain of mixed scripts marked', async () => {
     const ran = await inbox('list', '--limit', '2');
-    const [head, first, second, ...rest] = ran.stdout.trimEnd().split('\n');
-    expect(head).toMatch(/^RECEIVED +ID +STATUS +FORM +FROM +NAME +E-MAIL$/);
-    expect(first).toMatch(
-      /^2026-09-03 00:00Z +0190b111\S+ +undelivered +homeowner_quote +acme .*\(mixed scripts\)$/,
+    const [head, first, who, second, whoElse, ...rest] = ran.stdout.trimEnd().split('\n');
+    expect(head).toMatch(/^RECEIVED +ID +STATUS +FORM +FROM$/);
+    expect(first).toMatch(/^2026-09-03 00:00Z +0190b111\S+ +undelivered +homeowner_quote +acme$/);
+    expect(who).toMatch(
+      /^ +=HYPERLINK.*@xn--pple-43d.example \(mixed scripts\), 1000, \+1 555 0100$/,
     );
-    expect(second).toMatch(/001099 +delivered +contact +browser +Ada +ada1099@example.com$/);
+    expect(second).toMatch(/^\S+ \S+ +\S+ +delivered +contact +browser$/);
+    expect(whoElse).toMatch(/^ +Ada, ada1099@example.com/);
     expect(rest).toEqual([]);
   });
 
@@ -192,6 +194,28 @@ describe('export', () => {
       }),
     );
   });
+});
+
+test('a table is at most 80 columns wide, and `show` takes its ids', async () => {
+  const long = 'Lore\nipsum '.repeat(30);
+  const items = [1, 2].map((number) => {
+    const item = keptSubmission(
+      eventOf({ fields: { name: long, email: `${'a'.repeat(60)}@example.com`, message: long } }),
+    );
+    const data = { ...item.event.data, client: 'c'.repeat(60) };
+    // Of the same millisecond, as two of one second nearly are (UUIDs of version 7).
+    data.id = `0190b111-1234-7${number}23-8000-000000000000`;
+    return { ...item, event: { ...item.event, data } };
+  });
+  const lines = inboxTable(items);
+  for (const line of lines) expect(line.length).toBeLessThanOrEqual(80);
+  expect(lines[1]).toContain(' 0190b111-1234-71  ');
+  expect(lines[3]).toContain(' 0190b111-1234-72  ');
+  expect(lines[2]).toMatch(/^ +Lore ipsum .*…$/);
+
+  const [, row = ''] = (await inbox('list', '--limit', '1')).stdout.split('\n');
+  const [, id = ''] = /^\S+ \S+ +(\S+) /.exec(row) ?? [];
+  expect((await inbox('show', id)).stdout).toContain(QUOTE);
 });
 
 test('no control character of a row reaches a terminal', () => {

@@ -39,6 +39,9 @@ export async function startDiscovery(): Promise<DiscoveryServer> {
   const settings = {
     mode: 'production' as const,
     mcp: 'on' as const,
+    upstream: { kind: 'inbox' as const },
+    mail: { kind: 'none' as const },
+    previewSigningKeys: [Buffer.alloc(32)],
     baseUrl: facts.baseUrl,
     operator: { name: facts.operatorName, contact: undefined },
     contractor: { id: 'brush', name: facts.contractorName },

@@ -89,12 +89,12 @@ describe('the reference', () => {
     }
   });
 
-  test('is a page of the site: one heading, ids once, no style, no script but data', () => {
+  test('is a page of the site: one heading, ids once, no style, no script but data and what looks which tables scroll', () => {
     expect(html).toContain('<title>API reference · Paint Match</title>');
     expect(html.match(/<h1>/g)).toHaveLength(1);
     expect(html).toContain('<a class="skip" href="#main">');
     expect(html).not.toMatch(
-      /<script(?! type="application\/ld\+json">)|<style| style=| on\w+=|undefined/,
+      /<script(?! type="application\/ld\+json">| type="module" src="\/assets\/scroll-[0-9a-f]{12}\.js"><)|<style| style=| on\w+=|undefined/,
     );
     const ids = [...html.matchAll(/\sid="([^"]*)"/g)].map(([, id]) => id);
     expect(new Set(ids).size).toBe(ids.length);

@@ -211,7 +211,7 @@ describe('where nothing could be read', () => {
     expect(status).toBe(413);
     expect(text).toContain('That is more than the form takes');
     expect(text).toContain('what you typed is still there');
-    expect(text).toContain('href="/quote">Back to the form</a>');
+    expect(text).toContain('href="/quote">Start again with an empty form</a>');
     expect(text).not.toContain('xxxxx');
   });
 
@@ -240,7 +240,7 @@ describe('where nothing could be read', () => {
       const body = `email=${'x'.repeat(9_000)}`;
       const { status, text } = await postRaw(at.service, '/api/subscribe', 'urlencoded', body);
       expect(status).toBe(413);
-      expect(text).toContain('href="/newsletter">Back to the form</a>');
+      expect(text).toContain('href="/newsletter">Start again with an empty form</a>');
     });
   });
 

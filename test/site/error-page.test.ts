@@ -22,6 +22,15 @@ test('Without a form to go back to it leads to the start page, and names no cont
   expect(html).not.toMatch(/Back to the form|mailto:|tel:/);
 });
 
+test('Where the browser still has what was typed, no way that loses it is the primary one', () => {
+  const page = { status: 500, sentence: 'It has been logged.', typed: true };
+  for (const backTo of ['/quote', undefined]) {
+    const html = renderErrorPage({ ...page, ...(backTo === undefined ? {} : { backTo }) });
+    expect(html).toContain('browser’s back button');
+    expect(html).not.toMatch(/class="button"|Back to the form/);
+  }
+});
+
 test('An unforeseen status has a heading too', () => {
   expect(renderErrorPage({ status: 500, sentence: 'It has been logged.' })).toContain(
     '<h1>Something went wrong</h1>',

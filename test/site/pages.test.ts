@@ -12,6 +12,9 @@ import { placeholderFiller, type SiteSettings } from '../../src/site/placeholder
 const settings: SiteSettings = {
   mode: 'production',
   mcp: 'on',
+  upstream: { kind: 'inbox' },
+  mail: { kind: 'files', folder: 'mail', from: 'hello@paint.example' },
+  previewSigningKeys: [Buffer.alloc(32)],
   baseUrl: 'https://paint.example',
   operator: { name: 'Fair Coat', contact: 'help@paint.example' },
   contractor: { id: 'c-1', name: 'Sample Painting Company' },
@@ -28,7 +31,8 @@ const page = (path: string, among: Page[] = pages): Page => {
 };
 
 const DATA_BLOCK = /<script type="application\/ld\+json">([^<]*)<\/script>/;
-const OUR_MODULE = /<script type="module" src="\/assets\/form-[0-9a-f]{12}\.js"><\/script>/;
+const OUR_MODULE =
+  /<script type="module" src="\/assets\/(form|scroll)-[0-9a-f]{12}\.js"><\/script>/;
 /** A data block is no script: nothing in it is executed, and no `<` stands in it. */
 const withoutData = (html: string) => html.replace(DATA_BLOCK, '').replace(OUR_MODULE, '');
 const dataOf = (html: string) => JSON.parse(DATA_BLOCK.exec(html)?.[1] ?? '');
@@ -219,6 +223,41 @@ describe('the page for agents', () => {
   });
 });
 
+test('A homeowner is not led to “agents”, who sell houses; what is for developers stands in a row of its own', () => {
+  for (const { html } of pages) {
+    const [header = '', footer = ''] = ['header', 'footer'].map(
+      (name) => new RegExp(`<${name}[\\s\\S]*</${name}>`).exec(html)?.[0] ?? '',
+    );
+    expect((header + footer).replace(/<[^>]*>/g, '')).not.toMatch(/agents/i);
+    expect(header).not.toMatch(/\/agents|\/reference/);
+    const [everybody = '', developers = ''] = footer.split('For developers');
+    expect(everybody).not.toMatch(/\/agents|\/reference|\.md"/);
+    for (const part of ['"/agents"', '"/reference"', '.md"']) expect(developers).toContain(part);
+  }
+  expect(page('/agents').title).toBe('For AI assistants');
+});
+
+describe('Markdown', () => {
+  test('opens sections that can be linked to in any script', () => {
+    const html = renderMarkdown('## Über uns\n\n## ماذا يحدث؟\n\n## Что дальше\n\n## …\n\n## …\n');
+    const ids = [...html.matchAll(/<section id="([^"]*)"/g)].map(([, id]) => id);
+    expect(ids).toEqual(['über-uns', 'ماذا-يحدث', 'что-дальше', 'section-4', 'section-5']);
+  });
+
+  test('names a table after its heading', () => {
+    const table = '| a | b |\n|---|---|\n| 1 | 2 |\n';
+    const html = renderMarkdown(`${table}\n## Limits\n\n${table}\n### Of previews\n\n${table}`);
+    const names = [...html.matchAll(/class="scroll" role="group" ([^ ]*) tabindex/g)];
+    expect(names.map(([, name]) => name)).toEqual([
+      'aria-label="Table"',
+      'aria-labelledby="limits-heading"',
+      'aria-labelledby="of-previews"',
+    ]);
+    expect(html).toContain('<h2 id="limits-heading">Limits</h2>');
+    expect(html).toContain('<h3 id="of-previews">Of previews</h3>');
+  });
+});
+
 describe('what is for local mode alone', () => {
   const local = loadPages({ ...settings, mode: 'local' });
 
@@ -233,6 +272,47 @@ describe('what is for local mode alone', () => {
   test('leaves no trace of where it began and ended', () => {
     for (const each of [...pages, ...local]) expect(each.html + each.markdown).not.toMatch(/\{\{/);
   });
+});
+
+describe('what a deployment can’t take', () => {
+  const none = { kind: 'none' } as const;
+  const paths = Object.values(forms).map(({ page: name }) => pathsOfPage(name).path);
+  const isClosed = ({ html }: Page) =>
+    html.includes('This form is closed for now') &&
+    !/<form|<button|<script type="module"/.test(html);
+
+  test('is said where the form would be, before anybody types', () => {
+    const closed = loadPages({ ...settings, upstream: none });
+    expect(paths.filter((path) => !isClosed(page(path, closed)))).toEqual([]);
+    expect(page('/quote', closed).html).toContain('href="mailto:help@paint.example"');
+    expect(paths.filter((path) => isClosed(page(path)))).toEqual([]);
+  });
+
+  test('without mail is the newsletter alone', () => {
+    const mailless = loadPages({ ...settings, mail: none });
+    expect(paths.filter((path) => isClosed(page(path, mailless)))).toEqual(['/newsletter']);
+  });
+
+  test('keeps what someone typed who had opened the form before', () => {
+    const closed = page('/contact', loadPages({ ...settings, upstream: none }));
+    const html = closed.renderRefused({
+      values: { subject: 'The colour' },
+      notice: { kind: 'unavailable' },
+    });
+    expect(html).toMatch(/<form[\s\S]*value="The colour"[\s\S]*Send again<\/button>/);
+  });
+
+  test.each([{ upstream: none }, { previewSigningKeys: [] }])(
+    'is said to agents: %o',
+    (missing) => {
+      const off = page('/agents', loadPages({ ...settings, ...missing }));
+      expect(off.html).toContain('Actions are switched off here');
+      expect(off.markdown).toContain('Actions are switched off here');
+      expect(page('/agents').html).not.toContain('switched off');
+      const local = loadPages({ ...settings, mode: 'local', previewSigningKeys: [] });
+      expect(page('/agents', local).html).not.toContain('switched off');
+    },
+  );
 });
 
 describe('content that is wrong stops the start', () => {

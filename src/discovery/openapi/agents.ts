@@ -27,7 +27,7 @@ export function makeAgentsDocument(facts: Facts): object {
       version: API_VERSION,
       license: { name: 'MIT', identifier: 'MIT' },
     },
-    externalDocs: { description: 'For agents.', url: baseUrl + pages.agents.path },
+    externalDocs: { description: 'For AI assistants.', url: baseUrl + pages.agents.path },
     servers: [{ url: baseUrl, description: 'This deployment.' }],
     components: {
       ...used(paths, { schemas: componentSchemas(formsOf(facts)), headers }),

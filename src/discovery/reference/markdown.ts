@@ -64,7 +64,7 @@ export function referenceMarkdown(document: OpenapiDocument): string {
   ]);
   return [
     `${document.info.description} The version is \`${document.info.version}\`, the base address \`${baseUrl}\`.`,
-    `This page is made from [openapi.json](${routes.getOpenapiDocument.path}), which Postman, Bruno and code generators import. [For agents](${pages.agents.path}) has the flow with commands to paste, [tools.json](${routes.toolIndex.path}) the definitions for language models.`,
+    `This page is made from [openapi.json](${routes.getOpenapiDocument.path}), which Postman, Bruno and code generators import. [For AI assistants](${pages.agents.path}) has the flow with commands to paste, [tools.json](${routes.toolIndex.path}) the definitions for language models.`,
     table(
       ['Call', 'What for'],
       calls.map(({ where, operation }) => [`\`${where}\``, linkTo(operation)]),

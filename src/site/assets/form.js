@@ -27,6 +27,12 @@ let slow;
 
 const fieldOf = (control) => control.closest('.field');
 const inWords = (count) => count.toLocaleString(document.documentElement.lang);
+/** The day is said where it is another one. */
+const timeOf = (date) =>
+  date.toLocaleString(document.documentElement.lang, {
+    dateStyle: date.toDateString() === new Date().toDateString() ? undefined : 'long',
+    timeStyle: 'short',
+  });
 const normalize = (text) => text.replace(HIDDEN, '$1').replace(/\r\n?/g, '\n').trim();
 /** Code points, as the server counts them. */
 const lengthOf = (text) => [...normalize(text)].length;
@@ -80,7 +86,7 @@ function notify(kind, fill = () => {}) {
     .content.firstElementChild.cloneNode(true);
   fill(notice);
   form.prepend(notice);
-  document.title = `${words.error} ${title}`;
+  document.title = kind === 'sent' ? title : `${words.error} ${title}`;
   notice.focus();
 }
 
@@ -103,7 +109,11 @@ function setSending(now, label) {
   button.textContent = label;
   button.setAttribute('aria-disabled', String(now));
   form.setAttribute('aria-busy', String(now));
-  if (now) slow = setTimeout(() => progress.append(words.slow), SLOW_AFTER_MS);
+  if (!now) return;
+  slow = setTimeout(() => progress.append(words.slow), SLOW_AFTER_MS);
+  // What was said of the last try is not true of this one.
+  form.querySelector('.notice')?.remove();
+  document.title = title;
 }
 
 async function send() {
@@ -122,8 +132,10 @@ async function send() {
     // Read to its end first: going on to the next page would break it off.
     const body = await response.json().catch(() => ({}));
     // A hotel's sign-in page is a 200, too.
-    if (response.ok && body.ok) location.assign(words.thankYou);
-    else refuse(response, body);
+    if (!response.ok || !body.ok) return refuse(response, body);
+    // Whoever comes back finds the form filled in, and would send it a second time.
+    history.replaceState({ sentAt: Date.now() }, '');
+    location.assign(words.thankYou);
   } catch {
     setSending(false, words.sendAgain);
     notify('broken');
@@ -195,7 +207,14 @@ for (const type of ['input', 'change']) {
   });
 }
 
-/** A page that comes back from the browser's memory is no longer sending. */
+/** A page that comes back, from the browser's memory or anew, is no longer sending and may be sent already. */
 addEventListener('pageshow', ({ persisted }) => {
   if (persisted) setSending(false, submitWords);
+  const { sentAt } = history.state ?? {};
+  if (sentAt === undefined) return;
+  setSending(false, words.sendAgain);
+  notify('sent', (notice) => {
+    const text = notice.querySelector('p');
+    text.textContent = text.textContent.replace('{time}', timeOf(new Date(sentAt)));
+  });
 });

@@ -1,5 +1,5 @@
 // What a field says while someone fills it in: how much room is left, and a likely correction of a
-// mistyped mail domain. It refuses nothing; words and bounds stand in the page. Sent behind `form.js` as
+// mistyped mail domain; and how a choice is taken back. It refuses nothing; words and bounds stand in the page. Sent behind `form.js` as
 // one script, whose names it uses: a page loads no second one.
 
 /** Mail domains that are right as they are; the longer ones are offered to who is one slip away. */
@@ -14,6 +14,27 @@ const COUNT_SPOKEN_AFTER_MS = 1_000;
 
 for (const control of form.querySelectorAll('[data-left]')) countIn(control);
 for (const control of form.querySelectorAll('[data-suggestion]')) suggestFor(control);
+for (const group of form.querySelectorAll('fieldset:not(:has([required]))')) letTakeBack(group);
+
+/** A radio that is chosen once more is taken back, where no answer is needed. */
+function letTakeBack(group) {
+  let chosen = group.querySelector(':checked');
+  group.addEventListener('click', ({ target }) => {
+    if (target.type !== 'radio') return;
+    if (target === chosen) target.checked = false;
+    chosen = target.checked ? target : undefined;
+  });
+  group.addEventListener('change', ({ target }) => {
+    chosen = target;
+  });
+  // Not every browser makes a click of it.
+  group.addEventListener('keyup', (event) => {
+    if (event.key !== ' ' || event.target !== chosen) return;
+    event.preventDefault();
+    chosen.checked = false;
+    chosen = undefined;
+  });
+}
 
 /** Shows near the bound what is left of it; a screen reader hears it when the typing rests. */
 function countIn(control) {
