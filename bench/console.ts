@@ -5,27 +5,23 @@
  */
 import { setImmediate as turn } from 'node:timers/promises';
 import { systemClock } from '../src/clock.ts';
-import type { Storage } from '../src/storage/database.ts';
-import type { SubmissionRow } from '../src/storage/schema.ts';
 import { notArrived } from '../src/submissions/attention.ts';
 import { openDailyCounts } from '../src/submissions/daily-counts.ts';
 import { submissionPage } from '../src/submissions/listing.ts';
 import type { SubmissionFilter } from '../src/submissions/listing-queries.ts';
 import { parseSearch } from '../src/submissions/search.ts';
 import { databases } from '../test/support/databases.ts';
-import { submissionRow } from '../test/support/submissions.ts';
+import { fill, idAt, idOf, MONTH_MS } from './console-rows.ts';
 
 const ROWS = Number(process.argv[2] ?? 1_000_000);
 const LOADS = 7;
 const PAGE_ROWS = 50;
-const MONTH_MS = 30 * 86_400_000;
-
-const forms = ['contact', 'homeowner_quote', 'newsletter', 'contractor_signup'] as const;
 
 for (const [name, create] of databases) {
   const database = await create();
   const storage = await database.open(systemClock);
-  await fill(storage);
+  const began = Date.now() - MONTH_MS;
+  await fill(storage, ROWS, began);
   process.stdout.write(`${name}, ${ROWS} submissions\n`);
   const reading = { storage, clock: systemClock };
   const page = (filter: SubmissionFilter) => () =>
@@ -47,7 +43,7 @@ for (const [name, create] of databases) {
     'a status': page({ status: 'dismissed' }),
     'all three': page({ status: 'undelivered', form: 'contact', origin: 'browser' }),
     'a time': page({ since: new Date(middle.received_ms), until: new Date() }),
-    'a reference': search(idOf(77, Date.now() - MONTH_MS + (77 * MONTH_MS) / ROWS)),
+    'a reference': search(idAt(77, ROWS, began)),
     'a telephone number': search('+1 (555) 000-0077'),
     'an address': search('person0000077@example.com'),
     'the beginning of one': search('person0000077@'),
@@ -97,45 +93,4 @@ async function measured(load: () => Promise<unknown>): Promise<{ ms: number; wai
   over = true;
   await watching;
   return { ms, waitMs };
-}
-
-/** A month of them, evenly; each of somebody else. */
-async function fill(storage: Storage): Promise<void> {
-  const began = Date.now() - MONTH_MS;
-  const each = 500;
-  for (let from = 0; from < ROWS; from += each) {
-    const rows = Array.from({ length: each }, (_, at) => rowOf(from + at, began));
-    await storage.write((tx) => tx.insertInto('submissions').values(rows).execute());
-  }
-  if (storage.kind === 'postgres') {
-    const vacuum = { sql: 'analyze submissions', parameters: [] };
-    await storage.write((tx) => tx.executeQuery(vacuum as never));
-  }
-}
-
-function rowOf(number: number, began: number): SubmissionRow {
-  const ms = began + Math.floor((number * MONTH_MS) / ROWS);
-  const rest = number % 1_000;
-  const status =
-    rest < 3 ? 'waiting' : rest < 6 ? 'undelivered' : rest < 30 ? 'dismissed' : 'delivered';
-  const digits = String(number).padStart(7, '0');
-  return submissionRow({
-    id: idOf(number, ms),
-    received_ms: ms,
-    form: forms[number % forms.length] ?? 'contact',
-    origin: number % 10 === 0 ? 'agent' : 'browser',
-    status,
-    reason: status === 'undelivered' ? 'rejected' : null,
-    fields: {
-      name: `Ada Lovelace ${number}`,
-      email: `person${digits}@example.com`,
-      phone: `+1 555 ${digits}`,
-      message: `${'Could somebody look at the terrace before the winter? Two tiles are loose. '.repeat(4)}needle${number}`,
-    },
-  });
-}
-
-function idOf(number: number, ms: number): string {
-  const time = Math.floor(ms).toString(16).padStart(12, '0');
-  return `${time.slice(0, 8)}-${time.slice(8)}-7000-8000-${number.toString(16).padStart(12, '0')}`;
 }

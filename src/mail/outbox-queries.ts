@@ -87,13 +87,14 @@ export function prepareOutboxQueries(storage: Storage, perMinute: number, restMs
       marked(db, of, 'dead').where('attempts', '=', of.attempts),
     ),
 
-    /** There is nothing to say. */
+    /** There is nothing to say; unless another worker has attempted it since, whose attempt counts. */
     remove: prepareChange(storage, (db, of: Seen) =>
       db
         .deleteFrom('messages')
         .where('kind', '=', of.kind)
         .where('key', '=', of.key)
         .where('message_id', '=', of.message_id)
+        .where('attempts', '=', of.attempts)
         .where('status', '=', 'pending'),
     ),
 

@@ -47,7 +47,7 @@ export async function keep(
             ? storage.write(queries.keep(kept))
             : storage.write(async (tx) => {
                 whole = await complete(tx);
-                return await tx.change(queries.keep(whole));
+                if ((await tx.change(queries.keep(whole))) === 0) whole = await asKept(tx, whole);
               });
         call.commit = keeping;
         await keeping;
@@ -59,6 +59,16 @@ export async function keep(
       await clock.sleep(TRY_AGAIN_MS);
     }
   }
+}
+
+/** What an earlier try has committed, unknown to this process: that body is the one that is sent. */
+async function asKept(tx: OpenTransaction, kept: Kept): Promise<Kept> {
+  const { event } = await tx
+    .selectFrom('submissions')
+    .select('event')
+    .where('id', '=', kept.id)
+    .executeTakeFirstOrThrow();
+  return { ...kept, event };
 }
 
 /** The oldest that equals it, was received within a day, and has not arrived. */

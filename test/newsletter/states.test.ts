@@ -1,6 +1,7 @@
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest';
 import { openNewsletterSweep } from '../../src/newsletter/sweep.ts';
 import { noMetrics } from '../../src/operations/metrics.ts';
+import { StorageUnavailable } from '../../src/storage/database.ts';
 import { openRedelivery } from '../../src/submissions/redelivery.ts';
 import { testClock } from '../support/clock.ts';
 import { databases, type TestDatabase } from '../support/databases.ts';
@@ -46,6 +47,36 @@ describe.each(databases)('a subscriber, on %s (beyond §6)', (_name, create) => 
     const { storage, log } = service.parts;
     return openNewsletterSweep({ storage, clock, log, metrics: noMetrics }).work();
   };
+
+  test('a commit that is tried again sends the body that was kept, whatever changed meanwhile', async () => {
+    const email = reader();
+    const { storage } = service.parts;
+    const { write } = storage;
+    let commits = 0;
+    storage.write = (async (change: Parameters<typeof write>[0]) => {
+      const written = await write(change);
+      commits += 1;
+      if (commits > 1) return written;
+      await write((tx) =>
+        tx
+          .updateTable('subscribers')
+          .set({ status: 'confirmed' })
+          .where('email', '=', email)
+          .execute(),
+      );
+      throw new StorageUnavailable('Its answer was lost.');
+    }) as typeof write;
+    try {
+      expect(await subscribe(service, email)).toBe(200);
+    } finally {
+      storage.write = write;
+    }
+    const [kept] = await storage.read((db) =>
+      db.selectFrom('submissions').select('event').where('email', '=', email),
+    );
+    expect(upstream.delivered.map(({ body }) => body)).toEqual([kept?.event]);
+    expect(kept?.event).toContain('"status":"pending"');
+  });
 
   test('is pending, confirms once however often it is pressed, and leaves with one request', async () => {
     const row = await newSubscriber(service);
