@@ -55,13 +55,7 @@ export default defineConfig({
           ...together,
           name: 'unit',
           include: ['test/**/*.test.ts'],
-          exclude: [
-            ...configDefaults.exclude,
-            ...processes,
-            ...rehearsals,
-            ...faults,
-            ...attacks,
-          ],
+          exclude: [...configDefaults.exclude, ...processes, ...rehearsals, ...faults, ...attacks],
         },
       },
       {

@@ -25,7 +25,10 @@ export function faultOfTold(
     // A subscription is none whose message could not be kept.
     const hinderedAt = learned?.process.hinderedAt() ?? 0;
     const isUnkept = told.subscribed && hinderedAt >= told.at;
-    const isConfirmed = learned?.outcome.kind === 'confirmed' && learned.at >= told.at;
+    // What they send again later, sent unkept as well, says nothing of this answer.
+    const isOfThis =
+      learned !== undefined && learned.at >= told.at && learned.askedAt < told.toldAt;
+    const isConfirmed = isOfThis && learned.outcome.kind === 'confirmed';
     return isConfirmed && !isUnkept ? 'the upstream confirmed' : undefined;
   }
   const kept = reference === undefined ? rows.of(mark) : [rows.find(reference)];

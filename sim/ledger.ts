@@ -56,7 +56,9 @@ export type Told = {
   reference: string | undefined;
   /** Whether a message was asked for as well. */
   subscribed: boolean;
+  /** When they asked, and when they had the answer. */
   at: number;
+  toldAt: number;
   /** Whether they had not asked before. */
   isFirst: boolean;
 };

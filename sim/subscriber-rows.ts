@@ -6,7 +6,14 @@ import type { Store } from './store.ts';
 
 type Seen = Pick<
   SubscriberRow,
-  'id' | 'email' | 'status' | 'confirm_token' | 'leave_token' | 'consent_recorded_at' | 'expires_at'
+  | 'id'
+  | 'email'
+  | 'status'
+  | 'confirm_token'
+  | 'leave_token'
+  | 'consent_recorded_at'
+  | 'expires_at'
+  | 'unsubscribed_at'
 >;
 
 /** A new subscription alone brings back who has left (beyond §6). */
@@ -48,7 +55,10 @@ export function watchSubscribers(
     ledger.note(() => `${store.medium.writer?.name} makes subscriber ${id} ${status}`);
     const was = before?.status ?? 'unsubscribed';
     // Of commits beside an open transaction the last alone is seen: a new consent is a new subscription.
-    const isAnew = before?.consent_recorded_at !== after.consent_recorded_at;
+    // It may be of the same moment; then it has taken away when they left.
+    const isAnew =
+      before?.consent_recorded_at !== after.consent_recorded_at ||
+      (was === 'unsubscribed' && after.unsubscribed_at === null);
     if (was !== status && !MOVES[was].includes(status) && !isAnew) {
       ledger.violate(13, `${id} was ${before?.status}, and is ${status}`);
     }
@@ -72,7 +82,7 @@ export function watchSubscribers(
 
   return () => {
     const present = store.read<Seen>(
-      'select id, email, status, confirm_token, leave_token, consent_recorded_at, expires_at from subscribers',
+      'select id, email, status, confirm_token, leave_token, consent_recorded_at, expires_at, unsubscribed_at from subscribers',
     );
     if (present === undefined) return;
     for (const row of present) {

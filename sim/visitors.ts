@@ -68,7 +68,8 @@ async function send(crowd: Crowd, { form, mark, body }: Sent): Promise<Called<Fo
   // Two of the same at once: what one is told may be true of the other.
   if (ledger.unanswered.has(mark)) return answer;
   const subscribed = form === 'subscription';
-  ledger.told.push({ mark, answer: answer.kind, subscribed, at, reference, isFirst });
+  const toldAt = scheduler.time();
+  ledger.told.push({ mark, answer: answer.kind, subscribed, at, toldAt, reference, isFirst });
   return answer;
 }
 
