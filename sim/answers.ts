@@ -1,4 +1,5 @@
 /** What people who sent a form are told, held against what became of it: promise 11. */
+import { LEASE_MARGIN_MS } from '../src/submissions/submissions.ts';
 import type { KeptRows } from './kept-rows.ts';
 import type { Ledger, Told } from './ledger.ts';
 
@@ -48,7 +49,9 @@ export function faultOfTold(
     return goesOn ? 'it will be sent again' : undefined;
   }
   if (!course.redelivery) return 'nothing is sent again';
-  return isOver && !isUnknown && !isTouched ? `it is ${row.status}` : undefined;
+  // Who was stopped beyond the lease, and can't read the row then, can't know how another's attempt has ended.
+  const isOvertaken = row.attempt_number > 1 && told.toldAt - told.at > LEASE_MARGIN_MS;
+  return isOver && !isUnknown && !isTouched && !isOvertaken ? `it is ${row.status}` : undefined;
 }
 
 function faultOfSuccess(
