@@ -1,13 +1,11 @@
-import axe from 'axe-core';
 import type { Browser, Page } from 'playwright-core';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { forms } from '../src/forms/catalog.ts';
 import { pathsOfPage } from '../src/routes.ts';
+import { findings } from './axe.ts';
 import { openBrowser, openPage, overflowOf } from './browser.ts';
 import { breakUpstream, type Site, startSite } from './site.ts';
 import { answersTo, fillIn } from './visitor.ts';
-
-const RULES = ['wcag2a', 'wcag2aa', 'wcag21a', 'wcag21aa', 'wcag22aa', 'best-practice'];
 
 let site: Site;
 let browser: Browser;
@@ -22,15 +20,6 @@ afterAll(async () => {
   await browser.close();
   await site.close();
 });
-
-/** What axe finds, each with the first element it is about. */
-async function findings(page: Page): Promise<string[]> {
-  // Chromium evaluates it outside of the page's policy.
-  await page.evaluate(axe.source);
-  const run = `axe.run({ runOnly: ${JSON.stringify(RULES)} }).then(({ violations }) =>
-    violations.map(({ id, nodes }) => id + ' ' + nodes[0].target + ' ' + nodes[0].failureSummary))`;
-  return (await page.evaluate(run)) as string[];
-}
 
 const at = (width: number, scheme: 'light' | 'dark' = 'light') =>
   openPage(browser, site.service.url, { javaScript: true, width, scheme });

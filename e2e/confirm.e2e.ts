@@ -1,15 +1,14 @@
 /** An agent asks, a person opens the link on a phone, types the code and presses; the agent has the receipt (beyond §4). */
-import axe from 'axe-core';
 import type { Browser, Page } from 'playwright-core';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { lookAt, pending } from '../test/confirmations/rig.ts';
 import { type MailServer, startMailServer } from '../test/mail/mail-server.ts';
 import { quote } from '../test/support/agent.ts';
 import { until } from '../test/support/until.ts';
+import { findings } from './axe.ts';
 import { openBrowser, openPage, overflowOf } from './browser.ts';
 import { type Site, startSite } from './site.ts';
 
-const RULES = ['wcag2a', 'wcag2aa', 'wcag21a', 'wcag21aa', 'wcag22aa', 'best-practice'];
 const fields = { ...quote, message: 'Two rooms,\nfirst floor. <b>Not bold</b>' };
 
 let mail: MailServer;
@@ -25,14 +24,6 @@ afterAll(async () => {
   await site.close();
   await mail.close();
 });
-
-/** What axe finds, each with the first element it is about. */
-async function findings(page: Page): Promise<string[]> {
-  await page.evaluate(axe.source);
-  const run = `axe.run({ runOnly: ${JSON.stringify(RULES)} }).then(({ violations }) =>
-    violations.map(({ id, nodes }) => id + ' ' + nodes[0].target + ' ' + nodes[0].failureSummary))`;
-  return (await page.evaluate(run)) as string[];
-}
 
 const opened = async (via: string, scheme: 'light' | 'dark' = 'light', width = 360) => {
   const asked = await pending(site.service, { fields, via });

@@ -1,16 +1,15 @@
 /** What an operator does for a person who asks, and what agents and messages left (beyond §7). */
 import { randomUUID } from 'node:crypto';
-import axe from 'axe-core';
-import type { Browser, Page } from 'playwright-core';
+import type { Browser } from 'playwright-core';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { pending, pressButton } from '../test/confirmations/rig.ts';
-import { linkFor } from '../test/console/operator.ts';
 import { quote } from '../test/support/agent.ts';
 import { allRows, keepRows, submissionRow } from '../test/support/submissions.ts';
-import { openBrowser, openPage, overflowOf } from './browser.ts';
+import { findings } from './axe.ts';
+import { openBrowser, overflowOf } from './browser.ts';
+import { signedIn } from './operator.ts';
 import { type Site, startSite } from './site.ts';
 
-const RULES = ['wcag2a', 'wcag2aa', 'wcag21a', 'wcag21aa', 'wcag22aa', 'best-practice'];
 const EVIL = '<script>document.title="owned"</script>';
 
 let site: Site;
@@ -62,20 +61,8 @@ afterAll(async () => {
   await site.close();
 });
 
-async function findings(page: Page): Promise<string[]> {
-  await page.evaluate(axe.source);
-  const run = `axe.run({ runOnly: ${JSON.stringify(RULES)} }).then(({ violations }) =>
-    violations.map(({ id, nodes }) => id + ' ' + nodes[0].target + ' ' + nodes[0].failureSummary))`;
-  return (await page.evaluate(run)) as string[];
-}
-
-async function signedIn(width: number, scheme: 'light' | 'dark' = 'light', javaScript = true) {
-  const visit = await openPage(browser, site.service.url, { javaScript, width, scheme });
-  await visit.page.goto(await linkFor(site.service));
-  await visit.page.getByRole('button', { name: 'Sign in' }).click();
-  await visit.page.getByRole('heading', { level: 1, name: 'Overview' }).waitFor();
-  return visit;
-}
+const enter = (width: number, scheme: 'light' | 'dark' = 'light', javaScript = true) =>
+  signedIn(browser, site, { javaScript, width, scheme });
 
 const PAGES = {
   person: `/operator/people/${first.id}`,
@@ -87,7 +74,7 @@ const PAGES = {
 
 describe.each(['light', 'dark'] as const)('in %s', (scheme) => {
   test.each([360, 1280])('at %i px every page fits, and axe finds nothing on it', async (width) => {
-    const { page, complaints, close } = await signedIn(width, scheme);
+    const { page, complaints, close } = await enter(width, scheme);
     const folder = process.env.SCREENSHOTS;
     for (const [name, path] of Object.entries(PAGES)) {
       await page.goto(path);
@@ -107,7 +94,7 @@ describe.each(['light', 'dark'] as const)('in %s', (scheme) => {
 });
 
 test('a message that the mail server refused is sent again by a press', async () => {
-  const { page, complaints, close } = await signedIn(1280);
+  const { page, complaints, close } = await enter(1280);
   await page.getByRole('link', { name: 'Messages', exact: true }).click();
   await page.getByText('2 could not be sent').waitFor();
   const row = page.getByRole('listitem').filter({ hasText: 'Notice of a lead' });
@@ -119,7 +106,7 @@ test('a message that the mail server refused is sent again by a press', async ()
 });
 
 test('everything about a person is exported and deleted, by the keyboard and without a script', async () => {
-  const { page, complaints, close } = await signedIn(360, 'light', false);
+  const { page, complaints, close } = await enter(360, 'light', false);
   const go = async (name: string) => {
     await page.getByRole('link', { name, exact: true }).first().focus();
     await page.keyboard.press('Enter');

@@ -1,14 +1,13 @@
 /** The operator's morning (beyond §7): sign in, see what needs them, read, answer, put away, sign out. */
-import axe from 'axe-core';
 import type { Browser, Page } from 'playwright-core';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
-import { linkFor } from '../test/console/operator.ts';
 import { executeAction, previewId, quote } from '../test/support/agent.ts';
 import { allRows, keepRows, submissionRow } from '../test/support/submissions.ts';
-import { openBrowser, openPage, overflowOf } from './browser.ts';
+import { findings } from './axe.ts';
+import { openBrowser, overflowOf } from './browser.ts';
+import { signedIn } from './operator.ts';
 import { type Site, startSite } from './site.ts';
 
-const RULES = ['wcag2a', 'wcag2aa', 'wcag21a', 'wcag21aa', 'wcag22aa', 'best-practice'];
 const DAY_MS = 86_400_000;
 const PAGES = [
   '/operator',
@@ -65,21 +64,8 @@ afterAll(async () => {
   await site.close();
 });
 
-/** What axe finds, each with the first element it is about. */
-async function findings(page: Page): Promise<string[]> {
-  await page.evaluate(axe.source);
-  const run = `axe.run({ runOnly: ${JSON.stringify(RULES)} }).then(({ violations }) =>
-    violations.map(({ id, nodes }) => id + ' ' + nodes[0].target + ' ' + nodes[0].failureSummary))`;
-  return (await page.evaluate(run)) as string[];
-}
-
-async function signedIn(width: number, scheme: 'light' | 'dark' = 'light', javaScript = true) {
-  const visit = await openPage(browser, site.service.url, { javaScript, width, scheme });
-  await visit.page.goto(await linkFor(site.service));
-  await visit.page.getByRole('button', { name: 'Sign in' }).click();
-  await visit.page.getByRole('heading', { level: 1, name: 'Overview' }).waitFor();
-  return visit;
-}
+const enter = (width: number, scheme: 'light' | 'dark' = 'light', javaScript = true) =>
+  signedIn(browser, site, { javaScript, width, scheme });
 
 const pictured = async (page: Page, name: string) => {
   const folder = process.env.SCREENSHOTS;
@@ -88,7 +74,7 @@ const pictured = async (page: Page, name: string) => {
 
 describe.each(['light', 'dark'] as const)('in %s', (scheme) => {
   test.each([360, 1280])('at %i px every page fits, and axe finds nothing on it', async (width) => {
-    const { page, complaints, close } = await signedIn(width, scheme);
+    const { page, complaints, close } = await enter(width, scheme);
     const leads = [lost.id, marked.id, executed].map((id) => `/operator/leads/${id}`);
     const all = [...PAGES, ...leads, `/operator/people/${marked.id}`];
     for (const [index, path] of all.entries()) {
@@ -107,7 +93,7 @@ describe.each(['light', 'dark'] as const)('in %s', (scheme) => {
 });
 
 test('a morning, by the keyboard and without a script', async () => {
-  const { page, complaints, close } = await signedIn(360, 'light', false);
+  const { page, complaints, close } = await enter(360, 'light', false);
   const go = async (name: string | RegExp) => {
     await page.getByRole('link', { name }).first().focus();
     await page.keyboard.press('Enter');
@@ -144,7 +130,7 @@ test('a morning, by the keyboard and without a script', async () => {
 });
 
 test('whatever was typed into a field is text, wherever an operator reads it', async () => {
-  const { page, complaints, close } = await signedIn(1280);
+  const { page, complaints, close } = await enter(1280);
   for (const path of [
     '/operator/leads?status=undelivered',
     `/operator/leads/${marked.id}`,
@@ -161,7 +147,7 @@ test('whatever was typed into a field is text, wherever an operator reads it', a
 });
 
 test('a page is not shown from the memory of the browser once somebody has signed out', async () => {
-  const { page, close } = await signedIn(1280);
+  const { page, close } = await enter(1280);
   await page.goto(`/operator/leads/${lost.id}`);
   await page.getByRole('button', { name: 'Sign out', exact: true }).click();
   await page.getByText('npm run operator -- link').waitFor();

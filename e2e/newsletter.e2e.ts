@@ -1,15 +1,13 @@
 /** A person subscribes, opens both links of the message and presses; without a script, on a phone and on a desk (beyond §6). */
-import axe from 'axe-core';
 import type { Browser, Page } from 'playwright-core';
 import PostalMime from 'postal-mime';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { type MailServer, startMailServer } from '../test/mail/mail-server.ts';
 import { reader, rowOf, subscribe } from '../test/newsletter/rig.ts';
 import { until } from '../test/support/until.ts';
+import { findings } from './axe.ts';
 import { openBrowser, openPage, overflowOf } from './browser.ts';
 import { type Site, startSite } from './site.ts';
-
-const RULES = ['wcag2a', 'wcag2aa', 'wcag21a', 'wcag21aa', 'wcag22aa', 'best-practice'];
 
 let mail: MailServer;
 let site: Site;
@@ -35,14 +33,6 @@ async function subscribed() {
   const [, confirm = ''] = /\s(http\S+\/newsletter\/confirm\/\S+)/.exec(text) ?? [];
   const [, leave = ''] = /\s(http\S+\/newsletter\/leave\/\S+)/.exec(text) ?? [];
   return { email, confirm, leave };
-}
-
-/** What axe finds, each with the first element it is about. */
-async function findings(page: Page): Promise<string[]> {
-  await page.evaluate(axe.source);
-  const run = `axe.run({ runOnly: ${JSON.stringify(RULES)} }).then(({ violations }) =>
-    violations.map(({ id, nodes }) => id + ' ' + nodes[0].target + ' ' + nodes[0].failureSummary))`;
-  return (await page.evaluate(run)) as string[];
 }
 
 const pictured = async (page: Page, name: string) => {

@@ -6,6 +6,7 @@
 import type { ExpressionBuilder } from 'kysely';
 import type { Clock } from '../clock.ts';
 import type { Log } from '../operations/log.ts';
+import { openUpkeep } from '../operations/upkeep.ts';
 import type { Storage } from '../storage/database.ts';
 import { prepareChange } from '../storage/prepare-query.ts';
 import type { Schema } from '../storage/schema.ts';
@@ -32,50 +33,27 @@ export type Retention = {
 /** Does nothing before `work` or `start`; `days` is how long a receipt is kept at least. */
 export function openRetention({ storage, clock, log, days }: RetentionOptions): Retention {
   const deleteBatch = prepareDeletion(storage);
-  let callOff: (() => void) | undefined;
-  let working: Promise<void> | undefined;
-  let closing = false;
-  let failing = false;
-
   async function work(): Promise<number> {
     const before = new Date(clock.now().getTime() - days * DAY_MS).toISOString();
     for (let total = 0; ; ) {
       const deleted = await storage.write(deleteBatch({ before }));
       total += deleted;
-      if (deleted < BATCH_ROWS || closing) return total;
+      if (deleted < BATCH_ROWS || upkeep.isClosing()) return total;
     }
   }
 
-  /** Says once that it can't work, however often it tries until it can. */
-  async function workAloud(): Promise<void> {
-    try {
+  const upkeep = openUpkeep({
+    clock,
+    firstAfterMs: FIRST_AFTER_MS,
+    everyMs: EVERY_MS,
+    work: async () => {
       const count = await work();
-      failing = false;
       if (count > 0) log.info({ count }, 'receipts past their retention were deleted');
-    } catch (error) {
-      if (!failing) log.error({ err: error }, 'old receipts could not be deleted');
-      failing = true;
-    }
-  }
-
-  function tick(): void {
-    callOff = clock.after(EVERY_MS, tick);
-    working ??= workAloud().finally(() => {
-      working = undefined;
-    });
-  }
-
-  return {
-    work,
-    start() {
-      callOff ??= clock.after(FIRST_AFTER_MS, tick);
     },
-    async close() {
-      closing = true;
-      callOff?.();
-      await working;
-    },
-  };
+    failed: (error) => log.error({ err: error }, 'old receipts could not be deleted'),
+  });
+
+  return { work, start: upkeep.start, close: upkeep.close };
 }
 
 /**

@@ -3,9 +3,10 @@
  * every hour what nothing needs any more is deleted. Whichever instance is there does it.
  */
 import type { Executions } from '../actions/executions.ts';
-import { type Clock, every } from '../clock.ts';
+import type { Clock } from '../clock.ts';
 import type { Log } from '../operations/log.ts';
 import type { Metrics } from '../operations/metrics.ts';
+import { openUpkeep } from '../operations/upkeep.ts';
 import type { Storage } from '../storage/database.ts';
 import { prepareChange } from '../storage/prepare-query.ts';
 
@@ -34,10 +35,7 @@ type SweepParts = {
 export function openSweep(parts: SweepParts): Sweep {
   const { storage, clock, log, executions, metrics, days } = parts;
   const deletion = prepareDeletions(storage);
-  let stop = () => {};
-  let working: Promise<void> | undefined;
   let deletedAt = Number.NEGATIVE_INFINITY;
-  let failing = false;
 
   async function remove(): Promise<void> {
     const before = (ms: number) => new Date(clock.now().getTime() - ms).toISOString();
@@ -54,31 +52,14 @@ export function openSweep(parts: SweepParts): Sweep {
     deletedAt = clock.monotonic();
   }
 
-  /** Says once that it can't work, however often it tries until it can. */
-  async function workAloud(): Promise<void> {
-    try {
-      await work();
-      failing = false;
-    } catch (error) {
-      if (!failing) log.error({ err: error }, 'old confirmations could not be ended');
-      failing = true;
-    }
-  }
-
-  return {
+  const { start, close } = openUpkeep({
+    clock,
+    firstAfterMs: EVERY_MS,
+    everyMs: EVERY_MS,
     work,
-    start() {
-      stop = every(clock, EVERY_MS, () => {
-        working ??= workAloud().finally(() => {
-          working = undefined;
-        });
-      });
-    },
-    async close() {
-      stop();
-      await working;
-    },
-  };
+    failed: (error) => log.error({ err: error }, 'old confirmations could not be ended'),
+  });
+  return { work, start, close };
 }
 
 function prepareDeletions(storage: Storage) {

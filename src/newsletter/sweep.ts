@@ -2,9 +2,10 @@
  * What nobody confirmed in seven days goes (beyond §6): the row, its messages and its submissions, within ten seconds
  * of a start and then every hour. Its links were dead before. Whichever instance is there does it.
  */
-import { type Clock, every } from '../clock.ts';
+import type { Clock } from '../clock.ts';
 import type { Log } from '../operations/log.ts';
 import type { Metrics } from '../operations/metrics.ts';
+import { openUpkeep } from '../operations/upkeep.ts';
 import type { OpenTransaction, Storage } from '../storage/database.ts';
 
 const EVERY_MS = 3_600_000;
@@ -30,15 +31,10 @@ type SweepParts = {
 
 /** Does nothing before `work` or `start`. */
 export function openNewsletterSweep({ storage, clock, log, metrics }: SweepParts): NewsletterSweep {
-  let callOff: (() => void) | undefined;
-  let working: Promise<void> | undefined;
-  let closing = false;
-  let failing = false;
-
   async function work(): Promise<number> {
     for (let total = 0; ; ) {
       const now = clock.now().toISOString();
-      const due = closing ? [] : await storage.read((db) => dueBy(db, now));
+      const due = upkeep.isClosing() ? [] : await storage.read((db) => dueBy(db, now));
       if (due.length === 0) return total;
       const ids = due.map(({ id }) => id);
       const count = await storage.write((tx) => eraseDue(tx, ids, now));
@@ -47,38 +43,18 @@ export function openNewsletterSweep({ storage, clock, log, metrics }: SweepParts
     }
   }
 
-  /** Says once that it can't work, however often it tries until it can. */
-  async function workAloud(): Promise<void> {
-    try {
+  const upkeep = openUpkeep({
+    clock,
+    firstAfterMs: FIRST_AFTER_MS,
+    everyMs: EVERY_MS,
+    work: async () => {
       const count = await work();
-      failing = false;
       if (count > 0) log.info({ count }, 'subscriptions that nobody confirmed were erased');
-    } catch (error) {
-      if (!failing) log.error({ err: error }, 'old subscriptions could not be erased');
-      failing = true;
-    }
-  }
-
-  function tick(): void {
-    working ??= workAloud().finally(() => {
-      working = undefined;
-    });
-  }
-
-  return {
-    work,
-    start() {
-      callOff ??= clock.after(FIRST_AFTER_MS, () => {
-        callOff = every(clock, EVERY_MS, tick);
-        tick();
-      });
     },
-    async close() {
-      closing = true;
-      callOff?.();
-      await working;
-    },
-  };
+    failed: (error) => log.error({ err: error }, 'old subscriptions could not be erased'),
+  });
+
+  return { work, start: upkeep.start, close: upkeep.close };
 }
 
 const dueBy = (db: Pick<OpenTransaction, 'selectFrom'>, now: string) =>

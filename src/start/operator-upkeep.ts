@@ -2,8 +2,9 @@
  * Hourly, whether the console is on or not: its rows go when their time is over (beyond §7). The room itself is
  * loaded only then.
  */
-import { type Clock, every } from '../clock.ts';
+import type { Clock } from '../clock.ts';
 import type { Log } from '../operations/log.ts';
+import { openUpkeep } from '../operations/upkeep.ts';
 import type { Storage } from '../storage/database.ts';
 
 const EVERY_MS = 3_600_000;
@@ -16,30 +17,18 @@ export function openOperatorUpkeep(parts: {
   days: number;
 }): { work(): Promise<void>; start(): void; close(): Promise<void> } {
   const { storage, clock, log, days } = parts;
-  let stop = () => {};
-  let working: Promise<void> | undefined;
 
   async function work(): Promise<void> {
     const { forgetOld } = await import('../console/forget.ts');
     await forgetOld(storage, { nowMs: clock.now().getTime(), days });
   }
 
-  return {
+  const { start, close } = openUpkeep({
+    clock,
+    firstAfterMs: EVERY_MS,
+    everyMs: EVERY_MS,
     work,
-    start() {
-      stop = every(clock, EVERY_MS, () => {
-        working ??= work()
-          .catch((error) =>
-            log.error({ err: error }, 'old rows of the console could not be deleted'),
-          )
-          .finally(() => {
-            working = undefined;
-          });
-      });
-    },
-    async close() {
-      stop();
-      await working;
-    },
-  };
+    failed: (error) => log.error({ err: error }, 'old rows of the console could not be deleted'),
+  });
+  return { work, start, close };
 }

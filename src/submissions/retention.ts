@@ -4,8 +4,9 @@
  * What is under way or waits stays, and whichever instance is there does it.
  */
 import type { Expression, ExpressionBuilder, SqlBool } from 'kysely';
-import { type Clock, every } from '../clock.ts';
+import type { Clock } from '../clock.ts';
 import type { Log } from '../operations/log.ts';
+import { openUpkeep } from '../operations/upkeep.ts';
 import type { Selects, Storage } from '../storage/database.ts';
 import { prepareChange } from '../storage/prepare-query.ts';
 import type { Schema } from '../storage/schema.ts';
@@ -55,14 +56,9 @@ export type SubmissionRetention = {
 export function openSubmissionRetention(options: SubmissionRetentionOptions): SubmissionRetention {
   const { storage, clock, log, days } = options;
   const { empty, remove } = prepareEnds(storage, options.isAwaited);
-  let callOff: (() => void) | undefined;
-  let working: Promise<void> | undefined;
-  let closing = false;
-  let failing = false;
-
   async function inBatches(batch: () => Promise<number>): Promise<number> {
     for (let total = 0; ; ) {
-      const changed = closing ? 0 : await batch();
+      const changed = upkeep.isClosing() ? 0 : await batch();
       total += changed;
       if (changed < BATCH_ROWS) return total;
     }
@@ -80,41 +76,21 @@ export function openSubmissionRetention(options: SubmissionRetentionOptions): Su
     return { ...looked, emptied, deleted };
   }
 
-  /** Says once that it can't work, however often it tries until it can. */
-  async function workAloud(): Promise<void> {
-    try {
+  const upkeep = openUpkeep({
+    clock,
+    firstAfterMs: FIRST_AFTER_MS,
+    everyMs: EVERY_MS,
+    work: async () => {
       const { copied, emptied, deleted } = await work();
-      failing = false;
       if (copied > 0) log.info({ count: copied }, 'submissions of an older instance were copied');
       if (emptied + deleted > 0) {
         log.info({ emptied, deleted }, 'submissions past their retention were removed');
       }
-    } catch (error) {
-      if (!failing) log.error({ err: error }, 'old submissions could not be removed');
-      failing = true;
-    }
-  }
-
-  function tick(): void {
-    working ??= workAloud().finally(() => {
-      working = undefined;
-    });
-  }
-
-  return {
-    work,
-    start() {
-      callOff ??= clock.after(FIRST_AFTER_MS, () => {
-        callOff = every(clock, EVERY_MS, tick);
-        tick();
-      });
     },
-    async close() {
-      closing = true;
-      callOff?.();
-      await working;
-    },
-  };
+    failed: (error) => log.error({ err: error }, 'old submissions could not be removed'),
+  });
+
+  return { work, start: upkeep.start, close: upkeep.close };
 }
 
 /** What ends the content of rows of a status, and what ends the rows themselves: of one batch each. */
