@@ -30,6 +30,11 @@ export async function tryImage(image: Image, root: string, volume: string): Prom
   await tryInside(contained, everyDependency, 'Every dependency loads.');
   await tryInside(contained, cannotWrite, 'The root is read-only, the volume is not.');
   await tryBehindWall(contained);
+  await tryCommand(
+    contained,
+    [...image.entrypoint, '-e', compiledAtTheBuild],
+    'What the build compiled is read at a start, and nobody can write it.',
+  );
 
   const service = start(contained, [...image.entrypoint, ...image.command], 'pipe');
   let said = '';
@@ -126,6 +131,15 @@ const cannotWrite = `
   if (!fails('/app/file') || !fails('/file')) throw new Error('The root can be written.');
   writeFileSync('/data/file', '');
   rmSync('/data/file');
+`;
+const compiledAtTheBuild = `
+  const { enableCompileCache, constants } = require('node:module');
+  const { accessSync, readdirSync } = require('node:fs');
+  const { status, directory, message } = enableCompileCache('/app/node_modules/.cache/lead-intake');
+  if (status !== constants.compileCacheStatus.ENABLED) throw new Error('It is not read: ' + message);
+  if (readdirSync(directory, { recursive: true }).length < 200) throw new Error('The build compiled only a part.');
+  try { accessSync(directory, 2); } catch (error) { process.exit(0); }
+  throw new Error('It can be written.');
 `;
 
 /** What a program in the service could do that is not ours; each has to be refused. */

@@ -102,6 +102,7 @@ describe('the Dockerfile', () => {
     expect(flags).toEqual(expect.arrayContaining(['--permission', '--disable-proto=delete']));
     expect(flags.filter((flag) => flag.startsWith('--allow-fs-write'))).toEqual([
       '--allow-fs-write=/data',
+      '--allow-fs-write=/app/node_modules/.cache',
     ]);
     expect(image.healthCheck?.join(' ')).toContain('/healthz');
     expect(image.volumes).toEqual(['/data']);
