@@ -2,6 +2,7 @@
 import { pace } from './load.ts';
 import { paths } from './paths.ts';
 import { startServer } from './processes.ts';
+import { series } from './requests.ts';
 import { environmentOf, makeDataFolder, SERVICE } from './service.ts';
 
 /** Of each path in a second: a busy service, and still one that nothing waits for. */
@@ -26,7 +27,7 @@ export async function soak(
     .filter(({ quick }) => quick)
     .map(({ status, requests }) => ({
       target: { port: service.port, connections: CONNECTIONS, status },
-      next: requests(),
+      next: series(requests()),
     }));
   try {
     for (let minute = 1; minute <= minutes; minute += 1) {
