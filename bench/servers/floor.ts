@@ -3,7 +3,7 @@
  * headers of the service (`SAMPLE`), and write a line for each request where it does; or have no duties at all
  * (`duties.ts`).
  */
-import { createHash, randomUUID, randomUUIDv7 } from 'node:crypto';
+import { createHash, randomUUIDv7 } from 'node:crypto';
 import { OPERATOR } from '../settings.ts';
 import { openDatabase } from './database.ts';
 import { headersOf } from './duties.ts';
@@ -99,7 +99,7 @@ async function executions(commits = {}): Promise<Handle> {
     if (confirmation !== true || confirmation_text !== STATEMENT) return refuse(409);
     const fields = open(token);
     if (fields === undefined) return refuse(400);
-    const id = randomUUID();
+    const id = randomUUIDv7();
     const at = new Date().toISOString();
     const event = eventOf(id, fields, client, at);
     const consent = { at, statement: STATEMENT, destination: OPERATOR };
