@@ -26,7 +26,8 @@ const PAGE_ROWS = 50;
 const LINE = '{"at":"2026-09-01T12:00:00.000Z","ms":12,"outcome":"confirmed","by":"first"}\n';
 
 const newId = () => randomUUIDv7();
-const random = () => randomSecret(16).toString('base64url');
+/** As the keys of the rows are: what is looked for lies anywhere among them. */
+const random = () => randomSecret(16).toString('hex');
 const now = () => clock.now().toISOString();
 
 export type Asked = Record<string, () => Promise<unknown>>;

@@ -7,6 +7,9 @@ const NUMBER = `cast(10000000 + i as text)`;
 const AT = `'2026-01-01T00:00:' || ${NUMBER}`;
 const EVENT = `'{"type":"lead.created","data":{"id":"' || i || '","form":"contact","fields":{"name":"Ada Lovelace","message":"Could somebody look at the terrace before the winter?"},"recipient":null,"origin":"browser","client":null}}'`;
 
+/** Less than a statement may take on PostgreSQL. */
+const ROWS_PER_INSERT = 10_000;
+
 /** 2026-01-01 in milliseconds. */
 const BEGAN_MS = 1_767_225_600_000;
 
@@ -111,9 +114,12 @@ export async function fillTables(storage: Storage, count: number): Promise<void>
     storage.write((tx) => tx.executeQuery({ sql, parameters: [] } as never));
   for (const [table, of] of Object.entries(columns)) {
     const values = Object.values(of).join(', ').replaceAll('RANDOM', random);
-    await run(`insert into ${table} (${Object.keys(of).join(', ')})
-      with recursive n(i) as (select 1 union all select i + 1 from n where i < ${count})
-      select ${values} from n`);
+    for (let from = 1; from <= count; from += ROWS_PER_INSERT) {
+      const to = Math.min(count, from + ROWS_PER_INSERT - 1);
+      await run(`insert into ${table} (${Object.keys(of).join(', ')})
+        with recursive n(i) as (select ${from} union all select i + 1 from n where i < ${to})
+        select ${values} from n`);
+    }
     // What autovacuum does in time.
     if (storage.kind === 'postgres') await run(`analyze ${table}`);
   }

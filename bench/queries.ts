@@ -6,7 +6,7 @@
 import { systemClock } from '../src/clock.ts';
 import { databases } from '../test/support/databases.ts';
 import { median } from './compare.ts';
-import { hotQueries } from './queries-hot.ts';
+import { type Asked, hotQueries } from './queries-hot.ts';
 import { fillTables } from './queries-rows.ts';
 
 const FEW = 1_000;
@@ -17,23 +17,11 @@ const GOAL = 1.3;
 
 for (const [name, create] of databases) {
   const [few, many] = [await filled(create, FEW), await filled(create, MANY)];
-  process.stdout.write(`\n${name}: µs with ${FEW} rows in each table, with ${MANY}\n`);
-  for (const what of Object.keys(few.queries)) {
-    const times: [number[], number[]] = [[], []];
-    for (let run = 0; run < WARM_UP + MEASURED; run += 1) {
-      for (const [index, { queries }] of [few, many].entries()) {
-        const before = performance.now();
-        await queries[what]?.();
-        if (run >= WARM_UP) times[index]?.push((performance.now() - before) * 1_000);
-      }
-    }
-    const [least, most] = times.map(median) as [number, number];
-    const ratio = most / least;
-    const cells = [least, most].map((us) => us.toFixed(0).padStart(7)).join(' ');
-    const shown = `${ratio.toFixed(2)}${ratio > GOAL ? '  more than the goal' : ''}`;
-    process.stdout.write(`  ${what.padEnd(40)} ${cells}   ${shown}\n`);
+  try {
+    await compareQueries(name, few.queries, many.queries);
+  } finally {
+    for (const { close } of [few, many]) await close();
   }
-  for (const { close } of [few, many]) await close();
 }
 
 async function filled(create: (typeof databases)[number][1], count: number) {
@@ -45,4 +33,23 @@ async function filled(create: (typeof databases)[number][1], count: number) {
     await database.remove();
   };
   return { queries: hotQueries(storage), close };
+}
+
+async function compareQueries(name: string, few: Asked, many: Asked): Promise<void> {
+  process.stdout.write(`\n${name}: µs with ${FEW} rows in each table, with ${MANY}\n`);
+  for (const what of Object.keys(few)) {
+    const times: [number[], number[]] = [[], []];
+    for (let run = 0; run < WARM_UP + MEASURED; run += 1) {
+      for (const [index, queries] of [few, many].entries()) {
+        const before = performance.now();
+        await queries[what]?.();
+        if (run >= WARM_UP) times[index]?.push((performance.now() - before) * 1_000);
+      }
+    }
+    const [least, most] = times.map(median) as [number, number];
+    const ratio = most / least;
+    const cells = [least, most].map((us) => us.toFixed(0).padStart(7)).join(' ');
+    const shown = `${ratio.toFixed(2)}${ratio > GOAL ? '  more than the goal' : ''}`;
+    process.stdout.write(`  ${what.padEnd(40)} ${cells}   ${shown}\n`);
+  }
 }
