@@ -11,6 +11,7 @@ import { fill, idAt, MONTH_MS } from './console-rows.ts';
 import { ask, pace } from './load.ts';
 import { paths } from './paths.ts';
 import { pinLoad, startServer } from './processes.ts';
+import { series } from './requests.ts';
 import { environmentOf, makeDataFolder, SERVICE } from './service.ts';
 import { startUpstream } from './upstream.ts';
 
@@ -146,5 +147,5 @@ function leads(port: number) {
   const path = paths.find((each) => each.name === 'a lead, JSON');
   if (path === undefined) throw new Error('There is no path of leads.');
   const target = { port, connections: path.connections, status: path.status };
-  return pace(target, path.requests(), LEADS_PER_SECOND, LEADS_MS);
+  return pace(target, series(path.requests()), LEADS_PER_SECOND, LEADS_MS);
 }

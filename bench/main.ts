@@ -1,31 +1,53 @@
 /**
- * `npm run bench`: the service against bare servers and frameworks, one table.
+ * `npm run bench`: the service against bare servers and frameworks, by our own client and by `wrk`.
  * `--quick` ends within a minute, and with status 1 where a ratio is under half of what
- * `expected.json` records; `--only <text>` takes the paths whose name holds it; `--soak <minutes>`
- * shows instead whether memory grows under a steady load.
+ * `expected.json` records; `--only <text>` takes the paths whose name holds it; `--against <commit>`
+ * measures against the service of that commit instead, and `--soak <minutes>` shows whether memory grows
+ * under a steady load.
  */
 import { readFileSync } from 'node:fs';
 import type { Call, Command } from '../src/commands/command.ts';
 import { runCommand } from '../src/commands/command-line.ts';
 import { ExitFault, UsageFault } from '../src/commands/faults.ts';
-import { type Comparison, compare, type Plan } from './compare.ts';
-import { paths } from './paths.ts';
+import { checkOut } from './against.ts';
+import { type Comparison, compare, type Other, type Plan } from './compare.ts';
+import { type Path, paths } from './paths.ts';
 import { pinLoad } from './processes.ts';
-import { tableOf } from './report.ts';
+import { linesOf, tablesOf } from './report.ts';
 import { soak } from './soak.ts';
-import { measureStart } from './start.ts';
+import { measureStart, type Start } from './start.ts';
 import { startUpstream } from './upstream.ts';
+import { wrkIsInstalled } from './wrk.ts';
 
-const FULL: Plan = { rounds: 25, sliceMs: 400, warmUpMs: 2_000, pacedRounds: 15 };
-const QUICK: Plan = { rounds: 5, sliceMs: 200, warmUpMs: 400, pacedRounds: 0 };
+const FULL: Plan = {
+  rounds: 25,
+  sliceMs: 400,
+  warmUpMs: 2_000,
+  pacedRounds: 15,
+  wrkRounds: 5,
+  withoutDuties: true,
+};
+const QUICK: Plan = {
+  rounds: 5,
+  sliceMs: 200,
+  warmUpMs: 400,
+  pacedRounds: 0,
+  wrkRounds: 0,
+  withoutDuties: false,
+};
 
 /** Wide, for whatever machine CI has: what halves a ratio fails. */
 const SHARE_OF_EXPECTED = 0.5;
 
 const command: Command = {
   invocation: 'npm run bench --',
-  meaning: 'Loads the service and, in turn with it, bare servers and frameworks; prints one table.',
-  examples: ['npm run bench', 'npm run bench -- --quick', 'npm run bench -- --only preview'],
+  meaning:
+    'Loads the service and, in turn with it, bare servers and frameworks; prints what it saw.',
+  examples: [
+    'npm run bench',
+    'npm run bench -- --quick',
+    'npm run bench -- --only preview --against HEAD~1',
+  ],
   actions: {
     '': {
       meaning: 'every path, cold start and memory',
@@ -33,6 +55,7 @@ const command: Command = {
       options: {
         quick: { type: 'boolean', meaning: 'within a minute; status 1 where a ratio is halved' },
         only: { type: 'string', value: 'TEXT', meaning: 'the paths whose name holds it' },
+        against: { type: 'string', value: 'COMMIT', meaning: 'the service of that commit instead' },
         soak: { type: 'string', value: 'MINUTES', meaning: 'memory under a steady load instead' },
       },
       run: bench,
@@ -61,27 +84,68 @@ async function bench(call: Call): Promise<void> {
 }
 
 async function measureAll(upstreamUrl: string, call: Call): Promise<void> {
-  const quick = call.flag('quick');
-  const only = call.text('only') ?? '';
-  const comparisons: Comparison[] = [];
-  for (const path of paths) {
-    if ((quick && !path.quick) || !path.name.includes(only)) continue;
-    process.stderr.write(`${path.name} against ${path.against} …\n`);
-    comparisons.push(await compare(path, upstreamUrl, quick ? QUICK : FULL));
-  }
-  const start = await measureStart(quick ? 3 : 25, quick ? 0 : 120_000);
   const { terminal } = call;
-  terminal.print(
-    terminal.json ? JSON.stringify({ comparisons, start }) : tableOf(comparisons, start).trimEnd(),
-  );
+  const plan = call.flag('quick') ? QUICK : FULL;
+  if (plan.wrkRounds > 0 && !wrkIsInstalled)
+    terminal.say('wrk is not installed: its columns stay empty.');
+  const commit = call.text('against');
+  if (commit !== undefined) {
+    const { other, remove } = checkOut(commit);
+    try {
+      print(call, await measurePaths(upstreamUrl, call, plan, other));
+    } finally {
+      remove();
+    }
+    return;
+  }
+  const comparisons = await measurePaths(upstreamUrl, call, plan);
+  // Whoever names a path does not wait for the start.
+  const start =
+    call.text('only') === undefined
+      ? await measureStart(call.flag('quick') ? 3 : 25, call.flag('quick') ? 0 : 120_000)
+      : undefined;
+  print(call, comparisons, start);
+  judge(comparisons, start);
+}
 
+async function measurePaths(
+  upstreamUrl: string,
+  call: Call,
+  plan: Plan,
+  commit?: Other,
+): Promise<Comparison[]> {
+  const only = call.text('only') ?? '';
+  const quick = call.flag('quick');
+  const comparisons: Comparison[] = [];
+  for (const path of commit === undefined ? paths : eachOnce()) {
+    if ((quick && !path.quick) || !path.name.includes(only)) continue;
+    process.stderr.write(`${path.name} against ${commit?.against ?? path.against} …\n`);
+    comparisons.push(await compare(path, upstreamUrl, plan, commit));
+  }
+  return comparisons;
+}
+
+/** What is measured against several servers is one path of the service. */
+function eachOnce(): Path[] {
+  return [...Map.groupBy(paths, ({ name }) => name).values()].flatMap((same) => same.slice(0, 1));
+}
+
+function print({ terminal }: Call, comparisons: readonly Comparison[], start?: Start): void {
+  const text = start === undefined ? '' : `\n\n${linesOf(start)}`;
+  terminal.print(
+    terminal.json ? JSON.stringify({ comparisons, start }) : `${tablesOf(comparisons)}${text}`,
+  );
+}
+
+/** Fails where a ratio is far below what is expected. */
+function judge(comparisons: readonly Comparison[], start?: Start): void {
   const ratios = new Map(
     comparisons
-      .filter(({ path }) => path.against === 'floor')
-      .map(({ path, ratio }) => [path.name, ratio]),
+      .filter(({ against }) => against === 'floor')
+      .map(({ path, ratios }) => [path.name, ratios.other]),
   );
   // Here more is worse: its inverse is compared.
-  ratios.set('cold start', 1 / start.ratio);
+  if (start !== undefined) ratios.set('cold start', 1 / start.ratio);
   const halved = [...ratios].filter(
     ([name, ratio]) => ratio < (expected[name] ?? 0) * SHARE_OF_EXPECTED,
   );

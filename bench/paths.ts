@@ -4,13 +4,16 @@ import { fileURLToPath } from 'node:url';
 import { CONFIRMATION_STATEMENT } from '../src/actions/confirmation-statement.ts';
 import { sealPreview } from '../src/actions/preview-token.ts';
 import { bounds } from '../src/forms/bounds.ts';
+import type { Storage } from '../src/storage/database.ts';
+import { keepAsked, keepLeads, presses, SESSION } from './prepared.ts';
+import { get, post, type Requests } from './requests.ts';
 import { SERVICE } from './service.ts';
 import { FIELDS, OPERATOR, SIGNING_KEY, TOKEN } from './settings.ts';
 
 export type Path = {
   name: string;
-  /** What serves the same: a bare server of `servers/floor.ts`, or a framework's file. */
-  against: 'floor' | 'one commit each' | 'Fastify' | 'Express' | 'Hono' | 'itself over HTTP';
+  /** What serves the same: a bare server of `servers/floor.ts`, a framework's file, or another path of the service. */
+  against: 'floor' | 'one commit each' | 'Fastify' | 'Express' | 'Hono' | 'preview' | 'execute';
   argv: readonly string[];
   /** The least ratio of requests in a second that is wanted; undefined where none was set. */
   goal?: number;
@@ -21,14 +24,15 @@ export type Path = {
   quick: boolean;
   /** Also measured at half of the peak. */
   paced: boolean;
-  /** Returns what makes the requests to one server. */
-  requests(): () => string;
-  /** The same for the other server, where that is asked in another way. */
-  otherRequests?(): () => string;
+  /** Returns what one server is asked. */
+  requests(): Requests;
+  /** What the other server is asked, where that is something else. */
+  otherwise?: { status: number; requests(): Requests };
+  /** Settings beside those of every path. */
+  settings?: Record<string, string>;
+  /** What stands in the database of each server before it starts. */
+  prepare?(storage: Storage): Promise<void>;
 };
-
-/** Each series of requests has a network of its own. */
-let networks = 10;
 
 const DEFAULTS = {
   against: 'floor',
@@ -52,8 +56,8 @@ const preview = {
   ...DEFAULTS,
   requests: () => {
     const body = JSON.stringify(FIELDS);
-    const address = addresses(bounds.rates.preview.limit);
-    return () => post(PREVIEW, 'application/json', body, address(), BEARER);
+    const from = (address: string) => post(PREVIEW, 'application/json', body, address, BEARER);
+    return { perAddress: bounds.rates.preview.limit, from, steady: true };
   },
 };
 
@@ -96,11 +100,11 @@ export const paths: readonly Path[] = [
   {
     ...preview,
     name: 'preview by MCP',
-    against: 'itself over HTTP',
+    against: 'preview',
     argv: SERVICE,
     goal: 0.6,
     requests: callsOfTool,
-    otherRequests: preview.requests,
+    otherwise: { status: 200, requests: preview.requests },
   },
   ...IN_FLIGHT.map((inFlight) => execute(inFlight)),
   ...IN_FLIGHT.map((inFlight) => againstOneCommitEach(execute(inFlight))),
@@ -111,10 +115,32 @@ export const paths: readonly Path[] = [
     new URLSearchParams({ form: 'contact', ...FIELDS }).toString(),
     303,
   ),
+  {
+    ...DEFAULTS,
+    name: 'a press',
+    against: 'execute',
+    argv: SERVICE,
+    status: 303,
+    prepare: keepAsked,
+    requests: presses,
+    otherwise: { status: 200, requests: executions },
+  },
+  {
+    ...DEFAULTS,
+    name: 'the list of leads',
+    argv: floor('leadsPage'),
+    settings: { OPERATOR_CONSOLE: 'on', SUBMISSION_RETENTION_DAYS: '90' },
+    prepare: keepLeads,
+    requests: () => {
+      const headers = `Accept: ${BROWSER}\r\nCookie: __Host-operator=${SESSION}\r\n`;
+      const from = (address: string) => get('/operator/leads', address, headers);
+      return { perAddress: 1_000, from, steady: true };
+    },
+  },
 ];
 
 /** The tool that previews, as a client of 2026-07-28 calls it. */
-function callsOfTool(): () => string {
+function callsOfTool(): Requests {
   const name = 'preview_contact';
   const _meta = {
     'io.modelcontextprotocol/protocolVersion': '2026-07-28',
@@ -124,22 +150,20 @@ function callsOfTool(): () => string {
   const params = { name, arguments: FIELDS, _meta };
   const body = JSON.stringify({ jsonrpc: '2.0', id: 1, method: 'tools/call', params });
   const headers = `${BEARER}MCP-Protocol-Version: 2026-07-28\r\nMcp-Method: tools/call\r\nMcp-Name: ${name}\r\n`;
-  const address = addresses(bounds.rates.preview.limit);
-  return () => post('/mcp', 'application/json', body, address(), headers);
+  const from = (address: string) => post('/mcp', 'application/json', body, address, headers);
+  return { perAddress: bounds.rates.preview.limit, from, steady: true };
 }
 
 function document(name: string, path: string, accept: string): Path {
-  const head = `GET ${path} HTTP/1.1\r\nHost: bench\r\nAccept: ${accept}\r\nAccept-Encoding: gzip, br\r\n`;
+  const headers = `Accept: ${accept}\r\nAccept-Encoding: gzip, br\r\n`;
+  const from = (address: string) => get(path, address, headers);
   return {
     ...DEFAULTS,
     name,
     argv: floor('document'),
     quick: true,
     paced: true,
-    requests: () => {
-      const address = addresses(1_000);
-      return () => `${head}X-Forwarded-For: ${address()}\r\n\r\n`;
-    },
+    requests: () => ({ perAddress: 1_000, from, steady: true }),
   };
 }
 
@@ -152,25 +176,28 @@ function execute(inFlight: number): Path {
     quick: inFlight === 32,
     paced: inFlight === 32,
     ...(inFlight === 32 ? { goal: 1 } : {}),
-    requests: () => {
-      const address = addresses(bounds.rates.execute.limit);
-      return () => {
-        const body = JSON.stringify({
-          preview_id: sealPreview([SIGNING_KEY], {
-            action: 'contact',
-            fields: FIELDS,
-            destination: OPERATOR,
-            createdAt: Date.now(),
-          }),
-          confirmation: true,
-          confirmation_text: CONFIRMATION_STATEMENT,
-        });
-        const headers = `${BEARER}Idempotency-Key: ${randomUUID()}\r\n`;
-        const path = '/api/agent/actions/contact/execute';
-        return post(path, 'application/json', body, address(), headers);
-      };
-    },
+    requests: executions,
   };
+}
+
+/** Each of a preview and under a key of its own. */
+function executions(): Requests {
+  const from = (address: string) => {
+    const body = JSON.stringify({
+      preview_id: sealPreview([SIGNING_KEY], {
+        action: 'contact',
+        fields: FIELDS,
+        destination: OPERATOR,
+        createdAt: Date.now(),
+      }),
+      confirmation: true,
+      confirmation_text: CONFIRMATION_STATEMENT,
+    });
+    const headers = `${BEARER}Idempotency-Key: ${randomUUID()}\r\n`;
+    const path = '/api/agent/actions/contact/execute';
+    return post(path, 'application/json', body, address, headers);
+  };
+  return { perAddress: bounds.rates.execute.limit, from, steady: false };
 }
 
 /** The same floor, whose claims and settlements do not share commits. */
@@ -188,30 +215,12 @@ function lead(name: string, contentType: string, body: string, status: number): 
     status,
     quick: true,
     paced: true,
-    requests: () => {
-      const address = addresses(bounds.rates.leads.limit);
-      return () => post('/api/leads', contentType, body, address());
-    },
+    requests: () => ({
+      perAddress: bounds.rates.leads.limit,
+      from: (address) => post('/api/leads', contentType, body, address),
+      steady: true,
+    }),
   };
 }
 
 const BEARER = `Authorization: Bearer ${TOKEN}\r\n`;
-
-function post(path: string, type: string, body: string, address: string, headers = ''): string {
-  return (
-    `POST ${path} HTTP/1.1\r\nHost: bench\r\nContent-Type: ${type}\r\n` +
-    `Content-Length: ${Buffer.byteLength(body)}\r\nX-Forwarded-For: ${address}\r\n${headers}\r\n${body}`
-  );
-}
-
-/** A client's address for each request: the next one once this one has used its rate up. */
-function addresses(requestsEach: number): () => string {
-  const network = networks;
-  networks += 1;
-  let taken = 0;
-  return () => {
-    const number = Math.floor(taken / requestsEach);
-    taken += 1;
-    return `${network}.${(number >> 16) & 255}.${(number >> 8) & 255}.${number & 255}`;
-  };
-}

@@ -5,9 +5,11 @@
 import { mkdtempSync, readdirSync, readFileSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
+import { prepare } from './compare.ts';
 import { saturate } from './load.ts';
 import { paths } from './paths.ts';
 import { pinLoad, startServer } from './processes.ts';
+import { series } from './requests.ts';
 import { environmentOf, makeDataFolder, SERVICE } from './service.ts';
 import { startUpstream } from './upstream.ts';
 
@@ -22,17 +24,21 @@ type Profile = {
 };
 
 const name = process.argv[2] ?? 'preview';
-const path = paths.find((each) => each.name === name && each.against === 'floor');
+const path = paths.find((each) => each.name === name);
 if (path === undefined) throw new Error(`There is no path ${name}.`);
 pinLoad();
 const upstream = await startUpstream();
 const folder = makeDataFolder();
 const profiles = mkdtempSync(join(tmpdir(), 'profile-'));
 const argv = ['--cpu-prof', '--cpu-prof-dir', profiles, ...SERVICE];
-const environment = environmentOf(folder.path, upstream.url, path.logLevel);
+const environment = {
+  ...environmentOf(folder.path, upstream.url, path.logLevel),
+  ...path.settings,
+};
+await prepare(path, folder.path);
 const service = await startServer(argv, environment, '/healthz');
 const target = { port: service.port, connections: path.connections, status: path.status };
-const next = path.requests();
+const next = series(path.requests());
 await saturate(target, next, WARM_UP_MS);
 const { perSecond } = await saturate(target, next, MEASURE_MS);
 await service.end('SIGTERM');

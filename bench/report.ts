@@ -1,12 +1,20 @@
-/** The one table, as Markdown. */
+/** What was measured, as Markdown: the ratios, and the figures behind them. */
 import type { Comparison } from './compare.ts';
 import type { Start } from './start.ts';
 
-const HEAD = [
+const RATIOS = [
   'path',
   'against',
-  'ratio',
   'goal',
+  'ratio',
+  'without duties',
+  'ratio, wrk',
+  'without duties, wrk',
+];
+
+const FIGURES = [
+  'path',
+  'against',
   'requests/s',
   'theirs',
   'p50 ms',
@@ -19,30 +27,46 @@ const HEAD = [
   'MB loaded',
 ];
 
-/** Takes what was measured; returns the table, a line for each path. */
-export function tableOf(comparisons: readonly Comparison[], start: Start): string {
-  const rows = comparisons.map(({ path, ratio, service, other, loadedMb }) => [
+/** Takes what was measured; returns two tables, with a line for each path. */
+export function tablesOf(comparisons: readonly Comparison[]): string {
+  const ratios = comparisons.map(({ path, against, ratios, byWrk }) => [
     path.name,
-    path.against,
-    ratio.toFixed(2),
-    path.goal === undefined ? '' : `≥ ${path.goal}`,
+    against,
+    path.goal === undefined || against !== path.against ? '' : `≥ ${path.goal}`,
+    shown(ratios.other),
+    shown(ratios.bare),
+    shown(byWrk?.other),
+    shown(byWrk?.bare),
+  ]);
+  const figures = comparisons.map(({ path, against, service, other, loadedMb }) => [
+    path.name,
+    against,
     service.perSecond.toFixed(0),
     other.perSecond.toFixed(0),
-    service.p50.toFixed(2),
-    service.p99.toFixed(2),
-    other.p99.toFixed(2),
-    service.pacedP99?.toFixed(2) ?? '',
-    other.pacedP99?.toFixed(2) ?? '',
+    shown(service.p50),
+    shown(service.p99),
+    shown(other.p99),
+    shown(service.pacedP99),
+    shown(other.pacedP99),
     `${(service.busy * 100).toFixed(0)} %`,
     `${(other.busy * 100).toFixed(0)} %`,
     loadedMb.toFixed(0),
   ]);
-  const { ratio, serviceMs, bareMs, startedMb, idleMb } = start;
+  return `${tableOf(RATIOS, ratios)}\n\n${tableOf(FIGURES, figures)}`;
+}
+
+/** What a start costs, a line each. */
+export function linesOf({ ratio, serviceMs, bareMs, startedMb, idleMb }: Start): string {
   return [
-    ...[HEAD, HEAD.map(() => '---'), ...rows].map((row) => `| ${row.join(' | ')} |`),
-    '',
     `cold start: ${serviceMs.toFixed(0)} ms, a bare server ${bareMs.toFixed(0)} ms: ${ratio.toFixed(2)} (goal ≤ 3)`,
     `memory after the start: ${startedMb.toFixed(0)} MB, idle: ${idleMb.toFixed(0)} MB (goal ≤ 90)`,
-    '',
   ].join('\n');
+}
+
+function tableOf(head: readonly string[], rows: readonly string[][]): string {
+  return [head, head.map(() => '---'), ...rows].map((row) => `| ${row.join(' | ')} |`).join('\n');
+}
+
+function shown(value: number | undefined): string {
+  return value?.toFixed(2) ?? '';
 }

@@ -1,8 +1,10 @@
-/** Every path at once at a steady rate, for minutes: whether memory grows. */
+/** Every path at once at a steady rate, and beside each a connection that never reads, for minutes: whether memory grows. */
 import { pace } from './load.ts';
 import { paths } from './paths.ts';
 import { startServer } from './processes.ts';
+import { series } from './requests.ts';
 import { environmentOf, makeDataFolder, SERVICE } from './service.ts';
+import { startSlowReaders } from './slow-readers.ts';
 
 /** Of each path in a second: a busy service, and still one that nothing waits for. */
 const PER_SECOND = 100;
@@ -22,18 +24,22 @@ export async function soak(
     environmentOf(folder.path, upstreamUrl, 'info'),
     '/healthz',
   );
-  const loads = paths
-    .filter(({ quick }) => quick)
-    .map(({ status, requests }) => ({
-      target: { port: service.port, connections: CONNECTIONS, status },
-      next: requests(),
-    }));
+  const soaked = paths.filter(({ quick }) => quick);
+  const loads = soaked.map(({ status, requests }) => ({
+    target: { port: service.port, connections: CONNECTIONS, status },
+    next: series(requests()),
+  }));
+  const endSlowReaders = startSlowReaders(
+    service.port,
+    soaked.map(({ requests }) => series(requests())),
+  );
   try {
     for (let minute = 1; minute <= minutes; minute += 1) {
       await Promise.all(loads.map(({ target, next }) => pace(target, next, PER_SECOND, MINUTE_MS)));
       say(`minute ${minute}: ${service.residentMb().toFixed(0)} MB\n`);
     }
   } finally {
+    say(`connections that never read: ${endSlowReaders()}\n`);
     await service.end();
     folder.remove();
   }

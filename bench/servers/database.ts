@@ -1,13 +1,19 @@
 /**
- * `node:sqlite`, WAL, `synchronous=FULL`: the writes that come in one turn of the event loop share one commit,
- * or none does.
+ * `node:sqlite` by plain statements, in a file with the service's own tables, indexes and pragmas: the writes that
+ * come in one turn of the event loop share one commit, or none does.
  */
 import { DatabaseSync } from 'node:sqlite';
+import { systemClock } from '../../src/clock.ts';
+import { openSqlite } from '../../src/storage/sqlite/store.ts';
+
+export type Database = Awaited<ReturnType<typeof openDatabase>>;
 
 /** Opens the file, which is made where there is none; a write resolves once it is durable. */
-export function openDatabase(path: string, eachAlone = false) {
+export async function openDatabase({ eachAlone = false } = {}) {
+  const path = `${process.env.DATA_DIR}/service.db`;
+  await (await openSqlite(path, systemClock)).close();
   const database = new DatabaseSync(path);
-  database.exec('pragma journal_mode=wal; pragma synchronous=full');
+  database.exec('pragma journal_mode=wal; pragma synchronous=full; pragma secure_delete=on');
   let waiting: { run: () => boolean; resolve: (changed: boolean) => void }[] = [];
   const commit = () => {
     const batch = waiting;
@@ -23,5 +29,6 @@ export function openDatabase(path: string, eachAlone = false) {
       if (eachAlone) commit();
       else if (waiting.length === 1) setImmediate(commit);
     });
-  return { database, write };
+  const prepare = (statement: string) => database.prepare(statement);
+  return { prepare, write };
 }

@@ -1,49 +1,52 @@
 /**
- * The bare servers: `node:http` and the honest minimum of one path, which is the argument. They answer
- * with the headers of the service (`SAMPLE`), and write a line for each request where it does.
+ * The bare servers: `node:http` and the honest minimum of one path, which is the argument. They answer with the
+ * headers of the service (`SAMPLE`), and write a line for each request where it does; or have no duties at all
+ * (`duties.ts`).
  */
-import { randomUUID, randomUUIDv7 } from 'node:crypto';
-import type { IncomingMessage } from 'node:http';
+import { createHash, randomUUIDv7 } from 'node:crypto';
+import { OPERATOR } from '../settings.ts';
+import { openDatabase } from './database.ts';
+import { headersOf } from './duties.ts';
 import { eventOf, forward } from './forward.ts';
-import { type Answer, log, type Sample, serve } from './http.ts';
+import { type Answer, type Handle, log, type Sample, serve } from './http.ts';
+import { leadsPage } from './leads-page.ts';
 import { openLimit } from './limit.ts';
 import { checkFields, clientOf, open, STATEMENT, seal, sha256 } from './minimum.ts';
-import { openReceipts, type Receipts } from './receipts.ts';
+import { openReceipts } from './receipts.ts';
 import { openSubmissions } from './submissions.ts';
 
 const sample: Sample = JSON.parse(process.env.SAMPLE ?? '');
-const { headers } = sample;
+const headers = headersOf(sample.headers);
 
 const refuse = (status: number): Answer => ({ status, headers, body: '{"error":"refused"}' });
 
-const floors: Record<string, () => Parameters<typeof serve>[0]> = {
+const floors: Record<string, () => Handle | Promise<Handle>> = {
   document() {
     const body = Buffer.from(sample.body, 'base64');
+    const { etag } = sample.headers;
     return (request) =>
-      request.headers['if-none-match'] === headers.etag
+      request.headers['if-none-match'] === etag
         ? { status: 304, headers, body: '' }
         : { status: 200, headers, body };
   },
 
   preview() {
-    const count = openLimit(60_000);
+    const take = openLimit({ name: 'preview', most: 60, windowSeconds: 60 });
     return (request, body) => {
-      const counted = count(request);
-      if (counted > 60) return refuse(429);
+      const limited = take(request);
+      if (limited === undefined) return refuse(429);
       if (clientOf(request.headers.authorization) === undefined) return refuse(401);
       const fields = checkFields(JSON.parse(body.toString()));
       if (fields === undefined) return refuse(400);
-      return {
-        status: 200,
-        headers: { ...headers, ratelimit: `"preview";r=${60 - counted};t=60` },
-        body: JSON.stringify(seal(fields)),
-      };
+      const answered = JSON.stringify(seal(fields));
+      return { status: 200, headers: { ...headers, ...limited }, body: answered };
     };
   },
 
-  lead() {
-    const count = openLimit(900_000);
-    const submissions = openSubmissions(`${process.env.DATA_DIR}/floor.db`);
+  async lead() {
+    const take = openLimit({ name: 'leads', most: 5, windowSeconds: 900 });
+    const database = await openDatabase();
+    const submissions = openSubmissions(database);
     return async (request, body) => {
       const json = request.headers['content-type'] === 'application/json';
       const raw = json
@@ -51,37 +54,43 @@ const floors: Record<string, () => Parameters<typeof serve>[0]> = {
         : Object.fromEntries(new URLSearchParams(body.toString()));
       const fields = checkFields(raw);
       if (fields === undefined) return refuse(400);
-      const counted = count(request);
-      if (counted > 5) return refuse(429);
+      const limited = take(request);
+      if (limited === undefined) return refuse(429);
       const id = randomUUIDv7();
       const at = new Date().toISOString();
       const event = eventOf(id, fields, null, at);
-      await submissions.keep(id, fields.email ?? '', event, at);
-      const startedAt = performance.now();
-      const status = await forward(id, event);
-      const attempt = JSON.stringify({ at, ms: performance.now() - startedAt, status });
-      const settled = submissions.settle(id, status === 200 ? 'delivered' : 'waiting', attempt);
-      if (status !== 200) await settled;
+      const digest = createHash('sha256').update(JSON.stringify(fields)).digest('hex');
+      await database.write(() => {
+        submissions.insert({ id, fields, event, digest });
+        return true;
+      });
+      const { status, attempt } = await attempted(id, event, at);
+      const isConfirmed = status === 200;
+      const ended = database.write(() =>
+        submissions.end(id, isConfirmed ? 'delivered' : 'undelivered', attempt),
+      );
+      if (!isConfirmed) await ended;
       log({ submissionId: id, form: 'contact', status });
-      if (status !== 200) return refuse(502);
-      const limited = { ...headers, ratelimit: `"leads";r=${5 - counted};t=900` };
-      return json
-        ? { status: 200, headers: limited, body: '{"ok":true}' }
-        : { status: 303, headers: limited, body: '' };
+      if (!isConfirmed) return refuse(502);
+      const answer = json ? { status: 200, body: '{"ok":true}' } : { status: 303, body: '' };
+      return { ...answer, headers: { ...headers, ...limited } };
     };
   },
 
-  execute: () => executions(openReceipts(`${process.env.DATA_DIR}/floor.db`)),
+  execute: () => executions(),
 
-  executeEachAlone: () =>
-    executions(openReceipts(`${process.env.DATA_DIR}/floor.db`, { eachAlone: true })),
+  executeEachAlone: () => executions({ eachAlone: true }),
+
+  leadsPage: () => leadsPage(Buffer.from(sample.body, 'base64').toString(), headers),
 };
 
-function executions(receipts: Receipts): Parameters<typeof serve>[0] {
-  const count = openLimit(60_000);
-  return async (request: IncomingMessage, body: Buffer) => {
-    const counted = count(request);
-    if (counted > 20) return refuse(429);
+async function executions(commits = {}): Promise<Handle> {
+  const take = openLimit({ name: 'execute', most: 20, windowSeconds: 60 });
+  const database = await openDatabase(commits);
+  const receipts = openReceipts(database, openSubmissions(database));
+  return async (request, body) => {
+    const limited = take(request);
+    if (limited === undefined) return refuse(429);
     const client = clientOf(request.headers.authorization);
     if (client === undefined) return refuse(401);
     const key = request.headers['idempotency-key'];
@@ -90,32 +99,39 @@ function executions(receipts: Receipts): Parameters<typeof serve>[0] {
     if (confirmation !== true || confirmation_text !== STATEMENT) return refuse(409);
     const fields = open(token);
     if (fields === undefined) return refuse(400);
-    const actionId = randomUUID();
-    const createdAt = new Date().toISOString();
-    if (!(await receipts.claim(actionId, client, key, sha256(token), createdAt))) {
-      return refuse(409);
-    }
-    const event = eventOf(actionId, fields, client, createdAt);
-    const status = (await forward(actionId, event)) === 200 ? 'submitted' : 'failed';
-    await receipts.settle(actionId, status, new Date().toISOString());
-    log({ actionId, action: 'contact', client, status });
+    const id = randomUUIDv7();
+    const at = new Date().toISOString();
+    const event = eventOf(id, fields, client, at);
+    const consent = { at, statement: STATEMENT, destination: OPERATOR };
+    const claim = { client, key, digest: sha256(token), ...consent };
+    if (!(await receipts.claim(claim, { id, fields, event, digest: null }))) return refuse(409);
+    const { status, attempt } = await attempted(id, event, at);
+    const isConfirmed = status === 200;
+    await receipts.settle(claim, id, isConfirmed, attempt);
+    log({ actionId: id, action: 'contact', client, status });
     const receipt = {
-      action_id: actionId,
+      action_id: id,
       action: 'contact',
-      status,
-      created_at: createdAt,
-      consent_recorded_at: createdAt,
+      status: isConfirmed ? 'submitted' : 'failed',
+      created_at: at,
+      consent_recorded_at: at,
       confirmation_text,
-      result: { ok: status === 'submitted' },
+      result: { ok: isConfirmed },
     };
-    return {
-      status: 200,
-      headers: { ...headers, ratelimit: `"execute";r=${20 - counted};t=60` },
-      body: JSON.stringify({ ok: true, receipt }),
-    };
+    const answered = JSON.stringify({ ok: true, receipt });
+    return { status: 200, headers: { ...headers, ...limited }, body: answered };
   };
+}
+
+/** Sends an event; returns the upstream's status, and the attempt as its row lists it. */
+async function attempted(id: string, event: string, at: string) {
+  const startedAt = performance.now();
+  const status = await forward(id, event);
+  const ms = Math.round(performance.now() - startedAt);
+  const outcome = status === 200 ? 'confirmed' : 'unconfirmed';
+  return { status, attempt: JSON.stringify({ at, ms, outcome, by: 'first' }) };
 }
 
 const floor = floors[process.argv[2] ?? ''];
 if (floor === undefined) throw new Error(`There is no floor ${process.argv[2]}.`);
-serve(floor());
+serve(await floor());

@@ -2,13 +2,14 @@
 import { randomUUID } from 'node:crypto';
 import { writeSync } from 'node:fs';
 import { createServer, type IncomingMessage } from 'node:http';
+import { hasDuties } from './duties.ts';
 
 export type Answer = { status: number; headers: Record<string, string>; body: string | Buffer };
 
 /** The headers and the body that the service answers the same request with. */
 export type Sample = { headers: Record<string, string>; body: string };
 
-type Handle = (request: IncomingMessage, body: Buffer) => Answer | Promise<Answer>;
+export type Handle = (request: IncomingMessage, body: Buffer) => Answer | Promise<Answer>;
 
 const NOTHING = Buffer.alloc(0);
 
@@ -18,12 +19,13 @@ export function serve(handle: Handle): void {
     const startedAt = performance.now();
     const answer = async (body: Buffer) => {
       const { status, headers, body: answered } = await handle(request, body);
+      const length = Buffer.byteLength(answered);
+      if (!hasDuties) {
+        response.writeHead(status, { ...headers, 'content-length': length }).end(answered);
+        return;
+      }
       const id = randomUUID();
-      response.writeHead(status, {
-        ...headers,
-        'x-request-id': id,
-        'content-length': Buffer.byteLength(answered),
-      });
+      response.writeHead(status, { ...headers, 'x-request-id': id, 'content-length': length });
       response.end(answered);
       const ms = Math.round((performance.now() - startedAt) * 10) / 10;
       log({ requestId: id, method: request.method, route: request.url, status, ms });
@@ -45,7 +47,7 @@ export function serve(handle: Handle): void {
 
 /** One JSON line, as the service writes it: straight to standard output. */
 export function log(entry: object): void {
-  if (process.env.LOG_LEVEL !== 'info') return;
+  if (process.env.LOG_LEVEL !== 'info' || !hasDuties) return;
   writeSync(
     1,
     `${JSON.stringify({ level: 'info', time: new Date().toISOString(), ...entry, msg: 'request' })}\n`,

@@ -1,30 +1,50 @@
-/** Claims and settlements by plain statements (see `database.ts`). */
-import { openDatabase } from './database.ts';
+/** Claims and settlements, each in one commit with its submission (see `database.ts`). */
+import type { Database } from './database.ts';
+import type { Kept, Submissions } from './submissions.ts';
+
+export type Claim = {
+  client: string;
+  key: string;
+  digest: string;
+  at: string;
+  statement: string;
+  destination: string;
+};
+
+const LEASE_MS = 15_000;
 
 export type Receipts = {
   /** Resolves, once it is durable, to whether the key and the preview were free. */
-  claim(id: string, client: string, key: string, digest: string, at: string): Promise<boolean>;
-  settle(id: string, status: string, at: string): Promise<void>;
+  claim(claim: Claim, kept: Kept): Promise<boolean>;
+  settle(claim: Claim, id: string, isConfirmed: boolean, attempt: string): Promise<boolean>;
 };
 
-/** Opens the file, which is made where there is none; `eachAlone` gives every write its own commit. */
-export function openReceipts(path: string, { eachAlone = false } = {}): Receipts {
-  const { database, write } = openDatabase(path, eachAlone);
-  database.exec(`create table if not exists executions (action_id text primary key, action text,
-      client text, idempotency_key text, preview_digest text unique, status text, created_at text,
-      settled_at text, unique (client, idempotency_key))`);
-  const insert = database.prepare(
-    `insert into executions values (?, 'contact', ?, ?, ?, 'executing', ?, null)
-      on conflict do nothing`,
+export function openReceipts({ prepare, write }: Database, submissions: Submissions): Receipts {
+  const insert = prepare(
+    `insert into executions (action_id, action, client, idempotency_key, preview_digest, status, created_at,
+       confirmation_text, confirmed_via, destination, settled_at, lease_started_ms, lease_ms)
+     values (?, 'contact', ?, ?, ?, 'executing', ?, ?, 'agent', ?, null, ?, ?) on conflict do nothing`,
   );
-  const update = database.prepare(
-    `update executions set status = ?, settled_at = ? where action_id = ? and status = 'executing'`,
+  const update = prepare(
+    `update executions set status = ?, settled_at = ?
+     where preview_digest = ? and action_id = ? and status = 'executing'`,
   );
   return {
-    claim: (id, client, key, digest, at) =>
-      write(() => insert.run(id, client, key, digest, at).changes === 1),
-    settle: async (id, status, at) => {
-      await write(() => update.run(status, at, id).changes === 1);
-    },
+    claim: ({ client, key, digest, at, statement, destination }, kept) =>
+      write(() => {
+        const lease = performance.now();
+        const { changes } = insert.run(
+          ...[kept.id, client, key, digest, at, statement, destination, lease, LEASE_MS],
+        );
+        if (changes === 0) return false;
+        submissions.insert(kept);
+        return true;
+      }),
+    settle: ({ digest }, id, isConfirmed, attempt) =>
+      write(() => {
+        const status = isConfirmed ? 'submitted' : 'failed';
+        if (update.run(status, new Date().toISOString(), digest, id).changes === 0) return false;
+        return submissions.end(id, isConfirmed ? 'delivered' : 'undelivered', attempt);
+      }),
   };
 }

@@ -1,27 +1,42 @@
-/** A submission kept before it is sent, and marked afterwards, by plain statements (see `database.ts`). */
-import { openDatabase } from './database.ts';
+/** A submission kept before it is sent, and marked afterwards (see `database.ts`). */
+import type { Database } from './database.ts';
 
-export type Submissions = {
-  /** Resolves once it is durable. */
-  keep(id: string, email: string, event: string, at: string): Promise<boolean>;
-  /** The same; the answer does not wait for it. */
-  settle(id: string, status: string, attempt: string): Promise<boolean>;
+const LEASE_MS = 15_000;
+
+export type Kept = {
+  id: string;
+  fields: Record<string, string>;
+  event: string;
+  /** Of a person's second try; an execution has none, nor a lease beside its claim's. */
+  digest: string | null;
 };
 
-/** Opens the file, which is made where there is none. */
-export function openSubmissions(path: string): Submissions {
-  const { database, write } = openDatabase(path);
-  // What the operator's list and one person's erasure look for has an index, as it has to have.
-  database.exec(`create table if not exists submissions (id text primary key, email text, event text,
-      status text, attempts text, received_at text);
-    create index if not exists by_email on submissions (email);
-    create index if not exists by_time on submissions (received_at)`);
-  const insert = database.prepare(`insert into submissions values (?, ?, ?, 'sending', '', ?)`);
-  const update = database.prepare(
-    `update submissions set status = ?, attempts = attempts || ? where id = ? and status = 'sending'`,
+/** Their changes stand in a write of the caller's. */
+export type Submissions = {
+  insert(kept: Kept): void;
+  /** Changes nothing where it had ended before. */
+  end(id: string, status: 'delivered' | 'undelivered', attempt: string): boolean;
+};
+
+export function openSubmissions({ prepare }: Database): Submissions {
+  const insert = prepare(
+    `insert into submissions (id, form, origin, email, telephone, event, fields_digest, status, received_ms,
+       status_since_ms, stored_here, attempts, attempt_number, attempt_by, lease_started_ms, lease_ms)
+     values (?, 'contact', ?, ?, ?, ?, ?, 'sending', ?, ?, 0, '', 1, 'first', ?, ?) on conflict do nothing`,
+  );
+  const update = prepare(
+    `update submissions set status = ?, status_since_ms = ?, attempts = attempts || ?
+     where id = ? and status = 'sending' and attempt_number = 1`,
   );
   return {
-    keep: (id, email, event, at) => write(() => insert.run(id, email, event, at).changes === 1),
-    settle: (id, status, attempt) => write(() => update.run(status, attempt, id).changes === 1),
+    insert({ id, fields, event, digest }) {
+      const now = Date.now();
+      const telephone = fields.phone?.replaceAll(/\D/g, '') ?? null;
+      const email = fields.email ?? null;
+      const [lease, ms] = digest === null ? [null, null] : [performance.now(), LEASE_MS];
+      const origin = digest === null ? 'agent' : 'browser';
+      insert.run(id, origin, email, telephone, event, digest, now, now, lease, ms);
+    },
+    end: (id, status, attempt) => update.run(status, Date.now(), `${attempt}\n`, id).changes === 1,
   };
 }

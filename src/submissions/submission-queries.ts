@@ -235,7 +235,8 @@ export function prepareSubmissionQueries(
         .selectFrom('submissions')
         .selectAll()
         .where('resend_asked_ms', 'is not', null)
-        .where('status', 'in', ['waiting', 'undelivered', 'delivered'])
+        // Not by what it may be: SQLite would then walk all that was delivered, by the index of the list.
+        .where('status', 'not in', ['sending', 'dismissed'])
         .orderBy('resend_asked_ms')
         .limit(dialect.constant(1)),
     ),
