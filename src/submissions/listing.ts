@@ -174,7 +174,8 @@ async function* walkedPages(
   const pieces = { direction: 'asc', rows: WALKED_ROWS, before } as const;
   for await (const piece of piecesOf(reading, filter, pieces)) {
     const part = { ...piece, direction: 'asc', limit: pieceRows(storage, WALKED_ROWS) } as const;
-    yield* pagesAt(reading, await storage.read(keysOf(storage, { ...filter, begins }, part)));
+    const walked = { ...filter, beginning: begins };
+    yield* pagesAt(reading, await storage.read(keysOf(storage, walked, part)));
   }
 }
 

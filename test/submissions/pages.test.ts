@@ -3,7 +3,7 @@ import { systemClock } from '../../src/clock.ts';
 import type { Storage } from '../../src/storage/database.ts';
 import { newestBeginning } from '../../src/submissions/address-search.ts';
 import { notArrived } from '../../src/submissions/attention.ts';
-import { openDailyCounts } from '../../src/submissions/daily-counts.ts';
+import { openDailyCounts, type Picture } from '../../src/submissions/daily-counts.ts';
 import { submissionPage, submissionPages } from '../../src/submissions/listing.ts';
 import {
   type Cursor,
@@ -15,6 +15,7 @@ import { parseSearch } from '../../src/submissions/search.ts';
 import { testClock } from '../support/clock.ts';
 import { databases, type TestDatabase } from '../support/databases.ts';
 import { keepRows, submissionRow } from '../support/submissions.ts';
+import { until } from '../support/until.ts';
 
 const id = (number: number) => `0190a000-0000-7000-8000-${String(number).padStart(12, '0')}`;
 const numberOf = (of: string) => Number(of.slice(-12));
@@ -100,9 +101,40 @@ describe.each(databases)('a page of leads on %s', (name, create) => {
     const filter = { begins: 'even', form: 'newsletter' } as const;
     const before = { received_ms: START + 30 * 60_000, id: id(300) };
     const few = await newestBeginning(reading(), filter, { before, limit: 40 });
-    const many = await newestBeginning(reading(), filter, { before, limit: 40, sortedRows: 5 });
+    const many = await newestBeginning(reading(), filter, { before, limit: 40, manyRows: 5 });
     expect(few).toEqual(many);
     expect(few.map((key) => numberOf(key.id)).slice(0, 3)).toEqual([296, 290, 284]);
+  });
+
+  test('no search begins at what a million leads may have in common, nor sorts all of them', async () => {
+    // Whom PostgreSQL asks is decided by how many rows there are.
+    if (storage.kind === 'postgres') return;
+    const plans: string[] = [];
+    const spied: Storage = {
+      ...storage,
+      dialect: storage.dialect,
+      read: async (query) => {
+        const compiled = 'read' in query ? query.read : storage.compile(query);
+        const plan = { ...compiled, sql: `explain query plan ${compiled.sql}` };
+        for (const { detail } of await storage.read({ read: plan as never })) plans.push(detail);
+        return storage.read({ read: compiled });
+      },
+    };
+    const watched = { storage: spied, clock: systemClock };
+    for (const filter of [{ status: 'delivered' }, { form: 'contact', origin: 'agent' }] as const) {
+      for (const typed of ['nobody', 'even', 'even@']) {
+        await submissionPage(watched, { ...filter, search: parseSearch(typed) }, { limit: 10 });
+      }
+    }
+    expect(plans.join('\n')).toMatch(/submissions_email/);
+    expect(plans.filter((plan) => /\((status|form|origin)=\?\)|^SCAN submissions$/.test(plan))).toEqual(
+      [],
+    );
+    plans.length = 0;
+    await newestBeginning(watched, { begins: 'even' }, { limit: 10, manyRows: 5 });
+    const walk = plans.findIndex((plan) => plan.includes('submissions_received'));
+    expect(walk).toBeGreaterThan(0);
+    expect(plans.slice(walk, walk + 3).join('\n')).not.toContain('submissions_email');
   });
 
   test('the beginning of many addresses is exported whole, oldest first', async () => {
@@ -141,7 +173,8 @@ describe.each(databases)('a page of leads on %s', (name, create) => {
 
   test('each day is counted by origin, as the calendar of the time zone has it', async () => {
     const clock = testClock('2026-08-29T10:00:00.000Z');
-    const countDays = openDailyCounts({ storage, clock });
+    const count = openDailyCounts({ storage, clock });
+    const countDays = async (zone: string) => (await count(zone))?.days ?? [];
     const days = await countDays('Europe/Vienna');
     expect(days).toHaveLength(30);
     expect(days.at(-1)?.date).toBe('2026-08-29');
@@ -165,6 +198,38 @@ describe.each(databases)('a page of leads on %s', (name, create) => {
     await storage.write((tx) =>
       tx.deleteFrom('submissions').where('id', 'in', [late.id, early.id]).execute(),
     );
+  });
+
+  test('who would wait long for the days is told that they are counted, then what was counted before', async () => {
+    const clock = testClock('2026-08-29T10:00:00.000Z');
+    let mayRead: Promise<unknown> = Promise.resolve();
+    const slow: Storage = {
+      ...storage,
+      dialect: storage.dialect,
+      read: async (query) => {
+        await mayRead;
+        return storage.read(query);
+      },
+    };
+    const countDays = openDailyCounts({ storage: slow, clock });
+    const held = () => {
+      const gate = Promise.withResolvers<void>();
+      mayRead = gate.promise;
+      return gate.resolve;
+    };
+    let goOn = held();
+    expect(await countDays('Europe/Vienna')).toBeUndefined();
+    goOn();
+    let counted: Picture | undefined;
+    await until(async () => {
+      counted = await countDays('Europe/Vienna');
+      return counted?.isOld === false;
+    });
+    goOn = held();
+    clock.advance(600_000);
+    expect(await countDays('Europe/Vienna')).toEqual({ ...counted, isOld: true });
+    goOn();
+    await until(async () => (await countDays('Europe/Vienna'))?.isOld === false);
   });
 
   test('what has not arrived is told with its oldest, agents’ left out', async () => {
