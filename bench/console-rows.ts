@@ -44,10 +44,6 @@ export async function fill(storage: Storage, filled: Filled): Promise<void> {
           .execute(),
       );
     }
-    if (storage.kind === 'postgres') {
-      const analyze = { sql: `analyze ${name}`, parameters: [] };
-      await storage.write((tx) => tx.executeQuery(analyze as never));
-    }
   }
 }
 

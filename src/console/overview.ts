@@ -35,7 +35,8 @@ const BAR = { width: 20, gap: 4, height: 100 };
 function pictureOf(counted: Picture | undefined, times: Times) {
   if (counted === undefined) return undefined;
   const { days, at, isOld } = counted;
-  const sum = (of: (day: (typeof days)[number]) => number) => days.reduce((all, day) => all + of(day), 0);
+  const sum = (of: (day: (typeof days)[number]) => number) =>
+    days.reduce((all, day) => all + of(day), 0);
   const most = Math.max(1, ...days.map(({ browser, agent }) => browser + agent));
   const heightOf = (count: number) => (count / most) * BAR.height;
   const bars = days.map(({ date, browser, agent }, index) => {

@@ -21,52 +21,77 @@ const LAST_CHARACTER = '\u{10FFFF}';
 /** In the index alone. */
 const PIECE_ROWS = 10_000;
 /** Where each row may have to be looked up. */
-const LOOKED_UP_ROWS = 2_000;
+const LOOKED_UP_ROWS = 4_000;
 /** Begun more often than that, the newest of all are looked through first: so many. */
 const MANY_ROWS = 10_000;
 const WALKED_ROWS = 1_000;
 
-/** Up to `limit` places, newest first. */
-export async function newestBeginning(
+type Wanted = {
+  /** Nothing else is looked for. */
+  below?: Cursor | undefined;
+  /** Where the page begins. */
+  before?: Cursor | undefined;
+  limit: number;
+  /** So many are counted. */
+  atMost: number;
+  manyRows?: number;
+};
+
+/** Up to `limit` places, newest first, and how many there are: no more than `atMost`. */
+export async function findBeginning(
   reading: Reading,
   filter: Beginning,
-  {
-    before,
-    limit,
-    manyRows = MANY_ROWS,
-  }: { before?: Cursor | undefined; limit: number; manyRows?: number },
-): Promise<Cursor[]> {
+  { below, before = below, limit, atMost, manyRows = MANY_ROWS }: Wanted,
+): Promise<{ keys: Cursor[]; count: number }> {
   const { begins } = filter;
-  const count = await countBeginning(reading, { begins }, { atMost: manyRows + 1 });
-  if (count <= manyRows) return sorted(reading, filter, { before, limit });
+  const countAll = () => countBeginning(reading, filter, { before: below, atMost });
+  if (limit === 0) return { keys: [], count: await countAll() };
+  const some = await countBeginning(reading, { begins }, { atMost: manyRows + 1 });
+  // Whoever looked for words has looked through the newest of all already.
+  const isLookedThrough = below !== undefined && before === below;
+  if (some <= manyRows || isLookedThrough) {
+    return sorted(reading, filter, { below, before, limit, atMost });
+  }
   const { found, end } = await walk(reading, filter, { before, limit, atMost: manyRows });
   const left = limit - found.length;
-  if (left === 0 || end === undefined) return found;
-  return [...found, ...(await sorted(reading, filter, { before: end, limit: left }))];
+  if (left > 0 && end !== undefined) {
+    const rest = await sorted(reading, filter, { below, before: end, limit: left, atMost });
+    return { keys: [...found, ...rest.keys], count: rest.count };
+  }
+  return { keys: found, count: await countAll() };
 }
 
-/** All of them are looked at, for the newest can stand anywhere. */
+/** All of them are looked at, for the newest can stand anywhere; what has to be looked up is counted with that. */
 async function sorted(
   reading: Reading,
   filter: Beginning,
-  { before, limit }: { before: Cursor | undefined; limit: number },
-): Promise<Cursor[]> {
+  { below, before, limit, atMost }: Omit<Wanted, 'manyRows'>,
+): Promise<{ keys: Cursor[]; count: number }> {
   const { storage } = reading;
-  let newest: Cursor[] = [];
+  let keys: Cursor[] = [];
+  let counted = 0;
+  const countsHere = isLookedUp(filter) && storage.kind === 'sqlite';
   await inPieces(reading, filter, async (range) => {
+    const isCounted = countsHere && counted < atMost;
     // Later ones alone can still be among the newest.
-    const after = newest[limit - 1];
-    const found = await storage.read((db) =>
-      within(storage, db, filter, range, { after, before })
-        .select(['received_ms', 'id'])
+    const bounds = isCounted ? { before: below } : { before, after: keys[limit - 1] };
+    const found = await storage.read((db) => {
+      const query = within(storage, db, filter, range, bounds).select(['received_ms', 'id']);
+      if (isCounted) return query;
+      return query
         .orderBy((row) => row('received_ms', '+', row.lit(0)), 'desc')
         .orderBy('id', 'desc')
-        .limit(storage.dialect.constant(limit)),
-    );
-    newest = [...newest, ...found].sort(byNewest).slice(0, limit);
+        .limit(storage.dialect.constant(limit));
+    });
+    if (isCounted) counted += found.length;
+    const wanted = found.filter((key) => before === undefined || byNewest(before, key) < 0);
+    keys = [...keys, ...wanted].sort(byNewest).slice(0, limit);
     return true;
   });
-  return newest;
+  const count = countsHere
+    ? Math.min(counted, atMost)
+    : await countBeginning(reading, filter, { before: below, atMost });
+  return { keys, count };
 }
 
 /** How many there are, and no more than `atMost`. */
@@ -120,13 +145,13 @@ async function walk(
 /** Looks at one piece of the index after the other, as long as it is told to go on. */
 async function inPieces(
   { storage, clock }: Reading,
-  { begins, status, form, origin }: Beginning,
+  filter: Beginning,
   look: (range: Range | undefined) => Promise<boolean>,
 ): Promise<void> {
   // It runs elsewhere.
   if (storage.kind === 'postgres') return void (await look(undefined));
-  const isLookedUp = [status, form, origin].some((value) => value !== undefined);
-  const rows = isLookedUp ? LOOKED_UP_ROWS : PIECE_ROWS;
+  const { begins } = filter;
+  const rows = isLookedUp(filter) ? LOOKED_UP_ROWS : PIECE_ROWS;
   const all = {
     below: { email: begins + LAST_CHARACTER, received_ms: 0, id: '' },
     from: { email: begins, received_ms: 0, id: '' },
@@ -139,6 +164,11 @@ async function inPieces(
     below = last;
     await clock.turn();
   }
+}
+
+/** Whether the index does not say all that is filtered. */
+function isLookedUp({ status, form, origin }: Filter): boolean {
+  return status !== undefined || form !== undefined || origin !== undefined;
 }
 
 /** Undefined where no more is left than one piece. */

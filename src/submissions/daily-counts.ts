@@ -19,10 +19,10 @@ export type DayCounts = {
 export type Picture = { days: DayCounts[]; at: Date; isOld: boolean };
 
 const DAYS = 30;
-const PIECE_ROWS = 8_000;
+const PIECE_ROWS = 4_000;
 const KEPT_MS = 600_000;
-/** A page may take 100 (beyond §7). */
-const WAITED_MS = 60;
+/** A page may take 100, with all else that it reads (beyond §7). */
+const WAITED_MS = 40;
 /** Of several instances one may commit so much later than it received. */
 const UNSETTLED_MS = 60_000;
 

@@ -175,8 +175,14 @@ export function matching(
   if (status !== undefined) query = query.where('status', '=', status);
   if (form !== undefined) query = query.where('form', '=', form);
   if (origin !== undefined) query = query.where('origin', '=', origin);
-  if (since !== undefined) query = query.where('received_ms', '>=', since.getTime());
-  if (until !== undefined) query = query.where('received_ms', '<', until.getTime());
+  // Of two bounds at one end SQLite begins at the first, and passes over what is beyond the other one by one.
+  const [lower, upper] = [after ?? from, before ?? to];
+  if (since !== undefined && !(lower && lower.received_ms >= since.getTime())) {
+    query = query.where('received_ms', '>=', since.getTime());
+  }
+  if (until !== undefined && !(upper && upper.received_ms < until.getTime())) {
+    query = query.where('received_ms', '<', until.getTime());
+  }
   if (email !== undefined) query = query.where('email', '=', email);
   if (search?.kind === 'reference') query = query.where('id', '=', search.id);
   if (search?.kind === 'telephone') query = query.where('telephone', '=', search.digits);
