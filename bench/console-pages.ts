@@ -23,7 +23,7 @@ const [rows = '1000000', url] = process.argv.slice(2);
 const LOADS = 7;
 const LEADS_PER_SECOND = 50;
 const LEADS_MS = 10_000;
-const ROUNDS = 1;
+const ROUNDS = 2;
 /** Somebody impatient: so many tabs, and in each of them the next page a second after the one before. */
 const TABS = 3;
 const TAB_PAUSE_MS = 1_000;

@@ -8,7 +8,7 @@ import type { Clock } from '../clock.ts';
 import { matching } from './listing-queries.ts';
 import { piecesOf, type Reading } from './pieces.ts';
 
-export type DayCounts = {
+type DayCounts = {
   /** The day of the calendar in that time zone, as `2026-12-01`. */
   date: string;
   browser: number;
