@@ -1,120 +1,149 @@
 /**
- * `node bench/console-pages.ts [ROWS]`: the pages of the operator's console as a browser loads them from the real
- * service, with a million submissions kept, on every database that answers here: the median of seven loads, the least
- * of their worst waits of a small request, and what leads that come in meanwhile wait (beyond §7 allows 100 ms, 20 ms
- * and twice as long as without).
+ * `node bench/console-pages.ts [ROWS] [DATABASE_URL]`: the pages of the operator's console as a browser loads them
+ * from the real service, with a million submissions kept, on every database that answers here: the median of seven
+ * loads, the least of their worst waits of a small request, and what leads that come in meanwhile wait (beyond §7
+ * allows 100 ms, 20 ms and twice as long as without). A database that is named is filled once, and stays.
  */
+import { setTimeout as sleep } from 'node:timers/promises';
+import pg from 'pg';
 import { systemClock } from '../src/clock.ts';
 import { makeLink } from '../src/console/links.ts';
+import { openPostgres } from '../src/storage/postgres/store.ts';
+import { openSqlite } from '../src/storage/sqlite/store.ts';
 import { databases } from '../test/support/databases.ts';
-import { fill, idAt, MONTH_MS } from './console-rows.ts';
+import { LOAD, pagesOf } from './console-paths.ts';
+import { fill, filledOf, MONTH_MS } from './console-rows.ts';
 import { ask, pace } from './load.ts';
 import { paths } from './paths.ts';
-import { pinLoad, startServer } from './processes.ts';
 import { series } from './requests.ts';
+import { pinLoad, type Server, startServer } from './processes.ts';
 import { environmentOf, makeDataFolder, SERVICE } from './service.ts';
 import { startUpstream } from './upstream.ts';
 
-const ROWS = Number(process.argv[2] ?? 1_000_000);
+const [rows = '1000000', url] = process.argv.slice(2);
 const LOADS = 7;
 const LEADS_PER_SECOND = 50;
 const LEADS_MS = 10_000;
-const NUMBER = ROWS / 2 + 77;
-
-const began = Date.now() - MONTH_MS;
-const someId = idAt(NUMBER, ROWS, began);
-const person = `person${String(NUMBER).padStart(7, '0')}`;
-const day = (ago: number) => new Date(Date.now() - ago * 86_400_000).toISOString().slice(0, 10);
+const ROUNDS = 2;
+/** Somebody impatient: so many tabs, and in each of them the next page a second after the one before. */
+const TABS = 3;
+const TAB_PAUSE_MS = 1_000;
 
 pinLoad();
 const upstream = await startUpstream();
-for (const [name, create] of databases) {
-  const database = await create();
-  const folder = makeDataFolder();
-  const storage = await database.open(systemClock);
-  await fill(storage, ROWS, began);
-  const baseUrl = 'https://bench.example';
-  const link = await makeLink(storage, { name: 'bench', now: new Date(), baseUrl });
-  await storage.close();
-
-  const environment = {
-    ...environmentOf(folder.path, upstream.url, 'warn'),
-    DATABASE_URL: database.url,
-    OPERATOR_CONSOLE: 'on',
-    // What waits, and what has arrived, stays as it is.
-    REDELIVERY: 'off',
-    SUBMISSION_RETENTION_DAYS: '90',
-  };
-  const service = await startServer(SERVICE, environment, '/healthz');
-  try {
-    const cookie = await signIn(service.port, new URL(link).pathname);
-    const open = (path: string) => get(service.port, path, cookie);
-    process.stdout.write(`${name}, ${ROWS} submissions\n`);
-    for (const path of pagesOf()) {
-      const times: number[] = [];
-      const waits: number[] = [];
-      for (let load = 0; load < LOADS; load += 1) {
-        let isOver = false;
-        const waiting = worstWait(service.port, () => isOver);
-        const began = performance.now();
-        await open(path);
-        times.push(performance.now() - began);
-        isOver = true;
-        waits.push(await waiting);
-      }
-      const median = times.sort((one, other) => one - other)[(LOADS - 1) / 2] ?? 0;
-      const cells = `median ${median.toFixed(1).padStart(7)} ms  least worst wait ${Math.min(
-        ...waits,
-      )
-        .toFixed(1)
-        .padStart(6)} ms`;
-      process.stdout.write(`  ${path.padEnd(60)} ${cells}\n`);
-    }
-
-    const alone = await leads(service.port);
-    let isOver = false;
-    const reading = (async () => {
-      for (let turn = 0; !isOver; turn += 1) await open(pagesOf()[turn % pagesOf().length] ?? '');
-    })();
-    const beside = await leads(service.port);
-    isOver = true;
-    await reading;
-    const ratio = beside.p99 / alone.p99;
-    process.stdout.write(
-      `  ${LEADS_PER_SECOND} leads a second, p99: alone ${alone.p99.toFixed(1)} ms, while pages are read ${beside.p99.toFixed(1)} ms (${ratio.toFixed(2)})\n`,
-    );
-  } finally {
-    await service.end('SIGTERM');
-    folder.remove();
-    await database.remove();
+if (url !== undefined) {
+  await measure(url);
+} else {
+  for (const [, create] of databases) {
+    const database = await create();
+    await measure(database.url).finally(() => database.remove());
   }
 }
 upstream.close();
 
-function pagesOf(): string[] {
-  return [
-    '/operator',
-    '/operator/leads',
-    '/operator/leads?form=contact',
-    '/operator/leads?origin=agent',
-    '/operator/leads?status=undelivered&form=contact&origin=browser',
-    `/operator/leads?since=${day(20)}&until=${day(10)}`,
-    `/operator/leads?q=${someId}`,
-    '/operator/leads?q=%2B1+(555)+000-0077',
-    `/operator/leads?q=${person}%40example.com`,
-    '/operator/leads?q=person00',
-    `/operator/leads?q=needle${ROWS - NUMBER}`,
-    '/operator/leads?q=terrace',
-    '/operator/leads?q=nowhere',
-    '/operator/leads?q=nowhere&status=delivered',
-    `/operator/leads/${someId}`,
-    `/operator/people/${someId}`,
-    '/operator/agents',
-    '/operator/confirmations',
-    '/operator/subscribers',
-    '/operator/messages',
-    '/operator/audit',
+async function measure(databaseUrl: string): Promise<void> {
+  const folder = makeDataFolder();
+  const [, path] = /^sqlite:(.*)/.exec(databaseUrl) ?? [];
+  const storage =
+    path === undefined ? await openPostgres(databaseUrl) : await openSqlite(path, systemClock);
+  let filled = await filledOf(storage);
+  if (filled.count === 0) {
+    filled = { count: Number(rows), began: Date.now() - MONTH_MS };
+    await fill(storage, filled);
+    if (storage.kind === 'postgres') await vacuum(databaseUrl);
+  }
+  const baseUrl = 'https://bench.example';
+  const link = await makeLink(storage, { name: 'bench', now: new Date(), baseUrl });
+  const { kind } = storage;
+  await storage.close();
+
+  const service = await startServer(
+    SERVICE,
+    {
+      ...environmentOf(folder.path, upstream.url, 'warn'),
+      DATABASE_URL: databaseUrl,
+      OPERATOR_CONSOLE: 'on',
+      // What waits, and what has arrived, stays as it is.
+      REDELIVERY: 'off',
+      SUBMISSION_RETENTION_DAYS: '90',
+    },
+    '/healthz',
+  );
+  try {
+    const cookie = await signIn(service.port, new URL(link).pathname);
+    say(`${kind}, ${filled.count} submissions`);
+    const pages = pagesOf(filled);
+    for (const [what, path] of Object.entries(pages)) await loadPage(service, path, cookie, what);
+    await measureLeads(service, Object.values(pages), cookie);
+  } finally {
+    await service.end('SIGTERM');
+    folder.remove();
+  }
+}
+
+/** As the server's own autovacuum has done, long before there are a million. */
+async function vacuum(databaseUrl: string): Promise<void> {
+  const client = new pg.Client({ connectionString: databaseUrl });
+  await client.connect();
+  await client.query('vacuum analyze');
+  await client.end();
+}
+
+/** Of each page: the first load since the start, the median, and what a small request waits meanwhile. */
+async function loadPage(service: Server, path: string, cookie: string, what: string) {
+  const times: number[] = [];
+  const waits: number[] = [];
+  for (let load = 0; load < LOADS; load += 1) {
+    let isOver = false;
+    const waiting = worstWait(service.port, () => isOver);
+    const began = performance.now();
+    await get(service.port, path.replace(LOAD, String(load)), cookie);
+    times.push(performance.now() - began);
+    isOver = true;
+    waits.push(await waiting);
+  }
+  const [first = 0] = times;
+  const median = times.sort((one, other) => one - other)[(LOADS - 1) / 2] ?? 0;
+  const least = Math.min(...waits);
+  const ms = (value: number) => `${value.toFixed(1).padStart(7)} ms`;
+  const isOut = median > 100 || least > 20;
+  say(
+    `  ${what.padEnd(34)} median ${ms(median)}  first ${ms(first)}  least worst wait ${ms(least)}${isOut ? '  OUT' : ''}`,
+  );
+}
+
+/** What leads wait by themselves, while somebody impatient reads, and while pages are read without a pause. */
+async function measureLeads(service: Server, pages: readonly string[], cookie: string) {
+  const readers = [
+    { who: 'alone', tabs: 0, pauseMs: 0 },
+    { who: `beside ${TABS} tabs, a page a second in each`, tabs: TABS, pauseMs: TAB_PAUSE_MS },
+    { who: 'beside pages without a pause', tabs: 1, pauseMs: 0 },
   ];
+  for (let round = 1; round <= ROUNDS; round += 1) {
+    let alone = Number.NaN;
+    for (const { who, tabs, pauseMs } of readers) {
+      let isOver = false;
+      let read = 0;
+      const tab = async (from: number) => {
+        for (let at = from; !isOver; at += 1) {
+          const path = pages[at % pages.length] ?? '';
+          await get(service.port, path.replace(LOAD, String(at)), cookie);
+          read += 1;
+          await sleep(pauseMs);
+        }
+      };
+      const reading = Array.from({ length: tabs }, (_, index) =>
+        tab(Math.floor((index * pages.length) / tabs)),
+      );
+      const { p50, p99 } = await leads(service.port);
+      isOver = true;
+      await Promise.all(reading);
+      if (tabs === 0) alone = p99;
+      say(
+        `  ${LEADS_PER_SECOND} leads a second ${who}: p50 ${p50.toFixed(1)} ms, p99 ${p99.toFixed(1)} ms (${(p99 / alone).toFixed(2)}), ${read} pages`,
+      );
+    }
+  }
 }
 
 /** Presses the button of the link; returns what a browser sends from then on. */
@@ -148,4 +177,8 @@ function leads(port: number) {
   if (path === undefined) throw new Error('There is no path of leads.');
   const target = { port, connections: path.connections, status: path.status };
   return pace(target, series(path.requests()), LEADS_PER_SECOND, LEADS_MS);
+}
+
+function say(line: string): void {
+  process.stdout.write(`${line}\n`);
 }

@@ -79,7 +79,7 @@ async function eraseFrom(storage: Storage, settings: Settings, email: string, ca
   // The folder of local mode: production may have been local once.
   const folder = join(settings.dataDir, 'mail');
   const found: Found = {
-    ...(await countPerson(storage, email)),
+    ...(await countPerson({ storage, clock: systemClock }, email)),
     files: await messageFilesTo(folder, email),
   };
   if (call.flag('dry-run')) return report(terminal, found, true);

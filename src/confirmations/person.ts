@@ -11,6 +11,7 @@ import {
   eraseSubmissionsOf,
   type PersonCounts,
 } from '../submissions/erasure.ts';
+import type { Reading } from '../submissions/pieces.ts';
 import { countConfirmationsOf, eraseConfirmationsOf } from './erasure.ts';
 
 export type PersonRows = PersonCounts & {
@@ -22,10 +23,15 @@ export type PersonRows = PersonCounts & {
   outbox: number;
 };
 
-/** How much there is. Throws `StorageUnavailable`. */
-export async function countPerson(storage: Storage, email: string): Promise<PersonRows> {
+/** How much there is; of more than `atMost` submissions, of the newest. Throws `StorageUnavailable`. */
+export async function countPerson(
+  reading: Reading,
+  email: string,
+  atMost?: number,
+): Promise<PersonRows> {
+  const { storage } = reading;
   return {
-    ...(await countSubmissionsOf(storage, email)),
+    ...(await countSubmissionsOf(reading, email, atMost)),
     confirmations: await countConfirmationsOf(storage, email),
     subscribers: await countSubscribersOf(storage, email),
     outbox: await countOutboxOf(storage, email),

@@ -17,6 +17,7 @@ import { consoleLayout, refusalPage } from './layout.ts';
 import { consolePages } from './pages.ts';
 import { isRecent, openSessions, type Session } from './sessions.ts';
 import { render } from './templates.ts';
+import { timesIn } from './times.ts';
 import type { Answer, ConsoleParts, GivenParts, Press } from './visit.ts';
 
 export type ConsoleRequest = {
@@ -139,6 +140,8 @@ export function openConsole(given: GivenParts): Console {
     },
 
     signInPage(request) {
+      // Who presses in a moment finds them counted; where the store is away, the page itself will say so.
+      parts.countDays(timesIn(settings.operatorTimeZone).zone).catch(() => {});
       const [path = ''] = request.url.split('?', 1);
       return page('Sign in', render('sign-in', { path }));
     },

@@ -1,5 +1,5 @@
 /** The first page (beyond §7): whether anything needs the operator, and what came in. It shows nothing personal. */
-import type { DayCounts } from '../submissions/daily-counts.ts';
+import type { Picture } from '../submissions/daily-counts.ts';
 import { lastAnswer } from '../submissions/last-answer.ts';
 import { attentionOf, gigabytes, roomOf } from './attention.ts';
 import { outcomeWords } from './lead-words.ts';
@@ -28,9 +28,15 @@ export async function overviewPage(parts: ConsoleParts, { now }: Visit): Promise
 
 const BAR = { width: 20, gap: 4, height: 100 };
 
-/** Stacked bars of each day: browsers plain, agents hatched; the words stand beside it. */
-function pictureOf(days: readonly DayCounts[], times: Times) {
-  const sum = (of: (day: DayCounts) => number) => days.reduce((all, day) => all + of(day), 0);
+/**
+ * Stacked bars of each day: browsers plain, agents hatched; the words stand beside it. Undefined while they are
+ * counted for the first time.
+ */
+function pictureOf(counted: Picture | undefined, times: Times) {
+  if (counted === undefined) return undefined;
+  const { days, at, isOld } = counted;
+  const sum = (of: (day: (typeof days)[number]) => number) =>
+    days.reduce((all, day) => all + of(day), 0);
   const most = Math.max(1, ...days.map(({ browser, agent }) => browser + agent));
   const heightOf = (count: number) => (count / most) * BAR.height;
   const bars = days.map(({ date, browser, agent }, index) => {
@@ -50,6 +56,7 @@ function pictureOf(days: readonly DayCounts[], times: Times) {
     bars,
     bar: BAR,
     width: bars.length * (BAR.width + BAR.gap) - BAR.gap,
+    old: isOld ? times.shown(at.getTime()) : undefined,
     most: Math.max(...days.map(({ browser, agent }) => browser + agent)),
     browser: sum(({ browser }) => browser),
     agent: sum(({ agent }) => agent),

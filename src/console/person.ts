@@ -1,8 +1,9 @@
 /** Everything about one person (beyond §7), by the id of one of their leads: to read, to export, to delete. */
 import { countPerson, erasePerson, type PersonRows, pendingOf } from '../confirmations/person.ts';
+import { countOutboxOf } from '../mail/erasure.ts';
 import { listSubscribers } from '../newsletter/listing.ts';
 import { openFind } from '../submissions/find.ts';
-import { submissionPage, submissionPages } from '../submissions/listing.ts';
+import { COUNTED_ROWS, submissionPage, submissionPages } from '../submissions/listing.ts';
 import { parseCursor, writeCursor } from '../submissions/listing-queries.ts';
 import { jsonLineOf } from '../submissions/records.ts';
 import { recordCount, recordIn } from './audit.ts';
@@ -29,7 +30,7 @@ export async function personPage(parts: ConsoleParts, visit: Visit): Promise<Ans
   if (query.has('export')) return exportPerson(parts, visit, { id, email });
   await visit.record('saw_person', { ids: [id] });
   const path = pathOfPage('operatorPerson', { id });
-  const rows = await countPerson(parts.storage, email);
+  const rows = await countPerson(parts, email, COUNTED_ROWS + 1);
   if (query.has('delete')) {
     const main = render('person-delete', {
       path,
@@ -121,7 +122,7 @@ async function exportPerson(
         count += 1;
         yield `${JSON.stringify({ type: 'subscriber', ...subscriber })}\n`;
       }
-      const { outbox } = await countPerson(parts.storage, email);
+      const outbox = await countOutboxOf(parts.storage, email);
       if (outbox > 0)
         yield `${JSON.stringify({ type: 'messages', address: email, count: outbox })}\n`;
     } finally {
@@ -149,9 +150,12 @@ function countsOf(rows: PersonRows): string[] {
   const { leads, subscriptions, confirmations, subscribers, outbox } = rows;
   const many = (count: number, one: string, more: string) =>
     `${count.toLocaleString('en')} ${count === 1 ? one : more}`;
+  const kept =
+    leads + subscriptions > COUNTED_ROWS
+      ? [`more than ${COUNTED_ROWS.toLocaleString('en')} leads and subscriptions`]
+      : [many(leads, 'lead', 'leads'), many(subscriptions, 'subscription', 'subscriptions')];
   return [
-    many(leads, 'lead', 'leads'),
-    many(subscriptions, 'subscription', 'subscriptions'),
+    ...kept,
     many(confirmations, 'open question', 'open questions'),
     many(subscribers, 'subscriber to the newsletter', 'subscribers to the newsletter'),
     many(outbox, 'message to them', 'messages to them'),

@@ -40,14 +40,17 @@ export async function countMessages(
   return { isMore: rows > COUNTED_ROWS, count: Math.min(rows, COUNTED_ROWS) };
 }
 
+/** Later than any; it stands there so that the index over dead ones is walked on the first page, too. */
+const LAST_PLACE: MessagePlace = { requested_at: '9999-12-31T23:59:59.999Z', message_id: '' };
+
 /** Up to `limit` of them, the latest first, by when they were asked for. Throws `StorageUnavailable`. */
 export function latestDead(
-  storage: Storage,
+  { read, dialect }: Pick<Storage, 'read' | 'dialect'>,
   limit: number,
-  before?: MessagePlace,
+  { requested_at, message_id }: MessagePlace = LAST_PLACE,
 ): Promise<DeadMessage[]> {
-  return storage.read((db) => {
-    const dead = db
+  return read((db) =>
+    db
       .selectFrom('messages')
       .select([
         'kind',
@@ -58,19 +61,14 @@ export function latestDead(
         'attempts',
         'last_attempt_at',
       ])
-      .where('status', '=', storage.dialect.constant('dead'))
+      .where(dialect.partialOn('status', 'dead'))
+      .where((row) =>
+        row(row.refTuple('requested_at', 'message_id'), '<', row.tuple(requested_at, message_id)),
+      )
       .orderBy('requested_at', 'desc')
       .orderBy('message_id', 'desc')
-      .limit(storage.dialect.constant(limit));
-    if (before === undefined) return dead;
-    return dead.where((row) =>
-      row(
-        row.refTuple('requested_at', 'message_id'),
-        '<',
-        row.tuple(before.requested_at, before.message_id),
-      ),
-    );
-  });
+      .limit(dialect.constant(limit)),
+  );
 }
 
 export type ResentMessage = 'resent' | 'underWay' | 'unknown';

@@ -40,6 +40,11 @@ export type Dialect = {
    * and SQLite, which does, prepares the statement again for each value of it, and for each of a `limit`.
    */
   constant<T extends string | number>(value: T): RawBuilder<T>;
+  /**
+   * Whether a column is that text, where a partial index is over these rows: SQLite would begin at another index that
+   * has the column, and sort what it finds.
+   */
+  partialOn(column: string, text: string): RawBuilder<boolean>;
   /** Whether the text of a column begins like that; by an index over it. */
   beginsWith(column: string, text: string): RawBuilder<boolean>;
   /** Whether the body of an event has a text of ASCII in its `fields`, or behind them, in any case. */

@@ -1,11 +1,11 @@
 /**
- * Submissions of the addresses that begin in one way (beyond §7). An index has all of these, but by address: up to
- * a number they are sorted, and of more the newest are soon met by whoever walks all in the order of the pages.
+ * Submissions of the addresses that begin in one way (beyond §7). An index has all of these, but by address: they
+ * are sorted. Of many, the newest are mostly met sooner by who looks through the newest of all.
  */
-import type { SelectQueryBuilder } from 'kysely';
+import type { ExpressionBuilder, SelectQueryBuilder } from 'kysely';
 import type { Selects, Storage } from '../storage/database.ts';
 import type { Schema } from '../storage/schema.ts';
-import { type Between, type Cursor, type Filter, keysOf, matching } from './listing-queries.ts';
+import { type Between, type Cursor, type Filter, keysOf } from './listing-queries.ts';
 import { piecesOf, type Reading } from './pieces.ts';
 
 type Beginning = Filter & { begins: string };
@@ -18,46 +18,80 @@ type Range = { from: Place; below: Place };
 /** Sorts behind whatever follows the beginning of a text. */
 const LAST_CHARACTER = '\u{10FFFF}';
 
+/** In the index alone. */
 const PIECE_ROWS = 10_000;
-/** So many are sorted. */
-const SORTED_ROWS = 150_000;
-/** A walk that looks each row up. */
+/** Where each row may have to be looked up. */
+const LOOKED_UP_ROWS = 4_000;
+/** Begun more often than that, the newest of all are looked through first: so many. */
+const MANY_ROWS = 10_000;
 const WALKED_ROWS = 1_000;
 
-/** Up to `limit` places, newest first. */
-export async function newestBeginning(
+type Wanted = {
+  /** Nothing else is looked for. */
+  below?: Cursor | undefined;
+  /** Where the page begins. */
+  before?: Cursor | undefined;
+  limit: number;
+  /** So many are counted. */
+  atMost: number;
+  manyRows?: number;
+};
+
+/** Up to `limit` places, newest first, and how many there are: no more than `atMost`. */
+export async function findBeginning(
   reading: Reading,
   filter: Beginning,
-  {
-    before,
-    limit,
-    sortedRows = SORTED_ROWS,
-  }: { before?: Cursor | undefined; limit: number; sortedRows?: number },
-): Promise<Cursor[]> {
-  const { storage } = reading;
+  { below, before = below, limit, atMost, manyRows = MANY_ROWS }: Wanted,
+): Promise<{ keys: Cursor[]; count: number }> {
   const { begins } = filter;
-  let newest: Cursor[] = [];
-  let rows = 0;
-  // PostgreSQL has one piece; on SQLite the pieces come to that number by and by.
-  if (storage.kind === 'postgres') {
-    rows = await countBeginning(reading, { begins }, { atMost: sortedRows + 1 });
+  const countAll = () => countBeginning(reading, filter, { before: below, atMost });
+  if (limit === 0) return { keys: [], count: await countAll() };
+  const some = await countBeginning(reading, { begins }, { atMost: manyRows + 1 });
+  // Whoever looked for words has looked through the newest of all already.
+  const isLookedThrough = below !== undefined && before === below;
+  if (some <= manyRows || isLookedThrough) {
+    return sorted(reading, filter, { below, before, limit, atMost });
   }
-  const look = async (range: Range | undefined) => {
+  const { found, end } = await walk(reading, filter, { before, limit, atMost: manyRows });
+  const left = limit - found.length;
+  if (left > 0 && end !== undefined) {
+    const rest = await sorted(reading, filter, { below, before: end, limit: left, atMost });
+    return { keys: [...found, ...rest.keys], count: rest.count };
+  }
+  return { keys: found, count: await countAll() };
+}
+
+/** All of them are looked at, for the newest can stand anywhere; what has to be looked up is counted with that. */
+async function sorted(
+  reading: Reading,
+  filter: Beginning,
+  { below, before, limit, atMost }: Omit<Wanted, 'manyRows'>,
+): Promise<{ keys: Cursor[]; count: number }> {
+  const { storage } = reading;
+  let keys: Cursor[] = [];
+  let counted = 0;
+  const countsHere = isLookedUp(filter) && storage.kind === 'sqlite';
+  await inPieces(reading, filter, async (range) => {
+    const isCounted = countsHere && counted < atMost;
     // Later ones alone can still be among the newest.
-    const after = newest[limit - 1];
-    const found = await storage.read((db) =>
-      within(storage, db, filter, range, { after, before })
-        .select(['received_ms', 'id'])
+    const bounds = isCounted ? { before: below } : { before, after: keys[limit - 1] };
+    const found = await storage.read((db) => {
+      const query = within(storage, db, filter, range, bounds).select(['received_ms', 'id']);
+      if (isCounted) return query;
+      return query
         .orderBy((row) => row('received_ms', '+', row.lit(0)), 'desc')
         .orderBy('id', 'desc')
-        .limit(storage.dialect.constant(limit)),
-    );
-    newest = [...newest, ...found].sort(byNewest).slice(0, limit);
-    if (range !== undefined) rows += PIECE_ROWS;
-    return rows <= sortedRows;
-  };
-  if (rows <= sortedRows) await inPieces(reading, begins, look);
-  return rows <= sortedRows ? newest : walk(reading, filter, { before, limit });
+        .limit(storage.dialect.constant(limit));
+    });
+    if (isCounted) counted += found.length;
+    const wanted = found.filter((key) => before === undefined || byNewest(before, key) < 0);
+    keys = [...keys, ...wanted].sort(byNewest).slice(0, limit);
+    return true;
+  });
+  const count = countsHere
+    ? Math.min(counted, atMost)
+    : await countBeginning(reading, filter, { before: below, atMost });
+  return { keys, count };
 }
 
 /** How many there are, and no more than `atMost`. */
@@ -68,7 +102,7 @@ export async function countBeginning(
 ): Promise<number> {
   const { storage } = reading;
   let count = 0;
-  await inPieces(reading, filter.begins, async (range) => {
+  await inPieces(reading, filter, async (range) => {
     const [counted] = await storage.read((db) =>
       db
         .selectFrom(
@@ -90,37 +124,41 @@ function byNewest(one: Cursor, other: Cursor): number {
   return other.received_ms - one.received_ms || (one.id < other.id ? 1 : -1);
 }
 
-/** What is begun often is met often; of each piece those alone are read that begin so. */
+/** The newest of what is filtered, each looked up; and the last of these, where there may be older ones. */
 async function walk(
   reading: Reading,
   { begins, ...filter }: Beginning,
-  { before, limit }: { before?: Cursor | undefined; limit: number },
-): Promise<Cursor[]> {
+  { before, limit, atMost }: { before: Cursor | undefined; limit: number; atMost: number },
+): Promise<{ found: Cursor[]; end: Cursor | undefined }> {
   const { storage } = reading;
   const found: Cursor[] = [];
-  for await (const piece of piecesOf(reading, filter, { before, rows: WALKED_ROWS })) {
+  let end: Cursor | undefined;
+  for await (const piece of piecesOf(reading, filter, { before, rows: WALKED_ROWS, atMost })) {
     const part = { ...piece, direction: 'desc', limit: limit - found.length } as const;
-    found.push(...(await storage.read(keysOf(storage, { ...filter, begins }, part))));
+    found.push(...(await storage.read(keysOf(storage, { ...filter, beginning: begins }, part))));
+    end = piece.end;
     if (found.length === limit) break;
   }
-  return found;
+  return { found, end };
 }
 
 /** Looks at one piece of the index after the other, as long as it is told to go on. */
 async function inPieces(
   { storage, clock }: Reading,
-  begins: string,
+  filter: Beginning,
   look: (range: Range | undefined) => Promise<boolean>,
 ): Promise<void> {
   // It runs elsewhere.
   if (storage.kind === 'postgres') return void (await look(undefined));
+  const { begins } = filter;
+  const rows = isLookedUp(filter) ? LOOKED_UP_ROWS : PIECE_ROWS;
   const all = {
     below: { email: begins + LAST_CHARACTER, received_ms: 0, id: '' },
     from: { email: begins, received_ms: 0, id: '' },
   };
   let { below } = all;
   for (;;) {
-    const last = await lastOfPiece(storage, { ...all, below });
+    const last = await lastOfPiece(storage, { ...all, below }, rows);
     const goesOn = await look({ below, from: last ?? all.from });
     if (last === undefined || !goesOn) return;
     below = last;
@@ -128,8 +166,17 @@ async function inPieces(
   }
 }
 
+/** Whether the index does not say all that is filtered. */
+function isLookedUp({ status, form, origin }: Filter): boolean {
+  return status !== undefined || form !== undefined || origin !== undefined;
+}
+
 /** Undefined where no more is left than one piece. */
-async function lastOfPiece(storage: Storage, range: Range): Promise<Place | undefined> {
+async function lastOfPiece(
+  storage: Storage,
+  range: Range,
+  rows: number,
+): Promise<Place | undefined> {
   const [last] = await storage.read((db) =>
     inRange(db.selectFrom('submissions'), range)
       .select((row) => [row.ref('email').$notNull().as('email'), 'received_ms', 'id'])
@@ -137,12 +184,11 @@ async function lastOfPiece(storage: Storage, range: Range): Promise<Place | unde
       .orderBy('received_ms', 'desc')
       .orderBy('id', 'desc')
       .limit(storage.dialect.constant(1))
-      .offset(storage.dialect.constant(PIECE_ROWS - 1)),
+      .offset(storage.dialect.constant(rows - 1)),
   );
   return last;
 }
 
-/** By these bounds alone: beside others, SQLite would begin at those. */
 function inRange<O>(query: SelectQueryBuilder<Schema, 'submissions', O>, { below, from }: Range) {
   return query.where((row) => {
     const place = row.refTuple('email', 'received_ms', 'id');
@@ -153,25 +199,38 @@ function inRange<O>(query: SelectQueryBuilder<Schema, 'submissions', O>, { below
   });
 }
 
+/**
+ * In the index by address. Each other column stands in an expression: bare, it would have SQLite begin at it, and
+ * look through a million leads of one status; and a planner may walk all rows in their order.
+ */
 function within(
-  storage: Pick<Storage, 'dialect'>,
+  { dialect, kind }: Pick<Storage, 'dialect' | 'kind'>,
   db: Selects,
-  { begins, ...filter }: Beginning,
+  { begins, since, until, ...equal }: Beginning,
   range: Range | undefined,
   { after, before }: Pick<Between, 'after' | 'before'>,
 ) {
+  const all = db.selectFrom('submissions');
   let query =
-    range === undefined
-      ? matching(storage, db, { ...filter, begins }, {})
-      : inRange(matching(storage, db, filter, {}), range);
+    range === undefined ? all.where(dialect.beginsWith('email', begins)) : inRange(all, range);
+  for (const column of ['status', 'form', 'origin', 'email'] as const) {
+    const value = equal[column];
+    if (value === undefined) continue;
+    query = query.where((row) => {
+      const whole = row.fn<string>('substr', [column, row.lit(1)]);
+      return kind === 'sqlite' ? row(whole, '=', value) : row(column, '=', value);
+    });
+  }
+  const received = (row: ExpressionBuilder<Schema, 'submissions'>) =>
+    row('received_ms', '+', row.lit(0));
+  if (since !== undefined) query = query.where((row) => row(received(row), '>=', since.getTime()));
+  if (until !== undefined) query = query.where((row) => row(received(row), '<', until.getTime()));
   for (const [cursor, sign] of [[after, '>'] as const, [before, '<'] as const]) {
     if (cursor === undefined) continue;
     const { received_ms: ms, id } = cursor;
-    // By the bare columns a planner may walk all rows in their order instead.
     query = query.where((row) => {
-      const received = row('received_ms', '+', row.lit(0));
-      const isSame = row.and([row(received, '=', ms), row('id', sign, id)]);
-      return row.or([row(received, sign, ms), isSame]);
+      const isSame = row.and([row(received(row), '=', ms), row('id', sign, id)]);
+      return row.or([row(received(row), sign, ms), isSame]);
     });
   }
   return query;

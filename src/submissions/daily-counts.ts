@@ -1,22 +1,28 @@
 /**
  * How many submissions came on each of the last days, by origin: the picture on the console's first page (beyond
  * §7). Counted in an index, a piece at a time. What is older than a minute changes only by erasure and retention:
- * its count is kept for a while, and what came since is added to it.
+ * its count is kept for a while, and what came since is added to it. Whoever asks waits for a moment: of a million
+ * the first count takes longer, and is told to who looks again.
  */
 import type { Clock } from '../clock.ts';
 import { matching } from './listing-queries.ts';
 import { piecesOf, type Reading } from './pieces.ts';
 
-export type DayCounts = {
+type DayCounts = {
   /** The day of the calendar in that time zone, as `2026-12-01`. */
   date: string;
   browser: number;
   agent: number;
 };
 
+/** What was counted, and when; an old one is told while it is counted anew. */
+export type Picture = { days: DayCounts[]; at: Date; isOld: boolean };
+
 const DAYS = 30;
-const PIECE_ROWS = 8_000;
+const PIECE_ROWS = 4_000;
 const KEPT_MS = 600_000;
+/** A page may take 100, with all else that it reads (beyond §7). */
+const WAITED_MS = 40;
 /** Of several instances one may commit so much later than it received. */
 const UNSETTLED_MS = 60_000;
 
@@ -29,17 +35,21 @@ type Kept = Counts & {
   beganAt: number;
 };
 
-/** Takes an IANA time zone; returns each of the last 30 days, the oldest first and today the last. */
-export type CountDays = (timeZone: string) => Promise<DayCounts[]>;
+/**
+ * Takes an IANA time zone; returns each of the last 30 days, the oldest first and today the last. Where that takes
+ * longer than a moment, it is what was counted last; undefined where nothing was.
+ */
+export type CountDays = (timeZone: string) => Promise<Picture | undefined>;
 
 /** What it opens throws `StorageUnavailable`, and `RangeError` for what is no time zone. */
 export function openDailyCounts(
-  parts: Reading & { clock: Pick<Clock, 'turn' | 'now' | 'monotonic'> },
+  parts: Reading & { clock: Pick<Clock, 'turn' | 'now' | 'monotonic' | 'sleep'> },
 ): CountDays {
   const { clock } = parts;
   const kept = new Map<number, Kept>();
   /** Those who ask at once are answered by one count. */
-  const asked = new Map<string, Promise<DayCounts[]>>();
+  const asked = new Map<string, Promise<Picture>>();
+  const last = new Map<string, Picture>();
 
   async function countDay({ since, until }: Part, now: Date): Promise<Counts> {
     const settled = earlier(until, new Date(now.getTime() - UNSETTLED_MS));
@@ -55,7 +65,7 @@ export function openDailyCounts(
     return added(sum, await count(parts, { since: settled, until }));
   }
 
-  async function countDays(timeZone: string): Promise<DayCounts[]> {
+  async function countDays(timeZone: string): Promise<Picture> {
     for (const [day, { beganAt }] of kept) {
       if (clock.monotonic() - beganAt >= KEPT_MS) kept.delete(day);
     }
@@ -64,16 +74,20 @@ export function openDailyCounts(
     for (const { date, ...day } of lastDays(now, timeZone)) {
       days.push({ date, ...(await countDay(day, now)) });
     }
-    return days;
+    last.set(timeZone, { days, at: now, isOld: true });
+    return { days, at: now, isOld: false };
   }
 
-  return (timeZone) => {
+  function counted(timeZone: string): Promise<Picture> {
     const running = asked.get(timeZone);
     if (running !== undefined) return running;
     const counting = countDays(timeZone).finally(() => asked.delete(timeZone));
     asked.set(timeZone, counting);
     return counting;
-  };
+  }
+
+  return (timeZone) =>
+    Promise.race([counted(timeZone), clock.sleep(WAITED_MS).then(() => last.get(timeZone))]);
 }
 
 const none: Counts = { browser: 0, agent: 0 };

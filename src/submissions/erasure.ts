@@ -1,6 +1,8 @@
 /** A person's submissions, found by their e-mail address, and erased for good (beyond §1). */
-import type { OpenTransaction, Selects, Storage } from '../storage/database.ts';
+import type { OpenTransaction, Selects } from '../storage/database.ts';
 import type { Event } from '../upstream/upstream.ts';
+import { matching } from './listing-queries.ts';
+import { piecesOf, type Reading } from './pieces.ts';
 
 export type PersonCounts = {
   leads: number;
@@ -11,18 +13,37 @@ export type PersonCounts = {
   unsubscribed: number;
 };
 
-type Found = { id: string; form: string; status: string; event: string };
+type Found = { id: string; form: string; status: string; event: string | null };
 
-/** How many there are of this normalized address. */
-export async function countSubmissionsOf(storage: Storage, email: string): Promise<PersonCounts> {
-  const legacy = await storage.read((db) => legacyOf(db, email));
-  const kept = await storage.read((db) =>
-    db
-      .selectFrom('submissions')
-      .select(['id', 'form', 'status', 'event'])
-      .where('email', '=', email),
+const PIECE_ROWS = 1_000;
+
+/** How many there are of this normalized address; where there are more than `atMost`, of the newest. */
+export async function countSubmissionsOf(
+  reading: Reading,
+  email: string,
+  atMost = Number.POSITIVE_INFINITY,
+): Promise<PersonCounts> {
+  const { storage } = reading;
+  const legacy = await storage.read((db) =>
+    legacyOf(db, email).where((row) => {
+      const copies = row.selectFrom('submissions').select('submissions.id');
+      return row.not(row.exists(copies.whereRef('submissions.id', '=', 'inbox.event_id')));
+    }),
   );
-  return countsOf(legacy, kept);
+  const counts = countsOf(legacy, []);
+  for await (const piece of piecesOf(reading, { email }, { rows: PIECE_ROWS, atMost })) {
+    const kept = await storage.read((db) =>
+      matching(storage, db, { email }, piece).select((row) => {
+        const mayTell = row.and([row('form', '=', 'newsletter'), row('status', '<>', 'delivered')]);
+        const told = row.case().when(mayTell).then(row.ref('event')).end();
+        return ['id', 'form', 'status', told.as('event')];
+      }),
+    );
+    for (const [name, count] of Object.entries(countsOf([], kept))) {
+      counts[name as keyof PersonCounts] += count;
+    }
+  }
+  return counts;
 }
 
 /**
@@ -66,6 +87,6 @@ function countsOf(
 }
 
 function saysThatTheyLeft({ form, status, event }: Found): boolean {
-  if (form !== 'newsletter' || status === 'delivered') return false;
+  if (form !== 'newsletter' || status === 'delivered' || event === null) return false;
   return (JSON.parse(event) as Event).type === 'subscriber.unsubscribed';
 }

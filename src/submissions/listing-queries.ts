@@ -3,9 +3,10 @@
  * wants, however many there are: of a filter by status, form or origin a few walks are merged, which both databases
  * do row by row.
  */
+import type { ExpressionBuilder } from 'kysely';
 import { type FormName, forms } from '../forms/catalog.ts';
 import type { Selects, Storage } from '../storage/database.ts';
-import type { SubmissionRow, SubmissionStatus } from '../storage/schema.ts';
+import type { Schema, SubmissionRow, SubmissionStatus } from '../storage/schema.ts';
 import type { Search } from './search.ts';
 
 export const statuses = ['sending', 'delivered', 'waiting', 'undelivered', 'dismissed'] as const;
@@ -28,8 +29,10 @@ export type SubmissionFilter = {
 /** What is asked of an index: a search for words is asked of their rows, see `word-search.ts`. */
 export type Filter = Omit<SubmissionFilter, 'search'> & {
   search?: Exclude<Search, { kind: 'words' | 'address' }> | undefined;
-  /** What the address begins with. */
+  /** What the address begins with: by the index over addresses. */
   begins?: string | undefined;
+  /** The same, of rows that are met in another order. */
+  beginning?: string | undefined;
   /** Texts that the body of the event has behind its `fields`, in any case of ASCII. */
   mentions?: readonly string[] | undefined;
 };
@@ -166,17 +169,25 @@ export function matching(
   filter: Filter,
   { after, from, before, to }: Between,
 ) {
-  const { status, form, origin, since, until, email, search, begins, mentions = [] } = filter;
+  const { status, form, origin, since, until, email, search } = filter;
+  const { begins, beginning, mentions = [] } = filter;
   let query = db.selectFrom('submissions');
   if (status !== undefined) query = query.where('status', '=', status);
   if (form !== undefined) query = query.where('form', '=', form);
   if (origin !== undefined) query = query.where('origin', '=', origin);
-  if (since !== undefined) query = query.where('received_ms', '>=', since.getTime());
-  if (until !== undefined) query = query.where('received_ms', '<', until.getTime());
+  // Of two bounds at one end SQLite begins at the first, and passes over what is beyond the other one by one.
+  const [lower, upper] = [after ?? from, before ?? to];
+  if (since !== undefined && !(lower && lower.received_ms >= since.getTime())) {
+    query = query.where('received_ms', '>=', since.getTime());
+  }
+  if (until !== undefined && !(upper && upper.received_ms < until.getTime())) {
+    query = query.where('received_ms', '<', until.getTime());
+  }
   if (email !== undefined) query = query.where('email', '=', email);
   if (search?.kind === 'reference') query = query.where('id', '=', search.id);
   if (search?.kind === 'telephone') query = query.where('telephone', '=', search.digits);
   if (begins !== undefined) query = query.where(dialect.beginsWith('email', begins));
+  if (beginning !== undefined) query = query.where((row) => beginsWith(row, beginning));
   for (const text of mentions) query = query.where(dialect.mentions(text));
   const bounds = { '>': after, '>=': from, '<': before, '<=': to } as const;
   for (const [sign, cursor] of Object.entries(bounds) as [keyof typeof bounds, Cursor?][]) {
@@ -186,6 +197,12 @@ export function matching(
     );
   }
   return query;
+}
+
+/** In an expression: over the bare column SQLite would look through all addresses that begin so, and sort them. */
+function beginsWith(row: ExpressionBuilder<Schema, 'submissions'>, beginning: string) {
+  const { length } = [...beginning];
+  return row(row.fn<string>('substr', ['email', row.lit(1), row.lit(length)]), '=', beginning);
 }
 
 function selected(db: Selects) {

@@ -4,7 +4,7 @@
  */
 import type { SubmissionReason, SubmissionRow, SubmissionStatus } from '../storage/schema.ts';
 import type { Event } from '../upstream/upstream.ts';
-import { countBeginning, newestBeginning } from './address-search.ts';
+import { countBeginning, findBeginning } from './address-search.ts';
 import { type Attempt, attemptsOf } from './attempts.ts';
 import {
   type Cursor,
@@ -104,10 +104,8 @@ async function lookFor(reading: Reading, filter: SubmissionFilter, { before, lim
   const atMost = COUNTED_ROWS + 1;
   if (search?.kind === 'address') {
     const beginning = { ...rest, begins: search.begins };
-    return {
-      keys: await newestBeginning(reading, beginning, { before, limit }),
-      total: await countBeginning(reading, beginning, { atMost }),
-    };
+    const { keys, count } = await findBeginning(reading, beginning, { before, limit, atMost });
+    return { keys, total: count };
   }
   if (search?.kind !== 'words') {
     const plain = { ...rest, search };
@@ -121,13 +119,13 @@ async function lookFor(reading: Reading, filter: SubmissionFilter, { before, lim
   if (end === undefined) return { keys, total: found.length };
   // Beyond the rows in which words are looked for, the beginning of an address is found all the same.
   const beginning = { ...rest, begins: search.begins };
-  const left = limit - keys.length;
-  if (left > 0) {
-    const below = before !== undefined && isOlder(before, end) ? before : end;
-    keys.push(...(await newestBeginning(reading, beginning, { before: below, limit: left })));
-  }
-  const more = await countBeginning(reading, beginning, { before: end, atMost });
-  return { keys, total: found.length + more };
+  const { keys: older, count } = await findBeginning(reading, beginning, {
+    below: end,
+    before: before !== undefined && isOlder(before, end) ? before : end,
+    limit: limit - keys.length,
+    atMost,
+  });
+  return { keys: [...keys, ...older], total: found.length + count };
 }
 
 function isOlder(one: Cursor, other: Cursor): boolean {
@@ -161,7 +159,8 @@ async function* beginningPages(
   const beginning = { ...filter, begins };
   const count = await countBeginning(reading, { begins }, { atMost: COUNTED_ROWS + 1 });
   if (count > COUNTED_ROWS) return yield* walkedPages(reading, beginning, before);
-  const keys = await newestBeginning(reading, beginning, { before, limit: COUNTED_ROWS });
+  const wanted = { before, limit: COUNTED_ROWS, atMost: 0 };
+  const { keys } = await findBeginning(reading, beginning, wanted);
   yield* pagesAt(reading, keys.reverse());
 }
 
@@ -174,7 +173,8 @@ async function* walkedPages(
   const pieces = { direction: 'asc', rows: WALKED_ROWS, before } as const;
   for await (const piece of piecesOf(reading, filter, pieces)) {
     const part = { ...piece, direction: 'asc', limit: pieceRows(storage, WALKED_ROWS) } as const;
-    yield* pagesAt(reading, await storage.read(keysOf(storage, { ...filter, begins }, part)));
+    const walked = { ...filter, beginning: begins };
+    yield* pagesAt(reading, await storage.read(keysOf(storage, walked, part)));
   }
 }
 

@@ -35,9 +35,10 @@ export async function* piecesOf(
     atMost?: number;
   },
 ): AsyncGenerator<Between & { end: Cursor | undefined }> {
-  const each = Math.min(pieceRows(storage, rows), atMost);
   let rest: Between = { after, before };
-  for (let seen = 0; seen < atMost; seen += each) {
+  for (let left = atMost; left > 0; ) {
+    const each = Math.min(pieceRows(storage, rows), left);
+    left -= each;
     const last = { ...rest, direction, limit: 1, offset: each - 1 };
     const [end]: Cursor[] = await storage.read(keysOf(storage, filter, last));
     yield { ...rest, end, ...(direction === 'desc' ? { from: end } : { to: end }) };

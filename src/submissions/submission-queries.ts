@@ -223,7 +223,7 @@ export function prepareSubmissionQueries(
       db
         .selectFrom('submissions')
         .selectAll()
-        .where('status', '=', dialect.constant('waiting'))
+        .where(dialect.partialOn('status', 'waiting'))
         // In a query of its own: PostgreSQL walks no index up to a clock that may move meanwhile.
         .where('next_attempt_ms', '<=', db.selectNoFrom(dialect.wallClock.as('now')))
         .orderBy('next_attempt_ms')
@@ -235,7 +235,7 @@ export function prepareSubmissionQueries(
         .selectFrom('submissions')
         .selectAll()
         .where('resend_asked_ms', 'is not', null)
-        // Not by what it may be: SQLite would then walk all that was delivered, by the index of the list.
+        // Not by those that it may have: SQLite would begin at them, every five seconds, and look through all.
         .where('status', 'not in', ['sending', 'dismissed'])
         .orderBy('resend_asked_ms')
         .limit(dialect.constant(1)),

@@ -1,5 +1,5 @@
 /** One machine with systemd and Caddy: the files of deploy/one-box, held by the programs that read them. */
-import { type ChildProcess, spawn, spawnSync } from 'node:child_process';
+import { spawnSync } from 'node:child_process';
 import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join, resolve } from 'node:path';
@@ -7,10 +7,11 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { parseEnv } from 'node:util';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { readSettings } from '../../src/settings/settings.ts';
+import { type Caddy, caddyIsThere, startCaddy } from '../support/caddy.ts';
 import { listens } from '../support/listens.ts';
 import { spawnService } from '../support/process.ts';
 import { newKey } from '../support/receipts.ts';
-import { freePort, type Service, startService } from '../support/service.ts';
+import { type Service, startService } from '../support/service.ts';
 
 const project = resolve(import.meta.dirname, '../..');
 const oneBox = join(project, 'deploy/one-box');
@@ -83,29 +84,17 @@ describe.skipIf(!isThere('systemd-analyze'))('the units', () => {
   });
 });
 
-describe.skipIf(!isThere('caddy'))('the Caddyfile', () => {
-  let caddy: ChildProcess;
+describe.skipIf(!caddyIsThere)('the Caddyfile', () => {
+  let caddy: Caddy;
   let service: Service;
   let url: string;
   beforeAll(async () => {
     service = await startService({ environment: { TRUST_PROXY: '127.0.0.1' } });
-    const port = await freePort();
-    url = `http://127.0.0.1:${port}`;
-    caddy = spawn('caddy', ['run', '--config', join(oneBox, 'Caddyfile')], {
-      env: {
-        ...process.env,
-        SITE: url,
-        SERVICE: new URL(service.url).host,
-        CADDY_ADMIN: `127.0.0.1:${await freePort()}`,
-        XDG_DATA_HOME: service.folder,
-        XDG_CONFIG_HOME: service.folder,
-      },
-      stdio: 'ignore',
-    });
-    while (!(await listens(port))) await sleep(20);
+    caddy = await startCaddy(service.settings.port);
+    url = caddy.url;
   });
   afterAll(async () => {
-    await end(caddy);
+    await caddy.close();
     await service.close();
   });
 
@@ -168,11 +157,4 @@ function read(name: string): string {
 /** strace names those of its own architecture alone. */
 function isKnownToStrace(name: string): boolean {
   return spawnSync('strace', ['-e', `trace=${name}`, 'true']).status === 0;
-}
-
-function end(child: ChildProcess): Promise<void> {
-  return new Promise((settle) => {
-    child.once('close', () => settle());
-    child.kill('SIGTERM');
-  });
 }

@@ -14,7 +14,13 @@ if (!nginxIsThere && process.env.TEST_SERVICES === 'required') {
   throw new Error('nginx is not there, and TEST_SERVICES=required wants it.');
 }
 
-export type Nginx = { url: string; port: number; close(): Promise<void> };
+export type Nginx = {
+  url: string;
+  port: number;
+  /** All that it has written down so far. */
+  said(): string;
+  close(): Promise<void>;
+};
 
 /** nginx with the file of the deployment; only its two includes are the test's own. */
 export async function startNginx(instances: readonly number[], inServer = ''): Promise<Nginx> {
@@ -26,6 +32,27 @@ export async function startNginx(instances: readonly number[], inServer = ''): P
     join(folder, 'nginx-instances.conf'),
     instances.map((each) => `server 127.0.0.1:${each} max_fails=1 fail_timeout=5s;\n`).join(''),
   );
+  return run(folder, port);
+}
+
+/** nginx that keeps whatever may be kept, in front of one instance; each answer says whether it was kept. */
+export async function startCachingNginx(instance: number): Promise<Nginx> {
+  const folder = mkdtempSync(join(tmpdir(), 'nginx-'));
+  const port = await freePort();
+  const kept =
+    'proxy_cache kept; proxy_cache_valid any 1m; add_header X-Kept $upstream_cache_status always;';
+  const http = `access_log off; proxy_temp_path proxy; client_body_temp_path body; fastcgi_temp_path fastcgi;
+    uwsgi_temp_path uwsgi; scgi_temp_path scgi; proxy_cache_path kept keys_zone=kept:1m;
+    server { listen 127.0.0.1:${port}; location / { proxy_pass http://127.0.0.1:${instance}; ${kept} } }`;
+  writeFileSync(
+    join(folder, 'nginx.conf'),
+    `pid nginx.pid; error_log stderr error; events {} http { ${http} }`,
+  );
+  return run(folder, port);
+}
+
+/** Runs the `nginx.conf` of a folder until it is closed; the folder goes with it. */
+async function run(folder: string, port: number): Promise<Nginx> {
   // Started by root its workers would be another user, who can't look into the folder.
   const globals = `daemon off;${process.getuid?.() === 0 ? ' user root;' : ''}`;
   const argv = ['-p', folder, '-c', join(folder, 'nginx.conf'), '-g', globals];
@@ -41,6 +68,7 @@ export async function startNginx(instances: readonly number[], inServer = ''): P
   return {
     url: `http://127.0.0.1:${port}`,
     port,
+    said: () => said,
     close: async () => {
       await end(child);
       rmSync(folder, { recursive: true, force: true });

@@ -63,6 +63,7 @@ export async function openPostgres(url: string, log?: Log): Promise<Storage> {
       heldUntilCommit: (key) => sql`pg_advisory_xact_lock(hashtextextended(${key}, 0))`,
       wallClock: sql<number>`(extract(epoch from clock_timestamp()) * 1000)::double precision`,
       constant: (value) => sql.lit(value),
+      partialOn: (column, text) => sql<boolean>`${sql.ref(column)} = ${sql.lit(text)}`,
       // By its bytes: the order of the database's collation knows no beginnings.
       beginsWith: (column, text) =>
         sql<boolean>`(${sql.ref(column)} ~>=~ ${text} and ${sql.ref(column)} ~<~ ${`${text}\u{10FFFF}`})`,

@@ -18,6 +18,7 @@ export function sqliteDialect(): Dialect {
     skipLocked: (query) => query,
     wallClock: sql<number>`wall_ms()`,
     constant: (value) => sql.lit(value),
+    partialOn: (column, text) => sql<boolean>`likely(${sql.ref(column)} = ${sql.lit(text)})`,
     beginsWith: (column, text) =>
       sql<boolean>`(${sql.ref(column)} >= ${text} and ${sql.ref(column)} < ${text + LAST_CHARACTER})`,
     // Its `lower` knows ASCII alone.
