@@ -7,8 +7,8 @@ import { receiverOf } from '../submissions/recipient.ts';
 import { takesForm } from './configured.ts';
 import { type Content, parseContent } from './content.ts';
 import { contractorCard } from './contractor.ts';
-import { closedMarkup, type Entered, formMarkup } from './form-markup.ts';
 import { folded } from './folds.ts';
+import { closedMarkup, type Entered, formMarkup } from './form-markup.ts';
 import { type Frame, headOf, ourFrame, renderLayout } from './layout.ts';
 import { renderMarkdown } from './markdown.ts';
 import { renderMirror } from './markdown-mirror.ts';
@@ -108,8 +108,7 @@ function pageOf(
     return fill(content.folds ? folded(html) : html, 'html');
   };
   const prose = once(() => proseOf(body));
-  const cardOf = (isSent: boolean) =>
-    contractorCard(frame.words.contractor, { ...names, isSent });
+  const cardOf = (isSent: boolean) => contractorCard(frame.words.contractor, { ...names, isSent });
   const showsContractor = about.path === routes.startPage.path || form?.receivedBy === 'contractor';
   const around = { operatorName: settings.operator.name, noindex, lang, page: head };
   const render = (entered?: Entered) => {
