@@ -103,13 +103,13 @@ describe('on a phone', () => {
     async (scheme, width) => {
       for (const via of ['page', 'page_email']) {
         const { page, complaints, close } = await opened(via, scheme, width);
-        expect([via, await findings(page), await overflowOf(page)]).toEqual([via, [], 0]);
+        expect([via, await findings(page, 'AAA'), await overflowOf(page)]).toEqual([via, [], 0]);
         await pictured(page, `${via}-${width}-${scheme}`);
         if (via === 'page') {
           await page.getByRole('button', { name: 'I did not ask for this' }).isVisible();
           await page.getByRole('button', { name: 'Send to Vetted Painters' }).click();
           await page.getByRole('heading', { name: 'Sent' }).waitFor();
-          expect(await findings(page)).toEqual([]);
+          expect(await findings(page, 'AAA')).toEqual([]);
           await pictured(page, `sent-${width}-${scheme}`);
         }
         expect(complaints).toEqual([]);

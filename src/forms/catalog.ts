@@ -58,7 +58,6 @@ const email = {
   required: true,
   maximum: bounds.emailLength,
   label: 'E-mail address',
-  hint: 'For the answer to this request.',
   autocomplete: 'email',
   example: 'ada@example.com',
 } as const satisfies Field;
@@ -93,7 +92,7 @@ export const forms: Readonly<Record<FormName, Form>> = {
     page: 'quote',
     fields: [
       name,
-      email,
+      { ...email, hint: 'The contractor answers to this address.' },
       {
         name: 'postal_code',
         kind: 'line',
@@ -146,7 +145,7 @@ export const forms: Readonly<Record<FormName, Form>> = {
     page: 'contractors',
     fields: [
       { ...name, maximum: signup.name },
-      email,
+      { ...email, hint: 'To find a time for the walkthrough.' },
       {
         name: 'company',
         kind: 'line',
@@ -183,7 +182,7 @@ export const forms: Readonly<Record<FormName, Form>> = {
     page: 'contact',
     fields: [
       name,
-      email,
+      { ...email, hint: 'The reply to your message comes to this address.' },
       {
         name: 'subject',
         kind: 'line',

@@ -6,6 +6,7 @@ import { bounds } from '../forms/bounds.ts';
 import { forms } from '../forms/catalog.ts';
 import { childTraceparent, parseTraceparent } from '../http/headers.ts';
 import type { ReadBody } from '../http/read-body.ts';
+import { ownReferer } from '../http/referer.ts';
 import type { RateName } from '../limits/limits.ts';
 import { at, pages, routes } from '../routes.ts';
 import type { TakeFromLimit } from '../server/limiting.ts';
@@ -137,10 +138,9 @@ function cameFrom(
   pages: readonly Page[],
   { subscribes }: Route,
 ): string | undefined {
-  const from = URL.parse(headers.referer ?? '');
-  const isOwn = from?.hostname === hostname;
+  const from = ownReferer(headers.referer, hostname);
   const page =
-    pages.find(({ form, path }) => form !== undefined && isOwn && from.pathname === path) ??
+    pages.find(({ form, path }) => form !== undefined && from === path) ??
     pages.find(({ form }) => subscribes && form === forms.newsletter);
   return page?.path;
 }

@@ -13,6 +13,13 @@ const frontMatter = v.object({
   /** The first page to list is 1. */
   order: v.number().assert(Number.isFinite, 'must be a number'),
   noindex: v.boolean().optional(() => false),
+  /** What stands under a heading of the third level is shown when the heading is pressed. */
+  folds: v.boolean().optional(() => false),
+  /** Of the page that thanks: what it says to who sent that form. Parts of its text are marked by the same name. */
+  after: v
+    .record(v.object({ title: v.string(), description: v.string() }))
+    .assert((given) => Object.keys(given).every(findForm), 'takes names of forms alone')
+    .optional(() => ({})),
   /** The language of the page, where it is not that of the words. */
   lang: languageTag.optional(),
   /** The links under the title, the weightiest first. */

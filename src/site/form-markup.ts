@@ -18,6 +18,7 @@ import {
   ourFormWords,
   waitWords,
 } from './form-words.ts';
+import { keyboardOf } from './keyboard.ts';
 import { contactHref } from './placeholders.ts';
 import { renderTemplate } from './templates.ts';
 
@@ -64,9 +65,10 @@ const SCRIPT_NOTICES = [
 /** Takes a form, its words and what was entered, if it was; returns the `<form>`. */
 export function formMarkup(form: Form, given: FormContext & Entered): string {
   const { values = {}, faults = {}, notice, contact, lang = 'en', words = ourFormWords } = given;
-  const controls = form.fields.map((field) =>
-    control(field, own(values, field.name) ?? '', own(faults, field.name), words, lang),
-  );
+  const controls = form.fields.map((field, index) => {
+    const entered = { value: own(values, field.name) ?? '', fault: own(faults, field.name) };
+    return control(field, entered, index === form.fields.length - 1, words, lang);
+  });
   // Only the newsletter's own route records a consent and sends the confirmation (spec §4.7).
   const subscribes = form.name === 'newsletter';
   const consent = {
@@ -139,8 +141,8 @@ function contactLink(contact: string | undefined) {
 
 function control(
   field: Field,
-  value: string,
-  fault: FaultKind | undefined,
+  { value, fault }: { value: string; fault: FaultKind | undefined },
+  isLast: boolean,
   words: FormWords,
   lang: string,
 ) {
@@ -169,6 +171,7 @@ function control(
     value,
     attributes: [
       ...attributesOf(field, id, describedBy, error !== undefined),
+      ...keyboardOf(field, isLast),
       ...dataOf(field, sentence, words),
     ],
     choices,
@@ -193,7 +196,6 @@ function attributesOf(
   // A number is read from left to right in every script, which browsers know.
   if (field.kind !== 'phone') attributes.push(['dir', 'auto']);
   if (field.autocomplete !== undefined) attributes.push(['autocomplete', field.autocomplete]);
-  if (!isProse(field)) attributes.push(['spellcheck', 'false']);
   if (field.required) attributes.push(['required', '']);
   if (describedBy !== '') attributes.push(['aria-describedby', describedBy]);
   if (isWrong) attributes.push(['aria-invalid', 'true']);
@@ -215,11 +217,6 @@ function dataOf(
   }
   if (field.kind === 'text') data.push(['data-left', words.left], ['data-over', words.over]);
   return data;
-}
-
-/** Addresses, numbers and codes are not for the spelling checker, which may send them elsewhere. */
-function isProse(field: Field): boolean {
-  return (field.kind === 'line' || field.kind === 'text') && field.autocomplete !== 'postal-code';
 }
 
 /** A choice takes any line, so one that was sent without being offered is offered now. */

@@ -12,6 +12,7 @@ export type Frame = {
   stylesheetPath: string;
   scriptPath: string;
   scrollScriptPath: string;
+  sentScriptPath: string;
   iconPath: string;
   iconType: string;
   touchIconPath: string | undefined;
@@ -29,6 +30,8 @@ type Layout = {
   main: string;
   noindex: boolean;
   hasForm?: boolean;
+  /** It is the page that thanks. */
+  thanks?: boolean;
   /** Of the words, where the page names no other. */
   lang?: string | undefined;
   /** What only a page of the site has, an error page has not. */
@@ -56,12 +59,13 @@ export const ourFrame = once((): Frame => frameOf(ourWords(), ourAssets));
 
 /** Takes the words and the assets; returns the frame that shows and links them. */
 export function frameOf(words: Words, assets: Assets): Frame {
-  const { stylesheet, script, scrollScript, icon, touchIcon, picture } = assets;
+  const { stylesheet, script, scrollScript, sentScript, icon, touchIcon, picture } = assets;
   return {
     words,
     stylesheetPath: stylesheet.path,
     scriptPath: script.path,
     scrollScriptPath: scrollScript.path,
+    sentScriptPath: sentScript.path,
     iconPath: icon.path,
     iconType: icon.contentType,
     touchIconPath: touchIcon?.path,
@@ -88,8 +92,10 @@ export function renderLayout(layout: Layout, frame: Frame = ourFrame()): string 
   // A page has at most one script.
   const scriptPath = layout.hasForm
     ? frame.scriptPath
-    : SCROLLS.test(layout.main)
-      ? frame.scrollScriptPath
-      : undefined;
+    : layout.thanks
+      ? frame.sentScriptPath
+      : SCROLLS.test(layout.main)
+        ? frame.scrollScriptPath
+        : undefined;
   return renderTemplate('layout', { ...layout, ...frame, scriptPath, lang, isRightToLeft, words });
 }

@@ -1,11 +1,13 @@
 /** The pages people see and their mirrors: one for each file of `content/`. */
 import { existsSync, readdirSync, readFileSync } from 'node:fs';
-import type { Form } from '../forms/catalog.ts';
+import { type Form, forms } from '../forms/catalog.ts';
 import { once } from '../once.ts';
-import { type PagePaths, pathsOfPage } from '../routes.ts';
+import { type PagePaths, pages, pathsOfPage, routes } from '../routes.ts';
 import { receiverOf } from '../submissions/recipient.ts';
 import { takesForm } from './configured.ts';
 import { type Content, parseContent } from './content.ts';
+import { contractorCard } from './contractor.ts';
+import { folded } from './folds.ts';
 import { closedMarkup, type Entered, formMarkup } from './form-markup.ts';
 import { type Frame, headOf, ourFrame, renderLayout } from './layout.ts';
 import { renderMarkdown } from './markdown.ts';
@@ -13,6 +15,7 @@ import { renderMirror } from './markdown-mirror.ts';
 import { naming, noOverlay, type Overlay } from './overlay.ts';
 import { contractorName, partsOf, placeholderFiller, type SiteSettings } from './placeholders.ts';
 import { renderTemplate } from './templates.ts';
+import { type Thanks, thanksMarkup } from './thanks.ts';
 import { wordedForm } from './words.ts';
 
 export type Page = PagePaths & {
@@ -26,6 +29,8 @@ export type Page = PagePaths & {
   readonly html: string;
   /** The same page with what someone entered kept, and a sentence at each fault. */
   renderRefused(entered: Entered): string;
+  /** Of the page that thanks: what it is for who sent that form. */
+  thanks: readonly Thanks[];
 };
 
 const folder = new URL('../../content/', import.meta.url);
@@ -55,7 +60,9 @@ export function loadPages(
         if (own !== undefined) checkForm(content, file);
         const page = pageOf(name, { ...content, lang }, settings, frame);
         // What is wrong with an operator's own, on whatever page, stops the start.
-        if (overlay !== noOverlay) void [page.html, page.markdown];
+        if (overlay !== noOverlay) {
+          void [page.html, page.markdown, ...page.thanks.map(({ html }) => html)];
+        }
         return { order: content.order, page };
       });
     })
@@ -81,7 +88,7 @@ function pageOf(
   frame: Frame,
 ): Page {
   const fill = placeholderFiller(settings, frame.words);
-  const { lang, carried, noindex } = content;
+  const { lang, carried, noindex, actions } = content;
   const title = fill(content.title, 'text');
   const description = fill(content.description, 'text');
   const body = partsOf(content.body, settings);
@@ -96,22 +103,27 @@ function pageOf(
     words: frame.words.form,
   };
   const head = headOf({ ...about, lang }, settings, frame);
-  const prose = once(() => fill(renderMarkdown(body), 'html'));
+  const proseOf = (markdown: string) => {
+    const html = renderMarkdown(markdown);
+    return fill(content.folds ? folded(html) : html, 'html');
+  };
+  const prose = once(() => proseOf(body));
+  const cardOf = (isSent: boolean) => contractorCard(frame.words.contractor, { ...names, isSent });
+  const showsContractor = about.path === routes.startPage.path || form?.receivedBy === 'contractor';
+  const around = { operatorName: settings.operator.name, noindex, lang, page: head };
   const render = (entered?: Entered) => {
     // What was typed before it could not be taken any more comes back all the same.
     const isOpen = entered !== undefined || form === undefined || takesForm(settings, form);
     const layout = {
+      ...around,
       title: entered === undefined ? title : `${frame.words.form.error} ${title}`,
-      operatorName: settings.operator.name,
-      noindex,
-      lang,
       hasForm: form !== undefined && isOpen,
-      page: head,
       main: renderTemplate('page', {
         name,
         title,
         description,
-        actions: content.actions,
+        actions,
+        card: showsContractor ? cardOf(false) : undefined,
         form:
           form &&
           (isOpen
@@ -122,6 +134,21 @@ function pageOf(
     };
     return renderLayout(layout, frame);
   };
+  const renderThanks = (sent?: Form) => {
+    const after = sent && content.after[sent.name];
+    const texts = {
+      title: after === undefined ? title : fill(after.title, 'text'),
+      description: after === undefined ? description : fill(after.description, 'text'),
+      prose: proseOf(partsOf(content.body, settings, sent)),
+    };
+    const card = sent?.receivedBy === 'contractor' ? cardOf(true) : undefined;
+    const main = thanksMarkup({ ...texts, name, actions, card, words: frame.words.sent });
+    return renderLayout({ ...around, title: texts.title, main, thanks: true }, frame);
+  };
+  const isThanks = about.path === pages.thankYou.path;
+  const thanked = Object.values(forms).filter(
+    (each) => isThanks && Object.hasOwn(content.after, each.name),
+  );
   return {
     ...about,
     noindex,
@@ -136,8 +163,14 @@ function pageOf(
       });
     },
     get html() {
-      return render();
+      return isThanks ? renderThanks() : render();
     },
+    thanks: thanked.map((sent) => ({
+      form: sent,
+      get html() {
+        return renderThanks(sent);
+      },
+    })),
     renderRefused: render,
   };
 }

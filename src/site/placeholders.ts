@@ -5,9 +5,11 @@
 
 import { CONFIRMATION_STATEMENT } from '../actions/confirmation-statement.ts';
 import { bounds } from '../forms/bounds.ts';
+import { type Form, forms } from '../forms/catalog.ts';
 import { pages } from '../routes.ts';
 import type { Settings } from '../settings/settings.ts';
 import { takesActions } from './configured.ts';
+import { type IconName, icons } from './icons.ts';
 import { renderTemplate } from './templates.ts';
 import { ourWords, type Words } from './words.ts';
 
@@ -28,15 +30,6 @@ type Replacement = { html: string; markdown: string; text: string };
 
 /** With a mark where a part that is not in every mode was not begun and ended as it should. */
 const PLACEHOLDER = /\{\{([#/]?\w+)\}\}/g;
-/** A part that not every deployment tells, by its name. */
-const PARTS = {
-  local: { begins: /^\{\{#local\}\}\n/m, ends: /^\{\{\/local\}\}\n*/m },
-  mcp: { begins: /^\{\{#mcp\}\}\n/m, ends: /^\{\{\/mcp\}\}\n*/m },
-  unconfigured: {
-    begins: /^\{\{#unconfigured\}\}\n/m,
-    ends: /^\{\{\/unconfigured\}\}\n*/m,
-  },
-} as const;
 const CONTACT_FORM = pages.contact.path;
 
 /** The contractor on the platform as people read it, also where there is none yet. */
@@ -44,16 +37,28 @@ export function contractorName(settings: SiteSettings): string {
   return settings.contractor?.name ?? 'one vetted painting contractor';
 }
 
-/** Takes Markdown and the settings; returns it without the parts that only other deployments tell. */
-export function partsOf(markdown: string, settings: SiteSettings): string {
-  const inLocal = keepPart(markdown, 'local', settings.mode === 'local');
-  const withMcp = keepPart(inLocal, 'mcp', settings.mcp === 'on');
-  return keepPart(withMcp, 'unconfigured', !takesActions(settings));
+/**
+ * Takes Markdown, the settings and the form that was just sent, if one was; returns it without the parts that only
+ * other deployments tell, or that are for who sent another form.
+ */
+export function partsOf(markdown: string, settings: SiteSettings, sent?: Form): string {
+  const kept: Readonly<Record<string, boolean>> = {
+    local: settings.mode === 'local',
+    mcp: settings.mcp === 'on',
+    unconfigured: !takesActions(settings),
+    operator_contact: settings.operator.contact !== undefined,
+    any: sent === undefined,
+    ...Object.fromEntries(Object.values(forms).map((form) => [form.name, form === sent])),
+  };
+  return Object.entries(kept).reduce(
+    (text, [name, isKept]) => keepPart(text, name, isKept),
+    markdown,
+  );
 }
 
-function keepPart(markdown: string, name: keyof typeof PARTS, isKept: boolean): string {
-  const { begins, ends } = PARTS[name];
-  const [before = '', ...parts] = markdown.split(begins);
+function keepPart(markdown: string, name: string, isKept: boolean): string {
+  const [before = '', ...parts] = markdown.split(new RegExp(`^\\{\\{#${name}\\}\\}\\n`, 'm'));
+  const ends = new RegExp(`^\\{\\{/${name}\\}\\}\\n*`, 'm');
   const rest = parts.map((part) => {
     const [own, behind, ...more] = part.split(ends);
     // One that has no end of its own stays as it is: the mark is no placeholder, and stops the start.
@@ -86,6 +91,10 @@ export function placeholderFiller(
     // These two stand in code as well, where Markdown knows no escapes; neither needs one.
     base_url: { ...plain(settings.baseUrl), markdown: settings.baseUrl },
     confirmation_statement: { ...plain(CONFIRMATION_STATEMENT), markdown: CONFIRMATION_STATEMENT },
+    // Pictures beside words that say the same.
+    icon_form: drawn('form'),
+    icon_house: drawn('house'),
+    icon_answer: drawn('answer'),
   };
   return (text, as) =>
     text.replace(PLACEHOLDER, (whole, name: string) => {
@@ -111,6 +120,10 @@ function contact(address: string | undefined, words: string): Replacement {
   }
   const html = `<a href="${escapeHtml(contactHref(address))}">${escapeHtml(address)}</a>`;
   return { ...plain(address), html };
+}
+
+function drawn(name: IconName): Replacement {
+  return { html: icons[name], markdown: '', text: '' };
 }
 
 function plain(text: string): Replacement {

@@ -1,10 +1,11 @@
 /** GET of every page, its mirror, the assets and what machines look for: made once, sent as they are. */
 import type { FastifyInstance } from 'fastify';
 import type { Clock } from '../clock.ts';
-import { at, type PagePaths, pages, pathsOfPage, routes } from '../routes.ts';
+import { at, pages, pathsOfPage, routes } from '../routes.ts';
 import { prepareDocument, sendDocument, serve } from '../server/documents.ts';
-import { registerPage, type ServedPage } from '../server/page-and-mirror.ts';
+import { registerPage } from '../server/page-and-mirror.ts';
 import type { Site } from './site.ts';
+import { thanksByPath } from './thanks.ts';
 import { robotsText, securityText, sitemapXml } from './well-known.ts';
 
 /** An asset's path changes with its content (RFC 8246). */
@@ -13,15 +14,17 @@ const IMMUTABLE = 'public, max-age=31536000, immutable';
 /** Takes the application and the site; adds the routes of its pages and assets. */
 export function registerSite(
   app: FastifyInstance,
-  site: Pick<Site, 'pageNames' | 'assets'> & { pages(): readonly (PagePaths & ServedPage)[] },
+  site: Pick<Site, 'pageNames' | 'assets' | 'pages'>,
 ): void {
   for (const name of site.pageNames) {
     const paths = pathsOfPage(name);
-    registerPage(app, paths, () => {
+    const read = () => {
       const page = site.pages().find(({ path }) => path === paths.path);
       if (page === undefined) throw new Error(`There is no page at ${paths.path}.`);
       return page;
-    });
+    };
+    const byWhereFrom = () => thanksByPath(read().thanks, site.pages());
+    registerPage(app, paths, read, paths.path === pages.thankYou.path ? { byWhereFrom } : {});
   }
   for (const asset of site.assets) {
     const document = prepareDocument(() => asset.body, asset.contentType, {

@@ -9,6 +9,7 @@ import { type Field, type Form, forms } from '../forms/catalog.ts';
 import { once } from '../once.ts';
 import { checkShape } from '../settings/shape.ts';
 import { type ConfirmWords, ourConfirmWords } from './confirm-words.ts';
+import { contractorWords } from './contractor.ts';
 import { type FormWords, ourFormWords } from './form-words.ts';
 import { LINKS, type NewsletterWords, ourNewsletterWords } from './newsletter-words.ts';
 
@@ -72,6 +73,16 @@ const schema = v.object({
     no: v.string(),
     yes: v.string(),
     recipient: v.string(),
+  }),
+  /** The card of the contractor. */
+  contractor: contractorWords,
+  /** What the page that thanks says where scripts run. */
+  sent: v.object({
+    at: v.string(),
+    reference: v.string(),
+    copy: v.string(),
+    copyNote: v.string(),
+    print: v.string(),
   }),
   /** The pages of errors; by status, what is not said there is said in `heading` and the catalogue. */
   errors: v.object({

@@ -26,6 +26,7 @@ let sending = false;
 let slow;
 
 const fieldOf = (control) => control.closest('.field');
+const labelOf = (field) => field.querySelector('legend, label').firstChild.textContent.trim();
 const inWords = (count) => count.toLocaleString(document.documentElement.lang);
 /** The day is said where it is another one. */
 const timeOf = (date) =>
@@ -116,6 +117,24 @@ function setSending(now, label) {
   document.title = title;
 }
 
+/** What was typed, by the label of its field. */
+function typed() {
+  const answers = '[type=radio]:checked, input:not([type=radio], [type=checkbox]), textarea';
+  return [...form.querySelectorAll('.field')].flatMap((field) => {
+    const value = normalize(field.querySelector(answers)?.value ?? '');
+    return value === '' ? [] : [[labelOf(field), value]];
+  });
+}
+
+/** For the next page of this tab alone, which takes it out again (`sent.js`). */
+function leave(sent) {
+  try {
+    sessionStorage.setItem('sent', JSON.stringify(sent));
+  } catch {
+    // Where nothing may be stored, that page says less.
+  }
+}
+
 async function send() {
   if (!navigator.onLine) {
     setSending(false, words.sendAgain);
@@ -134,7 +153,9 @@ async function send() {
     // A hotel's sign-in page is a 200, too.
     if (!response.ok || !body.ok) return refuse(response, body);
     // Whoever comes back finds the form filled in, and would send it a second time.
-    history.replaceState({ sentAt: Date.now() }, '');
+    const sentAt = Date.now();
+    history.replaceState({ sentAt }, '');
+    leave({ sentAt, reference: response.headers.get('submission-reference'), values: typed() });
     location.assign(words.thankYou);
   } catch {
     setSending(false, words.sendAgain);
@@ -161,6 +182,7 @@ function refuse({ status, headers }, body) {
   if (status === 503) return notify('unavailable');
   if (status !== 429) return notify(body.error === words.unsent ? 'unsent' : 'unconfirmed');
   const minutes = Math.ceil((Number(headers.get('retry-after')) || 60) / 60);
+  const until = timeOf(new Date(Date.now() + minutes * 60_000));
   const wait = new Intl.NumberFormat(document.documentElement.lang, {
     style: 'unit',
     unit: 'minute',
@@ -168,7 +190,7 @@ function refuse({ status, headers }, body) {
   }).format(minutes);
   notify('limited', (notice) => {
     const text = notice.querySelector('p');
-    text.textContent = text.textContent.replace('{wait}', wait);
+    text.textContent = text.textContent.replace('{wait}', `${wait} (${until})`);
   });
 }
 
@@ -179,7 +201,7 @@ function faultsIn({ error = '', fields = [] }) {
     const { name, dataset } = control;
     const sentence = sentences.find((each) => each.startsWith(`${name} `));
     if (sentence === undefined && !fields.includes(name)) return [];
-    const label = fieldOf(control).querySelector('legend, label').firstChild.textContent.trim();
+    const label = labelOf(fieldOf(control));
     const known = fields.includes(name) ? dataset.missing : dataset.email;
     return [{ control, fault: known ?? `“${label}” ${sentence.slice(name.length + 1)}` }];
   });
