@@ -7,11 +7,16 @@ export type Asset = { path: string; contentType: string; body: Buffer };
 
 /** Every asset of the site, read at start; each may be kept for ever under its path. */
 export const ourAssets = {
-  stylesheet: readAsset('site', 'css', 'text/css; charset=utf-8'),
+  // Two files, and one stylesheet: what pages with code and contents look like is a matter of its own.
+  stylesheet: readAsset('site', 'css', 'text/css; charset=utf-8', ['site.css', 'documentation.css']),
   // Two files, and one script: a page loads no second one.
   script: readAsset('form', 'js', 'text/javascript; charset=utf-8', ['form.js', 'hints.js']),
   /** Of a page with tables or commands, which has no form. */
-  scrollScript: readAsset('scroll', 'js', 'text/javascript; charset=utf-8'),
+  scrollScript: readAsset('scroll', 'js', 'text/javascript; charset=utf-8', [
+    'scroll.js',
+    'copy.js',
+    'contents.js',
+  ]),
   icon: readAsset('icon', 'svg', 'image/svg+xml'),
   /** For the start screen of a telephone, 180 × 180; whoever makes it a tile rounds its corners. */
   touchIcon: readAsset('apple-touch-icon', 'png', 'image/png'),

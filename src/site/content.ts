@@ -15,6 +15,8 @@ const frontMatter = v.object({
   noindex: v.boolean().optional(() => false),
   /** The language of the page, where it is not that of the words. */
   lang: languageTag.optional(),
+  /** Whether its headings are listed at its side. */
+  contents: v.boolean().optional(() => false),
   /** The links under the title, the weightiest first. */
   actions: v.array(v.object({ label: v.string(), href: v.string() })).optional(() => []),
   form: v.string().optional(),

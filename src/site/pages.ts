@@ -6,14 +6,15 @@ import { type PagePaths, pathsOfPage } from '../routes.ts';
 import { receiverOf } from '../submissions/recipient.ts';
 import { takesForm } from './configured.ts';
 import { type Content, parseContent } from './content.ts';
+import { renderContents } from './contents.ts';
 import { closedMarkup, type Entered, formMarkup } from './form-markup.ts';
 import { type Frame, headOf, ourFrame, renderLayout } from './layout.ts';
-import { renderMarkdown } from './markdown.ts';
+import { renderDocument } from './markdown.ts';
 import { renderMirror } from './markdown-mirror.ts';
 import { naming, noOverlay, type Overlay } from './overlay.ts';
 import { contractorName, partsOf, placeholderFiller, type SiteSettings } from './placeholders.ts';
 import { renderTemplate } from './templates.ts';
-import { wordedForm } from './words.ts';
+import { type Words, wordedForm } from './words.ts';
 
 export type Page = PagePaths & {
   title: string;
@@ -53,7 +54,8 @@ export function loadPages(
         const around = own === undefined ? ourFrame() : frame;
         const lang = content.lang ?? around.words.lang;
         if (own !== undefined) checkForm(content, file);
-        const page = pageOf(name, { ...content, lang }, settings, frame);
+        const { documentation } = around.words;
+        const page = pageOf(name, { ...content, lang, documentation }, settings, frame);
         // What is wrong with an operator's own, on whatever page, stops the start.
         if (overlay !== noOverlay) void [page.html, page.markdown];
         return { order: content.order, page };
@@ -76,7 +78,7 @@ function checkForm({ carried }: Content, file: string): void {
 
 function pageOf(
   name: string,
-  content: Content & { lang: string },
+  content: Content & { lang: string } & Pick<Words, 'documentation'>,
   settings: SiteSettings,
   frame: Frame,
 ): Page {
@@ -96,7 +98,12 @@ function pageOf(
     words: frame.words.form,
   };
   const head = headOf({ ...about, lang }, settings, frame);
-  const prose = once(() => fill(renderMarkdown(body), 'html'));
+  const prose = once(() => {
+    const words = content.documentation;
+    const { html, headings } = renderDocument(body, { words, links: content.contents });
+    const contents = content.contents ? renderContents(headings, words) : '';
+    return { html: fill(html, 'html'), contents: fill(contents, 'html') };
+  });
   const render = (entered?: Entered) => {
     // What was typed before it could not be taken any more comes back all the same.
     const isOpen = entered !== undefined || form === undefined || takesForm(settings, form);
@@ -117,7 +124,8 @@ function pageOf(
           (isOpen
             ? formMarkup(form, { ...carried, ...context, ...entered })
             : closedMarkup(context)),
-        prose: prose(),
+        contents: prose().contents,
+        prose: prose().html,
       }),
     };
     return renderLayout(layout, frame);

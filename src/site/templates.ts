@@ -14,6 +14,8 @@ const names = [
   'confirm',
   'confirm-end',
   'newsletter',
+  'code',
+  'contents',
 ] as const;
 
 /** Where every template may lead. */
