@@ -8,7 +8,10 @@ export type Asset = { path: string; contentType: string; body: Buffer };
 /** Every asset of the site, read at start; each may be kept for ever under its path. */
 export const ourAssets = {
   // Two files, and one stylesheet: what pages with code and contents look like is a matter of its own.
-  stylesheet: readAsset('site', 'css', 'text/css; charset=utf-8', ['site.css', 'documentation.css']),
+  stylesheet: readAsset('site', 'css', 'text/css; charset=utf-8', [
+    'site.css',
+    'documentation.css',
+  ]),
   // Two files, and one script: a page loads no second one.
   script: readAsset('form', 'js', 'text/javascript; charset=utf-8', ['form.js', 'hints.js']),
   /** Of a page with tables or commands, which has no form. */

@@ -18,8 +18,8 @@ const NAMES: Readonly<Record<string, string>> = {
   html: 'HTML',
 };
 
-/** Behind the language: an answer with its status. */
-const ANSWER = /^answer (\d{3})$/;
+/** Behind the language: an answer, and the status of one by HTTP. */
+const ANSWER = /^answer(?: (\d{3}))?$/;
 
 /**
  * Takes fences that stand one behind the other, the words, and what no other example of the page is called;
@@ -34,11 +34,16 @@ export function renderExample(
   const blocks = fences.map(({ info, code }) => {
     const [language = '', ...rest] = info.trim().split(/\s+/);
     const label = rest.join(' ');
-    const status = ANSWER.exec(label)?.[1];
-    const name = label || NAMES[language] || '';
-    return { html: highlight(code, language), status, name };
+    const answer = ANSWER.exec(label);
+    const name = answer === null ? label || NAMES[language] || '' : words.answer;
+    return {
+      html: highlight(code, language),
+      name,
+      isAnswer: answer !== null,
+      status: answer?.[1],
+    };
   });
-  const asked = blocks.filter(({ status }) => status === undefined);
-  const answers = blocks.filter(({ status }) => status !== undefined);
+  const asked = blocks.filter(({ isAnswer }) => !isAnswer);
+  const answers = blocks.filter(({ isAnswer }) => isAnswer);
   return renderTemplate('code', { asked, answers, words, id });
 }

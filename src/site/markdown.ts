@@ -26,7 +26,10 @@ export type RenderOptions = {
   links?: boolean;
 };
 
-type Environment = { words: Words['documentation']; example: number };
+type Example = { id: string; fences: Fence[] };
+
+/** What the rules know of a document beside its tokens. */
+type Environment = { words: Words['documentation']; examples: ReadonlyMap<Token, Example> };
 
 /** Loaded with the first page: a start answers before that. */
 const loaded = once(() => {
@@ -52,13 +55,15 @@ const loaded = once(() => {
   rules.heading_close = (tokens, index) => {
     const id = tokens[index]?.attrGet(LINK);
     // For who points: the contents name each section, and lead there with the keyboard.
-    const link = id ? ` <a class="anchor" href="#${id}" tabindex="-1" aria-hidden="true">#</a>` : '';
+    const link = id
+      ? ` <a class="anchor" href="#${id}" tabindex="-1" aria-hidden="true">#</a>`
+      : '';
     return `${link}</${tokens[index]?.tag}>\n`;
   };
-  rules[EXAMPLE] = (tokens, index, _options, environment: Environment) => {
-    environment.example += 1;
-    const fences: Fence[] = tokens[index]?.meta ?? [];
-    return renderExample(fences, environment.words, `example-${environment.example}`);
+  rules[EXAMPLE] = (tokens, index, _options, environment) => {
+    const { words, examples } = environment as Environment;
+    const { fences = [], id = '' } = examples.get(tokens[index] as Token) ?? {};
+    return renderExample(fences, words, id);
   };
   return markdownIt;
 });
@@ -74,7 +79,7 @@ export function renderDocument(
   { words = ourWords().documentation, links = false }: RenderOptions = {},
 ): { html: string; headings: Heading[] } {
   const markdownIt = loaded();
-  const tokens = withExamples(markdownIt.parse(markdown, {}));
+  const { tokens, examples } = withExamples(markdownIt.parse(markdown, {}));
   const headings: Heading[] = [];
   const starts: { index: number; id: string }[] = [];
   let heading: string | undefined;
@@ -93,7 +98,7 @@ export function renderDocument(
       token.attrSet(HEADING, heading);
     }
   }
-  const environment: Environment = { words, example: 0 };
+  const environment: Environment = { words, examples };
   const render = (from: number, to?: number) =>
     markdownIt.renderer.render(tokens.slice(from, to), markdownIt.options, environment);
   const before = render(0, starts[0]?.index);
@@ -104,21 +109,25 @@ export function renderDocument(
 }
 
 /** Each run of fences becomes one token: those of one language each are tabs of one example. */
-function withExamples(tokens: readonly Token[]): Token[] {
-  const grouped: Token[] = [];
-  for (const token of tokens) {
-    const last = grouped.at(-1);
+function withExamples(parsed: readonly Token[]) {
+  const tokens: Token[] = [];
+  const examples = new Map<Token, Example>();
+  for (const token of parsed) {
     if (token.type !== 'fence') {
-      grouped.push(token);
-    } else if (last?.type === EXAMPLE) {
-      last.meta.push({ info: token.info, code: token.content });
+      tokens.push(token);
+      continue;
+    }
+    const fence = { info: token.info, code: token.content };
+    const example = examples.get(tokens.at(-1) as Token);
+    if (example !== undefined) {
+      example.fences.push(fence);
     } else {
       token.type = EXAMPLE;
-      token.meta = [{ info: token.info, code: token.content }];
-      grouped.push(token);
+      tokens.push(token);
+      examples.set(token, { id: `example-${examples.size + 1}`, fences: [fence] });
     }
   }
-  return grouped;
+  return { tokens, examples };
 }
 
 function isSectionHeading(token: Token): boolean {

@@ -4,6 +4,7 @@ import type { Form } from '../forms/catalog.ts';
 import { once } from '../once.ts';
 import { type PagePaths, pathsOfPage } from '../routes.ts';
 import { receiverOf } from '../submissions/recipient.ts';
+import { withAnswers } from './answers.ts';
 import { takesForm } from './configured.ts';
 import { type Content, parseContent } from './content.ts';
 import { renderContents } from './contents.ts';
@@ -86,7 +87,7 @@ function pageOf(
   const { lang, carried, noindex } = content;
   const title = fill(content.title, 'text');
   const description = fill(content.description, 'text');
-  const body = partsOf(content.body, settings);
+  const body = withAnswers(partsOf(content.body, settings), settings);
   const about = { ...pathsOfPage(name), title, description };
   const form = carried && wordedForm(carried.form, frame.words);
   const names = { contractor: contractorName(settings), operator: settings.operator.name };

@@ -24,10 +24,10 @@ const environment = {
 type Sent = { headers: Record<string, string>; body: Buffer };
 type Receiver = { url: string; kept(): string[]; close(): void };
 
-/** The program of one section of the page, word for word. */
-function programOf(heading: string): string {
-  const section = page.split(/^## /m).find((each) => each.startsWith(`${heading}\n`));
-  return /```\w+\n([\s\S]*?)```/.exec(section ?? '')?.[1] ?? expect.fail(`no ${heading}`);
+/** The program of one language, word for word. */
+function programOf(label: string): string {
+  const block = new RegExp(`^\`\`\`\\w+ ${label}\\n([\\s\\S]*?)^\`\`\`$`, 'm');
+  return block.exec(page)?.[1] ?? expect.fail(`no ${label}`);
 }
 
 const start = {

@@ -9,7 +9,7 @@ import { renderDocument } from '../../site/markdown.ts';
 import { renderMirror } from '../../site/markdown-mirror.ts';
 import type { SiteSettings } from '../../site/placeholders.ts';
 import { renderTemplate } from '../../site/templates.ts';
-import type { OpenapiDocument } from './markdown.ts';
+import type { OpenapiDocument } from './openapi-document.ts';
 
 const title = 'API reference';
 const description = 'Every call, what it takes, what it answers and every error it may give.';
