@@ -5,6 +5,7 @@ import { type Site, startSite } from './site.ts';
 
 /** Compressed, in bytes. */
 const PAGE_MAXIMUM = 40_000;
+const HTML_MAXIMUM = 20_000;
 const STYLESHEET_MAXIMUM = 15_000;
 const SCRIPT_MAXIMUM = 5_000;
 
@@ -84,6 +85,7 @@ test('every page is small, comes with one stylesheet and at most one script, and
     const measured = await measure(path);
     table.push(measured);
     expect(measured.total, path).toBeLessThan(PAGE_MAXIMUM);
+    expect(measured.html, path).toBeLessThan(HTML_MAXIMUM);
     expect(measured.css, path).toBeLessThan(STYLESHEET_MAXIMUM);
     expect(measured.js, path).toBeLessThan(SCRIPT_MAXIMUM);
     // The page, its stylesheet, the icon, and a script where there is a form, a table or a command.

@@ -49,13 +49,14 @@ export function highlight(code: string, language: string): string {
   return withKeptClasses(loaded().highlight(code, { language: grammar }).value);
 }
 
-/** The library nests its marks: what ends one that is not kept goes with it. */
+/** The library nests its marks: what ends one that is not kept goes with it, and one in its like is none. */
 function withKeptClasses(html: string): string {
-  const open: boolean[] = [];
+  const open: (string | undefined)[] = [];
   return html.replace(/<span class="(?:hljs-)?(\w+)[^"]*">|<\/span>/g, (_mark, name?: string) => {
-    if (name === undefined) return open.pop() ? '</span>' : '';
-    const kept = Object.hasOwn(KEPT, name) ? KEPT[name] : undefined;
-    open.push(kept !== undefined);
+    if (name === undefined) return open.pop() === undefined ? '' : '</span>';
+    const known = Object.hasOwn(KEPT, name) ? KEPT[name] : undefined;
+    const kept = open.includes(known) ? undefined : known;
+    open.push(kept);
     return kept === undefined ? '' : `<span class="${kept}">`;
   });
 }
