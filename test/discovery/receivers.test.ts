@@ -262,5 +262,9 @@ describe.each(languages.filter((language) => lacking[language] === undefined))(
 test('the page makes a secret that the service takes', () => {
   const command = /```sh\n(echo "whsec_.*)\n```/.exec(page)?.[1] ?? expect.fail();
   const made = spawnSync('sh', ['-c', command], { encoding: 'utf8' }).stdout.trim();
-  expect(Buffer.from(made.replace('whsec_', ''), 'base64')).toHaveLength(32);
+  const shown = /```text answer\n(.*)\n```/.exec(page)?.[1] ?? expect.fail();
+  for (const secret of [made, shown]) {
+    expect(secret).toMatch(/^whsec_[\w+/]{43}=$/);
+    expect(Buffer.from(secret.replace('whsec_', ''), 'base64')).toHaveLength(32);
+  }
 });
