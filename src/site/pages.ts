@@ -102,7 +102,8 @@ function pageOf(
   const prose = once(() => {
     const words = content.documentation;
     const { html, headings } = renderDocument(body, { words, links: content.contents });
-    const contents = content.contents ? renderContents(headings, words) : '';
+    const isListed = content.contents && headings.length > 0;
+    const contents = isListed ? renderContents(headings, words) : '';
     return { html: fill(html, 'html'), contents: fill(contents, 'html') };
   });
   const render = (entered?: Entered) => {
