@@ -186,6 +186,8 @@ test.each([360, 1280])('the footer has a row for developers at %i px', async (wi
     expect(await row.getByRole('link').allInnerTexts()).toEqual([
       'For AI assistants',
       'API reference',
+      'For receivers',
+      'Forms on your own site',
       'This page as Markdown',
     ]);
     expect(await overflowOf(page)).toBe(0);

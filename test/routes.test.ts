@@ -4,11 +4,11 @@ import { join, resolve } from 'node:path';
 import type { FastifyInstance, RouteOptions } from 'fastify';
 import { SyntaxKind } from 'typescript/unstable/ast';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
-import { eventTypes } from '../src/discovery/events.ts';
 import { SKILL } from '../src/discovery/skill.ts';
 import { toolShapes } from '../src/discovery/tools.ts';
 import type { Route } from '../src/route-groups.ts';
 import { at, folders, pages, pathsOf, pathsOfPage, pathTo, routes } from '../src/routes.ts';
+import { eventTypes } from '../src/submissions/events.ts';
 import { freePort, type Service, startService } from './support/service.ts';
 import { nodesOfSource } from './support/syntax.ts';
 

@@ -3,7 +3,6 @@ import { bounds } from '../forms/bounds.ts';
 import { type Field, type Form, fallbackForm, forms } from '../forms/catalog.ts';
 import { HONEYPOT } from '../forms/honeypot.ts';
 import { CONSENT_VALUES, SLUG } from '../forms/subscription.ts';
-import type { Fields } from '../forms/validate.ts';
 
 export type JsonSchema = { [keyword: string]: unknown };
 
@@ -121,9 +120,4 @@ export function subscriptionSchema(): JsonSchema {
 
 function requiredNames(form: Form): string[] {
   return form.fields.filter((field) => field.required).map((field) => field.name);
-}
-
-/** A complete submission of the form, from the example of each field. */
-export function exampleFields(form: Form): Fields {
-  return Object.fromEntries(form.fields.map((field) => [field.name, field.example]));
 }

@@ -5,6 +5,7 @@ import { once } from '../once.ts';
 import type { Route } from '../route-groups.ts';
 import { at, routes } from '../routes.ts';
 import { type Document, prepareDocument, sendDocument, serve } from '../server/documents.ts';
+import { eventTypes } from '../submissions/events.ts';
 import {
   AI_CATALOG_TYPE,
   API_CATALOG_TYPE,
@@ -14,7 +15,7 @@ import {
   serverCard,
 } from './catalogs.ts';
 import { contentIndex, contentResources, type SourcePage } from './content.ts';
-import { eventSchema, eventTypes } from './events.ts';
+import { eventSchema } from './events.ts';
 import type { Facts } from './facts.ts';
 import { llmsText } from './llms.ts';
 import { type ManifestFacts, manifest } from './manifest.ts';

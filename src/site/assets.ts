@@ -8,10 +8,16 @@ export type Asset = { path: string; contentType: string; body: Buffer };
 /** Every asset of the site, read at start; each may be kept for ever under its path. */
 export const ourAssets = {
   stylesheet: readAsset('site', 'css', 'text/css; charset=utf-8', ['site.css', 'front.css']),
+  /** Of a page with code or contents, beside the other. */
+  documentationStylesheet: readAsset('documentation', 'css', 'text/css; charset=utf-8'),
   // Two files, and one script: a page loads no second one.
   script: readAsset('form', 'js', 'text/javascript; charset=utf-8', ['form.js', 'hints.js']),
   /** Of a page with tables or commands, which has no form. */
-  scrollScript: readAsset('scroll', 'js', 'text/javascript; charset=utf-8'),
+  scrollScript: readAsset('scroll', 'js', 'text/javascript; charset=utf-8', [
+    'scroll.js',
+    'copy.js',
+    'contents.js',
+  ]),
   /** Of the page that thanks. */
   sentScript: readAsset('sent', 'js', 'text/javascript; charset=utf-8'),
   icon: readAsset('icon', 'svg', 'image/svg+xml'),

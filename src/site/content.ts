@@ -22,6 +22,8 @@ const frontMatter = v.object({
     .optional(() => ({})),
   /** The language of the page, where it is not that of the words. */
   lang: languageTag.optional(),
+  /** Whether its headings are listed at its side. */
+  contents: v.boolean().optional(() => false),
   /** The links under the title, the weightiest first. */
   actions: v.array(v.object({ label: v.string(), href: v.string() })).optional(() => []),
   form: v.string().optional(),

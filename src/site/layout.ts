@@ -10,6 +10,7 @@ import { ourWords, type Words } from './words.ts';
 export type Frame = {
   words: Words;
   stylesheetPath: string;
+  documentationStylesheetPath: string;
   scriptPath: string;
   scrollScriptPath: string;
   sentScriptPath: string;
@@ -54,15 +55,28 @@ export function headOf(page: DescribedPage, settings: SiteSettings, { picture }:
 /** What may scroll by itself (`markdown.ts`). */
 const SCROLLS = /<pre|<div class="scroll"/;
 
+/** What the second stylesheet is of (`code.eta`, `contents.eta`). */
+const DOCUMENTATION = /class="(?:code|contents)"/;
+
 /** The frame without anything of an operator's own. */
 export const ourFrame = once((): Frame => frameOf(ourWords(), ourAssets));
 
 /** Takes the words and the assets; returns the frame that shows and links them. */
 export function frameOf(words: Words, assets: Assets): Frame {
-  const { stylesheet, script, scrollScript, sentScript, icon, touchIcon, picture } = assets;
+  const {
+    stylesheet,
+    documentationStylesheet,
+    script,
+    scrollScript,
+    sentScript,
+    icon,
+    touchIcon,
+    picture,
+  } = assets;
   return {
     words,
     stylesheetPath: stylesheet.path,
+    documentationStylesheetPath: documentationStylesheet.path,
     scriptPath: script.path,
     scrollScriptPath: scrollScript.path,
     sentScriptPath: sentScript.path,
@@ -97,5 +111,14 @@ export function renderLayout(layout: Layout, frame: Frame = ourFrame()): string 
       : SCROLLS.test(layout.main)
         ? frame.scrollScriptPath
         : undefined;
-  return renderTemplate('layout', { ...layout, ...frame, scriptPath, lang, isRightToLeft, words });
+  const isDocumentation = DOCUMENTATION.test(layout.main);
+  return renderTemplate('layout', {
+    ...layout,
+    ...frame,
+    isDocumentation,
+    scriptPath,
+    lang,
+    isRightToLeft,
+    words,
+  });
 }

@@ -4,19 +4,21 @@ import { type Form, forms } from '../forms/catalog.ts';
 import { once } from '../once.ts';
 import { type PagePaths, pages, pathsOfPage, routes } from '../routes.ts';
 import { receiverOf } from '../submissions/recipient.ts';
+import { withAnswers } from './answers.ts';
 import { takesForm } from './configured.ts';
 import { type Content, parseContent } from './content.ts';
+import { renderContents } from './contents.ts';
 import { contractorCard } from './contractor.ts';
 import { folded } from './folds.ts';
 import { closedMarkup, type Entered, formMarkup } from './form-markup.ts';
 import { type Frame, headOf, ourFrame, renderLayout } from './layout.ts';
-import { renderMarkdown } from './markdown.ts';
+import { renderDocument } from './markdown.ts';
 import { renderMirror } from './markdown-mirror.ts';
 import { naming, noOverlay, type Overlay } from './overlay.ts';
 import { contractorName, partsOf, placeholderFiller, type SiteSettings } from './placeholders.ts';
 import { renderTemplate } from './templates.ts';
 import { type Thanks, thanksMarkup } from './thanks.ts';
-import { wordedForm } from './words.ts';
+import { type Words, wordedForm } from './words.ts';
 
 export type Page = PagePaths & {
   title: string;
@@ -58,7 +60,8 @@ export function loadPages(
         const around = own === undefined ? ourFrame() : frame;
         const lang = content.lang ?? around.words.lang;
         if (own !== undefined) checkForm(content, file);
-        const page = pageOf(name, { ...content, lang }, settings, frame);
+        const { documentation } = around.words;
+        const page = pageOf(name, { ...content, lang, documentation }, settings, frame);
         // What is wrong with an operator's own, on whatever page, stops the start.
         if (overlay !== noOverlay) {
           void [page.html, page.markdown, ...page.thanks.map(({ html }) => html)];
@@ -83,7 +86,7 @@ function checkForm({ carried }: Content, file: string): void {
 
 function pageOf(
   name: string,
-  content: Content & { lang: string },
+  content: Content & { lang: string } & Pick<Words, 'documentation'>,
   settings: SiteSettings,
   frame: Frame,
 ): Page {
@@ -91,7 +94,7 @@ function pageOf(
   const { lang, carried, noindex, actions } = content;
   const title = fill(content.title, 'text');
   const description = fill(content.description, 'text');
-  const body = partsOf(content.body, settings);
+  const body = withAnswers(partsOf(content.body, settings), settings);
   const about = { ...pathsOfPage(name), title, description };
   const form = carried && wordedForm(carried.form, frame.words);
   const names = { contractor: contractorName(settings), operator: settings.operator.name };
@@ -104,8 +107,14 @@ function pageOf(
   };
   const head = headOf({ ...about, lang }, settings, frame);
   const proseOf = (markdown: string) => {
-    const html = renderMarkdown(markdown);
-    return fill(content.folds ? folded(html) : html, 'html');
+    const words = content.documentation;
+    const { html, headings } = renderDocument(markdown, { words, links: content.contents });
+    const isListed = content.contents && headings.length > 0;
+    const contents = isListed ? renderContents(headings, words) : '';
+    return {
+      html: fill(content.folds ? folded(html) : html, 'html'),
+      contents: fill(contents, 'html'),
+    };
   };
   const prose = once(() => proseOf(body));
   const cardOf = (isSent: boolean) => contractorCard(frame.words.contractor, { ...names, isSent });
@@ -129,7 +138,8 @@ function pageOf(
           (isOpen
             ? formMarkup(form, { ...carried, ...context, ...entered })
             : closedMarkup(context)),
-        prose: prose(),
+        contents: prose().contents,
+        prose: prose().html,
       }),
     };
     return renderLayout(layout, frame);
@@ -139,7 +149,7 @@ function pageOf(
     const texts = {
       title: after === undefined ? title : fill(after.title, 'text'),
       description: after === undefined ? description : fill(after.description, 'text'),
-      prose: proseOf(partsOf(content.body, settings, sent)),
+      prose: proseOf(partsOf(content.body, settings, sent)).html,
     };
     const card = sent?.receivedBy === 'contractor' ? cardOf(true) : undefined;
     const main = thanksMarkup({ ...texts, name, actions, card, words: frame.words.sent });

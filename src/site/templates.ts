@@ -16,6 +16,8 @@ const names = [
   'newsletter',
   'contractor',
   'sent',
+  'code',
+  'contents',
 ] as const;
 
 /** Where every template may lead. */

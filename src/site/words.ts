@@ -64,6 +64,16 @@ const schema = v.object({
     developers: v.string(),
     developerLinks: links,
   }),
+  /** Of pages with code, or with contents at their side. */
+  documentation: v.object({
+    contents: v.string(),
+    language: v.string(),
+    answer: v.string(),
+    copy: v.string(),
+    copied: v.string(),
+    /** Where a browser lets no script copy: the code is selected. */
+    notCopied: v.string(),
+  }),
   flow: v.object({
     title: v.string(),
     description: v.string(),

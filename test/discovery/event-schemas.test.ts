@@ -1,6 +1,6 @@
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import { z } from 'zod';
-import { eventExamples, eventTypes } from '../../src/discovery/events.ts';
+import { eventExamples, eventTypes } from '../../src/submissions/events.ts';
 import { confirm, leave, rowOf } from '../newsletter/rig.ts';
 import { executeAction, previewId } from '../support/agent.ts';
 import { post } from '../support/forms.ts';

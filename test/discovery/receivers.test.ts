@@ -24,10 +24,10 @@ const environment = {
 type Sent = { headers: Record<string, string>; body: Buffer };
 type Receiver = { url: string; kept(): string[]; close(): void };
 
-/** The program of one section of the page, word for word. */
-function programOf(heading: string): string {
-  const section = page.split(/^## /m).find((each) => each.startsWith(`${heading}\n`));
-  return /```\w+\n([\s\S]*?)```/.exec(section ?? '')?.[1] ?? expect.fail(`no ${heading}`);
+/** The program of one language, word for word. */
+function programOf(label: string): string {
+  const block = new RegExp(`^\`\`\`\\w+ ${label}\\n([\\s\\S]*?)^\`\`\`$`, 'm');
+  return block.exec(page)?.[1] ?? expect.fail(`no ${label}`);
 }
 
 const start = {
@@ -262,5 +262,9 @@ describe.each(languages.filter((language) => lacking[language] === undefined))(
 test('the page makes a secret that the service takes', () => {
   const command = /```sh\n(echo "whsec_.*)\n```/.exec(page)?.[1] ?? expect.fail();
   const made = spawnSync('sh', ['-c', command], { encoding: 'utf8' }).stdout.trim();
-  expect(Buffer.from(made.replace('whsec_', ''), 'base64')).toHaveLength(32);
+  const shown = /```text answer\n(.*)\n```/.exec(page)?.[1] ?? expect.fail();
+  for (const secret of [made, shown]) {
+    expect(secret).toMatch(/^whsec_[\w+/]{43}=$/);
+    expect(Buffer.from(secret.replace('whsec_', ''), 'base64')).toHaveLength(32);
+  }
 });

@@ -100,6 +100,29 @@ describe('the reference', () => {
     expect(new Set(ids).size).toBe(ids.length);
   });
 
+  test('has its calls in the order of its contents: a preview before whatever is read', () => {
+    const headings = [...markdown.matchAll(/^### (.+)$/gm)].map(([, text]) => text);
+    const overview = [...markdown.matchAll(/^\| `[A-Z]+ .*?\| \[(.+?)\]/gm)].map(
+      ([, text]) => text,
+    );
+    expect(overview.length).toBeGreaterThan(15);
+    expect(headings.slice(0, overview.length)).toEqual(overview);
+    expect(overview.slice(0, 2)).toEqual(['Preview an action', 'Execute a confirmed action']);
+    const [, side = ''] = /<nav class="contents"[\s\S]*?<div>([\s\S]*?)<\/nav>/.exec(html) ?? [];
+    const listed = [...side.matchAll(/<a href="#[^"]+">([^<]+)</g)].map(([, text]) => text);
+    const calls = new Set(overview);
+    expect(listed.filter((text) => calls.has(text))).toEqual(overview);
+  });
+
+  test('is led to from other pages at places that are there', async () => {
+    const pages = await Promise.all(
+      ['/agents', '/receivers', '/embed'].map((path) => call(service, path, { method: 'GET' })),
+    );
+    const places = pages.flatMap(({ text }) => [...text.matchAll(/href="\/reference#([^"]+)"/g)]);
+    expect(places.length).toBeGreaterThan(2);
+    for (const [, id] of places) expect(html).toContain(` id="${id}"`);
+  });
+
   test('links only to what is there', async () => {
     const links = [...html.matchAll(/<a [^>]*href="([^"]*)"/g)].map(([, href = '']) => href);
     const inside = links.filter((href) => href.startsWith('#'));

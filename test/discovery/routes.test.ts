@@ -147,6 +147,7 @@ describe('the content endpoint', () => {
         'agents',
         'contact',
         'contractors',
+        'embed',
         'index',
         'newsletter',
         'privacy',

@@ -1,4 +1,4 @@
-/** The commands of /agents, as a reader copies them: taken from the served Markdown, and run. */
+/** The commands of /agents, as a reader copies them: taken from the served Markdown, run, and what is shown under them. */
 import { spawn } from 'node:child_process';
 import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
@@ -11,7 +11,7 @@ import { answering, type ProgrammableUpstream, startUpstream } from '../support/
 
 let upstream: ProgrammableUpstream;
 let service: Service;
-let blocks: { language: string; code: string }[];
+let blocks: { language: string; label: string; code: string }[];
 let folder: string;
 
 beforeAll(async () => {
@@ -19,11 +19,8 @@ beforeAll(async () => {
   // In local mode, where the page shows the credential that waits there.
   service = await startService({ environment: { NODE_ENV: '', UPSTREAM_URL: upstream.url } });
   const { text } = await call(service, '/agents.md', { method: 'GET' });
-  blocks = [...text.matchAll(/^```(\w+)\n([\s\S]*?)^```$/gm)].map(
-    ([, language = '', code = '']) => ({
-      language,
-      code,
-    }),
+  blocks = [...text.matchAll(/^```(\w+)([^\n]*)\n([\s\S]*?)^```$/gm)].map(
+    ([, language = '', label = '', code = '']) => ({ language, label: label.trim(), code }),
   );
 });
 afterAll(async () => {
@@ -39,8 +36,22 @@ beforeEach(() => {
 });
 afterEach(() => rmSync(folder, { recursive: true, force: true }));
 
-const codeIn = (language: string) =>
-  blocks.filter((block) => block.language === language).map(({ code }) => code);
+const codeIn = (label: string) =>
+  blocks.filter((block) => block.label === label).map(({ code }) => code);
+/** Both parts of a program: they go into one file. */
+const programIn = (label: string) => codeIn(label).join('\n');
+/** The answers that the page shows, in their order. */
+const shown = () => blocks.filter(({ label }) => label.startsWith('answer'));
+
+/** What is another at each time keeps its shape alone: tokens, identifiers, times, addresses. */
+function withoutWhatChanges(answer: unknown): unknown {
+  const text = JSON.stringify(answer)
+    .replace(/"[\w-]+\.[\w-]+"/g, '"<token>"')
+    .replace(/"[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}"/g, '"<id>"')
+    .replace(/"\d{4}-\d\d-\d\dT[\d:.]{12}Z"/g, '"<time>"')
+    .replace(/\/confirm\/[\w-]+"/g, '/confirm/<secret>"');
+  return JSON.parse(text);
+}
 
 function run(command: string, args: string[], input = ''): Promise<Ran> {
   const child = spawn(command, args, {
@@ -60,7 +71,8 @@ function expectDelivered(receipt: { action_id: string; status: string }): void {
 }
 
 test('curl: the credential, a preview, an execution, and the replay that the page promises', async () => {
-  const [credential = '', preview = '', execute = '', ...more] = codeIn('sh');
+  const [credential = ''] = codeIn('');
+  const [preview = '', execute = '', , ...more] = codeIn('curl');
   expect(more).toEqual([]);
   const again = execute.slice(execute.indexOf('curl'));
   const script = `set -eu\n${credential}${preview}${execute}\necho\n${again}`;
@@ -71,17 +83,47 @@ test('curl: the credential, a preview, an execution, and the replay that the pag
   expect(JSON.parse(previewed)).toMatchObject({ ok: true, fields: quote });
   expectDelivered(JSON.parse(executed).receipt);
   expect(JSON.parse(replayed)).toEqual({ ...JSON.parse(executed), replay: true });
+  // What stands under the commands is what came back, as it was spelled: the names in their order, too.
+  const [first, second] = shown();
+  expect([first?.label, second?.label]).toEqual(['answer 200', 'answer 200']);
+  for (const [code, answered] of [
+    [first?.code, previewed],
+    [second?.code, executed],
+  ]) {
+    const parsed = [JSON.parse(code ?? ''), JSON.parse(answered ?? '')].map(withoutWhatChanges);
+    expect(JSON.stringify(parsed[0])).toBe(JSON.stringify(parsed[1]));
+  }
+});
+
+test('curl: a page for the person, which answers what is shown', async () => {
+  const [credential = ''] = codeIn('');
+  const [preview = '', execute = '', ask = ''] = codeIn('curl');
+  const beforeCurl = execute.slice(0, execute.indexOf('curl'));
+  const written = ask.replace('curl -sS', `curl -sS -w '\\n%{http_code}'`);
+  writeFileSync(
+    join(folder, 'agent.sh'),
+    `set -eu\n${credential}${preview}${beforeCurl}${written}`,
+  );
+  const { status, stdout, stderr } = await run('bash', ['agent.sh']);
+  expect([status, stderr]).toEqual([0, '']);
+  const [, answered = '', code] = stdout.trim().split('\n');
+  const page = shown()[2];
+  expect(page?.label).toBe(`answer ${code}`);
+  const parsed = [page?.code ?? '', answered].map((text) => withoutWhatChanges(JSON.parse(text)));
+  expect(parsed[0]).toEqual(parsed[1]);
+  expect(JSON.stringify(parsed[0])).toContain(`${service.url}/confirm/<secret>`);
+  expect(upstream.delivered).toEqual([]);
 });
 
 const programs = [
-  ['JavaScript', 'js', 'agent.mjs', process.execPath],
-  ['Python', 'python', 'agent.py', 'python3'],
+  ['JavaScript', 'agent.mjs', process.execPath],
+  ['Python', 'agent.py', 'python3'],
 ] as const;
 
 test.each(programs)(
   '%s: shows the preview, takes a yes, executes',
-  async (_, language, file, command) => {
-    writeFileSync(join(folder, file), codeIn(language)[0] ?? '');
+  async (language, file, command) => {
+    writeFileSync(join(folder, file), programIn(language));
     const { status, stdout, stderr } = await run(command, [file], 'yes\n');
     expect([status, stderr]).toEqual([0, '']);
     expect(stdout).toContain('This goes to Vetted Painters. I confirm that');
@@ -89,8 +131,8 @@ test.each(programs)(
   },
 );
 
-test.each(programs)('%s: sends nothing without a yes', async (_, language, file, command) => {
-  writeFileSync(join(folder, file), codeIn(language)[0] ?? '');
+test.each(programs)('%s: sends nothing without a yes', async (language, file, command) => {
+  writeFileSync(join(folder, file), programIn(language));
   const { status, stderr } = await run(command, [file], 'no\n');
   expect(status).toBe(1);
   expect(stderr).toContain('There was no yes, so nothing was sent.');
@@ -99,8 +141,8 @@ test.each(programs)('%s: sends nothing without a yes', async (_, language, file,
 
 test.each(programs)(
   '%s: says what the service answered to a fault',
-  async (_, language, file, command) => {
-    const code = (codeIn(language)[0] ?? '').replace('94110', '');
+  async (language, file, command) => {
+    const code = programIn(language).replace('94110', '');
     writeFileSync(join(folder, file), code);
     const { status, stderr } = await run(command, [file], 'yes\n');
     expect(status).toBe(1);
@@ -110,7 +152,7 @@ test.each(programs)(
 
 /** Runs a program beside the saved `tools.mjs`; what it does with a call of `execute_action` is up to it. */
 async function runTools(program: string): Promise<Ran> {
-  const [, runner = ''] = codeIn('js');
+  const runner = codeIn('').find((code) => code.includes('runTool')) ?? '';
   writeFileSync(join(folder, 'tools.mjs'), runner);
   // As a model in strict mode calls: null where there is nothing to say.
   const nothing = { phone: null, project_type: null, timeline: null, message: null };
@@ -181,14 +223,24 @@ describe('the tool runner', () => {
 });
 
 test('every block of code is one of those that are run here, or settings of a host', () => {
-  const languages = blocks.map(({ language }) => language);
-  const hosts = ['text', 'json', 'json', 'json'];
-  expect(languages).toEqual(['sh', ...hosts, 'sh', 'sh', 'js', 'python', 'js']);
+  const step = ['sh curl', 'js JavaScript', 'python Python', 'json answer 200'];
+  const hosts = ['sh Claude Code', 'json Cursor', 'json VS Code', 'json Gemini CLI'];
+  expect(blocks.map(({ language, label }) => `${language} ${label}`.trim())).toEqual([
+    'sh',
+    ...step,
+    ...step,
+    'sh curl',
+    'json answer 201',
+    ...hosts,
+    'js',
+  ]);
 });
 
 describe('the Model Context Protocol', () => {
   test('each host’s settings are JSON with the address of this deployment and the credential as a variable', () => {
-    const files = codeIn('json').map((code) => JSON.parse(code));
+    const files = ['Cursor', 'VS Code', 'Gemini CLI']
+      .flatMap(codeIn)
+      .map((code) => JSON.parse(code));
     const servers = files.map((file) => Object.values(file.mcpServers ?? file.servers)[0]) as {
       url?: string;
       httpUrl?: string;
@@ -199,7 +251,7 @@ describe('the Model Context Protocol', () => {
       expect(url ?? httpUrl).toBe(`${service.url}/mcp`);
       expect(headers.Authorization).toMatch(/^Bearer \$/);
     }
-    expect(codeIn('text')[0]).toContain(`leads ${service.url}/mcp --header`);
+    expect(codeIn('Claude Code')[0]).toContain(`leads ${service.url}/mcp --header`);
   });
 
   test('with MCP=off the page says nothing of it', async () => {

@@ -1,6 +1,5 @@
 import { describe, expect, test } from 'vitest';
 import { CONFIRMATION_STATEMENT } from '../../src/actions/confirmation-statement.ts';
-import { eventTypes } from '../../src/discovery/events.ts';
 import { type FormName, forms } from '../../src/forms/catalog.ts';
 import { validate } from '../../src/forms/validate.ts';
 import { pathsOfPage } from '../../src/routes.ts';
@@ -8,6 +7,7 @@ import { parseContent } from '../../src/site/content.ts';
 import { renderMarkdown } from '../../src/site/markdown.ts';
 import { loadPages, type Page } from '../../src/site/pages.ts';
 import { placeholderFiller, type SiteSettings } from '../../src/site/placeholders.ts';
+import { eventTypes } from '../../src/submissions/events.ts';
 
 const settings: SiteSettings = {
   mode: 'production',
@@ -50,6 +50,7 @@ describe('the pages', () => {
       ['/thank-you', '/thank-you.md'],
       ['/receivers', '/receivers.md'],
       ['/receipts', '/receipts.md'],
+      ['/embed', '/embed.md'],
     ]);
   });
 
@@ -90,7 +91,7 @@ describe('the pages', () => {
       ...eventTypes.map((type) => `/schemas/${type}.json`),
     ]);
     const local = [...each.html.matchAll(/<a [^>]*href="(\/[^"]*)"/g)].map(([, href]) => href);
-    expect(local.filter((href) => !known.has(href ?? ''))).toEqual([]);
+    expect(local.filter((href = '') => !known.has(href.replace(/#.*/, '')))).toEqual([]);
   });
 
   test('keep the thank-you page alone out of search engines', () => {
@@ -217,7 +218,7 @@ describe('the page for agents', () => {
   test('reads the token from the environment and holds none', () => {
     const { markdown } = page('/agents');
     const credentials = markdown.match(/Bearer [^"'`]+/g) ?? [];
-    expect(credentials).toHaveLength(9);
+    expect(credentials).toHaveLength(10);
     for (const credential of credentials)
       expect(credential).toMatch(/^Bearer (\$TOKEN|\$\{(process|env:|input:)|\{os)/);
   });

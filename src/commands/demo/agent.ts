@@ -2,8 +2,8 @@
 
 import type { Receipt } from '../../actions/receipt.ts';
 import { randomSecret } from '../../chance.ts';
-import { exampleFields } from '../../discovery/form-schemas.ts';
 import { forms } from '../../forms/catalog.ts';
+import { exampleFields } from '../../forms/examples.ts';
 import { pathTo, routes } from '../../routes.ts';
 import type { Reply, Step, Story } from './story.ts';
 

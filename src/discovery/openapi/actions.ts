@@ -1,16 +1,17 @@
 /** The operations of an agent (spec §4.3, §4.4; beyond §5). */
-import { type Scope, scopeOf } from '../../credentials/scopes.ts';
-import { bounds } from '../../forms/bounds.ts';
-import { forms } from '../../forms/catalog.ts';
-import type { Facts } from '../facts.ts';
-import { exampleFields, titleOf } from '../form-schemas.ts';
-import { reference } from './components.ts';
 import {
   exampleExecution,
   examplePreview,
   exampleReceipt,
   exampleSignedReceipt,
-} from './examples.ts';
+} from '../../actions/examples.ts';
+import { type Scope, scopeOf } from '../../credentials/scopes.ts';
+import { bounds } from '../../forms/bounds.ts';
+import { type Form, forms } from '../../forms/catalog.ts';
+import { exampleFields } from '../../forms/examples.ts';
+import { destinationName, type Facts } from '../facts.ts';
+import { titleOf } from '../form-schemas.ts';
+import { reference } from './components.ts';
 import { type Described, json, RATE_HEADERS, response } from './responses.ts';
 
 const everyForm = Object.values(forms);
@@ -34,6 +35,11 @@ export function actionOperations(facts: Facts) {
   };
 }
 
+/** Takes a form and the facts; returns what a preview of its example answers. */
+export function previewRecord(form: Form, facts: Facts) {
+  return examplePreview(form, exampleFields(form), destinationName(form, facts) ?? 'A Contractor');
+}
+
 const needs = (scope: Scope) => [{ agentCredential: [scope] }];
 
 /** Never carries `confirmation`: only the user's own yes puts it there (spec §4.5). */
@@ -52,7 +58,7 @@ const previewToExecute = {
 function previewOperation(facts: Facts): Described {
   const bodies = everyForm.map((form) => reference('schemas', `${titleOf(form.name)}Fields`));
   const requests = everyForm.map((form) => [form.name, exampleFields(form)]);
-  const records = everyForm.map((form) => [form.name, examplePreview(form, facts)]);
+  const records = everyForm.map((form) => [form.name, previewRecord(form, facts)]);
   const previewed = response(
     'actions',
     'Show the user the fields, the destination and the statement; call executeAction only after an explicit yes.',

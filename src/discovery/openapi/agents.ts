@@ -3,12 +3,12 @@
  * action and step, no parameter in it, and the plain object of that action. Derived from the whole document.
  */
 import type { Form } from '../../forms/catalog.ts';
+import { exampleFields } from '../../forms/examples.ts';
 import { pages, pathTo, routes } from '../../routes.ts';
 import { API_VERSION, type Facts, formsOf } from '../facts.ts';
-import { exampleFields, titleOf } from '../form-schemas.ts';
-import { actionOperations } from './actions.ts';
+import { titleOf } from '../form-schemas.ts';
+import { actionOperations, previewRecord } from './actions.ts';
 import { componentSchemas, reference, securitySchemes } from './components.ts';
-import { examplePreview } from './examples.ts';
 import { failureResponses } from './failures.ts';
 import { type Described, headers, json } from './responses.ts';
 
@@ -44,7 +44,7 @@ function pathsOf(form: Form, facts: Facts): [string, object][] {
   });
   const previewed = previewAction.responses['200'] as { content: object };
   const record = json(reference('schemas', 'Preview'), {
-    [form.name]: examplePreview(form, facts),
+    [form.name]: previewRecord(form, facts),
   });
   return [
     operationOf(form, 'previewAction', {

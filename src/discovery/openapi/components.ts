@@ -2,7 +2,8 @@
 import { CONFIRMATION_STATEMENT } from '../../actions/confirmation-statement.ts';
 import { SCOPES } from '../../credentials/scopes.ts';
 import type { Form } from '../../forms/catalog.ts';
-import { eventSchema, eventTypes } from '../events.ts';
+import { eventTypes } from '../../submissions/events.ts';
+import { eventSchema } from '../events.ts';
 import {
   fieldsSchema,
   type JsonSchema,

@@ -1,9 +1,9 @@
 /** The operations of a confirmation (beyond §4): asking for it, reading it, cancelling it. */
+import { exampleConfirmation, examplePreviewId, exampleReceipt } from '../../actions/examples.ts';
 import { SCOPES, type Scope, scopeOf } from '../../credentials/scopes.ts';
 import { bounds } from '../../forms/bounds.ts';
 import { idempotencyKey } from './actions.ts';
 import { reference } from './components.ts';
-import { exampleConfirmation, examplePreviewId, exampleReceipt } from './examples.ts';
 import { type Described, json, RATE_HEADERS, response } from './responses.ts';
 
 const id = {

@@ -3,27 +3,28 @@
  * and the failure catalogue (spec §9), what stands around them, and the webhooks (contract §3), from here.
  */
 import { pages, pathTo, routes } from '../../routes.ts';
-import { eventExamples, eventTypes } from '../events.ts';
+import { eventExamples, eventTypes } from '../../submissions/events.ts';
 import { API_VERSION, type Facts, formsOf } from '../facts.ts';
 import { titleOf } from '../form-schemas.ts';
-import type { OpenapiDocument } from '../reference/markdown.ts';
+import type { OpenapiDocument } from '../reference/openapi-document.ts';
 import { componentSchemas, reference, securitySchemes } from './components.ts';
 import { documentedPaths } from './operations.ts';
 import { headers, json } from './responses.ts';
 
+/** In the order in which the maker of an agent needs them; the reference follows it. */
 const tags = [
-  {
-    name: 'Discovery',
-    description: 'What there is here and how to use it. Public; start with getManifest.',
-  },
   {
     name: 'Actions',
     description:
-      'Two steps for agents: previewAction, then, after the user has explicitly agreed, executeAction.',
+      'Two steps for agents: previewAction, then, after the user has explicitly agreed, executeAction. getManifest lists the actions and their fields.',
   },
   {
     name: 'Forms',
     description: 'The same forms for browsers. Agents use previewAction and executeAction instead.',
+  },
+  {
+    name: 'Discovery',
+    description: 'What there is here and how to use it. Public; start with getManifest.',
   },
 ];
 

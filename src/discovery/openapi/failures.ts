@@ -1,4 +1,5 @@
 /** The failures of an operation as OpenAPI responses, rendered from the failure catalogue (spec §7). */
+import { exampleReceipt } from '../../actions/examples.ts';
 import { scopeOf } from '../../credentials/scopes.ts';
 import { type Problem, problems } from '../../failures/catalogue.ts';
 import type { Refusal } from '../../failures/refusals.ts';
@@ -7,7 +8,6 @@ import { forms } from '../../forms/catalog.ts';
 import type { DocumentedGroup } from '../../route-groups.ts';
 import { type OperationId, pages, routes } from '../../routes.ts';
 import { reference } from './components.ts';
-import { exampleReceipt } from './examples.ts';
 import {
   DOCUMENT_HEADERS,
   headers as documented,

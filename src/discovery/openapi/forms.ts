@@ -1,6 +1,7 @@
 /** The two operations of a browser (spec §4.6, §4.7). */
 import { fallbackForm, forms } from '../../forms/catalog.ts';
-import { exampleFields, titleOf } from '../form-schemas.ts';
+import { exampleFields } from '../../forms/examples.ts';
+import { titleOf } from '../form-schemas.ts';
 import { reference } from './components.ts';
 import { type Described, json, namedExamples, RATE_HEADERS, response } from './responses.ts';
 

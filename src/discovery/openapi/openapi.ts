@@ -1,7 +1,7 @@
 /** The OpenAPI document (spec §9), made when it is first asked for: what makes it is loaded only then. */
 import { once } from '../../once.ts';
 import type { Facts } from '../facts.ts';
-import type { OpenapiDocument } from '../reference/markdown.ts';
+import type { OpenapiDocument } from '../reference/openapi-document.ts';
 
 /** The same of the document of the agent actions alone (beyond §8). */
 export function agentsDocument(facts: Facts): () => Promise<object> {

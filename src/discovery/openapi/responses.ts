@@ -1,4 +1,5 @@
 /** How an operation and its answers are written in OpenAPI, headers included (contract §4). */
+import { EXAMPLE_ACTION_ID } from '../../actions/examples.ts';
 import type { DocumentedGroup } from '../../route-groups.ts';
 import { linkToReceipt, pages } from '../../routes.ts';
 import { reference } from './components.ts';
@@ -19,9 +20,6 @@ const header = (description: string, example: string, type = 'string') => ({
   schema: { type },
   example: type === 'integer' ? Number(example) : example,
 });
-
-/** Of the example receipt. */
-export const EXAMPLE_ACTION_ID = '0191ab6f-2d40-7c11-8f37-2a6a4f1f9c11';
 
 /** Every header that is documented, by its name. */
 export const headers = {

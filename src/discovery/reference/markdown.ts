@@ -1,41 +1,15 @@
 /** The API reference in Markdown, made from the OpenAPI document: what it says is never said twice. */
 import { pages, routes } from '../../routes.ts';
 import { slug } from '../../site/markdown.ts';
-import { describeSchema, type Schema, table, typeOf } from './schemas.ts';
-
-type Body = { schema: Schema; examples?: Record<string, { value: unknown }> };
-
-type Operation = {
-  operationId: string;
-  tags: string[];
-  summary: string;
-  description: string;
-  security: Record<string, string[]>[];
-  parameters?: {
-    name: string;
-    in: string;
-    required: boolean;
-    description: string;
-    schema: Schema;
-  }[];
-  requestBody?: { content: Record<string, Body> };
-  responses: Record<string, { description: string; content?: Record<string, Body> }>;
-};
-
-/** As much of an OpenAPI document as is shown. */
-export type OpenapiDocument = {
-  info: { description: string; version: string };
-  servers: { url: string }[];
-  tags: { name: string; description: string }[];
-  paths: Record<string, Record<string, Operation>>;
-  webhooks: Record<string, { post: Operation }>;
-  components: { schemas: Record<string, Schema> };
-};
+import { curlOf } from './curl.ts';
+import type { Body, OpenapiDocument, Operation } from './openapi-document.ts';
+import { describeSchema, table, typeOf } from './schemas.ts';
 
 /** A status and what `error` says with it. */
 type ErrorRow = [string, string];
 
-type Call = { where: string; operation: Operation };
+/** `address` is empty where it is the operator's to say: that of an event. */
+type Call = { where: string; method: string; address: string; operation: Operation };
 
 /** Takes the document; returns the body of the reference. */
 export function referenceMarkdown(document: OpenapiDocument): string {
@@ -44,19 +18,28 @@ export function referenceMarkdown(document: OpenapiDocument): string {
     ...Object.entries(document.paths).flatMap(([path, methods]) =>
       Object.entries(methods).map(([method, operation]) => ({
         where: `${method.toUpperCase()} ${path}`,
+        method: method.toUpperCase(),
+        address: baseUrl + path,
         operation,
       })),
     ),
     ...Object.entries(document.webhooks).map(([type, { post }]) => ({
       where: `POST UPSTREAM_URL: ${type}`,
+      method: 'POST',
+      address: '',
       operation: post,
     })),
   ];
   const common = commonErrors(document);
-  const groups = document.tags.map(({ name, description }) => {
-    const own = calls.filter(({ operation }) => operation.tags.includes(name));
-    return [`## ${name}`, description, ...own.flatMap((call) => describeCall(call, common))];
-  });
+  const tagged = document.tags.map((tag) => ({
+    ...tag,
+    calls: calls.filter(({ operation }) => operation.tags.includes(tag.name)),
+  }));
+  const groups = tagged.map(({ name, description, calls: own }) => [
+    `## ${name}`,
+    description,
+    ...own.flatMap((call) => describeCall(call, common)),
+  ]);
   const records = Object.entries(document.components.schemas).flatMap(([name, schema]) => [
     `### ${name}`,
     ...(schema.description === undefined ? [] : [schema.description]),
@@ -67,7 +50,9 @@ export function referenceMarkdown(document: OpenapiDocument): string {
     `This page is made from [openapi.json](${routes.getOpenapiDocument.path}), which Postman, Bruno and code generators import. [For AI assistants](${pages.agents.path}) has the flow with commands to paste, [tools.json](${routes.toolIndex.path}) the definitions for language models.`,
     table(
       ['Call', 'What for'],
-      calls.map(({ where, operation }) => [`\`${where}\``, linkTo(operation)]),
+      tagged.flatMap(({ calls: own }) =>
+        own.map(({ where, operation }) => [`\`${where}\``, linkTo(operation)]),
+      ),
     ),
     ...groups.flat(),
     '## Errors that any call may answer',
@@ -83,7 +68,8 @@ function linkTo({ summary }: Operation): string {
   return `[${summary}](#${slug(summary)})`;
 }
 
-function describeCall({ where, operation }: Call, common: readonly ErrorRow[]): string[] {
+function describeCall(call: Call, common: readonly ErrorRow[]): string[] {
+  const { where, operation } = call;
   const scopes = operation.security.flatMap((needed) => Object.values(needed).flat());
   const credential =
     scopes.length === 0
@@ -93,10 +79,22 @@ function describeCall({ where, operation }: Call, common: readonly ErrorRow[]): 
     `### ${operation.summary}`,
     `\`${where}\` · \`${operation.operationId}\``,
     `${operation.description} ${credential}`,
+    ...describeExample(call),
     ...describeParameters(operation),
     ...describeRequest(operation),
     ...describeResponses(operation, common),
   ];
+}
+
+/** A command to paste and what it answers; of an event, what arrives. */
+function describeExample({ method, address, operation }: Call): string[] {
+  const body = firstExample(Object.values(operation.requestBody?.content ?? {})[0]);
+  if (address === '') return body === undefined ? [] : [fence('json', body)];
+  const answered = Object.entries(operation.responses).find(([status]) => /^2\d\d$/.test(status));
+  const [status = '', response] = answered ?? [];
+  const answer = firstExample(response?.content?.['application/json']);
+  const command = `\`\`\`sh curl\n${curlOf(method, address, operation, body)}\n\`\`\``;
+  return [answer === undefined ? command : `${command}\n${fence(`json answer ${status}`, answer)}`];
 }
 
 function describeParameters({ parameters = [] }: Operation): string[] {
@@ -114,10 +112,7 @@ function describeRequest({ requestBody }: Operation): string[] {
   const [body] = Object.values(requestBody?.content ?? {});
   if (requestBody === undefined || body === undefined) return [];
   const types = Object.keys(requestBody.content).map((type) => `\`${type}\``);
-  return [
-    `**Body:** ${typeOf(body.schema)}, as ${types.join(', ')}. For example:`,
-    ...firstExample(body),
-  ];
+  return [`**Body:** ${typeOf(body.schema)}, as ${types.join(', ')}.`];
 }
 
 function describeResponses({ responses }: Operation, common: readonly ErrorRow[]): string[] {
@@ -130,11 +125,9 @@ function describeResponses({ responses }: Operation, common: readonly ErrorRow[]
       const [body] = Object.values(content);
       return [status, description, body === undefined ? '' : typeOf(body.schema)];
     });
-  const success = responses[200]?.content?.['application/json'];
   return [
     '**Answers:**',
     table(['Status', 'Meaning', 'Body'], rows),
-    ...(success?.examples === undefined ? [] : ['A success:', ...firstExample(success)]),
     ...(particular.length === 0
       ? []
       : ['What `error` says:', table(['Status', 'error'], particular)]),
@@ -170,7 +163,10 @@ function isSame([status, error]: ErrorRow): (row: ErrorRow) => boolean {
   return (row) => row[0] === status && row[1] === error;
 }
 
-function firstExample({ examples = {} }: Body): string[] {
-  const [first] = Object.values(examples);
-  return first === undefined ? [] : [`\`\`\`json\n${JSON.stringify(first.value, null, 2)}\n\`\`\``];
+function firstExample(body: Body | undefined): unknown {
+  return Object.values(body?.examples ?? {})[0]?.value;
+}
+
+function fence(info: string, value: unknown): string {
+  return `\`\`\`${info}\n${JSON.stringify(value, null, 2)}\n\`\`\``;
 }

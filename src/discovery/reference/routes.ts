@@ -3,12 +3,13 @@ import type { FastifyInstance } from 'fastify';
 import { once } from '../../once.ts';
 import { pages } from '../../routes.ts';
 import { registerPage } from '../../server/page-and-mirror.ts';
-import { type Frame, headOf, renderLayout } from '../../site/layout.ts';
-import { renderMarkdown } from '../../site/markdown.ts';
+import { renderContents } from '../../site/contents.ts';
+import { type Frame, headOf, ourFrame, renderLayout } from '../../site/layout.ts';
+import { renderDocument } from '../../site/markdown.ts';
 import { renderMirror } from '../../site/markdown-mirror.ts';
 import type { SiteSettings } from '../../site/placeholders.ts';
 import { renderTemplate } from '../../site/templates.ts';
-import type { OpenapiDocument } from './markdown.ts';
+import type { OpenapiDocument } from './openapi-document.ts';
 
 const title = 'API reference';
 const description = 'Every call, what it takes, what it answers and every error it may give.';
@@ -34,13 +35,16 @@ async function renderReference({ settings, frame, openapi }: Parts) {
   const { referenceMarkdown } = await import('./markdown.ts');
   const body = referenceMarkdown(await openapi());
   const page = headOf({ ...pages.reference, title, description, lang: 'en' }, settings, frame());
+  const { documentation: words } = ourFrame().words;
+  const { html, headings } = renderDocument(body, { words, links: true });
   const main = renderTemplate('page', {
     name: 'reference',
     title,
     description,
     actions: [],
     form: undefined,
-    prose: renderMarkdown(body),
+    contents: renderContents(headings, words),
+    prose: html,
   });
   const layout = { title, operatorName: operator.name, noindex: false, lang: 'en', main, page };
   return {

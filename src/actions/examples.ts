@@ -1,12 +1,13 @@
 /** Examples of what the agent routes answer, made of the examples of the catalogue. */
-import { CONFIRMATION_STATEMENT } from '../../actions/confirmation-statement.ts';
-import type { PreviewRecord } from '../../actions/preview.ts';
-import { PREVIEW_LIFETIME_MS } from '../../actions/preview-token.ts';
-import type { Receipt } from '../../actions/receipt.ts';
-import { type Form, forms } from '../../forms/catalog.ts';
-import { destinationName, type Facts } from '../facts.ts';
-import { exampleFields } from '../form-schemas.ts';
-import { EXAMPLE_ACTION_ID } from './responses.ts';
+import { type Form, forms } from '../forms/catalog.ts';
+import type { Fields } from '../forms/validate.ts';
+import { CONFIRMATION_STATEMENT } from './confirmation-statement.ts';
+import type { PreviewRecord } from './preview.ts';
+import { PREVIEW_LIFETIME_MS } from './preview-token.ts';
+import type { Receipt } from './receipt.ts';
+
+/** Of the example receipt. */
+export const EXAMPLE_ACTION_ID = '0191ab6f-2d40-7c11-8f37-2a6a4f1f9c11';
 
 const PREVIEWED_AT = Date.parse('2026-09-01T12:00:00.000Z');
 const EXECUTED_AT = '2026-09-01T12:03:00.000Z';
@@ -15,18 +16,18 @@ const EXECUTED_AT = '2026-09-01T12:03:00.000Z';
 export const examplePreviewId =
   'eyJleGFtcGxlIjp0cnVlfQ.YW4tZXhhbXBsZS1zaWduYXR1cmUtdGhhdC1pcy1ub3QtMQ';
 
-/** Takes a form; returns the record of its preview (spec §2.2). */
-export function examplePreview(form: Form, facts: Facts): PreviewRecord {
+/** Takes a form, its fields and who is named as the receiver; returns the record of its preview (spec §2.2). */
+export function examplePreview(form: Form, fields: Fields, destination: string): PreviewRecord {
   return {
     ok: true,
     preview_id: examplePreviewId,
     action: form.name,
-    fields: exampleFields(form),
+    fields,
     created_at: new Date(PREVIEWED_AT).toISOString(),
     expires_at: new Date(PREVIEWED_AT + PREVIEW_LIFETIME_MS).toISOString(),
     confirmation_required: true,
     confirmation_statement: CONFIRMATION_STATEMENT,
-    destination: destinationName(form, facts) ?? 'A Contractor',
+    destination,
   };
 }
 

@@ -1,0 +1,237 @@
+/** The pages for developers: contents, tabs and answers without a script, and what a script adds. */
+import { readFileSync } from 'node:fs';
+import type { Browser, Page } from 'playwright-core';
+import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { openBrowser, openPage, overflowOf } from './browser.ts';
+import { type Site, startSite } from './site.ts';
+import { everySurroundings } from './surroundings.ts';
+
+const paths = ['/agents', '/reference', '/receivers', '/receipts', '/embed'];
+
+let site: Site;
+let browser: Browser;
+beforeAll(async () => {
+  site = await startSite();
+  browser = await openBrowser();
+});
+afterAll(async () => {
+  await browser.close();
+  await site.close();
+});
+
+const at = (width: number, javaScript = true, scheme: 'light' | 'dark' = 'light') =>
+  openPage(browser, site.service.url, { javaScript, width, scheme });
+const contents = (page: Page) => page.getByRole('navigation', { name: 'On this page' });
+/** The example of the preview, the first that has tabs. */
+const preview = (page: Page) => page.locator('.example:has(.tabs)').first();
+
+test.each(everySurroundings)(
+  'nothing is cut off, complained of or wider than %s',
+  async (_, how) => {
+    const { page, complaints, close } = await openPage(browser, site.service.url, how);
+    for (const path of paths) {
+      await page.goto(path);
+      expect([path, await overflowOf(page)]).toEqual([path, 0]);
+    }
+    expect(complaints).toEqual([]);
+    await close();
+  },
+);
+
+describe('the contents', () => {
+  test.each([true, false])('stay at the side of a wide page, script or not: %s', async (script) => {
+    const { page, close } = await at(1280, script);
+    for (const path of paths) {
+      await page.goto(path);
+      const links = contents(page).getByRole('link');
+      const named = await page.locator('.prose h2').allInnerTexts();
+      for (const name of named) {
+        const text = name.replace(/ #$/, '');
+        expect(await links.filter({ hasText: text }).count(), `${path} ${text}`).toBeGreaterThan(0);
+      }
+      await links.last().click();
+      const [side, text] = [
+        await contents(page).boundingBox(),
+        await page.locator('.prose').boundingBox(),
+      ];
+      expect(side?.y).toBeGreaterThanOrEqual(0);
+      expect((side?.x ?? 0) + (side?.width ?? 0)).toBeLessThan(text?.x ?? 0);
+    }
+    await close();
+  });
+
+  test('are folded up on a phone, and open without a script', async () => {
+    const { page, close } = await at(360, false);
+    for (const path of paths) {
+      await page.goto(path);
+      const link = contents(page).getByRole('link').first();
+      expect(await link.isVisible()).toBe(false);
+      await contents(page).locator('summary').click();
+      expect(await link.isVisible()).toBe(true);
+      const target = new URL((await link.getAttribute('href')) ?? '', page.url()).hash;
+      await link.click();
+      expect(new URL(page.url()).hash).toBe(target);
+    }
+    await close();
+  });
+
+  test('say which part is being read', async () => {
+    const { page, close } = await at(1280);
+    await page.goto('/reference#get-the-agent-manifest');
+    const current = contents(page).locator('[aria-current=true]:visible');
+    await expect.poll(() => current.allInnerTexts()).toEqual(['Get the agent manifest']);
+    // In a list that is longer than the window, it is where it is seen.
+    const box = await current.boundingBox();
+    expect((box?.y ?? -1) >= 0 && (box?.y ?? 901) < 900).toBe(true);
+    await page.goto('/reference#records');
+    await expect.poll(() => current.allInnerTexts()).toEqual(['Records']);
+    await close();
+  });
+});
+
+describe('the tabs of an example', () => {
+  test.each([true, false])('show one language by keyboard, script or not: %s', async (script) => {
+    const { page, close } = await at(1280, script);
+    await page.goto('/agents');
+    const group = preview(page).getByRole('group', { name: 'Language' });
+    const radios = group.getByRole('radio');
+    expect(await radios.count()).toBe(3);
+    const visible = preview(page).locator('.tabs .code:visible');
+    expect(await visible.count()).toBe(1);
+    expect(await visible.innerText()).toContain('curl -sS');
+    await group.getByRole('radio', { name: 'curl' }).focus();
+    await page.keyboard.press('ArrowRight');
+    expect(await group.getByRole('radio', { name: 'JavaScript' }).isChecked()).toBe(true);
+    expect(await visible.innerText()).toContain('await post(');
+    const ring = `getComputedStyle(document.activeElement.closest('.tab')).outlineStyle`;
+    expect(await page.evaluate(ring)).toBe('solid');
+    // The answer is the same in every language, and stays.
+    expect(await preview(page).locator('.answer:visible').count()).toBe(1);
+    await close();
+  });
+
+  test('of one language are turned everywhere by a script, and the page stays where it is', async () => {
+    const { page, close } = await at(1280);
+    await page.goto('/agents');
+    const later = page.locator('.tabs').nth(1);
+    const tab = later.getByRole('radio', { name: 'Python' });
+    await tab.scrollIntoViewIfNeeded();
+    const before = (await tab.boundingBox())?.y ?? 0;
+    await tab.check();
+    expect(await preview(page).getByRole('radio', { name: 'Python' }).isChecked()).toBe(true);
+    expect(Math.abs(((await tab.boundingBox())?.y ?? 0) - before)).toBeLessThan(2);
+    await close();
+  });
+
+  test('are all on paper, each under its name, and whole', async () => {
+    const { page, close } = await at(1280);
+    await page.goto('/agents');
+    await page.emulateMedia({ media: 'print' });
+    expect(await preview(page).locator('.code:visible').count()).toBe(4);
+    const captions = await preview(page).locator('figcaption:visible').allInnerTexts();
+    expect(captions.map((text) => text.replace(/\s+/g, ' '))).toEqual([
+      'curl',
+      'JavaScript',
+      'Python',
+      'Answer 200',
+    ]);
+    expect(await page.locator('.copy:visible, .contents:visible').count()).toBe(0);
+    const cut = `[...document.querySelectorAll('pre')].filter(
+      ({ scrollWidth, clientWidth }) => scrollWidth > clientWidth + 1).length`;
+    expect(await page.evaluate(cut)).toBe(0);
+    await close();
+  });
+});
+
+describe('the button that copies', () => {
+  test('is not there without a script', async () => {
+    const { page, close } = await at(1280, false);
+    await page.goto('/agents');
+    expect(await page.locator('button').count()).toBe(0);
+    await close();
+  });
+
+  test('copies the code as it is, by the keyboard, and says so', async () => {
+    const { page, complaints, close } = await at(360);
+    await page.context().grantPermissions(['clipboard-read', 'clipboard-write']);
+    await page.goto('/agents');
+    const button = preview(page).getByRole('button', { name: 'Copy curl' });
+    await button.focus();
+    await page.keyboard.press('Enter');
+    await expect.poll(() => page.getByRole('status').innerText()).toBe('Copied');
+    expect(
+      await button.or(preview(page).getByRole('button', { name: 'Copied curl' })).count(),
+    ).toBe(1);
+    const copied = String(await page.evaluate('navigator.clipboard.readText()'));
+    expect(copied).toMatch(/^PREVIEW=\$\(curl -sS http[\s\S]*echo "\$PREVIEW"\n$/);
+    const box = await preview(page).locator('.copy:visible').first().boundingBox();
+    expect(Math.min(box?.width ?? 0, box?.height ?? 0)).toBeGreaterThanOrEqual(44);
+    expect(complaints).toEqual([]);
+    await close();
+  });
+
+  test('selects the code where the browser gives no clipboard away', async () => {
+    const { page, complaints, close } = await at(1280);
+    await page.addInitScript({
+      content: `Object.defineProperty(navigator, 'clipboard', { value: undefined });
+        document.execCommand = () => false;`,
+    });
+    await page.goto('/receivers');
+    await page.getByRole('button', { name: 'Copy Node' }).click();
+    await expect
+      .poll(() => page.getByRole('status').innerText())
+      .toBe('It is selected, so that you can copy it');
+    expect(String(await page.evaluate('getSelection().toString()'))).toContain('isSigned');
+    expect(complaints).toEqual([]);
+    await close();
+  });
+});
+
+test.each(['light', 'dark'] as const)(
+  'code has AAA contrast in %s, and none of it is colour alone',
+  async (scheme) => {
+    const { page, close } = await at(1280, true, scheme);
+    for (const path of paths) {
+      await page.goto(path);
+      const worst = `(() => {
+      const channels = (colour) => colour.match(/[\\d.]+/g).slice(0, 3).map(Number);
+      const luminance = (colour) => {
+        const [r, g, b] = channels(colour).map((each) => {
+          const part = each / 255;
+          return part <= 0.04045 ? part / 12.92 : ((part + 0.055) / 1.055) ** 2.4;
+        });
+        return 0.2126 * r + 0.7152 * g + 0.0722 * b;
+      };
+      const under = (element) => {
+        for (let each = element; each; each = each.parentElement) {
+          const { backgroundColor } = getComputedStyle(each);
+          if (!/, 0\\)$|transparent/.test(backgroundColor)) return backgroundColor;
+        }
+      };
+      const parts = [...document.querySelectorAll('pre code, pre span, .method, .status, .copy, figcaption')];
+      return Math.min(...parts.map((each) => {
+        const [one, other] = [getComputedStyle(each).color, under(each)].map(luminance);
+        return (Math.max(one, other) + 0.05) / (Math.min(one, other) + 0.05);
+      }));
+    })()`;
+      expect([path, Number(await page.evaluate(worst)) >= 7]).toEqual([path, true]);
+    }
+    await close();
+  },
+);
+
+test('in forced colours an example keeps its edge, and the chosen tab its mark', async () => {
+  const { page, close } = await at(1280);
+  await page.emulateMedia({ forcedColors: 'active' });
+  await page.goto('/agents');
+  const style = (selector: string, property: string) =>
+    page.evaluate(`getComputedStyle(document.querySelector('${selector}')).${property}`);
+  expect(await style('.example', 'borderBlockStartStyle')).toBe('solid');
+  expect(await style('.tab :checked + label', 'textDecorationLine')).toBe('underline');
+  await close();
+});
+
+test('the words of the script stand in no script', () => {
+  const script = readFileSync(new URL('../src/site/assets/copy.js', import.meta.url), 'utf8');
+  expect(script).not.toMatch(/'(Copy|Copied)'/);
+});

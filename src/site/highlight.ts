@@ -1,0 +1,62 @@
+/**
+ * Code as HTML with its keywords, names, strings, numbers and comments marked: `highlight.js` finds them,
+ * and of its many classes these few are kept, so that a page stays small and each has a colour of its own.
+ */
+import type { HLJSApi, LanguageFn } from 'highlight.js';
+import { once, require } from '../once.ts';
+import { escapeHtml } from './placeholders.ts';
+
+/** What a fence of Markdown names, and the grammar for it. */
+const GRAMMARS: Readonly<Record<string, string>> = {
+  sh: 'bash',
+  js: 'javascript',
+  json: 'json',
+  python: 'python',
+  php: 'php',
+  html: 'xml',
+};
+
+/** What is kept of a class of the library, by the first of its words. */
+const KEPT: Readonly<Record<string, string>> = {
+  keyword: 'keyword',
+  literal: 'keyword',
+  built_in: 'keyword',
+  meta: 'keyword',
+  string: 'string',
+  regexp: 'string',
+  number: 'number',
+  comment: 'comment',
+  attr: 'name',
+  property: 'name',
+  variable: 'name',
+  name: 'name',
+};
+
+/** Only the core and these grammars, with the first page that has code: a start answers before that. */
+const loaded = once((): HLJSApi => {
+  const highlighter: HLJSApi = require('highlight.js/lib/core');
+  for (const grammar of Object.values(GRAMMARS)) {
+    const rules: LanguageFn = require(`highlight.js/lib/languages/${grammar}`);
+    highlighter.registerLanguage(grammar, rules);
+  }
+  return highlighter;
+});
+
+/** Takes code and the language that its fence names; returns HTML, escaped alone where we know no grammar. */
+export function highlight(code: string, language: string): string {
+  const grammar = Object.hasOwn(GRAMMARS, language) ? GRAMMARS[language] : undefined;
+  if (grammar === undefined) return escapeHtml(code);
+  return withKeptClasses(loaded().highlight(code, { language: grammar }).value);
+}
+
+/** The library nests its marks: what ends one that is not kept goes with it, and one in its like is none. */
+function withKeptClasses(html: string): string {
+  const open: (string | undefined)[] = [];
+  return html.replace(/<span class="(?:hljs-)?(\w+)[^"]*">|<\/span>/g, (_mark, name?: string) => {
+    if (name === undefined) return open.pop() === undefined ? '' : '</span>';
+    const known = Object.hasOwn(KEPT, name) ? KEPT[name] : undefined;
+    const kept = open.includes(known) ? undefined : known;
+    open.push(kept);
+    return kept === undefined ? '' : `<span class="${kept}">`;
+  });
+}
