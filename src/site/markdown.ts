@@ -15,9 +15,10 @@ const loaded = once(() => {
   const { rules } = markdownIt.renderer;
   // A wide table or a long command scrolls by itself, with the keyboard too, and never the page. Where
   // scripts run, only those that do are a stop of the Tab key (`assets/scroll.js`).
-  rules.table_open = (tokens, index) => {
+  rules.table_open = (tokens, index, _options, environment = {}) => {
     const heading = tokens[index]?.attrGet(HEADING);
-    const name = heading ? `aria-labelledby="${heading}"` : 'aria-label="Table"';
+    const table = markdownIt.utils.escapeHtml(String(environment.table));
+    const name = heading ? `aria-labelledby="${heading}"` : `aria-label="${table}"`;
     return `<div class="scroll" role="group" ${name} tabindex="0"><table>\n`;
   };
   rules.table_close = () => '</table></div>\n';
@@ -26,8 +27,8 @@ const loaded = once(() => {
   return markdownIt;
 });
 
-/** Takes Markdown; returns HTML, one `<section>` for each second-level heading and what follows it. */
-export function renderMarkdown(markdown: string): string {
+/** Takes Markdown and what a table under no heading is called; returns HTML, one `<section>` for each second-level heading and what follows it. */
+export function renderMarkdown(markdown: string, table = 'Table'): string {
   const markdownIt = loaded();
   const tokens = markdownIt.parse(markdown, {});
   const taken = new Set<string>();
@@ -55,7 +56,7 @@ export function renderMarkdown(markdown: string): string {
   }
   const starts = [...sectionIds.keys()];
   const render = (from: number, to?: number) =>
-    markdownIt.renderer.render(tokens.slice(from, to), markdownIt.options, {});
+    markdownIt.renderer.render(tokens.slice(from, to), markdownIt.options, { table });
   const sections = starts.map((start, number) => {
     return `<section id="${sectionIds.get(start)}">\n${render(start, starts[number + 1])}</section>\n`;
   });
