@@ -112,7 +112,7 @@ test.each([360, 1280])(
         })()`);
       };
       const onError = await measure('/nothing-here');
-      expect(onError).toEqual(await measure('/thank-you'));
+      expect(onError).toEqual(await measure('/'));
       expect(onError).toMatchObject({ off: false });
       await close();
     }

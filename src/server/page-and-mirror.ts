@@ -26,7 +26,10 @@ export function registerPage(
   app: FastifyInstance,
   paths: PagePaths,
   read: () => ServedPage,
-  { byWhereFrom, ...hooks }: { preHandler?: () => Promise<void>; byWhereFrom?: () => ByWhereFrom } = {},
+  {
+    byWhereFrom,
+    ...hooks
+  }: { preHandler?: () => Promise<void>; byWhereFrom?: () => ByWhereFrom } = {},
 ): void {
   const documents = once(() => preparePage(paths, read(), byWhereFrom?.()));
   app.route({

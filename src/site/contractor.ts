@@ -23,10 +23,7 @@ const facts = {
   licence: fact,
   insured: fact,
   checked: fact,
-  telephone: factThat(
-    (text) => /^\+?[\d ()./-]{3,40}$/.test(text),
-    'must be a telephone number',
-  ),
+  telephone: factThat((text) => /^\+?[\d ()./-]{3,40}$/.test(text), 'must be a telephone number'),
   link: factThat(isWebAddress, 'must be an https:// address'),
 };
 
@@ -73,7 +70,11 @@ export function contractorCard(
     name: contractor,
     facts: names
       .filter((name) => words[name] !== '')
-      .map((name) => ({ label: labels[name], text: textOf(name, words), href: hrefOf(name, words) })),
+      .map((name) => ({
+        label: labels[name],
+        text: textOf(name, words),
+        href: hrefOf(name, words),
+      })),
     promises: words.promises,
   });
 }

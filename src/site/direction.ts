@@ -11,7 +11,8 @@ export function languageMark(lang: string, around: string): string {
 }
 
 /** Hebrew, Arabic and the other scripts that Unicode keeps for letters from right to left. */
-const RIGHT_TO_LEFT = /[\u0590-\u08FF\uFB1D-\uFDFF\uFE70-\uFEFC\u{10800}-\u{10FFF}\u{1E800}-\u{1EFFF}]/u;
+const RIGHT_TO_LEFT =
+  /[\u0590-\u08FF\uFB1D-\uFDFF\uFE70-\uFEFC\u{10800}-\u{10FFF}\u{1E800}-\u{1EFFF}]/u;
 /** A number goes from left to right, and without an isolate `+1 555` turns round between letters that do not. */
 const LEFT_TO_RIGHT =
   /(?![\u0590-\u08FF\uFB1D-\uFDFF\uFE70-\uFEFC\u{10800}-\u{10FFF}\u{1E800}-\u{1EFFF}])[\p{L}\p{N}]/u;

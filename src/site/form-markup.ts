@@ -9,6 +9,7 @@ import type { Field, Form } from '../forms/catalog.ts';
 import { lengthOf, normalize } from '../forms/fields.ts';
 import { HONEYPOT } from '../forms/honeypot.ts';
 import { routes } from '../routes.ts';
+import { isolated } from './direction.ts';
 import {
   type FaultKind,
   type FormWords,
@@ -18,7 +19,6 @@ import {
   ourFormWords,
   waitWords,
 } from './form-words.ts';
-import { isolated } from './direction.ts';
 import { keyboardOf } from './keyboard.ts';
 import { contactHref } from './placeholders.ts';
 import { renderTemplate } from './templates.ts';

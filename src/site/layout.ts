@@ -96,9 +96,9 @@ export function renderLayout(layout: Layout, frame: Frame = ourFrame()): string 
     ? frame.scriptPath
     : layout.thanks
       ? frame.sentScriptPath
-    : SCROLLS.test(layout.main)
-      ? frame.scrollScriptPath
-      : undefined;
+      : SCROLLS.test(layout.main)
+        ? frame.scrollScriptPath
+        : undefined;
   return renderTemplate('layout', {
     ...layout,
     ...frame,

@@ -7,9 +7,9 @@ import { receiverOf } from '../submissions/recipient.ts';
 import { takesForm } from './configured.ts';
 import { type Content, parseContent } from './content.ts';
 import { contractorCard } from './contractor.ts';
-import { closedMarkup, type Entered, formMarkup } from './form-markup.ts';
 import { languageMark } from './direction.ts';
 import { folded } from './folds.ts';
+import { closedMarkup, type Entered, formMarkup } from './form-markup.ts';
 import { type Frame, headOf, ourFrame, renderLayout } from './layout.ts';
 import { renderMarkdown } from './markdown.ts';
 import { renderMirror } from './markdown-mirror.ts';
@@ -95,7 +95,10 @@ function pageOf(
   const body = partsOf(content.body, settings);
   const about = { ...pathsOfPage(name), title, description };
   const form = carried && wordedForm(carried.form, frame.words);
-  const names = { contractor: contractorName(settings, frame.words), operator: settings.operator.name };
+  const names = {
+    contractor: contractorName(settings, frame.words),
+    operator: settings.operator.name,
+  };
   const recipient = carried === undefined ? '' : receiverOf(carried.form, names);
   const context = {
     recipient,
@@ -111,7 +114,11 @@ function pageOf(
   };
   const prose = once(() => proseOf(body));
   const cardOf = (isSent: boolean) =>
-    contractorCard(frame.words.contractor, { ...names, isSent, languageMark: context.languageMark });
+    contractorCard(frame.words.contractor, {
+      ...names,
+      isSent,
+      languageMark: context.languageMark,
+    });
   const showsContractor = about.path === routes.startPage.path || form?.receivedBy === 'contractor';
   const around = { operatorName: settings.operator.name, noindex, lang, page: head };
   const render = (entered?: Entered) => {

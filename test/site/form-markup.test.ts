@@ -200,3 +200,27 @@ describe('a form that was in order and not accepted', () => {
     expect(refused(undefined)).not.toContain('send-again"');
   });
 });
+
+test('tells the keyboard of a telephone what to write, and that the last key sends', () => {
+  const inputs = (form: Form) => tags(formMarkup(form, words), 'input');
+  const of = (form: Form, name: string) => controls(formMarkup(form, words), name)[0] ?? '';
+  const { homeowner_quote: quote, contact, newsletter } = forms;
+  expect(attribute(of(quote, 'name'), 'autocapitalize')).toBe('words');
+  expect(attribute(of(quote, 'postal_code'), 'autocapitalize')).toBe('characters');
+  const sending = [quote, contact, newsletter].map((form) =>
+    inputs(form).filter((tag) => attribute(tag, 'enterkeyhint') === 'send'),
+  );
+  expect(sending.map((found) => found.map((tag) => attribute(tag, 'name')))).toEqual([
+    [],
+    ['phone'],
+    ['email'],
+  ]);
+});
+
+test('says at each form what the address is for', () => {
+  const hints = Object.values(forms).map(
+    ({ fields }) => fields.find(({ name }) => name === 'email')?.hint,
+  );
+  expect(new Set(hints).size).toBe(4);
+  expect(hints).not.toContain(undefined);
+});

@@ -17,6 +17,9 @@ const pages = [
   ...['/', '/quote', '/contractors', '/contact', '/newsletter', '/agents', '/privacy'],
   ...['/receivers', '/receipts', '/thank-you', '/reference'],
 ];
+/** The page that thanks is another one for each form (`thanks.test.ts`). */
+const varyOf = (path: string) =>
+  `Accept, Accept-Encoding${path === '/thank-you' ? ', Referer' : ''}`;
 const mirrorOf = (path: string) => `${path === '/' ? '/index' : path}.md`;
 
 describe.each(pages)('%s', (path) => {
@@ -32,7 +35,7 @@ describe.each(pages)('%s', (path) => {
     expect(markdown.headers.get('access-control-allow-origin')).toBe('*');
     expect(markdown.text).toBe(mirror.text);
     for (const answer of [page, markdown]) {
-      expect(answer.headers.get('vary')).toBe('Accept, Accept-Encoding');
+      expect(answer.headers.get('vary')).toBe(varyOf(path));
     }
     expect(mirror.headers.get('vary')).toBe('Accept-Encoding');
   });
@@ -49,7 +52,7 @@ describe.each(pages)('%s', (path) => {
     expect(await again('text/html', markdown)).toBe(200);
     expect(await again('text/markdown', html)).toBe(200);
     const unchanged = await get(path, { accept: 'text/markdown', 'if-none-match': markdown });
-    expect(unchanged.headers.get('vary')).toBe('Accept, Accept-Encoding');
+    expect(unchanged.headers.get('vary')).toBe(varyOf(path));
   });
 
   test('links to its mirror and to llms.txt, in a header and in its head', async () => {

@@ -32,7 +32,7 @@ const page = (path: string, among: Page[] = pages): Page => {
 
 const DATA_BLOCK = /<script type="application\/ld\+json">([^<]*)<\/script>/;
 const OUR_MODULE =
-  /<script type="module" src="\/assets\/(form|scroll)-[0-9a-f]{12}\.js"><\/script>/;
+  /<script type="module"( blocking="render")? src="\/assets\/(form|scroll|sent)-[0-9a-f]{12}\.js"><\/script>/;
 /** A data block is no script: nothing in it is executed, and no `<` stands in it. */
 const withoutData = (html: string) => html.replace(DATA_BLOCK, '').replace(OUR_MODULE, '');
 const dataOf = (html: string) => JSON.parse(DATA_BLOCK.exec(html)?.[1] ?? '');
@@ -99,8 +99,8 @@ describe('the pages', () => {
   });
 
   test('name who receives each form: the contractor for a quote, otherwise the operator', () => {
-    expect(page('/quote').html).toContain('<strong>Sample Painting Company</strong>, to prepare');
-    expect(page('/newsletter').html).toContain('<strong>Fair Coat</strong>, to send');
+    expect(page('/quote').html).toContain('<strong><bdi>Sample Painting Company</bdi></strong>, to prepare');
+    expect(page('/newsletter').html).toContain('<strong><bdi>Fair Coat</bdi></strong>, to send');
   });
 
   test('come back with what was entered when a native post is refused', () => {
@@ -235,6 +235,38 @@ test('A homeowner is not led to “agents”, who sell houses; what is for devel
     for (const part of ['"/agents"', '"/reference"', '.md"']) expect(developers).toContain(part);
   }
   expect(page('/agents').title).toBe('For AI assistants');
+});
+
+test('the questions of the start page are folded, and stand open in its mirror', () => {
+  const { html, markdown } = page('/');
+  const questions = [
+    ...html.matchAll(/<details>\n<summary><h3 id="[^"]*">(.*?)<\/h3><\/summary>/g),
+  ];
+  expect(questions.map(([, question]) => question)).toEqual([
+    'What does it cost?',
+    'Who sees my number?',
+    'What if I hear nothing?',
+    'What does “vetted” mean?',
+  ]);
+  expect(html.match(/<\/p>\n<\/details>/g)).toHaveLength(4);
+  expect(markdown).toMatch(/### Who sees my number\?\n\nSample Painting Company, to call you/);
+  expect(page('/agents').html).not.toContain('<details>');
+});
+
+test('the pictures of the steps are silent, and no mirror has them', () => {
+  const { html, markdown } = page('/');
+  expect(html.match(/<li><svg class="icon" [^>]*aria-hidden="true"/g)).toHaveLength(3);
+  expect(markdown).toContain('1. **You describe the job.**');
+});
+
+test('the page for messages has the address of who runs the site, where there is one', () => {
+  const heading = 'Rather without a form?';
+  expect(page('/contact').html).toContain(heading);
+  expect(page('/contact').html).toContain(
+    'href="mailto:help@paint.example">help@paint.example</a> reaches',
+  );
+  const unreachable = { ...settings, operator: { name: 'Fair Coat', contact: undefined } };
+  expect(page('/contact', loadPages(unreachable)).html).not.toContain(heading);
 });
 
 describe('Markdown', () => {

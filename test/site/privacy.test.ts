@@ -110,14 +110,19 @@ describe('a page', () => {
     }
   });
 
-  test('has scripts and styles that store nothing and ask no one else', async () => {
+  test('has scripts and styles that store nothing but what the next page takes out, and ask no one else', async () => {
     const assets = new Set(pages.flatMap(({ text }) => text.match(/\/assets\/[^"]+/g) ?? []));
     expect(assets.size).toBeGreaterThan(2);
     for (const path of assets) {
       const { text } = await call(service, path, { method: 'GET' });
       const code = text.replaceAll('http://www.w3.org/2000/svg', '');
       expect(code).not.toMatch(/https?:|url\(|@import/);
-      expect(code).not.toMatch(/cookie|localStorage|sessionStorage|indexedDB|sendBeacon|caches\./i);
+      expect(code).not.toMatch(/cookie|localStorage|indexedDB|sendBeacon|caches\./i);
+      const stored = code.match(/sessionStorage\.\w+/g) ?? [];
+      const may = path.includes('/form-')
+        ? ['sessionStorage.setItem']
+        : ['sessionStorage.getItem', 'sessionStorage.removeItem'];
+      expect(stored, path).toEqual(/\/(form|sent)-/.test(path) ? may : []);
     }
   });
 });

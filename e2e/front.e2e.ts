@@ -1,0 +1,170 @@
+/** What a person sees before the form: the painted opening, who gets the request, the steps and the questions. */
+import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import type { Browser, Page } from 'playwright-core';
+import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { forms } from '../src/forms/catalog.ts';
+import { findings } from './axe.ts';
+import { openBrowser, openPage, overflowOf, type Surroundings } from './browser.ts';
+import { exhaust, type Site, startSite } from './site.ts';
+import { everySurroundings } from './surroundings.ts';
+import { answersTo, fillIn } from './visitor.ts';
+
+const FACTS = `contractor:
+  place: Springfield, Illinois
+  since: 1998
+  licence: 104-12345 of the State Contractors Licensing and Registration Board
+  insured: General liability, 2,000,000 USD
+  checked: License and insurance seen in March 2026
+  telephone: +1 555 0100
+  link: https://donaudampfschifffahrtsanstrichsunternehmensgesellschaft.example
+`;
+
+let site: Site;
+let told: Site;
+let browser: Browser;
+let folder: string;
+beforeAll(async () => {
+  folder = mkdtempSync(join(tmpdir(), 'content-facts-'));
+  writeFileSync(join(folder, 'words.yaml'), FACTS);
+  site = await startSite();
+  told = await startSite({ CONTENT_DIR: folder });
+  browser = await openBrowser();
+});
+afterAll(async () => {
+  await browser.close();
+  await site.close();
+  await told.close();
+  rmSync(folder, { recursive: true, force: true });
+});
+
+const pictured = async (page: Page, name: string) => {
+  const pictures = process.env.SCREENSHOTS;
+  if (pictures) await page.screenshot({ path: `${pictures}/front-${name}.png`, fullPage: true });
+};
+/** Red, green and blue of a colour as CSS computed it, from 0 to 1. */
+const channels = (colour: string): number[] => {
+  const numbers = (colour.match(/[\d.]+/g) ?? []).slice(0, 3).map(Number);
+  return colour.startsWith('rgb') ? numbers.map((each) => each / 255) : numbers;
+};
+/** WCAG 2.2, relative luminance. */
+const luminance = (colour: string) => {
+  const [red = 0, green = 0, blue = 0] = channels(colour).map((each) =>
+    each <= 0.04045 ? each / 12.92 : ((each + 0.055) / 1.055) ** 2.4,
+  );
+  return 0.2126 * red + 0.7152 * green + 0.0722 * blue;
+};
+
+describe.each(everySurroundings)('%s', (_name, how: Surroundings) => {
+  test('the contractor’s card has every fact, and the questions open', async () => {
+    const { page, complaints, close } = await openPage(browser, told.service.url, how);
+    for (const path of ['/', '/quote']) {
+      await page.goto(path);
+      const card = page.getByRole('region', { name: 'Your request goes to Vetted Painters' });
+      expect(await card.locator('dt').count()).toBe(7);
+      expect(await overflowOf(page)).toBe(0);
+      if (how.width !== 768) expect(await findings(page)).toEqual([]);
+      await pictured(
+        page,
+        `facts${path.replace('/', '-')}-${how.width}-${how.scheme}-${how.javaScript}`,
+      );
+    }
+    await page.goto('/');
+    const answer = page.getByText('Asking costs nothing');
+    expect(await answer.isVisible()).toBe(false);
+    await page.getByText('What does it cost?').click();
+    expect(await answer.isVisible()).toBe(true);
+    await page.keyboard.press('Tab');
+    await page.keyboard.press('Enter');
+    expect(await page.getByText('Vetted Painters, to call you about this job').isVisible()).toBe(
+      true,
+    );
+    if (how.width !== 768) expect(await findings(page)).toEqual([]);
+    await pictured(page, `open-${how.width}-${how.scheme}-${how.javaScript}`);
+    await page.emulateMedia({ media: 'print' });
+    expect(await page.getByText('Allow two working days and look').isVisible()).toBe(true);
+    expect(complaints).toEqual([]);
+    await close();
+  });
+});
+
+test.each(['light', 'dark'] as const)(
+  'what stands on the paint has a contrast of 7:1 in %s, and the paint reaches from side to side',
+  async (scheme) => {
+    const opened = await openPage(browser, site.service.url, {
+      javaScript: false,
+      width: 1280,
+      scheme,
+    });
+    for (const path of ['/', '/quote', '/privacy', '/nothing-here']) {
+      await opened.page.goto(path);
+      const styles = (await opened.page.evaluate(`(() => {
+        const band = document.querySelector('.band');
+        const { width, left } = band.getBoundingClientRect();
+        const texts = ['h1', '.lede', '.quiet'].flatMap((name) => band.querySelector(name) ?? []);
+        return { paint: getComputedStyle(band).backgroundColor, sides: [left, width],
+          inks: texts.map((each) => getComputedStyle(each).color) };
+      })()`)) as { paint: string; sides: number[]; inks: string[] };
+      expect(styles.sides).toEqual([0, 1280]);
+      // The streaks on it are darker than the paint, and what stands on it is lighter.
+      for (const ink of styles.inks) {
+        const ratio = (luminance(ink) + 0.05) / (luminance(styles.paint) + 0.05);
+        expect(ratio, `${path} ${ink} on ${styles.paint}`).toBeGreaterThanOrEqual(7);
+      }
+    }
+    await opened.close();
+  },
+);
+
+test('beside a long form the card stays in sight', async () => {
+  const { page, close } = await openPage(browser, site.service.url, {
+    javaScript: false,
+    width: 1280,
+  });
+  await page.goto('/quote');
+  await page.setViewportSize({ width: 1280, height: 500 });
+  const topOf = async () => (await page.locator('.chip').boundingBox())?.y ?? -1;
+  await page.getByRole('button', { name: 'Request my quote' }).scrollIntoViewIfNeeded();
+  await page.evaluate('scrollTo(0, document.querySelector("form .button").offsetTop - 420)');
+  expect(await topOf()).toBeGreaterThanOrEqual(0);
+  expect(await topOf()).toBeLessThan(60);
+  await close();
+});
+
+test('a limit says the time of day from which it is over', async () => {
+  const { page, close } = await openPage(browser, site.service.url, {
+    javaScript: true,
+    width: 360,
+  });
+  await exhaust(site, '192.0.2.41');
+  await page.setExtraHTTPHeaders({ 'x-forwarded-for': '192.0.2.41' });
+  await page.goto('/contact');
+  await fillIn(page, forms.contact, answersTo(forms.contact, 'ada@example.com'));
+  await page.locator('form button[type=submit]').click();
+  const notice = page.locator('form > .notice');
+  await notice.waitFor();
+  expect(await notice.innerText()).toMatch(/send it again in 15 minutes \(\d{1,2}:\d\d\s[AP]M\)\./);
+  await close();
+});
+
+test('in forced colours the paint, the card and the panel of success have an edge', async () => {
+  const { page, close } = await openPage(browser, site.service.url, {
+    javaScript: true,
+    width: 360,
+  });
+  await page.emulateMedia({ forcedColors: 'active' });
+  for (const [path, selector] of [
+    ['/', '.band'],
+    ['/', '.chip'],
+    ['/thank-you', '.success'],
+  ] as const) {
+    await page.goto(path);
+    const edge = await page.evaluate(
+      `getComputedStyle(document.querySelector('${selector}')).borderBlockStartWidth`,
+    );
+    expect([selector, edge]).toEqual([selector, '1px']);
+    await pictured(page, `forced-${selector.slice(1)}`);
+  }
+  await close();
+});
