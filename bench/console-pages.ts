@@ -15,8 +15,8 @@ import { LOAD, pagesOf } from './console-paths.ts';
 import { fill, filledOf, MONTH_MS } from './console-rows.ts';
 import { ask, pace } from './load.ts';
 import { paths } from './paths.ts';
-import { series } from './requests.ts';
 import { pinLoad, type Server, startServer } from './processes.ts';
+import { series } from './requests.ts';
 import { environmentOf, makeDataFolder, SERVICE } from './service.ts';
 import { startUpstream } from './upstream.ts';
 

@@ -57,7 +57,7 @@ export function presses(): Requests {
 
 /** Leads of a month, and an operator who is signed in. */
 export async function keepLeads(storage: Storage): Promise<void> {
-  await fill(storage, LEADS, Date.now() - MONTH_MS);
+  await fill(storage, { count: LEADS, began: Date.now() - MONTH_MS });
   const at = new Date().toISOString();
   const digest = digestOfToken(SESSION) ?? '';
   const session = { digest, name: 'bench', linked_at: at, signed_in_at: at, last_seen_at: at };

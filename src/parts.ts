@@ -120,7 +120,14 @@ export async function openParts(
     hostname,
     end: executions.asked.end,
   });
-  const renderCode = codeRenderer({ ...settings, confirmations, signingKeys, clock });
+  const confirmWords = () => site.frame().words.confirm;
+  const renderCode = codeRenderer({
+    ...settings,
+    confirmations,
+    signingKeys,
+    clock,
+    words: confirmWords,
+  });
   const subscribers = openSubscribers({
     storage,
     clock,

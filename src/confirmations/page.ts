@@ -7,7 +7,8 @@ import { maskedAddress } from '../forms/masked-address.ts';
 import type { Fields } from '../forms/validate.ts';
 import { pathTo, routes } from '../routes.ts';
 import type { SigningKeys } from '../settings/signing-keys.ts';
-import { filled } from '../site/filled.ts';
+import { filledIn } from '../site/filled.ts';
+import { secondWords } from '../site/form-words.ts';
 import { type Frame, renderLayout } from '../site/layout.ts';
 import { renderTemplate } from '../site/templates.ts';
 import { wordedForm } from '../site/words.ts';
@@ -38,13 +39,15 @@ export function confirmationPage(parts: PageParts, shown: Shown): string {
   const { confirmation, secret, now, unmasked = false, left } = shown;
   const { id, client, destination, via, code_expires_at: codeEnds } = confirmation;
   const fields = JSON.parse(confirmation.fields ?? '{}') as Fields;
-  const words = filled(frame.words.confirm, {
+  const { lang } = frame.words;
+  const values = {
     client,
     destination,
     address: maskedAddress(fields.email ?? ''),
-    until: timeOf(confirmation.expires_at, frame.words.lang),
-    left: String(left),
-  });
+    until: timeOf(confirmation.expires_at, lang),
+    left: (left ?? 0).toLocaleString(lang),
+  };
+  const words = filledIn(frame.words.confirm, values, lang);
   const found = findForm(confirmation.action);
   const form = found && wordedForm(found, frame.words);
   const masked = via === 'page_email' && !unmasked;
@@ -55,7 +58,7 @@ export function confirmationPage(parts: PageParts, shown: Shown): string {
     parties: [
       { label: words.asks, value: client },
       { label: words.gets, value: destination },
-      { label: words.purpose, value: form?.purpose ?? '' },
+      { label: words.purpose, value: form === undefined ? '' : words.purposes[form.name] },
     ],
     heading: masked ? words.masked : words.heading,
     masked,
@@ -74,10 +77,13 @@ export function refusedPage(
   secret: string | undefined,
 ): { status: number; html: string } {
   const { words } = parts.frame();
-  const { status, sentence, next } = renderForPage(refusal);
+  const { status } = renderForPage(refusal);
+  const { lang } = words;
+  const wait = 'retryAfterSeconds' in refusal ? secondWords(refusal.retryAfterSeconds, lang) : '';
+  const { title, text } = filledIn(words.confirm.refused[refusal.kind], { wait }, lang);
   const main = renderTemplate('error', {
-    heading: sentence,
-    sentence: next,
+    heading: title,
+    sentence: text,
     backTo: secret && pathTo(routes.confirmationPage, { secret }),
     words: { ...words.errors, back: words.confirm.back },
   });
@@ -92,11 +98,8 @@ function endPage(
 ): string {
   const { confirm, lang } = parts.frame().words;
   const { id, client, destination, execution } = confirmation;
-  const { title, text } = filled(confirm.ends[status], {
-    client,
-    destination,
-    at: timeOf(execution.settled_at ?? execution.created_at, lang),
-  });
+  const at = timeOf(execution.settled_at ?? execution.created_at, lang);
+  const { title, text } = filledIn(confirm.ends[status], { client, destination, at }, lang);
   const main = renderTemplate('confirm-end', {
     title,
     text,

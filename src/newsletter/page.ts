@@ -4,7 +4,8 @@ import { renderForPage } from '../failures/render.ts';
 import { forms } from '../forms/catalog.ts';
 import { maskedAddress } from '../forms/masked-address.ts';
 import { pathsOfPage, pathTo, routes } from '../routes.ts';
-import { filled } from '../site/filled.ts';
+import { filledIn } from '../site/filled.ts';
+import { secondWords } from '../site/form-words.ts';
 import { type Frame, renderLayout } from '../site/layout.ts';
 import { renderTemplate } from '../site/templates.ts';
 import type { SubscriberRow } from '../storage/subscriber-schema.ts';
@@ -33,14 +34,14 @@ export function confirmingPage(parts: PageParts, row: SubscriberRow): string {
   };
   switch (row.status) {
     case 'pending': {
-      const { title, text, button, until } = filled(newsletter.confirm, values);
+      const { title, text, button, until } = filledIn(newsletter.confirm, values, lang);
       const action = pathTo(routes.confirmSubscription, { token: row.confirm_token });
       return layout(parts, { title, text, button, action, note: until });
     }
     case 'confirmed':
-      return layout(parts, filled(newsletter.confirmed, values));
+      return layout(parts, filledIn(newsletter.confirmed, values, lang));
     case 'unsubscribed': {
-      const { title, text, again } = filled(newsletter.left, values);
+      const { title, text, again } = filledIn(newsletter.left, values, lang);
       const href = pathsOfPage(forms.newsletter.name).path;
       return layout(parts, { title, text, link: { href, label: again } });
     }
@@ -49,14 +50,14 @@ export function confirmingPage(parts: PageParts, row: SubscriberRow): string {
 
 /** The same bytes for every token: nobody learns whether there is such a subscriber. It posts to where it stands. */
 export function leavingPage(parts: PageParts): string {
-  const { leave } = parts.frame().words.newsletter;
-  return layout(parts, filled(leave, { operator: parts.operator.name }));
+  const { newsletter, lang } = parts.frame().words;
+  return layout(parts, filledIn(newsletter.leave, { operator: parts.operator.name }, lang));
 }
 
 /** After the press; the same for every token. */
 export function leftPage(parts: PageParts): string {
-  const { leftNow } = parts.frame().words.newsletter;
-  return layout(parts, filled(leftNow, { operator: parts.operator.name }));
+  const { newsletter, lang } = parts.frame().words;
+  return layout(parts, filledIn(newsletter.leftNow, { operator: parts.operator.name }, lang));
 }
 
 /** What is said where a link did nothing: of a link that is none always the same bytes. */
@@ -66,8 +67,8 @@ export function refusedPage(
 ): { status: number; html: string } {
   const { newsletter, lang } = parts.frame().words;
   const { status } = renderForPage(refusal);
-  const wait = 'retryAfterSeconds' in refusal ? inSeconds(refusal.retryAfterSeconds, lang) : '';
-  const shown = filled(newsletter.refused[refusal.kind], { wait });
+  const wait = 'retryAfterSeconds' in refusal ? secondWords(refusal.retryAfterSeconds, lang) : '';
+  const shown = filledIn(newsletter.refused[refusal.kind], { wait }, lang);
   const path = pathsOfPage(forms.newsletter.name).path;
   const link = { href: path, label: newsletter.left.again };
   const isUnknown = refusal.kind === 'unknownSubscription';
@@ -86,9 +87,4 @@ function layout(parts: PageParts, shown: Shown): string {
 function dayOf(iso: string, lang: string): string {
   const format = { dateStyle: 'long', timeZone: 'UTC' } as const;
   return new Intl.DateTimeFormat(lang, format).format(new Date(iso));
-}
-
-function inSeconds(seconds: number, lang: string): string {
-  const format = { style: 'unit', unit: 'second', unitDisplay: 'long' } as const;
-  return new Intl.NumberFormat(lang, format).format(seconds);
 }

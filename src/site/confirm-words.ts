@@ -1,6 +1,20 @@
 /** What a person reads on the page where they confirm (beyond §4); `content/words.yaml` of an operator replaces any. */
 
-/** Words in braces are replaced: `{client}` who asks, `{destination}` who gets it, `{address}`, `{left}`, `{until}`. */
+import { confirmationProblems } from '../failures/confirmation-problems.ts';
+import type { Problem } from '../failures/problem.ts';
+import { forms } from '../forms/catalog.ts';
+
+const refusedAs = (kind: keyof typeof confirmationProblems) => {
+  const { sentence, next } = confirmationProblems[kind] as Problem;
+  return { title: sentence, text: next.page ?? '' };
+};
+
+/** What the text of the message with a code must say, in whatever language. */
+export const CODE = '{code}';
+
+/**
+ * Words in braces are replaced: `{client}` who asks, `{destination}` who gets it, `{address}`, `{left}`,
+ * `{until}`, `{at}`, `{wait}`; in the message `{code}`, `{minutes}`, `{purpose}`, `{operator}`, `{site}`. */
 export const ourConfirmWords = {
   title: 'Your confirmation',
   only: 'Only continue if you asked {client} to do this',
@@ -10,6 +24,8 @@ export const ourConfirmWords = {
   heading: 'What will be sent',
   masked: 'What would be sent',
   statement: 'By pressing “Send” you say:',
+  /** In another language: the same once more, because the statement itself is the specification's (spec §4.5). */
+  statementMeans: '',
   until: 'You can answer until {until}.',
   send: 'Send to {destination}',
   sendNote: 'Exactly what stands above goes to {destination}, once.',
@@ -58,6 +74,45 @@ export const ourConfirmWords = {
       title: 'This link has ended',
       text: 'Nothing was sent to {destination}. If you still want it, ask {client} to start again.',
     },
+  },
+  /** What for, by action: the manifest keeps the specification's words. */
+  purposes: {
+    homeowner_quote: forms.homeowner_quote.purpose,
+    contractor_signup: forms.contractor_signup.purpose,
+    contact: forms.contact.purpose,
+    newsletter: forms.newsletter.purpose,
+  },
+  /** What is said where a button did nothing. */
+  refused: {
+    pressTooOften: refusedAs('pressTooOften'),
+    pressFromElsewhere: refusedAs('pressFromElsewhere'),
+    pressByAgent: refusedAs('pressByAgent'),
+    unknownLink: refusedAs('unknownLink'),
+    unknownButton: refusedAs('unknownButton'),
+    pageTooOld: refusedAs('pageTooOld'),
+    clientNotAllowed: refusedAs('clientNotAllowed'),
+    destinationChanged: refusedAs('destinationChanged'),
+    sendingNotConfigured: refusedAs('sendingNotConfigured'),
+    tooManyCodes: refusedAs('tooManyCodes'),
+    pressUnknown: refusedAs('pressUnknown'),
+  },
+  message: {
+    subject: 'Your code for {operator}',
+    text: `{code} is your code. It is good for {minutes} minutes.
+
+{client} wants to send your details to {destination}.
+What for: {purpose}
+
+Only continue if you asked {client} to do this. If you did not, do
+nothing, or open the page and press "I did not ask for this". Never
+tell anybody the code, and type it on this site alone:
+{site}
+
+This message was sent automatically because somebody asked for a code
+on that page.
+
+{operator}
+`,
   },
 };
 

@@ -50,13 +50,22 @@ export const contractorWords = v.object({
 
 export type ContractorWords = v.Infer<typeof contractorWords>;
 
+type CardContext = {
+  contractor: string;
+  operator: string;
+  isSent: boolean;
+  /** Of the words, where the page is in another language. */
+  languageMark: string;
+};
+
 /** Takes the words, who the contractor and the operator are, and whether it is sent; returns the card. */
 export function contractorCard(
   words: ContractorWords,
-  { contractor, operator, isSent }: { contractor: string; operator: string; isSent: boolean },
+  { contractor, operator, isSent, languageMark }: CardContext,
 ): string {
   const labels = filled(words.labels, { operator });
   return renderTemplate('contractor', {
+    languageMark,
     heading: isSent ? words.sentHeading : words.heading,
     name: contractor,
     facts: names

@@ -9,6 +9,7 @@ import type { Field, Form } from '../forms/catalog.ts';
 import { lengthOf, normalize } from '../forms/fields.ts';
 import { HONEYPOT } from '../forms/honeypot.ts';
 import { routes } from '../routes.ts';
+import { isolated } from './direction.ts';
 import {
   type FaultKind,
   type FormWords,
@@ -46,6 +47,8 @@ type FormContext = {
   /** Whom to ask when something failed. */
   contact?: string | undefined;
   lang?: string;
+  /** Of the words, where the page is in another language. */
+  languageMark?: string;
   words?: FormWords;
 };
 
@@ -60,6 +63,7 @@ const SCRIPT_NOTICES = [
   'offline',
   'broken',
   'sent',
+  'refused',
 ] as const;
 
 /** Takes a form, its words and what was entered, if it was; returns the `<form>`. */
@@ -88,12 +92,13 @@ export function formMarkup(form: Form, given: FormContext & Entered): string {
     referenceWords: words.reference,
     reference,
     title: words.notices[kind].title,
-    text: `${sentence} ${fillIn(words.notices[kind].text, { recipient: given.recipient, wait })}`,
+    text: `${sentence} ${fillIn(words.notices[kind].text, { recipient: isolated(given.recipient, lang), wait })}`,
     contactWords: words.contact,
     // Where nothing failed there is nothing to ask.
     contact: kind === 'sent' ? undefined : contactLink(contact),
   });
   return renderTemplate('form', {
+    languageMark: given.languageMark ?? '',
     recipient: given.recipient,
     use: given.use,
     submit: notice === undefined || isKept ? given.submit : words.sendAgain,
@@ -126,8 +131,10 @@ export function formMarkup(form: Form, given: FormContext & Entered): string {
 }
 
 /** Takes the same; returns what stands in the form's place where nothing can be sent (503). */
-export function closedMarkup({ contact, words = ourFormWords }: Partial<FormContext>): string {
+export function closedMarkup(given: Partial<FormContext>): string {
+  const { contact, words = ourFormWords, languageMark } = given;
   return renderTemplate('notice', {
+    languageMark,
     ...words.notices.closed,
     kind: 'closed',
     contactWords: words.contact,
@@ -212,6 +219,7 @@ function dataOf(
   if (field.required) data.push(['data-missing', sentence('missing')]);
   if (field.kind === 'choice') return data;
   data.push(['data-maximum', String(field.maximum)], ['data-too-long', sentence('tooLong')]);
+  data.push(['data-characters', sentence('characters')]);
   if (field.kind === 'email') {
     data.push(['data-email', sentence('email')], ['data-suggestion', words.suggestion]);
   }

@@ -105,6 +105,14 @@ export function faultSentence(words: FormWords, field: Field, kind: FaultKind, l
 
 /** Takes seconds; returns whole minutes in words of that language, such as `12 minutes`. */
 export function waitWords(seconds: number, lang: string): string {
-  const unit = { style: 'unit', unit: 'minute', unitDisplay: 'long' } as const;
-  return new Intl.NumberFormat(lang, unit).format(Math.ceil(seconds / 60));
+  return inUnits(Math.ceil(seconds / 60), 'minute', lang);
+}
+
+/** Takes seconds; returns them in words of that language, such as `30 seconds`. */
+export function secondWords(seconds: number, lang: string): string {
+  return inUnits(seconds, 'second', lang);
+}
+
+function inUnits(count: number, unit: 'minute' | 'second', lang: string): string {
+  return new Intl.NumberFormat(lang, { style: 'unit', unit, unitDisplay: 'long' }).format(count);
 }

@@ -1,6 +1,7 @@
 /** The frame around every page: head, header, main, footer. */
 import { once } from '../once.ts';
 import { type Assets, ourAssets, sizeOfPng } from './assets.ts';
+import { directionOf, languageMark } from './direction.ts';
 import type { SiteSettings } from './placeholders.ts';
 import { type DescribedPage, structuredData } from './structured-data.ts';
 import { renderTemplate } from './templates.ts';
@@ -101,8 +102,9 @@ function themeColorsIn(css: string): Frame['themeColors'] {
 /** Takes the parts of a page; returns the whole HTML document. */
 export function renderLayout(layout: Layout, frame: Frame = ourFrame()): string {
   const lang = layout.lang ?? frame.words.lang;
-  const isRightToLeft = new Intl.Locale(lang).getTextInfo().direction === 'rtl';
   const words = frame.words.frame;
+  // A page of ours, or of another language, stands between a header and a footer of the words' own.
+  const frameLanguage = languageMark(frame.words.lang, lang);
   // A page has at most one script.
   const scriptPath = layout.hasForm
     ? frame.scriptPath
@@ -111,14 +113,14 @@ export function renderLayout(layout: Layout, frame: Frame = ourFrame()): string 
       : SCROLLS.test(layout.main)
         ? frame.scrollScriptPath
         : undefined;
-  const isDocumentation = DOCUMENTATION.test(layout.main);
   return renderTemplate('layout', {
     ...layout,
     ...frame,
-    isDocumentation,
+    isDocumentation: DOCUMENTATION.test(layout.main),
     scriptPath,
     lang,
-    isRightToLeft,
+    isRightToLeft: directionOf(lang) === 'rtl',
+    frameLanguage,
     words,
   });
 }

@@ -39,9 +39,10 @@ const loaded = once(() => {
   const { escapeHtml } = markdownIt.utils;
   // A wide table or a long command scrolls by itself, with the keyboard too, and never the page. Where
   // scripts run, only those that do are a stop of the Tab key (`assets/scroll.js`).
-  rules.table_open = (tokens, index) => {
+  rules.table_open = (tokens, index, _options, { words }: Environment) => {
     const heading = tokens[index]?.attrGet(HEADING);
-    const name = heading ? `aria-labelledby="${heading}"` : 'aria-label="Table"';
+    const table = escapeHtml(words.table);
+    const name = heading ? `aria-labelledby="${heading}"` : `aria-label="${table}"`;
     return `<div class="scroll" role="group" ${name} tabindex="0"><table>\n`;
   };
   rules.table_close = () => '</table></div>\n';

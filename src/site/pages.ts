@@ -9,6 +9,7 @@ import { takesForm } from './configured.ts';
 import { type Content, parseContent } from './content.ts';
 import { renderContents } from './contents.ts';
 import { contractorCard } from './contractor.ts';
+import { languageMark } from './direction.ts';
 import { folded } from './folds.ts';
 import { closedMarkup, type Entered, formMarkup } from './form-markup.ts';
 import { type Frame, headOf, ourFrame, renderLayout } from './layout.ts';
@@ -90,20 +91,24 @@ function pageOf(
   settings: SiteSettings,
   frame: Frame,
 ): Page {
-  const fill = placeholderFiller(settings, frame.words);
+  const fill = placeholderFiller(settings, frame.words, content.lang);
   const { lang, carried, noindex, actions } = content;
   const title = fill(content.title, 'text');
   const description = fill(content.description, 'text');
   const body = withAnswers(partsOf(content.body, settings), settings);
   const about = { ...pathsOfPage(name), title, description };
   const form = carried && wordedForm(carried.form, frame.words);
-  const names = { contractor: contractorName(settings), operator: settings.operator.name };
+  const names = {
+    contractor: contractorName(settings, frame.words),
+    operator: settings.operator.name,
+  };
   const recipient = carried === undefined ? '' : receiverOf(carried.form, names);
   const context = {
     recipient,
     contact: settings.operator.contact,
     lang: frame.words.lang,
     words: frame.words.form,
+    languageMark: languageMark(frame.words.lang, lang),
   };
   const head = headOf({ ...about, lang }, settings, frame);
   const proseOf = (markdown: string) => {
@@ -117,7 +122,12 @@ function pageOf(
     };
   };
   const prose = once(() => proseOf(body));
-  const cardOf = (isSent: boolean) => contractorCard(frame.words.contractor, { ...names, isSent });
+  const cardOf = (isSent: boolean) =>
+    contractorCard(frame.words.contractor, {
+      ...names,
+      isSent,
+      languageMark: context.languageMark,
+    });
   const showsContractor = about.path === routes.startPage.path || form?.receivedBy === 'contractor';
   const around = { operatorName: settings.operator.name, noindex, lang, page: head };
   const render = (entered?: Entered) => {

@@ -9,6 +9,7 @@ import { type Form, forms } from '../forms/catalog.ts';
 import { pages } from '../routes.ts';
 import type { Settings } from '../settings/settings.ts';
 import { takesActions } from './configured.ts';
+import { goesAnotherWay, isolated } from './direction.ts';
 import { type IconName, icons } from './icons.ts';
 import { renderTemplate } from './templates.ts';
 import { ourWords, type Words } from './words.ts';
@@ -33,8 +34,8 @@ const PLACEHOLDER = /\{\{([#/]?\w+)\}\}/g;
 const CONTACT_FORM = pages.contact.path;
 
 /** The contractor on the platform as people read it, also where there is none yet. */
-export function contractorName(settings: SiteSettings): string {
-  return settings.contractor?.name ?? 'one vetted painting contractor';
+export function contractorName(settings: SiteSettings, { frame }: Pick<Words, 'frame'>): string {
+  return settings.contractor?.name ?? frame.contractor;
 }
 
 /**
@@ -71,17 +72,19 @@ function keepPart(markdown: string, name: string, isKept: boolean): string {
 /** Takes the settings and the words; returns a function that fills one text, written in one form. */
 export function placeholderFiller(
   settings: SiteSettings,
-  { flow, frame }: Pick<Words, 'flow' | 'frame'> = ourWords(),
+  words: Pick<Words, 'flow' | 'frame' | 'lang'> = ourWords(),
+  lang = words.lang,
 ): (text: string, as: keyof Replacement) => string {
+  const { flow, frame } = words;
   const replacements: Readonly<Record<string, Replacement>> = {
-    operator: plain(settings.operator.name),
-    contractor: plain(contractorName(settings)),
-    contact: contact(settings.operator.contact, frame.contact),
+    operator: named(settings.operator.name, lang),
+    contractor: named(contractorName(settings, words), lang),
+    contact: contact(settings.operator.contact, frame.contact, lang),
     // The picture of the flow; without pictures, what it shows.
     flow: {
       ...plain(flow.description),
       get html() {
-        return renderTemplate('flow', { ...flow });
+        return renderTemplate('flow', { ...flow, lang: words.lang });
       },
     },
     retention_days: plain(String(settings.receiptRetentionDays)),
@@ -110,7 +113,7 @@ export function contactHref(contact: string): string {
   return `mailto:${encodeURI(contact).replace(/[?&#]/g, encodeURIComponent)}`;
 }
 
-function contact(address: string | undefined, words: string): Replacement {
+function contact(address: string | undefined, words: string, lang: string): Replacement {
   if (address === undefined) {
     return {
       html: `<a href="${CONTACT_FORM}">${escapeHtml(words)}</a>`,
@@ -118,7 +121,7 @@ function contact(address: string | undefined, words: string): Replacement {
       text: words,
     };
   }
-  const html = `<a href="${escapeHtml(contactHref(address))}">${escapeHtml(address)}</a>`;
+  const html = `<a href="${escapeHtml(contactHref(address))}">${named(address, lang).html}</a>`;
   return { ...plain(address), html };
 }
 
@@ -128,6 +131,13 @@ function drawn(name: IconName): Replacement {
 
 function plain(text: string): Replacement {
   return { html: escapeHtml(text), markdown: escapeMarkdown(text), text };
+}
+
+/** A name or an address, which may go another way than the page. */
+function named(text: string, lang: string): Replacement {
+  const replacement = { ...plain(text), text: isolated(text, lang) };
+  if (!goesAnotherWay(text, lang)) return replacement;
+  return { ...replacement, html: `<bdi>${replacement.html}</bdi>` };
 }
 
 const htmlEntities: Record<string, string> = {

@@ -8,7 +8,7 @@ import { load, loadAll } from 'js-yaml';
 import { type Field, type Form, forms } from '../forms/catalog.ts';
 import { once } from '../once.ts';
 import { checkShape } from '../settings/shape.ts';
-import { type ConfirmWords, ourConfirmWords } from './confirm-words.ts';
+import { CODE, type ConfirmWords, ourConfirmWords } from './confirm-words.ts';
 import { contractorWords } from './contractor.ts';
 import { type FormWords, ourFormWords } from './form-words.ts';
 import { LINKS, type NewsletterWords, ourNewsletterWords } from './newsletter-words.ts';
@@ -58,6 +58,8 @@ const schema = v.object({
     picture: v.string(),
     /** What `{{contact}}` says where no OPERATOR_CONTACT is set. */
     contact: v.string(),
+    /** Who gets a request where no CONTRACTOR_NAME is set. */
+    contractor: v.string(),
     header: links,
     footer: links,
     /** What the second row of the footer is called, and what stands in it. */
@@ -73,6 +75,8 @@ const schema = v.object({
     copied: v.string(),
     /** Where a browser lets no script copy: the code is selected. */
     notCopied: v.string(),
+    /** What a table is called that stands under no heading. */
+    table: v.string(),
   }),
   flow: v.object({
     title: v.string(),
@@ -108,7 +112,10 @@ const schema = v.object({
   /** What forms say when something is wrong: the sentences of `form-words.ts`. */
   form: sameShape(ourFormWords) as v.Type<FormWords>,
   /** What a person reads where they confirm: the sentences of `confirm-words.ts`. */
-  confirm: sameShape(ourConfirmWords) as v.Type<ConfirmWords>,
+  confirm: (sameShape(ourConfirmWords) as v.Type<ConfirmWords>).assert(
+    ({ message }) => message.text.includes(CODE),
+    `needs ${CODE} in the text of its message`,
+  ),
   /** What a subscriber reads, in the message and where its links lead: the sentences of `newsletter-words.ts`. */
   newsletter: (sameShape(ourNewsletterWords) as v.Type<NewsletterWords>).assert(
     ({ message }) => LINKS.every((link) => message.text.includes(link)),

@@ -30,9 +30,10 @@ describe('the German example', () => {
   });
 
   test('leaves ours where it has none, in English', async () => {
-    const { text } = await get('/contractors');
+    const { text } = await get('/agents');
     expect(text).toContain('<html lang="en">');
-    expect(text).toContain('<h1>For painting contractors</h1>');
+    expect(text).toContain('<header class="masthead" lang="de" dir="ltr">');
+    expect(text).toContain('<footer class="colophon" lang="de" dir="ltr">');
   });
 
   test('asks in its own words, with its own choices, and so do mirror, manifest and tools', async () => {
@@ -41,7 +42,7 @@ describe('the German example', () => {
     expect(text).toContain('value="Innen und außen"');
     expect(text).toContain('(freiwillig)');
     expect(text).not.toMatch(/Full name|Interior|\(optional\)|Your details/);
-    const choices = 'Innen; Außen; Innen und außen; Etwas anderes';
+    const choices = 'Innen; Außen; Innen und außen; Schränke oder Leisten; Etwas anderes';
     expect((await get('/quote.md')).text).toContain(choices);
     const { body: manifest } = await get('/api/agent/manifest');
     const { fields } = manifest.actions[0];

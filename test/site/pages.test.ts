@@ -100,8 +100,10 @@ describe('the pages', () => {
   });
 
   test('name who receives each form: the contractor for a quote, otherwise the operator', () => {
-    expect(page('/quote').html).toContain('<strong>Sample Painting Company</strong>, to prepare');
-    expect(page('/newsletter').html).toContain('<strong>Fair Coat</strong>, to send');
+    expect(page('/quote').html).toContain(
+      '<strong><bdi>Sample Painting Company</bdi></strong>, to prepare',
+    );
+    expect(page('/newsletter').html).toContain('<strong><bdi>Fair Coat</bdi></strong>, to send');
   });
 
   test('come back with what was entered when a native post is refused', () => {

@@ -13,6 +13,7 @@ const GIVE_UP_AFTER_MS = 90_000;
 
 const form = document.querySelector('form.form');
 const words = form.dataset;
+const { lang } = form.closest('[lang]');
 const button = form.querySelector('button[type=submit]');
 const progress = form.querySelector('.progress');
 const submitWords = button.textContent;
@@ -27,10 +28,10 @@ let slow;
 
 const fieldOf = (control) => control.closest('.field');
 const labelOf = (field) => field.querySelector('legend, label').firstChild.textContent.trim();
-const inWords = (count) => count.toLocaleString(document.documentElement.lang);
+const inWords = (count) => count.toLocaleString(lang);
 /** The day is said where it is another one. */
 const timeOf = (date) =>
-  date.toLocaleString(document.documentElement.lang, {
+  date.toLocaleString(lang, {
     dateStyle: date.toDateString() === new Date().toDateString() ? undefined : 'long',
     timeStyle: 'short',
   });
@@ -91,13 +92,13 @@ function notify(kind, fill = () => {}) {
   notice.focus();
 }
 
-/** Lists faults on top; those of a control link to it. */
+/** Lists faults on top, with links to their controls. */
 function summarize(faults) {
   checking = true;
   notify('summary', (notice) => {
     for (const { control, fault } of faults) {
-      const link = control ? create('a', '', fault) : fault;
-      if (control) link.href = `#${control.id}`;
+      const link = create('a', '', fault);
+      link.href = `#${control.id}`;
       notice.querySelector('ul').append(create('li', '', link));
     }
   });
@@ -166,7 +167,8 @@ async function send() {
 function refuse({ status, headers }, body) {
   if (status === 400 || status === 413) {
     setSending(false, submitWords);
-    return summarize(faultsIn(body));
+    const faults = faultsIn(body);
+    return faults.length > 0 ? summarize(faults) : notify('refused');
   }
   const kept = ['kept', 'left'].find((kind) => body.error === words[kind]);
   if (kept !== undefined) {
@@ -183,7 +185,7 @@ function refuse({ status, headers }, body) {
   if (status !== 429) return notify(body.error === words.unsent ? 'unsent' : 'unconfirmed');
   const minutes = Math.ceil((Number(headers.get('retry-after')) || 60) / 60);
   const until = timeOf(new Date(Date.now() + minutes * 60_000));
-  const wait = new Intl.NumberFormat(document.documentElement.lang, {
+  const wait = new Intl.NumberFormat(lang, {
     style: 'unit',
     unit: 'minute',
     unitDisplay: 'long',
@@ -194,19 +196,18 @@ function refuse({ status, headers }, body) {
   });
 }
 
-/** The server names fields in its sentences; people know them by their labels. */
+/** The server names fields in its sentences, in English; people know them by their labels, in the page's words. */
 function faultsIn({ error = '', fields = [] }) {
   const sentences = error.split(/(?<=\.) /);
   const faults = controls.flatMap((control) => {
     const { name, dataset } = control;
-    const sentence = sentences.find((each) => each.startsWith(`${name} `));
-    if (sentence === undefined && !fields.includes(name)) return [];
-    const label = labelOf(fieldOf(control));
-    const known = fields.includes(name) ? dataset.missing : dataset.email;
-    return [{ control, fault: known ?? `“${label}” ${sentence.slice(name.length + 1)}` }];
+    const isMissing = fields.includes(name);
+    if (!isMissing && !sentences.some((each) => each.startsWith(`${name} `))) return [];
+    const known = isMissing ? dataset.missing : faultOf(control) || dataset.email;
+    return [{ control, fault: known ?? dataset.characters ?? dataset.missing }];
   });
   for (const { control, fault } of faults) mark(control, fault);
-  return faults.length > 0 ? faults : [{ fault: error }];
+  return faults;
 }
 
 form.noValidate = true;

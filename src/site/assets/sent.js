@@ -36,8 +36,9 @@ function show(values) {
   for (const [label, value] of values) {
     const [term, text, pair] = ['dt', 'dd', 'div'].map((name) => document.createElement(name));
     term.textContent = label;
-    text.textContent = value;
-    text.dir = 'auto';
+    const typed = document.createElement('bdi');
+    typed.textContent = value;
+    text.append(typed);
     pair.append(term, text);
     copy.querySelector('dl').append(pair);
   }

@@ -1,0 +1,180 @@
+/** Other languages: the German example leaves no English word, and names keep their way between Arabic letters. */
+import { resolve } from 'node:path';
+import { describe, expect, test } from 'vitest';
+import { codeRenderer } from '../../src/confirmations/code-letter.ts';
+import type { Confirmation } from '../../src/confirmations/confirmations.ts';
+import { confirmationPage, refusedPage } from '../../src/confirmations/page.ts';
+import { forms } from '../../src/forms/catalog.ts';
+import { refusedPage as refusedSubscriber } from '../../src/newsletter/page.ts';
+import type { SigningKeys } from '../../src/settings/signing-keys.ts';
+import { ourConfirmWords } from '../../src/site/confirm-words.ts';
+import { isolated } from '../../src/site/direction.ts';
+import { ourFrame } from '../../src/site/layout.ts';
+import { readOverlay } from '../../src/site/overlay.ts';
+import { layWords, ourWords, type Words } from '../../src/site/words.ts';
+import { call } from '../support/agent.ts';
+import { startService } from '../support/service.ts';
+
+const folder = resolve(import.meta.dirname, '../../examples/content-de');
+const german = readOverlay(folder).words;
+const germanFrame = { ...ourFrame(), words: german };
+const operator = { name: 'Paint Match' };
+const signingKeys = [Buffer.alloc(32, 7)] as unknown as SigningKeys;
+
+/** Each text by the way to it; where links lead is the same in every language. */
+function leaves(words: unknown, path = ''): [string, string][] {
+  if (typeof words === 'string') return [[path, words]];
+  if (typeof words !== 'object' || words === null) return [];
+  return Object.entries(words).flatMap(([name, each]) =>
+    name === 'href' ? [] : leaves(each, `${path}.${name}`),
+  );
+}
+
+const asked = {
+  client: 'Claude',
+  destination: 'Farbe & Söhne',
+  via: 'page',
+  action: 'homeowner_quote',
+  fields: JSON.stringify({ name: 'Ada', email: 'ada@example.com', postal_code: '10115' }),
+  email: 'ada@example.com',
+  expires_at: '2026-11-23T10:00:00.000Z',
+  code_expires_at: '2026-11-23T10:00:00.000Z',
+  code_number: 1,
+  id: '018f0000-0000-7000-8000-000000000000',
+  execution: { status: 'asked', created_at: '2026-11-23T09:00:00.000Z', settled_at: null },
+} as unknown as Confirmation;
+const now = new Date('2026-11-23T09:30:00.000Z');
+const partsIn = (words: Words) => ({
+  frame: () => ({ ...germanFrame, words }),
+  operator,
+  signingKeys,
+});
+
+describe('the German example', () => {
+  test('has every word of ours in German', () => {
+    const own = new Map(leaves(german));
+    const same = leaves(ourWords()).filter(([path, text]) => text !== '' && own.get(path) === text);
+    // Words that German has from English.
+    expect(same.map(([path]) => path)).toEqual(['.contractor.labels.link']);
+  });
+
+  test.each(Object.values(forms))('asks everything of $name in German', ({ name, fields }) => {
+    for (const field of fields) {
+      const given = { ...german.fields[field.name], ...german.forms[name]?.[field.name] };
+      expect([field.name, given.label]).not.toEqual([field.name, field.label]);
+      expect([field.name, typeof given.label]).toEqual([field.name, 'string']);
+      expect([field.name, given.hint === undefined]).toEqual([
+        field.name,
+        field.hint === undefined,
+      ]);
+      expect([field.name, given.choices?.length]).toEqual([field.name, field.choices?.length]);
+    }
+  });
+
+  test('leaves no English sentence on a page that people see', async () => {
+    const [ours, own] = await Promise.all([
+      startService(),
+      startService({ environment: { CONTENT_DIR: folder } }),
+    ]);
+    const posted = {
+      method: 'POST',
+      headers: { accept: 'text/html', 'content-type': 'application/x-www-form-urlencoded' },
+    };
+    for (const path of [
+      ...['/', '/quote', '/contractors', '/contact', '/newsletter', '/privacy', '/thank-you'],
+      '/nothing',
+      '/newsletter/confirm/none',
+      '/newsletter/leave/none',
+      '/confirm/none',
+      ...['quote', 'contractors', 'contact', 'newsletter'].map((page) => `from ${page}`),
+      ...['homeowner_quote', 'contractor_signup', 'contact'].map((form) => `form=${form}&email=x`),
+      `form=contact&message=${'x'.repeat(33_000)}`,
+    ]) {
+      const textsOf = async (service: typeof ours) => {
+        const from = path.startsWith('from ') && path.slice('from '.length);
+        const { text } = await (path.startsWith('form=')
+          ? call(service, '/api/leads', { ...posted, body: path })
+          : call(service, from ? '/thank-you' : path, {
+              method: 'GET',
+              headers: {
+                accept: 'text/html',
+                ...(from ? { referer: `${service.url}/${from}` } : {}),
+              },
+            }));
+        expect([path.slice(0, 20), /<html lang="(\w+)"/.exec(text)?.[1]]).toEqual([
+          path.slice(0, 20),
+          service === own ? 'de' : 'en',
+        ]);
+        return text
+          .replace(/<script.*?<\/script>/gs, '')
+          .split(/<[^>]*>/)
+          .map((each) => each.trim())
+          .filter((each) => /\p{L}{2}/u.test(each));
+      };
+      const english = new Set(await textsOf(ours));
+      const names = ['Paint Match', 'Vetted Painters'];
+      const left = (await textsOf(own)).filter(
+        (each) => english.has(each) && !names.includes(each),
+      );
+      expect([path.slice(0, 20), left]).toEqual([path.slice(0, 20), []]);
+    }
+    await ours.close();
+    await own.close();
+  });
+
+  test('says in German where a button of a confirmation did nothing', () => {
+    const kinds = Object.keys(ourConfirmWords.refused) as (keyof typeof ourConfirmWords.refused)[];
+    for (const kind of kinds) {
+      const refusal = { kind, retryAfterSeconds: 30 } as Parameters<typeof refusedPage>[1];
+      const { html } = refusedPage(partsIn(german), refusal, 'secret');
+      expect(html).toContain(`<h1>${german.confirm.refused[kind].title}</h1>`);
+      expect(html).not.toContain(ourConfirmWords.refused[kind].title);
+      if (html.includes('Warten Sie')) expect(html).toContain('Warten Sie 30 Sekunden');
+    }
+    const again = { kind: 'newsletterTooOften', retryAfterSeconds: 1 } as const;
+    expect(refusedSubscriber(partsIn(german), again).html).toContain('Warten Sie 1 Sekunde ');
+  });
+
+  test('asks in German, and marks the statement, which stays as it is, as English', () => {
+    const html = confirmationPage(partsIn(german), { confirmation: asked, secret: 's', now });
+    expect(html).toContain('<strong lang="en" dir="ltr">I confirm that Service may');
+    expect(html).toContain('Auf Deutsch: Ich bestätige');
+    expect(html).toContain('Ein Angebot von einem geprüften Malerbetrieb anfragen');
+    expect(html).not.toContain('Request a quote');
+  });
+
+  test('mails a code in German', async () => {
+    const render = codeRenderer({
+      confirmations: { find: async () => asked } as never,
+      signingKeys,
+      clock: { now: () => now } as never,
+      words: () => german.confirm,
+      operator: { name: 'Paint Match', contact: undefined },
+      baseUrl: 'https://paint.example',
+    });
+    const letter = await render({ key: `${asked.id}.1` } as never);
+    expect(letter?.subject).toBe('Ihr Code für Paint Match');
+    expect(letter?.text).toMatch(/^\d{6} ist Ihr Code\. Er gilt 10 Minuten\.\n\nClaude möchte/);
+    expect(letter?.text).toContain('Wofür: Ein Angebot von einem geprüften');
+    expect(letter?.text).not.toMatch(/\{|is your code|Only continue/);
+  });
+});
+
+test('the message with a code must have the code', () => {
+  expect(() => layWords('confirm: { message: { text: Hallo } }')).toThrow(
+    'confirm: needs {code} in the text of its message',
+  );
+});
+
+test('a name or a number that goes another way than the sentence stands between isolates', () => {
+  expect(isolated('Paint Match', 'ar')).toBe('\u2068Paint Match\u2069');
+  expect(isolated('+1 555 0100', 'he')).toBe('\u2068+1 555 0100\u2069');
+  expect(isolated('طلاء', 'en')).toBe('\u2068طلاء\u2069');
+  expect(isolated('طلاء', 'ar')).toBe('طلاء');
+  expect(isolated('Müller & Söhne, Кисть, 塗装', 'de')).toBe('Müller & Söhne, Кисть, 塗装');
+  const arabic = { ...layWords('lang: ar\nconfirm: { only: "تابع إذا طلبت من {client} ذلك" }') };
+  const html = confirmationPage(partsIn(arabic), { confirmation: asked, secret: 's', now });
+  expect(html).toContain('<html lang="ar" dir="rtl">');
+  expect(html).toContain('من \u2068Claude\u2069 ذلك');
+  expect(html).toContain('<dd><bdi>10115</bdi></dd>');
+});
