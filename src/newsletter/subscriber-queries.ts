@@ -109,6 +109,10 @@ export function prepareSubscriberQueries(storage: Storage) {
   };
 }
 
+/** Builds what finds a row by its address, in a transaction. */
+export const subscriberByEmail = (db: Pick<QueryCreator<Schema>, 'selectFrom'>, email: string) =>
+  db.selectFrom('subscribers').selectAll().where('email', '=', email);
+
 /** Builds what finds a row by its id, in a transaction. */
 export const subscriberById = (db: Pick<QueryCreator<Schema>, 'selectFrom'>, id: string) =>
   db.selectFrom('subscribers').selectAll().where('id', '=', id);
