@@ -5,9 +5,7 @@
 import type { OpenTransaction } from '../storage/database.ts';
 import type { SubscriberRow } from '../storage/subscriber-schema.ts';
 import type { Event } from '../upstream/upstream.ts';
-
-/** More than are kept within one millisecond of the database's clock. */
-const LAST_EVENTS = 10;
+import { lastEventsOf } from './subscriber-queries.ts';
 
 /** Of a row, or of one that is to be. */
 type Told = Pick<SubscriberRow, 'id' | 'consent_recorded_at' | 'confirmed_at' | 'unsubscribed_at'>;
@@ -17,13 +15,7 @@ type Told = Pick<SubscriberRow, 'id' | 'consent_recorded_at' | 'confirmed_at' | 
  * process's clock that went by.
  */
 export async function momentAfter(tx: OpenTransaction, row: Told, now: string): Promise<string> {
-  const events = await tx
-    .selectFrom('submissions')
-    .select('event')
-    .where('subscriber_id', '=', row.id)
-    .orderBy('received_ms', 'desc')
-    .limit(LAST_EVENTS)
-    .execute();
+  const events = await lastEventsOf(tx, row.id).execute();
   const told = events.map(({ event }) => (JSON.parse(event) as Event).timestamp);
   const { consent_recorded_at, confirmed_at, unsubscribed_at } = row;
   const last = [consent_recorded_at, confirmed_at ?? '', unsubscribed_at ?? '', ...told]

@@ -116,3 +116,16 @@ export const subscriberByEmail = (db: Pick<QueryCreator<Schema>, 'selectFrom'>, 
 /** Builds what finds a row by its id, in a transaction. */
 export const subscriberById = (db: Pick<QueryCreator<Schema>, 'selectFrom'>, id: string) =>
   db.selectFrom('subscribers').selectAll().where('id', '=', id);
+
+/** More than are kept within one millisecond of the database's clock. */
+const LAST_EVENTS = 10;
+
+/** Builds what reads what was kept of a subscriber last, in a transaction. */
+export const lastEventsOf = (db: Pick<QueryCreator<Schema>, 'selectFrom'>, id: string) =>
+  db
+    .selectFrom('submissions')
+    .select('event')
+    .where('subscriber_id', '=', id)
+    // Not by the column itself: PostgreSQL would walk all that was ever received, by that column's index.
+    .orderBy((row) => row('received_ms', '+', 0), 'desc')
+    .limit(LAST_EVENTS);
