@@ -126,6 +126,5 @@ export const lastEventsOf = (db: Pick<QueryCreator<Schema>, 'selectFrom'>, id: s
     .selectFrom('submissions')
     .select('event')
     .where('subscriber_id', '=', id)
-    // Not by the column itself: PostgreSQL would walk all that was ever received, by that column's index.
-    .orderBy((row) => row('received_ms', '+', 0), 'desc')
+    .orderBy('received_ms', 'desc')
     .limit(LAST_EVENTS);
