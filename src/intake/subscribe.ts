@@ -7,8 +7,8 @@ import { missingNames, validate } from '../forms/validate.ts';
 import type { Outbox } from '../mail/outbox.ts';
 import type { Subscribers } from '../newsletter/subscribers.ts';
 import type { Metrics } from '../operations/metrics.ts';
-import { type OpenTransaction, StorageUnavailable } from '../storage/database.ts';
-import { accept } from '../submissions/accept.ts';
+import { StorageUnavailable } from '../storage/database.ts';
+import { accept, type Joining } from '../submissions/accept.ts';
 import type { Accepted } from '../submissions/store.ts';
 import type { Submission } from '../submissions/submission.ts';
 import { decodeForm, type FormRequest } from './decode-form.ts';
@@ -54,9 +54,10 @@ export async function subscribe(parts: SubscribeParts, request: FormRequest): Pr
   };
   const join = parts.subscribers.join(submission);
   let joined: Submission | undefined;
-  const joining = async (tx: OpenTransaction) => {
-    joined = await join(tx);
-    return joined;
+  const joining: Joining = async (tx) => {
+    const told = await join(tx);
+    joined = told.submission;
+    return told;
   };
   let accepted: Accepted;
   try {

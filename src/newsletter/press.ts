@@ -17,8 +17,9 @@ import { eventOf, lookedFor, type Submission } from '../submissions/submission.t
 import type { Kept } from '../submissions/submission-queries.ts';
 import type { Submissions } from '../submissions/submissions.ts';
 import type { Attempted } from '../submissions/submit.ts';
+import { momentAfter } from './moment.ts';
 import { subscriberById } from './subscriber-queries.ts';
-import { isToken, type Subscribers } from './subscribers.ts';
+import type { Subscribers } from './subscribers.ts';
 
 export type PressParts = {
   storage: Storage;
@@ -48,11 +49,10 @@ export function openPresses(parts: PressParts): Presses {
   const underWay = openUnderWay<Promise<void>>();
 
   async function press(to: To, token: string): Promise<void> {
-    if (!isToken(token)) return;
-    // What is nobody's, or done already, waits for no writer.
-    const find = to === 'confirmed' ? queries.byConfirmToken : queries.byLeaveToken;
-    const [seen] = await storage.read(find({ token }));
-    if (seen === undefined || seen.status === to) return;
+    const { findByConfirmToken, findByLeaveToken } = subscribers;
+    const seen = await (to === 'confirmed' ? findByConfirmToken : findByLeaveToken)(token);
+    // What does nothing waits for no writer: a link that is dead takes as long as one that never was.
+    if (seen === undefined || seen.status === to || seen.status === 'unsubscribed') return;
     // As everybody who takes a row: first what is known of others.
     if (submissions.isBehind()) await submissions.resolve();
     const pressing = { to, token, subscriberId: seen.id, eventId: newId() };
@@ -77,10 +77,13 @@ export function openPresses(parts: PressParts): Presses {
       eventId,
     }: { to: To; token: string; subscriberId: string; eventId: string },
   ) {
-    const before = await subscriberById(tx, subscriberId).executeTakeFirst();
+    // Held first: who presses the other link, or subscribes, at another instance comes before, or after.
+    const before = await subscriberById(tx, subscriberId)
+      .$call(storage.dialect.forUpdate)
+      .executeTakeFirst();
     if (before === undefined) return undefined;
     const now = isoTime(clock.now().getTime());
-    const at = after(now, before);
+    const at = await momentAfter(tx, before, now);
     const update = to === 'confirmed' ? queries.confirm : queries.leave;
     if ((await tx.change(update({ token, now, at }))) === 0) return undefined;
     // With the embedded inbox there is nobody to tell.
@@ -150,12 +153,4 @@ function nobodyToTell(clock: Clock): Attempted {
     outcome: { kind: 'unconfirmed', reason: 'No upstream is configured.', unsent: true },
     attempt: { at, ms: 0, outcome: 'unconfirmed', by: 'first' },
   };
-}
-
-/** Whoever is told of both goes by the time (beyond §6): later than what was before, whichever clock that went by. */
-function after(now: string, row: SubscriberRow): string {
-  const { consent_recorded_at, confirmed_at, unsubscribed_at } = row;
-  const before = [consent_recorded_at, confirmed_at ?? '', unsubscribed_at ?? ''].sort().at(-1);
-  if (before === undefined || before < now) return now;
-  return isoTime(Date.parse(before) + 1);
 }

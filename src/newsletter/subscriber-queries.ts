@@ -109,6 +109,22 @@ export function prepareSubscriberQueries(storage: Storage) {
   };
 }
 
+/** Builds what finds a row by its address, in a transaction. */
+export const subscriberByEmail = (db: Pick<QueryCreator<Schema>, 'selectFrom'>, email: string) =>
+  db.selectFrom('subscribers').selectAll().where('email', '=', email);
+
 /** Builds what finds a row by its id, in a transaction. */
 export const subscriberById = (db: Pick<QueryCreator<Schema>, 'selectFrom'>, id: string) =>
   db.selectFrom('subscribers').selectAll().where('id', '=', id);
+
+/** More than are kept within one millisecond of the database's clock. */
+const LAST_EVENTS = 10;
+
+/** Builds what reads what was kept of a subscriber last, in a transaction. */
+export const lastEventsOf = (db: Pick<QueryCreator<Schema>, 'selectFrom'>, id: string) =>
+  db
+    .selectFrom('submissions')
+    .select('event')
+    .where('subscriber_id', '=', id)
+    .orderBy('received_ms', 'desc')
+    .limit(LAST_EVENTS);

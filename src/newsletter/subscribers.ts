@@ -19,13 +19,21 @@ import type { Joining } from '../submissions/accept.ts';
 import type { Alongside, Ended } from '../submissions/settling.ts';
 import { isSubscription, type Submission } from '../submissions/submission.ts';
 import type { SubscriberData } from '../upstream/upstream.ts';
-import { prepareSubscriberQueries, subscriberById } from './subscriber-queries.ts';
+import { momentAfter } from './moment.ts';
+import {
+  prepareSubscriberQueries,
+  subscriberByEmail,
+  subscriberById,
+} from './subscriber-queries.ts';
 
 const LIFETIME_MS = bounds.subscriptionLifetimeDays * 86_400_000;
 
 /** 128 random bits, base64url. */
 export const TOKEN_BYTES = 16;
+/** Whether it can be one of ours. */
 const TOKEN = /^[A-Za-z0-9_-]{22}$/;
+
+const NEVER = { consent_recorded_at: '', confirmed_at: null, unsubscribed_at: null };
 
 export type SubscribersParts = {
   storage: Storage;
@@ -47,6 +55,7 @@ export type Subscribers = {
   findAsked(email: string): Promise<SubscriberRow | undefined>;
   /** By what the address of the page ends with; undefined where the link is dead. */
   findByConfirmToken(token: string): Promise<SubscriberRow | undefined>;
+  findByLeaveToken(token: string): Promise<SubscriberRow | undefined>;
   /** What an event says of a row. */
   dataOf(row: Pick<SubscriberRow, 'status' | 'leave_token'>): SubscriberData;
 };
@@ -58,6 +67,12 @@ export function openSubscribers(parts: SubscribersParts): Subscribers {
 
   const isAlive = ({ expires_at }: SubscriberRow) =>
     expires_at === null || clock.now().toISOString() < expires_at;
+
+  async function findBy(find: typeof queries.byLeaveToken, token: string) {
+    if (!TOKEN.test(token)) return undefined;
+    const [row] = await storage.read(find({ token }));
+    return row !== undefined && isAlive(row) ? row : undefined;
+  }
 
   const dataOf: Subscribers['dataOf'] = ({ status, leave_token }) => ({
     status,
@@ -89,14 +104,18 @@ export function openSubscribers(parts: SubscribersParts): Subscribers {
           .select('id')
           .where('id', '=', submission.id)
           .executeTakeFirst();
-        if (kept === undefined) await tx.change(queries.subscribe(subscribed));
-        const row = await tx
-          .selectFrom('subscribers')
-          .selectAll()
-          .where('email', '=', email)
-          .executeTakeFirstOrThrow();
+        let at = subscribed.now;
+        if (kept === undefined) {
+          const before = await subscriberByEmail(tx, email)
+            .$call(storage.dialect.forUpdate)
+            .executeTakeFirst();
+          // Nobody was told anything of a stranger. It is asked all the same: they take as long as members.
+          at = await momentAfter(tx, before ?? { ...NEVER, id: subscribed.id }, at);
+          await tx.change(queries.subscribe(subscribed));
+        }
+        const row = await subscriberByEmail(tx, email).executeTakeFirstOrThrow();
         const subscriber = { id: row.id, event: 'subscriber.created', data: dataOf(row) } as const;
-        return { ...submission, subscriber };
+        return { submission: { ...submission, subscriber }, at };
       };
     },
 
@@ -118,15 +137,7 @@ export function openSubscribers(parts: SubscribersParts): Subscribers {
       return row?.status === 'pending' && isAlive(row) ? row : undefined;
     },
 
-    async findByConfirmToken(token) {
-      if (!isToken(token)) return undefined;
-      const [row] = await storage.read(queries.byConfirmToken({ token }));
-      return row !== undefined && isAlive(row) ? row : undefined;
-    },
+    findByConfirmToken: (token) => findBy(queries.byConfirmToken, token),
+    findByLeaveToken: (token) => findBy(queries.byLeaveToken, token),
   };
-}
-
-/** Whether it can be one of ours. */
-export function isToken(text: string): boolean {
-  return TOKEN.test(text);
 }

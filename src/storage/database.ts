@@ -57,6 +57,10 @@ export type Dialect = {
   firstChanged: RawBuilder<boolean>;
   /** Selected in a transaction: others that select the same wait for its end, where several can change rows at once. */
   heldUntilCommit(key: string): RawBuilder<unknown>;
+  /** Waits for whoever is changing these rows, and holds them until the commit, where several can change rows at once. */
+  forUpdate<T extends keyof Schema, R>(
+    query: SelectQueryBuilder<Schema, T, R>,
+  ): SelectQueryBuilder<Schema, T, R>;
   /** Passes over rows that another instance is changing, where several can change rows at once. */
   skipLocked<T extends keyof Schema, R>(
     query: SelectQueryBuilder<Schema, T, R>,

@@ -22,6 +22,7 @@ const migrations = {
   '0010-subscribers': () => import('./migrations/0010-subscribers.ts'),
   '0011-operator-console': () => import('./migrations/0011-operator-console.ts'),
   '0012-submissions-in-pages': () => import('./migrations/0012-submissions-in-pages.ts'),
+  '0013-events-of-a-subscriber': () => import('./migrations/0013-events-of-a-subscriber.ts'),
 };
 
 const NEWER = 'The database was written by a newer version of this program; start that version.';

@@ -21,8 +21,8 @@ const DELIVERED = {
   standing: 'delivered',
 } as const;
 
-/** What a subscription writes in the commit that keeps it; returns the submission with what its event says of it. */
-export type Joining = (tx: OpenTransaction) => Promise<Submission>;
+/** What a subscription writes in the commit that keeps it; returns the submission with what its event says, and when. */
+export type Joining = (tx: OpenTransaction) => Promise<{ submission: Submission; at: string }>;
 
 /**
  * Takes a valid submission and the caller's trace; returns what became of it. Never throws: where the store is
@@ -37,16 +37,21 @@ export async function accept(
 ): Promise<Accepted> {
   const { clock, upstream, log } = submissions.options;
   const now = isoTime(clock.now().getTime());
-  const keptOf = (whole: Submission): Kept => ({
+  const keptOf = (whole: Submission, at: string): Kept => ({
     id: whole.id,
     form: whole.form.name,
     ...lookedFor(whole.fields),
-    event: eventOf(whole, parties, now).body,
+    event: eventOf(whole, parties, at).body,
     fields_digest: digestOfFields(whole),
     subscriber_id: whole.subscriber?.id ?? null,
   });
-  const kept = keptOf(submission);
-  const complete: Completing | undefined = join && (async (tx) => keptOf(await join(tx)));
+  const kept = keptOf(submission, now);
+  const complete: Completing | undefined =
+    join &&
+    (async (tx) => {
+      const joined = await join(tx);
+      return keptOf(joined.submission, joined.at);
+    });
   if (upstream?.embedded) return await store(submissions, kept, complete);
 
   for (;;) {

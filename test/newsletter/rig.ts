@@ -1,10 +1,13 @@
 /** The service before a programmable upstream, and a subscriber with their two links. */
 import { expect } from 'vitest';
+import type { Storage } from '../../src/storage/database.ts';
 import type { SubscriberRow } from '../../src/storage/subscriber-schema.ts';
 import { post } from '../support/forms.ts';
-import { freshAddress, type Service } from '../support/service.ts';
+import { freshAddress } from '../support/service.ts';
 
-type At = Pick<Service, 'url' | 'parts'>;
+/** A service in this process, or one of its own with its store opened beside it. */
+type At = { url: string; parts: { storage: Pick<Storage, 'read'> } };
+type Address = Pick<At, 'url'>;
 
 let people = 0;
 
@@ -15,7 +18,11 @@ export function reader(): string {
 }
 
 /** Subscribes as a page's script does; returns the status of the answer. */
-export async function subscribe(service: At, email: string, contractor = 'acme'): Promise<number> {
+export async function subscribe(
+  service: Address,
+  email: string,
+  contractor = 'acme',
+): Promise<number> {
   const fields = { email, privacy: 'on', contractor };
   return (await post(service, '/api/subscribe', 'json', fields)).status;
 }
@@ -37,7 +44,7 @@ export async function newSubscriber(service: At): Promise<SubscriberRow> {
 
 /** Asks for one of their pages, or presses its button, as somebody new. */
 export function ask(
-  service: At,
+  service: Address,
   link: 'confirm' | 'leave',
   token: string,
   init: RequestInit = {},
@@ -47,10 +54,10 @@ export function ask(
   return fetch(url, { redirect: 'manual', ...init, headers });
 }
 
-export const confirm = (service: At, { confirm_token }: SubscriberRow) =>
+export const confirm = (service: Address, { confirm_token }: SubscriberRow) =>
   ask(service, 'confirm', confirm_token, { method: 'POST' });
 
-export const leave = (service: At, { leave_token }: SubscriberRow) =>
+export const leave = (service: Address, { leave_token }: SubscriberRow) =>
   ask(service, 'leave', leave_token, { method: 'POST' });
 
 /** How many messages wait for an address, or were sent to it. */

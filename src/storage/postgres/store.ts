@@ -59,6 +59,7 @@ export async function openPostgres(url: string, log?: Log): Promise<Storage> {
     dialect: {
       leaseClock: sql<number>`(extract(epoch from clock_timestamp()) * 1000)`,
       leaseHasRunOut: sql<boolean>`(lease_started_ms + lease_ms <= extract(epoch from clock_timestamp()) * 1000)`,
+      forUpdate: (query) => query.forUpdate(),
       skipLocked: (query) => query.forUpdate().skipLocked(),
       heldUntilCommit: (key) => sql`pg_advisory_xact_lock(hashtextextended(${key}, 0))`,
       wallClock: sql<number>`(extract(epoch from clock_timestamp()) * 1000)::double precision`,

@@ -15,6 +15,7 @@ export function sqliteDialect(): Dialect {
     leaseHasRunOut: sql<boolean>`(lease_started_ms + lease_ms <= monotonic_ms() or lease_started_ms > monotonic_ms())`,
     // There is one writer at a time, and there are no locks on rows.
     heldUntilCommit: () => sql`1`,
+    forUpdate: (query) => query,
     skipLocked: (query) => query,
     wallClock: sql<number>`wall_ms()`,
     constant: (value) => sql.lit(value),

@@ -1,0 +1,55 @@
+import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { momentAfter } from '../../src/newsletter/moment.ts';
+import { lastEventsOf } from '../../src/newsletter/subscriber-queries.ts';
+import type { Storage } from '../../src/storage/database.ts';
+import { testClock } from '../support/clock.ts';
+import { databases, type TestDatabase } from '../support/databases.ts';
+import { keepRows, RECEIVED, submissionRow } from '../support/submissions.ts';
+
+describe.each(databases)('the moment of what becomes of a subscriber, on %s', (name, create) => {
+  let database: TestDatabase;
+  let storage: Storage;
+  beforeAll(async () => {
+    database = await create();
+    storage = await database.open(testClock());
+    // The events of the fixtures are of this moment.
+    await keepRows(storage, [submissionRow({ subscriber_id: 'told' }), submissionRow()]);
+  });
+  afterAll(async () => {
+    await storage.close();
+    await database.remove();
+  });
+
+  const before = '2026-08-31T00:00:00.000Z';
+  const later = '2026-09-02T00:00:00.000Z';
+  const row = { consent_recorded_at: before, confirmed_at: null, unsubscribed_at: null };
+
+  test.each([
+    ['is now', { ...row, id: 'told' }, later, later],
+    ['is later than the last event', { ...row, id: 'told' }, before, '2026-09-01T12:00:00.001Z'],
+    ['is later than an event of now', { ...row, id: 'told' }, RECEIVED, '2026-09-01T12:00:00.001Z'],
+    [
+      'is later than what the row says',
+      { ...row, id: 'x', confirmed_at: later },
+      RECEIVED,
+      '2026-09-02T00:00:00.001Z',
+    ],
+    ['is now, whatever others were told', { ...row, id: 'x' }, RECEIVED, RECEIVED],
+  ])('%s', async (_what, of, now, moment) => {
+    expect(await storage.write((tx) => momentAfter(tx, of, now))).toBe(moment);
+  });
+
+  test('the last events are found by whose they are, however many there are of others', async () => {
+    const plan = await storage.write(async (tx) => {
+      const query = lastEventsOf(tx, 'told').compile();
+      const explained = (sql: string) => tx.executeQuery({ ...query, sql });
+      if (name === 'SQLite') return await explained(`explain query plan ${query.sql}`);
+      // As if there were a million: then a walk in order looks cheaper than sorting.
+      const dear = (sql: string) => tx.executeQuery({ ...query, sql, parameters: [] });
+      await dear('set local enable_seqscan = off');
+      await dear('set local enable_sort = off');
+      return await explained(`explain ${query.sql}`);
+    });
+    expect(JSON.stringify(plan.rows)).toContain('submissions_subscriber_id');
+  });
+});

@@ -1,0 +1,135 @@
+/** Answers compared by their bytes and their times, as somebody compares them who looks for a difference. */
+import { Agent, request } from 'node:http';
+import { expect } from 'vitest';
+import { mannWhitney } from './mann-whitney.ts';
+import { freshAddress, type Service } from './service.ts';
+
+const given = process.env.SAMPLES;
+
+/** Of each kind: `SAMPLES=10000` looks closer, once, and prints what it saw; a run of CI takes fewer. */
+export const SAMPLES = Number(given ?? 1_000);
+
+const AT_ONCE = 16;
+/** Further off than this are two samples of one distribution once in 15,000 times. */
+const ALIKE = 4;
+/** A busy moment of the machine makes a difference of its own: each further chance has fresh samples. */
+const CHANCES = given === undefined ? 3 : 1;
+
+const agent = new Agent({ keepAlive: true, maxSockets: AT_ONCE });
+
+export type Told = { elapsedMs: number; answer: string };
+
+/** What is compared, by name: each call is one request. */
+export type Kinds = Record<string, () => Promise<Told>>;
+
+const UUID = /^[0-9a-f]{8}-[0-9a-f]{4}-7[0-9a-f]{3}-[89ab][0-9a-f]{3}-[0-9a-f]{12}$/;
+const referred = new Set<string>();
+
+/** What a reference says: only that it is one, and whether it was given before. */
+function freshness(reference: string): string {
+  const wasNew = !referred.has(reference);
+  referred.add(reference);
+  return `${UUID.test(reference) ? 'an id' : reference}, ${wasNew ? 'new' : 'seen before'}`;
+}
+
+/** Asks as somebody new, with fields as JSON where there are any; returns how long it took, and all that was said. */
+export function timed(
+  service: Pick<Service, 'url'>,
+  method: 'GET' | 'POST',
+  path: string,
+  fields?: object,
+): Promise<Told> {
+  return new Promise((resolve, reject) => {
+    const headers = {
+      'x-forwarded-for': freshAddress(),
+      ...(fields !== undefined && { 'content-type': 'application/json' }),
+    };
+    const startedAt = performance.now();
+    const sending = request(`${service.url}${path}`, { agent, method, headers }, (got) => {
+      let body = '';
+      got.setEncoding('utf8').on('data', (text) => {
+        body += text;
+      });
+      got.on('end', () => {
+        const elapsedMs = performance.now() - startedAt;
+        const {
+          date: _,
+          'x-request-id': __,
+          'submission-reference': reference,
+          ...said
+        } = got.headers;
+        // A reference is new for each request, a member's and a bot's too.
+        const told = reference === undefined ? 'none' : freshness(String(reference));
+        resolve({ elapsedMs, answer: JSON.stringify([got.statusCode, said, told, body]) });
+      });
+    });
+    sending.on('error', reject);
+    sending.end(fields && JSON.stringify(fields));
+  });
+}
+
+export const post = (service: Pick<Service, 'url'>, path: string, fields: object) =>
+  timed(service, 'POST', path, fields);
+
+/** Asks for each kind so many times, in no order; returns the times by kind, and the answers. */
+export async function sample(kinds: Kinds, each = SAMPLES) {
+  const times = Object.keys(kinds).map((): number[] => []);
+  const answers = new Set<string>();
+  const turns = times.flatMap((_, kind) => Array.from({ length: each }, () => kind));
+  for (let last = turns.length - 1; last > 0; last -= 1) {
+    const other = Math.floor(Math.random() * (last + 1));
+    [turns[last], turns[other]] = [turns[other] ?? 0, turns[last] ?? 0];
+  }
+  const run = Object.values(kinds);
+  const work = async () => {
+    for (let kind = turns.pop(); kind !== undefined; kind = turns.pop()) {
+      const { elapsedMs, answer } = (await run[kind]?.()) ?? expect.fail();
+      times[kind]?.push(elapsedMs);
+      answers.add(answer);
+    }
+  };
+  await Promise.all(Array.from({ length: AT_ONCE }, work));
+  return { times, answers };
+}
+
+/**
+ * Holds that nobody can tell them apart: one answer, byte for byte, unless another number of them is given, and no kind
+ * slower or quicker than the first. `draw` makes the kinds anew for each chance.
+ */
+export async function expectAlike(
+  draw: () => Kinds | Promise<Kinds>,
+  { each = SAMPLES, answers = 1 } = {},
+): Promise<void> {
+  const scores: number[] = [];
+  do {
+    const kinds = await draw();
+    const { times, answers: told } = await sample(kinds, each);
+    expect(told.size).toBe(answers);
+    const [first = [], ...others] = times;
+    const compared = others.map((other) => mannWhitney(other, first));
+    if (given !== undefined) print(Object.keys(kinds), times, compared);
+    scores.push(Math.max(...compared.map(Math.abs)));
+  } while (scores.length < CHANCES && (scores.at(-1) ?? 0) >= ALIKE);
+  expect(Math.min(...scores)).toBeLessThan(ALIKE);
+}
+
+/** The score, and how often a sample of the kind took longer than one of the first: 50 % where they are alike. */
+function print(names: readonly string[], times: number[][], compared: readonly number[]): void {
+  const rows = names.map((kind, index) => {
+    const sorted = (times[index] ?? []).toSorted((left, right) => left - right);
+    const at = (share: number) => sorted[Math.floor(sorted.length * share)]?.toFixed(2);
+    const score = index === 0 ? 0 : (compared[index - 1] ?? 0);
+    const longer =
+      50 + 100 * score * Math.sqrt((2 * sorted.length + 1) / (12 * sorted.length ** 2));
+    return {
+      kind,
+      n: sorted.length,
+      p10: at(0.1),
+      median: at(0.5),
+      p90: at(0.9),
+      z: score.toFixed(2),
+      longer: `${longer.toFixed(2)} %`,
+    };
+  });
+  console.table(rows);
+}
