@@ -2,7 +2,6 @@
  * Code as HTML with its keywords, names, strings, numbers and comments marked: `highlight.js` finds them,
  * and of its many classes these few are kept, so that a page stays small and each has a colour of its own.
  */
-import type { HLJSApi, LanguageFn } from 'highlight.js';
 import { once, require } from '../once.ts';
 import { escapeHtml } from './placeholders.ts';
 
@@ -32,12 +31,17 @@ const KEPT: Readonly<Record<string, string>> = {
   name: 'name',
 };
 
+/** As much of the library as is used: its own types would bring those of a browser into everything. */
+type Highlighter = {
+  registerLanguage(name: string, rules: unknown): void;
+  highlight(code: string, options: { language: string }): { value: string };
+};
+
 /** Only the core and these grammars, with the first page that has code: a start answers before that. */
-const loaded = once((): HLJSApi => {
-  const highlighter: HLJSApi = require('highlight.js/lib/core');
+const loaded = once((): Highlighter => {
+  const highlighter: Highlighter = require('highlight.js/lib/core');
   for (const grammar of Object.values(GRAMMARS)) {
-    const rules: LanguageFn = require(`highlight.js/lib/languages/${grammar}`);
-    highlighter.registerLanguage(grammar, rules);
+    highlighter.registerLanguage(grammar, require(`highlight.js/lib/languages/${grammar}`));
   }
   return highlighter;
 });
