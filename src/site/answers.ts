@@ -9,6 +9,7 @@ import { pathTo, routes } from '../routes.ts';
 import { eventExamples } from '../submissions/events.ts';
 import { receiverOf } from '../submissions/recipient.ts';
 import { contractorName, type SiteSettings } from './placeholders.ts';
+import { ourWords } from './words.ts';
 
 /** On a line of its own, inside of a fence. */
 const ANSWER = /^\{\{answer_(\w+)\}\}$/gm;
@@ -36,7 +37,10 @@ const answers: Readonly<Record<string, (settings: SiteSettings) => unknown>> = {
 };
 
 function destinationIn(settings: SiteSettings): string {
-  const names = { contractor: contractorName(settings), operator: settings.operator.name };
+  const names = {
+    contractor: contractorName(settings, ourWords()),
+    operator: settings.operator.name,
+  };
   return receiverOf(form, names);
 }
 

@@ -39,7 +39,8 @@ const loaded = once(() => {
   const { escapeHtml } = markdownIt.utils;
   // A wide table or a long command scrolls by itself, with the keyboard too, and never the page. Where
   // scripts run, only those that do are a stop of the Tab key (`assets/scroll.js`).
-  rules.table_open = (tokens, index, _options, { words }: Environment) => {
+  rules.table_open = (tokens, index, _options, environment) => {
+    const { words } = environment as Environment;
     const heading = tokens[index]?.attrGet(HEADING);
     const table = escapeHtml(words.table);
     const name = heading ? `aria-labelledby="${heading}"` : `aria-label="${table}"`;
