@@ -12,7 +12,7 @@ test('An error page has a plain heading, the sentence, the way back and whom to 
   expect(html).toContain('<h1>Your details may not have arrived</h1>');
   expect(html).toContain('We could not confirm that it arrived.');
   expect(html).toContain('href="/quote">Back to the form</a>');
-  expect(html).toContain('<a href="mailto:help@paint.example">help@paint.example</a>');
+  expect(html).toContain('<a href="mailto:help@paint.example"><bdi>help@paint.example</bdi></a>');
   expect(html).toContain('· Fair Coat</title>');
 });
 

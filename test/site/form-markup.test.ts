@@ -64,7 +64,7 @@ describe.each(everyForm)('the form $name', (form: Form) => {
 
   test('says who receives the data, and what for, right before the button', () => {
     expect(html).toMatch(
-      /<strong>Coat &amp; Co<\/strong>, to prepare your quote\.[^<]*<a href="\/privacy">[^<]*<\/a><\/p>\s*<button[^>]*>Send it<\/button>/,
+      /<strong><bdi>Coat &amp; Co<\/bdi><\/strong>, to prepare your quote\.[^<]*<a href="\/privacy">[^<]*<\/a><\/p>\s*<button[^>]*>Send it<\/button>/,
     );
   });
 
@@ -186,7 +186,7 @@ describe('a form that was in order and not accepted', () => {
     expect(html.slice(0, html.indexOf('<template'))).toMatch(says);
     expect(html).toMatch(/role="alert" tabindex="-1" autofocus/);
     expect(html).toContain('<button class="button" type="submit">Send again</button>');
-    expect(html).toContain('<a href="tel:+15550100">+1 555 0100</a>');
+    expect(html).toContain('<a href="tel:+15550100"><bdi>+1 555 0100</bdi></a>');
   });
 
   test('names no contact it has not', () => {
