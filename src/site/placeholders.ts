@@ -58,15 +58,18 @@ export function partsOf(markdown: string, settings: SiteSettings, sent?: Form): 
 }
 
 function keepPart(markdown: string, name: string, isKept: boolean): string {
-  const [before = '', ...parts] = markdown.split(new RegExp(`^\\{\\{#${name}\\}\\}\\n`, 'm'));
-  const ends = new RegExp(`^\\{\\{/${name}\\}\\}\\n*`, 'm');
+  // A mark has a line of its own, the first and the last among them.
+  const [before = '', ...parts] = `\n${markdown}\n`.split(`\n{{#${name}}}\n`);
   const rest = parts.map((part) => {
-    const [own, behind, ...more] = part.split(ends);
+    const [own, behind, ...more] = `\n${part}`.split(`\n{{/${name}}}\n`);
     // One that has no end of its own stays as it is: the mark is no placeholder, and stops the start.
-    if (behind === undefined || more.length > 0) return `{{#${name}}}\n${part}`;
-    return isKept ? `${own}\n${behind}` : behind;
+    if (own === undefined || behind === undefined || more.length > 0) {
+      return `\n{{#${name}}}\n${part}`;
+    }
+    const after = behind.replace(/^\n+/, '');
+    return isKept ? `${own}\n\n${after}` : `\n${after}`;
   });
-  return before + rest.join('');
+  return (before + rest.join('')).slice(1, -1);
 }
 
 /** Takes the settings and the words; returns a function that fills one text, written in one form. */

@@ -115,7 +115,7 @@ describe('instructions to a model hidden in fields', () => {
       const outside = page.text
         .replace(/<textarea[^>]*>[^<]*<\/textarea>/g, '')
         .replace(/ value="[^"<>]*"/g, '')
-        .replace(/<label for="[\w-]+-\d+">[^<]*<\/label>/g, '');
+        .replace(/<label for="[\w-]+-\d+"><bdi>[^<]*<\/bdi><\/label>/g, '');
       expect(outside).not.toContain(canary);
     }
   });

@@ -48,7 +48,9 @@ test('stands on the start page, beside the form for a quote, after that was sent
 
 test('says with nothing set what holds for every contractor here', () => {
   const card = cardIn(pagesWith('lang: en\n')[0]?.html);
-  expect(card).toContain('<span>Your request goes to</span> <strong>Sample &amp; Sons</strong>');
+  expect(card).toContain(
+    '<span>Your request goes to</span> <strong><bdi>Sample &amp; Sons</bdi></strong>',
+  );
   expect(card.match(/<li>.*<\/li>/g)).toEqual([
     '<li>One contractor, not a list of bidders</li>',
     '<li>Allow two working days</li>',
@@ -60,19 +62,19 @@ test('says the facts that an operator set, each under its name, and nothing of t
   const card = cardIn(pagesWith(all)[0]?.html);
   const facts = [...card.matchAll(/<dt>(.*?)<\/dt><dd>(.*?)<\/dd>/g)];
   expect(facts.map(([, label, text]) => [label, text])).toEqual([
-    ['Place', 'Springfield, Illinois'],
-    ['In business since', '1998'],
-    ['License', '104-12345 &lt;board&gt;'],
-    ['Insurance', 'General liability'],
-    ['Checked by Paint Match', 'License seen in March 2026'],
-    ['Telephone', '<a href="tel:+15550100">+1 (555) 0100</a>'],
-    ['Website', '<a href="https://painter.example/about">painter.example</a>'],
+    ['Place', '<bdi>Springfield, Illinois</bdi>'],
+    ['In business since', '<bdi>1998</bdi>'],
+    ['License', '<bdi>104-12345 &lt;board&gt;</bdi>'],
+    ['Insurance', '<bdi>General liability</bdi>'],
+    ['Checked by Paint Match', '<bdi>License seen in March 2026</bdi>'],
+    ['Telephone', '<a href="tel:+15550100"><bdi>+1 (555) 0100</bdi></a>'],
+    ['Website', '<a href="https://painter.example/about"><bdi>painter.example</bdi></a>'],
   ]);
   expect(card).not.toContain('<li>');
   const one = cardIn(
     pagesWith('contractor: { since: "2004", labels: { since: Seit } }\n')[0]?.html,
   );
-  expect(one.match(/<dt>.*<\/dd>/g)).toEqual(['<dt>Seit</dt><dd>2004</dd>']);
+  expect(one.match(/<dt>.*<\/dd>/g)).toEqual(['<dt>Seit</dt><dd><bdi>2004</bdi></dd>']);
 });
 
 describe('a value that nobody could use stops the start, in one sentence without the value', () => {

@@ -253,7 +253,7 @@ test('the questions of the start page are folded, and stand open in its mirror',
   ]);
   expect(html.match(/<\/p>\n<\/details>/g)).toHaveLength(4);
   expect(markdown).toMatch(/### Who sees my number\?\n\nSample Painting Company, to call you/);
-  expect(page('/agents').html).not.toContain('<details>');
+  expect(page('/contractors').html).not.toContain('<details>');
 });
 
 test('the pictures of the steps are silent, and no mirror has them', () => {

@@ -69,10 +69,10 @@ test('The assets that pages link are there, immutable under their hashed paths',
   const all = assets.map(({ path }) => path);
   const allBut = (script: RegExp) => new Set(all.filter((path) => !script.test(path)));
   // A form has one script, a page with tables or commands another, the page that thanks a third, and the rest has none.
-  expect(await linkedBy('/quote')).toEqual(allBut(/\/(scroll|sent)-/));
+  expect(await linkedBy('/quote')).toEqual(allBut(/\/(scroll|sent|documentation)-/));
   expect(await linkedBy('/agents')).toEqual(allBut(/\/(form|sent)-/));
-  expect(await linkedBy('/thank-you')).toEqual(allBut(/\/(form|scroll)-/));
-  expect(await linkedBy('/')).toEqual(allBut(/\.js$/));
+  expect(await linkedBy('/thank-you')).toEqual(allBut(/\/(form|scroll|documentation)-/));
+  expect(await linkedBy('/')).toEqual(allBut(/\.js$|\/documentation-/));
   for (const asset of assets) {
     const answer = await fetch(origin + asset.path);
     expect(answer.headers.get('content-type')).toBe(asset.contentType);
