@@ -3,6 +3,7 @@ import { resolve } from 'node:path';
 import { describe, expect, test } from 'vitest';
 import { defects } from '../../sim/defects/defects.ts';
 import { simulate } from '../../sim/run.ts';
+import { inTurn } from '../support/in-turn.ts';
 
 const project = resolve(import.meta.dirname, '../..');
 
@@ -11,12 +12,6 @@ const KEPT: [seed: string, found: string][] = [
   ['kept-137', 'a step of the wall clock brought a message that was under way a second time'],
   ['kept-1406', 'the same'],
 ];
-
-/** CI plants a third of them for each state of the tree, by its seed; without one, all. */
-function inTurn(names: string[]): string[] {
-  const seed = process.env.PROPERTY_SEED;
-  return seed === undefined ? names : names.filter((_, at) => (at + Number(seed)) % 3 === 0);
-}
 
 /** A thousand seeds of a base, to the first that breaks a promise. */
 function look(name: string, base: string) {
@@ -45,14 +40,15 @@ describe('the simulator', () => {
     expect((await simulate(seed, false)).violations).toEqual([]);
   });
 
-  test.each(inTurn(defects.map(({ name }) => name)))(
-    'finds a planted defect within 2,000 seeds: %s',
-    { timeout: 120_000 },
-    (name) => {
-      const first = look(name, 'planted');
-      const run = first.status === 0 ? look(name, 'w3') : first;
-      expect([run.status, run.stderr]).toEqual([1, expect.stringMatching(/--seed \S+-\d/)]);
-      console.log(`${name}: ${run.stderr.trim().split('\n').join(' ')}`);
-    },
-  );
+  test.each(
+    inTurn(
+      defects.map(({ name }) => name),
+      3,
+    ),
+  )('finds a planted defect within 2,000 seeds: %s', { timeout: 120_000 }, (name) => {
+    const first = look(name, 'planted');
+    const run = first.status === 0 ? look(name, 'w3') : first;
+    expect([run.status, run.stderr]).toEqual([1, expect.stringMatching(/--seed \S+-\d/)]);
+    console.log(`${name}: ${run.stderr.trim().split('\n').join(' ')}`);
+  });
 });

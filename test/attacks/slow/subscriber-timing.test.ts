@@ -11,6 +11,7 @@ import type { SubmissionRow } from '../../../src/storage/schema.ts';
 import type { SubscriberRow } from '../../../src/storage/subscriber-schema.ts';
 import { confirm, leave, newSubscriber } from '../../newsletter/rig.ts';
 import { databases, type TestDatabase } from '../../support/databases.ts';
+import { inTurn } from '../../support/in-turn.ts';
 import { mannWhitney } from '../../support/mann-whitney.ts';
 import { type ServiceProcess, startProcess } from '../../support/process.ts';
 import { expectAlike, type Kinds, post, SAMPLES, sample, timed } from '../../support/timing.ts';
@@ -75,7 +76,7 @@ async function standingAs(
 }
 
 describe.each(
-  databases.flatMap(([name, create]) => [
+  inTurn(databases, 2).flatMap(([name, create]) => [
     { name, create, to: 'the embedded inbox' },
     { name, create, to: 'an upstream that knows members' },
   ]),
@@ -145,7 +146,7 @@ describe.each(
   });
 });
 
-describe.each(databases)('the links, on %s', (_name, create) => {
+describe.each(inTurn(databases, 2))('the links, on %s', (_name, create) => {
   let database: TestDatabase;
   let storage: Storage;
   let service: ServiceProcess;
