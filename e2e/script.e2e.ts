@@ -93,7 +93,7 @@ describe('the checks', () => {
     const { page, close } = await filled(forms.contact, { subject: 'A\u0007bell' });
     await press(page);
     expect(await page.locator('.notice a').innerText()).toBe(
-      '“Subject” holds characters that can’t be sent.',
+      '“Subject” holds characters that can’t be sent. Please type it again.',
     );
     expect(await page.locator('#field-subject-error').count()).toBe(1);
     await close();
