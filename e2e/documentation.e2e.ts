@@ -38,6 +38,19 @@ test.each(everySurroundings)(
   },
 );
 
+test('the paint reaches from edge to edge, and what stands on it begins where everything else does', async () => {
+  const { page, close } = await at(1280);
+  for (const path of paths) {
+    await page.goto(path);
+    const leftOf = async (selector: string) =>
+      Math.round((await page.locator(selector).first().boundingBox())?.x ?? Number.NaN);
+    expect((await page.locator('.band').boundingBox())?.width).toBe(1280);
+    const brand = await leftOf('.brand');
+    expect([await leftOf('h1'), await leftOf('nav.contents')]).toEqual([brand, brand]);
+  }
+  await close();
+});
+
 describe('the contents', () => {
   test.each([true, false])('stay at the side of a wide page, script or not: %s', async (script) => {
     const { page, close } = await at(1280, script);

@@ -47,7 +47,7 @@ test('finds a fresh machine well, and leaves nothing in the database', async () 
       'test message: ok',
     ],
   });
-  expect(of('site')?.says).toBe('10 pages.');
+  expect(of('site')?.says).toBe('11 pages.');
   const inbox = await runService(['inbox', 'list', '--json'], {
     environment: { DATA_DIR: dataDir },
   });

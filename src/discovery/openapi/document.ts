@@ -68,7 +68,7 @@ function webhook(type: (typeof eventTypes)[number], { baseUrl }: Facts): object 
     operationId: `receive${titleOf(type)}`,
     tags: ['Events'],
     summary: `Receive ${type}`,
-    description: `One POST to the destination for each accepted submission of type ${type}. None is repeated after an unclear answer.`,
+    description: `One POST to the destination for each event of type ${type}. What an agent executed is sent once; anything else is sent again under the same id where its answer was unclear.`,
     externalDocs: {
       description: 'The body as JSON Schema.',
       url: baseUrl + pathTo(routes.eventSchema, { type }),
