@@ -56,8 +56,9 @@ export function highlight(code: string, language: string): string {
 /** The library nests its marks: what ends one that is not kept goes with it, and one in its like is none. */
 function withKeptClasses(html: string): string {
   const open: (string | undefined)[] = [];
-  return html.replace(/<span class="(?:hljs-)?(\w+)[^"]*">|<\/span>/g, (_mark, name?: string) => {
-    if (name === undefined) return open.pop() === undefined ? '' : '</span>';
+  return html.replace(/<span class="([^"]*)">|<\/span>/g, (_mark, classes?: string) => {
+    if (classes === undefined) return open.pop() === undefined ? '' : '</span>';
+    const [name = ''] = classes.replace('hljs-', '').split(/\W/);
     const known = Object.hasOwn(KEPT, name) ? KEPT[name] : undefined;
     const kept = open.includes(known) ? undefined : known;
     open.push(kept);
