@@ -8,7 +8,7 @@ import { forms } from '../src/forms/catalog.ts';
 import { findings } from './axe.ts';
 import { openBrowser, openPage, overflowOf, type Surroundings } from './browser.ts';
 import { exhaust, type Site, startSite } from './site.ts';
-import { everySurroundings } from './surroundings.ts';
+import { surroundingsInTurn } from './surroundings.ts';
 import { answersTo, fillIn } from './visitor.ts';
 
 const FACTS = `contractor:
@@ -56,7 +56,7 @@ const luminance = (colour: string) => {
   return 0.2126 * red + 0.7152 * green + 0.0722 * blue;
 };
 
-describe.each(everySurroundings)('%s', (_name, how: Surroundings) => {
+describe.each(surroundingsInTurn)('%s', (_name, how: Surroundings) => {
   test('the contractor’s card has every fact, and the questions open', async () => {
     const { page, complaints, close } = await openPage(browser, told.service.url, how);
     for (const path of ['/', '/quote']) {

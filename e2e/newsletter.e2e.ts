@@ -88,10 +88,12 @@ describe.each(['light', 'dark'] as const)('in %s', (scheme) => {
     await page.goto(confirm);
     await looked('confirm');
     await page.getByRole('button').click();
+    await page.getByRole('heading', { name: 'You are subscribed' }).waitFor();
     await looked('confirmed');
     await page.goto(leave);
     await looked('leave');
     await page.getByRole('button').click();
+    await page.getByRole('heading', { name: 'You have left' }).waitFor();
     await looked('left');
     await page.goto(confirm);
     await looked('left-then-confirm');

@@ -7,7 +7,7 @@ import { StorageUnavailable } from '../src/storage/database.ts';
 import { answering } from '../test/support/upstream.ts';
 import { openBrowser, openPage, overflowOf, type Surroundings } from './browser.ts';
 import { breakUpstream, CONTACT, type Site, startSite } from './site.ts';
-import { everySurroundings } from './surroundings.ts';
+import { everySurroundings, surroundingsInTurn } from './surroundings.ts';
 import { answersTo, fillIn } from './visitor.ts';
 
 let site: Site;
@@ -78,7 +78,7 @@ async function noticeOn(page: Page): Promise<string> {
   return (await notice.innerText()).replace(/\s+/g, ' ');
 }
 
-describe.each(everySurroundings)('%s', (_name, how: Surroundings) => {
+describe.each(surroundingsInTurn)('%s', (_name, how: Surroundings) => {
   test('every form succeeds', async () => {
     const { page, complaints, close } = await openPage(browser, site.service.url, how);
     for (const form of Object.values(forms)) {

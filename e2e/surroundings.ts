@@ -1,3 +1,4 @@
+import { inTurn } from '../test/support/in-turn.ts';
 import type { Surroundings } from './browser.ts';
 
 const widths = [360, 768, 1280];
@@ -12,3 +13,6 @@ export const everySurroundings: [string, Surroundings][] = widths.flatMap((width
     ]),
   ),
 );
+
+/** The same where each is a whole story: CI tells it in a third of them for each state of the tree. */
+export const surroundingsInTurn = inTurn(everySurroundings, 3);

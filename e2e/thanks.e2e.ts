@@ -6,7 +6,7 @@ import { pathsOfPage } from '../src/routes.ts';
 import { findings } from './axe.ts';
 import { openBrowser, openPage, overflowOf, type Surroundings } from './browser.ts';
 import { type Site, startSite } from './site.ts';
-import { everySurroundings } from './surroundings.ts';
+import { surroundingsInTurn } from './surroundings.ts';
 import { answersTo, fillIn } from './visitor.ts';
 
 let site: Site;
@@ -41,7 +41,7 @@ const pictured = async (page: Page, name: string) => {
   if (folder) await page.screenshot({ path: `${folder}/thanks-${name}.png`, fullPage: true });
 };
 
-describe.each(everySurroundings)('%s', (_name, how: Surroundings) => {
+describe.each(surroundingsInTurn)('%s', (_name, how: Surroundings) => {
   test('one form after the other is thanked for by its own words', async () => {
     const { page, complaints, close } = await openPage(browser, site.service.url, how);
     for (const form of Object.values(forms)) {
