@@ -68,6 +68,11 @@ export async function accept(
       return mayArrive ? { ...sent, outcome: { kind: 'unknown' } } : sent;
     }
     if (begun.kind === 'kept') return await attempt(submissions, begun.taken, traceparent);
+    if (begun.row.id === kept.id && hasEnded(begun.row)) {
+      // It is this very one, and has ended: dismissed, say, while this process was stopped.
+      const ended = standingOf(begun.row, { kind: 'unknown' });
+      return { reference: kept.id, answeredAt: clock.monotonic(), ...ended };
+    }
     const answered = await sendAgain(submissions, begun.row, traceparent, join);
     if (answered !== undefined) return answered;
   }
@@ -142,6 +147,8 @@ async function endOf(submissions: Submissions, row: SubmissionRow): Promise<Acce
 
 const look = ({ options, queries }: Submissions, id: string) =>
   options.storage.read(queries.look({ id }));
+
+const hasEnded = ({ status }: SubmissionRow) => status !== 'sending' && status !== 'waiting';
 
 /** What is said of a row as it stands, after an attempt that was not confirmed. */
 function standingOf(

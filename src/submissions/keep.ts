@@ -47,10 +47,17 @@ export async function keep(
             ? storage.write(queries.keep(kept))
             : storage.write(async (tx) => {
                 whole = await complete(tx);
-                if ((await tx.change(queries.keep(whole))) === 0) whole = await asKept(tx, whole);
+                const inserted = await tx.change(queries.keep(whole));
+                if (inserted === 0) whole = await asKept(tx, whole);
+                return inserted;
               });
         call.commit = keeping;
-        await keeping;
+        if ((await keeping) === 0) {
+          // An earlier try was committed, unknown to this process; others may have gone on with its row since.
+          const [row] = await storage.read(queries.look({ id: kept.id }));
+          const isOurs = row?.status === 'sending' && row.attempt_number === 1;
+          if (row !== undefined && !isOurs) return { kind: 'equal', row };
+        }
       }
       return { kind: 'kept', taken: firstOf(whole, takenAt) };
     } catch (error) {

@@ -60,6 +60,22 @@ describe.each(databases)('sent again by the person, on %s (beyond §1)', (_name,
     expect(await rig.row()).toMatchObject({ status: 'undelivered', reason: 'rejected' });
   });
 
+  test.each([
+    ['dismissed', 'left'],
+    ['delivered', 'delivered'],
+    ['undelivered', 'left'],
+  ] as const)(
+    'what its own earlier commit has kept, and others have %s since, is not sent again',
+    async (status, standing) => {
+      const { reference } = await waiting();
+      await rig.change({ status, step: null, next_attempt_ms: null });
+      const again = await rig.send(ada, rig.instance().submissions, reference);
+      expect(again).toMatchObject({ reference, standing });
+      expect(rig.receiver.delivered).toHaveLength(1);
+      expect(await rig.row()).toMatchObject({ id: reference, status });
+    },
+  );
+
   test('two at once make one attempt more, and both hear of it', async () => {
     const { reference } = await waiting();
     let answer = () => {};

@@ -33,7 +33,7 @@ export type Rig = {
     redelivery: Redelivery;
   };
   /** Sends a contact form as a person does, each time of somebody else where no fields are given. */
-  send(fields?: Record<string, string>, submissions?: Submissions): Promise<Accepted>;
+  send(fields?: Record<string, string>, submissions?: Submissions, id?: string): Promise<Accepted>;
   /** What ended has been written: a success is answered before that. */
   settled(): Promise<void>;
   rows(): Promise<(SubmissionRow & { made: Attempt[] })[]>;
@@ -103,11 +103,11 @@ export async function startRig(database: TestDatabase): Promise<Rig> {
     ...first,
     logged,
     instance,
-    send: (fields, submissions = first.submissions) => {
+    send: (fields, submissions = first.submissions, id?: string) => {
       people += 1;
       ids += 1;
       const submission = {
-        id: `00000000-0000-7000-8000-${String(ids).padStart(12, '0')}`,
+        id: id ?? `00000000-0000-7000-8000-${String(ids).padStart(12, '0')}`,
         form: findForm('contact') ?? expect.fail(),
         fields: fields ?? { ...ada, email: `person-${people}@example.com` },
         origin: 'browser' as const,
