@@ -101,8 +101,8 @@ export const defectsOfSubmissions: readonly Defect[] = [
     edits: [
       {
         file: KEEP,
-        find: '        await keeping;\n',
-        replace: '        keeping.catch(() => {});\n',
+        find: '        if ((await keeping) === 0) {\n',
+        replace: '        keeping.catch(() => {});\n        if (call.commit === undefined) {\n',
       },
     ],
   },
