@@ -95,8 +95,9 @@ export function openExecutions(options: ExecutionsOptions): Executions {
 
   const settling = openSettling({ ...options, queries });
 
-  /** What stands of an execution, whoever settled it. */
-  async function standing({ actionId, previewDigest }: ClaimRequest): Promise<Recorded> {
+  /** What stands of a claim that had ended before its own process settled it. */
+  async function standing(claim: Claim): Promise<Recorded> {
+    const { actionId, previewDigest } = claim;
     const [row] = await storage.read((db) =>
       db
         .selectFrom('executions')
@@ -104,8 +105,8 @@ export function openExecutions(options: ExecutionsOptions): Executions {
         .where('preview_digest', '=', previewDigest)
         .where('action_id', '=', actionId),
     );
-    if (row === undefined) throw new Error('A claimed row is gone.');
-    return row;
+    // A process that was stopped for longer than receipts are kept; others settle nothing but failures.
+    return row ?? rowOf(claim, NEVER_SENT.outcome);
   }
 
   const settleExpired = openLapsed({ storage, queries, settling, leaseMs, now });

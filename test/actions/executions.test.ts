@@ -315,6 +315,26 @@ describe.each(databases)('executions on %s', (_name, create) => {
     expect(row.status).toBe('failed');
   });
 
+  test('who goes on when the receipt is past its retention tells what it said', async () => {
+    const executions = open(-6_000);
+    const request = fresh();
+    const claim = (await executions.claim(request, keep)) ?? expect.fail();
+    const { outcome, row } = await executions.conclude(claim, async () => {
+      await open().settleExpired();
+      expect((await find(request)).byKey?.status).toBe('failed');
+      await storage.write((tx) =>
+        tx
+          .deleteFrom('executions')
+          .where('action_id', '=', request.actionId)
+          .execute()
+          .then(() => 1),
+      );
+      return told(confirmed)();
+    });
+    expect(outcome.kind).toBe('confirmed');
+    expect(row).toMatchObject({ action_id: request.actionId, status: 'failed' });
+  });
+
   test('expired claims are settled by the sweep, others are left', async () => {
     const [expired, running] = [fresh(), fresh()];
     await open(-5_000).claim(expired, keep);
