@@ -27,9 +27,7 @@ const BACK_OFF_MS = [
 export const ATTEMPTS = BACK_OFF_MS.length + 1;
 
 export type Rows = {
-  /** A confirmation, by one upsert: nothing changes where the mailbox had its message in the last 24 hours. */
-  add(address: string): Promise<void>;
-  /** The same, for somebody else's transaction. */
+  /** Keeps a confirmation, by one upsert: nothing changes where the mailbox had its message in the last 24 hours. */
   messageTo(address: string): Change;
   /** The next row that is due, with its attempt counted; undefined where none is, or none may be. */
   take(): Promise<MessageRow | undefined>;
@@ -89,9 +87,7 @@ export function openRows(
 
   return {
     mark,
-
     messageTo,
-    add: async (address) => void (await storage.write(messageTo(address))),
 
     async take() {
       for (;;) {

@@ -47,22 +47,20 @@ export type OutboxOptions = {
 
 export type Outbox = {
   /**
-   * Keeps a confirmation for a valid address, unless its mailbox had one in the last 24 hours. Where
-   * it throws, the address is remembered and kept as soon as the store is back.
+   * What keeps a confirmation for a valid address, unless its mailbox had one in the last 24 hours, inside of the
+   * transaction that it is about. It is sent within a second.
    */
-  add(address: string): Promise<void>;
-  /** What keeps it inside somebody else's transaction; it is sent within a second. */
   messageTo(address: string): Change;
   /** Attempts whatever is due and within the budget, waits for it, and returns how many attempts. */
   work(): Promise<number>;
-  /** Works every second from the next one on, and after each `add`, until `close`. */
+  /** Works every second from the next one on, until `close`. */
   start(): void;
   /** Waits 5 s, at most, for the sends under way, then closes the mailer: what it ends stays pending. */
   close(): Promise<void>;
   depth(): Promise<{ pending: number; dead: number }>;
 };
 
-/** Opens the outbox, which closes its mailer. `add`, `work` and `depth` throw `StorageUnavailable`. */
+/** Opens the outbox, which closes its mailer. `work` and `depth` throw `StorageUnavailable`. */
 export function openOutbox(options: OutboxOptions): Outbox {
   const { storage, clock, mailer, render, perMinute, log } = options;
   const { prepare = async () => {}, onDead = () => {} } = options;
@@ -72,19 +70,10 @@ export function openOutbox(options: OutboxOptions): Outbox {
   const sending = new Set<Promise<void>>();
   /** Marks that are not in the database yet. */
   const unwritten = new Map<MessageRow, 'sent' | 'dead'>();
-  /** Addresses that are not, or may not be, in the database yet. */
-  const unkept = new Set<string>();
   let stopTicking: (() => void) | undefined;
   let ticking: Promise<void> | undefined;
   let closing = false;
   let sweptAt = Number.NEGATIVE_INFINITY;
-
-  async function keepAddresses(): Promise<void> {
-    for (const address of unkept) {
-      await rows.add(address);
-      unkept.delete(address);
-    }
-  }
 
   async function writeMarks(): Promise<void> {
     for (const [row, status] of unwritten) {
@@ -161,7 +150,6 @@ export function openOutbox(options: OutboxOptions): Outbox {
       while (sending.size >= CONCURRENT_SENDS) await Promise.race(sending);
       if (closing) return attempts;
       await writeMarks();
-      await keepAddresses();
       const takenAt = clock.monotonic();
       const row = await rows.take();
       if (row === undefined) return attempts;
@@ -172,7 +160,6 @@ export function openOutbox(options: OutboxOptions): Outbox {
 
   /** Never overlaps itself; a row it has just missed waits for the next tick. */
   function tick(): void {
-    if (closing) return;
     ticking ??= dispatch()
       .then(
         () => {},
@@ -191,16 +178,6 @@ export function openOutbox(options: OutboxOptions): Outbox {
   return {
     depth: rows.depth,
     messageTo: rows.messageTo,
-
-    async add(address) {
-      try {
-        await rows.add(address);
-      } catch (error) {
-        unkept.add(address);
-        throw error;
-      }
-      if (stopTicking !== undefined) tick();
-    },
 
     async work() {
       try {

@@ -16,7 +16,7 @@ test.each(databases)(
     const { mailer, given } = mailerThat(() => answer);
     const log = pino({ level: 'silent' });
     const outbox = openOutbox({ storage, clock, mailer, render, perMinute: 10, log });
-    await outbox.add('ada@example.com');
+    await storage.write(outbox.messageTo('ada@example.com'));
     await outbox.work();
     expect(await countDead(storage)).toBe(1);
     const [dead] = await latestDead(storage, 10);

@@ -161,7 +161,7 @@ describe.each(databases)('the rows of a mailbox, on %s', (_name, create) => {
     const parts = { clock, newId: () => crypto.randomUUID(), perMinute: 60, hostname: 'x.example' };
     const rows = openRows(storage, parts);
     const others = ['jane@example.org', 'mary.jane@example.com', 'jan@example.com'];
-    for (const address of [subscribed, ...others]) await rows.add(address);
+    for (const address of [subscribed, ...others]) await storage.write(rows.messageTo(address));
 
     expect(await countOutboxOf(storage, erased)).toBe(1);
     expect(await storage.write((tx) => eraseOutboxOf(tx, erased))).toBe(1);

@@ -38,7 +38,7 @@ test('a pause while it is written leaves it to its next attempt', async () => {
       return { subject: 'Subject', text: 'Text', address: address ?? '' };
     },
   });
-  await outbox.add('jane@x.example');
+  await storage.write(outbox.messageTo('jane@x.example'));
   await outbox.work();
   expect(given).toEqual([]);
   pauseMs = 0;
@@ -58,12 +58,12 @@ test.each([
     render: async ({ address }) =>
       isOver ? undefined : { subject: 'Subject', text: 'Text', address: address ?? '' },
   });
-  await outbox.add('jane@x.example');
+  await storage.write(outbox.messageTo('jane@x.example'));
   await outbox.work();
   expect(given).toHaveLength(attempts);
   isOver = true;
   clock.advance(60_000);
   await outbox.work();
-  await outbox.add('jane+again@x.example');
+  await storage.write(outbox.messageTo('jane+again@x.example'));
   expect((await outbox.depth()).pending).toBe(messages);
 });

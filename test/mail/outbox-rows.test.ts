@@ -43,10 +43,10 @@ describe.each(databases)('rows of the outbox, on %s', (_name, create) => {
 
   test('a late mark says nothing of the mailbox’s next message', async () => {
     const rows = openRows(storage, parts());
-    await rows.add(jane);
+    await storage.write(rows.messageTo(jane));
     const first = (await rows.take()) ?? expect.fail();
     clock.advance(24 * HOUR);
-    await rows.add(jane);
+    await storage.write(rows.messageTo(jane));
     const next = (await rows.take()) ?? expect.fail();
     expect(next.message_id).not.toBe(first.message_id);
     const { message_id } = next;
@@ -58,7 +58,7 @@ describe.each(databases)('rows of the outbox, on %s', (_name, create) => {
 
   test('an attempt that ended late does not give up a message that is under way again', async () => {
     const rows = openRows(storage, parts());
-    await rows.add(jane);
+    await storage.write(rows.messageTo(jane));
     const first = (await rows.take()) ?? expect.fail();
     clock.advance(MINUTE);
     const second = (await rows.take()) ?? expect.fail();
@@ -72,7 +72,7 @@ describe.each(databases)('rows of the outbox, on %s', (_name, create) => {
 
   test('what is final stays as it is, whatever is marked later', async () => {
     const rows = openRows(storage, parts());
-    await rows.add(jane);
+    await storage.write(rows.messageTo(jane));
     const row = (await rows.take()) ?? expect.fail();
     await rows.mark(row, 'sent');
     await rows.mark(row, 'dead');
@@ -81,7 +81,7 @@ describe.each(databases)('rows of the outbox, on %s', (_name, create) => {
 
   test('of two workers who saw the same row one takes it', async () => {
     const [one, two] = [openRows(storage, parts()), openRows(storage, parts())];
-    await one.add(jane);
+    await storage.write(one.messageTo(jane));
     const taken = await Promise.all([one.take(), two.take()]);
     expect(taken.filter((row) => row !== undefined)).toHaveLength(1);
   });
@@ -92,7 +92,7 @@ describe.each(databases)('rows of the outbox, on %s', (_name, create) => {
     const { newId } = parts();
     const log = openLog('silent');
     const outbox = openOutbox({ storage, clock, newId, mailer, render, perMinute: 3, log });
-    for (let n = 0; n < 8; n += 1) await outbox.add(`p${n}@x.example`);
+    for (let n = 0; n < 8; n += 1) await storage.write(outbox.messageTo(`p${n}@x.example`));
     const perMinute: number[] = [];
     for (let minute = 0; minute < 2; minute += 1) {
       perMinute.push(await outbox.work());
@@ -105,7 +105,7 @@ describe.each(databases)('rows of the outbox, on %s', (_name, create) => {
 
   test('after a restart of the machine a message does not rest until the new uptime passes its old mark', async () => {
     const before = openRows(storage, parts());
-    await before.add(jane);
+    await storage.write(before.messageTo(jane));
     await before.take();
     // The clock of leases begins again; the wall clock goes on.
     const uptime = clock.monotonic() - 5;
@@ -121,12 +121,12 @@ describe.each(databases)('rows of the outbox, on %s', (_name, create) => {
 
   test('a message that arrived late keeps its mailbox’s cap when rows are swept', async () => {
     const rows = openRows(storage, parts());
-    await rows.add(jane);
+    await storage.write(rows.messageTo(jane));
     clock.advance(18 * HOUR);
     await rows.mark((await rows.take()) ?? expect.fail(), 'sent');
     clock.advance(7 * HOUR);
     await rows.sweep();
-    await rows.add(jane);
+    await storage.write(rows.messageTo(jane));
     expect(await rows.take()).toBeUndefined();
     clock.advance(17 * HOUR);
     await rows.sweep();
@@ -135,14 +135,14 @@ describe.each(databases)('rows of the outbox, on %s', (_name, create) => {
 
   test('of a message that died late its mailbox may ask again: nothing has arrived', async () => {
     const rows = openRows(storage, parts());
-    await rows.add(jane);
+    await storage.write(rows.messageTo(jane));
     clock.advance(20 * HOUR);
     await rows.mark((await rows.take()) ?? expect.fail(), 'dead');
     clock.advance(4 * HOUR - 1);
-    await rows.add(jane);
+    await storage.write(rows.messageTo(jane));
     expect(await rows.take()).toBeUndefined();
     clock.advance(1);
-    await rows.add(jane);
+    await storage.write(rows.messageTo(jane));
     expect(await rows.take()).toMatchObject({ key: jane, attempts: 1 });
   });
 
@@ -154,7 +154,7 @@ describe.each(databases)('rows of the outbox, on %s', (_name, create) => {
       await storage.write(add({ ...notice, message_id, now: clock.now().toISOString() }));
     }
     clock.advance(MINUTE);
-    await rows.add(jane);
+    await storage.write(rows.messageTo(jane));
     expect(await rows.take()).toMatchObject({ kind: 'confirmation', key: jane });
     expect(await rows.take()).toMatchObject({
       ...{ kind: 'notice', key: 's-1', about: '{}', address: null, message_id: '<first>' },

@@ -86,7 +86,7 @@ test('each attempt is a line in the log that tells which message, what became of
     render: async (row) => (row.key.startsWith('nothing') ? undefined : await render(row)),
   });
   for (const name of ['sent', 'later', 'never', 'nothing']) {
-    await outbox.add(`${name}@x.example`);
+    await storage.write(outbox.messageTo(`${name}@x.example`));
     expect(await outbox.work()).toBe(1);
   }
   const entry = { kind: 'confirmation', attempt: 1 };
@@ -110,7 +110,7 @@ test('whatever is thrown is told by its type, and the message waits', async () =
     throw new TypeError('jane@x.example');
   });
   const outbox = outboxOf({ mailer });
-  await outbox.add('jane@x.example');
+  await storage.write(outbox.messageTo('jane@x.example'));
   await outbox.work();
   expect(lines).toMatchObject([{ level: 40, reason: 'TypeError', msg: 'message deferred' }]);
 });
@@ -126,7 +126,7 @@ test('once a message is marked, looking again writes nothing', async () => {
   };
   const { mailer } = mailerThat(() => sent);
   const outbox = outboxOf({ mailer, storage: counting });
-  await outbox.add('jane@x.example');
+  await storage.write(outbox.messageTo('jane@x.example'));
   await outbox.work();
   const before = writes;
   await outbox.work();
@@ -137,7 +137,7 @@ test('what a crash in its last attempt has given up is told as given up', async 
   const dead: string[] = [];
   const { mailer } = mailerThat(() => sent);
   const outbox = outboxOf({ mailer, onDead: (kind) => dead.push(kind) });
-  await outbox.add('jane@x.example');
+  await storage.write(outbox.messageTo('jane@x.example'));
   await storage.write((tx) => tx.updateTable('messages').set({ attempts: 7 }).execute());
   await outbox.work();
   expect(dead).toEqual(['confirmation']);
@@ -157,7 +157,7 @@ test('a mark that has to wait is told with the message it is of', async () => {
     },
   };
   const outbox = outboxOf({ mailer, storage: refusing });
-  await outbox.add('jane@x.example');
+  await storage.write(outbox.messageTo('jane@x.example'));
   await outbox.work();
   const reason = 'StorageUnavailable';
   expect(lines.slice(1)).toEqual([
@@ -180,7 +180,7 @@ test.each([
     },
   };
   const outbox = outboxOf({ mailer, storage: slow });
-  await outbox.add('jane@x.example');
+  await storage.write(outbox.messageTo('jane@x.example'));
   await outbox.work();
   expect(given).toHaveLength(expected);
   expect(lines).toMatchObject([
@@ -200,7 +200,7 @@ test('notices get their places before messages are looked for; where that fails 
       throw new StorageUnavailable('away');
     },
   });
-  await outbox.add('jane@x.example');
+  await storage.write(outbox.messageTo('jane@x.example'));
   expect(await outbox.work()).toBe(1);
   expect([prepared, given.length]).toEqual([[0], 1]);
   const reason = 'StorageUnavailable';
@@ -210,7 +210,7 @@ test('notices get their places before messages are looked for; where that fails 
 test('rows are looked over once an hour, and no more often', async () => {
   const { mailer } = mailerThat(() => sent);
   const outbox = outboxOf({ mailer });
-  await outbox.add('jane@x.example');
+  await storage.write(outbox.messageTo('jane@x.example'));
   await outbox.work();
   for (const [pause, left] of [
     [23.5 * HOUR, 1],
@@ -226,7 +226,7 @@ test('rows are looked over once an hour, and no more often', async () => {
 test('five are under way at once, and a sixth when one of them has ended', async () => {
   const { mailer, given, held } = mailerThatHolds();
   const outbox = outboxOf({ mailer });
-  for (let n = 0; n < 7; n += 1) await outbox.add(`p${n}@x.example`);
+  for (let n = 0; n < 7; n += 1) await storage.write(outbox.messageTo(`p${n}@x.example`));
   const work = outbox.work();
   await expect.poll(() => given.length).toBe(5);
   await turns();
@@ -248,7 +248,7 @@ test('what is not started sends nothing by itself; started, it looks each second
     looks += 1;
   };
   const outbox = outboxOf({ mailer, prepare });
-  await outbox.add('jane@x.example');
+  await storage.write(outbox.messageTo('jane@x.example'));
   clock.pass(10_000);
   await turns();
   expect([looks, given.length]).toEqual([0, 0]);
@@ -266,7 +266,8 @@ test('what is not started sends nothing by itself; started, it looks each second
     expect(looks).toBe(second);
   }
   await expect.poll(() => given.length).toBe(1);
-  await outbox.add('joan@x.example');
+  await storage.write(outbox.messageTo('joan@x.example'));
+  clock.pass(1_000);
   await expect.poll(() => given.length).toBe(2);
   await outbox.close();
 });
@@ -305,7 +306,7 @@ test('a look that fails is told, and the next one sends', async () => {
     },
   };
   const outbox = outboxOf({ mailer, storage: refusing });
-  await outbox.add('jane@x.example');
+  await storage.write(outbox.messageTo('jane@x.example'));
   away = true;
   outbox.start();
   clock.pass(1_000);
@@ -322,7 +323,7 @@ test('a look that fails is told, and the next one sends', async () => {
 test('what was never started ends with its mailer', async () => {
   const { mailer, held } = mailerThatHolds();
   const outbox = outboxOf({ mailer });
-  await outbox.add('jane@x.example');
+  await storage.write(outbox.messageTo('jane@x.example'));
   const work = outbox.work();
   await expect.poll(() => held.length).toBe(1);
   const closed = outbox.close();
@@ -342,7 +343,7 @@ test('where nothing is under way the end waits for nothing, and nothing is looke
   outbox.start();
   await outbox.close();
   expect(clock.waiting()).toBe(0);
-  await outbox.add('jane@x.example');
+  await storage.write(outbox.messageTo('jane@x.example'));
   clock.pass(10_000);
   await turns();
   expect([looks, given.length]).toEqual([0, 0]);
@@ -351,7 +352,7 @@ test('where nothing is under way the end waits for nothing, and nothing is looke
 test('the end waits five seconds for what is under way, then ends it, tells of it, and takes nothing more', async () => {
   const { mailer, given } = mailerThatHolds();
   const outbox = outboxOf({ mailer });
-  for (let n = 0; n < 6; n += 1) await outbox.add(`p${n}@x.example`);
+  for (let n = 0; n < 6; n += 1) await storage.write(outbox.messageTo(`p${n}@x.example`));
   outbox.start();
   clock.pass(1_000);
   await expect.poll(() => given.length).toBe(5);

@@ -134,7 +134,7 @@ describe.each(databases)('alerts, on %s', (_name, create) => {
     const { outbox, alerts, pass } = await instance();
     answers.recipient = (address) =>
       address === alertEmail ? undefined : { code: 550, text: '5.1.1 no' };
-    await outbox.add('jane@canary.example');
+    await storage.write(outbox.messageTo('jane@canary.example'));
     await outbox.work();
     await pass(0);
     expect(await subjects()).toEqual(['Paint Match: messages could not be sent']);

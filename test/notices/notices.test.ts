@@ -203,7 +203,7 @@ describe.each(databases)('notices, on %s', (_name, create) => {
     await keep(storage, row);
     await tell(row);
     clock.advance(MINUTE);
-    for (const name of ['one', 'two']) await outbox.add(`${name}@x.example`);
+    for (const name of ['one', 'two']) await storage.write(outbox.messageTo(`${name}@x.example`));
     await outbox.work();
     expect(server.offered.sort()).toEqual(['one@x.example', 'two@x.example']);
     clock.advance(MINUTE);
