@@ -102,6 +102,20 @@ describe('the contents', () => {
   });
 });
 
+test.each([320, 360])(
+  'the list of calls breaks no path inside of a word at %i px',
+  async (width) => {
+    const { page, close } = await at(width);
+    await page.goto('/reference');
+    const calls = page.locator('.prose table').first().locator('td:first-child code');
+    const lines = await calls.evaluateAll((all) => all.map((call) => call.getClientRects().length));
+    expect(lines.length).toBeGreaterThan(5);
+    // The method, and the rest: at most one break between the two.
+    expect(Math.max(...lines)).toBeLessThanOrEqual(2);
+    await close();
+  },
+);
+
 describe('the tabs of an example', () => {
   test.each([true, false])('show one language by keyboard, script or not: %s', async (script) => {
     const { page, close } = await at(1280, script);

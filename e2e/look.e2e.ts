@@ -22,6 +22,10 @@ beforeAll(async () => {
     join(folder, 'contact.md'),
     '---\ntitle: اتصل بنا\ndescription: اكتب إلينا.\norder: 4\nform: contact\nsubmit: أرسل\nuse: للرد\n---\n\n## ماذا يحدث بعد ذلك؟\n\nنقرأ رسالتك.\n',
   );
+  writeFileSync(
+    join(folder, 'index.md'),
+    '---\ntitle: اطلب عرضًا\ndescription: عرض واحد.\norder: 1\n---\n\n1. {{icon_form}}**أنت تصف العمل.**\n2. {{icon_house}}**مقاول واحد.**\n',
+  );
   site = await startSite({ CONTRACTOR_NAME: LONG_NAME, OPERATOR_CONTACT: '' });
   arabic = await startSite({ CONTENT_DIR: folder });
   browser = await openBrowser();
@@ -80,6 +84,19 @@ test.each([360, 1280])(
     }
   },
 );
+
+test('a picture with an arrow goes the way of the page', async () => {
+  const scaleOf = async (on: Site, path: string, selector: string) => {
+    const { page, close } = await at(360, 'light', on);
+    await page.goto(path);
+    await pictured(page, `icons-${on === arabic ? 'arabic' : 'english'}`);
+    const scale = await styleOf(page, selector, 'scale');
+    await close();
+    return scale;
+  };
+  expect(await scaleOf(arabic, '/', 'ol li:nth-child(2) .icon')).toBe('-1 1');
+  expect(await scaleOf(site, '/', 'ol li:nth-child(2) .icon')).toBe('none');
+});
 
 test.each([360, 1280])('a name of one long word widens no page at %i px', async (width) => {
   for (const scheme of schemes) {
