@@ -11,6 +11,7 @@ import { makeLink } from '../src/console/links.ts';
 import { openPostgres } from '../src/storage/postgres/store.ts';
 import { openSqlite } from '../src/storage/sqlite/store.ts';
 import { databases } from '../test/support/databases.ts';
+import { median } from './compare.ts';
 import { LOAD, pagesOf } from './console-paths.ts';
 import { fill, filledOf, MONTH_MS } from './console-rows.ts';
 import { ask, pace } from './load.ts';
@@ -23,11 +24,13 @@ import { startUpstream } from './upstream.ts';
 const [rows = '1000000', url] = process.argv.slice(2);
 const LOADS = 7;
 const LEADS_PER_SECOND = 50;
-const LEADS_MS = 10_000;
-const ROUNDS = 2;
+const LEADS_MS = 6_000;
+const ROUNDS = 7;
 /** Somebody impatient: so many tabs, and in each of them the next page a second after the one before. */
 const TABS = 3;
 const TAB_PAUSE_MS = 1_000;
+
+type Wait = { p50: number; p99: number; read: number };
 
 pinLoad();
 const upstream = await startUpstream();
@@ -103,12 +106,12 @@ async function loadPage(service: Server, path: string, cookie: string, what: str
     waits.push(await waiting);
   }
   const [first = 0] = times;
-  const median = times.sort((one, other) => one - other)[(LOADS - 1) / 2] ?? 0;
+  const middle = median(times);
   const least = Math.min(...waits);
   const ms = (value: number) => `${value.toFixed(1).padStart(7)} ms`;
-  const isOut = median > 100 || least > 20;
+  const isOut = middle > 100 || least > 20;
   say(
-    `  ${what.padEnd(34)} median ${ms(median)}  first ${ms(first)}  least worst wait ${ms(least)}${isOut ? '  OUT' : ''}`,
+    `  ${what.padEnd(34)} median ${ms(middle)}  first ${ms(first)}  least worst wait ${ms(least)}${isOut ? '  OUT' : ''}`,
   );
 }
 
@@ -118,16 +121,15 @@ async function measureLeads(service: Server, pages: readonly string[], cookie: s
     { who: 'alone', tabs: 0, pauseMs: 0 },
     { who: `beside ${TABS} tabs, a page a second in each`, tabs: TABS, pauseMs: TAB_PAUSE_MS },
     { who: 'beside pages without a pause', tabs: 1, pauseMs: 0 },
-  ];
+  ].map((reader) => ({ ...reader, rounds: [] as Wait[] }));
   for (let round = 1; round <= ROUNDS; round += 1) {
-    let alone = Number.NaN;
-    for (const { who, tabs, pauseMs } of readers) {
+    for (const { tabs, pauseMs, rounds } of readers) {
       let isOver = false;
       let read = 0;
       const tab = async (from: number) => {
         for (let at = from; !isOver; at += 1) {
           const path = pages[at % pages.length] ?? '';
-          await get(service.port, path.replace(LOAD, String(at)), cookie);
+          await get(service.port, path.replace(LOAD, `${round}0${at}`), cookie);
           read += 1;
           await sleep(pauseMs);
         }
@@ -138,11 +140,19 @@ async function measureLeads(service: Server, pages: readonly string[], cookie: s
       const { p50, p99 } = await leads(service.port);
       isOver = true;
       await Promise.all(reading);
-      if (tabs === 0) alone = p99;
-      say(
-        `  ${LEADS_PER_SECOND} leads a second ${who}: p50 ${p50.toFixed(1)} ms, p99 ${p99.toFixed(1)} ms (${(p99 / alone).toFixed(2)}), ${read} pages`,
-      );
+      rounds.push({ p50, p99, read });
     }
+  }
+  const of = (rounds: readonly Wait[], what: keyof Wait) =>
+    median(rounds.map((round) => round[what]));
+  const alone = of(readers[0]?.rounds ?? [], 'p99');
+  say(`  ${LEADS_PER_SECOND} leads a second, medians of ${ROUNDS} rounds of ${LEADS_MS / 1000} s:`);
+  for (const { who, rounds } of readers) {
+    const p99 = of(rounds, 'p99');
+    const each = rounds.map((round) => round.p99.toFixed(0)).join(', ');
+    say(
+      `    ${who}: p50 ${of(rounds, 'p50').toFixed(1)} ms, p99 ${p99.toFixed(1)} ms (${(p99 / alone).toFixed(2)}; ${each}), ${of(rounds, 'read')} pages`,
+    );
   }
 }
 

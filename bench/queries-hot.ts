@@ -17,6 +17,7 @@ import { prepareSubscriberQueries } from '../src/newsletter/subscriber-queries.t
 import { openNewsletterSweep } from '../src/newsletter/sweep.ts';
 import type { Storage } from '../src/storage/database.ts';
 import { submissionPage } from '../src/submissions/listing.ts';
+import { keysOf } from '../src/submissions/listing-queries.ts';
 import { openSubmissionRetention } from '../src/submissions/retention.ts';
 import { prepareSubmissionQueries } from '../src/submissions/submission-queries.ts';
 
@@ -132,8 +133,12 @@ function ofSubmissions(storage: Storage, told: Told): Asked {
     'submissions: asked for, none': () => storage.read(queries.nextAskedFor({})),
     'submissions: run out, none': () => storage.read(queries.expired({})),
     'submissions: past retention, none': () => retention.work(),
-    'submissions: listed': () => submissionPage({ storage, clock }, {}, { limit: PAGE_ROWS }),
-    'submissions: listed, waiting': () =>
+    'submissions: the newest': () =>
+      storage.read(keysOf(storage, {}, { direction: 'desc', limit: PAGE_ROWS + 1 })),
+    // Of a million it counts ten thousand.
+    'submissions: listed and counted': () =>
+      submissionPage({ storage, clock }, {}, { limit: PAGE_ROWS }),
+    'submissions: listed and counted, waiting': () =>
       submissionPage({ storage, clock }, { status: 'waiting' }, { limit: PAGE_ROWS }),
   };
 }
@@ -143,7 +148,7 @@ function ofMessages(storage: Storage): Asked {
   const rows = openRows(storage, parts);
   const taken: NonNullable<Awaited<ReturnType<typeof rows.take>>>[] = [];
   return {
-    'messages: added': () => rows.add(`${random()}@example.com`),
+    'messages: added': () => storage.write(rows.messageTo(`${random()}@example.com`)),
     'messages: taken': async () => {
       const row = await rows.take();
       if (row !== undefined) taken.push(row);

@@ -3,7 +3,7 @@ import fastify, { type FastifyInstance, type FastifyReply, type FastifyRequest }
 import { registerActions } from './actions/routes.ts';
 import { newId } from './chance.ts';
 import { registerConfirmations, registerPress } from './confirmations/routes.ts';
-import { consoleOpener, registerConsole, signedInCheck } from './console/routes.ts';
+import { consoleOpener, isOfConsole, registerConsole, signedInCheck } from './console/routes.ts';
 import { agentsDocument, openapiDocument } from './discovery/openapi/openapi.ts';
 import { registerReference } from './discovery/reference/routes.ts';
 import { registerDiscovery } from './discovery/routes.ts';
@@ -67,8 +67,11 @@ export async function buildApp(settings: Settings, parts: Parts): Promise<Fastif
   refuseTunnels(app.server, answerBroken);
 
   const observe = registerObservation(app, parts);
+  const othersWait = () => parts.answering.all().some(({ route }) => !isOfConsole(route));
   const openConsole =
-    settings.operatorConsole === 'on' ? consoleOpener({ ...parts, settings }) : undefined;
+    settings.operatorConsole === 'on'
+      ? consoleOpener({ ...parts, settings, othersWait })
+      : undefined;
   const answerProblem = registerFallbacks(app, {
     renderProblemPage,
     isSignedIn: openConsole && signedInCheck(openConsole),

@@ -26,8 +26,10 @@ import type { Notices } from './notices/notices.ts';
 import { openOperatorMail } from './notices/open.ts';
 import { type Drain, openDrain } from './operations/drain.ts';
 import { type Metrics, noMetrics, openMetrics } from './operations/metrics.ts';
+import { openUnderWay, type UnderWay } from './operations/under-way.ts';
 import { openReceipts, type Receipts } from './receipts/receipts.ts';
 import { answersInTime } from './server/health.ts';
+import type { Answering } from './server/observation.ts';
 import type { ReceiptKeys } from './settings/receipt-keys.ts';
 import type { Settings } from './settings/settings.ts';
 import type { SigningKeys } from './settings/signing-keys.ts';
@@ -70,6 +72,7 @@ export type Parts = Site &
     alerts: Alerts;
     limits: Limits;
     metrics: Metrics;
+    answering: UnderWay<Answering>;
     /** Ends what works by itself and waits for what is under way; requests are still served. */
     endWork(): Promise<void>;
     close(): Promise<void>;
@@ -222,6 +225,7 @@ export async function openParts(
     alerts,
     limits,
     metrics,
+    answering: openUnderWay<Answering>(),
     ...site,
     ...openDrain(clock),
     endWork,

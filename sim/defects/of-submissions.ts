@@ -19,9 +19,9 @@ export const defectsOfSubmissions: readonly Defect[] = [
     edits: [
       {
         file: QUERIES,
-        find: ".where(dialect.partialOn('status', 'waiting'))\n        // In a query of its own: PostgreSQL walks no index up to a clock that may move meanwhile.\n        .where('next_attempt_ms', '<=', db.selectNoFrom(dialect.wallClock.as('now')))",
+        find: ".where(storage.dialect.partialOn('status', 'waiting'))\n        // In a query of its own: PostgreSQL walks no index up to a clock that may move meanwhile.\n        .where('next_attempt_ms', '<=', db.selectNoFrom(storage.dialect.wallClock.as('now')))",
         replace:
-          ".where('status', 'in', ['waiting', 'undelivered'])\n        .where((row) =>\n          row.or([row('next_attempt_ms', '<=', dialect.wallClock), row('reason', '=', 'execution_failed')]),\n        )",
+          ".where('status', 'in', ['waiting', 'undelivered'])\n        .where((row) =>\n          row.or([row('next_attempt_ms', '<=', storage.dialect.wallClock), row('reason', '=', 'execution_failed')]),\n        )",
       },
     ],
   },

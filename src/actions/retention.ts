@@ -61,8 +61,8 @@ export function openRetention({ storage, clock, log, days }: RetentionOptions): 
  * that is years ahead can't make an execution happen twice.
  */
 function prepareDeletion(storage: Storage) {
-  const { leaseClock, constant } = storage.dialect;
   const claimedLately = (row: ExpressionBuilder<Schema, 'executions'>) => {
+    const { leaseClock } = storage.dialect;
     return row.and([
       row('lease_started_ms', '>', row(leaseClock, '-', PREVIEW_LIFETIME_MS)),
       // A start later than now was before the machine restarted: then it has to be up for as long.
@@ -78,11 +78,11 @@ function prepareDeletion(storage: Storage) {
         within
           .selectFrom('executions')
           .select('preview_digest')
-          .where('status', '<>', constant('executing'))
+          .where('status', '<>', storage.dialect.constant('executing'))
           .where('created_at', '<', of.before)
           .where((row) => row.not(claimedLately(row)))
           .orderBy('created_at')
-          .limit(constant(BATCH_ROWS))
+          .limit(storage.dialect.constant(BATCH_ROWS))
           // Another instance may be at it.
           .$call(storage.dialect.skipLocked),
       )

@@ -52,7 +52,7 @@ export type Console = {
 /** Its functions throw `StorageUnavailable`. */
 export function openConsole(given: GivenParts): Console {
   const sessions = openSessions(given.storage, given);
-  const parts: ConsoleParts = { ...given, sessions, countDays: openDailyCounts(given) };
+  const parts: ConsoleParts = { ...given, sessions, dailyCounts: openDailyCounts(given) };
   const { settings, clock } = parts;
   const { origin, protocol } = new URL(settings.baseUrl);
   const https = protocol === 'https:';
@@ -140,8 +140,8 @@ export function openConsole(given: GivenParts): Console {
     },
 
     signInPage(request) {
-      // Who presses in a moment finds them counted; where the store is away, the page itself will say so.
-      parts.countDays(timesIn(settings.operatorTimeZone).zone).catch(() => {});
+      // Who presses in a moment finds them counted.
+      parts.dailyCounts.begin(timesIn(settings.operatorTimeZone).zone);
       const [path = ''] = request.url.split('?', 1);
       return page('Sign in', render('sign-in', { path }));
     },

@@ -20,7 +20,7 @@ export async function overviewPage(parts: ConsoleParts, { now }: Visit): Promise
       ? { text: 'Leads are stored here, in the embedded inbox.' }
       : answer && { text: outcomeWords[answer.outcome], at: times.shown(answer.at) },
     disk: room && `${gigabytes(room.freeBytes)} of ${gigabytes(room.wholeBytes)} free`,
-    picture: pictureOf(await parts.countDays(times.zone), times),
+    picture: pictureOf(await parts.dailyCounts.picture(times.zone), times),
     zone: times.zone,
   });
   return { kind: 'page', title: 'Overview', main };

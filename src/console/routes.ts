@@ -19,6 +19,15 @@ import type { GivenParts } from './visit.ts';
 /** A button, and a reason or an id beside it. */
 const FORM_BODY_BYTES = 8_000;
 
+const paths = new Set<string>(
+  Object.values<Route>(routes).flatMap(({ group, path }) => (group === 'console' ? [path] : [])),
+);
+
+/** Takes the path of a route; whether only who is signed in to the console asks for it. */
+export function isOfConsole(path: string): boolean {
+  return paths.has(path);
+}
+
 export type OpenConsole = () => Promise<Console>;
 
 /** Takes the parts; returns what loads the room, once. */

@@ -19,7 +19,7 @@ import type { Log } from '../operations/log.ts';
 import type { Settings } from '../settings/settings.ts';
 import type { Frame } from '../site/layout.ts';
 import type { Storage } from '../storage/database.ts';
-import type { CountDays } from '../submissions/daily-counts.ts';
+import type { DailyCounts } from '../submissions/daily-counts.ts';
 import type { About, Deed } from './audit.ts';
 import type { Session, Sessions } from './sessions.ts';
 
@@ -34,11 +34,13 @@ export type GivenParts = {
   executions: Pick<Executions, 'findByAction'>;
   /** As people are asked here: with the operator's labels. */
   forms: readonly Form[];
+  /** Whether anybody but operators waits for an answer: what looks long gives way to them. */
+  othersWait(): boolean;
   frame(): Frame;
 };
 
 export type ConsoleParts = GivenParts & {
-  countDays: CountDays;
+  dailyCounts: DailyCounts;
   sessions: Pick<Sessions, 'active'>;
 };
 

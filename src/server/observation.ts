@@ -5,7 +5,7 @@ import { type Clock, stopwatch } from '../clock.ts';
 import { parseTraceparent } from '../http/headers.ts';
 import type { Log } from '../operations/log.ts';
 import type { Metrics } from '../operations/metrics.ts';
-import { openUnderWay } from '../operations/under-way.ts';
+import type { UnderWay } from '../operations/under-way.ts';
 import { begin } from './broken-requests.ts';
 import { openConnections } from './connections.ts';
 
@@ -15,29 +15,33 @@ const CLIENT_LEFT = 499;
 /** Whether the request may be answered: not where its connection keeps too many waiting. */
 type Observe = (request: FastifyRequest, reply: FastifyReply) => boolean;
 
+/** A request that has no whole answer yet, and the path of its route: `unknown` where there is none. */
+export type Answering = { response: ServerResponse; route: string };
+
 type ObservationParts = {
   clock: Clock;
   metrics: Pick<Metrics, 'observeRequest'>;
   log: Log;
+  answering: UnderWay<Answering>;
   isDraining(): boolean;
   onDraining(callback: () => void): void;
 };
 
 /** Registers what observes every request; returns it for those that reach no hook. */
 export function registerObservation(app: FastifyInstance, parts: ObservationParts): Observe {
-  const { clock, metrics, log, isDraining, onDraining } = parts;
+  const { clock, metrics, log, answering, isDraining, onDraining } = parts;
   const connections = openConnections(clock);
-  const underWay = openUnderWay<ServerResponse>();
   // A proxy takes the next connection elsewhere, and a busy one does not hold the drain up.
   onDraining(() => {
-    for (const response of underWay.all()) response.shouldKeepAlive = false;
+    for (const { response } of answering.all()) response.shouldKeepAlive = false;
   });
   const observe: Observe = (request, reply) => {
     const startedAt = stopwatch();
     const answered = connections.begin(reply.raw);
     if (answered === undefined) return false;
     const begun = begin(reply.raw, request.id);
-    const ended = underWay.add(reply.raw);
+    const route = request.routeOptions.url ?? 'unknown';
+    const ended = answering.add({ response: reply.raw, route });
     if (isDraining()) reply.raw.shouldKeepAlive = false;
     reply.header('x-request-id', request.id);
     if (request.method === 'OPTIONS') reply.header('cache-control', 'no-store');
@@ -45,7 +49,6 @@ export function registerObservation(app: FastifyInstance, parts: ObservationPart
     reply.raw.on('close', () => {
       ended();
       answered();
-      const route = request.routeOptions.url ?? 'unknown';
       const ms = stopwatch() - startedAt;
       const status = begun.brokenStatus ?? (reply.raw.headersSent ? reply.statusCode : CLIENT_LEFT);
       const traceId = parseTraceparent(request.headers.traceparent)?.traceId;

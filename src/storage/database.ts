@@ -69,6 +69,7 @@ export type Dialect = {
 
 export type Storage = {
   kind: 'sqlite' | 'postgres';
+  /** Asked for where a query is built, never where a room is opened: on SQLite it loads the query builder. */
   dialect: Dialect;
   /** Builds a query in this database's SQL. A builder in it runs nothing: that is for `read` and `write`. */
   compile<R>(build: (db: QueryCreator<Schema>) => Compilable<R>): CompiledQuery<R>;

@@ -57,19 +57,19 @@ export function prepareBoth<P extends Parameters>(
   second: (db: QueryCreator<Schema>, of: P, firstChanged: RawBuilder<boolean>) => ChangesRows,
 ): (of: P) => Change {
   const after = (db: QueryCreator<Schema>, of: P) => second(db, of, storage.dialect.firstChanged);
-  if (!storage.dialect.nestsChanges) {
-    const compiled = compileOnce(storage, first);
-    const second = compileOnce(storage, after);
-    return (of) => ({ change: compiled(of) as CompiledQuery<never>, second: second(of) });
-  }
-  const compiled = compileOnce(storage, (db, of: P) =>
+  const one = compileOnce(storage, first);
+  const other = compileOnce(storage, after);
+  const nested = compileOnce(storage, (db, of: P) =>
     db
       .with('first', (within) => returningOne(first(within, of)))
       .with('second', (within) => returningOne(after(within, of)))
       .selectFrom('first')
       .select((row) => row.fn.countAll<number>().as('changed')),
   );
-  return (of) => ({ change: compiled(of) as CompiledQuery<never> });
+  return (of) =>
+    storage.dialect.nestsChanges
+      ? { change: nested(of) as CompiledQuery<never> }
+      : { change: one(of) as CompiledQuery<never>, second: other(of) };
 }
 
 /** What a part of a statement has to give where another part asks whether it changed a row. */

@@ -6,7 +6,7 @@ import type { ExpressionBuilder, SelectQueryBuilder } from 'kysely';
 import type { Selects, Storage } from '../storage/database.ts';
 import type { Schema } from '../storage/schema.ts';
 import { type Between, type Cursor, type Filter, keysOf } from './listing-queries.ts';
-import { piecesOf, type Reading } from './pieces.ts';
+import { inTurn, piecesOf, type Reading } from './pieces.ts';
 
 type Beginning = Filter & { begins: string };
 
@@ -75,14 +75,16 @@ async function sorted(
     const isCounted = countsHere && counted < atMost;
     // Later ones alone can still be among the newest.
     const bounds = isCounted ? { before: below } : { before, after: keys[limit - 1] };
-    const found = await storage.read((db) => {
-      const query = within(storage, db, filter, range, bounds).select(['received_ms', 'id']);
-      if (isCounted) return query;
-      return query
-        .orderBy((row) => row('received_ms', '+', row.lit(0)), 'desc')
-        .orderBy('id', 'desc')
-        .limit(storage.dialect.constant(limit));
-    });
+    const found = await inTurn(reading, () =>
+      storage.read((db) => {
+        const query = within(storage, db, filter, range, bounds).select(['received_ms', 'id']);
+        if (isCounted) return query;
+        return query
+          .orderBy((row) => row('received_ms', '+', row.lit(0)), 'desc')
+          .orderBy('id', 'desc')
+          .limit(storage.dialect.constant(limit));
+      }),
+    );
     if (isCounted) counted += found.length;
     const wanted = found.filter((key) => before === undefined || byNewest(before, key) < 0);
     keys = [...keys, ...wanted].sort(byNewest).slice(0, limit);
@@ -103,15 +105,17 @@ export async function countBeginning(
   const { storage } = reading;
   let count = 0;
   await inPieces(reading, filter, async (range) => {
-    const [counted] = await storage.read((db) =>
-      db
-        .selectFrom(
-          within(storage, db, filter, range, { before })
-            .select('id')
-            .limit(storage.dialect.constant(atMost))
-            .as('some'),
-        )
-        .select((row) => row.fn.countAll<number>().as('rows')),
+    const [counted] = await inTurn(reading, () =>
+      storage.read((db) =>
+        db
+          .selectFrom(
+            within(storage, db, filter, range, { before })
+              .select('id')
+              .limit(storage.dialect.constant(atMost))
+              .as('some'),
+          )
+          .select((row) => row.fn.countAll<number>().as('rows')),
+      ),
     );
     count += Number(counted?.rows);
     return count < atMost;
@@ -135,7 +139,8 @@ async function walk(
   let end: Cursor | undefined;
   for await (const piece of piecesOf(reading, filter, { before, rows: WALKED_ROWS, atMost })) {
     const part = { ...piece, direction: 'desc', limit: limit - found.length } as const;
-    found.push(...(await storage.read(keysOf(storage, { ...filter, beginning: begins }, part))));
+    const query = keysOf(storage, { ...filter, beginning: begins }, part);
+    found.push(...(await inTurn(reading, () => storage.read(query))));
     end = piece.end;
     if (found.length === limit) break;
   }
@@ -144,10 +149,11 @@ async function walk(
 
 /** Looks at one piece of the index after the other, as long as it is told to go on. */
 async function inPieces(
-  { storage, clock }: Reading,
+  reading: Reading,
   filter: Beginning,
   look: (range: Range | undefined) => Promise<boolean>,
 ): Promise<void> {
+  const { storage } = reading;
   // It runs elsewhere.
   if (storage.kind === 'postgres') return void (await look(undefined));
   const { begins } = filter;
@@ -158,11 +164,10 @@ async function inPieces(
   };
   let { below } = all;
   for (;;) {
-    const last = await lastOfPiece(storage, { ...all, below }, rows);
+    const last = await lastOfPiece(reading, { ...all, below }, rows);
     const goesOn = await look({ below, from: last ?? all.from });
     if (last === undefined || !goesOn) return;
     below = last;
-    await clock.turn();
   }
 }
 
@@ -173,18 +178,21 @@ function isLookedUp({ status, form, origin }: Filter): boolean {
 
 /** Undefined where no more is left than one piece. */
 async function lastOfPiece(
-  storage: Storage,
+  reading: Reading,
   range: Range,
   rows: number,
 ): Promise<Place | undefined> {
-  const [last] = await storage.read((db) =>
-    inRange(db.selectFrom('submissions'), range)
-      .select((row) => [row.ref('email').$notNull().as('email'), 'received_ms', 'id'])
-      .orderBy('email', 'desc')
-      .orderBy('received_ms', 'desc')
-      .orderBy('id', 'desc')
-      .limit(storage.dialect.constant(1))
-      .offset(storage.dialect.constant(rows - 1)),
+  const { storage } = reading;
+  const [last] = await inTurn(reading, () =>
+    storage.read((db) =>
+      inRange(db.selectFrom('submissions'), range)
+        .select((row) => [row.ref('email').$notNull().as('email'), 'received_ms', 'id'])
+        .orderBy('email', 'desc')
+        .orderBy('received_ms', 'desc')
+        .orderBy('id', 'desc')
+        .limit(storage.dialect.constant(1))
+        .offset(storage.dialect.constant(rows - 1)),
+    ),
   );
   return last;
 }

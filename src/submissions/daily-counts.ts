@@ -5,8 +5,9 @@
  * the first count takes longer, and is told to who looks again.
  */
 import type { Clock } from '../clock.ts';
+import type { Log } from '../operations/log.ts';
 import { matching } from './listing-queries.ts';
-import { piecesOf, type Reading } from './pieces.ts';
+import { inTurn, piecesOf, type Reading } from './pieces.ts';
 
 type DayCounts = {
   /** The day of the calendar in that time zone, as `2026-12-01`. */
@@ -35,21 +36,31 @@ type Kept = Counts & {
   beganAt: number;
 };
 
-/**
- * Takes an IANA time zone; returns each of the last 30 days, the oldest first and today the last. Where that takes
- * longer than a moment, it is what was counted last; undefined where nothing was.
- */
-export type CountDays = (timeZone: string) => Promise<Picture | undefined>;
+export type DailyCounts = {
+  /**
+   * Takes an IANA time zone; returns each of the last 30 days, the oldest first and today the last. Where that takes
+   * longer than a moment, it is what was counted last; undefined where nothing was. Throws `StorageUnavailable`, and
+   * `RangeError` for what is no time zone; once nobody waits any more, it is logged instead.
+   */
+  picture(timeZone: string): Promise<Picture | undefined>;
+  /** Begins to count for who asks in a moment. Where that fails, it is logged. */
+  begin(timeZone: string): void;
+};
 
-/** What it opens throws `StorageUnavailable`, and `RangeError` for what is no time zone. */
+/** Opens the counts, which keep what they have counted. */
 export function openDailyCounts(
-  parts: Reading & { clock: Pick<Clock, 'turn' | 'now' | 'monotonic' | 'sleep'> },
-): CountDays {
-  const { clock } = parts;
+  parts: Reading & {
+    clock: Pick<Clock, 'turn' | 'now' | 'monotonic' | 'sleep'>;
+    log: Pick<Log, 'error'>;
+  },
+): DailyCounts {
+  const { clock, log } = parts;
   const kept = new Map<number, Kept>();
   /** Those who ask at once are answered by one count. */
   const asked = new Map<string, Promise<Picture>>();
   const last = new Map<string, Picture>();
+  /** Counts of which somebody does not wait for the end. */
+  const left = new WeakSet<Promise<Picture>>();
 
   async function countDay({ since, until }: Part, now: Date): Promise<Counts> {
     const settled = earlier(until, new Date(now.getTime() - UNSETTLED_MS));
@@ -86,8 +97,24 @@ export function openDailyCounts(
     return counting;
   }
 
-  return (timeZone) =>
-    Promise.race([counted(timeZone), clock.sleep(WAITED_MS).then(() => last.get(timeZone))]);
+  /** Its failure is logged, once for all who do not wait. */
+  function leave(counting: Promise<Picture>): void {
+    if (left.has(counting)) return;
+    left.add(counting);
+    counting.catch((err) => log.error({ err }, 'the days could not be counted'));
+  }
+
+  return {
+    async picture(timeZone) {
+      const counting = counted(timeZone);
+      const picture = await Promise.race([counting, clock.sleep(WAITED_MS).then(() => undefined)]);
+      if (picture !== undefined) return picture;
+      leave(counting);
+      return last.get(timeZone);
+    },
+
+    begin: (timeZone) => leave(counted(timeZone)),
+  };
 }
 
 const none: Counts = { browser: 0, agent: 0 };
@@ -119,11 +146,13 @@ async function count(reading: Reading, part: Part): Promise<Counts> {
   const { storage } = reading;
   let counts = none;
   for await (const piece of piecesOf(reading, part, { direction: 'asc', rows: PIECE_ROWS })) {
-    const [of] = await storage.read((db) =>
-      matching(storage, db, part, piece).select((row) => {
-        const isAgent = row.case().when('origin', '=', 'agent').then(1).else(0).end();
-        return [row.fn.countAll<number>().as('rows'), row.fn.sum<number>(isAgent).as('agents')];
-      }),
+    const [of] = await inTurn(reading, () =>
+      storage.read((db) =>
+        matching(storage, db, part, piece).select((row) => {
+          const isAgent = row.case().when('origin', '=', 'agent').then(1).else(0).end();
+          return [row.fn.countAll<number>().as('rows'), row.fn.sum<number>(isAgent).as('agents')];
+        }),
+      ),
     );
     const agent = Number(of?.agents ?? 0);
     counts = added(counts, { agent, browser: Number(of?.rows ?? 0) - agent });

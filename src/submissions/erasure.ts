@@ -2,7 +2,7 @@
 import type { OpenTransaction, Selects } from '../storage/database.ts';
 import type { Event } from '../upstream/upstream.ts';
 import { matching } from './listing-queries.ts';
-import { piecesOf, type Reading } from './pieces.ts';
+import { inTurn, piecesOf, type Reading } from './pieces.ts';
 
 export type PersonCounts = {
   leads: number;
@@ -32,12 +32,17 @@ export async function countSubmissionsOf(
   );
   const counts = countsOf(legacy, []);
   for await (const piece of piecesOf(reading, { email }, { rows: PIECE_ROWS, atMost })) {
-    const kept = await storage.read((db) =>
-      matching(storage, db, { email }, piece).select((row) => {
-        const mayTell = row.and([row('form', '=', 'newsletter'), row('status', '<>', 'delivered')]);
-        const told = row.case().when(mayTell).then(row.ref('event')).end();
-        return ['id', 'form', 'status', told.as('event')];
-      }),
+    const kept = await inTurn(reading, () =>
+      storage.read((db) =>
+        matching(storage, db, { email }, piece).select((row) => {
+          const mayTell = row.and([
+            row('form', '=', 'newsletter'),
+            row('status', '<>', 'delivered'),
+          ]);
+          const told = row.case().when(mayTell).then(row.ref('event')).end();
+          return ['id', 'form', 'status', told.as('event')];
+        }),
+      ),
     );
     for (const [name, count] of Object.entries(countsOf([], kept))) {
       counts[name as keyof PersonCounts] += count;

@@ -23,8 +23,6 @@ const OF_AN_EXECUTION = {
 
 /** Builds what the statements of an execution do to its submission; `changed` is true where they did change it. */
 export function executionRows(storage: Storage, keepsDelivered: boolean) {
-  const { wallClock, constant } = storage.dialect;
-
   const insert = (
     db: QueryCreator<Schema>,
     { action_id: id, form, email, telephone, event }: Inserted,
@@ -40,8 +38,8 @@ export function executionRows(storage: Storage, keepsDelivered: boolean) {
         db
           .selectNoFrom((value) => [
             ...names.map((name) => value.val(row[name]).as(name)),
-            wallClock.as('received_ms'),
-            wallClock.as('status_since_ms'),
+            storage.dialect.wallClock.as('received_ms'),
+            storage.dialect.wallClock.as('status_since_ms'),
           ])
           .where(changed),
       );
@@ -56,7 +54,7 @@ export function executionRows(storage: Storage, keepsDelivered: boolean) {
       .updateTable('submissions')
       .set((row) => ({
         ...status,
-        status_since_ms: wallClock,
+        status_since_ms: storage.dialect.wallClock,
         attempts: row('attempts', '||', of.line),
         ...(status.status === 'delivered' && !keepsDelivered && withoutContent(storage)),
       }))
@@ -102,9 +100,9 @@ export function executionRows(storage: Storage, keepsDelivered: boolean) {
         .selectFrom('submissions')
         .select('id')
         // In the words of the index, by which a planner knows that it holds them.
-        .where('status', '=', constant('sending'))
+        .where('status', '=', storage.dialect.constant('sending'))
         .where('lease_started_ms', 'is', null)
-        .where((row) => row('received_ms', '<', row(wallClock, '-', of.lease_ms))),
+        .where((row) => row('received_ms', '<', row(storage.dialect.wallClock, '-', of.lease_ms))),
     ),
 
     /** Of an execution whose process died. */

@@ -15,7 +15,7 @@ import {
   rowsAt,
   type SubmissionFilter,
 } from './listing-queries.ts';
-import { pieceRows, piecesOf, type Reading } from './pieces.ts';
+import { inTurn, pieceRows, piecesOf, type Reading } from './pieces.ts';
 import { findWords, forgetWords } from './word-search.ts';
 
 export type KeptSubmission = {
@@ -111,7 +111,7 @@ async function lookFor(reading: Reading, filter: SubmissionFilter, { before, lim
     const plain = { ...rest, search };
     const part = { before, limit, direction: 'desc' } as const;
     const keys = await storage.read(keysOf(storage, plain, part));
-    const [counted] = await storage.read(countOf(storage, plain, atMost));
+    const [counted] = await inTurn(reading, () => storage.read(countOf(storage, plain, atMost)));
     return { keys, total: Number(counted?.rows) };
   }
   const { found, end } = await findWords(reading, rest, search);
@@ -138,14 +138,13 @@ async function* pagesOf(
   filter: Filter,
   before: Cursor | undefined,
 ): AsyncGenerator<KeptSubmission[]> {
-  const { storage, clock } = reading;
+  const { storage } = reading;
   let after: Cursor | undefined;
   do {
     const part = { after, before, direction: 'asc', limit: PAGE_ROWS } as const;
-    const keys: Cursor[] = await storage.read(keysOf(storage, filter, part));
-    if (keys.length > 0) yield await submissionsAt(reading, keys);
+    const keys: Cursor[] = await inTurn(reading, () => storage.read(keysOf(storage, filter, part)));
+    if (keys.length > 0) yield await inTurn(reading, () => submissionsAt(reading, keys));
     after = keys[PAGE_ROWS - 1];
-    await clock.turn();
   } while (after !== undefined);
 }
 
@@ -173,8 +172,8 @@ async function* walkedPages(
   const pieces = { direction: 'asc', rows: WALKED_ROWS, before } as const;
   for await (const piece of piecesOf(reading, filter, pieces)) {
     const part = { ...piece, direction: 'asc', limit: pieceRows(storage, WALKED_ROWS) } as const;
-    const walked = { ...filter, beginning: begins };
-    yield* pagesAt(reading, await storage.read(keysOf(storage, walked, part)));
+    const query = keysOf(storage, { ...filter, beginning: begins }, part);
+    yield* pagesAt(reading, await inTurn(reading, () => storage.read(query)));
   }
 }
 
@@ -183,8 +182,8 @@ async function* pagesAt(
   keys: readonly Cursor[],
 ): AsyncGenerator<KeptSubmission[]> {
   for (let from = 0; from < keys.length; from += PAGE_ROWS) {
-    yield await submissionsAt(reading, keys.slice(from, from + PAGE_ROWS));
-    await reading.clock.turn();
+    const page = keys.slice(from, from + PAGE_ROWS);
+    yield await inTurn(reading, () => submissionsAt(reading, page));
   }
 }
 

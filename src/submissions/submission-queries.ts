@@ -33,9 +33,11 @@ export function prepareSubmissionQueries(
   storage: Storage,
   { leaseMs, keepsDelivered }: { leaseMs: number; keepsDelivered: boolean },
 ) {
-  const { dialect } = storage;
-  const now = { received_ms: dialect.wallClock, status_since_ms: dialect.wallClock };
-  const lease = { lease_started_ms: dialect.leaseClock, lease_ms: leaseMs };
+  const now = () => {
+    const { wallClock } = storage.dialect;
+    return { received_ms: wallClock, status_since_ms: wallClock };
+  };
+  const lease = () => ({ lease_started_ms: storage.dialect.leaseClock, lease_ms: leaseMs });
 
   const take = (by: AttemptBy) =>
     prepareChange(storage, (db, of: { id: string; attempt_number: number; status: string }) =>
@@ -46,7 +48,7 @@ export function prepareSubmissionQueries(
           resumed_status: row.ref('status'),
           attempt_number: row('attempt_number', '+', 1),
           attempt_by: by,
-          ...lease,
+          ...lease(),
           ...(by === 'operator' && { resend_asked_ms: null }),
         }))
         .where('id', '=', of.id)
@@ -63,12 +65,12 @@ export function prepareSubmissionQueries(
       .where('status', '=', 'sending')
       .where('attempt_number', '=', of.attempt_number);
 
-  const ended = {
-    status_since_ms: dialect.wallClock,
+  const ended = () => ({
+    status_since_ms: storage.dialect.wallClock,
     step: null,
     next_attempt_ms: null,
     resend_asked_ms: null,
-  };
+  });
 
   return {
     /** Again under the same id it changes nothing. */
@@ -78,8 +80,8 @@ export function prepareSubmissionQueries(
         .values({
           ...UNTRIED,
           ...of,
-          ...now,
-          ...lease,
+          ...now(),
+          ...lease(),
           subscriber: null,
           status: 'sending',
           stored_here: 0,
@@ -102,7 +104,7 @@ export function prepareSubmissionQueries(
           fields_digest: of.fields_digest,
           subscriber_id: of.subscriber_id,
           subscriber: of.subscriber,
-          ...now,
+          ...now(),
           lease_started_ms: null,
           lease_ms: null,
           status: 'delivered',
@@ -121,7 +123,7 @@ export function prepareSubmissionQueries(
       db
         .selectFrom('submissions')
         .selectAll()
-        .select((row) => row(dialect.wallClock, '-', row.ref('received_ms')).as('age_ms'))
+        .select((row) => row(storage.dialect.wallClock, '-', row.ref('received_ms')).as('age_ms'))
         .where('fields_digest', '=', of.fields_digest)
         .where('step', 'is not', null),
     ),
@@ -134,7 +136,7 @@ export function prepareSubmissionQueries(
 
     deliver: prepareChange(storage, (db, of: Fenced) =>
       ending(db, of).set({
-        ...ended,
+        ...ended(),
         ...(keepsDelivered ? {} : withoutContent(storage)),
         status: 'delivered',
         reason: null,
@@ -144,7 +146,7 @@ export function prepareSubmissionQueries(
     /** What waited for an upstream that is the embedded inbox by now: one row is kept for a subscriber. */
     storeWaiting: prepareChange(storage, (db, of: Fenced) =>
       ending(db, of).set((row) => ({
-        ...ended,
+        ...ended(),
         status: 'delivered',
         reason: null,
         stored_here: 1,
@@ -173,7 +175,7 @@ export function prepareSubmissionQueries(
 
     giveUp: prepareChange(storage, (db, of: Fenced & { reason: string }) =>
       ending(db, of).set({
-        ...ended,
+        ...ended(),
         status: 'undelivered',
         reason: of.reason as SubmissionReason,
       }),
@@ -186,10 +188,10 @@ export function prepareSubmissionQueries(
           .case()
           .when('resumed_status', '=', 'waiting')
           .then(row.ref('status_since_ms'))
-          .else(dialect.wallClock)
+          .else(storage.dialect.wallClock)
           .end(),
         step: of.step,
-        next_attempt_ms: row(dialect.wallClock, '+', of.delay_ms),
+        next_attempt_ms: row(storage.dialect.wallClock, '+', of.delay_ms),
       })),
     ),
 
@@ -207,15 +209,15 @@ export function prepareSubmissionQueries(
         .selectAll()
         .select((row) =>
           row(
-            dialect.leaseClock,
+            storage.dialect.leaseClock,
             '-',
             row.parens(row('lease_started_ms', '+', row.ref('lease_ms'))),
           ).as('overdue_ms'),
         )
-        .where('status', '=', dialect.constant('sending'))
+        .where('status', '=', storage.dialect.constant('sending'))
         .where('lease_started_ms', 'is not', null)
-        .where(dialect.leaseHasRunOut)
-        .limit(dialect.constant(EXPIRED_TOGETHER)),
+        .where(storage.dialect.leaseHasRunOut)
+        .limit(storage.dialect.constant(EXPIRED_TOGETHER)),
     ),
 
     /** Longest due first. */
@@ -223,11 +225,11 @@ export function prepareSubmissionQueries(
       db
         .selectFrom('submissions')
         .selectAll()
-        .where(dialect.partialOn('status', 'waiting'))
+        .where(storage.dialect.partialOn('status', 'waiting'))
         // In a query of its own: PostgreSQL walks no index up to a clock that may move meanwhile.
-        .where('next_attempt_ms', '<=', db.selectNoFrom(dialect.wallClock.as('now')))
+        .where('next_attempt_ms', '<=', db.selectNoFrom(storage.dialect.wallClock.as('now')))
         .orderBy('next_attempt_ms')
-        .limit(dialect.constant(1)),
+        .limit(storage.dialect.constant(1)),
     ),
 
     nextAskedFor: prepareRead(storage, (db) =>
@@ -238,7 +240,7 @@ export function prepareSubmissionQueries(
         // Not by those that it may have: SQLite would begin at them, every five seconds, and look through all.
         .where('status', 'not in', ['sending', 'dismissed'])
         .orderBy('resend_asked_ms')
-        .limit(dialect.constant(1)),
+        .limit(storage.dialect.constant(1)),
     ),
   };
 }

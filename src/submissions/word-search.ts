@@ -5,7 +5,7 @@
 import type { Storage } from '../storage/database.ts';
 import type { Event } from '../upstream/upstream.ts';
 import { type Cursor, eventsOf, type Filter, keysOf } from './listing-queries.ts';
-import { piecesOf, type Reading } from './pieces.ts';
+import { inTurn, piecesOf, type Reading } from './pieces.ts';
 import { isFound, type Search } from './search.ts';
 
 const WORDS_ROWS = 10_000;
@@ -47,18 +47,21 @@ async function findAnew(
   filter: Filter,
   search: Search & { kind: 'words' },
 ): Promise<FoundWords> {
-  const { storage, clock } = reading;
+  const { storage } = reading;
   const mentions = search.words.flatMap(comparableIn);
+  const isWanted = ({ event }: { event: string }) => isFound(search, fieldsOf(event));
   const found: Cursor[] = [];
   let end: Cursor | undefined;
   for await (const piece of piecesOf(reading, filter, { rows: PIECE_ROWS, atMost: WORDS_ROWS })) {
     const part = { ...piece, direction: 'desc', limit: WORDS_ROWS } as const;
-    const rows = await storage.read(eventsOf(storage, { ...filter, mentions }, part));
-    for (const { event, received_ms, id } of rows) {
-      if (isFound(search, fieldsOf(event))) found.push({ received_ms, id });
+    const query = eventsOf(storage, { ...filter, mentions }, part);
+    const rows = await inTurn(reading, () => storage.read(query));
+    for (let from = 0; from < rows.length; from += PIECE_ROWS) {
+      const some = rows.slice(from, from + PIECE_ROWS);
+      const judged = await inTurn(reading, async () => some.filter(isWanted));
+      found.push(...judged.map(({ received_ms, id }) => ({ received_ms, id })));
     }
     end = piece.end;
-    await clock.turn();
   }
   return { found, end };
 }

@@ -1,6 +1,8 @@
+import { pino } from 'pino';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { systemClock } from '../../src/clock.ts';
-import type { Storage } from '../../src/storage/database.ts';
+import { openLog } from '../../src/operations/log.ts';
+import { type Storage, StorageUnavailable } from '../../src/storage/database.ts';
 import { findBeginning } from '../../src/submissions/address-search.ts';
 import { notArrived } from '../../src/submissions/attention.ts';
 import { openDailyCounts, type Picture } from '../../src/submissions/daily-counts.ts';
@@ -144,11 +146,11 @@ describe.each(databases)('a page of leads on %s', (name, create) => {
 
   test('each day is counted by origin, as the calendar of the time zone has it', async () => {
     const clock = testClock('2026-08-29T10:00:00.000Z');
-    const count = openDailyCounts({ storage, clock });
+    const dailyCounts = openDailyCounts({ storage, clock, log: openLog('silent') });
     const countDays = async (zone: string) => {
       // A machine that is busy may take longer than a page waits.
       for (;;) {
-        const picture = await count(zone);
+        const picture = await dailyCounts.picture(zone);
         if (picture?.isOld === false) return picture.days;
       }
     };
@@ -188,7 +190,11 @@ describe.each(databases)('a page of leads on %s', (name, create) => {
         return storage.read(query);
       },
     };
-    const countDays = openDailyCounts({ storage: slow, clock });
+    const { picture: countDays } = openDailyCounts({
+      storage: slow,
+      clock,
+      log: openLog('silent'),
+    });
     const held = () => {
       const gate = Promise.withResolvers<void>();
       mayRead = gate.promise;
@@ -207,6 +213,38 @@ describe.each(databases)('a page of leads on %s', (name, create) => {
     expect(await countDays('Europe/Vienna')).toEqual({ ...counted, isOld: true });
     goOn();
     await until(async () => (await countDays('Europe/Vienna'))?.isOld === false);
+  });
+
+  test('a count that fails is thrown to who waits for it, and logged once where nobody does any more', async () => {
+    const lines: string[] = [];
+    const log = pino({ base: null }, { write: (line: string) => lines.push(JSON.parse(line).msg) });
+    const gate = Promise.withResolvers<void>();
+    let mayRead: Promise<void> = gate.promise;
+    const failing: Storage = {
+      ...storage,
+      dialect: storage.dialect,
+      read: async () => {
+        await mayRead;
+        throw new StorageUnavailable('away');
+      },
+    };
+    const dailyCounts = openDailyCounts({ storage: failing, clock: testClock(), log });
+    const countDays = () => dailyCounts.picture('Europe/Vienna');
+    const both = [countDays(), countDays()];
+    expect(await Promise.all(both)).toEqual([undefined, undefined]);
+    expect(lines).toEqual([]);
+    gate.resolve();
+    await until(() => lines.length > 0);
+    mayRead = Promise.resolve();
+    await expect(countDays()).rejects.toThrow('away');
+    // Longer than anybody waits for a count: what was thrown is not logged then either.
+    await systemClock.sleep(100);
+    expect(lines).toEqual(['the days could not be counted']);
+    dailyCounts.begin('Europe/Vienna');
+    dailyCounts.begin('Europe/Vienna');
+    await expect(countDays()).rejects.toThrow('away');
+    await systemClock.sleep(100);
+    expect(lines).toEqual(Array(2).fill('the days could not be counted'));
   });
 
   test('what has not arrived is told with its oldest, agents’ left out', async () => {
