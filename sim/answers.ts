@@ -48,9 +48,10 @@ export function faultOfTold(
     const goesOn = row.status === 'waiting' && !isUnknown && !isTouched;
     return goesOn ? 'it will be sent again' : undefined;
   }
-  if (!course.redelivery) return 'nothing is sent again';
   // Who was stopped beyond the lease, and can't read the row then, can't know how another's attempt has ended.
   const isOvertaken = row.attempt_number > 1 && told.toldAt - told.at > LEASE_MARGIN_MS;
+  // Without redelivery another attempt is the operator's.
+  if (!course.redelivery) return isOvertaken ? undefined : 'nothing is sent again';
   return isOver && !isUnknown && !isTouched && !isOvertaken ? `it is ${row.status}` : undefined;
 }
 

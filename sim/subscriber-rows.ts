@@ -30,6 +30,8 @@ export function watchSubscribers(
   { embedded }: { embedded: boolean },
 ): () => void {
   const rows = new Map<string, Seen>();
+  /** How often each began to wait, by its consent: by what was kept before as well, which has no event of its own. */
+  const begun = new Map<string, number>();
 
   /** State and event are one commit, and there is one event for each. */
   function seeEvents({ id, status, consent_recorded_at: consent }: Seen): void {
@@ -45,9 +47,18 @@ export function watchSubscribers(
       ).length;
     const told = ofThis(status);
     // Processes that were stopped go on in one moment: so many consents may be of that.
-    if (told === 0 || told > Math.max(1, ofThis('created'))) {
+    if (told === 0 || told > Math.max(1, ofThis('created'), begun.get(`${id} ${consent}`) ?? 0)) {
       ledger.violate(13, `${id} is ${status}, with ${told} events`);
     }
+  }
+
+  function seeConsent(
+    before: Seen | undefined,
+    { id, status, consent_recorded_at: consent }: Seen,
+  ) {
+    const isSame = before?.status === status && before.consent_recorded_at === consent;
+    if (status !== 'pending' || isSame) return;
+    begun.set(`${id} ${consent}`, (begun.get(`${id} ${consent}`) ?? 0) + 1);
   }
 
   function seeChange(before: Seen | undefined, after: Seen): void {
@@ -88,6 +99,7 @@ export function watchSubscribers(
     for (const row of present) {
       const before = rows.get(row.id);
       rows.set(row.id, row);
+      seeConsent(before, row);
       if (before?.status !== row.status) seeChange(before, row);
     }
     if (present.length === rows.size) return;
