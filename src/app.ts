@@ -33,7 +33,8 @@ const TIMEOUT_CHECK_MS = 1_000;
 
 /** Takes the settings and the opened parts; returns the application, ready to listen. */
 export async function buildApp(settings: Settings, parts: Parts): Promise<FastifyInstance> {
-  const sameOnEvery = securityHeaders(settings.baseUrl.startsWith('https:'));
+  const { inline } = parts;
+  const sameOnEvery = securityHeaders({ https: settings.baseUrl.startsWith('https:'), inline });
   const renderProblemPage = problemPageRenderer({ operator: settings.operator, ...parts });
   const answerBroken = brokenRequestAnswerer({ renderProblemPage, log: parts.log }, sameOnEvery);
   const app: FastifyInstance = fastify({

@@ -2,22 +2,24 @@
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import helmet from 'helmet';
 
-const POLICY = {
-  useDefaults: false,
-  directives: {
-    'default-src': ["'none'"],
-    'style-src': ["'self'"],
-    'script-src': ["'self'"],
-    'img-src': ["'self'"],
-    'connect-src': ["'self'"],
-    'form-action': ["'self'"],
-    'base-uri': ["'none'"],
-    'frame-ancestors': ["'none'"],
-  },
+const DIRECTIVES = {
+  'default-src': ["'none'"],
+  'img-src': ["'self'"],
+  'connect-src': ["'self'"],
+  'form-action': ["'self'"],
+  'base-uri': ["'none'"],
+  'frame-ancestors': ["'none'"],
 };
 
-/** Takes whether people come by HTTPS. The headers are the same for every answer: helmet is asked once. */
-export function securityHeaders(https: boolean): Record<string, string> {
+type Options = {
+  /** Whether people come by HTTPS. */
+  https: boolean;
+  /** What stands in pages themselves. */
+  inline: { styles: readonly string[]; scripts: readonly string[] };
+};
+
+/** The headers, the same for every answer: helmet is asked once. */
+export function securityHeaders({ https, inline }: Options): Record<string, string> {
   const headers: Record<string, string> = {};
   const response = {
     setHeader: (name: string, value: string) => {
@@ -26,7 +28,14 @@ export function securityHeaders(https: boolean): Record<string, string> {
     removeHeader: () => {},
   };
   const set = helmet({
-    contentSecurityPolicy: POLICY,
+    contentSecurityPolicy: {
+      useDefaults: false,
+      directives: {
+        ...DIRECTIVES,
+        'style-src': ["'self'", ...inline.styles],
+        'script-src': ["'self'", ...inline.scripts],
+      },
+    },
     referrerPolicy: { policy: 'same-origin' },
     // Of this host alone: what else stands below its name is not ours to bind for a year.
     strictTransportSecurity: https && { includeSubDomains: false },

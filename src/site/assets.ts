@@ -8,8 +8,6 @@ export type Asset = { path: string; contentType: string; body: Buffer };
 /** Every asset of the site, read at start; each may be kept for ever under its path. */
 export const ourAssets = {
   stylesheet: readAsset('site', 'css', 'text/css; charset=utf-8', ['site.css', 'front.css']),
-  /** Of a page with code or contents, beside the other. */
-  documentationStylesheet: readAsset('documentation', 'css', 'text/css; charset=utf-8'),
   // Two files, and one script: a page loads no second one.
   script: readAsset('form', 'js', 'text/javascript; charset=utf-8', ['form.js', 'hints.js']),
   /** Of a page with tables or commands, which has no form. */
@@ -18,14 +16,18 @@ export const ourAssets = {
     'copy.js',
     'contents.js',
   ]),
-  /** Of the page that thanks. */
-  sentScript: readAsset('sent', 'js', 'text/javascript; charset=utf-8'),
   icon: readAsset('icon', 'svg', 'image/svg+xml'),
   /** For the start screen of a telephone, 180 × 180; whoever makes it a tile rounds its corners. */
   touchIcon: readAsset('apple-touch-icon', 'png', 'image/png'),
   /** What a message that links to a page shows of it (Open Graph). */
   picture: readAsset('opengraph', 'png', 'image/png'),
 };
+
+/** Of a page with code or contents, beside the others. */
+export const documentationRules = inlined(withoutComments(read('documentation.css')));
+
+/** Of the page that thanks, which is not painted before it: it stands in that page. */
+export const sentScript = inlined(read('sent.js'));
 
 export type Assets = Omit<typeof ourAssets, 'touchIcon'> & { touchIcon?: Asset };
 
@@ -58,6 +60,16 @@ export function layAssets({ css, logo, picture }: OwnAssets): Assets {
   return assets;
 }
 
+/** Takes rules or a script; returns them as a page has them, where `</style>` or `</script>` would end them. */
+export function inlined(body: Buffer): string {
+  return body.toString().replace(/<\/(?=style|script)/gi, '<\\/');
+}
+
+/** Takes what stands in a page; returns the source that allows it there (CSP level 3, §2.3.1). */
+export function sourceOf(inline: string): string {
+  return `'sha256-${createHash('sha256').update(inline).digest('base64')}'`;
+}
+
 const PNG_SIGNATURE = Buffer.from('89504e470d0a1a0a', 'hex');
 
 /** Takes the bytes of a picture; returns its width and height, or undefined where it is no PNG. */
@@ -73,8 +85,17 @@ function readAsset(
   contentType: string,
   files = [`${name}.${extension}`],
 ): Asset {
-  const read = (file: string) => readFileSync(new URL(`assets/${file}`, import.meta.url));
-  return assetOf(name, extension, contentType, Buffer.concat(files.map(read)));
+  const body = Buffer.concat(files.map(read));
+  return assetOf(name, extension, contentType, extension === 'css' ? withoutComments(body) : body);
+}
+
+function read(file: string): Buffer {
+  return readFileSync(new URL(`assets/${file}`, import.meta.url));
+}
+
+/** A seventh of our rules, compressed, is comments; nothing is painted before the rules are there. */
+function withoutComments(css: Buffer): Buffer {
+  return Buffer.from(css.toString().replace(/\s*\/\*.*?\*\//gs, ''));
 }
 
 function assetOf(name: string, extension: string, contentType: string, body: Buffer): Asset {

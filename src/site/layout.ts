@@ -1,6 +1,13 @@
 /** The frame around every page: head, header, main, footer. */
 import { once } from '../once.ts';
-import { type Assets, ourAssets, sizeOfPng } from './assets.ts';
+import {
+  type Assets,
+  documentationRules,
+  inlined,
+  ourAssets,
+  sentScript,
+  sizeOfPng,
+} from './assets.ts';
 import { directionOf, languageMark } from './direction.ts';
 import type { SiteSettings } from './placeholders.ts';
 import { type DescribedPage, structuredData } from './structured-data.ts';
@@ -11,10 +18,10 @@ import { ourWords, type Words } from './words.ts';
 export type Frame = {
   words: Words;
   stylesheetPath: string;
-  documentationStylesheetPath: string;
+  /** The rules themselves, as an element of the page has them. */
+  rules: string;
   scriptPath: string;
   scrollScriptPath: string;
-  sentScriptPath: string;
   iconPath: string;
   iconType: string;
   touchIconPath: string | undefined;
@@ -32,6 +39,8 @@ type Layout = {
   main: string;
   noindex: boolean;
   hasForm?: boolean;
+  /** It is made once, and sent compressed. */
+  isPrepared?: boolean;
   /** It is the page that thanks. */
   thanks?: boolean;
   /** Of the words, where the page names no other. */
@@ -56,7 +65,7 @@ export function headOf(page: DescribedPage, settings: SiteSettings, { picture }:
 /** What may scroll by itself (`markdown.ts`). */
 const SCROLLS = /<pre|<div class="scroll"/;
 
-/** What the second stylesheet is of (`code.eta`, `contents.eta`). */
+/** What the rules of documentation are of (`code.eta`, `contents.eta`). */
 const DOCUMENTATION = /class="(?:code|contents)"/;
 
 /** The frame without anything of an operator's own. */
@@ -64,23 +73,13 @@ export const ourFrame = once((): Frame => frameOf(ourWords(), ourAssets));
 
 /** Takes the words and the assets; returns the frame that shows and links them. */
 export function frameOf(words: Words, assets: Assets): Frame {
-  const {
-    stylesheet,
-    documentationStylesheet,
-    script,
-    scrollScript,
-    sentScript,
-    icon,
-    touchIcon,
-    picture,
-  } = assets;
+  const { stylesheet, script, scrollScript, icon, touchIcon, picture } = assets;
   return {
     words,
     stylesheetPath: stylesheet.path,
-    documentationStylesheetPath: documentationStylesheet.path,
+    rules: inlined(stylesheet.body),
     scriptPath: script.path,
     scrollScriptPath: scrollScript.path,
-    sentScriptPath: sentScript.path,
     iconPath: icon.path,
     iconType: icon.contentType,
     touchIconPath: touchIcon?.path,
@@ -108,16 +107,17 @@ export function renderLayout(layout: Layout, frame: Frame = ourFrame()): string 
   // A page has at most one script.
   const scriptPath = layout.hasForm
     ? frame.scriptPath
-    : layout.thanks
-      ? frame.sentScriptPath
-      : SCROLLS.test(layout.main)
-        ? frame.scrollScriptPath
-        : undefined;
+    : !layout.thanks && SCROLLS.test(layout.main)
+      ? frame.scrollScriptPath
+      : undefined;
   return renderTemplate('layout', {
     ...layout,
     ...frame,
-    isDocumentation: DOCUMENTATION.test(layout.main),
+    // Who comes for the first time waits for nothing else; what is made for one person is not compressed.
+    rules: layout.isPrepared ? frame.rules : undefined,
+    documentationRules: DOCUMENTATION.test(layout.main) ? documentationRules : undefined,
     scriptPath,
+    sentScript: layout.thanks ? sentScript : undefined,
     lang,
     isRightToLeft: directionOf(lang) === 'rtl',
     frameLanguage,

@@ -137,6 +137,7 @@ function pageOf(
       ...around,
       title: entered === undefined ? title : `${frame.words.form.error} ${title}`,
       hasForm: form !== undefined && isOpen,
+      isPrepared: entered === undefined,
       main: renderTemplate('page', {
         name,
         title,
@@ -163,7 +164,8 @@ function pageOf(
     };
     const card = sent?.receivedBy === 'contractor' ? cardOf(true) : undefined;
     const main = thanksMarkup({ ...texts, name, actions, card, words: frame.words.sent });
-    return renderLayout({ ...around, title: texts.title, main, thanks: true }, frame);
+    const layout = { ...around, title: texts.title, main, thanks: true, isPrepared: true };
+    return renderLayout(layout, frame);
   };
   const isThanks = about.path === pages.thankYou.path;
   const thanked = Object.values(forms).filter(

@@ -4,7 +4,14 @@
  */
 import { type Form, forms } from '../forms/catalog.ts';
 import { once } from '../once.ts';
-import { type Asset, layAssets } from './assets.ts';
+import {
+  type Asset,
+  documentationRules,
+  inlined,
+  layAssets,
+  sentScript,
+  sourceOf,
+} from './assets.ts';
 import { type Frame, frameOf } from './layout.ts';
 import { noOverlay, readOverlay } from './overlay.ts';
 import { loadPages, type Page, pageNames } from './pages.ts';
@@ -16,6 +23,8 @@ export type Site = {
   pageNames: readonly string[];
   pages(): readonly Page[];
   assets: readonly Asset[];
+  /** What the content security policy allows to stand in pages. */
+  inline: { styles: readonly string[]; scripts: readonly string[] };
   frame(): Frame;
   /** As people are asked here. */
   forms: readonly Form[];
@@ -33,8 +42,17 @@ export function openSite(settings: SiteSettings & { contentDir: string | undefin
     frame();
     loadTemplates();
   };
-  const served = Object.values(assets);
-  const site = { pageNames: pageNames(overlay), pages, assets: served, frame, prepare };
+  const site = {
+    pageNames: pageNames(overlay),
+    pages,
+    assets: Object.values(assets),
+    inline: {
+      styles: [inlined(assets.stylesheet.body), documentationRules].map(sourceOf),
+      scripts: [sourceOf(sentScript)],
+    },
+    frame,
+    prepare,
+  };
   // Our own words say nothing of fields: what those are called stands in the catalogue.
   if (overlay === noOverlay) return { ...site, forms: Object.values(forms) };
   // What is wrong with an operator's own stops the start.

@@ -1,6 +1,8 @@
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { problems } from '../../src/failures/catalogue.ts';
 import { forms } from '../../src/forms/catalog.ts';
+import { documentationRules } from '../../src/site/assets.ts';
+import { ourFrame } from '../../src/site/layout.ts';
 import { call } from '../support/agent.ts';
 import { type Service, startService } from '../support/service.ts';
 
@@ -89,11 +91,14 @@ describe('the reference', () => {
     }
   });
 
-  test('is a page of the site: one heading, ids once, no style, no script but data and what looks which tables scroll', () => {
+  test('is a page of the site: one heading, ids once, no style but ours, no script but data and what looks which tables scroll', () => {
     expect(html).toContain('<title>API reference · Paint Match</title>');
     expect(html.match(/<h1>/g)).toHaveLength(1);
     expect(html).toContain('<a class="skip" href="#main">');
-    expect(html).not.toMatch(
+    const rules = [ourFrame().rules, documentationRules].map((each) => `<style>${each}</style>`);
+    const withoutRules = rules.reduce((rest, ours) => rest.replace(ours, ''), html);
+    expect(withoutRules.length).toBe(html.length - rules.join('').length);
+    expect(withoutRules).not.toMatch(
       /<script(?! type="application\/ld\+json">| type="module" src="\/assets\/scroll-[0-9a-f]{12}\.js"><)|<style| style=| on\w+=|undefined/,
     );
     const ids = [...html.matchAll(/\sid="([^"]*)"/g)].map(([, id]) => id);

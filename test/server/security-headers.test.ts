@@ -12,6 +12,9 @@ afterAll(async () => {
   await service.close();
 });
 
+const headersOf = ({ parts: { inline } }: Pick<Service, 'parts'>, https = false) =>
+  securityHeaders({ https, inline });
+
 const request = (line: string, headers = '', body = '') =>
   `${line} HTTP/1.1\r\nHost: x\r\nConnection: close\r\nX-Forwarded-For: ${freshAddress()}\r\n` +
   `Content-Length: ${Buffer.byteLength(body)}\r\n${headers}\r\n${body}`;
@@ -56,7 +59,7 @@ describe('every answer has the security headers (spec §4.6, contract §4)', () 
     ['a broken request', 400, 'GET /quote HTTP/1.1\r\nno colon\r\n\r\n'],
   ])('%s', async (_, status, bytes) => {
     const [reply] = await exchange(service.url, bytes);
-    expect(expectAnswer(reply, status).headers).toMatchObject(securityHeaders(false));
+    expect(expectAnswer(reply, status).headers).toMatchObject(headersOf(service));
   });
 
   test('an execution, and its replay', async () => {
@@ -70,17 +73,17 @@ describe('every answer has the security headers (spec §4.6, contract §4)', () 
     for (const _ of ['executed', 'replayed']) {
       const path = 'POST /api/agent/actions/homeowner_quote/execute';
       const [reply] = await exchange(service.url, request(path, headers, body));
-      expect(expectAnswer(reply, 200).headers).toMatchObject(securityHeaders(false));
+      expect(expectAnswer(reply, 200).headers).toMatchObject(headersOf(service));
     }
   });
 
   test('they are twelve, and one of them is the policy', () => {
-    expect(Object.keys(securityHeaders(true))).toHaveLength(12);
-    expect(securityHeaders(true)['content-security-policy']).toContain("default-src 'none'");
+    expect(Object.keys(headersOf(service, true))).toHaveLength(12);
+    expect(headersOf(service, true)['content-security-policy']).toContain("default-src 'none'");
   });
 
   test('HTTPS is asked for on this host alone: other names of the domain are not ours', () => {
-    expect(securityHeaders(true)['strict-transport-security']).toBe('max-age=31536000');
-    expect(securityHeaders(false)['strict-transport-security']).toBeUndefined();
+    expect(headersOf(service, true)['strict-transport-security']).toBe('max-age=31536000');
+    expect(headersOf(service)['strict-transport-security']).toBeUndefined();
   });
 });

@@ -1,4 +1,5 @@
 /** CONTENT_DIR: the German example laid over our site, and everything that can be wrong with one. */
+import { createHash } from 'node:crypto';
 import { cpSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join, resolve } from 'node:path';
@@ -56,9 +57,11 @@ describe('the German example', () => {
   });
 
   test('lays its colours over ours and puts its logo in the place of ours', async () => {
-    const { text } = await get('/');
-    const css = /<link rel="stylesheet" href="([^"]+)">/.exec(text)?.[1] ?? '';
     const own = readFileSync(join(german, 'site.css'), 'utf8');
+    const { text } = await get('/');
+    expect(text).toContain(`${own}</style>`);
+    const missing = await call(service, '/missing', { headers: { accept: 'text/html' } });
+    const css = /<link rel="stylesheet" href="([^"]+)">/.exec(missing.text)?.[1] ?? '';
     const served = await get(css);
     expect(served.text.endsWith(own)).toBe(true);
     expect(served.text.length).toBeGreaterThan(own.length + 5_000);
@@ -67,6 +70,19 @@ describe('the German example', () => {
     expect((await get(icon)).text).toBe(readFileSync(join(german, 'logo.svg'), 'utf8'));
     expect(text).toContain(`<img src="${icon}"`);
     expect((await get('/favicon.ico')).headers.get('location')).toBe(icon);
+  });
+
+  test('allows the rules that stand in a page, and ends them where they end', async () => {
+    const folder = mkdtempSync(join(tmpdir(), 'content-'));
+    writeFileSync(join(folder, 'site.css'), '.a::after { content: "</STYLE><b>" }\n');
+    const other = await startService({ environment: { CONTENT_DIR: folder } });
+    const { text, headers } = await call(other, '/', { method: 'GET' });
+    const rules = /<style>(.*?)<\/style>/is.exec(text)?.[1] ?? '';
+    expect(rules.endsWith('content: "<\\/STYLE><b>" }\n')).toBe(true);
+    const digest = createHash('sha256').update(rules).digest('base64');
+    expect(headers.get('content-security-policy')).toContain(`style-src 'self' 'sha256-${digest}'`);
+    await other.close();
+    rmSync(folder, { recursive: true });
   });
 
   test('answers a refused form and a missing page in German', async () => {

@@ -3,7 +3,9 @@ import { CONFIRMATION_STATEMENT } from '../../src/actions/confirmation-statement
 import { type FormName, forms } from '../../src/forms/catalog.ts';
 import { validate } from '../../src/forms/validate.ts';
 import { pathsOfPage } from '../../src/routes.ts';
+import { documentationRules, sentScript } from '../../src/site/assets.ts';
 import { parseContent } from '../../src/site/content.ts';
+import { ourFrame } from '../../src/site/layout.ts';
 import { renderMarkdown } from '../../src/site/markdown.ts';
 import { loadPages, type Page } from '../../src/site/pages.ts';
 import { placeholderFiller, type SiteSettings } from '../../src/site/placeholders.ts';
@@ -32,9 +34,16 @@ const page = (path: string, among: Page[] = pages): Page => {
 
 const DATA_BLOCK = /<script type="application\/ld\+json">([^<]*)<\/script>/;
 const OUR_MODULE =
-  /<script type="module"( blocking="render")? src="\/assets\/(form|scroll|sent)-[0-9a-f]{12}\.js"><\/script>/;
+  /<script type="module" src="\/assets\/(form|scroll)-[0-9a-f]{12}\.js"><\/script>/;
+const OUR_RULES = `<style>${ourFrame().rules}</style>`;
+const OUR_OTHER_RULES = `<style>${documentationRules}</style>`;
+const OUR_SCRIPT = `<script type="module" blocking="render">${sentScript}</script>`;
 /** A data block is no script: nothing in it is executed, and no `<` stands in it. */
-const withoutData = (html: string) => html.replace(DATA_BLOCK, '').replace(OUR_MODULE, '');
+const withoutData = (html: string) =>
+  [DATA_BLOCK, OUR_MODULE, OUR_RULES, OUR_OTHER_RULES, OUR_SCRIPT].reduce<string>(
+    (rest, ours) => rest.replace(ours, ''),
+    html,
+  );
 const dataOf = (html: string) => JSON.parse(DATA_BLOCK.exec(html)?.[1] ?? '');
 
 describe('the pages', () => {
@@ -60,10 +69,22 @@ describe('the pages', () => {
     for (const field of forms[name].fields) expect(carrier.html).toContain(`name="${field.name}"`);
   });
 
-  test.each(pages)('$path leaves no placeholder, no style and no script in the HTML', (each) => {
-    expect(withoutData(each.html)).not.toMatch(/\{\{|<script|<style| style=| on\w+=|undefined/);
-    expect(each.markdown).not.toMatch(/\{\{|undefined/);
-  });
+  test.each(pages)(
+    '$path leaves no placeholder, no style and no script but ours in the HTML',
+    (each) => {
+      expect(withoutData(each.html)).not.toMatch(/\{\{|<script|<style| style=| on\w+=|undefined/);
+      expect(each.markdown).not.toMatch(/\{\{|undefined/);
+    },
+  );
+
+  test.each(pages)(
+    '$path brings its rules along, and those of code where it has some',
+    ({ html }) => {
+      expect(html).toContain(OUR_RULES);
+      expect(html.includes(OUR_OTHER_RULES)).toBe(/class="(code|contents)"/.test(html));
+      expect(html).not.toContain('rel="stylesheet"');
+    },
+  );
 
   test.each(pages)(
     '$path has one heading of the first level, its links and its ids once',
@@ -114,6 +135,9 @@ describe('the pages', () => {
     expect(refused).toContain('<title>Error: Contact · Fair Coat</title>');
     expect(refused).toContain('value="A &lt;question&gt;"');
     expect(refused).toContain('<a href="#field-name">Please fill in “Full name”.</a>');
+    // It is not compressed, so that its rules are linked.
+    expect(refused).not.toContain('<style');
+    expect(refused).toContain('<link rel="stylesheet" href="/assets/site-');
   });
 });
 

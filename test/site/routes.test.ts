@@ -68,11 +68,11 @@ test('The assets that pages link are there, immutable under their hashed paths',
     new Set((await (await fetch(origin + path)).text()).match(/\/assets\/[^"]+/g));
   const all = assets.map(({ path }) => path);
   const allBut = (script: RegExp) => new Set(all.filter((path) => !script.test(path)));
-  // A form has one script, a page with tables or commands another, the page that thanks a third, and the rest has none.
-  expect(await linkedBy('/quote')).toEqual(allBut(/\/(scroll|sent|documentation)-/));
-  expect(await linkedBy('/agents')).toEqual(allBut(/\/(form|sent)-/));
-  expect(await linkedBy('/thank-you')).toEqual(allBut(/\/(form|scroll|documentation)-/));
-  expect(await linkedBy('/')).toEqual(allBut(/\.js$|\/documentation-/));
+  // A form has one script, a page with tables or commands another, and the rest has none that is linked.
+  expect(await linkedBy('/quote')).toEqual(allBut(/\/scroll-|\.css$/));
+  expect(await linkedBy('/agents')).toEqual(allBut(/\/form-|\.css$/));
+  expect(await linkedBy('/thank-you')).toEqual(allBut(/\.(js|css)$/));
+  expect(await linkedBy('/')).toEqual(allBut(/\.(js|css)$/));
   for (const asset of assets) {
     const answer = await fetch(origin + asset.path);
     expect(answer.headers.get('content-type')).toBe(asset.contentType);

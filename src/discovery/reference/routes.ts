@@ -46,9 +46,9 @@ async function renderReference({ settings, frame, openapi }: Parts) {
     contents: renderContents(headings, words),
     prose: html,
   });
-  const layout = { title, operatorName: operator.name, noindex: false, lang: 'en', main, page };
+  const about = { title, operatorName: operator.name, noindex: false, lang: 'en' };
   return {
-    html: renderLayout(layout, frame()),
+    html: renderLayout({ ...about, main, page, isPrepared: true }, frame()),
     markdown: renderMirror({ title, description, body, form: undefined, baseUrl }),
   };
 }
