@@ -5,7 +5,14 @@
 import type { ExpressionBuilder, SelectQueryBuilder } from 'kysely';
 import type { Selects, Storage } from '../storage/database.ts';
 import type { Schema } from '../storage/schema.ts';
-import { type Between, type Cursor, type Filter, keysOf } from './listing-queries.ts';
+import {
+  type Between,
+  type Cursor,
+  countOf,
+  type Filter,
+  keysOf,
+  matching,
+} from './listing-queries.ts';
 import { inTurn, piecesOf, type Reading } from './pieces.ts';
 
 type Beginning = Filter & { begins: string };
@@ -19,12 +26,19 @@ type Range = { from: Place; below: Place };
 const LAST_CHARACTER = '\u{10FFFF}';
 
 /** In the index alone. */
-const PIECE_ROWS = 10_000;
+const PIECE_ROWS = 5_000;
 /** Where each row may have to be looked up. */
-const LOOKED_UP_ROWS = 4_000;
-/** Begun more often than that, the newest of all are looked through first: so many. */
-const MANY_ROWS = 10_000;
-const WALKED_ROWS = 1_000;
+const LOOKED_UP_ROWS = 1_500;
+const WALKED_ROWS = 500;
+
+const SIZES = {
+  /** Begun more often than that, the newest of all are looked through first: so many. */
+  many: 10_000,
+  /** No more than that of what is filtered are sooner looked through than those that begin so. */
+  few: 30_000,
+  /** Of the newest that begin so, so many are looked up at once. */
+  newest: 1_000,
+};
 
 type Wanted = {
   /** Nothing else is looked for. */
@@ -34,60 +48,94 @@ type Wanted = {
   limit: number;
   /** So many are counted. */
   atMost: number;
-  manyRows?: number;
+  sizes?: typeof SIZES;
 };
+type Sized = Required<Pick<Wanted, 'limit' | 'atMost' | 'sizes'>> &
+  Pick<Wanted, 'below' | 'before'>;
+type Found = { keys: Cursor[]; count: number };
 
 /** Up to `limit` places, newest first, and how many there are: no more than `atMost`. */
 export async function findBeginning(
   reading: Reading,
   filter: Beginning,
-  { below, before = below, limit, atMost, manyRows = MANY_ROWS }: Wanted,
-): Promise<{ keys: Cursor[]; count: number }> {
+  { below, before = below, limit, atMost, sizes = SIZES }: Wanted,
+): Promise<Found> {
+  const wanted = { below, before, limit, atMost, sizes };
   const { begins } = filter;
+  const some = await countBeginning(reading, { begins }, { atMost: sizes.many + 1 });
+  const isMany = some > sizes.many;
+  if (isMany && (await areFew(reading, filter, sizes.few))) {
+    return lookThrough(reading, filter, wanted);
+  }
   const countAll = () => countBeginning(reading, filter, { before: below, atMost });
   if (limit === 0) return { keys: [], count: await countAll() };
-  const some = await countBeginning(reading, { begins }, { atMost: manyRows + 1 });
   // Whoever looked for words has looked through the newest of all already.
   const isLookedThrough = below !== undefined && before === below;
-  if (some <= manyRows || isLookedThrough) {
-    return sorted(reading, filter, { below, before, limit, atMost });
-  }
-  const { found, end } = await walk(reading, filter, { before, limit, atMost: manyRows });
+  if (!isMany || isLookedThrough) return sorted(reading, filter, wanted);
+  const { found, end } = await walk(reading, filter, { before, limit, atMost: sizes.many });
   const left = limit - found.length;
   if (left > 0 && end !== undefined) {
-    const rest = await sorted(reading, filter, { below, before: end, limit: left, atMost });
+    const rest = await sorted(reading, filter, { ...wanted, before: end, limit: left });
     return { keys: [...found, ...rest.keys], count: rest.count };
   }
   return { keys: found, count: await countAll() };
 }
 
-/** All of them are looked at, for the newest can stand anywhere; what has to be looked up is counted with that. */
-async function sorted(
+/** Whether no more than that are filtered; PostgreSQL knows by itself which index to begin with. */
+async function areFew(
+  { storage }: Reading,
+  { begins: _, ...filter }: Beginning,
+  few: number,
+): Promise<boolean> {
+  if (!isLookedUp(filter) || storage.kind === 'postgres') return false;
+  const [counted] = await storage.read(countOf(storage, filter, few + 1));
+  return Number(counted?.rows) <= few;
+}
+
+/** All of what is filtered, newest first. */
+async function lookThrough(
   reading: Reading,
-  filter: Beginning,
-  { below, before, limit, atMost }: Omit<Wanted, 'manyRows'>,
-): Promise<{ keys: Cursor[]; count: number }> {
+  { begins, ...filter }: Beginning,
+  { below, before, limit, atMost }: Sized,
+): Promise<Found> {
   const { storage } = reading;
+  const keys: Cursor[] = [];
+  let count = 0;
+  for await (const piece of piecesOf(reading, filter, { before: below, rows: WALKED_ROWS })) {
+    const part = { ...piece, direction: 'desc', limit: WALKED_ROWS } as const;
+    const query = keysOf(storage, { ...filter, beginning: begins }, part);
+    const found = await inTurn(reading, () => storage.read(query));
+    count += found.length;
+    const wanted = found.filter((key) => before === undefined || byNewest(before, key) < 0);
+    keys.push(...wanted.slice(0, limit - keys.length));
+    if (count >= atMost) break;
+  }
+  return { keys, count: Math.min(count, atMost) };
+}
+
+/** All of them are looked at, for the newest can stand anywhere; what has to be looked up is counted with that. */
+async function sorted(reading: Reading, filter: Beginning, wanted: Sized): Promise<Found> {
+  const { storage } = reading;
+  const { below, before, limit, atMost } = wanted;
+  if (storage.kind === 'postgres')
+    return inTurn(reading, () => sortedAtOnce(storage, filter, wanted));
   let keys: Cursor[] = [];
   let counted = 0;
-  const countsHere = isLookedUp(filter) && storage.kind === 'sqlite';
+  const countsHere = isLookedUp(filter);
   await inPieces(reading, filter, async (range) => {
     const isCounted = countsHere && counted < atMost;
     // Later ones alone can still be among the newest.
     const bounds = isCounted ? { before: below } : { before, after: keys[limit - 1] };
     const found = await inTurn(reading, () =>
-      storage.read((db) => {
-        const query = within(storage, db, filter, range, bounds).select(['received_ms', 'id']);
-        if (isCounted) return query;
-        return query
-          .orderBy((row) => row('received_ms', '+', row.lit(0)), 'desc')
-          .orderBy('id', 'desc')
-          .limit(storage.dialect.constant(limit));
-      }),
+      storage.read((db) =>
+        isCounted
+          ? within(storage, db, filter, range, bounds).select(['received_ms', 'id'])
+          : newest(storage, db, filter, range, { ...bounds, limit }),
+      ),
     );
     if (isCounted) counted += found.length;
-    const wanted = found.filter((key) => before === undefined || byNewest(before, key) < 0);
-    keys = [...keys, ...wanted].sort(byNewest).slice(0, limit);
+    const later = found.filter((key) => before === undefined || byNewest(before, key) < 0);
+    keys = [...keys, ...later].sort(byNewest).slice(0, limit);
     return true;
   });
   const count = countsHere
@@ -96,31 +144,85 @@ async function sorted(
   return { keys, count };
 }
 
+/** It runs elsewhere, and answers two questions at the same time. */
+async function sortedAtOnce(
+  storage: Storage,
+  filter: Beginning,
+  { below, before, limit, atMost, sizes }: Sized,
+): Promise<Found> {
+  const [keys, [counted]] = await Promise.all([
+    newestFew(storage, filter, { before, limit, sizes }),
+    storage.read((db) => counting(storage, db, filter, undefined, { before: below, atMost })),
+  ]);
+  return { keys, count: Number(counted?.rows) };
+}
+
+/** The newest that begin so, whatever else is filtered, come from the index alone: mostly enough of them are wanted. */
+async function newestFew(
+  storage: Storage,
+  filter: Beginning,
+  wanted: Pick<Sized, 'before' | 'limit' | 'sizes'>,
+): Promise<Cursor[]> {
+  const all = () => storage.read((db) => newest(storage, db, filter, undefined, wanted));
+  if (!isLookedUp(filter)) return all();
+  const { status, form, origin, ...rest } = filter;
+  const some = { ...wanted, limit: wanted.sizes.newest };
+  const ids = (await storage.read((db) => newest(storage, db, rest, undefined, some))).map(
+    ({ id }) => id,
+  );
+  if (ids.length === 0) return [];
+  const found = await storage.read((db) =>
+    matching(storage, db, { status, form, origin }, {})
+      .where('id', 'in', ids)
+      .select(['received_ms', 'id']),
+  );
+  if (found.length < wanted.limit && ids.length === some.limit) return all();
+  return found.sort(byNewest).slice(0, wanted.limit);
+}
+
+function newest(
+  storage: Storage,
+  db: Selects,
+  filter: Beginning,
+  range: Range | undefined,
+  { limit, ...bounds }: Pick<Between, 'after' | 'before'> & { limit: number },
+) {
+  return within(storage, db, filter, range, bounds)
+    .select(['received_ms', 'id'])
+    .orderBy((row) => row('received_ms', '+', row.lit(0)), 'desc')
+    .orderBy('id', 'desc')
+    .limit(storage.dialect.constant(limit));
+}
+
 /** How many there are, and no more than `atMost`. */
 export async function countBeginning(
   reading: Reading,
   filter: Beginning,
-  { before, atMost }: { before?: Cursor | undefined; atMost: number },
+  wanted: { before?: Cursor | undefined; atMost: number },
 ): Promise<number> {
   const { storage } = reading;
   let count = 0;
   await inPieces(reading, filter, async (range) => {
     const [counted] = await inTurn(reading, () =>
-      storage.read((db) =>
-        db
-          .selectFrom(
-            within(storage, db, filter, range, { before })
-              .select('id')
-              .limit(storage.dialect.constant(atMost))
-              .as('some'),
-          )
-          .select((row) => row.fn.countAll<number>().as('rows')),
-      ),
+      storage.read((db) => counting(storage, db, filter, range, wanted)),
     );
     count += Number(counted?.rows);
-    return count < atMost;
+    return count < wanted.atMost;
   });
-  return Math.min(count, atMost);
+  return Math.min(count, wanted.atMost);
+}
+
+function counting(
+  storage: Storage,
+  db: Selects,
+  filter: Beginning,
+  range: Range | undefined,
+  { before, atMost }: { before?: Cursor | undefined; atMost: number },
+) {
+  const some = within(storage, db, filter, range, { before }).select('id');
+  return db
+    .selectFrom(some.limit(storage.dialect.constant(atMost)).as('some'))
+    .select((row) => row.fn.countAll<number>().as('rows'));
 }
 
 /** What comes later stands first. */

@@ -10,7 +10,7 @@ import { isFound, type Search } from './search.ts';
 
 const WORDS_ROWS = 10_000;
 /** Each may have to be read and judged. */
-const PIECE_ROWS = 1_000;
+const PIECE_ROWS = 500;
 
 /** For whoever reads on, or looks again, while nothing has come: the last search of each store. */
 const KEPT_MS = 10_000;

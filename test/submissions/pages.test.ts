@@ -99,15 +99,27 @@ describe.each(databases)('a page of leads on %s', (name, create) => {
     expect(total).toEqual({ isMore: false, count: expected.length });
   });
 
-  test('the beginning of very many addresses is met by a walk, and of few by sorting: both the same', async () => {
+  test('the beginning of addresses is found in every way alike: sorted, by a walk, in the newest, in what is filtered', async () => {
     const filter = { begins: 'even', form: 'newsletter' } as const;
     const before = { received_ms: START + 30 * 60_000, id: id(300) };
     const wanted = { before, limit: 40, atMost: 1_000 };
-    const few = await findBeginning(reading(), filter, wanted);
-    const many = await findBeginning(reading(), filter, { ...wanted, manyRows: 5 });
-    expect(few).toEqual(many);
-    expect(few.count).toBe(100);
-    expect(few.keys.map((key) => numberOf(key.id)).slice(0, 3)).toEqual([296, 290, 284]);
+    const found = await findBeginning(reading(), filter, wanted);
+    expect(found.count).toBe(100);
+    expect(found.keys.map((key) => numberOf(key.id)).slice(0, 3)).toEqual([296, 290, 284]);
+    for (const sizes of [
+      { many: 5, few: 0, newest: 5 },
+      { many: 5, few: 0, newest: 150 },
+      { many: 5, few: 1_000, newest: 5 },
+      { many: 10_000, few: 0, newest: 5 },
+    ]) {
+      expect(await findBeginning(reading(), filter, { ...wanted, sizes })).toEqual(found);
+      const counted = await findBeginning(reading(), filter, { ...wanted, limit: 0, sizes });
+      expect(counted).toEqual({ keys: [], count: 100 });
+      const further = { ...wanted, before: found.keys[9], below: before, sizes };
+      const rest = await findBeginning(reading(), filter, further);
+      expect(rest.count).toBe(50);
+      expect(rest.keys.slice(0, 30)).toEqual(found.keys.slice(10));
+    }
   });
 
   test('the beginning of many addresses is exported whole, oldest first', async () => {

@@ -71,7 +71,11 @@ describe('on SQLite', () => {
 
   test('who walks in the order of time looks through no addresses', async () => {
     const said = await plansOf(() =>
-      findBeginning(reading(), { begins: 'even' }, { limit: 1, atMost: 1, manyRows: 5 }),
+      findBeginning(
+        reading(),
+        { begins: 'even' },
+        { limit: 1, atMost: 1, sizes: { many: 5, few: 0, newest: 5 } },
+      ),
     );
     expect(said.join('\n')).toMatch(/submissions_received \(\(received_ms,id\)>/);
   });
