@@ -227,7 +227,8 @@ function counting(
 
 /** What comes later stands first. */
 function byNewest(one: Cursor, other: Cursor): number {
-  return other.received_ms - one.received_ms || (one.id < other.id ? 1 : -1);
+  if (other.received_ms !== one.received_ms) return other.received_ms - one.received_ms;
+  return one.id === other.id ? 0 : one.id < other.id ? 1 : -1;
 }
 
 /** The newest of what is filtered, each looked up; and the last of these, where there may be older ones. */
