@@ -3,7 +3,7 @@ import { isoTime } from '../clock.ts';
 import { type OpenTransaction, StorageUnavailable } from '../storage/database.ts';
 import type { SubmissionRow } from '../storage/schema.ts';
 import { attemptsOf } from './attempts.ts';
-import { type Completing, firstOf, type Keeping, keep, within } from './keep.ts';
+import { type Completing, firstOf, type Keeping, keep, WITHIN_MS, within } from './keep.ts';
 import type { Parties } from './recipient.ts';
 import { nextOf } from './schedule.ts';
 import type { Taken } from './settling.ts';
@@ -130,12 +130,22 @@ async function sendAgain(
   }
 }
 
-/** Looks again and again, until the attempt under way has ended. */
+/**
+ * Looks again and again, until the attempt under way has ended. Throws `StorageUnavailable` where nobody can look
+ * for two seconds: what has to be said depends on it.
+ */
 async function endOf(submissions: Submissions, row: SubmissionRow): Promise<Accepted | undefined> {
   const { clock } = submissions.options;
+  let looked = clock.monotonic();
   for (;;) {
     await clock.sleep(LOOK_EVERY_MS);
-    const [now] = await look(submissions, row.id);
+    const found = await within(clock, look(submissions, row.id));
+    if (found === undefined) {
+      if (clock.monotonic() - looked < WITHIN_MS) continue;
+      throw new StorageUnavailable('How an attempt ended can’t be read.');
+    }
+    looked = clock.monotonic();
+    const [now] = found;
     if (now === undefined) return undefined;
     if (now.status === 'sending' && now.attempt_number === row.attempt_number) continue;
     const made = attemptsOf(now.attempts)[row.attempt_number - 1];

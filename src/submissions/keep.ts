@@ -7,7 +7,7 @@ import type { Kept } from './submission-queries.ts';
 import type { Submissions } from './submissions.ts';
 
 /** How long a commit is tried, or waited for, before its person is answered without it. */
-const WITHIN_MS = 2_000;
+export const WITHIN_MS = 2_000;
 const TRY_AGAIN_MS = 100;
 /** So late a timer says that this process was paused. */
 const PAUSED_MS = 500;

@@ -1,4 +1,5 @@
 import { afterAll, afterEach, beforeAll, describe, expect, test } from 'vitest';
+import { StorageUnavailable } from '../../src/storage/database.ts';
 import { databases } from '../support/databases.ts';
 import { until } from '../support/until.ts';
 import { answering } from '../support/upstream.ts';
@@ -26,6 +27,18 @@ describe.each(databases)('sent again by the person, on %s (beyond §1)', (_name,
     const accepted = await rig.send(ada);
     rig.receiver.answer = answering(200);
     return accepted;
+  }
+
+  /** Resolves when somebody waits for another's attempt: they have found its row. */
+  function waitingForIt(): Promise<void> {
+    const { sleep } = rig.clock;
+    return new Promise((resolve) => {
+      rig.clock.sleep = (ms) => {
+        rig.clock.sleep = sleep;
+        resolve();
+        return sleep(ms);
+      };
+    });
   }
 
   test('it is one row and one id, attempted at once, and the answer is of that attempt', async () => {
@@ -82,8 +95,10 @@ describe.each(databases)('sent again by the person, on %s (beyond §1)', (_name,
     rig.receiver.answer = (response) => {
       answer = () => response.writeHead(200).end();
     };
+    const found = waitingForIt();
     const both = Promise.all([rig.send(ada), rig.send(ada, rig.instance().submissions)]);
     await until(() => rig.receiver.delivered.length === 2);
+    await found;
     answer();
     for (const accepted of await both) {
       expect(accepted).toMatchObject({ reference, standing: 'delivered' });
@@ -108,13 +123,40 @@ describe.each(databases)('sent again by the person, on %s (beyond §1)', (_name,
       };
       const working = rig.redelivery.work();
       await until(() => rig.receiver.delivered.length === 2);
+      const found = waitingForIt();
       const again = rig.send(ada);
+      await found;
       answer();
       await working;
       expect(await again).toMatchObject({ reference, standing });
       expect(rig.receiver.delivered).toHaveLength(2);
     },
   );
+
+  test('a moment in which the store can’t be read is waited out: what is said is how it ended', async () => {
+    const { reference } = await waiting();
+    await rig.age(120_000);
+    let answer = () => {};
+    rig.receiver.answer = (response) => {
+      answer = () => response.writeHead(422).end();
+    };
+    const working = rig.redelivery.work();
+    await until(() => rig.receiver.delivered.length === 2);
+    const storage = { ...rig.storage };
+    const found = waitingForIt();
+    const again = rig.send(ada, rig.instance({ storage }).submissions);
+    await found;
+    let failures = 0;
+    storage.read = async (asked) => {
+      failures += 1;
+      if (failures > 3) return await rig.storage.read(asked);
+      throw new StorageUnavailable('away');
+    };
+    answer();
+    await working;
+    expect(await again).toMatchObject({ reference, standing: 'left' });
+    expect(failures).toBe(4);
+  });
 
   test('while the first attempt is under way it is a submission of its own', async () => {
     const answers: (() => void)[] = [];
