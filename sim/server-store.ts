@@ -151,21 +151,23 @@ class ServerConnection implements DatabaseConnection {
 
   /** The way to the server, or back, and whatever happens on it. */
   async #gate(text: string, when: 'before' | 'after'): Promise<void> {
-    const { random, chances, ledger, faults } = this.#medium;
+    const { random, chances, ledger } = this.#medium;
+    // Asked each time: they may have stopped while this process was.
+    const strikes = (chance: number) => this.#medium.faults && random.chance(chance);
     await this.#wait(random.between(0, 3));
-    if (faults && random.chance(chances.crashAtStatement)) {
+    if (strikes(chances.crashAtStatement)) {
       ledger.fault(`crash ${when} a statement`, `${this.#process.name}: ${text}`);
       this.#process.kill();
     }
     const isTaken = when === 'after' && text.startsWith('update "messages" set "attempts"');
     const pauses = isTaken ? chances.pauseInTake : chances.pauseAtStatement;
-    if (faults && random.chance(pauses)) {
+    if (strikes(pauses)) {
       ledger.fault(isTaken ? 'pause in the take of a message' : 'pause at a statement');
       this.#process.pause(random.between(100, chances.pauseMaximumMs));
       await this.#wait(0);
     }
-    const lost = when === 'after' && text === 'commit' && random.chance(chances.commitAnswerLost);
-    if (faults && (lost || random.chance(chances.statementFails))) {
+    const lost = when === 'after' && text === 'commit' && strikes(chances.commitAnswerLost);
+    if (lost || strikes(chances.statementFails)) {
       ledger.fault(`statement fails ${when} its effect`, `${this.#process.name}: ${text}`);
       this.give();
     }
