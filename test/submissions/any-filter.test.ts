@@ -3,7 +3,7 @@ import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { systemClock } from '../../src/clock.ts';
 import type { Storage } from '../../src/storage/database.ts';
 import { findBeginning } from '../../src/submissions/address-search.ts';
-import { submissionPage } from '../../src/submissions/listing.ts';
+import { submissionPage, submissionPages } from '../../src/submissions/listing.ts';
 import type { Cursor, SubmissionFilter } from '../../src/submissions/listing-queries.ts';
 import { parseSearch } from '../../src/submissions/search.ts';
 import { testClock } from '../support/clock.ts';
@@ -94,7 +94,7 @@ describe.each(databases)('whatever is filtered and looked for, on %s', (_name, c
   });
   const reading = () => ({ storage, clock: systemClock });
 
-  test('page after page has each once, newest first, and says how many there are', async () => {
+  test('page after page has each once, newest first, and says how many there are; an export is the same from the oldest on', async () => {
     await fc.assert(
       fc.asyncProperty(
         filters,
@@ -117,6 +117,11 @@ describe.each(databases)('whatever is filtered and looked for, on %s', (_name, c
             before = page.older;
           } while (before !== undefined && found.length <= expected.length);
           expect(found).toEqual(expected);
+          const exported: string[] = [];
+          for await (const page of submissionPages(reading(), { ...filter, search: typed })) {
+            exported.push(...page.map(({ event }) => event.data.id));
+          }
+          expect(exported).toEqual(expected.toReversed());
         },
       ),
       { numRuns: 60 },
