@@ -1,0 +1,127 @@
+/** Small things that an eye stumbles over: lines that run together, words and links cut in two. */
+import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join, resolve } from 'node:path';
+import type { Browser, Page } from 'playwright-core';
+import { afterAll, beforeAll, expect, test } from 'vitest';
+import { forms } from '../src/forms/catalog.ts';
+import { pathsOfPage } from '../src/routes.ts';
+import { openBrowser, openPage } from './browser.ts';
+import { type Site, startSite } from './site.ts';
+import { answersTo, fillIn } from './visitor.ts';
+
+const FACTS = `contractor:
+  place: Dubai
+  since: 1998
+  licence: AE 104-12345
+  telephone: +971 4 555 0100
+  link: https://painter.example
+`;
+
+let site: Site;
+let german: Site;
+let told: Site;
+let browser: Browser;
+let folder: string;
+beforeAll(async () => {
+  folder = mkdtempSync(join(tmpdir(), 'content-facts-'));
+  writeFileSync(join(folder, 'words.yaml'), FACTS);
+  site = await startSite();
+  german = await startSite({ CONTENT_DIR: resolve(import.meta.dirname, '../examples/content-de') });
+  told = await startSite({ CONTENT_DIR: folder });
+  browser = await openBrowser();
+});
+afterAll(async () => {
+  await browser.close();
+  await site.close();
+  await german.close();
+  await told.close();
+  rmSync(folder, { recursive: true, force: true });
+});
+
+const at = (width: number, on = site, javaScript = true) =>
+  openPage(browser, on.service.url, { javaScript, width });
+/** The lines of text of each element that a selector names. */
+const linesOf = (page: Page, selector: string) =>
+  page.evaluate(`[...document.querySelectorAll('${selector}')].map((each) => {
+    const words = document.createRange();
+    words.selectNodeContents(each);
+    return [...words.getClientRects()].map(({ top, bottom }) => ({ top, bottom }));
+  })`) as Promise<{ top: number; bottom: number }[][]>;
+const styleOf = (page: Page, selector: string, property: string, part = '') =>
+  page.evaluate(
+    `getComputedStyle(document.querySelector('${selector}'), '${part}').${property}`,
+  ) as Promise<string>;
+
+test('links of a summary that take two lines stand apart', async () => {
+  const { page, close } = await at(360, german);
+  await page.goto('/quote');
+  await page.locator('form button[type=submit]').click();
+  const links = await linesOf(page, '.notice li a');
+  expect(links.filter((lines) => lines.length > 1).length).toBeGreaterThan(1);
+  const gap = (above: { bottom: number }, below: { top: number }) => below.top - above.bottom;
+  for (const [index, lines] of links.slice(1).entries()) {
+    const above = links[index] ?? [];
+    const inside = gap(above[0] ?? { bottom: 0 }, above[1] ?? above[0] ?? { top: 0 });
+    const between = gap(above.at(-1) ?? { bottom: 0 }, lines[0] ?? { top: 0 });
+    expect(between - inside).toBeGreaterThan(6);
+  }
+  await close();
+});
+
+test.each([true, false])(
+  'a box that was not ticked is red where its error is said, with JavaScript: %s',
+  async (javaScript) => {
+    const { page, close } = await at(360, site, javaScript);
+    await page.goto('/newsletter');
+    if (javaScript) await page.locator('form button[type=submit]').click();
+    else {
+      const loaded = page.waitForEvent('load');
+      await page.evaluate('void document.forms[0].submit()');
+      await loaded;
+    }
+    await page.locator('.wrong .consent').waitFor();
+    expect(await styleOf(page, '.consent input', 'borderTopColor')).toBe(
+      await styleOf(page, '.error', 'color'),
+    );
+    await close();
+  },
+);
+
+test.each([360, 1280])('no link and no number is cut in two at %i px', async (width) => {
+  const { page, close } = await at(width, told);
+  for (const form of Object.values(forms)) {
+    await page.goto(pathsOfPage(form.page).path);
+    const links = await linesOf(page, '.recipient a');
+    expect([form.name, links.map((lines) => lines.length)]).toEqual([form.name, [1]]);
+  }
+  await page.goto('/');
+  expect((await linesOf(page, '.chip dd bdi')).map((lines) => lines.length)).toEqual(
+    Array(5).fill(1),
+  );
+  await close();
+});
+
+test('on the card a value that is a link stands as high as the one beside it', async () => {
+  const { page, close } = await at(1280, told);
+  await page.goto('/');
+  const [, , licence, telephone] = await linesOf(page, '.chip dd bdi');
+  const apart = (telephone?.[0]?.top ?? 0) - (licence?.[0]?.top ?? 99);
+  expect(Math.abs(apart)).toBeLessThan(1);
+  await close();
+});
+
+test('under the paint of an error the footer begins as far away as under a page', async () => {
+  const { page, close } = await at(360, site, false);
+  await page.goto('/contact');
+  const message = 'x'.repeat(33_000);
+  await fillIn(page, forms.contact, { ...answersTo(forms.contact, 'ada@example.com'), message });
+  await page.locator('form button[type=submit]').click();
+  const [paint, footer] = await Promise.all(
+    ['.band', '.colophon'].map((each) => page.locator(each).boundingBox()),
+  );
+  // The strokes reach 24 px further than the band.
+  const end = (paint?.y ?? 0) + (paint?.height ?? 0) + 24;
+  expect((footer?.y ?? 0) - end).toBeGreaterThan(40);
+  await close();
+});
