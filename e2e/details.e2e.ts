@@ -1,4 +1,4 @@
-/** Small things that an eye stumbles over: lines that run together, words and links cut in two. */
+/** Small things that an eye stumbles over: lines that run together, words and links cut in two, wasted paper. */
 import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join, resolve } from 'node:path';
@@ -123,5 +123,42 @@ test('under the paint of an error the footer begins as far away as under a page'
   // The strokes reach 24 px further than the band.
   const end = (paint?.y ?? 0) + (paint?.height ?? 0) + 24;
   expect((footer?.y ?? 0) - end).toBeGreaterThan(40);
+  await close();
+});
+
+test('in forced colours a promise does not stand behind an empty box, nor a stripe without paint', async () => {
+  const { page, close } = await at(360);
+  await page.emulateMedia({ forcedColors: 'active' });
+  await page.goto('/');
+  const [border, size] = await Promise.all(
+    ['borderTopWidth', 'height'].map((each) => styleOf(page, '.chip li', each, '::before')),
+  );
+  expect(Number.parseFloat(border ?? '') * 2).toBeCloseTo(Number.parseFloat(size ?? ''), 0);
+  await page.goto('/thank-you');
+  expect(await page.locator('.stripe').isVisible()).toBe(false);
+  await close();
+});
+
+test.each(['A4', 'Letter'])('what was sent prints on one sheet of %s', async (format) => {
+  const { page, close } = await at(1280);
+  await page.goto('/quote');
+  await fillIn(page, forms.homeowner_quote, answersTo(forms.homeowner_quote, 'ada@example.com'));
+  await page.locator('form button[type=submit]').click();
+  await page.waitForURL('**/thank-you');
+  await page.getByText('What you sent').waitFor();
+  const margin = { top: '1cm', right: '1cm', bottom: '1cm', left: '1cm' };
+  const sheets = (await page.pdf({ format, margin })).toString('latin1').match(/\/Type \/Page\b/g);
+  expect(sheets).toHaveLength(1);
+  await close();
+});
+
+test('on paper, which has no paint, the pictures of the steps are in ink', async () => {
+  const { page, close } = await at(1280);
+  await page.emulateMedia({ media: 'print' });
+  await page.goto('/');
+  expect(
+    await page.evaluate(`[...document.querySelectorAll('li .icon')].map((each) =>
+    getComputedStyle(each).stroke)`),
+  ).toEqual(Array(3).fill(await styleOf(page, 'body', 'color')));
   await close();
 });
