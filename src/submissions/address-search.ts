@@ -13,7 +13,7 @@ import {
   keysOf,
   matching,
 } from './listing-queries.ts';
-import { inTurn, piecesOf, type Reading } from './pieces.ts';
+import { inTurn, newestPieces, preparePiece, type Reading, withoutTimes } from './pieces.ts';
 
 type Beginning = Filter & { begins: string };
 
@@ -101,10 +101,10 @@ async function lookThrough(
   const { storage } = reading;
   const keys: Cursor[] = [];
   let count = 0;
-  for await (const piece of piecesOf(reading, filter, { before: below, rows: WALKED_ROWS })) {
-    const part = { ...piece, direction: 'desc', limit: WALKED_ROWS } as const;
-    const query = keysOf(storage, { ...filter, beginning: begins }, part);
-    const found = await inTurn(reading, () => storage.read(query));
+  const keysIn = prepareKeys(storage, filter, begins, WALKED_ROWS);
+  const pieces = newestPieces(reading, filter, { before: below, rows: WALKED_ROWS });
+  for await (const { piece } of pieces) {
+    const found = await inTurn(reading, () => storage.read(keysIn(piece)));
     count += found.length;
     const wanted = found.filter((key) => before === undefined || byNewest(before, key) < 0);
     keys.push(...wanted.slice(0, limit - keys.length));
@@ -240,14 +240,23 @@ async function walk(
   const { storage } = reading;
   const found: Cursor[] = [];
   let end: Cursor | undefined;
-  for await (const piece of piecesOf(reading, filter, { before, rows: WALKED_ROWS, atMost })) {
-    const part = { ...piece, direction: 'desc', limit: limit - found.length } as const;
-    const query = keysOf(storage, { ...filter, beginning: begins }, part);
-    found.push(...(await inTurn(reading, () => storage.read(query))));
-    end = piece.end;
+  const keysIn = prepareKeys(storage, filter, begins, limit);
+  const pieces = newestPieces(reading, filter, { before, rows: WALKED_ROWS, atMost });
+  for await (const { piece, end: last } of pieces) {
+    const some = await inTurn(reading, () => storage.read(keysIn(piece)));
+    found.push(...some.slice(0, limit - found.length));
+    end = last;
     if (found.length === limit) break;
   }
   return { found, end };
+}
+
+/** The newest of a piece that begin so. */
+function prepareKeys(storage: Storage, filter: Filter, beginning: string, limit: number) {
+  const wanted = { ...withoutTimes(filter), beginning };
+  return preparePiece(storage, (piece) =>
+    keysOf(storage, wanted, { ...piece, direction: 'desc', limit }),
+  );
 }
 
 /** Looks at one piece of the index after the other, as long as it is told to go on. */

@@ -7,7 +7,7 @@
 import type { Clock } from '../clock.ts';
 import type { Log } from '../operations/log.ts';
 import { matching } from './listing-queries.ts';
-import { inTurn, piecesOf, type Reading } from './pieces.ts';
+import { inTurn, oldestPieces, type Reading } from './pieces.ts';
 
 type DayCounts = {
   /** The day of the calendar in that time zone, as `2026-12-01`. */
@@ -145,7 +145,7 @@ async function count(reading: Reading, part: Part): Promise<Counts> {
   if (part.until <= part.since) return none;
   const { storage } = reading;
   let counts = none;
-  for await (const piece of piecesOf(reading, part, { direction: 'asc', rows: PIECE_ROWS })) {
+  for await (const piece of oldestPieces(reading, part, { rows: PIECE_ROWS })) {
     const [of] = await inTurn(reading, () =>
       storage.read((db) =>
         matching(storage, db, part, piece).select((row) => {

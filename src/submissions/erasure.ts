@@ -2,7 +2,7 @@
 import type { OpenTransaction, Selects } from '../storage/database.ts';
 import type { Event } from '../upstream/upstream.ts';
 import { matching } from './listing-queries.ts';
-import { inTurn, piecesOf, type Reading } from './pieces.ts';
+import { inTurn, newestPieces, type Reading } from './pieces.ts';
 
 export type PersonCounts = {
   leads: number;
@@ -31,7 +31,7 @@ export async function countSubmissionsOf(
     }),
   );
   const counts = countsOf(legacy, []);
-  for await (const piece of piecesOf(reading, { email }, { rows: PIECE_ROWS, atMost })) {
+  for await (const { piece } of newestPieces(reading, { email }, { rows: PIECE_ROWS, atMost })) {
     const kept = await inTurn(reading, () =>
       storage.read((db) =>
         matching(storage, db, { email }, piece).select((row) => {

@@ -15,7 +15,7 @@ import {
   rowsAt,
   type SubmissionFilter,
 } from './listing-queries.ts';
-import { inTurn, pieceRows, piecesOf, type Reading } from './pieces.ts';
+import { inTurn, oldestPieces, pieceRows, type Reading } from './pieces.ts';
 import { findWords, forgetWords } from './word-search.ts';
 
 export type KeptSubmission = {
@@ -169,8 +169,7 @@ async function* walkedPages(
   before: Cursor | undefined,
 ): AsyncGenerator<KeptSubmission[]> {
   const { storage } = reading;
-  const pieces = { direction: 'asc', rows: WALKED_ROWS, before } as const;
-  for await (const piece of piecesOf(reading, filter, pieces)) {
+  for await (const piece of oldestPieces(reading, filter, { rows: WALKED_ROWS, before })) {
     const part = { ...piece, direction: 'asc', limit: pieceRows(storage, WALKED_ROWS) } as const;
     const query = keysOf(storage, { ...filter, beginning: begins }, part);
     yield* pagesAt(reading, await inTurn(reading, () => storage.read(query)));

@@ -5,7 +5,7 @@
 import type { Storage } from '../storage/database.ts';
 import type { Event } from '../upstream/upstream.ts';
 import { type Cursor, eventsOf, type Filter, keysOf } from './listing-queries.ts';
-import { inTurn, piecesOf, type Reading } from './pieces.ts';
+import { inTurn, newestPieces, preparePiece, type Reading, withoutTimes } from './pieces.ts';
 import { isFound, type Search } from './search.ts';
 
 const WORDS_ROWS = 10_000;
@@ -52,16 +52,19 @@ async function findAnew(
   const isWanted = ({ event }: { event: string }) => isFound(search, fieldsOf(event));
   const found: Cursor[] = [];
   let end: Cursor | undefined;
-  for await (const piece of piecesOf(reading, filter, { rows: PIECE_ROWS, atMost: WORDS_ROWS })) {
-    const part = { ...piece, direction: 'desc', limit: WORDS_ROWS } as const;
-    const query = eventsOf(storage, { ...filter, mentions }, part);
-    const rows = await inTurn(reading, () => storage.read(query));
+  const wanted = { ...withoutTimes(filter), mentions };
+  const eventsIn = preparePiece(storage, (piece) =>
+    eventsOf(storage, wanted, { ...piece, direction: 'desc', limit: WORDS_ROWS }),
+  );
+  const pieces = newestPieces(reading, filter, { rows: PIECE_ROWS, atMost: WORDS_ROWS });
+  for await (const { piece, end: last } of pieces) {
+    const rows = await inTurn(reading, () => storage.read(eventsIn(piece)));
     for (let from = 0; from < rows.length; from += PIECE_ROWS) {
       const some = rows.slice(from, from + PIECE_ROWS);
       const judged = await inTurn(reading, async () => some.filter(isWanted));
       found.push(...judged.map(({ received_ms, id }) => ({ received_ms, id })));
     }
-    end = piece.end;
+    end = last;
   }
   return { found, end };
 }
