@@ -20,6 +20,9 @@ export type Reading = {
 /** PostgreSQL runs elsewhere: there it is the way to it and back that costs. */
 const TIMES = { sqlite: 1, postgres: 10 } as const;
 
+/** So long a lead takes, where nothing is in its way. */
+const A_LEAD_MS = 4;
+
 /** The end of the last piece that was asked for, of each store. */
 const queues = new WeakMap<Storage, Promise<void>>();
 
@@ -31,7 +34,7 @@ export function pieceRows({ kind }: Pick<Storage, 'kind'>, rows: number): number
 /**
  * Runs a piece of a long look when those that were asked for before are over: several who look long cost everybody
  * else no more than one. Before the next piece the others have a turn, and while they wait for an answer as much
- * time as the piece took. Returns what the piece does, and throws what it throws.
+ * time as the piece took, or a lead takes. Returns what the piece does, and throws what it throws.
  */
 export async function inTurn<T>(reading: Reading, piece: () => Promise<T>): Promise<T> {
   const { storage, clock } = reading;
@@ -48,7 +51,7 @@ export async function inTurn<T>(reading: Reading, piece: () => Promise<T>): Prom
 }
 
 async function letOthers({ clock, othersWait }: Reading, tookMs: number): Promise<void> {
-  const until = clock.monotonic() + tookMs;
+  const until = clock.monotonic() + Math.max(tookMs, A_LEAD_MS);
   do await clock.turn();
   while (othersWait?.() && clock.monotonic() < until);
 }

@@ -65,14 +65,20 @@ describe('pieces of long looks', () => {
     expect(await next).toBe('found');
   });
 
-  test('the next one waits while somebody else does, and no longer than the piece before it took', async () => {
-    const { clock, pass, turns } = slowClock();
-    const reading = { storage: aStore(), clock, othersWait: () => true };
-    await inTurn(reading, async () => pass(5));
-    await inTurn(reading, async () => {
-      expect(turns()).toBe(5);
-    });
-  });
+  test.each([
+    [9, 9],
+    [2, 4],
+  ])(
+    'the next one waits while somebody else does, and no longer than the piece before it took, or a lead: %i ms, %i ms',
+    async (took, waits) => {
+      const { clock, pass, turns } = slowClock();
+      const reading = { storage: aStore(), clock, othersWait: () => true };
+      await inTurn(reading, async () => pass(took));
+      await inTurn(reading, async () => {
+        expect(turns()).toBe(waits);
+      });
+    },
+  );
 
   test('the next one waits a single turn where nobody waits, and no longer than they do', async () => {
     const { clock, pass, turns } = slowClock();
