@@ -1,5 +1,5 @@
 import { afterAll, afterEach, beforeAll, describe, expect, test } from 'vitest';
-import { StorageUnavailable } from '../../src/storage/database.ts';
+import type { Storage } from '../../src/storage/database.ts';
 import { databases } from '../support/databases.ts';
 import { until } from '../support/until.ts';
 import { answering } from '../support/upstream.ts';
@@ -20,6 +20,27 @@ describe.each(databases)('sent again by the person, on %s (beyond §1)', (_name,
 
   const ids = () => new Set(rig.receiver.delivered.map(({ headers }) => headers['webhook-id']));
   const made = async () => (await rig.row()).made.map(({ by, outcome }) => `${by} ${outcome}`);
+
+  /** Another process: it tells of its first look at the store. */
+  function another() {
+    const looked = Promise.withResolvers<void>();
+    const store = { looked: looked.promise };
+    const read: Storage['read'] = async (query) => {
+      const rows = await rig.storage.read(query);
+      looked.resolve();
+      return rows;
+    };
+    return { ...rig.instance({ storage: { ...rig.storage, read } }), store };
+  }
+
+  /** The upstream holds every request until it is told to answer the last. */
+  function holding(status: number): () => void {
+    let answer = () => {};
+    rig.receiver.answer = (response) => {
+      answer = () => response.writeHead(status).end();
+    };
+    return () => answer();
+  }
 
   /** What did not arrive at its first attempt. */
   async function waiting() {
@@ -91,14 +112,12 @@ describe.each(databases)('sent again by the person, on %s (beyond §1)', (_name,
 
   test('two at once make one attempt more, and both hear of it', async () => {
     const { reference } = await waiting();
-    let answer = () => {};
-    rig.receiver.answer = (response) => {
-      answer = () => response.writeHead(200).end();
-    };
-    const found = waitingForIt();
-    const both = Promise.all([rig.send(ada), rig.send(ada, rig.instance().submissions)]);
+    const answer = holding(200);
+    const { submissions, store } = another();
+    const both = Promise.all([rig.send(ada), rig.send(ada, submissions)]);
     await until(() => rig.receiver.delivered.length === 2);
-    await found;
+    // Who looks after the end finds nothing that equals it.
+    await store.looked;
     answer();
     for (const accepted of await both) {
       expect(accepted).toMatchObject({ reference, standing: 'delivered' });
@@ -108,6 +127,24 @@ describe.each(databases)('sent again by the person, on %s (beyond §1)', (_name,
     expect(await made()).toEqual(['first unconfirmed', 'person confirmed']);
   });
 
+  /** It is sent again while a redelivery is under way; what is returned ends that one. */
+  async function againBesideRedelivery(status: number) {
+    const first = await waiting();
+    await rig.age(120_000);
+    const answer = holding(status);
+    const working = rig.redelivery.work();
+    await until(() => rig.receiver.delivered.length === 2);
+    const { submissions, store } = another();
+    const again = rig.send(ada, submissions);
+    // Who looks after the end finds nothing that equals it.
+    await store.looked;
+    const end = async () => {
+      answer();
+      await working;
+    };
+    return { first, again, end };
+  }
+
   test.each([
     [200, 'delivered'],
     [500, 'kept'],
@@ -115,20 +152,9 @@ describe.each(databases)('sent again by the person, on %s (beyond §1)', (_name,
   ] as const)(
     'while a redelivery is under way, its end is waited for: %i is %s',
     async (status, standing) => {
-      const { reference } = await waiting();
-      await rig.age(120_000);
-      let answer = () => {};
-      rig.receiver.answer = (response) => {
-        answer = () => response.writeHead(status).end();
-      };
-      const working = rig.redelivery.work();
-      await until(() => rig.receiver.delivered.length === 2);
-      const found = waitingForIt();
-      const again = rig.send(ada);
-      await found;
-      answer();
-      await working;
-      expect(await again).toMatchObject({ reference, standing });
+      const { first, again, end } = await againBesideRedelivery(status);
+      await end();
+      expect(await again).toMatchObject({ reference: first.reference, standing });
       expect(rig.receiver.delivered).toHaveLength(2);
     },
   );
