@@ -3,6 +3,9 @@ import { LEASE_MARGIN_MS } from '../src/submissions/submissions.ts';
 import type { KeptRows } from './kept-rows.ts';
 import type { Ledger, Told } from './ledger.ts';
 
+/** For so long a store that is away is asked how another's attempt has ended. */
+const UNANSWERED_MS = 2_000;
+
 type Course = { embedded: boolean; redelivery: boolean };
 
 /** What is wrong with an answer, or undefined: a success was delivered, and a 502 says truly whether it was kept. */
@@ -48,11 +51,16 @@ export function faultOfTold(
     const goesOn = row.status === 'waiting' && !isUnknown && !isTouched;
     return goesOn ? 'it will be sent again' : undefined;
   }
-  // Who was stopped beyond the lease, and can't read the row then, can't know how another's attempt has ended.
-  const isOvertaken = row.attempt_number > 1 && told.toldAt - told.at > LEASE_MARGIN_MS;
-  // Without redelivery another attempt is the operator's.
-  if (!course.redelivery) return isOvertaken ? undefined : 'nothing is sent again';
-  return isOver && !isUnknown && !isTouched && !isOvertaken ? `it is ${row.status}` : undefined;
+  const isAgain = row.attempt_number > 1;
+  if (!course.redelivery) {
+    // Another attempt is the operator's: who was stopped beyond the lease may find it under way.
+    const isOvertaken = isAgain && told.toldAt - told.at > LEASE_MARGIN_MS;
+    return isOvertaken ? undefined : 'nothing is sent again';
+  }
+  // Whom the store has not answered since then, for two seconds at least, can't know how another's attempt has ended.
+  const isUnread =
+    isAgain && told.reachedAt <= row.changedAt && told.toldAt - told.reachedAt >= UNANSWERED_MS;
+  return isOver && !isUnknown && !isTouched && !isUnread ? `it is ${row.status}` : undefined;
 }
 
 function faultOfSuccess(

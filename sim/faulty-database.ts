@@ -30,6 +30,7 @@ export function faultyDatabase(medium: Medium, process: SimulatedProcess): Sqlit
       const result = run();
       if (!text.startsWith('select')) wrote(medium, process, database);
       strike(medium, process, database, text, 'after');
+      process.reach(medium.scheduler.time());
       return result;
     } catch (error) {
       process.hinder();

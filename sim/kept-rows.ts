@@ -17,6 +17,8 @@ type Kept = SubmissionRow & {
   /** When it was first seen to have been tried in vain; undefined where it is not. */
   inVainSince: number | undefined;
   leaseEndsAt: number;
+  /** When it was seen to have become what it is. */
+  changedAt: number;
 };
 
 export type KeptRows = {
@@ -53,6 +55,7 @@ export function watchRows(
       ...row,
       mark: known?.mark ?? markOf(event),
       address: known?.address ?? event.data.fields.email ?? '',
+      changedAt: time(),
       inVainSince: isInVain ? (known?.inVainSince ?? time()) : undefined,
       leaseEndsAt: time() + (row.lease_started_ms ?? 0) + (row.lease_ms ?? 0) - medium.leaseClock(),
     };

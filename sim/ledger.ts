@@ -59,6 +59,8 @@ export type Told = {
   /** When they asked, and when they had the answer. */
   at: number;
   toldAt: number;
+  /** When the process that told them had last had an answer of the store. */
+  reachedAt: number;
   /** Whether they had not asked before. */
   isFirst: boolean;
 };

@@ -30,6 +30,10 @@ export type SimulatedProcess = {
   hinder(): void;
   /** When that last was so. */
   hinderedAt(): number;
+  /** The store has answered what it was asked at that moment. */
+  reach(at: number): void;
+  /** The last such moment. */
+  reachedAt(): number;
 };
 
 /** What the last steps of a drain take. */
@@ -49,6 +53,7 @@ export function startProcess(
   let resumesAt = 0;
   let stoppedMs = 0;
   let hinderedAt = 0;
+  let reachedAt = 0;
   let inOrder = false;
   let waiting: (() => void)[] = [];
   const atDeath: (() => void)[] = [];
@@ -109,6 +114,10 @@ export function startProcess(
       hinderedAt = scheduler.time();
     },
     hinderedAt: () => (pausedAt === undefined ? hinderedAt : scheduler.time()),
+    reach: (at) => {
+      reachedAt = Math.max(reachedAt, at);
+    },
+    reachedAt: () => reachedAt,
   };
   return process;
 }

@@ -121,10 +121,12 @@ class ServerConnection implements DatabaseConnection {
       if (database === undefined) throw new StorageUnavailable('The connection was lost.');
       try {
         const result = run<R>(database.prepare(text), parameters);
+        const ranAt = this.#medium.scheduler.time();
         if (!text.startsWith('select')) this.#wrote(database);
         if (text === 'begin immediate') this.#limitTransaction();
         if (text === 'commit') this.#keepTransaction();
         await this.#gate(text, 'after');
+        this.#process.reach(ranAt);
         return result;
       } catch (error) {
         this.#process.hinder();

@@ -4,6 +4,7 @@ import type { FormResult } from '../src/intake/leads.ts';
 import type { Called, Crowd } from './asking.ts';
 import { fieldsOf } from './asking.ts';
 import { count } from './ledger.ts';
+import type { SimulatedProcess } from './process.ts';
 import { readMail } from './readers.ts';
 import type { Store } from './store.ts';
 
@@ -53,9 +54,13 @@ async function send(crowd: Crowd, { form, mark, body }: Sent): Promise<Called<Fo
   ledger.askedAt.set(mark, ledger.unanswered.has(mark) ? Number.NEGATIVE_INFINITY : at);
   ledger.unsent.delete(mark);
   crowd.beforeForm();
+  let asked: SimulatedProcess | undefined;
   const answer = await call(
     mark,
-    (service) => service.post(form, body),
+    (service) => {
+      asked = service.process;
+      return service.post(form, body);
+    },
     random.pick([3_000, 30_000]),
   );
   const kind = answer?.kind ?? 'no answer';
@@ -69,7 +74,9 @@ async function send(crowd: Crowd, { form, mark, body }: Sent): Promise<Called<Fo
   if (ledger.unanswered.has(mark)) return answer;
   const subscribed = form === 'subscription';
   const toldAt = scheduler.time();
-  ledger.told.push({ mark, answer: answer.kind, subscribed, at, toldAt, reference, isFirst });
+  const reachedAt = asked?.reachedAt() ?? 0;
+  const told = { mark, answer: answer.kind, subscribed, at, toldAt, reachedAt, reference, isFirst };
+  ledger.told.push(told);
   return answer;
 }
 

@@ -3,7 +3,15 @@ import { isoTime } from '../clock.ts';
 import { type OpenTransaction, StorageUnavailable } from '../storage/database.ts';
 import type { SubmissionRow } from '../storage/schema.ts';
 import { attemptsOf } from './attempts.ts';
-import { type Completing, firstOf, type Keeping, keep, WITHIN_MS, within } from './keep.ts';
+import {
+  type Completing,
+  firstOf,
+  type Keeping,
+  keep,
+  TRY_AGAIN_MS,
+  WITHIN_MS,
+  within,
+} from './keep.ts';
 import type { Parties } from './recipient.ts';
 import { nextOf } from './schedule.ts';
 import type { Taken } from './settling.ts';
@@ -97,7 +105,7 @@ async function attempt(
   }
   const ended = await within(clock, settling);
   if (ended?.kind === 'overtaken') {
-    const [row] = (await within(clock, look(submissions, taken.id))) ?? [];
+    const row = await within(clock, look(submissions, taken.id));
     if (row !== undefined) return { ...answer, ...standingOf(row, outcome) };
   }
   // Where its end is not written yet, it is said as it will be.
@@ -125,6 +133,7 @@ async function sendAgain(
     return await endOf(submissions, row);
   } catch (error) {
     if (!(error instanceof StorageUnavailable)) throw error;
+    // Neither written nor read: it is said as it was read last.
     const answeredAt = submissions.options.clock.monotonic();
     return { reference: row.id, outcome: { kind: 'unknown' }, standing: 'kept', answeredAt };
   }
@@ -139,13 +148,7 @@ async function endOf(submissions: Submissions, row: SubmissionRow): Promise<Acce
   let looked = clock.monotonic();
   for (;;) {
     await clock.sleep(LOOK_EVERY_MS);
-    const found = await within(clock, look(submissions, row.id));
-    if (found === undefined) {
-      if (clock.monotonic() - looked < WITHIN_MS) continue;
-      throw new StorageUnavailable('How an attempt ended can’t be read.');
-    }
-    looked = clock.monotonic();
-    const [now] = found;
+    const now = await look(submissions, row.id);
     if (now === undefined) return undefined;
     if (now.status === 'sending' && now.attempt_number === row.attempt_number) continue;
     const made = attemptsOf(now.attempts)[row.attempt_number - 1];
@@ -155,8 +158,23 @@ async function endOf(submissions: Submissions, row: SubmissionRow): Promise<Acce
   }
 }
 
-const look = ({ options, queries }: Submissions, id: string) =>
-  options.storage.read(queries.look({ id }));
+/** The row as it stands; a store that is away is asked again for two seconds. Throws `StorageUnavailable`. */
+async function look(
+  { options: { storage, clock }, queries }: Submissions,
+  id: string,
+): Promise<SubmissionRow | undefined> {
+  const startedAt = clock.monotonic();
+  for (;;) {
+    try {
+      const [row] = await storage.read(queries.look({ id }));
+      return row;
+    } catch (error) {
+      const isOver = clock.monotonic() - startedAt >= WITHIN_MS;
+      if (isOver || !(error instanceof StorageUnavailable)) throw error;
+      await clock.sleep(TRY_AGAIN_MS);
+    }
+  }
+}
 
 const hasEnded = ({ status }: SubmissionRow) => status !== 'sending' && status !== 'waiting';
 

@@ -6,9 +6,10 @@ import type { Taken } from './settling.ts';
 import type { Kept } from './submission-queries.ts';
 import type { Submissions } from './submissions.ts';
 
-/** How long a commit is tried, or waited for, before its person is answered without it. */
+/** How long the store is tried, or waited for, before a person is answered without it. */
 export const WITHIN_MS = 2_000;
-const TRY_AGAIN_MS = 100;
+/** How long after a try that failed the next one comes. */
+export const TRY_AGAIN_MS = 100;
 /** So late a timer says that this process was paused. */
 const PAUSED_MS = 500;
 /** How long who sends the same again means the same: by the database's wall clock. */

@@ -11,6 +11,7 @@ const project = resolve(import.meta.dirname, '../..');
 const KEPT: [seed: string, found: string][] = [
   ['kept-137', 'a step of the wall clock brought a message that was under way a second time'],
   ['kept-1406', 'the same'],
+  ['05b5cda-289', 'one look that failed had "kept" said of what had been rejected'],
 ];
 
 /** A thousand seeds of a base, to the first that breaks a promise. */
