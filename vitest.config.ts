@@ -6,6 +6,9 @@ const attacks = ['test/attacks/slow/*.test.ts'];
 /** Crashes, failing disks, wrong clocks and lost answers under the real process: `npm run faults`. */
 const faults = ['test/crash/**/*.test.ts', 'test/faults/process/**/*.test.ts'];
 
+/** Those of them that measure how long an answer takes. */
+const timed = ['test/faults/process/{lock,redis}.test.ts'];
+
 /** Rolling restarts behind nginx, backups under load, planted defects: `npm run rehearse`. */
 const rehearsals = [
   'test/deploy/**/*.test.ts',
@@ -34,6 +37,9 @@ const common = { pool: 'forks' as const, setupFiles };
 
 /** They measure time, or load the machine themselves: one file after another. */
 const alone = { ...common, maxWorkers: 1, testTimeout: 60_000, hookTimeout: 60_000 };
+
+/** They mostly wait, for leases, schedules and restarts: two files at a time. */
+const waiting = { ...alone, maxWorkers: 2 };
 
 /** Side by side, and the service is loaded once for all files of a worker, which takes a quarter of the time off. */
 const together = {
@@ -67,7 +73,16 @@ export default defineConfig({
         },
       },
       { test: { ...alone, name: 'attacks', include: attacks, hookTimeout: 30_000 } },
-      { test: { ...alone, name: 'faults', include: faults } },
+      {
+        test: {
+          ...waiting,
+          name: 'faults',
+          include: faults,
+          exclude: [...configDefaults.exclude, ...timed],
+        },
+      },
+      // After the others: beside them they would measure the machine.
+      { test: { ...alone, name: 'faults-timed', include: timed, sequence: { groupOrder: 1 } } },
       { test: { ...alone, name: 'rehearsals', include: rehearsals } },
       {
         test: {
