@@ -15,11 +15,13 @@ describe.each(databases)('while the store is away, on %s (beyond §1)', (_name, 
   afterEach(() => rig.clear());
   afterAll(() => rig.end());
 
-  /** An instance whose writes do what they are told. */
+  /** An instance whose reads and writes do what they are told. */
   function faulty() {
-    const faults = { write: rig.storage.write, requireRoom: () => {} };
+    const { read, write } = rig.storage;
+    const faults = { read, write, requireRoom: () => {} };
     const storage: Storage = {
       ...rig.storage,
+      read: (query) => faults.read(query),
       write: (run) => faults.write(run),
       requireRoom: () => faults.requireRoom(),
     };
@@ -111,6 +113,25 @@ describe.each(databases)('while the store is away, on %s (beyond §1)', (_name, 
     const row = (await rig.rows()).find(({ id }) => id === reference);
     expect(row).toMatchObject({ status: 'delivered', made: [{ outcome: 'confirmed' }] });
     await submissions.close();
+  });
+
+  test('how the row of an attempt stands that another has ended is looked for again', async () => {
+    const { submissions, faults } = faulty();
+    let answer = () => {};
+    rig.receiver.answer = (response) => {
+      answer = () => response.writeHead(500).end();
+    };
+    const sending = rig.send(ada, submissions);
+    await until(() => rig.receiver.delivered.length === 1);
+    await rig.age(LEASE_MS + 1_000);
+    expect(await rig.submissions.settleExpired()).toBe(1);
+    await rig.change({ status: 'dismissed', step: null, next_attempt_ms: null });
+    faults.read = () => {
+      faults.read = rig.storage.read;
+      return away();
+    };
+    answer();
+    expect(await sending).toMatchObject({ standing: 'left' });
   });
 
   test('a person whose submission is kept and could not be settled hears that it is kept', async () => {
