@@ -139,13 +139,9 @@ async function sendAgain(
   }
 }
 
-/**
- * Looks again and again, until the attempt under way has ended. Throws `StorageUnavailable` where nobody can look
- * for two seconds: what has to be said depends on it.
- */
+/** Looks again and again, until the attempt under way has ended. Throws `StorageUnavailable`. */
 async function endOf(submissions: Submissions, row: SubmissionRow): Promise<Accepted | undefined> {
   const { clock } = submissions.options;
-  let looked = clock.monotonic();
   for (;;) {
     await clock.sleep(LOOK_EVERY_MS);
     const now = await look(submissions, row.id);
