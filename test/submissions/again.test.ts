@@ -55,18 +55,6 @@ describe.each(databases)('sent again by the person, on %s (beyond §1)', (_name,
     return accepted;
   }
 
-  /** Resolves when somebody waits for another's attempt: they have found its row. */
-  function waitingForIt(): Promise<void> {
-    const { sleep } = rig.clock;
-    return new Promise((resolve) => {
-      rig.clock.sleep = (ms) => {
-        rig.clock.sleep = sleep;
-        resolve();
-        return sleep(ms);
-      };
-    });
-  }
-
   test('it is one row and one id, attempted at once, and the answer is of that attempt', async () => {
     const first = await waiting();
     const second = await rig.send(ada);
