@@ -51,23 +51,24 @@ export function counting(
     .select((row) => row.fn.countAll<number>().as('rows'));
 }
 
-/** Looks at one piece of the index after the other, as long as it is told to go on. */
+/** Looks at one piece of the index after the other, as long as it is told to go on: a short one where rows are looked up. */
 export async function inPieces(
   reading: Reading,
   filter: Beginning,
   look: (range: Range | undefined) => Promise<boolean>,
+  looksUp: () => boolean = () => isLookedUp(filter),
 ): Promise<void> {
   const { storage } = reading;
   // It runs elsewhere.
   if (storage.kind === 'postgres') return void (await look(undefined));
   const { begins } = filter;
-  const rows = isLookedUp(filter) ? LOOKED_UP_ROWS : PIECE_ROWS;
   const all = {
     below: { email: begins + LAST_CHARACTER, received_ms: 0, id: '' },
     from: { email: begins, received_ms: 0, id: '' },
   };
   let { below } = all;
   for (;;) {
+    const rows = looksUp() ? LOOKED_UP_ROWS : PIECE_ROWS;
     const last = await lastOfPiece(reading, { ...all, below }, rows);
     const goesOn = await look({ below, from: last ?? all.from });
     if (last === undefined || !goesOn) return;

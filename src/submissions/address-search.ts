@@ -3,7 +3,15 @@
  * are sorted. Of many, the newest are mostly met sooner by who looks through the newest of all.
  */
 import type { Storage } from '../storage/database.ts';
-import { type Beginning, counting, inPieces, isLookedUp, newest, within } from './address-index.ts';
+import {
+  type Beginning,
+  counting,
+  inPieces,
+  isLookedUp,
+  newest,
+  type Range,
+  within,
+} from './address-index.ts';
 import { type Cursor, countOf, type Filter, keysOf, matching } from './listing-queries.ts';
 import { inTurn, newestPieces, preparePiece, type Reading, withoutTimes } from './pieces.ts';
 
@@ -100,8 +108,9 @@ async function sorted(reading: Reading, filter: Beginning, wanted: Sized): Promi
   let keys: Cursor[] = [];
   let counted = 0;
   const countsHere = isLookedUp(filter);
-  await inPieces(reading, filter, async (range) => {
-    const isCounted = countsHere && counted < atMost;
+  const counts = () => countsHere && counted < atMost;
+  const look = async (range: Range | undefined) => {
+    const isCounted = counts();
     // Later ones alone can still be among the newest.
     const bounds = isCounted ? { before: below } : { before, after: keys[limit - 1] };
     const found = await inTurn(reading, () =>
@@ -115,7 +124,8 @@ async function sorted(reading: Reading, filter: Beginning, wanted: Sized): Promi
     const later = found.filter((key) => before === undefined || byNewest(before, key) < 0);
     keys = [...keys, ...later].sort(byNewest).slice(0, limit);
     return true;
-  });
+  };
+  await inPieces(reading, filter, look, counts);
   const count = countsHere
     ? Math.min(counted, atMost)
     : await countBeginning(reading, filter, { before: below, atMost });
