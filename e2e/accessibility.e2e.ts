@@ -175,11 +175,87 @@ test('what is pressed is 44 pixels large, on every page of ours', async () => {
   await close();
 });
 
+/** What reaches out of the window, or out of a part that shows no more than fits; what scrolls by itself may. */
+const cutOff = `[...document.querySelectorAll('body *')].filter((element) => {
+  if (!element.checkVisibility() || element.closest('.unseen, .skip, .bot-field')) return false;
+  const { overflowX } = getComputedStyle(element);
+  const hides = /hidden|clip/.test(overflowX) && element.scrollWidth > element.clientWidth + 1;
+  if (element.parentElement.closest('.scroll, pre')) return hides;
+  const { left, right } = element.getBoundingClientRect();
+  return hides || left < -0.5 || right > innerWidth + 0.5;
+}).map((element) => element.outerHTML.slice(0, 80))`;
+
 test('at 320 pixels, which is 400 % of 1280, nothing is cut off or scrolls sideways', async () => {
   const { page, close } = await at(320);
   for (const path of paths) {
     await page.goto(path);
-    expect([path, await overflowOf(page)]).toEqual([path, 0]);
+    expect([path, await overflowOf(page), await page.evaluate(cutOff)]).toEqual([path, 0, []]);
+  }
+  await close();
+});
+
+/**
+ * Stops of the Tab key that stand above the one before, or in its line and before it, and those that jump the
+ * queue. The button that copies stands in the corner of what it copies, beside however many lines of tabs.
+ */
+const outOfOrder = `(() => {
+  const stops = [...document.querySelectorAll('a, button, input, textarea, summary, [tabindex]')].filter(
+    (element) => element.tabIndex >= 0 && element.checkVisibility() && !element.closest('.skip, .copy'));
+  const boxes = stops.map((element) => element.getClientRects()[0]);
+  return stops.filter((element, index) => {
+    const [before, own] = [boxes[index - 1] ?? boxes[0], boxes[index]];
+    const isAbove = own.bottom <= before.top;
+    const isInLine = own.top < before.bottom && own.bottom > before.top;
+    return element.tabIndex > 0 || isAbove || (isInLine && own.right <= before.left);
+  }).map((element) => element.outerHTML.slice(0, 80));
+})()`;
+
+test('the Tab key goes through every page in the order in which it is read', async () => {
+  const { page, close } = await at(360);
+  for (const path of paths) {
+    await page.goto(path);
+    expect([path, await page.evaluate(outOfOrder)]).toEqual([path, []]);
+  }
+  await close();
+});
+
+test.each(['light', 'dark'] as const)(
+  'in forced colours it is seen what is chosen, in %s',
+  async (scheme) => {
+    const { page, close } = await at(360, scheme);
+    await page.emulateMedia({ forcedColors: 'active', colorScheme: scheme });
+    for (const [path, selector] of [
+      ['/quote', 'input[type=radio]'],
+      ['/newsletter', 'input[type=checkbox]'],
+    ] as const) {
+      await page.goto(path);
+      const input = page.locator(selector).first();
+      const before = await input.screenshot();
+      // Not by a click: that would bring the focus, and its ring, along.
+      await page.evaluate(`document.querySelector('${selector}').checked = true`);
+      expect([path, (await input.screenshot()).equals(before)]).toEqual([path, false]);
+    }
+    await close();
+  },
+);
+
+test('on paper every page has its words, the fields of its form, and no light ink', async () => {
+  const { page, close } = await at(800);
+  for (const path of paths) {
+    await page.emulateMedia({ media: 'screen' });
+    await page.goto(path);
+    await page.evaluate(`window.read = [...document.querySelectorAll(
+      'main :is(h1, h2, h3, p, li, dt, dd, td, th, pre, label, legend, input, textarea)')].filter((element) =>
+      element.checkVisibility() && !element.closest('.actions, .contents, .tabs, .bot-field'))`);
+    await page.emulateMedia({ media: 'print' });
+    const lost = `window.read.filter((element) => !element.checkVisibility())
+      .map((element) => element.outerHTML.slice(0, 80))`;
+    expect([path, await page.evaluate(lost)]).toEqual([path, []]);
+    // A printer leaves out what is behind the words.
+    const light = `window.read.filter((element) =>
+      Math.min(...getComputedStyle(element).color.match(/[\\d.]+/g).slice(0, 3).map(Number)) > 140)
+      .map((element) => element.outerHTML.slice(0, 80))`;
+    expect([path, await page.evaluate(light)]).toEqual([path, []]);
   }
   await close();
 });
