@@ -40,7 +40,7 @@ test.each([
   await page.evaluate(axe.source);
   expect(await page.evaluate('axe.run().then(({ violations }) => violations)')).toEqual([]);
   await page.goto('/agents');
-  await page.getByText('Actions are switched off here').waitFor();
+  await page.getByText('Actions are switched off here').waitFor({ timeout: 5_000 });
   expect(complaints).toEqual([]);
   await close();
 });

@@ -83,7 +83,7 @@ describe('list', () => {
       /^ +=HYPERLINK.*@xn--pple-43d.example \(mixed scripts\), 1000, \+1 555 0100$/,
     );
     expect(second).toMatch(/^\S+ \S+ +\S+ +delivered +contact +browser$/);
-    expect(whoElse).toMatch(/^ +Ada, ada1099@example.com/);
+    expect(whoElse).toMatch(/^ +Ada, ada1099@example.com, Hello, line one line 1099$/);
     expect(rest).toEqual([]);
   });
 
