@@ -85,11 +85,15 @@ describe('list', () => {
     expect(second).toMatch(/^\S+ \S+ +\S+ +delivered +contact +browser$/);
     expect(whoElse).toMatch(/^ +Ada, ada1099@example.com, Hello, line one line 1099$/);
     expect(rest).toEqual([]);
+    expect(ran.stderr).toMatch(
+      /^2 of 1\d\d\d shown; `export --format csv` has all, by the same filters\.$/m,
+    );
   });
 
   test('takes a form and a date', async () => {
     const quotes = await inbox('list', '--form', 'homeowner_quote', '--json');
     expect(idsIn(quotes.stdout)).toEqual([QUOTE]);
+    expect((await inbox('list', '--form', 'homeowner_quote')).stderr).toMatch(/^1 shown; /m);
     const late = await inbox('list', '--since', '2026-09-04');
     expect(late).toMatchObject({ status: 0, stdout: '' });
   });

@@ -6,6 +6,7 @@ import {
   type KeptSubmission,
   submissionPage,
   submissionPages,
+  type Total,
 } from '../../submissions/listing.ts';
 import type { SubmissionFilter } from '../../submissions/listing-queries.ts';
 import { csvHeader, csvRecordOf, jsonLineOf } from '../../submissions/records.ts';
@@ -24,12 +25,20 @@ export async function list(call: Call): Promise<void> {
   const { terminal } = call;
   const limit = limitOf(call) ?? LIST_ROWS;
   const filter = filterOf(call);
-  const { items } = await withSubmissions(call, (storage) =>
+  const { items, total } = await withSubmissions(call, (storage) =>
     submissionPage({ storage, clock: systemClock }, filter, { limit }),
   );
   if (terminal.json) return terminal.write(items.map(jsonLineOf).join(''));
   if (items.length === 0) return terminal.say('There is nothing here yet.');
   printTable(terminal, inboxTable(items));
+  terminal.say(
+    `${shownOf(items.length, total)}; \`export --format csv\` has all, by the same filters.`,
+  );
+}
+
+function shownOf(shown: number, { isMore, count }: Total): string {
+  if (isMore) return `${shown} of more than ${count} shown`;
+  return shown < count ? `${shown} of ${count} shown` : `${shown} shown`;
 }
 
 /** One in full. */
