@@ -246,7 +246,7 @@ test('on paper every page has its words, the fields of its form, and no light in
     await page.goto(path);
     await page.evaluate(`window.read = [...document.querySelectorAll(
       'main :is(h1, h2, h3, p, li, dt, dd, td, th, pre, label, legend, input, textarea)')].filter((element) =>
-      element.checkVisibility() && !element.closest('.actions, .contents, .tabs, .bot-field'))`);
+      element.checkVisibility() && !element.closest('.actions, .contents, .tabs, .bot-field, .chip ul'))`);
     await page.emulateMedia({ media: 'print' });
     const lost = `window.read.filter((element) => !element.checkVisibility())
       .map((element) => element.outerHTML.slice(0, 80))`;
