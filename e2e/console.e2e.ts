@@ -129,6 +129,27 @@ test('a morning, by the keyboard and without a script', async () => {
   await close();
 });
 
+test('on a phone an option of a command, and a day, stand in one piece', async () => {
+  const { page, close } = await enter(360);
+  const broken = async (selector: string) => {
+    for (const details of await page.locator('summary').all()) await details.click();
+    expect(await page.locator(selector).count()).toBeGreaterThan(0);
+    return await page.evaluate(`[...document.querySelectorAll('${selector}')].filter((element) => {
+      const range = document.createRange();
+      range.selectNodeContents(element);
+      return new Set([...range.getClientRects()].map(({ top }) => top)).size > 1;
+    }).map((element) => element.textContent)`);
+  };
+  await page.goto('/operator');
+  expect(await broken('tbody th')).toEqual([]);
+  await page.goto('/operator/agents');
+  expect(await broken('.option')).toEqual([]);
+  await page.getByRole('button', { name: 'Sign out', exact: true }).click();
+  await page.getByText('npm run operator -- link').waitFor();
+  expect(await broken('.option')).toEqual([]);
+  await close();
+});
+
 test('whatever was typed into a field is text, wherever an operator reads it', async () => {
   const { page, complaints, close } = await enter(1280);
   for (const path of [
