@@ -24,7 +24,7 @@ export const ourAssets = {
 };
 
 /** Of a page with code or contents, beside the others. */
-export const documentationRules = inlined(withoutComments(read('documentation.css')));
+export const documentationRules = inlined(rulesAlone(read('documentation.css')));
 
 /** Of the page that thanks, which is not painted before it: it stands in that page. */
 export const sentScript = inlined(read('sent.js'));
@@ -86,17 +86,19 @@ function readAsset(
   files = [`${name}.${extension}`],
 ): Asset {
   const body = Buffer.concat(files.map(read));
-  return assetOf(name, extension, contentType, extension === 'css' ? withoutComments(body) : body);
+  return assetOf(name, extension, contentType, extension === 'css' ? rulesAlone(body) : body);
 }
 
 function read(file: string): Buffer {
   return readFileSync(new URL(`assets/${file}`, import.meta.url));
 }
 
-/** A seventh of our rules, compressed, is comments; nothing is painted before the rules are there. */
-function withoutComments(css: Buffer): Buffer {
+/** A fifth of our rules, compressed, is comments and indents; nothing is painted before the rules are there. */
+function rulesAlone(css: Buffer): Buffer {
   const [first = '', ...rest] = css.toString().split('/*');
-  return Buffer.from(first + rest.map((each) => each.slice(each.indexOf('*/') + 2)).join(''));
+  const rules = first + rest.map((each) => each.slice(each.indexOf('*/') + 2)).join('');
+  const lines = rules.split('\n').map((line) => line.trim());
+  return Buffer.from(lines.filter((line) => line !== '').join('\n'));
 }
 
 function assetOf(name: string, extension: string, contentType: string, body: Buffer): Asset {
