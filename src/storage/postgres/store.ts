@@ -71,7 +71,7 @@ export async function openPostgres(url: string, log?: Log): Promise<Storage> {
         sql<boolean>`(${sql.ref(column)} ~>=~ ${text} and ${sql.ref(column)} ~<~ ${`${text}\u{10FFFF}`})`,
       // By the collation that knows ASCII alone.
       mentions: (text) =>
-        sql<boolean>`lower(event collate "C") like ${`%"fields":%${text.toLowerCase().replace(/[\\%_]/g, '\\$&')}%`}`,
+        sql<boolean>`strpos(lower(split_part(event, '"fields":', 2) collate "C"), ${text.toLowerCase()}) > 0`,
       withoutFields: sql<string>`jsonb_set(event::jsonb, '{data,fields}', '{}')::text`,
       nestsChanges: true,
       firstChanged: sql<boolean>`exists (select from first)`,

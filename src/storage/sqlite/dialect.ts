@@ -22,9 +22,9 @@ export function sqliteDialect(): Dialect {
     partialOn: (column, text) => sql<boolean>`likely(${sql.ref(column)} = ${sql.lit(text)})`,
     beginsWith: (column, text) =>
       sql<boolean>`(${sql.ref(column)} >= ${text} and ${sql.ref(column)} < ${text + LAST_CHARACTER})`,
-    // Its `lower` knows ASCII alone.
+    // In any case of ASCII, as its `like` compares; `instr` of what `lower` and `substr` made took twice as long.
     mentions: (text) =>
-      sql<boolean>`instr(lower(substr(event, instr(event, '"fields":'))), ${text.toLowerCase()}) > 0`,
+      sql<boolean>`event like ${`%"fields":%${text.replace(/[\\%_]/g, '\\$&')}%`} escape '\\'`,
     withoutFields: sql<string>`json_set(event, '$.data.fields', json('{}'))`,
     nestsChanges: false,
     // It is run only then.
