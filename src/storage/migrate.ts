@@ -23,6 +23,7 @@ const migrations = {
   '0011-operator-console': () => import('./migrations/0011-operator-console.ts'),
   '0012-submissions-in-pages': () => import('./migrations/0012-submissions-in-pages.ts'),
   '0013-events-of-a-subscriber': () => import('./migrations/0013-events-of-a-subscriber.ts'),
+  '0014-addresses-with-filters': () => import('./migrations/0014-addresses-with-filters.ts'),
 };
 
 const NEWER = 'The database was written by a newer version of this program; start that version.';

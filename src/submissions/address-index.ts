@@ -2,8 +2,9 @@
  * The index by address: its queries, and its pieces (beyond §7). It has all addresses that begin in one way, but by
  * address; what it does not say of a row is looked up.
  */
-import type { ExpressionBuilder, SelectQueryBuilder } from 'kysely';
-import type { Selects, Storage } from '../storage/database.ts';
+import type { Compilable, ExpressionBuilder } from 'kysely';
+import type { Read, Selects, Storage } from '../storage/database.ts';
+import { prepareRead } from '../storage/prepare-query.ts';
 import type { Schema } from '../storage/schema.ts';
 import type { Between, Cursor, Filter } from './listing-queries.ts';
 import { inTurn, type Reading } from './pieces.ts';
@@ -22,33 +23,82 @@ const LAST_CHARACTER = '\u{10FFFF}';
 const PIECE_ROWS = 5_000;
 /** Where each row may have to be looked up. */
 const LOOKED_UP_ROWS = 1_500;
+
+/** Before all others. */
+const OLDEST: Cursor = { received_ms: Number.MIN_SAFE_INTEGER, id: '' };
+
+/** What makes a query of a part of the index ready: of all of it, where none is named, and of what is later than a place. */
+type OfRange<R> = (range: Range | undefined, after?: Cursor) => Read<R>;
+
 /** The newest of a part of the index. */
-export function newest(
+export function prepareNewest(
   storage: Storage,
-  db: Selects,
   filter: Beginning,
-  range: Range | undefined,
-  { limit, ...bounds }: Pick<Between, 'after' | 'before'> & { limit: number },
-) {
-  return within(storage, db, filter, range, bounds)
-    .select(['received_ms', 'id'])
-    .orderBy((row) => row('received_ms', '+', row.lit(0)), 'desc')
-    .orderBy('id', 'desc')
-    .limit(storage.dialect.constant(limit));
+  { before, limit }: { before?: Cursor | undefined; limit: number },
+): OfRange<Cursor> {
+  return prepareInRange(storage, (db, range, after) =>
+    within(storage, db, filter, range, { before, after })
+      .select(['received_ms', 'id'])
+      .orderBy((row) => row('received_ms', '+', row.lit(0)), 'desc')
+      .orderBy('id', 'desc')
+      .limit(storage.dialect.constant(limit)),
+  );
+}
+
+/** All of a part of the index. */
+export function prepareAll(
+  storage: Storage,
+  filter: Beginning,
+  bounds: Pick<Between, 'before'>,
+): OfRange<Cursor> {
+  return prepareInRange(storage, (db, range) =>
+    within(storage, db, filter, range, bounds).select(['received_ms', 'id']),
+  );
 }
 
 /** How many there are in a part of the index, and no more than `atMost`. */
-export function counting(
+export function prepareCount(
   storage: Storage,
-  db: Selects,
   filter: Beginning,
-  range: Range | undefined,
   { before, atMost }: { before?: Cursor | undefined; atMost: number },
-) {
-  const some = within(storage, db, filter, range, { before }).select('id');
-  return db
-    .selectFrom(some.limit(storage.dialect.constant(atMost)).as('some'))
-    .select((row) => row.fn.countAll<number>().as('rows'));
+): OfRange<{ rows: number }> {
+  return prepareInRange(storage, (db, range) => {
+    const some = within(storage, db, filter, range, { before }).select('id');
+    return db
+      .selectFrom(some.limit(storage.dialect.constant(atMost)).as('some'))
+      .select((row) => row.fn.countAll<number>().as('rows'));
+  });
+}
+
+/** A look along the index has many pieces: their query is built and compiled once. */
+function prepareInRange<R>(
+  storage: Storage,
+  build: (db: Selects, range: Range | undefined, after: Cursor) => Compilable<R>,
+): OfRange<R> {
+  const prepared = prepareRead(storage, (db, of: ReturnType<typeof valuesOf>) => {
+    const { from_email, from_ms, from_id, below_email, below_ms, below_id, after_ms, after_id } =
+      of;
+    const from = { email: from_email, received_ms: from_ms, id: from_id };
+    const below = { email: below_email, received_ms: below_ms, id: below_id };
+    return build(db, { from, below }, { received_ms: after_ms, id: after_id });
+  });
+  return (range, after = OLDEST) =>
+    range === undefined
+      ? { read: storage.compile((db) => build(db, range, after)) }
+      : prepared(valuesOf(range, after));
+}
+
+function valuesOf({ from, below }: Range, after: Cursor) {
+  return {
+    from_email: from.email,
+    from_ms: from.received_ms,
+    from_id: from.id,
+    below_email: below.email,
+    below_ms: below.received_ms,
+    below_id: below.id,
+    after_ms: after.received_ms,
+    after_id: after.id,
+  };
 }
 
 /** Looks at one piece of the index after the other, as long as it is told to go on: a short one where rows are looked up. */
@@ -67,9 +117,12 @@ export async function inPieces(
     from: { email: begins, received_ms: 0, id: '' },
   };
   let { below } = all;
+  const lastOfShort = prepareLast(storage, begins, LOOKED_UP_ROWS);
+  const lastOfLong = prepareLast(storage, begins, PIECE_ROWS);
   for (;;) {
-    const rows = looksUp() ? LOOKED_UP_ROWS : PIECE_ROWS;
-    const last = await lastOfPiece(reading, { ...all, below }, rows);
+    const lastOf = looksUp() ? lastOfShort : lastOfLong;
+    // Undefined where no more is left than one piece.
+    const [last] = await inTurn(reading, () => storage.read(lastOf({ ...all, below })));
     const goesOn = await look({ below, from: last ?? all.from });
     if (last === undefined || !goesOn) return;
     below = last;
@@ -81,29 +134,31 @@ export function isLookedUp({ status, form, origin }: Filter): boolean {
   return status !== undefined || form !== undefined || origin !== undefined;
 }
 
-/** Undefined where no more is left than one piece. */
-async function lastOfPiece(
-  reading: Reading,
-  range: Range,
-  rows: number,
-): Promise<Place | undefined> {
-  const { storage } = reading;
-  const [last] = await inTurn(reading, () =>
-    storage.read((db) =>
-      inRange(db.selectFrom('submissions'), range)
-        .select((row) => [row.ref('email').$notNull().as('email'), 'received_ms', 'id'])
-        .orderBy('email', 'desc')
-        .orderBy('received_ms', 'desc')
-        .orderBy('id', 'desc')
-        .limit(storage.dialect.constant(1))
-        .offset(storage.dialect.constant(rows - 1)),
-    ),
+/** The last place of the first so many rows of a part of the index. */
+function prepareLast(storage: Storage, begins: string, rows: number): OfRange<Place> {
+  const { constant } = storage.dialect;
+  return prepareInRange(storage, (db, range) =>
+    inRange(storage, db, begins, range)
+      .select((row) => [row.ref('email').$notNull().as('email'), 'received_ms', 'id'])
+      .orderBy('email', 'desc')
+      .orderBy('received_ms', 'desc')
+      .orderBy('id', 'desc')
+      .limit(constant(1))
+      .offset(constant(rows - 1)),
   );
-  return last;
 }
 
-function inRange<O>(query: SelectQueryBuilder<Schema, 'submissions', O>, { below, from }: Range) {
-  return query.where((row) => {
+/** All that begin so, or a part of them. */
+function inRange(
+  { dialect }: Pick<Storage, 'dialect'>,
+  db: Selects,
+  begins: string,
+  range: Range | undefined,
+) {
+  const all = db.selectFrom('submissions');
+  if (range === undefined) return all.where(dialect.beginsWith('email', begins));
+  const { below, from } = range;
+  return all.where((row) => {
     const place = row.refTuple('email', 'received_ms', 'id');
     return row.and([
       row(place, '<', row.tuple(below.email, below.received_ms, below.id)),
@@ -116,22 +171,20 @@ function inRange<O>(query: SelectQueryBuilder<Schema, 'submissions', O>, { below
  * In the index by address. Each other column stands in an expression: bare, it would have SQLite begin at it, and
  * look through a million leads of one status; and a planner may walk all rows in their order.
  */
-export function within(
-  { dialect, kind }: Pick<Storage, 'dialect' | 'kind'>,
+function within(
+  storage: Pick<Storage, 'dialect' | 'kind'>,
   db: Selects,
   { begins, since, until, ...equal }: Beginning,
   range: Range | undefined,
   { after, before }: Pick<Between, 'after' | 'before'>,
 ) {
-  const all = db.selectFrom('submissions');
-  let query =
-    range === undefined ? all.where(dialect.beginsWith('email', begins)) : inRange(all, range);
+  let query = inRange(storage, db, begins, range);
   for (const column of ['status', 'form', 'origin', 'email'] as const) {
     const value = equal[column];
     if (value === undefined) continue;
     query = query.where((row) => {
       const whole = row.fn<string>('substr', [column, row.lit(1)]);
-      return kind === 'sqlite' ? row(whole, '=', value) : row(column, '=', value);
+      return storage.kind === 'sqlite' ? row(whole, '=', value) : row(column, '=', value);
     });
   }
   const received = (row: ExpressionBuilder<Schema, 'submissions'>) =>

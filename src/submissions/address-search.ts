@@ -5,14 +5,14 @@
 import type { Storage } from '../storage/database.ts';
 import {
   type Beginning,
-  counting,
   inPieces,
   isLookedUp,
-  newest,
+  prepareAll,
+  prepareCount,
+  prepareNewest,
   type Range,
-  within,
 } from './address-index.ts';
-import { type Cursor, countOf, type Filter, keysOf, matching } from './listing-queries.ts';
+import { type Cursor, countOf, type Filter, keysOf } from './listing-queries.ts';
 import { inTurn, newestPieces, preparePiece, type Reading, withoutTimes } from './pieces.ts';
 
 const WALKED_ROWS = 500;
@@ -22,8 +22,6 @@ const SIZES = {
   many: 10_000,
   /** No more than that of what is filtered are sooner looked through than those that begin so. */
   few: 30_000,
-  /** Of the newest that begin so, so many are looked up at once. */
-  newest: 1_000,
 };
 
 type Wanted = {
@@ -109,17 +107,13 @@ async function sorted(reading: Reading, filter: Beginning, wanted: Sized): Promi
   let counted = 0;
   const countsHere = isLookedUp(filter);
   const counts = () => countsHere && counted < atMost;
+  const allIn = prepareAll(storage, filter, { before: below });
+  const newestIn = prepareNewest(storage, filter, { before, limit });
   const look = async (range: Range | undefined) => {
     const isCounted = counts();
     // Later ones alone can still be among the newest.
-    const bounds = isCounted ? { before: below } : { before, after: keys[limit - 1] };
-    const found = await inTurn(reading, () =>
-      storage.read((db) =>
-        isCounted
-          ? within(storage, db, filter, range, bounds).select(['received_ms', 'id'])
-          : newest(storage, db, filter, range, { ...bounds, limit }),
-      ),
-    );
+    const query = isCounted ? allIn(range) : newestIn(range, keys[limit - 1]);
+    const found = await inTurn(reading, () => storage.read(query));
     if (isCounted) counted += found.length;
     const later = found.filter((key) => before === undefined || byNewest(before, key) < 0);
     keys = [...keys, ...later].sort(byNewest).slice(0, limit);
@@ -136,36 +130,15 @@ async function sorted(reading: Reading, filter: Beginning, wanted: Sized): Promi
 async function sortedAtOnce(
   storage: Storage,
   filter: Beginning,
-  { below, before, limit, atMost, sizes }: Sized,
+  { below, before, limit, atMost }: Sized,
 ): Promise<Found> {
+  const newest = prepareNewest(storage, filter, { before, limit });
+  const count = prepareCount(storage, filter, { before: below, atMost });
   const [keys, [counted]] = await Promise.all([
-    newestFew(storage, filter, { before, limit, sizes }),
-    storage.read((db) => counting(storage, db, filter, undefined, { before: below, atMost })),
+    storage.read(newest(undefined)),
+    storage.read(count(undefined)),
   ]);
   return { keys, count: Number(counted?.rows) };
-}
-
-/** The newest that begin so, whatever else is filtered, come from the index alone: mostly enough of them are wanted. */
-async function newestFew(
-  storage: Storage,
-  filter: Beginning,
-  wanted: Pick<Sized, 'before' | 'limit' | 'sizes'>,
-): Promise<Cursor[]> {
-  const all = () => storage.read((db) => newest(storage, db, filter, undefined, wanted));
-  if (!isLookedUp(filter)) return all();
-  const { status, form, origin, ...rest } = filter;
-  const some = { ...wanted, limit: wanted.sizes.newest };
-  const ids = (await storage.read((db) => newest(storage, db, rest, undefined, some))).map(
-    ({ id }) => id,
-  );
-  if (ids.length === 0) return [];
-  const found = await storage.read((db) =>
-    matching(storage, db, { status, form, origin }, {})
-      .where('id', 'in', ids)
-      .select(['received_ms', 'id']),
-  );
-  if (found.length < wanted.limit && ids.length === some.limit) return all();
-  return found.sort(byNewest).slice(0, wanted.limit);
 }
 
 /** How many there are, and no more than `atMost`. */
@@ -176,10 +149,9 @@ export async function countBeginning(
 ): Promise<number> {
   const { storage } = reading;
   let count = 0;
+  const countIn = prepareCount(storage, filter, wanted);
   await inPieces(reading, filter, async (range) => {
-    const [counted] = await inTurn(reading, () =>
-      storage.read((db) => counting(storage, db, filter, range, wanted)),
-    );
+    const [counted] = await inTurn(reading, () => storage.read(countIn(range)));
     count += Number(counted?.rows);
     return count < wanted.atMost;
   });

@@ -141,7 +141,6 @@ describe.each(databases)('whatever is filtered and looked for, on %s', (_name, c
         fc.record({
           many: fc.constantFrom(1, 20, 1_000),
           few: fc.constantFrom(0, 30, 1_000),
-          newest: fc.constantFrom(1, 20, 1_000),
         }),
         async (filter, begins, places, { limit, atMost }, sizes) => {
           const [below, from] = places.toSorted((one, other) =>

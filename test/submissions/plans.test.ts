@@ -74,7 +74,7 @@ describe('on SQLite', () => {
       findBeginning(
         reading(),
         { begins: 'even' },
-        { limit: 1, atMost: 1, sizes: { many: 5, few: 0, newest: 5 } },
+        { limit: 1, atMost: 1, sizes: { many: 5, few: 0 } },
       ),
     );
     expect(said.join('\n')).toMatch(/submissions_received \(\(received_ms,id\)>/);
