@@ -207,9 +207,17 @@ export function templateOf({ path }: Pick<Route, 'path'>): string {
   return path.replace(/:(\w+)/g, '{$1}');
 }
 
+/** What the router takes: wherever there is GET, HEAD is answered as well. */
+export function methodsOf({ method }: Pick<Route, 'method'>): string[] {
+  return method === 'GET' ? ['GET', 'HEAD'] : [method];
+}
+
 /** A route as the router takes it; with values, one of the many that its row stands for. */
 export function at(route: Route, values?: Record<string, string>) {
-  return { method: route.method, url: values === undefined ? route.path : pathTo(route, values) };
+  return {
+    method: methodsOf(route),
+    url: values === undefined ? route.path : pathTo(route, values),
+  };
 }
 
 /** Where a page and its mirror stand. */

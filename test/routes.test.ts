@@ -39,6 +39,7 @@ describe('the list of routes', () => {
 
   const served = () =>
     registered
+      .flatMap(({ method, url }) => [method].flat().map((each) => ({ method: each, url })))
       // A HEAD comes with its GET; preflights are asked of any path.
       .filter(({ method, url }) => method !== 'HEAD' && url !== '*')
       .map(({ method, url }) => `${method} ${url}`);

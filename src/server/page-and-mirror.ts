@@ -3,7 +3,7 @@ import type { FastifyInstance } from 'fastify';
 import { prefersMarkdown } from '../http/negotiation.ts';
 import { ownReferer } from '../http/referer.ts';
 import { once } from '../once.ts';
-import { type PagePaths, pages, routes } from '../routes.ts';
+import { methodsOf, type PagePaths, pages, routes } from '../routes.ts';
 import { prepareDocument, sendDocument } from './documents.ts';
 
 /** Any page may read a mirror (contract §4, "Discovery"). */
@@ -34,7 +34,7 @@ export function registerPage(
   const documents = once(() => preparePage(paths, read(), byWhereFrom?.()));
   app.route({
     ...hooks,
-    method: routes.page.method,
+    method: methodsOf(routes.page),
     url: paths.path,
     handler: (request, reply) => {
       const { html, others, negotiated } = documents();
@@ -45,7 +45,7 @@ export function registerPage(
   });
   app.route({
     ...hooks,
-    method: routes.mirror.method,
+    method: methodsOf(routes.mirror),
     url: paths.markdownPath,
     handler: (request, reply) => sendDocument(request, reply, documents().mirror),
   });

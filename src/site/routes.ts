@@ -1,7 +1,7 @@
 /** GET of every page, its mirror, the assets and what machines look for: made once, sent as they are. */
 import type { FastifyInstance } from 'fastify';
 import type { Clock } from '../clock.ts';
-import { at, pages, pathsOfPage, routes } from '../routes.ts';
+import { at, methodsOf, pages, pathsOfPage, routes } from '../routes.ts';
 import { prepareDocument, sendDocument, serve } from '../server/documents.ts';
 import { registerPage } from '../server/page-and-mirror.ts';
 import type { Site } from './site.ts';
@@ -30,7 +30,7 @@ export function registerSite(
     const document = prepareDocument(() => asset.body, asset.contentType, {
       'cache-control': IMMUTABLE,
     });
-    serve(app, { method: routes.asset.method, url: asset.path }, document);
+    serve(app, { method: methodsOf(routes.asset), url: asset.path }, document);
   }
 }
 
