@@ -56,11 +56,13 @@ async function findAnew(
   const eventsIn = preparePiece(storage, (piece) =>
     eventsOf(storage, wanted, { ...piece, direction: 'desc', limit: WORDS_ROWS }),
   );
-  const pieces = newestPieces(reading, filter, { rows: PIECE_ROWS, atMost: WORDS_ROWS });
+  // PostgreSQL runs elsewhere: two more questions, and the plans of both, would cost more than the rows.
+  const rows = storage.kind === 'postgres' ? WORDS_ROWS : PIECE_ROWS;
+  const pieces = newestPieces(reading, filter, { rows, atMost: WORDS_ROWS });
   for await (const { piece, end: last } of pieces) {
-    const rows = await inTurn(reading, () => storage.read(eventsIn(piece)));
-    for (let from = 0; from < rows.length; from += PIECE_ROWS) {
-      const some = rows.slice(from, from + PIECE_ROWS);
+    const events = await inTurn(reading, () => storage.read(eventsIn(piece)));
+    for (let from = 0; from < events.length; from += PIECE_ROWS) {
+      const some = events.slice(from, from + PIECE_ROWS);
       const judged = await inTurn(reading, async () => some.filter(isWanted));
       found.push(...judged.map(({ received_ms, id }) => ({ received_ms, id })));
     }
