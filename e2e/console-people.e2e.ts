@@ -72,6 +72,10 @@ const PAGES = {
   agents: '/operator/agents',
 };
 
+/** What has a line for each letter, or for each two. */
+const narrow = (all: { offsetWidth: number; innerText: string }[]) =>
+  all.filter((each) => each.offsetWidth < 80).map((each) => each.innerText);
+
 describe.each(['light', 'dark'] as const)('in %s', (scheme) => {
   test.each([360, 1280])('at %i px every page fits, and axe finds nothing on it', async (width) => {
     const { page, complaints, close } = await enter(width, scheme);
@@ -83,6 +87,7 @@ describe.each(['light', 'dark'] as const)('in %s', (scheme) => {
       for (const details of await page.locator('summary').all()) await details.click();
       expect([path, await findings(page)]).toEqual([path, []]);
       expect([path, await overflowOf(page)]).toEqual([path, 0]);
+      expect([path, await page.locator('.when').evaluateAll(narrow)]).toEqual([path, []]);
       if (folder) {
         const file = `${folder}/people-${name}-${width}-${scheme}.png`;
         await page.screenshot({ path: file, fullPage: true });

@@ -72,6 +72,12 @@ const pictured = async (page: Page, name: string) => {
   if (folder) await page.screenshot({ path: `${folder}/console-${name}.png`, fullPage: true });
 };
 
+/** Reaches over the side of what it stands in. */
+const wide = (all: { offsetWidth: number; parentElement: { clientWidth: number } | null }[]) =>
+  all.flatMap((each) =>
+    each.offsetWidth > (each.parentElement?.clientWidth ?? 0) ? [each.offsetWidth] : [],
+  );
+
 describe.each(['light', 'dark'] as const)('in %s', (scheme) => {
   test.each([360, 1280])('at %i px every page fits, and axe finds nothing on it', async (width) => {
     const { page, complaints, close } = await enter(width, scheme);
@@ -82,6 +88,7 @@ describe.each(['light', 'dark'] as const)('in %s', (scheme) => {
       for (const details of await page.locator('summary').all()) await details.click();
       expect([path, await findings(page)]).toEqual([path, []]);
       expect([path, await overflowOf(page)]).toEqual([path, 0]);
+      expect([path, await page.locator('table').evaluateAll(wide)]).toEqual([path, []]);
       await pictured(page, `${index}-${width}-${scheme}`);
     }
     await page.getByRole('button', { name: 'Sign out', exact: true }).click();
