@@ -22,7 +22,8 @@ import { wrkIsInstalled } from './wrk.ts';
 const FULL: Plan = {
   rounds: 25,
   sliceMs: 400,
-  warmUpMs: 2_000,
+  // V8 compiles what a bare server runs within 5 s of load, and what the service runs within 10 to 15.
+  warmUpMs: 10_000,
   pacedRounds: 15,
   wrkRounds: 5,
   withoutDuties: true,

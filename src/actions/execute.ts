@@ -94,11 +94,11 @@ export async function isReportedBy(
 export async function executePreview(
   parts: ExecuteParts,
   request: Pick<ExecuteRequest, 'authorization' | 'traceparent'>,
-  { form, preview, confirmedVia, ...claiming }: OpenPreview & { confirmedVia: ConfirmedVia },
+  confirmed: OpenPreview & { confirmedVia: ConfirmedVia },
 ): Promise<ExecuteResult> {
   const { parties, upstream, executions } = parts;
   if (parties === undefined || upstream === undefined) return { kind: 'actionsNotConfigured' };
-  const { client, idempotencyKey, previewDigest } = claiming;
+  const { form, preview, confirmedVia, client, idempotencyKey, previewDigest } = confirmed;
 
   // Whoever was revoked while the body came executes nothing (contract §4, "Authority").
   const stillCaller = authorize(parts, request);

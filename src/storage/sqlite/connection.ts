@@ -53,6 +53,19 @@ export class SqliteConnection implements DatabaseConnection {
   }
 
   /**
+   * The number of rows that a statement changes inside the transaction that is open: at once, for its lock is held.
+   * Throws `StorageUnavailable`.
+   */
+  change(query: Statement): number {
+    try {
+      const { statement, parameters } = this.#prepare(query);
+      return Number(statement.run(...parameters).changes);
+    } catch (error) {
+      throw this.#judge(error);
+    }
+  }
+
+  /**
    * The rows of a query that only reads, at once, even while a write waits for another process's lock.
    * Undefined where the read has to wait: for such a lock itself, or for the end of a transaction on
    * this connection, because it would see what that has written and not committed.
@@ -124,20 +137,24 @@ export class SqliteConnection implements DatabaseConnection {
   }
 
   #run<R>(query: Statement): QueryResult<R> {
-    if (this.#ended) throw new StorageUnavailable('The store is closed.');
-    if (this.#transaction === 'lost') throw new StorageUnavailable('The transaction was lost.');
-    this.#database ??= this.#open();
-    let prepared = this.#statements.get(query.sql);
-    if (prepared === undefined) {
-      const statement = this.#database.prepare(query.sql);
-      prepared = { statement, returnsRows: statement.columns().length > 0 };
-      this.#statements.set(query.sql, prepared);
-    }
-    const { statement, returnsRows } = prepared;
-    const parameters = query.parameters as SQLInputValue[];
+    const { statement, returnsRows, parameters } = this.#prepare(query);
     if (returnsRows) return { rows: statement.all(...parameters) as R[] };
     const { changes } = statement.run(...parameters);
     return { rows: [], numAffectedRows: BigInt(changes) };
+  }
+
+  #prepare({ sql, parameters }: Statement): Prepared & { parameters: SQLInputValue[] } {
+    if (this.#ended) throw new StorageUnavailable('The store is closed.');
+    if (this.#transaction === 'lost') throw new StorageUnavailable('The transaction was lost.');
+    this.#database ??= this.#open();
+    let prepared = this.#statements.get(sql);
+    if (prepared === undefined) {
+      const statement = this.#database.prepare(sql);
+      prepared = { statement, returnsRows: statement.columns().length > 0 };
+      this.#statements.set(sql, prepared);
+    }
+    const { statement, returnsRows } = prepared;
+    return { statement, returnsRows, parameters: parameters as SQLInputValue[] };
   }
 
   /** Our own mistakes stay what they are; everything else means that the store is away. */

@@ -81,8 +81,8 @@ function transact<T>(
     const change = async <C>({ change: query, second }: Change<C>) => {
       // Kysely refuses this by itself, but is not asked: the next transaction is on the same connection.
       if (ended) throw new Error('The transaction has ended.');
-      const changed = Number((await connection.executeQuery(query)).numAffectedRows);
-      if (changed > 0 && second !== undefined) await connection.executeQuery(second);
+      const changed = connection.change(query);
+      if (changed > 0 && second !== undefined) connection.change(second);
       return changed as C;
     };
     try {
