@@ -58,8 +58,8 @@ export class SqliteConnection implements DatabaseConnection {
    */
   change(query: Statement): number {
     try {
-      const { statement, parameters } = this.#prepare(query);
-      return Number(statement.run(...parameters).changes);
+      const { statement } = this.#prepare(query.sql);
+      return Number(statement.run(...valuesOf(query)).changes);
     } catch (error) {
       throw this.#judge(error);
     }
@@ -137,13 +137,13 @@ export class SqliteConnection implements DatabaseConnection {
   }
 
   #run<R>(query: Statement): QueryResult<R> {
-    const { statement, returnsRows, parameters } = this.#prepare(query);
-    if (returnsRows) return { rows: statement.all(...parameters) as R[] };
-    const { changes } = statement.run(...parameters);
+    const { statement, returnsRows } = this.#prepare(query.sql);
+    if (returnsRows) return { rows: statement.all(...valuesOf(query)) as R[] };
+    const { changes } = statement.run(...valuesOf(query));
     return { rows: [], numAffectedRows: BigInt(changes) };
   }
 
-  #prepare({ sql, parameters }: Statement): Prepared & { parameters: SQLInputValue[] } {
+  #prepare(sql: string): Prepared {
     if (this.#ended) throw new StorageUnavailable('The store is closed.');
     if (this.#transaction === 'lost') throw new StorageUnavailable('The transaction was lost.');
     this.#database ??= this.#open();
@@ -153,8 +153,7 @@ export class SqliteConnection implements DatabaseConnection {
       prepared = { statement, returnsRows: statement.columns().length > 0 };
       this.#statements.set(sql, prepared);
     }
-    const { statement, returnsRows } = prepared;
-    return { statement, returnsRows, parameters: parameters as SQLInputValue[] };
+    return prepared;
   }
 
   /** Our own mistakes stay what they are; everything else means that the store is away. */
@@ -167,6 +166,11 @@ export class SqliteConnection implements DatabaseConnection {
     this.#giveUp();
     return new StorageUnavailable('SQLite could not run a statement.', { cause: error });
   }
+}
+
+/** Kysely promises no type of what it lists; only texts, numbers and nulls are put into our queries. */
+function valuesOf({ parameters }: Statement): readonly SQLInputValue[] {
+  return parameters as readonly SQLInputValue[];
 }
 
 /** The primary result code of an SQLite error; undefined for any other error. */
