@@ -1,5 +1,6 @@
 /** What became of every submission of a browser: rows, deliveries and answers held against one another (beyond §1, §9). */
 import { type Delivery, type FormAttempt, type Ledger, report } from './ledger.ts';
+import { REJECTIONS } from './upstream.ts';
 
 /** A row of `submissions` as a run ends. */
 export type StoredSubmission = {
@@ -29,6 +30,8 @@ export type Kept = {
    * end the row, which so counts as any other whose sender died.
    */
   keptAfterAll: number;
+  /** Told that nothing more happens by itself, and sent again: its sender died before it could write that. */
+  sentAfterAll: number;
   lost: number;
 };
 
@@ -56,6 +59,10 @@ export function checkKept(ledger: Ledger, stored: readonly StoredSubmission[]): 
     told: countBy(ledger.attempts.flatMap(({ sentence }) => sentence ?? [])),
     keptAfterAll: ledger.attempts.filter(
       ({ marker, sentence }) => isUnkept(sentence) && diedWith(byMarker.get(marker)?.[0]),
+    ).length,
+    sentAfterAll: ledger.attempts.filter(
+      ({ marker, sentence }) =>
+        sentence === 'left' && byMarker.get(marker)?.[0]?.status !== 'undelivered',
     ).length,
     lost: lost.length,
   };
@@ -103,7 +110,7 @@ function checkAnswer(
   const isKept = status === 200 || sentence === 'kept' || sentence === 'left';
   const owed = path === '/api/leads' && isKept ? [...ids][0] : undefined;
   if (reference !== owed) report(ledger, 'a lead that is kept has its reference', told);
-  const [rule, holds] = truthOf(attempt, rows[0], deliveries.length);
+  const [rule, holds] = truthOf(attempt, rows[0], deliveries);
   if (!holds) report(ledger, rule, told);
 }
 
@@ -111,18 +118,22 @@ function checkAnswer(
 function truthOf(
   { status, sentence }: FormAttempt,
   row: Row | undefined,
-  deliveries: number,
+  deliveries: readonly Delivery[],
 ): [rule: string, holds: boolean] {
-  if (status === 200) return ['a 200 has its delivery', deliveries > 0];
+  if (status === 200) return ['a 200 has its delivery', deliveries.length > 0];
   switch (sentence) {
     case 'kept':
       return ['what is said to be kept is kept', row !== undefined && row.reason !== 'sent_unkept'];
     case 'left':
-      return ['what the operator is said to have is undelivered', row?.status === 'undelivered'];
+      return [
+        'what the operator is said to have is undelivered',
+        row?.status === 'undelivered' ||
+          (diedWith(row) && REJECTIONS.includes(deliveries[0]?.status ?? 0)),
+      ];
     case 'unsent':
-      return ['what was not sent never is', deliveries === 0];
+      return ['what was not sent never is', deliveries.length === 0];
     case 'unconfirmed':
-      return ['what was sent unkept is not sent again', deliveries <= 1 || diedWith(row)];
+      return ['what was sent unkept is not sent again', deliveries.length <= 1 || diedWith(row)];
     case undefined:
       return ['an answer without a promise', true];
   }
@@ -131,7 +142,7 @@ function truthOf(
 const isUnkept = (sentence: FormAttempt['sentence']) =>
   sentence === 'unsent' || sentence === 'unconfirmed';
 
-/** Whoever made its first attempt died before it told. */
+/** Whoever made its first attempt died before it told, or was stopped for longer than its lease. */
 const diedWith = (row: Row | undefined) => row?.outcomes[0] === 'unknown';
 
 function outcomesOf(attempts: string): string[] {

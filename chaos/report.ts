@@ -66,6 +66,7 @@ function keptRows(kept: Apart['kept']): [string, number][] {
     ...each('of them undelivered', kept.undelivered),
     ['arrived more than once, under one id and body', kept.arrivedAgain],
     ['sent unkept, kept after all', kept.keptAfterAll],
+    ['left to the operator, sent again after all', kept.sentAfterAll],
     ...each('502 held against rows and deliveries', kept.told),
     ['lost', kept.lost],
   ];

@@ -135,11 +135,14 @@ function answering(status: number, headers?: Record<string, string>): Fate {
   return headers === undefined ? { kind: 'answers', status } : { kind: 'answers', status, headers };
 }
 
+/** After these nothing more happens by itself. */
+export const REJECTIONS: readonly number[] = [400, 410, 413, 422];
+
 /** Four of five requests are well; the others meet one fault each. */
 function drawFate(random: Random, timeoutMs: number): Fate {
   if (random.chance(0.8)) return answering(200);
   return random.pick<() => Fate>([
-    () => answering(random.pick([400, 410, 413, 422])),
+    () => answering(random.pick(REJECTIONS)),
     () => answering(random.pick([401, 404])),
     () => answering(429, { 'retry-after': random.pick(['1', '7', 'soon']) }),
     () => answering(random.pick([500, 502, 503])),
