@@ -104,13 +104,15 @@ async function attempt(
     return { ...answer, standing: 'delivered' };
   }
   const ended = await within(clock, settling);
-  if (ended?.kind === 'overtaken') {
+  const isOvertaken = ended?.kind === 'overtaken';
+  if (isOvertaken) {
     const row = await within(clock, look(submissions, taken.id));
     if (row !== undefined) return { ...answer, ...standingOf(row, outcome) };
   }
-  // Where its end is not written yet, it is said as it will be.
+  // Where its end is not written yet, it is said as it will be: whoever overtakes an attempt ends it as unknown.
+  const written = isOvertaken ? ({ kind: 'unknown' } as const) : outcome;
   const { attempt_by: by, resumed_status: resumedStatus, step } = taken;
-  const next = nextOf({ by, resumedStatus, step }, outcome, redelivery);
+  const next = nextOf({ by, resumedStatus, step }, written, redelivery);
   return { ...answer, standing: next.kind === 'undelivered' ? 'left' : 'kept' };
 }
 

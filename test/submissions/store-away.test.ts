@@ -134,6 +134,22 @@ describe.each(databases)('while the store is away, on %s (beyond §1)', (_name, 
     expect(await sending).toMatchObject({ standing: 'left' });
   });
 
+  test('where another has ended a rejected attempt as unknown, and nothing can be read, it is said to be kept', async () => {
+    const { submissions, faults } = faulty();
+    let answer = () => {};
+    rig.receiver.answer = (response) => {
+      answer = () => response.writeHead(422).end();
+    };
+    const sending = rig.send(ada, submissions);
+    await until(() => rig.receiver.delivered.length === 1);
+    await rig.age(LEASE_MS + 1_000);
+    expect(await rig.submissions.settleExpired()).toBe(1);
+    faults.read = away;
+    answer();
+    expect(await sending).toMatchObject({ standing: 'kept' });
+    expect(await rig.row()).toMatchObject({ status: 'waiting', made: [{ outcome: 'unknown' }] });
+  });
+
   test('a person whose submission is kept and could not be settled hears that it is kept', async () => {
     const { submissions, faults } = faulty();
     rig.receiver.answer = (response) => {
