@@ -1,5 +1,4 @@
 /** The process: settings → parts → listen → drain → close. */
-import { flushCompileCache } from 'node:module';
 import closeWithGrace from 'close-with-grace';
 import { buildApp } from './app.ts';
 import { systemClock } from './clock.ts';
@@ -59,8 +58,6 @@ async function serve(settings: Settings, envFile: LoadedEnvironment['file']): Pr
       operatorLink: onTerminal ? await linkForLocalMode(settings, parts) : undefined,
     }),
   );
-  // For the next start, also where nothing but a signal that can't be caught ends this one.
-  flushCompileCache();
 }
 
 /** Whoever starts it on their own terminal is its operator (beyond §7). Without it the service runs as well. */

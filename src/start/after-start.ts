@@ -3,6 +3,7 @@
  * service can answer without (the database's query builder, the HTTP client, words and templates) and must
  * not be missing afterwards: an upgrade may take the files from under a running process.
  */
+import { flushCompileCache } from 'node:module';
 import type { Recovery } from '../actions/recovery.ts';
 import type { Clock } from '../clock.ts';
 import type { Log } from '../operations/log.ts';
@@ -32,7 +33,11 @@ export function workAfterStart({
 }: LeftForLater): () => void {
   return clock.after(AFTER_MS, () => {
     try {
-      void recovery.work().then(redelivery.work); // the first queries
+      const recovered = recovery.work(); // the first queries
+      void recovered.then(redelivery.work);
+      // What was compiled is kept for the next start, also where a signal that can't be caught ends this one: the very
+      // first start has nine hundred files to write, for which its first answer must not wait.
+      void recovered.then(flushCompileCache);
       if (upstream?.embedded === false) upstream.prepare(); // the first delivery
       site.prepare(); // the first page
     } catch (error) {
