@@ -72,6 +72,13 @@ export async function executeAs(
   return answer;
 }
 
+/** What the person said, or is still asked, stands in the way. */
+const LEFT_TO_PERSON: ReadonlySet<string> = new Set([
+  'confirmationPending',
+  'confirmationDeclined',
+  'clientReported',
+]);
+
 function judge({ ledger }: Crowd, key: Key, answer: ExecuteResult | { kind: 'unavailable' }): void {
   if ('receipt' in answer) {
     seeReceipt(ledger, key, answer.receipt);
@@ -82,7 +89,7 @@ function judge({ ledger }: Crowd, key: Key, answer: ExecuteResult | { kind: 'una
     (answer.kind === 'idempotencyConflict' || answer.kind === 'otherAction')
   ) {
     key.answer = 'refused';
-  } else if (answer.kind === 'confirmationDeclined' || answer.kind === 'confirmationPending') {
+  } else if (LEFT_TO_PERSON.has(answer.kind)) {
     key.answer = 'refused';
   } else if (answer.kind === 'expiredPreview' || answer.kind === 'invalidPreview') {
     if (key.answer === undefined) key.answer = 'refused';

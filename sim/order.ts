@@ -56,6 +56,11 @@ export function faultOfAnswer(rows: Iterable<Recorded>, asked: Asked): string | 
       return isConflict && isEarlier(byKey) ? `${said}, and the key is another's` : undefined;
     case 'confirmationDeclined':
       return isUnsent(byKey) || isUnsent(byPreview) ? undefined : `${said}, and nobody declined`;
+    case 'clientReported':
+      // It was examined before its person reported the client, and refused afterwards.
+      return byPreview?.status === 'reported' && byPreview.client === asked.client
+        ? undefined
+        : `${said}, and nobody reported that client`;
     case 'expiredPreview':
     case 'invalidPreview':
       if (byKey?.status === 'expired' || byPreview?.status === 'expired') return undefined;

@@ -12,6 +12,7 @@ const KEPT: [seed: string, found: string][] = [
   ['kept-137', 'a step of the wall clock brought a message that was under way a second time'],
   ['kept-1406', 'the same'],
   ['05b5cda-289', 'one look that failed had "kept" said of what had been rejected'],
+  ['b369ce9-4230', 'one was told that its client is reported, examined just before it was'],
 ];
 
 /** A thousand seeds of a base, to the first that breaks a promise. */
