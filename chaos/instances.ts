@@ -4,8 +4,9 @@ import { appendFileSync } from 'node:fs';
 import { join, resolve } from 'node:path';
 import { createInterface } from 'node:readline';
 import { setTimeout as sleep } from 'node:timers/promises';
+import { freePort } from '../test/support/free-port.ts';
 import { type Ledger, report } from './ledger.ts';
-import { end, ended, freePort, start, until } from './processes.ts';
+import { end, ended, start, until } from './processes.ts';
 
 const entry = resolve(import.meta.dirname, '../bin/service.js');
 /** A folder that keeps every log line of the instances, for whoever looks for a cause. */

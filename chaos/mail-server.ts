@@ -1,7 +1,7 @@
 /** A real SMTP server that can be stopped and started again, and writes down what it took. */
 import { SMTPServer } from 'smtp-server';
+import { freePort } from '../test/support/free-port.ts';
 import { type Ledger, now } from './ledger.ts';
-import { freePort } from './processes.ts';
 
 /** What was answered with 250 is on its way: so long it may take before the connections go. */
 const LAST_WORDS_MS = 300;

@@ -12,7 +12,8 @@ import { connect } from 'node:net';
 import { setPriority } from 'node:os';
 import { join, resolve } from 'node:path';
 import pg from 'pg';
-import { end, freePort, start, temporaryFolder, until } from './processes.ts';
+import { freePort } from '../test/support/free-port.ts';
+import { end, start, temporaryFolder, until } from './processes.ts';
 
 const deployed = resolve(import.meta.dirname, '../deploy/nginx.conf');
 

@@ -2,9 +2,9 @@
 import { type ChildProcess, spawn } from 'node:child_process';
 import { createHash } from 'node:crypto';
 import { chownSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs';
-import { type AddressInfo, createServer } from 'node:net';
 import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
+import { freePort } from '../test/support/free-port.ts';
 import type { Image } from './dockerfile.ts';
 import { cannotWrite, compiledAtTheBuild, doors, everyDependency } from './trial-programs.ts';
 
@@ -197,14 +197,6 @@ async function untilItAnswers(url: string, child: ChildProcess, said: () => stri
     await sleep(50);
   }
   throw new Error(`It does not answer: ${said()}`);
-}
-
-async function freePort(): Promise<number> {
-  const server = createServer();
-  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
-  const { port } = server.address() as AddressInfo;
-  await new Promise((resolve) => server.close(resolve));
-  return port;
 }
 
 function must(isSo: boolean, otherwise: string): void {

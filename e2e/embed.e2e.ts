@@ -2,7 +2,7 @@
 import { createServer, type Server } from 'node:http';
 import type { Browser, BrowserContext, Page } from 'playwright-core';
 import { afterAll, beforeAll, beforeEach, expect, test } from 'vitest';
-import { freePort } from '../test/support/service.ts';
+import { freePort } from '../test/support/free-port.ts';
 import { openBrowser } from './browser.ts';
 import { breakUpstream, type Site, startSite } from './site.ts';
 

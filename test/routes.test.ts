@@ -9,7 +9,8 @@ import { toolShapes } from '../src/discovery/tools.ts';
 import type { Route } from '../src/route-groups.ts';
 import { at, folders, pages, pathsOf, pathsOfPage, pathTo, routes } from '../src/routes.ts';
 import { eventTypes } from '../src/submissions/events.ts';
-import { freePort, type Service, startService } from './support/service.ts';
+import { freePort } from './support/free-port.ts';
+import { type Service, startService } from './support/service.ts';
 import { nodesOfSource } from './support/syntax.ts';
 
 const everyRoute: Route[] = Object.values(routes);

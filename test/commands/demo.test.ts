@@ -3,10 +3,11 @@ import { createServer } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { freePort } from '../support/free-port.ts';
 import { countEffects } from '../support/outcomes.ts';
 import { type ServiceProcess, spawnService, untilItAnswers } from '../support/process.ts';
 import type { Ran } from '../support/ran.ts';
-import { freePort, type Service, startService, tokens } from '../support/service.ts';
+import { type Service, startService, tokens } from '../support/service.ts';
 import { runService, temporaryFolder } from './run-service.ts';
 
 describe('against a service in local mode', () => {

@@ -5,7 +5,8 @@ import { noMetrics } from '../../src/operations/metrics.ts';
 import { executeAction, previewId } from '../support/agent.ts';
 import { testClock } from '../support/clock.ts';
 import { databases, type TestDatabase } from '../support/databases.ts';
-import { freePort, type Service, startService } from '../support/service.ts';
+import { freePort } from '../support/free-port.ts';
+import { type Service, startService } from '../support/service.ts';
 import { lookAt, pending, pressButton } from './rig.ts';
 
 const DAY_MS = 86_400_000;

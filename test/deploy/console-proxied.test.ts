@@ -8,8 +8,9 @@ import {
   startWithConsole,
 } from '../console/operator.ts';
 import { caddyIsThere, startCaddy } from '../support/caddy.ts';
+import { freePort } from '../support/free-port.ts';
 import { nginxIsThere, startCachingNginx, startNginx } from '../support/nginx.ts';
-import { freePort, type Service } from '../support/service.ts';
+import type { Service } from '../support/service.ts';
 import { keepRows, submissionRow } from '../support/submissions.ts';
 
 const BASE_URL = 'https://paint.example';

@@ -13,9 +13,9 @@ import {
   ofTheMachine,
   runCommands,
 } from '../support/documented.ts';
+import { freePort } from '../support/free-port.ts';
 import { atEndOfFile } from '../support/leftovers.ts';
 import { listens } from '../support/listens.ts';
-import { freePort } from '../support/service.ts';
 import { until } from '../support/until.ts';
 import { type ProgrammableUpstream, startUpstream } from '../support/upstream.ts';
 

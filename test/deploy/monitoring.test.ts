@@ -5,8 +5,9 @@ import { load } from 'js-yaml';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { executeAction, previewId } from '../support/agent.ts';
 import { post } from '../support/forms.ts';
+import { freePort } from '../support/free-port.ts';
 import { scrapeMetrics } from '../support/metrics.ts';
-import { freePort, type Service, startService } from '../support/service.ts';
+import { type Service, startService } from '../support/service.ts';
 
 const project = resolve(import.meta.dirname, '../..');
 const read = (path: string) => readFileSync(join(project, path), 'utf8');

@@ -7,8 +7,8 @@ import {
 } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { freePort } from '../support/free-port.ts';
 import { type Nginx, nginxIsThere, startNginx } from '../support/nginx.ts';
-import { freePort } from '../support/service.ts';
 
 if (!nginxIsThere) console.warn('Skipped: nginx is not there, so deploy/nginx.conf is not tried.');
 

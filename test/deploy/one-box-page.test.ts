@@ -7,8 +7,8 @@ import { join, resolve } from 'node:path';
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import { type MailServer, startMailServer } from '../mail/mail-server.ts';
 import { checkOut, commandsUnder, emptyFolder, runCommands } from '../support/documented.ts';
+import { freePort } from '../support/free-port.ts';
 import { atEndOfFile } from '../support/leftovers.ts';
-import { freePort } from '../support/service.ts';
 
 const PAGE = 'docs/one-box.md';
 const oneBox = resolve(import.meta.dirname, '../../deploy/one-box');

@@ -7,9 +7,10 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { CONFIRMATION_STATEMENT } from '../../src/actions/confirmation-statement.ts';
 import { databases, redisAnswers, redisUrl, type TestDatabase } from '../support/databases.ts';
+import { freePort } from '../support/free-port.ts';
 import { type Nginx, nginxIsThere, startNginx } from '../support/nginx.ts';
 import { type ServiceProcess, startProcess } from '../support/process.ts';
-import { freePort, tokens } from '../support/service.ts';
+import { tokens } from '../support/service.ts';
 import { type ProgrammableUpstream, startUpstream } from '../support/upstream.ts';
 
 const postgres = databases.find(([name]) => name === 'PostgreSQL')?.[1];

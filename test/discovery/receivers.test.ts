@@ -9,8 +9,8 @@ import { afterAll, beforeAll, describe, expect, test, vi } from 'vitest';
 import { type Clock, systemClock } from '../../src/clock.ts';
 import { openHttpUpstream } from '../../src/upstream/http.ts';
 import type { Event } from '../../src/upstream/upstream.ts';
+import { freePort } from '../support/free-port.ts';
 import { sentOf } from '../support/sent.ts';
-import { freePort } from '../support/service.ts';
 import { startUpstream } from '../support/upstream.ts';
 
 const page = readFileSync(new URL('../../content/receivers.md', import.meta.url), 'utf8');

@@ -4,8 +4,9 @@ import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { type MailServer, startMailServer } from '../mail/mail-server.ts';
 import { type Answer, call, executeAction, previewAction } from '../support/agent.ts';
 import { encodings, multipart, post, postRaw } from '../support/forms.ts';
+import { freePort } from '../support/free-port.ts';
 import { type ServiceProcess, startProcess } from '../support/process.ts';
-import { freePort, freshAddress, tokens } from '../support/service.ts';
+import { freshAddress, tokens } from '../support/service.ts';
 import { type ProgrammableUpstream, startUpstream } from '../support/upstream.ts';
 import { exchange } from '../support/wire.ts';
 

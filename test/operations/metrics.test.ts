@@ -5,7 +5,8 @@ import { openMetrics } from '../../src/operations/metrics.ts';
 import { call, executeAction, previewAction, previewId } from '../support/agent.ts';
 import { testClock } from '../support/clock.ts';
 import { post } from '../support/forms.ts';
-import { freePort, type ServiceOptions, startService, tokens } from '../support/service.ts';
+import { freePort } from '../support/free-port.ts';
+import { type ServiceOptions, startService, tokens } from '../support/service.ts';
 import { until } from '../support/until.ts';
 import { answering, startUpstream } from '../support/upstream.ts';
 

@@ -1,8 +1,9 @@
 import { globSync, readFileSync } from 'node:fs';
 import { join, resolve } from 'node:path';
 import { expect, test } from 'vitest';
+import { freePort } from '../support/free-port.ts';
 import { metricFamilies } from '../support/metrics.ts';
-import { freePort, startService } from '../support/service.ts';
+import { startService } from '../support/service.ts';
 
 const project = resolve(import.meta.dirname, '../..');
 const page = readFileSync(join(project, 'docs/operations.md'), 'utf8');

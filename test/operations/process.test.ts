@@ -7,6 +7,7 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { beforeAll, describe, expect, test, vi } from 'vitest';
 import { call, executeAction, previewAction, previewId, quote } from '../support/agent.ts';
 import { post } from '../support/forms.ts';
+import { freePort } from '../support/free-port.ts';
 import {
   type ProcessOptions,
   spawnService,
@@ -14,7 +15,6 @@ import {
   temporaryFolder,
   untilItAnswers,
 } from '../support/process.ts';
-import { freePort } from '../support/service.ts';
 import { until } from '../support/until.ts';
 import { startUpstream } from '../support/upstream.ts';
 import { expectAnswer, openWire, type Reply, refusesConnections } from '../support/wire.ts';

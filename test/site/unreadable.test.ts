@@ -2,7 +2,8 @@
 import { afterAll, beforeAll, beforeEach, expect, test } from 'vitest';
 import { buildApp } from '../../src/app.ts';
 import { call } from '../support/agent.ts';
-import { freePort, type Service, startService } from '../support/service.ts';
+import { freePort } from '../support/free-port.ts';
+import { type Service, startService } from '../support/service.ts';
 import { exchange } from '../support/wire.ts';
 
 const SECRET_PATH = '/srv/canary/content/words.yaml';

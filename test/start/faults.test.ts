@@ -6,7 +6,7 @@ import { openMetrics } from '../../src/operations/metrics.ts';
 import { readSettings } from '../../src/settings/settings.ts';
 import { describeStartFault } from '../../src/start/faults.ts';
 import { openStorage } from '../../src/storage/open.ts';
-import { freePort } from '../support/service.ts';
+import { freePort } from '../support/free-port.ts';
 
 function settingsOf(environment: Record<string, string>) {
   const read = readSettings(environment);

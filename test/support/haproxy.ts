@@ -2,7 +2,7 @@ import { spawn, spawnSync } from 'node:child_process';
 import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { freePort } from './service.ts';
+import { freePort } from './free-port.ts';
 import { until } from './until.ts';
 import { refusesConnections } from './wire.ts';
 

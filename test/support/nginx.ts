@@ -3,8 +3,8 @@ import { copyFileSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join, resolve } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
+import { freePort } from './free-port.ts';
 import { listens } from './listens.ts';
-import { freePort } from './service.ts';
 
 const deploy = resolve(import.meta.dirname, '../../deploy');
 

@@ -2,8 +2,8 @@ import { spawn, spawnSync } from 'node:child_process';
 import { chmodSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
+import { freePort } from './free-port.ts';
 import { listens } from './listens.ts';
-import { freePort } from './service.ts';
 import { until } from './until.ts';
 
 /** Whether pgbouncer is on this machine; `TEST_SERVICES=required` (as in CI) wants it. */

@@ -3,8 +3,9 @@ import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join, resolve } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
+import { freePort } from './free-port.ts';
 import { atEndOfFile } from './leftovers.ts';
-import { credentials, freePort } from './service.ts';
+import { credentials } from './service.ts';
 
 const entry = resolve(import.meta.dirname, '../../bin/service.js');
 

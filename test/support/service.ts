@@ -1,7 +1,5 @@
 import { createHash } from 'node:crypto';
 import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
-import type { AddressInfo } from 'node:net';
-import { createServer } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { pino } from 'pino';
@@ -9,6 +7,7 @@ import { buildApp } from '../../src/app.ts';
 import { type Clock, systemClock } from '../../src/clock.ts';
 import { openParts, type Parts } from '../../src/parts.ts';
 import { readSettings, type Settings } from '../../src/settings/settings.ts';
+import { freePort } from './free-port.ts';
 
 /** The tokens of the test clients, by what they may do. */
 export const tokens = {
@@ -110,19 +109,6 @@ export const credentials = {
     },
   ],
 };
-
-const portsGiven = new Set<number>();
-
-/** A port nobody listens on, and another one each time: a system may offer one again that was just closed. */
-export async function freePort(): Promise<number> {
-  const server = createServer();
-  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
-  const { port } = server.address() as AddressInfo;
-  await new Promise((resolve) => server.close(resolve));
-  if (portsGiven.has(port)) return await freePort();
-  portsGiven.add(port);
-  return port;
-}
 
 let addresses = 0;
 

@@ -6,6 +6,7 @@ import { afterEach, beforeEach, describe, expect, test } from 'vitest';
 import { systemClock } from '../../src/clock.ts';
 import { openHttpUpstream } from '../../src/upstream/http.ts';
 import type { RemoteUpstream } from '../../src/upstream/upstream.ts';
+import { freePort } from '../support/free-port.ts';
 import { answering, type ProgrammableUpstream, startUpstream } from '../support/upstream.ts';
 import { eventOf, freely, lead } from './event.ts';
 
@@ -229,14 +230,6 @@ describe('contract §3: every answer has its outcome', () => {
 });
 
 describe('what is proven unsent', () => {
-  const freePort = async () => {
-    const server = createServer();
-    await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
-    const { port } = server.address() as AddressInfo;
-    await new Promise((resolve) => server.close(resolve));
-    return port;
-  };
-
   test.each([
     ['a refused connection', 'http://127.0.0.1:1/'],
     ['an unknown host', 'http://no-such-host.invalid/'],

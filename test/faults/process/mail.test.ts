@@ -3,9 +3,9 @@ import { afterEach, expect, test } from 'vitest';
 import { type MailServerOptions, startMailServer } from '../../mail/mail-server.ts';
 import { beside } from '../../support/disk.ts';
 import { post } from '../../support/forms.ts';
+import { freePort } from '../../support/free-port.ts';
 import { injected } from '../../support/injected.ts';
 import { type ServiceProcess, startProcess } from '../../support/process.ts';
-import { freePort } from '../../support/service.ts';
 import { until } from '../../support/until.ts';
 
 /** The attempts that a message gets; see `outbox-rows.ts`. */

@@ -4,6 +4,7 @@ import { join } from 'node:path';
 import pg from 'pg';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { databases, type TestDatabase } from '../../support/databases.ts';
+import { freePort } from '../../support/free-port.ts';
 import { injected } from '../../support/injected.ts';
 import { attempt, attemptUntilFinal, expectPromises, previewLeads } from '../../support/leads.ts';
 import {
@@ -12,7 +13,6 @@ import {
   temporaryFolder,
   untilItAnswers,
 } from '../../support/process.ts';
-import { freePort } from '../../support/service.ts';
 import { startTcpProxy, type TcpProxy } from '../../support/tcp-proxy.ts';
 import { until } from '../../support/until.ts';
 import { type ProgrammableUpstream, startUpstream } from '../../support/upstream.ts';
