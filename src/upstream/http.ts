@@ -28,6 +28,12 @@ const SECOND_TRY_MS = 500;
 /** How many sends may be under way at once; more wait, and give up with their lease. */
 const CONNECTIONS = 128;
 
+/**
+ * HTTP/1.1 alone: there one request is under way on a connection, and what has begun is never sent again. Over
+ * HTTP/2 undici repeats by itself what a receiver refuses to process, after it has left (contract §4, the fence).
+ */
+const ALLOW_H2 = false;
+
 /** What an exchange is ended with whose outcome is settled: nobody is told. */
 const GIVEN_UP = new Error('The exchange was given up.');
 
@@ -55,6 +61,7 @@ export function openHttpUpstream(options: HttpUpstreamOptions): RemoteUpstream {
       try {
         pool ??= new (undiciLoaded().Pool)(origin, {
           connections: CONNECTIONS,
+          allowH2: ALLOW_H2,
           connect: connector(options.timeoutMs),
         });
       } catch {
@@ -70,7 +77,7 @@ export function openHttpUpstream(options: HttpUpstreamOptions): RemoteUpstream {
 
 /** Undici's own, with sockets from which it reads no `100 Continue`. */
 function connector(timeout: number): buildConnector.connector {
-  const connect = undiciLoaded().connectorOf({ timeout });
+  const connect = undiciLoaded().connectorOf({ timeout, allowH2: ALLOW_H2 });
   return (options, callback) =>
     connect(options, (...[error, socket]) => {
       if (error !== null) callback(error, null);
