@@ -3,8 +3,11 @@
  * checksum let a secret scanner recognise one without asking the service; they protect nothing.
  */
 import { hash } from 'node:crypto';
-import { crc32 } from 'node:zlib';
 import { randomSecret } from '../chance.ts';
+import { once, require } from '../once.ts';
+
+/** Loaded with the first token that is issued or looked at: a service in production does neither. */
+const zlib = once((): typeof import('node:zlib') => require('node:zlib'));
 
 const PREFIX = 'lia_';
 const DIGITS = '0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz';
@@ -36,7 +39,7 @@ export function digestOfToken(token: string | Buffer): string {
 }
 
 function checksumOf(body: string): string {
-  return toBase62(BigInt(crc32(body)), CHECKSUM_LENGTH);
+  return toBase62(BigInt(zlib().crc32(body)), CHECKSUM_LENGTH);
 }
 
 function toBase62(number: bigint, length: number): string {

@@ -1,8 +1,7 @@
 /** Answers that are the same for everyone, made once: bytes, ETag, compressed forms. */
 import { hash } from 'node:crypto';
-import { brotliCompressSync, constants, gzipSync } from 'node:zlib';
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
-import { once } from '../once.ts';
+import { once, require } from '../once.ts';
 import type { at } from '../routes.ts';
 
 type Encoding = 'br' | 'gzip' | 'identity';
@@ -13,8 +12,8 @@ type Representation = { body: Buffer; headers: Record<string, string> };
 export type Document = Readonly<Record<Encoding, Representation>>;
 
 const COMPRESSION_MINIMUM_BYTES = 1_000;
-/** With a larger window brotli takes ten times as long, for no byte less of a document of ours. */
-const BROTLI = { [constants.BROTLI_PARAM_QUALITY]: 9, [constants.BROTLI_PARAM_LGWIN]: 16 };
+/** Loaded for who first asks for something compressed. */
+const zlib = once((): typeof import('node:zlib') => require('node:zlib'));
 /** It is compressed as it is. */
 const PNG = 'image/png';
 
@@ -42,8 +41,8 @@ export function prepareDocument(
       const headers = { ...own, 'content-encoding': encoding };
       return represent(compress(body), `"${tag}-${encoding}"`, headers);
     });
-  const gzip = compressed('gzip', (body) => gzipSync(body, { level: 9 }));
-  const br = compressed('br', (body) => brotliCompressSync(body, { params: BROTLI }));
+  const gzip = compressed('gzip', (body) => zlib().gzipSync(body, { level: 9 }));
+  const br = compressed('br', brotli);
   return {
     get identity() {
       return content().plain;
@@ -55,6 +54,13 @@ export function prepareDocument(
       return br();
     },
   };
+}
+
+function brotli(body: Buffer): Buffer {
+  const { brotliCompressSync, constants } = zlib();
+  // With a larger window it takes ten times as long, for no byte less of a document of ours.
+  const params = { [constants.BROTLI_PARAM_QUALITY]: 9, [constants.BROTLI_PARAM_LGWIN]: 16 };
+  return brotliCompressSync(body, { params });
 }
 
 function represent(body: Buffer, etag: string, headers: Record<string, string>): Representation {

@@ -1,62 +1,45 @@
-import {
-  constants,
-  createSecureServer,
-  type Http2ServerRequest,
-  type Http2ServerResponse,
-} from 'node:http2';
-import type { AddressInfo } from 'node:net';
+import { constants } from 'node:http2';
 import { getCACertificates, setDefaultCACertificates } from 'node:tls';
-import { afterAll, beforeAll, expect, test } from 'vitest';
+import { afterAll, afterEach, beforeAll, expect, test } from 'vitest';
 import { systemClock } from '../../src/clock.ts';
 import { openHttpUpstream } from '../../src/upstream/http.ts';
-import { cert, key } from '../support/certificate.ts';
+import type { RemoteUpstream } from '../../src/upstream/upstream.ts';
+import { cert } from '../support/certificate.ts';
+import { startTlsReceiver } from '../support/tls-receiver.ts';
 import { freely, lead } from './event.ts';
 
 const trusted = getCACertificates('default');
 
-beforeAll(() => setDefaultCACertificates([...trusted, cert]));
-afterAll(() => setDefaultCACertificates(trusted));
+let receiver: Awaited<ReturnType<typeof startTlsReceiver>>;
+let upstream: RemoteUpstream;
 
-/** Most receivers speak both, and take HTTP/2 from whoever offers it. */
-async function receive(
-  answer: (request: Http2ServerRequest, response: Http2ServerResponse) => void,
-) {
-  const spoken: string[] = [];
-  const server = createSecureServer({ cert, key, allowHTTP1: true }, (request, response) => {
-    spoken.push(request.httpVersion);
-    answer(request, response);
-  });
-  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
-  const { port } = server.address() as AddressInfo;
-  const upstream = openHttpUpstream({
-    url: `https://localhost:${port}/`,
-    secret: undefined,
-    timeoutMs: 2_000,
-    clock: systemClock,
-  });
-  const close = async () => {
-    await upstream.close();
-    server.close();
-  };
-  return { upstream, spoken, close };
+async function receive(answer?: Parameters<typeof startTlsReceiver>[0]) {
+  receiver = await startTlsReceiver(answer);
+  const { url } = receiver;
+  upstream = openHttpUpstream({ url, secret: undefined, timeoutMs: 2_000, clock: systemClock });
 }
 
-test('contract §3: a receiver that prefers HTTP/2 is sent HTTP/1.1, one request on a connection', async () => {
-  const { upstream, spoken, close } = await receive((_request, response) => response.end());
+beforeAll(() => setDefaultCACertificates([...trusted, cert]));
+afterEach(async () => {
+  await upstream.close();
+  receiver.close();
+});
+afterAll(() => setDefaultCACertificates(trusted));
+
+test('contract §4: a receiver that prefers HTTP/2 is spoken to in HTTP/1.1', async () => {
+  await receive();
   expect(await upstream.deliver(lead, freely)).toEqual({ kind: 'confirmed', known: false });
-  expect(spoken).toEqual(['1.1']);
-  await close();
+  expect(receiver.spoken).toEqual(['1.1']);
 });
 
-test('contract §3: what has reached a receiver over TLS is not sent a second time, even where it resets the stream', async () => {
-  const { upstream, spoken, close } = await receive((request, response) => {
+test('contract §4: what has reached a receiver over TLS is not sent a second time, whatever it resets', async () => {
+  await receive((request, response) => {
     if (request.httpVersion === '1.1') request.socket.destroy();
-    // In HTTP/2 a client may take it as never processed, and the library sent it again by itself.
+    // To a client of HTTP/2 that means that it was never processed, and the library sent it again by itself.
     else response.stream.close(constants.NGHTTP2_REFUSED_STREAM);
   });
   const outcome = await upstream.deliver(lead, freely);
   expect(outcome).toMatchObject({ kind: 'unconfirmed' });
   expect(outcome).not.toHaveProperty('unsent');
-  expect(spoken).toHaveLength(1);
-  await close();
+  expect(receiver.spoken).toHaveLength(1);
 });

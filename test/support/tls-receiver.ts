@@ -1,0 +1,17 @@
+import { createSecureServer, type Http2ServerRequest, type Http2ServerResponse } from 'node:http2';
+import type { AddressInfo } from 'node:net';
+import { cert, key } from './certificate.ts';
+
+type Answer = (request: Http2ServerRequest, response: Http2ServerResponse) => void;
+
+/** Speaks both versions, as most receivers do, and HTTP/2 with whoever offers it; `spoken` has each request's. */
+export async function startTlsReceiver(answer: Answer = (_request, response) => response.end()) {
+  const spoken: string[] = [];
+  const server = createSecureServer({ cert, key, allowHTTP1: true }, (request, response) => {
+    spoken.push(request.httpVersion);
+    answer(request, response);
+  });
+  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
+  const { port } = server.address() as AddressInfo;
+  return { url: `https://localhost:${port}/`, spoken, close: () => void server.close() };
+}
