@@ -93,8 +93,9 @@ function openLasting(name: string): Lasting {
   const database = new DatabaseSync(name, { timeout: 0 });
   const none = { monotonic: () => 0, wall: () => 0 };
   const lasting: Lasting = { database, clocks: none, prepared: new Map() };
-  database.function('monotonic_ms', () => lasting.clocks.monotonic());
-  database.function('wall_ms', () => lasting.clocks.wall());
+  const once = { deterministic: true };
+  database.function('monotonic_ms', once, () => lasting.clocks.monotonic());
+  database.function('wall_ms', once, () => lasting.clocks.wall());
   return lasting;
 }
 

@@ -97,10 +97,16 @@ function fromJson(bytes: Buffer): FormBody | FormRefusal {
   return { kind: 'form', values, names, texts, file: false, notText };
 }
 
+/** Only with the escape of a byte beyond ASCII can what is UTF-8 as it stands be none once it is decoded. */
+const ESCAPED_BEYOND_ASCII = /%[89a-f]/i;
+
 function fromUrlencoded(bytes: Buffer): FormBody | FormRefusal {
   const text = decodeUtf8(bytes);
+  if (text === undefined) return { kind: 'invalidUtf8' };
   // `&`, `=` and `+` are ASCII, so the whole is UTF-8 just when every name and value is.
-  if (text === undefined || !isUtf8(percentDecode(bytes))) return { kind: 'invalidUtf8' };
+  if (ESCAPED_BEYOND_ASCII.test(text) && !isUtf8(percentDecode(bytes))) {
+    return { kind: 'invalidUtf8' };
+  }
   return collect(new URLSearchParams(text));
 }
 

@@ -4,7 +4,11 @@ import { systemClock } from '../../src/clock.ts';
 import type { Storage } from '../../src/storage/database.ts';
 import { findBeginning } from '../../src/submissions/address-search.ts';
 import { submissionPage, submissionPages } from '../../src/submissions/listing.ts';
-import type { Cursor, SubmissionFilter } from '../../src/submissions/listing-queries.ts';
+import {
+  type Cursor,
+  countOf,
+  type SubmissionFilter,
+} from '../../src/submissions/listing-queries.ts';
 import { parseSearch } from '../../src/submissions/search.ts';
 import { testClock } from '../support/clock.ts';
 import { databases, type TestDatabase } from '../support/databases.ts';
@@ -124,6 +128,18 @@ describe.each(databases)('whatever is filtered and looked for, on %s', (_name, c
           expect(exported).toEqual(expected.toReversed());
         },
       ),
+      { numRuns: 60 },
+    );
+  });
+
+  test('are counted up to a bound, and no further', async () => {
+    await fc.assert(
+      fc.asyncProperty(filters, fc.integer({ min: -2, max: 2 }), async (filter, more) => {
+        const all = rows.filter(isFiltered(filter)).length;
+        const atMost = Math.max(all + more, 1);
+        const [counted] = await storage.read(countOf(storage, filter, atMost));
+        expect(Number(counted?.rows)).toBe(Math.min(all, atMost));
+      }),
       { numRuns: 60 },
     );
   });
