@@ -75,7 +75,11 @@ function ofExecutions(storage: Storage, told: Told): Asked {
     'executions: claimed': async () => {
       const claim = request('client');
       claimed.push(claim);
-      await executions.claim(claim, () => submission);
+      await executions.claim(
+        claim,
+        () => submission,
+        () => [],
+      );
     },
     'executions: settled': () => {
       const { previewDigest: preview_digest, actionId: action_id } = next(claimed);

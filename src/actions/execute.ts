@@ -62,8 +62,11 @@ export async function execute(
 
   const examined = await examinePreview(parts, caller.name, idempotencyKey, token, form.name);
   if (examined.kind !== 'open') return examined;
-  const refused = await refuseUnconfirmed(parts, examined, 'agent');
-  if (refused !== undefined) return refused;
+  // Where it is enough, the claim looks whether the mailbox has reported the client.
+  if (isBelow('agent', parts.confirmationMinimum[form.name])) {
+    const refused = await refuseUnconfirmed(parts, examined, 'agent');
+    if (refused !== undefined) return refused;
+  }
   return await executePreview(parts, request, { ...examined, confirmedVia: 'agent' });
 }
 
@@ -83,11 +86,18 @@ export async function refuseUnconfirmed(
 
 /** Whether the owner of the mailbox in the fields has said that they did not ask this client (beyond §4). */
 export async function isReportedBy(
-  { executions, signingKeys }: Pick<ExecuteParts, 'executions' | 'signingKeys'>,
+  parts: Pick<ExecuteParts, 'executions' | 'signingKeys'>,
   client: string,
-  { email = '' }: Fields,
+  fields: Fields,
 ): Promise<boolean> {
-  return await executions.isReported(client, () => mailboxDigests(signingKeys, email));
+  return await parts.executions.isReported(client, () => digestsOf(parts, fields));
+}
+
+function digestsOf(
+  { signingKeys }: Pick<ExecuteParts, 'signingKeys'>,
+  { email = '' }: Fields,
+): string[] {
+  return mailboxDigests(signingKeys, email);
 }
 
 /** Claims, sends and settles what was examined and confirmed; once, whoever else tries. */
@@ -115,10 +125,17 @@ export async function executePreview(
     confirmedVia,
     destination: preview.destination,
   };
-  const claim = await executions.claim(claimed, submissionOf(claimed, { form, fields }, parties));
+  const claim = await executions.claim(
+    claimed,
+    submissionOf(claimed, { form, fields }, parties),
+    () => digestsOf(parts, fields),
+  );
   if (claim !== undefined) return await sendClaimed(parts, claim, form, request.traceparent);
   const recorded = await executions.find(client, idempotencyKey, previewDigest);
-  return judgeRecorded(recorded, previewDigest, form.name) ?? { kind: 'inProgress' };
+  const judged = judgeRecorded(recorded, previewDigest, form.name);
+  if (judged !== undefined) return judged;
+  const isReported = await isReportedBy(parts, client, fields);
+  return isReported ? { kind: 'clientReported' } : { kind: 'inProgress' };
 }
 
 /** What is kept with a claim, for the moment at which the consent is recorded. */

@@ -1,10 +1,11 @@
 /** The statements that every execution runs; why they are enough is told in `executions.ts`. */
-import type { QueryCreator } from 'kysely';
+import type { Expression, ExpressionBuilder, QueryCreator, SqlBool } from 'kysely';
 import type { Storage } from '../storage/database.ts';
 import { prepareBoth, prepareChange, prepareRead } from '../storage/prepare-query.ts';
 import type { ExecutionRow, Schema } from '../storage/schema.ts';
 import { type ExecutionSubmission, executionRows } from '../submissions/execution-rows.ts';
 import { type AskedRow, insertAsked, pressQueries, type Settled } from './press-queries.ts';
+import { reportsOf } from './reports.ts';
 
 export type Claimed = Omit<
   ExecutionRow,
@@ -22,26 +23,40 @@ export function prepareExecutionQueries(
     db: QueryCreator<Schema>,
     of: Claimed,
     status: Pick<ExecutionRow, 'status' | 'settled_at'>,
-  ) =>
-    db
+    unless?: (row: ExpressionBuilder<Schema, never>) => Expression<SqlBool>,
+  ) => {
+    const row = {
+      action_id: of.action_id,
+      action: of.action,
+      client: of.client,
+      idempotency_key: of.idempotency_key,
+      preview_digest: of.preview_digest,
+      created_at: of.created_at,
+      confirmation_text: of.confirmation_text,
+      confirmed_via: of.confirmed_via,
+      destination: of.destination,
+      ...status,
+      lease_ms: leaseMs,
+    };
+    const names = Object.keys(row) as (keyof typeof row)[];
+    return db
       .insertInto('executions')
-      .values({
-        action_id: of.action_id,
-        action: of.action,
-        client: of.client,
-        idempotency_key: of.idempotency_key,
-        preview_digest: of.preview_digest,
-        created_at: of.created_at,
-        confirmation_text: of.confirmation_text,
-        confirmed_via: of.confirmed_via,
-        destination: of.destination,
-        ...status,
-        lease_ms: leaseMs,
-        lease_started_ms: storage.dialect.leaseClock,
-      })
+      .columns([...names, 'lease_started_ms'])
+      .expression(
+        db
+          .selectNoFrom((value) => [
+            ...names.map((name) => value.val(row[name]).as(name)),
+            storage.dialect.leaseClock.as('lease_started_ms'),
+          ])
+          .where((value) => (unless === undefined ? value.lit(true) : value.not(unless(value)))),
+      )
       .onConflict((conflict) => conflict.doNothing());
-  const claim = (db: QueryCreator<Schema>, of: Claimed) =>
-    insert(db, of, { status: 'executing', settled_at: null });
+  };
+  const executing = { status: 'executing', settled_at: null } as const;
+  const claim = (db: QueryCreator<Schema>, of: Claimed) => insert(db, of, executing);
+  /** The same, where nobody at all has reported the client: then it does not depend on who. */
+  const claimOfUnreported = (db: QueryCreator<Schema>, of: Claimed) =>
+    insert(db, of, executing, (row) => row.exists(reportsOf(row, of.client)));
 
   const settle = (status: 'submitted' | 'failed') => {
     return (db: QueryCreator<Schema>, to: Omit<Settled, 'line'>) =>
@@ -84,8 +99,14 @@ export function prepareExecutionQueries(
 
     /** Changes no row where the key or the preview is taken. With it its submission is kept. */
     claim: prepareBoth<Claimed & ExecutionSubmission>(storage, claim, submissions.claim),
+    claimOfUnreported: prepareBoth<Claimed & ExecutionSubmission>(
+      storage,
+      claimOfUnreported,
+      submissions.claim,
+    ),
     /** The embedded inbox keeps it when it delivers it. */
     claimAlone: prepareChange<Claimed>(storage, claim),
+    claimAloneOfUnreported: prepareChange<Claimed>(storage, claimOfUnreported),
     /** The claim's own statement once more: unique by the same, sent by nobody yet (beyond §4). */
     ask: prepareBoth<Claimed & AskedRow>(
       storage,

@@ -31,7 +31,7 @@ import { type Claim, type ClaimRequest, rowOfRequest } from './claim.ts';
 import { type Claimed, prepareExecutionQueries } from './execution-queries.ts';
 import { openLapsed } from './lapsed.ts';
 import type { Recorded } from './receipt.ts';
-import { openReports } from './reports.ts';
+import { type IsReported, openReports } from './reports.ts';
 import { type Known, openSettling } from './settling.ts';
 
 export type ExecutionsOptions = {
@@ -60,14 +60,18 @@ export type Executions = {
   /** Those that wait for the person's own press. */
   asked: Asked;
   /** Whether one of a mailbox's digests stands in a report of this client. */
-  isReported(client: string, digestsOfMailbox: () => readonly string[]): Promise<boolean>;
+  isReported: IsReported;
   /** Writes down the person's no by the claim's own statement; false where the key or the preview is taken. */
   decline(request: ClaimRequest): Promise<boolean>;
   /**
-   * The claim, or undefined where the key or the preview is taken.
-   * `keep` says what is kept with it, for the moment at which the consent is recorded.
+   * The claim, or undefined where the key or the preview is taken, or one of the mailbox's digests stands in a
+   * report of this client. `keep` says what is kept with it, for the moment at which the consent is recorded.
    */
-  claim(request: ClaimRequest, keep: Keep): Promise<Claim | undefined>;
+  claim(
+    request: ClaimRequest,
+    keep: Keep,
+    digestsOfMailbox: () => readonly string[],
+  ): Promise<Claim | undefined>;
   /** The claim of one that was asked, or undefined where it is not any more. */
   press(request: ClaimRequest & { pressId: string }, keep: Keep): Promise<Claim | undefined>;
   /**
@@ -131,9 +135,10 @@ export function openExecutions(options: ExecutionsOptions): Executions {
     return { ...request, createdAt, submission, mayStart };
   }
 
+  const isReported = openReports(storage);
   return {
     asked,
-    isReported: openReports(storage),
+    isReported,
 
     async find(client, idempotencyKey, previewDigest) {
       const of = { client, idempotency_key: idempotencyKey, preview_digest: previewDigest };
@@ -166,12 +171,20 @@ export function openExecutions(options: ExecutionsOptions): Executions {
       return (await storage.write(queries.decline(rowOfRequest(request, now())))) === 1;
     },
 
-    claim: (request, keep) =>
-      take(request, keep, (row, submission) =>
+    async claim(request, keep, digestsOfMailbox) {
+      const { claim, claimAlone, claimOfUnreported, claimAloneOfUnreported } = queries;
+      const claimed = await take(request, keep, (row, submission) =>
         storage.write(
-          embedded ? queries.claimAlone(row) : queries.claim({ ...row, ...submission }),
+          embedded ? claimAloneOfUnreported(row) : claimOfUnreported({ ...row, ...submission }),
         ),
-      ),
+      );
+      if (claimed !== undefined) return claimed;
+      if (await isReported(request.client, digestsOfMailbox)) return undefined;
+      // Others have reported the client, or it is taken.
+      return await take(request, keep, (row, submission) =>
+        storage.write(embedded ? claimAlone(row) : claim({ ...row, ...submission })),
+      );
+    },
 
     press: (request, keep) =>
       take(request, keep, async (row, submission) => {

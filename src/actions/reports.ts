@@ -1,31 +1,33 @@
 /**
  * "I did not ask for this" (beyond §4): nothing of a client is asked or sent for a mailbox that reported it. As a
- * rule there are no reports, and an execution pays for them with one look into an index.
+ * rule there are no reports, and an execution pays for them with a look into an index by its claim's own statement.
  */
+import type { QueryCreator } from 'kysely';
 import type { Storage } from '../storage/database.ts';
 import { prepareChange, prepareRead } from '../storage/prepare-query.ts';
-import type { ConfirmationReportRow } from '../storage/schema.ts';
+import type { ConfirmationReportRow, Schema } from '../storage/schema.ts';
 
-/**
- * Returns what asks whether a mailbox has reported a client; its digests are made only where anybody has. It
- * throws `StorageUnavailable`.
- */
-export function openReports(
-  storage: Storage,
-): (client: string, digestsOfMailbox: () => readonly string[]) => Promise<boolean> {
+/** Whether a mailbox has reported a client; its digests are made only where anybody has. */
+export type IsReported = (
+  client: string,
+  digestsOfMailbox: () => readonly string[],
+) => Promise<boolean>;
+
+/** The reports of a client, as a query of the table or as a part of a statement. */
+export function reportsOf(db: Pick<QueryCreator<Schema>, 'selectFrom'>, client: string) {
+  return db
+    .selectFrom('confirmation_reports')
+    .select('confirmation_reports.client')
+    .where('confirmation_reports.client', '=', client);
+}
+
+/** Returns what asks for one; it throws `StorageUnavailable`. */
+export function openReports(storage: Storage): IsReported {
   const any = prepareRead(storage, (db, of: { client: string }) =>
-    db
-      .selectFrom('confirmation_reports')
-      .select('client')
-      .where('client', '=', of.client)
-      .limit(storage.dialect.constant(1)),
+    reportsOf(db, of.client).limit(storage.dialect.constant(1)),
   );
   const find = prepareRead(storage, (db, of: { client: string; mailbox_digest: string }) =>
-    db
-      .selectFrom('confirmation_reports')
-      .select('client')
-      .where('client', '=', of.client)
-      .where('mailbox_digest', '=', of.mailbox_digest),
+    reportsOf(db, of.client).where('mailbox_digest', '=', of.mailbox_digest),
   );
   return async (client, digestsOfMailbox) => {
     if ((await storage.read(any({ client }))).length === 0) return false;

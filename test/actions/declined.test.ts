@@ -5,7 +5,7 @@ import { openExecutions } from '../../src/actions/executions.ts';
 import { systemClock } from '../../src/clock.ts';
 import type { Storage } from '../../src/storage/database.ts';
 import { databases, type TestDatabase } from '../support/databases.ts';
-import { fresh, keep, parts, type Request } from '../support/executions.ts';
+import { fresh, keep, parts, type Request, unreported } from '../support/executions.ts';
 
 describe.each(databases)('on %s', (_name, create) => {
   let database: TestDatabase;
@@ -28,7 +28,7 @@ describe.each(databases)('on %s', (_name, create) => {
     const request = no();
     expect(await executions.decline(request)).toBe(true);
     const { previewDigest } = request;
-    expect(await executions.claim(fresh({ previewDigest }), keep)).toBeUndefined();
+    expect(await executions.claim(fresh({ previewDigest }), keep, unreported)).toBeUndefined();
     expect(await executions.decline(no({ previewDigest }))).toBe(false);
     await executions.settleExpired();
     const { byKey } = await executions.find('acme', request.idempotencyKey, previewDigest);
@@ -38,7 +38,7 @@ describe.each(databases)('on %s', (_name, create) => {
   test('a preview that is executed can’t be declined any more', async () => {
     const executions = open();
     const request = fresh();
-    await executions.claim(request, keep);
+    await executions.claim(request, keep, unreported);
     const { previewDigest } = request;
     expect(await executions.decline(no({ previewDigest }))).toBe(false);
   });
@@ -47,7 +47,7 @@ describe.each(databases)('on %s', (_name, create) => {
     for (let n = 0; n < 10; n += 1) {
       const previewDigest = randomUUID();
       const [claim, declined] = await Promise.all([
-        open().claim(fresh({ previewDigest }), keep),
+        open().claim(fresh({ previewDigest }), keep, unreported),
         open().decline(no({ previewDigest })),
       ]);
       expect([claim !== undefined, declined].filter(Boolean)).toHaveLength(1);

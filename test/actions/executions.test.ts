@@ -14,6 +14,7 @@ import {
   type Request,
   rejected,
   told,
+  unreported,
 } from '../support/executions.ts';
 
 describe.each(databases)('executions on %s', (_name, create) => {
@@ -36,7 +37,7 @@ describe.each(databases)('executions on %s', (_name, create) => {
     const executions = open();
     const request = fresh();
     expect(await find(request)).toEqual({ byKey: undefined, byPreview: undefined });
-    const claim = (await executions.claim(request, keep)) ?? expect.fail();
+    const claim = (await executions.claim(request, keep, unreported)) ?? expect.fail();
     expect((await find(request)).byKey).toMatchObject({
       action_id: request.actionId,
       status: 'executing',
@@ -63,13 +64,13 @@ describe.each(databases)('executions on %s', (_name, create) => {
     const key = fresh();
     const byKey = await Promise.all(
       Array.from({ length: 30 }, () =>
-        executions.claim(fresh({ idempotencyKey: key.idempotencyKey }), keep),
+        executions.claim(fresh({ idempotencyKey: key.idempotencyKey }), keep, unreported),
       ),
     );
     expect(byKey.filter((claim) => claim !== undefined)).toHaveLength(1);
     const byPreview = await Promise.all(
       Array.from({ length: 30 }, () =>
-        executions.claim(fresh({ previewDigest: key.previewDigest }), keep),
+        executions.claim(fresh({ previewDigest: key.previewDigest }), keep, unreported),
       ),
     );
     expect(byPreview.filter((claim) => claim !== undefined)).toHaveLength(1);
@@ -82,8 +83,8 @@ describe.each(databases)('executions on %s', (_name, create) => {
       const { idempotencyKey } = fresh();
       const claims = await Promise.all(
         instances.flatMap((instance) => [
-          instance.claim(fresh({ idempotencyKey }), keep),
-          instance.claim(fresh({ idempotencyKey }), keep),
+          instance.claim(fresh({ idempotencyKey }), keep, unreported),
+          instance.claim(fresh({ idempotencyKey }), keep, unreported),
         ]),
       );
       expect(claims.filter((claim) => claim !== undefined)).toHaveLength(1);
@@ -94,11 +95,12 @@ describe.each(databases)('executions on %s', (_name, create) => {
   test('the same key of two clients is two keys', async () => {
     const executions = open();
     const request = fresh();
-    expect(await executions.claim(request, keep)).toBeDefined();
+    expect(await executions.claim(request, keep, unreported)).toBeDefined();
     expect(
       await executions.claim(
         fresh({ idempotencyKey: request.idempotencyKey, client: 'other' }),
         keep,
+        unreported,
       ),
     ).toBeDefined();
   });
@@ -106,7 +108,7 @@ describe.each(databases)('executions on %s', (_name, create) => {
   test('a settled receipt never changes', async () => {
     const executions = open();
     const request = fresh();
-    const claim = (await executions.claim(request, keep)) ?? expect.fail();
+    const claim = (await executions.claim(request, keep, unreported)) ?? expect.fail();
     await executions.conclude(claim, told(rejected));
     const { row } = await executions.conclude(claim, told(confirmed));
     expect(row.status).toBe('failed');
@@ -115,7 +117,7 @@ describe.each(databases)('executions on %s', (_name, create) => {
 
   test('a key that was used with another preview says nothing of this one', async () => {
     const request = fresh();
-    await open().claim(request, keep);
+    await open().claim(request, keep, unreported);
     const { byKey, byPreview } = await find({ ...request, previewDigest: randomUUID() });
     expect([byKey?.action_id, byPreview]).toEqual([request.actionId, undefined]);
   });
@@ -126,19 +128,19 @@ describe.each(databases)('executions on %s', (_name, create) => {
     };
     const executions = openExecutions({ ...parts, storage: { ...storage, requireRoom } });
     const request = fresh();
-    await expect(executions.claim(request, keep)).rejects.toThrow('The disk is full.');
+    await expect(executions.claim(request, keep, unreported)).rejects.toThrow('The disk is full.');
     expect(await find(request)).toEqual({ byKey: undefined, byPreview: undefined });
   });
 
   test('a look settles what has run out, and otherwise writes nothing', async () => {
     const { executions, writes } = counting();
     const [running, settled, forgotten] = [fresh(), fresh(), fresh()];
-    await open().claim(running, keep);
+    await open().claim(running, keep, unreported);
     // A lease of less than no time has run out from the beginning.
     const expired = open(-6_000);
-    const claim = (await expired.claim(settled, keep)) ?? expect.fail();
+    const claim = (await expired.claim(settled, keep, unreported)) ?? expect.fail();
     await expired.conclude(claim, told(confirmed));
-    await expired.claim(forgotten, keep);
+    await expired.claim(forgotten, keep, unreported);
     for (const request of [running, settled, fresh()]) await find(request, executions);
     expect(writes()).toBe(0);
     expect((await find(forgotten, executions)).byKey?.status).toBe('failed');
@@ -149,7 +151,7 @@ describe.each(databases)('executions on %s', (_name, create) => {
     const { executions, writes, lose } = counting();
     const request = fresh();
     lose('the answer');
-    await expect(executions.claim(request, keep)).rejects.toThrow('away');
+    await expect(executions.claim(request, keep, unreported)).rejects.toThrow('away');
     lose('nothing');
     expect((await find(request)).byKey?.status).toBe('executing');
     const before = writes();
@@ -161,7 +163,7 @@ describe.each(databases)('executions on %s', (_name, create) => {
   test('what the upstream confirmed stays confirmed, though the store was away when it did', async () => {
     const { executions, lose } = counting();
     const request = fresh();
-    const claim = (await executions.claim(request, keep)) ?? expect.fail();
+    const claim = (await executions.claim(request, keep, unreported)) ?? expect.fail();
     lose('the statement');
     await expect(executions.conclude(claim, told(confirmed))).rejects.toThrow('away');
     lose('nothing');
@@ -171,11 +173,11 @@ describe.each(databases)('executions on %s', (_name, create) => {
   test('what the upstream confirmed is known until it is written, however often the store fails', async () => {
     const { executions, lose } = counting();
     const request = fresh();
-    const claim = (await executions.claim(request, keep)) ?? expect.fail();
+    const claim = (await executions.claim(request, keep, unreported)) ?? expect.fail();
     lose('the statement');
     await expect(executions.conclude(claim, told(confirmed))).rejects.toThrow('away');
     await expect(find(request, executions)).rejects.toThrow('away');
-    await expect(executions.claim(fresh(), keep)).rejects.toThrow('away');
+    await expect(executions.claim(fresh(), keep, unreported)).rejects.toThrow('away');
     await expect(executions.settleExpired()).rejects.toThrow('away');
     lose('nothing');
     expect((await find(request, executions)).byKey?.status).toBe('submitted');
@@ -184,7 +186,7 @@ describe.each(databases)('executions on %s', (_name, create) => {
   test('what the upstream confirmed is written before the sweep looks for leases that ran out', async () => {
     const { executions, lose } = counting(-6_000);
     const request = fresh();
-    const claim = (await executions.claim(request, keep)) ?? expect.fail();
+    const claim = (await executions.claim(request, keep, unreported)) ?? expect.fail();
     lose('the statement');
     await expect(executions.conclude(claim, told(confirmed))).rejects.toThrow('away');
     lose('nothing');
@@ -197,7 +199,7 @@ describe.each(databases)('executions on %s', (_name, create) => {
     const over = { ...storage, write: ((run) => write(run)) as Storage['write'] };
     const executions = openExecutions({ ...parts, storage: over, upstreamTimeoutMs: -5_000 });
     const request = fresh();
-    const claim = (await executions.claim(request, keep)) ?? expect.fail();
+    const claim = (await executions.claim(request, keep, unreported)) ?? expect.fail();
     const [begun, failed] = [Promise.withResolvers<void>(), Promise.withResolvers<never>()];
     write = () => {
       write = storage.write;
@@ -222,7 +224,7 @@ describe.each(databases)('executions on %s', (_name, create) => {
     };
     const executions = openExecutions({ ...parts, storage: over, upstreamTimeoutMs: -5_000 });
     const request = fresh();
-    const claim = (await executions.claim(request, keep)) ?? expect.fail();
+    const claim = (await executions.claim(request, keep, unreported)) ?? expect.fail();
     read = async (run) => {
       read = storage.read;
       const rows = await read(run);
@@ -238,7 +240,7 @@ describe.each(databases)('executions on %s', (_name, create) => {
   test('what the upstream confirmed is written at the latest as the process ends, if the store is back', async () => {
     const { executions, lose } = counting();
     const request = fresh();
-    const claim = (await executions.claim(request, keep)) ?? expect.fail();
+    const claim = (await executions.claim(request, keep, unreported)) ?? expect.fail();
     lose('the statement');
     await expect(executions.conclude(claim, told(confirmed))).rejects.toThrow('away');
     await executions.close();
@@ -251,10 +253,10 @@ describe.each(databases)('executions on %s', (_name, create) => {
   test('what has ended is found, though nothing can be written and a claim has failed', async () => {
     const { executions, lose } = counting();
     const ended = fresh();
-    const claim = (await executions.claim(ended, keep)) ?? expect.fail();
+    const claim = (await executions.claim(ended, keep, unreported)) ?? expect.fail();
     await executions.conclude(claim, told(confirmed));
     lose('the statement');
-    await expect(executions.claim(fresh(), keep)).rejects.toThrow('away');
+    await expect(executions.claim(fresh(), keep, unreported)).rejects.toThrow('away');
     expect((await find(ended, executions)).byKey?.status).toBe('submitted');
   });
 
@@ -269,12 +271,12 @@ describe.each(databases)('executions on %s', (_name, create) => {
       storage: { ...storage, write: (run) => write(run), requireRoom: () => requireRoom() },
     });
     const request = fresh();
-    const claim = (await executions.claim(request, keep)) ?? expect.fail();
+    const claim = (await executions.claim(request, keep, unreported)) ?? expect.fail();
     write = away;
     await expect(executions.conclude(claim, told(confirmed))).rejects.toThrow('away');
     write = storage.write;
     requireRoom = away;
-    await expect(executions.claim(fresh(), keep)).rejects.toThrow('away');
+    await expect(executions.claim(fresh(), keep, unreported)).rejects.toThrow('away');
     expect((await find(request)).byKey?.status).toBe('submitted');
   });
 
@@ -305,7 +307,7 @@ describe.each(databases)('executions on %s', (_name, create) => {
   test('a lease that has run out is settled as failed by whoever looks, and no send may start any more', async () => {
     const executions = open(-4_000);
     const request = fresh();
-    const claim = (await executions.claim(request, keep)) ?? expect.fail();
+    const claim = (await executions.claim(request, keep, unreported)) ?? expect.fail();
     expect(claim.mayStart()).toBe(true);
     expect((await find(request, executions)).byKey?.status).toBe('executing');
     await expect
@@ -318,7 +320,7 @@ describe.each(databases)('executions on %s', (_name, create) => {
   test('who goes on when the receipt is past its retention tells what it said', async () => {
     const executions = open(-6_000);
     const request = fresh();
-    const claim = (await executions.claim(request, keep)) ?? expect.fail();
+    const claim = (await executions.claim(request, keep, unreported)) ?? expect.fail();
     const { outcome, row } = await executions.conclude(claim, async () => {
       await open().settleExpired();
       expect((await find(request)).byKey?.status).toBe('failed');
@@ -337,8 +339,8 @@ describe.each(databases)('executions on %s', (_name, create) => {
 
   test('expired claims are settled by the sweep, others are left', async () => {
     const [expired, running] = [fresh(), fresh()];
-    await open(-5_000).claim(expired, keep);
-    await open().claim(running, keep);
+    await open(-5_000).claim(expired, keep, unreported);
+    await open().claim(running, keep, unreported);
     await expect.poll(() => open().settleExpired(), { timeout: 2_000 }).toBeGreaterThanOrEqual(1);
     expect([(await find(expired)).byKey?.status, (await find(running)).byKey?.status]).toEqual([
       'failed',
@@ -348,7 +350,7 @@ describe.each(databases)('executions on %s', (_name, create) => {
 
   test('the fence is shut once no more than the upstream time-out is left of the lease, whatever the wall clock says', async () => {
     const clock = testClock();
-    const claim = (await open(10_000, clock).claim(fresh(), keep)) ?? expect.fail();
+    const claim = (await open(10_000, clock).claim(fresh(), keep, unreported)) ?? expect.fail();
     clock.step(86_400_000);
     expect(claim.mayStart()).toBe(true);
     clock.advance(4_999);
@@ -367,7 +369,7 @@ test('on SQLite leases run on the monotonic clock alone, and end with a restart 
   const storage = await database.open(clock);
   const executions = openExecutions({ ...parts, storage, clock });
   const request = fresh();
-  await executions.claim(request, keep);
+  await executions.claim(request, keep, unreported);
   for (const step of [3_600_000, -7_200_000, 3 * 86_400_000, -6 * 86_400_000]) {
     clock.step(step);
     expect(await executions.settleExpired()).toBe(0);
@@ -376,7 +378,7 @@ test('on SQLite leases run on the monotonic clock alone, and end with a restart 
   expect(await executions.settleExpired()).toBe(0);
   clock.advance(1);
   expect(await executions.settleExpired()).toBe(1);
-  await executions.claim(fresh(), keep);
+  await executions.claim(fresh(), keep, unreported);
   await storage.close();
   const rebooted = await database.open({ ...clock, monotonic: () => 5 });
   expect(

@@ -6,6 +6,7 @@ import type { Log } from '../../src/operations/log.ts';
 import { type Storage, StorageUnavailable } from '../../src/storage/database.ts';
 import { testClock } from '../support/clock.ts';
 import { databases, type TestDatabase } from '../support/databases.ts';
+import { unreported } from '../support/executions.ts';
 
 const DAY_MS = 86_400_000;
 const executing = { upstreamTimeoutMs: 10_000, embedded: true, keepsDelivered: true };
@@ -243,7 +244,7 @@ describe.each(databases)('receipts on %s', (name, create) => {
       confirmedVia: 'agent' as const,
       destination: 'Vetted Painters',
     };
-    const claim = (await executions.claim(request, keep)) ?? expect.fail();
+    const claim = (await executions.claim(request, keep, unreported)) ?? expect.fail();
     await executions.conclude(claim, () => expect.fail());
     await storage.write((tx) =>
       tx
@@ -291,6 +292,7 @@ test('on SQLite a restart of the machine does not end the minutes in which a pre
       destination: 'Vetted Painters',
     },
     keep,
+    unreported,
   );
   await executions.conclude(claim ?? expect.fail(), () => expect.fail());
   await storage.close();

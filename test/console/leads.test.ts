@@ -245,7 +245,8 @@ test('the audit is shown newest first, in pages, and holds nothing that was type
   await operator.get(`/operator/leads/${row.id}`);
   const first = await operator.get('/operator/audit');
   expect(first.text).toContain(row.id);
-  expect(first.text).not.toContain('ada');
+  // Three letters alone may stand in an id.
+  expect(first.text).not.toMatch(/ada(?:@|%40)/);
   const older = /href="([^"]+)">Older/.exec(first.text)?.[1]?.replaceAll('&amp;', '&') ?? '';
   const second = await operator.get(older);
   expect(second.text).toContain('Signed in');

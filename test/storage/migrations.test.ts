@@ -165,6 +165,7 @@ describe.each(databases)('migrations on %s', (name, create) => {
           destination: 'Vetted Painters',
         },
         () => ({ form: 'contact', email: null, telephone: null, event: '{}' }),
+        () => [],
       );
       const confirmed = { kind: 'confirmed', known: false } as const;
       const attempt = { at: '', ms: 5, outcome: confirmed.kind, by: 'first' } as const;

@@ -13,6 +13,7 @@ import {
   type Request,
   rejected,
   told,
+  unreported,
 } from '../support/executions.ts';
 
 describe.each(databases)('the submission of an execution, on %s (beyond §1)', (_name, create) => {
@@ -44,7 +45,7 @@ describe.each(databases)('the submission of an execution, on %s (beyond §1)', (
   test('embedded: delivery and settling stand or fall together', async () => {
     const { executions, lose } = counting(10_000, true);
     const request = fresh();
-    const claim = (await executions.claim(request, keep)) ?? expect.fail();
+    const claim = (await executions.claim(request, keep, unreported)) ?? expect.fail();
     expect(await standing(request)).toEqual(['executing', undefined, undefined, undefined]);
     lose('the statement');
     await expect(executions.conclude(claim, told(confirmed))).rejects.toThrow('away');
@@ -62,7 +63,7 @@ describe.each(databases)('the submission of an execution, on %s (beyond §1)', (
   test('embedded: what was delivered is submitted, by the commit that delivered it, and nobody is asked', async () => {
     const { executions, writes } = counting(10_000, true);
     const request = fresh();
-    const claim = (await executions.claim(request, keep)) ?? expect.fail();
+    const claim = (await executions.claim(request, keep, unreported)) ?? expect.fail();
     const { row, outcome } = await executions.conclude(claim, () => expect.fail());
     expect([row.status, outcome, writes()]).toEqual(['submitted', confirmed, 2]);
     expect(await standing(request)).toEqual(['submitted', 'delivered', null, []]);
@@ -76,7 +77,7 @@ describe.each(databases)('the submission of an execution, on %s (beyond §1)', (
     for (const [outcome, end] of ends) {
       const { executions, writes } = counting();
       const request = fresh();
-      const claim = (await executions.claim(request, keep)) ?? expect.fail();
+      const claim = (await executions.claim(request, keep, unreported)) ?? expect.fail();
       expect(writes()).toBe(1);
       expect(await standing(request)).toEqual(['executing', 'sending', null, []]);
       await executions.conclude(claim, told(outcome));
@@ -88,9 +89,9 @@ describe.each(databases)('the submission of an execution, on %s (beyond §1)', (
   test('a claim that loses keeps no submission', async () => {
     const executions = open();
     const request = fresh();
-    await executions.claim(request, keep);
+    await executions.claim(request, keep, unreported);
     const again = { ...fresh(), idempotencyKey: request.idempotencyKey };
-    expect(await executions.claim(again, keep)).toBeUndefined();
+    expect(await executions.claim(again, keep, unreported)).toBeUndefined();
     const ids = await storage.read((db) =>
       db
         .selectFrom('submissions')
@@ -103,7 +104,7 @@ describe.each(databases)('the submission of an execution, on %s (beyond §1)', (
   test('a yes that comes after the lease is recorded, and its receipt stays as it was (beyond §1)', async () => {
     const executions = open(-6_000);
     const request = fresh();
-    const claim = (await executions.claim(request, keep)) ?? expect.fail();
+    const claim = (await executions.claim(request, keep, unreported)) ?? expect.fail();
     await executions.settleExpired();
     expect(await standing(request)).toEqual([
       'failed',
@@ -125,7 +126,7 @@ describe.each(databases)('the submission of an execution, on %s (beyond §1)', (
   test('a no that comes after the lease changes nothing', async () => {
     const executions = open(-6_000);
     const request = fresh();
-    const claim = (await executions.claim(request, keep)) ?? expect.fail();
+    const claim = (await executions.claim(request, keep, unreported)) ?? expect.fail();
     await executions.settleExpired();
     const before = await standing(request);
     await executions.conclude(claim, told(rejected));
@@ -135,8 +136,8 @@ describe.each(databases)('the submission of an execution, on %s (beyond §1)', (
   test('what an instance of the version before has settled during a roll is ended by the sweep; a yes that comes first is recorded', async () => {
     const executions = open();
     const [late, died, young] = [fresh(), fresh(), fresh()];
-    const claim = (await executions.claim(late, keep)) ?? expect.fail();
-    for (const request of [died, young]) await executions.claim(request, keep);
+    const claim = (await executions.claim(late, keep, unreported)) ?? expect.fail();
+    for (const request of [died, young]) await executions.claim(request, keep, unreported);
     // It knows of no submission.
     const settled = { status: 'failed', settled_at: '2026-09-01T12:00:00.000Z' } as const;
     const ids = [late, died, young].map(({ actionId }) => actionId);

@@ -23,6 +23,9 @@ export const keep = () => ({
   event: '{"data":{}}',
 });
 
+/** The digests of a mailbox that has reported nobody. */
+export const unreported = () => [];
+
 /** An upstream that ends its attempt so. */
 export const told = (outcome: Outcome) => async (): Promise<Attempted> => ({
   outcome,
