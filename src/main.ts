@@ -39,13 +39,15 @@ async function main(): Promise<void> {
 }
 
 async function serve(settings: Settings, envFile: LoadedEnvironment['file']): Promise<void> {
+  // On a full disk neither the greeting nor a line of the log can be written, and the service works all the same.
+  process.stdout.on('error', () => {});
   const log = openLog(settings.logLevel);
   const prepared = await prepareLocalMode(settings, systemClock);
   const parts = await openParts(settings, prepared, systemClock, log);
   const app = await buildApp(settings, parts);
   drainOnSignals(settings, parts, app);
   // Only now: a signal that comes with the first connection is answered already.
-  await app.listen({ host: settings.host, port: settings.port });
+  await app.listen({ host: addressOf(settings.host), port: settings.port });
   const onTerminal = process.stdout.isTTY;
   process.stdout.write(
     greeting({
@@ -58,6 +60,11 @@ async function serve(settings: Settings, envFile: LoadedEnvironment['file']): Pr
       operatorLink: onTerminal ? await linkForLocalMode(settings, parts) : undefined,
     }),
   );
+}
+
+/** For `localhost` Fastify opens a second server, of which neither the drain nor what refuses broken requests would know. */
+function addressOf(host: string): string {
+  return host === 'localhost' ? '127.0.0.1' : host;
 }
 
 /** Whoever starts it on their own terminal is its operator (beyond §7). Without it the service runs as well. */

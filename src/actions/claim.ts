@@ -1,6 +1,8 @@
 /** What an execution claims, before it is claimed and after (spec §3). */
 import type { ConfirmedVia } from '../storage/schema.ts';
 import type { ExecutionSubmission } from '../submissions/execution-rows.ts';
+import type { Outcome } from '../upstream/upstream.ts';
+import type { Recorded } from './receipt.ts';
 
 export type ClaimRequest = {
   actionId: string;
@@ -35,5 +37,17 @@ export function rowOfRequest(request: ClaimRequest, createdAt: string) {
     confirmation_text: request.confirmationText,
     confirmed_via: request.confirmedVia,
     destination: request.destination,
+  };
+}
+
+/** What stands once the claim was settled by that outcome. */
+export function rowOf(claim: Claim, outcome: Outcome): Recorded {
+  return {
+    action_id: claim.actionId,
+    action: claim.action,
+    client: claim.client,
+    status: outcome.kind === 'confirmed' ? 'submitted' : 'failed',
+    created_at: claim.createdAt,
+    confirmation_text: claim.confirmationText,
   };
 }

@@ -27,7 +27,7 @@ import { LEASE_MARGIN_MS } from '../submissions/submissions.ts';
 import type { Attempted } from '../submissions/submit.ts';
 import type { Outcome } from '../upstream/upstream.ts';
 import { type Asked, openAsked } from './asked.ts';
-import { type Claim, type ClaimRequest, rowOfRequest } from './claim.ts';
+import { type Claim, type ClaimRequest, rowOf, rowOfRequest } from './claim.ts';
 import { type Claimed, prepareExecutionQueries } from './execution-queries.ts';
 import { openLapsed } from './lapsed.ts';
 import type { Recorded } from './receipt.ts';
@@ -235,20 +235,4 @@ const DELIVERED: Outcome = { kind: 'confirmed', known: false };
 
 function isOpen(row: Recorded): boolean {
   return row.status === 'executing';
-}
-
-function statusOf(outcome: Outcome): 'submitted' | 'failed' {
-  return outcome.kind === 'confirmed' ? 'submitted' : 'failed';
-}
-
-/** What stands once the claim was settled by that outcome. */
-function rowOf(claim: Claim, outcome: Outcome): Recorded {
-  return {
-    action_id: claim.actionId,
-    action: claim.action,
-    client: claim.client,
-    status: statusOf(outcome),
-    created_at: claim.createdAt,
-    confirmation_text: claim.confirmationText,
-  };
 }

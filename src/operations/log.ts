@@ -11,6 +11,9 @@ const GATHERED_FOR_MS = 5;
 /** What the drivers of containers read at once. */
 const GATHERED_CHARACTERS = 16_384;
 
+/** What is kept of lines that can't be written: standard output on a full disk must not end the process. */
+const KEPT_CHARACTERS = 1_000_000;
+
 /** Of lines so grave none waits. */
 const AT_ONCE = pino.levels.values.warn ?? 0;
 
@@ -19,7 +22,10 @@ const AT_ONCE = pino.levels.values.warn ?? 0;
  * process exits. Of an error only its type, message, stack and code are kept, and those of its causes.
  */
 export function openLog(level: string): Logger {
-  const gathered = gatherLines(pino.destination({ dest: 1, sync: true }), systemClock);
+  const output = pino.destination({ dest: 1, sync: true, maxLength: KEPT_CHARACTERS });
+  // There is nowhere to tell of it; what is kept is written once there is room again.
+  output.on('error', () => {});
+  const gathered = gatherLines(output, systemClock);
   process.on('exit', gathered.flush);
   return pino(
     {

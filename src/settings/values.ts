@@ -1,4 +1,5 @@
 /** How the text of a variable is read (contract §2): each says what is wrong, never what was given. */
+import { isIP } from 'node:net';
 import { resolve } from 'node:path';
 import * as v from '@badrap/valita';
 import { bounds } from '../forms/bounds.ts';
@@ -18,6 +19,12 @@ const LOG_LEVELS = ['fatal', 'error', 'warn', 'info', 'debug', 'trace', 'silent'
 
 const text = v.string();
 export const line = text.assert((given) => !/\p{Cc}/u.test(given), 'must be one line');
+/** An address (of IPv6 without brackets, with its zone where it has one), or a name. */
+export const host = line.assert(
+  (given) =>
+    isIP(given) !== 0 || (/^[a-z0-9_.-]+$/i.test(given) && URL.canParse(`http://${given}`)),
+  'must be an address of this machine, or its name',
+);
 export const path = line.map((given) => resolve(given));
 const list = text.map((given) =>
   given
@@ -45,6 +52,16 @@ const hasUserInfo = (given: string) => {
   return username !== '' || password !== '';
 };
 
+const hasReadableUserInfo = (given: string) => {
+  const { username = '', password = '' } = URL.parse(given) ?? {};
+  try {
+    decodeURIComponent(username + password);
+    return true;
+  } catch {
+    return false;
+  }
+};
+
 /** A misspelt one would start local mode, with an agent's token of its own, where people come. */
 export const mode = text
   .assert(
@@ -70,6 +87,10 @@ export const baseUrl = line
   .map((given) => given.replace(/\/$/, ''))
   .assert((given) => /^https?:\/\/[^/\\]+$/i.test(given), 'must hold no path');
 
+/** Of a service that nothing stands in front of; a zone is this machine's own, and stands in no link. */
+export const ownBaseUrl = ({ host, port }: { host: string; port: number }) =>
+  `http://${host.includes(':') ? `[${host.replace(/%.*/, '')}]` : host}:${port}`;
+
 export const databaseUrl = text
   .assert(
     (given) => /^(sqlite:.+|postgres(ql)?:\/\/.+)$/s.test(given),
@@ -80,7 +101,13 @@ export const databaseUrl = text
     'must be an address that can be read',
   );
 
-export const redisUrl = address(/^rediss?:$/, 'must be a redis:// address');
+export const redisUrl = address(/^rediss?:$/, 'must be a redis:// address')
+  .assert((given) => URL.parse(given)?.hostname !== '', 'must name a host')
+  .assert(
+    (given) => /^\/?\d*$/.test(URL.parse(given)?.pathname ?? ''),
+    'must have no path but the number of a database',
+  )
+  .assert(hasReadableUserInfo, 'must have a user name and a password in which % is written %25');
 
 export const upstreamUrl = text
   .assert(

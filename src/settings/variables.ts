@@ -69,14 +69,14 @@ export const variables = {
     meaning: 'production turns the local defaults off; development and test leave them on',
     default: 'local mode',
   }),
-  HOST: setting('host', values.line, {
+  HOST: setting('host', values.host, {
     otherwise: '127.0.0.1',
     meaning: 'the address to listen on',
   }),
   PORT: setting('port', values.port, { otherwise: 3000, meaning: 'the port to listen on' }),
   /** Without a trailing slash. */
   BASE_URL: setting('baseUrl', values.baseUrl, {
-    otherwise: ({ host, port }) => `http://${host.includes(':') ? `[${host}]` : host}:${port}`,
+    otherwise: values.ownBaseUrl,
     meaning: 'the public address of the site; every link is made from it',
     default: 'http://HOST:PORT (required in production)',
   }),

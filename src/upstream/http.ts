@@ -7,6 +7,7 @@ import type { buildConnector, Dispatcher, Pool } from 'undici';
 import type { Clock } from '../clock.ts';
 import { once, require } from '../once.ts';
 import { withoutContinue } from './interim.ts';
+import { sharedLookup } from './lookup.ts';
 import { outcomeOf, parseHttpDate } from './outcome.ts';
 import type { Delivery, Outcome, RemoteUpstream, Sent } from './upstream.ts';
 
@@ -77,7 +78,11 @@ export function openHttpUpstream(options: HttpUpstreamOptions): RemoteUpstream {
 
 /** Undici's own, with sockets from which it reads no `100 Continue`. */
 function connector(timeout: number): buildConnector.connector {
-  const connect = undiciLoaded().connectorOf({ timeout, allowH2: ALLOW_H2 });
+  const connect = undiciLoaded().connectorOf({
+    timeout,
+    allowH2: ALLOW_H2,
+    lookup: sharedLookup(),
+  });
   return (options, callback) =>
     connect(options, (...[error, socket]) => {
       if (error !== null) callback(error, null);

@@ -73,6 +73,28 @@ const lead = JSON.stringify({ form: 'homeowner_quote', ...quote });
 const leadRequest = `POST /api/leads HTTP/1.1\r\nHost: x\r\nContent-Type: application/json\r\nContent-Length: ${lead.length}\r\n\r\n${lead}`;
 const get = (path: string) => `GET ${path} HTTP/1.1\r\nHost: x\r\n\r\n`;
 
+test('HOST=localhost is one address and one server, which drains and refuses as any other', async () => {
+  const { upstream, untilHeld, release } = await holdingUpstream();
+  const service = await startProcess({
+    preload: [import.meta.resolve('../support/localhost-twice.ts')],
+    environment: { HOST: 'localhost', UPSTREAM_URL: upstream.url },
+  });
+  const broken = await openWire(service.url);
+  broken.write('NONSENSE\r\n\r\n');
+  expect((await broken.closed())[0]).toMatchObject({
+    status: 400,
+    headers: { 'x-request-id': expect.any(String) },
+  });
+  const execution = executeAction(service, await previewId(service));
+  await untilHeld(1);
+  service.kill('SIGTERM');
+  await until(() => refusesConnections(service.url));
+  release();
+  expect(await execution).toMatchObject({ status: 200, body: { ok: true } });
+  expect(await service.exited).toEqual({ status: 0, signal: null });
+  await upstream.close();
+});
+
 describe.concurrent('SIGTERM drains (contract §4, "Other routes")', () => {
   test('what is in flight gets its 200, readiness is off, nothing new is taken, exit status 0', async () => {
     const { upstream, untilHeld, release } = await holdingUpstream();
