@@ -1,9 +1,10 @@
 /** What the console's measurements find in the database: every table that a page of it reads, with many rows. */
 import { createHash } from 'node:crypto';
 import { isoTime } from '../src/clock.ts';
+import type { ConfirmationRow } from '../src/storage/confirmation-schema.ts';
 import type { Storage } from '../src/storage/database.ts';
 import type { OperatorAuditRow } from '../src/storage/operator-schema.ts';
-import type { ConfirmationRow, ExecutionRow, MessageRow, Schema } from '../src/storage/schema.ts';
+import type { ExecutionRow, MessageRow, Schema } from '../src/storage/schema.ts';
 import type { SubscriberRow } from '../src/storage/subscriber-schema.ts';
 import { submissionRow } from '../test/support/submissions.ts';
 import { CLIENT } from './settings.ts';

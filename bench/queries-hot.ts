@@ -68,7 +68,12 @@ function ofExecutions(storage: Storage, told: Told): Asked {
   });
   const asked: ReturnType<typeof request>[] = [];
   const claimed: ReturnType<typeof request>[] = [];
-  const sweep = openSweep({ ...told, executions, days: 36_500 });
+  const sweep = openSweep({
+    ...told,
+    executions,
+    mailboxes: { prepare: async () => {} },
+    days: 36_500,
+  });
   const receipts = openRetention({ ...told, days: 36_500 });
   return {
     'executions: found by neither': () => executions.find('client', random(), random()),
@@ -93,15 +98,14 @@ function ofExecutions(storage: Storage, told: Told): Asked {
       // Only so many wait for one client.
       const ask = request(random());
       asked.push(ask);
-      const secret = { secret_digest: ask.previewDigest, mailbox_digest: random() };
       const shown = { via: 'page', destination: ask.destination, fields: '{}' } as const;
       await executions.asked.ask({
         ...ask,
-        ...secret,
         ...shown,
+        secret_digest: ask.previewDigest,
         email: random(),
-        mailboxes: [secret.mailbox_digest],
-        expires_at: LATER,
+        mailboxes: [random()],
+        lifetimeMs: 86_400_000,
       });
     },
     'confirmations: by its secret': () => confirmations.findBySecret(asked[0]?.previewDigest ?? ''),

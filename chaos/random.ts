@@ -6,6 +6,7 @@ export type Random = {
   whole(least: number, most: number): number;
   pick<T>(from: readonly T[]): T;
   chance(probability: number): boolean;
+  bytes(count: number): Buffer;
   /** Another sequence, of its own: what one part draws does not move the others. */
   fork(name: string): Random;
 };
@@ -31,6 +32,7 @@ export function seeded(seed: string): Random {
       return picked;
     },
     chance: (probability) => next() < probability,
+    bytes: (count) => Buffer.from(Array.from({ length: count }, () => whole(0, 255))),
     fork: (name) => seeded(`${seed}/${name}`),
   };
 }

@@ -1,9 +1,9 @@
 /** Agents: they preview, confirm, give up, ask again, and race each other. */
 import { ACTIONS, askOnce, type Crowd, fieldsOf } from './asking.ts';
+import { CLIENTS } from './clients.ts';
 import type { Key } from './ledger.ts';
 import { makeMistakes } from './mistakes.ts';
 import { readReceipts } from './receipts.ts';
-import { CLIENTS } from './service.ts';
 
 /** One agent: a preview, then its execution under one key or several, by one client or two. */
 export async function useAgent(crowd: Crowd, number: number): Promise<void> {

@@ -1,8 +1,8 @@
 /** Agents that have a person asked on their own page, and people who press: once, twice, or to say no (beyond §4). */
 import { askOnce, type Crowd } from './asking.ts';
+import { CLIENTS } from './clients.ts';
 import { count } from './ledger.ts';
 import { keyOf, previewUntilAnswered } from './people.ts';
-import { CLIENTS } from './service.ts';
 
 /** One agent that asks, and its person; meanwhile the agent is impatient, and tries another key as well. */
 export async function confirmByPage(crowd: Crowd, number: number): Promise<void> {

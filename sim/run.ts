@@ -11,6 +11,7 @@ import type { Crowd } from './asking.ts';
 import { drawChances } from './chances.ts';
 import { faultsOf, type World } from './faults.ts';
 import { openFence } from './fence.ts';
+import { countedIds } from './ids.ts';
 import { type Ledger, openLedger } from './ledger.ts';
 import { type MailWorld, openSimulatedMailer } from './mail.ts';
 import { crossKeys } from './mistakes.ts';
@@ -71,11 +72,7 @@ export async function simulate(seed: string, traced: boolean): Promise<Finished>
   const watched = watch(store, ledger, { embedded, redelivery, time: scheduler.time });
   ledger.note(() => `store: ${kind}, destination: ${embedded ? 'embedded' : 'HTTP'}`);
 
-  let ids = 0;
-  const newId = () => {
-    ids += 1;
-    return `00000000-0000-4000-8000-${String(ids).padStart(12, '0')}`;
-  };
+  const newId = countedIds();
   const loseStore = (ms: number) => {
     store.medium.away = true;
     scheduler.after(ms, () => {
@@ -100,6 +97,7 @@ export async function simulate(seed: string, traced: boolean): Promise<Finished>
     isMarked: watched.isMarked,
   };
   const jitter = random.fork('jitter');
+  const secrets = random.fork('secrets');
   let keys = keysAt(0);
   const onError = (error: unknown) => {
     if (!(error instanceof StorageUnavailable)) ledger.violate(0, `unexpected: ${error}`);
@@ -126,6 +124,7 @@ export async function simulate(seed: string, traced: boolean): Promise<Finished>
       redelivery,
       keepsDelivered,
       below: (limit) => jitter.whole(0, limit - 1),
+      randomSecret: secrets.bytes,
       onUnkept: (id) => ledger.unkept.add(id),
       onError: (error) => process.isAlive() && onError(error),
     });

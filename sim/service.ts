@@ -3,13 +3,13 @@
 import type { ExecuteResult } from '../src/actions/examine-preview.ts';
 import { type ExecuteParts, execute } from '../src/actions/execute.ts';
 import { openExecutions } from '../src/actions/executions.ts';
+import { openMailboxes } from '../src/actions/mailbox.ts';
 import { type PreviewResult, preview } from '../src/actions/preview.ts';
 import { openRecovery } from '../src/actions/recovery.ts';
 import { openRetention } from '../src/actions/retention.ts';
 import { newPrivateKey } from '../src/chance.ts';
 import { openConfirmations } from '../src/confirmations/confirmations.ts';
 import { openSweep } from '../src/confirmations/sweep.ts';
-import { digestOfToken } from '../src/credentials/tokens.ts';
 import { acceptLead, type FormResult } from '../src/intake/leads.ts';
 import { type SubscribeParts, subscribe } from '../src/intake/subscribe.ts';
 import type { Mailer } from '../src/mail/mail.ts';
@@ -31,20 +31,16 @@ import type { Storage } from '../src/storage/database.ts';
 import { openRedelivery } from '../src/submissions/redelivery.ts';
 import { LEASE_MARGIN_MS, openSubmissions } from '../src/submissions/submissions.ts';
 import type { Upstream } from '../src/upstream/upstream.ts';
+import { credentials } from './clients.ts';
 import { type Confirming, openConfirming } from './confirming.ts';
 import type { SimulatedProcess } from './process.ts';
 import { openLinks, openSubscribing } from './subscribing.ts';
 
 export const RETENTION_DAYS = 30;
 
-/** The agents' tokens are their names. */
-export const CLIENTS = ['alpha', 'beta'] as const;
-
 /** Whatever it is: no run is told by its bytes. */
 const RECEIPT_KEYS = { signing: parseReceiptKeys(newPrivateKey())?.signing };
 const ISSUER = 'https://simulated.example';
-
-const SCOPES = new Set(['lead:preview', 'lead:create']);
 
 const silent = () => {};
 
@@ -82,6 +78,7 @@ export type ServiceParts = {
   redelivery: boolean;
   keepsDelivered: boolean;
   below(limit: number): number;
+  randomSecret(bytes: number): Buffer;
   /** Told of what is sent while the store is away. */
   onUnkept(id: string): void;
   /** What something that works by itself could not do. */
@@ -119,23 +116,19 @@ export function openService(given: ServiceParts): Service {
     ),
   });
   const links = openLinks({ storage, clock, newId, log, subscribers, submissions });
-  const credentials: ExecuteParts['credentials'] = {
-    find: (digest) => {
-      const name = CLIENTS.find((client) => digestOfToken(client) === digest);
-      return name && { name, scopes: SCOPES };
-    },
-    mayStill: () => true,
-    state: () => ({ clients: CLIENTS.length, fault: undefined }),
-    clients: () => [],
-    lastUse: () => undefined,
-    close: silent,
-  };
   const confirmations = openConfirmations(storage, executions);
+  const mailboxes = openMailboxes({
+    storage,
+    signingKeys: () => service.signingKeys,
+    randomSecret: given.randomSecret,
+    log,
+  });
   const sweep = openSweep({
     storage,
     clock,
     log,
     executions,
+    mailboxes,
     metrics: noMetrics,
     days: RETENTION_DAYS,
   });
@@ -166,6 +159,7 @@ export function openService(given: ServiceParts): Service {
     clock,
     newId,
     executions,
+    mailboxes,
     upstream,
     confirmationMinimum: NO_MINIMUM,
     log,

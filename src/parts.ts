@@ -1,6 +1,7 @@
 /** Calls each room's open…() and close(), whatever uses the store before the store; nothing more. */
 import type { Logger } from 'pino';
 import { type Executions, openExecutions } from './actions/executions.ts';
+import { type Mailboxes, openMailboxes } from './actions/mailbox.ts';
 import { openRecovery } from './actions/recovery.ts';
 import { openRetention } from './actions/retention.ts';
 import { type NewId, newId, randomSecret } from './chance.ts';
@@ -59,6 +60,7 @@ export type Parts = Site &
     receiptKeys: ReceiptKeys;
     credentials: Credentials;
     executions: Executions;
+    mailboxes: Mailboxes;
     confirmations: Confirmations;
     codes: Codes;
     receipts: Receipts;
@@ -115,11 +117,13 @@ export async function openParts(
   const hostname = new URL(settings.baseUrl).hostname;
   const confirmations = openConfirmations(storage, executions);
   const signingKeys = keys.previewSigningKeys;
+  const mailboxes = openMailboxes({ storage, signingKeys: () => signingKeys, randomSecret, log });
   const codes = openCodes({
     storage,
     clock,
     newId,
     signingKeys,
+    mailboxes,
     hostname,
     end: executions.asked.end,
   });
@@ -186,7 +190,7 @@ export async function openParts(
   const { receiptRetentionDays } = settings;
   const retentions = [
     openRetention({ storage, clock, log, days: receiptRetentionDays }),
-    openSweep({ storage, clock, log, executions, metrics, days: receiptRetentionDays }),
+    openSweep({ storage, clock, log, executions, mailboxes, metrics, days: receiptRetentionDays }),
     openOperatorUpkeep({ storage, clock, log, days: receiptRetentionDays }),
     openSubmissionRetention({ storage, clock, log, days, isAwaited: noticeIsOpen }),
     openNewsletterSweep({ storage, clock, log, metrics }),
@@ -212,6 +216,7 @@ export async function openParts(
     receiptKeys: keys.receiptKeys,
     credentials,
     executions,
+    mailboxes,
     confirmations,
     codes,
     receipts: openReceipts({ storage, clock, keys: keys.receiptKeys, issuer: settings.baseUrl }),

@@ -14,7 +14,12 @@ import { prepareReport } from './reports.ts';
 /** So many may wait for one client (beyond §4). */
 const PENDING_MAXIMUM = 200;
 
-type AskRequest = ClaimRequest & AskedRow & { mailboxes: readonly string[] };
+type AskRequest = ClaimRequest &
+  Omit<AskedRow, 'mailbox_digest' | 'expires_at'> & {
+    /** The digests of the mailbox: the first is kept. */
+    mailboxes: readonly string[];
+    lifetimeMs: number;
+  };
 
 export type AskResult =
   | {
@@ -72,7 +77,9 @@ export function openAsked({ storage, clock, queries }: AskedParts): Asked {
       storage.requireRoom();
       const createdAt = now();
       const { client, action, mailboxes, via, destination, fields, email } = request;
-      const { secret_digest, mailbox_digest, expires_at } = request;
+      const { secret_digest, lifetimeMs } = request;
+      const mailbox_digest = mailboxes[0] ?? '';
+      const expires_at = isoTime(Date.parse(createdAt) + lifetimeMs);
       const asked = { via, destination, fields, email, secret_digest, mailbox_digest, expires_at };
       const row = { ...rowOfRequest(request, createdAt), ...asked };
       return await storage.write(async (tx): Promise<AskResult> => {

@@ -20,7 +20,7 @@ import {
   type OpenPreview,
 } from './examine-preview.ts';
 import type { Executions } from './executions.ts';
-import { mailboxDigests } from './mailbox.ts';
+import type { Mailboxes } from './mailbox.ts';
 import { isBelow } from './minimum.ts';
 import type { AgentRequest, PreviewParts } from './preview.ts';
 import { type Recorded, receiptOf } from './receipt.ts';
@@ -33,6 +33,7 @@ export type ExecuteRequest = AgentRequest & {
 
 export type ExecuteParts = PreviewParts & {
   executions: Executions;
+  mailboxes: Pick<Mailboxes, 'digestsOf'>;
   upstream: Upstream | undefined;
   /** The least that each action takes (beyond §4). */
   confirmationMinimum: MinimumByAction;
@@ -86,18 +87,11 @@ export async function refuseUnconfirmed(
 
 /** Whether the owner of the mailbox in the fields has said that they did not ask this client (beyond §4). */
 export async function isReportedBy(
-  parts: Pick<ExecuteParts, 'executions' | 'signingKeys'>,
+  { executions, mailboxes }: Pick<ExecuteParts, 'executions' | 'mailboxes'>,
   client: string,
-  fields: Fields,
-): Promise<boolean> {
-  return await parts.executions.isReported(client, () => digestsOf(parts, fields));
-}
-
-function digestsOf(
-  { signingKeys }: Pick<ExecuteParts, 'signingKeys'>,
   { email = '' }: Fields,
-): string[] {
-  return mailboxDigests(signingKeys, email);
+): Promise<boolean> {
+  return await executions.isReported(client, () => mailboxes.digestsOf(email));
 }
 
 /** Claims, sends and settles what was examined and confirmed; once, whoever else tries. */
@@ -128,7 +122,7 @@ export async function executePreview(
   const claim = await executions.claim(
     claimed,
     submissionOf(claimed, { form, fields }, parties),
-    () => digestsOf(parts, fields),
+    () => parts.mailboxes.digestsOf(fields.email ?? ''),
   );
   if (claim !== undefined) return await sendClaimed(parts, claim, form, request.traceparent);
   const recorded = await executions.find(client, idempotencyKey, previewDigest);

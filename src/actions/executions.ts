@@ -31,7 +31,7 @@ import { type Claim, type ClaimRequest, rowOf, rowOfRequest } from './claim.ts';
 import { type Claimed, prepareExecutionQueries } from './execution-queries.ts';
 import { openLapsed } from './lapsed.ts';
 import type { Recorded } from './receipt.ts';
-import { type IsReported, openReports } from './reports.ts';
+import { type DigestsOfMailbox, type IsReported, openReports } from './reports.ts';
 import { type Known, openSettling } from './settling.ts';
 
 export type ExecutionsOptions = {
@@ -70,7 +70,7 @@ export type Executions = {
   claim(
     request: ClaimRequest,
     keep: Keep,
-    digestsOfMailbox: () => readonly string[],
+    digestsOfMailbox: DigestsOfMailbox,
   ): Promise<Claim | undefined>;
   /** The claim of one that was asked, or undefined where it is not any more. */
   press(request: ClaimRequest & { pressId: string }, keep: Keep): Promise<Claim | undefined>;

@@ -3,9 +3,10 @@
  * conditional update each, so that of a press, a no, a report and the end of its time one counts.
  */
 import type { ExpressionBuilder, QueryCreator, RawBuilder } from 'kysely';
+import type { ConfirmationRow } from '../storage/confirmation-schema.ts';
 import type { Storage } from '../storage/database.ts';
 import { prepareBoth, prepareChange, prepareRead } from '../storage/prepare-query.ts';
-import type { ConfirmationRow, ExecutionRow, Schema } from '../storage/schema.ts';
+import type { ExecutionRow, Schema } from '../storage/schema.ts';
 import type { ExecutionSubmission, executionRows } from '../submissions/execution-rows.ts';
 
 /** `line`: the attempt, as the submission lists it. */

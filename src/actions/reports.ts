@@ -3,15 +3,16 @@
  * rule there are no reports, and an execution pays for them with a look into an index by its claim's own statement.
  */
 import type { QueryCreator } from 'kysely';
+import type { ConfirmationReportRow } from '../storage/confirmation-schema.ts';
 import type { Storage } from '../storage/database.ts';
 import { prepareChange, prepareRead } from '../storage/prepare-query.ts';
-import type { ConfirmationReportRow, Schema } from '../storage/schema.ts';
+import type { Schema } from '../storage/schema.ts';
+
+/** Made only where they are looked for: see `mailbox.ts`. */
+export type DigestsOfMailbox = () => readonly string[] | Promise<readonly string[]>;
 
 /** Whether a mailbox has reported a client; its digests are made only where anybody has. */
-export type IsReported = (
-  client: string,
-  digestsOfMailbox: () => readonly string[],
-) => Promise<boolean>;
+export type IsReported = (client: string, digestsOfMailbox: DigestsOfMailbox) => Promise<boolean>;
 
 /** The reports of a client, as a query of the table or as a part of a statement. */
 export function reportsOf(db: Pick<QueryCreator<Schema>, 'selectFrom'>, client: string) {
@@ -31,7 +32,7 @@ export function openReports(storage: Storage): IsReported {
   );
   return async (client, digestsOfMailbox) => {
     if ((await storage.read(any({ client }))).length === 0) return false;
-    for (const mailbox_digest of digestsOfMailbox()) {
+    for (const mailbox_digest of await digestsOfMailbox()) {
       if ((await storage.read(find({ client, mailbox_digest }))).length > 0) return true;
     }
     return false;

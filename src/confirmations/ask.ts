@@ -7,17 +7,15 @@ import {
   type OpenPreview,
 } from '../actions/examine-preview.ts';
 import { type ExecuteParts, isReportedBy } from '../actions/execute.ts';
-import { mailboxDigests } from '../actions/mailbox.ts';
 import { isBelow } from '../actions/minimum.ts';
 import { digestOfPreview } from '../actions/preview-token.ts';
-import { isoTime } from '../clock.ts';
 import type { ConfirmationRefusal } from '../failures/refusals.ts';
 import { bounds } from '../forms/bounds.ts';
 import type { ReadBody } from '../http/read-body.ts';
 import type { Rate } from '../limits/limits.ts';
 import type { Metrics } from '../operations/metrics.ts';
 import { pathTo, routes } from '../routes.ts';
-import type { ConfirmationRow } from '../storage/schema.ts';
+import type { ConfirmationRow } from '../storage/confirmation-schema.ts';
 import {
   type Confirmation,
   type ConfirmationRecord,
@@ -86,7 +84,7 @@ export async function askFor(
   const { form, preview } = examined;
   if (await isReportedBy(parts, client, preview.fields)) return { kind: 'clientReported' };
   const minimum = parts.confirmationMinimum[form.name];
-  const wanted = via ?? (isBelow(minimum, 'page') ? 'page' : minimum);
+  const wanted = via === undefined ? (isBelow(minimum, 'page') ? 'page' : minimum) : via;
   if (!isVia(wanted) || isBelow(wanted, minimum)) return { kind: 'viaNotValid' };
   if (wanted === 'page_email' && !parts.mailsCodes) return { kind: 'codesNotConfigured' };
 
@@ -118,15 +116,15 @@ function withoutAsking(result: ExecuteResult): ConfirmationRefusal {
   return isRecorded ? { kind: 'previewAlreadyUsed' } : result;
 }
 
-function insert(
+async function insert(
   parts: AskParts,
   { form, preview, client, idempotencyKey, previewDigest }: OpenPreview,
   { id, token, via }: { id: string; token: string; via: ConfirmationRow['via'] },
 ): Promise<AskResult> {
   const { fields, destination } = preview;
   const email = fields.email ?? '';
-  const mailboxes = mailboxDigests(parts.signingKeys, email);
-  return parts.executions.asked.ask({
+  const mailboxes = await parts.mailboxes.digestsOf(email);
+  return await parts.executions.asked.ask({
     actionId: id,
     action: form.name,
     client,
@@ -138,8 +136,7 @@ function insert(
     via,
     destination,
     secret_digest: digestOfSecret(secretOf(id, token)) ?? '',
-    mailbox_digest: mailboxes[0] ?? '',
-    expires_at: isoTime(parts.clock.now().getTime() + LIFETIME_MS),
+    lifetimeMs: LIFETIME_MS,
     fields: JSON.stringify(fields),
     email,
   });

@@ -4,7 +4,7 @@
  */
 
 import type { Asked } from '../actions/asked.ts';
-import { mailboxDigests } from '../actions/mailbox.ts';
+import type { Mailboxes } from '../actions/mailbox.ts';
 import type { NewId } from '../chance.ts';
 import { type Clock, isoTime } from '../clock.ts';
 import { bounds } from '../forms/bounds.ts';
@@ -46,6 +46,7 @@ type CodeParts = {
   clock: Clock;
   newId: NewId;
   signingKeys: SigningKeys;
+  mailboxes: Pick<Mailboxes, 'digestsOf'>;
   /** The right side of each `Message-ID`. */
   hostname: string;
   end: Asked['end'];
@@ -53,17 +54,17 @@ type CodeParts = {
 
 /** Its functions throw `StorageUnavailable`. */
 export function openCodes(parts: CodeParts): Codes {
-  const { storage, clock, newId, signingKeys, hostname, end } = parts;
+  const { storage, clock, newId, signingKeys, mailboxes, hostname, end } = parts;
   const addMessage = prepareMessage(storage);
 
   /** When one more may be mailed, in milliseconds; undefined where it may be now. */
   async function waitFor(
     tx: OpenTransaction,
-    { client, email }: Confirmation,
+    client: string,
+    digests: readonly string[],
     now: number,
   ): Promise<number | undefined> {
     const since = (ms: number) => isoTime(now - ms);
-    const digests = mailboxDigests(signingKeys, email ?? '');
     const ofMailbox = await tx
       .selectFrom('confirmation_codes')
       .select(['client', 'asked_at'])
@@ -92,7 +93,8 @@ export function openCodes(parts: CodeParts): Codes {
 
   return {
     async mail(confirmation) {
-      const { id, client, mailbox_digest, code_number } = confirmation;
+      const { id, client, mailbox_digest, email, code_number } = confirmation;
+      const digests = await mailboxes.digestsOf(email ?? '');
       const now = clock.now().getTime();
       const number = code_number + 1;
       const message = addMessage({
@@ -109,7 +111,7 @@ export function openCodes(parts: CodeParts): Codes {
           const held = storage.dialect.heldUntilCommit(`codes of ${key}`);
           await tx.selectNoFrom(held.as('held')).execute();
         }
-        const wait = await waitFor(tx, confirmation, now);
+        const wait = await waitFor(tx, client, digests, now);
         if (wait !== undefined) {
           return { kind: 'tooMany', retryAfterSeconds: Math.max(1, Math.ceil(wait / 1000)) };
         }

@@ -1,9 +1,10 @@
 /** Confirmations as they are read: the row that is asked with the state of its execution (beyond §4). */
 import type { Executions } from '../actions/executions.ts';
 import { type Receipt, receiptOf } from '../actions/receipt.ts';
+import type { ConfirmationRow } from '../storage/confirmation-schema.ts';
 import type { Selects, Storage } from '../storage/database.ts';
 import { prepareRead } from '../storage/prepare-query.ts';
-import type { ConfirmationRow, ExecutionRow } from '../storage/schema.ts';
+import type { ExecutionRow } from '../storage/schema.ts';
 
 /** One confirmation, with what stands in the row of its execution. */
 export type Confirmation = ConfirmationRow & { execution: ExecutionRow };

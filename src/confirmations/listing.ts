@@ -1,6 +1,8 @@
 /** What agents had people asked on a page of ours (beyond §4), for the operator: nothing that was typed. */
+
+import type { ConfirmationRow } from '../storage/confirmation-schema.ts';
 import type { Storage } from '../storage/database.ts';
-import type { ConfirmationRow, ExecutionRow } from '../storage/schema.ts';
+import type { ExecutionRow } from '../storage/schema.ts';
 
 export type AskedQuestion = Pick<
   ConfirmationRow,

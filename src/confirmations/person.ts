@@ -4,8 +4,8 @@
  */
 import { countOutboxOf, eraseNoticesOf, eraseOutboxOf } from '../mail/erasure.ts';
 import { countSubscribersOf, eraseSubscriberOf } from '../newsletter/erasure.ts';
+import type { ConfirmationRow } from '../storage/confirmation-schema.ts';
 import type { OpenTransaction, Storage } from '../storage/database.ts';
-import type { ConfirmationRow } from '../storage/schema.ts';
 import {
   countSubmissionsOf,
   eraseSubmissionsOf,

@@ -3,6 +3,7 @@
  * every hour what nothing needs any more is deleted. Whichever instance is there does it.
  */
 import type { Executions } from '../actions/executions.ts';
+import type { Mailboxes } from '../actions/mailbox.ts';
 import type { Clock } from '../clock.ts';
 import type { Log } from '../operations/log.ts';
 import type { Metrics } from '../operations/metrics.ts';
@@ -26,6 +27,7 @@ type SweepParts = {
   clock: Clock;
   log: Log;
   executions: Pick<Executions, 'asked'>;
+  mailboxes: Pick<Mailboxes, 'prepare'>;
   metrics: Pick<Metrics, 'countConfirmation'>;
   /** How long a receipt is kept, and with it who has reported whom. */
   days: number;
@@ -33,7 +35,7 @@ type SweepParts = {
 
 /** Does nothing before `work` or `start`. */
 export function openSweep(parts: SweepParts): Sweep {
-  const { storage, clock, log, executions, metrics, days } = parts;
+  const { storage, clock, log, executions, mailboxes, metrics, days } = parts;
   const deletion = prepareDeletions(storage);
   let deletedAt = Number.NEGATIVE_INFINITY;
 
@@ -45,6 +47,8 @@ export function openSweep(parts: SweepParts): Sweep {
   }
 
   async function work(): Promise<void> {
+    // Before an old signing key goes, a new one must have it.
+    await mailboxes.prepare();
     const count = await executions.asked.expire();
     metrics.countConfirmation('expired', count);
     if (clock.monotonic() - deletedAt < DELETE_EVERY_MS) return;

@@ -60,14 +60,18 @@ export const problems = {
     'Actions are not configured on this deployment. Nothing was sent.',
     { tool: 'Tell the user: calling again changes nothing until the operator has set it up.' },
   ),
-  storeUnavailable: on([...EXECUTING, ...LOOKING, 'getReceipt'], 'spec §7.1')(
-    503,
-    'The receipt storage is unavailable.',
-    {
-      route: 'Repeat the same request later, an execution with the same Idempotency-Key.',
-      tool: 'Call this tool again with the same arguments later: whatever happens, it is sent once.',
-    },
-  ),
+  storeUnavailable: {
+    ...on([...EXECUTING, ...LOOKING, 'getReceipt'], 'spec §7.1')(
+      503,
+      'The receipt storage is unavailable.',
+      {
+        route:
+          'Wait {wait}, then repeat the same request, an execution with the same Idempotency-Key.',
+        tool: 'Wait {wait}, then call this tool again with the same arguments: whatever happens, it is sent once.',
+      },
+    ),
+    waitSeconds: 5,
+  },
   invalidFields: on(['previewAction'], 'spec §7.1')(400, 'Some fields are not valid.', {
     route: 'Correct them and call preview again.',
     tool: 'Ask the user, never make anything up, and call this tool again with all fields.',
@@ -178,10 +182,13 @@ export const problems = {
     502,
     'Your submission could not be passed on by itself. What you wrote is kept, and the operator of this site has it: you need not send it again.',
   ),
-  subscriptionNotKept: on(['subscribeNewsletter'], 'beyond §6')(
-    503,
-    'Your subscription could not be taken at the moment. Please try again in a few minutes.',
-  ),
+  subscriptionNotKept: {
+    ...on(['subscribeNewsletter'], 'beyond §6')(
+      503,
+      'Your subscription could not be taken at the moment. Please wait {wait}, then try again.',
+    ),
+    waitSeconds: 60,
+  },
   unconfirmed: form(502, 'We could not confirm that your submission arrived. Please try again.'),
   unsent: form(502, 'Your submission could not be passed on. Nothing was sent. Please try again.'),
 

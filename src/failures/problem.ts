@@ -17,6 +17,8 @@ export type Problem = {
   /** The routes it can arise on; none of them where no route was found. */
   operations: readonly RouteName[] | 'any';
   retryable?: true;
+  /** What `Retry-After` says where the refusal does not know it. */
+  waitSeconds?: number;
 };
 
 /** Takes the routes that a problem can arise on, and the section; returns what makes an entry. */

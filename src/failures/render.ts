@@ -28,7 +28,7 @@ export function renderProblem(refusal: Refusal, as: 'agent' | 'json' | 'native')
   if (entry.retryable) body.retryable = true;
   if (seconds !== undefined) {
     headers['retry-after'] = String(seconds);
-    if (as === 'json') body.retry_after = seconds;
+    if (as === 'json' && entry.status === 429) body.retry_after = seconds; // spec §7.2
   }
   if ('missing' in refusal && refusal.missing.length > 0) body.fields = refusal.missing;
   // A person's own: what they may ask the operator about (beyond §1).
@@ -55,7 +55,7 @@ function statusOf(entry: Problem, refusal: Refusal, as: 'agent' | 'json' | 'nati
 /** What `Retry-After` says: of an execution in progress always 1 (contract §4). */
 function secondsToWait(entry: Problem, refusal: Refusal): number | undefined {
   if ('retryAfterSeconds' in refusal) return refusal.retryAfterSeconds;
-  return entry.retryable && 1;
+  return entry.waitSeconds ?? (entry.retryable && 1);
 }
 
 /**

@@ -59,8 +59,8 @@ export async function acceptLead(parts: IntakeParts, request: FormRequest): Prom
 
   const readAt = clock.monotonic();
   if (isHoneypotFilled(decoded.values)) {
-    const reference = parts.newId();
-    return { kind: 'accepted', event: form.event, upstream: undefined, reference };
+    const told = referenceOf(form, parts.newId());
+    return { kind: 'accepted', event: form.event, upstream: undefined, ...told };
   }
 
   const over = checkBounds(body);
@@ -85,13 +85,19 @@ export async function acceptLead(parts: IntakeParts, request: FormRequest): Prom
   const accepted = await accept(submissions, parties, submission, request.traceparent);
   const { reference, outcome, standing } = accepted;
   const entry = { submissionId: reference, form: form.name, outcome, standing };
+  const told = referenceOf(form, reference);
   parts.log.info(entry, 'lead settled');
   if (outcome.kind !== 'confirmed') {
     const isKept = standing === 'kept' || standing === 'left';
-    return isKept ? { kind: standing, reference } : unkeptRefusal(outcome);
+    return isKept ? { kind: standing, ...told } : unkeptRefusal(outcome);
   }
   const upstream = { tookMs: accepted.answeredAt - readAt, answeredAt: accepted.answeredAt };
-  return { kind: 'accepted', event: form.event, upstream, reference };
+  return { kind: 'accepted', event: form.event, upstream, ...told };
+}
+
+/** Of a subscription, by whichever route it came, none: who types an address would hear when somebody did before. */
+function referenceOf(form: Form, reference: string): { reference?: string } {
+  return form.event === 'subscriber.created' ? {} : { reference };
 }
 
 /** What the person is told of what nobody kept: whether it may have arrived, and nothing of the upstream (contract §3). */

@@ -40,7 +40,7 @@ export type ToolAnswer =
 export const PREVIEWED = `Nothing was sent. Show the user every field, the destination and the confirmation_statement, and ask; only after an explicit yes call ${SUBMIT} with this preview_id.`;
 const SENT = `It was sent. Tell the user, and keep the action_id: ${GET_RECEIPT} shows this receipt again.`;
 export const RECEIPT = 'This is the receipt; it never changes.';
-export const ASKED = `Nothing was sent yet. Give the user the confirmation_url: they look and press there, nobody for them; then call ${GET_RECEIPT} with the id as action_id.`;
+export const ASKED = `This call sends nothing itself. While it is pending, give the user the confirmation_url: they look and press there, nobody for them; then call ${GET_RECEIPT} with the id as action_id.`;
 export const PENDING = `This is what became of the confirmation; while it is pending, wait five seconds and call ${GET_RECEIPT} again.`;
 
 /** Of the preview, so that a repeat is a replay; ids of JSON-RPC begin at 0 in every process (beyond §3). */

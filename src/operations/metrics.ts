@@ -150,8 +150,12 @@ export async function openMetrics(host: string, port: number, sources: Sources):
 
   const collecting = new Set<Promise<void>>();
   const server = createServer((request, response) => {
-    if (request.method !== routes.metrics.method || request.url !== routes.metrics.path) {
+    if (request.url !== routes.metrics.path) {
       response.writeHead(404).end();
+      return;
+    }
+    if (request.method !== routes.metrics.method) {
+      response.writeHead(405, { allow: routes.metrics.method }).end();
       return;
     }
     const answered = registry

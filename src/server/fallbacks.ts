@@ -118,9 +118,10 @@ function isAmbiguous(request: IncomingMessage): boolean {
   return coding.toLowerCase() !== 'chunked' || (hosts !== 1 && request.httpVersion !== '1.0');
 }
 
+/** The whole parameter: `:action_id` is another. */
+const ACTION = /:action(?!\w)/;
+
 /** An action is part of a path only where it is known: `{action}` stands for each of the forms. */
 function concretePaths(url: string): string[] {
-  return url.includes(':action')
-    ? Object.keys(forms).map((action) => url.replace(':action', action))
-    : [url];
+  return ACTION.test(url) ? Object.keys(forms).map((action) => url.replace(ACTION, action)) : [url];
 }

@@ -24,6 +24,7 @@ const migrations = {
   '0012-submissions-in-pages': () => import('./migrations/0012-submissions-in-pages.ts'),
   '0013-events-of-a-subscriber': () => import('./migrations/0013-events-of-a-subscriber.ts'),
   '0014-addresses-with-filters': () => import('./migrations/0014-addresses-with-filters.ts'),
+  '0015-mailbox-keys': () => import('./migrations/0015-mailbox-keys.ts'),
 };
 
 const NEWER = 'The database was written by a newer version of this program; start that version.';

@@ -1,4 +1,5 @@
 /** The tables, as queries see them; each lives with its owner. Times are ISO 8601 text, UTC, or milliseconds (`…_ms`). */
+import type { ConfirmationTables } from './confirmation-schema.ts';
 import type { OperatorTables } from './operator-schema.ts';
 import type { SubscriberTables } from './subscriber-schema.ts';
 
@@ -43,46 +44,6 @@ export type ExecutionRow = {
   lease_ms: number;
   /** Null while the execution is asked for or in progress. */
   settled_at: string | null;
-};
-
-/** What the person's own page needs beside the row of the execution (beyond §4). */
-export type ConfirmationRow = {
-  /** The `action_id`. */
-  id: string;
-  client: string;
-  action: string;
-  via: 'page' | 'page_email';
-  /** Who was named to the agent, and is named to the person. */
-  destination: string;
-  /** SHA-256 of the secret in the page's address, hex. */
-  secret_digest: string;
-  /** A keyed digest: see `confirmations/mailbox.ts`. */
-  mailbox_digest: string;
-  created_at: string;
-  expires_at: string;
-  /** What would be sent, JSON; null once it has ended or was pressed. */
-  fields: string | null;
-  /** For erasure; null with the fields. */
-  email: string | null;
-  /** How many codes were mailed; the code is made of this number. */
-  code_number: number;
-  /** Of the last one; null where there was none. */
-  code_expires_at: string | null;
-  /** Over all codes. */
-  wrong_codes: number;
-  /** Of the press that has won: two of them have the same `action_id`. */
-  press_id: string | null;
-};
-
-/** A row for each code that was mailed, for a day: so many go to a mailbox (beyond §4). */
-type ConfirmationCodeRow = Pick<ConfirmationRow, 'id' | 'client' | 'mailbox_digest'> & {
-  number: number;
-  asked_at: string;
-};
-
-/** The person did not ask for this: nothing of this client is sent for this mailbox (beyond §4). */
-export type ConfirmationReportRow = Pick<ConfirmationRow, 'client' | 'mailbox_digest'> & {
-  reported_at: string;
 };
 
 /** What the version before kept of its embedded destination; an instance of it may still write there. */
@@ -234,12 +195,10 @@ type OutboxRow = Pick<
   | 'attempt_started_ms'
 > & { mailbox: string; address: string; status: 'pending' | 'sent' | 'dead' };
 
-export type Schema = OperatorTables &
+export type Schema = ConfirmationTables &
+  OperatorTables &
   SubscriberTables & {
     executions: ExecutionRow;
-    confirmations: ConfirmationRow;
-    confirmation_codes: ConfirmationCodeRow;
-    confirmation_reports: ConfirmationReportRow;
     submissions: SubmissionRow;
     inbox: InboxRow;
     messages: MessageRow;

@@ -75,7 +75,8 @@ test.runIf(hasProc)(
       expect.stringContaining('text/plain'),
     ]);
     expect((await fetch(`${url}/`)).status).toBe(404);
-    expect((await fetch(`${url}/metrics`, { method: 'POST' })).status).toBe(404);
+    const posted = await fetch(`${url}/metrics`, { method: 'POST' });
+    expect([posted.status, posted.headers.get('allow')]).toEqual([405, 'GET']);
     expect((await call(service, '/metrics', { method: 'GET' })).status).toBe(404);
   },
 );

@@ -184,6 +184,14 @@ describe('methods and addresses', () => {
     ['/', 'GET, HEAD'],
     ['/healthz', 'GET, HEAD'],
   ] as const;
+  test('the path of a receipt, which has a parameter of its own, takes GET and HEAD', async () => {
+    for (const id of ['01a20f90-b870-719e-92c7-53d33a646f0b', 'contact_id']) {
+      const request = `POST /api/agent/receipts/${id} HTTP/1.1\r\nHost: x\r\n${close}\r\n`;
+      const [reply] = await exchange(service.url, request);
+      expect(expectAnswer(reply, 405).headers.allow).toBe('GET, HEAD');
+    }
+  });
+
   const methods = ['HEAD', 'OPTIONS', 'TRACE', 'PROPFIND', 'QUERY', 'PUT', 'DELETE', 'GET', 'POST'];
   test.each(paths)('%s takes %s; every other method is 405 with Allow', async (path, allow) => {
     for (const method of methods) {

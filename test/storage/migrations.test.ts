@@ -247,6 +247,7 @@ async function toVersion4(db: OpenTransaction): Promise<void> {
     'confirmations',
     'confirmation_codes',
     'confirmation_reports',
+    'mailbox_keys',
     'operator_links',
     'operator_sessions',
     'operator_audit',

@@ -1,0 +1,56 @@
+/** "I did not ask for this" holds as long as receipts, whatever becomes of the keys that sign previews (beyond §4). */
+import { mkdtempSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { afterEach, beforeEach, expect, test } from 'vitest';
+import { openSweep } from '../../src/confirmations/sweep.ts';
+import { noMetrics } from '../../src/operations/metrics.ts';
+import { executeAction, previewId } from '../support/agent.ts';
+import { testClock } from '../support/clock.ts';
+import { type Service, startService } from '../support/service.ts';
+import { askToConfirm, pending, pressButton } from './rig.ts';
+
+const keys = ['one', 'two', 'three'].map((name) => Buffer.alloc(32, name).toString('base64'));
+const [first, second, third] = keys as [string, string, string];
+const clock = testClock();
+
+let folder: string;
+let service: Service | undefined;
+beforeEach(() => {
+  folder = mkdtempSync(join(tmpdir(), 'rotation-'));
+});
+afterEach(async () => {
+  await service?.close();
+  service = undefined;
+  rmSync(folder, { recursive: true });
+});
+
+/** Ends what runs, and starts with these keys; what works by itself has had its turn. */
+async function startWith(...signing: string[]): Promise<Service> {
+  await service?.close();
+  const environment = { PREVIEW_SIGNING_KEYS: signing.join(',') };
+  service = await startService({ folder, clock, environment });
+  await openSweep({ ...service.parts, metrics: noMetrics, days: 400 }).work();
+  return service;
+}
+
+const refusals = async (of: Service) => {
+  const preview = await previewId(of);
+  return [(await executeAction(of, preview)).status, (await askToConfirm(of, preview)).status];
+};
+
+test('a report that was pressed under the first key is heeded under the third', async () => {
+  const asked = await pending(await startWith(first));
+  await pressButton(await startWith(first), asked.path, 'report');
+  for (const signing of [[second, first], [second], [third, second], [third]]) {
+    expect(await refusals(await startWith(...signing))).toEqual([403, 403]);
+  }
+});
+
+test('what was asked under the first key can be reported under the second', async () => {
+  const asked = await pending(await startWith(first));
+  await startWith(second, first);
+  const now = await startWith(second);
+  await pressButton(now, asked.path, 'report');
+  expect(await refusals(now)).toEqual([403, 403]);
+});
