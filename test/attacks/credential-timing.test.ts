@@ -14,6 +14,7 @@ const HARMLESS: Record<string, string> = {
     'a digest of what the caller sent, and the answer says whether they are equal',
   'row.preview_digest === previewDigest': 'the same, after the database has looked it up by it',
   'key?.made === true': 'whether a key was made',
+  'signing_key === nameOf(key)': 'what the service’s own keys are called, which no caller names',
   'resolve(credentialsFile) !== path': 'paths',
   'each.id !== credentialId': 'names of credentials, in the operator’s own command',
 };

@@ -246,7 +246,7 @@ describe('the failures', () => {
       expect(status, name).toBe(native === 0 ? '4XX' : String(native));
       // Faults of fields are told one by one instead (see the next test).
       if (['invalidFields', 'invalidForm'].includes(name)) continue;
-      expect(body.error.replace(/(?<=Wait )\d+ seconds?/, '{wait}')).toBe(problem.error);
+      expect(body.error.replace(/(?<=wait )\d+ seconds?/i, '{wait}')).toBe(problem.error);
     }
   });
 
@@ -272,10 +272,12 @@ describe('the failures', () => {
     [EXECUTE, '409', 'Retry-After'],
     [EXECUTE, '429', 'RateLimit'],
     [EXECUTE, '502', 'Idempotent-Replayed'],
+    [EXECUTE, '503', 'Retry-After'],
     [EXECUTE, '200', 'Idempotent-Replayed'],
     [EXECUTE, '4XX', 'Cache-Control'],
     ['/api/leads', '429', 'Retry-After'],
     ['/api/subscribe', '400', 'RateLimit-Policy'],
+    ['/api/subscribe', '503', 'Retry-After'],
     ...['200', '303', '502'].map((status) => ['/api/leads', status, 'Submission-Reference']),
   ])('of %s with %s declare %s', (path, status, header) => {
     const { headers } = document.paths[path].post.responses[status];

@@ -42,7 +42,7 @@ export const headers = {
   Link: header('Where the receipt is, signed: getReceipt.', linkToReceipt(EXAMPLE_ACTION_ID)),
   Location: header('Where a native form post goes on.', pages.thankYou.path),
   'Submission-Reference': header(
-    'What a person names when they ask the operator about their submission.',
+    'What a person names when they ask the operator about what they sent; a subscription has none.',
     '0191ab6e-7c10-7d2a-9b1e-0c5d8e2f4a61',
   ),
   ETag: header('Send it back as If-None-Match to get 304.', '"Zm9vYmFyYmF6cXV4MTIzNA"'),
