@@ -6,10 +6,11 @@ import { globSync, readFileSync } from 'node:fs';
 import { join, relative } from 'node:path';
 
 const rooms = [
-  // Time, chance, what is made when first asked for; the list of the routes.
+  // Time, chance, names of servers, what is made when first asked for; the list of the routes.
   'once.ts',
   'chance.ts',
   'clock.ts',
+  'lookup.ts',
   'route-groups.ts',
   'routes.ts',
   // What may be submitted, every way to say no, the protocol.

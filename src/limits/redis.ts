@@ -7,6 +7,7 @@ import { createClient } from '@redis/client';
 import { RateLimiterRedis, RateLimiterRes } from 'rate-limiter-flexible';
 import type { Clock } from '../clock.ts';
 import { bounds } from '../forms/bounds.ts';
+import { sharedLookup } from '../lookup.ts';
 import type { Log } from '../operations/log.ts';
 import { type Limits, type RateName, rateOf } from './limits.ts';
 import type { MemoryLimits } from './memory.ts';
@@ -36,7 +37,11 @@ export async function openRedisLimits(
   const client = createClient({
     url,
     disableOfflineQueue: true,
-    socket: { connectTimeout: CONNECT_TIMEOUT_MS, reconnectStrategy: RECONNECT_MS },
+    socket: {
+      connectTimeout: CONNECT_TIMEOUT_MS,
+      reconnectStrategy: RECONNECT_MS,
+      lookup: sharedLookup(),
+    },
   });
   let away = false;
   const tell = (isAway: boolean) => {

@@ -5,9 +5,9 @@
 import { createHmac } from 'node:crypto';
 import type { buildConnector, Dispatcher, Pool } from 'undici';
 import type { Clock } from '../clock.ts';
+import { sharedLookup } from '../lookup.ts';
 import { once, require } from '../once.ts';
 import { withoutContinue } from './interim.ts';
-import { sharedLookup } from './lookup.ts';
 import { outcomeOf, parseHttpDate } from './outcome.ts';
 import type { Delivery, Outcome, RemoteUpstream, Sent } from './upstream.ts';
 

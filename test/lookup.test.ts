@@ -1,6 +1,6 @@
 import type { LookupFunction } from 'node:net';
 import { describe, expect, test } from 'vitest';
-import { sharedLookup } from '../../src/upstream/lookup.ts';
+import { sharedLookup } from '../src/lookup.ts';
 
 /** A server of names that answers when it is told to. */
 function silentNames() {
@@ -9,7 +9,7 @@ function silentNames() {
   return { asked, lookup: sharedLookup(look) };
 }
 
-describe('the upstream’s name', () => {
+describe('the name of another server', () => {
   test('is looked up once at a time, however many connections wait for it', () => {
     const { asked, lookup } = silentNames();
     const told: unknown[] = [];
