@@ -22,12 +22,15 @@ const NO_HOST = 'no such host is known: correct it in DATABASE_URL.';
 const SILENT =
   'the server does not answer: see to the host and port of DATABASE_URL, and the network.';
 
+const NO_TLS = /does not support SSL/;
+
 /** By the code of a system error, or by PostgreSQL's SQLSTATE. */
 const POSTGRES_FAULTS: Readonly<Record<string, string>> = {
   ECONNREFUSED: 'nothing listens there: start it, or correct host and port in DATABASE_URL.',
   ENOTFOUND: NO_HOST,
   EAI_AGAIN: NO_HOST,
   ETIMEDOUT: SILENT,
+  NO_TLS: 'the server has no TLS: turn it on there, or take sslmode out of DATABASE_URL.',
   EHOSTUNREACH: SILENT,
   ENETUNREACH: SILENT,
   '3D000': 'it has no such database: create it, or correct its name in DATABASE_URL.',
@@ -64,8 +67,9 @@ function databaseFault(error: StorageUnavailable, settings: Configured | undefin
   if (settings?.database.kind !== 'postgres') {
     return `The database can’t be used: ${error.message} Check DATABASE_URL, DATA_DIR and the disk.`;
   }
-  // The driver's own time-outs are a cause without a code.
-  const { code = 'ETIMEDOUT' } = (error.cause ?? { code: 'none' }) as { code?: string };
+  const cause = (error.cause ?? { code: 'none' }) as { code?: string; message?: string };
+  // Of the driver's own errors, which have no code, all but this are time-outs.
+  const { code = NO_TLS.test(cause.message ?? '') ? 'NO_TLS' : 'ETIMEDOUT' } = cause;
   const fault = POSTGRES_FAULTS[code] ?? `${error.message} Check DATABASE_URL.`;
   return `PostgreSQL can’t be used: ${fault}`;
 }

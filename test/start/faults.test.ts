@@ -66,6 +66,22 @@ test.each([
   expect(sentence).not.toMatch(/DATA_DIR|disk|canary|no\.such/);
 });
 
+test('a server without TLS is said to be one, in a sentence and nothing else', async () => {
+  // What PostgreSQL answers to the request for TLS.
+  const plain = createServer((socket) => void socket.on('data', () => socket.write('N')));
+  await once(plain.listen(0, '127.0.0.1'), 'listening');
+  const { port } = plain.address() as AddressInfo;
+  const warned: unknown[] = [];
+  const hear = (warning: unknown) => void warned.push(warning);
+  process.on('warning', hear);
+  const sentence = await saidOf(`postgres://postgres@127.0.0.1:${port}/postgres?sslmode=require`);
+  await new Promise(setImmediate);
+  process.off('warning', hear);
+  expect(sentence).toMatch(/no TLS.*DATABASE_URL/);
+  expect(warned).toEqual([]);
+  plain.close();
+});
+
 test('a server that does not answer in time is said to be silent', async () => {
   const held: Socket[] = [];
   const silent = createServer((socket) => void held.push(socket)).listen(0, '127.0.0.1');

@@ -5,6 +5,7 @@ import { promisify } from 'node:util';
 import pg from 'pg';
 import { StorageUnavailable } from '../database.ts';
 import { refuseNewer } from '../migrate.ts';
+import { driverAddress } from './address.ts';
 
 const CONNECT_TIMEOUT_MS = 2_000;
 
@@ -40,7 +41,7 @@ export async function restoreFrom(file: string, url: string): Promise<void> {
 
 async function refuseRunning(url: string): Promise<void> {
   const timeout = { connectionTimeoutMillis: CONNECT_TIMEOUT_MS };
-  const client = new pg.Client({ connectionString: url, ...timeout });
+  const client = new pg.Client({ connectionString: driverAddress(url), ...timeout });
   let instances: number;
   try {
     await client.connect();

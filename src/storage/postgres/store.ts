@@ -17,6 +17,7 @@ import { type Scrubbed, type Storage, StorageUnavailable } from '../database.ts'
 import { migrate } from '../migrate.ts';
 import { readAndWrite } from '../pooled.ts';
 import type { Schema } from '../schema.ts';
+import { driverAddress } from './address.ts';
 
 const CONNECTIONS = 10;
 const CONNECT_TIMEOUT_MS = 2_000;
@@ -38,7 +39,8 @@ const MIGRATION_LOCK = 7_204_611_083;
  * `StorageUnavailable` where the server can't be reached, is newer, or does not keep what it confirms.
  */
 export async function openPostgres(url: string, log?: Log): Promise<Storage> {
-  const address = { connectionString: url, connectionTimeoutMillis: CONNECT_TIMEOUT_MS };
+  const connectionString = driverAddress(url);
+  const address = { connectionString, connectionTimeoutMillis: CONNECT_TIMEOUT_MS };
   const migrating = connect(new pg.Pool({ ...address, max: 1 }), MIGRATION_SESSION, log);
   try {
     await refuseForgetful(migrating);

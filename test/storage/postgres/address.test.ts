@@ -1,0 +1,32 @@
+import pg from 'pg';
+import { expect, test } from 'vitest';
+import { driverAddress } from '../../../src/storage/postgres/address.ts';
+
+const sslOf = (connectionString: string) =>
+  // What the driver makes of it stands in no type of its.
+  (new pg.Client({ connectionString }) as unknown as { connectionParameters: { ssl: unknown } })
+    .connectionParameters.ssl;
+
+test.each(['prefer', 'require', 'verify-ca', 'verify-full'])(
+  'sslmode=%s is told to the driver in the word that it takes it for',
+  (mode) => {
+    for (const url of [
+      `postgres://u:p%25@db.example/leads?sslmode=${mode}`,
+      `postgres://db.example/leads?application_name=x&sslmode=${mode}&connect_timeout=3`,
+    ]) {
+      const told = driverAddress(url);
+      expect(told).toBe(url.replace(`sslmode=${mode}`, 'sslmode=verify-full'));
+      expect(sslOf(told)).toEqual(sslOf(url));
+    }
+  },
+);
+
+test.each([
+  'postgres://db.example/leads',
+  'postgres://db.example/leads?sslmode=disable',
+  'postgres://db.example/leads?sslmode=no-verify',
+  'postgres://db.example/leads?uselibpqcompat=true&sslmode=require',
+  'postgres://u:sslmode=require@db.example/leads',
+])('%s stays as it is', (url) => {
+  expect(driverAddress(url)).toBe(url);
+});
