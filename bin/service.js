@@ -43,7 +43,7 @@
   // What was compiled is kept for the next start, where this folder can be written.
   loading.enableCompileCache(`${import.meta.dirname}/../node_modules/.cache/lead-intake`);
 
-  // The two packages load these for what is never done here: TLS is a proxy's, and the upstream is spoken to in HTTP/1.1.
+  // The two packages load these for what is never done here: to serve TLS is a proxy's work, and HTTP/2 is not spoken.
   // They are a twentieth of a start, and 5 MB.
   var askingInVain = /\/node_modules\/(?:fastify|undici)\/lib\//;
   var unused = {

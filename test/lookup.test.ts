@@ -30,6 +30,19 @@ describe('the name of another server', () => {
     expect(asked).toHaveLength(2);
   });
 
+  test('that can’t even be asked for keeps nobody waiting', () => {
+    const broken = new TypeError('no such option');
+    let asked = 0;
+    const lookup = sharedLookup(() => {
+      asked += 1;
+      throw broken;
+    });
+    for (let each = 0; each < 2; each += 1) {
+      expect(() => lookup('crm.example', {}, () => {})).toThrow(broken);
+    }
+    expect(asked).toBe(2);
+  });
+
   test('asked for in another way, or another name, does not wait', () => {
     const { asked, lookup } = silentNames();
     lookup('crm.example', {}, () => {});

@@ -37,42 +37,53 @@ export type MailboxesParts = {
 };
 
 type Opened = {
-  /** The present one first; others are of signing keys that were never beside the first. */
+  /** The present one first; others are of signing keys that had stood alone before they came beside these. */
   mailboxKeys: readonly Buffer[];
   /** The names of the signing keys that wrap one. */
   wrappedBy: ReadonlySet<string>;
 };
 
 /** Its functions throw `StorageUnavailable`. */
-export function openMailboxes({
-  storage,
-  signingKeys,
-  randomSecret,
-  log,
-}: MailboxesParts): Mailboxes {
+export function openMailboxes(parts: MailboxesParts): Mailboxes {
+  const { storage, randomSecret, log } = parts;
+  // One that is listed twice is one.
+  const signingKeys = () => [
+    ...new Map(parts.signingKeys().map((key) => [nameOf(key), key])).values(),
+  ];
   let opened: Opened | undefined;
 
   async function keysFor(keys: SigningKeys): Promise<readonly Buffer[]> {
+    let isLost = false;
     const isReady = ({ wrappedBy }: Opened) => keys.every((key) => wrappedBy.has(nameOf(key)));
     if (opened !== undefined && isReady(opened)) return opened.mailboxKeys;
     const rows = await storage.read((db) => db.selectFrom('mailbox_keys').selectAll());
     const found = openedOf(rows, keys);
-    opened = isReady(found) ? found : await storage.write((tx) => wrapByAll(tx, keys));
+    if (isReady(found)) opened = found;
+    else {
+      opened = await storage.write(async (tx) => {
+        const { known, ...wrapped } = await wrapByAll(tx, keys);
+        isLost = !known;
+        return wrapped;
+      });
+    }
+    if (isLost) {
+      log.warn(
+        'no signing key in force was ever beside an older one: who has reported whom is lost',
+      );
+    }
     return opened.mailboxKeys;
   }
 
   /** Of several instances that begin together, one makes the key. */
-  async function wrapByAll(tx: OpenTransaction, keys: SigningKeys): Promise<Opened> {
+  async function wrapByAll(
+    tx: OpenTransaction,
+    keys: SigningKeys,
+  ): Promise<Opened & { known: boolean }> {
     await tx
       .selectNoFrom(storage.dialect.heldUntilCommit('the key of the mailboxes').as('held'))
       .execute();
     const rows = await tx.selectFrom('mailbox_keys').selectAll().execute();
     const [known] = openedOf(rows, keys).mailboxKeys;
-    if (known === undefined && rows.length > 0) {
-      log.warn(
-        'no signing key in force was ever beside an older one: who has reported whom is lost',
-      );
-    }
     const key = known ?? randomSecret(KEY_BYTES);
     const isMissing = (each: Buffer) => rows.every((row) => row.signing_key !== nameOf(each));
     const wrapped = keys.filter(isMissing).map((each) => ({
@@ -80,7 +91,8 @@ export function openMailboxes({
       wrapped: wrap(each, key, randomSecret(NONCE_BYTES)),
     }));
     if (wrapped.length > 0) await tx.insertInto('mailbox_keys').values(wrapped).execute();
-    return openedOf([...rows, ...wrapped], keys);
+    const isKnown = known !== undefined || rows.length === 0;
+    return { ...openedOf([...rows, ...wrapped], keys), known: isKnown };
   }
 
   return {

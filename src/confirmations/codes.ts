@@ -93,8 +93,9 @@ export function openCodes(parts: CodeParts): Codes {
 
   return {
     async mail(confirmation) {
-      const { id, client, mailbox_digest, email, code_number } = confirmation;
+      const { id, client, email, code_number } = confirmation;
       const digests = await mailboxes.digestsOf(email ?? '');
+      const [mailbox_digest = confirmation.mailbox_digest] = digests;
       const now = clock.now().getTime();
       const number = code_number + 1;
       const message = addMessage({

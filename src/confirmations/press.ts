@@ -126,7 +126,11 @@ async function decline(parts: PressParts, confirmation: Confirmation): Promise<P
 }
 
 async function report(parts: PressParts, confirmation: Confirmation): Promise<Pressed> {
-  if (await parts.executions.asked.report(confirmation)) {
+  const { id, client, email } = confirmation;
+  // By what is known of the mailbox now: it may have been asked by the version before.
+  const [mailbox_digest = confirmation.mailbox_digest] =
+    email === null ? [] : await parts.mailboxes.digestsOf(email);
+  if (await parts.executions.asked.report({ id, client, mailbox_digest })) {
     parts.metrics.countConfirmation('reported');
     parts.log.warn(about(confirmation), 'a person did not ask for this');
     parts.alerts.reported();

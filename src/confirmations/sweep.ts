@@ -47,13 +47,14 @@ export function openSweep(parts: SweepParts): Sweep {
   }
 
   async function work(): Promise<void> {
-    // Before an old signing key goes, a new one must have it.
-    await mailboxes.prepare();
     const count = await executions.asked.expire();
     metrics.countConfirmation('expired', count);
-    if (clock.monotonic() - deletedAt < DELETE_EVERY_MS) return;
-    await remove();
-    deletedAt = clock.monotonic();
+    if (clock.monotonic() - deletedAt >= DELETE_EVERY_MS) {
+      await remove();
+      deletedAt = clock.monotonic();
+    }
+    // Before an old signing key goes, a new one must have what it wraps.
+    await mailboxes.prepare();
   }
 
   const { start, close } = openUpkeep({

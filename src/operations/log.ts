@@ -22,10 +22,7 @@ const AT_ONCE = pino.levels.values.warn ?? 0;
  * process exits. Of an error only its type, message, stack and code are kept, and those of its causes.
  */
 export function openLog(level: string): Logger {
-  const output = pino.destination({ dest: 1, sync: true, maxLength: KEPT_CHARACTERS });
-  // There is nowhere to tell of it; what is kept is written once there is room again.
-  output.on('error', () => {});
-  const gathered = gatherLines(output, systemClock);
+  const gathered = gatherLines(openOutput(1), systemClock);
   process.on('exit', gathered.flush);
   return pino(
     {
@@ -37,6 +34,19 @@ export function openLog(level: string): Logger {
     },
     gathered,
   );
+}
+
+/**
+ * Takes a file, or its descriptor; returns what writes to it at once. While it can't be written, the first lines are
+ * kept, and written once there is room again.
+ */
+export function openOutput(dest: number | string) {
+  const output = pino.destination({ dest, sync: true, minLength: 1, maxLength: KEPT_CHARACTERS });
+  // There is nowhere to tell of it.
+  output.on('error', () => {});
+  // With no more room for it a line is not even tried by itself.
+  output.on('drop', () => output.flush());
+  return output;
 }
 
 /** Takes where lines go; returns what writes them there together, and at once from a warning on. */

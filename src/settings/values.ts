@@ -22,7 +22,7 @@ export const line = text.assert((given) => !/\p{Cc}/u.test(given), 'must be one 
 /** An address (of IPv6 without brackets, with its zone where it has one), or a name. */
 export const host = line.assert(
   (given) =>
-    isIP(given) !== 0 || (/^[a-z0-9_.-]+$/i.test(given) && URL.canParse(`http://${given}`)),
+    isIP(given) !== 0 || (/^[\p{L}\p{N}_.-]+$/u.test(given) && URL.canParse(`http://${given}`)),
   'must be an address of this machine, or its name',
 );
 export const path = line.map((given) => resolve(given));
@@ -55,7 +55,7 @@ const hasUserInfo = (given: string) => {
 const hasReadableUserInfo = (given: string) => {
   const { username = '', password = '' } = URL.parse(given) ?? {};
   try {
-    decodeURIComponent(username + password);
+    for (const part of [username, password]) decodeURIComponent(part);
     return true;
   } catch {
     return false;

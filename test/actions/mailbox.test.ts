@@ -94,6 +94,13 @@ describe.each(databases)('beyond §4: the digest of a mailbox on %s', (_name, cr
     expect((await open(present, old).digestsOf(ada)).slice(1)).toEqual(ofBefore);
   });
 
+  test('is one, too, where a signing key is listed twice', async () => {
+    const twice = open(present, Buffer.from(present));
+    await twice.prepare();
+    expect(await kept(present)).toBe((await twice.digestsOf(ada))[0]);
+    expect(await rows()).toHaveLength(1);
+  });
+
   test('needs no signing key until somebody asks, and a row that was changed is an error', async () => {
     await open().prepare();
     expect(await rows()).toEqual([]);

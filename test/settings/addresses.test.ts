@@ -14,11 +14,12 @@ describe('contract §2: what would stop the start later stops it here, in one se
     ['REDIS_URL', 'redis://canary.example/canary'],
     ['REDIS_URL', 'redis://:100%canary@canary.example'],
     ['REDIS_URL', 'redis://100%canary:x@canary.example'],
+    ['REDIS_URL', 'redis://%C3:%A9@canary.example'],
   ])('%s=%j, which it does not show', (name, value) => {
     const read = readSettings({ [name]: value });
     const faults = read.kind === 'invalid' ? read.faults : [];
     expect(faults).toEqual([expect.stringMatching(new RegExp(`^${name} [^\\n]+\\.$`))]);
-    expect(faults[0]).not.toMatch(/canary|999|100%/);
+    expect(faults[0]).not.toMatch(/canary|999|100%|%C3/);
   });
 });
 
@@ -27,6 +28,7 @@ describe('what can be listened on and connected to is taken as it stands', () =>
     ['0.0.0.0', 'http://0.0.0.0:3000'],
     ['localhost', 'http://localhost:3000'],
     ['leads_1.internal', 'http://leads_1.internal:3000'],
+    ['bücher.internal', 'http://bücher.internal:3000'],
     ['::', 'http://[::]:3000'],
     ['fe80::1%eth0', 'http://[fe80::1]:3000'],
   ])('HOST=%s, with a link to it', (host, baseUrl) => {
