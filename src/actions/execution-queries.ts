@@ -1,7 +1,7 @@
 /** The statements that every execution runs; why they are enough is told in `executions.ts`. */
 import type { Expression, ExpressionBuilder, QueryCreator, SqlBool } from 'kysely';
 import type { Storage } from '../storage/database.ts';
-import { prepareBoth, prepareChange, prepareRead } from '../storage/prepare-query.ts';
+import { prepareBoth, prepareChange, prepareRead, selectRow } from '../storage/prepare-query.ts';
 import type { ExecutionRow, Schema } from '../storage/schema.ts';
 import { type ExecutionSubmission, executionRows } from '../submissions/execution-rows.ts';
 import { type AskedRow, insertAsked, pressQueries, type Settled } from './press-queries.ts';
@@ -43,11 +43,8 @@ export function prepareExecutionQueries(
       .insertInto('executions')
       .columns([...names, 'lease_started_ms'])
       .expression(
-        db
-          .selectNoFrom((value) => [
-            ...names.map((name) => value.val(row[name]).as(name)),
-            storage.dialect.leaseClock.as('lease_started_ms'),
-          ])
+        selectRow(db, row)
+          .select(storage.dialect.leaseClock.as('lease_started_ms'))
           .where((value) => (unless === undefined ? value.lit(true) : value.not(unless(value)))),
       )
       .onConflict((conflict) => conflict.doNothing());

@@ -5,7 +5,7 @@
 import type { ExpressionBuilder, QueryCreator, RawBuilder } from 'kysely';
 import type { ConfirmationRow } from '../storage/confirmation-schema.ts';
 import type { Storage } from '../storage/database.ts';
-import { prepareBoth, prepareChange, prepareRead } from '../storage/prepare-query.ts';
+import { prepareBoth, prepareChange, prepareRead, selectRow } from '../storage/prepare-query.ts';
 import type { ExecutionRow, Schema } from '../storage/schema.ts';
 import type { ExecutionSubmission, executionRows } from '../submissions/execution-rows.ts';
 
@@ -48,15 +48,10 @@ export function insertAsked(
     code_number: 0,
     wrong_codes: 0,
   };
-  const names = Object.keys(row) as (keyof typeof row)[];
   return db
     .insertInto('confirmations')
-    .columns(names)
-    .expression(
-      db
-        .selectNoFrom((value) => names.map((name) => value.val(row[name]).as(name)))
-        .where(inserted),
-    );
+    .columns(Object.keys(row) as (keyof typeof row)[])
+    .expression(selectRow(db, row).where(inserted));
 }
 
 /** Takes how long a lease lasts, in milliseconds, and the statements of an execution's submission. */

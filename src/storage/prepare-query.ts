@@ -79,6 +79,12 @@ function returningOne(changes: ChangesRows) {
   );
 }
 
+/** Takes a row; returns its values as a select, for an insert that a condition may keep from being one. */
+export function selectRow<R extends Record<string, unknown>>(db: QueryCreator<Schema>, row: R) {
+  const names = Object.keys(row) as (keyof R & string)[];
+  return db.selectNoFrom((value) => names.map((name) => value.val(row[name]).as(name)));
+}
+
 function compileOnce<P extends Parameters, R>(
   storage: Pick<Storage, 'compile'>,
   build: (db: QueryCreator<Schema>, of: P) => Compilable<R>,

@@ -4,7 +4,7 @@
  */
 import type { QueryCreator, RawBuilder } from 'kysely';
 import type { Storage } from '../storage/database.ts';
-import { prepareChange, prepareRead } from '../storage/prepare-query.ts';
+import { prepareChange, prepareRead, selectRow } from '../storage/prepare-query.ts';
 import type { Schema, SubmissionRow } from '../storage/schema.ts';
 import { withoutContent } from './content.ts';
 
@@ -30,19 +30,13 @@ export function executionRows(storage: Storage, keepsDelivered: boolean) {
     changed: RawBuilder<boolean>,
   ) => {
     const row = { ...OF_AN_EXECUTION, id, form, email, telephone, event, ...status };
+    const { wallClock } = storage.dialect;
+    const since = [wallClock.as('received_ms'), wallClock.as('status_since_ms')] as const;
     const names = Object.keys(row) as (keyof typeof row)[];
     return db
       .insertInto('submissions')
       .columns([...names, 'received_ms', 'status_since_ms'])
-      .expression(
-        db
-          .selectNoFrom((value) => [
-            ...names.map((name) => value.val(row[name]).as(name)),
-            storage.dialect.wallClock.as('received_ms'),
-            storage.dialect.wallClock.as('status_since_ms'),
-          ])
-          .where(changed),
-      );
+      .expression(selectRow(db, row).select(since).where(changed));
   };
 
   const end = (
