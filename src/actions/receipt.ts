@@ -11,6 +11,14 @@ export type Receipt = {
   result: { ok: boolean };
 };
 
+/** As an `action_id` is spelled: whatever else comes names nothing, and is not looked for. */
+const ACTION_ID = /^[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}$/;
+
+/** Whether this can be the id of an execution, which is a confirmation's as well. */
+export function isActionId(id: string): boolean {
+  return ACTION_ID.test(id);
+}
+
 /** What a receipt is made of. */
 export type Recorded = Pick<
   ExecutionRow,

@@ -139,12 +139,14 @@ const AFTERWARDS: Readonly<Record<Scrubbed, string>> = {
     'It is erased, but its remains are still in the database’s files: rewriting them takes as much free disk space again, and a moment without other writers. Run this again then.',
   vacuumed:
     'The dead rows were vacuumed away. PostgreSQL’s free space, its write-ahead log and archives of it may hold remains until they are overwritten or expire.',
+  seen: 'It is erased, but its dead rows are still in the tables: a transaction that began before (a backup, a forgotten psql, a replication slot) keeps them. Run this again when that has ended.',
   unvacuumed:
-    'It is erased, but VACUUM did not end in time: the dead rows go with autovacuum, or with `VACUUM (INDEX_CLEANUP ON) submissions, subscribers, confirmations, inbox, messages, outbox` in psql.',
+    'It is erased, but VACUUM did not end in time, or is not this role’s to run: the dead rows go with autovacuum, or with `VACUUM (INDEX_CLEANUP ON) submissions, subscribers, confirmations, inbox, messages, outbox` in psql as the tables’ owner.',
 };
 
 function conclude(terminal: Terminal, scrubbed: Scrubbed): void {
-  if (scrubbed === 'held' || scrubbed === 'failed') throw new ExitFault(AFTERWARDS[scrubbed]);
+  const isLeft = scrubbed === 'held' || scrubbed === 'failed' || scrubbed === 'seen';
+  if (isLeft) throw new ExitFault(AFTERWARDS[scrubbed]);
   terminal.say(AFTERWARDS[scrubbed]);
   terminal.say(
     'Receipts stay; an Idempotency-Key in one is its client’s own choice, and should name nobody. Backups made before hold what was erased.',

@@ -1,6 +1,6 @@
 /** Confirmations as they are read: the row that is asked with the state of its execution (beyond §4). */
 import type { Executions } from '../actions/executions.ts';
-import { type Receipt, receiptOf } from '../actions/receipt.ts';
+import { isActionId, type Receipt, receiptOf } from '../actions/receipt.ts';
 import type { ConfirmationRow } from '../storage/confirmation-schema.ts';
 import type { Selects, Storage } from '../storage/database.ts';
 import { prepareRead } from '../storage/prepare-query.ts';
@@ -61,7 +61,7 @@ export function openConfirmations(
   return {
     find,
     async findOf(client, id) {
-      const found = await find(id);
+      const found = isActionId(id) ? await find(id) : undefined;
       return found?.client === client ? found : undefined;
     },
     async findBySecret(secret_digest) {

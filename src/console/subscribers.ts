@@ -18,7 +18,9 @@ const statusWords = { pending: 'Pending', confirmed: 'Confirmed', unsubscribed: 
 export async function subscribersPage(parts: ConsoleParts, visit: Visit): Promise<Answer> {
   const { query, record } = visit;
   const status = subscriberStatuses.find((one) => one === query.get('status'));
-  const search = query.get('q')?.trim().slice(0, SEARCH_LENGTH) || undefined;
+  const typed = query.get('q')?.trim().slice(0, SEARCH_LENGTH) ?? '';
+  // PostgreSQL knows no text with that character.
+  const search = typed === '' || typed.includes('\0') ? undefined : typed;
   const cursor = /^[\w-]{1,64}$/.exec(query.get('cursor') ?? '')?.[0];
   const given = { ...(search && { q: search }), ...(status && { status }) };
   const filter = { status, search };

@@ -1,4 +1,5 @@
 /** Reading a receipt, top to bottom (beyond §5): the route and the tool of beyond §3 ask the same. */
+import { isActionId } from '../actions/receipt.ts';
 import { checkBearer } from '../credentials/check.ts';
 import type { Credentials } from '../credentials/file.ts';
 import type { Refusal } from '../failures/refusals.ts';
@@ -18,9 +19,6 @@ export type ReadRequest = {
 
 export type ReadResult = { kind: 'found'; record: ReceiptRecord } | Refusal;
 
-/** As an `action_id` is spelled: whatever else comes names nothing. */
-const ACTION_ID = /^[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}$/;
-
 /** What the client itself executed, once it has ended; of nobody else's is anything said. Throws `StorageUnavailable`. */
 export async function readReceipt(parts: ReadParts, request: ReadRequest): Promise<ReadResult> {
   const rate = await request.takeFromLimit();
@@ -33,7 +31,7 @@ export async function readReceipt(parts: ReadParts, request: ReadRequest): Promi
   }
 
   const { actionId } = request;
-  if (typeof actionId !== 'string' || !ACTION_ID.test(actionId)) return { kind: 'unknownReceipt' };
+  if (typeof actionId !== 'string' || !isActionId(actionId)) return { kind: 'unknownReceipt' };
   const found = await parts.receipts.find(caller.name, actionId);
   if (found === undefined) return { kind: 'unknownReceipt' };
   return found.kind === 'executing'

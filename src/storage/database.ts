@@ -104,7 +104,9 @@ export type Scrubbed =
   | 'failed'
   /** PostgreSQL: the dead rows were vacuumed away. */
   | 'vacuumed'
-  /** PostgreSQL: it did not end in time; the server's own autovacuum comes to it. */
+  /** PostgreSQL: a transaction that began before still sees the dead rows, which stay as long. */
+  | 'seen'
+  /** PostgreSQL: it did not end in time, or this role may not; the server's own autovacuum comes to it. */
   | 'unvacuumed';
 
 /** The store can't be reached or can't keep what it is given: 503 wherever it is first needed. */

@@ -29,11 +29,14 @@ const migrations = {
 
 const NEWER = 'The database was written by a newer version of this program; start that version.';
 
-/** Takes the names of the migrations that a database has had; throws where it is newer than we are. */
+/** Takes the names of the migrations that a database has had; returns whether it is newer than we are. */
+export function isNewer(applied: readonly string[]): boolean {
+  return applied.some((name) => !Object.hasOwn(migrations, name));
+}
+
+/** Takes the same; throws where it is newer. */
 export function refuseNewer(applied: readonly string[]): void {
-  if (applied.some((name) => !Object.hasOwn(migrations, name))) {
-    throw new StorageUnavailable(NEWER);
-  }
+  if (isNewer(applied)) throw new StorageUnavailable(NEWER);
 }
 
 /** Takes the same; returns whether the database has had all of ours. Throws where it is newer. */
@@ -43,13 +46,14 @@ export function areMissing(applied: readonly string[]): boolean {
 }
 
 /**
- * Takes the database, its kind, and what keeps other instances waiting to the end of the transaction. Throws
- * where a migration fails, or `StorageUnavailable` where the database is newer than this program.
+ * Takes the database, its kind, and what keeps other instances waiting to the end of the transaction and says in
+ * which schema the tables are, where there can be several. Throws where a migration fails, or `StorageUnavailable`
+ * where the database is newer than this program.
  */
 export async function migrate(
   db: Kysely<Schema>,
   kind: Storage['kind'],
-  lock: (transaction: Transaction<Schema>) => Promise<void> = async () => {},
+  lock: (transaction: Transaction<Schema>) => Promise<string | undefined> = async () => undefined,
 ): Promise<void> {
   const { Migrator } = await import('kysely/migration');
   const loaded: Record<string, Migration> = {};
@@ -58,9 +62,10 @@ export async function migrate(
     loaded[name] = { up: (within) => up(within, kind) };
   }
   await db.transaction().execute(async (transaction) => {
-    await lock(transaction);
+    const schema = await lock(transaction);
     const provider = { getMigrations: async () => loaded };
-    const { error } = await new Migrator({ db: transaction, provider }).migrateToLatest();
+    const options = { db: transaction, provider, ...(schema && { migrationTableSchema: schema }) };
+    const { error } = await new Migrator(options).migrateToLatest();
     if (error instanceof Error && /corrupted migrations/.test(error.message)) {
       throw new StorageUnavailable(NEWER);
     }

@@ -1,6 +1,7 @@
 /** What an operator looks for, and how it is understood (beyond §7, "Leads"). */
 import { normalize, parseEmail } from '../forms/fields.ts';
 import type { Fields } from '../forms/validate.ts';
+import { comparedOf } from './submission.ts';
 
 export type Search =
   | { kind: 'reference'; id: string }
@@ -12,13 +13,14 @@ export type Search =
 const UUID = /^[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}$/i;
 const TELEPHONE = /^[\d\s+()\-./]+$/;
 
-/** Takes what was typed; undefined where that is blank. `%` and `_` are letters like others. */
+/** Takes what was typed; undefined where that is blank, or can't be found. `%` and `_` are letters like others. */
 export function parseSearch(typed: string): Search | undefined {
   const text = normalize(typed);
-  if (text === '') return undefined;
+  // No text that is kept has this one in it, and PostgreSQL knows no such text.
+  if (text === '' || text.includes('\0')) return undefined;
   if (UUID.test(text)) return { kind: 'reference', id: text.toLowerCase() };
   if (TELEPHONE.test(text) && /\d/.test(text))
-    return { kind: 'telephone', digits: text.replace(/\D/g, '') };
+    return { kind: 'telephone', digits: comparedOf(text.replace(/\D/g, '')) };
   if (text.includes('@')) return { kind: 'address', begins: parseEmail(text) ?? lower(text) };
   return { kind: 'words', begins: lower(text), words: lower(text).split(/\s+/) };
 }

@@ -6,6 +6,8 @@ import type { SubmissionRow } from '../storage/schema.ts';
 import type { Event, Sent, SubscriberData, SubscriberEvent } from '../upstream/upstream.ts';
 import { type Parties, recipientOf } from './recipient.ts';
 
+const COMPARED_CHARACTERS = 64;
+
 export type Submission = {
   /** The `webhook-id`; of an execution, its `action_id`. */
   id: string;
@@ -54,9 +56,19 @@ export function lookedFor({ email, phone }: Fields): Pick<SubmissionRow, 'email'
   return { email: email ?? null, telephone: telephoneOf(phone) };
 }
 
-/** A telephone number is compared by its digits: blanks and punctuation are each person's own. */
+/**
+ * A telephone number is compared by its digits: blanks and punctuation are each person's own. Whatever else somebody
+ * wrote there is bounded, for an index of PostgreSQL's takes 2,704 bytes.
+ */
 function telephoneOf(phone: string | undefined): string | null {
-  return phone?.replaceAll(/[ +()\-./\u00a0]/g, '') ?? null;
+  const digits = phone?.replaceAll(/[ +()\-./\u00a0]/g, '');
+  return digits === undefined ? null : comparedOf(digits);
+}
+
+/** As much of a telephone number's digits as is compared: a number has 15. */
+export function comparedOf(digits: string): string {
+  if (digits.length <= COMPARED_CHARACTERS) return digits;
+  return Array.from(digits).slice(0, COMPARED_CHARACTERS).join('');
 }
 
 /** The same for the same form with the same normalized fields: so a person's second try is known (beyond §1). */

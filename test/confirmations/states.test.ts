@@ -3,6 +3,7 @@ import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { executeAction, previewId } from '../support/agent.ts';
 import { testClock } from '../support/clock.ts';
 import { databases, type TestDatabase } from '../support/databases.ts';
+import { callTool } from '../support/mcp.ts';
 import { type Service, startService, tokens } from '../support/service.ts';
 import { askToConfirm, lookAt, openPage, pending, pressButton } from './rig.ts';
 
@@ -55,6 +56,25 @@ describe.each(databases)('on %s', (_name, create) => {
     expect(seen.headers.get('retry-after')).toBe('5');
     expect(await kept()).toEqual(before);
   });
+
+  test.each(['%00', 'x%00y', 'x'])(
+    'nothing has the id %s, whoever looks for it or cancels it',
+    async (id) => {
+      for (const method of ['GET', 'DELETE']) {
+        const { status, body } = await lookAt(service, id, { method });
+        expect([status, body.error]).toEqual([
+          404,
+          'There is no such confirmation for this client.',
+        ]);
+      }
+      const named = { action_id: decodeURIComponent(id) };
+      const { isError, content } = await callTool(service, 'get_receipt', named);
+      expect([isError, content[0].text]).toEqual([
+        true,
+        expect.stringMatching(/^There is no such receipt/),
+      ]);
+    },
+  );
 
   test('the same request again says the same, whatever via it names', async () => {
     const { id, url, key, preview } = await pending(service);

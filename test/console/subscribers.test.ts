@@ -47,6 +47,7 @@ test.each(databases)(
     const rows = [row(1), row(2, { status: 'pending', confirmed_at: null }), row(3)];
     await storage.write((tx) => tx.insertInto('subscribers').values(rows).execute());
     const all = await open('');
+    expect(await open('q=ada%00')).toBe(all);
     for (const { email } of rows) expect(all).toContain(email);
     expect(all).toContain('&lt;b&gt;Painters');
     expect(all).toContain('1 Sept 2026, 15:00');

@@ -23,6 +23,8 @@ test.each(databases)(
     if (dead === undefined) return expect.fail();
     expect(dead).toMatchObject({ kind: 'confirmation', address: 'ada@example.com', attempts: 1 });
 
+    const none = { kind: 'notice', key: 'a\0b' };
+    expect(await storage.write((tx) => resendDead(tx, none, clock.now()))).toBe('unknown');
     const resend = () => storage.write((tx) => resendDead(tx, dead, clock.now()));
     answer = sent;
     expect(await resend()).toBe('resent');

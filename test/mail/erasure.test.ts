@@ -171,3 +171,31 @@ describe.each(databases)('the rows of a mailbox, on %s', (_name, create) => {
     await database.remove();
   });
 });
+
+test.each(databases)(
+  'notices about a person with a hundred thousand submissions are erased on %s',
+  async (_name, create) => {
+    const clock = testClock();
+    const database = await create();
+    const storage = await database.open(clock);
+    const ids = Array.from({ length: 100_000 }, (_, number) => `id-${number}`);
+    const rows = [0, 999, 1_000, 99_999].map((number) => ({
+      kind: 'notice' as const,
+      key: `id-${number}`,
+      address: null,
+      about: null,
+      priority: 2 as const,
+      message_id: `<${number}@x.example>`,
+      status: 'pending' as const,
+      requested_at: clock.now().toISOString(),
+      attempts: 0,
+      next_attempt_at: clock.now().toISOString(),
+      last_attempt_at: null,
+      attempt_started_ms: null,
+    }));
+    await storage.write((tx) => tx.insertInto('messages').values(rows).execute());
+    expect(await storage.write((tx) => eraseNoticesOf(tx, ids))).toBe(rows.length);
+    await storage.close();
+    await database.remove();
+  },
+);

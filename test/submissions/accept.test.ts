@@ -49,6 +49,19 @@ describe.each(databases)('a submission is kept, on %s (beyond §1)', (_name, cre
     );
     return row ?? expect.fail();
   }
+  test('a telephone number of any length and alphabet is kept, for people write whole sentences there', async () => {
+    const letters = Array.from({ length: 2_000 }, (_, index) =>
+      String.fromCodePoint(0x4e00 + ((index * 7_919) % 20_000)),
+    ).join('');
+    for (const phone of [letters, '🎨'.repeat(1_000), '0'.repeat(2_000)]) {
+      const answer = await post(service, '/api/leads', 'json', { ...lead(), phone });
+      expect(answer.status).toBe(200);
+      const { telephone, event } = await rowOf(answer.headers.get('submission-reference'));
+      expect(phone.startsWith(telephone ?? '-')).toBe(true);
+      expect(JSON.parse(event).data.fields.phone).toBe(phone);
+    }
+  });
+
   const referenceOf = (answer: Answer) => answer.headers.get('submission-reference');
   /** What the store held as the first byte arrived. */
   function lookFromInside(status = 200): () => SubmissionRow {

@@ -69,6 +69,17 @@ test.each([
   expect(lookedFor({ phone })).toEqual({ email: null, telephone });
 });
 
+test('of what is too long for a telephone number the beginning is compared, by whole characters', () => {
+  const digits = '1234567890'.repeat(10);
+  expect(lookedFor({ phone: digits }).telephone).toBe(digits.slice(0, 64));
+  expect(parseSearch(`+${digits}`)).toEqual({ kind: 'telephone', digits: digits.slice(0, 64) });
+  expect(lookedFor({ phone: `1${'🎨'.repeat(70)}` }).telephone).toBe(`1${'🎨'.repeat(63)}`);
+});
+
+test.each(['\0', 'ada\0@example.com', 'a\0b'])('%j is in nothing that is kept', (typed) => {
+  expect(parseSearch(typed)).toBeUndefined();
+});
+
 test('what has neither an address nor a telephone number is not looked for by them', () => {
   expect(lookedFor({})).toEqual({ email: null, telephone: null });
 });

@@ -1,12 +1,14 @@
 import { type Kysely, sql } from 'kysely';
 import type { Storage } from '../database.ts';
 
-/** What is left of a telephone number without blanks and punctuation: `telephoneOf` in `submissions/submission.ts`. */
+/** What is compared of a telephone number, without blanks and punctuation: `telephoneOf` in `submissions/submission.ts`. */
 const telephoneDigits = {
   sqlite: sql.raw(
-    `replace(replace(replace(replace(replace(replace(replace(replace(event ->> '$.data.fields.phone', ' ', ''), '+', ''), '(', ''), ')', ''), '-', ''), '.', ''), '/', ''), char(160), '')`,
+    `substr(replace(replace(replace(replace(replace(replace(replace(replace(event ->> '$.data.fields.phone', ' ', ''), '+', ''), '(', ''), ')', ''), '-', ''), '.', ''), '/', ''), char(160), ''), 1, 64)`,
   ),
-  postgres: sql.raw(`translate(event::json #>> '{data,fields,phone}', ' +()-./' || chr(160), '')`),
+  postgres: sql.raw(
+    `left(translate(event::json #>> '{data,fields,phone}', ' +()-./' || chr(160), ''), 64)`,
+  ),
 };
 
 /**

@@ -1,29 +1,32 @@
-/** Whole copies of a PostgreSQL database by its own programs, `pg_dump` and `pg_restore`. */
-import { execFile } from 'node:child_process';
-import { closeSync, openSync } from 'node:fs';
-import { promisify } from 'node:util';
+/** Whole copies of a PostgreSQL database by its own programs: of our tables, whatever else is beside them. */
+import { closeSync, mkdtempSync, openSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
 import pg from 'pg';
 import { StorageUnavailable } from '../database.ts';
-import { refuseNewer } from '../migrate.ts';
-import { driverAddress } from './address.ts';
+import { isNewer, refuseNewer } from '../migrate.ts';
+import { tables } from '../tables.ts';
+import { APPLICATION_NAME, driverAddress } from './address.ts';
+import { runProgram } from './programs.ts';
 
 const CONNECT_TIMEOUT_MS = 2_000;
-
-const execute = promisify(execFile);
 
 /** One snapshot, in PostgreSQL's own compressed format. */
 export async function copyTo(file: string, url: string): Promise<void> {
   // pg_dump would make it for everybody, and writes to one that is there.
   closeSync(openSync(file, 'wx', 0o600));
+  await asking(url, refusePooler);
   const options = ['--format=custom', '--no-owner', '--no-privileges', `--file=${file}`];
-  await run('pg_dump', options, url);
+  // Neither somebody else's tables nor an administrator's extensions, which nobody else could restore.
+  const ours = tables.map((table) => `--table=${table}`);
+  await runProgram('pg_dump', [...options, ...ours], url);
 }
 
 /** All of it, and the list of its migrations. */
 export async function examineCopy(file: string): Promise<void> {
-  await run('pg_restore', ['--file=/dev/null', file]);
+  await runProgram('pg_restore', ['--file=/dev/null', file]);
   const table = ['--data-only', '--table=kysely_migration', '--file=-', file];
-  const [, copied] = (await run('pg_restore', table)).split(/^COPY .*\n/m);
+  const [, copied] = (await runProgram('pg_restore', table)).split(/^COPY .*\n/m);
   const [rows, end] = copied?.split(/^\\\.$/m) ?? [];
   if (rows === undefined || end === undefined) {
     throw new StorageUnavailable('The file is no dump of a database of this program.');
@@ -32,60 +35,86 @@ export async function examineCopy(file: string): Promise<void> {
   refuseNewer(names.map((row) => row.replace(/\t.*/, '')));
 }
 
-/** In one transaction. */
+/** In one transaction; tables that are ours and not in the copy, of a later version, go in a second one. */
 export async function restoreFrom(file: string, url: string): Promise<void> {
-  await refuseRunning(url);
-  const options = ['--clean', '--if-exists', '--single-transaction', '--exit-on-error'];
-  await run('pg_restore', [...options, '--no-owner', '--no-privileges', file], url);
+  await asking(url, async (client) => {
+    await refusePooler(client);
+    await refuseRunning(client);
+    await refuseUnknownTables(client);
+  });
+  const contents = await runProgram('pg_restore', ['--list', file]);
+  await restoreListed(file, withoutExtensions(contents), url);
+  const copied = new Set([...contents.matchAll(/ TABLE \S+ (\S+) /g)].map(([, name]) => name));
+  const left = tables.filter((table) => !copied.has(table));
+  if (left.length === 0) return;
+  await asking(url, (client) => client.query(`drop table if exists ${left.join(', ')}`));
 }
 
-async function refuseRunning(url: string): Promise<void> {
+/** Of a copy of the whole database: only an administrator could make them, and they are there. */
+function withoutExtensions(contents: string): string {
+  return contents.replaceAll(/^.* EXTENSION .*\n/gm, '');
+}
+
+async function restoreListed(file: string, contents: string, url: string): Promise<void> {
+  const folder = mkdtempSync(join(tmpdir(), 'restore-'));
+  try {
+    const list = join(folder, 'contents');
+    writeFileSync(list, contents);
+    const options = ['--clean', '--if-exists', '--single-transaction', '--exit-on-error'];
+    const whose = ['--no-owner', '--no-privileges'];
+    await runProgram('pg_restore', [...options, ...whose, `--use-list=${list}`, file], url);
+  } finally {
+    rmSync(folder, { recursive: true });
+  }
+}
+
+/** Runs this over one connection of its own. */
+async function asking(url: string, ask: (client: pg.Client) => Promise<unknown>): Promise<void> {
   const timeout = { connectionTimeoutMillis: CONNECT_TIMEOUT_MS };
   const client = new pg.Client({ connectionString: driverAddress(url), ...timeout });
-  let instances: number;
   try {
     await client.connect();
-    const { rows } = await client.query<{ count: string }>(
-      "select count(*) from pg_stat_activity where application_name = 'lead-intake' and datname = current_database()",
-    );
-    instances = Number(rows[0]?.count);
+    await ask(client);
   } catch (error) {
+    if (error instanceof StorageUnavailable) throw error;
     throw new StorageUnavailable('PostgreSQL could not be asked.', { cause: error });
   } finally {
     await client.end().catch(() => {});
   }
-  if (instances > 0) {
-    throw new StorageUnavailable('The service is running on this database: stop it first.');
-  }
 }
 
-/** Runs one of PostgreSQL's programs; returns what it wrote. The password is in no argument. */
-async function run(program: string, options: string[], url?: string): Promise<string> {
-  const address = url === undefined ? undefined : withoutPassword(url);
-  const argv = address === undefined ? options : [`--dbname=${address.url}`, ...options];
-  const env = address?.password ? { PGPASSWORD: address.password } : {};
-  try {
-    const all = { env: { ...process.env, ...env }, maxBuffer: Number.POSITIVE_INFINITY };
-    const running = execute(program, argv, all);
-    running.child.stdin?.end(); // without a terminal it would wait there for a password
-    return (await running).stdout;
-  } catch (error) {
-    const { code, stderr } = error as { code?: unknown; stderr: string };
-    // Node's own code is a word: the program did not even begin.
-    if (typeof code === 'string') {
-      throw new StorageUnavailable(
-        `${program} is not on this machine: install PostgreSQL's client programs (apt-get install -y postgresql-client).`,
-      );
-    }
-    const said = stderr.replace(/\n.*/s, '').replace(/^\w+: (error: )?/, '');
-    throw new StorageUnavailable(`${program} failed: ${said}`);
-  }
+/**
+ * A pooler lends a session to others in between, and what pg_dump sets for itself stays there: the service then
+ * finds no table of its own. A pooler answers with a number of its own where the server says its process.
+ */
+async function refusePooler(client: pg.Client): Promise<void> {
+  const { rows } = await client.query<{ pid: number }>('select pg_backend_pid() as pid');
+  if ((client as { processID?: number }).processID === rows[0]?.pid) return;
+  throw new StorageUnavailable(
+    'DATABASE_URL leads to a pooler, whose sessions a copy would leave unusable: give PostgreSQL’s own address.',
+  );
 }
 
-function withoutPassword(url: string): { url: string; password: string } {
-  const address = new URL(url);
-  const password = address.searchParams.get('password') ?? decodeURIComponent(address.password);
-  address.password = '';
-  address.searchParams.delete('password');
-  return { url: address.href, password };
+async function refuseRunning(client: pg.Client): Promise<void> {
+  const { rows } = await client.query<{ count: string }>(
+    'select count(*) from pg_stat_activity where application_name = $1 and datname = current_database()',
+    [APPLICATION_NAME],
+  );
+  if (Number(rows[0]?.count) === 0) return;
+  throw new StorageUnavailable(
+    'The service is running on this database: stop it first. A pooler keeps its connections for a while: stop that, too.',
+  );
+}
+
+/** Only a newer version knows which tables it has made, so only that one can take them away. */
+async function refuseUnknownTables(client: pg.Client): Promise<void> {
+  const { rows: found } = await client.query<{ there: boolean }>(
+    "select to_regclass('kysely_migration') is not null as there",
+  );
+  if (!found[0]?.there) return;
+  const { rows } = await client.query<{ name: string }>('select name from kysely_migration');
+  if (!isNewer(rows.map(({ name }) => name))) return;
+  throw new StorageUnavailable(
+    'The database was written by a newer version of this program: restore with that version, then start this one.',
+  );
 }

@@ -13,11 +13,13 @@ import {
 } from 'kysely';
 import pg from 'pg';
 import type { Log } from '../../operations/log.ts';
-import { type Scrubbed, type Storage, StorageUnavailable } from '../database.ts';
+import { type Storage, StorageUnavailable } from '../database.ts';
 import { migrate } from '../migrate.ts';
 import { readAndWrite } from '../pooled.ts';
 import type { Schema } from '../schema.ts';
-import { driverAddress } from './address.ts';
+import { APPLICATION_NAME, driverAddress } from './address.ts';
+import { isFarewell, isSqlState, judge } from './errors.ts';
+import { vacuum } from './vacuum.ts';
 
 const CONNECTIONS = 10;
 const CONNECT_TIMEOUT_MS = 2_000;
@@ -28,10 +30,8 @@ const LOCK_TIMEOUT_MS = 2_000;
 const QUERY_TIMEOUT_MS = 6_000;
 
 /** A plan compiled to machine code pays off for a report that takes seconds; of ours it was a third of the longest. */
-const SESSION = `set statement_timeout = ${STATEMENT_TIMEOUT_MS}; set lock_timeout = ${LOCK_TIMEOUT_MS}; set idle_in_transaction_session_timeout = ${QUERY_TIMEOUT_MS}; set synchronous_commit = on; set jit = off`;
+const SESSION = `set statement_timeout = ${STATEMENT_TIMEOUT_MS}; set lock_timeout = ${LOCK_TIMEOUT_MS}; set idle_in_transaction_session_timeout = ${QUERY_TIMEOUT_MS}; set synchronous_commit = on; set default_transaction_isolation = 'read committed'; set jit = off`;
 
-/** A migration may take as long as it needs, and other instances wait for it. */
-const MIGRATION_SESSION = 'set statement_timeout = 0; set lock_timeout = 0';
 const MIGRATION_LOCK = 7_204_611_083;
 
 /**
@@ -41,9 +41,10 @@ const MIGRATION_LOCK = 7_204_611_083;
 export async function openPostgres(url: string, log?: Log): Promise<Storage> {
   const connectionString = driverAddress(url);
   const address = { connectionString, connectionTimeoutMillis: CONNECT_TIMEOUT_MS };
-  const migrating = connect(new pg.Pool({ ...address, max: 1 }), MIGRATION_SESSION, log);
+  const migrating = connect(new pg.Pool({ ...address, max: 1 }), SESSION, log);
   try {
     await refuseForgetful(migrating);
+    await refuseEncoding(migrating);
     await migrate(migrating, 'postgres', lockMigrations);
   } finally {
     await migrating.destroy();
@@ -54,7 +55,7 @@ export async function openPostgres(url: string, log?: Log): Promise<Storage> {
     max: CONNECTIONS,
     query_timeout: QUERY_TIMEOUT_MS,
     keepAlive: true,
-    application_name: 'lead-intake',
+    application_name: APPLICATION_NAME,
   });
   const db = connect(pool, SESSION, log);
   return {
@@ -79,7 +80,7 @@ export async function openPostgres(url: string, log?: Log): Promise<Storage> {
       firstChanged: sql<boolean>`exists (select from first)`,
     },
     ...readAndWrite(db),
-    scrub: () => vacuum(db),
+    scrub: () => vacuum({ ...address, query_timeout: QUERY_TIMEOUT_MS }, SESSION),
     // The server minds its own disk.
     requireRoom: () => {},
     check: async () => {
@@ -90,18 +91,6 @@ export async function openPostgres(url: string, log?: Log): Promise<Storage> {
     },
     close: () => db.destroy(),
   };
-}
-
-async function vacuum(db: Kysely<Schema>): Promise<Scrubbed> {
-  try {
-    await sql`vacuum (index_cleanup on) submissions, subscribers, confirmations, inbox, messages, outbox`.execute(
-      db,
-    );
-    return 'vacuumed';
-  } catch (error) {
-    if (!(error instanceof StorageUnavailable)) throw error;
-    return 'unvacuumed';
-  }
 }
 
 /** Connections that said they broke, with a statement under way or without. */
@@ -126,9 +115,17 @@ class Adapter extends PostgresAdapter {
   override async releaseMigrationLock(): Promise<void> {}
 }
 
-/** Held to the end of the migrations' transaction, so that nobody starts before it is committed. */
-async function lockMigrations(transaction: Transaction<Schema>): Promise<void> {
+/**
+ * Held to the end of the migrations' transaction, so that nobody starts before it is committed. They may take as
+ * long as they need, and other instances wait for them: for this transaction alone, for behind a pooler the session
+ * is somebody else's in the next. Returns the schema that new tables come into, not another one's that is seen as well.
+ */
+async function lockMigrations(transaction: Transaction<Schema>): Promise<string | undefined> {
+  await sql`set local statement_timeout = 0`.execute(transaction);
+  await sql`set local lock_timeout = 0`.execute(transaction);
   await sql`select pg_advisory_xact_lock(${MIGRATION_LOCK})`.execute(transaction);
+  const asked = sql<{ schema: string | null }>`select current_schema() as schema`;
+  return (await asked.execute(transaction)).rows[0]?.schema ?? undefined;
 }
 
 /**
@@ -143,6 +140,16 @@ async function refuseForgetful(db: Kysely<Schema>): Promise<void> {
       `PostgreSQL runs with ${name}=off, which loses what it has confirmed; turn it on.`,
     );
   }
+}
+
+/** What people type may hold any character: one that the database has no place for would refuse the lead. */
+async function refuseEncoding(db: Kysely<Schema>): Promise<void> {
+  const asked = sql<{ server_encoding: string }>`show server_encoding`;
+  const encoding = (await asked.execute(db)).rows[0]?.server_encoding;
+  if (encoding === 'UTF8') return;
+  throw new StorageUnavailable(
+    `The database’s encoding is ${encoding}, which can’t hold what people write; make one with ENCODING 'UTF8' TEMPLATE template0.`,
+  );
 }
 
 /** The pool, whose errors say whether the store is away or the mistake is ours. */
@@ -195,20 +202,4 @@ async function attempt<T>(run: () => Promise<T>): Promise<T> {
   } catch (error) {
     throw judge(error);
   }
-}
-
-/** Data, constraint and syntax errors are our own mistakes; all others mean the store is away. */
-function judge(error: unknown): unknown {
-  const code = (error as { code?: string }).code ?? '';
-  if (isSqlState(error) && /^(0A|22|23|42)/.test(code)) return error;
-  return new StorageUnavailable('PostgreSQL could not run a statement.', { cause: error });
-}
-
-function isSqlState(error: unknown): error is pg.DatabaseError {
-  return error instanceof pg.DatabaseError;
-}
-
-/** Lost connections, shutdowns and the time-out of an idle transaction: the server ends the session. */
-function isFarewell({ code = '' }: pg.DatabaseError): boolean {
-  return /^(08|57P|25P03)/.test(code);
 }

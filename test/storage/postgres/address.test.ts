@@ -12,7 +12,7 @@ test.each(['prefer', 'require', 'verify-ca', 'verify-full'])(
   (mode) => {
     for (const url of [
       `postgres://u:p%25@db.example/leads?sslmode=${mode}`,
-      `postgres://db.example/leads?application_name=x&sslmode=${mode}&connect_timeout=3`,
+      `postgres://db.example/leads?target_session_attrs=any&sslmode=${mode}&connect_timeout=3`,
     ]) {
       const told = driverAddress(url);
       expect(told).toBe(url.replace(`sslmode=${mode}`, 'sslmode=verify-full'));
@@ -30,3 +30,18 @@ test.each([
 ])('%s stays as it is', (url) => {
   expect(driverAddress(url)).toBe(url);
 });
+
+test.each([
+  ['postgres://db.example/leads?application_name=mine', 'postgres://db.example/leads'],
+  ['postgres://db.example/leads?application_name=a%26b&x=1', 'postgres://db.example/leads?x=1'],
+  ['postgres://db.example/leads?x=1&application_name=', 'postgres://db.example/leads?x=1'],
+  [
+    'postgres://db.example/leads?fallback_application_name=mine',
+    'postgres://db.example/leads?fallback_application_name=mine',
+  ],
+])(
+  'a name of one’s own in %s is left out: a restore sees by ours that the service runs',
+  (url, told) => {
+    expect(driverAddress(url)).toBe(told);
+  },
+);

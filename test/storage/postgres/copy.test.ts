@@ -1,4 +1,4 @@
-/** Dumps of a real PostgreSQL database; and what its programs are told, by programs that take their names. */
+/** Dumps of a real PostgreSQL database; and what is read in them, by a program that takes the name of PostgreSQL's. */
 import { mkdirSync, readFileSync, statSync, writeFileSync } from 'node:fs';
 import { createServer, type Server } from 'node:net';
 import { delimiter, join } from 'node:path';
@@ -9,6 +9,9 @@ import { type Storage, StorageUnavailable } from '../../../src/storage/database.
 import { copyTo, examineCopy, restoreFrom } from '../../../src/storage/postgres/copy.ts';
 import { databases, type TestDatabase } from '../../support/databases.ts';
 import { temporaryFolder } from '../../support/process.ts';
+
+const RUNNING =
+  'The service is running on this database: stop it first. A pooler keeps its connections for a while: stop that, too.';
 
 const path = process.env.PATH ?? '';
 let folder: string;
@@ -59,7 +62,7 @@ describe.runIf(databases.length > 1)('a real database', () => {
       await copyTo(file, database.url);
       await keep(storage, 'e-2');
       await expect(restoreFrom(file, database.url)).rejects.toThrow(
-        new StorageUnavailable('The service is running on this database: stop it first.'),
+        new StorageUnavailable(RUNNING),
       );
       expect(await kept(storage)).toEqual(['e-1', 'e-2']);
     });
@@ -133,7 +136,7 @@ describe('a server', () => {
   });
 });
 
-describe('a program of PostgreSQL', () => {
+describe('what pg_restore tells', () => {
   let tools: string;
   /** Puts a shell script in the place of a program; it finds the shell's own commands. */
   const replace = (program: string, script: string) => {
@@ -145,60 +148,6 @@ describe('a program of PostgreSQL', () => {
     tools = join(folder, 'tools');
   });
   const told = () => readFileSync(join(folder, 'told'), 'utf8').trimEnd().split('\n');
-
-  test.each([
-    ['in its place', 'postgres://me:p%40ss@db.example:6543/x?sslmode=require'],
-    ['among the options', 'postgres://me@db.example:6543/x?password=p%40ss&sslmode=require'],
-  ])('gets a password %s by its environment, never as an argument', async (_where, url) => {
-    replace('pg_dump', `printf '%s\\n' "$PGPASSWORD" "$@" > ${join(folder, 'told')}`);
-    await copyTo(file, url);
-    expect(told()).toEqual([
-      'p@ss',
-      '--dbname=postgres://me@db.example:6543/x?sslmode=require',
-      '--format=custom',
-      '--no-owner',
-      '--no-privileges',
-      `--file=${file}`,
-    ]);
-  });
-
-  test('without a password keeps the one of the environment, and everything else there', async () => {
-    process.env.PGPASSWORD = 'of the environment';
-    replace('pg_dump', `printf '%s\\n' "$PGPASSWORD" "$HOME" > ${join(folder, 'told')}`);
-    await copyTo(file, 'postgres://me@db.example/x');
-    delete process.env.PGPASSWORD;
-    expect(told()).toEqual(['of the environment', process.env.HOME]);
-  });
-
-  test('has nobody to ask', async () => {
-    replace('pg_dump', `cat > ${join(folder, 'told')}`);
-    await copyTo(file, 'postgres://me@db.example/x');
-    expect(told()).toEqual(['']);
-  });
-
-  test('that is not on this machine is named, with how to get it', async () => {
-    process.env.PATH = folder;
-    const missing = (name: string) =>
-      new StorageUnavailable(
-        `${name} is not on this machine: install PostgreSQL's client programs (apt-get install -y postgresql-client).`,
-      );
-    await expect(copyTo(file, 'postgres://me@db.example/x')).rejects.toThrow(missing('pg_dump'));
-    await expect(examineCopy(file)).rejects.toThrow(missing('pg_restore'));
-  });
-
-  test.each([
-    ['pg_dump: error: no such role\nmore\nand more', 'no such role'],
-    ['pg_dump: no such role', 'no such role'],
-    ['no such role: pg_dump: error: x', 'no such role: pg_dump: error: x'],
-    ['', ''],
-  ])('that fails is told by the first line of %j', async (said, sentence) => {
-    writeFileSync(join(folder, 'said'), said);
-    replace('pg_dump', `cat ${join(folder, 'said')} >&2; exit 3`);
-    await expect(copyTo(file, 'postgres://me@db.example/x')).rejects.toMatchObject({
-      name: 'StorageUnavailable',
-      message: `pg_dump failed: ${sentence}`,
-    });
-  });
 
   const known = '0001-executions-inbox-outbox\t2026';
   const newer = /written by a newer version/;
@@ -222,7 +171,7 @@ describe('a program of PostgreSQL', () => {
       `${'-- words\n'.repeat(250_000)}COPY x;\n\\.\n`,
       undefined,
     ],
-  ])('that tells %s is read so', async (_what, output, refusal) => {
+  ])('%s is read so', async (_what, output, refusal) => {
     writeFileSync(join(folder, 'output'), output);
     replace(
       'pg_restore',

@@ -1,0 +1,89 @@
+/** What PostgreSQL's programs are told, by programs that take their names. */
+import { mkdirSync, readFileSync, writeFileSync } from 'node:fs';
+import { delimiter, join } from 'node:path';
+import { afterEach, beforeEach, describe, expect, test } from 'vitest';
+import { StorageUnavailable } from '../../../src/storage/database.ts';
+import { runProgram } from '../../../src/storage/postgres/programs.ts';
+import { temporaryFolder } from '../../support/process.ts';
+
+const OPTIONS = ['--format=custom', '--file=x'];
+
+const path = process.env.PATH ?? '';
+let folder: string;
+
+beforeEach(() => {
+  folder = temporaryFolder();
+});
+afterEach(() => {
+  process.env.PATH = path;
+});
+
+describe('a program of PostgreSQL', () => {
+  let tools: string;
+  /** Puts a shell script in the place of a program; it finds the shell's own commands. */
+  const replace = (program: string, script: string) => {
+    mkdirSync(tools, { recursive: true });
+    writeFileSync(join(tools, program), `#!/bin/sh\n${script}\n`, { mode: 0o755 });
+    process.env.PATH = `${tools}${delimiter}${path}`;
+  };
+  beforeEach(() => {
+    tools = join(folder, 'tools');
+  });
+  const told = () => readFileSync(join(folder, 'told'), 'utf8').trimEnd().split('\n');
+
+  test.each([
+    ['in its place', 'postgres://me:p%40ss@db.example:6543/x?sslmode=require'],
+    ['among the options', 'postgres://me@db.example:6543/x?password=p%40ss&sslmode=require'],
+    [
+      'with a word for our driver',
+      'postgres://me:p%40ss@db.example:6543/x?uselibpqcompat=true&sslmode=require',
+    ],
+  ])('gets a password %s by its environment, never as an argument', async (_where, url) => {
+    replace('pg_dump', `printf '%s\\n' "$PGPASSWORD" "$@" > ${join(folder, 'told')}`);
+    await runProgram('pg_dump', OPTIONS, url);
+    expect(told()).toEqual([
+      'p@ss',
+      '--dbname=postgres://me@db.example:6543/x?sslmode=require',
+      ...OPTIONS,
+    ]);
+  });
+
+  test('without a password keeps the one of the environment, and everything else there', async () => {
+    process.env.PGPASSWORD = 'of the environment';
+    replace('pg_dump', `printf '%s\\n' "$PGPASSWORD" "$HOME" > ${join(folder, 'told')}`);
+    await runProgram('pg_dump', OPTIONS, 'postgres://me@db.example/x');
+    delete process.env.PGPASSWORD;
+    expect(told()).toEqual(['of the environment', process.env.HOME]);
+  });
+
+  test('has nobody to ask', async () => {
+    replace('pg_dump', `cat > ${join(folder, 'told')}`);
+    await runProgram('pg_dump', OPTIONS, 'postgres://me@db.example/x');
+    expect(told()).toEqual(['']);
+  });
+
+  test('that is not on this machine is named, with how to get it', async () => {
+    process.env.PATH = folder;
+    const missing = (name: string) =>
+      new StorageUnavailable(
+        `${name} is not on this machine: install PostgreSQL's client programs (apt-get install -y postgresql-client).`,
+      );
+    for (const program of ['pg_dump', 'pg_restore'] as const) {
+      await expect(runProgram(program, OPTIONS)).rejects.toThrow(missing(program));
+    }
+  });
+
+  test.each([
+    ['pg_dump: error: no such role\nmore\nand more', 'no such role'],
+    ['pg_dump: no such role', 'no such role'],
+    ['no such role: pg_dump: error: x', 'no such role: pg_dump: error: x'],
+    ['', ''],
+  ])('that fails is told by the first line of %j', async (said, sentence) => {
+    writeFileSync(join(folder, 'said'), said);
+    replace('pg_dump', `cat ${join(folder, 'said')} >&2; exit 3`);
+    await expect(runProgram('pg_dump', OPTIONS)).rejects.toMatchObject({
+      name: 'StorageUnavailable',
+      message: `pg_dump failed: ${sentence}`,
+    });
+  });
+});
