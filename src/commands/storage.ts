@@ -8,9 +8,14 @@ import { openStorage } from '../storage/open.ts';
 import { loadSettings } from './configuration.ts';
 import { ExitFault } from './faults.ts';
 
-/** Throws where there is no database yet: opening it would make an empty one. */
+/** Whether there is a database: opening it would make an empty one. A server is asked when it is opened. */
+export function isDatabaseThere(database: Settings['database']): boolean {
+  return database.kind === 'postgres' || existsSync(database.path);
+}
+
+/** Throws where there is none yet. */
 export function requireDatabase(database: Settings['database']): void {
-  if (database.kind === 'postgres' || existsSync(database.path)) return;
+  if (database.kind === 'postgres' || isDatabaseThere(database)) return;
   throw new ExitFault(`There is no database yet at ${database.path}: \`npm start\` makes it.`);
 }
 

@@ -71,13 +71,17 @@ async function list(call: Call): Promise<void> {
   const { terminal } = call;
   const limit = limitOf(call) ?? LIST_ROWS;
   const filter = filterOf(call);
-  const { subscribers } = await withConfiguredStorage((storage) =>
+  const { subscribers, next } = await withConfiguredStorage((storage) =>
     listSubscribers(storage, filter, limit),
   );
   if (terminal.json) return terminal.write(subscribers.map(jsonLineOf).join(''));
   if (subscribers.length === 0) return terminal.say('There is nobody here yet.');
   const head = columns.map((name) => name.replaceAll('_', ' ').toUpperCase());
   printTable(terminal, tableOf([head, ...subscribers.map((one) => cellsOf(one).map(printable))]));
+  if (next !== undefined)
+    terminal.say(
+      `${subscribers.length} shown, there are more; --limit shows more, \`export --format csv\` has all.`,
+    );
 }
 
 async function exportAll(call: Call): Promise<void> {

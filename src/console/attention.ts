@@ -91,6 +91,7 @@ function notArrivedItem(
   const leads = total.isMore
     ? `More than ${total.count.toLocaleString('en')} leads`
     : many(total.count, 'lead', 'leads');
+  const wait = total.count === 1 ? 'waits' : 'wait';
   const why =
     oldest.reason !== null
       ? reasonWords[oldest.reason]
@@ -98,7 +99,7 @@ function notArrivedItem(
   const since = `The oldest came on ${shownAt(oldest.receivedAt)}${why === undefined ? '' : `: ${why}`}.`;
   return status === 'undelivered'
     ? { isBad: true, title: `${leads} did not arrive`, text: since }
-    : { isBad: false, title: `${leads} wait for the next attempt`, text: since };
+    : { isBad: false, title: `${leads} ${wait} for the next attempt`, text: since };
 }
 
 /** How much room there is where everything is kept; undefined where that folder is not there. */

@@ -94,7 +94,8 @@ export async function deletePerson(parts: ConsoleParts, press: Press): Promise<A
     (scrubbed) => parts.log.info({ scrubbed }, 'what was deleted is scrubbed'),
     (error) => parts.log.error({ err: error }, 'what was deleted could not be scrubbed'),
   );
-  return { kind: 'done', to: pathOfPage('operatorLeads') };
+  // There it is written that it was done, and by whom.
+  return { kind: 'done', to: pathOfPage('operatorAudit') };
 }
 
 /** One JSON line for each submission, then for each question that is open, and for their subscription. */

@@ -85,12 +85,21 @@ export function normalizedFieldsSchema(
 /** The body of `/api/leads` for one form (spec §4.6). */
 export function leadSchema(form: Form): JsonSchema {
   const { properties, ...rest } = fieldsSchema(form);
-  const named = { const: form.name, description: `Missing or unknown means ${fallbackForm.name}.` };
+  const isFallback = form === fallbackForm;
+  const others = Object.keys(forms).filter((name) => name !== form.name);
+  const meant = isFallback
+    ? { type: 'string', pattern: `^(?!(?:${others.join('|')})$)` }
+    : { const: form.name };
+  const named = { ...meant, description: `Missing or unknown means ${fallbackForm.name}.` };
   return {
     ...rest,
     title: `${titleOf(form.name)}Lead`,
-    required: [...(form === fallbackForm ? [] : ['form']), ...requiredNames(form)],
+    required: [...(isFallback ? [] : ['form']), ...requiredNames(form)],
     properties: { form: named, ...(properties as object), [HONEYPOT]: honeypotSchema },
+    // Unknown ones are dropped, and have their bounds all the same (spec §8).
+    maxProperties: bounds.fieldsPerRequest,
+    propertyNames: { type: 'string', maxLength: bounds.fieldNameLength },
+    additionalProperties: { type: 'string', maxLength: bounds.valueLength },
   };
 }
 

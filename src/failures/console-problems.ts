@@ -43,7 +43,7 @@ export const consoleProblems = {
     { page: `Nothing has changed. Make a new link on the server: ${LINK_COMMAND}` },
   ),
   unknownRow: row(404, 'There is nothing with that reference, or nothing that can be done to it.', {
-    page: 'It may have been deleted meanwhile.',
+    page: 'It may have been dealt with or deleted meanwhile: open the page again.',
   }),
   rowUnderWay: on(['changeLead', 'changeMessage'], 'beyond §7')(
     409,

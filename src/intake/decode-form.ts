@@ -13,7 +13,7 @@ import { keepingLast } from '../once.ts';
 
 export type Encoding = 'json' | 'urlencoded' | 'multipart';
 
-/** What a form body holds, in its order; of a repeated name each counts and the last one is valid. */
+/** What a form body holds, in its order; the last of a repeated name is valid, and each counts, but in JSON. */
 export type FormBody = {
   kind: 'form';
   values: Record<string, string>;

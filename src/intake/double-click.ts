@@ -1,7 +1,7 @@
 /**
  * A double click on the button of a page without JavaScript posts the same bytes twice, and the
- * browser shows the second answer. So the second one waits for the first and gets its outcome: it is
- * neither forwarded nor counted. Only what a browser itself sends from a page of this site is
+ * browser shows the second answer. So the second one waits for the first and gets its outcome, or, for ten
+ * seconds, that it was accepted: it is neither forwarded nor counted. Only what a browser itself sends from a page of this site is
  * looked at (`Sec-Fetch-*`, which no script can set): whoever posts by program is taken at its word.
  * A page that comes back refused carries a value of its own, so that sending it again is no double.
  * Of several instances a client address has one: `deploy/nginx.conf` sends both clicks to it.
@@ -50,8 +50,10 @@ export function openDoubleClicks(clock: Clock, begun: Begun = new Map()): Double
       const click = { result: run(), forgetAt: Number.POSITIVE_INFINITY };
       begun.set(key, click);
       click.result.then(
-        () => {
-          click.forgetAt = clock.monotonic() + REMEMBERED_MS;
+        ({ kind }) => {
+          // What was refused is sent again because its person wants it again (beyond §1), and is counted again.
+          if (kind === 'accepted') click.forgetAt = clock.monotonic() + REMEMBERED_MS;
+          else begun.delete(key);
         },
         () => begun.delete(key),
       );

@@ -14,6 +14,9 @@ type Words = {
   over?: string;
 };
 
+/** In a command: whoever reads it has no DATA_DIR in their shell. */
+const FOLDER = '{DATA_DIR}';
+
 const WORDS: Readonly<Record<AlertKind, Words>> = {
   upstream: {
     subject: 'leads do not reach the upstream',
@@ -54,7 +57,7 @@ const WORDS: Readonly<Record<AlertKind, Words>> = {
     one: 'look a minute has found too little room on the disk of DATA_DIR.',
     many: 'looks, one a minute, have found too little room on the disk of DATA_DIR.',
     means: 'Under 16 MB nothing is taken any more. To see what takes the room:',
-    commands: ['df -h "$DATA_DIR"', 'du -xh "$DATA_DIR" | sort -h | tail'],
+    commands: [`df -h ${FOLDER}`, `du -xh ${FOLDER} | sort -h | tail`],
     over: 'There is room on the disk of DATA_DIR again.',
   },
   reported: {
@@ -73,13 +76,16 @@ const WORDS: Readonly<Record<AlertKind, Words>> = {
     commands: [
       'npm run inbox -- list --status undelivered',
       'npm run inbox -- resend --undelivered',
-      'npm run inbox -- export --status undelivered',
+      'npm run --silent inbox -- export --status undelivered --format csv > undelivered.csv',
     ],
   },
 };
 
-/** Takes what is told; returns it in words. */
-export function alertLetter({ kind, times, over, since }: About, site: Site): Letter {
+/** Takes what is told, of which site, and where it keeps its data; returns it in words. */
+export function alertLetter(
+  { kind, times, over, since }: About,
+  site: Site & { dataDir: string },
+): Letter {
   const { subject, one, many, means, commands, over: allClear = '' } = WORDS[kind];
   const of = `${site.operatorName}: `;
   const signature = `${site.operatorName}\n${site.baseUrl}\n`;
@@ -90,10 +96,15 @@ export function alertLetter({ kind, times, over, since }: About, site: Site): Le
     text: `${times}${more} ${times === 1 ? one : many}
 
 ${means}
-${commands.join('\n')}
+${commands.join('\n').replaceAll(FOLDER, () => quoted(site.dataDir))}
 
 Of a fault that lasts you are told at most once an hour.
 
 ${signature}`,
   };
+}
+
+/** As one word of a shell. */
+function quoted(path: string): string {
+  return `'${path.replaceAll("'", "'\\''")}'`;
 }

@@ -42,11 +42,11 @@ export function openOperatorMail(settings: Settings, parts: OperatorMailParts): 
 
 /** Takes the settings and what finds a submission's row; a kind that no setting wants says nothing. */
 function renderer(
-  settings: Pick<Settings, 'notifyEmail' | 'alertEmail' | 'operator' | 'baseUrl'>,
+  settings: Pick<Settings, 'notifyEmail' | 'alertEmail' | 'operator' | 'baseUrl' | 'dataDir'>,
   find: OperatorMailParts['find'],
 ): Render {
-  const { notifyEmail, alertEmail, operator, baseUrl } = settings;
-  const site = { operatorName: operator.name, baseUrl };
+  const { notifyEmail, alertEmail, operator, baseUrl, dataDir } = settings;
+  const site = { operatorName: operator.name, baseUrl, dataDir };
   const to = (address: string | null | undefined, letter: Letter | undefined) =>
     address == null || letter === undefined ? undefined : { ...letter, address };
   return async ({ kind, key, about }) => {

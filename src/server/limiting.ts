@@ -46,6 +46,8 @@ export function rateTaker(
     const client = clientOf(request, readClient);
     if (client.ignoredForwardedFor) warn();
     const rate = await limits.take(name, client.key);
+    // A filled honeypot does not count towards the leads: a number on the others' answers would tell it (contract §4).
+    if (name === 'leads' && !rate.exceeded) return rate;
     reply.header('ratelimit-policy', policies[name]);
     reply.header('ratelimit', `"${name}";r=${rate.remaining};t=${rate.resetSeconds}`);
     return rate;

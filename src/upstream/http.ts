@@ -165,7 +165,8 @@ function send(
         stopReading();
         if (unsent && !settled && !tried) {
           tried = true;
-          clock.after(SECOND_TRY_MS, () => settled || pool.dispatch(options, handler));
+          // Slept for: in a command nothing else may keep the process alive until then.
+          void clock.sleep(SECOND_TRY_MS).then(() => settled || pool.dispatch(options, handler));
           return;
         }
         unconfirmed(`The upstream could not be asked: ${codeOf(error)}.`);

@@ -1,5 +1,5 @@
 import { once } from 'node:events';
-import { mkdirSync, readdirSync, utimesSync, writeFileSync } from 'node:fs';
+import { existsSync, mkdirSync, readdirSync, utimesSync, writeFileSync } from 'node:fs';
 import { type AddressInfo, createServer } from 'node:net';
 import { join } from 'node:path';
 import { Webhook } from 'standardwebhooks';
@@ -62,6 +62,26 @@ test('says on a terminal’s lines what it found, with the remedy', async () => 
   expect(ran.stdout).toMatch(
     /^off +signing keys +Preview and execute answer 503\.\n +Set PREVIEW_SIGNING_KEYS/m,
   );
+});
+
+test.each(['http://127.0.0.1:1/hook', 'http://no-such-host.invalid/hook'])(
+  'an upstream that can’t be reached, %s, is tried twice and told, with status 1',
+  async (UPSTREAM_URL) => {
+    const { status, of } = await doctor({ UPSTREAM_URL });
+    expect(status).toBe(1);
+    expect(of('upstream')?.says).toMatch(/is not confirmed: The upstream could not be asked: E/);
+    expect(of('test message')).toMatchObject({ outcome: 'ok' });
+  },
+);
+
+test('makes no database where there is none yet, and says where it looked', async () => {
+  const path = join(dataDir, 'service.db');
+  expect((await doctor()).of('database')).toEqual({
+    check: 'database',
+    outcome: 'ok',
+    says: `There is none yet at ${path}: the first start makes it.`,
+  });
+  expect(existsSync(path)).toBe(false);
 });
 
 test('fails where the folder can’t be written, and where the database is broken', async () => {
@@ -170,6 +190,8 @@ describe('the clock beside the upstream’s', () => {
   });
 
   test.each([undefined, 'yesterday, about three'])('names no time by %j', async (date) => {
+    mkdirSync(dataDir, { recursive: true });
+    writeFileSync(join(dataDir, 'agents.json'), '{"clients":[]}', { mode: 0o600 });
     const { clock } = await clockBeside(() => date);
     expect(clock).toMatchObject({ outcome: 'ok' });
     expect(clock?.says).toMatch(/No upstream named its time; no file in .* is younger\.$/);

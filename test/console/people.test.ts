@@ -129,7 +129,7 @@ describe.each(databases)('the console over %s', (_name, create) => {
       expect((await operator.press(path, { do: 'erase' })).status).toBe(400);
       expect((await operator.press(path, { do: 'delete' }, { headers: {} })).status).toBe(403);
       const deleted = await operator.press(path, { do: 'delete' });
-      expect([deleted.status, deleted.headers.get('location')]).toEqual([303, '/operator/leads']);
+      expect([deleted.status, deleted.headers.get('location')]).toEqual([303, '/operator/audit']);
       expect((await allRows(service.parts.storage)).map(({ id }) => id)).toEqual([other.id]);
       const left = await service.parts.storage.read((db) =>
         db.selectFrom('messages').select('key'),

@@ -12,7 +12,7 @@ import { atEndOfFile } from '../support/leftovers.ts';
 
 const PAGE = 'docs/one-box.md';
 const oneBox = resolve(import.meta.dirname, '../../deploy/one-box');
-const OURS = /\/(?:opt|etc|var\/lib)\/lead-intake|\/etc\/(?:systemd|caddy)/g;
+const OURS = /\/(?:opt|etc|var\/lib)\/lead-intake|\/etc\/(?:systemd|caddy)|\/usr\/local\/sbin/g;
 
 let root: string;
 let port: number;
@@ -26,7 +26,13 @@ beforeAll(async () => {
   mailServer = await startMailServer({ users: { user: 'password' } });
   checkOut(join(root, 'opt/lead-intake'));
   const copies = join(root, 'opt/lead-intake/deploy/one-box');
-  for (const folder of ['etc/systemd/system', 'etc/caddy', 'var/lib/lead-intake-backups', copies]) {
+  for (const folder of [
+    'etc/systemd/system',
+    'etc/caddy',
+    'var/lib/lead-intake-backups',
+    'usr/local/sbin',
+    copies,
+  ]) {
     mkdirSync(resolve(root, folder), { recursive: true });
   }
   for (const name of readdirSync(oneBox)) {
@@ -34,10 +40,12 @@ beforeAll(async () => {
   }
   machine = `
     cd ${root}/opt/lead-intake
+    PATH=${root}/usr/local/sbin:$PATH
     chgrp() { :; }
     runuser() { shift 3; "$@"; }
     sleep() { if [ "$1" = 600 ]; then echo waited; else command sleep "$1"; fi; }
     npm() { if [ "$1" = ci ]; then echo "npm $*"; else command npm "$@"; fi; }
+    export -f runuser npm
     git() { echo "git $*"; }
     editor() { echo PORT=${port} >> "$1"; }
     install() {
@@ -92,9 +100,6 @@ async function run(...commands: string[]) {
   return ran.stdout;
 }
 
-/** The page's own way to run a command as the service. */
-const asService = () => commandsUnder(PAGE, 'Settings and secrets')[1]?.split('\n')[0] ?? '';
-
 async function lead(email: string): Promise<number> {
   const { status } = await fetch(`http://127.0.0.1:${port}/api/leads`, {
     method: 'POST',
@@ -104,7 +109,7 @@ async function lead(email: string): Promise<number> {
   return status;
 }
 
-const held = async () => await run(asService(), 'as_service inbox -- list');
+const held = async () => await run('as_service inbox -- list');
 const backups = () => readdirSync(join(root, 'var/lib/lead-intake-backups'));
 
 test('settings and secrets: every command sees them, and the first credential is made', async () => {
@@ -124,7 +129,7 @@ test('settings and secrets: every command sees them, and the first credential is
 });
 
 test('start: the units are put in their place, the service runs, and doctor finds nothing', async () => {
-  const said = await run(asService(), ...commandsUnder(PAGE, 'Start'));
+  const said = await run(...commandsUnder(PAGE, 'Start'));
   expect(said).toMatch(/^ok +test message/m);
   expect(said).not.toMatch(/^(failed|warning|off)/m);
   expect(readdirSync(join(root, 'etc/systemd/system')).sort()).toEqual([
@@ -144,7 +149,7 @@ test('backup: a lead from before it is there after the restore, one from later i
   expect(backups()).toEqual([expect.stringMatching(/^\d{4}-\d\d-\d\d-\d{6}\.db$/)]);
   expect(await lead('after@example.com')).toBe(200);
   expect(await held()).toMatch(/before@[\s\S]*after@|after@[\s\S]*before@/);
-  const said = await run(asService(), restore.replace('FILE.db', backups()[0] ?? ''));
+  const said = await run(restore.replace('FILE.db', backups()[0] ?? ''));
   expect(said).toContain('waited');
   const afterwards = await held();
   expect(afterwards).toContain('before@example.com');
@@ -152,7 +157,7 @@ test('backup: a lead from before it is there after the restore, one from later i
 });
 
 test('upgrade: a backup first, and doctor finds nothing after the restart', async () => {
-  const said = await run(asService(), ...commandsUnder(PAGE, 'Upgrade'));
+  const said = await run(...commandsUnder(PAGE, 'Upgrade'));
   expect(said).toMatch(/git checkout VERSION\nnpm ci --omit=dev\n/);
   expect(said).not.toMatch(/^(failed|warning|off)/m);
   expect(backups()).toHaveLength(2);

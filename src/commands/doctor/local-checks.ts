@@ -13,7 +13,7 @@ import {
   type SigningKeys,
 } from '../../settings/signing-keys.ts';
 import { localFiles } from '../../start/first-run.ts';
-import { withStorage } from '../storage.ts';
+import { isDatabaseThere, placeOf, withStorage } from '../storage.ts';
 import { accessDangers } from './dangers.ts';
 import { type Finding, tryOut, warned } from './finding.ts';
 import { checkReceiptKeys } from './receipt-check.ts';
@@ -46,6 +46,11 @@ function checkFolder({ mode, database, dataDir }: Settings): Promise<Finding> {
 function checkDatabase(settings: Settings, clock: Clock): Promise<Finding> {
   const remedy = 'Check DATABASE_URL, DATA_DIR, and whether the disk is full.';
   return tryOut('database', remedy, async () => {
+    const { database } = settings;
+    if (!isDatabaseThere(database)) {
+      const says = `There is none yet at ${placeOf(database)}: the first start makes it.`;
+      return { outcome: 'ok', says };
+    }
     const kind = await withStorage(settings, async (storage) => {
       // Written and taken back in one transaction that is committed: nobody ever sees it.
       await storage.write(async (tx) => {

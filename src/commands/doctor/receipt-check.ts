@@ -6,7 +6,7 @@ import { parseReceiptKeys, type ReceiptKeys } from '../../settings/receipt-keys.
 import type { Settings } from '../../settings/settings.ts';
 import { NEW_RECEIPT_KEY } from '../../settings/values.ts';
 import { localFiles } from '../../start/first-run.ts';
-import { withStorage } from '../storage.ts';
+import { isDatabaseThere, withStorage } from '../storage.ts';
 import { accessDangers } from './dangers.ts';
 import { type Danger, type Finding, tryOut, warned } from './finding.ts';
 
@@ -19,10 +19,10 @@ export function checkReceiptKeys(settings: Settings): Promise<Finding> {
     : 'Check the database.';
   return tryOut('receipt keys', remedy, async () => {
     const keys = isOurs ? readLocalKeys(path) : settings.receiptKeys;
-    const dangers = [
-      ...unpublishedDangers(keys, await withStorage(settings, keysThatSigned)),
-      ...(isOurs ? accessDangers(path) : []),
-    ];
+    const signed = isDatabaseThere(settings.database)
+      ? await withStorage(settings, keysThatSigned)
+      : new Map<string, number>();
+    const dangers = [...unpublishedDangers(keys, signed), ...(isOurs ? accessDangers(path) : [])];
     return warned(describeKeys(keys, isOurs), dangers);
   });
 }

@@ -16,7 +16,7 @@ import {
   response,
 } from './responses.ts';
 
-/** Answers given before the request is counted (contract §4): they carry no RateLimit. */
+/** Answers that carry no RateLimit: those given before the request is counted (contract §4), and of leads all but 429. */
 const uncounted: Partial<Record<OperationId, readonly string[]>> = {
   previewAction: ['404', '408', '431'],
   executeAction: ['404', '408', '431'],
@@ -24,7 +24,7 @@ const uncounted: Partial<Record<OperationId, readonly string[]>> = {
   getConfirmation: ['408', '431'],
   cancelConfirmation: ['408', '431'],
   getReceipt: ['408', '431'],
-  submitLead: ['400', '408', '413', '431', '503'],
+  submitLead: ['400', '408', '413', '431', '502', '503'],
   subscribeNewsletter: ['408', '431', '503'],
 };
 
@@ -105,8 +105,10 @@ export function failureResponses(operationId: OperationId): Record<string, objec
     };
     const counted = uncounted[operationId]?.includes(status) === false;
     const headers = examples.flatMap((example) => example.headers);
-    const further = counted ? [...headers, ...RATE_HEADERS] : headers;
-    return [status, response(group, description, content, further)];
+    // A destination may answer any of these as well: then the execution has a receipt (spec §4.4).
+    const relayed = operationId === 'executeAction' && status.startsWith('4');
+    const further = [...(counted || relayed ? RATE_HEADERS : []), ...(relayed ? ['Link'] : [])];
+    return [status, response(group, description, content, [...headers, ...further])];
   });
   return Object.fromEntries(responses);
 }

@@ -20,7 +20,7 @@ export const formOperations = {
     'The route of the newsletter form. Sends the address a confirmation e-mail; an address already on the list gets the same answer. Automated clients call previewAction for the newsletter instead.',
     reference('schemas', 'Subscription'),
     { subscription: { ...exampleFields(forms.newsletter), privacy: 'on' } },
-    [],
+    RATE_HEADERS,
   ),
 };
 
@@ -32,8 +32,7 @@ function formOperation(
 ): Described {
   const media = { schema, ...namedExamples(examples) };
   const accepted = json(reference('schemas', 'Accepted'), { accepted: { ok: true } });
-  const answered = [...RATE_HEADERS, ...headers];
-  const passedOn = [...answered, 'Location'];
+  const passedOn = [...headers, 'Location'];
   return {
     description,
     'x-openai-isConsequential': true,
@@ -48,7 +47,7 @@ function formOperation(
       },
     },
     responses: {
-      200: response('forms', 'Accepted; the answer to a JSON request.', accepted, answered),
+      200: response('forms', 'Accepted; the answer to a JSON request.', accepted, headers),
       303: response('forms', 'Accepted; the answer to a native form.', undefined, passedOn),
     },
   };
