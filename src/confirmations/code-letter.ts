@@ -8,7 +8,7 @@ import type { Settings } from '../settings/settings.ts';
 import type { SigningKeys } from '../settings/signing-keys.ts';
 import type { ConfirmWords } from '../site/confirm-words.ts';
 import { filled } from '../site/filled.ts';
-import type { Confirmations } from './confirmations.ts';
+import { type Confirmations, isCodeOut } from './confirmations.ts';
 import { codeOf } from './secrets.ts';
 
 type LetterParts = Pick<Settings, 'operator' | 'baseUrl'> & {
@@ -27,9 +27,8 @@ export function codeRenderer(parts: LetterParts): Render {
     if (found === undefined || found.execution.status !== 'asked' || found.email === null) {
       return undefined;
     }
-    const { client, destination, email: address, code_number, code_expires_at: ends } = found;
-    const isOver = ends === null || clock.now().toISOString() >= ends;
-    if (isOver || String(code_number) !== number) return undefined;
+    const { client, destination, email: address, code_number } = found;
+    if (!isCodeOut(found, clock.now()) || String(code_number) !== number) return undefined;
     const { message, purposes } = words();
     const form = findForm(found.action);
     const letter = filled(message, {

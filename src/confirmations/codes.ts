@@ -11,12 +11,12 @@ import { bounds } from '../forms/bounds.ts';
 import { prepareMessage } from '../mail/messages.ts';
 import type { SigningKeys } from '../settings/signing-keys.ts';
 import type { OpenTransaction, Storage } from '../storage/database.ts';
-import type { Confirmation } from './confirmations.ts';
-import { isCode } from './secrets.ts';
+import { type Confirmation, isCodeOut } from './confirmations.ts';
+import { isCode, typedCode } from './secrets.ts';
 
 const HOUR_MS = 3_600_000;
 const DAY_MS = 24 * HOUR_MS;
-const LIFETIME_MS = bounds.codeLifetimeMinutes * 60_000;
+export const CODE_LIFETIME_MS = bounds.codeLifetimeMinutes * 60_000;
 const WRONG_MAXIMUM = 5;
 
 /** Beyond §4: to a mailbox from one client and from all, and for a client. */
@@ -31,13 +31,15 @@ type Mailed =
 type Checked =
   | { kind: 'right' }
   | { kind: 'wrong'; left: number }
+  /** No code at all, which uses up no try. */
+  | { kind: 'notSixDigits'; left: number }
   /** It is pending no more; `expired`: by this one. */
   | { kind: 'changed'; expired: boolean };
 
 export type Codes = {
   /** Mails a new code, which replaces the last one. */
   mail(confirmation: Confirmation): Promise<Mailed>;
-  /** Takes what was typed. */
+  /** Takes what was typed, as it came. */
   check(confirmation: Confirmation, given: string): Promise<Checked>;
 };
 
@@ -118,7 +120,7 @@ export function openCodes(parts: CodeParts): Codes {
         }
         const renewed = await tx
           .updateTable('confirmations')
-          .set({ code_number: number, code_expires_at: isoTime(now + LIFETIME_MS) })
+          .set({ code_number: number, code_expires_at: isoTime(now + CODE_LIFETIME_MS) })
           .where('id', '=', id)
           .where('code_number', '=', code_number)
           .where('fields', 'is not', null)
@@ -134,10 +136,14 @@ export function openCodes(parts: CodeParts): Codes {
     },
 
     async check(confirmation, given) {
-      const { id, code_number, code_expires_at, wrong_codes } = confirmation;
-      const settled_at = isoTime(clock.now().getTime());
-      const isOut = code_expires_at !== null && settled_at < code_expires_at;
-      const isRight = isOut && isCode(signingKeys, id, code_number, given);
+      const { id, code_number, wrong_codes } = confirmation;
+      const code = typedCode(given);
+      // Beyond §4 counts wrong codes, and a code has six digits.
+      if (code === undefined && wrong_codes < WRONG_MAXIMUM) {
+        return { kind: 'notSixDigits', left: WRONG_MAXIMUM - wrong_codes };
+      }
+      const isOut = isCodeOut(confirmation, clock.now());
+      const isRight = isOut && code !== undefined && isCode(signingKeys, id, code_number, code);
       const checked = await storage.write(async (tx): Promise<Checked> => {
         // A right one counts only where fewer than five wrong ones came before it.
         const counted = await tx

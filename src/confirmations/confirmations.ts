@@ -1,6 +1,7 @@
 /** Confirmations as they are read: the row that is asked with the state of its execution (beyond §4). */
 import type { Executions } from '../actions/executions.ts';
 import { isActionId, type Receipt, receiptOf } from '../actions/receipt.ts';
+import { isoTime } from '../clock.ts';
 import type { ConfirmationRow } from '../storage/confirmation-schema.ts';
 import type { Selects, Storage } from '../storage/database.ts';
 import { prepareRead } from '../storage/prepare-query.ts';
@@ -81,6 +82,14 @@ export function recordOf(confirmation: Confirmation, url?: string): Confirmation
   const where = url === undefined ? {} : { confirmation_url: url };
   const status = statusOf(confirmation);
   return { id, status, via, action, destination, ...where, created_at, expires_at };
+}
+
+/** Whether a code was mailed that still opens the page. */
+export function isCodeOut(
+  { code_expires_at: ends }: Pick<ConfirmationRow, 'code_expires_at'>,
+  now: Date,
+): boolean {
+  return ends !== null && isoTime(now.getTime()) < ends;
 }
 
 /** Of one that was sent, or that failed. */

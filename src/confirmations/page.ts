@@ -12,7 +12,8 @@ import { secondWords } from '../site/form-words.ts';
 import { type Frame, renderLayout } from '../site/layout.ts';
 import { renderTemplate } from '../site/templates.ts';
 import { wordedForm } from '../site/words.ts';
-import type { Confirmation } from './confirmations.ts';
+import { CODE_LIFETIME_MS } from './codes.ts';
+import { type Confirmation, isCodeOut } from './confirmations.ts';
 import { sealPage } from './secrets.ts';
 
 export type PageParts = {
@@ -27,6 +28,8 @@ type Shown = {
   now: Date;
   /** The right code was typed. */
   unmasked?: boolean;
+  /** What was typed is not the code, or none. */
+  wrong?: 'wrongCode' | 'notSixDigits';
   /** How many more may be typed. */
   left?: number;
 };
@@ -36,8 +39,8 @@ export function confirmationPage(parts: PageParts, shown: Shown): string {
   const { status } = shown.confirmation.execution;
   if (status !== 'asked') return endPage(parts, shown, status);
   const frame = parts.frame();
-  const { confirmation, secret, now, unmasked = false, left } = shown;
-  const { id, client, destination, via, code_expires_at: codeEnds } = confirmation;
+  const { confirmation, secret, now, unmasked = false, wrong, left = 0 } = shown;
+  const { id, client, destination, via, code_expires_at: codeEnds, code_number } = confirmation;
   const fields = JSON.parse(confirmation.fields ?? '{}') as Fields;
   const { lang } = frame.words;
   const values = {
@@ -45,16 +48,27 @@ export function confirmationPage(parts: PageParts, shown: Shown): string {
     destination,
     address: maskedAddress(fields.email ?? ''),
     until: timeOf(confirmation.expires_at, lang),
-    left: (left ?? 0).toLocaleString(lang),
+    left: left.toLocaleString(lang),
+    count: code_number.toLocaleString(lang),
+    at: codeEnds === null ? '' : timeOf(Date.parse(codeEnds) - CODE_LIFETIME_MS, lang),
   };
   const words = filledIn(frame.words.confirm, values, lang);
   const found = findForm(confirmation.action);
   const form = found && wordedForm(found, frame.words);
   const masked = via === 'page_email' && !unmasked;
+  const codeIsOut = masked && isCodeOut(confirmation, now);
+  const mailed = code_number > 1 ? words.anotherMailed : words.codeMailed;
   const main = renderTemplate('confirm', {
     words,
     action: pathTo(routes.confirmationPage, { secret }),
-    wrong: left === undefined ? undefined : left === 1 ? words.wrongLast : words.wrongLeft,
+    wrong: wrong && {
+      heading: wrong === 'wrongCode' ? words.wrong : words.notSixDigits,
+      uncounted: wrong === 'notSixDigits',
+      left: left === 1 ? words.wrongLast : words.wrongLeft,
+      error: frame.words.form.error,
+    },
+    mailed,
+    isAnother: code_number > 1,
     parties: [
       { label: words.asks, value: client },
       { label: words.gets, value: destination },
@@ -64,10 +78,12 @@ export function confirmationPage(parts: PageParts, shown: Shown): string {
     masked,
     fields: form === undefined ? [] : linesOf(form, fields),
     statement: CONFIRMATION_STATEMENT,
-    codeIsOut: codeEnds !== null && now.toISOString() < codeEnds,
+    codeIsOut,
     token: masked ? '' : sealPage(parts.signingKeys, id, now),
   });
-  return layout(parts, words.title, main);
+  // As a page that answers a form is called, for whoever hears its title first.
+  const title = wrong ? `${frame.words.form.error} ${words.title}` : words.title;
+  return layout(parts, codeIsOut && !wrong ? `${mailed} · ${words.title}` : title, main);
 }
 
 /** What is said where a button did nothing. */
@@ -124,7 +140,7 @@ function linesOf(form: Form, fields: Fields): { label: string; value: string }[]
   });
 }
 
-function timeOf(iso: string, lang: string): string {
+function timeOf(time: string | number, lang: string): string {
   const format = { dateStyle: 'long', timeStyle: 'short', timeZone: 'UTC' } as const;
-  return `${new Intl.DateTimeFormat(lang, format).format(new Date(iso))} UTC`;
+  return `${new Intl.DateTimeFormat(lang, format).format(new Date(time))} UTC`;
 }

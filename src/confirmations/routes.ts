@@ -129,10 +129,15 @@ export function registerPress(
             location: pathTo(routes.confirmationPage, { secret }),
           })
           .send();
-      case 'unmasked':
-      case 'wrongCode': {
-        const shown = pressed.kind === 'unmasked' ? { ...pressed, unmasked: true } : { ...pressed };
-        return sendPage(reply, 200, confirmationPage(parts, { ...shown, secret, now }));
+      case 'unmasked': {
+        const shown = { ...pressed, secret, now, unmasked: true };
+        return sendPage(reply, 200, confirmationPage(parts, shown));
+      }
+      case 'wrongCode':
+      case 'notSixDigits': {
+        const { confirmation, kind: wrong, left } = pressed;
+        const shown = { confirmation, secret, now, wrong, left };
+        return sendPage(reply, 200, confirmationPage(parts, shown));
       }
       default:
         return refusePage(reply, pressed, secret);
@@ -169,7 +174,7 @@ function buttonIn({ headers }: FastifyRequest, bytes: Buffer): Button | undefine
     case 'send':
       return { do: pressed, token: token ?? '' };
     case 'check':
-      return code === null ? undefined : { do: pressed, code: code.replaceAll(/\s/g, '') };
+      return code === null ? undefined : { do: pressed, code };
     case 'decline':
     case 'report':
     case 'code':

@@ -16,6 +16,9 @@ const TOKEN = /^(\d{1,16})\.([A-Za-z0-9_-]{43})$/;
 
 /** A code has six digits. */
 const CODES = 1_000_000n;
+const SIX_DIGITS = /^\d{6}$/;
+/** Blanks, also those that do not break, hyphens and dashes, and what is not seen. */
+const PARTING = /[\s\p{Dash_Punctuation}\p{Format}]/gu;
 
 const PAGE_LIFETIME_MS = bounds.pageLifetimeMinutes * 60_000;
 
@@ -47,6 +50,12 @@ export function isPageToken(keys: SigningKeys, id: string, token: string, now: D
 export function codeOf([key]: SigningKeys, id: string, number: number): string {
   if (key === undefined) throw new Error('No key to make a code with.');
   return makeCode(key, id, number);
+}
+
+/** The six digits that were typed or pasted, whatever parts them; undefined where there are no six. */
+export function typedCode(given: string): string | undefined {
+  const digits = given.replaceAll(PARTING, '');
+  return SIX_DIGITS.test(digits) ? digits : undefined;
 }
 
 /** Whether these are the digits of that code. */

@@ -14,7 +14,7 @@ export const CODE = '{code}';
 
 /**
  * Words in braces are replaced: `{client}` who asks, `{destination}` who gets it, `{address}`, `{left}`,
- * `{until}`, `{at}`, `{wait}`; in the message `{code}`, `{minutes}`, `{purpose}`, `{operator}`, `{site}`. */
+ * `{count}`, `{until}`, `{at}`, `{wait}`; in the message `{code}`, `{minutes}`, `{purpose}`, `{operator}`, `{site}`. */
 export const ourConfirmWords = {
   title: 'Your confirmation',
   only: 'Only continue if you asked {client} to do this',
@@ -42,7 +42,14 @@ export const ourConfirmWords = {
   codeLabel: 'Code from the message',
   codeHint: 'Six digits. They are good for ten minutes.',
   check: 'Show my details',
+  codeMailed: 'A code was mailed',
+  anotherMailed: 'Another code was mailed',
+  newest: 'The newest code went to {address} on {at}. Only that one counts.',
+  mailedSoFar: 'Codes mailed for this link so far: {count}.',
+  toCode: 'Type the code',
   wrong: 'That is not the code.',
+  notSixDigits: 'A code is six digits.',
+  notCounted: 'This was not counted.',
   wrongLeft: 'You can try {left} more times. Then this link ends, and nothing is sent.',
   wrongLast: 'You can try once more. Then this link ends, and nothing is sent.',
   hidden: 'hidden',

@@ -13,7 +13,7 @@ import {
   tokens,
 } from '../support/service.ts';
 import { until } from '../support/until.ts';
-import { lookAt, openPage, pending, pressButton, tokenIn } from './rig.ts';
+import { lookAt, mailedCode, openPage, pending, pressButton, tokenIn, wrongOf } from './rig.ts';
 
 let mail: MailServer;
 let service: Service;
@@ -171,18 +171,7 @@ describe('a press', () => {
 describe('a code (page_email)', () => {
   const asked = (email: string, token: string = tokens.both) =>
     pending(service, { action: 'newsletter', fields: { email }, via: 'page_email', token });
-  const codeFor = async (email: string, count = 1): Promise<string> => {
-    const codes = () =>
-      mail.received.flatMap(({ to, raw }) =>
-        to.includes(email) ? [/\r?\n\r?\n(\d{6}) is your code/.exec(raw)?.[1] ?? ''] : [],
-      );
-    await until(async () => {
-      clock.advance(1_000);
-      return codes().length >= count;
-    });
-    return codes()[count - 1] ?? '';
-  };
-  const wrongOf = (code: string) => (code === '000000' ? '000001' : '000000');
+  const codeFor = (email: string, count?: number) => mailedCode(mail, clock, email, count);
 
   test('is mailed by a pressed button alone, and opens the values; the fifth wrong one ends it', async () => {
     const { id, path } = await asked('code@example.com');

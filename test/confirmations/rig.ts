@@ -1,7 +1,10 @@
 /** A service whose agent asks and whose person presses, for the tests of confirmations. */
 import { expect } from 'vitest';
+import type { MailServer } from '../mail/mail-server.ts';
 import { type Answer, call, previewId } from '../support/agent.ts';
+import type { TestClock } from '../support/clock.ts';
 import { type Service, tokens } from '../support/service.ts';
+import { until } from '../support/until.ts';
 
 /** Asks for a confirmation of a preview. */
 export function askToConfirm(
@@ -77,3 +80,24 @@ export async function pending(
   const { id, confirmation_url: url } = body.confirmation;
   return { id: String(id), url: String(url), path: new URL(url).pathname, key, preview };
 }
+
+/** What the mailbox got: the code of its first message, or of the one of that number. */
+export async function mailedCode(
+  { received }: Pick<MailServer, 'received'>,
+  clock: TestClock,
+  email: string,
+  count = 1,
+): Promise<string> {
+  const codes = () =>
+    received.flatMap(({ to, raw }) =>
+      to.includes(email) ? [/\r?\n\r?\n(\d{6}) is your code/.exec(raw)?.[1] ?? ''] : [],
+    );
+  await until(async () => {
+    clock.advance(1_000);
+    return codes().length >= count;
+  });
+  return codes()[count - 1] ?? '';
+}
+
+/** Six digits that are another code. */
+export const wrongOf = (code: string) => (code === '000000' ? '000001' : '000000');

@@ -1,0 +1,155 @@
+/** What the page of a confirmation says of codes (beyond §4): that one is out, what was typed, and that no more come. */
+import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { type MailServer, startMailServer } from '../mail/mail-server.ts';
+import { testClock } from '../support/clock.ts';
+import { type Service, startService, tokens } from '../support/service.ts';
+import { lookAt, mailedCode, openPage, pending, pressButton, tokenIn, wrongOf } from './rig.ts';
+
+const MINUTE_MS = 60_000;
+
+let mail: MailServer;
+let service: Service;
+const clock = testClock('2026-09-01T12:00:00.000Z');
+beforeAll(async () => {
+  mail = await startMailServer();
+  service = await startService({ clock, environment: { SMTP_URL: mail.url } });
+});
+afterAll(async () => {
+  await service.close();
+  await mail.close();
+});
+
+const asked = (email: string, token: string = tokens.both) =>
+  pending(service, { action: 'newsletter', fields: { email }, via: 'page_email', token });
+const shown = async (path: string) => (await openPage(service, path)).text;
+const titleOf = (html: string) => /<title>([^<]*)<\/title>/.exec(html)?.[1];
+/** Each message above the question, without its markup. */
+const noticesOf = (html: string) =>
+  [...html.matchAll(/<div class="notice[\s\S]*?<\/div>/g)].map(([notice]) =>
+    notice
+      .replaceAll(/<[^>]*>/g, ' ')
+      .replaceAll(/\s+/g, ' ')
+      .trim(),
+  );
+/** The input for the code, without what stands in it. */
+const inputOf = (html: string) => /<input id="code"[^>]*>/.exec(html)?.[0];
+
+describe('while a code is out', () => {
+  test('the page says where it went and when, and that only the newest counts, until it has run out', async () => {
+    clock.step(Date.parse('2026-09-01T13:05:00.000Z') - clock.now().getTime());
+    const { path } = await asked('newest@example.com');
+    expect(noticesOf(await shown(path))).toEqual([]);
+    await pressButton(service, path, 'code');
+    const first = await shown(path);
+    expect(noticesOf(first)).toEqual([
+      'A code was mailed The newest code went to n•••@e•••.com on September 1, 2026 at 1:05 PM UTC. Only that one counts. Type the code',
+    ]);
+    expect(titleOf(first)).toBe('A code was mailed · Your confirmation · Paint Match');
+    expect(first).toMatch(/<div class="notice calm"[^>]* tabindex="-1" autofocus>/);
+    expect(await shown(path)).toBe(first);
+
+    // Within the same minute: what the page says is another thing all the same.
+    await pressButton(service, path, 'code');
+    const second = await shown(path);
+    expect(noticesOf(second)).toEqual([
+      'Another code was mailed The newest code went to n•••@e•••.com on September 1, 2026 at 1:05 PM UTC. Only that one counts. Codes mailed for this link so far: 2. Type the code',
+    ]);
+    expect(titleOf(second)).toBe('Another code was mailed · Your confirmation · Paint Match');
+    await pressButton(service, path, 'code');
+    expect(noticesOf(await shown(path))[0]).toContain('so far: 3.');
+
+    clock.advance(10 * MINUTE_MS);
+    const later = await shown(path);
+    expect([noticesOf(later), inputOf(later)]).toEqual([[], undefined]);
+    expect(titleOf(later)).toBe('Your confirmation · Paint Match');
+  });
+
+  test('a wrong one is said in the title and beside the field, with where the newest went', async () => {
+    const { path } = await asked('wrong@example.com');
+    await pressButton(service, path, 'code');
+    const code = await mailedCode(mail, clock, 'wrong@example.com');
+    const { status, text } = await pressButton(service, path, 'check', { code: wrongOf(code) });
+    expect([status, titleOf(text)]).toEqual([200, 'Error: Your confirmation · Paint Match']);
+    expect(noticesOf(text)).toEqual([
+      expect.stringMatching(
+        /^That is not the code\. You can try 4 more times\..* The newest code went to w•••@e•••\.com on .* UTC\. Only that one counts\. Type the code$/,
+      ),
+    ]);
+    expect(text).toContain('<a href="#code">Type the code</a>');
+    expect(inputOf(text)).toContain('aria-invalid="true"');
+    expect(inputOf(text)).toContain('aria-describedby="code-hint code-error"');
+    expect(text).toMatch(
+      /<p class="error" id="code-error"><span class="unseen">Error: <\/span>That is not the code\.<\/p>/,
+    );
+    expect(text).not.toContain('wrong@example.com');
+    // The question as it is opened anew has no error.
+    const anew = await shown(path);
+    expect(anew).not.toContain('aria-invalid');
+    expect(inputOf(anew)).toContain('aria-describedby="code-hint"');
+    // Once it has run out there is no field that the error could be about.
+    clock.advance(10 * MINUTE_MS);
+    const late = await pressButton(service, path, 'check', { code });
+    expect(noticesOf(late.text)).toEqual([
+      'That is not the code. You can try 3 more times. Then this link ends, and nothing is sent.',
+    ]);
+    expect([titleOf(late.text), inputOf(late.text)]).toEqual([titleOf(text), undefined]);
+  });
+});
+
+describe('what was typed', () => {
+  test.each([
+    ['123456', (code: string) => code],
+    ['123 456', (code: string) => `${code.slice(0, 3)} ${code.slice(3)}`],
+    [' 123-456 ', (code: string) => ` ${code.slice(0, 3)}-${code.slice(3)} `],
+    ['1 2 3 4 5 6', (code: string) => [...code].join('\u00a0')],
+    ['a line break and dashes', (code: string) => `${[...code].join('‑')}\r\n`],
+    ['invisible characters', (code: string) => `\u200b${code}\ufeff`],
+  ])('opens the page as %s', async (name, typed) => {
+    const email = `typed-${name.replaceAll(/[^a-z0-9]+/g, '-')}${name.length}@example.com`;
+    const { path } = await asked(email);
+    expect(inputOf(await shown(path))).toBeUndefined();
+    await pressButton(service, path, 'code');
+    expect(inputOf(await shown(path))).toContain('inputmode="numeric"');
+    // It would cut what is pasted.
+    expect(inputOf(await shown(path))).not.toMatch(/maxlength|pattern/);
+    const code = typed(await mailedCode(mail, clock, email));
+    const { status, text } = await pressButton(service, path, 'check', { code });
+    expect([status, text]).toEqual([200, expect.stringContaining(email)]);
+    expect(tokenIn(text)).toBeDefined();
+  });
+
+  test('and is not six digits is no try, however often; five wrong codes are', async () => {
+    const { path, id } = await asked('six@example.com');
+    await pressButton(service, path, 'code');
+    const code = await mailedCode(mail, clock, 'six@example.com');
+    for (const typed of [
+      '',
+      '12345',
+      '1234567',
+      'abcdef',
+      '12 34 5',
+      '１２３４５６',
+      'x'.repeat(7_000),
+    ]) {
+      const answer = await pressButton(service, path, 'check', { code: typed });
+      expect([typed.slice(0, 9), answer.status]).toEqual([typed.slice(0, 9), 200]);
+      expect(noticesOf(answer.text)[0]).toMatch(
+        /^A code is six digits\. This was not counted\. You can try 5 more times\./,
+      );
+      expect(titleOf(answer.text)).toMatch(/^Error: /);
+      expect(inputOf(answer.text)).toContain('aria-invalid="true"');
+      expect(answer.text).toContain('</span>A code is six digits.</p>');
+      expect(answer.text).not.toContain('six@example.com');
+      expect(tokenIn(answer.text)).toBeUndefined();
+    }
+    for (const left of ['4 more times', '3 more times', '2 more times', 'once more']) {
+      const answer = await pressButton(service, path, 'check', { code: wrongOf(code) });
+      expect(answer.text).toContain(`You can try ${left}`);
+    }
+    const mistyped = await pressButton(service, path, 'check', { code: `${code}0` });
+    expect(noticesOf(mistyped.text)[0]).toContain('You can try once more.');
+    expect((await lookAt(service, id)).body.confirmation.status).toBe('pending');
+    await pressButton(service, path, 'check', { code: wrongOf(code) });
+    expect((await lookAt(service, id)).body.confirmation.status).toBe('expired');
+  });
+});
