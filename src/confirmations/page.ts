@@ -8,7 +8,7 @@ import type { Fields } from '../forms/validate.ts';
 import { pathTo, routes } from '../routes.ts';
 import type { SigningKeys } from '../settings/signing-keys.ts';
 import { filledIn } from '../site/filled.ts';
-import { secondWords } from '../site/form-words.ts';
+import { shortWait } from '../site/form-words.ts';
 import { type Frame, renderLayout } from '../site/layout.ts';
 import { renderTemplate } from '../site/templates.ts';
 import { wordedForm } from '../site/words.ts';
@@ -95,7 +95,7 @@ export function refusedPage(
   const { words } = parts.frame();
   const { status } = renderForPage(refusal);
   const { lang } = words;
-  const wait = 'retryAfterSeconds' in refusal ? secondWords(refusal.retryAfterSeconds, lang) : '';
+  const wait = 'retryAfterSeconds' in refusal ? shortWait(refusal.retryAfterSeconds, lang) : '';
   const { title, text } = filledIn(words.confirm.refused[refusal.kind], { wait }, lang);
   const main = renderTemplate('error', {
     heading: title,

@@ -13,7 +13,7 @@ import type { Rate } from '../limits/limits.ts';
 import type { Metrics } from '../operations/metrics.ts';
 import { destinationOf } from '../submissions/recipient.ts';
 import type { Codes } from './codes.ts';
-import type { Confirmation, Confirmations } from './confirmations.ts';
+import { type Confirmation, type Confirmations, isCodeOut } from './confirmations.ts';
 import { digestOfSecret, isPageToken } from './secrets.ts';
 
 export type PressParts = ExecuteParts & {
@@ -142,9 +142,14 @@ async function mailCode(parts: PressParts, confirmation: Confirmation): Promise<
   if (confirmation.via !== 'page_email') return { kind: 'unknownButton' };
   if (!parts.mailsCodes) return { kind: 'sendingNotConfigured' };
   const mailed = await parts.codes.mail(confirmation);
-  return mailed.kind === 'tooMany'
-    ? { kind: 'tooManyCodes', retryAfterSeconds: mailed.retryAfterSeconds }
-    : { kind: 'done' };
+  if (mailed.kind !== 'tooMany') return { kind: 'done' };
+  const { retryAfterSeconds } = mailed;
+  const now = parts.clock.now();
+  const endsMs = Date.parse(confirmation.expires_at) - now.getTime();
+  if (retryAfterSeconds * 1000 < endsMs) return { kind: 'tooManyCodes', retryAfterSeconds };
+  // Whoever waited would find the link ended.
+  const kind = isCodeOut(confirmation, now) ? 'noFurtherCode' : 'noCode';
+  return { kind, retryAfterSeconds };
 }
 
 async function checkCode(

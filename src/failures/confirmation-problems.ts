@@ -87,6 +87,13 @@ export const confirmationProblems = {
   tooManyCodes: press(429, 'Too many codes were mailed.', {
     page: 'No other one was. Wait {wait}; you can still say no.',
   }),
+  // The link ends before another code can be mailed: there is nothing to wait for.
+  noFurtherCode: press(429, 'No further code can be mailed for this link.', {
+    page: 'Nothing has changed. Open the page again: the newest code still counts, and you can still say no.',
+  }),
+  noCode: press(429, 'No code can be mailed for this link.', {
+    page: 'Too many were mailed before. Nothing was sent, and you can still say no.',
+  }),
   pressUnknown: on(['confirmationPage', 'pressConfirmation'], 'beyond §4')(
     503,
     'We can’t see at the moment what became of this.',

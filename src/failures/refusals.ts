@@ -94,7 +94,7 @@ export type PressRefusal =
   | { kind: 'clientNotAllowed' }
   | { kind: 'destinationChanged' }
   | { kind: 'sendingNotConfigured' }
-  | { kind: 'tooManyCodes'; retryAfterSeconds: number }
+  | { kind: 'tooManyCodes' | 'noFurtherCode' | 'noCode'; retryAfterSeconds: number }
   | { kind: 'pressUnknown' };
 
 /** What an operator is told in the console (beyond §7). */

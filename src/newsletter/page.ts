@@ -5,7 +5,7 @@ import { forms } from '../forms/catalog.ts';
 import { maskedAddress } from '../forms/masked-address.ts';
 import { pathsOfPage, pathTo, routes } from '../routes.ts';
 import { filledIn } from '../site/filled.ts';
-import { secondWords } from '../site/form-words.ts';
+import { shortWait } from '../site/form-words.ts';
 import { type Frame, renderLayout } from '../site/layout.ts';
 import { renderTemplate } from '../site/templates.ts';
 import type { SubscriberRow } from '../storage/subscriber-schema.ts';
@@ -67,7 +67,7 @@ export function refusedPage(
 ): { status: number; html: string } {
   const { newsletter, lang } = parts.frame().words;
   const { status } = renderForPage(refusal);
-  const wait = 'retryAfterSeconds' in refusal ? secondWords(refusal.retryAfterSeconds, lang) : '';
+  const wait = 'retryAfterSeconds' in refusal ? shortWait(refusal.retryAfterSeconds, lang) : '';
   const shown = filledIn(newsletter.refused[refusal.kind], { wait }, lang);
   const path = pathsOfPage(forms.newsletter.name).path;
   const link = { href: path, label: newsletter.left.again };

@@ -101,6 +101,8 @@ export const ourConfirmWords = {
     destinationChanged: refusedAs('destinationChanged'),
     sendingNotConfigured: refusedAs('sendingNotConfigured'),
     tooManyCodes: refusedAs('tooManyCodes'),
+    noFurtherCode: refusedAs('noFurtherCode'),
+    noCode: refusedAs('noCode'),
     pressUnknown: refusedAs('pressUnknown'),
   },
   message: {

@@ -108,11 +108,22 @@ export function waitWords(seconds: number, lang: string): string {
   return inUnits(Math.ceil(seconds / 60), 'minute', lang);
 }
 
-/** Takes seconds; returns them in words of that language, such as `30 seconds`. */
-export function secondWords(seconds: number, lang: string): string {
+/**
+ * Takes seconds; returns them in words of that language, in the largest unit of which there is one or are at least
+ * two, such as `90 seconds`, `15 minutes` or `24 hours`: never less than they are.
+ */
+export function shortWait(seconds: number, lang: string): string {
+  for (const [unit, size] of [
+    ['hour', 3600],
+    ['minute', 60],
+  ] as const) {
+    if (seconds === size || seconds >= 2 * size) {
+      return inUnits(Math.ceil(seconds / size), unit, lang);
+    }
+  }
   return inUnits(seconds, 'second', lang);
 }
 
-function inUnits(count: number, unit: 'minute' | 'second', lang: string): string {
+function inUnits(count: number, unit: 'hour' | 'minute' | 'second', lang: string): string {
   return new Intl.NumberFormat(lang, { style: 'unit', unit, unitDisplay: 'long' }).format(count);
 }

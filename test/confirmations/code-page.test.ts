@@ -153,3 +153,56 @@ describe('what was typed', () => {
     expect((await lookAt(service, id)).body.confirmation.status).toBe('expired');
   });
 });
+
+describe('after too many codes', () => {
+  test('nobody is told to wait longer than the link lives: the newest still counts, and so does a no', async () => {
+    const { path, id } = await asked('many@example.com');
+    let code = '';
+    for (let count = 1; count <= 3; count += 1) {
+      await pressButton(service, path, 'code');
+      code = await mailedCode(mail, clock, 'many@example.com', count);
+    }
+    const over = await pressButton(service, path, 'code');
+    expect([over.status, over.headers.get('retry-after')]).toEqual([
+      429,
+      expect.stringMatching(/^86\d{3}$/),
+    ]);
+    expect(over.text).toContain('<h1>No further code can be mailed for this link.</h1>');
+    expect(over.text).toContain(
+      'Nothing has changed. Open the page again: the newest code still counts, and you can still say no.',
+    );
+    expect(over.text).not.toMatch(/wait|second|hour/i);
+    const right = await pressButton(service, path, 'check', { code });
+    expect(right.text).toContain('many@example.com');
+
+    // Another link to that mailbox has no code to use, and this one's has run out.
+    const email = 'many+other@example.com';
+    const fields = { name: 'Ada', email, subject: 's', message: 'm' };
+    const other = await pending(service, { action: 'contact', fields, via: 'page_email' });
+    clock.advance(10 * MINUTE_MS);
+    for (const each of [path, other.path]) {
+      const none = await pressButton(service, each, 'code');
+      expect([none.status, none.headers.has('retry-after')]).toEqual([429, true]);
+      expect(none.text).toContain('<h1>No code can be mailed for this link.</h1>');
+      expect(none.text).not.toMatch(/newest|wait|second|hour/i);
+      expect(none.text).toContain('Nothing was sent, and you can still say no.');
+    }
+    expect((await pressButton(service, path, 'decline')).status).toBe(303);
+    expect((await lookAt(service, id)).body.confirmation.status).toBe('declined');
+  });
+
+  test('where the wait is shorter it is said in minutes, and the header has the seconds', async () => {
+    const hour = { client: 'sender', mailbox_digest: 'of others', id: 'x' };
+    const { path } = await asked('short@example.com', tokens.create);
+    const asked_at = new Date(clock.now().getTime() - 44.5 * MINUTE_MS).toISOString();
+    await service.parts.storage.write((tx) =>
+      tx
+        .insertInto('confirmation_codes')
+        .values(Array.from({ length: 60 }, (_, number) => ({ ...hour, number, asked_at })))
+        .execute(),
+    );
+    const over = await pressButton(service, path, 'code');
+    expect([over.status, over.headers.get('retry-after')]).toEqual([429, '930']);
+    expect(over.text).toContain('Wait 16 minutes; you can still say no.');
+  });
+});

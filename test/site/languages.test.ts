@@ -9,6 +9,7 @@ import { refusedPage as refusedSubscriber } from '../../src/newsletter/page.ts';
 import type { SigningKeys } from '../../src/settings/signing-keys.ts';
 import { ourConfirmWords } from '../../src/site/confirm-words.ts';
 import { isolated } from '../../src/site/direction.ts';
+import { shortWait } from '../../src/site/form-words.ts';
 import { ourFrame } from '../../src/site/layout.ts';
 import { readOverlay } from '../../src/site/overlay.ts';
 import { layWords, ourWords, type Words } from '../../src/site/words.ts';
@@ -149,6 +150,19 @@ describe('the German example', () => {
     expect(none).toContain('<title>Fehler: Ihre Bestätigung · Paint Match</title>');
     expect(none).toContain(`Fehler: </span>${confirm.notSixDigits}</p>`);
     expect(none).toContain(`${confirm.notCounted} Sie haben noch 5 Versuche.`);
+  });
+
+  test.each([
+    [1, '1 Sekunde'],
+    [90, '90 Sekunden'],
+    [60, '1 Minute'],
+    [121, '3 Minuten'],
+    [3599, '60 Minuten'],
+    [3600, '1 Stunde'],
+    [7199, '120 Minuten'],
+    [86_400, '24 Stunden'],
+  ])('says a wait of %i seconds as %s', (seconds, words) => {
+    expect(shortWait(seconds, 'de')).toBe(words);
   });
 
   test('asks in German, and marks the statement, which stays as it is, as English', () => {

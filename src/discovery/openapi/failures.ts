@@ -56,6 +56,8 @@ const samples: Samples = {
   newsletterTooOften: { retryAfterSeconds: 30 },
   newsletterUnknown: { retryAfterSeconds: 30 },
   tooManyCodes: { retryAfterSeconds: 3600 },
+  noFurtherCode: { retryAfterSeconds: 86_400 },
+  noCode: { retryAfterSeconds: 86_400 },
   kept: {},
   left: {},
   upstreamRateLimited: { retryAfterSeconds: 30, ...failed },
