@@ -31,8 +31,6 @@ type Mailed =
 type Checked =
   | { kind: 'right' }
   | { kind: 'wrong'; left: number }
-  /** No code at all, which uses up no try. */
-  | { kind: 'notSixDigits'; left: number }
   /** It is pending no more; `expired`: by this one. */
   | { kind: 'changed'; expired: boolean };
 
@@ -137,13 +135,8 @@ export function openCodes(parts: CodeParts): Codes {
 
     async check(confirmation, given) {
       const { id, code_number, wrong_codes } = confirmation;
-      const code = typedCode(given);
-      // Beyond §4 counts wrong codes, and a code has six digits.
-      if (code === undefined && wrong_codes < WRONG_MAXIMUM) {
-        return { kind: 'notSixDigits', left: WRONG_MAXIMUM - wrong_codes };
-      }
       const isOut = isCodeOut(confirmation, clock.now());
-      const isRight = isOut && code !== undefined && isCode(signingKeys, id, code_number, code);
+      const isRight = isOut && isCode(signingKeys, id, code_number, typedCode(given));
       const checked = await storage.write(async (tx): Promise<Checked> => {
         // A right one counts only where fewer than five wrong ones came before it.
         const counted = await tx

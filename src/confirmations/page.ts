@@ -28,9 +28,7 @@ type Shown = {
   now: Date;
   /** The right code was typed. */
   unmasked?: boolean;
-  /** What was typed is not the code, or none. */
-  wrong?: 'wrongCode' | 'notSixDigits';
-  /** How many more may be typed. */
+  /** What was typed is not the code: how many more may be typed. */
   left?: number;
 };
 
@@ -39,7 +37,7 @@ export function confirmationPage(parts: PageParts, shown: Shown): string {
   const { status } = shown.confirmation.execution;
   if (status !== 'asked') return endPage(parts, shown, status);
   const frame = parts.frame();
-  const { confirmation, secret, now, unmasked = false, wrong, left = 0 } = shown;
+  const { confirmation, secret, now, unmasked = false, left } = shown;
   const { id, client, destination, via, code_expires_at: codeEnds, code_number } = confirmation;
   const fields = JSON.parse(confirmation.fields ?? '{}') as Fields;
   const { lang } = frame.words;
@@ -48,7 +46,7 @@ export function confirmationPage(parts: PageParts, shown: Shown): string {
     destination,
     address: maskedAddress(fields.email ?? ''),
     until: timeOf(confirmation.expires_at, lang),
-    left: left.toLocaleString(lang),
+    left: (left ?? 0).toLocaleString(lang),
     count: code_number.toLocaleString(lang),
     at: codeEnds === null ? '' : timeOf(Date.parse(codeEnds) - CODE_LIFETIME_MS, lang),
   };
@@ -57,13 +55,12 @@ export function confirmationPage(parts: PageParts, shown: Shown): string {
   const form = found && wordedForm(found, frame.words);
   const masked = via === 'page_email' && !unmasked;
   const codeIsOut = masked && isCodeOut(confirmation, now);
+  const isWrong = left !== undefined;
   const mailed = code_number > 1 ? words.anotherMailed : words.codeMailed;
   const main = renderTemplate('confirm', {
     words,
     action: pathTo(routes.confirmationPage, { secret }),
-    wrong: wrong && {
-      heading: wrong === 'wrongCode' ? words.wrong : words.notSixDigits,
-      uncounted: wrong === 'notSixDigits',
+    wrong: isWrong && {
       left: left === 1 ? words.wrongLast : words.wrongLeft,
       error: frame.words.form.error,
     },
@@ -82,8 +79,8 @@ export function confirmationPage(parts: PageParts, shown: Shown): string {
     token: masked ? '' : sealPage(parts.signingKeys, id, now),
   });
   // As a page that answers a form is called, for whoever hears its title first.
-  const title = wrong ? `${frame.words.form.error} ${words.title}` : words.title;
-  return layout(parts, codeIsOut && !wrong ? `${mailed} · ${words.title}` : title, main);
+  const title = isWrong ? `${frame.words.form.error} ${words.title}` : words.title;
+  return layout(parts, codeIsOut && !isWrong ? `${mailed} · ${words.title}` : title, main);
 }
 
 /** What is said where a button did nothing. */

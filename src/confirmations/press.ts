@@ -47,7 +47,7 @@ export type Pressed =
   /** The page shows what became of it. */
   | { kind: 'done' }
   | { kind: 'unmasked'; confirmation: Confirmation }
-  | { kind: 'wrongCode' | 'notSixDigits'; confirmation: Confirmation; left: number }
+  | { kind: 'wrongCode'; confirmation: Confirmation; left: number }
   | PressRefusal;
 
 /** The chain of every button. Throws `StorageUnavailable`. */
@@ -161,7 +161,6 @@ async function checkCode(
   const checked = await parts.codes.check(confirmation, code);
   if (checked.kind === 'right') return { kind: 'unmasked', confirmation };
   if (checked.kind === 'wrong') return { kind: 'wrongCode', confirmation, left: checked.left };
-  if (checked.kind === 'notSixDigits') return { ...checked, confirmation };
   if (checked.expired) {
     parts.metrics.countConfirmation('expired');
     parts.log.warn(about(confirmation), 'a confirmation ended after five wrong codes');

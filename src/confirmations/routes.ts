@@ -133,10 +133,9 @@ export function registerPress(
         const shown = { ...pressed, secret, now, unmasked: true };
         return sendPage(reply, 200, confirmationPage(parts, shown));
       }
-      case 'wrongCode':
-      case 'notSixDigits': {
-        const { confirmation, kind: wrong, left } = pressed;
-        const shown = { confirmation, secret, now, wrong, left };
+      case 'wrongCode': {
+        const { confirmation, left } = pressed;
+        const shown = { confirmation, secret, now, left };
         return sendPage(reply, 200, confirmationPage(parts, shown));
       }
       default:

@@ -16,7 +16,6 @@ const TOKEN = /^(\d{1,16})\.([A-Za-z0-9_-]{43})$/;
 
 /** A code has six digits. */
 const CODES = 1_000_000n;
-const SIX_DIGITS = /^\d{6}$/;
 /** Blanks, also those that do not break, hyphens and dashes, and what is not seen. */
 const PARTING = /[\s\p{Dash_Punctuation}\p{Format}]/gu;
 
@@ -52,10 +51,9 @@ export function codeOf([key]: SigningKeys, id: string, number: number): string {
   return makeCode(key, id, number);
 }
 
-/** The six digits that were typed or pasted, whatever parts them; undefined where there are no six. */
-export function typedCode(given: string): string | undefined {
-  const digits = given.replaceAll(PARTING, '');
-  return SIX_DIGITS.test(digits) ? digits : undefined;
+/** What was typed or pasted, without what parts its digits. */
+export function typedCode(given: string): string {
+  return given.replaceAll(PARTING, '');
 }
 
 /** Whether these are the digits of that code. */

@@ -48,8 +48,6 @@ export const ourConfirmWords = {
   mailedSoFar: 'Codes mailed for this link so far: {count}.',
   toCode: 'Type the code',
   wrong: 'That is not the code.',
-  notSixDigits: 'A code is six digits.',
-  notCounted: 'This was not counted.',
   wrongLeft: 'You can try {left} more times. Then this link ends, and nothing is sent.',
   wrongLast: 'You can try once more. Then this link ends, and nothing is sent.',
   hidden: 'hidden',

@@ -129,7 +129,7 @@ test(
     const { statuses, told } = await flood((n) => {
       const { path = '' } = all[n % all.length] ?? {};
       let code = String(n).padStart(6, '0');
-      // A hit by chance says nothing: five of a million are allowed. What is no code is no try.
+      // A hit by chance says nothing: five of a million are allowed.
       while (codes.has(code)) code = String((Number(code) + 1) % 1_000_000).padStart(6, '0');
       return { path, body: `do=check&code=${code}` };
     }, 'Canary');
