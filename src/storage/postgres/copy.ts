@@ -52,7 +52,8 @@ export async function restoreFrom(file: string, url: string): Promise<void> {
 
 /** Of a copy of the whole database: only an administrator could make them, and they are there. */
 function withoutExtensions(contents: string): string {
-  return contents.replaceAll(/^.* EXTENSION .*\n/gm, '');
+  const lines = contents.split('\n').filter((line) => !line.includes(' EXTENSION '));
+  return lines.join('\n');
 }
 
 async function restoreListed(file: string, contents: string, url: string): Promise<void> {
