@@ -82,6 +82,8 @@ test('makes no database where there is none yet, and says where it looked', asyn
     says: `There is none yet at ${path}: the first start makes it.`,
   });
   expect(existsSync(path)).toBe(false);
+  const nowhere = await doctor({ DATABASE_URL: 'sqlite:/proc/nowhere/service.db' });
+  expect([nowhere.status, nowhere.of('database')?.outcome]).toEqual([1, 'failed']);
 });
 
 test('fails where the folder can’t be written, and where the database is broken', async () => {

@@ -1,7 +1,7 @@
 /** The doctor's checks of what is on this machine: folder, database, keys and credentials. */
 
-import { mkdirSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:fs';
-import { join, resolve } from 'node:path';
+import { existsSync, mkdirSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:fs';
+import { dirname, join, resolve } from 'node:path';
 import { openPreview, sealPreview } from '../../actions/preview-token.ts';
 import { newId } from '../../chance.ts';
 import type { Clock } from '../../clock.ts';
@@ -36,11 +36,20 @@ function checkFolder({ mode, database, dataDir }: Settings): Promise<Finding> {
       return { outcome: 'off', says: 'Nothing is kept in DATA_DIR.' };
     }
     mkdirSync(dataDir, { recursive: true, mode: 0o700 });
-    const probe = join(dataDir, `.doctor-${newId()}`);
-    writeFileSync(probe, 'doctor', { mode: 0o600, flush: true });
-    rmSync(probe);
+    tryWriting(dataDir);
     return warned({ outcome: 'ok', says: `${dataDir} can be written.` }, accessDangers(dataDir));
   });
+}
+
+function tryWriting(folder: string): void {
+  const probe = join(folder, `.doctor-${newId()}`);
+  writeFileSync(probe, 'doctor', { mode: 0o600, flush: true });
+  rmSync(probe);
+}
+
+/** The folder, or the one above it in which it can be made. */
+function nearestFolder(folder: string): string {
+  return existsSync(folder) ? folder : nearestFolder(dirname(folder));
 }
 
 function checkDatabase(settings: Settings, clock: Clock): Promise<Finding> {
@@ -48,6 +57,7 @@ function checkDatabase(settings: Settings, clock: Clock): Promise<Finding> {
   return tryOut('database', remedy, async () => {
     const { database } = settings;
     if (!isDatabaseThere(database)) {
+      tryWriting(nearestFolder(dirname(placeOf(database))));
       const says = `There is none yet at ${placeOf(database)}: the first start makes it.`;
       return { outcome: 'ok', says };
     }

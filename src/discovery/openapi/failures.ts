@@ -19,7 +19,7 @@ import {
 /** Answers that carry no RateLimit: those given before the request is counted (contract §4), and of leads all but 429. */
 const uncounted: Partial<Record<OperationId, readonly string[]>> = {
   previewAction: ['404', '408', '431'],
-  executeAction: ['404', '408', '431'],
+  executeAction: ['404', '408'],
   createConfirmation: ['408', '431'],
   getConfirmation: ['408', '431'],
   cancelConfirmation: ['408', '431'],
@@ -107,12 +107,16 @@ export function failureResponses(operationId: OperationId): Record<string, objec
     };
     const counted = uncounted[operationId]?.includes(status) === false;
     const headers = examples.flatMap((example) => example.headers);
-    // A destination may answer any of these as well: then the execution has a receipt (spec §4.4).
-    const relayed = operationId === 'executeAction' && status.startsWith('4');
+    const relayed = operationId === 'executeAction' && isRelayed(status);
     const further = [...(counted || relayed ? RATE_HEADERS : []), ...(relayed ? ['Link'] : [])];
     return [status, response(group, description, content, [...headers, ...further])];
   });
   return Object.fromEntries(responses);
+}
+
+/** Whether a destination's own answer comes with that status: then the execution has a receipt (spec §4.4, contract §3). */
+function isRelayed(status: string): boolean {
+  return status.startsWith('4') && !['401', '403', '404', '408'].includes(status);
 }
 
 function examplesOf(operationId: OperationId): Example[] {

@@ -7,6 +7,7 @@ import { StorageUnavailable } from '../database.ts';
 import { isNewer, refuseNewer } from '../migrate.ts';
 import { tables } from '../tables.ts';
 import { APPLICATION_NAME, driverAddress } from './address.ts';
+import { ownSchema } from './own-schema.ts';
 import { runProgram } from './programs.ts';
 
 const CONNECT_TIMEOUT_MS = 2_000;
@@ -15,10 +16,14 @@ const CONNECT_TIMEOUT_MS = 2_000;
 export async function copyTo(file: string, url: string): Promise<void> {
   // pg_dump would make it for everybody, and writes to one that is there.
   closeSync(openSync(file, 'wx', 0o600));
-  await asking(url, refusePooler);
+  const schema = await asking(url, async (client) => {
+    await refusePooler(client);
+    return await schemaOf(client);
+  });
+  if (schema === undefined) throw new StorageUnavailable('There is nothing of this program yet.');
   const options = ['--format=custom', '--no-owner', '--no-privileges', `--file=${file}`];
   // Neither somebody else's tables nor an administrator's extensions, which nobody else could restore.
-  const ours = tables.map((table) => `--table=${table}`);
+  const ours = tables.map((table) => `--table=${pg.escapeIdentifier(schema)}.${table}`);
   await runProgram('pg_dump', [...options, ...ours], url);
 }
 
@@ -44,11 +49,17 @@ export async function restoreFrom(file: string, url: string): Promise<void> {
   });
   const contents = await runProgram('pg_restore', ['--list', file]);
   await restoreListed(file, withoutExtensions(contents), url);
-  const copied = new Set([...contents.matchAll(/ TABLE \S+ (\S+) /g)].map(([, name]) => name));
-  const left = tables.filter((table) => !copied.has(table));
-  if (left.length === 0) return;
-  await asking(url, (client) => client.query(`drop table if exists ${left.join(', ')}`));
+  const copied = contents.split('\n').filter((line) => line.includes(' TABLE '));
+  const left = tables.filter((table) => !copied.some((line) => line.includes(` ${table} `)));
+  await asking(url, async (client) => {
+    const schema = await schemaOf(client);
+    if (schema === undefined || left.length === 0) return;
+    const qualified = left.map((table) => `${pg.escapeIdentifier(schema)}.${table}`);
+    await client.query(`drop table if exists ${qualified.join(', ')}`);
+  });
 }
+
+const schemaOf = (client: pg.Client) => ownSchema((statement) => client.query(statement));
 
 /** Of a copy of the whole database: only an administrator could make them, and they are there. */
 function withoutExtensions(contents: string): string {
@@ -70,12 +81,12 @@ async function restoreListed(file: string, contents: string, url: string): Promi
 }
 
 /** Runs this over one connection of its own. */
-async function asking(url: string, ask: (client: pg.Client) => Promise<unknown>): Promise<void> {
+async function asking<T>(url: string, ask: (client: pg.Client) => Promise<T>): Promise<T> {
   const timeout = { connectionTimeoutMillis: CONNECT_TIMEOUT_MS };
   const client = new pg.Client({ connectionString: driverAddress(url), ...timeout });
   try {
     await client.connect();
-    await ask(client);
+    return await ask(client);
   } catch (error) {
     if (error instanceof StorageUnavailable) throw error;
     throw new StorageUnavailable('PostgreSQL could not be asked.', { cause: error });
@@ -109,11 +120,10 @@ async function refuseRunning(client: pg.Client): Promise<void> {
 
 /** Only a newer version knows which tables it has made, so only that one can take them away. */
 async function refuseUnknownTables(client: pg.Client): Promise<void> {
-  const { rows: found } = await client.query<{ there: boolean }>(
-    "select to_regclass('kysely_migration') is not null as there",
-  );
-  if (!found[0]?.there) return;
-  const { rows } = await client.query<{ name: string }>('select name from kysely_migration');
+  const schema = await schemaOf(client);
+  if (schema === undefined) return;
+  const asked = `select name from ${pg.escapeIdentifier(schema)}.kysely_migration`;
+  const { rows } = await client.query<{ name: string }>(asked);
   if (!isNewer(rows.map(({ name }) => name))) return;
   throw new StorageUnavailable(
     'The database was written by a newer version of this program: restore with that version, then start this one.',

@@ -35,12 +35,14 @@ export async function runProgram(
   }
 }
 
+const NOT_FOR_PROGRAMS = /(?<=[?&])(?:password|uselibpqcompat)=[^&]*&?/g;
+
 /** The address without its password, and without the word that is for our driver alone. */
 function programAddress(url: string): { url: string; password: string } {
   const address = new URL(url);
   const password = address.searchParams.get('password') ?? decodeURIComponent(address.password);
   address.password = '';
-  address.searchParams.delete('password');
-  address.searchParams.delete('uselibpqcompat');
+  // By its text: to URLSearchParams a blank is a plus, and to PostgreSQL's programs a plus is a plus.
+  address.search = address.search.replaceAll(NOT_FOR_PROGRAMS, '').replace(/[?&]$/, '');
   return { url: address.href, password };
 }

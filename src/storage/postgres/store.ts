@@ -19,6 +19,7 @@ import { readAndWrite } from '../pooled.ts';
 import type { Schema } from '../schema.ts';
 import { APPLICATION_NAME, driverAddress } from './address.ts';
 import { isFarewell, isSqlState, judge } from './errors.ts';
+import { ownSchema } from './own-schema.ts';
 import { vacuum } from './vacuum.ts';
 
 const CONNECTIONS = 10;
@@ -124,6 +125,8 @@ async function lockMigrations(transaction: Transaction<Schema>): Promise<string 
   await sql`set local statement_timeout = 0`.execute(transaction);
   await sql`set local lock_timeout = 0`.execute(transaction);
   await sql`select pg_advisory_xact_lock(${MIGRATION_LOCK})`.execute(transaction);
+  const ours = await ownSchema((statement) => sql.raw<object>(statement).execute(transaction));
+  if (ours !== undefined) return ours;
   const asked = sql<{ schema: string | null }>`select current_schema() as schema`;
   return (await asked.execute(transaction)).rows[0]?.schema ?? undefined;
 }

@@ -12,7 +12,7 @@ const HOLDER_RETRY_MS = 50;
 const HELD = `
   select exists (
     select from pg_stat_activity
-    where pid <> pg_backend_pid() and backend_type <> 'autovacuum worker'
+    where pid <> pg_backend_pid() and backend_type is distinct from 'autovacuum worker'
       and (datname = current_database() or datname is null)
       and greatest(age(backend_xmin), age(backend_xid)) > age($1::text::xid)
     union all

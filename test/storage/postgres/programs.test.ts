@@ -48,6 +48,15 @@ describe('a program of PostgreSQL', () => {
     ]);
   });
 
+  test('gets the rest of the address as it was written', async () => {
+    replace('pg_dump', `printf '%s\\n' "$@" > ${join(folder, 'told')}`);
+    const rest = 'options=-c%20search_path%3Dservice&application_name=a+b';
+    await runProgram('pg_dump', OPTIONS, `postgres://me@db.example/x?password=s&${rest}`);
+    expect(told()[0]).toBe(`--dbname=postgres://me@db.example/x?${rest}`);
+    await runProgram('pg_dump', OPTIONS, 'postgres://me@db.example/x?password=s');
+    expect(told()[0]).toBe('--dbname=postgres://me@db.example/x');
+  });
+
   test('without a password keeps the one of the environment, and everything else there', async () => {
     process.env.PGPASSWORD = 'of the environment';
     replace('pg_dump', `printf '%s\\n' "$PGPASSWORD" "$HOME" > ${join(folder, 'told')}`);

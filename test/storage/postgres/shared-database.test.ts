@@ -88,6 +88,30 @@ describe.runIf(databases.length > 1)('a database that others use as well', () =>
     expect((await administrator.query('select * from mailbox_keys')).rows).toEqual([]);
   });
 
+  test('is restored into the schema that it was copied from, and another program’s tables stay', async () => {
+    await administrator.query(`create schema "my app" authorization ${role}`);
+    await administrator.query('create table public.mailbox_keys (theirs int)');
+    await administrator.query('create table public.kysely_migration (name text)');
+    await administrator.query("insert into public.kysely_migration values ('9999-theirs')");
+    await administrator.query(`grant select on all tables in schema public to ${role}`);
+    url += `?options=${encodeURIComponent('-c search_path="my\\ app",public')}`;
+    await start();
+    await administrator.query('drop table "my app".mailbox_keys');
+    await administrator.query(`delete from "my app".kysely_migration where name like '0015%'`);
+    await copyTo(file, url);
+    await start();
+    await restoreFrom(file, url);
+    const { rows } = await administrator.query<{ place: string }>(
+      "select schemaname || '.' || tablename as place from pg_tables where schemaname in ('public', 'my app')",
+    );
+    const expected = tables
+      .filter((name) => name !== 'mailbox_keys')
+      .map((name) => `my app.${name}`);
+    expect(rows.map(({ place }) => place).sort()).toEqual(
+      [...expected, 'public.mailbox_keys', 'public.kysely_migration'].sort(),
+    );
+  });
+
   test('of a newer version is not restored, for nobody else knows its tables', async () => {
     await start();
     await copyTo(file, url);

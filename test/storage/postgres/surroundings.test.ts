@@ -45,6 +45,18 @@ describe.runIf(databases.length > 1)('a database of PostgreSQL', () => {
     expect(rows.length).toBeGreaterThan(10);
   });
 
+  test('whose tables are there is read on, also once a schema comes before theirs', async () => {
+    const first = await openPostgres(database.url);
+    const row = sql`insert into inbox values ('e', 'lead.created', 'contact', 'a@b.example', '', '{}')`;
+    await first.write((tx) => row.execute(tx));
+    await first.close();
+    await administrator.query('create schema postgres');
+    const again = await openPostgres(database.url);
+    const rows = await again.read((db) => db.selectFrom('inbox').select('event_id'));
+    expect(rows).toEqual([{ event_id: 'e' }]);
+    await again.close();
+  });
+
   test('whose transactions are stricter by default gives ours what they count on', async () => {
     await administrator.query(
       `alter database ${name} set default_transaction_isolation = 'serializable'`,

@@ -10,16 +10,25 @@ describe.runIf(databases.length > 1)('scrubbing PostgreSQL', () => {
   let database: TestDatabase;
   let administrator: pg.Client;
   let storage: Storage;
+  /** Owns the tables, and sees less of others than an administrator does. */
+  let role: string;
   beforeAll(async () => {
     database = await (databases[1]?.[1] ?? expect.fail())();
-    storage = await openPostgres(database.url);
     administrator = await connected(database.url);
+    role = `service_${randomUUID().slice(0, 8)}`;
+    await administrator.query(`create role ${role} login`);
+    await administrator.query(`grant all on schema public to ${role}`);
+    const address = new URL(database.url);
+    address.username = role;
+    storage = await openPostgres(address.href);
     await administrator.query('create extension pgstattuple');
     await administrator.query('alter table inbox set (autovacuum_enabled = off)');
   });
   afterAll(async () => {
-    await administrator.end();
     await storage.close();
+    await administrator.query(`drop owned by ${role}`);
+    await administrator.query(`drop role ${role}`);
+    await administrator.end();
     await database.remove();
   });
   beforeEach(() =>
@@ -74,15 +83,15 @@ describe.runIf(databases.length > 1)('scrubbing PostgreSQL', () => {
   });
 
   test('a role that may not take dead rows out of somebody else’s tables says so', async () => {
-    const role = `reader_${randomUUID().slice(0, 8)}`;
-    await administrator.query(`create role ${role} login`);
-    await administrator.query(`grant all on all tables in schema public to ${role}`);
+    const reader = `reader_${randomUUID().slice(0, 8)}`;
+    await administrator.query(`create role ${reader} login`);
+    await administrator.query(`grant all on all tables in schema public to ${reader}`);
     const address = new URL(database.url);
-    address.username = role;
+    address.username = reader;
     const theirs = await openPostgres(address.href);
     expect(await theirs.scrub()).toBe('unvacuumed');
     await theirs.close();
-    await administrator.query(`drop owned by ${role}`);
-    await administrator.query(`drop role ${role}`);
+    await administrator.query(`drop owned by ${reader}`);
+    await administrator.query(`drop role ${reader}`);
   });
 });
