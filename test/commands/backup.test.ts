@@ -212,6 +212,7 @@ test.runIf(databases.length > 1)(
   async () => {
     const database = await (databases[1]?.[1] ?? expect.fail())();
     created.push(database);
+    await (await database.open(systemClock)).close();
     const address = new URL(database.url);
     address.password = 'hunter2';
     const environment = { PATH: '/nowhere', DATABASE_URL: address.href };
