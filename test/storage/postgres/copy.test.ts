@@ -1,7 +1,7 @@
 /** Dumps of a real PostgreSQL database; and what is read in them, by a program that takes the name of PostgreSQL's. */
-import { mkdirSync, readFileSync, statSync, writeFileSync } from 'node:fs';
+import { readFileSync, statSync, writeFileSync } from 'node:fs';
 import { createServer, type Server } from 'node:net';
-import { delimiter, join } from 'node:path';
+import { join } from 'node:path';
 import { sql } from 'kysely';
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test, vi } from 'vitest';
 import { systemClock } from '../../../src/clock.ts';
@@ -9,11 +9,11 @@ import { type Storage, StorageUnavailable } from '../../../src/storage/database.
 import { copyTo, examineCopy, restoreFrom } from '../../../src/storage/postgres/copy.ts';
 import { databases, type TestDatabase } from '../../support/databases.ts';
 import { temporaryFolder } from '../../support/process.ts';
+import { replaceProgram, takeProgramsBack, toldIn } from './replaced-programs.ts';
 
 const RUNNING =
   'The service is running on this database: stop it first. A pooler keeps its connections for a while: stop that, too.';
 
-const path = process.env.PATH ?? '';
 let folder: string;
 let file: string;
 
@@ -22,7 +22,7 @@ beforeEach(() => {
   file = join(folder, 'copy.dump');
 });
 afterEach(() => {
-  process.env.PATH = path;
+  takeProgramsBack();
   vi.useRealTimers();
 });
 
@@ -137,17 +137,8 @@ describe('a server', () => {
 });
 
 describe('what pg_restore tells', () => {
-  let tools: string;
-  /** Puts a shell script in the place of a program; it finds the shell's own commands. */
-  const replace = (program: string, script: string) => {
-    mkdirSync(tools, { recursive: true });
-    writeFileSync(join(tools, program), `#!/bin/sh\n${script}\n`, { mode: 0o755 });
-    process.env.PATH = `${tools}${delimiter}${path}`;
-  };
-  beforeEach(() => {
-    tools = join(folder, 'tools');
-  });
-  const told = () => readFileSync(join(folder, 'told'), 'utf8').trimEnd().split('\n');
+  const replace = (program: string, script: string) => replaceProgram(folder, program, script);
+  const told = () => toldIn(folder);
 
   const known = '0001-executions-inbox-outbox\t2026';
   const newer = /written by a newer version/;

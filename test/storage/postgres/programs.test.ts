@@ -1,35 +1,26 @@
 /** What PostgreSQL's programs are told, by programs that take their names. */
-import { mkdirSync, readFileSync, writeFileSync } from 'node:fs';
-import { delimiter, join } from 'node:path';
+import { writeFileSync } from 'node:fs';
+import { join } from 'node:path';
 import { afterEach, beforeEach, describe, expect, test } from 'vitest';
 import { StorageUnavailable } from '../../../src/storage/database.ts';
 import { runProgram } from '../../../src/storage/postgres/programs.ts';
 import { temporaryFolder } from '../../support/process.ts';
+import { replaceProgram, takeProgramsBack, toldIn } from './replaced-programs.ts';
 
 const OPTIONS = ['--format=custom', '--file=x'];
 
-const path = process.env.PATH ?? '';
 let folder: string;
 
 beforeEach(() => {
   folder = temporaryFolder();
 });
 afterEach(() => {
-  process.env.PATH = path;
+  takeProgramsBack();
 });
 
 describe('a program of PostgreSQL', () => {
-  let tools: string;
-  /** Puts a shell script in the place of a program; it finds the shell's own commands. */
-  const replace = (program: string, script: string) => {
-    mkdirSync(tools, { recursive: true });
-    writeFileSync(join(tools, program), `#!/bin/sh\n${script}\n`, { mode: 0o755 });
-    process.env.PATH = `${tools}${delimiter}${path}`;
-  };
-  beforeEach(() => {
-    tools = join(folder, 'tools');
-  });
-  const told = () => readFileSync(join(folder, 'told'), 'utf8').trimEnd().split('\n');
+  const replace = (program: string, script: string) => replaceProgram(folder, program, script);
+  const told = () => toldIn(folder);
 
   test.each([
     ['in its place', 'postgres://me:p%40ss@db.example:6543/x?sslmode=require'],
