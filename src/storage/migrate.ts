@@ -27,6 +27,9 @@ const migrations = {
   '0015-mailbox-keys': () => import('./migrations/0015-mailbox-keys.ts'),
 };
 
+/** Every database of this program has had it. */
+export const [FIRST_MIGRATION = ''] = Object.keys(migrations);
+
 const NEWER = 'The database was written by a newer version of this program; start that version.';
 
 /** Takes the names of the migrations that a database has had; returns whether it is newer than we are. */

@@ -1,8 +1,6 @@
 /** In which schema our tables are, where a search path names several, or changes. */
 import pg from 'pg';
-
-/** The first migration there ever was: whoever has a row for it is a database of this program. */
-const FIRST_MIGRATION = '0001-executions-inbox-outbox';
+import { FIRST_MIGRATION } from '../migrate.ts';
 
 type Found = { name: string };
 
