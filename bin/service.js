@@ -52,8 +52,9 @@
     shortCircuit: true,
   };
 
-  // An import of ours names its file, and need not be looked for: Node.js looks for each of 700, an eighth of a start.
-  var ours = new URL('../src/', import.meta.url).href;
+  // A relative import of an ES module names its file, which need not be looked for: Node.js looks for each of ours, 700,
+  // an eighth of a start, and for each of Kysely's, which leaves 7 MB more behind.
+  var namesFile = /^\.{1,2}\/.*\.(?:ts|m?js)$/;
   loading.registerHooks({
     resolve(specifier, context, next) {
       if (/^node:http(?:s|2)$/.test(specifier) && askingInVain.test(context.parentURL))
@@ -61,10 +62,11 @@
       if (specifier.startsWith('node:')) {
         return { url: specifier, format: 'builtin', shortCircuit: true };
       }
-      if (/^\.{1,2}\/.*\.ts$/.test(specifier) && context.parentURL.startsWith(ours)) {
+      if (context.conditions.includes('import') && namesFile.test(specifier)) {
         return {
           url: new URL(specifier, context.parentURL).href,
-          format: 'module-typescript',
+          // Of a package's it stands in its package.json.
+          format: specifier.endsWith('.ts') ? 'module-typescript' : undefined,
           shortCircuit: true,
         };
       }
