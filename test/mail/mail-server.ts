@@ -114,6 +114,9 @@ function reply({ code, text }: { code: number; text: string }): Error {
   return Object.assign(new Error(text), { responseCode: code });
 }
 
+/** Time-outs so long that a busy machine does not run into them. */
+export const unhurried = { connectionMs: 20_000, socketMs: 20_000, sendMs: 20_000 };
+
 /** Time-outs that a test can wait for. */
 export const quick = { connectionMs: 400, socketMs: 400, sendMs: 1_200 };
 

@@ -9,7 +9,7 @@ import { openSmtpMailer } from '../../src/mail/smtp.ts';
 import type { Storage } from '../../src/storage/database.ts';
 import { openSqlite } from '../../src/storage/sqlite/store.ts';
 import { type TestClock, testClock } from '../support/clock.ts';
-import { from, type MailServerOptions, quick, startMailServer } from './mail-server.ts';
+import { from, type MailServerOptions, startMailServer, unhurried } from './mail-server.ts';
 import { render } from './outbox-parts.ts';
 
 const MINUTE = 60_000;
@@ -37,7 +37,7 @@ async function mailServer(options: MailServerOptions = {}) {
   return server;
 }
 
-async function outboxTo(url: string, timeouts = quick) {
+async function outboxTo(url: string, timeouts = unhurried) {
   const mailer = await openSmtpMailer({ url, from, clock, timeouts });
   const log = pino({ base: null }, { write: (line: string) => lines.push(line) });
   const outbox = openOutbox({
@@ -90,7 +90,7 @@ test('a server that stalls on some holds up none of the others', async () => {
   const server = await mailServer({
     recipient: (address) => (address.startsWith('slow') ? 'stall' : undefined),
   });
-  const patient = { ...quick, socketMs: 5_000, sendMs: 5_000 };
+  const patient = { ...unhurried, socketMs: 5_000, sendMs: 5_000 };
   const outbox = await outboxTo(server.url, patient);
   for (let i = 0; i < 4; i += 1) await storage.write(outbox.messageTo(`slow${i}@x.example`));
   for (let i = 0; i < 20; i += 1) await storage.write(outbox.messageTo(`fast${i}@x.example`));
@@ -152,7 +152,7 @@ test('closing waits for a send under way, and nothing is sent afterwards', async
 
 test('closing cuts off a server that stalls once it has waited, and the message stays', async () => {
   const server = await mailServer({ recipient: () => 'stall' });
-  const outbox = await outboxTo(server.url, { ...quick, socketMs: 60_000, sendMs: 60_000 });
+  const outbox = await outboxTo(server.url);
   outbox.start();
   await storage.write(outbox.messageTo('jane@x.example'));
   await expect.poll(() => server.offered.length, { timeout: 3_000 }).toBe(1);

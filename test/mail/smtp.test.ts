@@ -10,6 +10,7 @@ import {
   type MailServerOptions,
   quick,
   startMailServer,
+  unhurried,
 } from './mail-server.ts';
 
 const closers: (() => Promise<void>)[] = [];
@@ -23,7 +24,7 @@ async function mailServer(options: MailServerOptions = {}) {
   return server;
 }
 
-async function mailerTo(url: string, timeouts: SmtpTimeouts = quick) {
+async function mailerTo(url: string, timeouts: SmtpTimeouts = unhurried) {
   const mailer = await openSmtpMailer({ url, from, clock: testClock(), timeouts });
   closers.push(mailer.close);
   return mailer;
@@ -216,14 +217,14 @@ describe('servers that stall', () => {
     const server = await mailServer({
       recipient: (address) => (address.startsWith('slow') ? 'stall' : undefined),
     });
-    const mailer = await mailerTo(server.url);
+    const mailer = await mailerTo(server.url, { ...unhurried, socketMs: quick.socketMs });
     const slow = mailer.send({ ...message, address: 'slow@x.example', messageId: '<slow@h>' });
     expect(await mailer.send(message)).toEqual({ kind: 'sent' });
     expect(await slow).toEqual({ kind: 'refused', permanent: false, reason: 'ETIMEDOUT' });
   });
 
   test('silence instead of a greeting ends in a time-out', async () => {
-    const mailer = await mailerTo(await rawServer(() => {}));
+    const mailer = await mailerTo(await rawServer(() => {}), quick);
     expect(await mailer.send(message)).toEqual({
       kind: 'refused',
       permanent: false,
@@ -247,7 +248,7 @@ describe('servers that stall', () => {
 
   test('closing ends a send under way', async () => {
     const server = await mailServer({ recipient: () => 'stall' });
-    const mailer = await mailerTo(server.url, { ...quick, socketMs: 60_000, sendMs: 60_000 });
+    const mailer = await mailerTo(server.url);
     const send = mailer.send(message);
     await expect.poll(() => server.offered.length).toBe(1);
     await mailer.close();
