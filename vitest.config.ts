@@ -91,7 +91,7 @@ export default defineConfig({
           include: ['e2e/**/*.e2e.ts'],
           // Each file has a browser and a real service of its own.
           maxWorkers: 2,
-          testTimeout: 30_000,
+          testTimeout: 60_000,
           hookTimeout: 60_000,
         },
       },
