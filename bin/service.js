@@ -52,9 +52,23 @@
     shortCircuit: true,
   };
 
-  // A relative import of an ES module names its file, which need not be looked for: Node.js looks for each of ours, 700,
-  // an eighth of a start, and for each of Kysely's, which leaves 7 MB more behind.
-  var namesFile = /^\.{1,2}\/.*\.(?:ts|m?js)$/;
+  // What stands beside a module need not be looked for. An ES module names the file: ours import 700, which was an eighth
+  // of a start, and Kysely's, whose looking left 7 MB more behind. A CommonJS module leaves `.js` out; what Node.js tries
+  // before and after it was a thirtieth.
+  var fs = process.getBuiltinModule('node:fs');
+  var isBeside = /^\.{1,2}\//;
+  var namesFile = /\.(?:ts|m?js)$/;
+  function fileBeside(specifier, context) {
+    if (context.conditions.includes('import')) {
+      return namesFile.test(specifier) ? new URL(specifier, context.parentURL) : undefined;
+    }
+    var file = new URL(
+      namesFile.test(specifier) ? specifier : `${specifier}.js`,
+      context.parentURL,
+    );
+    return fs.existsSync(file) ? file : undefined;
+  }
+
   loading.registerHooks({
     resolve(specifier, context, next) {
       if (/^node:http(?:s|2)$/.test(specifier) && askingInVain.test(context.parentURL))
@@ -62,15 +76,14 @@
       if (specifier.startsWith('node:')) {
         return { url: specifier, format: 'builtin', shortCircuit: true };
       }
-      if (context.conditions.includes('import') && namesFile.test(specifier)) {
-        return {
-          url: new URL(specifier, context.parentURL).href,
-          // Of a package's it stands in its package.json.
-          format: specifier.endsWith('.ts') ? 'module-typescript' : undefined,
-          shortCircuit: true,
-        };
-      }
-      return next(specifier, context);
+      var file = isBeside.test(specifier) ? fileBeside(specifier, context) : undefined;
+      if (file === undefined) return next(specifier, context);
+      return {
+        url: file.href,
+        // Of a package's it stands in its package.json.
+        format: specifier.endsWith('.ts') ? 'module-typescript' : undefined,
+        shortCircuit: true,
+      };
     },
   });
 
