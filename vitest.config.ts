@@ -38,7 +38,7 @@ const common = { pool: 'forks' as const, setupFiles };
 /** They measure time, or load the machine themselves: one file after another. */
 const alone = { ...common, maxWorkers: 1, testTimeout: 60_000, hookTimeout: 60_000 };
 
-/** They mostly wait, for leases, schedules and restarts: two files at a time. */
+/** They mostly wait, for leases, schedules, restarts and browsers: two files at a time. */
 const waiting = { ...alone, maxWorkers: 2 };
 
 /** Side by side, and the service is loaded once for all files of a worker, which takes a quarter of the time off. */
@@ -84,17 +84,8 @@ export default defineConfig({
       // After the others: beside them they would measure the machine.
       { test: { ...alone, name: 'faults-timed', include: timed, sequence: { groupOrder: 1 } } },
       { test: { ...alone, name: 'rehearsals', include: rehearsals } },
-      {
-        test: {
-          ...common,
-          name: 'e2e',
-          include: ['e2e/**/*.e2e.ts'],
-          // Each file has a browser and a real service of its own.
-          maxWorkers: 2,
-          testTimeout: 60_000,
-          hookTimeout: 60_000,
-        },
-      },
+      // Each file has a browser and a real service of its own.
+      { test: { ...waiting, name: 'e2e', include: ['e2e/**/*.e2e.ts'] } },
     ],
   },
 });

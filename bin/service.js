@@ -52,9 +52,8 @@
     shortCircuit: true,
   };
 
-  // What stands beside a module need not be looked for. An ES module names the file: ours import 700, which was an eighth
-  // of a start, and Kysely's, whose looking left 7 MB more behind. A CommonJS module leaves `.js` out; what Node.js tries
-  // before and after it was a thirtieth.
+  // What stands beside a module need not be looked for: an ES module names the file, a CommonJS module leaves `.js` out.
+  // Node.js's look for all of them was a sixth of a start, and left 7 MB behind (docs/performance.md, What was tried).
   var fs = process.getBuiltinModule('node:fs');
   var isBeside = /^\.{1,2}\//;
   var namesFile = /\.(?:ts|m?js)$/;

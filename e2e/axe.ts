@@ -7,8 +7,12 @@ const RULES = ['wcag2a', 'wcag2aa', 'wcag21a', 'wcag21aa', 'wcag22aa', 'best-pra
 export async function findings(page: Page, contrast: 'AA' | 'AAA' = 'AA'): Promise<string[]> {
   // Chromium evaluates it outside of the page's policy.
   await page.evaluate(axe.source);
-  const rules = { 'color-contrast-enhanced': { enabled: contrast === 'AAA' } };
-  const run = `axe.run(${JSON.stringify({ runOnly: RULES, rules, resultTypes: ['violations'] })}).then(({ violations }) =>
+  const options = {
+    runOnly: RULES,
+    rules: { 'color-contrast-enhanced': { enabled: contrast === 'AAA' } },
+    resultTypes: ['violations'],
+  };
+  const run = `axe.run(${JSON.stringify(options)}).then(({ violations }) =>
     violations.map(({ id, nodes }) => id + ' ' + nodes[0].target + ' ' + nodes[0].failureSummary))`;
   return (await page.evaluate(run)) as string[];
 }
