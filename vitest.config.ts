@@ -1,58 +1,61 @@
 import { configDefaults, defineConfig } from 'vitest/config';
 
-/** Floods, statistics over thousands of answers, smuggling through proxies: `npm run attacks`. */
+/** Tests of `npm run attacks`: floods, statistics over thousands of answers, smuggling through proxies. */
 const attacks = ['test/attacks/slow/*.test.ts'];
 
-/** Crashes, failing disks, wrong clocks and lost answers under the real process: `npm run faults`. */
+/** Tests of `npm run faults`: crashes, failing disks, wrong clocks and lost answers under the real process. */
 const faults = ['test/crash/**/*.test.ts', 'test/faults/process/**/*.test.ts'];
 
-/** Those of them that measure how long an answer takes. */
+/** Fault tests that measure the time of an answer. */
 const timed = ['test/faults/process/{lock,redis}.test.ts'];
 
-/** Rolling restarts behind nginx, backups under load, planted defects: `npm run rehearse`. */
+/** Tests of `npm run rehearse`: rolling restarts behind nginx, backups under load, seeded defects. */
 const rehearsals = [
   'test/deploy/**/*.test.ts',
   'test/commands/backup.test.ts',
   'test/confirmations/races.test.ts',
-  'test/console/unused.test.ts',
   'test/mcp/conformance.test.ts',
   'test/mcp/programs.test.ts',
   'test/newsletter/slow/*.test.ts',
   'test/sim/**/*.test.ts',
 ];
 
-/** What starts a process for each answer, or waits for a store that is away: `npm run processes`. */
+/** Tests of `npm run processes`. They start a process for each answer, or wait for an unavailable store. */
 const processes = [
   'test/commands/**/*.test.ts',
   'test/examples/**/*.test.ts',
   'test/faults/store-away.test.ts',
-  'test/operations/{failing-store,logs,process}.test.ts',
+  'test/platform/{failing-store,logs,process}.test.ts',
   'test/storage/migrations.test.ts',
   'test/submissions/store-away.test.ts',
 ];
 
-/** What the files of every project have in common. */
+/** Options that all projects share. */
 const setupFiles = ['test/support/end-of-file.ts'];
 const common = { pool: 'forks' as const, setupFiles };
 
-/** They measure time, or load the machine themselves: one file after another. */
+/** Runs one file after another, for tests that measure time or load the machine. */
 const alone = { ...common, maxWorkers: 1, testTimeout: 60_000, hookTimeout: 60_000 };
 
-/** They mostly wait, for leases, schedules, restarts and browsers: two files at a time. */
-const waiting = { ...alone, maxWorkers: 2 };
+/**
+ * Runs two files at a time, for tests that mostly wait: for leases, schedules, restarts and browsers. A poll ends once
+ * it is true.
+ */
+const waiting = { ...alone, maxWorkers: 2, expect: { poll: { timeout: 10_000 } } };
 
-/** Side by side, and the service is loaded once for all files of a worker, which takes a quarter of the time off. */
+/** Runs files in parallel. Each worker loads the service once for all its files, which saves a quarter of the time. */
 const together = {
   ...common,
   setupFiles: [...setupFiles, 'test/support/property-seed.ts'],
   isolate: false,
   testTimeout: 20_000,
   hookTimeout: 20_000,
-  // One more than two cores: half of the time something is waited for, a store that is away, a time-out.
+  // Three workers on two cores, because tests wait half of their time, for example for an unavailable store or a
+  // time-out.
   maxWorkers: 3,
 };
 
-/** One project for each command of `package.json`; `npm test` is `unit`. */
+/** One project for each command of `package.json`. `npm test` runs `unit`. */
 export default defineConfig({
   test: {
     projects: [
@@ -81,10 +84,10 @@ export default defineConfig({
           exclude: [...configDefaults.exclude, ...timed],
         },
       },
-      // After the others: beside them they would measure the machine.
+      // These run after the others, because a busy machine would change their results.
       { test: { ...alone, name: 'faults-timed', include: timed, sequence: { groupOrder: 1 } } },
       { test: { ...alone, name: 'rehearsals', include: rehearsals } },
-      // Each file has a browser and a real service of its own.
+      // Each file has its own browser and real service.
       { test: { ...waiting, name: 'e2e', include: ['e2e/**/*.e2e.ts'] } },
     ],
   },

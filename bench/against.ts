@@ -1,4 +1,4 @@
-/** The service of another commit, in a work tree of its own, with the packages that are installed here. */
+/** Checks out another commit in a separate work tree, with the packages that are installed here. */
 import { spawnSync } from 'node:child_process';
 import { mkdtempSync, rmSync, symlinkSync } from 'node:fs';
 import { tmpdir } from 'node:os';
@@ -8,7 +8,9 @@ import type { Other } from './compare.ts';
 
 const HERE = fileURLToPath(new URL('..', import.meta.url));
 
-/** Takes what git calls the commit; throws where it knows none. */
+/**
+ * Creates the work tree of a commit, which may have any name that git resolves. Throws if git does not find the commit.
+ */
 export function checkOut(commit: string): { other: Other; remove(): void } {
   const short = git('rev-parse', '--short', '--verify', `${commit}^{commit}`);
   const path = join(mkdtempSync(join(tmpdir(), 'commit-')), 'tree');

@@ -1,10 +1,10 @@
 /**
- * One path of the service against another server, and against the bare server without duties: fresh processes of
- * all, each with a data folder of its own, loaded in turn, A B A B …; a ratio is the median of those of neighbouring
- * slices, so that a slow drift of the machine falls out.
+ * Compares one path of the service with another server, and with a bare server that omits the extra work of
+ * `servers/duties.ts`. Each server is a fresh process with its own data folder. The servers get load in turn (A B A B
+ * …). A ratio is the median of the ratios of neighbouring slices, so that a slow drift of the machine cancels out.
  */
 import { join } from 'node:path';
-import { systemClock } from '../src/clock.ts';
+import { systemClock } from '../src/platform/clock.ts';
 import { openSqlite } from '../src/storage/sqlite/store.ts';
 import { ask, type Measured, pace, saturate, type Target } from './load.ts';
 import type { Path } from './paths.ts';
@@ -13,35 +13,41 @@ import { type Requests, series } from './requests.ts';
 import { environmentOf, makeDataFolder, SERVICE, sampleOf } from './service.ts';
 import { loadByWrk, wrkIsInstalled } from './wrk.ts';
 
-/** How long and how often is measured. */
+/** Numbers of rounds, and times in milliseconds. */
 export type Plan = {
   rounds: number;
   sliceMs: number;
   warmUpMs: number;
   pacedRounds: number;
-  /** By `wrk`, and against the bare server without duties; a quick run has neither. */
+  /**
+   * Number of rounds with `wrk`. `withoutDuties` adds a bare server that omits the work of `servers/duties.ts`. A quick
+   * run has no such rounds and no such server.
+   */
   wrkRounds: number;
   withoutDuties: boolean;
 };
 
-/** What the path is measured against: what it names, or the service of another commit. */
+/** The server to compare with: the server that the path names, or the service of another commit. */
 export type Other = { against: string; argv: readonly string[] };
 
 export type Side = Measured & {
-  /** The share of its core that the server used; well under 1, something else was the limit. */
+  /** Fraction of its core that the server used. A value well under 1 means that something else was the limit. */
   busy: number;
-  /** At half of the slower server's peak, where that was measured. */
+  /** The p99 at half of the slower server's peak, in milliseconds. Undefined if it was not measured. */
   pacedP99?: number;
 };
 
-/** Of the service's requests in a second to those of the other server, and of the one without duties, where there is one. */
+/**
+ * The service's requests per second, divided by the requests per second of the other server (`other`). `bare` compares
+ * with the bare server that omits the work of `servers/duties.ts`, if it ran.
+ */
 export type Ratios = { other: number; bare?: number };
 
 export type Comparison = {
   path: Path;
   against: string;
   ratios: Ratios;
-  /** By the second client, where that is there and can send the path's requests. */
+  /** Ratios measured with `wrk`, if `wrk` is installed and can send the path's requests. */
   byWrk?: Ratios;
   service: Side;
   other: Side;
@@ -50,12 +56,7 @@ export type Comparison = {
 
 type Contender = { server: Server; target: Target; requests: Requests; next: () => string };
 
-export async function compare(
-  path: Path,
-  upstreamUrl: string,
-  plan: Plan,
-  commit?: Other,
-): Promise<Comparison> {
+export async function compare(path: Path, upstreamUrl: string, plan: Plan, commit?: Other): Promise<Comparison> {
   const folders: { remove(): void }[] = [];
   const contenders: Contender[] = [];
   const start = async (
@@ -92,7 +93,7 @@ export async function compare(
   }
 }
 
-/** Puts what the path needs into the database, before a server opens it. */
+/** Inserts the path's rows into the database before a server opens it. */
 export async function prepare(path: Path, dataDir: string): Promise<void> {
   if (path.prepare === undefined) return;
   const storage = await openSqlite(join(dataDir, 'service.db'), systemClock);
@@ -114,11 +115,7 @@ async function measure(path: Path, contenders: readonly Contender[], plan: Plan)
     other.pacedP99 = p99Of(theirs);
   }
   const ratios = ratiosOf(slices.map((own) => own.map(({ perSecond }) => perSecond)));
-  if (
-    plan.wrkRounds === 0 ||
-    !wrkIsInstalled ||
-    !contenders.every((each) => each.requests.steady)
-  ) {
+  if (plan.wrkRounds === 0 || !wrkIsInstalled || !contenders.every((each) => each.requests.steady)) {
     return { ratios, service, other, loadedMb };
   }
   const rates = await inTurn(contenders, plan.wrkRounds, ({ server, requests }) =>
@@ -127,10 +124,10 @@ async function measure(path: Path, contenders: readonly Contender[], plan: Plan)
   return { ratios, byWrk: ratiosOf(rates), service, other, loadedMb };
 }
 
-/** It counts its time in whole seconds. */
+/** `wrk` counts its time in whole seconds. */
 const WRK_SECONDS = 3;
 
-/** One slice of each, and again; returns those of each. */
+/** Runs one slice of each compared server in turn, in several rounds. Returns the slices of each server. */
 async function inTurn<T>(
   contenders: readonly Contender[],
   rounds: number,
@@ -155,13 +152,13 @@ async function slice({ target, server, next }: Contender, ms: number): Promise<S
   return { ...measured, busy };
 }
 
-/** Takes the requests in a second of the service, of the other server, and of one without duties. */
+/** Returns the ratios of the service's requests per second to the requests per second of each other server. */
 function ratiosOf([ours = [], theirs = [], bare]: readonly number[][]): Ratios {
   const ratio = (others: readonly number[]) => median(neighbours(ours, others));
   return { other: ratio(theirs), ...(bare && { bare: ratio(bare) }) };
 }
 
-/** A1/B1, A2/B1, A2/B2, A3/B2, … */
+/** Returns the ratios of neighbouring slices: A1/B1, A2/B1, A2/B2, A3/B2, … */
 function neighbours(ours: readonly number[], theirs: readonly number[]): number[] {
   return ours.flatMap((own, index) =>
     [theirs[index - 1], theirs[index]]

@@ -1,13 +1,17 @@
 /**
- * `node bench/console-pages.ts [ROWS] [DATABASE_URL]`: the pages of the operator's console as a browser loads them
- * from the real service, with a million submissions kept, on every database that answers here: the median of seven
- * loads, the least of their worst waits of a small request, and what leads that come in meanwhile wait (beyond §7
- * allows 100 ms, 20 ms and twice as long as without). A database that is named is filled once, and stays.
+ * `node bench/console-pages.ts [ROWS] [DATABASE_URL]` measures the pages of the operator's console in the real service,
+ * on every database that is available here. By default, a million submissions are stored. A database given by
+ * `DATABASE_URL` is filled once and is not deleted. The limits are in reference §23.3. The results for each database
+ * are:
+ *
+ * - the median of seven loads of each page: at most 1,500 ms, or 150 ms with up to 100,000 submissions
+ * - the longest wait of a small request during a load, in the load with the shortest such wait: at most 20 ms
+ * - the p99 of leads that arrive meanwhile: at most twice the p99 without readers
  */
 import { setTimeout as sleep } from 'node:timers/promises';
 import pg from 'pg';
-import { systemClock } from '../src/clock.ts';
 import { makeLink } from '../src/console/links.ts';
+import { systemClock } from '../src/platform/clock.ts';
 import { openPostgres } from '../src/storage/postgres/store.ts';
 import { openSqlite } from '../src/storage/sqlite/store.ts';
 import { databases } from '../test/support/databases.ts';
@@ -26,7 +30,7 @@ const LOADS = 7;
 const LEADS_PER_SECOND = 50;
 const LEADS_MS = 6_000;
 const ROUNDS = 7;
-/** Somebody impatient: so many tabs, and in each of them the next page a second after the one before. */
+/** Number of tabs of an impatient operator. Each tab loads its next page one second after the previous page. */
 const TABS = 3;
 const TAB_PAUSE_MS = 1_000;
 
@@ -47,8 +51,7 @@ upstream.close();
 async function measure(databaseUrl: string): Promise<void> {
   const folder = makeDataFolder();
   const [, path] = /^sqlite:(.*)/.exec(databaseUrl) ?? [];
-  const storage =
-    path === undefined ? await openPostgres(databaseUrl) : await openSqlite(path, systemClock);
+  const storage = path === undefined ? await openPostgres(databaseUrl) : await openSqlite(path, systemClock);
   let filled = await filledOf(storage);
   if (filled.count === 0) {
     filled = { count: Number(rows), began: Date.now() - MONTH_MS };
@@ -66,7 +69,7 @@ async function measure(databaseUrl: string): Promise<void> {
       ...environmentOf(folder.path, upstream.url, 'warn'),
       DATABASE_URL: databaseUrl,
       OPERATOR_CONSOLE: 'on',
-      // What waits, and what has arrived, stays as it is.
+      // Waiting and delivered rows must not change.
       REDELIVERY: 'off',
       SUBMISSION_RETENTION_DAYS: '90',
     },
@@ -76,7 +79,8 @@ async function measure(databaseUrl: string): Promise<void> {
     const cookie = await signIn(service.port, new URL(link).pathname);
     say(`${kind}, ${filled.count} submissions`);
     const pages = pagesOf(filled);
-    for (const [what, path] of Object.entries(pages)) await loadPage(service, path, cookie, what);
+    const allowedMs = filled.count > 100_000 ? 1_500 : 150;
+    for (const [what, path] of Object.entries(pages)) await loadPage(service, path, cookie, what, allowedMs);
     await measureLeads(service, Object.values(pages), cookie);
   } finally {
     await service.end('SIGTERM');
@@ -84,7 +88,7 @@ async function measure(databaseUrl: string): Promise<void> {
   }
 }
 
-/** As the server's own autovacuum has done, long before there are a million. */
+/** Does the work of the server's autovacuum, which runs long before there are a million rows. */
 async function vacuum(databaseUrl: string): Promise<void> {
   const client = new pg.Client({ connectionString: databaseUrl });
   await client.connect();
@@ -92,8 +96,11 @@ async function vacuum(databaseUrl: string): Promise<void> {
   await client.end();
 }
 
-/** Of each page: the first load since the start, the median, and what a small request waits meanwhile. */
-async function loadPage(service: Server, path: string, cookie: string, what: string) {
+/**
+ * Prints the first load of a page since the start, the median of later loads, and the wait of a small request
+ * meanwhile.
+ */
+async function loadPage(service: Server, path: string, cookie: string, what: string, allowedMs: number) {
   const times: number[] = [];
   const waits: number[] = [];
   for (let load = 0; load < LOADS; load += 1) {
@@ -109,13 +116,13 @@ async function loadPage(service: Server, path: string, cookie: string, what: str
   const middle = median(times);
   const least = Math.min(...waits);
   const ms = (value: number) => `${value.toFixed(1).padStart(7)} ms`;
-  const isOut = middle > 100 || least > 20;
+  const isOut = middle > allowedMs || least > 20;
   say(
     `  ${what.padEnd(34)} median ${ms(middle)}  first ${ms(first)}  least worst wait ${ms(least)}${isOut ? '  OUT' : ''}`,
   );
 }
 
-/** What leads wait by themselves, while somebody impatient reads, and while pages are read without a pause. */
+/** Measures the time of leads alone, beside an impatient operator, and beside pages without a pause. */
 async function measureLeads(service: Server, pages: readonly string[], cookie: string) {
   const readers = [
     { who: 'alone', tabs: 0, pauseMs: 0 },
@@ -134,17 +141,14 @@ async function measureLeads(service: Server, pages: readonly string[], cookie: s
           await sleep(pauseMs);
         }
       };
-      const reading = Array.from({ length: tabs }, (_, index) =>
-        tab(Math.floor((index * pages.length) / tabs)),
-      );
+      const reading = Array.from({ length: tabs }, (_, index) => tab(Math.floor((index * pages.length) / tabs)));
       const { p50, p99 } = await leads(service.port);
       isOver = true;
       await Promise.all(reading);
       rounds.push({ p50, p99, read });
     }
   }
-  const of = (rounds: readonly Wait[], what: keyof Wait) =>
-    median(rounds.map((round) => round[what]));
+  const of = (rounds: readonly Wait[], what: keyof Wait) => median(rounds.map((round) => round[what]));
   const alone = of(readers[0]?.rounds ?? [], 'p99');
   say(`  ${LEADS_PER_SECOND} leads a second, medians of ${ROUNDS} rounds of ${LEADS_MS / 1000} s:`);
   for (const { who, rounds } of readers) {
@@ -156,7 +160,7 @@ async function measureLeads(service: Server, pages: readonly string[], cookie: s
   }
 }
 
-/** Presses the button of the link; returns what a browser sends from then on. */
+/** Submits the form of the sign-in link. Returns the session cookie. */
 async function signIn(port: number, path: string): Promise<string> {
   const { head } = await ask(
     { port, connections: 1, status: 303 },
@@ -171,7 +175,7 @@ function get(port: number, path: string, cookie: string) {
   return ask({ port, connections: 1, status: 200 }, head);
 }
 
-/** Asks for little, again and again; returns the longest that an answer took. */
+/** Sends small requests until `isOver` returns true. Returns the longest time of an answer, in milliseconds. */
 async function worstWait(port: number, isOver: () => boolean): Promise<number> {
   let worst = 0;
   while (!isOver()) {

@@ -1,10 +1,10 @@
-/** Every page of the operator's console, with each filter and each kind of search (beyond §7). */
+/** Lists every page of the operator's console, with each filter and each kind of search (reference §12.5). */
 import { type Filled, FLOOD, idAt, MONTH_MS, numberOf } from './console-rows.ts';
 
-/** In a path: another number each time, for a word that was looked for a moment ago is remembered. */
+/** Placeholder in a path. Each load replaces it by a different number. */
 export const LOAD = 'LOAD';
 
-/** Paths by what they show. */
+/** Returns the paths by name. */
 export function pagesOf(filled: Filled): Record<string, string> {
   const number = Math.floor(filled.count / 2000) * 1000 + 75;
   const ids = {
@@ -14,8 +14,7 @@ export function pagesOf(filled: Filled): Record<string, string> {
   };
   const day = (ago: number) => new Date(Date.now() - ago * 86_400_000).toISOString().slice(0, 10);
   const at = filled.began + MONTH_MS / 2;
-  const list = (query: Record<string, string> = {}) =>
-    `/operator/leads?${new URLSearchParams(query)}`;
+  const list = (query: Record<string, string> = {}) => `/operator/leads?${new URLSearchParams(query)}`;
   const some = { since: day(20), until: day(10) };
   const filters = [
     { status: 'sending' },
@@ -41,8 +40,10 @@ export function pagesOf(filled: Filled): Record<string, string> {
     'person',
     'person@',
     `needle${filled.count - number}`,
+    'terrace',
     `terrace ${LOAD}`,
     `nowhere${LOAD}`,
+    `+1(999)${LOAD}`,
   ];
   const wordFilters = [
     { status: 'delivered' },
@@ -62,13 +63,16 @@ export function pagesOf(filled: Filled): Record<string, string> {
     ...Object.fromEntries(filters.map((query) => [`leads, ${words(query)}`, list(query)])),
     ...Object.fromEntries(searches.map((q) => [`leads, “${q.slice(0, 24)}”`, list({ q })])),
     ...Object.fromEntries(
-      wordFilters.map((query) => [
-        `leads, “nowhere”, ${words(query)}`,
-        list({ q: `nowhere${LOAD}`, ...query }),
-      ]),
+      wordFilters.map((query) => [`leads, “nowhere”, ${words(query)}`, list({ q: `nowhere${LOAD}`, ...query })]),
     ),
     'leads, “person00”, delivered': list({ q: 'person00', status: 'delivered' }),
     'leads, “person00”, a form': list({ q: 'person00', form: 'contact' }),
+    'leads, “terrace”, undelivered': list({ q: 'terrace', status: 'undelivered' }),
+    'leads, “terrace”, dismissed': list({ q: 'terrace', status: 'dismissed' }),
+    'leads, “needle1”, the last page': list({
+      q: 'needle12',
+      cursor: `${filled.began + 1}_${idAt(0, filled)}`,
+    }),
     'a lead': `/operator/leads/${ids.some}`,
     'a lead of an agent’s': `/operator/leads/${ids.agents}`,
     'a person': `/operator/people/${ids.some}`,

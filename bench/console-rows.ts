@@ -1,25 +1,26 @@
-/** What the console's measurements find in the database: every table that a page of it reads, with many rows. */
+/** Fills every table that a page of the console reads with many rows, for the console's measurements. */
 import { createHash } from 'node:crypto';
-import { isoTime } from '../src/clock.ts';
-import type { ConfirmationRow } from '../src/storage/confirmation-schema.ts';
+import { isoTime } from '../src/platform/clock.ts';
 import type { Storage } from '../src/storage/database.ts';
-import type { OperatorAuditRow } from '../src/storage/operator-schema.ts';
-import type { ExecutionRow, MessageRow, Schema } from '../src/storage/schema.ts';
-import type { SubscriberRow } from '../src/storage/subscriber-schema.ts';
+import type { MessageRow, OperatorAuditRow } from '../src/storage/operation-schema.ts';
+import type { ConfirmationRow, ExecutionRow, Schema, SubscriberRow } from '../src/storage/schema.ts';
 import { submissionRow } from '../test/support/submissions.ts';
 import { CLIENT } from './settings.ts';
 
 export const MONTH_MS = 30 * 86_400_000;
 
-/** One of twenty leads is of this address: somebody let a program loose on the form. */
+/** E-mail address of one lead in twenty, as if a program had flooded the form. */
 export const FLOOD = 'flood@example.com';
 
 const forms = ['contact', 'homeowner_quote', 'newsletter', 'contractor_signup'] as const;
 
-/** So many submissions, evenly over a month since that moment, and the rows beside them. */
+/**
+ * Number of submissions, and the time of the first one. The submissions and their rows in other tables are spread
+ * evenly over one month.
+ */
 export type Filled = { count: number; began: number };
 
-/** A row of its table, by its number; every number of so many has one. */
+/** Makes the row with a given number. Every `each`th number has a row in this table. */
 type Kind = { each: number; rowOf: (number: number, filled: Filled) => object };
 
 const kinds: Partial<Record<keyof Schema, Kind>> = {
@@ -32,7 +33,7 @@ const kinds: Partial<Record<keyof Schema, Kind>> = {
   operator_audit: { each: 2, rowOf: auditOf },
 };
 
-/** In the order of time, as they come in a year of use; a statement has many rows. */
+/** Inserts the rows in the order of time, as in a year of use. One statement inserts many rows. */
 export async function fill(storage: Storage, filled: Filled): Promise<void> {
   const rowsAtOnce = 500;
   for (const [name, { each, rowOf }] of Object.entries(kinds)) {
@@ -48,29 +49,27 @@ export async function fill(storage: Storage, filled: Filled): Promise<void> {
   }
 }
 
-/** How many there are, and since when; 0 where nobody has filled it yet. */
+/**
+ * Returns the number of rows and the time of the first one. The number of rows is 0 in a database that was not filled
+ * yet.
+ */
 export async function filledOf(storage: Storage): Promise<Filled> {
   const [found] = await storage.read((db) =>
     db
       .selectFrom('submissions')
       .where('id', 'like', '%-7000-8000-%')
-      .select((row) => [
-        row.fn.countAll<number>().as('rows'),
-        row.fn.min('received_ms').as('began'),
-      ]),
+      .select((row) => [row.fn.countAll<number>().as('rows'), row.fn.min('received_ms').as('began')]),
   );
   return { count: Number(found?.rows ?? 0), began: Number(found?.began ?? 0) };
 }
 
 export const numberOf = (number: number) => String(number).padStart(7, '0');
 const isAgents = (number: number) => number % 10 === 0;
-const emailOf = (number: number) =>
-  number % 20 === 7 ? FLOOD : `person${numberOf(number)}@example.com`;
+const emailOf = (number: number) => (number % 20 === 7 ? FLOOD : `person${numberOf(number)}@example.com`);
 
 function submissionOf(number: number, filled: Filled) {
   const rest = number % 1_000;
-  const status =
-    rest < 3 ? 'waiting' : rest < 6 ? 'undelivered' : rest < 30 ? 'dismissed' : 'delivered';
+  const status = rest < 3 ? 'waiting' : rest < 6 ? 'undelivered' : rest < 30 ? 'dismissed' : 'delivered';
   return submissionRow({
     id: idAt(number, filled),
     received_ms: receivedAt(number, filled),
@@ -136,7 +135,10 @@ function reportOf(number: number, filled: Filled) {
   return { client: CLIENT, mailbox_digest: digestOf(number, 'mailbox'), reported_at: at };
 }
 
-/** A tenth is dead, and a tenth waits to be sent in a year: a server that was away for long. */
+/**
+ * Makes a message. One message in ten has failed permanently. One message in ten is due in a year, as if the mail
+ * server had been unavailable for long.
+ */
 function messageOf(number: number, filled: Filled): MessageRow {
   const at = timeAt(number, filled);
   const rest = number % 50;
@@ -186,21 +188,20 @@ function auditOf(number: number, filled: Filled): OperatorAuditRow {
   };
 }
 
-const receivedAt = (number: number, { count, began }: Filled) =>
-  began + Math.floor((number * MONTH_MS) / count);
+const receivedAt = (number: number, { count, began }: Filled) => began + Math.floor((number * MONTH_MS) / count);
 
 const timeAt = (number: number, filled: Filled) => isoTime(receivedAt(number, filled));
 
-/** The id of the row of that number. */
+/** Returns the id of the row with this number. */
 export const idAt = (number: number, filled: Filled) => idOf(number, receivedAt(number, filled));
 
-/** An id of that millisecond. */
+/** Returns an id of version 7 for a number and a time in milliseconds. */
 function idOf(number: number, ms: number): string {
   const time = Math.floor(ms).toString(16).padStart(12, '0');
   return `${time.slice(0, 8)}-${time.slice(8)}-7000-8000-${number.toString(16).padStart(12, '0')}`;
 }
 
-/** As long as one, and as disorderly. */
+/** Returns a digest with the length and the disorder of a real one. */
 function digestOf(number: number, of: string): string {
   return createHash('sha256').update(`${of} ${number}`).digest('hex');
 }

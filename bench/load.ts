@@ -1,13 +1,13 @@
 /**
- * The load: raw sockets, for a whole HTTP client would cost more than the servers it measures.
- * `saturate` keeps every connection busy; `pace` sends at a steady rate whatever the answers do, and
- * counts each latency from the moment the request was due.
+ * Sends the load over raw sockets, because a whole HTTP client would cost more than the servers that it measures.
+ * `saturate` sends on every connection without a pause. `pace` sends at a steady rate, whatever the answers do, and
+ * counts each latency from the time at which the request was due.
  */
 import { once } from 'node:events';
 import { connect, type Socket } from 'node:net';
 import { messageReader } from './messages.ts';
 
-/** Every answer has to have the status. */
+/** The server of a load. Every answer must have the status. */
 export type Target = { port: number; connections: number; status: number };
 
 export type Measured = { perSecond: number; p50: number; p99: number };
@@ -16,10 +16,10 @@ type Answered = { head: string; body: Buffer };
 
 type Connection = { socket: Socket; since: number; answered: (answer: Answered) => void };
 
-/** How late a timer may come. */
+/** Longest delay of a timer, in milliseconds. */
 const TIMER_MS = 2;
 
-/** Sends one request; returns its whole answer. */
+/** Sends one request. Returns its whole answer. */
 export function ask(target: Target, request: string): Promise<Answered> {
   return connected<Answered>({ ...target, connections: 1 }, ([only], resolve) => {
     if (only === undefined) return;
@@ -28,7 +28,7 @@ export function ask(target: Target, request: string): Promise<Answered> {
   });
 }
 
-/** Sends the next request over a connection as soon as its last one is answered. */
+/** Sends the next request over each connection as soon as the connection's previous request is answered. */
 export function saturate(target: Target, next: () => string, ms: number): Promise<Measured> {
   return connected<Measured>(target, (connections, resolve) => {
     const latencies: number[] = [];
@@ -51,13 +51,8 @@ export function saturate(target: Target, next: () => string, ms: number): Promis
   });
 }
 
-/** Sends so many requests in each second; one that finds no free connection waits, and that counts. */
-export function pace(
-  target: Target,
-  next: () => string,
-  perSecond: number,
-  ms: number,
-): Promise<Measured> {
+/** Sends a number of requests per second. A request that finds no free connection waits, and this time counts. */
+export function pace(target: Target, next: () => string, perSecond: number, ms: number): Promise<Measured> {
   return connected<Measured>(target, (connections, resolve) => {
     const latencies: number[] = [];
     const idle = [...connections];
@@ -75,7 +70,7 @@ export function pace(
     }
     const turn = () => {
       while (sent < total && dueAt(sent) <= performance.now()) {
-        // In turn: one that stays silent is cut by the server.
+        // Connections take turns, because the server closes a connection that stays silent.
         const connection = idle.shift();
         if (connection === undefined) break;
         connection.since = dueAt(sent);
@@ -84,7 +79,7 @@ export function pace(
       }
       if (sent === total) return;
       const wait = dueAt(sent) - performance.now();
-      // A timer is too coarse for the rest: the load has a core of its own to wait on.
+      // A timer is too coarse for the last part of the wait. The load has its own core, so it can wait actively.
       if (wait > TIMER_MS) setTimeout(turn, wait - TIMER_MS);
       else setImmediate(turn);
     };
@@ -92,14 +87,12 @@ export function pace(
   });
 }
 
-/** Runs a load over fresh connections; fails at the first answer of another status. */
+/** Runs a load over fresh connections. Fails at the first answer with another status. */
 async function connected<T>(
   { port, connections: count, status }: Target,
   run: (connections: Connection[], resolve: (value: T) => void) => void,
 ): Promise<T> {
-  const sockets = Array.from({ length: count }, () =>
-    connect({ port, host: '127.0.0.1', noDelay: true }),
-  );
+  const sockets = Array.from({ length: count }, () => connect({ port, host: '127.0.0.1', noDelay: true }));
   await Promise.all(sockets.map((socket) => once(socket, 'connect')));
   try {
     return await new Promise<T>((resolve, reject) => {

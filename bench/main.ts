@@ -1,14 +1,15 @@
 /**
- * `npm run bench`: the service against bare servers and frameworks, by our own client and by `wrk`.
- * `--quick` ends within a minute, and with status 1 where a ratio is under half of what
- * `expected.json` records; `--only <text>` takes the paths whose name holds it; `--against <commit>`
- * measures against the service of that commit instead, and `--soak <minutes>` shows whether memory grows
- * under a steady load.
+ * `npm run bench` compares the service with bare servers and frameworks, by our own client and by `wrk`.
+ *
+ * - `--quick` ends within a minute. The exit status is 1 if a ratio is under half of the ratio in `expected.json`.
+ * - `--only <text>` selects the paths whose name contains the text.
+ * - `--against <commit>` compares with the service of that commit instead.
+ * - `--soak <minutes>` shows whether memory grows under a steady load.
  */
 import { readFileSync } from 'node:fs';
-import type { Call, Command } from '../src/commands/command.ts';
+import { ExitFault, UsageFault } from '../src/commands/command-errors.ts';
+import type { Call, Command } from '../src/commands/command-line.ts';
 import { runCommand } from '../src/commands/command-line.ts';
-import { ExitFault, UsageFault } from '../src/commands/faults.ts';
 import { checkOut } from './against.ts';
 import { type Comparison, compare, type Other, type Plan } from './compare.ts';
 import { type Path, paths } from './paths.ts';
@@ -22,7 +23,7 @@ import { wrkIsInstalled } from './wrk.ts';
 const FULL: Plan = {
   rounds: 25,
   sliceMs: 400,
-  // V8 compiles what a bare server runs within 5 s of load, and what the service runs within 10 to 15.
+  // V8 compiles the code of a bare server within 5 s of load, and the code of the service within 10 to 15 s.
   warmUpMs: 10_000,
   pacedRounds: 15,
   wrkRounds: 5,
@@ -37,36 +38,29 @@ const QUICK: Plan = {
   withoutDuties: false,
 };
 
-/** Wide, for whatever machine CI has: what halves a ratio fails. */
+/** A wide margin, because CI may run on any machine. A halved ratio fails. */
 const SHARE_OF_EXPECTED = 0.5;
 
 const command: Command = {
   invocation: 'npm run bench --',
-  meaning:
-    'Loads the service and, in turn with it, bare servers and frameworks; prints what it saw.',
-  examples: [
-    'npm run bench',
-    'npm run bench -- --quick',
-    'npm run bench -- --only preview --against HEAD~1',
-  ],
-  actions: {
+  description: 'Loads the service and, in turn with it, bare servers and frameworks; prints what it saw.',
+  examples: ['npm run bench', 'npm run bench -- --quick', 'npm run bench -- --only preview --against HEAD~1'],
+  subcommands: {
     '': {
-      meaning: 'every path, cold start and memory',
+      description: 'every path, cold start and memory',
       operands: [],
       options: {
-        quick: { type: 'boolean', meaning: 'within a minute; status 1 where a ratio is halved' },
-        only: { type: 'string', value: 'TEXT', meaning: 'the paths whose name holds it' },
-        against: { type: 'string', value: 'COMMIT', meaning: 'the service of that commit instead' },
-        soak: { type: 'string', value: 'MINUTES', meaning: 'memory under a steady load instead' },
+        '--quick': 'within a minute; status 1 where a ratio is halved',
+        '--only TEXT': 'the paths whose name holds it',
+        '--against COMMIT': 'the service of that commit instead',
+        '--soak MINUTES': 'memory under a steady load instead',
       },
       run: bench,
     },
   },
 };
 
-const expected: Record<string, number> = JSON.parse(
-  readFileSync(new URL('expected.json', import.meta.url), 'utf8'),
-);
+const expected: Record<string, number> = JSON.parse(readFileSync(new URL('expected.json', import.meta.url), 'utf8'));
 
 await runCommand(command, process.argv.slice(2));
 
@@ -76,8 +70,7 @@ async function bench(call: Call): Promise<void> {
   if (!(soakMinutes >= 0)) throw new UsageFault('--soak must be a number of minutes.');
   const upstream = await startUpstream();
   try {
-    if (soakMinutes > 0)
-      await soak(upstream.url, soakMinutes, (line) => process.stdout.write(line));
+    if (soakMinutes > 0) await soak(upstream.url, soakMinutes, (line) => process.stdout.write(line));
     else await measureAll(upstream.url, call);
   } finally {
     upstream.close();
@@ -87,8 +80,7 @@ async function bench(call: Call): Promise<void> {
 async function measureAll(upstreamUrl: string, call: Call): Promise<void> {
   const { terminal } = call;
   const plan = call.flag('quick') ? QUICK : FULL;
-  if (plan.wrkRounds > 0 && !wrkIsInstalled)
-    terminal.say('wrk is not installed: its columns stay empty.');
+  if (plan.wrkRounds > 0 && !wrkIsInstalled) terminal.say('wrk is not installed: its columns stay empty.');
   const commit = call.text('against');
   if (commit !== undefined) {
     const { other, remove } = checkOut(commit);
@@ -100,7 +92,7 @@ async function measureAll(upstreamUrl: string, call: Call): Promise<void> {
     return;
   }
   const comparisons = await measurePaths(upstreamUrl, call, plan);
-  // Whoever names a path does not wait for the start.
+  // Starts are measured only without `--only`.
   const start =
     call.text('only') === undefined
       ? await measureStart(call.flag('quick') ? 3 : 25, call.flag('quick') ? 0 : 120_000)
@@ -109,12 +101,7 @@ async function measureAll(upstreamUrl: string, call: Call): Promise<void> {
   judge(comparisons, start);
 }
 
-async function measurePaths(
-  upstreamUrl: string,
-  call: Call,
-  plan: Plan,
-  commit?: Other,
-): Promise<Comparison[]> {
+async function measurePaths(upstreamUrl: string, call: Call, plan: Plan, commit?: Other): Promise<Comparison[]> {
   const only = call.text('only') ?? '';
   const quick = call.flag('quick');
   const comparisons: Comparison[] = [];
@@ -123,37 +110,32 @@ async function measurePaths(
     process.stderr.write(`${path.name} against ${commit?.against ?? path.against} …\n`);
     const comparison = await compare(path, upstreamUrl, plan, commit);
     comparisons.push(comparison);
-    // Said at once: should a later path fail, three quarters of an hour are not lost.
+    // The ratios are printed at once, so that a failure of a later path does not lose three quarters of an hour.
     const { ratios, byWrk } = comparison;
     process.stderr.write(`  ${JSON.stringify({ ratios, byWrk })}\n`);
   }
   return comparisons;
 }
 
-/** What is measured against several servers is one path of the service. */
+/** Returns each path of the service once. A path may be compared with several servers. */
 function eachOnce(): Path[] {
   return [...Map.groupBy(paths, ({ name }) => name).values()].flatMap((same) => same.slice(0, 1));
 }
 
 function print({ terminal }: Call, comparisons: readonly Comparison[], start?: Start): void {
   const text = start === undefined ? '' : `\n\n${linesOf(start)}`;
-  terminal.print(
-    terminal.json ? JSON.stringify({ comparisons, start }) : `${tablesOf(comparisons)}${text}`,
-  );
+  const report = terminal.json ? JSON.stringify({ comparisons, start }) : `${tablesOf(comparisons)}${text}`;
+  for (const line of report.split('\n')) terminal.print(line);
 }
 
-/** Fails where a ratio is far below what is expected. */
+/** Throws if a ratio is far below the expected ratio. */
 function judge(comparisons: readonly Comparison[], start?: Start): void {
   const ratios = new Map(
-    comparisons
-      .filter(({ against }) => against === 'floor')
-      .map(({ path, ratios }) => [path.name, ratios.other]),
+    comparisons.filter(({ against }) => against === 'floor').map(({ path, ratios }) => [path.name, ratios.other]),
   );
-  // Here more is worse: its inverse is compared.
-  if (start !== undefined) ratios.set('cold start', 1 / start.ratio);
-  const halved = [...ratios].filter(
-    ([name, ratio]) => ratio < (expected[name] ?? 0) * SHARE_OF_EXPECTED,
-  );
+  // A higher value of the cold start is worse, so its inverse is compared.
+  if (start !== undefined) ratios.set('cold start', 1 / start.sources.ratio);
+  const halved = [...ratios].filter(([name, ratio]) => ratio < (expected[name] ?? 0) * SHARE_OF_EXPECTED);
   if (halved.length === 0) return;
   const each = halved.map(([name, ratio]) => `${name}: ${ratio.toFixed(2)}`);
   throw new ExitFault(`Under half of what is expected: ${each.join(', ')}.`);

@@ -1,11 +1,9 @@
-/** Cuts a stream of HTTP/1.1 bytes into whole messages, requests and responses alike. */
+/** Cuts a stream of HTTP/1.1 bytes into whole messages, both requests and responses. */
 
 const CONTENT_LENGTH = /\r\ncontent-length: *(\d+)/i;
 
-/** Takes what is called with the head and the body of each whole message; returns what to feed the bytes to. */
-export function messageReader(
-  onMessage: (head: string, body: Buffer) => void,
-): (chunk: Buffer) => void {
+/** Returns a function that takes the bytes, and calls `onMessage` with the head and the body of each whole message. */
+export function messageReader(onMessage: (head: string, body: Buffer) => void): (chunk: Buffer) => void {
   let rest: Buffer | undefined;
   return (chunk) => {
     const bytes = rest === undefined ? chunk : Buffer.concat([rest, chunk]);

@@ -1,36 +1,39 @@
-/** What is measured: the requests of each path, its bare server, and the goal that was set for it. */
+/** Lists the paths to measure: their requests, their bare servers and their goals. */
 import { randomUUID } from 'node:crypto';
 import { fileURLToPath } from 'node:url';
-import { CONFIRMATION_STATEMENT } from '../src/actions/confirmation-statement.ts';
+import { CONFIRMATION_STATEMENT } from '../src/actions/preview.ts';
 import { sealPreview } from '../src/actions/preview-token.ts';
 import { bounds } from '../src/forms/bounds.ts';
 import type { Storage } from '../src/storage/database.ts';
-import { keepAsked, keepLeads, presses, SESSION } from './prepared.ts';
+import { clicks, insertLeads, insertPending, SESSION } from './prepared.ts';
 import { get, post, type Requests } from './requests.ts';
 import { SERVICE } from './service.ts';
 import { FIELDS, OPERATOR, SIGNING_KEY, TOKEN } from './settings.ts';
 
 export type Path = {
   name: string;
-  /** What serves the same: a bare server of `servers/floor.ts`, a framework's file, or another path of the service. */
-  against: 'floor' | 'one commit each' | 'Fastify' | 'Express' | 'Hono' | 'preview' | 'execute';
+  /**
+   * The server for the comparison: a bare server of `servers/floor.ts`, a framework's file, or another path of the
+   * service.
+   */
+  against: 'floor' | 'one commit each' | 'Fastify' | 'Express' | 'Hono' | 'execute';
   argv: readonly string[];
-  /** The least ratio of requests in a second that is wanted; undefined where none was set. */
+  /** Goal for the ratio of requests per second. Undefined if there is no goal. */
   goal?: number;
   connections: number;
   status: number;
   logLevel: 'info' | 'warn';
-  /** Also in a quick run. */
+  /** True if a quick run includes the path. */
   quick: boolean;
-  /** Also measured at half of the peak. */
+  /** True if the path is also measured at half of the peak. */
   paced: boolean;
-  /** Returns what one server is asked. */
+  /** Returns the requests for one server. */
   requests(): Requests;
-  /** What the other server is asked, where that is something else. */
+  /** Requests for the other server, if they differ. */
   otherwise?: { status: number; requests(): Requests };
-  /** Settings beside those of every path. */
+  /** Settings that this path needs in addition to the settings of every path. */
   settings?: Record<string, string>;
-  /** What stands in the database of each server before it starts. */
+  /** Inserts rows into the database of each server before it starts. */
   prepare?(storage: Storage): Promise<void>;
 };
 
@@ -43,20 +46,15 @@ const DEFAULTS = {
   paced: false,
 } as const;
 
-/** What Chromium accepts when a person follows a link. */
+/** The `Accept` header of Chromium when a person follows a link. */
 const BROWSER =
   'text/html,application/xhtml+xml,application/xml;q=0.9,image/avif,image/webp,image/apng,*/*;q=0.8,application/signed-exchange;v=b3;q=0.7';
 
 const PREVIEW = '/api/agent/actions/contact/preview';
 const floor = (name: string) => [fileURLToPath(import.meta.resolve('./servers/floor.ts')), name];
 
-/** How many executions are in flight, and the goals that were set. */
-const IN_FLIGHT = [
-  { inFlight: 1 },
-  { inFlight: 8 },
-  { inFlight: 32, goal: 0.95 },
-  { inFlight: 128, goal: 0.85 },
-];
+/** Numbers of executions in flight, with their goals. */
+const IN_FLIGHT = [{ inFlight: 1 }, { inFlight: 8 }, { inFlight: 32, goal: 0.95 }, { inFlight: 128, goal: 0.85 }];
 
 const preview = {
   ...DEFAULTS,
@@ -67,7 +65,7 @@ const preview = {
   },
 };
 
-/** In the order of the table. */
+/** The paths in the order of the table. */
 export const paths: readonly Path[] = [
   { ...document('manifest', '/api/agent/manifest', 'application/json'), goal: 0.88 },
   { ...document('a page', '/quote', BROWSER), goal: 0.88 },
@@ -91,7 +89,7 @@ export const paths: readonly Path[] = [
     ...preview,
     name: 'preview',
     against: 'Express',
-    // Neither it nor Hono writes a line for a request.
+    // Express and Hono write no log line for a request.
     logLevel: 'warn',
     argv: [fileURLToPath(import.meta.resolve('./servers/express.js'))],
     goal: 1.35,
@@ -102,15 +100,6 @@ export const paths: readonly Path[] = [
     against: 'Hono',
     logLevel: 'warn',
     argv: [fileURLToPath(import.meta.resolve('./servers/hono.js'))],
-  },
-  {
-    ...preview,
-    name: 'preview by MCP',
-    against: 'preview',
-    argv: SERVICE,
-    goal: 0.6,
-    requests: callsOfTool,
-    otherwise: { status: 200, requests: preview.requests },
   },
   ...IN_FLIGHT.map(execute),
   ...IN_FLIGHT.map((each) => againstOneCommitEach(execute(each))),
@@ -127,8 +116,8 @@ export const paths: readonly Path[] = [
     against: 'execute',
     argv: SERVICE,
     status: 303,
-    prepare: keepAsked,
-    requests: presses,
+    prepare: insertPending,
+    requests: clicks,
     otherwise: { status: 200, requests: executions },
   },
   {
@@ -136,7 +125,7 @@ export const paths: readonly Path[] = [
     name: 'the list of leads',
     argv: floor('leadsPage'),
     settings: { OPERATOR_CONSOLE: 'on', SUBMISSION_RETENTION_DAYS: '90' },
-    prepare: keepLeads,
+    prepare: insertLeads,
     requests: () => {
       const headers = `Accept: ${BROWSER}\r\nCookie: __Host-operator=${SESSION}\r\n`;
       const from = (address: string) => get('/operator/leads', address, headers);
@@ -144,21 +133,6 @@ export const paths: readonly Path[] = [
     },
   },
 ];
-
-/** The tool that previews, as a client of 2026-07-28 calls it. */
-function callsOfTool(): Requests {
-  const name = 'preview_contact';
-  const _meta = {
-    'io.modelcontextprotocol/protocolVersion': '2026-07-28',
-    'io.modelcontextprotocol/clientCapabilities': {},
-    'io.modelcontextprotocol/clientInfo': { name: 'bench', version: '1' },
-  };
-  const params = { name, arguments: FIELDS, _meta };
-  const body = JSON.stringify({ jsonrpc: '2.0', id: 1, method: 'tools/call', params });
-  const headers = `${BEARER}MCP-Protocol-Version: 2026-07-28\r\nMcp-Method: tools/call\r\nMcp-Name: ${name}\r\n`;
-  const from = (address: string) => post('/mcp', 'application/json', body, address, headers);
-  return { perAddress: bounds.rates.preview.limit, from, steady: true };
-}
 
 function document(name: string, path: string, accept: string): Path {
   const headers = `Accept: ${accept}\r\nAccept-Encoding: gzip, br\r\n`;
@@ -186,7 +160,7 @@ function execute({ inFlight, ...goal }: { inFlight: number; goal?: number }): Pa
   };
 }
 
-/** Each of a preview and under a key of its own. */
+/** Returns requests to execute. Each request has its own preview and its own idempotency key. */
 function executions(): Requests {
   const from = (address: string) => {
     const body = JSON.stringify({
@@ -206,7 +180,7 @@ function executions(): Requests {
   return { perAddress: bounds.rates.execute.limit, from, steady: false };
 }
 
-/** The same floor, whose claims and settlements do not share commits. */
+/** Returns the path for a comparison with a bare server whose claims and settlements do not share commits. */
 function againstOneCommitEach({ goal: _, ...path }: Path): Path {
   const argv = floor('executeEachAlone');
   return { ...path, against: 'one commit each', argv, quick: false, paced: false };

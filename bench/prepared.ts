@@ -1,30 +1,31 @@
-/** What stands in a database before its server starts: confirmations to press, and leads with who may look at them. */
+/** Inserts rows before a server starts: pending confirmations, and leads with an operator who may see them. */
 import { hash } from 'node:crypto';
-import { sealPage } from '../src/confirmations/secrets.ts';
-import { digestOfToken } from '../src/console/tokens.ts';
+import { sealPage } from '../src/confirmations/tokens.ts';
+import { digestOfToken } from '../src/console/links.ts';
 import { bounds } from '../src/forms/bounds.ts';
-import type { ConfirmationRow } from '../src/storage/confirmation-schema.ts';
 import type { Storage } from '../src/storage/database.ts';
-import type { ExecutionRow } from '../src/storage/schema.ts';
+import type { ConfirmationRow, ExecutionRow } from '../src/storage/schema.ts';
 import { fill, MONTH_MS } from './console-rows.ts';
 import { post, type Requests } from './requests.ts';
 import { CLIENT, FIELDS, OPERATOR, SIGNING_KEY } from './settings.ts';
 
-/** Each is pressed once: more than the slices of a whole run can use up. */
-const ASKED = 80_000;
+/**
+ * Number of pending confirmations. Each confirmation is confirmed once, and a whole run needs fewer than this number.
+ */
+const PENDING = 80_000;
 const ROWS_PER_INSERT = 500;
 const HOUR_MS = 3_600_000;
 
 const LEADS = 10_000;
 
-/** What the operator's cookie holds. */
+/** Content of the operator's cookie. */
 export const SESSION = 'bench'.padEnd(43, '-');
 
-/** Confirmations that wait for their press. */
-export async function keepAsked(storage: Storage): Promise<void> {
+/** Inserts pending confirmations. */
+export async function insertPending(storage: Storage): Promise<void> {
   const now = new Date();
   const later = new Date(now.getTime() + HOUR_MS);
-  for (let from = 0; from < ASKED; from += ROWS_PER_INSERT) {
+  for (let from = 0; from < PENDING; from += ROWS_PER_INSERT) {
     const rows = Array.from({ length: ROWS_PER_INSERT }, (_, at) =>
       rowsOf(from + at, now.toISOString(), later.toISOString()),
     );
@@ -41,13 +42,13 @@ export async function keepAsked(storage: Storage): Promise<void> {
   }
 }
 
-/** The button of one page after the other. */
-export function presses(): Requests {
-  let pressed = 0;
+/** Returns requests that confirm one pending confirmation after the other. */
+export function clicks(): Requests {
+  let clicked = 0;
   const from = (address: string) => {
-    if (pressed === ASKED) throw new Error(`All ${ASKED} confirmations are pressed.`);
-    const { id, secret } = askedAs(pressed);
-    pressed += 1;
+    if (clicked === PENDING) throw new Error(`All ${PENDING} confirmations are pressed.`);
+    const { id, secret } = pendingOf(clicked);
+    clicked += 1;
     const form = { do: 'send', token: sealPage([SIGNING_KEY], id, new Date()) };
     const body = new URLSearchParams(form).toString();
     const type = 'application/x-www-form-urlencoded';
@@ -56,8 +57,8 @@ export function presses(): Requests {
   return { perAddress: bounds.rates.presses.limit, from, steady: false };
 }
 
-/** Leads of a month, and an operator who is signed in. */
-export async function keepLeads(storage: Storage): Promise<void> {
+/** Inserts the leads of a month, and the session of an operator. */
+export async function insertLeads(storage: Storage): Promise<void> {
   await fill(storage, { count: LEADS, began: Date.now() - MONTH_MS });
   const at = new Date().toISOString();
   const digest = digestOfToken(SESSION) ?? '';
@@ -65,8 +66,8 @@ export async function keepLeads(storage: Storage): Promise<void> {
   await storage.write((tx) => tx.insertInto('operator_sessions').values(session).execute());
 }
 
-/** Known by their number, so that what presses them need not be told of each. */
-function askedAs(number: number) {
+/** Derives the values of a pending confirmation from its number, so that the requests need no list of rows. */
+function pendingOf(number: number) {
   const hex = hash('sha256', `asked ${number}`, 'hex');
   const parts = [hex.slice(0, 8), hex.slice(8, 12), `4${hex.slice(13, 16)}`];
   const id = [...parts, `8${hex.slice(17, 20)}`, hex.slice(20, 32)].join('-');
@@ -74,7 +75,7 @@ function askedAs(number: number) {
 }
 
 function rowsOf(number: number, now: string, later: string) {
-  const { id, digest, secret } = askedAs(number);
+  const { id, digest, secret } = pendingOf(number);
   const both = { client: CLIENT, action: 'contact', destination: OPERATOR, created_at: now };
   const execution: ExecutionRow = {
     ...both,

@@ -1,4 +1,4 @@
-/** Servers as child processes on a core of their own; the load and the upstream have the other. */
+/** Runs servers as child processes on one core. The load and the upstream have the other core. */
 import { spawn, spawnSync } from 'node:child_process';
 import { once } from 'node:events';
 import { openSync, readFileSync } from 'node:fs';
@@ -9,27 +9,27 @@ import { freePort } from '../test/support/free-port.ts';
 const SERVER_CORE = '0';
 const LOAD_CORE = '1';
 
-/** What `/proc/<pid>/stat` counts in, on every Linux that Node runs on. */
+/** Unit of the times in `/proc/<pid>/stat`, in milliseconds, on every Linux that Node.js supports. */
 const TICK_MS = 10;
 
 const POLL_MS = 1;
 
 export type Server = {
   port: number;
-  /** From the spawn to the first byte of the first answer. */
+  /** Time from the spawn to the first byte of the first answer, in milliseconds. */
   startedInMs: number;
-  /** The processor time it has used so far. */
+  /** Returns the processor time that the process has used, in milliseconds. */
   cpuMs(): number;
   residentMb(): number;
   end(signal?: NodeJS.Signals): Promise<void>;
 };
 
-/** Puts this process on the core of the load; returns whether there was one. */
+/** Pins this process to the core that is reserved for the load. Returns false if there is no such core. */
 export function pinLoad(): boolean {
   return spawnSync('taskset', ['-acp', LOAD_CORE, String(process.pid)]).status === 0;
 }
 
-/** Starts `node <argv>` with `PORT` set; resolves at its first answer to a GET of the path. */
+/** Starts `node <argv>` with `PORT` set. Resolves at its first answer to a GET of the path. */
 export async function startServer(
   argv: readonly string[],
   environment: Record<string, string>,
@@ -52,7 +52,7 @@ export async function startServer(
     port,
     startedInMs: performance.now() - startedAt,
     cpuMs: () => {
-      // The name stands in brackets and may hold spaces: what follows is counted from behind it.
+      // The name is in parentheses and may contain spaces, so the fields are counted from the end of the name.
       const fields = readFileSync(`/proc/${pid}/stat`, 'utf8').split(') ')[1]?.split(' ') ?? [];
       return (Number(fields[11]) + Number(fields[12])) * TICK_MS;
     },

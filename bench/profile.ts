@@ -1,6 +1,6 @@
 /**
- * `node bench/profile.ts preview`: the service under the load of one path, with a processor profile; prints
- * the frames that used the most time by themselves.
+ * `node bench/profile.ts preview` runs the service under the load of one path with a processor profile. The command
+ * prints the frames with the highest self time.
  */
 import { mkdtempSync, readdirSync, readFileSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
@@ -58,12 +58,8 @@ for (const [index, id] of profile.samples.entries()) {
   times.set(label, (times.get(label) ?? 0) + ms);
   total += ms;
 }
-const heaviest = [...times]
-  .sort(([, a], [, b]) => b - a)
-  .slice(0, Number(process.argv[3] ?? FRAMES));
-const lines = heaviest.map(
-  ([label, ms]) => `${((ms / total) * 100).toFixed(1).padStart(5)} %  ${label}`,
-);
+const heaviest = [...times].sort(([, a], [, b]) => b - a).slice(0, Number(process.argv[3] ?? FRAMES));
+const lines = heaviest.map(([label, ms]) => `${((ms / total) * 100).toFixed(1).padStart(5)} %  ${label}`);
 process.stdout.write(`${name}, ${perSecond.toFixed(0)} a second\n${lines.join('\n')}\n`);
 rmSync(profiles, { recursive: true });
 folder.remove();

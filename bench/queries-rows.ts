@@ -1,19 +1,19 @@
-/** So many rows in each table as years of use would leave them: what is over, under keys of chance. */
+/** Fills each table with many completed rows under random keys, as years of use would. */
 import type { Storage } from '../src/storage/database.ts';
 import type { Schema } from '../src/storage/schema.ts';
 
-/** Numbers as a text sort like numbers. */
+/** An SQL number as text. These texts sort like numbers. */
 const NUMBER = `cast(10000000 + i as text)`;
 const AT = `'2026-01-01T00:00:' || ${NUMBER}`;
 const EVENT = `'{"type":"lead.created","data":{"id":"' || i || '","form":"contact","fields":{"name":"Ada Lovelace","message":"Could somebody look at the terrace before the winter?"},"recipient":null,"origin":"browser","client":null}}'`;
 
-/** Less than a statement may take on PostgreSQL. */
+/** Number of rows in one statement, so that the statement ends within PostgreSQL's time limit. */
 const ROWS_PER_INSERT = 10_000;
 
-/** 2026-01-01 in milliseconds. */
+/** 2026-01-01 in milliseconds since 1970. */
 const BEGAN_MS = 1_767_225_600_000;
 
-/** What a column gets, in SQL; `i` counts the rows, and `RANDOM` is 32 hexadecimal digits of chance. */
+/** SQL expression of each column. `i` is the number of the row, and `RANDOM` is 32 random hexadecimal digits. */
 const columns: Partial<Record<keyof Schema, Record<string, string>>> = {
   executions: {
     action_id: NUMBER,
@@ -35,7 +35,7 @@ const columns: Partial<Record<keyof Schema, Record<string, string>>> = {
     form: `'contact'`,
     origin: `'browser'`,
     email: 'RANDOM',
-    telephone: 'RANDOM',
+    search_text: 'RANDOM',
     received_ms: `${BEGAN_MS} + i`,
     event: EVENT,
     fields_digest: 'RANDOM',
@@ -107,11 +107,10 @@ const columns: Partial<Record<keyof Schema, Record<string, string>>> = {
   },
 };
 
-/** Fills every table that a request or a worker asks. */
+/** Fills every table that a request or a worker queries. */
 export async function fillTables(storage: Storage, count: number): Promise<void> {
   const random = storage.kind === 'sqlite' ? 'lower(hex(randomblob(16)))' : 'md5(random()::text)';
-  const run = (sql: string) =>
-    storage.write((tx) => tx.executeQuery({ sql, parameters: [] } as never));
+  const run = (sql: string) => storage.write((tx) => tx.executeQuery({ sql, parameters: [] } as never));
   for (const [table, of] of Object.entries(columns)) {
     const values = Object.values(of).join(', ').replaceAll('RANDOM', random);
     for (let from = 1; from <= count; from += ROWS_PER_INSERT) {
@@ -120,7 +119,7 @@ export async function fillTables(storage: Storage, count: number): Promise<void>
         with recursive n(i) as (select ${from} union all select i + 1 from n where i < ${to})
         select ${values} from n`);
     }
-    // What autovacuum does in time.
+    // Without this statement, autovacuum would analyze the table after some time.
     if (storage.kind === 'postgres') await run(`analyze ${table}`);
   }
 }

@@ -1,4 +1,4 @@
-/** The service as an operator runs it in production, in a folder of its own, and its cold start. */
+/** Runs the service as in production, in its own data folder. */
 import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -8,12 +8,11 @@ import { CLIENT, OPERATOR, SIGNING_KEY, TOKEN, UPSTREAM_SECRET } from './setting
 
 export const SERVICE = [new URL('../bin/service.js', import.meta.url).pathname, 'start'];
 
-/** What the service and the bare servers find in their environment. */
-export function environmentOf(
-  dataDir: string,
-  upstreamUrl: string,
-  logLevel: string,
-): Record<string, string> {
+/** The bundle that `npm run build` makes. */
+export const BUNDLE = [new URL('../dist/service.js', import.meta.url).pathname, 'start'];
+
+/** Returns the environment of the service and of the bare servers. */
+export function environmentOf(dataDir: string, upstreamUrl: string, logLevel: string): Record<string, string> {
   return {
     NODE_ENV: 'production',
     BASE_URL: 'https://bench.example',
@@ -25,13 +24,13 @@ export function environmentOf(
     OPERATOR_NAME: OPERATOR,
     PREVIEW_SIGNING_KEYS: SIGNING_KEY.toString('base64'),
     AGENT_CREDENTIALS_FILE: join(dataDir, 'agents.json'),
-    // Each request names a client's address of its own, or the rates of the product would end the load.
+    // Each request names its own client address. Otherwise the rate limits of the service would end the load.
     TRUST_PROXY: '127.0.0.1',
     LOG_LEVEL: logLevel,
   };
 }
 
-/** A data folder with the one client; returns its path and how to remove it. */
+/** Creates a data folder whose credentials file has one client. Returns its path and a function that removes it. */
 export function makeDataFolder(): { path: string; remove: () => void } {
   const path = mkdtempSync(join(tmpdir(), 'service-bench-'));
   const credential = {
@@ -49,10 +48,10 @@ export function makeDataFolder(): { path: string; remove: () => void } {
   return { path, remove: () => rmSync(path, { recursive: true, force: true }) };
 }
 
-/** Headers that are of one answer, or that Node writes by itself. */
+/** Headers that belong to one answer, or that Node.js writes automatically. */
 const OWN = ['date', 'connection', 'keep-alive', 'content-length', 'x-request-id'];
 
-/** Takes one answer of the service, head and body; returns what a bare server copies of it. */
+/** Returns the parts of the service's answer that a bare server copies. */
 export function sampleOf(head: string, body: Buffer): Sample {
   const headers: Record<string, string> = {};
   for (const line of head.split('\r\n').slice(1)) {

@@ -1,4 +1,4 @@
-/** What every contender is told, so that all of them do the same for the same client. */
+/** Settings that all compared servers share, so that every server does the same work for the same client. */
 
 export const TOKEN = 'bench-token';
 export const CLIENT = 'bench-agent';
@@ -6,7 +6,7 @@ export const OPERATOR = 'Paint Match';
 export const SIGNING_KEY = Buffer.alloc(32, 'key');
 export const UPSTREAM_SECRET = Buffer.alloc(32, 9);
 
-/** The lead, and the fields of the preview. */
+/** Fields of the lead and of the preview. */
 export const FIELDS = {
   name: 'Ada Lovelace',
   email: 'ada@example.com',

@@ -1,11 +1,14 @@
-/** Clients that ask and ask, and never read an answer: what is kept for them has to end. */
+/** Clients that send requests and never read an answer. The service must limit the memory for such clients. */
 import { connect, type Socket } from 'node:net';
 
-/** So many requests at a time, until the connection takes no more. */
+/** Number of requests that a client sends at a time, until its connection accepts no more data. */
 const TOGETHER = 20;
 const EVERY_MS = 250;
 
-/** One connection for each series of requests; whoever is cut off comes again. Returns what ends them; it says how often they came. */
+/**
+ * Opens one connection for each series of requests, and reconnects after each cut. Returns a function that ends all
+ * connections and returns the number of connections that were opened.
+ */
 export function startSlowReaders(port: number, series: readonly (() => string)[]): () => number {
   let came = 0;
   const ends = series.map((next) => {
@@ -14,7 +17,7 @@ export function startSlowReaders(port: number, series: readonly (() => string)[]
       came += 1;
       const opened = connect({ port, host: '127.0.0.1' });
       opened.pause();
-      // Cut off by the server: that is what it is for.
+      // The server is expected to close the connection.
       opened.on('error', () => opened.destroy());
       opened.on('close', () => {
         if (socket === opened) socket = undefined;

@@ -1,4 +1,7 @@
-/** Every path at once at a steady rate, and beside each a connection that never reads, for minutes: whether memory grows. */
+/**
+ * Sends the requests of every path at a steady rate for minutes, to show whether memory grows. For each path, another
+ * connection sends requests and never reads.
+ */
 import { pace } from './load.ts';
 import { paths } from './paths.ts';
 import { startServer } from './processes.ts';
@@ -6,24 +9,16 @@ import { series } from './requests.ts';
 import { environmentOf, makeDataFolder, SERVICE } from './service.ts';
 import { startSlowReaders } from './slow-readers.ts';
 
-/** Of each path in a second: a busy service, and still one that nothing waits for. */
+/** Requests per second for each path. A busy service handles this rate without a queue. */
 const PER_SECOND = 100;
 const CONNECTIONS = 8;
 
 const MINUTE_MS = 60_000;
 
-/** Takes the address of the upstream and how many minutes; says the memory after each in MB. */
-export async function soak(
-  upstreamUrl: string,
-  minutes: number,
-  say: (line: string) => void,
-): Promise<void> {
+/** Runs the load. Prints the memory after each minute, in MB. */
+export async function soak(upstreamUrl: string, minutes: number, say: (line: string) => void): Promise<void> {
   const folder = makeDataFolder();
-  const service = await startServer(
-    SERVICE,
-    environmentOf(folder.path, upstreamUrl, 'info'),
-    '/healthz',
-  );
+  const service = await startServer(SERVICE, environmentOf(folder.path, upstreamUrl, 'info'), '/healthz');
   const soaked = paths.filter(({ quick }) => quick);
   const loads = soaked.map(({ status, requests }) => ({
     target: { port: service.port, connections: CONNECTIONS, status },

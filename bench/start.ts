@@ -1,55 +1,83 @@
-/** Cold start, from the spawn to the first answer, in turn with the smallest server; and idle memory. */
+/**
+ * Measures memory and the time from the spawn to the first answer. Starts of the service alternate with starts of the
+ * smallest server.
+ */
+import { existsSync } from 'node:fs';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { median } from './compare.ts';
 import { startServer } from './processes.ts';
-import { environmentOf, makeDataFolder, SERVICE } from './service.ts';
+import { BUNDLE, environmentOf, makeDataFolder, SERVICE } from './service.ts';
 
 const BARE = [new URL('servers/bare.js', import.meta.url).pathname];
 const MANIFEST = '/api/agent/manifest';
 
 export type Start = {
-  ratio: number;
-  serviceMs: number;
   bareMs: number;
-  /** When the start is over. */
+  /** Start from the sources: the time in milliseconds, and its ratio to the time of the bare server. */
+  sources: { ms: number; ratio: number };
+  /**
+   * Start from the bundle. Undefined without `npm run build`. `first` is the ratio of the very first start, without a
+   * database and without compiled code.
+   */
+  bundle: { ms: number; ratio: number; first: number } | undefined;
+  /** Memory after the start, in MB. */
   startedMb: number;
-  /** When nobody has asked for anything for long, and V8 has given back what the start left. */
+  /** Memory after a long time without requests, in MB. By then V8 has released the memory of the start. */
   idleMb: number;
 };
 
 const SETTLE_MS = 3_000;
 
-/** Takes how often a start is measured, and how long a process is left alone until it counts as idle. */
+/** Measures `rounds` starts. A process counts as idle after `idleMs` without requests. */
 export async function measureStart(rounds: number, idleMs: number): Promise<Start> {
   const folder = makeDataFolder();
   const environment = environmentOf(folder.path, 'http://127.0.0.1:9/events', 'info');
+  const programs = [SERVICE, ...(existsSync(BUNDLE[0] ?? '') ? [BUNDLE] : [])];
   try {
-    // The first start makes the database, and as it ends keeps what it compiled for the next ones.
-    await (await startServer(SERVICE, environment, MANIFEST)).end('SIGTERM');
+    // The first start creates the database. When this process ends, it stores its compiled code for the next starts.
+    for (const argv of programs) {
+      await (await startServer(argv, environment, MANIFEST)).end('SIGTERM');
+    }
     const second = await startServer(SERVICE, environment, MANIFEST);
     await sleep(SETTLE_MS);
     const startedMb = second.residentMb();
     await sleep(idleMs);
     const idleMb = second.residentMb();
     await second.end('SIGTERM');
-    const service: number[] = [];
     const bare: number[] = [];
+    const times = programs.map((): number[] => []);
+    const first: number[] = [];
     for (let round = 0; round < rounds; round += 1) {
-      for (const [argv, times] of [[SERVICE, service] as const, [BARE, bare] as const]) {
-        const server = await startServer(argv, environment, MANIFEST);
-        times.push(server.startedInMs);
-        await server.end();
+      bare.push(await timeOf(BARE, environment));
+      for (const [index, argv] of programs.entries()) {
+        times[index]?.push(await timeOf(argv, environment));
       }
+      if (programs.includes(BUNDLE)) first.push(await timeOfFirst());
     }
-    const ratios = service.map((ms, index) => ms / (bare[index] ?? Number.NaN));
+    const ratioOf = (all: readonly number[] = []) => median(all.map((ms, round) => ms / (bare[round] ?? Number.NaN)));
+    const [sources = [], bundle] = times;
     return {
-      ratio: median(ratios),
-      serviceMs: median(service),
       bareMs: median(bare),
+      sources: { ms: median(sources), ratio: ratioOf(sources) },
+      bundle: bundle && { ms: median(bundle), ratio: ratioOf(bundle), first: ratioOf(first) },
       startedMb,
       idleMb,
     };
   } finally {
     folder.remove();
   }
+}
+
+async function timeOf(argv: string[], environment: Record<string, string>): Promise<number> {
+  const server = await startServer(argv, environment, MANIFEST);
+  await server.end();
+  return server.startedInMs;
+}
+
+async function timeOfFirst(): Promise<number> {
+  const folder = makeDataFolder();
+  const environment = environmentOf(folder.path, 'http://127.0.0.1:9/events', 'info');
+  const time = await timeOf(BUNDLE, { ...environment, NODE_DISABLE_COMPILE_CACHE: '1' });
+  folder.remove();
+  return time;
 }

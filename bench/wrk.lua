@@ -1,5 +1,5 @@
--- One request again and again, each from another client's address. Arguments: a file with the request, in which the
--- word ADDRESS stands for that, and the first byte of the addresses.
+-- Repeats one request, each time with another client address. The first argument is a file with the request, in which
+-- the address replaces the word ADDRESS. The second one is the first byte of the addresses.
 local bit = require('bit')
 local before, after, network
 local taken = 0

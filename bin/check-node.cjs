@@ -1,11 +1,11 @@
-// Run by npm at the end of an installation, on the Node.js that npm itself runs on: the package `node`
-// fetches its binary by a script of its own, past the lock file. A binary whose SHA-256 does not stand
-// here is removed before anything of ours ran on it. Plain old JavaScript, as bin/service.js is.
+// npm runs this at the end of an installation, on its own Node.js. The package `node` fetches its binary by a script,
+// which the lock file does not cover. A binary with another SHA-256 is removed before it runs anything of this project.
+// Plain old JavaScript, as in bin/service.js.
 var crypto = require('node:crypto');
 var fs = require('node:fs');
 var path = require('node:path');
 
-// Of 26.10.0: the file bin/node of the packages that the registry has for these platforms.
+// SHA-256 of bin/node in the registry's packages of 26.10.0, by platform.
 var SHA256 = {
   'darwin arm64': '56d28b39a8048f0cd1af7ad7e09f6cbe1c04439b6dfeb6c8d9090c082af60861',
   'darwin x64': '083775c8c778a1ab7aee1c9971ba2dac29032b5f60da9db9a2b8e9d050544c31',

@@ -1,23 +1,17 @@
-/** Agents: preview, then execute, and again by the same key until the answer is final. */
-import { CONFIRMATION_STATEMENT } from '../src/actions/confirmation-statement.ts';
+/** Simulates agents. Each agent previews, executes, and executes again with the same key until the answer is final. */
+import { CONFIRMATION_STATEMENT } from '../src/actions/preview.ts';
 import type { Answer } from './client.ts';
 import { type Key, now, type Preview, report } from './ledger.ts';
 import type { Run } from './run.ts';
 
-const ACTIONS = [
-  'homeowner_quote',
-  'homeowner_quote',
-  'contractor_signup',
-  'contact',
-  'newsletter',
-];
-/** An impatient client hangs up after so long, and comes back much later. */
+const ACTIONS = ['homeowner_quote', 'homeowner_quote', 'contractor_signup', 'contact', 'newsletter'];
+/** Time after which an impatient client hangs up, in milliseconds. The client returns much later. */
 const IMPATIENCE_MS = [20, 600] as const;
 const COMES_BACK_MS = [1_000, 30_000] as const;
 
 let numbers = 0;
 
-/** One person's request, by one agent, to its final answers. */
+/** Runs one agent that sends one person's request, until the answers are final. */
 export async function useAgent(run: Run): Promise<void> {
   const { random, ledger } = run;
   const preview = await obtainPreview(run);
@@ -42,8 +36,8 @@ export async function useAgent(run: Run): Promise<void> {
   }
 }
 
-/** Asks once more for everything that was ever answered: a receipt stands for ever. */
-export async function askForAllAgain(run: Run): Promise<void> {
+/** Executes every key again, because a receipt never changes. */
+export async function executeAllAgain(run: Run): Promise<void> {
   const all = [...run.ledger.previews.values()];
   const workers = Array.from({ length: 8 }, async () => {
     for (let preview = all.pop(); preview !== undefined; preview = all.pop()) {
@@ -104,13 +98,8 @@ function addKey(preview: Preview): Key {
   return key;
 }
 
-/** Executes until the answer is final, or the run is over. */
-async function pursue(
-  run: Run,
-  preview: Preview,
-  key: Key,
-  { impatient }: { impatient: boolean },
-): Promise<void> {
+/** Executes one key until the answer is final or the run is over. */
+async function pursue(run: Run, preview: Preview, key: Key, { impatient }: { impatient: boolean }): Promise<void> {
   const { random } = run;
   for (let attempts = 1; run.phase !== 'over'; attempts += 1) {
     const hangsUp = impatient && run.phase === 'faults' && random.chance(0.7);
@@ -122,7 +111,7 @@ async function pursue(
   }
 }
 
-/** One execute request, written down. */
+/** Sends one request to execute, and adds it to the timeline. */
 async function attempt(run: Run, preview: Preview, key: Key, patienceMs: number | undefined) {
   const { ledger, client } = run;
   const { timeline } = preview;
@@ -143,18 +132,18 @@ async function attempt(run: Run, preview: Preview, key: Key, patienceMs: number 
       ...(patienceMs === undefined ? {} : { patienceMs }),
     },
   );
-  const told =
+  const detail =
     answer === undefined
       ? patienceMs === undefined
         ? 'no answer'
         : 'hung up'
       : `${answer.status} ${JSON.stringify(answer.body)} from ${answer.instance}`;
-  timeline.push({ at: now(ledger), what: `  key ${which}: ${told}` });
+  timeline.push({ at: now(ledger), what: `  key ${which}: ${detail}` });
   if (answer !== undefined) note(run, preview, key, answer);
   return answer;
 }
 
-/** What an answer says for good; undefined where it says to ask again. */
+/** Returns the final result of an answer, or undefined if the client should retry. */
 function judge({ status, body }: Answer): NonNullable<Key['final']> | undefined {
   if (body?.receipt !== undefined) return status === 200 ? 'submitted' : 'failed';
   if (status === 409 && body?.error === 'preview_already_used') return 'alreadyUsed';
@@ -169,8 +158,8 @@ function note({ ledger }: Run, preview: Preview, key: Key, answer: Answer): void
   }
   if (final === undefined) return;
   if (key.final !== undefined && key.final !== final) {
-    const told = `${key.key} was ${key.final}, and is ${final}`;
-    report(ledger, 'a final answer stays', told, preview);
+    const detail = `${key.key} was ${key.final}, and is ${final}`;
+    report(ledger, 'a final answer stays', detail, preview);
   }
   key.final = final;
   if (body.receipt !== undefined) key.receipts.add(JSON.stringify(body.receipt));

@@ -1,4 +1,7 @@
-/** Browsers: leads, sent once, and subscriptions, sent until they are taken; and one address that hammers. */
+/**
+ * Simulates browsers. A browser sends a lead once, and a subscription until it is accepted. One address sends too many
+ * requests.
+ */
 import { problems } from '../src/failures/catalogue.ts';
 import { type FormAttempt, type Moment, now } from './ledger.ts';
 import type { Run } from './run.ts';
@@ -7,7 +10,7 @@ const sentences = ['kept', 'left', 'unsent', 'unconfirmed'] as const;
 
 let numbers = 0;
 
-/** One lead: a person who sees a failure does not know more than the page says. */
+/** Sends one lead. A person who sees a failure has no other information than the page. */
 export async function sendLead(run: Run): Promise<void> {
   numbers += 1;
   const marker = `${run.marker}l${numbers}`;
@@ -20,7 +23,7 @@ export async function sendLead(run: Run): Promise<void> {
   });
 }
 
-/** One subscription; `contractor` tells the attempts from one another. */
+/** Sends one subscription until it is accepted. `contractor` distinguishes the attempts. */
 export async function subscribe(run: Run): Promise<void> {
   numbers += 1;
   const marker = `${run.marker}s${numbers}`;
@@ -56,7 +59,10 @@ async function send(
   return status;
 }
 
-/** Undefined: it is the proxy's own, or none of these. */
+/**
+ * Returns the kind of the error's sentence. Returns undefined if the proxy answered, or if the error has another
+ * sentence.
+ */
 function sentenceOf(error: unknown): FormAttempt['sentence'] {
   return sentences.find((kind) => problems[kind].error === error);
 }
@@ -65,7 +71,10 @@ const PREVIEW = '/api/agent/actions/newsletter/preview';
 const HAMMER_REQUESTS = 80;
 const HAMMER_EVERY_MS = 80;
 
-/** One address asks for more previews than a minute allows; how many were accepted is judged later. */
+/**
+ * Sends more previews from one address than a minute allows. `checkWindows` compares the number of accepted previews
+ * with the limit.
+ */
 export async function hammerPreview(run: Run, number: number): Promise<void> {
   const { ledger, client } = run;
   const address = `203.0.${(number >> 8) & 255}.${number & 255}`;

@@ -1,26 +1,29 @@
-/** What must hold once the faults have stopped, held against everything that was seen. */
-import { checkKept, type Kept, type StoredSubmission } from './kept.ts';
+/** Compares everything that a run observed with the invariants that must hold after its faults. */
+import { checkStored, type StoredSubmission, type StoredTotals } from './kept.ts';
 import { type Delivery, type Ledger, type Mail, type Preview, report } from './ledger.ts';
 
 const PREVIEW_LIFETIME_MS = 600_000;
 const PREVIEWS_A_MINUTE = 60;
-/** A fault is written down before the signal is sent, and what was on its way then still arrives. */
+/**
+ * Tolerance for data in transit, in milliseconds. A fault is recorded before its signal is sent, and data in transit
+ * still arrives after the fault.
+ */
 const ON_ITS_WAY_MS = 500;
-/** After a fault of Redis an instance counts by itself for so long, at most. */
+/** Longest time for which an instance counts requests locally after a fault of Redis. */
 const REDIS_SETTLES_MS = 4_000;
 
-/** What is no violation, and is counted apart. */
+/** Observations that are counted but are no violations. */
 export type Apart = {
   failedYetDelivered: number;
   copiesAtAKill: number;
   windowsJudged: number;
   windowsBesideRedisFaults: number;
-  kept: Kept;
+  stored: StoredTotals;
 };
 
 export type StoredExecution = { action_id: string; status: string };
 
-/** Writes every violation into the ledger; returns what is counted apart. */
+/** Adds every violation to the ledger. Returns the observations that are counted separately. */
 export function check(
   ledger: Ledger,
   stored: readonly StoredExecution[],
@@ -48,7 +51,7 @@ export function check(
   return {
     failedYetDelivered: failed.filter(({ marker }) => of(marker).length > 0).length,
     copiesAtAKill: checkMails(ledger),
-    kept: checkKept(ledger, submissions),
+    stored: checkStored(ledger, submissions),
     ...checkWindows(ledger),
   };
 }
@@ -59,8 +62,7 @@ function checkPreview(ledger: Ledger, preview: Preview, deliveries: readonly Del
     violate('at most one delivery for a preview', `${preview.marker} has ${deliveries.length}`);
   }
   for (const { key, final, receipts, firstAnswers } of preview.keys) {
-    if (receipts.size > 1)
-      violate('the same receipt for ever', `${key}: ${[...receipts].join(' and ')}`);
+    if (receipts.size > 1) violate('the same receipt for ever', `${key}: ${[...receipts].join(' and ')}`);
     if (firstAnswers > 1) violate('a second 200 says that it is a replay', key);
     if (final === undefined) violate('every key has a final answer', key);
     if (final === 'submitted') {
@@ -76,23 +78,25 @@ function checkPreview(ledger: Ledger, preview: Preview, deliveries: readonly Del
   }
   const winners = preview.keys.filter(({ receipts }) => receipts.size > 0);
   const losers = preview.keys.filter(({ final }) => final === 'alreadyUsed');
-  if (winners.length > 1)
-    violate('one winner for a preview', `${winners.length} keys have receipts`);
+  if (winners.length > 1) violate('one winner for a preview', `${winners.length} keys have receipts`);
   if (losers.length > 0 && winners.length === 0) violate('one winner for a preview', 'none');
 }
 
-/** Execution and submission agree; a yes that came after the lease is recorded in the submission alone. */
+/**
+ * Checks that execution and submission agree. A confirmation that arrives after the lease is recorded in the submission
+ * only.
+ */
 function checkAgreement(
   ledger: Ledger,
   stored: readonly StoredExecution[],
   submissions: readonly StoredSubmission[],
 ): void {
-  const kept = new Map(submissions.map((row) => [row.id, row.status]));
+  const statuses = new Map(submissions.map((row) => [row.id, row.status]));
   for (const { action_id: id, status } of stored) {
     const agreed = { submitted: ['delivered'], failed: ['undelivered', 'delivered'] }[status];
-    if (agreed !== undefined && !agreed.includes(kept.get(id) ?? 'none')) {
-      const told = `${id} is ${status}, its submission ${kept.get(id)}`;
-      report(ledger, 'execution and submission agree', told);
+    if (agreed !== undefined && !agreed.includes(statuses.get(id) ?? 'none')) {
+      const detail = `${id} is ${status}, its submission ${statuses.get(id)}`;
+      report(ledger, 'execution and submission agree', detail);
     }
   }
   const executed = new Set(stored.map(({ action_id }) => action_id));
@@ -103,7 +107,7 @@ function checkAgreement(
   }
 }
 
-/** Subscribers whom a 200 owes a message: the upstream did not have them before. */
+/** Returns the addresses of new subscribers whose request got a 200. Each of these subscribers must get a message. */
 export function owedMessages(ledger: Ledger): string[] {
   const byAttempt = new Map(ledger.deliveries.map((delivery) => [delivery.attempt, delivery]));
   return ledger.attempts
@@ -134,7 +138,7 @@ function checkMails(ledger: Ledger): number {
   return twice;
 }
 
-/** Between the server's 250 and the next copy its sender died, or the server did with its 250. */
+/** Returns true if the sender or the server died between the first copy and the second copy. */
 function wasInFlightAtAKill(ledger: Ledger, first: Mail, second: Mail): boolean {
   return ledger.faults.some(
     ({ name, target, from }) =>
@@ -147,15 +151,14 @@ function wasInFlightAtAKill(ledger: Ledger, first: Mail, second: Mail): boolean 
 function checkWindows(ledger: Ledger) {
   const isBesideFault = ({ from, to }: Ledger['windows'][number]) =>
     ledger.faults.some(
-      (fault) =>
-        fault.name.startsWith('Redis') && fault.from <= to && fault.to >= from - REDIS_SETTLES_MS,
+      (fault) => fault.name.startsWith('Redis') && fault.from <= to && fault.to >= from - REDIS_SETTLES_MS,
     );
   const judged = ledger.windows.filter((window) => !isBesideFault(window));
   for (const window of judged) {
     const { from, to, sent, accepted, refused } = window;
     if (accepted <= PREVIEWS_A_MINUTE) continue;
-    const told = `${accepted} of ${sent} accepted, ${refused} refused, from ${Math.round(from)} to ${Math.round(to)} ms`;
-    report(ledger, 'no limit exceeded while Redis was up', told, window);
+    const detail = `${accepted} of ${sent} accepted, ${refused} refused, from ${Math.round(from)} to ${Math.round(to)} ms`;
+    report(ledger, 'no limit exceeded while Redis was up', detail, window);
   }
   return {
     windowsJudged: judged.length,

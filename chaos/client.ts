@@ -1,19 +1,19 @@
-/** One request of a client, through whatever stands in front of the service. */
+/** Sends the requests of clients, through the proxy if there is one. */
 import { Agent, request } from 'undici';
 import { type Ledger, report } from './ledger.ts';
 
 export type Answer = {
   status: number;
-  // biome-ignore lint/suspicious/noExplicitAny: each reader says what it expects of the body.
+  // biome-ignore lint/suspicious/noExplicitAny: each reader states what it expects of the body.
   body: any;
   retryAfterSeconds: number;
   instance: string;
-  /** `Submission-Reference`. */
+  /** Value of the header `Submission-Reference`. */
   reference: string | undefined;
 };
 
 export type Client = {
-  /** Undefined: the connection ended, or the client gave up, without an answer. */
+  /** Sends a request. Returns undefined if the connection ended or the client gave up without an answer. */
   post(
     path: string,
     body: Record<string, unknown>,
@@ -22,7 +22,7 @@ export type Client = {
   close(): Promise<void>;
 };
 
-/** What each route may answer (spec §7); 502 and 504 without JSON are the proxy's. */
+/** Statuses that each route may answer (reference §18.4). 502 and 504 without JSON come from the proxy. */
 const EXPECTED: Record<string, ReadonlySet<number>> = {
   preview: new Set([200, 429, 502, 503, 504]),
   execute: new Set([200, 400, 409, 410, 413, 422, 429, 502, 503, 504]),
@@ -32,7 +32,7 @@ const EXPECTED: Record<string, ReadonlySet<number>> = {
 
 const PATIENCE_MS = 40_000;
 
-/** Takes where to ask; returns the client, whose every request comes from an address of its own. */
+/** Returns a client. Every request comes from a different client address. */
 export function openClient(url: string, ledger: Ledger): Client {
   const dispatcher = new Agent({ connections: 256, headersTimeout: 0, bodyTimeout: 0 });
   let addresses = 0;

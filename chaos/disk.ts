@@ -1,4 +1,4 @@
-/** A small disk that can be filled: a memory file system of its own. */
+/** A small memory file system that can be filled. */
 import { closeSync, openSync, rmSync, writeSync } from 'node:fs';
 import { join } from 'node:path';
 import { mountSmall, temporaryFolder } from './processes.ts';
@@ -7,14 +7,17 @@ const MEGABYTES = 96;
 
 export type Disk = {
   folder: string;
-  /** False where this machine lets nobody mount: then it is an ordinary folder, never filled. */
+  /**
+   * True if the disk is a small mount. False if this machine does not permit mounts. In that case an ordinary folder is
+   * used and never filled.
+   */
   small: boolean;
   full: boolean;
   fill(): void;
   free(): void;
 };
 
-/** Mounts it; what can't be mounted is an ordinary folder. */
+/** Mounts the disk. If this machine does not permit mounts, uses an ordinary folder. */
 export function openDisk(): Disk {
   const folder = temporaryFolder('disk');
   const filling = join(folder, 'filling');

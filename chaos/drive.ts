@@ -1,23 +1,23 @@
-/** One run from its first request to its last check. */
-import { askForAllAgain, useAgent } from './agents.ts';
+/** Drives one run from its first request to its last check. */
+import { executeAllAgain, useAgent } from './agents.ts';
 import { hammerPreview, sendLead, subscribe } from './browsers.ts';
 import { type Apart, check, owedMessages, type StoredExecution } from './checks.ts';
 import { type Lane, runLanes } from './faults.ts';
 import type { StoredSubmission } from './kept.ts';
 import type { Run } from './run.ts';
 
-/** New persons a second: with their retries some 40 requests a second. */
+/** Number of new persons per second. With retries, these persons send about 40 requests per second. */
 const AGENTS_A_SECOND = 7;
 const LEADS_A_SECOND = 2;
 const SUBSCRIPTIONS_A_SECOND = 2;
-/** Whatever hangs must not become a flood: so many persons wait at once, at most. */
+/** Highest number of persons at a time, so that a hanging service does not cause a flood of requests. */
 const AT_ONCE_MAXIMUM = 400;
 
-/** Longer than a lease and a sweep: every key must be final by then. */
+/** Time in which every key must become final. This time exceeds a lease and a sweep. */
 const FINAL_WITHIN_MS = 60_000;
 /**
- * Longer than the shortest back-off of the outbox, than the first redelivery and than the pause of an instance
- * whose redelivery found nobody: after them everything is brought forward.
+ * Limit for late messages and submissions. This limit exceeds the shortest back-off of the outbox, the first
+ * redelivery, and the pause of redelivery after an attempt without a response. Later attempts are brought forward.
  */
 const LATE_WITHIN_MS = 180_000;
 
@@ -27,26 +27,29 @@ export type Driven = {
   lanes: readonly Lane[];
   hammers: boolean;
   leaseMs: number;
-  /** Everything was healed: waits until all of it is ready. */
+  /** Waits until everything is ready after the faults. */
   ready(): Promise<void>;
   readStored(): Promise<StoredExecution[]>;
   readSubmissions(): Promise<StoredSubmission[]>;
-  /** How many messages wait in the outbox. */
+  /** Returns the number of pending messages in the outbox. */
   countPending(): Promise<number>;
-  /** Makes messages and redeliveries due whose next attempt is far away, and whose last one has ended. */
+  /** Makes messages and redeliveries due if their next attempt is far away and their last attempt has ended. */
   bringForward(): Promise<void>;
   say(sentence: string): void;
-  /** Called when nothing is left but messages to wait for. */
+  /** Called when only messages and redeliveries are still missing. */
   calm(): void;
 };
 
-/** Drives everybody through the faults, then to their final answers; returns what is counted apart. */
+/**
+ * Drives all persons through the faults, then to their final answers. Returns the observations that are counted
+ * separately.
+ */
 export async function drive(driven: Driven): Promise<Apart> {
   const { run, say } = driven;
   const people = new Set<Promise<void>>();
   const enter = (person: Promise<void>) => {
-    const kept = person.finally(() => people.delete(kept));
-    people.add(kept);
+    const tracked = person.finally(() => people.delete(tracked));
+    people.add(tracked);
   };
   const arrivals = [
     arrive(run, people, AGENTS_A_SECOND, () => enter(useAgent(run))),
@@ -67,10 +70,10 @@ export async function drive(driven: Driven): Promise<Apart> {
   });
   await Promise.race([allOf(people), late]);
   if (people.size > 0) say(`${people.size} persons have no final answer`);
-  // A send that may still be on its way would arrive within a lease.
+  // A send that is still in transit arrives within a lease.
   await new Promise((resolve) => setTimeout(resolve, driven.leaseMs));
   say('every receipt is asked for again');
-  await askForAllAgain(run);
+  await executeAllAgain(run);
   run.phase = 'over';
   await allOf(people);
   driven.calm();
@@ -82,13 +85,8 @@ async function allOf(people: ReadonlySet<Promise<void>>): Promise<void> {
   while (people.size > 0) await Promise.all(people);
 }
 
-/** An open loop: who comes does not wait for those who are there. */
-async function arrive(
-  run: Run,
-  people: ReadonlySet<unknown>,
-  aSecond: number,
-  enter: () => void,
-): Promise<void> {
+/** Starts persons at random times, as an open loop. A new person does not wait until earlier persons have finished. */
+async function arrive(run: Run, people: ReadonlySet<unknown>, aSecond: number, enter: () => void): Promise<void> {
   while (run.phase === 'faults') {
     await run.rest((-Math.log(1 - run.random.next()) / aSecond) * 1000);
     if (run.phase === 'faults' && people.size < AT_ONCE_MAXIMUM) enter();
@@ -102,7 +100,10 @@ async function hammer(run: Run): Promise<void> {
   }
 }
 
-/** Until every message that is owed and everything kept has arrived, or nothing is left that could. */
+/**
+ * Waits until all owed messages have arrived and all stored submissions have ended. Stops waiting for messages that can
+ * no longer arrive.
+ */
 async function waitForTheLate({ run, say, ...driven }: Driven): Promise<void> {
   const { ledger } = run;
   const missing = async () => {
@@ -115,10 +116,10 @@ async function waitForTheLate({ run, say, ...driven }: Driven): Promise<void> {
     return { messages: hopeless ? 0 : owed.length, submissions: open.length };
   };
   const deadline = performance.now() + LATE_WITHIN_MS;
-  for (let told = false; ; told = true) {
+  for (let isSaid = false; ; isSaid = true) {
     const { messages, submissions } = await missing();
     if (messages + submissions === 0 || performance.now() >= deadline) return;
-    if (!told) say(`${messages} messages and ${submissions} submissions have not arrived yet`);
+    if (!isSaid) say(`${messages} messages and ${submissions} submissions have not arrived yet`);
     await driven.bringForward();
     await new Promise((resolve) => setTimeout(resolve, 1_000));
   }

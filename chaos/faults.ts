@@ -1,4 +1,7 @@
-/** The schedule of faults: lanes that strike beside one another, each at random moments of the seed. */
+/**
+ * The schedule of faults. Several lanes run at the same time. Each lane causes faults at random times that depend on
+ * the seed.
+ */
 
 import type { Disk } from './disk.ts';
 import type { Instance } from './instances.ts';
@@ -9,14 +12,14 @@ import type { Server } from './servers.ts';
 import type { Upstream } from './upstream.ts';
 
 export type Lane = {
-  /** How long nothing strikes, in milliseconds. */
+  /** Shortest and longest time between two faults, in milliseconds. */
   every: readonly [number, number];
   strike(): Promise<void>;
 };
 
 const hold = (ms: number) => new Promise<void>((resolve) => void setTimeout(resolve, ms));
 
-/** Runs the lanes until the faults have stopped; a strike that began is healed first. */
+/** Runs all lanes until the fault phase ends. A fault that has begun is undone before this function resolves. */
 export async function runLanes(run: Run, lanes: readonly Lane[]): Promise<void> {
   await Promise.all(
     lanes.map(async ({ every, strike }) => {
@@ -28,7 +31,7 @@ export async function runLanes(run: Run, lanes: readonly Lane[]): Promise<void> 
   );
 }
 
-/** SIGKILL to an instance that is up, and sometimes to one that only starts. */
+/** Sends SIGKILL to an instance that is up, and sometimes to an instance that is starting. */
 export function kills(run: Run, instances: readonly Instance[], every: Lane['every']): Lane {
   return {
     every,
@@ -44,7 +47,9 @@ export function kills(run: Run, instances: readonly Instance[], every: Lane['eve
   };
 }
 
-/** SIGSTOP for longer than a lease, then SIGCONT: whoever wakes up may send nothing any more. */
+/**
+ * Pauses an instance for longer than a lease. After the pause, the instance must not start a send that it had prepared.
+ */
 export function pauses(run: Run, instances: readonly Instance[], leaseMs: number): Lane {
   return {
     every: [6_000, 14_000],
@@ -61,7 +66,10 @@ export function pauses(run: Run, instances: readonly Instance[], leaseMs: number
   };
 }
 
-/** PostgreSQL is stopped, by its fast or its immediate mode, at once or for seconds, or it hangs. */
+/**
+ * Stops PostgreSQL in its fast or immediate mode and restarts it at once or seconds later. Sometimes freezes it
+ * instead.
+ */
 export function postgresFaults(run: Run, postgres: Server, workers: () => number[]): Lane {
   const stop = async (name: string, signal: NodeJS.Signals, ms: number) => {
     const healed = beginFault(run.ledger, name);
@@ -96,11 +104,11 @@ function send(pid: number, signal: NodeJS.Signals): void {
   try {
     process.kill(pid, signal);
   } catch {
-    // It has ended by itself meanwhile.
+    // The process has already ended.
   }
 }
 
-/** Redis is stopped, or hangs. */
+/** Stops Redis or freezes it. */
 export function redisFaults(run: Run, redis: Server): Lane {
   return {
     every: [18_000, 32_000],
@@ -123,7 +131,7 @@ export function redisFaults(run: Run, redis: Server): Lane {
   };
 }
 
-/** The upstream hangs, or resets every connection; each request's own fate is `upstream.ts`'s. */
+/** Freezes the upstream or resets all its connections. `upstream.ts` draws the fate of each single request. */
 export function upstreamFaults(run: Run, upstream: Upstream): Lane {
   return {
     every: [3_000, 9_000],
@@ -142,10 +150,10 @@ export function upstreamFaults(run: Run, upstream: Upstream): Lane {
   };
 }
 
-/** Where in a run the upstream is away, as shares of it: once, for minutes in a long run. */
+/** Start and end of the outage of the upstream, as fractions of the run. The outage lasts minutes in a long run. */
 const AWAY = { from: 0.3, to: 0.65 };
 
-/** Nothing listens where the upstream was, for a good part of the run. */
+/** Closes the upstream's port once, for a large part of the run. */
 export function upstreamOutage(run: Run, upstream: Upstream, minutes: number): Lane {
   let over = false;
   return {
@@ -163,8 +171,8 @@ export function upstreamOutage(run: Run, upstream: Upstream, minutes: number): L
 }
 
 /**
- * SMTP is stopped for less than the first back-off leaves between two stops: a minute later each
- * message finds the server again, and the run need not wait for the second back-off.
+ * Stops SMTP for a short time, so that the first retry after a minute falls between two stops. So each message reaches
+ * the server with that retry, and the run does not wait for the second back-off.
  */
 export function mailFaults(run: Run, mail: MailServer): Lane {
   return {
@@ -179,7 +187,7 @@ export function mailFaults(run: Run, mail: MailServer): Lane {
   };
 }
 
-/** The disk is full. */
+/** Fills the disk for a short time. */
 export function diskFaults(run: Run, disk: Disk): Lane {
   return {
     every: [5_000, 11_000],

@@ -1,4 +1,4 @@
-/** Instances of the service as a supervisor runs them: whatever ends is started again. */
+/** Instances of the service under a supervisor, which restarts every instance that ends. */
 import type { ChildProcess } from 'node:child_process';
 import { appendFileSync } from 'node:fs';
 import { join, resolve } from 'node:path';
@@ -9,7 +9,7 @@ import { type Ledger, report } from './ledger.ts';
 import { end, ended, start, until } from './processes.ts';
 
 const entry = resolve(import.meta.dirname, '../bin/service.js');
-/** A folder that keeps every log line of the instances, for whoever looks for a cause. */
+/** Folder that stores every log line of the instances, to find the cause of a violation. */
 const logs = process.env.CHAOS_LOGS;
 const RESTART_AFTER_MS = 200;
 
@@ -21,7 +21,7 @@ export type Instance = {
   pause(): void;
   resume(): void;
   ready(): Promise<void>;
-  /** Ends it for good. */
+  /** Ends the instance permanently. */
   end(): Promise<void>;
 };
 
@@ -29,13 +29,13 @@ export type InstanceOptions = {
   name: string;
   environment: Record<string, string>;
   ledger: Ledger;
-  /** What must not stand in any log line. */
+  /** Values that must not appear in any log line. */
   secrets: readonly string[];
-  /** Whether the store is away: then an instance may end while it starts. */
+  /** Returns true if the store is unavailable. An instance may then end during its start. */
   storeIsAway: () => boolean;
 };
 
-/** Starts an instance and keeps it running until `end`. */
+/** Starts an instance and restarts it until `end` is called. */
 export async function startInstance(options: InstanceOptions): Promise<Instance> {
   const { name, environment, ledger } = options;
   const port = await freePort();
@@ -58,8 +58,8 @@ export async function startInstance(options: InstanceOptions): Promise<Instance>
     started.once('close', (status, signal) => {
       if (instance.state === 'ending') return;
       if (signal !== 'SIGKILL' && (wasUp || !options.storeIsAway())) {
-        const told = `${name} ended with ${signal ?? status}: ${lastLines.slice(-5).join(' | ')}`;
-        report(ledger, 'no instance ends by itself', told);
+        const detail = `${name} ended with ${signal ?? status}: ${lastLines.slice(-5).join(' | ')}`;
+        report(ledger, 'no instance ends by itself', detail);
       }
       instance.state = 'starting';
       setTimeout(() => {
@@ -79,10 +79,10 @@ export async function startInstance(options: InstanceOptions): Promise<Instance>
     if (line.includes('"unexpected error"')) report(ledger, 'never a 500', `${name} logs ${line}`);
   }
 
-  /** Asks until there is an answer, or that process has ended. */
-  async function answers(path: string, asked: ChildProcess): Promise<boolean> {
-    while (asked.exitCode === null && asked.signalCode === null) {
-      if (await asks(port, path)) return true;
+  /** Polls until the path answers 200. Returns false if the process has ended. */
+  async function answers(path: string, probed: ChildProcess): Promise<boolean> {
+    while (probed.exitCode === null && probed.signalCode === null) {
+      if (await answersOk(port, path)) return true;
       await sleep(100);
     }
     return false;
@@ -105,7 +105,7 @@ export async function startInstance(options: InstanceOptions): Promise<Instance>
       child.kill('SIGCONT');
       if (instance.state === 'paused') instance.state = 'up';
     },
-    ready: () => until(`${name} is ready`, () => asks(port, '/readyz'), 60_000),
+    ready: () => until(`${name} is ready`, () => answersOk(port, '/readyz'), 60_000),
     end: async () => {
       instance.state = 'ending';
       await end(child, 'SIGTERM', 15_000);
@@ -114,7 +114,7 @@ export async function startInstance(options: InstanceOptions): Promise<Instance>
   return instance;
 }
 
-async function asks(port: number, path: string): Promise<boolean> {
+async function answersOk(port: number, path: string): Promise<boolean> {
   try {
     const signal = AbortSignal.timeout(2_000);
     const answer = await fetch(`http://127.0.0.1:${port}${path}`, { signal });

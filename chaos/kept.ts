@@ -1,44 +1,50 @@
-/** What became of every submission of a browser: rows, deliveries and answers held against one another (beyond §1, §9). */
+/** Compares rows, deliveries and answers of every browser submission (reference §10.5, §25.1). */
 import { type Delivery, type FormAttempt, type Ledger, report } from './ledger.ts';
 import { REJECTIONS } from './upstream.ts';
 
-/** A row of `submissions` as a run ends. */
+/** A row of `submissions` at the end of a run. */
 export type StoredSubmission = {
   id: string;
   origin: 'browser' | 'agent';
   status: string;
   reason: string | null;
-  /** The body that is sent. */
+  /** The body of each delivery. */
   event: string;
-  /** JSON lines. */
+  /** Attempts as JSON lines. */
   attempts: string;
 };
 
-/** How many rows stand how, and how many answers were held against them. */
-export type Kept = {
+/** Numbers of rows by status, and numbers of answers that were compared with the rows. */
+export type StoredTotals = {
   rows: number;
   delivered: number;
   waiting: number;
-  /** By the reason that the row gives. */
+  /** Numbers of undelivered rows, by the reason in the row. */
   undelivered: Record<string, number>;
-  /** Delivered rows that the upstream has more than once, under one id: an attempt's end was not known. */
-  arrivedAgain: number;
-  /** Answers of 502, by what their sentence says of the submission. */
-  told: Record<string, number>;
   /**
-   * Sent unkept, and kept after all: its first commit had an unknown outcome, and its sender died before it could
-   * end the row, which so counts as any other whose sender died.
+   * Number of delivered rows that the upstream got more than once under one id, because the end of an attempt was
+   * unknown.
    */
-  keptAfterAll: number;
-  /** Told that nothing more happens by itself, and sent again: its sender died before it could write that. */
+  arrivedAgain: number;
+  /** Number of answers with 502, by the sentence about the submission. */
+  answers502: Record<string, number>;
+  /**
+   * Number of submissions that were sent unstored, but are stored after all. The first commit had an unknown outcome,
+   * and the sender died before it could end the row. The row counts like any other row whose sender died.
+   */
+  storedAfterAll: number;
+  /**
+   * Number of redelivered submissions whose answer said that nothing more happens. The sender died before it could
+   * write the end of the submission.
+   */
   sentAfterAll: number;
   lost: number;
 };
 
 type Row = StoredSubmission & { outcomes: string[] };
 
-/** Writes every violation into the ledger; returns the totals. */
-export function checkKept(ledger: Ledger, stored: readonly StoredSubmission[]): Kept {
+/** Adds every violation to the ledger. Returns the totals. */
+export function checkStored(ledger: Ledger, stored: readonly StoredSubmission[]): StoredTotals {
   const rows = stored.map((row) => ({ ...row, outcomes: outcomesOf(row.attempts) }));
   const browsers = rows.filter(({ origin }) => origin === 'browser');
   const byId = Map.groupBy(ledger.deliveries, ({ webhookId }) => webhookId);
@@ -49,51 +55,53 @@ export function checkKept(ledger: Ledger, stored: readonly StoredSubmission[]): 
     const { marker } = attempt;
     checkAnswer(ledger, attempt, byMarker.get(marker) ?? [], arrived.get(marker) ?? []);
   }
-  const standing = (status: string) => browsers.filter((row) => row.status === status);
+  const withStatus = (status: string) => browsers.filter((row) => row.status === status);
   return {
     rows: browsers.length,
-    delivered: standing('delivered').length,
-    waiting: standing('waiting').length,
-    undelivered: countBy(standing('undelivered').map(({ reason }) => `${reason}`)),
-    arrivedAgain: standing('delivered').filter(({ id }) => (byId.get(id) ?? []).length > 1).length,
-    told: countBy(ledger.attempts.flatMap(({ sentence }) => sentence ?? [])),
-    keptAfterAll: ledger.attempts.filter(
-      ({ marker, sentence }) => isUnkept(sentence) && diedWith(byMarker.get(marker)?.[0]),
+    delivered: withStatus('delivered').length,
+    waiting: withStatus('waiting').length,
+    undelivered: countBy(withStatus('undelivered').map(({ reason }) => `${reason}`)),
+    arrivedAgain: withStatus('delivered').filter(({ id }) => (byId.get(id) ?? []).length > 1).length,
+    answers502: countBy(ledger.attempts.flatMap(({ sentence }) => sentence ?? [])),
+    storedAfterAll: ledger.attempts.filter(
+      ({ marker, sentence }) => isUnstored(sentence) && diedWith(byMarker.get(marker)?.[0]),
     ).length,
     sentAfterAll: ledger.attempts.filter(
-      ({ marker, sentence }) =>
-        sentence === 'left' && byMarker.get(marker)?.[0]?.status !== 'undelivered',
+      ({ marker, sentence }) => sentence === 'left' && byMarker.get(marker)?.[0]?.status !== 'undelivered',
     ).length,
     lost: lost.length,
   };
 }
 
-/** Whether a kept submission has arrived, or its row says why not; and how often, and what of it. */
+/**
+ * Returns true if a stored submission has arrived, or if its row has the reason why it did not. Also checks the number
+ * and the bodies of its deliveries.
+ */
 function checkRow(ledger: Ledger, row: Row, deliveries: readonly Delivery[]): boolean {
   const { id, status, reason, outcomes } = row;
   const violate = (rule: string, detail: string) => report(ledger, rule, `${id}: ${detail}`);
-  const told = `${status} ${reason}, attempts ${outcomes.join(', ')}, ${deliveries.length} deliveries`;
+  const detail = `${status} ${reason}, attempts ${outcomes.join(', ')}, ${deliveries.length} deliveries`;
   if (deliveries.some(({ body }) => body !== row.event)) {
-    violate('one body under one id', told);
+    violate('one body under one id', detail);
   }
-  // A try that has provably not left is repeated within its attempt, and reaches nobody.
+  // A request that provably was not sent is repeated within the same attempt, and does not reach the upstream.
   if (deliveries.length > Math.max(outcomes.length, 1)) {
-    violate('one send for an attempt', told);
+    violate('one send for an attempt', detail);
   }
   const confirmed = outcomes.filter((outcome) => outcome === 'confirmed').length;
-  if (confirmed > 1) violate('what is delivered is not sent again', told);
-  if (status === 'sending') violate('no row is under way for ever', told);
-  const isTold =
+  if (confirmed > 1) violate('what is delivered is not sent again', detail);
+  if (status === 'sending') violate('no row is under way for ever', detail);
+  const isExplained =
     status === 'delivered'
       ? confirmed > 0 && deliveries.length > 0
       : status === 'waiting'
         ? confirmed === 0
         : status === 'undelivered' && reason !== null && confirmed === 0;
-  if (!isTold) violate('no submission that was kept is lost', told);
-  return isTold;
+  if (!isExplained) violate('no submission that was kept is lost', detail);
+  return isExplained;
 }
 
-/** What a person was told is true (promise 11). */
+/** Checks that the answer to a person is true (invariant 11). */
 function checkAnswer(
   ledger: Ledger,
   attempt: FormAttempt,
@@ -101,20 +109,18 @@ function checkAnswer(
   deliveries: readonly Delivery[],
 ): void {
   const { path, marker, status, sentence, reference } = attempt;
-  const stands = rows.map((row) => `${row.id} ${row.status} ${row.reason} [${row.outcomes}]`);
-  const told = `${path} ${status} ${sentence ?? ''} ${marker}, reference ${reference}: ${stands.join(' and ')}, ${deliveries.length} deliveries`;
-  const ids = new Set(
-    [...rows, ...deliveries].map((one) => ('id' in one ? one.id : one.webhookId)),
-  );
-  if (rows.length > 1 || ids.size > 1) report(ledger, 'one row and one id for a request', told);
-  const isKept = status === 200 || sentence === 'kept' || sentence === 'left';
-  const owed = path === '/api/leads' && isKept ? [...ids][0] : undefined;
-  if (reference !== owed) report(ledger, 'a lead that is kept has its reference', told);
+  const states = rows.map((row) => `${row.id} ${row.status} ${row.reason} [${row.outcomes}]`);
+  const detail = `${path} ${status} ${sentence ?? ''} ${marker}, reference ${reference}: ${states.join(' and ')}, ${deliveries.length} deliveries`;
+  const ids = new Set([...rows, ...deliveries].map((one) => ('id' in one ? one.id : one.webhookId)));
+  if (rows.length > 1 || ids.size > 1) report(ledger, 'one row and one id for a request', detail);
+  const isStored = status === 200 || sentence === 'kept' || sentence === 'left';
+  const owed = path === '/api/leads' && isStored ? [...ids][0] : undefined;
+  if (reference !== owed) report(ledger, 'a lead that is kept has its reference', detail);
   const [rule, holds] = truthOf(attempt, rows[0], deliveries);
-  if (!holds) report(ledger, rule, told);
+  if (!holds) report(ledger, rule, detail);
 }
 
-/** What an answer promises, and whether it is so. */
+/** Returns the statement of an answer about its submission, and whether the statement is true. */
 function truthOf(
   { status, sentence }: FormAttempt,
   row: Row | undefined,
@@ -127,8 +133,7 @@ function truthOf(
     case 'left':
       return [
         'what the operator is said to have is undelivered',
-        row?.status === 'undelivered' ||
-          (diedWith(row) && REJECTIONS.includes(deliveries[0]?.status ?? 0)),
+        row?.status === 'undelivered' || (diedWith(row) && REJECTIONS.includes(deliveries[0]?.status ?? 0)),
       ];
     case 'unsent':
       return ['what was not sent never is', deliveries.length === 0];
@@ -139,10 +144,12 @@ function truthOf(
   }
 }
 
-const isUnkept = (sentence: FormAttempt['sentence']) =>
-  sentence === 'unsent' || sentence === 'unconfirmed';
+const isUnstored = (sentence: FormAttempt['sentence']) => sentence === 'unsent' || sentence === 'unconfirmed';
 
-/** Whoever made its first attempt died before it told, or was stopped for longer than its lease. */
+/**
+ * Returns true if the process of the first attempt died before it reported the outcome, or was stopped beyond its
+ * lease.
+ */
 const diedWith = (row: Row | undefined) => row?.outcomes[0] === 'unknown';
 
 function outcomesOf(attempts: string): string[] {
@@ -150,7 +157,7 @@ function outcomesOf(attempts: string): string[] {
   return lines.map((line) => JSON.parse(line).outcome);
 }
 
-/** What tells a browser's requests from one another: its name, or the site of a subscription. */
+/** Returns the marker of a browser's request: the name in its address, or the site of a subscription. */
 function markerOf(event: string): string {
   const { email, contractor } = JSON.parse(event).data.fields;
   return contractor ?? email.split('@', 1)[0];

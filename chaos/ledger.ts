@@ -1,13 +1,13 @@
-/** Everything that was seen in a run: what clients were told, what was delivered, which faults struck. */
+/** Everything that a run observed: answers to clients, deliveries and faults. */
 export type Moment = { at: number; what: string };
 
-/** One idempotency key of one preview, as its client sees it. */
+/** One idempotency key of one preview, from the client's view. */
 export type Key = {
   key: string;
   final: 'submitted' | 'failed' | 'alreadyUsed' | 'expired' | undefined;
-  /** Every receipt that was answered under it, as text: one at most may ever be. */
+  /** All different receipts that were returned for the key, as text. There must be at most one receipt. */
   receipts: Set<string>;
-  /** Answers of 200 that were no replay: one at most. */
+  /** Number of answers with 200 that were no replay. There must be at most one such answer. */
   firstAnswers: number;
   replays: number;
 };
@@ -22,17 +22,17 @@ export type Preview = {
   timeline: Moment[];
 };
 
-/** One request that reached the upstream, whatever became of it there. */
+/** One request that reached the upstream, whatever its result. */
 export type Delivery = {
   at: number;
   webhookId: string;
   marker: string;
   type: string;
   origin: string;
-  /** Which attempt of a browser it was. */
+  /** The browser's attempt that the delivery belongs to. */
   attempt: string;
   body: string;
-  /** What the upstream did with it, and the status that it sent; 0: none. */
+  /** The upstream's action, and the status of its answer. The status 0 means that it sent no answer. */
   fate: string;
   status: number;
 };
@@ -44,20 +44,20 @@ export type FormAttempt = {
   email: string;
   from: number;
   to: number;
-  /** 0: the connection ended without an answer. */
+  /** Status of the answer, or 0 if the connection ended without an answer. */
   status: number;
-  /** What a 502 of the service says of what was sent. */
+  /** The statement about the submission in a 502 of the service. */
   sentence: 'kept' | 'left' | 'unsent' | 'unconfirmed' | undefined;
-  /** `Submission-Reference`. */
+  /** Value of the header `Submission-Reference`. */
   reference: string | undefined;
 };
 
-/** A message that the server took, and the instance that sent it. */
+/** A message that the server accepted, and the instance that sent it. */
 export type Mail = { at: number; address: string; messageId: string; sender: string };
 
 export type Fault = { name: string; target: string; from: number; to: number };
 
-/** Previews of one address in one window: how many of them were accepted. */
+/** Previews of one address in one window, with the numbers of accepted and refused previews. */
 type Window = {
   from: number;
   to: number;
@@ -79,11 +79,11 @@ export type Ledger = {
   windows: Window[];
   violations: Violation[];
   requests: number;
-  /** How often each answer was given: route, status. */
+  /** Number of times that each answer was given, by route and status. */
   answers: Map<string, number>;
 };
 
-/** Opens an empty ledger; its clock starts now. */
+/** Opens an empty ledger. The ledger's clock starts now. */
 export function openLedger(): Ledger {
   return {
     startedAt: performance.now(),
@@ -99,12 +99,12 @@ export function openLedger(): Ledger {
   };
 }
 
-/** Milliseconds since the ledger was opened. */
+/** Returns the milliseconds since the ledger was opened. */
 export function now(ledger: Ledger): number {
   return performance.now() - ledger.startedAt;
 }
 
-/** Writes down a fault that begins; call what is returned when it ends. */
+/** Records a fault that begins. The returned function records its end. */
 export function beginFault(ledger: Ledger, name: string, target = ''): () => void {
   const fault: Fault = { name, target, from: now(ledger), to: Number.POSITIVE_INFINITY };
   ledger.faults.push(fault);
@@ -113,7 +113,7 @@ export function beginFault(ledger: Ledger, name: string, target = ''): () => voi
   };
 }
 
-/** Writes down a violation; a timeline is its trace. */
+/** Records a violation. The violation's trace comes from the timeline. */
 export function report(
   ledger: Ledger,
   rule: string,
@@ -126,10 +126,10 @@ export function report(
   ledger.violations.push({ rule, detail, from, to: at, trace });
 }
 
-/** Faults of one request each: a trace has them where they belong to it, as what became of it. */
+/** Matches faults of a single request. A trace already shows such a fault as the fate of its delivery. */
 const OF_ONE_REQUEST = /^upstream (answers|acts|resets before)/;
 
-/** A timeline, with the deliveries of its preview and the faults that struck meanwhile. */
+/** Returns a timeline with the deliveries of its preview and the faults of the same time. */
 function traceOf(ledger: Ledger, about: { marker?: string; timeline: Moment[] }): string[] {
   const own = [
     ...about.timeline,
@@ -147,9 +147,7 @@ function traceOf(ledger: Ledger, about: { marker?: string; timeline: Moment[] })
       at: fault.from,
       what: `  fault: ${fault.name} ${fault.target} (until ${seconds(fault.to)})`,
     }));
-  return [...own, ...faults]
-    .sort((a, b) => a.at - b.at)
-    .map(({ at, what }) => `${seconds(at)} ${what}`);
+  return [...own, ...faults].sort((a, b) => a.at - b.at).map(({ at, what }) => `${seconds(at)} ${what}`);
 }
 
 function seconds(ms: number): string {

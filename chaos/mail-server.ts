@@ -1,19 +1,19 @@
-/** A real SMTP server that can be stopped and started again, and writes down what it took. */
+/** A real SMTP server that can be stopped and restarted. The server records the messages that it accepts. */
 import { SMTPServer } from 'smtp-server';
 import { freePort } from '../test/support/free-port.ts';
 import { type Ledger, now } from './ledger.ts';
 
-/** What was answered with 250 is on its way: so long it may take before the connections go. */
+/** Time between the stop and the closing of connections, so that a 250 in transit arrives. */
 const LAST_WORDS_MS = 300;
 
 export type MailServer = {
-  /** What an instance sends to: it greets the server with its name. */
+  /** Returns the URL for an instance, which greets the server with its name. */
   urlFor(instance: string): string;
   start(): Promise<void>;
   stop(): Promise<void>;
 };
 
-/** Takes the ledger; returns the server, not started yet. */
+/** Returns the server. The server is not started yet. */
 export async function openMailServer(ledger: Ledger): Promise<MailServer> {
   const port = await freePort();
   let server: SMTPServer | undefined;
@@ -29,7 +29,7 @@ export async function openMailServer(ledger: Ledger): Promise<MailServer> {
         const chunks: Buffer[] = [];
         stream.on('data', (chunk: Buffer) => chunks.push(chunk));
         stream.on('end', () => {
-          if (stopping) return; // never answered, and so never taken
+          if (stopping) return; // a message without an answer was not accepted
           const head = Buffer.concat(chunks).toString('latin1').split('\r\n\r\n', 1)[0] ?? '';
           const messageId = /^message-id:\s*(\S+)/im.exec(head)?.[1] ?? 'none';
           const sender = session.hostNameAppearsAs;

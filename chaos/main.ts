@@ -1,31 +1,30 @@
 /**
- * Chaos: the service as it is deployed, real servers around it, agents and browsers at it, and every
- * fault we can cause; then the faults stop, everybody asks until there is a final answer, and what was
- * answered is held against what was delivered. Ends with 1 where a promise was broken.
+ * Runs the service as it is deployed, with real servers, agents and browsers, and causes every fault that we can cause.
+ * Then the faults stop, and all clients retry until their answers are final. The run compares the answers with the
+ * deliveries, and exits with 1 if an invariant was broken.
  *
- * `CHAOS_MINUTES` (2) and `CHAOS_SEED` say how long and which schedule; `CHAOS_SCENARIO` (0 or 1) runs
- * one deployment alone, and `CHAOS_LOGS` names a folder that keeps the instances' log lines.
+ * `CHAOS_MINUTES` (default: 2) and `CHAOS_SEED` set the duration and the schedule. `CHAOS_SCENARIO` (0 or 1) selects
+ * one deployment. `CHAOS_LOGS` names a folder that stores the log lines of the instances.
  */
 
-import type { Command } from '../src/commands/command.ts';
+import { ExitFault } from '../src/commands/command-errors.ts';
+import type { Command } from '../src/commands/command-line.ts';
 import { runCommand } from '../src/commands/command-line.ts';
-import { ExitFault } from '../src/commands/faults.ts';
 import { seeded } from './random.ts';
 import { describe, describeAnswers, describeViolations } from './report.ts';
 import { type Finished, oneProcess, scaledOut } from './scenarios.ts';
 import { missingPrograms } from './servers.ts';
 
-/** The part of the time that the scaled-out deployment gets. */
+/** Fraction of the time in which the scaled-out deployment runs. */
 const SCALED_OUT_SHARE = 0.6;
 
 const command: Command = {
   invocation: 'npm run chaos --',
-  meaning: 'The service as it is deployed, under load, while everything around it is broken.',
+  description: 'The service as it is deployed, under load, while everything around it is broken.',
   examples: ['npm run chaos', 'CHAOS_MINUTES=20 CHAOS_SEED=7 npm run chaos'],
-  actions: {
+  subcommands: {
     '': {
-      meaning:
-        'CHAOS_MINUTES and CHAOS_SEED in the environment; status 1 where a promise was broken',
+      description: 'CHAOS_MINUTES and CHAOS_SEED in the environment; status 1 where a promise was broken',
       operands: [],
       options: {},
       run: main,
@@ -56,7 +55,7 @@ async function main(): Promise<void> {
     const calm = Promise.withResolvers<void>();
     const finished = run({ random, minutes: minutes * share, say, calm: calm.resolve });
     runs.push({ title, finished });
-    // Messages are sent again after a minute or more: the next deployment does not wait for them.
+    // Messages are retried after a minute or more. The next deployment does not wait for these messages.
     await Promise.race([calm.promise, finished]);
   }
   for (const { title, finished } of runs) {
@@ -67,9 +66,7 @@ async function main(): Promise<void> {
     const broken = describeViolations(ledger);
     if (broken !== '') process.stderr.write(`${broken}\n`);
   }
-  process.stdout.write(
-    `\nSeed ${seed}, ${minutes} minutes of faults.\n\n${reports.join('\n\n')}\n`,
-  );
+  process.stdout.write(`\nSeed ${seed}, ${minutes} minutes of faults.\n\n${reports.join('\n\n')}\n`);
   process.exit(violations === 0 ? 0 : 1);
 }
 
@@ -80,5 +77,5 @@ function say(sentence: string): void {
   process.stderr.write(`${at.padStart(7)} s  ${sentence}\n`);
 }
 
-// What is left of servers must not keep it from ending.
+// Open handles of servers must not delay the exit.
 process.exit(await runCommand(command, process.argv.slice(2)));

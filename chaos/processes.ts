@@ -1,4 +1,4 @@
-/** What the run starts: every process by its id, every folder and mount; all of it ends with the run. */
+/** Starts processes and creates folders and mounts, and ends or removes all of them at the end of the run. */
 import { type ChildProcess, type SpawnOptions, spawn, spawnSync } from 'node:child_process';
 import { existsSync, mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
@@ -8,7 +8,7 @@ const running = new Set<ChildProcess>();
 const folders = new Set<string>();
 const mounts = new Set<string>();
 
-/** Starts a program and keeps its id until it has ended. */
+/** Starts a program and tracks its process until it has ended. */
 export function start(program: string, argv: string[], options: SpawnOptions = {}): ChildProcess {
   const child = spawn(program, argv, { stdio: ['ignore', 'pipe', 'pipe'], ...options });
   running.add(child);
@@ -23,12 +23,8 @@ export function ended(child: ChildProcess): Promise<void> {
   return new Promise((resolve) => void child.once('exit', () => resolve()));
 }
 
-/** Sends the signal and waits; after `patienceMs` the process is killed. */
-export async function end(
-  child: ChildProcess,
-  signal: NodeJS.Signals = 'SIGKILL',
-  patienceMs = 10_000,
-): Promise<void> {
+/** Sends the signal and waits. Kills the process after `patienceMs`. */
+export async function end(child: ChildProcess, signal: NodeJS.Signals = 'SIGKILL', patienceMs = 10_000): Promise<void> {
   child.kill('SIGCONT');
   child.kill(signal);
   const timer = setTimeout(() => child.kill('SIGKILL'), patienceMs);
@@ -36,14 +32,14 @@ export async function end(
   clearTimeout(timer);
 }
 
-/** A temporary folder, removed at the end. */
+/** Creates a temporary folder that is removed at the end. */
 export function temporaryFolder(name: string): string {
   const folder = mkdtempSync(join(tmpdir(), `chaos-${name}-`));
   folders.add(folder);
   return folder;
 }
 
-/** Mounts a memory file system of this size; false where this machine does not let us. */
+/** Mounts a memory file system of this size. Returns false if this machine does not permit that. */
 export function mountSmall(folder: string, megabytes: number): boolean {
   const options = `size=${megabytes}m,mode=0700`;
   const { status } = spawnSync('mount', ['-t', 'tmpfs', '-o', options, 'tmpfs', folder]);
@@ -51,10 +47,10 @@ export function mountSmall(folder: string, megabytes: number): boolean {
   return status === 0;
 }
 
-/** Those with workers take them along at this signal, and would leave them behind at SIGKILL. */
+/** Signals that also end the workers of a server. SIGKILL would orphan these workers. */
 const LAST_SIGNALS: Record<string, NodeJS.Signals> = { postgres: 'SIGQUIT', nginx: 'SIGTERM' };
 
-/** Ends and removes everything, at once: also on Ctrl-C and after a fault of ours. */
+/** Ends and removes everything at once, also on Ctrl-C and after an error in the run itself. */
 function cleanUp(): void {
   for (const child of running) {
     child.kill('SIGCONT');
@@ -64,13 +60,13 @@ function cleanUp(): void {
   for (const folder of folders) remove(folder);
 }
 
-/** Whoever was told to end may still write for a moment. */
+/** Removes a folder. Retries, because a process that is ending may still write for a moment. */
 function remove(folder: string): void {
   for (let attempt = 1; attempt <= 50 && existsSync(folder); attempt += 1) {
     try {
       rmSync(folder, { recursive: true, force: true });
     } catch {
-      // Tried again below.
+      // The loop retries.
     }
     Atomics.wait(new Int32Array(new SharedArrayBuffer(4)), 0, 0, 100);
   }
@@ -81,12 +77,8 @@ for (const signal of ['SIGINT', 'SIGTERM', 'SIGHUP'] as const) {
   process.once(signal, () => process.exit(130));
 }
 
-/** Asks until the answer is yes; throws after `patienceMs`. */
-export async function until(
-  what: string,
-  ask: () => Promise<boolean>,
-  patienceMs = 30_000,
-): Promise<void> {
+/** Polls until `ask` returns true. Throws after `patienceMs` milliseconds. */
+export async function until(what: string, ask: () => Promise<boolean>, patienceMs = 30_000): Promise<void> {
   const deadline = performance.now() + patienceMs;
   while (!(await ask().catch(() => false))) {
     if (performance.now() > deadline) throw new Error(`Waited in vain: ${what}.`);

@@ -1,17 +1,17 @@
-/** Chance from a seed, so that a run's schedule can be had again. */
+/** Random values from a seed, so that a run's schedule can be repeated. */
 export type Random = {
-  /** From 0 up to 1. */
+  /** Returns a number from 0 up to, but not including, 1. */
   next(): number;
   between(least: number, most: number): number;
   whole(least: number, most: number): number;
   pick<T>(from: readonly T[]): T;
   chance(probability: number): boolean;
   bytes(count: number): Buffer;
-  /** Another sequence, of its own: what one part draws does not move the others. */
+  /** Returns an independent sequence. Draws from it do not change other sequences. */
   fork(name: string): Random;
 };
 
-/** Takes a seed; returns its sequence (mulberry32). */
+/** Returns the sequence of a seed (mulberry32). */
 export function seeded(seed: string): Random {
   let state = hash(seed);
   const next = () => {
@@ -37,7 +37,7 @@ export function seeded(seed: string): Random {
   };
 }
 
-/** FNV-1a. */
+/** Returns the FNV-1a hash. */
 function hash(text: string): number {
   let value = 0x811c9dc5;
   for (const byte of Buffer.from(text)) value = Math.imul(value ^ byte, 0x01000193);

@@ -1,4 +1,4 @@
-/** What a run says at its end: a table of faults, totals, and a trace for each violation. */
+/** Reports a run: a table of faults, totals, and a trace for each violation. */
 import type { Apart } from './checks.ts';
 import type { Fault, Ledger, Violation } from './ledger.ts';
 
@@ -10,19 +10,15 @@ export function describe(title: string, ledger: Ledger, apart: Apart): string {
   const byName = Map.groupBy(ledger.faults, ({ name }) => name);
   for (const name of [...byName.keys()].sort()) {
     const faults = byName.get(name) ?? [];
-    const near = ledger.violations.filter((violation) =>
-      faults.some((each) => meet(each, violation)),
-    );
+    const near = ledger.violations.filter((violation) => faults.some((each) => meet(each, violation)));
     lines.push(`| ${name} | ${faults.length} | ${near.length} |`);
   }
-  const alone = ledger.violations.filter(
-    (each) => !ledger.faults.some((fault) => meet(fault, each)),
-  );
+  const alone = ledger.violations.filter((each) => !ledger.faults.some((fault) => meet(fault, each)));
   lines.push(`| none near | | ${alone.length} |`, '', ...totals(ledger, apart));
   return lines.join('\n');
 }
 
-/** A fault and a violation belong together where they were at the same time. */
+/** Returns true if a fault and a violation happened at the same time. */
 function meet(fault: Fault, violation: Violation): boolean {
   return fault.from <= violation.to && fault.to >= violation.from - 1_000;
 }
@@ -30,8 +26,7 @@ function meet(fault: Fault, violation: Violation): boolean {
 function totals(ledger: Ledger, apart: Apart): string[] {
   const keys = [...ledger.previews.values()].flatMap((preview) => preview.keys);
   const count = (final: string) => keys.filter((key) => key.final === final).length;
-  const struck = (name: string) =>
-    ledger.faults.filter((fault) => fault.name.startsWith(name)).length;
+  const struck = (name: string) => ledger.faults.filter((fault) => fault.name.startsWith(name)).length;
   const agents = ledger.deliveries.filter(({ origin }) => origin === 'agent').length;
   const rows: [string, number | string][] = [
     ['requests', ledger.requests],
@@ -44,7 +39,7 @@ function totals(ledger: Ledger, apart: Apart): string[] {
     ['deliveries for agents', agents],
     ['deliveries for browsers', ledger.deliveries.length - agents],
     ['failed, yet delivered (sent, not confirmed)', apart.failedYetDelivered],
-    ...keptRows(apart.kept),
+    ...storedRows(apart.stored),
     ['confirmation messages', ledger.mails.length],
     ['of them second copies, in flight at a kill', apart.copiesAtAKill],
     ['kills', struck('kill -9')],
@@ -55,24 +50,24 @@ function totals(ledger: Ledger, apart: Apart): string[] {
   return ['| total | |', '|---|---:|', ...rows.map(([name, value]) => `| ${name} | ${value} |`)];
 }
 
-/** What was lost of what browsers sent, and what everybody was told. */
-function keptRows(kept: Apart['kept']): [string, number][] {
+/** Returns the table rows about browser submissions: the lost submissions, and the answers that people got. */
+function storedRows(stored: Apart['stored']): [string, number][] {
   const each = (what: string, counts: Record<string, number>) =>
     Object.entries(counts).map(([name, count]): [string, number] => [`${what}: ${name}`, count]);
   return [
-    ['submissions of browsers kept', kept.rows],
-    ['of them delivered', kept.delivered],
-    ['of them waiting', kept.waiting],
-    ...each('of them undelivered', kept.undelivered),
-    ['arrived more than once, under one id and body', kept.arrivedAgain],
-    ['sent unkept, kept after all', kept.keptAfterAll],
-    ['left to the operator, sent again after all', kept.sentAfterAll],
-    ...each('502 held against rows and deliveries', kept.told),
-    ['lost', kept.lost],
+    ['submissions of browsers kept', stored.rows],
+    ['of them delivered', stored.delivered],
+    ['of them waiting', stored.waiting],
+    ...each('of them undelivered', stored.undelivered),
+    ['arrived more than once, under one id and body', stored.arrivedAgain],
+    ['sent unkept, kept after all', stored.storedAfterAll],
+    ['left to the operator, sent again after all', stored.sentAfterAll],
+    ...each('502 held against rows and deliveries', stored.answers502),
+    ['lost', stored.lost],
   ];
 }
 
-/** Every rule that was broken, how often, and the first of them in full. */
+/** Lists every broken rule with its count, and the first violations in full. */
 export function describeViolations(ledger: Ledger): string {
   const byRule = Map.groupBy(ledger.violations, ({ rule }) => rule);
   const lines: string[] = [];
@@ -86,7 +81,7 @@ export function describeViolations(ledger: Ledger): string {
   return lines.join('\n');
 }
 
-/** How often each answer was given. */
+/** Lists the number of times that each answer was given. */
 export function describeAnswers(ledger: Ledger): string {
   const sorted = [...ledger.answers].sort(([a], [b]) => a.localeCompare(b));
   return `answers: ${sorted.map(([answer, count]) => `${answer} × ${count}`).join(', ')}`;

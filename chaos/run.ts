@@ -1,4 +1,4 @@
-/** What the drivers of one run share. */
+/** State that the drivers of one run share. */
 import type { Client } from './client.ts';
 import type { Ledger } from './ledger.ts';
 import type { Random } from './random.ts';
@@ -7,18 +7,21 @@ export type Run = {
   ledger: Ledger;
   random: Random;
   client: Client;
-  /** Stands in every value a person would have typed, and in nothing else. */
+  /** Text that occurs in every value that a person would have typed, and nowhere else. */
   marker: string;
-  /** The agents' credentials, by the client's name. */
+  /** The agents' credentials, by client name. */
   tokens: Record<string, string>;
-  /** `faults`: they strike. `calm`: they have stopped, and everybody asks until there is an answer. */
+  /**
+   * The phase is `faults` while faults strike. Then the phase is `calm`, while all clients retry until their answers
+   * are final.
+   */
   phase: 'faults' | 'calm' | 'over';
-  /** Resolves after so long, or as soon as the faults have stopped. */
+  /** Resolves after `ms` milliseconds, or as soon as the faults have stopped. */
   rest(ms: number): Promise<void>;
   endFaults(): void;
 };
 
-/** Takes the rest; returns a run whose faults strike. */
+/** Returns a run in the phase `faults`. */
 export function openRun(parts: Omit<Run, 'phase' | 'rest' | 'endFaults'>): Run {
   let wake = () => {};
   const calm = new Promise<void>((resolve) => {

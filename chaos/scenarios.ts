@@ -1,10 +1,10 @@
-/** The two deployments: three instances behind nginx on PostgreSQL and Redis; one on SQLite. */
+/** The two deployments: three instances behind nginx on PostgreSQL and Redis, and one instance on SQLite. */
 import { createHash, randomBytes } from 'node:crypto';
 import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { DatabaseSync } from 'node:sqlite';
 import pg from 'pg';
-import { LEASE_MARGIN_MS } from '../src/submissions/submissions.ts';
+import { LEASE_MARGIN_MS } from '../src/submissions/lead-store.ts';
 import type { Apart, StoredExecution } from './checks.ts';
 import { openClient } from './client.ts';
 import { openDisk } from './disk.ts';
@@ -20,14 +20,14 @@ import { openRun, type Run } from './run.ts';
 import { openNginx, openPostgres, openRedis } from './servers.ts';
 import { startUpstream } from './upstream.ts';
 
-/** Small, so that a lease is short and a pause can be longer. */
+/** A short timeout gives a short lease, so that a pause can be longer than the lease. */
 const UPSTREAM_TIMEOUT_MS = 1_000;
 const LEASE_MS = UPSTREAM_TIMEOUT_MS + LEASE_MARGIN_MS;
 
-/** By then an attempt to send a message is over, whatever became of it. */
+/** Time in which an attempt to send a message ends, whatever its result. */
 const ATTEMPT_ENDS_MS = 65_000;
 
-/** What is due later has been redelivered at least once; the first redelivery is waited for. */
+/** Rows that are due later than this have already been redelivered once. The run waits for the first redelivery. */
 const FIRST_REDELIVERY_MS = 70_000;
 
 export type Scenario = {
@@ -39,16 +39,14 @@ export type Scenario = {
 
 export type Finished = { ledger: Ledger; apart: Apart };
 
-/** What both have: the world around the service, and its settings. */
+/** Opens the surroundings and settings that both deployments share. */
 async function openWorld(random: Random) {
   const ledger = openLedger();
   const upstream = await startUpstream(ledger, random.fork('upstream'), UPSTREAM_TIMEOUT_MS);
   const mail = await openMailServer(ledger);
   await mail.start();
   const marker = `pii${randomBytes(4).toString('hex')}`;
-  const tokens = Object.fromEntries(
-    ['alpha', 'beta'].map((name) => [name, randomBytes(24).toString('hex')]),
-  );
+  const tokens = Object.fromEntries(['alpha', 'beta'].map((name) => [name, randomBytes(24).toString('hex')]));
   const credentialsFile = join(temporaryFolder('settings'), 'agents.json');
   writeFileSync(credentialsFile, JSON.stringify(credentialsOf(tokens)), { mode: 0o600 });
   const environment = {
@@ -94,17 +92,13 @@ async function endWorld(world: World, run: Run, instances: readonly Instance[]):
   await world.mail.stop();
 }
 
-/** What the run asks the store itself. */
+/** Returns the queries that the run sends to the store. */
 function readers(query: (statement: string) => Promise<unknown[]>) {
   return {
-    readStored: async () =>
-      (await query('select action_id, status from executions')) as StoredExecution[],
+    readStored: async () => (await query('select action_id, status from executions')) as StoredExecution[],
     readSubmissions: async () =>
-      (await query(
-        'select id, origin, status, reason, event, attempts from submissions',
-      )) as StoredSubmission[],
-    countPending: async () =>
-      (await query("select key from messages where status = 'pending'")).length,
+      (await query('select id, origin, status, reason, event, attempts from submissions')) as StoredSubmission[],
+    countPending: async () => (await query("select key from messages where status = 'pending'")).length,
     bringForward: async () => {
       const before = (ms: number) => new Date(Date.now() - ms).toISOString();
       await query(
@@ -119,7 +113,7 @@ function readers(query: (statement: string) => Promise<unknown[]>) {
   };
 }
 
-/** Three instances behind nginx, PostgreSQL, Redis. */
+/** Runs three instances behind nginx, on PostgreSQL and Redis. */
 export async function scaledOut({ random, minutes, say, calm }: Scenario): Promise<Finished> {
   const world = await openWorld(random);
   const { ledger, upstream, mail, environment, secrets } = world;
@@ -181,7 +175,7 @@ export async function scaledOut({ random, minutes, say, calm }: Scenario): Promi
   return { ledger, apart };
 }
 
-/** One instance on SQLite, on a disk that can be filled. */
+/** Runs one instance on SQLite, on a disk that can be filled. */
 export async function oneProcess({ random, minutes, say, calm }: Scenario): Promise<Finished> {
   const world = await openWorld(random);
   const { ledger, upstream, mail, environment, secrets } = world;

@@ -1,13 +1,6 @@
-/** PostgreSQL, Redis and nginx of the run's own: real ones, on free ports, that can be hurt. */
+/** Real PostgreSQL, Redis and nginx of the run, on free ports, for the faults to strike. */
 import { type ChildProcess, spawnSync } from 'node:child_process';
-import {
-  chownSync,
-  copyFileSync,
-  existsSync,
-  globSync,
-  readFileSync,
-  writeFileSync,
-} from 'node:fs';
+import { chownSync, copyFileSync, existsSync, globSync, readFileSync, writeFileSync } from 'node:fs';
 import { connect } from 'node:net';
 import { setPriority } from 'node:os';
 import { join, resolve } from 'node:path';
@@ -26,17 +19,15 @@ export type Server = {
 
 export type Postgres = Server & {
   url: string;
-  /** The ids of its processes, the one that everything began with first. */
+  /** Returns the process ids. The main process comes first. */
   processes(): number[];
 };
 
-/** What this machine lacks for the run, one sentence each, with the remedy. */
+/** Returns one sentence for each missing program, with the remedy. */
 export function missingPrograms(): string[] {
   const has = (program: string) => spawnSync('which', [program]).status === 0;
   return [
-    ...(postgresPrograms() === undefined
-      ? ['PostgreSQL is missing: `apt-get install -y postgresql`.']
-      : []),
+    ...(postgresPrograms() === undefined ? ['PostgreSQL is missing: `apt-get install -y postgresql`.'] : []),
     ...(has('redis-server') ? [] : ['Redis is missing: `apt-get install -y redis-server`.']),
     ...(has('nginx') ? [] : ['nginx is missing: `apt-get install -y nginx`.']),
   ];
@@ -47,7 +38,7 @@ function postgresPrograms(): string | undefined {
   return folder !== undefined && existsSync(join(folder, 'initdb')) ? folder : undefined;
 }
 
-/** A cluster of its own with everything it promises turned on; stopped by SIGINT (fast) or SIGQUIT. */
+/** Opens a separate cluster with all durability settings on. SIGINT stops it fast, SIGQUIT immediately. */
 export async function openPostgres(): Promise<Postgres> {
   const programs = postgresPrograms() ?? '';
   const folder = temporaryFolder('postgres');
@@ -87,34 +78,34 @@ function childrenOf(pid: number): number[] {
   return ids.split(' ').map(Number).filter(Boolean);
 }
 
-/** PostgreSQL refuses to run as root: then it runs as the user that its package made. */
+/** Returns the user for PostgreSQL, which refuses to run as root. Root uses the user that the package created. */
 function ownerOfCluster(): { uid?: number; gid?: number } {
   if (process.getuid?.() !== 0) return {};
   const id = (which: string) => Number(spawnSync('id', [which, 'postgres']).stdout.toString());
   return { uid: id('-u'), gid: id('-g') };
 }
 
-/** A Redis that keeps nothing. */
+/** Opens a Redis without persistence. */
 export async function openRedis(): Promise<Server & { url: string }> {
   const folder = temporaryFolder('redis');
   const port = await freePort();
   const argv = ['--port', `${port}`, '--bind', '127.0.0.1', '--save', '', '--appendonly', 'no'];
   const run = () => {
     const child = start('redis-server', [...argv, '--dir', folder], { stdio: 'ignore' });
-    // On a machine that is too busy Redis would answer too late, and so would not be up.
+    // On a busy machine, Redis would answer too late and would not count as up.
     if (process.getuid?.() === 0 && child.pid !== undefined) setPriority(child.pid, -15);
     return child;
   };
   return { url: `redis://127.0.0.1:${port}`, ...server(port, run, () => listens(port)) };
 }
 
-/** nginx as it is deployed, in front of these instances. */
+/** Opens nginx as it is deployed, in front of these instances. */
 export async function openNginx(ports: readonly number[]): Promise<Server & { url: string }> {
   const folder = temporaryFolder('nginx');
   const port = await freePort();
   copyFileSync(deployed, join(folder, 'nginx.conf'));
-  // Each request brings its client's address, as from another load balancer. The last line tells
-  // a trace which instances were asked.
+  // Each request has its client's address, as behind another load balancer. The last line names the instances for a
+  // trace.
   const listen = [
     `listen 127.0.0.1:${port};`,
     'set_real_ip_from 127.0.0.1;',
@@ -122,7 +113,7 @@ export async function openNginx(ports: readonly number[]): Promise<Server & { ur
     'add_header X-Instance $upstream_addr always;',
   ];
   writeFileSync(join(folder, 'nginx-listen.conf'), `${listen.join('\n')}\n`);
-  // An instance that is back is used at once: kills come faster than nginx would forgive them.
+  // With `max_fails=0`, nginx uses a restarted instance at once. Kills come faster than nginx would retry an instance.
   const instances = ports.map((each) => `server 127.0.0.1:${each} max_fails=0;`);
   writeFileSync(join(folder, 'nginx-instances.conf'), `${instances.join('\n')}\n`);
   const user = process.getuid?.() === 0 ? ' user root;' : '';

@@ -1,4 +1,4 @@
-/** A programmable upstream: writes down every request that reaches it, and then misbehaves. */
+/** A programmable upstream. The upstream records every request that reaches it, and then misbehaves. */
 import { createServer, type IncomingMessage, type ServerResponse } from 'node:http';
 import type { AddressInfo, Socket } from 'node:net';
 import { setTimeout as sleep } from 'node:timers/promises';
@@ -13,24 +13,20 @@ type Fate =
 
 export type Upstream = {
   url: string;
-  /** Answers 200 and nothing else from now on. */
+  /** If true, every new request draws the fate of a 200. */
   calm: boolean;
   freeze(): void;
   thaw(): void;
   /** Resets every connection, used or not. */
   reset(): void;
-  /** Nothing listens any more, until it comes back. */
+  /** Closes the port until `comeBack` is called. */
   leave(): Promise<void>;
   comeBack(): Promise<void>;
   close(): Promise<void>;
 };
 
-/** Starts it; each request draws its fate from `random`. */
-export async function startUpstream(
-  ledger: Ledger,
-  random: Random,
-  timeoutMs: number,
-): Promise<Upstream> {
+/** Starts the upstream. Each request draws its fate from `random`. */
+export async function startUpstream(ledger: Ledger, random: Random, timeoutMs: number): Promise<Upstream> {
   const sockets = new Set<Socket>();
   const subscribers = new Set<string>();
   let frozen: Promise<void> | undefined;
@@ -61,7 +57,7 @@ export async function startUpstream(
     }
     const delivery = deliveryOf(request, Buffer.concat(chunks).toString(), now(ledger));
     ledger.deliveries.push(delivery.seen);
-    const wasKnown = subscribers.has(delivery.email);
+    const wasSubscribed = subscribers.has(delivery.email);
     const isSubscriber = delivery.seen.type === 'subscriber.created';
     if (fate.kind !== 'answers' || fate.status === 200) {
       if (isSubscriber) subscribers.add(delivery.email);
@@ -69,28 +65,26 @@ export async function startUpstream(
     if (frozen !== undefined) {
       delivery.seen.fate = 'frozen';
       await frozen;
-      answer(response, delivery.seen, wasKnown && isSubscriber ? 409 : 200);
+      answer(response, delivery.seen, wasSubscribed && isSubscriber ? 409 : 200);
       return;
     }
-    const healed =
-      fate.kind === 'answers' && fate.status === 200 ? undefined : beginFault(ledger, nameOf(fate));
+    const healed = fate.kind === 'answers' && fate.status === 200 ? undefined : beginFault(ledger, nameOf(fate));
     if (fate.kind === 'dropsTheAnswer') {
       delivery.seen.fate = 'acted, answer dropped';
       request.socket.resetAndDestroy();
     } else if (fate.kind === 'answersLate') {
       delivery.seen.fate = `acted, answered after ${Math.round(fate.ms)} ms`;
       await sleep(fate.ms);
-      answer(response, delivery.seen, wasKnown && isSubscriber ? 409 : 200);
+      answer(response, delivery.seen, wasSubscribed && isSubscriber ? 409 : 200);
     } else if (fate.kind === 'answers') {
-      const status = fate.status === 200 && wasKnown && isSubscriber ? 409 : fate.status;
+      const status = fate.status === 200 && wasSubscribed && isSubscriber ? 409 : fate.status;
       delivery.seen.fate = 'answered';
       answer(response, delivery.seen, status, fate.headers);
     }
     healed?.();
   }
 
-  const listen = (at: number) =>
-    new Promise<void>((resolve) => server.listen(at, '127.0.0.1', resolve));
+  const listen = (at: number) => new Promise<void>((resolve) => server.listen(at, '127.0.0.1', resolve));
   const close = () =>
     new Promise<void>((resolve) => {
       upstream.thaw();
@@ -121,12 +115,7 @@ export async function startUpstream(
   return upstream;
 }
 
-function answer(
-  response: ServerResponse,
-  seen: Delivery,
-  status: number,
-  headers?: Record<string, string>,
-): void {
+function answer(response: ServerResponse, seen: Delivery, status: number, headers?: Record<string, string>): void {
   seen.status = status;
   response.writeHead(status, headers).end('{"private":"to the upstream"}');
 }
@@ -135,10 +124,10 @@ function answering(status: number, headers?: Record<string, string>): Fate {
   return headers === undefined ? { kind: 'answers', status } : { kind: 'answers', status, headers };
 }
 
-/** After these nothing more happens by itself. */
+/** Statuses that reject a submission, so that it is not retried automatically. */
 export const REJECTIONS: readonly number[] = [400, 410, 413, 422];
 
-/** Four of five requests are well; the others meet one fault each. */
+/** Draws the fate of a request. Four of five requests succeed. Every other request meets one fault. */
 function drawFate(random: Random, timeoutMs: number): Fate {
   if (random.chance(0.8)) return answering(200);
   return random.pick<() => Fate>([
@@ -156,9 +145,7 @@ function drawFate(random: Random, timeoutMs: number): Fate {
 function nameOf(fate: Fate): string {
   switch (fate.kind) {
     case 'answers':
-      return fate.status === 429
-        ? 'upstream answers 429'
-        : `upstream answers ${Math.floor(fate.status / 100)}xx`;
+      return fate.status === 429 ? 'upstream answers 429' : `upstream answers ${Math.floor(fate.status / 100)}xx`;
     case 'answersLate':
       return 'upstream answers late';
     case 'dropsTheAnswer':

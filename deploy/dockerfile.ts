@@ -1,15 +1,12 @@
-/** Reads a Dockerfile: its stages and their instructions, as far as ours uses the language. */
+/** Reads a Dockerfile: its stages and their instructions. It supports only the instructions that this project uses. */
 
 export type Copy = { from: string | undefined; owner: string | undefined; paths: string[] };
 
-export type Step =
-  | { kind: 'workdir'; path: string }
-  | { kind: 'copy'; copy: Copy }
-  | { kind: 'run'; command: string };
+export type Step = { kind: 'workdir'; path: string } | { kind: 'copy'; copy: Copy } | { kind: 'run'; command: string };
 
 export type Stage = { base: string; name: string | undefined; steps: Step[]; image: Image };
 
-/** What a stage says about the container that runs it. */
+/** Settings of a stage for the container that runs it. */
 export type Image = {
   environment: Record<string, string>;
   user: string | undefined;
@@ -21,7 +18,7 @@ export type Image = {
   workdir: string;
 };
 
-/** Takes the text of a Dockerfile; throws where it uses something this reader does not know. */
+/** Returns the stages of a Dockerfile. Throws if the text uses an unsupported instruction. */
 export function readDockerfile(text: string): Stage[] {
   const stages: Stage[] = [];
   for (const { name, rest } of instructionsOf(text)) {
@@ -63,8 +60,7 @@ const readers: Readonly<Record<string, (stage: Stage, rest: string) => void>> = 
   },
   COPY: ({ steps }, rest) => {
     const words = rest.split(/\s+/);
-    const option = (name: string) =>
-      words.find((word) => word.startsWith(`--${name}=`))?.slice(name.length + 3);
+    const option = (name: string) => words.find((word) => word.startsWith(`--${name}=`))?.slice(name.length + 3);
     const paths = words.filter((word) => !word.startsWith('--'));
     steps.push({ kind: 'copy', copy: { from: option('from'), owner: option('chown'), paths } });
   },
@@ -88,7 +84,7 @@ const readers: Readonly<Record<string, (stage: Stage, rest: string) => void>> = 
   },
 };
 
-/** A shell between Docker and the service would keep its signals: only the exec form is taken. */
+/** Parses the exec form. The shell form is refused, because a shell would not pass signals on to the service. */
 function execForm(rest: string): string[] {
   const words: unknown = JSON.parse(rest);
   if (Array.isArray(words)) return words.map(String);

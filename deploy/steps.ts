@@ -1,7 +1,6 @@
 /**
- * `deploy/steps.sh`: the steps of the Dockerfile one by one without Docker, in a temporary folder, and
- * the result tried as a container would run it. Stands in for `docker build` and `docker run`; where
- * it differs, it says so.
+ * `deploy/steps.sh` runs the steps of the Dockerfile one by one without Docker, in a temporary folder. Then it tries
+ * the result as a container would run it. It replaces `docker build` and `docker run`, and prints the differences.
  */
 import { spawnSync } from 'node:child_process';
 import {
@@ -23,7 +22,10 @@ import { tryImage } from './trial.ts';
 const project = resolve(import.meta.dirname, '..');
 const LARGE_BYTES = 50 * 1024 * 1024;
 
-/** What of this machine a stage sees that is built on an image we have no copy of. */
+/**
+ * Folders of this machine that are visible in a stage. They replace those of the base image, which is not available
+ * here.
+ */
 const SYSTEM_FOLDERS = [
   'bin',
   'sbin',
@@ -58,12 +60,8 @@ async function main(): Promise<void> {
     if (image === undefined || root === undefined) throw new Error('There is no stage.');
     weigh(root);
     await tryImage(image, root, join(folder, 'volume'));
-    say(
-      'The image does what it should. It was not built by Docker: this machine’s own libraries and',
-    );
-    say(
-      'bootstrap Node.js stood for those of the base image, and the kernel’s namespaces for a runtime.',
-    );
+    say('The image does what it should. It was not built by Docker: this machine’s own libraries and');
+    say('bootstrap Node.js stood for those of the base image, and the kernel’s namespaces for a runtime.');
   } finally {
     rmSync(folder, { recursive: true, force: true });
   }
@@ -91,7 +89,7 @@ function build(stage: Stage, root: string, roots: ReadonlyMap<string, string>): 
   }
 }
 
-/** As Docker does: a folder's content goes into the destination, a file beside the others. */
+/** Copies as Docker does: a folder's content goes into the destination, a file beside the others. */
 function copy(step: Copy, root: string, workdir: string, roots: ReadonlyMap<string, string>): void {
   const from = step.from === undefined ? project : roots.get(step.from);
   if (from === undefined) throw new Error(`There is no stage ${step.from}.`);
@@ -100,8 +98,7 @@ function copy(step: Copy, root: string, workdir: string, roots: ReadonlyMap<stri
   for (const path of others.toReversed()) {
     const source = join(from, path);
     const isFolder = statSync(source).isDirectory();
-    const target =
-      isFolder || !last.endsWith('/') ? destination : join(destination, basename(path));
+    const target = isFolder || !last.endsWith('/') ? destination : join(destination, basename(path));
     cpSync(source, target, { recursive: true, verbatimSymlinks: true });
     const [user, group] = (step.owner ?? '0:0').split(':').map(Number);
     for (const each of filesBelow(target)) lchownSync(each, user ?? 0, group ?? 0);
@@ -117,14 +114,10 @@ function filesBelow(path: string): string[] {
 /** Runs a command in the root of a stage, with this machine's own system folders mounted in it. */
 function run(command: string, root: string, workdir: string): void {
   const seen = SYSTEM_FOLDERS.filter((name) => existsSync(`/${name}`));
-  const mounts = seen.map(
-    (name) => `mkdir -p "$0/${name}" && mount --rbind "/${name}" "$0/${name}"`,
-  );
-  const script = [...mounts, 'mkdir -p "$0/tmp"', 'exec chroot "$0" sh -ec "cd $1; $2"'].join(
-    ' && ',
-  );
+  const mounts = seen.map((name) => `mkdir -p "$0/${name}" && mount --rbind "/${name}" "$0/${name}"`);
+  const script = [...mounts, 'mkdir -p "$0/tmp"', 'exec chroot "$0" sh -ec "cd $1; $2"'].join(' && ');
   const argv = ['--mount', '--propagation', 'private', 'sh', '-ec', script, root, workdir, command];
-  // What `npm run` says of this project would mislead the npm inside.
+  // The variables that `npm run` sets for this project would mislead the npm inside.
   const env = Object.fromEntries(
     Object.entries(process.env).filter(
       ([name]) => !/^(npm_(package|lifecycle)_|npm_config_local_prefix$|INIT_CWD$)/.test(name),
@@ -134,7 +127,7 @@ function run(command: string, root: string, workdir: string): void {
   if (done.status !== 0) throw new Error(`It failed:\n${done.stdout}${done.stderr}`);
 }
 
-/** Its Node.js is there once, and nothing else is large. */
+/** Prints the size. Throws unless Node.js is in the image once and no other file is large. */
 function weigh(root: string): void {
   const files = filesBelow(root).map((path) => ({
     path,
@@ -142,9 +135,7 @@ function weigh(root: string): void {
   }));
   const known = new Map<number, number>();
   for (const { stat } of files) if (stat?.isFile()) known.set(stat.ino, stat.size);
-  const large = files.filter(
-    ({ path, stat }) => (stat?.size ?? 0) > LARGE_BYTES && !path.includes('/.bin/'),
-  );
+  const large = files.filter(({ path, stat }) => (stat?.size ?? 0) > LARGE_BYTES && !path.includes('/.bin/'));
   if (large.length !== 1) throw new Error(`Large: ${large.map(({ path }) => path).join(', ')}`);
   const megabytes = [...known.values()].reduce((sum, size) => sum + size, 0) / 1024 / 1024;
   say(`The image has ${known.size} files, ${Math.round(megabytes)} MB; its Node.js is there once.`);

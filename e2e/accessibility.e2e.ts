@@ -14,7 +14,7 @@ let paths: string[];
 beforeAll(async () => {
   site = await startSite();
   browser = await openBrowser();
-  paths = [...site.service.parts.pages().map(({ path }) => path), '/reference', '/nothing-here'];
+  paths = [...(await site.service.parts.pages()).map(({ path }) => path), '/reference', '/nothing-here'];
 });
 afterAll(async () => {
   await browser.close();
@@ -25,7 +25,7 @@ const at = (width: number, scheme: 'light' | 'dark' = 'light') =>
   openPage(browser, site.service.url, { javaScript: true, width, scheme });
 const press = (page: Page) => page.locator('form button[type=submit]').click();
 
-describe.each(['light', 'dark'] as const)('axe finds nothing in %s', (scheme) => {
+describe.each(['light', 'dark'] as const)('axe has no findings in %s', (scheme) => {
   test.each([360, 1280])('on any page at %i px', async (width) => {
     const { page, close } = await at(width, scheme);
     for (const path of paths) {
@@ -35,30 +35,24 @@ describe.each(['light', 'dark'] as const)('axe finds nothing in %s', (scheme) =>
     await close();
   });
 
-  test('on a form that failed, whoever looked at it first', async () => {
+  test('on a refused form, checked by the script or by the server', async () => {
     const { page, close } = await at(360, scheme);
     for (const form of Object.values(forms)) {
       await page.goto(pathsOfPage(form.page).path);
       await press(page);
       await page.locator('.notice').waitFor();
-      expect([pathsOfPage(form.page).path, await findings(page, 'AAA')]).toEqual([
-        pathsOfPage(form.page).path,
-        [],
-      ]);
+      expect([pathsOfPage(form.page).path, await findings(page, 'AAA')]).toEqual([pathsOfPage(form.page).path, []]);
 
       const loaded = page.waitForEvent('load');
       await page.evaluate('void document.forms[0].submit()');
       await loaded;
       expect(await page.title()).toMatch(/^Error: /);
-      expect([pathsOfPage(form.page).path, await findings(page, 'AAA')]).toEqual([
-        pathsOfPage(form.page).path,
-        [],
-      ]);
+      expect([pathsOfPage(form.page).path, await findings(page, 'AAA')]).toEqual([pathsOfPage(form.page).path, []]);
     }
     await close();
   });
 
-  test('on what a form says while it is typed in and sent, and when it did not arrive', async () => {
+  test('on messages of a form while it is filled in, sent and not delivered', async () => {
     const { page, close } = await at(360, scheme);
     const form = forms.contact;
     breakUpstream(site);
@@ -72,26 +66,23 @@ describe.each(['light', 'dark'] as const)('axe finds nothing in %s', (scheme) =>
     expect(await findings(page, 'AAA')).toEqual([]);
     await page.context().setOffline(true);
     await press(page);
-    await page.getByText('You are offline').waitFor();
+    await page.getByText('You seem to be offline').waitFor();
     expect(await findings(page, 'AAA')).toEqual([]);
     site.upstream.answer = (response) => response.writeHead(200).end();
     await close();
   });
 });
 
-test('axe itself sees what is wrong', async () => {
+test('axe detects a missing label and a low contrast', async () => {
   const { page, close } = await at(360);
   await page.goto('/quote');
   await page.evaluate(`document.querySelector('label[for=field-name]').remove();
     document.querySelector('.hint').style.color = '#eee'`);
-  expect((await findings(page, 'AAA')).map((each) => each.split(' ')[0]).sort()).toEqual([
-    'color-contrast',
-    'label',
-  ]);
+  expect((await findings(page, 'AAA')).map((each) => each.split(' ')[0]).sort()).toEqual(['color-contrast', 'label']);
   await close();
 });
 
-test('a quote is requested with the keyboard alone, and the focus is always seen', async () => {
+test('a quote can be requested by keyboard alone, with a visible focus at every step', async () => {
   const { page, complaints, close } = await at(360);
   const { keyboard } = page;
   await page.goto('/quote');
@@ -112,7 +103,7 @@ test('a quote is requested with the keyboard alone, and the focus is always seen
   expect(await tab()).toBe('Skip to the content');
   await keyboard.press('Enter');
   expect(await tab()).toBe('field-name');
-  // Sent too early: the summary has the focus, and leads to the field.
+  // Sent too early, the summary gets the focus and leads to the field.
   await keyboard.press('Enter');
   expect(await focused()).toMatch(/^Please check/);
   expect(await tab()).toBe('Please fill in “Full name”.');
@@ -122,7 +113,7 @@ test('a quote is requested with the keyboard alone, and the focus is always seen
   await keyboard.type('Ada Lovelace');
   expect(await tab()).toBe('field-email');
   await keyboard.type('ada@gmial.com');
-  // The correction is offered when the field is left, and stands between the two.
+  // The correction appears between two fields after the first one loses the focus.
   expect(await tab()).toBe('field-postal_code');
   await keyboard.press('Shift+Tab');
   expect(await focused()).toBe('ada@gmail.com');
@@ -152,7 +143,7 @@ test('a quote is requested with the keyboard alone, and the focus is always seen
   await close();
 });
 
-/** Of what can be pressed and does not stand in a line of text: those under so many pixels. */
+/** Returns clickable elements outside of running text that are smaller than this many pixels. */
 const tooSmall = (pixels: number) => `[...document.querySelectorAll(
     'a, button, input:not([type=hidden]), textarea, summary')].filter((element) => {
   const target = element.closest('.choice') ?? element;
@@ -162,7 +153,7 @@ const tooSmall = (pixels: number) => `[...document.querySelectorAll(
   return Math.min(width, height) < ${pixels} - 0.5;
 }).map((element) => element.outerHTML.slice(0, 80))`;
 
-test('what is pressed is 44 pixels large, on every page of ours', async () => {
+test('clickable elements are at least 44 pixels large on every page', async () => {
   const { page, close } = await at(360);
   for (const path of paths) {
     await page.goto(path);
@@ -175,7 +166,7 @@ test('what is pressed is 44 pixels large, on every page of ours', async () => {
   await close();
 });
 
-/** What reaches out of the window, or out of a part that shows no more than fits; what scrolls by itself may. */
+/** Returns elements beyond the window or clipped by their parent. Scrollable parts may overflow. */
 const cutOff = `[...document.querySelectorAll('body *')].filter((element) => {
   if (!element.checkVisibility() || element.closest('.unseen, .skip, .bot-field')) return false;
   const { overflowX } = getComputedStyle(element);
@@ -195,8 +186,8 @@ test('at 320 pixels, which is 400 % of 1280, nothing is cut off or scrolls sidew
 });
 
 /**
- * Stops of the Tab key that stand above the one before, or in its line and before it, and those that jump the
- * queue. The button that copies stands in the corner of what it copies, beside however many lines of tabs.
+ * Returns Tab stops above the previous one, before it in the same line, or with a positive tabindex. The copy button
+ * is excluded, because it is in the corner of its code, beside any number of lines of tabs.
  */
 const outOfOrder = `(() => {
   const stops = [...document.querySelectorAll('a, button, input, textarea, summary, [tabindex]')].filter(
@@ -210,7 +201,7 @@ const outOfOrder = `(() => {
   }).map((element) => element.outerHTML.slice(0, 80));
 })()`;
 
-test('the Tab key goes through every page in the order in which it is read', async () => {
+test('the Tab key follows the reading order on every page', async () => {
   const { page, close } = await at(360);
   for (const path of paths) {
     await page.goto(path);
@@ -219,27 +210,24 @@ test('the Tab key goes through every page in the order in which it is read', asy
   await close();
 });
 
-test.each(['light', 'dark'] as const)(
-  'in forced colours it is seen what is chosen, in %s',
-  async (scheme) => {
-    const { page, close } = await at(360, scheme);
-    await page.emulateMedia({ forcedColors: 'active', colorScheme: scheme });
-    for (const [path, selector] of [
-      ['/quote', 'input[type=radio]'],
-      ['/newsletter', 'input[type=checkbox]'],
-    ] as const) {
-      await page.goto(path);
-      const input = page.locator(selector).first();
-      const before = await input.screenshot();
-      // Not by a click: that would bring the focus, and its ring, along.
-      await page.evaluate(`document.querySelector('${selector}').checked = true`);
-      expect([path, (await input.screenshot()).equals(before)]).toEqual([path, false]);
-    }
-    await close();
-  },
-);
+test.each(['light', 'dark'] as const)('in forced colours, a chosen option is visible in %s', async (scheme) => {
+  const { page, close } = await at(360, scheme);
+  await page.emulateMedia({ forcedColors: 'active', colorScheme: scheme });
+  for (const [path, selector] of [
+    ['/quote', 'input[type=radio]'],
+    ['/newsletter', 'input[type=checkbox]'],
+  ] as const) {
+    await page.goto(path);
+    const input = page.locator(selector).first();
+    const before = await input.screenshot();
+    // A click would also bring the focus with its ring.
+    await page.evaluate(`document.querySelector('${selector}').checked = true`);
+    expect([path, (await input.screenshot()).equals(before)]).toEqual([path, false]);
+  }
+  await close();
+});
 
-test('on paper every page has its words, the fields of its form, and no light ink', async () => {
+test('on paper, every page shows its text and form fields in dark ink', async () => {
   const { page, close } = await at(800);
   for (const path of paths) {
     await page.emulateMedia({ media: 'screen' });
@@ -251,7 +239,7 @@ test('on paper every page has its words, the fields of its form, and no light in
     const lost = `window.read.filter((element) => !element.checkVisibility())
       .map((element) => element.outerHTML.slice(0, 80))`;
     expect([path, await page.evaluate(lost)]).toEqual([path, []]);
-    // A printer leaves out what is behind the words.
+    // A printer omits the background.
     const light = `window.read.filter((element) =>
       Math.min(...getComputedStyle(element).color.match(/[\\d.]+/g).slice(0, 3).map(Number)) > 140)
       .map((element) => element.outerHTML.slice(0, 80))`;
@@ -260,7 +248,7 @@ test('on paper every page has its words, the fields of its form, and no light in
   await close();
 });
 
-test('nothing moves that was not asked to', async () => {
+test('nothing on a page moves', async () => {
   const { page, close } = await at(1280);
   for (const path of paths) {
     await page.goto(path);

@@ -3,9 +3,9 @@ import type { Page } from 'playwright-core';
 
 const RULES = ['wcag2a', 'wcag2aa', 'wcag21a', 'wcag21aa', 'wcag22aa', 'best-practice'];
 
-/** What axe finds on a page, each with the first element it is about; of AAA, if asked, whether contrast is 7:1. */
+/** Returns the findings of axe on a page, each with its first element. With AAA, contrast must be 7:1. */
 export async function findings(page: Page, contrast: 'AA' | 'AAA' = 'AA'): Promise<string[]> {
-  // Chromium evaluates it outside of the page's policy.
+  // Chromium evaluates it outside the page's policy.
   await page.evaluate(axe.source);
   const options = {
     runOnly: RULES,

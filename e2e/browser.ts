@@ -1,7 +1,7 @@
 import { type Browser, chromium, type Page } from 'playwright-core';
 import { freshAddress } from '../test/support/service.ts';
 
-/** Nothing of the browser's own goes out, and it runs as root in a container too. */
+/** Stops the browser's own requests, and lets it run as root in a container. */
 const ARGUMENTS = [
   '--no-sandbox',
   '--disable-gpu',
@@ -16,18 +16,18 @@ export type Surroundings = { javaScript: boolean; width: number; scheme?: 'light
 
 export type Watched = {
   page: Page;
-  /** Console errors, errors of scripts, requests to another origin, violations of the policy. */
+  /** Console errors, script errors, requests to another origin and policy violations. */
   complaints: string[];
   close(): Promise<void>;
 };
 
-/** Chromium as the machine has it; `CHROMIUM` names another place. */
+/** Opens the machine's Chromium, or the one at the path in `CHROMIUM`. */
 export function openBrowser(): Promise<Browser> {
   const executablePath = process.env.CHROMIUM ?? '/usr/bin/chromium';
   return chromium.launch({ executablePath, args: ARGUMENTS, headless: true });
 }
 
-/** A page of a visitor with an address of their own, with everything noted that must not happen. */
+/** Opens a page for a visitor with an address of their own, and records everything that must not happen. */
 export async function openPage(
   browser: Browser,
   origin: string,
@@ -49,14 +49,14 @@ export async function openPage(
   });
   page.on('pageerror', (error) => complaints.push(`script: ${error.message}`));
   page.on('requestfailed', (request) => {
-    // Going on to the next page ends what the last one was still loading.
+    // Opening the next page aborts requests of the previous one.
     const reason = request.failure()?.errorText ?? '';
     if (reason !== 'net::ERR_ABORTED') complaints.push(`failed: ${request.url()} ${reason}`);
   });
   page.on('request', (request) => {
     if (new URL(request.url()).origin !== origin) complaints.push(`elsewhere: ${request.url()}`);
   });
-  // Where scripts are off, the console has the violations all the same.
+  // Without scripts, the console still shows the violations.
   await page.exposeFunction('noteViolation', (directive: string) => {
     complaints.push(`policy: ${directive}`);
   });
@@ -68,7 +68,7 @@ export async function openPage(
   return { page, complaints, close: () => context.close() };
 }
 
-/** How many pixels the page is wider than the window: more than none, and it scrolls sideways. */
+/** Returns by how many pixels the page is wider than the window. Above 0, it scrolls sideways. */
 export async function overflowOf(page: Page): Promise<number> {
   return Number(await page.evaluate('document.documentElement.scrollWidth - innerWidth'));
 }

@@ -1,4 +1,4 @@
-/** The page that masks until a mailed code (beyond §4): that one was mailed, what was typed, and that no more come. */
+/** The page that masks values until a mailed code is typed (reference §6.13): code mailed, wrong code, limit reached. */
 import type { Browser, Locator, Page } from 'playwright-core';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { pending, wrongOf } from '../test/confirmations/rig.ts';
@@ -29,7 +29,7 @@ const opened = async (email: string, surroundings: Surroundings) => {
   await visit.page.goto(path);
   return visit;
 };
-/** Presses for a code; returns it once the mailbox has so many. */
+/** Requests a code and returns it once the mailbox has this many. */
 const mailed = async (page: Page, email: string, count: number): Promise<string> => {
   await page.getByRole('button', { name: /^Mail me a/ }).click();
   await page.getByText(count === 1 ? 'A code was mailed' : `link so far: ${count}`).waitFor();
@@ -40,7 +40,7 @@ const mailed = async (page: Page, email: string, count: number): Promise<string>
   await until(() => codes().length >= count, 10_000);
   return codes()[count - 1] ?? '';
 };
-/** As a keyboard or a clipboard gives it: what an input has no room for is cut. */
+/** Types as a keyboard or a clipboard does. An input with a limit cuts the text. */
 const typed = async (page: Page, text: string) => {
   await page.getByLabel('Code from the message').focus();
   await page.keyboard.insertText(text);
@@ -55,7 +55,7 @@ const description = async (input: Locator) => {
   return await Promise.all(ids.map((id) => input.page().locator(`#${id}`).textContent()));
 };
 
-test('without a script each press is answered where the focus is, and a code may be parted by blanks', async () => {
+test('without a script, each click is answered at the focus, and a code may contain blanks', async () => {
   const email = 'blanks@example.com';
   const { page, complaints, close } = await opened(email, { javaScript: false, width: 360 });
   const focused = page.locator('.notice:focus');
@@ -68,9 +68,14 @@ test('without a script each press is answered where the focus is, and a code may
   const code = await mailed(page, email, 2);
   expect(await focused.innerText()).toMatch(/^Another code was mailed\s.* so far: 2\./s);
   expect(await page.title()).toMatch(/^Another code was mailed · /);
+  // The link leads to the field, and another Tab into its input.
   await page.keyboard.press('Tab');
   await page.keyboard.press('Enter');
+  await page.keyboard.press('Tab');
+  await page.keyboard.type('12');
   const input = page.locator('input#code:focus');
+  expect(await input.inputValue()).toBe('12');
+  await input.clear();
   expect(await description(input)).toEqual(['Six digits. They are good for ten minutes.']);
 
   await typed(page, `${code.slice(0, 3)} ${code.slice(3, 5)}`);
@@ -90,8 +95,8 @@ describe.each([
   ['dark', 360],
   ['light', 1280],
   ['dark', 1280],
-] as const)('in %s at %i px', (scheme, width) => {
-  test('axe finds nothing in any state, and nothing is wider than the window', async () => {
+] as const)('confirmation page with a code in %s at %i px', (scheme, width) => {
+  test('has no findings of axe and no overflow in any state', async () => {
     const email = `states-${scheme}-${width}@example.com`;
     const { page, complaints, close } = await opened(email, { javaScript: true, width, scheme });
     const looked = async (state: string) => {
@@ -109,7 +114,7 @@ describe.each([
     await page.getByRole('button', { name: 'Mail me another code' }).click();
     await page.getByRole('heading', { name: 'No further code' }).waitFor();
     await looked('no-further');
-    // It is told by its status, which the browser notes.
+    // The status 429 is intended, and the browser logs it.
     expect(complaints.filter((each) => !each.includes('429'))).toEqual([]);
     await close();
   });

@@ -1,4 +1,7 @@
-/** An agent asks, a person opens the link on a phone, types the code and presses; the agent has the receipt (beyond §4). */
+/**
+ * A person opens the link of an agent's request on a phone, types the code and confirms (reference §6).
+ * The agent gets the receipt.
+ */
 import type { Browser, Page } from 'playwright-core';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { lookAt, pending } from '../test/confirmations/rig.ts';
@@ -36,8 +39,8 @@ const pictured = async (page: Page, name: string) => {
   if (folder) await page.screenshot({ path: `${folder}/confirm-${name}.png`, fullPage: true });
 };
 
-describe('on a phone', () => {
-  test('the person types the code from the mailbox and presses; the agent polls and has the receipt', async () => {
+describe('confirmation page', () => {
+  test('sends after the mailed code and a click, and the agent gets the receipt', async () => {
     const { page, id, complaints, close } = await opened('page_email');
     expect(await page.locator('main').innerText()).not.toContain('Lovelace');
     await page.getByRole('button', { name: 'Mail me a code' }).click();
@@ -65,14 +68,12 @@ describe('on a phone', () => {
       confirmation: { status: 'submitted' },
       receipt: { action_id: id, status: 'submitted' },
     });
-    expect(
-      site.upstream.delivered.filter(({ headers }) => headers['webhook-id'] === id),
-    ).toHaveLength(1);
+    expect(site.upstream.delivered.filter(({ headers }) => headers['webhook-id'] === id)).toHaveLength(1);
     expect(complaints).toEqual([]);
     await close();
   });
 
-  test('all of it works by the keyboard, without a script, and each button says what it does', async () => {
+  test('works by keyboard without a script, and each button names its effect', async () => {
     const { path, id } = await pending(site.service, { fields });
     const { page, close } = await openPage(browser, site.service.url, {
       javaScript: false,
@@ -98,23 +99,20 @@ describe('on a phone', () => {
     ['dark', 360],
     ['light', 1280],
     ['dark', 1280],
-  ] as const)(
-    'axe finds nothing in %s at %i px, and nothing is wider than the window',
-    async (scheme, width) => {
-      for (const via of ['page', 'page_email']) {
-        const { page, complaints, close } = await opened(via, scheme, width);
-        expect([via, await findings(page, 'AAA'), await overflowOf(page)]).toEqual([via, [], 0]);
-        await pictured(page, `${via}-${width}-${scheme}`);
-        if (via === 'page') {
-          await page.getByRole('button', { name: 'I did not ask for this' }).isVisible();
-          await page.getByRole('button', { name: 'Send to Vetted Painters' }).click();
-          await page.getByRole('heading', { name: 'Sent' }).waitFor();
-          expect(await findings(page, 'AAA')).toEqual([]);
-          await pictured(page, `sent-${width}-${scheme}`);
-        }
-        expect(complaints).toEqual([]);
-        await close();
+  ] as const)('has no findings of axe and no overflow in %s at %i px', async (scheme, width) => {
+    for (const via of ['page', 'page_email']) {
+      const { page, complaints, close } = await opened(via, scheme, width);
+      expect([via, await findings(page, 'AAA'), await overflowOf(page)]).toEqual([via, [], 0]);
+      await pictured(page, `${via}-${width}-${scheme}`);
+      if (via === 'page') {
+        await page.getByRole('button', { name: 'I did not ask for this' }).isVisible();
+        await page.getByRole('button', { name: 'Send to Vetted Painters' }).click();
+        await page.getByRole('heading', { name: 'Sent' }).waitFor();
+        expect(await findings(page, 'AAA')).toEqual([]);
+        await pictured(page, `sent-${width}-${scheme}`);
       }
-    },
-  );
+      expect(complaints).toEqual([]);
+      await close();
+    }
+  });
 });

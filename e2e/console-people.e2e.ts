@@ -1,4 +1,4 @@
-/** What an operator does for a person who asks, and what agents and messages left (beyond §7). */
+/** The operator exports and deletes a person, and reads the pages of agents and messages (reference §12.11, §12.13). */
 import { randomUUID } from 'node:crypto';
 import type { Browser } from 'playwright-core';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
@@ -15,7 +15,7 @@ const EVIL = '<script>document.title="owned"</script>';
 let site: Site;
 let browser: Browser;
 const eve = { name: `Eve ${EVIL}`, email: 'eve@example.com', message: 'Two rooms' };
-// What is older has had its time.
+// Rows that are older would be past their retention.
 const receivedAt = new Date().toISOString();
 const first = submissionRow({ receivedAt, fields: eve });
 const second = submissionRow({
@@ -72,12 +72,12 @@ const PAGES = {
   agents: '/operator/agents',
 };
 
-/** What has a line for each letter, or for each two. */
+/** Returns elements so narrow that they have a line for each letter or two. */
 const narrow = (all: { offsetWidth: number; innerText: string }[]) =>
   all.filter((each) => each.offsetWidth < 80).map((each) => each.innerText);
 
-describe.each(['light', 'dark'] as const)('in %s', (scheme) => {
-  test.each([360, 1280])('at %i px every page fits, and axe finds nothing on it', async (width) => {
+describe.each(['light', 'dark'] as const)('console pages about people in %s', (scheme) => {
+  test.each([360, 1280])('fit at %i px without findings of axe', async (width) => {
     const { page, complaints, close } = await enter(width, scheme);
     const folder = process.env.SCREENSHOTS;
     for (const [name, path] of Object.entries(PAGES)) {
@@ -98,7 +98,7 @@ describe.each(['light', 'dark'] as const)('in %s', (scheme) => {
   });
 });
 
-test('a message that the mail server refused is sent again by a press', async () => {
+test('a click on Resend sends a message that the mail server refused', async () => {
   const { page, complaints, close } = await enter(1280);
   await page.getByRole('link', { name: 'Messages', exact: true }).click();
   await page.getByText('2 could not be sent').waitFor();
@@ -110,7 +110,7 @@ test('a message that the mail server refused is sent again by a press', async ()
   await close();
 });
 
-test('everything about a person is exported and deleted, by the keyboard and without a script', async () => {
+test('the operator exports and deletes everything about a person by keyboard, without a script', async () => {
   const { page, complaints, close } = await enter(360, 'light', false);
   const go = async (name: string) => {
     await page.getByRole('link', { name, exact: true }).first().focus();

@@ -1,4 +1,4 @@
-/** The operator's morning (beyond §7): sign in, see what needs them, read, answer, put away, sign out. */
+/** The operator's morning (reference §12): sign in, see what needs attention, read, dismiss, sign out. */
 import type { Browser, Page } from 'playwright-core';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { executeAction, previewId, quote } from '../test/support/agent.ts';
@@ -72,14 +72,12 @@ const pictured = async (page: Page, name: string) => {
   if (folder) await page.screenshot({ path: `${folder}/console-${name}.png`, fullPage: true });
 };
 
-/** Reaches over the side of what it stands in. */
+/** Returns the width of each element that is wider than its parent. */
 const wide = (all: { offsetWidth: number; parentElement: { clientWidth: number } | null }[]) =>
-  all.flatMap((each) =>
-    each.offsetWidth > (each.parentElement?.clientWidth ?? 0) ? [each.offsetWidth] : [],
-  );
+  all.flatMap((each) => (each.offsetWidth > (each.parentElement?.clientWidth ?? 0) ? [each.offsetWidth] : []));
 
-describe.each(['light', 'dark'] as const)('in %s', (scheme) => {
-  test.each([360, 1280])('at %i px every page fits, and axe finds nothing on it', async (width) => {
+describe.each(['light', 'dark'] as const)('console in %s', (scheme) => {
+  test.each([360, 1280])('every page fits at %i px without findings of axe', async (width) => {
     const { page, complaints, close } = await enter(width, scheme);
     const leads = [lost.id, marked.id, executed].map((id) => `/operator/leads/${id}`);
     const all = [...PAGES, ...leads, `/operator/people/${marked.id}`];
@@ -99,7 +97,7 @@ describe.each(['light', 'dark'] as const)('in %s', (scheme) => {
   });
 });
 
-test('a morning, by the keyboard and without a script', async () => {
+test('the operator works through a morning by keyboard, without a script', async () => {
   const { page, complaints, close } = await enter(360, 'light', false);
   const go = async (name: string | RegExp) => {
     await page.getByRole('link', { name }).first().focus();
@@ -111,9 +109,7 @@ test('a morning, by the keyboard and without a script', async () => {
   expect(await page.getByRole('link', { name: 'grace@example.com' }).getAttribute('href')).toBe(
     'mailto:grace@example.com',
   );
-  expect(await page.getByRole('link', { name: '+1 555 0101' }).getAttribute('href')).toBe(
-    'tel:+15550101',
-  );
+  expect(await page.getByRole('link', { name: '+1 555 0101' }).getAttribute('href')).toBe('tel:+15550101');
   await page.getByLabel('Why nothing more should happen').focus();
   await page.keyboard.press('Tab');
   await page.keyboard.press('Enter');
@@ -136,7 +132,7 @@ test('a morning, by the keyboard and without a script', async () => {
   await close();
 });
 
-test('on a phone an option of a command, and a day, stand in one piece', async () => {
+test('on a phone, an option of a command and a date do not break across lines', async () => {
   const { page, close } = await enter(360);
   const broken = async (selector: string) => {
     for (const details of await page.locator('summary').all()) await details.click();
@@ -157,7 +153,7 @@ test('on a phone an option of a command, and a day, stand in one piece', async (
   await close();
 });
 
-test('whatever was typed into a field is text, wherever an operator reads it', async () => {
+test('input of strangers is shown as text wherever an operator reads it', async () => {
   const { page, complaints, close } = await enter(1280);
   for (const path of [
     '/operator/leads?status=undelivered',
@@ -174,7 +170,7 @@ test('whatever was typed into a field is text, wherever an operator reads it', a
   await close();
 });
 
-test('a page is not shown from the memory of the browser once somebody has signed out', async () => {
+test('the browser shows no page from its history after the operator has signed out', async () => {
   const { page, close } = await enter(1280);
   await page.goto(`/operator/leads/${lost.id}`);
   await page.getByRole('button', { name: 'Sign out', exact: true }).click();

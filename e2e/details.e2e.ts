@@ -1,4 +1,4 @@
-/** Small things that an eye stumbles over: lines that run together, words and links cut in two, wasted paper. */
+/** Small visual faults: lines that run together, broken words and links, wasted paper. */
 import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join, resolve } from 'node:path';
@@ -39,9 +39,8 @@ afterAll(async () => {
   rmSync(folder, { recursive: true, force: true });
 });
 
-const at = (width: number, on = site, javaScript = true) =>
-  openPage(browser, on.service.url, { javaScript, width });
-/** The lines of text of each element that a selector names. */
+const at = (width: number, on = site, javaScript = true) => openPage(browser, on.service.url, { javaScript, width });
+/** Returns the lines of text of each element that matches. */
 const linesOf = (page: Page, selector: string) =>
   page.evaluate(`[...document.querySelectorAll('${selector}')].map((each) => {
     const words = document.createRange();
@@ -49,11 +48,9 @@ const linesOf = (page: Page, selector: string) =>
     return [...words.getClientRects()].map(({ top, bottom }) => ({ top, bottom }));
   })`) as Promise<{ top: number; bottom: number }[][]>;
 const styleOf = (page: Page, selector: string, property: string, part = '') =>
-  page.evaluate(
-    `getComputedStyle(document.querySelector('${selector}'), '${part}').${property}`,
-  ) as Promise<string>;
+  page.evaluate(`getComputedStyle(document.querySelector('${selector}'), '${part}').${property}`) as Promise<string>;
 
-test('links of a summary that take two lines stand apart', async () => {
+test('links of a summary that take two lines are spaced apart', async () => {
   const { page, close } = await at(360, german);
   await page.goto('/quote');
   await page.locator('form button[type=submit]').click();
@@ -69,26 +66,21 @@ test('links of a summary that take two lines stand apart', async () => {
   await close();
 });
 
-test.each([true, false])(
-  'a box that was not ticked is red where its error is said, with JavaScript: %s',
-  async (javaScript) => {
-    const { page, close } = await at(360, site, javaScript);
-    await page.goto('/newsletter');
-    if (javaScript) await page.locator('form button[type=submit]').click();
-    else {
-      const loaded = page.waitForEvent('load');
-      await page.evaluate('void document.forms[0].submit()');
-      await loaded;
-    }
-    await page.locator('.wrong .consent').waitFor();
-    expect(await styleOf(page, '.consent input', 'borderTopColor')).toBe(
-      await styleOf(page, '.error', 'color'),
-    );
-    await close();
-  },
-);
+test.each([true, false])('a required checkbox is red beside its error, with JavaScript: %s', async (javaScript) => {
+  const { page, close } = await at(360, site, javaScript);
+  await page.goto('/newsletter');
+  if (javaScript) await page.locator('form button[type=submit]').click();
+  else {
+    const loaded = page.waitForEvent('load');
+    await page.evaluate('void document.forms[0].submit()');
+    await loaded;
+  }
+  await page.locator('.wrong .consent').waitFor();
+  expect(await styleOf(page, '.consent input', 'borderTopColor')).toBe(await styleOf(page, '.error', 'color'));
+  await close();
+});
 
-test.each([360, 1280])('no link and no number is cut in two at %i px', async (width) => {
+test.each([360, 1280])('no link and no number breaks across lines at %i px', async (width) => {
   const { page, close } = await at(width, told);
   for (const form of Object.values(forms)) {
     await page.goto(pathsOfPage(form.page).path);
@@ -96,13 +88,11 @@ test.each([360, 1280])('no link and no number is cut in two at %i px', async (wi
     expect([form.name, links.map((lines) => lines.length)]).toEqual([form.name, [1]]);
   }
   await page.goto('/');
-  expect((await linesOf(page, '.chip dd bdi')).map((lines) => lines.length)).toEqual(
-    Array(5).fill(1),
-  );
+  expect((await linesOf(page, '.chip dd bdi')).map((lines) => lines.length)).toEqual(Array(5).fill(1));
   await close();
 });
 
-test('on the card a value that is a link stands as high as the one beside it', async () => {
+test('on the card, a value that is a link is aligned with its neighbour', async () => {
   const { page, close } = await at(1280, told);
   await page.goto('/');
   const [, , licence, telephone] = await linesOf(page, '.chip dd bdi');
@@ -111,22 +101,20 @@ test('on the card a value that is a link stands as high as the one beside it', a
   await close();
 });
 
-test('under the paint of an error the footer begins as far away as under a page', async () => {
+test('the footer keeps its distance to the paint of an error page', async () => {
   const { page, close } = await at(360, site, false);
   await page.goto('/contact');
   const message = 'x'.repeat(33_000);
   await fillIn(page, forms.contact, { ...answersTo(forms.contact, 'ada@example.com'), message });
   await page.locator('form button[type=submit]').click();
-  const [paint, footer] = await Promise.all(
-    ['.band', '.colophon'].map((each) => page.locator(each).boundingBox()),
-  );
-  // The strokes reach 24 px further than the band.
+  const [paint, footer] = await Promise.all(['.band', '.colophon'].map((each) => page.locator(each).boundingBox()));
+  // The strokes end 24 px below the band.
   const end = (paint?.y ?? 0) + (paint?.height ?? 0) + 24;
   expect((footer?.y ?? 0) - end).toBeGreaterThan(40);
   await close();
 });
 
-test('in forced colours a promise does not stand behind an empty box, nor a stripe without paint', async () => {
+test('in forced colours, a promise has no empty box and a stripe without paint is hidden', async () => {
   const { page, close } = await at(360);
   await page.emulateMedia({ forcedColors: 'active' });
   await page.goto('/');
@@ -139,7 +127,7 @@ test('in forced colours a promise does not stand behind an empty box, nor a stri
   await close();
 });
 
-test.each(['A4', 'Letter'])('what was sent prints on one sheet of %s', async (format) => {
+test.each(['A4', 'Letter'])('a sent form prints on one sheet of %s', async (format) => {
   const { page, close } = await at(1280);
   await page.goto('/quote');
   await fillIn(page, forms.homeowner_quote, answersTo(forms.homeowner_quote, 'ada@example.com'));
@@ -152,7 +140,7 @@ test.each(['A4', 'Letter'])('what was sent prints on one sheet of %s', async (fo
   await close();
 });
 
-test('on paper, which has no paint, the pictures of the steps are in ink', async () => {
+test('on paper, the pictures of the steps are in ink', async () => {
   const { page, close } = await at(1280);
   await page.emulateMedia({ media: 'print' });
   await page.goto('/');

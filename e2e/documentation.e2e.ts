@@ -1,4 +1,4 @@
-/** The pages for developers: contents, tabs and answers without a script, and what a script adds. */
+/** The pages for developers: contents, tabs and answers without a script, and the additions of a script. */
 import { readFileSync } from 'node:fs';
 import type { Browser, Page } from 'playwright-core';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
@@ -22,23 +22,20 @@ afterAll(async () => {
 const at = (width: number, javaScript = true, scheme: 'light' | 'dark' = 'light') =>
   openPage(browser, site.service.url, { javaScript, width, scheme });
 const contents = (page: Page) => page.getByRole('navigation', { name: 'On this page' });
-/** The example of the preview, the first that has tabs. */
+/** Returns the example of the preview, the first one with tabs. */
 const preview = (page: Page) => page.locator('.example:has(.tabs)').first();
 
-test.each(everySurroundings)(
-  'nothing is cut off, complained of or wider than %s',
-  async (_, how) => {
-    const { page, complaints, close } = await openPage(browser, site.service.url, how);
-    for (const path of paths) {
-      await page.goto(path);
-      expect([path, await overflowOf(page)]).toEqual([path, 0]);
-    }
-    expect(complaints).toEqual([]);
-    await close();
-  },
-);
+test.each(everySurroundings)('no page overflows or causes complaints at %s', async (_, how) => {
+  const { page, complaints, close } = await openPage(browser, site.service.url, how);
+  for (const path of paths) {
+    await page.goto(path);
+    expect([path, await overflowOf(page)]).toEqual([path, 0]);
+  }
+  expect(complaints).toEqual([]);
+  await close();
+});
 
-test('the paint reaches from edge to edge, and what stands on it begins where everything else does', async () => {
+test('the paint reaches from edge to edge, and its text is aligned with the page', async () => {
   const { page, close } = await at(1280);
   for (const path of paths) {
     await page.goto(path);
@@ -51,8 +48,8 @@ test('the paint reaches from edge to edge, and what stands on it begins where ev
   await close();
 });
 
-describe('the contents', () => {
-  test.each([true, false])('stay at the side of a wide page, script or not: %s', async (script) => {
+describe('contents', () => {
+  test.each([true, false])('stay visible beside the text of a wide page, with JavaScript: %s', async (script) => {
     const { page, close } = await at(1280, script);
     for (const path of paths) {
       await page.goto(path);
@@ -63,17 +60,14 @@ describe('the contents', () => {
         expect(await links.filter({ hasText: text }).count(), `${path} ${text}`).toBeGreaterThan(0);
       }
       await links.last().click();
-      const [side, text] = [
-        await contents(page).boundingBox(),
-        await page.locator('.prose').boundingBox(),
-      ];
+      const [side, text] = [await contents(page).boundingBox(), await page.locator('.prose').boundingBox()];
       expect(side?.y).toBeGreaterThanOrEqual(0);
       expect((side?.x ?? 0) + (side?.width ?? 0)).toBeLessThan(text?.x ?? 0);
     }
     await close();
   });
 
-  test('are folded up on a phone, and open without a script', async () => {
+  test('are folded on a phone and open without a script', async () => {
     const { page, close } = await at(360, false);
     for (const path of paths) {
       await page.goto(path);
@@ -88,12 +82,12 @@ describe('the contents', () => {
     await close();
   });
 
-  test('say which part is being read', async () => {
+  test('mark the section that is being read', async () => {
     const { page, close } = await at(1280);
     await page.goto('/reference#get-the-agent-manifest');
     const current = contents(page).locator('[aria-current=true]:visible');
     await expect.poll(() => current.allInnerTexts()).toEqual(['Get the agent manifest']);
-    // In a list that is longer than the window, it is where it is seen.
+    // It is visible, even in a list that is longer than the window.
     const box = await current.boundingBox();
     expect((box?.y ?? -1) >= 0 && (box?.y ?? 901) < 900).toBe(true);
     await page.goto('/reference#records');
@@ -102,22 +96,19 @@ describe('the contents', () => {
   });
 });
 
-test.each([320, 360])(
-  'the list of calls breaks no path inside of a word at %i px',
-  async (width) => {
-    const { page, close } = await at(width);
-    await page.goto('/reference');
-    const calls = page.locator('.prose table').first().locator('td:first-child code');
-    const lines = await calls.evaluateAll((all) => all.map((call) => call.getClientRects().length));
-    expect(lines.length).toBeGreaterThan(5);
-    // The method, and the rest: at most one break between the two.
-    expect(Math.max(...lines)).toBeLessThanOrEqual(2);
-    await close();
-  },
-);
+test.each([320, 360])('the list of calls breaks no path inside a word at %i px', async (width) => {
+  const { page, close } = await at(width);
+  await page.goto('/reference');
+  const calls = page.locator('.prose table').first().locator('td:first-child code');
+  const lines = await calls.evaluateAll((all) => all.map((call) => call.getClientRects().length));
+  expect(lines.length).toBeGreaterThan(5);
+  // At most one break, between the method and the path.
+  expect(Math.max(...lines)).toBeLessThanOrEqual(2);
+  await close();
+});
 
-describe('the tabs of an example', () => {
-  test.each([true, false])('show one language by keyboard, script or not: %s', async (script) => {
+describe('tabs of an example', () => {
+  test.each([true, false])('show one language and work by keyboard, with JavaScript: %s', async (script) => {
     const { page, close } = await at(1280, script);
     await page.goto('/agents');
     const group = preview(page).getByRole('group', { name: 'Language' });
@@ -132,12 +123,12 @@ describe('the tabs of an example', () => {
     expect(await visible.innerText()).toContain('await post(');
     const ring = `getComputedStyle(document.activeElement.closest('.tab')).outlineStyle`;
     expect(await page.evaluate(ring)).toBe('solid');
-    // The answer is the same in every language, and stays.
+    // The answer is the same in every language and stays visible.
     expect(await preview(page).locator('.answer:visible').count()).toBe(1);
     await close();
   });
 
-  test('of one language are turned everywhere by a script, and the page stays where it is', async () => {
+  test('switch all examples to one language with a script, and the page does not jump', async () => {
     const { page, close } = await at(1280);
     await page.goto('/agents');
     const later = page.locator('.tabs').nth(1);
@@ -150,18 +141,13 @@ describe('the tabs of an example', () => {
     await close();
   });
 
-  test('are all on paper, each under its name, and whole', async () => {
+  test('are all printed in full, each under its name', async () => {
     const { page, close } = await at(1280);
     await page.goto('/agents');
     await page.emulateMedia({ media: 'print' });
     expect(await preview(page).locator('.code:visible').count()).toBe(4);
     const captions = await preview(page).locator('figcaption:visible').allInnerTexts();
-    expect(captions.map((text) => text.replace(/\s+/g, ' '))).toEqual([
-      'curl',
-      'JavaScript',
-      'Python',
-      'Answer 200',
-    ]);
+    expect(captions.map((text) => text.replace(/\s+/g, ' '))).toEqual(['curl', 'JavaScript', 'Python', 'Answer 200']);
     expect(await page.locator('.copy:visible, .contents:visible').count()).toBe(0);
     const cut = `[...document.querySelectorAll('pre')].filter(
       ({ scrollWidth, clientWidth }) => scrollWidth > clientWidth + 1).length`;
@@ -170,15 +156,15 @@ describe('the tabs of an example', () => {
   });
 });
 
-describe('the button that copies', () => {
-  test('is not there without a script', async () => {
+describe('copy button', () => {
+  test('is absent without a script', async () => {
     const { page, close } = await at(1280, false);
     await page.goto('/agents');
     expect(await page.locator('button').count()).toBe(0);
     await close();
   });
 
-  test('copies the code as it is, by the keyboard, and says so', async () => {
+  test('copies the exact code by keyboard and confirms it', async () => {
     const { page, complaints, close } = await at(360);
     await page.context().grantPermissions(['clipboard-read', 'clipboard-write']);
     await page.goto('/agents');
@@ -186,9 +172,7 @@ describe('the button that copies', () => {
     await button.focus();
     await page.keyboard.press('Enter');
     await expect.poll(() => page.getByRole('status').innerText()).toBe('Copied');
-    expect(
-      await button.or(preview(page).getByRole('button', { name: 'Copied curl' })).count(),
-    ).toBe(1);
+    expect(await button.or(preview(page).getByRole('button', { name: 'Copied curl' })).count()).toBe(1);
     const copied = String(await page.evaluate('navigator.clipboard.readText()'));
     expect(copied).toMatch(/^PREVIEW=\$\(curl -sS http[\s\S]*echo "\$PREVIEW"\n$/);
     const box = await preview(page).locator('.copy:visible').first().boundingBox();
@@ -197,7 +181,7 @@ describe('the button that copies', () => {
     await close();
   });
 
-  test('selects the code where the browser gives no clipboard away', async () => {
+  test('selects the code if the browser gives no access to the clipboard', async () => {
     const { page, complaints, close } = await at(1280);
     await page.addInitScript({
       content: `Object.defineProperty(navigator, 'clipboard', { value: undefined });
@@ -205,22 +189,18 @@ describe('the button that copies', () => {
     });
     await page.goto('/receivers');
     await page.getByRole('button', { name: 'Copy Node' }).click();
-    await expect
-      .poll(() => page.getByRole('status').innerText())
-      .toBe('It is selected, so that you can copy it');
+    await expect.poll(() => page.getByRole('status').innerText()).toBe('It is selected, so that you can copy it');
     expect(String(await page.evaluate('getSelection().toString()'))).toContain('isSigned');
     expect(complaints).toEqual([]);
     await close();
   });
 });
 
-test.each(['light', 'dark'] as const)(
-  'code has AAA contrast in %s, and none of it is colour alone',
-  async (scheme) => {
-    const { page, close } = await at(1280, true, scheme);
-    for (const path of paths) {
-      await page.goto(path);
-      const worst = `(() => {
+test.each(['light', 'dark'] as const)('code has AAA contrast in %s', async (scheme) => {
+  const { page, close } = await at(1280, true, scheme);
+  for (const path of paths) {
+    await page.goto(path);
+    const worst = `(() => {
       const channels = (colour) => colour.match(/[\\d.]+/g).slice(0, 3).map(Number);
       const luminance = (colour) => {
         const [r, g, b] = channels(colour).map((each) => {
@@ -241,13 +221,12 @@ test.each(['light', 'dark'] as const)(
         return (Math.max(one, other) + 0.05) / (Math.min(one, other) + 0.05);
       }));
     })()`;
-      expect([path, Number(await page.evaluate(worst)) >= 7]).toEqual([path, true]);
-    }
-    await close();
-  },
-);
+    expect([path, Number(await page.evaluate(worst)) >= 7]).toEqual([path, true]);
+  }
+  await close();
+});
 
-test('in forced colours an example keeps its edge, and the chosen tab its mark', async () => {
+test('in forced colours, an example keeps its edge and the chosen tab its mark', async () => {
   const { page, close } = await at(1280);
   await page.emulateMedia({ forcedColors: 'active' });
   await page.goto('/agents');
@@ -258,7 +237,7 @@ test('in forced colours an example keeps its edge, and the chosen tab its mark',
   await close();
 });
 
-test('the words of the script stand in no script', () => {
+test('the script contains none of the button’s texts', () => {
   const script = readFileSync(new URL('../src/site/assets/copy.js', import.meta.url), 'utf8');
   expect(script).not.toMatch(/'(Copy|Copied)'/);
 });

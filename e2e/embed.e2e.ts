@@ -1,8 +1,9 @@
-/** The forms of /embed, pasted as they are into a page of another origin. */
+/** The forms of /embed, pasted unchanged into a page of another origin. */
 import { createServer, type Server } from 'node:http';
 import type { Browser, BrowserContext, Page } from 'playwright-core';
 import { afterAll, beforeAll, beforeEach, expect, test } from 'vitest';
 import { freePort } from '../test/support/free-port.ts';
+import { freshAddress } from '../test/support/service.ts';
 import { openBrowser } from './browser.ts';
 import { breakUpstream, type Site, startSite } from './site.ts';
 
@@ -23,17 +24,17 @@ beforeAll(async () => {
       response.setHeader('content-type', 'text/javascript').end(script);
       return;
     }
-    // As the page says: what a strict policy of one's own needs.
+    // The page documents these directives for sites with a strict policy of their own.
     const { url } = site.service;
     response.setHeader(
       'content-security-policy',
       `default-src 'none'; script-src 'self'; form-action ${url}; connect-src ${url}`,
     );
     const form = request.url === '/newsletter' ? newsletter : lead;
-    const load =
-      request.url === '/script' ? '<script type="module" src="lead-form.js"></script>' : '';
+    const encoding = request.url === '/older' ? 'windows-1252' : 'utf-8';
+    const load = request.url === '/script' ? '<script type="module" src="lead-form.js"></script>' : '';
     response
-      .setHeader('content-type', 'text/html; charset=utf-8')
+      .setHeader('content-type', `text/html; charset=${encoding}`)
       .end(`<!doctype html><html lang="en"><title>Elsewhere</title>${form}${load}</html>`);
   });
   await new Promise<void>((resolve) => server.listen(port, '127.0.0.1', resolve));
@@ -57,8 +58,8 @@ async function open(path: string, javaScriptEnabled: boolean): Promise<[Page, Br
   return [page, context];
 }
 
-async function fillIn(page: Page, email = 'ada@example.com'): Promise<void> {
-  await page.getByLabel('Full name').fill('Ada Lovelace');
+async function fillIn(page: Page, email = 'ada@example.com', name = 'Ada Lovelace'): Promise<void> {
+  await page.getByLabel('Full name').fill(name);
   await page.getByLabel('E-mail').fill(email);
   await page.getByLabel('Postal code').fill('94110');
 }
@@ -69,7 +70,16 @@ const lead = {
   fields: { name: 'Ada Lovelace', email: 'ada@example.com', postal_code: '94110' },
 };
 
-test('plain HTML sends a lead and leads to our page, without a script', async () => {
+test('plain HTML on a page in windows-1252 sends letters with accents', async () => {
+  const [page, context] = await open('/older', false);
+  await fillIn(page, 'ada@example.com', 'Jürgen Šmíd 山');
+  await page.getByRole('button').click();
+  await page.waitForURL(`${site.service.url}/thank-you`);
+  expect(sent()).toMatchObject([{ fields: { name: 'Jürgen Šmíd 山' } }]);
+  await context.close();
+});
+
+test('plain HTML sends a lead and opens our page, without a script', async () => {
   const [page, context] = await open('/', false);
   await fillIn(page);
   await page.getByRole('button').click();
@@ -78,14 +88,14 @@ test('plain HTML sends a lead and leads to our page, without a script', async ()
   await context.close();
 });
 
-test('plain HTML that is refused is our page, with what was typed', async () => {
+test('plain HTML that is refused opens our page with the answers', async () => {
   const [page, context] = await open('/', false);
   await fillIn(page, 'ada@example');
   await page.getByRole('button').click();
   await page.getByRole('heading', { name: /check what you entered/i }).waitFor();
   expect(new URL(page.url()).origin).toBe(site.service.url);
   expect(await page.getByLabel('Full name').inputValue()).toBe('Ada Lovelace');
-  // From there it is sent as from any page of ours.
+  // From there, it is sent as from any page of ours.
   await page.getByLabel('E-mail address').fill('ada@example.com');
   await page.locator('form button[type=submit]').click();
   await page.waitForURL(`${site.service.url}/thank-you`);
@@ -93,7 +103,7 @@ test('plain HTML that is refused is our page, with what was typed', async () => 
   await context.close();
 });
 
-test('the script sends a lead and the person stays, and hears in words what is wrong', async () => {
+test('the script sends a lead on the same page and states each error in words', async () => {
   const [page, context] = await open('/script', true);
   const complaints: string[] = [];
   page.on('pageerror', (error) => complaints.push(error.message));
@@ -120,7 +130,27 @@ test('the script sends a lead and the person stays, and hears in words what is w
   await context.close();
 });
 
-test('the script of an origin that is not allowed reads no answer', async () => {
+test.each([
+  ['FormData is missing', 'delete globalThis.FormData', 1],
+  ['fetch throws', "globalThis.fetch = () => { throw new TypeError('blocked'); }", 1],
+  ['fetch is blocked', "globalThis.fetch = () => Promise.reject(new TypeError('blocked'))", 2],
+])('the script lets the browser send the form once if %s', async (_name, breakage, presses) => {
+  const [page, context] = await open('/script', true);
+  // The limit is five submissions of one address.
+  await context.setExtraHTTPHeaders({ 'x-forwarded-for': freshAddress() });
+  await page.evaluate(breakage);
+  await fillIn(page);
+  for (let press = 1; press < presses; press += 1) {
+    await page.getByRole('button').click();
+    await expect.poll(() => page.getByRole('status').innerText()).toMatch(/^It is not certain/);
+  }
+  await page.getByRole('button').click();
+  await page.waitForURL(`${site.service.url}/thank-you`);
+  expect(sent()).toEqual([expect.objectContaining(lead)]);
+  await context.close();
+});
+
+test('the script reads no answer if its origin is not allowed', async () => {
   const stranger = await startSite();
   const context = await browser.newContext();
   const page = await context.newPage();
@@ -138,7 +168,7 @@ test('the script of an origin that is not allowed reads no answer', async () => 
   await stranger.close();
 });
 
-test('the newsletter form asks for consent and leads to our page, without a script', async () => {
+test('the newsletter form requires consent and opens our page, without a script', async () => {
   const [page, context] = await open('/newsletter', false);
   await page.getByLabel('E-mail').fill('grace@example.com');
   await page.getByRole('button').click();

@@ -37,12 +37,12 @@ type Arrived = {
   data: { form: string; fields: Record<string, string>; origin: string; recipient: unknown };
 };
 
-/** What `npm run inbox` shows of that address. */
+/** Returns the events that `npm run inbox` lists for an address. */
 async function arrivedFrom(email: string): Promise<Arrived[]> {
   const { stdout } = await promisify(execFile)(
     'npm',
     ['run', '--silent', 'inbox', '--', 'list', '--json', '--limit', '1000'],
-    // Not this process's environment: vitest sets a BASE_URL of its own.
+    // A reduced environment, because vitest sets a BASE_URL of its own.
     { cwd: project, env: { PATH: process.env.PATH, HOME: tmpdir(), DATA_DIR: service.dataDir } },
   );
   const events: Arrived[] = stdout
@@ -61,7 +61,7 @@ function mailTo(address: string): string[] {
     .filter((text) => text.includes(`\r\nTo: ${address}\r\n`));
 }
 
-/** Opens the form's page, fills it in, sends it, and lands on /thank-you. */
+/** Opens the form's page, fills it in, sends it, and expects /thank-you. */
 async function submit(form: Form, email: string, how: Surroundings): Promise<void> {
   const { page, complaints, close } = await openPage(browser, service.url, how);
   await page.goto(pathsOfPage(form.page).path);
@@ -74,12 +74,11 @@ async function submit(form: Form, email: string, how: Surroundings): Promise<voi
   await close();
 }
 
-describe.each(surroundings)('%s', (name, how) => {
-  const email = (form: Form) =>
-    `${form.name}-${name.replace(/\W+/g, '-')}@example.com`.toLowerCase();
+describe.each(surroundings)('forms %s', (name, how) => {
+  const email = (form: Form) => `${form.name}-${name.replace(/\W+/g, '-')}@example.com`.toLowerCase();
 
   test.each([forms.homeowner_quote, forms.contractor_signup, forms.contact])(
-    '$page is filled in, sent, and stands in the inbox',
+    '$page sends the form, and the inbox lists it',
     async (form) => {
       await submit(form, email(form), how);
       const fields = answersTo(form, email(form));
@@ -90,7 +89,7 @@ describe.each(surroundings)('%s', (name, how) => {
     },
   );
 
-  test('/newsletter is filled in, sent, stands in the inbox, and its e-mail is written', async () => {
+  test('/newsletter sends the form, the inbox lists it, and the e-mail is written', async () => {
     const address = email(forms.newsletter);
     await submit(forms.newsletter, address, how);
     expect(await arrivedFrom(address)).toMatchObject([
@@ -100,7 +99,7 @@ describe.each(surroundings)('%s', (name, how) => {
   });
 });
 
-test('a message of several lines arrives with its line breaks', async () => {
+test('a message of several lines keeps its line breaks', async () => {
   const { page, close } = await openPage(browser, service.url, { javaScript: false, width: 360 });
   const email = 'lines@example.com';
   await page.goto(pathsOfPage(forms.contact.page).path);

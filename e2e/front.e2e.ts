@@ -1,4 +1,4 @@
-/** What a person sees before the form: the painted opening, who gets the request, the steps and the questions. */
+/** The content before the form: the painted opening, the contractor, the steps and the questions. */
 import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -43,12 +43,12 @@ const pictured = async (page: Page, name: string) => {
   const pictures = process.env.SCREENSHOTS;
   if (pictures) await page.screenshot({ path: `${pictures}/front-${name}.png`, fullPage: true });
 };
-/** Red, green and blue of a colour as CSS computed it, from 0 to 1. */
+/** Returns red, green and blue of a colour as CSS computed it, from 0 to 1. */
 const channels = (colour: string): number[] => {
   const numbers = (colour.match(/[\d.]+/g) ?? []).slice(0, 3).map(Number);
   return colour.startsWith('rgb') ? numbers.map((each) => each / 255) : numbers;
 };
-/** WCAG 2.2, relative luminance. */
+/** Returns the relative luminance of WCAG 2.2. */
 const luminance = (colour: string) => {
   const [red = 0, green = 0, blue = 0] = channels(colour).map((each) =>
     each <= 0.04045 ? each / 12.92 : ((each + 0.055) / 1.055) ** 2.4,
@@ -56,8 +56,8 @@ const luminance = (colour: string) => {
   return 0.2126 * red + 0.7152 * green + 0.0722 * blue;
 };
 
-describe.each(surroundingsInTurn)('%s', (_name, how: Surroundings) => {
-  test('the contractor’s card has every fact, and the questions open', async () => {
+describe.each(surroundingsInTurn)('start page and quote page, %s', (_name, how: Surroundings) => {
+  test('the contractor’s card shows every fact, and the questions open', async () => {
     const { page, complaints, close } = await openPage(browser, told.service.url, how);
     for (const path of ['/', '/quote']) {
       await page.goto(path);
@@ -65,10 +65,7 @@ describe.each(surroundingsInTurn)('%s', (_name, how: Surroundings) => {
       expect(await card.locator('dt').count()).toBe(7);
       expect(await overflowOf(page)).toBe(0);
       if (how.javaScript) expect(await findings(page, 'AAA')).toEqual([]);
-      await pictured(
-        page,
-        `facts${path.replace('/', '-')}-${how.width}-${how.scheme}-${how.javaScript}`,
-      );
+      await pictured(page, `facts${path.replace('/', '-')}-${how.width}-${how.scheme}-${how.javaScript}`);
     }
     await page.goto('/');
     const answer = page.getByText('Asking costs nothing');
@@ -77,20 +74,18 @@ describe.each(surroundingsInTurn)('%s', (_name, how: Surroundings) => {
     expect(await answer.isVisible()).toBe(true);
     await page.keyboard.press('Tab');
     await page.keyboard.press('Enter');
-    expect(await page.getByText('Vetted Painters, to call you about this job').isVisible()).toBe(
-      true,
-    );
+    expect(await page.getByText('Vetted Painters, to call you about this job').isVisible()).toBe(true);
     if (how.javaScript) expect(await findings(page, 'AAA')).toEqual([]);
     await pictured(page, `open-${how.width}-${how.scheme}-${how.javaScript}`);
     await page.emulateMedia({ media: 'print' });
-    expect(await page.getByText('Allow two working days and look').isVisible()).toBe(true);
+    expect(await page.getByText('Allow two working days and check').isVisible()).toBe(true);
     expect(complaints).toEqual([]);
     await close();
   });
 });
 
 test.each(['light', 'dark'] as const)(
-  'what stands on the paint has a contrast of 7:1 in %s, and the paint reaches from side to side',
+  'text on the paint has a contrast of 7:1 in %s, and the paint fills the width',
   async (scheme) => {
     const opened = await openPage(browser, site.service.url, {
       javaScript: false,
@@ -107,7 +102,7 @@ test.each(['light', 'dark'] as const)(
           inks: texts.map((each) => getComputedStyle(each).color) };
       })()`)) as { paint: string; sides: number[]; inks: string[] };
       expect(styles.sides).toEqual([0, 1280]);
-      // The streaks on it are darker than the paint, and what stands on it is lighter.
+      // The streaks are darker than the paint, and the text is lighter.
       for (const ink of styles.inks) {
         const ratio = (luminance(ink) + 0.05) / (luminance(styles.paint) + 0.05);
         expect(ratio, `${path} ${ink} on ${styles.paint}`).toBeGreaterThanOrEqual(7);
@@ -117,7 +112,7 @@ test.each(['light', 'dark'] as const)(
   },
 );
 
-test('beside a long form the card stays in sight', async () => {
+test('the card stays visible beside a long form', async () => {
   const { page, close } = await openPage(browser, site.service.url, {
     javaScript: false,
     width: 1280,
@@ -132,7 +127,7 @@ test('beside a long form the card stays in sight', async () => {
   await close();
 });
 
-test('a limit says the time of day from which it is over', async () => {
+test('a limit states the time of day at which it ends', async () => {
   const { page, close } = await openPage(browser, site.service.url, {
     javaScript: true,
     width: 360,
@@ -144,14 +139,14 @@ test('a limit says the time of day from which it is over', async () => {
   await page.locator('form button[type=submit]').click();
   const notice = page.locator('form > .notice');
   await notice.waitFor();
-  // Shortly before midnight it says the day as well.
+  // Shortly before midnight, it states the day as well.
   expect(await notice.innerText()).toMatch(
     /send it again in 15 minutes \((?:\w+ \d+, \d{4} at )?\d{1,2}:\d\d\s[AP]M\)\./,
   );
   await close();
 });
 
-test('in forced colours the paint, the card and the panel of success have an edge', async () => {
+test('in forced colours, the paint, the card and the success panel have an edge', async () => {
   const { page, close } = await openPage(browser, site.service.url, {
     javaScript: true,
     width: 360,
@@ -163,9 +158,7 @@ test('in forced colours the paint, the card and the panel of success have an edg
     ['/thank-you', '.success'],
   ] as const) {
     await page.goto(path);
-    const edge = await page.evaluate(
-      `getComputedStyle(document.querySelector('${selector}')).borderBlockStartWidth`,
-    );
+    const edge = await page.evaluate(`getComputedStyle(document.querySelector('${selector}')).borderBlockStartWidth`);
     expect([selector, edge]).toEqual([selector, '1px']);
     const strokes = await page.evaluate(
       `[...document.querySelectorAll('.icon')].map((icon) => getComputedStyle(icon).stroke)`,

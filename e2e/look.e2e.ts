@@ -1,4 +1,4 @@
-/** How pages lie where something is unusual: other scripts, long names, forced colours, a keyboard. */
+/** Layout under unusual conditions: other scripts, long names, forced colours, a keyboard. */
 import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -44,48 +44,43 @@ const pictured = async (page: Page, name: string) => {
   const pictures = process.env.SCREENSHOTS;
   if (pictures) await page.screenshot({ path: `${pictures}/${name}.png`, fullPage: true });
 };
-/** What CSS makes of the first that a selector names. */
+/** Returns a computed style of the first element that matches. */
 const styleOf = (page: Page, selector: string, property: string, part = '') =>
-  page.evaluate(
-    `getComputedStyle(document.querySelector('${selector}'), '${part}').${property}`,
-  ) as Promise<string>;
-/** Where an element begins, and where it ends. */
+  page.evaluate(`getComputedStyle(document.querySelector('${selector}'), '${part}').${property}`) as Promise<string>;
+/** Returns the left and right edge of an element. */
 const boxOf = async (page: Page, selector: string) => {
   const box = await page.locator(selector).first().boundingBox();
   return { left: box?.x ?? 0, right: (box?.x ?? 0) + (box?.width ?? 0) };
 };
 
-test.each([360, 1280])(
-  'a page in Arabic is laid out from right to left at %i px',
-  async (width) => {
-    for (const scheme of schemes) {
-      const { page, complaints, close } = await at(width, scheme, arabic);
-      await page.goto('/contact');
-      const [brand, nav] = [await boxOf(page, '.brand'), await boxOf(page, 'header nav')];
-      expect(brand.right).toBeGreaterThan(nav.right - 1);
-      expect(brand.right).toBeGreaterThan(width * 0.85);
-      expect(await styleOf(page, 'h1', 'direction')).toBe('rtl');
-      // What is typed goes the way of its own letters.
-      const subject = page.locator('#field-subject');
-      for (const [typed, way] of [
-        ['مرحبا', 'rtl'],
-        ['Hello', 'ltr'],
-      ] as const) {
-        await subject.fill(typed);
-        expect(await styleOf(page, '#field-subject', 'direction')).toBe(way);
-      }
-      expect(await overflowOf(page)).toBe(0);
-      await pictured(page, `arabic-${width}-${scheme}`);
-      // Pages of ours stay English, and keep their way.
-      await page.goto('/privacy');
-      expect(await styleOf(page, 'h1', 'direction')).toBe('ltr');
-      expect(complaints).toEqual([]);
-      await close();
+test.each([360, 1280])('a page in Arabic is laid out from right to left at %i px', async (width) => {
+  for (const scheme of schemes) {
+    const { page, complaints, close } = await at(width, scheme, arabic);
+    await page.goto('/contact');
+    const [brand, nav] = [await boxOf(page, '.brand'), await boxOf(page, 'header nav')];
+    expect(brand.right).toBeGreaterThan(nav.right - 1);
+    expect(brand.right).toBeGreaterThan(width * 0.85);
+    expect(await styleOf(page, 'h1', 'direction')).toBe('rtl');
+    // Typed text has the direction of its own letters.
+    const subject = page.locator('#field-subject');
+    for (const [typed, way] of [
+      ['مرحبا', 'rtl'],
+      ['Hello', 'ltr'],
+    ] as const) {
+      await subject.fill(typed);
+      expect(await styleOf(page, '#field-subject', 'direction')).toBe(way);
     }
-  },
-);
+    expect(await overflowOf(page)).toBe(0);
+    await pictured(page, `arabic-${width}-${scheme}`);
+    // Our pages stay English and keep their direction.
+    await page.goto('/privacy');
+    expect(await styleOf(page, 'h1', 'direction')).toBe('ltr');
+    expect(complaints).toEqual([]);
+    await close();
+  }
+});
 
-test('a picture with an arrow goes the way of the page', async () => {
+test('a picture with an arrow has the direction of the page', async () => {
   const scaleOf = async (on: Site, path: string, selector: string) => {
     const { page, close } = await at(360, 'light', on);
     await page.goto(path);
@@ -98,7 +93,7 @@ test('a picture with an arrow goes the way of the page', async () => {
   expect(await scaleOf(site, '/', 'ol li:nth-child(2) .icon')).toBe('none');
 });
 
-test.each([360, 1280])('a name of one long word widens no page at %i px', async (width) => {
+test.each([360, 1280])('a long word as a name widens no page at %i px', async (width) => {
   for (const scheme of schemes) {
     const { page, close } = await at(width, scheme);
     for (const path of ['/', '/quote', '/thank-you', '/agents', '/privacy']) {
@@ -106,14 +101,14 @@ test.each([360, 1280])('a name of one long word widens no page at %i px', async 
       expect([path, await overflowOf(page)]).toEqual([path, 0]);
       if (path === '/quote') await pictured(page, `long-name-${width}-${scheme}`);
     }
-    // Where a browser knows how a language parts its words, a title breaks with a hyphen.
+    // If a browser can hyphenate the language, a title breaks with a hyphen.
     expect(await styleOf(page, 'h1', 'hyphens')).toBe('auto');
     await close();
   }
 });
 
 test.each([360, 1280])(
-  'a button on the page of an error is like any other, without a contact too, at %i px',
+  'a button on an error page looks like any other, also without a contact, at %i px',
   async (width) => {
     for (const scheme of schemes) {
       const { page, close } = await at(width, scheme);
@@ -138,12 +133,11 @@ test.each([360, 1280])(
   },
 );
 
-test.each(schemes)('a telephone finds a tile and the colour of its bars in %s', async (scheme) => {
+test.each(schemes)('a phone gets an icon and the colour of its bars in %s', async (scheme) => {
   const { page, complaints, close } = await at(360, scheme);
   await page.goto('/');
   const tile = await page.request.get(
-    (await page.locator('link[rel=apple-touch-icon]').getAttribute('href', { timeout: 5_000 })) ??
-      '',
+    (await page.locator('link[rel=apple-touch-icon]').getAttribute('href', { timeout: 5_000 })) ?? '',
   );
   expect([tile.status(), sizeOfPng(await tile.body())]).toEqual([200, { width: 180, height: 180 }]);
   const colour = await page.evaluate(`(() => {
@@ -158,14 +152,14 @@ test.each(schemes)('a telephone finds a tile and the colour of its bars in %s', 
   await close();
 });
 
-describe('the Tab key', () => {
+describe('Tab key', () => {
   const scrolling = `[...document.querySelectorAll('.scroll, pre')].filter(
     ({ scrollWidth, clientWidth }) => scrollWidth > clientWidth)`;
   const stops = `[...document.querySelectorAll('.scroll[tabindex], pre[tabindex]')]`;
   const same = `JSON.stringify(${stops}.map((each) => each.outerHTML)) ===
     JSON.stringify(${scrolling}.map((each) => each.outerHTML))`;
 
-  test('stops at a table or a command where it scrolls, and nowhere else', async () => {
+  test('stops at a table or a command only if it scrolls', async () => {
     const { page, complaints, close } = await at(1280);
     await page.goto('/reference');
     await expect.poll(() => page.evaluate(same), { timeout: 5_000 }).toBe(true);
@@ -176,9 +170,8 @@ describe('the Tab key', () => {
     await page.setViewportSize({ width: 320, height: 800 });
     await expect.poll(() => page.evaluate(same), { timeout: 5_000 }).toBe(true);
     expect(await page.evaluate(`${stops}.length`)).toBeGreaterThan(5);
-    // Each is named after what it stands under; the overview stands under the title alone.
-    const names =
-      await page.evaluate(`[...document.querySelectorAll('.scroll[tabindex]')].map((each) =>
+    // Each is labelled by its heading. The overview has only the title above it, so it has a label of its own.
+    const names = await page.evaluate(`[...document.querySelectorAll('.scroll[tabindex]')].map((each) =>
       document.getElementById(each.getAttribute('aria-labelledby'))?.matches('h2, h3') ??
         (each.hasAttribute('aria-label') && each === document.querySelector('.scroll')))`);
     expect(new Set(names as boolean[])).toEqual(new Set([true]));
@@ -186,7 +179,7 @@ describe('the Tab key', () => {
     await close();
   });
 
-  test('stops at each where no script runs', async () => {
+  test('stops at every scrollable table when JavaScript is off', async () => {
     const how = { javaScript: false, width: 360 };
     const { page, close } = await openPage(browser, site.service.url, how);
     await page.goto('/agents');
@@ -215,7 +208,7 @@ test.each([360, 1280])('the footer has a row for developers at %i px', async (wi
   }
 });
 
-test('in forced colours the cards of the start page and of a form keep their edge', async () => {
+test('in forced colours, the cards of the start page and of a form keep their edge', async () => {
   for (const scheme of schemes) {
     for (const width of [360, 1280]) {
       const { page, close } = await at(width, scheme);

@@ -1,4 +1,7 @@
-/** A person subscribes, opens both links of the message and presses; without a script, on a phone and on a desk (beyond §6). */
+/**
+ * A person subscribes, confirms and unsubscribes by the links of the message, without scripts, on phone and desktop.
+ * See reference §9.
+ */
 import type { Browser, Page } from 'playwright-core';
 import PostalMime from 'postal-mime';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
@@ -23,7 +26,7 @@ afterAll(async () => {
   await mail.close();
 });
 
-/** Both links, as they stand in the message. */
+/** Subscribes and returns both links of the message. */
 async function subscribed() {
   const email = reader();
   expect(await subscribe(site.service, email)).toBe(200);
@@ -42,42 +45,38 @@ const pictured = async (page: Page, name: string) => {
 
 const statusOf = async (email: string) => (await rowOf(site.service, email))?.status;
 
-test.each([true, false])(
-  'confirms and leaves by one button each, with JavaScript %s',
-  async (javaScript) => {
-    const { email, confirm, leave } = await subscribed();
-    const visit = await openPage(browser, site.service.url, { javaScript, width: 360 });
-    const { page, complaints, close } = visit;
-    await page.goto(confirm);
-    expect(await page.locator('main').innerText()).toContain('r•••@e•••.com');
-    expect(await statusOf(email)).toBe('pending');
-    await page.getByRole('button', { name: 'Yes, send me updates' }).click();
-    await page.getByRole('heading', { name: 'You are subscribed' }).waitFor();
-    expect(new URL(page.url()).pathname).toBe(new URL(confirm).pathname);
-    expect(await statusOf(email)).toBe('confirmed');
-    await page.reload();
-    await page.goto(leave);
-    expect(await page.locator('main').innerText()).not.toContain('@');
-    await page.getByRole('button', { name: 'Leave' }).click();
-    await page.getByRole('heading', { name: 'You have left' }).waitFor();
-    expect(await statusOf(email)).toBe('unsubscribed');
-    await page.goto(confirm);
-    await page.getByRole('link', { name: 'To the newsletter' }).click();
-    await page.getByRole('heading', { name: 'Newsletter' }).waitFor();
-    await until(() =>
-      site.upstream.delivered.some(
-        ({ event }) =>
-          event.type === 'subscriber.unsubscribed' &&
-          (event.data.fields as { email: string }).email === email,
-      ),
-    );
-    expect(complaints).toEqual([]);
-    await close();
-  },
-);
+test.each([true, false])('one button confirms and one unsubscribes, with JavaScript: %s', async (javaScript) => {
+  const { email, confirm, leave } = await subscribed();
+  const visit = await openPage(browser, site.service.url, { javaScript, width: 360 });
+  const { page, complaints, close } = visit;
+  await page.goto(confirm);
+  expect(await page.locator('main').innerText()).toContain('r•••@e•••.com');
+  expect(await statusOf(email)).toBe('pending');
+  await page.getByRole('button', { name: 'Yes, send me updates' }).click();
+  await page.getByRole('heading', { name: 'You are subscribed' }).waitFor();
+  expect(new URL(page.url()).pathname).toBe(new URL(confirm).pathname);
+  expect(await statusOf(email)).toBe('confirmed');
+  await page.reload();
+  await page.goto(leave);
+  expect(await page.locator('main').innerText()).not.toContain('@');
+  await page.getByRole('button', { name: 'Leave' }).click();
+  await page.getByRole('heading', { name: 'You have left' }).waitFor();
+  expect(await statusOf(email)).toBe('unsubscribed');
+  await page.goto(confirm);
+  await page.getByRole('link', { name: 'To the newsletter' }).click();
+  await page.getByRole('heading', { name: 'Newsletter' }).waitFor();
+  await until(() =>
+    site.upstream.delivered.some(
+      ({ event }) =>
+        event.type === 'subscriber.unsubscribed' && (event.data.fields as { email: string }).email === email,
+    ),
+  );
+  expect(complaints).toEqual([]);
+  await close();
+});
 
-describe.each(['light', 'dark'] as const)('in %s', (scheme) => {
-  test.each([360, 1280])('%i px: every page is whole, and axe finds nothing', async (width) => {
+describe.each(['light', 'dark'] as const)('newsletter pages in %s', (scheme) => {
+  test.each([360, 1280])('fit at %i px without findings of axe', async (width) => {
     const { confirm, leave } = await subscribed();
     const visit = await openPage(browser, site.service.url, { javaScript: true, width, scheme });
     const { page, close } = visit;

@@ -3,7 +3,7 @@ import { linkFor } from '../test/console/operator.ts';
 import { openPage, type Surroundings } from './browser.ts';
 import type { Site } from './site.ts';
 
-/** An operator who has pressed the button of a link, at the first page of the console. */
+/** Signs in as an operator and returns the first page of the console. */
 export async function signedIn(browser: Browser, { service }: Site, surroundings: Surroundings) {
   const visit = await openPage(browser, service.url, surroundings);
   await visit.page.goto(await linkFor(service));

@@ -38,15 +38,13 @@ const newAddress = () => {
 };
 const press = (page: Page) => page.locator('form button[type=submit]').click();
 const arrivedFrom = (email: string) =>
-  site.upstream.delivered.filter(
-    ({ event }) => (event.data.fields as Record<string, string>).email === email,
-  );
+  site.upstream.delivered.filter(({ event }) => (event.data.fields as Record<string, string>).email === email);
 
-/** What Chromium itself says of a status in the console; nothing else may be there. */
+/** Messages of Chromium about a status in the console. No others may be there. */
 const only = (...statuses: number[]) =>
   statuses.map((status) => expect.stringMatching(`^console: .* status of ${status} `));
 
-/** The page of that form as it was before the deployment stopped taking it; what is posted meets 503. */
+/** Serves the form from before the deployment closed it. A post then gets 503. */
 async function openWhileTaken(page: Page, form: Form): Promise<void> {
   const { path } = pathsOfPage(form.page);
   await page.route(`**${path}`, async (route) => {
@@ -54,21 +52,16 @@ async function openWhileTaken(page: Page, form: Form): Promise<void> {
   });
 }
 
-/** What stands in the form, by the name of the field. */
+/** Returns the values in the form, by the name of the field. */
 async function standingIn(page: Page, form: Form): Promise<Record<string, string>> {
   const entries = form.fields.map(async ({ name, kind }): Promise<[string, string]> => {
-    const one = page.locator(
-      kind === 'choice' ? `[name="${name}"]:checked` : `form [name="${name}"]`,
-    );
-    return [
-      name,
-      kind === 'choice' ? ((await one.getAttribute('value')) ?? '') : await one.inputValue(),
-    ];
+    const one = page.locator(kind === 'choice' ? `[name="${name}"]:checked` : `form [name="${name}"]`);
+    return [name, kind === 'choice' ? ((await one.getAttribute('value')) ?? '') : await one.inputValue()];
   });
   return Object.fromEntries(await Promise.all(entries));
 }
 
-/** The notice on top: seen, focused, said to screen readers, and in the title. */
+/** Returns the text of the notice on top. Expects it to be focused, announced and in the title. */
 async function noticeOn(page: Page): Promise<string> {
   const notice = page.locator('form > .notice[role=alert]');
   await notice.waitFor();
@@ -78,7 +71,7 @@ async function noticeOn(page: Page): Promise<string> {
   return (await notice.innerText()).replace(/\s+/g, ' ');
 }
 
-describe.each(surroundingsInTurn)('%s', (_name, how: Surroundings) => {
+describe.each(surroundingsInTurn)('result of a form, %s', (_name, how: Surroundings) => {
   test('every form succeeds', async () => {
     const { page, complaints, close } = await openPage(browser, site.service.url, how);
     for (const form of Object.values(forms)) {
@@ -93,7 +86,7 @@ describe.each(surroundingsInTurn)('%s', (_name, how: Surroundings) => {
     await close();
   });
 
-  test('each kind of fault is said at its field, and mending them is enough', async () => {
+  test('each kind of invalid value is reported at its field, and correcting them is enough', async () => {
     const { page, complaints, close } = await openPage(browser, site.service.url, how);
     const form = forms.contractor_signup;
     const wrong = {
@@ -114,15 +107,16 @@ describe.each(surroundingsInTurn)('%s', (_name, how: Surroundings) => {
     ];
     const links = page.locator('.notice a');
     expect(await links.allInnerTexts()).toEqual(sentences);
-    expect(
-      (await page.locator('.field .error').allInnerTexts()).map((text) =>
-        text.replace(/^Error:\s*/, ''),
-      ),
-    ).toEqual(sentences);
+    expect((await page.locator('.field .error').allInnerTexts()).map((text) => text.replace(/^Error:\s*/, ''))).toEqual(
+      sentences,
+    );
     expect(await standingIn(page, form)).toEqual(wrong);
 
     await links.first().click();
     await page.locator('#field-name:focus').waitFor();
+    await page.keyboard.type('Ada');
+    expect(await page.locator('#field-name').inputValue()).toContain('Ada');
+    expect(new URL(page.url()).hash).toBe('#field-name');
     await fillIn(page, form, answersTo(form, newAddress()));
     await press(page);
     await page.waitForURL('**/thank-you');
@@ -130,11 +124,11 @@ describe.each(surroundingsInTurn)('%s', (_name, how: Surroundings) => {
     await close();
   });
 
-  test('a subscription without consent, or with an address that is none', async () => {
+  test('a subscription without consent or with an invalid address is refused', async () => {
     const { page, close } = await openPage(browser, site.service.url, how);
     await page.goto('/newsletter');
     await page.getByLabel('E-mail address').fill('ada@example');
-    // A browser without JavaScript holds an unticked box back itself.
+    // Without JavaScript, the browser itself requires the checkbox.
     if (!how.javaScript) await page.getByLabel(/^I agree/).check();
     await press(page);
     const said = await noticeOn(page);
@@ -144,7 +138,7 @@ describe.each(surroundingsInTurn)('%s', (_name, how: Surroundings) => {
     await close();
   });
 
-  test('502 says that it is kept, under which reference, and whom to ask; who presses all the same sends the same', async () => {
+  test('502 says that the form is stored, with a reference and a contact, and another click resends the same', async () => {
     const { page, complaints, close } = await openPage(browser, site.service.url, how);
     const form = forms.homeowner_quote;
     const answers = answersTo(form, newAddress());
@@ -167,7 +161,7 @@ describe.each(surroundingsInTurn)('%s', (_name, how: Surroundings) => {
     await close();
   });
 
-  test('502 where nothing is sent again by itself says that the operator has it', async () => {
+  test('502 without redelivery says that the operator has the form', async () => {
     const { page, complaints, close } = await openPage(browser, unreached.service.url, how);
     const form = forms.homeowner_quote;
     const answers = answersTo(form, newAddress());
@@ -182,7 +176,7 @@ describe.each(surroundingsInTurn)('%s', (_name, how: Surroundings) => {
     await close();
   });
 
-  test('503 keeps what was typed and says that nothing was sent', async () => {
+  test('503 keeps the answers and says that nothing was sent', async () => {
     const { page, complaints, close } = await openPage(browser, unconfigured.service.url, how);
     const form = forms.contact;
     const answers = answersTo(form, newAddress());
@@ -203,10 +197,9 @@ describe.each(surroundingsInTurn)('%s', (_name, how: Surroundings) => {
     const email = newAddress();
     const posts = () => site.service.logs.filter((line) => line.includes('"route":"/api/leads"'));
     const before = posts().length;
-    // The second click comes in between, however long the browser takes for it.
+    // The second click comes while the first request waits for its answer.
     const clickedTwice = Promise.withResolvers<void>();
-    site.upstream.answer = (response) =>
-      void clickedTwice.promise.then(() => response.writeHead(200).end());
+    site.upstream.answer = (response) => void clickedTwice.promise.then(() => response.writeHead(200).end());
     await page.goto(pathsOfPage(form.page).path);
     await fillIn(page, form, answersTo(form, email));
     const button = page.locator('form button[type=submit]');
@@ -225,59 +218,56 @@ describe.each(surroundingsInTurn)('%s', (_name, how: Surroundings) => {
   });
 });
 
-describe.each(
-  everySurroundings.filter(([, { width, scheme }]) => width === 360 && scheme === 'light'),
-)('%s', (_name, how) => {
-  test.each([
-    [
-      'an upstream that confirms nothing',
-      () => site,
-      /may not have arrived.*they simply get it twice/,
-    ],
-    ['an upstream that is not reached', () => unreached, /were not sent.*Nothing was sent\./],
-  ] as const)(
-    'with the store away and %s, 502 keeps what was typed and says whether it may have arrived',
-    async (_upstream, broken, sentence) => {
-      const { service } = broken();
-      const { storage } = service.parts;
-      const { read, write } = storage;
-      const { page, close } = await openPage(browser, service.url, how);
+describe.each(everySurroundings.filter(([, { width, scheme }]) => width === 360 && scheme === 'light'))(
+  'result of a form without a store or a network, %s',
+  (_name, how) => {
+    test.each([
+      ['an upstream that confirms nothing', () => site, /may not have arrived.*they simply get it twice/],
+      ['an unreachable upstream', () => unreached, /were not sent.*Nothing was sent\./],
+    ] as const)(
+      'without the store and with %s, 502 keeps the answers and says whether they may have arrived',
+      async (_upstream, broken, sentence) => {
+        const { service } = broken();
+        const { storage } = service.parts;
+        const { read, write } = storage;
+        const { page, close } = await openPage(browser, service.url, how);
+        const form = forms.contact;
+        const answers = answersTo(form, newAddress());
+        await page.goto(pathsOfPage(form.page).path);
+        await fillIn(page, form, answers);
+        breakUpstream(site);
+        const away = () => Promise.reject(new StorageUnavailable('away'));
+        Object.assign(storage, { read: away, write: away });
+        await press(page);
+        const said = await noticeOn(page);
+        Object.assign(storage, { read, write });
+        expect(said).toMatch(sentence);
+        expect(said).toContain('Everything you typed is still here');
+        expect(await standingIn(page, form)).toEqual(answers);
+        await close();
+      },
+    );
+
+    test('offline, the form keeps its answers and can be sent later', async () => {
+      const { page, close } = await openPage(browser, site.service.url, how);
       const form = forms.contact;
       const answers = answersTo(form, newAddress());
       await page.goto(pathsOfPage(form.page).path);
       await fillIn(page, form, answers);
-      breakUpstream(site);
-      const away = () => Promise.reject(new StorageUnavailable('away'));
-      Object.assign(storage, { read: away, write: away });
+      await page.context().setOffline(true);
       await press(page);
-      const said = await noticeOn(page);
-      Object.assign(storage, { read, write });
-      expect(said).toMatch(sentence);
-      expect(said).toContain('Everything you typed is still here');
+      if (how.javaScript) {
+        expect(await noticeOn(page)).toMatch(/You seem to be offline.*probably did not arrive/);
+      } else {
+        await page.waitForURL('chrome-error://**');
+        await page.goBack();
+      }
       expect(await standingIn(page, form)).toEqual(answers);
+      await page.context().setOffline(false);
+      await press(page);
+      await page.waitForURL('**/thank-you');
+      expect(arrivedFrom(answers.email ?? '')).toHaveLength(1);
       await close();
-    },
-  );
-
-  test('offline, nothing that was typed is lost', async () => {
-    const { page, close } = await openPage(browser, site.service.url, how);
-    const form = forms.contact;
-    const answers = answersTo(form, newAddress());
-    await page.goto(pathsOfPage(form.page).path);
-    await fillIn(page, form, answers);
-    await page.context().setOffline(true);
-    await press(page);
-    if (how.javaScript) {
-      expect(await noticeOn(page)).toMatch(/You are offline.*Nothing was sent/);
-    } else {
-      await page.waitForURL('chrome-error://**');
-      await page.goBack();
-    }
-    expect(await standingIn(page, form)).toEqual(answers);
-    await page.context().setOffline(false);
-    await press(page);
-    await page.waitForURL('**/thank-you');
-    expect(arrivedFrom(answers.email ?? '')).toHaveLength(1);
-    await close();
-  });
-});
+    });
+  },
+);

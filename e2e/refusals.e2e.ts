@@ -27,10 +27,10 @@ const itsStatus = (status: number) => [
 ];
 
 const press = (page: Page) => page.locator('form button[type=submit]').click();
-/** As the form stands: without the browser's checks, and without the page's. */
+/** Submits the form past the checks of browser and page. */
 const sendUnchecked = (page: Page) => page.evaluate('void document.forms[0].submit()');
 
-/** Sends the form; returns the status of the answer to it. */
+/** Sends the form and returns the status of the answer. */
 async function submitted(page: Page, send: (page: Page) => Promise<unknown> = press) {
   const answer = page.waitForResponse((response) => response.request().method() === 'POST');
   await send(page);
@@ -40,22 +40,20 @@ async function submitted(page: Page, send: (page: Page) => Promise<unknown> = pr
 describe.each([
   ['at 360 px', 360],
   ['at 1280 px', 1280],
-])('a refused form comes back %s', (_name, width) => {
-  test('without JavaScript: with a sentence at the fault and all that was typed', async () => {
+])('refused form %s', (_name, width) => {
+  test('returns without JavaScript with an error at the field and all answers', async () => {
     const how = { javaScript: false, width };
     const { page, complaints, close } = await openPage(browser, service.url, how);
     const form = forms.contractor_signup;
     const answers = answersTo(form, `long-${width}@example.com`);
     await page.goto(pathsOfPage(form.page).path);
     await fillIn(page, form, { ...answers, phone: '5'.repeat(51) });
-    // In a native form any value over its own bound is 413 (spec §8, contract §4).
+    // In a native form, a value over its own limit is 413 (reference §4.6).
     expect(await submitted(page)).toBe(413);
     const alert = page.getByRole('alert');
     expect(await alert.textContent()).toContain('Please check what you entered');
     expect(await overflowOf(page)).toBeLessThanOrEqual(0);
-    expect(await alert.getByRole('link').allTextContents()).toEqual([
-      expect.stringContaining('“Phone number”'),
-    ]);
+    expect(await alert.getByRole('link').allTextContents()).toEqual([expect.stringContaining('“Phone number”')]);
     expect(await page.getByLabel('Company', { exact: true }).inputValue()).toBe(answers.company);
     expect(await page.getByLabel(answers.company_size ?? '').isChecked()).toBe(true);
 
@@ -66,7 +64,7 @@ describe.each([
     await close();
   });
 
-  test('past the checks of browser and page: with every missing field', async () => {
+  test('returns with every missing field if the checks of browser and page are bypassed', async () => {
     const how = { javaScript: true, width };
     const { page, complaints, close } = await openPage(browser, service.url, how);
     const form = forms.homeowner_quote;
@@ -88,8 +86,8 @@ describe.each([
 describe.each([
   ['with JavaScript', true],
   ['without JavaScript', false],
-])('%s', (_name, javaScript) => {
-  test('an empty form is held back before it is sent', async () => {
+])('limits of a form %s', (_name, javaScript) => {
+  test('an empty form is not sent', async () => {
     const how = { javaScript, width: 1280 };
     const { page, complaints, close } = await openPage(browser, service.url, how);
     let posts = 0;
@@ -105,7 +103,7 @@ describe.each([
     await close();
   });
 
-  test('the sixth from one address is told to wait, and keeps what was typed', async () => {
+  test('the sixth form from one address has to wait and keeps its answers', async () => {
     const how = { javaScript, width: 360 };
     const { page, complaints, close } = await openPage(browser, service.url, how);
     const form = forms.contact;
@@ -126,7 +124,7 @@ describe.each([
   });
 });
 
-test('what is too large to be read gets an error page with a way back', async () => {
+test('a form too large to read gets an error page with a way back', async () => {
   const how = { javaScript: false, width: 360 };
   const { page, complaints, close } = await openPage(browser, service.url, how);
   const form = forms.contact;
@@ -138,14 +136,12 @@ test('what is too large to be read gets an error page with a way back', async ()
   expect(await submitted(page)).toBe(413);
   await page.getByRole('heading', { name: 'That is more than the form takes' }).waitFor();
   expect(await overflowOf(page)).toBeLessThanOrEqual(0);
-  // The browser's own way back keeps what was typed; the link to an empty form must not look like it.
+  // The browser's back button keeps the answers, so the link to an empty form must not look like it.
   expect(await page.locator('main .button:not(.quiet)').count()).toBe(0);
   const folder = process.env.SCREENSHOTS;
   if (folder) await page.screenshot({ path: `${folder}/too-large-360-light.png`, fullPage: true });
   const answer = page.waitForResponse((response) => response.request().isNavigationRequest());
-  await page
-    .getByRole('link', { name: 'Start again with an empty form' })
-    .click({ timeout: 5_000 });
+  await page.getByRole('link', { name: 'Start again with an empty form' }).click({ timeout: 5_000 });
   expect((await answer).status()).toBe(200);
   expect(new URL(page.url()).pathname).toBe(pathsOfPage(form.page).path);
   expect(complaints).toEqual(itsStatus(413));

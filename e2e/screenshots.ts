@@ -1,4 +1,4 @@
-/** Writes a picture of every page and error page into `screenshots/`, for people to look at. */
+/** Writes a picture of every page and error page into `screenshots/`, for people to view. */
 import { mkdirSync } from 'node:fs';
 import { join, resolve } from 'node:path';
 import type { Browser, Page } from 'playwright-core';
@@ -12,7 +12,7 @@ const folder = resolve(import.meta.dirname, '../screenshots');
 const widths = [360, 768, 1280];
 const schemes = ['light', 'dark'] as const;
 
-/** Brings a page where its picture is taken; without JavaScript, the page is the server's own. */
+/** A picture and how to reach it. Without JavaScript, the page is the server's own. */
 type Shot = {
   name: string;
   javaScript?: boolean;
@@ -31,7 +31,7 @@ const open = (path: string): Shot => ({
   go: (page) => page.goto(path),
 });
 
-/** The form of that page filled in, with some of it in other words. */
+/** Fills in the form of a page, with some answers replaced. */
 const filled = async (page: Page, form: (typeof forms)['contact'], other = {}) => {
   await page.goto(pathsOfPage(form.page).path);
   await fillIn(page, form, { ...answersTo(form, 'ada@example.com'), ...other });
@@ -142,11 +142,7 @@ const site = await startSite();
 const unconfigured = await startSite({ UPSTREAM_URL: '' });
 const browser = await openBrowser();
 mkdirSync(folder, { recursive: true });
-const all = [
-  ...site.service.parts.pages().map(({ path }) => open(path)),
-  open('/reference'),
-  ...shots,
-];
+const all = [...(await site.service.parts.pages()).map(({ path }) => open(path)), open('/reference'), ...shots];
 for (const width of widths) {
   for (const scheme of schemes) for (const shot of all) await take(browser, shot, width, scheme);
 }

@@ -1,4 +1,4 @@
-/** What a person meets who comes back to a form that they sent, or sends one again that was wrong. */
+/** Return to a sent form, and a second attempt after a refusal. */
 import type { Browser, Page } from 'playwright-core';
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import { forms } from '../src/forms/catalog.ts';
@@ -30,7 +30,7 @@ test.each([
   [1280, 'light'],
   [1280, 'dark'],
 ] as const)(
-  'whoever comes back to a form that was sent is told so, and when, at %i px in %s',
+  'a sent form says that it was sent, and when, if the person returns at %i px in %s',
   async (width, scheme) => {
     const how = { javaScript: true, width, scheme };
     const { page, complaints, close } = await openPage(browser, site.service.url, how);
@@ -57,7 +57,7 @@ test.each([
     }
     await pictured(page, `sent-before-${width}-${scheme}`);
 
-    // The form opened anew is another one.
+    // A newly opened form does not show the notice.
     await page.goto('/');
     await page.goto('/quote');
     await page.getByRole('button', { name: 'Request my quote' }).waitFor();
@@ -67,7 +67,7 @@ test.each([
   },
 );
 
-test('what was said of the last try goes when the next one is sent', async () => {
+test('the message about the last attempt disappears when the next one is sent', async () => {
   const how = { javaScript: true, width: 360 };
   const { page, close } = await openPage(browser, site.service.url, how);
   const form = forms.homeowner_quote;
@@ -85,7 +85,7 @@ test('what was said of the last try goes when the next one is sent', async () =>
   await close();
 });
 
-test('an optional answer is taken back by choosing it once more', async () => {
+test('a second click on an optional answer clears it', async () => {
   const how = { javaScript: true, width: 360 };
   const { page, complaints, close } = await openPage(browser, site.service.url, how);
   const form = forms.homeowner_quote;
@@ -100,7 +100,7 @@ test('an optional answer is taken back by choosing it once more', async () => {
   expect(await group.getByLabel('Interior', { exact: true }).isChecked()).toBe(true);
   await first.click();
   expect(await group.locator(':checked').count()).toBe(0);
-  // By the keyboard too: the arrows choose, the space bar takes back.
+  // By keyboard, the arrows choose and the space bar clears.
   await group.getByLabel('Interior', { exact: true }).focus();
   await page.keyboard.press('ArrowDown');
   expect(await group.getByLabel('Exterior', { exact: true }).isChecked()).toBe(true);
@@ -113,7 +113,7 @@ test('an optional answer is taken back by choosing it once more', async () => {
   await close();
 });
 
-test('a form that was refused is not taken for sent', async () => {
+test('a refused form is not shown as sent', async () => {
   const how = { javaScript: true, width: 360 };
   const { page, close } = await openPage(browser, site.service.url, how);
   const form = forms.contact;

@@ -3,14 +3,14 @@ import { answering, type ProgrammableUpstream, startUpstream } from '../test/sup
 
 export const CONTACT = 'help@paint.example';
 
-/** The service in this process, before an upstream that answers as it is told. */
+/** A service in this process and its upstream, whose answers the test sets. */
 export type Site = {
   service: Service;
   upstream: ProgrammableUpstream;
   close(): Promise<void>;
 };
 
-/** Takes settings besides those of the tests; starts a site that has a contact. */
+/** Starts a site that has a contact, with these settings added to those of the tests. */
 export async function startSite(environment: Record<string, string> = {}): Promise<Site> {
   const upstream = await startUpstream();
   const service = await startService({
@@ -26,12 +26,12 @@ export async function startSite(environment: Record<string, string> = {}): Promi
   };
 }
 
-/** Whatever is sent, the upstream confirms none of it: 502. */
+/** Makes the upstream confirm nothing. The service answers 502. */
 export function breakUpstream({ upstream }: Site): void {
   upstream.answer = answering(500);
 }
 
-/** The next answer is an error nobody expected: 500. Returns how to mend it. */
+/** Makes the next answer an unexpected error (500). Returns a function that undoes it. */
 export function plantError({ service }: Site): () => void {
   const { upstream } = service.parts;
   if (upstream?.embedded !== false) throw new Error('the site has no upstream');
@@ -42,7 +42,7 @@ export function plantError({ service }: Site): () => void {
   };
 }
 
-/** Takes an address; sends as many leads from it as are taken: the next one is 429. */
+/** Sends as many leads from an address as the limit allows. The next one is 429. */
 export async function exhaust({ service }: Site, address: string): Promise<void> {
   for (const path of ['/api/leads', '/api/subscribe']) {
     for (let count = 0; count < 5; count += 1) {

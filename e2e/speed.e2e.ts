@@ -3,7 +3,7 @@ import { afterAll, beforeAll, expect, test } from 'vitest';
 import { openBrowser, openPage } from './browser.ts';
 import { type Site, startSite } from './site.ts';
 
-/** Compressed, in bytes. */
+/** Compressed size in bytes. */
 const PAGE_MAXIMUM = 20_000;
 const SCRIPT_MAXIMUM = 5_500;
 
@@ -31,7 +31,7 @@ afterAll(async () => {
 
 const sum = (numbers: number[]) => numbers.reduce((total, each) => total + each, 0);
 
-/** What a first visit to a page loads, in bodies as they came over the wire. */
+/** Loads a page for the first time and measures the bodies as they came over the wire. */
 async function measure(path: string): Promise<Measured> {
   const how = { javaScript: true, width: 360 };
   const { page, complaints, close } = await openPage(browser, site.service.url, how);
@@ -46,22 +46,19 @@ async function measure(path: string): Promise<Measured> {
   const sizes = await Promise.all(
     responses.map(async (response) => ({
       type: response.request().resourceType(),
-      // Of what comes out of Chromium's own cache it is below zero.
+      // For responses from Chromium's own cache, the size is negative.
       bytes: Math.max(0, (await response.request().sizes()).responseBodySize),
       encoding: await response.headerValue('content-encoding'),
     })),
   );
   for (const { bytes, encoding } of sizes) if (bytes > 1_000) expect(encoding).toMatch(/br|gzip/);
-  const of = (type: string) =>
-    sum(sizes.filter((each) => each.type === type).map(({ bytes }) => bytes));
-  // Loaded is not painted yet, where the machine is busy.
+  const of = (type: string) => sum(sizes.filter((each) => each.type === type).map(({ bytes }) => bytes));
+  // On a busy machine, a loaded page may not be painted yet.
   const paint = `performance.getEntriesByName('first-paint')[0]?.startTime ?? 0`;
-  await expect
-    .poll(async () => Number(await page.evaluate(paint)), { timeout: 10_000 })
-    .toBeGreaterThan(0);
+  await expect.poll(async () => Number(await page.evaluate(paint)), { timeout: 10_000 }).toBeGreaterThan(0);
   const measured = {
     page: path,
-    // Chromium asks its cache for the icon once more.
+    // Chromium requests the icon again from its cache.
     requests: new Set(responses.map((response) => response.url())).size,
     total: sum(sizes.map(({ bytes }) => bytes)),
     html: of('document'),
@@ -74,23 +71,23 @@ async function measure(path: string): Promise<Measured> {
   return measured;
 }
 
-test('every page is small, brings its rules along, has at most one script, and does not shift', async () => {
+test('every page is small, needs at most three requests and does not shift', async () => {
   const table: Measured[] = [];
   await measure('/');
-  const pages = site.service.parts.pages();
+  const pages = await site.service.parts.pages();
   for (const { path } of [...pages, { path: '/reference' }]) {
     const measured = await measure(path);
     table.push(measured);
     expect(measured.total, path).toBeLessThan(PAGE_MAXIMUM);
     expect(measured.js, path).toBeLessThan(SCRIPT_MAXIMUM);
-    // The page, the icon, and a script where there is a form, a table or a command.
+    // The page, the icon, and a script if there is a form, a table or a command.
     expect(measured.requests, path).toBeLessThanOrEqual(3);
     expect(measured['layout shift'], path).toBe(0);
   }
   console.table(table);
 });
 
-test('what a page links is kept for ever under its name', async () => {
+test('linked assets are cached for a year as immutable', async () => {
   const { page, close } = await openPage(browser, site.service.url, {
     javaScript: true,
     width: 360,

@@ -4,7 +4,7 @@ import type { Surroundings } from './browser.ts';
 const widths = [360, 768, 1280];
 const schemes = ['light', 'dark'] as const;
 
-/** Every width, colour scheme, with JavaScript and without: by what a test's name says of them. */
+/** Every combination of width, colour scheme and JavaScript, with its name in the tests. */
 export const everySurroundings: [string, Surroundings][] = widths.flatMap((width) =>
   schemes.flatMap((scheme) =>
     [true, false].map((javaScript): [string, Surroundings] => [
@@ -14,5 +14,5 @@ export const everySurroundings: [string, Surroundings][] = widths.flatMap((width
   ),
 );
 
-/** The same where each is a whole story: CI tells it in a third of them for each state of the tree. */
+/** The same for tests of a whole story. CI runs a third of them for each state of the tree. */
 export const surroundingsInTurn = inTurn(everySurroundings, 3);

@@ -1,4 +1,4 @@
-/** What a person sees who has just sent a form: that it is sent, what comes next, and what they wrote. */
+/** The page after a sent form: that it was sent, the next steps, and the answers. */
 import type { Browser, Page } from 'playwright-core';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { type Form, forms } from '../src/forms/catalog.ts';
@@ -24,7 +24,7 @@ const HEADINGS = {
   homeowner_quote: 'Request sent',
   contractor_signup: 'Request sent',
   contact: 'Message sent',
-  newsletter: 'Look in your inbox',
+  newsletter: 'Check your inbox',
 };
 const answers = (form: Form) => answersTo(form, `${form.name}@example.com`);
 const send = async (page: Page, form: Form, given = answers(form)) => {
@@ -41,14 +41,14 @@ const pictured = async (page: Page, name: string) => {
   if (folder) await page.screenshot({ path: `${folder}/thanks-${name}.png`, fullPage: true });
 };
 
-describe.each(surroundingsInTurn)('%s', (_name, how: Surroundings) => {
-  test('one form after the other is thanked for by its own words', async () => {
+describe.each(surroundingsInTurn)('thank-you page, %s', (_name, how: Surroundings) => {
+  test('thanks for each form in its own words', async () => {
     const { page, complaints, close } = await openPage(browser, site.service.url, how);
     for (const form of Object.values(forms)) {
       await send(page, form);
       await page.getByRole('heading', { level: 1, name: HEADINGS[form.name] }).waitFor();
       const said = await main(page);
-      expect(said).toContain('What happens next, and when');
+      expect(said).toContain('Next steps, and when');
       expect(said).not.toContain('You asked for');
       expect(/Sent at \d/.test(said), form.name).toBe(how.javaScript);
       expect(said.includes('What you sent'), form.name).toBe(how.javaScript);
@@ -66,7 +66,7 @@ describe.each(surroundingsInTurn)('%s', (_name, how: Surroundings) => {
 
 const how = { javaScript: true, width: 360 };
 
-test('what was typed is shown once, is in no address and in no storage, and prints', async () => {
+test('the thank-you page shows the answers once, prints them and stores them nowhere', async () => {
   const { page, complaints, close } = await openPage(browser, site.service.url, how);
   const form = forms.homeowner_quote;
   const message = 'Two rooms.\n<b>Not bold</b>';
@@ -94,7 +94,7 @@ test('what was typed is shown once, is in no address and in no storage, and prin
   await page.getByRole('button', { name: 'Print this page' }).click();
   expect(await page.evaluate('window.printed')).toBe(true);
 
-  // A reload still says when, and under which reference.
+  // After a reload, the page still shows the time and the reference.
   const before = await page.locator('.success').innerText();
   await page.reload();
   await page.getByText(/^Sent at/).waitFor();
@@ -104,7 +104,7 @@ test('what was typed is shown once, is in no address and in no storage, and prin
   await close();
 });
 
-test('back and forth, it is said that it was sent, and nothing is sent again', async () => {
+test('back and forward say that the form was sent, and send nothing again', async () => {
   const { page, close } = await openPage(browser, site.service.url, how);
   await send(page, forms.contact);
   const before = site.upstream.delivered.length;
@@ -118,9 +118,9 @@ test('back and forth, it is said that it was sent, and nothing is sent again', a
 });
 
 test.each([
-  ['where nothing may be stored', `Storage.prototype.setItem = () => { throw new Error('no'); }`],
-  ['where something else lies there', `Storage.prototype.getItem = () => '{"values":7}'`],
-])('%s, the form is sent all the same and thanked for', async (_where, script) => {
+  ['if nothing can be stored', `Storage.prototype.setItem = () => { throw new Error('no'); }`],
+  ['if the stored value is invalid', `Storage.prototype.getItem = () => '{"values":7}'`],
+])('%s, the form is sent and the page thanks for it', async (_where, script) => {
   const { page, complaints, close } = await openPage(browser, site.service.url, how);
   await page.addInitScript({ content: script });
   await send(page, forms.contact);
@@ -130,17 +130,17 @@ test.each([
   await close();
 });
 
-test('who opens it without having sent anything reads no time', async () => {
+test('the thank-you page shows no time and no reference if nothing was sent', async () => {
   const { page, complaints, close } = await openPage(browser, site.service.url, how);
   await page.goto('/thank-you');
-  // Nor that something of theirs is here, or that a subscription needs nothing more.
+  // Nor does it show answers, or that a subscription needs nothing more.
   expect(await main(page)).toMatch(/^Thank you If you have just sent a form, it has arrived\./);
   expect(await main(page)).not.toMatch(/Sent at|Your reference:|What you sent/);
   expect(complaints).toEqual([]);
   await close();
 });
 
-test('while it is sent a ring turns in the button, and stands for who wants nothing to move', async () => {
+test('the button shows a turning ring while the form is sent, and a still one with reduced motion', async () => {
   const { page, close } = await openPage(browser, site.service.url, how);
   await page.goto('/contact');
   await fillIn(page, forms.contact, answers(forms.contact));

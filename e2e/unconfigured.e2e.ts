@@ -1,4 +1,4 @@
-/** A deployment that can take nothing yet says so before anybody types. */
+/** A deployment that can't accept forms yet says so before anybody types. */
 import axe from 'axe-core';
 import type { Browser } from 'playwright-core';
 import { afterAll, beforeAll, expect, test } from 'vitest';
@@ -24,7 +24,7 @@ test.each([
   [360, 'dark'],
   [1280, 'light'],
   [1280, 'dark'],
-] as const)('no form asks for what it could not send, at %i px in %s', async (width, scheme) => {
+] as const)('forms are closed without an upstream, at %i px in %s', async (width, scheme) => {
   const how = { javaScript: true, width, scheme };
   const { page, complaints, close } = await openPage(browser, site.service.url, how);
   for (const form of Object.values(forms)) {

@@ -1,18 +1,14 @@
 import type { Page } from 'playwright-core';
 import type { Field, Form } from '../src/forms/catalog.ts';
 
-/** What a visitor enters: the examples, under an address by which the submission is found again. */
+/** Returns the example answers, with an address that identifies the submission. */
 export function answersTo(form: Form, email: string): Record<string, string> {
   const examples = form.fields.map(({ name, example }) => [name, example]);
   return { ...Object.fromEntries(examples), email };
 }
 
-/** Fills in the form as someone does who reads its labels. */
-export async function fillIn(
-  page: Page,
-  form: Form,
-  answers: Readonly<Record<string, string>>,
-): Promise<void> {
+/** Fills in the form by its labels, as a person does. */
+export async function fillIn(page: Page, form: Form, answers: Readonly<Record<string, string>>): Promise<void> {
   for (const field of form.fields) {
     const answer = answers[field.name];
     if (answer === undefined) continue;

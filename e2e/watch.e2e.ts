@@ -4,7 +4,7 @@ import { afterAll, beforeAll, expect, test } from 'vitest';
 import { type ServiceProcess, spawnService, untilItAnswers } from '../test/support/process.ts';
 import { openBrowser, openPage } from './browser.ts';
 
-// The other files say that nothing is complained of; here, that it would be.
+// The other files expect no complaints. This file shows that openPage records them.
 
 let service: ServiceProcess;
 let browser: Browser;
@@ -30,12 +30,12 @@ test.each([
   ['a picture of another origin', picture, true, /policy: img-src/],
   ['a style in the page, without JavaScript', style, false, /console: .*style-src/],
   ['a picture of another origin, without JavaScript', picture, false, /console: .*img-src/],
-])('sees %s', async (_name, markup, javaScript, complaint) => {
+])('openPage records %s', async (_name, markup, javaScript, complaint) => {
   const { page, complaints, close } = await openPage(browser, service.url, {
     javaScript,
     width: 1280,
   });
-  // The page as it is, with the markup planted on its way to the browser.
+  // The original page, with the markup inserted on its way to the browser.
   await page.route('**/quote', async (route) => {
     const response = await route.fetch();
     const html = (await response.text()).replace('</main>', `${markup}</main>`);
@@ -46,7 +46,7 @@ test.each([
   await close();
 });
 
-test('sees a request to another origin, and one that fails', async () => {
+test('openPage records a request to another origin and a failed request', async () => {
   const { page, complaints, close } = await openPage(browser, service.url, {
     javaScript: true,
     width: 1280,

@@ -1,12 +1,12 @@
 /**
- * An agent that fills in one form for a person: discover, preview, show, ask, execute once, keep the
- * receipt. Copy it: it needs no library. In the project's folder, beside a service in local mode:
+ * An agent that fills in one form for a person: discover, preview, show, ask, execute once, store the receipt. You can
+ * copy it, because it needs no library. Run it in the project's folder, beside a service in local mode:
  *
  *   npx node examples/agent.ts homeowner_quote name='Ada Lovelace' email=ada@example.com postal_code=94110
  *
- * `npx` takes the Node.js that `npm ci` brought; one before 22.18 reads no TypeScript. For another service set
- * BASE_URL, and TOKEN or TOKEN_FILE.
- * `--yes` stands for the person's answer in tests; never use it with anybody's real data.
+ * `npx` uses the Node.js that `npm ci` installed. A version before 22.18 reads no TypeScript. For another service, set
+ * BASE_URL, and TOKEN or TOKEN_FILE. `--yes` replaces the person's answer in tests. Never use it with anybody's real
+ * data.
  */
 import { randomUUID } from 'node:crypto';
 import { appendFileSync, readFileSync } from 'node:fs';
@@ -31,7 +31,7 @@ type Body = {
 type Answer = { status: number; body: Body };
 
 const ATTEMPTS = 5;
-/** The service may wait a minute for the destination: hear it out. */
+/** Time limit of a request, in milliseconds. The service may wait a minute for the destination. */
 const TIMEOUT_MS = 75_000;
 
 const say = (line: string) => process.stderr.write(`${line}\n`);
@@ -40,7 +40,7 @@ function stop(words: string): never {
   process.exit(1);
 }
 
-/** Sends a request, and the very same again while nothing tells whether it was done. */
+/** Sends a request, and repeats it unchanged while its result is unknown. */
 async function send(url: string, request: RequestInit = {}): Promise<Answer> {
   for (let attempt = 1; ; attempt += 1) {
     const answer: Answer = { status: 0, body: {} };
@@ -53,18 +53,21 @@ async function send(url: string, request: RequestInit = {}): Promise<Answer> {
       seconds = Number(response.headers.get('retry-after')) || seconds;
       answer.body = JSON.parse(text);
     } catch {
-      // No whole answer, or a page of something that stands in between.
+      // There was no complete answer, or a proxy sent a page.
     }
     const { status, body } = answer;
     const isOpen = status === 0 || status === 429 || status >= 500 || body.retryable === true;
-    // A receipt is final, whatever it says. Without one, the same key makes the same request safe.
+    // A receipt is final, whatever its status. Without one, the same key makes a repeat safe.
     if (!isOpen || body.receipt !== undefined || attempt === ATTEMPTS) return answer;
     say(`${status === 0 ? 'No answer' : `Answer ${status}`}: the same again in ${seconds} s.`);
     await sleep(seconds * 1000);
   }
 }
 
-/** The service's own sentences say what comes next; these are for answers that have none. */
+/**
+ * Returns an answer in words. Most errors of the service are sentences that say what comes next. `codes` explains the
+ * others.
+ */
 function inWords({ status, body }: Answer): string {
   const { error = 'nobody says why.', receipt } = body;
   const codes: Record<string, string> = {
@@ -75,7 +78,7 @@ function inWords({ status, body }: Answer): string {
   return receipt ? `${words}\nTell the user that it may not have arrived.` : words;
 }
 
-/** Silence, the end of the input and anything but a yes are a no. */
+/** Returns true only for a yes. Silence and the end of the input are a no. */
 async function userAgrees(): Promise<boolean> {
   if (process.argv.includes('--yes')) return true;
   if (!process.stdin.isTTY) return false;
@@ -88,7 +91,7 @@ async function userAgrees(): Promise<boolean> {
 const { BASE_URL = 'http://127.0.0.1:3000', TOKEN, TOKEN_FILE = 'data/agent-token' } = process.env;
 const [wanted, ...pairs] = process.argv.slice(2).filter((word) => word !== '--yes');
 
-// Discover. The credential goes to the service you know, whatever a manifest says.
+// Discover. Send the credential only to the service that you chose, whatever a manifest says.
 const manifest = await send(new URL('/.well-known/service-agent.json', BASE_URL).href);
 const actions = manifest.body.actions ?? stop(`There is no manifest. ${inWords(manifest)}`);
 const known = actions.map((one) => `  ${one.action}: ${one.required_fields.join(', ')}`);
@@ -101,17 +104,17 @@ for (const { url } of [action.preview, action.execute]) {
 const token = TOKEN || readFileSync(TOKEN_FILE, 'utf8').trim();
 const headers = { authorization: `Bearer ${token}`, 'content-type': 'application/json' };
 
-// Preview: checked and normalized by the service, and sent to nobody.
+// Preview. The service checks and normalizes the fields, and sends them to nobody.
 const fields = JSON.stringify(Object.fromEntries(pairs.map((pair) => pair.split(/=(.*)/s))));
 const preview = await send(action.preview.url, { method: 'POST', headers, body: fields });
 if (preview.status !== 200) stop(inWords(preview));
 
-// Show everything that came back, and ask.
+// Show everything that came back, and ask the person.
 for (const [name, value] of Object.entries(preview.body.fields ?? {})) say(`  ${name}: ${value}`);
 say(`These details go to ${preview.body.destination}.\n${preview.body.confirmation_statement}`);
 if (!(await userAgrees())) stop('There was no yes, so nothing was sent.');
 
-// Execute: one key for this request of the user, on every attempt of it.
+// Execute. Use one key for this request of the user, on every attempt.
 const execution = await send(action.execute.url, {
   method: 'POST',
   headers: { ...headers, 'idempotency-key': randomUUID() },
@@ -122,7 +125,7 @@ const execution = await send(action.execute.url, {
   }),
 });
 
-// Keep the receipt of a failure too: its action_id is what the operator will ask for.
+// Store the receipt of a failure too. The operator will need its action_id.
 const { status, body } = execution;
 const { receipt, replay } = body;
 if (receipt) appendFileSync('receipts.jsonl', `${JSON.stringify(receipt)}\n`, { mode: 0o600 });

@@ -1,6 +1,8 @@
-/** What happens once the faults have stopped: what waits ends by its schedule, messages come, receipts go. */
-import { askOnce, askUntilFinal, type Crowd } from './asking.ts';
-import { checkFinal, checkKept, checkMails } from './ending.ts';
+/**
+ * Ends a run after its faults have stopped. Waiting rows end by their schedule, messages arrive, and receipts expire.
+ */
+import { type Crowd, executeOnce, executeUntilFinal, fieldsOf } from './asking.ts';
+import { checkFinal, checkMails, checkStored } from './ending.ts';
 import type { MailWorld } from './mail.ts';
 import type { Place } from './places.ts';
 import type { Watch } from './promises.ts';
@@ -9,10 +11,10 @@ import { RETENTION_DAYS } from './service.ts';
 import type { Store } from './store.ts';
 
 const DAY_MS = 86_400_000;
-/** Redelivery looks every five seconds, and rests for a minute. */
+/** Redelivery searches for due rows every 5 s. Redelivery pauses for 60 s after an attempt that got no HTTP status. */
 const LOOKS_WITHIN_MS = 6_000;
 const RESTS_MS = 60_000;
-/** Of rows and steps: more than there can be. */
+/** Limit for the number of leaps. This limit exceeds the number of retries that the rows of a run can have. */
 const LEAPS_MAXIMUM = 600;
 
 type Afterwards = {
@@ -21,36 +23,50 @@ type Afterwards = {
   watched: Watch;
   places: readonly Place[];
   people: ReadonlySet<Promise<void>>;
-  /** Undefined where no messages are sent. */
+  /** Undefined if the run sends no messages. */
   mailWorld: MailWorld | undefined;
-  /** How long the longest lease and the next sweep take. */
+  /** Duration of the longest lease and the next recovery sweep, in milliseconds. */
   finalWithinMs: number;
   onError(error: unknown): void;
 };
 
-/** Waits for the end of everything, and judges it. */
+/** Waits until everything has ended, and checks the invariants that must hold then. */
 export async function conclude(parts: Afterwards): Promise<void> {
   const { crowd, store, watched, places, people, mailWorld } = parts;
   const { ledger, scheduler } = crowd;
   await scheduler.sleep(parts.finalWithinMs);
   while (people.size > 0) await Promise.all(people);
-  for (const key of ledger.keys) await askUntilFinal(crowd, key, places.length);
+  for (const key of ledger.keys) await executeUntilFinal(crowd, key, places.length);
+  await sendToEach(parts);
   await waitForCommits(parts);
   checkFinal(store, ledger);
   await waitForRedelivery(parts);
   await waitForCommits(parts);
-  checkKept(store, ledger, watched.rows);
+  checkStored(store, ledger, watched.rows);
   if (mailWorld !== undefined) {
     await waitForMails(parts, mailWorld);
     await waitForCommits(parts);
     checkMails(store, ledger);
   }
-  // By now some may be gone, by their age.
+  // Retention may have deleted some receipts by now.
   for (const key of ledger.keys) await readReceipts(crowd, key, { mayBeGone: true });
   await outliveRetention(parts);
 }
 
-/** Nothing can be read beside an open transaction; promise 7: each ends. */
+/** Checks invariant 7: no process waits forever for a failed write, so each process stores a new submission. */
+async function sendToEach({ places, watched, crowd }: Afterwards): Promise<void> {
+  for (const { name, service } of places) {
+    if (service === undefined) continue;
+    const email = `${name.replace(' ', '')}@last.example`;
+    await service.post('lead', { form: 'contact', ...fieldsOf(email) });
+    // The watch reads the rows after each event of the run.
+    await crowd.scheduler.sleep(1);
+    if (watched.rows.of(email).length > 0) continue;
+    crowd.ledger.violate(7, `${name} does not store what it is sent once the faults have stopped`);
+  }
+}
+
+/** Waits until no transaction is open, because rows can't be read before. Checks invariant 7: each transaction ends. */
 async function waitForCommits({ crowd, store }: Afterwards): Promise<void> {
   for (let times = 0; times < 1_000; times += 1) {
     if (store.read('select 1 from executions limit 1') !== undefined) return;
@@ -61,7 +77,7 @@ async function waitForCommits({ crowd, store }: Afterwards): Promise<void> {
 
 type Open = { status: string; due: number | null; asked: number | null };
 
-/** Leaps from one moment at which something is due to the next. */
+/** Moves time from one due attempt to the next until no submission waits. */
 async function waitForRedelivery({ crowd, store, watched, mailWorld }: Afterwards): Promise<void> {
   const { scheduler, ledger } = crowd;
   const { medium } = store;
@@ -74,11 +90,9 @@ async function waitForRedelivery({ crowd, store, watched, mailWorld }: Afterward
     if (open?.length === 0) return;
     const isUnderWay = open?.some(({ status }) => status === 'sending') ?? true;
     const areMails = (mailWorld?.underWay ?? 0) > 0;
-    const due = Math.min(
-      ...(open ?? []).map(({ due, asked }) => (asked === null ? (due ?? 0) : 0)),
-    );
+    const due = Math.min(...(open ?? []).map(({ due, asked }) => (asked === null ? (due ?? 0) : 0)));
     const inMs = due - medium.wallClock(undefined);
-    // What is under way ends first: a leap would be a pause of every process.
+    // Attempts in progress end first, because a leap would pause every process.
     if (isUnderWay || areMails) await scheduler.sleep(1_000);
     else {
       const lasts = scheduler.time() - began + Math.max(inMs, 0);
@@ -91,19 +105,22 @@ async function waitForRedelivery({ crowd, store, watched, mailWorld }: Afterward
   ledger.violate(7, 'what waits does not end');
 }
 
-/** Leaps from back-off to back-off: nothing else would happen meanwhile. */
+/** Moves time from one back-off of the outbox to the next, because nothing else happens in between. */
 async function waitForMails({ crowd, store }: Afterwards, mailWorld: MailWorld): Promise<void> {
   const { scheduler } = crowd;
   const pending = () => store.read("select 1 from messages where status = 'pending'")?.length !== 0;
   for (let leaps = 0; leaps < 24 && pending(); leaps += 1) {
-    // What is under way arrives first: a leap would make it later than any server is.
+    // Messages in transit arrive first. A leap would delay messages in transit for longer than any server does.
     while (mailWorld.underWay > 0) await scheduler.sleep(100);
     scheduler.leap(leaps < 6 ? 300_000 : DAY_MS / 2);
     await scheduler.sleep(4_000);
   }
 }
 
-/** After their retention receipts go, and nothing that is asked again is sent again. */
+/**
+ * Moves time beyond the retention period, after which the service deletes the receipts. A repeated execution must not
+ * send again.
+ */
 async function outliveRetention({ crowd, watched, places, onError }: Afterwards): Promise<void> {
   watched.allowRetention();
   crowd.scheduler.leap((RETENTION_DAYS + 1) * DAY_MS);
@@ -112,5 +129,5 @@ async function outliveRetention({ crowd, watched, places, onError }: Afterwards)
     ?.service?.retain()
     .catch(onError);
   const [key] = crowd.ledger.keys;
-  if (key !== undefined) await askOnce(crowd, { ...key, receipts: new Set() }, 5_000);
+  if (key !== undefined) await executeOnce(crowd, { ...key, receipts: new Set() }, 5_000);
 }

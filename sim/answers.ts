@@ -1,50 +1,53 @@
-/** What people who sent a form are told, held against what became of it: promise 11. */
-import { LEASE_MARGIN_MS } from '../src/submissions/submissions.ts';
-import type { KeptRows } from './kept-rows.ts';
-import type { Ledger, Told } from './ledger.ts';
+/** Compares the answers that people got for their forms with the state of their submissions: invariant 11. */
+import { LEASE_MARGIN_MS } from '../src/submissions/lead-store.ts';
+import type { WatchedRows } from './kept-rows.ts';
+import type { FormAnswer, Ledger } from './ledger.ts';
 
-/** For so long a store that is away is asked how another's attempt has ended. */
+/** Time for which a process retries to read the end of another process's attempt from an unavailable store. */
 const UNANSWERED_MS = 2_000;
 
 type Course = { embedded: boolean; redelivery: boolean };
 
-/** What is wrong with an answer, or undefined: a success was delivered, and a 502 says truly whether it was kept. */
-export function faultOfTold(
+/**
+ * Returns the fault of an answer to a form, or undefined if it is correct. A success must have one delivery. A 502 must
+ * say truly whether the submission was stored.
+ */
+export function faultOfFormAnswer(
   ledger: Ledger,
-  rows: KeptRows,
-  told: Told,
+  rows: WatchedRows,
+  given: FormAnswer,
   course: Course,
 ): string | undefined {
-  const { mark, answer, reference } = told;
+  const { mark, answer, reference } = given;
   const delivered = ledger.deliveredFor.get(mark) ?? 0;
   if (answer === 'unsent') {
-    // What was asked for before may have left.
-    if (!told.isFirst) return undefined;
+    // An earlier request of the same form may have been sent.
+    if (!given.isFirst) return undefined;
     ledger.unsent.add(mark);
     return delivered === 0 ? undefined : `delivered ${delivered} times`;
   }
-  if (answer === 'accepted') return faultOfSuccess(ledger, rows, told, course);
+  if (answer === 'accepted') return faultOfSuccess(ledger, rows, given, course);
   if (answer === 'unconfirmed') {
     const learned = ledger.learned.get(mark);
-    // A subscription is none whose message could not be kept.
+    // A subscription fails if its message could not be stored, even if the upstream confirmed.
     const hinderedAt = learned?.process.hinderedAt() ?? 0;
-    const isUnkept = told.subscribed && hinderedAt >= told.at;
-    // What they send again later, sent unkept as well, says nothing of this answer.
-    const isOfThis =
-      learned !== undefined && learned.at >= told.at && learned.askedAt < told.toldAt;
+    const isUnstored = given.subscribed && hinderedAt >= given.at;
+    // A later request of the same form, also sent unstored, does not concern this answer.
+    const isOfThis = learned !== undefined && learned.at >= given.at && learned.begunAt < given.answeredAt;
     const isConfirmed = isOfThis && learned.outcome.kind === 'confirmed';
-    return isConfirmed && !isUnkept ? 'the upstream confirmed' : undefined;
+    return isConfirmed && !isUnstored ? 'the upstream confirmed' : undefined;
   }
-  const kept = reference === undefined ? rows.of(mark) : [rows.find(reference)];
-  const [row] = kept;
-  // One was sent unkept before, or while the first was under way: which is meant is not said.
-  if (kept.length > 1) return undefined;
+  const found = reference === undefined ? rows.of(mark) : [rows.find(reference)];
+  const [row] = found;
+  // There are several rows if the form was also sent unstored, or twice at once. The answer does not say which of these
+  // rows it means.
+  if (found.length > 1) return undefined;
   if (row === undefined) return isErased(ledger) ? undefined : 'it is kept nowhere';
   if (row.attempt_number === 1 && ledger.learned.get(row.id)?.outcome.kind === 'confirmed') {
     return 'the upstream confirmed';
   }
   const isOver = row.status === 'undelivered' || row.status === 'dismissed';
-  // What the last attempt was is known to whoever made it alone, until it is written.
+  // Until the outcome is written, only the process that made the last attempt has this outcome.
   const isUnknown = row.attempts.trimEnd().endsWith('"outcome":"unknown","by":"first"}');
   const { isTouched } = ledger;
   if (answer === 'left') {
@@ -53,31 +56,30 @@ export function faultOfTold(
   }
   const isAgain = row.attempt_number > 1;
   if (!course.redelivery) {
-    // Another attempt is the operator's: who was stopped beyond the lease may find it under way.
-    const isOvertaken = isAgain && told.toldAt - told.at > LEASE_MARGIN_MS;
+    // Without redelivery, only the operator starts another attempt. A process that was stopped beyond the lease may
+    // find that attempt in progress.
+    const isOvertaken = isAgain && given.answeredAt - given.at > LEASE_MARGIN_MS;
     return isOvertaken ? undefined : 'nothing is sent again';
   }
-  // Whom the store has not answered since then, for two seconds at least, can't know how another's attempt has ended.
-  const isUnread =
-    isAgain && told.reachedAt <= row.changedAt && told.toldAt - told.reachedAt >= UNANSWERED_MS;
+  // A process can't see how another process's attempt ended if the store has not answered this process since then, for
+  // at least two seconds.
+  const isUnread = isAgain && given.reachedAt <= row.changedAt && given.answeredAt - given.reachedAt >= UNANSWERED_MS;
   return isOver && !isUnknown && !isTouched && !isUnread ? `it is ${row.status}` : undefined;
 }
 
 function faultOfSuccess(
   ledger: Ledger,
-  rows: KeptRows,
-  { mark, reference }: Told,
+  rows: WatchedRows,
+  { mark, reference }: FormAnswer,
   { embedded }: Course,
 ): string | undefined {
   const delivered =
-    (reference === undefined ? undefined : ledger.deliveries.get(reference)) ??
-    ledger.deliveredFor.get(mark) ??
-    0;
+    (reference === undefined ? undefined : ledger.deliveries.get(reference)) ?? ledger.deliveredFor.get(mark) ?? 0;
   if (!embedded) {
     const isConfirmed = ledger.everConfirmed.has(reference ?? mark);
     return isConfirmed && delivered > 0 ? undefined : `delivered ${delivered} times`;
   }
-  // What is erased in the commit that delivers it is seen by nobody; and a subscriber is kept once.
+  // An erasure in the commit of the delivery hides the delivery from the run. A subscriber is stored only once.
   if (delivered === 1 || isErased(ledger)) return undefined;
   const address = ledger.addresses.get(mark);
   for (const row of rows.all()) {

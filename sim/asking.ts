@@ -1,7 +1,7 @@
-/** How people ask a process of the service, and how what they are told is judged. */
+/** Sends requests of agents to a process of the service, and checks the answers. */
 import type { Random } from '../chaos/random.ts';
-import { CONFIRMATION_STATEMENT } from '../src/actions/confirmation-statement.ts';
-import type { ExecuteResult } from '../src/actions/examine-preview.ts';
+import { CONFIRMATION_STATEMENT } from '../src/actions/preview.ts';
+import type { ExecuteResult } from '../src/actions/preview-token.ts';
 import { count, type Key, type Ledger } from './ledger.ts';
 import { seeReceipt } from './promises.ts';
 import type { Scheduler } from './scheduler.ts';
@@ -11,16 +11,17 @@ export type Crowd = {
   scheduler: Scheduler;
   ledger: Ledger;
   random: Random;
-  /** Sends a request, named for the trace, to some process; undefined: there was no answer. */
-  call<T>(
-    what: string,
-    ask: (service: Service) => Promise<T>,
-    patienceMs: number,
-  ): Promise<Called<T>>;
+  /**
+   * Sends a request to some process. `what` names the request in the trace. Returns undefined if there was no answer.
+   */
+  call<T>(what: string, ask: (service: Service) => Promise<T>, patienceMs: number): Promise<Called<T>>;
   isOver(): boolean;
-  /** How they ask for a signed receipt: by chance of its own, which moves nothing else. */
+  /**
+   * Requests for signed receipts. These requests use separate random numbers, so that they change nothing else in the
+   * run.
+   */
   receipts: { call: Crowd['call']; duringFaults: boolean };
-  /** A fault may strike as a form is sent. */
+  /** Called before a form is sent. The call may start a fault. */
   beforeForm(): void;
 };
 
@@ -28,29 +29,32 @@ export type Called<T> = T | { kind: 'unavailable' } | undefined;
 
 export const ACTIONS = ['contact', 'homeowner_quote', 'contractor_signup', 'newsletter'] as const;
 
-/** Everything any of the forms requires: unknown fields are ignored. */
+/** Returns the required fields of all forms. Each form ignores unknown fields. */
 export function fieldsOf(email: string) {
   return { email, name: 'N', postal_code: '1', company: 'C', subject: 'S', message: 'M' };
 }
 
-/** One execution under a key; what it answers is held against what was answered before. */
-export async function askOnce(crowd: Crowd, key: Key, patienceMs: number): Promise<void> {
+/** Executes once under a key, and compares the answer with earlier answers. */
+export async function executeOnce(crowd: Crowd, key: Key, patienceMs: number): Promise<void> {
   const answer = await executeAs(crowd, key, bodyOf(key.token), patienceMs);
   count(crowd.ledger.answers, answer?.kind ?? 'no answer');
   if (answer !== undefined) judge(crowd, key, answer);
 }
 
-/** Once the faults have stopped: to the end, and then of each of so many processes, which say the same. */
-export async function askUntilFinal(crowd: Crowd, key: Key, processes: number): Promise<void> {
+/**
+ * Executes until the answer is final, then `processes` more times. All answers must agree. Used after the faults have
+ * stopped.
+ */
+export async function executeUntilFinal(crowd: Crowd, key: Key, processes: number): Promise<void> {
   key.answer = undefined;
   for (let attempt = 0; attempt < 20 && key.answer === undefined; attempt += 1) {
-    await askOnce(crowd, key, 5_000);
+    await executeOnce(crowd, key, 5_000);
     if (key.answer === undefined) await crowd.scheduler.sleep(500);
   }
-  for (let times = 0; times < processes; times += 1) await askOnce(crowd, key, 5_000);
+  for (let times = 0; times < processes; times += 1) await executeOnce(crowd, key, 5_000);
 }
 
-/** One request to execute; what is answered is held against what is recorded. */
+/** Sends one request to execute. Adds the answer to the ledger, which the watch compares with the stored executions. */
 export async function executeAs(
   crowd: Crowd,
   { client, key, action }: Pick<Key, 'client' | 'key' | 'action'>,
@@ -68,12 +72,12 @@ export async function executeAs(
   if (answer === undefined || answer.kind === 'unavailable') return answer;
   const receiptOf = 'receipt' in answer ? answer.receipt.action_id : undefined;
   const token = body.preview_id;
-  ledger.asked.push({ client, key, action, token, at, answer: answer.kind, receiptOf });
+  ledger.executeAnswers.push({ client, key, action, token, at, answer: answer.kind, receiptOf });
   return answer;
 }
 
-/** What the person said, or is still asked, stands in the way. */
-const LEFT_TO_PERSON: ReadonlySet<string> = new Set([
+/** Answers which mean that the person refused or has not answered yet. */
+const DECIDED_BY_PERSON: ReadonlySet<string> = new Set([
   'confirmationPending',
   'confirmationDeclined',
   'clientReported',
@@ -84,12 +88,9 @@ function judge({ ledger }: Crowd, key: Key, answer: ExecuteResult | { kind: 'una
     seeReceipt(ledger, key, answer.receipt);
     key.answer = answer.receipt.status;
   } else if (answer.kind === 'previewAlreadyUsed') key.answer = 'alreadyUsed';
-  else if (
-    key.crossed &&
-    (answer.kind === 'idempotencyConflict' || answer.kind === 'otherAction')
-  ) {
+  else if (key.crossed && (answer.kind === 'idempotencyConflict' || answer.kind === 'otherAction')) {
     key.answer = 'refused';
-  } else if (LEFT_TO_PERSON.has(answer.kind)) {
+  } else if (DECIDED_BY_PERSON.has(answer.kind)) {
     key.answer = 'refused';
   } else if (answer.kind === 'expiredPreview' || answer.kind === 'invalidPreview') {
     if (key.answer === undefined) key.answer = 'refused';

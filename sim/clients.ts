@@ -1,8 +1,8 @@
-/** The agents of the simulator, who may always do everything. */
+/** Credentials of the simulated agents. These credentials allow every request at any time. */
 import type { ExecuteParts } from '../src/actions/execute.ts';
-import { digestOfToken } from '../src/credentials/tokens.ts';
+import { digestOfToken } from '../src/credentials/file.ts';
 
-/** Their tokens are their names. */
+/** Names of the clients. Each name is also the client's token. */
 export const CLIENTS = ['alpha', 'beta'] as const;
 
 const SCOPES = new Set(['lead:preview', 'lead:create']);

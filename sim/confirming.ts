@@ -1,34 +1,38 @@
-/** A person's own press, over the real chains (beyond §4). */
-import { type AskParts, askFor } from '../src/confirmations/ask.ts';
+/** Requests and answers confirmations through the real handlers (reference §6.11). */
+
+import { type Answered, type AnswerParts, answerConfirmation } from '../src/confirmations/answer.ts';
 import type { Codes } from '../src/confirmations/codes.ts';
-import { type Pressed, type PressParts, press } from '../src/confirmations/press.ts';
-import { sealPage } from '../src/confirmations/secrets.ts';
+import { type RequestParts, requestFor } from '../src/confirmations/request-confirmation.ts';
+import { sealPage } from '../src/confirmations/tokens.ts';
 import type { Rate } from '../src/limits/limits.ts';
 import type { SigningKeys } from '../src/settings/signing-keys.ts';
 
 export type Confirming = {
-  ask(client: string, key: string, token: string): ReturnType<typeof askFor>;
-  press(id: string, secret: string, button: 'send' | 'decline' | 'report'): Promise<Pressed>;
+  ask(client: string, key: string, token: string): ReturnType<typeof requestFor>;
+  press(id: string, secret: string, button: 'send' | 'decline' | 'report'): Promise<Answered>;
 };
 
-/** Nobody is mailed one here: codes have tests of their own. */
+/** Codes that are never mailed, because other tests check the codes. */
 const noCodes: Codes = {
   mail: async () => ({ kind: 'changed' }),
   check: async () => ({ kind: 'changed', expired: false }),
 };
 
-/** Takes the parts as they are at each call, and the keys of that moment. */
+/**
+ * Opens the handlers of confirmations. The handlers read the components and the keys at each call, because the keys
+ * rotate.
+ */
 export function openConfirming(
-  parts: () => AskParts & Omit<PressParts, 'codes'>,
+  parts: () => RequestParts & Omit<AnswerParts, 'codes'>,
   keys: () => SigningKeys,
   plain: (body: object) => { takeFromLimit(): Promise<Rate> },
 ): Confirming {
   return {
-    ask: (client, key, token) => askFor(parts(), { client, key, token, via: undefined }),
-    // The page is opened, then pressed.
+    ask: (client, key, token) => requestFor(parts(), { client, key, token, via: undefined }),
+    // The person opens the page, then clicks a button.
     press: (id, secret, button) => {
       const confirming = parts();
-      return press(
+      return answerConfirmation(
         { ...confirming, codes: noCodes },
         {
           secret,
@@ -36,9 +40,7 @@ export function openConfirming(
           isFromOurPage: true,
           isSigned: false,
           readButton: async () =>
-            button === 'send'
-              ? { do: button, token: sealPage(keys(), id, confirming.clock.now()) }
-              : { do: button },
+            button === 'send' ? { do: button, token: sealPage(keys(), id, confirming.clock.now()) } : { do: button },
           traceparent: undefined,
         },
       );

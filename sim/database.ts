@@ -1,39 +1,42 @@
 /**
- * The databases in memory that the runs of this process take turns with. Schema, connections and prepared
- * statements are made once: for each run anew they were a third of its cost. What a run has written is
- * deleted at its end, and what it had not committed is rolled back.
+ * The in-memory databases of this process. Only one run at a time uses a database. Schema, connections and prepared
+ * statements are created once, because creating them for each run took a third of the run's time. At the end of a run,
+ * the rows are deleted and open transactions are rolled back.
  */
 import { DatabaseSync, type SQLInputValue, type StatementSync } from 'node:sqlite';
 import { sql } from 'kysely';
-import { systemClock } from '../src/clock.ts';
+import { systemClock } from '../src/platform/clock.ts';
 import { openSqlite } from '../src/storage/sqlite/store.ts';
 
-/** What the SQL functions of a connection say: `monotonic_ms()` and `wall_ms()`. */
+/** Sources of the SQL functions `monotonic_ms()` and `wall_ms()` of a connection. */
 type Clocks = { monotonic(): number; wall(): number };
 
 export type Prepared = { statement: StatementSync; returnsRows: boolean };
 
 export type Connection = {
-  /** Throws SQLITE_BUSY as a new connection does: it reads the schema first, and not beside a writer. */
+  /**
+   * Prepares a statement. Throws SQLITE_BUSY while another connection writes, because a new connection reads the schema
+   * first.
+   */
   prepare(text: string): Prepared;
   exec(text: string): void;
   isTransaction(): boolean;
-  /** What was not committed is rolled back. */
+  /** Closes the connection and rolls back an open transaction. */
   close(): void;
 };
 
 export type Database = {
   connect(clocks: Clocks): Connection;
-  /** Reads what is committed; undefined while a transaction is open. */
+  /** Returns committed rows, or undefined while a transaction is open. */
   read<T>(text: string, ...values: SQLInputValue[]): T[] | undefined;
-  /** Ends the run's use of it, with every connection closed. */
+  /** Deletes the rows and releases the database for the next run. All connections must be closed. */
   leave(): void;
 };
 
-/** A connection that lasts, with whatever it was asked before. */
+/** A connection that later runs reuse, with its prepared statements. */
 type Lasting = { database: DatabaseSync; clocks: Clocks; prepared: Map<string, Prepared> };
 
-/** The statements that make the schema, by the real migrations. */
+/** The statements that create the schema, from the real migrations. */
 const schema = await readSchema();
 
 async function readSchema(): Promise<string> {
@@ -45,14 +48,14 @@ async function readSchema(): Promise<string> {
   return rows.map(({ sql: statement }) => statement).join(';');
 }
 
-/** Without one of these a statement is prepared without the schema. */
+/** Matches statements that name a table. SQLite prepares other statements without the schema. */
 const NAMES_A_TABLE = /\b(?:from|into|update) /;
 const READ_SCHEMA = 'pragma schema_version';
 
 const idle: Database[] = [];
 let made = 0;
 
-/** Takes a database that is empty, and nobody else's. */
+/** Returns an empty database that no other run uses. */
 export function takeDatabase(): Database {
   return idle.pop() ?? makeDatabase();
 }
@@ -60,7 +63,7 @@ export function takeDatabase(): Database {
 function makeDatabase(): Database {
   made += 1;
   const name = `file:/simulated-${made}?vfs=memdb`;
-  // It lasts as long as one of its connections.
+  // SQLite deletes the database when its last connection closes.
   const keeper = openLasting(name);
   keeper.database.exec(`pragma synchronous=off;${schema}`);
   const tables = keeper.database
@@ -100,16 +103,16 @@ function openLasting(name: string): Lasting {
 }
 
 function prepare({ database, prepared }: Lasting, text: string): Prepared {
-  let known = prepared.get(text);
-  if (known === undefined) {
+  let cached = prepared.get(text);
+  if (cached === undefined) {
     const statement = database.prepare(text);
-    known = { statement, returnsRows: statement.columns().length > 0 };
-    prepared.set(text, known);
+    cached = { statement, returnsRows: statement.columns().length > 0 };
+    prepared.set(text, cached);
   }
-  return known;
+  return cached;
 }
 
-/** A connection as if it were new: as long as it is open, it is nobody else's. */
+/** Returns a connection that behaves like a new one. While it is open, nothing else uses it. */
 function connectionOver(lasting: Lasting, giveBack: () => void): Connection {
   const { database } = lasting;
   let open = true;

@@ -1,8 +1,11 @@
-/** What the destination reads: promises 1, 9 and 11. */
+/** Checks the deliveries that the destination reads: invariants 1, 9 and 11. */
 import type { Event } from '../src/upstream/upstream.ts';
 import { count, type Ledger } from './ledger.ts';
 
-/** Promise 1: at most one delivery for a preview; promise 9: all of a form under one id with one body. */
+/**
+ * Records a delivery. A preview has at most one delivery (invariant 1). All deliveries of a form have one id and one
+ * body (invariant 9).
+ */
 export function seeDelivery(ledger: Ledger, event: Event, body: string): void {
   const { data } = event;
   ledger.note(() => `the destination reads ${data.id}`);
@@ -16,7 +19,10 @@ export function seeDelivery(ledger: Ledger, event: Event, body: string): void {
   if (first !== body) ledger.violate(9, `${data.id} has two bodies`);
 }
 
-/** What is in no other submission: of a subscription its origin, for addresses come again. */
+/**
+ * Returns a value that no other submission has. Subscriptions have this value in `contractor`, because their addresses
+ * repeat.
+ */
 export function markOf({ type, data: { id, fields } }: Event): string {
   if (type === 'subscriber.confirmed' || type === 'subscriber.unsubscribed') return id;
   return fields.contractor ?? fields.email ?? '';

@@ -1,15 +1,16 @@
-/** What must hold once the faults have stopped. */
+/** Checks the state of a run after its faults have stopped. */
 import { RECOVER_EVERY_MS } from '../src/actions/recovery.ts';
-import type { KeptRows } from './kept-rows.ts';
+import type { WatchedRows } from './kept-rows.ts';
 import { type Ledger, mailboxOf } from './ledger.ts';
 import type { Store } from './store.ts';
 
-/** Promise 7: once faults stop, every key is final within a lease and one sweep, and nothing is `sending` beyond it. */
+/**
+ * Checks invariant 7: once faults stop, every key is final within a lease and one sweep. No row is `sending` after this
+ * time.
+ */
 export function checkFinal(store: Store, ledger: Ledger): void {
-  const left = store.read<{ action_id: string }>(
-    "select action_id from executions where status = 'executing'",
-  );
-  for (const { action_id: id } of left ?? []) ledger.violate(7, `${id} is still executing`);
+  const executing = store.read<{ action_id: string }>("select action_id from executions where status = 'executing'");
+  for (const { action_id: id } of executing ?? []) ledger.violate(7, `${id} is still executing`);
   const clock = store.medium.leaseClock();
   const sending = store.read<{ id: string }>(
     "select id from submissions where status = 'sending' and coalesce(lease_started_ms + lease_ms, 0) < ?",
@@ -21,8 +22,8 @@ export function checkFinal(store: Store, ledger: Ledger): void {
   }
 }
 
-/** Promise 9: what was kept is there, unless it was erased; what is said to be delivered has arrived. */
-export function checkKept(store: Store, ledger: Ledger, rows: KeptRows): void {
+/** Checks that a stored submission exists unless it was erased, and has arrived if it is `delivered` (invariant 9). */
+export function checkStored(store: Store, ledger: Ledger, rows: WatchedRows): void {
   const there = store.read<{ id: string }>('select id from submissions') ?? [];
   const ids = new Set(there.map(({ id }) => id));
   for (const { id, status, origin } of rows.all()) {
@@ -41,21 +42,19 @@ export function checkKept(store: Store, ledger: Ledger, rows: KeptRows): void {
 
 type MessageRow = { message_id: string; mailbox: string; status: string };
 
-/** Promise 8: each row of the outbox is sent at least once, unless it is refused for good. */
+/** Checks invariant 8: each outbox row was sent at least once, unless the mail server refused it permanently. */
 export function checkMails(store: Store, ledger: Ledger): void {
   const sent = new Set(ledger.mails.map(({ messageId }) => messageId));
-  // Who refuses for good has been reached.
+  // A mailbox counts as reached if the server refused its message permanently.
   const reached = new Set(ledger.mails.map(({ address }) => mailboxOf(address)));
   for (const mailbox of ledger.refused.values()) reached.add(mailbox);
   const erased = new Set([...ledger.erased].map(mailboxOf));
-  for (const row of store.read<MessageRow>(
-    'select message_id, key as mailbox, status from messages',
-  ) ?? []) {
+  for (const row of store.read<MessageRow>('select message_id, key as mailbox, status from messages') ?? []) {
     if (row.status === 'dead' && ledger.refused.has(row.message_id)) continue;
     if (row.status !== 'sent') {
       ledger.violate(8, `the message for ${row.mailbox} is ${row.status}`);
     } else if (!sent.has(row.message_id) && !ledger.answered.has(row.mailbox)) {
-      // Unless there was nothing more to say to them, after attempts in vain.
+      // Exception: after failed attempts, the subscriber no longer needed the message.
       ledger.violate(8, `${row.message_id} was never sent`);
     }
   }

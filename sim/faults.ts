@@ -1,10 +1,13 @@
-/** When which fault of the whole strikes; those of single statements and sends are their own. */
+/**
+ * Draws the times of the faults that concern processes, machines and the store. Faults of single statements and sends
+ * are drawn in the code where they strike.
+ */
 import type { Random } from '../chaos/random.ts';
 import type { Chances } from './chances.ts';
 import type { Place } from './places.ts';
 import type { Service } from './service.ts';
 
-/** What the faults of a run can reach. */
+/** The parts of a run that the faults can change. */
 export type World = {
   places: readonly Place[];
   chances: Chances;
@@ -13,11 +16,11 @@ export type World = {
   erase(): void;
   resend(): void;
   dismiss(): void;
-  /** The clock of schedules goes to where something is due. */
+  /** Moves the clock of schedules by `ms` milliseconds, so that waiting rows become due. */
   advance(ms: number): void;
-  /** The upstream can't be reached for so long. */
+  /** Makes the upstream unreachable for `ms` milliseconds. */
   loseUpstream(ms: number): void;
-  /** What a process throws that it has not caught. */
+  /** Receives errors that a process throws and does not catch. */
   onError(error: unknown): void;
 };
 
@@ -25,7 +28,7 @@ const HOUR_MS = 3_600_000;
 
 type Fault = { at: number; name: string; strike(): void };
 
-/** Draws the faults of one run. */
+/** Draws the faults of one run, with their times. */
 export function faultsOf(world: World, random: Random, duringMs: number): Fault[] {
   const { chances, places } = world;
   const faults: Fault[] = [];
@@ -41,8 +44,7 @@ export function faultsOf(world: World, random: Random, duringMs: number): Fault[
     const place = random.pick(up);
     if (place.service) strike(place.service, place);
   };
-  const pause = ({ process }: Service) =>
-    process.pause(random.between(100, chances.pauseMaximumMs));
+  const pause = ({ process }: Service) => process.pause(random.between(100, chances.pauseMaximumMs));
   const step = ({ machine }: Place) => machine.stepWall(random.pick(chances.stepsMs));
 
   addTimes(
@@ -58,7 +60,7 @@ export function faultsOf(world: World, random: Random, duringMs: number): Fault[
   addTimes(chances.pauses, 'SIGSTOP', running(pause));
   for (let n = 0; n < chances.clockSteps; n += 1) {
     add('step of a wall clock', () => step(random.pick(places)));
-    // As when a machine was asleep: its clock is set right as it wakes.
+    // This fault is like a machine that wakes from sleep and corrects its clock.
     add(
       'SIGSTOP and a step of the wall clock',
       running((service, place) => {
@@ -78,17 +80,16 @@ export function faultsOf(world: World, random: Random, duringMs: number): Fault[
   }
   if (random.chance(0.3)) add('rotation of keys', () => world.rotateKeys(1));
   if (random.chance(0.2)) add('erasure', () => world.erase());
-  // A minute more than the first two steps, or the third.
+  // Each value exceeds one of the first three retry delays (1, 5 and 30 minutes).
   const advance = () => world.advance(random.pick([70_000, 400_000, 2_000_000]));
   addTimes(chances.leaps, 'the schedule is due', advance);
   addTimes(chances.resends, 'resend', () => world.resend());
   addTimes(chances.dismissals, 'dismissal', () => world.dismiss());
-  if (random.chance(0.06))
-    add('the upstream is gone for an hour', () => world.loseUpstream(HOUR_MS));
+  if (random.chance(0.06)) add('the upstream is gone for an hour', () => world.loseUpstream(HOUR_MS));
   else if (random.chance(0.01)) {
     add('the upstream is gone for good', () => world.loseUpstream(Number.POSITIVE_INFINITY));
   }
-  // Early enough to be over, and the process back, when the faults stop.
+  // The drain has ended and the process runs again when the faults stop.
   const drain = running((service) => service.drain());
   addTimes(chances.drains, 'SIGTERM', drain, duringMs * 0.8);
   addTimes(

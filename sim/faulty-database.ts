@@ -1,6 +1,6 @@
 /**
- * A connection as `storage/sqlite/store.ts` uses it, whose statements fail as SQLite's do: before they take
- * effect, after it, with the transaction rolled back, or with nobody knowing.
+ * A connection for `storage/sqlite/store.ts` whose statements fail as in SQLite: before or after their effect, with a
+ * rollback, or with an unknown outcome.
  */
 import type { DatabaseSync, SQLInputValue } from 'node:sqlite';
 import type { SqliteDatabase } from '../src/storage/sqlite/connection.ts';
@@ -12,7 +12,7 @@ const IO_ERROR = 10;
 const FULL = 13;
 const FSYNC_ERROR = 1034;
 
-/** Opens a connection of a process; it ends with the process. */
+/** Opens a connection of a process. The connection closes when the process is killed. */
 export function faultyDatabase(medium: Medium, process: SimulatedProcess): SqliteDatabase {
   if (medium.away || !process.isAlive()) {
     process.hinder();
@@ -38,7 +38,7 @@ export function faultyDatabase(medium: Medium, process: SimulatedProcess): Sqlit
     }
   };
 
-  /** In memory a writer keeps out whoever reads, and whoever only prepares to. */
+  /** An in-memory database blocks readers while a connection writes, even if they only prepare a statement. */
   const prepare = (text: string) => {
     try {
       return database.prepare(text);
@@ -65,7 +65,7 @@ export function faultyDatabase(medium: Medium, process: SimulatedProcess): Sqlit
   };
 }
 
-/** What is not committed yet is seen by nobody. */
+/** Records the writer. Sets `touched` only after a commit, because nobody sees a change before the commit. */
 function wrote(medium: Medium, process: SimulatedProcess, database: Connection): void {
   medium.writer = process;
   if (!database.isTransaction()) medium.touched = true;
@@ -91,13 +91,13 @@ function strike(
   if (random.chance(chances.statementFails)) {
     ledger.fault(`statement fails ${when} its effect`, `${process.name}: ${text}`);
     const full = random.chance(0.3);
-    // As SQLite does: a full disk rolls the transaction back by itself.
+    // SQLite rolls the transaction back when the disk is full.
     if (full && database.isTransaction()) database.exec('rollback');
     throw sqliteError(full ? FULL : IO_ERROR);
   }
 }
 
-/** An fsync fails: whether the commit is there shows only a new connection. */
+/** Simulates a failed fsync. Only a new connection shows whether the commit took effect. */
 function loseAnswer(medium: Medium, process: SimulatedProcess, database: Connection): void {
   const { random, chances, ledger, faults } = medium;
   if (!faults || !random.chance(chances.commitAnswerLost)) return;

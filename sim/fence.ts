@@ -1,4 +1,4 @@
-/** What must hold as the first byte of a send leaves: promises 5 and 9. */
+/** Checks invariants 5 and 9 when the first byte of a send leaves. */
 
 import type { SubmissionRow } from '../src/storage/schema.ts';
 import type { Event, Outcome } from '../src/upstream/upstream.ts';
@@ -6,23 +6,20 @@ import type { Ledger } from './ledger.ts';
 import type { SimulatedProcess } from './process.ts';
 import type { Store } from './store.ts';
 
-/** A send of a run that has begun; over when its process has its outcome. */
+/** A send that has begun. `over` is true once the process has the send's outcome. */
 type Begun = { process: SimulatedProcess; at: number; over: boolean };
 
-type SentRow = Pick<
-  SubmissionRow,
-  'status' | 'origin' | 'lease_started_ms' | 'lease_ms' | 'attempt_by'
->;
+type SentRow = Pick<SubmissionRow, 'status' | 'origin' | 'lease_started_ms' | 'lease_ms' | 'attempt_by'>;
 
-/** A redelivery that got no status is the last for a minute. */
+/** Pause of redelivery after an attempt that got no HTTP status. */
 const RESTS_MS = 60_000;
 
 export type Fence = {
-  /** Judges a send that begins; what is returned ends it. */
+  /** Checks a send that begins. The returned function ends it. */
   begin(process: SimulatedProcess, sentId: string, event: Event): (outcome: Outcome) => void;
 };
 
-/** Takes how long a send may last: whoever is stopped longer has no connection any more. */
+/** Opens the checks. `timeoutMs` limits a send, because a process that is stopped for longer loses its connection. */
 export function openFence(
   store: Store,
   ledger: Ledger,
@@ -31,25 +28,22 @@ export function openFence(
   const begun = new Map<string, Begun>();
   const restsUntil = new Map<SimulatedProcess, number>();
 
-  /** Promise 5: no send begins after its receipt is final. */
+  /** Checks invariant 5: no send begins after its receipt is final. */
   function judgeExecution(id: string): void {
-    const rows = store.read<{ status: string }>(
-      'select status from executions where action_id = ?',
-      id,
-    );
+    const rows = store.read<{ status: string }>('select status from executions where action_id = ?', id);
     const status = rows?.[0]?.status;
     if (status === undefined || status === 'executing') return;
     ledger.violate(5, `a send of ${id} begins, and its receipt is ${status}`);
   }
 
-  /** Promise 5: nor after its lease; promise 9: nor before it is kept. */
+  /** Checks that no send begins after its lease (invariant 5) or before its row is stored (invariant 9). */
   function judgeRow(id: string, email: string | undefined): SentRow | undefined {
-    if (ledger.unkept.has(id)) return undefined;
+    if (ledger.unstored.has(id)) return undefined;
     const rows = store.read<SentRow>(
       'select status, origin, lease_started_ms, lease_ms, attempt_by from submissions where id = ?',
       id,
     );
-    // A transaction is open.
+    // A transaction is open, so rows can't be read.
     if (rows === undefined) return undefined;
     const [row] = rows;
     if (row === undefined) {
@@ -68,7 +62,7 @@ export function openFence(
     return row;
   }
 
-  /** Promise 5: no row is under way twice. */
+  /** Checks invariant 5: no row has two sends at a time. */
   function judgeOthers(id: string): void {
     const earlier = begun.get(id);
     if (earlier === undefined) return;
@@ -92,7 +86,7 @@ export function openFence(
       begun.set(id, one);
       return (outcome) => {
         one.over = true;
-        const isAway = outcome.kind === 'unconfirmed' && outcome.answered === undefined;
+        const isAway = outcome.kind === 'unconfirmed' && outcome.status === undefined;
         if (isRedelivery && isAway) restsUntil.set(process, time() + RESTS_MS);
       };
     },

@@ -1,6 +1,6 @@
-/** Ids in the order in which they were made, so that a trace can be read. */
+/** Numbered ids, which make a trace readable. */
 
-/** Returns what makes the next one, as a UUID. */
+/** Returns a function that returns the next id as a UUID. */
 export function countedIds(): () => string {
   let made = 0;
   return () => {

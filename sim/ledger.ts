@@ -1,28 +1,28 @@
-/** Everything that was seen in one run, and the trace that tells it. */
+/** Stores everything that was observed in one run, and its trace. */
 import type { Outcome } from '../src/upstream/upstream.ts';
 import type { Scheduler } from './scheduler.ts';
 
-/** One idempotency key of one preview, as its client sees it. */
+/** One idempotency key of one preview, from the client's view. */
 export type Key = {
   client: string;
   key: string;
   action: string;
   token: string;
-  /** The last answer that may be final: `refused` is, once the faults have stopped. */
+  /** The last answer that may be final. The answer `refused` is final once the faults have stopped. */
   answer: 'submitted' | 'failed' | 'alreadyUsed' | 'refused' | undefined;
-  /** Every receipt that was answered, as text: one at most. */
+  /** All different receipts that were returned, as text. There must be at most one receipt. */
   receipts: Set<string>;
-  /** The same of every signed one. */
+  /** All different signed receipts that were returned. There must be at most one signed receipt. */
   signed: Set<string>;
-  /** Whether it was also used with the preview of another. */
+  /** True if the key was also used with another preview. */
   crossed: boolean;
 };
 
-/** A process, as far as a promise depends on how it fared. */
+/** A process, with the parts of its history that the invariants depend on. */
 type Sender = {
   name: string;
   isAlive(): boolean;
-  leftInOrder(): boolean;
+  drainedInOrder(): boolean;
   stoppedMs(): number;
   hinderedAt(): number;
 };
@@ -32,13 +32,13 @@ export type Mail = {
   address: string;
   at: number;
   sender: Sender;
-  /** How long the sender had been stopped before. */
+  /** Time for which the sender had been stopped before, in milliseconds. */
   stoppedMs: number;
   excused: boolean;
 };
 
-/** One execution as it was asked for and answered; `receiptOf` names the execution of its receipt. */
-export type Asked = {
+/** A request to execute, and its answer. `receiptOf` is the id of the execution in the returned receipt. */
+export type ExecuteAnswer = {
   client: string;
   key: string;
   action: string;
@@ -48,88 +48,87 @@ export type Asked = {
   receiptOf: string | undefined;
 };
 
-/** What a person who sent a form was told. */
-export type Told = {
+/** The answer to a person who sent a form. */
+export type FormAnswer = {
   mark: string;
   answer: 'accepted' | 'kept' | 'left' | 'unconfirmed' | 'unsent';
-  /** Under which it is kept, where they are told. */
+  /** Reference of the stored submission, if the answer contains one. */
   reference: string | undefined;
-  /** Whether a message was asked for as well. */
+  /** True if the form was a subscription, which also needs a message. */
   subscribed: boolean;
-  /** When they asked, and when they had the answer. */
+  /** Times of the request and of the answer. */
   at: number;
-  toldAt: number;
-  /** When the process that told them had last had an answer of the store. */
+  answeredAt: number;
+  /** Time of the store's last answer to the process that answered the person. */
   reachedAt: number;
-  /** Whether they had not asked before. */
+  /** True if the person had sent no request before. */
   isFirst: boolean;
 };
 
-/** What a process has learned of a submission from its destination. */
-/** `askedAt`: when the attempt began of which this is the end. */
+/** The outcome of a submission as a process received it. `begunAt` is the time at which the attempt began. */
 export type Learned = {
   id: string;
   outcome: Outcome;
   process: Sender;
-  askedAt: number;
+  begunAt: number;
   at: number;
 };
 
 export type Ledger = {
-  /** How often the destination has read an event, by its id. */
+  /** Number of times that the destination read an event, by the event's id. */
   deliveries: Map<string, number>;
-  /** How often it has read one preview or one form, by the mark that is in no other. */
+  /** Number of times that the destination read one preview or form, by the mark that no other preview or form has. */
   deliveredFor: Map<string, number>;
-  /** The executions that were answered with 200 and not held against the deliveries yet. */
+  /** Executions that were answered with 200 and are not yet compared with the deliveries. */
   confirmed: Set<string>;
   keys: Key[];
   mails: Mail[];
-  /** What is not held against the store and the deliveries yet. */
-  asked: Asked[];
-  told: Told[];
-  /** The body of each delivery, by the event's id. */
+  /** Answers that are not yet compared with the store and the deliveries. */
+  executeAnswers: ExecuteAnswer[];
+  formAnswers: FormAnswer[];
+  /** Body of each delivery, by the event's id. */
   bodies: Map<string, string>;
-  /** The address of each form that was sent, by its mark. */
+  /** Address of each form that was sent, by its mark. */
   addresses: Map<string, string>;
-  /** Whether the operator has had rows sent again, or dismissed one. */
+  /** True if the operator has resent or dismissed a row. */
   isTouched: boolean;
-  /** When the sender of a form has last asked, by its mark. */
-  askedAt: Map<string, number>;
-  /** Forms whose sender was told that nothing was sent. */
+  /** Time of the last request for each form, by its mark. */
+  requestedAt: Map<string, number>;
+  /** Forms whose last answer said that nothing was sent. */
   unsent: Set<string>;
-  /** Forms of which a request got no answer: it may not have ended. */
+  /** Forms with a request that got no answer. The request may still run. */
   unanswered: Set<string>;
-  /** What was sent while the store was away, by the event's id and by its mark. */
-  unkept: Set<string>;
-  /** The last that the processes have learned, by the event's id and by its mark. */
+  /** Submissions that were sent while the store was unavailable, by event id and by mark. */
+  unstored: Set<string>;
+  /** The last outcome that a process received, by event id and by mark. */
   learned: Map<string, Learned>;
-  /** Of which a process has learned that they were confirmed, by id and by mark. */
+  /** Submissions whose confirmation a process received, by event id and by mark. */
   everConfirmed: Set<string>;
-  /** Messages that the mail server refused for good, and the mailbox of each. */
+  /** Messages that the mail server refused permanently, with the mailbox of each. */
   refused: Map<string, string>;
-  /** Mailboxes to which a message is owed, and why; by a process, as long as it lives. */
+  /** Mailboxes to which a message is owed. If `by` is set, the message is owed only while that process lives. */
   owed: { mailbox: string; by: Sender | undefined }[];
-  /** Tokens of links that somebody has pressed. */
-  pressed: Set<string>;
-  /** Mailboxes of subscribers who have pressed, or whose time is over: no message is owed to them. */
+  /** Tokens of links that somebody has clicked. */
+  clicked: Set<string>;
+  /** Mailboxes of subscribers who clicked a link, or whose row was deleted. No message is owed to them. */
   answered: Set<string>;
-  /** Whether a wall clock has stepped. */
+  /** True if a wall clock has stepped. */
   stepped: boolean;
-  /** Addresses that were erased: nothing is owed to them any more. */
+  /** Erased addresses. No message is owed to them. */
   erased: Set<string>;
-  /** How often each fault struck. */
+  /** Number of times that each fault struck. */
   faults: Map<string, number>;
-  /** How often each answer was given. */
+  /** Number of times that each answer was given. */
   answers: Map<string, number>;
   violations: string[];
   trace: string[];
-  /** Adds a line to the trace, made only where somebody reads it. */
+  /** Adds a line to the trace. Calls `line` only if the run records a trace. */
   note(line: () => string): void;
   violate(promise: number, detail: string): void;
   fault(name: string, detail?: string): void;
 };
 
-/** Takes whether a trace is wanted. */
+/** Opens an empty ledger. The ledger records a trace if `traced` is true. */
 export function openLedger(scheduler: Scheduler, traced: boolean): Ledger {
   const note = (line: () => string) => {
     if (!traced) return;
@@ -142,20 +141,20 @@ export function openLedger(scheduler: Scheduler, traced: boolean): Ledger {
     confirmed: new Set(),
     keys: [],
     mails: [],
-    asked: [],
-    told: [],
+    executeAnswers: [],
+    formAnswers: [],
     unanswered: new Set(),
     bodies: new Map(),
     addresses: new Map(),
     isTouched: false,
-    askedAt: new Map(),
+    requestedAt: new Map(),
     unsent: new Set(),
-    unkept: new Set(),
+    unstored: new Set(),
     everConfirmed: new Set(),
     learned: new Map(),
     refused: new Map(),
     owed: [],
-    pressed: new Set(),
+    clicked: new Set(),
     answered: new Set(),
     stepped: false,
     erased: new Set(),
@@ -176,14 +175,17 @@ export function openLedger(scheduler: Scheduler, traced: boolean): Ledger {
   return ledger;
 }
 
-/** Counts one more. */
+/** Increments the count of a name and returns the new count. */
 export function count(counts: Map<string, number>, name: string): number {
   const total = (counts.get(name) ?? 0) + 1;
   counts.set(name, total);
   return total;
 }
 
-/** The address without its plus-tag, as contract §4 says; not the source's own, which may be wrong. */
+/**
+ * Returns the address without its plus-tag (reference §2.7 rule 8). The function in `src` may be wrong, so this
+ * function is independent of it.
+ */
 export function mailboxOf(address: string): string {
   return address.replace(/\+[^@]*@/, '@');
 }

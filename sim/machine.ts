@@ -1,23 +1,23 @@
-/** A machine of a run: its clocks, which a restart or a step of the wall clock moves. */
+/** The clocks of a simulated machine. A restart moves the monotonic clock, and a step moves the wall clock. */
 import type { Random } from '../chaos/random.ts';
 import type { Ledger } from './ledger.ts';
 import type { Scheduler } from './scheduler.ts';
 
 export type Machine = {
   name: string;
-  /** What the monotonic clock says: milliseconds since it was started. */
+  /** Returns the monotonic clock, in milliseconds since the machine started. */
   uptime(): number;
-  /** The monotonic clock begins anew; whoever calls ends the processes. */
+  /** Restarts the monotonic clock. The caller ends the machine's processes. */
   restart(): void;
-  /** How far the wall clock is from the run's own time, in milliseconds. */
+  /** Returns the offset of the wall clock from the run's own time, in milliseconds. */
   wallStepMs(): number;
   stepWall(ms: number): void;
 };
 
-/** Long enough that nothing comes due by waiting until it is up as long again. */
+/** Uptime at the start of a run. No run lasts until a restarted machine reaches its earlier uptime again. */
 const UP_BEFORE_MS = 100 * 86_400_000;
 
-/** Takes its number among the machines of the run: no two have been up for as long. */
+/** Starts a machine. Machines with different numbers have different uptimes. */
 export function startMachine(
   number: number,
   { scheduler, ledger, random }: { scheduler: Scheduler; ledger: Ledger; random: Random },

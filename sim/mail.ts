@@ -1,6 +1,6 @@
 /**
- * The mail server of a run: it takes messages, refuses some for now and some for good, and may take one and
- * lose its answer.
+ * The mail server of a run. The server accepts messages, or refuses them temporarily or permanently. The server may
+ * also accept a message but lose the answer.
  */
 import type { Random } from '../chaos/random.ts';
 import type { Mailer, SendResult } from '../src/mail/mail.ts';
@@ -15,33 +15,34 @@ export type MailWorld = {
   random: Random;
   chances: Chances;
   faults: boolean;
-  /** How many messages are on their way to the server. */
+  /** Number of messages in transit to the server. */
   underWay: number;
-  /** `MAIL_PER_MINUTE`. */
+  /** Value of `MAIL_PER_MINUTE`. */
   perMinute: number;
-  /** When each attempt reached the server. */
+  /** Times of all attempts. */
   attempts: number[];
-  /** Whether the row of a message is marked as sent, where that can be read now. */
+  /** Returns true if the row of a message can be read now and is marked as sent. */
   isMarked(messageId: string): boolean;
 };
 
-/** How long the server may take for a message. */
+/** Longest time that the server takes for a message, in milliseconds. */
 const SLOWEST_MAIL_MS = 20_000;
-/** An attempt is counted when it is taken, and begins within five seconds of that. */
+/**
+ * Window of the budget check. An attempt counts from its claim and begins up to 5 s later, so the window is 5 s shorter
+ * than a minute.
+ */
 const BUDGET_WINDOW_MS = 55_000;
-/** Stopped for so long after the server's 250, a slow message and a store away, it is over a minute. */
+/**
+ * Pause that excuses a duplicate. Together with a slow message and an unavailable store, such a pause after the
+ * server's 250 takes more than a minute.
+ */
 const STOPPED_TOO_LONG_MS = 15_000;
 const DAY_MS = 86_400_000;
 
-const TROUBLES = [
-  'refuses for now',
-  'refuses for good',
-  'takes it, loses its answer',
-  'is slow',
-] as const;
+const TROUBLES = ['refuses for now', 'refuses for good', 'takes it, loses its answer', 'is slow'] as const;
 type Trouble = (typeof TROUBLES)[number];
 
-/** The port of one process to it. */
+/** Opens the mailer of one process. */
 export function openSimulatedMailer(world: MailWorld, process: SimulatedProcess): Mailer {
   const { scheduler, ledger, random, chances } = world;
   return {
@@ -76,7 +77,7 @@ export function openSimulatedMailer(world: MailWorld, process: SimulatedProcess)
             excused: !process.isAlive(),
           };
           take(world, mail);
-          // In flight at the end of its sender, or of the connection: it may come once more.
+          // A message that is not marked when its sender dies may be sent once more.
           process.whenKilled(() => {
             if (!world.isMarked(messageId)) mail.excused = true;
           });
@@ -93,7 +94,10 @@ function drawTrouble({ faults, random, chances }: MailWorld): Trouble | undefine
   return faults && random.chance(chances.mailTrouble) ? random.pick(TROUBLES) : undefined;
 }
 
-/** Promise 8: all messages together keep to the budget, where neither a clock nor an erasure forgets one. */
+/**
+ * Checks invariant 8: all messages together stay within the budget. A clock step or an erasure may make the service
+ * forget an attempt.
+ */
 function countAttempt({ scheduler, ledger, attempts, perMinute }: MailWorld): void {
   const since = scheduler.time() - BUDGET_WINDOW_MS;
   attempts.push(scheduler.time());
@@ -102,11 +106,13 @@ function countAttempt({ scheduler, ledger, attempts, perMinute }: MailWorld): vo
   ledger.violate(8, `${lately} attempts in a minute that allows ${perMinute}`);
 }
 
-/** Promise 8: a message comes twice only if it was in flight at a crash, and a mailbox has one in a day. */
+/**
+ * Checks invariant 8: a message is sent twice only if it was in flight at a crash. A mailbox gets one message a day.
+ */
 function take({ ledger }: MailWorld, mail: Mail): void {
   ledger.note(() => `the mail server takes ${mail.messageId} for ${mail.address}`);
   const mailbox = mailboxOf(mail.address);
-  // Contract §4: of `/api/subscribe` alone.
+  // Only `/api/subscribe` causes messages (reference §9).
   if (!mailbox.startsWith('reader')) ledger.violate(8, `${mailbox} has not subscribed`);
   for (const earlier of ledger.mails) {
     const isSame = earlier.messageId === mail.messageId;

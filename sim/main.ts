@@ -1,47 +1,46 @@
 /**
- * `npm run sim`: seed after seed for a minute, or as `--minutes`, `--seeds` say, or to the first that breaks a
- * promise with `--stop`; `--seed` replays one and tells what happened. Ends with 1 where one was broken.
+ * `npm run sim` runs seed after seed for one minute, or as `--minutes` and `--seeds` say. `--stop` ends at the first
+ * seed that breaks an invariant. `--seed` replays one seed and prints its trace. The exit status is 1 if an invariant
+ * was broken.
  */
 import { fork } from 'node:child_process';
 import { availableParallelism } from 'node:os';
-import type { Call, Command } from '../src/commands/command.ts';
+import { ExitFault, UsageFault } from '../src/commands/command-errors.ts';
+import type { Call, Command } from '../src/commands/command-line.ts';
 import { runCommand } from '../src/commands/command-line.ts';
-import { ExitFault, UsageFault } from '../src/commands/faults.ts';
 import { describe } from './report.ts';
 import { simulate } from './run.ts';
 import { addSums, emptySums, type Failure, type Sums } from './sums.ts';
 import type { Work } from './work.ts';
 
-/** Enough to see what fails; whoever mends it starts again. */
+/** Number of failures that ends the simulation. So many failures are enough to find the cause. */
 const FAILURES_MAXIMUM = 50;
 
 const command: Command = {
   invocation: 'npm run sim --',
-  meaning:
-    'The real chains over a virtual clock, with crashes and faults; every promise is checked.',
+  description: 'The real chains over a virtual clock, with crashes and faults; every promise is checked.',
   examples: [
     'npm run sim',
     'npm run sim -- --minutes 30',
     'npm run sim -- --seed 20261121-7',
     'npm run sim -- --base mine --seeds 1000 --stop',
   ],
-  actions: {
+  subcommands: {
     '': {
-      meaning: 'seed after seed; status 1 where a promise was broken',
+      description: 'seed after seed; status 1 where a promise was broken',
       operands: [],
       options: {
-        minutes: { type: 'string', value: 'NUMBER', meaning: 'for how long, else 1' },
-        seeds: { type: 'string', value: 'NUMBER', meaning: 'how many, instead' },
-        base: { type: 'string', value: 'TEXT', meaning: 'what the seeds begin with' },
-        seed: { type: 'string', value: 'SEED', meaning: 'this one alone, told as a trace' },
-        stop: { type: 'boolean', meaning: 'ends at the first that breaks a promise' },
+        '--minutes NUMBER': 'for how long, else 1',
+        '--seeds NUMBER': 'how many, instead',
+        '--base TEXT': 'what the seeds begin with',
+        '--seed SEED': 'this one alone, told as a trace',
+        '--stop': 'ends at the first that breaks a promise',
       },
       run: (call) => {
         const seed = call.text('seed');
         if (seed === undefined) return runAll(call);
         const others = ['minutes', 'seeds', 'base'].some((name) => call.text(name) !== undefined);
-        if (others || call.flag('stop'))
-          throw new UsageFault('--seed is one run: it takes no other.');
+        if (others || call.flag('stop')) throw new UsageFault('--seed is one run: it takes no other.');
         return replay(seed);
       },
     },
@@ -53,9 +52,7 @@ await runCommand(command, process.argv.slice(2));
 async function replay(seed: string): Promise<void> {
   const { trace, violations } = await simulate(seed, true);
   process.stdout.write(`${trace.join('\n')}\n\n`);
-  process.stdout.write(
-    violations.length === 0 ? 'Every promise was kept.\n' : `${violations.join('\n')}\n`,
-  );
+  process.stdout.write(violations.length === 0 ? 'Every promise was kept.\n' : `${violations.join('\n')}\n`);
   if (violations.length > 0) throw new ExitFault('A promise was broken.');
 }
 
@@ -67,9 +64,7 @@ async function runAll(call: Call): Promise<void> {
   const stop = new AbortController();
   const base = call.text('base') ?? `${Date.now() % 10_000_000}`;
   const task = { base, workers, ...extentOf(call) };
-  await Promise.all(
-    Array.from({ length: workers }, (_, index) => work({ ...task, index }, sums, failures, stop)),
-  );
+  await Promise.all(Array.from({ length: workers }, (_, index) => work({ ...task, index }, sums, failures, stop)));
   const minutes = (performance.now() - startedAt) / 60_000;
   process.stdout.write(describe(sums, failures, minutes));
   for (const { seed, violations } of failures.slice(0, 10)) {
@@ -78,7 +73,7 @@ async function runAll(call: Call): Promise<void> {
   if (failures.length > 0) throw new ExitFault(`${failures.length} seeds broke a promise.`);
 }
 
-/** How much is run: so many seeds, or so many minutes. */
+/** Returns the number of seeds or minutes to run, and the number of failures that ends the simulation. */
 function extentOf(call: Call): Pick<Work, 'seeds' | 'minutes' | 'failures'> {
   const seeds = call.text('seeds');
   const amount = Number(seeds ?? call.text('minutes') ?? 1);
@@ -90,7 +85,7 @@ function extentOf(call: Call): Pick<Work, 'seeds' | 'minutes' | 'failures'> {
   };
 }
 
-/** One worker process; what it found is added up, and may be enough for all. */
+/** Runs one worker process and adds its results. Stops all workers after enough failures. */
 function work(task: Work, sums: Sums, failures: Failure[], stop: AbortController): Promise<void> {
   return new Promise((resolve, reject) => {
     const worker = fork(new URL('worker.ts', import.meta.url), { serialization: 'advanced' });
@@ -100,12 +95,10 @@ function work(task: Work, sums: Sums, failures: Failure[], stop: AbortController
       if (failures.length >= task.failures) stop.abort();
     });
     stop.signal.addEventListener('abort', () => {
-      // One that has ended by itself can't be told any more.
+      // The send fails if the worker has already exited. The callback ignores this error.
       worker.send('stop', () => {});
     });
-    worker.on('exit', (status) =>
-      status === 0 ? resolve() : reject(new Error('A worker of the simulator failed.')),
-    );
+    worker.on('exit', (status) => (status === 0 ? resolve() : reject(new Error('A worker of the simulator failed.'))));
     worker.send(task);
   });
 }

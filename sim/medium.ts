@@ -1,4 +1,4 @@
-/** What the connections of one run have in common. */
+/** State that all connections of one run share. */
 import type { Random } from '../chaos/random.ts';
 import type { Chances } from './chances.ts';
 import type { Connection } from './database.ts';
@@ -11,19 +11,19 @@ export type Medium = {
   ledger: Ledger;
   random: Random;
   chances: Chances;
-  /** Whether faults strike, and whether the store is away as a whole. */
+  /** True while faults strike. `away` is true while the whole store is unavailable. */
   faults: boolean;
   away: boolean;
-  /** Whether something may have been written since this was last looked at. */
+  /** True if something may have been written since the watch last read. */
   touched: boolean;
-  /** Who wrote last. */
+  /** The process that wrote last. */
   writer: SimulatedProcess | undefined;
-  /** How far the database's wall clock runs ahead, and when it was last moved. */
+  /** Offset of the database's wall clock in milliseconds. `movedAt` is the time at which it last changed. */
   aheadMs: number;
   movedAt: number;
-  /** What the clock says that judges leases, and the one of schedules as a process reads it there. */
+  /** Returns the clock that decides about leases. `wallClock` returns the clock of schedules as a process reads it. */
   leaseClock(): number;
   wallClock(process: SimulatedProcess | undefined): number;
-  /** Opens another connection to the database, with the clock that judges leases; whose it is. */
+  /** Opens another connection of a process to the database. `leaseClock` decides about leases. */
   open(leaseClock: () => number, process: SimulatedProcess): Connection;
 };

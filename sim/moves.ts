@@ -1,25 +1,19 @@
-/** How a submission's row may move: promise 4, as a table of beyond §9. */
+/** The moves that a submission's row may make: invariant 4, from the table of reference §25.2. */
 import type { AttemptBy, SubmissionRow, SubmissionStatus } from '../src/storage/schema.ts';
 
 type Row = Pick<
   SubmissionRow,
-  | 'origin'
-  | 'status'
-  | 'attempt_number'
-  | 'attempt_by'
-  | 'resumed_status'
-  | 'step'
-  | 'next_attempt_ms'
+  'origin' | 'status' | 'attempt_number' | 'attempt_by' | 'resumed_status' | 'step' | 'next_attempt_ms'
 >;
 
-/** Who may take a row for another attempt. */
-const TAKEN_BY: Readonly<Partial<Record<SubmissionStatus, readonly AttemptBy[]>>> = {
+/** Kinds of attempt that may start, by the status of the row. */
+const STARTED_BY: Readonly<Partial<Record<SubmissionStatus, readonly AttemptBy[]>>> = {
   waiting: ['redelivery', 'person', 'operator'],
   undelivered: ['operator'],
   delivered: ['operator'],
 };
 
-/** To what an attempt may end, by what the row was before it. */
+/** Statuses in which an attempt may end, by the status before the attempt. */
 const ENDS: Readonly<Record<'none' | SubmissionStatus, readonly SubmissionStatus[]>> = {
   none: ['delivered', 'waiting', 'undelivered'],
   waiting: ['delivered', 'waiting', 'undelivered'],
@@ -31,14 +25,14 @@ const ENDS: Readonly<Record<'none' | SubmissionStatus, readonly SubmissionStatus
 
 const OF_AN_EXECUTION: Readonly<Record<SubmissionStatus, readonly SubmissionStatus[]>> = {
   sending: ['delivered', 'undelivered'],
-  // A yes that comes after the lease.
+  // A confirmation that arrives after the lease makes the row `delivered`.
   undelivered: ['delivered', 'dismissed'],
   delivered: [],
   waiting: [],
   dismissed: [],
 };
 
-/** Takes a row before and after one change; returns what is wrong with it, or undefined. */
+/** Returns the fault of one change of a row, or undefined if the change is allowed. */
 export function faultOfMove(before: Row, after: Row): string | undefined {
   const moved = `was ${before.status}, and is ${after.status}`;
   const attempts = after.attempt_number - before.attempt_number;
@@ -52,14 +46,14 @@ export function faultOfMove(before: Row, after: Row): string | undefined {
     return faultOfResumption(before, after);
   }
   if (after.status === 'sending') {
-    const isAllowed = TAKEN_BY[before.status]?.includes(after.attempt_by) && attempts === 1;
+    const isAllowed = STARTED_BY[before.status]?.includes(after.attempt_by) && attempts === 1;
     return isAllowed ? undefined : `${moved} by ${after.attempt_by}, ${attempts} attempts on`;
   }
   const isDismissed = after.status === 'dismissed' && before.status !== 'delivered';
   return isDismissed && before.status !== 'dismissed' ? undefined : moved;
 }
 
-/** What the person or the operator tried changes neither the schedule nor the step. */
+/** Checks that an attempt by the person or the operator changes neither the schedule nor the step. */
 function faultOfResumption(before: Row, after: Row): string | undefined {
   if (before.attempt_by !== 'person' && before.attempt_by !== 'operator') return undefined;
   if (after.status !== 'waiting') return undefined;

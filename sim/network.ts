@@ -1,4 +1,4 @@
-/** What lies between people and the processes: time, and answers that never come. */
+/** The network between people and processes. A request takes time, and its answer may get lost. */
 import type { Random } from '../chaos/random.ts';
 import type { Called, Crowd } from './asking.ts';
 import type { Ledger } from './ledger.ts';
@@ -11,18 +11,15 @@ type Network = {
   ledger: Ledger;
   random: Random;
   places: readonly Place[];
-  /** What a process throws, which then answers as unavailable. */
+  /** Receives errors that a process throws. The process then answers as unavailable. */
   onError(error: unknown): void;
 };
 
-/** Way there and way back take up to 20 ms each; a process that is not there, or dies meanwhile, says nothing. */
-export function openNetwork({
-  scheduler,
-  ledger,
-  random,
-  places,
-  onError,
-}: Network): Crowd['call'] {
+/**
+ * Opens the network. Each direction takes up to 20 ms. A process that is down or dies during the request gives no
+ * answer.
+ */
+export function openNetwork({ scheduler, ledger, random, places, onError }: Network): Crowd['call'] {
   const travel = () => random.between(0, 20);
   return <T>(what: string, ask: (service: Service) => Promise<T>, patienceMs: number) =>
     new Promise<Called<T>>((resolve) => {

@@ -1,6 +1,6 @@
-/** Which answer an execution may get, by what is recorded and the order of contract §4, "Order inside execute". */
+/** Checks which answer an execution may get, by the stored executions and the order of reference §5.7. */
 import { digestOfPreview } from '../src/actions/preview-token.ts';
-import type { Asked } from './ledger.ts';
+import type { ExecuteAnswer } from './ledger.ts';
 
 /** An execution as it was first seen in the store. */
 export type Recorded = {
@@ -14,37 +14,38 @@ export type Recorded = {
   leaseEndsAt: number;
 };
 
-/** What the person has refused: it has no receipt, and is never sent. */
+/** Statuses of executions that have no receipt and are never sent. */
 export const NEVER_SENT: ReadonlySet<string> = new Set(['declined', 'reported', 'expired']);
 
 /**
- * What is wrong with the answer, or undefined. What is recorded stays so: an answer that says it must be
- * borne out now, and one that passes over it must not have been asked for afterwards.
+ * Returns the fault of the answer, or undefined if it is correct. A record never disappears. An answer that reports a
+ * record must match it now. An answer that ignores a record must belong to a request that began before the record was
+ * seen.
  */
-export function faultOfAnswer(rows: Iterable<Recorded>, asked: Asked): string | undefined {
-  // Judged before the store is asked.
-  if (typeof asked.token !== 'string') return undefined;
-  const digest = digestOfPreview(asked.token);
+export function faultOfAnswer(rows: Iterable<Recorded>, given: ExecuteAnswer): string | undefined {
+  // The service refuses a token that is no text before it reads the store.
+  if (typeof given.token !== 'string') return undefined;
+  const digest = digestOfPreview(given.token);
   let byKey: Recorded | undefined;
   let byPreview: Recorded | undefined;
+  let hasReported = false;
   for (const row of rows) {
-    if (row.client === asked.client && row.idempotency_key === asked.key) byKey = row;
+    if (row.client === given.client && row.idempotency_key === given.key) byKey = row;
     if (row.preview_digest === digest) byPreview = row;
+    if (row.client === given.client && row.status === 'reported') hasReported = true;
   }
-  const isEarlier = (row: Recorded | undefined) => row !== undefined && row.seenAt < asked.at;
+  const isEarlier = (row: Recorded | undefined) => row !== undefined && row.seenAt < given.at;
   const isReplay = byKey !== undefined && byKey.preview_digest === digest;
   const isConflict = byKey !== undefined && byKey.preview_digest !== digest;
-  const said = `${asked.client}/${asked.key} was told ${asked.answer}`;
+  const said = `${given.client}/${given.key} was told ${given.answer}`;
 
   const isUnsent = (row: Recorded | undefined) => row !== undefined && NEVER_SENT.has(row.status);
 
-  if (asked.receiptOf !== undefined) {
+  if (given.receiptOf !== undefined) {
     if (isUnsent(byKey)) return `${said} with a receipt of what the person refused`;
-    return isReplay && byKey?.action_id === asked.receiptOf
-      ? undefined
-      : `${said} with the receipt of another`;
+    return isReplay && byKey?.action_id === given.receiptOf ? undefined : `${said} with the receipt of another`;
   }
-  switch (asked.answer) {
+  switch (given.answer) {
     case 'inProgress':
       return isReplay ? undefined : `${said}, and has no execution`;
     case 'idempotencyConflict':
@@ -57,10 +58,8 @@ export function faultOfAnswer(rows: Iterable<Recorded>, asked: Asked): string | 
     case 'confirmationDeclined':
       return isUnsent(byKey) || isUnsent(byPreview) ? undefined : `${said}, and nobody declined`;
     case 'clientReported':
-      // It was examined before its person reported the client, and refused afterwards.
-      return byPreview?.status === 'reported' && byPreview.client === asked.client
-        ? undefined
-        : `${said}, and nobody reported that client`;
+      // The report may concern another request to the same person.
+      return hasReported ? undefined : `${said}, and nobody reported that client`;
     case 'expiredPreview':
     case 'invalidPreview':
       if (byKey?.status === 'expired' || byPreview?.status === 'expired') return undefined;

@@ -1,11 +1,11 @@
-/** Agents: they preview, confirm, give up, ask again, and race each other. */
-import { ACTIONS, askOnce, type Crowd, fieldsOf } from './asking.ts';
+/** Agents that preview, confirm, give up, repeat requests and race each other. */
+import { ACTIONS, type Crowd, executeOnce, fieldsOf } from './asking.ts';
 import { CLIENTS } from './clients.ts';
 import type { Key } from './ledger.ts';
 import { makeMistakes } from './mistakes.ts';
 import { readReceipts } from './receipts.ts';
 
-/** One agent: a preview, then its execution under one key or several, by one client or two. */
+/** Runs one agent: a preview, then its execution under one key or several keys, by one client or two clients. */
 export async function useAgent(crowd: Crowd, number: number): Promise<void> {
   const { random, ledger } = crowd;
   const action = random.pick(ACTIONS);
@@ -16,24 +16,25 @@ export async function useAgent(crowd: Crowd, number: number): Promise<void> {
   const keys = Array.from({ length: random.pick([1, 1, 1, 2, 3]) }, (_, index) =>
     keyOf(random.pick(CLIENTS), `key-${number}-${index}`, action, token),
   );
-  // A key belongs to its client: the other may have the same.
+  // Each client has its own keys, so the other client may have the same key.
   if (random.chance(0.25)) {
     const client = keys[0]?.client === 'alpha' ? 'beta' : 'alpha';
     keys.push(keyOf(client, `key-${number}-0`, action, token));
   }
   ledger.keys.push(...keys);
-  // The same key from two sides: a client that gave up and asks again while the first still waits.
+  // Some keys run twice at once. This is like a client that gave up and repeats its request while the first request
+  // still runs.
   const asking = keys.flatMap((key) => (random.chance(0.4) ? [key, key] : [key]));
-  await Promise.all(asking.map((key) => askAgain(crowd, key)));
+  await Promise.all(asking.map((key) => executeRepeatedly(crowd, key)));
 }
 
-/** A key as it is before anything was asked under it. */
+/** Returns a key before its first request. */
 export function keyOf(client: string, key: string, action: string, token: string): Key {
   const seen = { answer: undefined, receipts: new Set<string>(), signed: new Set<string>() };
   return { client, key, action, token, ...seen, crossed: false };
 }
 
-/** The token of a preview; undefined where nobody answered. */
+/** Returns the token of a preview, or undefined if no process answered. */
 export async function previewUntilAnswered(crowd: Crowd, action: string, email: string) {
   const { random } = crowd;
   for (let attempt = 0; attempt < 5; attempt += 1) {
@@ -48,12 +49,12 @@ export async function previewUntilAnswered(crowd: Crowd, action: string, email: 
   return undefined;
 }
 
-/** Asks some times during the faults; whoever gives up is asked to the end afterwards. */
-async function askAgain(crowd: Crowd, key: Key): Promise<void> {
+/** Executes several times during the faults. `executeUntilFinal` continues after the faults. */
+async function executeRepeatedly(crowd: Crowd, key: Key): Promise<void> {
   const { random, scheduler } = crowd;
   const attempts = random.whole(1, 6);
   for (let attempt = 0; attempt < attempts && !crowd.isOver(); attempt += 1) {
-    await askOnce(crowd, key, random.pick([300, 3_000, 30_000]));
+    await executeOnce(crowd, key, random.pick([300, 3_000, 30_000]));
     if (crowd.receipts.duringFaults) await readReceipts(crowd, key);
     await scheduler.sleep(random.between(0, random.pick([50, 1_000, 8_000])));
   }

@@ -1,14 +1,19 @@
-/** Agents that have a person asked on their own page, and people who press: once, twice, or to say no (beyond §4). */
-import { askOnce, type Crowd } from './asking.ts';
+/** Agents that request a confirmation page, and people who confirm once, confirm twice or decline (reference §6.11). */
+import { type Crowd, executeOnce } from './asking.ts';
 import { CLIENTS } from './clients.ts';
 import { count } from './ledger.ts';
 import { keyOf, previewUntilAnswered } from './people.ts';
 
-/** One agent that asks, and its person; meanwhile the agent is impatient, and tries another key as well. */
+/**
+ * Runs one agent that requests a confirmation, and the person who answers it. Meanwhile the agent is impatient, and
+ * executes under another key as well.
+ */
 export async function confirmByPage(crowd: Crowd, number: number): Promise<void> {
   const { random, ledger, scheduler } = crowd;
   const action = random.pick(['contact', 'homeowner_quote', 'contractor_signup']);
-  const token = await previewUntilAnswered(crowd, action, `presser${number}@x.example`);
+  // All people share a mailbox, so that a report of one confirmation request ends the other requests of the same
+  // client.
+  const token = await previewUntilAnswered(crowd, action, `presser+${number}@x.example`);
   if (token === undefined) return;
   const client = random.pick(CLIENTS);
   const key = keyOf(client, `press-${number}`, action, token);
@@ -17,29 +22,30 @@ export async function confirmByPage(crowd: Crowd, number: number): Promise<void>
   const executing = [key, other].map(async (each) => {
     for (let attempt = 0; attempt < random.whole(0, 4) && !crowd.isOver(); attempt += 1) {
       await scheduler.sleep(random.between(0, 6_000));
-      await askOnce(crowd, each, random.pick([300, 3_000, 30_000]));
+      await executeOnce(crowd, each, random.pick([300, 3_000, 30_000]));
     }
   });
-  const asked = await askUntilAnswered(crowd, client, key.key, token);
-  const pressing = asked === undefined ? [] : [pressSome(crowd, asked)];
-  await Promise.all([...executing, ...pressing]);
+  const pending = await askUntilAnswered(crowd, client, key.key, token);
+  // The client makes a further request that nobody answers.
+  if (random.chance(0.3)) {
+    const further = await previewUntilAnswered(crowd, 'newsletter', `presser+${number}@x.example`);
+    if (further !== undefined) await askUntilAnswered(crowd, client, `${key.key}-more`, further);
+  }
+  const clicking = pending === undefined ? [] : [clickSome(crowd, pending)];
+  await Promise.all([...executing, ...clicking]);
 }
 
-type AskedOf = { id: string; secret: string };
+type Pending = { id: string; secret: string };
 
 async function askUntilAnswered(
   crowd: Crowd,
   client: string,
   key: string,
   token: string,
-): Promise<AskedOf | undefined> {
+): Promise<Pending | undefined> {
   const { random, ledger } = crowd;
   for (let attempt = 0; attempt < 5 && !crowd.isOver(); attempt += 1) {
-    const answer = await crowd.call(
-      `${client}/${key} asks`,
-      (service) => service.ask(client, key, token),
-      3_000,
-    );
+    const answer = await crowd.call(`${client}/${key} asks`, (service) => service.ask(client, key, token), 3_000);
     count(ledger.answers, `asking: ${answer?.kind ?? 'no answer'}`);
     if (answer?.kind === 'confirmation') {
       const { id, confirmation_url: url = '' } = answer.record;
@@ -50,11 +56,11 @@ async function askUntilAnswered(
   return undefined;
 }
 
-/** Some buttons, in one tab or in two at once. */
-async function pressSome(crowd: Crowd, { id, secret }: AskedOf): Promise<void> {
+/** Clicks some buttons, in one tab or in several at once. */
+async function clickSome(crowd: Crowd, { id, secret }: Pending): Promise<void> {
   const { random, ledger, scheduler } = crowd;
   const tabs = Array.from({ length: random.pick([1, 2, 2, 3]) }, async () => {
-    for (let presses = 0; presses < random.whole(1, 3) && !crowd.isOver(); presses += 1) {
+    for (let clicks = 0; clicks < random.whole(1, 3) && !crowd.isOver(); clicks += 1) {
       await scheduler.sleep(random.pick([0, random.between(0, 3_000)]));
       const button = random.pick(['send', 'send', 'send', 'decline', 'report'] as const);
       const answer = await crowd.call(

@@ -1,6 +1,7 @@
-/** A simulated process: it can be paused, killed, and its wall clock can step. */
-import type { NewId } from '../src/chance.ts';
-import type { Clock } from '../src/clock.ts';
+/** A simulated process. The process can be paused and killed, and its wall clock can step. */
+
+import type { Clock } from '../src/platform/clock.ts';
+import type { NewId } from '../src/platform/random.ts';
 import type { Ledger } from './ledger.ts';
 import type { Machine } from './machine.ts';
 import type { Scheduler } from './scheduler.ts';
@@ -11,38 +12,40 @@ export type SimulatedProcess = {
   clock: Clock;
   newId: NewId;
   isAlive(): boolean;
-  /** Schedules what happens inside the process: not before it runs again, never once it is dead. */
+  /**
+   * Schedules a callback inside the process. The callback waits while the process is paused, and never runs once the
+   * process is dead.
+   */
   after(ms: number, callback: () => void): () => void;
-  /** SIGSTOP, and SIGCONT after so many milliseconds. */
+  /** Stops the process (SIGSTOP), and resumes it after `ms` milliseconds (SIGCONT). */
   pause(ms: number): void;
-  /** SIGCONT: what has waited happens now. */
+  /** Resumes the process (SIGCONT), and runs the callbacks that waited. */
   resume(): void;
-  /** SIGKILL: nothing of it goes on. */
+  /** Ends the process (SIGKILL). No callback of the process runs after its end. */
   kill(): void;
   whenKilled(callback: () => void): void;
-  /** The end of a drain. */
+  /** Ends the process after its drain. */
   leave(): void;
-  /** Whether nothing kept it, in the end, from what it wanted to do. */
-  leftInOrder(): boolean;
-  /** How long it has been stopped so far, in milliseconds. */
+  /** Returns true if the process has drained, and no fault hindered its last steps. */
+  drainedInOrder(): boolean;
+  /** Returns the time for which the process has been stopped so far, in milliseconds. */
   stoppedMs(): number;
-  /** Something kept it from what it wanted to do. */
+  /** Records that a fault hindered the process. */
   hinder(): void;
-  /** When that last was so. */
+  /** Returns the time at which a fault last hindered the process. */
   hinderedAt(): number;
-  /** The store has answered what it was asked at that moment. */
+  /** Records that the store answered a statement that ran at this time. */
   reach(at: number): void;
-  /** The last such moment. */
+  /** Returns the time of the last statement that the store answered. */
   reachedAt(): number;
 };
 
-/** What the last steps of a drain take. */
+/** Duration of the last steps of a drain. */
 const AT_THE_END_MS = 1_000;
 
-/** The wall clock at moment 0. */
+/** Wall clock at time 0 of a run, in milliseconds since 1970. */
 export const BEGAN = Date.parse('2026-09-01T12:00:00.000Z');
 
-/** Takes its name and the machine it runs on. */
 export function startProcess(
   name: string,
   machine: Machine,
@@ -108,7 +111,7 @@ export function startProcess(
       ledger.note(() => `${name} has drained`);
       process.kill();
     },
-    leftInOrder: () => inOrder,
+    drainedInOrder: () => inOrder,
     stoppedMs: () => stoppedMs + (pausedAt === undefined ? 0 : scheduler.time() - pausedAt),
     hinder: () => {
       hinderedAt = scheduler.time();

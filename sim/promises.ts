@@ -1,12 +1,12 @@
-/** The promises about what is stored and delivered, checked after every event. */
-import type { Receipt } from '../src/actions/receipt.ts';
-import { faultOfTold } from './answers.ts';
-import { type KeptRows, watchRows } from './kept-rows.ts';
+/** Checks the invariants of stored and delivered data after every event. */
+import type { Receipt } from '../src/actions/executions.ts';
+import { faultOfFormAnswer } from './answers.ts';
+import { type WatchedRows, watchRows } from './kept-rows.ts';
 import type { Key, Ledger } from './ledger.ts';
 import { faultOfAnswer, NEVER_SENT, type Recorded } from './order.ts';
 import type { Store } from './store.ts';
 import { watchSubscribers } from './subscriber-rows.ts';
-import { knewOfIt } from './wrong-failure.ts';
+import { isWrongFailure } from './wrong-failure.ts';
 
 type ExecutionRow = { action_id: string; status: string };
 type ClaimRow = Omit<Recorded, 'seenAt' | 'leaseEndsAt'> & {
@@ -14,7 +14,7 @@ type ClaimRow = Omit<Recorded, 'seenAt' | 'leaseEndsAt'> & {
   lease_ms: number;
 };
 
-/** Promise 2: every answer for a client and key has the same receipt, byte for byte. */
+/** Checks invariant 2: every answer for a client and key has the same receipt, byte for byte. */
 export function seeReceipt(ledger: Ledger, key: Key, receipt: Receipt): void {
   key.receipts.add(JSON.stringify(receipt));
   if (key.receipts.size > 1) ledger.violate(2, `${key.key}: ${[...key.receipts].join(' and ')}`);
@@ -22,15 +22,15 @@ export function seeReceipt(ledger: Ledger, key: Key, receipt: Receipt): void {
 }
 
 export type Watch = {
-  /** Looks at what is committed, where something may have been. */
-  look(): void;
-  rows: KeptRows;
+  /** Checks the committed data and the new answers, if there are any. */
+  check(): void;
+  rows: WatchedRows;
   isMarked(messageId: string): boolean;
-  /** From now on receipts may go, by their age. */
+  /** From now on, retention may delete receipts. */
   allowRetention(): void;
 };
 
-/** Watches the store of a run; the embedded destination delivers by being written. */
+/** Watches the store of a run. With the embedded destination, the commit of a row is its delivery. */
 export function watch(
   store: Store,
   ledger: Ledger,
@@ -40,7 +40,7 @@ export function watch(
   const executions = new Map<string, Recorded>();
   const { medium } = store;
   const rows = watchRows(store, ledger, { embedded, time });
-  const lookAtSubscribers = watchSubscribers(store, ledger, { embedded });
+  const checkSubscribers = watchSubscribers(store, ledger, { embedded });
   let retention = false;
 
   function seeClaim(id: string): void {
@@ -56,7 +56,7 @@ export function watch(
     });
   }
 
-  /** Returns whether a status was not as before. */
+  /** Returns true if an execution is new or has another status. */
   function seeExecutions(present: readonly ExecutionRow[]): boolean {
     let isChanged = false;
     for (const { action_id: id, status } of present) {
@@ -67,7 +67,8 @@ export function watch(
       const known = executions.get(id);
       if (known === undefined || known.status === status) continue;
       isChanged = true;
-      // Promise 4: a status moves only from none, asked or not, to executing to final.
+      // Invariant 4: a status moves from none to executing to final. The status may be `asked` before it is
+      // `executing`.
       if (!MOVES[known.status]?.includes(status)) {
         ledger.violate(4, `${id} was ${known.status}, and is ${status}`);
       }
@@ -80,7 +81,7 @@ export function watch(
       known.status = status;
       ledger.note(() => `${medium.writer?.name} settles ${id} as ${status}`);
       const lease = { from: 0, until: known.leaseEndsAt };
-      if (status === 'failed' && knewOfIt(ledger, medium.writer, id, lease, time())) {
+      if (status === 'failed' && isWrongFailure(ledger, medium.writer, id, lease, time())) {
         ledger.violate(10, `${id} was known to be confirmed, and it is failed`);
       }
     }
@@ -88,11 +89,11 @@ export function watch(
     return isChanged;
   }
 
-  /** Promise 4: execution and submission never disagree in any commit, but where a yes comes late. */
+  /** Checks invariant 4: execution and submission agree in every commit, unless a confirmation arrives late. */
   function seeAgreement(): void {
     for (const { action_id: id, status } of executions.values()) {
       const row = rows.find(id);
-      // Promise 6: what was declined, reported or expired has no delivery.
+      // Invariant 6: a declined, reported or expired execution has no delivery.
       if (NEVER_SENT.has(status) && (ledger.deliveries.get(id) ?? 0) > 0) {
         ledger.violate(6, `${id} is ${status}, and was delivered`);
       }
@@ -103,9 +104,14 @@ export function watch(
           ledger.violate(4, `${id} is ${status}, and has no submission`);
         }
       } else if (embedded ? status !== 'submitted' : !AGREES[status]?.includes(row.status)) {
-        // Promise 5: there, delivery and settling are one, and no yes comes late.
+        // Invariant 5: the embedded destination delivers and settles in one commit, so that no confirmation arrives
+        // late.
         ledger.violate(embedded ? 5 : 4, `${id} is ${status}, and its submission ${row.status}`);
       }
+    }
+    // Invariant 6: a mailbox that reported a client has no pending confirmation of that client.
+    for (const { id } of store.read<{ id: string }>(PENDING_OF_REPORTED) ?? []) {
+      ledger.violate(6, `${id} is asked of a mailbox that reported its client`);
     }
     for (const { id, origin } of rows.all()) {
       if (origin !== 'agent' || executions.has(id)) continue;
@@ -113,44 +119,41 @@ export function watch(
     }
   }
 
-  /** Promise 3: a 200 has exactly one delivery. */
+  /** Checks invariant 3: a 200 has exactly one delivery. */
   function seeConfirmed(id: string): void {
     const delivered = ledger.deliveries.get(id) ?? 0;
-    // What is erased in the commit that delivers it is seen by nobody.
+    // An erasure in the commit of the delivery hides the delivery from the run.
     if (delivered === 0 && embedded && ledger.erased.size > 0) return;
     if (delivered !== 1) ledger.violate(3, `${id} was answered 200, delivered ${delivered} times`);
   }
 
   return {
-    look() {
-      const { confirmed, asked, told } = ledger;
-      if (!medium.touched && confirmed.size + asked.length + told.length === 0) return;
+    check() {
+      const { confirmed, executeAnswers, formAnswers } = ledger;
+      if (!medium.touched && confirmed.size + executeAnswers.length + formAnswers.length === 0) return;
       if (medium.touched) {
         const present = store.read<ExecutionRow>('select action_id, status from executions');
-        // A transaction is open: what it does is looked at after its end.
+        // A transaction is open. The first call after the transaction's end reads the changes.
         if (present === undefined) return;
         medium.touched = false;
         const isChanged = seeExecutions(present);
-        if (rows.look() || isChanged) seeAgreement();
-        lookAtSubscribers();
+        if (rows.refresh() || isChanged) seeAgreement();
+        checkSubscribers();
       }
       confirmed.forEach(seeConfirmed);
       confirmed.clear();
-      for (const one of told.splice(0)) {
-        const fault = faultOfTold(ledger, rows, one, { embedded, redelivery });
+      for (const one of formAnswers.splice(0)) {
+        const fault = faultOfFormAnswer(ledger, rows, one, { embedded, redelivery });
         if (fault !== undefined) ledger.violate(11, `${one.mark} was told ${one.answer}: ${fault}`);
       }
-      for (const one of asked.splice(0)) {
+      for (const one of executeAnswers.splice(0)) {
         const fault = retention ? undefined : faultOfAnswer(executions.values(), one);
         if (fault !== undefined) ledger.violate(12, fault);
       }
     },
     rows,
     isMarked: (messageId) => {
-      const marked = store.read(
-        "select 1 from messages where status = 'sent' and message_id = ?",
-        messageId,
-      );
+      const marked = store.read("select 1 from messages where status = 'sent' and message_id = ?", messageId);
       return (marked?.length ?? 0) > 0;
     },
     allowRetention: () => {
@@ -159,13 +162,23 @@ export function watch(
   };
 }
 
-/** Beyond §9, promise 4. */
+/** Moves that an execution may make (reference §25.2). */
 const MOVES: Readonly<Record<string, readonly string[]>> = {
   asked: ['executing', 'declined', 'reported', 'expired'],
   executing: ['submitted', 'failed'],
 };
 
-/** What a submission may be while its execution is that. */
+/**
+ * Selects the pending confirmations of reported clients. The query excludes a row that was already due at the report,
+ * because the next sweep ends such a row as expired.
+ */
+const PENDING_OF_REPORTED = `
+  select confirmations.id from confirmations
+  join executions on executions.action_id = confirmations.id
+  join confirmation_reports using (client, mailbox_digest)
+  where executions.status = 'asked' and confirmations.expires_at > confirmation_reports.reported_at`;
+
+/** Statuses that a submission may have, by the status of its execution. */
 const AGREES: Readonly<Record<string, readonly string[]>> = {
   executing: ['sending'],
   submitted: ['delivered'],

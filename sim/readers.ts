@@ -1,11 +1,14 @@
-/** Subscribers who have had their message: they confirm, some of them twice at once, and some leave (beyond §6). */
+/**
+ * Subscribers who have received their message. Subscribers confirm, and some confirm twice at once. Some subscribers
+ * unsubscribe (reference §9).
+ */
 import type { Crowd } from './asking.ts';
 import { count } from './ledger.ts';
 import type { Store } from './store.ts';
 
 type Links = { confirm_token: string; leave_token: string };
 
-/** What the reader of an address does with the links of their message, if they do anything. */
+/** Clicks links in the message to an address, like its reader. Some readers click nothing. */
 export async function readMail(crowd: Crowd, store: Store, email: string): Promise<void> {
   const { random, scheduler, ledger } = crowd;
   if (!random.chance(0.7)) return;
@@ -23,12 +26,12 @@ export async function readMail(crowd: Crowd, store: Store, email: string): Promi
   for (const link of plan) {
     if (crowd.isOver()) return;
     const token = link === 'confirm' ? links.confirm_token : links.leave_token;
-    ledger.pressed.add(token);
+    ledger.clicked.add(token);
     const presses = Array.from({ length: random.pick([1, 1, 2, 3]) }, async () => {
       const answer = await crowd.call(
         `${link} by ${email}`,
-        async ({ presses }) => {
-          await presses[link](token);
+        async ({ subscriptionLinks }) => {
+          await subscriptionLinks[link === 'leave' ? 'unsubscribe' : link](token);
           return { kind: 'pressed' as const };
         },
         random.pick([300, 30_000]),

@@ -1,32 +1,30 @@
-/** Clients that ask for their receipts signed, two at once: promise 2, its other half. */
+/** Clients that request their signed receipts, with two requests at once. Checks the second half of invariant 2. */
 import type { Random } from '../chaos/random.ts';
 import type { Crowd } from './asking.ts';
 import type { Key } from './ledger.ts';
 
-/** In so many runs they ask while faults strike as well. */
+/** Fraction of the runs in which clients also request receipts while faults strike. */
 const DURING_FAULTS = 0.15;
 const PATIENCE_MS = 5_000;
 
-/** Takes the chance of this part alone, and the network over it. */
+/**
+ * Opens the requests for receipts. These requests use separate random numbers and a separate network, so that they
+ * change nothing else in the run.
+ */
 export function openReceiptReading(random: Random, call: Crowd['call']): Crowd['receipts'] {
   return { call, duringFaults: random.chance(DURING_FAULTS) };
 }
 
-/** After an answer with a receipt, which is final: nobody is told that there is none, or another signature. */
-export async function readReceipts(
-  { ledger, receipts }: Crowd,
-  key: Key,
-  { mayBeGone = false } = {},
-): Promise<void> {
+/**
+ * Requests the receipt twice, after an answer with a final receipt. Both results must have this receipt and one
+ * signature.
+ */
+export async function readReceipts({ ledger, receipts }: Crowd, key: Key, { mayBeGone = false } = {}): Promise<void> {
   const [receipt] = key.receipts;
   if (receipt === undefined) return;
   const { action_id: actionId } = JSON.parse(receipt) as { action_id: string };
   const ask = () =>
-    receipts.call(
-      `the receipt of ${actionId}`,
-      (service) => service.readReceipt(key.client, actionId),
-      PATIENCE_MS,
-    );
+    receipts.call(`the receipt of ${actionId}`, (service) => service.readReceipt(key.client, actionId), PATIENCE_MS);
   for (const answer of await Promise.all([ask(), ask()])) {
     if (answer === undefined || answer.kind === 'unavailable') continue;
     if (answer.kind === 'unknownReceipt' && mayBeGone) continue;

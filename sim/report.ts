@@ -1,7 +1,6 @@
-/** What a simulation says at its end, as Markdown. */
+/** Formats the result of a simulation as Markdown. */
 import type { Failure, Sums } from './sums.ts';
 
-/** Takes what the runs add up to, those that failed, and how long it took. */
 export function describe(sums: Sums, failures: readonly Failure[], minutes: number): string {
   const perMinute = Math.round(sums.runs / minutes);
   return `
@@ -15,9 +14,5 @@ ${tableOf('answer', sums.answers)}
 
 function tableOf(head: string, counts: ReadonlyMap<string, number>): string {
   const rows = [...counts].sort(([a], [b]) => a.localeCompare(b));
-  return [
-    `| ${head} | times |`,
-    '|---|---:|',
-    ...rows.map(([name, n]) => `| ${name} | ${n} |`),
-  ].join('\n');
+  return [`| ${head} | times |`, '|---|---:|', ...rows.map(([name, n]) => `| ${name} | ${n} |`)].join('\n');
 }

@@ -1,11 +1,11 @@
-/** One run: several processes of the service, people, and the faults that its seed brings. */
+/** Runs one simulation: several processes of the service, people, and the faults of its seed. */
 
 import { createHash } from 'node:crypto';
 import { seeded } from '../chaos/random.ts';
 import { RECOVER_EVERY_MS } from '../src/actions/recovery.ts';
 import type { SigningKeys } from '../src/settings/signing-keys.ts';
 import { StorageUnavailable } from '../src/storage/database.ts';
-import { LEASE_MARGIN_MS } from '../src/submissions/submissions.ts';
+import { LEASE_MARGIN_MS } from '../src/submissions/lead-store.ts';
 import { conclude } from './afterwards.ts';
 import type { Crowd } from './asking.ts';
 import { drawChances } from './chances.ts';
@@ -31,15 +31,15 @@ import { sendLead, subscribe } from './visitors.ts';
 
 const UPSTREAM_TIMEOUT_MS = 1_000;
 const LEASE_MS = UPSTREAM_TIMEOUT_MS + LEASE_MARGIN_MS;
-/** Messages in a minute, fewer than are asked for. */
+/** Number of messages per minute that the outbox may send, below the number that the run needs. */
 const SMALL_BUDGET = 2;
 
-/** How long people come and faults strike. */
+/** Duration of the phase with new people and faults, in milliseconds. */
 const FAULTS_FOR_MS = 40_000;
 const LONG_FAULTS_FOR_MS = 120_000;
 
 export type Finished = Pick<Ledger, 'violations' | 'trace' | 'faults' | 'answers'> & {
-  /** What the run did, whole: the same seed gives the same. */
+  /** Hash of everything that the run did. The same seed gives the same hash. */
   digest: string;
 };
 
@@ -51,7 +51,8 @@ export async function simulate(seed: string, traced: boolean): Promise<Finished>
   const kind: StoreKind = random.pick(['file', 'server']);
   const embedded = random.chance(0.3);
   const mails = random.chance(0.5);
-  // A pause of a minute among those that share a file's one lock is an outage, and nothing more.
+  // Long runs use the server store. With a file, a process that pauses for a minute may hold the only lock. Such a
+  // pause would only test an outage.
   const long = mails && kind === 'server' && random.chance(0.4);
   const faultsForMs = long ? LONG_FAULTS_FOR_MS : FAULTS_FOR_MS;
   const chances = drawChances(random.fork('chances'), { mails, long });
@@ -123,9 +124,9 @@ export async function simulate(seed: string, traced: boolean): Promise<Finished>
       mailPerMinute: mailWorld.perMinute,
       redelivery,
       keepsDelivered,
-      below: (limit) => jitter.whole(0, limit - 1),
+      randomInt: (limit) => jitter.whole(0, limit - 1),
       randomSecret: secrets.bytes,
-      onUnkept: (id) => ledger.unkept.add(id),
+      onUnstored: (id) => ledger.unstored.add(id),
       onError: (error) => process.isAlive() && onError(error),
     });
   };
@@ -143,10 +144,7 @@ export async function simulate(seed: string, traced: boolean): Promise<Finished>
       loseStore(crowd.random.between(100, 8_000));
     },
     call: openNetwork({ scheduler, ledger, random: random.fork('calls'), places, onError }),
-    receipts: openReceiptReading(
-      receipts,
-      openNetwork({ scheduler, ledger, random: receipts, places, onError }),
-    ),
+    receipts: openReceiptReading(receipts, openNetwork({ scheduler, ledger, random: receipts, places, onError })),
   };
 
   const people = new Set<Promise<void>>();
@@ -159,7 +157,7 @@ export async function simulate(seed: string, traced: boolean): Promise<Finished>
   for (let number = 1; number <= random.whole(2, 6); number += 1) {
     enter(() => useAgent(crowd, number));
   }
-  for (let number = 1; number <= random.whole(1, 3); number += 1) {
+  for (let number = 1; number <= random.whole(1, 4); number += 1) {
     enter(() => sendLead(crowd, number));
   }
   for (const number of [1, 2, 3]) if (random.chance(0.5)) enter(() => confirmByPage(crowd, number));
@@ -228,9 +226,10 @@ export async function simulate(seed: string, traced: boolean): Promise<Finished>
     for (const { service } of places) service?.process.resume();
   };
 
-  await scheduler.run(() => over || ledger.violations.length > 0, watched.look);
+  await scheduler.run(() => over || ledger.violations.length > 0, watched.check);
   if (!over && ledger.violations.length === 0) ledger.violate(7, 'nothing happens any more');
-  // With their connections: a database in memory lasts as long as one of them.
+  // Killing the processes also closes their connections. SQLite deletes an in-memory database when its last connection
+  // closes.
   for (const { service } of places) service?.process.kill();
   store.close();
   const { violations, trace, answers } = ledger;
@@ -238,7 +237,7 @@ export async function simulate(seed: string, traced: boolean): Promise<Finished>
   return { violations, trace, faults: ledger.faults, answers, digest };
 }
 
-/** Old, then new before old, then new alone. */
+/** Returns the keys at a step of the rotation: old before new, new before old, then new alone. */
 function keysAt(step: number): SigningKeys {
   const [old, young] = [Buffer.alloc(32, 1), Buffer.alloc(32, 2)];
   return [[old, young], [young, old], [young]][step] ?? [young];

@@ -1,4 +1,4 @@
-/** When a row that waits is due: promise 7, by the table of beyond §1. */
+/** Checks when a waiting row is due: invariant 7, by the table of reference §10.9. */
 import type { SubmissionRow } from '../src/storage/schema.ts';
 import type { Attempt } from '../src/submissions/attempts.ts';
 import type { Outcome } from '../src/upstream/upstream.ts';
@@ -6,23 +6,23 @@ import type { Outcome } from '../src/upstream/upstream.ts';
 const MINUTES = [1, 5, 30, 120, 360, 720, 1_440];
 const MINUTE_MS = 60_000;
 const JITTER = 0.1;
-/** Whoever is stopped inside a transaction commits so much later. */
+/** Longest delay of a commit by a process that is stopped inside its transaction. */
 const COMMITS_WITHIN_MS = 20_000;
 
 type Row = Pick<SubmissionRow, 'status' | 'step' | 'attempt_by' | 'next_attempt_ms'>;
 
 type Moment = {
-  /** What was last learned of it. */
+  /** The last outcome that a process received for the row. */
   learned: Outcome | undefined;
-  /** How long ago its lease ended; undefined where that is not known. */
+  /** Time since the row's lease ended, in milliseconds. Undefined if this time is unknown. */
   sinceLeaseMs: number | undefined;
-  /** By the clock that schedules go by. */
+  /** The clock that schedules use. */
   now: number;
-  /** Whether that clock was set lately. */
+  /** True if the clock of schedules was changed recently. */
   isMoved: boolean;
 };
 
-/** Takes a row before and after an attempt, and its attempts; returns what is wrong with its schedule. */
+/** Returns the fault in the schedule of a row after an attempt, or undefined if the schedule is correct. */
 export function faultOfSchedule(
   before: Row,
   after: Row,
@@ -46,7 +46,7 @@ export function faultOfSchedule(
   const isUnknown = outcome === 'unknown';
   if (isUnknown && sinceLeaseMs === undefined) return undefined;
   const inMs = due - now + (isUnknown ? (sinceLeaseMs ?? 0) : 0);
-  // Whoever found it may be stopped before it is written.
+  // The process that found the expired lease may be stopped before it writes.
   const isLate = inMs > most && !isUnknown;
   return inMs < least || isLate ? `is due in ${inMs} ms at step ${step}` : undefined;
 }

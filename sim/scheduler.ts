@@ -1,27 +1,29 @@
-/** Virtual time: events one after another, by their moment, then in the order they were made. */
+/**
+ * Virtual time. Events run one after another, in the order of their time. Events with the same time run in the order in
+ * which they were made.
+ */
 
 type Scheduled = { at: number; order: number; callback: (() => void) | undefined };
 
 export type Scheduler = {
-  /** Milliseconds since the run began. */
+  /** Returns the milliseconds since the run began. */
   time(): number;
-  /** Calls back after so long, unless it is called off. */
+  /** Calls back after `ms` milliseconds. The returned function cancels the call. */
   after(ms: number, callback: () => void): () => void;
   sleep(ms: number): Promise<void>;
-  /** Moves time on while nothing is scheduled for it. */
+  /** Moves time forward without running events. Events that are due by then run at the new time. */
   leap(ms: number): void;
-  /** Runs event after event, and `afterEach` after each, until `done`, or until none is left. */
+  /** Runs events until `done` returns true or no event remains. Calls `afterEach` after each event. */
   run(done: () => boolean, afterEach: () => void): Promise<void>;
 };
 
-/** Opens an empty schedule at moment 0. */
+/** Opens an empty schedule at time 0. */
 export function openScheduler(): Scheduler {
   const heap: Scheduled[] = [];
   let time = 0;
   let made = 0;
 
-  const isBefore = (a: Scheduled, b: Scheduled) =>
-    a.at < b.at || (a.at === b.at && a.order < b.order);
+  const isBefore = (a: Scheduled, b: Scheduled) => a.at < b.at || (a.at === b.at && a.order < b.order);
 
   function push(event: Scheduled): void {
     let index = heap.push(event) - 1;
@@ -43,11 +45,7 @@ export function openScheduler(): Scheduler {
     for (;;) {
       let child = 2 * index + 1;
       if (child >= heap.length) break;
-      if (
-        child + 1 < heap.length &&
-        isBefore(heap[child + 1] as Scheduled, heap[child] as Scheduled)
-      )
-        child += 1;
+      if (child + 1 < heap.length && isBefore(heap[child + 1] as Scheduled, heap[child] as Scheduled)) child += 1;
       if (isBefore(last, heap[child] as Scheduled)) break;
       heap[index] = heap[child] as Scheduled;
       index = child;
@@ -79,7 +77,7 @@ export function openScheduler(): Scheduler {
         if (event.callback === undefined) continue;
         time = Math.max(time, event.at);
         event.callback();
-        // After every promise that could go on has gone on; nothing in a run waits for the real world.
+        // Every promise that can continue runs before the next event. Nothing in a run waits for real time or I/O.
         await new Promise((next) => void process.nextTick(next));
         afterEach();
       }

@@ -1,28 +1,24 @@
 /**
- * A store that is asked over a network, as PostgreSQL is: statements take time, a process may die or be
- * paused before and after each, connections break, and an answer may be lost.
+ * A store behind a simulated network, like PostgreSQL. Statements take time, connections break, and an answer may be
+ * lost. A process may die or pause before and after each statement.
  */
 import type { SQLInputValue } from 'node:sqlite';
-import {
-  type CompiledQuery,
-  type DatabaseConnection,
-  type Driver,
-  type QueryResult,
-  sql,
-} from 'kysely';
+import { type CompiledQuery, type DatabaseConnection, type Driver, type QueryResult, sql } from 'kysely';
 import { type Storage, StorageUnavailable } from '../src/storage/database.ts';
-import { readAndWrite } from '../src/storage/pooled.ts';
-import { sqliteDialect } from '../src/storage/sqlite/dialect.ts';
-import { kyselyOver } from '../src/storage/sqlite/kysely.ts';
+import { readAndWrite } from '../src/storage/queries.ts';
+import { kyselyOver } from '../src/storage/sqlite/connection.ts';
+import { sqliteDialect } from '../src/storage/sqlite/store.ts';
 import type { Connection, Prepared } from './database.ts';
 import type { Medium } from './medium.ts';
 import type { SimulatedProcess } from './process.ts';
 
 const LOCK_TIMEOUT_MS = 2_000;
 const LOCK_RETRY_MS = 20;
-/** Then the server ends a transaction whose client is silent (`idle_in_transaction_session_timeout`). */
+/** Duration of a slow insert. A person waits two seconds for the store. */
+const SLOW_INSERT_MS = { least: 1_900, most: 4_000 };
+/** Time after which the server ends a transaction of a silent client (`idle_in_transaction_session_timeout`). */
 const TRANSACTION_TIMEOUT_MS = 6_000;
-/** The server's own clock at moment 0: no process' clock has to do with it. */
+/** The server's clock at time 0. The server's clock is independent of the clocks of the processes. */
 export const SERVER_BOOTED_MS = 5_000_000;
 
 const SQLITE_BUSY = 5;
@@ -31,15 +27,16 @@ const SQLITE_BUSY = 5;
 export function connectServer(medium: Medium, process: SimulatedProcess): Storage {
   const db = kyselyOver(new ServerDriver(medium, process));
   return {
-    // The dialect of its statements; it commits as a server does.
+    // The statements use the dialect of SQLite. Commits behave as on a server.
     kind: 'sqlite',
     dialect: {
       ...sqliteDialect(),
-      leaseHasRunOut: sql<boolean>`(lease_started_ms + lease_ms <= monotonic_ms())`,
+      leaseExpired: sql<boolean>`(lease_started_ms + lease_ms <= monotonic_ms())`,
     },
     ...readAndWrite(db),
     scrub: async () => 'clean',
-    requireRoom: () => {},
+    scrubLockMs: () => 0,
+    requireDiskSpace: () => {},
     check: async () => void (await sql`select 1`.execute(db)),
     close: () => db.destroy(),
   };
@@ -98,7 +95,7 @@ class ServerConnection implements DatabaseConnection {
     return this.#database !== undefined;
   }
 
-  /** Gives the connection up: the server rolls back what was not committed. */
+  /** Closes the connection. The server rolls back its open transaction. */
   give(): void {
     this.#database?.close();
     this.#database = undefined;
@@ -108,13 +105,14 @@ class ServerConnection implements DatabaseConnection {
     return await this.ask<R>(query.sql, query.parameters);
   }
 
-  // biome-ignore lint/correctness/useYield: Kysely asks for the method; no query of ours streams.
+  // biome-ignore lint/correctness/useYield: Kysely requires the method, but no query streams.
   async *streamQuery<R>(): AsyncIterableIterator<QueryResult<R>> {
     throw new Error('Streaming is not used.');
   }
 
   async ask<R>(text: string, parameters: readonly unknown[]): Promise<QueryResult<R>> {
     await this.#gate(text, 'before');
+    await this.#delayInsert(text);
     const deadline = this.#medium.scheduler.time() + LOCK_TIMEOUT_MS;
     for (;;) {
       const database = this.#database;
@@ -140,7 +138,7 @@ class ServerConnection implements DatabaseConnection {
     }
   }
 
-  /** What is not committed yet is seen by nobody. */
+  /** Records the writer. Sets `touched` only after a commit, because nobody sees a change before the commit. */
   #wrote(database: Connection): void {
     this.#medium.writer = this.#process;
     if (!database.isTransaction()) this.#medium.touched = true;
@@ -151,20 +149,20 @@ class ServerConnection implements DatabaseConnection {
     this.#keepTransaction = scheduler.after(TRANSACTION_TIMEOUT_MS, () => this.give());
   }
 
-  /** The way to the server, or back, and whatever happens on it. */
+  /** Simulates the way of a statement to the server, or of the answer back, with the faults that strike on the way. */
   async #gate(text: string, when: 'before' | 'after'): Promise<void> {
     const { random, chances, ledger } = this.#medium;
-    // Asked each time: they may have stopped while this process was.
+    // This reads `faults` each time, because the faults may have stopped while this process was paused.
     const strikes = (chance: number) => this.#medium.faults && random.chance(chance);
     await this.#wait(random.between(0, 3));
     if (strikes(chances.crashAtStatement)) {
       ledger.fault(`crash ${when} a statement`, `${this.#process.name}: ${text}`);
       this.#process.kill();
     }
-    const isTaken = when === 'after' && text.startsWith('update "messages" set "attempts"');
-    const pauses = isTaken ? chances.pauseInTake : chances.pauseAtStatement;
+    const isClaim = when === 'after' && text.startsWith('update "messages" set "attempts"');
+    const pauses = isClaim ? chances.pauseInClaim : chances.pauseAtStatement;
     if (strikes(pauses)) {
-      ledger.fault(isTaken ? 'pause in the take of a message' : 'pause at a statement');
+      ledger.fault(isClaim ? 'pause in the take of a message' : 'pause at a statement');
       this.#process.pause(random.between(100, chances.pauseMaximumMs));
       await this.#wait(0);
     }
@@ -180,15 +178,21 @@ class ServerConnection implements DatabaseConnection {
     }
   }
 
+  /** Delays an insert outside of a transaction, where the insert holds no lock that other statements wait for. */
+  async #delayInsert(text: string): Promise<void> {
+    const { random, chances, ledger, faults } = this.#medium;
+    if (!text.startsWith('insert into "submissions"') || this.#database?.isTransaction()) return;
+    if (!faults || !random.chance(chances.slowInsert)) return;
+    ledger.fault('an insert takes longer than its person waits');
+    await this.#wait(random.between(SLOW_INSERT_MS.least, SLOW_INSERT_MS.most));
+  }
+
   #wait(ms: number): Promise<void> {
     return new Promise((resolve) => void this.#process.after(ms, resolve));
   }
 }
 
-function run<R>(
-  { statement, returnsRows }: Prepared,
-  parameters: readonly unknown[],
-): QueryResult<R> {
+function run<R>({ statement, returnsRows }: Prepared, parameters: readonly unknown[]): QueryResult<R> {
   const values = parameters as SQLInputValue[];
   if (returnsRows) return { rows: statement.all(...values) as R[] };
   const { changes } = statement.run(...values);

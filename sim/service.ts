@@ -1,35 +1,34 @@
-/** One process of the service: the real rooms and chains, over what the run simulates. */
+/** One process of the service: the real modules and handlers with simulated surroundings. */
 
-import type { ExecuteResult } from '../src/actions/examine-preview.ts';
 import { type ExecuteParts, execute } from '../src/actions/execute.ts';
 import { openExecutions } from '../src/actions/executions.ts';
-import { openMailboxes } from '../src/actions/mailbox.ts';
 import { type PreviewResult, preview } from '../src/actions/preview.ts';
+import type { ExecuteResult } from '../src/actions/preview-token.ts';
 import { openRecovery } from '../src/actions/recovery.ts';
 import { openRetention } from '../src/actions/retention.ts';
-import { newPrivateKey } from '../src/chance.ts';
 import { openConfirmations } from '../src/confirmations/confirmations.ts';
+import { openMailboxes } from '../src/confirmations/mailbox.ts';
+import { openPending } from '../src/confirmations/pending.ts';
 import { openSweep } from '../src/confirmations/sweep.ts';
 import { acceptLead, type FormResult } from '../src/intake/leads.ts';
 import { type SubscribeParts, subscribe } from '../src/intake/subscribe.ts';
 import type { Mailer } from '../src/mail/mail.ts';
 import { type Outbox, openOutbox } from '../src/mail/outbox.ts';
-import type { Presses } from '../src/newsletter/press.ts';
+import type { SubscriptionLinks } from '../src/newsletter/confirm-and-unsubscribe.ts';
 import { noAlerts } from '../src/notices/alerts.ts';
-import { messagesAlongside } from '../src/notices/alongside.ts';
-import { noNotices } from '../src/notices/notices.ts';
-import { openDrain } from '../src/operations/drain.ts';
-import type { Log } from '../src/operations/log.ts';
-import { noMetrics } from '../src/operations/metrics.ts';
-import { type ReadResult, readReceipt } from '../src/receipts/read.ts';
-import { openReceipts } from '../src/receipts/receipts.ts';
+import type { Log } from '../src/platform/log.ts';
+import { noMetrics } from '../src/platform/metrics.ts';
+import { newPrivateKey } from '../src/platform/random.ts';
+import { openDrain } from '../src/platform/shutdown.ts';
+import { openReceipts, readReceipt } from '../src/receipts/receipts.ts';
 import { NO_MINIMUM } from '../src/settings/confirmation-minimum.ts';
 import { parseReceiptKeys } from '../src/settings/receipt-keys.ts';
 import type { SigningKeys } from '../src/settings/signing-keys.ts';
-import { startWork } from '../src/start/work.ts';
+import { startJobs } from '../src/start/job-list.ts';
 import type { Storage } from '../src/storage/database.ts';
+import { completeExpiredAttempts } from '../src/submissions/attempts.ts';
+import { closeLeadStore, LEASE_MARGIN_MS, openLeadStore } from '../src/submissions/lead-store.ts';
 import { openRedelivery } from '../src/submissions/redelivery.ts';
-import { LEASE_MARGIN_MS, openSubmissions } from '../src/submissions/submissions.ts';
 import type { Upstream } from '../src/upstream/upstream.ts';
 import { credentials } from './clients.ts';
 import { type Confirming, openConfirming } from './confirming.ts';
@@ -38,32 +37,32 @@ import { openLinks, openSubscribing } from './subscribing.ts';
 
 export const RETENTION_DAYS = 30;
 
-/** Whatever it is: no run is told by its bytes. */
+/** A random key. No run depends on its bytes. */
 const RECEIPT_KEYS = { signing: parseReceiptKeys(newPrivateKey())?.signing };
 const ISSUER = 'https://simulated.example';
 
 const silent = () => {};
 
-/** What has neither an error nor a message tells of a submission that nobody could keep. */
+/** Fields of a log line. A line with `submissionId` and without `err` reports a submission that could not be stored. */
 type Logged = { err?: unknown; submissionId?: string };
 
 export type Service = Confirming & {
   process: SimulatedProcess;
   storage: Storage;
   outbox: Outbox | undefined;
-  /** Replaced as keys are rotated. */
+  /** The signing keys, which are replaced when the keys are rotated. */
   signingKeys: SigningKeys;
   retain(): Promise<number>;
-  /** Lets a request in; undefined where the port is closed. */
+  /** Accepts a request. Returns undefined if the port is closed. */
   serve<T>(ask: (service: Service) => Promise<T>): Promise<T> | undefined;
-  /** What SIGTERM begins: the real drain, after which the process has ended. */
+  /** Starts the real drain, like SIGTERM. The process ends after the drain. */
   drain(): void;
   preview(client: string, action: string, body: object): Promise<PreviewResult>;
   execute(client: string, action: string, key: string, body: object): Promise<ExecuteResult>;
-  readReceipt(client: string, actionId: string): Promise<ReadResult>;
+  readReceipt(client: string, actionId: string): ReturnType<typeof readReceipt>;
   post(form: 'lead' | 'subscription', body: object): Promise<FormResult>;
   /** A subscriber's own links. */
-  presses: Presses;
+  subscriptionLinks: SubscriptionLinks;
 };
 
 export type ServiceParts = {
@@ -74,84 +73,79 @@ export type ServiceParts = {
   signingKeys: SigningKeys;
   upstreamTimeoutMs: number;
   mailPerMinute: number;
-  /** `REDELIVERY`, and whether what was delivered keeps its content. */
+  /** The setting `REDELIVERY`. `keepsDelivered` is true if delivered submissions keep their content. */
   redelivery: boolean;
   keepsDelivered: boolean;
-  below(limit: number): number;
+  randomInt(limit: number): number;
   randomSecret(bytes: number): Buffer;
-  /** Told of what is sent while the store is away. */
-  onUnkept(id: string): void;
-  /** What something that works by itself could not do. */
+  /** Called for each submission that is sent while the store is unavailable. */
+  onUnstored(id: string): void;
+  /** Receives errors of background work. */
   onError(error: unknown): void;
 };
 
-/** Opens the rooms as `src/parts.ts` does, and lets them work. */
+/** Opens the modules as `src/compose.ts` does, and starts their jobs. */
 export function openService(given: ServiceParts): Service {
   const { process, storage, upstream, mailer, upstreamTimeoutMs } = given;
   const { mailPerMinute: perMinute } = given;
   const { clock, newId } = process;
-  // What is said goes nowhere, for the run's own trace tells more; but a fault that nobody expected is one.
+  // Log lines are dropped, because the run's own trace has more details. An unexpected error is still reported.
   const logged = ({ err, submissionId: id }: Logged) => {
     if (err !== undefined) given.onError(err);
-    else if (id !== undefined) given.onUnkept(id);
+    else if (id !== undefined) given.onUnstored(id);
   };
   const log = { info: silent, warn: silent, error: logged } as unknown as Log;
-  const { keepsDelivered, redelivery: redelivers, below } = given;
-  const kept = { storage, clock, upstreamTimeoutMs, keepsDelivered };
+  const { keepsDelivered, redelivery: redelivers, randomInt } = given;
+  const shared = { storage, clock, upstreamTimeoutMs, keepsDelivered };
   const receipts = openReceipts({ storage, clock, keys: RECEIPT_KEYS, issuer: ISSUER });
-  const executions = openExecutions({ ...kept, embedded: upstream.embedded });
+  const pending = openPending({ storage, clock });
+  const { embedded } = upstream;
+  const executions = openExecutions({ ...shared, embedded, expirePending: pending.expire });
   const { subscribers, render } = openSubscribing({ storage, clock, newId });
   const outbox = mailer && openOutbox({ storage, clock, newId, mailer, render, perMinute, log });
   const retention = openRetention({ storage, clock, log, days: RETENTION_DAYS });
   const parties = { contractor: { id: 'c-1', name: 'Painters' }, operatorName: 'Operator' };
-  const submissions = openSubmissions({
-    ...kept,
+  const submissions = openLeadStore({
+    ...shared,
     log,
     metrics: noMetrics,
     upstream,
     redelivery: redelivers,
-    below,
-    alongside: messagesAlongside(noNotices, (ended) =>
-      outbox === undefined ? [] : subscribers.messageOf(ended, outbox),
-    ),
+    randomInt,
+    messages: outbox && ((completed) => subscribers.messageOf(completed, outbox)),
   });
   const links = openLinks({ storage, clock, newId, log, subscribers, submissions });
   const confirmations = openConfirmations(storage, executions);
-  const mailboxes = openMailboxes({
-    storage,
-    signingKeys: () => service.signingKeys,
-    randomSecret: given.randomSecret,
-    log,
-  });
+  const mailboxes = openMailboxes({ storage, randomSecret: given.randomSecret });
   const sweep = openSweep({
     storage,
     clock,
     log,
-    executions,
-    mailboxes,
+    pending,
     metrics: noMetrics,
     days: RETENTION_DAYS,
   });
-  const recovery = openRecovery({ executions, submissions, clock, log });
-  const redelivery = openRedelivery({ submissions, clock, log });
-  const drain = openDrain(clock);
-  const site = { prepare: silent };
-  const alerts = noAlerts;
-  const endWork = startWork({
+  const recovery = openRecovery({
+    executions,
+    submissions: { settleExpired: () => completeExpiredAttempts(submissions) },
     clock,
     log,
+  });
+  const drain = openDrain(clock);
+  const alerts = noAlerts;
+  const endWork = startJobs({
     recovery,
-    redelivery,
-    retentions: [retention, sweep, links.sweep],
+    ...openRedelivery(submissions),
     outbox,
-    alerts,
-    upstream,
-    site,
+    receipts: retention,
+    confirmations: sweep,
+    subscribers: links.sweep,
   });
 
   const underWay = new Set<Promise<unknown>>();
   const kit = { parties, submissions, outbox, clock, log, newId };
-  const forms: SubscribeParts = { ...kit, subscribers, metrics: noMetrics };
+  const honeypots = { caught: silent };
+  const forms: SubscribeParts = { ...kit, subscribers, metrics: noMetrics, honeypots };
   const actions = (): ExecuteParts => ({
     credentials,
     signingKeys: service.signingKeys,
@@ -168,6 +162,7 @@ export function openService(given: ServiceParts): Service {
   const confirming = () => ({
     ...actions(),
     confirmations,
+    pending,
     baseUrl: '',
     mailsCodes: false,
     metrics: noMetrics,
@@ -194,16 +189,20 @@ export function openService(given: ServiceParts): Service {
       const steps = { isWatched: true, withinMs, endWork, endRequests, cutRequests: silent };
       const closeParts = async () => {
         if (underWay.size > 0) given.onError(new Error('a drain closes under a request'));
-        await links.presses.close();
+        await links.subscriptionLinks.close();
         await recovery.close();
-        await Promise.all([executions.close(), submissions.close()]);
+        await Promise.all([executions.close(), closeLeadStore(submissions)]);
         await storage.close();
       };
       drain.drain({ ...steps, closeParts }).then(process.leave, given.onError);
-      // By then the process is ended from outside.
+      // A drain that takes longer ends the process (reference §20.6).
       process.after(withinMs, process.kill);
     },
-    preview: (client, action, body) => preview(actions(), agentRequest(client, action, body)),
+    preview: (client, action, body) =>
+      preview(actions(), {
+        ...agentRequest(client, action, body),
+        readFields: async () => ({ kind: 'object', value: { ...body } }),
+      }),
     execute: (client, action, key, body) =>
       execute(actions(), {
         ...agentRequest(client, action, body),
@@ -215,7 +214,7 @@ export function openService(given: ServiceParts): Service {
       const { authorization, takeFromLimit } = agentRequest(client, '', {});
       return readReceipt({ credentials, receipts }, { actionId, authorization, takeFromLimit });
     },
-    presses: links.presses,
+    subscriptionLinks: links.subscriptionLinks,
     post: (form, body) =>
       (form === 'lead' ? acceptLead : subscribe)(forms, {
         contentType: 'application/json',
@@ -230,7 +229,7 @@ function agentRequest(client: string, action: string, body: object) {
   return { action, authorization: [`Bearer ${client}`], ...plain(body) };
 }
 
-/** Rates have tests of their own: here nobody exceeds one. */
+/** Returns the parts of a request that never exceeds a rate limit. Other tests check the rate limits. */
 function plain(body: object) {
   const bytes = Buffer.from(JSON.stringify(body));
   return {

@@ -1,6 +1,6 @@
 /**
- * Transactions on the file that take time: between two statements of one others come, as they do wherever
- * something is awaited inside a transaction.
+ * Makes transactions on the file take time. Other requests run between two statements of a transaction, as they do
+ * whenever a transaction awaits something.
  */
 import type { SqliteConnection } from '../src/storage/sqlite/connection.ts';
 import type { Medium } from './medium.ts';
@@ -8,12 +8,8 @@ import type { SimulatedProcess } from './process.ts';
 
 const LONGEST_MS = 5;
 
-/** The connection, which waits after each statement of a transaction but the last. */
-export function slowly(
-  connection: SqliteConnection,
-  medium: Medium,
-  process: SimulatedProcess,
-): SqliteConnection {
+/** Returns the connection. The connection waits after each statement of a transaction except the last. */
+export function slowly(connection: SqliteConnection, medium: Medium, process: SimulatedProcess): SqliteConnection {
   const { chances, random } = medium;
   if (!chances.slowTransactions) return connection;
   const run = connection.executeQuery.bind(connection);
@@ -22,11 +18,9 @@ export function slowly(
     const result = await run<R>(query);
     if (query.sql === 'begin immediate') open = true;
     else if (query.sql === 'commit') open = false;
-    // It is over soon once the faults have stopped.
+    // Transactions end quickly once the faults have stopped.
     if (open && medium.faults) {
-      await new Promise<void>(
-        (resolve) => void process.after(random.between(0, LONGEST_MS), resolve),
-      );
+      await new Promise<void>((resolve) => void process.after(random.between(0, LONGEST_MS), resolve));
     }
     return result;
   };

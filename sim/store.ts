@@ -1,7 +1,7 @@
 /**
- * The store of a run: one SQLite database in memory that outlives every process of the run. Each process
- * has connections of its own, which may fail, be lost or lose an answer before and after every
- * statement; when a process dies, what it had not committed is gone.
+ * The store of a run: one in-memory SQLite database that outlives every process of the run. Each process has its own
+ * connections. A connection may fail, break or lose an answer before and after every statement. When a process dies,
+ * its uncommitted changes are rolled back.
  */
 import type { Storage } from '../src/storage/database.ts';
 import { SqliteConnection } from '../src/storage/sqlite/connection.ts';
@@ -14,7 +14,7 @@ import { BEGAN, type SimulatedProcess } from './process.ts';
 import { connectServer, SERVER_BOOTED_MS } from './server-store.ts';
 import { slowly } from './slow-transactions.ts';
 
-/** `file`: as on one machine, by the real driver. `server`: as PostgreSQL, every statement awaited. */
+/** `file` uses the real driver, as on one machine. `server` awaits every statement, like PostgreSQL. */
 export type StoreKind = 'file' | 'server';
 
 export type Store = {
@@ -24,7 +24,7 @@ export type Store = {
   close(): void;
 };
 
-/** Opens an empty store with its schema; the file lies on that machine. */
+/** Opens an empty store with its schema. A file is on `machine`. */
 export function openStore(
   kind: StoreKind,
   machine: Machine,
@@ -37,8 +37,7 @@ export function openStore(
     away: false,
     touched: false,
     writer: undefined,
-    leaseClock: () =>
-      kind === 'file' ? machine.uptime() : SERVER_BOOTED_MS + parts.scheduler.time(),
+    leaseClock: () => (kind === 'file' ? machine.uptime() : SERVER_BOOTED_MS + parts.scheduler.time()),
     aheadMs: 0,
     movedAt: Number.NEGATIVE_INFINITY,
     wallClock: (process) => {
@@ -56,13 +55,11 @@ export function openStore(
     connect: (process) => {
       if (kind === 'server') return connectServer(medium, process);
       return connectSqlite({
-        connection: slowly(
-          new SqliteConnection(() => faultyDatabase(medium, process), process.clock),
-          medium,
-          process,
-        ),
+        connection: slowly(new SqliteConnection(() => faultyDatabase(medium, process), process.clock), medium, process),
         clock: process.clock,
-        requireRoom: () => {},
+        requireDiskSpace: () => {},
+        scrub: async () => 'clean',
+        scrubLockMs: () => 0,
       });
     },
     read: database.read,

@@ -1,29 +1,37 @@
-/** What subscribers have in a simulated process: their rows, their message, their two links (beyond §6). */
-import { subscriberRenderer } from '../src/newsletter/letter.ts';
-import { openPresses, type Presses, type PressParts } from '../src/newsletter/press.ts';
+/** Opens the newsletter modules of a simulated process: rows, message and its two links (reference §9). */
+
+import {
+  openSubscriptionLinks,
+  type SubscriptionLinks,
+  type SubscriptionLinksParts,
+} from '../src/newsletter/confirm-and-unsubscribe.ts';
+import { confirmationRenderer } from '../src/newsletter/confirmation-mail.ts';
 import { openSubscribers, type Subscribers } from '../src/newsletter/subscribers.ts';
 import { openNewsletterSweep } from '../src/newsletter/sweep.ts';
-import { noMetrics } from '../src/operations/metrics.ts';
-import { ourNewsletterWords } from '../src/site/newsletter-words.ts';
+import { noMetrics } from '../src/platform/metrics.ts';
+import { defaultWords } from '../src/site/words.ts';
 
-const words = { words: () => ourNewsletterWords, operator: { name: 'Operator' }, baseUrl: '' };
+const words = { words: () => defaultWords().newsletter, operator: { name: 'Operator' }, baseUrl: '' };
 
-type Parts = Pick<PressParts, 'storage' | 'clock' | 'newId'>;
+type Parts = Pick<SubscriptionLinksParts, 'storage' | 'clock' | 'newId'>;
 
-/** Opens the rows; a token is as new as an id, and nobody guesses here. */
+/** Opens the rows. A token derives from an id, because nobody guesses tokens in a simulation. */
 export function openSubscribing({ storage, clock, newId }: Parts) {
   const newToken = () => newId().replaceAll('-', '').slice(-22);
   const subscribers = openSubscribers({ storage, clock, newId, newToken, baseUrl: '' });
-  return { subscribers, render: subscriberRenderer(words, subscribers) };
+  return { subscribers, render: confirmationRenderer(words, subscribers) };
 }
 
-/** Opens what presses do, and what time does. */
+/** Opens the handlers of the links, and the sweep. */
 export function openLinks(
-  parts: Parts & Pick<PressParts, 'log' | 'submissions'> & { subscribers: Subscribers },
-): { presses: Presses; sweep: ReturnType<typeof openNewsletterSweep> } {
+  parts: Parts & Pick<SubscriptionLinksParts, 'log' | 'submissions'> & { subscribers: Subscribers },
+): {
+  subscriptionLinks: SubscriptionLinks;
+  sweep: ReturnType<typeof openNewsletterSweep>;
+} {
   const metrics = noMetrics;
   return {
-    presses: openPresses({ ...parts, metrics }),
+    subscriptionLinks: openSubscriptionLinks({ ...parts, metrics }),
     sweep: openNewsletterSweep({ ...parts, metrics }),
   };
 }

@@ -1,4 +1,4 @@
-/** What many runs add up to. */
+/** Totals of many runs. */
 import type { Finished } from './run.ts';
 
 export type Failure = { seed: string; violations: string[] };
@@ -13,12 +13,12 @@ export function emptySums(): Sums {
   return { runs: 0, faults: new Map(), answers: new Map() };
 }
 
-/** Adds one run. */
+/** Adds the counts of one run. */
 export function addRun(sums: Sums, { faults, answers }: Finished): void {
   addSums(sums, { runs: 1, faults, answers });
 }
 
-/** Adds what another worker has added up. */
+/** Adds the totals of a worker. */
 export function addSums(sums: Sums, more: Sums): void {
   sums.runs += more.runs;
   for (const table of ['faults', 'answers'] as const) {

@@ -1,10 +1,10 @@
 /**
- * The destination of a run: it may be slow, refuse, reset the connection before or after it has read,
- * act and lose its answer, or read a request long after it was sent.
+ * The destination of a run. The destination may be slow, refuse a request, or reset the connection before or after it
+ * has read the request. The destination may also act and lose its answer, or read a request long after it was sent.
  */
 import type { Random } from '../chaos/random.ts';
 
-import { outcomeOf } from '../src/upstream/outcome.ts';
+import { outcomeOf } from '../src/upstream/http.ts';
 import type { Event, Outcome, RemoteUpstream } from '../src/upstream/upstream.ts';
 import type { Chances } from './chances.ts';
 import { markOf, seeDelivery } from './deliveries.ts';
@@ -19,31 +19,27 @@ export type UpstreamWorld = {
   ledger: Ledger;
   random: Random;
   chances: Chances;
-  /** Whether it still makes trouble. */
+  /** True while the destination causes faults. */
   faults: boolean;
   timeoutMs: number;
-  /** Until when it can't be reached at all. */
+  /** Time until which the destination is unreachable. */
   goneUntil: number;
   fence: Fence;
-  /** The store is away, for so long. */
+  /** Makes the store unavailable for `ms` milliseconds. */
   loseStore(ms: number): void;
 };
 
-/** What becomes of one request; `status` 0: no answer arrives. */
+/** The result of one request. With `status` 0, no answer arrives. */
 type Fate = { name: string; reads: boolean; status: number; answersAfterMs: number };
 
-/** What a 429 says of when to come again, if anything: a date is one, too. */
+/** Values of `Retry-After` in a 429. The header may be absent, and its value may be a date. */
 const RETRY_AFTER = ['', '2', '300', '86400', '1000000', 'date'] as const;
 
-/** The port of one process to it: one send for each delivery, behind the fence. */
-export function openSimulatedUpstream(
-  world: UpstreamWorld,
-  process: SimulatedProcess,
-): RemoteUpstream {
+/** Opens the destination for one process. Each delivery is one send, behind the fence. */
+export function openSimulatedUpstream(world: UpstreamWorld, process: SimulatedProcess): RemoteUpstream {
   const { scheduler, ledger, random, timeoutMs } = world;
   return {
     embedded: false,
-    prepare: () => {},
     close: async () => {},
     deliver: ({ id, body }, { mayStart }) =>
       new Promise<Outcome>((resolve) => {
@@ -57,11 +53,9 @@ export function openSimulatedUpstream(
           end(outcome);
           resolve(outcome);
         };
-        process.after(timeoutMs, () =>
-          settle({ kind: 'unconfirmed', reason: 'late', ...(!sent && { unsent: true }) }),
-        );
+        process.after(timeoutMs, () => settle({ kind: 'unconfirmed', reason: 'late', ...(!sent && { unsent: true }) }));
         strikeBeforeSend(world, process);
-        // Waiting for a connection; the fence is asked when the first byte is written next.
+        // The request waits for a connection. The fence is checked right before the first byte is written.
         process.after(random.between(0, waits(world)), () => {
           if (settled) return;
           if (!mayStart()) {
@@ -85,7 +79,7 @@ export function openSimulatedUpstream(
   };
 }
 
-/** The port as a process has it: what it learns through it is noted. */
+/** Wraps the upstream of a process, and records every outcome that the process receives. */
 export function noting(
   upstream: RemoteUpstream,
   { ledger, scheduler }: Pick<UpstreamWorld, 'ledger' | 'scheduler'>,
@@ -94,18 +88,18 @@ export function noting(
   return {
     ...upstream,
     deliver: async (sent, delivery) => {
-      const askedAt = scheduler.time();
+      const begunAt = scheduler.time();
       const outcome = await upstream.deliver(sent, delivery);
       const event = JSON.parse(sent.body) as Event;
       const { data } = event;
       ledger.note(() => `${process.name} learns of ${data.id}: ${outcome.kind}`);
-      if (ledger.unkept.has(data.id)) ledger.unkept.add(markOf(event));
-      const learned = { id: data.id, outcome, process, askedAt, at: scheduler.time() };
+      if (ledger.unstored.has(data.id)) ledger.unstored.add(markOf(event));
+      const learned = { id: data.id, outcome, process, begunAt, at: scheduler.time() };
       for (const name of [data.id, markOf(event)]) {
         ledger.learned.set(name, learned);
         if (outcome.kind === 'confirmed') ledger.everConfirmed.add(name);
       }
-      if (data.unsubscribe_url !== undefined && ledger.unkept.has(data.id)) {
+      if (data.unsubscribe_url !== undefined && ledger.unstored.has(data.id)) {
         ledger.violate(13, `${data.id} was forwarded without a row`);
       }
       return outcome;
@@ -113,7 +107,7 @@ export function noting(
   };
 }
 
-/** The worst moment for a pause: the claim is made, nothing is sent; its clock may be set meanwhile. */
+/** Strikes at the worst moment for a pause. The claim exists, nothing is sent, and the clock may step meanwhile. */
 function strikeBeforeSend(world: UpstreamWorld, process: SimulatedProcess): void {
   const { random, chances, ledger } = world;
   if (world.faults && random.chance(chances.killAtSend)) {
@@ -128,7 +122,10 @@ function strikeBeforeSend(world: UpstreamWorld, process: SimulatedProcess): void
   if (stepped) process.machine.stepWall(random.pick(chances.stepsMs));
 }
 
-/** The worst moment for an outage, a pause or the end: what the upstream did is known, and not written yet. */
+/**
+ * Strikes at the worst moment for an outage, a pause or a kill. The upstream has acted, and its outcome is not written
+ * yet.
+ */
 function strikeAtAnswer(world: UpstreamWorld, process: SimulatedProcess): void {
   const { random, chances, ledger, faults, loseStore } = world;
   if (!faults) return;
@@ -175,7 +172,7 @@ function drawFate(world: UpstreamWorld): Fate {
 
 function outcomeAt(event: Event, fate: Fate, { clock }: SimulatedProcess, random: Random): Outcome {
   if (fate.status === 0) return { kind: 'unconfirmed', reason: fate.name };
-  const asked = fate.status === 429 ? random.pick(RETRY_AFTER) : undefined;
+  const retryAfter = fate.status === 429 ? random.pick(RETRY_AFTER) : undefined;
   const date = () => new Date(clock.now().getTime() + 600_000).toUTCString();
-  return outcomeOf(event.type, fate.status, asked === 'date' ? date() : asked, clock.now());
+  return outcomeOf(event.type, fate.status, retryAfter === 'date' ? date() : retryAfter, clock.now());
 }

@@ -1,4 +1,4 @@
-/** People who send a form, and send it again where that was in vain. */
+/** People who send a form, and send it again if the answer is a failure. */
 
 import type { FormResult } from '../src/intake/leads.ts';
 import type { Called, Crowd } from './asking.ts';
@@ -10,7 +10,6 @@ import type { Store } from './store.ts';
 
 type Sent = { form: 'lead' | 'subscription'; mark: string; body: { email: string } };
 
-/** One lead. */
 export async function sendLead(crowd: Crowd, number: number): Promise<void> {
   const mark = `lead${number}@x.example`;
   const form = crowd.random.pick(['contact', 'homeowner_quote', 'contractor_signup', 'newsletter']);
@@ -21,7 +20,7 @@ export async function sendLead(crowd: Crowd, number: number): Promise<void> {
   });
 }
 
-/** One subscription: mailboxes are asked for again, under tags and without. */
+/** Subscribes one mailbox. Mailboxes repeat, with tags and without. */
 export async function subscribe(crowd: Crowd, store: Store, number: number): Promise<void> {
   const { random } = crowd;
   const tag = random.pick(['', '', '+news', '+spam']);
@@ -32,7 +31,9 @@ export async function subscribe(crowd: Crowd, store: Store, number: number): Pro
   await readMail(crowd, store, email);
 }
 
-/** Whoever reads that it did not arrive sends it again, at once or later; whoever hears nothing may, too. */
+/**
+ * Sends a form, and resends it at once or later if the answer is a failure. After no answer, some people resend too.
+ */
 async function sendUntilTired(crowd: Crowd, sent: Sent): Promise<void> {
   const { random, scheduler, ledger } = crowd;
   ledger.addresses.set(sent.mark, sent.body.email);
@@ -40,7 +41,7 @@ async function sendUntilTired(crowd: Crowd, sent: Sent): Promise<void> {
   for (let time = 0; time < times && !crowd.isOver(); time += 1) {
     const answer = await send(crowd, sent);
     if (answer?.kind === 'accepted') return;
-    // Of a request that got no answer it is not known when it ends.
+    // It is unknown when a request without an answer ends.
     if (answer === undefined && random.chance(0.7)) return;
     await scheduler.sleep(random.pick([random.between(0, 3_000), random.between(3_000, 15_000)]));
   }
@@ -49,16 +50,17 @@ async function sendUntilTired(crowd: Crowd, sent: Sent): Promise<void> {
 async function send(crowd: Crowd, { form, mark, body }: Sent): Promise<Called<FormResult>> {
   const { ledger, scheduler, call, random } = crowd;
   const at = scheduler.time();
-  const isFirst = !ledger.askedAt.has(mark);
-  // Only of the one that asks alone it is known that nobody else keeps the same.
-  ledger.askedAt.set(mark, ledger.unanswered.has(mark) ? Number.NEGATIVE_INFINITY : at);
+  const isFirst = !ledger.requestedAt.has(mark);
+  // If another request is unanswered, it may still store the same form. The time counts only for a request that runs
+  // alone.
+  ledger.requestedAt.set(mark, ledger.unanswered.has(mark) ? Number.NEGATIVE_INFINITY : at);
   ledger.unsent.delete(mark);
   crowd.beforeForm();
-  let asked: SimulatedProcess | undefined;
+  let process: SimulatedProcess | undefined;
   const answer = await call(
     mark,
     (service) => {
-      asked = service.process;
+      process = service.process;
       return service.post(form, body);
     },
     random.pick([3_000, 30_000]),
@@ -69,20 +71,20 @@ async function send(crowd: Crowd, { form, mark, body }: Sent): Promise<Called<Fo
   if (answer === undefined || answer.kind === 'unavailable') return answer;
   const reference = 'reference' in answer ? answer.reference : undefined;
   ledger.note(() => `${mark} (${body.email}) is told ${kind} ${reference ?? ''}`);
-  if (!isTold(answer.kind)) return answer;
-  // Two of the same at once: what one is told may be true of the other.
+  if (!isFormAnswer(answer.kind)) return answer;
+  // With two equal requests at once, the answer may be true only for the other request.
   if (ledger.unanswered.has(mark)) return answer;
   const subscribed = form === 'subscription';
-  const toldAt = scheduler.time();
-  const reachedAt = asked?.reachedAt() ?? 0;
-  const told = { mark, answer: answer.kind, subscribed, at, toldAt, reachedAt, reference, isFirst };
-  ledger.told.push(told);
+  const answeredAt = scheduler.time();
+  const reachedAt = process?.reachedAt() ?? 0;
+  const given = { mark, answer: answer.kind, subscribed, at, answeredAt, reachedAt, reference, isFirst };
+  ledger.formAnswers.push(given);
   return answer;
 }
 
-const TOLD = ['accepted', 'kept', 'left', 'unconfirmed', 'unsent'] as const;
-type ToldKind = (typeof TOLD)[number];
+const FORM_ANSWERS = ['accepted', 'kept', 'left', 'unconfirmed', 'unsent'] as const;
+type FormAnswerKind = (typeof FORM_ANSWERS)[number];
 
-function isTold(kind: string): kind is ToldKind {
-  return TOLD.includes(kind as ToldKind);
+function isFormAnswer(kind: string): kind is FormAnswerKind {
+  return FORM_ANSWERS.includes(kind as FormAnswerKind);
 }

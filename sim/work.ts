@@ -1,10 +1,10 @@
-/** What a worker is told: its share is every `workers`th seed from `index` on. */
+/** The task of a worker: every `workers`th seed, from `index` on. */
 export type Work = {
   base: string;
   index: number;
   workers: number;
   seeds: number;
   minutes: number;
-  /** After so many it stops. */
+  /** Number of failures after which the worker stops. */
   failures: number;
 };

@@ -1,11 +1,11 @@
-/** Runs its share of the seeds and says what it found. */
+/** Runs the seeds of one worker, and sends the results to the main process. */
 import process from 'node:process';
 import { setImmediate } from 'node:timers/promises';
 import { simulate } from './run.ts';
 import { addRun, emptySums, type Failure } from './sums.ts';
 import type { Work } from './work.ts';
 
-// Many an error is part of a run; where one came from is told by none.
+// Runs create many errors, and nothing reads their stack traces.
 Error.stackTraceLimit = 0;
 
 let stopped = false;
@@ -23,7 +23,7 @@ async function work({ base, index, workers, seeds, minutes, failures: most }: Wo
     const seed = `${base}-${number}`;
     const finished = await simulate(seed, false);
     addRun(sums, finished);
-    // A run leaves the real loop no turn: here a word to stop is heard.
+    // A run blocks the real event loop. This turn lets a `stop` message arrive.
     await setImmediate();
     const { violations } = finished;
     if (violations.length > 0) failures.push({ seed, violations });

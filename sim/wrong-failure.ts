@@ -1,16 +1,17 @@
-/** Promise 10: no wrong failure. */
+/** Checks invariant 10: there is no wrong failure. */
 import { RECOVER_EVERY_MS } from '../src/actions/recovery.ts';
 import type { Learned, Ledger } from './ledger.ts';
 import type { SimulatedProcess } from './process.ts';
 
-/** Within so much of an unhindered life a process has written what it knew. */
+/** Time in which an unhindered process writes the outcomes that it holds in memory. */
 const WRITES_WITHIN_MS = RECOVER_EVERY_MS + 1_000;
 
 /**
- * Whether what was now written as a failure was known to be confirmed. Who learned of a confirmation within the
- * lease never writes a failure, and nobody else does who left it the time to write what it knows.
+ * Returns true if a failure was written although its confirmation had arrived. A process that received a confirmation
+ * within the lease never writes a failure. No other process writes a failure either, if the first process had time to
+ * write its outcome.
  */
-export function knewOfIt(
+export function isWrongFailure(
   ledger: Ledger,
   writer: SimulatedProcess | undefined,
   id: string,
@@ -19,18 +20,14 @@ export function knewOfIt(
 ): boolean {
   const learned = ledger.learned.get(id);
   if (learned?.outcome.kind !== 'confirmed' || learned.at > lease.until) return false;
-  // The end of an attempt before this one, learnt late, says nothing of it.
-  return learned.askedAt >= lease.from && couldWrite(learned, writer, time);
+  // A late outcome of an earlier attempt does not concern this attempt.
+  return learned.begunAt >= lease.from && couldWrite(learned, writer, time);
 }
 
-/** Whether who learned of an attempt's end wrote what was written now, or had the time to be first. */
-export function couldWrite(
-  learned: Learned,
-  writer: SimulatedProcess | undefined,
-  time: number,
-): boolean {
+/** Returns true if the process that received an outcome wrote this change itself, or had time to write before it. */
+export function couldWrite(learned: Learned, writer: SimulatedProcess | undefined, time: number): boolean {
   const { process } = learned;
-  if (!process.isAlive() && !process.leftInOrder()) return false;
+  if (!process.isAlive() && !process.drainedInOrder()) return false;
   const free = time - Math.max(learned.at, process.hinderedAt());
   return !process.isAlive() || writer === process || free >= WRITES_WITHIN_MS;
 }

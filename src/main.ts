@@ -1,36 +1,34 @@
-/** The process: settings → parts → listen → drain → close. */
-import closeWithGrace from 'close-with-grace';
+/** Runs the process: it reads settings, opens the parts, listens, and drains at the end. */
 import { buildApp } from './app.ts';
-import { systemClock } from './clock.ts';
-import { packageVersion } from './commands/version.ts';
+import { printable, printableLines } from './commands/printable.ts';
+import { openParts, type Parts } from './compose.ts';
 import { faultsOfCredentials } from './credentials/file.ts';
-import { openLog } from './operations/log.ts';
-import { openParts, type Parts } from './parts.ts';
+import { systemClock } from './platform/clock.ts';
+import { openLog } from './platform/log.ts';
+import { packageVersion } from './project.ts';
 import { type LoadedEnvironment, loadEnvironment } from './settings/environment.ts';
 import { readSettings, type Settings } from './settings/settings.ts';
-import { EXIT_CONFIGURATION } from './start/exit-status.ts';
-import { describeStartFault } from './start/faults.ts';
 import { prepareLocalMode } from './start/first-run.ts';
 import { greeting } from './start/greeting.ts';
-import { LEASE_MARGIN_MS } from './submissions/submissions.ts';
+import { describeStartFault, EXIT_CONFIGURATION } from './start/start-errors.ts';
+import { LEASE_MARGIN_MS } from './submissions/lead-store.ts';
+
+const DRAIN_SIGNALS = ['SIGTERM', 'SIGINT', 'SIGHUP', 'SIGQUIT', 'SIGUSR2'] as const;
 
 /**
- * They begin a drain, which ends by itself in its time: another one changes nothing. npm hands on what its whole
- * group had as well, so the second comes a moment after the first, and must not find the process half ended.
+ * Wait before the exit, in milliseconds. npm forwards a signal that the process group also got, so a second signal
+ * follows. After Node.js has removed its handlers, the second signal would replace the exit status.
  */
-const DRAIN_SIGNALS = ['SIGTERM', 'SIGINT'] as const;
-const HANDED_ON_MS = 100;
-
-const stay = () => {};
+const FORWARDED_WITHIN_MS = 100;
 
 async function main(): Promise<void> {
-  // Whatever is created is for the owner alone.
+  // New files are readable by their owner only.
   process.umask(0o077);
   const { environment, file, faults } = loadEnvironment(process.cwd());
   const credentialFaults = faultsOfCredentials(environment.AGENT_CREDENTIALS_FILE);
   const read = readSettings(environment, [...faults, ...credentialFaults]);
   if (read.kind === 'invalid') {
-    for (const fault of read.faults) process.stderr.write(`${fault}\n`);
+    for (const fault of read.faults) process.stderr.write(`${printable(fault)}\n`);
     process.exitCode = EXIT_CONFIGURATION;
     return;
   }
@@ -39,35 +37,37 @@ async function main(): Promise<void> {
 }
 
 async function serve(settings: Settings, envFile: LoadedEnvironment['file']): Promise<void> {
-  // On a full disk neither the greeting nor a line of the log can be written, and the service works all the same.
+  // On a full disk the output fails, and the service must continue.
   process.stdout.on('error', () => {});
   const log = openLog(settings.logLevel);
   const prepared = await prepareLocalMode(settings, systemClock);
   const parts = await openParts(settings, prepared, systemClock, log);
   const app = await buildApp(settings, parts);
-  drainOnSignals(settings, parts, app);
-  // Only now: a signal that comes with the first connection is answered already.
+  drainAtTheEnd(settings, parts, app);
+  // The signal handlers exist before the first connection.
   await app.listen({ host: addressOf(settings.host), port: settings.port });
   const onTerminal = process.stdout.isTTY;
-  process.stdout.write(
-    greeting({
-      settings,
-      envFile,
-      prepared,
-      parts,
-      version: packageVersion(),
-      onTerminal,
-      operatorLink: onTerminal ? await linkForLocalMode(settings, parts) : undefined,
-    }),
-  );
+  const text = greeting({
+    settings,
+    envFile,
+    prepared,
+    parts,
+    version: packageVersion(),
+    onTerminal,
+    operatorLink: onTerminal ? await linkForLocalMode(settings, parts) : undefined,
+  });
+  process.stdout.write(printableLines(text));
 }
 
-/** For `localhost` Fastify opens a second server, of which neither the drain nor what refuses broken requests would know. */
+/**
+ * Returns 127.0.0.1 for `localhost`, because Fastify would open a second server for this name, which would not drain.
+ * Any other host stays as it is.
+ */
 function addressOf(host: string): string {
   return host === 'localhost' ? '127.0.0.1' : host;
 }
 
-/** Whoever starts it on their own terminal is its operator (beyond §7). Without it the service runs as well. */
+/** Returns a sign-in link for the person at the terminal (reference §12.2), or undefined outside local mode. */
 async function linkForLocalMode(
   { mode, operatorConsole, baseUrl }: Settings,
   { storage, log, clock }: Parts,
@@ -82,25 +82,18 @@ async function linkForLocalMode(
   }
 }
 
-function drainOnSignals(
-  settings: Settings,
-  parts: Parts,
-  app: Awaited<ReturnType<typeof buildApp>>,
-): void {
+/** Drains the service at the first signal or unexpected error, then exits. Later signals and errors change nothing. */
+function drainAtTheEnd(settings: Settings, parts: Parts, app: Awaited<ReturnType<typeof buildApp>>): void {
   const { mode, trustProxy, upstreamTimeoutMs } = settings;
   const isBehindProxy = mode === 'production' && trustProxy.length > 0;
   const withinMs = upstreamTimeoutMs + LEASE_MARGIN_MS;
-  for (const each of DRAIN_SIGNALS) process.on(each, stay);
-  closeWithGrace({ delay: withinMs, logger: false }, async ({ err, signal }) => {
-    for (const each of DRAIN_SIGNALS) {
-      for (const listener of process.listeners(each)) {
-        if (listener !== stay) process.off(each, listener);
-      }
-    }
-    const handedOn = systemClock.sleep(HANDED_ON_MS);
-    if (err !== undefined)
-      parts.log.fatal({ err }, 'the process ends because of an unexpected error');
-    await parts.drain({
+  let isEnding = false;
+  const end = async (signal?: NodeJS.Signals) => {
+    if (isEnding) return;
+    isEnding = true;
+    void systemClock.sleep(withinMs).then(() => process.exit(1));
+    const forwarded = systemClock.sleep(FORWARDED_WITHIN_MS);
+    const drained = parts.drain({
       isWatched: signal === 'SIGTERM' && isBehindProxy,
       withinMs,
       endWork: parts.endWork,
@@ -108,13 +101,26 @@ function drainOnSignals(
       cutRequests: () => app.server.closeAllConnections(),
       closeParts: parts.close,
     });
-    await handedOn;
-  });
+    await drained.catch(report);
+    await forwarded;
+    process.exit();
+  };
+  const report = (err: unknown) => {
+    parts.log.fatal({ err }, 'the process ends because of an unexpected error');
+    process.exitCode = 1;
+  };
+  const fail = (err: unknown) => {
+    report(err);
+    void end();
+  };
+  for (const signal of DRAIN_SIGNALS) process.on(signal, end);
+  process.on('uncaughtException', fail);
+  process.on('unhandledRejection', fail);
 }
 
 function giveUp(error: unknown, settings?: Settings): never {
   const { sentence, exitCode } = describeStartFault(error, settings);
-  process.stderr.write(`${sentence}\n`);
+  process.stderr.write(`${printable(sentence)}\n`);
   process.exit(exitCode);
 }
 

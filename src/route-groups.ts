@@ -1,12 +1,12 @@
-/** What a route is, and the groups of them: the list itself is `routes.ts`. */
+/** Type and groups of the routes that `routes.ts` lists. */
 
-/** The groups whose routes are in the OpenAPI document. */
+/** Groups whose routes are in the OpenAPI document. */
 export type DocumentedGroup = 'actions' | 'forms' | 'discovery';
 
 /**
- * `definitions` are for machines as well: the shapes of events and tools. `tools` speak the Model Context
- * Protocol, `press` is one person's own page, `console` is there for whoever is signed in alone, `signIn` is the
- * way there, `metrics` has a port of its own.
+ * Group of a route. `definitions` are schemas of events and catalogues for machines. `tools` use the Model Context
+ * Protocol. `press` is the page behind a link that one person got. `console` needs a session, and `signIn` starts one.
+ * The group `metrics` has its own port.
  */
 export type Group =
   | DocumentedGroup
@@ -22,16 +22,16 @@ export type Group =
 
 export type Route = {
   method: 'GET' | 'POST' | 'DELETE';
-  /** `:name` stands for a part that has many values, such as each action or each page. */
+  /** Path of the route. `:name` is a parameter, such as the action or the page. */
   path: string;
   group: Group;
-  /** What asks for it; `ours` where none of the three pages does. */
-  section: `spec §${string}` | `contract §${string}` | `beyond §${string}` | 'ours';
-  /** In OpenAPI the title of the operation. */
+  /** Section of `docs/reference/` that requires the route, or `ours` if none does. */
+  section: `§${string}` | 'ours';
+  /** Title of the operation in OpenAPI. */
   summary: string;
 };
 
-/** Takes a group; returns what makes a row of it. */
+/** Returns functions that make the routes of a group. */
 export function inGroup<G extends Group>(group: G) {
   const of = (method: Route['method']) => {
     return (path: string, section: Route['section'], summary: string) => {

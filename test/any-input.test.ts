@@ -7,7 +7,7 @@ import { countEffects } from './support/outcomes.ts';
 import { freshAddress, type Service, startService, tokens } from './support/service.ts';
 import { openWire } from './support/wire.ts';
 
-/** Each property ends after this, however many runs it had. */
+/** Time limit of each property, for any number of runs. */
 const TIME_LIMIT_MS = 3_000;
 const limits = { numRuns: 3_000, interruptAfterTimeLimit: TIME_LIMIT_MS } as const;
 
@@ -35,18 +35,14 @@ function send({ method, path, headers, body }: Sent): Promise<Got> {
   return new Promise((resolve, reject) => {
     const forwardedFor = `${headers['x-forwarded-for'] ?? ''}, ${freshAddress()}`;
     const all = { ...headers, 'x-forwarded-for': forwardedFor };
-    const sending = request(
-      `${service.url}/`,
-      { agent, method, path, headers: all },
-      (response) => {
-        const chunks: Buffer[] = [];
-        response.on('data', (chunk: Buffer) => chunks.push(chunk));
-        response.on('end', () => {
-          const { statusCode: status = 0, headers: said } = response;
-          resolve({ status, headers: said, body: Buffer.concat(chunks).toString() });
-        });
-      },
-    );
+    const sending = request(`${service.url}/`, { agent, method, path, headers: all }, (response) => {
+      const chunks: Buffer[] = [];
+      response.on('data', (chunk: Buffer) => chunks.push(chunk));
+      response.on('end', () => {
+        const { statusCode: status = 0, headers: said } = response;
+        resolve({ status, headers: said, body: Buffer.concat(chunks).toString() });
+      });
+    });
     sending.on('error', reject);
     sending.end(body);
   });
@@ -54,7 +50,7 @@ function send({ method, path, headers, body }: Sent): Promise<Got> {
 
 const isSuccess = (status: number) => status === 200 || status === 303;
 
-/** Never a 5xx; an id on every answer; nothing kept or sent on unless the answer is a success. */
+/** Expects no 5xx, an id on every answer, and nothing stored or sent unless the answer is a success. */
 async function expectHarmless(sent: Sent): Promise<Got> {
   const before = await countEffects(service);
   const got = await send(sent);
@@ -69,9 +65,7 @@ async function expectHarmless(sent: Sent): Promise<Got> {
 
 const forms = ['homeowner_quote', 'contractor_signup', 'contact', 'newsletter'];
 const steps = ['preview', 'execute'];
-const actionPaths = forms.flatMap((form) =>
-  steps.map((step) => `/api/agent/actions/${form}/${step}`),
-);
+const actionPaths = forms.flatMap((form) => steps.map((step) => `/api/agent/actions/${form}/${step}`));
 const postPaths = ['/api/leads', '/api/subscribe', ...actionPaths];
 const getPaths = [
   '/',
@@ -95,13 +89,11 @@ const anyName = fc.oneof(
   fc.string({ unit: 'binary', maxLength: 120 }),
 );
 const anyFields = fc.dictionary(anyName, anyText, { maxKeys: 24 });
-/** Often valid, so that what comes behind the validation is reached too. */
-const nearlyValid = fc
-  .tuple(anyFields, fc.constantFrom(...forms), fc.boolean())
-  .map(([fields, form, wins]) => {
-    const valid = { ...quote, form, company: 'C', subject: 'S', message: 'M', privacy: 'on' };
-    return wins ? { ...fields, ...valid } : { ...valid, ...fields };
-  });
+/** Often valid, so that the code after the validation is reached, too. */
+const nearlyValid = fc.tuple(anyFields, fc.constantFrom(...forms), fc.boolean()).map(([fields, form, wins]) => {
+  const valid = { ...quote, form, company: 'C', subject: 'S', message: 'M', privacy: 'on' };
+  return wins ? { ...fields, ...valid } : { ...valid, ...fields };
+});
 const anyForm = fc.oneof(anyFields, nearlyValid);
 
 const mutate = (bytes: Buffer, changes: readonly (readonly [number, number, 0 | 1 | 2])[]) => {
@@ -114,10 +106,9 @@ const mutate = (bytes: Buffer, changes: readonly (readonly [number, number, 0 | 
   }
   return Buffer.from(mutated);
 };
-const anyChanges = fc.array(
-  fc.tuple(fc.nat(5_000), fc.integer({ min: 0, max: 255 }), fc.constantFrom(0, 1, 2)),
-  { maxLength: 4 },
-);
+const anyChanges = fc.array(fc.tuple(fc.nat(5_000), fc.integer({ min: 0, max: 255 }), fc.constantFrom(0, 1, 2)), {
+  maxLength: 4,
+});
 
 const boundary = '----boundary-of-the-tests';
 const types = {
@@ -138,16 +129,14 @@ const anyType = fc.oneof(
   fc.string({ maxLength: 40 }),
 );
 
-/** A body and the content type it belongs to. */
+/** A body with its content type. */
 const anyBody = fc.oneof(
   fc.tuple(fc.uint8Array({ maxLength: 300 }), anyType),
   fc.tuple(fc.oneof(fc.json(), fc.string({ unit: 'binary' })), fc.constant(types.json)),
-  fc
-    .tuple(anyForm, fc.constantFrom(...encodings), anyChanges)
-    .map(([fields, encoding, changes]) => {
-      const body = Buffer.from(encode(encoding, onlyWellFormed(fields)));
-      return [mutate(body, changes), types[encoding]] as const;
-    }),
+  fc.tuple(anyForm, fc.constantFrom(...encodings), anyChanges).map(([fields, encoding, changes]) => {
+    const body = Buffer.from(encode(encoding, onlyWellFormed(fields)));
+    return [mutate(body, changes), types[encoding]] as const;
+  }),
   fc
     .record({
       preview_id: fc.oneof(anyText, fc.constantFrom('preview'), fc.jsonValue()),
@@ -163,7 +152,7 @@ const anyBody = fc.oneof(
     }),
 );
 
-/** Printable Latin-1: what an HTTP client can put into a header at all. */
+/** Printable Latin-1, which is all that an HTTP client can put into a header. */
 const headerText = fc
   .string({ unit: fc.integer({ min: 0x20, max: 0xff }).map((n) => String.fromCharCode(n)) })
   .map((text) => text.replaceAll('\x7f', '').replace(/[\x80-\x9f]/g, ''));
@@ -179,9 +168,9 @@ const anyHeaders = fc.dictionary(
 );
 const keys = fc.nat(1_000_000).map((n) => `key-${n}`);
 
-test('any body, content type and headers at every route that takes one', async () => {
+test('answers below 500 to any body, content type and headers on every route that takes a body', async () => {
   const statuses = new Set<number>();
-  // What never gets beyond the first check proves nothing.
+  // A run that never passes the first check would prove nothing.
   const wanted = [200, 303, 400, 409];
   const withType = fc.oneof(
     { weight: 4, arbitrary: anyBody },
@@ -194,7 +183,7 @@ test('any body, content type and headers at every route that takes one', async (
     const { status } = await expectHarmless({ method: 'POST', path, headers: all, body });
     statuses.add(status);
   });
-  // A busy machine has so few runs in the time that a success may be missing: then it gets more time.
+  // A busy machine may make too few runs for a success. It then gets more time.
   const seed = fc.readConfigureGlobal().seed ?? Date.now();
   for (let more = 0; more < 10 && !wanted.every((status) => statuses.has(status)); more += 1) {
     await fc.assert(harmless, { ...limits, seed: seed + more });
@@ -202,7 +191,7 @@ test('any body, content type and headers at every route that takes one', async (
   expect([...statuses]).toEqual(expect.arrayContaining(wanted));
 }, 60_000);
 
-test('any method, path, query and headers', async () => {
+test('answers below 500 to any method, path, query and headers', async () => {
   const methods = ['GET', 'HEAD', 'OPTIONS', 'POST', 'PUT', 'PATCH', 'DELETE', 'TRACE', 'PROPFIND'];
   const segment = fc.oneof(
     fc.stringMatching(/^[!-~]{0,20}$/),
@@ -228,7 +217,7 @@ test('any method, path, query and headers', async () => {
   );
 });
 
-test('any bytes on a connection, and whole requests with any bytes changed', async () => {
+test('answers below 500 to any bytes on a connection and to requests with any bytes changed', async () => {
   const whole = (path: string, type: string, body: string | Buffer) =>
     Buffer.concat([
       Buffer.from(
@@ -244,16 +233,14 @@ test('any bytes on a connection, and whole requests with any bytes changed', asy
     whole('/api/agent/actions/homeowner_quote/preview', 'text/plain', JSON.stringify(quote)),
     Buffer.from('GET /quote?a=b HTTP/1.1\r\nHost: x\r\nConnection: close\r\n\r\n'),
   ];
-  const mutated = fc
-    .tuple(fc.constantFrom(...requests), anyChanges)
-    .map(([bytes, changes]) => mutate(bytes, changes));
+  const mutated = fc.tuple(fc.constantFrom(...requests), anyChanges).map(([bytes, changes]) => mutate(bytes, changes));
   const anyBytes = fc.uint8Array({ maxLength: 200 }).map((bytes) => Buffer.from(bytes));
   await fc.assert(
     fc.asyncProperty(fc.oneof({ weight: 4, arbitrary: mutated }, anyBytes), async (bytes) => {
       const before = await countEffects(service);
       const wire = await openWire(service.url);
       wire.write(bytes);
-      // A request that lost its end is waited for by the service, but not by this test.
+      // The service waits for the end of a truncated request, but this test does not.
       const timer = setTimeout(() => wire.socket.destroy(), 30);
       const replies = await wire.closed();
       clearTimeout(timer);
@@ -266,13 +253,11 @@ test('any bytes on a connection, and whole requests with any bytes changed', asy
   );
 });
 
-test('none of it was an error of the service', () => {
+test('logs none of the requests as an error', () => {
   expect(service.logs.filter((line) => JSON.parse(line).level >= 50)).toEqual([]);
 });
 
-/** `URLSearchParams` takes no lone surrogates. */
+/** Replaces lone surrogates, which `URLSearchParams` does not accept. */
 function onlyWellFormed(fields: Record<string, string>) {
-  return Object.fromEntries(
-    Object.entries(fields).map(([name, value]) => [name.toWellFormed(), value.toWellFormed()]),
-  );
+  return Object.fromEntries(Object.entries(fields).map(([name, value]) => [name.toWellFormed(), value.toWellFormed()]));
 }

@@ -1,4 +1,4 @@
-/** What the documents of the project say of commands and files, held by what is there. */
+/** Commands and links in the documents, compared with the files of the project. */
 import { existsSync, globSync, readFileSync } from 'node:fs';
 import { dirname, join, resolve } from 'node:path';
 import { expect, test } from 'vitest';
@@ -9,15 +9,13 @@ const documents = globSync('{*,docs/*,content/*,deploy/*}.md', { cwd: project })
   text: readFileSync(join(project, path), 'utf8'),
 }));
 
-test('what is put into a file comes without the words that npm says first', () => {
-  const commands = documents.flatMap(({ text }) => [
-    ...text.matchAll(/npm run [^`\n|<]*(?: > \S+|inbox -- export)/g),
-  ]);
+test('a command whose output goes into a file uses npm run --silent', () => {
+  const commands = documents.flatMap(({ text }) => [...text.matchAll(/npm run [^`\n|<]*(?: > \S+|inbox -- export)/g)]);
   expect(commands.length).toBeGreaterThan(0);
   for (const [command] of commands) expect(command).toContain('npm run --silent ');
 });
 
-test('every file that one of them links to is there', () => {
+test('every link to a file has a target', () => {
   const links = documents
     .filter(({ path }) => !path.startsWith('content/'))
     .flatMap(({ path, text }) =>
@@ -28,7 +26,7 @@ test('every file that one of them links to is there', () => {
   expect(broken).toEqual([]);
 });
 
-test('the page about one machine is linked from where an operator begins', () => {
+test('README and docs/operations.md link to docs/one-box.md', () => {
   for (const path of ['README.md', 'docs/operations.md']) {
     const document = documents.find((each) => each.path === path);
     expect(document?.text, path).toMatch(/\]\((docs\/)?one-box\.md\)/);

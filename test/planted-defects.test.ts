@@ -5,17 +5,14 @@ import { defects } from '../sim/defects/defects.ts';
 
 const project = resolve(import.meta.dirname, '..');
 
-test.each(defects)(
-  'the defect "$name" can be planted: the source says once what it replaces',
-  ({ edits }) => {
-    const texts = new Map<string, string>();
-    for (const { file, find, replace } of edits) {
-      const text = texts.get(file) ?? readFileSync(resolve(project, file), 'utf8');
-      expect([file, find, text.split(find).length - 1]).toEqual([file, find, 1]);
-      texts.set(
-        file,
-        text.replace(find, () => replace),
-      );
-    }
-  },
-);
+test.each(defects)('the source contains each text that the defect "$name" replaces, exactly once', ({ edits }) => {
+  const texts = new Map<string, string>();
+  for (const { file, find, replace } of edits) {
+    const text = texts.get(file) ?? readFileSync(resolve(project, file), 'utf8');
+    expect([file, find, text.split(find).length - 1]).toEqual([file, find, 1]);
+    texts.set(
+      file,
+      text.replace(find, () => replace),
+    );
+  }
+});

@@ -4,8 +4,7 @@ import { join, resolve } from 'node:path';
 import type { FastifyInstance, RouteOptions } from 'fastify';
 import { SyntaxKind } from 'typescript/unstable/ast';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
-import { SKILL } from '../src/discovery/skill.ts';
-import { toolShapes } from '../src/discovery/tools.ts';
+import { SKILL } from '../src/discovery/model-texts.ts';
 import type { Route } from '../src/route-groups.ts';
 import { at, folders, pages, pathsOf, pathsOfPage, pathTo, routes } from '../src/routes.ts';
 import { eventTypes } from '../src/submissions/events.ts';
@@ -15,11 +14,11 @@ import { nodesOfSource } from './support/syntax.ts';
 
 const everyRoute: Route[] = Object.values(routes);
 
-describe('the list of routes', () => {
+describe('list of routes', () => {
   let service: Service;
   const registered: RouteOptions[] = [];
 
-  /** Fastify tells of each application before it has a route. */
+  /** Records every route, because Fastify announces each application before it has one. */
   const listen = (message: unknown) => {
     const { fastify } = message as { fastify: FastifyInstance };
     fastify.addHook('onRoute', (route) => void registered.push(route));
@@ -41,17 +40,16 @@ describe('the list of routes', () => {
   const served = () =>
     registered
       .flatMap(({ method, url }) => [method].flat().map((each) => ({ method: each, url })))
-      // A HEAD comes with its GET; preflights are asked of any path.
+      // A HEAD comes with its GET. Preflights are possible for any path.
       .filter(({ method, url }) => method !== 'HEAD' && url !== '*')
       .map(({ method, url }) => `${method} ${url}`);
 
-  /** Each row, for the values that its parameter has here; an action is the router's own parameter. */
+  /** Returns each row, once for every value of its parameter. The router fills an action itself. */
   const listed = () => {
     const { parts } = service;
     const others = parts.pageNames.filter((name) => name !== 'index');
     const many: Partial<Record<keyof typeof routes, string[]>> = {
       eventSchema: eventTypes.map((type) => at(routes.eventSchema, { type }).url),
-      toolShape: Object.keys(toolShapes).map((shape) => at(routes.toolShape, { shape }).url),
       page: others.map((name) => pathsOfPage(name).path),
       mirror: parts.pageNames.map((name) => pathsOfPage(name).markdownPath),
       asset: parts.assets.map(({ path }) => path),
@@ -63,27 +61,27 @@ describe('the list of routes', () => {
     );
   };
 
-  test('is what the application serves, neither more nor less', () => {
+  test('contains exactly the routes that the application serves', () => {
     expect(served().sort()).toEqual(listed().sort());
   });
 
-  test('has the path of the metrics, which a port of its own serves', async () => {
+  test('contains the path of the metrics, which only their own port serves', async () => {
     const url = `http://127.0.0.1:${service.settings.metricsPort}${routes.metrics.path}`;
     expect((await fetch(url)).status).toBe(200);
     expect((await fetch(service.url + routes.metrics.path)).status).toBe(404);
   });
 
-  test('gives Fastify nothing to validate or to serialize by: a description changes no answer', () => {
+  test('gives Fastify no schema, so that no description changes an answer', () => {
     const schemas = registered.filter(({ url }) => url !== '*').map(({ schema }) => schema);
     expect(new Set(schemas)).toEqual(new Set([undefined]));
   });
 
-  test('has each path once for a method', () => {
+  test('contains each path once for a method', () => {
     const all = everyRoute.map(({ method, path }) => `${method} ${path}`);
     expect(new Set(all).size).toBe(all.length);
   });
 
-  test('keeps what is for machines in folders that are for machines, or among the documents', () => {
+  test('separates paths for machines from those of pages', () => {
     const documents = pathsOf('discovery');
     for (const path of pathsOf('definitions')) {
       expect(
@@ -97,37 +95,31 @@ describe('the list of routes', () => {
     }
   });
 
-  test('fills the parameters of a path, and says which one is missing', () => {
-    expect(pathTo(routes.toolShape, { shape: 'mcp' })).toBe('/agents/tools/mcp.json');
-    expect(() => pathTo(routes.toolShape, {})).toThrow('needs a value for shape');
+  test('fills the parameters of a path and names a missing one in the error', () => {
+    expect(pathTo(routes.skill, { skill: SKILL })).toBe('/.well-known/agent-skills/send-a-form/SKILL.md');
+    expect(() => pathTo(routes.skill, {})).toThrow('needs a value for skill');
   });
 });
 
-/** Where a path may not stand: a text that opens with one or goes on with one, or names a row's own. */
+/** Returns the paths in a text. A path begins the text, continues it, or equals the start of a route. */
 function pathsIn(text: string, afterSomething: boolean): string[] {
   const opening = afterSomething ? /^\/[a-z.]\S*/.exec(text) : /^\/[a-z.]\S*$/.exec(text);
   const named = stems.filter((stem) => {
     const at = text.indexOf(stem);
-    return (
-      at >= 0 && !/[\w./]/.test(text[at - 1] ?? ' ') && !/\w/.test(text[at + stem.length] ?? '')
-    );
+    return at >= 0 && !/[\w./]/.test(text[at - 1] ?? ' ') && !/\w/.test(text[at + stem.length] ?? '');
   });
   return [...(opening ?? []), ...named];
 }
 
-/** What no other text holds: the part of each path before its parameter, and the pages that are linked. */
+/** Texts that occur in no other text: the part of each path before its parameter, and linked pages. */
 const stems = [...everyRoute, ...Object.values(pages)]
   .map(({ path }) => path.replace(/\/?:.*$/, ''))
   .filter((stem) => stem.length > 1);
 
-const TEXTS = [
-  SyntaxKind.StringLiteral,
-  SyntaxKind.NoSubstitutionTemplateLiteral,
-  SyntaxKind.TemplateHead,
-];
+const TEXTS = [SyntaxKind.StringLiteral, SyntaxKind.NoSubstitutionTemplateLiteral, SyntaxKind.TemplateHead];
 const CONTINUATIONS = [SyntaxKind.TemplateMiddle, SyntaxKind.TemplateTail];
 
-describe('a path stands in the list of routes and nowhere else', () => {
+describe('paths outside src/routes.ts', () => {
   test.each([
     ['/healthz', false, true],
     ['/a-new-endpoint', false, true],
@@ -140,11 +132,11 @@ describe('a path stands in the list of routes and nowhere else', () => {
     ['https://schemas.example/a', false, false],
     ['/', true, false],
     [' / second', true, false],
-  ])('%s (after something: %s): %s', (text, afterSomething, isPath) => {
+  ])('are recognized in %s (after something: %s): %s', (text, afterSomething, isPath) => {
     expect(pathsIn(text, afterSomething).length > 0).toBe(isPath);
   });
 
-  test('in TypeScript', () => {
+  test('do not occur in TypeScript', () => {
     const found = [
       ...nodesOfSource(...TEXTS).map((each) => ({ ...each, after: false })),
       ...nodesOfSource(...CONTINUATIONS).map((each) => ({ ...each, after: true })),
@@ -156,7 +148,7 @@ describe('a path stands in the list of routes and nowhere else', () => {
     expect(found.length).toBeGreaterThan(everyRoute.length);
   });
 
-  test('nor in a template or a script of a page', () => {
+  test('do not occur in a template or a script of a page', () => {
     const folder = resolve(import.meta.dirname, '../src/site');
     const files = globSync(['templates/*.eta', 'assets/*.js', '../console/templates/*.eta'], {
       cwd: folder,

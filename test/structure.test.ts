@@ -1,19 +1,12 @@
 import { spawnSync } from 'node:child_process';
-import {
-  globSync,
-  mkdirSync,
-  mkdtempSync,
-  readFileSync,
-  symlinkSync,
-  writeFileSync,
-} from 'node:fs';
+import { globSync, mkdirSync, mkdtempSync, readFileSync, symlinkSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join, resolve } from 'node:path';
 import { describe, expect, test } from 'vitest';
 
 const project = resolve(import.meta.dirname, '..');
 
-/** Writes these files in a folder of their own; returns what a program of the project says of it. */
+/** Writes these files into a new folder, runs a program of the project there and returns its status and output. */
 function run(folder: string, files: Record<string, string>, program: string, args: string[]) {
   for (const [path, text] of Object.entries(files)) {
     mkdirSync(join(folder, path, '..'), { recursive: true });
@@ -26,7 +19,7 @@ function run(folder: string, files: Record<string, string>, program: string, arg
   return { status: ended.status, output: ended.stdout + ended.stderr };
 }
 
-/** Lints these files under the project's own rules. */
+/** Lints these files with the project's own rules. */
 function lint(files: Record<string, string>): { status: number | null; output: string } {
   const folder = mkdtempSync(join(tmpdir(), 'lint-'));
   const rules = JSON.parse(readFileSync(join(project, 'biome.json'), 'utf8'));
@@ -35,25 +28,20 @@ function lint(files: Record<string, string>): { status: number | null; output: s
   return run(folder, files, 'biome', ['lint', 'src']);
 }
 
-describe('the import rules see a planted violation', () => {
+describe('import rules', () => {
   const clean = {
     'src/forms/a.ts': "import { b } from './b.ts';\nexport const a = b;\n",
     'src/forms/b.ts': 'export const b = 1;\n',
   };
 
-  test('and nothing where there is none', () => {
+  test('accept clean files', () => {
     expect(lint(clean).status).toBe(0);
   });
 
   test.each([
+    ['an import cycle', 'src/forms/b.ts', "import { a } from './a.ts';\nexport const b = () => a;\n", 'noImportCycles'],
     [
-      'an import circle',
-      'src/forms/b.ts',
-      "import { a } from './a.ts';\nexport const b = () => a;\n",
-      'noImportCycles',
-    ],
-    [
-      'a circle of types',
+      'a cycle of types',
       'src/forms/b.ts',
       "import type { a } from './a.ts';\nexport const b = (c: typeof a) => c;\n",
       'noImportCycles',
@@ -65,46 +53,40 @@ describe('the import rules see a planted violation', () => {
       'noRestrictedImports',
     ],
     [
-      'a Fastify plugin in a chain',
+      'a Fastify plugin in a handler',
       'src/actions/execute.ts',
       "import cors from '@fastify/cors';\nexport const b = cors;\n",
       'noRestrictedImports',
     ],
     [
-      'a type of Fastify in a file that nobody thought of',
+      'a type of Fastify in a new file of site',
       'src/site/new.ts',
       "import type { FastifyReply } from 'fastify';\nexport type B = FastifyReply;\n",
       'noRestrictedImports',
     ],
     [
-      'Fastify in the list of the routes',
+      'Fastify in the list of routes',
       'src/routes.ts',
       "import type { HTTPMethods } from 'fastify';\nexport type B = HTTPMethods;\n",
       'noRestrictedImports',
     ],
-  ])('%s', (_name, path, text, rule) => {
+  ])('reject %s', (_name, path, text, rule) => {
     const { status, output } = lint({ ...clean, [path]: text });
     expect([status, output]).toEqual([1, expect.stringContaining(rule)]);
   });
 
-  test('but not Fastify in the server, in the application and in the routes of a room', () => {
-    const text =
-      "import type { FastifyInstance } from 'fastify';\nexport type B = FastifyInstance;\n";
-    const paths = [
-      'src/app.ts',
-      'src/server/a.ts',
-      'src/actions/routes.ts',
-      'src/discovery/reference/routes.ts',
-    ];
+  test('accept Fastify in the server, in the application and in the routes of a module', () => {
+    const text = "import type { FastifyInstance } from 'fastify';\nexport type B = FastifyInstance;\n";
+    const paths = ['src/app.ts', 'src/server/a.ts', 'src/actions/routes.ts', 'src/discovery/reference/routes.ts'];
     expect(lint(Object.fromEntries(paths.map((path) => [path, text]))).status).toBe(0);
   });
 });
 
-describe('the order of the rooms (lint/rooms.ts)', () => {
+describe('lint/modules.ts', () => {
   const judge = (files: Record<string, string>) =>
-    run(mkdtempSync(join(tmpdir(), 'rooms-')), files, 'node', [join(project, 'lint/rooms.ts')]);
+    run(mkdtempSync(join(tmpdir(), 'modules-')), files, 'node', [join(project, 'lint/modules.ts')]);
 
-  test('lets a room import from those below it and from itself, and the application all routes', () => {
+  test('accepts imports from modules below, from the own module, and of all routes in the application', () => {
     const ended = judge({
       'src/app.ts': "import { b } from './intake/routes.ts';\nexport const a = b;\n",
       'src/intake/routes.ts':
@@ -116,64 +98,64 @@ describe('the order of the rooms (lint/rooms.ts)', () => {
   });
 
   test.each([
-    ['a type from above', 'src/forms/a.ts', "import type { B } from '../mail/b.ts';"],
-    ['several lines of it', 'src/http/a.ts', "import {\n  b,\n} from '../server/b.ts';"],
-    ['what is loaded later', 'src/storage/a.ts', "const b = await import('../actions/b.ts');"],
-    ['the type of what is loaded', 'src/http/a.ts', "type B = typeof import('../site/b.ts');"],
-    ['an effect alone', 'src/limits/a.ts', "import '../site/b.ts';"],
-    ['what is exported again', 'src/mail/a.ts', "export { b } from '../intake/b.ts';"],
-    ['a room above the clock', 'src/clock.ts', "import { b } from './forms/b.ts';"],
-    ['a room above, from a folder within', 'src/site/x/a.ts', "import '../../intake/b.ts';"],
+    ['a type from a module above', 'src/forms/a.ts', "import type { B } from '../mail/b.ts';"],
+    ['an import of several lines', 'src/http/a.ts', "import {\n  b,\n} from '../server/b.ts';"],
+    ['a dynamic import', 'src/storage/a.ts', "const b = await import('../actions/b.ts');"],
+    ['the type of a dynamic import', 'src/http/a.ts', "type B = typeof import('../site/b.ts');"],
+    ['an import without names', 'src/limits/a.ts', "import '../site/b.ts';"],
+    ['an export from another module', 'src/mail/a.ts', "export { b } from '../intake/b.ts';"],
+    ['a module above the clock', 'src/platform/clock.ts', "import { b } from '../forms/b.ts';"],
+    ['a module above, from a subfolder', 'src/site/x/a.ts', "import '../../intake/b.ts';"],
     ['main', 'src/site/pages.ts', "import { b } from '../main.ts';"],
-    ['the parts', 'src/mail/mail.ts', "import type { Parts } from '../parts.ts';"],
+    ['the module that composes the parts', 'src/mail/mail.ts', "import type { Parts } from '../compose.ts';"],
     ['the application', 'src/commands/a.ts', "import { buildApp } from '../app.ts';"],
-  ])('sees %s', (_name, path, text) => {
+  ])('rejects %s', (_name, path, text) => {
     const { status, output } = judge({ [path]: text });
     expect([status, output]).toEqual([1, expect.stringContaining('runs back up')]);
   });
 
   test.each([
-    ['the routes in their own chain', 'src/actions/preview.ts', "import './routes.ts';"],
-    ['the routes of a room below', 'src/discovery/a.ts', "import '../site/routes.ts';"],
-  ])('sees %s', (_name, path, text) => {
+    ['the routes in a handler of the same module', 'src/actions/preview.ts', "import './routes.ts';"],
+    ['the routes of a module below', 'src/discovery/a.ts', "import '../site/routes.ts';"],
+  ])('rejects %s', (_name, path, text) => {
     const { status, output } = judge({ [path]: text });
     expect([status, output]).toEqual([1, expect.stringContaining('which app.ts alone does')]);
   });
 
-  test('sees a room that is not in the list, and an import from outside of src', () => {
+  test('rejects a module outside its list and an import from outside src', () => {
     const stranger = judge({ 'src/helpers/a.ts': 'export const a = 1;\n' });
-    expect(stranger.output).toContain('src/helpers/a.ts: its room is not in the list');
+    expect(stranger.output).toContain('src/helpers/a.ts: its module is not in the list');
     const outside = judge({ 'src/mail/a.ts': "import '../../test/support/a.ts';\n" });
     expect([outside.status, outside.output]).toEqual([1, expect.stringContaining('leaves src')]);
   });
 });
 
-describe('the size budget', () => {
+describe('file sizes', () => {
   const lengths = (pattern: string) =>
     globSync(pattern, { cwd: project, exclude: ['**/node_modules/**'] }).map(
       (path) => [path, readFileSync(join(project, path), 'utf8').split('\n').length - 1] as const,
     );
 
-  test('no file is over 250 lines that is no test: what is sent to browsers, the simulator and the tools neither', () => {
+  test('are at most 250 lines outside of tests', () => {
     const files = lengths('{src,sim,chaos,bench,e2e,deploy,examples,bin}/**/*.{ts,js}');
     expect(files.length).toBeGreaterThan(200);
     const over = files.filter(([path, length]) => length > 250 && !path.endsWith('.e2e.ts'));
     expect(over).toEqual([]);
   });
 
-  test('the middle source file is under 110 lines', () => {
+  test('have a median of at most 110 lines in src', () => {
     const sorted = lengths('src/**/*.ts')
       .map(([, length]) => length)
       .sort((a, b) => a - b);
     expect(sorted[Math.floor(sorted.length / 2)]).toBeLessThanOrEqual(110);
   });
 
-  test('no test file is over 400 lines', () => {
+  test('are at most 400 lines in tests', () => {
     expect(lengths('{test,e2e}/**/*.ts').filter(([, length]) => length > 400)).toEqual([]);
   });
 });
 
-test('every folder with TypeScript in it is type-checked', () => {
+test('tsconfig.json includes every folder with TypeScript', () => {
   const { include } = JSON.parse(readFileSync(join(project, 'tsconfig.json'), 'utf8'));
   const folders = globSync('*/**/*.ts', {
     cwd: project,
@@ -182,7 +164,7 @@ test('every folder with TypeScript in it is type-checked', () => {
   expect(include).toEqual(expect.arrayContaining([...new Set(folders)]));
 });
 
-describe('the rule on time and chance sees a planted violation', () => {
+describe('rule on time and random values', () => {
   test.each([
     'export const a = Date.now();',
     'export const a = new Date();',
@@ -198,15 +180,15 @@ describe('the rule on time and chance sees a planted violation', () => {
     "import * as crypto from 'node:crypto';\nexport const a = crypto.randomUUID();",
     "import { sql } from 'kysely';\nexport const a = sql`select now()`;",
     "import { sql } from 'kysely';\nexport const a = sql`select CURRENT_TIMESTAMP`;",
-  ])('%s', (text) => {
+  ])('rejects %s', (text) => {
     const { status, output } = lint({ 'src/actions/a.ts': `${text}\n` });
-    expect([status, output]).toEqual([1, expect.stringContaining('come from src/clock.ts')]);
+    expect([status, output]).toEqual([1, expect.stringContaining('come from src/platform/clock.ts')]);
   });
 
-  test('but not in the two files it names, nor in a date that is read', () => {
+  test('accepts the two files that it names and a date that is parsed', () => {
     const clean = lint({
-      'src/clock.ts': 'export const a = () => new Date();\n',
-      'src/chance.ts': 'export const a = () => Math.random();\n',
+      'src/platform/clock.ts': 'export const a = () => new Date();\n',
+      'src/platform/random.ts': 'export const a = () => Math.random();\n',
       'src/actions/a.ts': "export const a = new Date('2026-09-01');\n",
     });
     expect(clean.status).toBe(0);

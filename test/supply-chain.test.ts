@@ -1,4 +1,4 @@
-/** What we run of others: where it comes from, what it may do at installation, and under which licence. */
+/** Third-party packages: their origin, their install scripts and their licences. */
 import { execFileSync, spawnSync } from 'node:child_process';
 import { existsSync, mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
@@ -21,19 +21,19 @@ type Entry = {
 type Lock = { lockfileVersion: number; packages: Record<string, Entry> };
 const entriesOf = ({ packages }: Lock) => Object.entries(packages).filter(([path]) => path !== '');
 const lock: Lock = JSON.parse(read('package-lock.json'));
-/** Programs that only `npm run rehearse` runs, one of which has no release yet. */
+/** Programs that only `npm run rehearse` runs. One of them has no release yet. */
 const programs: Lock = JSON.parse(read('test/mcp/programs/package-lock.json'));
 const manifest = JSON.parse(read('package.json'));
 const entries = entriesOf(lock);
 const nameOf = (path: string) => path.split('node_modules/').at(-1) ?? '';
 
-/** Licences that ask for no more than to be named. */
+/** Licences that require only attribution. */
 const PERMISSIVE = new Set([
   ...['MIT', 'MIT-0', 'ISC', '0BSD', 'BSD-2-Clause', 'BSD-3-Clause', 'Apache-2.0', 'PSF-2.0'],
   ...['BlueOak-1.0.0', 'Unlicense', 'CC0-1.0'],
 ]);
 
-/** CycloneDX, as far as it is read here. */
+/** The parts of CycloneDX that this test reads. */
 type Bill = {
   bomFormat: string;
   components: {
@@ -44,7 +44,7 @@ type Bill = {
   }[];
 };
 
-/** The runtime tree of docs/dependencies.md: name, version, licence. */
+/** The runtime tree of docs/dependencies.md with name, version and licence. */
 const [, tree = ''] = read('docs/dependencies.md').split('\n## The runtime tree\n');
 const documented = tree
   .split('\n')
@@ -54,33 +54,26 @@ const documented = tree
 
 const runtime = entries.filter(([, { dev, devOptional }]) => !dev && !devOptional);
 
-// Not lockfile-lint: it asks for the address of every package, and this lock file has none (npm's
-// `omit-lockfile-registry-resolved`), so that it installs from any mirror. The integrity is what counts.
-describe('the lock file', () => {
+// lockfile-lint requires the address of every package. This lock file has none (npm's `omit-lockfile-registry-resolved`),
+// so that it installs from any mirror. The integrity protects the content.
+describe('package-lock.json', () => {
   test.each([
-    ['ours', lock],
-    ['of the programs of others', programs],
-  ])(
-    '%s: every entry has the SHA-512 of its content, and comes from the registry',
-    (_name, each) => {
-      expect(each.lockfileVersion).toBe(3);
-      expect(entriesOf(each).length).toBeGreaterThan(100);
-      for (const [path, { integrity, resolved, version, link }] of entriesOf(each)) {
-        expect([path, integrity]).toEqual([path, expect.stringMatching(/^sha512-[\w+/]{86}==$/)]);
-        // No folder, no git, no address of its own: a version of the registry.
-        expect([path, version, link]).toEqual([
-          path,
-          expect.stringMatching(/^\d+\.\d+\.\d+/),
-          undefined,
-        ]);
-        if (resolved !== undefined) {
-          expect([path, new URL(resolved).origin]).toEqual([path, 'https://registry.npmjs.org']);
-        }
+    ['of the project', lock],
+    ['of third-party programs', programs],
+  ])('%s: every entry has the SHA-512 of its content, and comes from the registry', (_name, each) => {
+    expect(each.lockfileVersion).toBe(3);
+    expect(entriesOf(each).length).toBeGreaterThan(100);
+    for (const [path, { integrity, resolved, version, link }] of entriesOf(each)) {
+      expect([path, integrity]).toEqual([path, expect.stringMatching(/^sha512-[\w+/]{86}==$/)]);
+      // An entry is a version of the registry, never a folder, a git repository or another address.
+      expect([path, version, link]).toEqual([path, expect.stringMatching(/^\d+\.\d+\.\d+/), undefined]);
+      if (resolved !== undefined) {
+        expect([path, new URL(resolved).origin]).toEqual([path, 'https://registry.npmjs.org']);
       }
-    },
-  );
+    }
+  });
 
-  test('every dependency of ours is one exact version of the registry, the one in the lock file', () => {
+  test('has every dependency at one exact version of the registry, the same as in package.json', () => {
     const wanted = { ...manifest.dependencies, ...manifest.devDependencies };
     for (const [name, version] of Object.entries(wanted)) {
       expect([name, version]).toEqual([name, expect.stringMatching(/^\d+\.\d+\.\d+$/)]);
@@ -88,7 +81,7 @@ describe('the lock file', () => {
     }
   });
 
-  test('only node runs a script when it is installed, and only it is allowed to', () => {
+  test('allows an install script only to node, which is the only package that has one', () => {
     const scripted = entries.filter(([, { hasInstallScript }]) => hasInstallScript);
     expect(scripted.map(([path]) => nameOf(path))).toEqual(['node']);
     expect(manifest.allowScripts).toEqual({ node: true });
@@ -96,10 +89,10 @@ describe('the lock file', () => {
   });
 });
 
-describe('the Node.js that the package `node` fetches past the lock file', () => {
+describe('bin/check-node.cjs, for the Node.js that the package `node` downloads', () => {
   const check = read('bin/check-node.cjs');
 
-  /** What stands in a project's folder is checked by the Node.js that npm runs on, which is this one here. */
+  /** Runs the check in a folder with this binary. The Node.js of npm executes it, which is the current one here. */
   function checkIn(binary: Buffer | undefined) {
     const folder = mkdtempSync(join(tmpdir(), 'check-node-'));
     const installed = join(folder, 'node_modules/node/bin/node');
@@ -116,24 +109,24 @@ describe('the Node.js that the package `node` fetches past the lock file', () =>
     return { status: ran.status, stderr: ran.stderr, isLeft };
   }
 
-  test('is looked at when an installation ends, by npm’s own Node.js; the container brings the check along', () => {
+  test('runs after an installation with the Node.js of npm, also in the container', () => {
     expect(manifest.scripts.postinstall).toBe(
       // biome-ignore lint/suspicious/noTemplateCurlyInString: it is the shell’s
       '"${npm_node_execpath:-node}" bin/check-node.cjs',
     );
     const [before = ''] = read('deploy/Dockerfile').split('RUN npm ci');
     expect(before).toContain('COPY bin/check-node.cjs ./bin/check-node.cjs');
-    expect(check).toContain(`Of ${manifest.dependencies.node}:`);
+    expect(check).toContain(`packages of ${manifest.dependencies.node}, by platform`);
     expect(check.match(/^ {2}'(darwin|linux) (arm64|x64)': '[0-9a-f]{64}',$/gm)).toHaveLength(4);
   });
 
-  test('the Node.js that runs here is the one of the digest', () => {
+  test('accepts the Node.js that runs here, by its digest', () => {
     const binary = readFileSync(join(project, 'node_modules/node/bin/node'));
     expect(checkIn(binary)).toEqual({ status: 0, stderr: '', isLeft: true });
     expect(checkIn(undefined)).toEqual({ status: 0, stderr: '', isLeft: false });
   });
 
-  test('another binary ends the installation, and is removed', () => {
+  test('ends the installation and removes the binary if it is another one', () => {
     const { status, stderr, isLeft } = checkIn(Buffer.from('#!/bin/sh\n'));
     expect([status, isLeft]).toEqual([1, false]);
     expect(stderr).toMatch(/^The Node\.js that was fetched for [^\n]* was removed\.[^\n]*\n$/);
@@ -141,19 +134,17 @@ describe('the Node.js that the package `node` fetches past the lock file', () =>
 });
 
 describe('licences', () => {
-  test('whatever runs in production is under a permissive one', () => {
+  test('are permissive for every package that runs in production', () => {
     const others = runtime.filter(([, { license = 'none' }]) => !PERMISSIVE.has(license));
     expect(others.map(([path, { license }]) => `${path}: ${license}`)).toEqual([]);
   });
 
-  test('docs/dependencies.md lists every package of the runtime with its version and its licence', () => {
-    const installed = runtime.map(
-      ([path, { version, license }]) => `${nameOf(path)} ${version} ${license}`,
-    );
+  test('are listed in docs/dependencies.md with every package of the runtime and its version', () => {
+    const installed = runtime.map(([path, { version, license }]) => `${nameOf(path)} ${version} ${license}`);
     expect([...documented].sort()).toEqual([...new Set(installed)].sort());
   });
 
-  test('npm sbom lists the same, and marks what only development needs', () => {
+  test('are the same in npm sbom, which marks packages for development only', () => {
     const command = 'npm sbom --package-lock-only --sbom-type application --sbom-format cyclonedx';
     expect(read('SECURITY.md')).toContain(`\n${command} > sbom.json\n`);
     const [npm = '', ...argv] = command.split(' ');
@@ -164,10 +155,7 @@ describe('licences', () => {
         stdio: ['ignore', 'pipe', 'ignore'],
       }),
     );
-    expect([bill.bomFormat, bill.components.length > documented.length]).toEqual([
-      'CycloneDX',
-      true,
-    ]);
+    expect([bill.bomFormat, bill.components.length > documented.length]).toEqual(['CycloneDX', true]);
     const listed = bill.components
       .filter(({ properties }) => properties.every(({ name }) => !name.endsWith(':development')))
       .map(({ name, version, licenses: [first] }) => {

@@ -1,14 +1,14 @@
 /**
- * `node:sqlite` by plain statements, in a file with the service's own tables, indexes and pragmas: the writes that
- * come in one turn of the event loop share one commit, or none does.
+ * Uses `node:sqlite` with plain statements, in a file with the service's own tables, indexes and pragmas. The writes of
+ * one turn of the event loop share one commit. With `eachAlone`, each write has its own commit.
  */
 import { DatabaseSync } from 'node:sqlite';
-import { systemClock } from '../../src/clock.ts';
+import { systemClock } from '../../src/platform/clock.ts';
 import { openSqlite } from '../../src/storage/sqlite/store.ts';
 
 export type Database = Awaited<ReturnType<typeof openDatabase>>;
 
-/** Opens the file, which is made where there is none; a write resolves once it is durable. */
+/** Opens the database file, and creates it if it does not exist. A write resolves once it is durable. */
 export async function openDatabase({ eachAlone = false } = {}) {
   const path = `${process.env.DATA_DIR}/service.db`;
   await (await openSqlite(path, systemClock)).close();

@@ -1,4 +1,4 @@
-// The preview as Express's documentation writes a route: the limiter that it advises (Production best
+// The preview as in a route of Express's documentation: the limiter from its security advice (Production best
 // practices: security), the JSON middleware, then a handler.
 import express from 'express';
 import { RateLimiterMemory } from 'rate-limiter-flexible';

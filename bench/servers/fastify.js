@@ -1,4 +1,4 @@
-// The preview as Fastify's documentation writes a route: its logger, hooks, a schema for the body and the answer.
+// The preview as in a route of Fastify's documentation: its logger, hooks, and a schema for body and answer.
 import Fastify from 'fastify';
 import { RateLimiterMemory } from 'rate-limiter-flexible';
 import { clientOf, seal } from './minimum.ts';

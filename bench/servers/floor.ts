@@ -1,7 +1,7 @@
 /**
- * The bare servers: `node:http` and the honest minimum of one path, which is the argument. They answer with the
- * headers of the service (`SAMPLE`), and write a line for each request where it does; or have no duties at all
- * (`duties.ts`).
+ * The bare servers. Each one uses `node:http` and does only the necessary work of one path, whose name is the argument.
+ * A bare server answers with the headers of the service (`SAMPLE`), and writes a log line for each request if the
+ * service does. With `DUTIES=none` it omits the work of `duties.ts`.
  */
 import { createHash, randomUUIDv7 } from 'node:crypto';
 import { OPERATOR } from '../settings.ts';
@@ -25,9 +25,7 @@ const floors: Record<string, () => Handle | Promise<Handle>> = {
     const body = Buffer.from(sample.body, 'base64');
     const { etag } = sample.headers;
     return (request) =>
-      request.headers['if-none-match'] === etag
-        ? { status: 304, headers, body: '' }
-        : { status: 200, headers, body };
+      request.headers['if-none-match'] === etag ? { status: 304, headers, body: '' } : { status: 200, headers, body };
   },
 
   preview() {
@@ -49,9 +47,7 @@ const floors: Record<string, () => Handle | Promise<Handle>> = {
     const submissions = openSubmissions(database);
     return async (request, body) => {
       const json = request.headers['content-type'] === 'application/json';
-      const raw = json
-        ? JSON.parse(body.toString())
-        : Object.fromEntries(new URLSearchParams(body.toString()));
+      const raw = json ? JSON.parse(body.toString()) : Object.fromEntries(new URLSearchParams(body.toString()));
       const fields = checkFields(raw);
       if (fields === undefined) return refuse(400);
       const limited = take(request);
@@ -66,9 +62,7 @@ const floors: Record<string, () => Handle | Promise<Handle>> = {
       });
       const { status, attempt } = await attempted(id, event, at);
       const isConfirmed = status === 200;
-      const ended = database.write(() =>
-        submissions.end(id, isConfirmed ? 'delivered' : 'undelivered', attempt),
-      );
+      const ended = database.write(() => submissions.end(id, isConfirmed ? 'delivered' : 'undelivered', attempt));
       if (!isConfirmed) await ended;
       log({ submissionId: id, form: 'contact', status });
       if (!isConfirmed) return refuse(502);
@@ -123,7 +117,7 @@ async function executions(commits = {}): Promise<Handle> {
   };
 }
 
-/** Sends an event; returns the upstream's status, and the attempt as its row lists it. */
+/** Sends an event. Returns the upstream's status, and the attempt as a line for the submission's row. */
 async function attempted(id: string, event: string, at: string) {
   const startedAt = performance.now();
   const status = await forward(id, event);

@@ -1,4 +1,4 @@
-/** An event to the upstream by `http.request`, signed by Standard Webhooks. */
+/** Sends an event to the upstream by `http.request`, signed by Standard Webhooks. */
 import { createHmac } from 'node:crypto';
 import { Agent, request } from 'node:http';
 import { UPSTREAM_SECRET } from '../settings.ts';
@@ -6,13 +6,8 @@ import { UPSTREAM_SECRET } from '../settings.ts';
 const agent = new Agent({ keepAlive: true, maxSockets: 128 });
 const TIMEOUT_MS = 10_000;
 
-/** Takes the id of a submission, its fields and who sent it; returns the body of its event. */
-export function eventOf(
-  id: string,
-  fields: Record<string, string>,
-  client: string | null,
-  at: string,
-): string {
+/** Returns the body of a submission's event. */
+export function eventOf(id: string, fields: Record<string, string>, client: string | null, at: string): string {
   return JSON.stringify({
     type: 'lead.created',
     timestamp: at,
@@ -28,12 +23,10 @@ export function eventOf(
   });
 }
 
-/** Takes the id of a submission and the body; resolves to the upstream's status. */
+/** Sends the body. Resolves to the upstream's status. */
 export function forward(id: string, body: string): Promise<number> {
   const timestamp = Math.floor(Date.now() / 1000);
-  const signature = createHmac('sha256', UPSTREAM_SECRET)
-    .update(`${id}.${timestamp}.${body}`)
-    .digest('base64');
+  const signature = createHmac('sha256', UPSTREAM_SECRET).update(`${id}.${timestamp}.${body}`).digest('base64');
   const headers = {
     'content-type': 'application/json',
     'content-length': Buffer.byteLength(body),

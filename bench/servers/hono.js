@@ -1,4 +1,4 @@
-// The preview as Hono's documentation writes a route: middleware, its validator, then a handler.
+// The preview as in a route of Hono's documentation: middleware, its validator, then a handler.
 import { serve } from '@hono/node-server';
 import { Hono } from 'hono';
 import { createMiddleware } from 'hono/factory';

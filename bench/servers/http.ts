@@ -1,4 +1,4 @@
-/** The plumbing of a bare server: body, headers, request id, log line, and nothing else. */
+/** The HTTP part of a bare server: body, headers, request id and log line. */
 import { randomUUID } from 'node:crypto';
 import { writeSync } from 'node:fs';
 import { createServer, type IncomingMessage } from 'node:http';
@@ -6,14 +6,14 @@ import { hasDuties } from './duties.ts';
 
 export type Answer = { status: number; headers: Record<string, string>; body: string | Buffer };
 
-/** The headers and the body that the service answers the same request with. */
+/** Headers and body of the service's answer to the same request. The body is Base64. */
 export type Sample = { headers: Record<string, string>; body: string };
 
 export type Handle = (request: IncomingMessage, body: Buffer) => Answer | Promise<Answer>;
 
 const NOTHING = Buffer.alloc(0);
 
-/** Listens on `PORT`; takes what answers a request once its body is there. */
+/** Listens on `PORT`. Calls `handle` once the body of a request is complete. */
 export function serve(handle: Handle): void {
   const server = createServer((request, response) => {
     const startedAt = performance.now();
@@ -45,11 +45,8 @@ export function serve(handle: Handle): void {
   server.listen(Number(process.env.PORT), '127.0.0.1');
 }
 
-/** One JSON line, as the service writes it: straight to standard output. */
+/** Writes one JSON line straight to standard output, as the service does. */
 export function log(entry: object): void {
   if (process.env.LOG_LEVEL !== 'info' || !hasDuties) return;
-  writeSync(
-    1,
-    `${JSON.stringify({ level: 'info', time: new Date().toISOString(), ...entry, msg: 'request' })}\n`,
-  );
+  writeSync(1, `${JSON.stringify({ level: 'info', time: new Date().toISOString(), ...entry, msg: 'request' })}\n`);
 }

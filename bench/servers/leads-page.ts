@@ -1,4 +1,4 @@
-/** The operator's newest leads as a page: the session, the rows, their number, and the entry that they were looked at. */
+/** The operator's newest leads as a page: the session, the rows, their number, and the audit entry. */
 import { hash, randomUUID } from 'node:crypto';
 import { openDatabase } from './database.ts';
 import type { Answer, Handle } from './http.ts';
@@ -14,15 +14,13 @@ const escaped = (text: string) => text.replaceAll(/[&<>"]/g, (sign) => signs[sig
 
 type Row = { id: string; status: string; received_ms: number; event: string };
 
-/** Takes the service's own page, in which the rows are replaced, and its headers. */
+/** Returns the handler. The handler uses the service's own page and headers, and replaces the rows. */
 export async function leadsPage(page: string, headers: Record<string, string>): Promise<Handle> {
   const { prepare, write } = await openDatabase();
   const session = prepare('select name from operator_sessions where digest = ?');
   const newest = prepare(`select id, status, received_ms, event from submissions
     order by received_ms desc, id desc limit ${ROWS + 1}`);
-  const counted = prepare(
-    `select count(*) as number from (select 1 from submissions limit ${COUNTED})`,
-  );
+  const counted = prepare(`select count(*) as number from (select 1 from submissions limit ${COUNTED})`);
   const record = prepare(`insert into operator_audit values (?, ?, ?, 'saw_leads', ?)`);
   const [, begin = '', end = ''] = LIST.exec(page) ?? [];
   const [before = '', after = ''] = page.split(LIST.exec(page)?.[0] ?? '');

@@ -1,4 +1,4 @@
-/** What a preview can't leave out, whatever serves it; every contender calls this. */
+/** The work that every preview needs, on any server. All compared servers except the service call these functions. */
 import { createHash, createHmac, randomBytes, timingSafeEqual } from 'node:crypto';
 import { CLIENT, OPERATOR, SIGNING_KEY, TOKEN } from '../settings.ts';
 
@@ -14,12 +14,12 @@ export function sha256(text: string): string {
   return createHash('sha256').update(text).digest('hex');
 }
 
-/** The client of a bearer credential. */
+/** Returns the client of a bearer credential. */
 export function clientOf(authorization: string | undefined): string | undefined {
   return clients.get(sha256(authorization ?? ''));
 }
 
-/** The checked fields of a `contact`, or undefined where one of them is missing or not valid. */
+/** Returns the checked fields of a `contact`, or undefined if one is missing or invalid. */
 export function checkFields(raw: Record<string, unknown>): Record<string, string> | undefined {
   const fields: Record<string, string> = {};
   for (const name of ['name', 'email', 'phone', 'subject', 'message']) {
@@ -34,7 +34,7 @@ export function checkFields(raw: Record<string, unknown>): Record<string, string
   return fields;
 }
 
-/** Takes checked fields; returns the record of a preview with its token. */
+/** Returns the record of a preview with its token. */
 export function seal(fields: Record<string, string>) {
   const now = Date.now();
   const id = randomBytes(16).toString('base64url');
@@ -53,7 +53,7 @@ export function seal(fields: Record<string, string>) {
   };
 }
 
-/** The fields that a token was sealed with, or undefined where it is forged or has expired. */
+/** Returns the fields of a token, or undefined if it is forged or expired. */
 export function open(token: string): Record<string, string> | undefined {
   const [encoded = '', signature = ''] = token.split('.');
   const expected = Buffer.from(sign(encoded));
@@ -64,7 +64,5 @@ export function open(token: string): Record<string, string> | undefined {
 }
 
 function sign(encoded: string): string {
-  return createHmac('sha256', SIGNING_KEY)
-    .update(`lead-intake preview v1\n${encoded}`)
-    .digest('base64url');
+  return createHmac('sha256', SIGNING_KEY).update(`lead-intake preview v1\n${encoded}`).digest('base64url');
 }

@@ -1,6 +1,6 @@
-/** Claims and settlements, each in one commit with its submission (see `database.ts`). */
+/** Stores claims and settlements, each in one commit with its submission (see `database.ts`). */
 import type { Database } from './database.ts';
-import type { Kept, Submissions } from './submissions.ts';
+import type { Submission, Submissions } from './submissions.ts';
 
 export type Claim = {
   client: string;
@@ -14,8 +14,11 @@ export type Claim = {
 const LEASE_MS = 15_000;
 
 export type Receipts = {
-  /** Resolves, once it is durable, to whether the key and the preview were free. */
-  claim(claim: Claim, kept: Kept): Promise<boolean>;
+  /**
+   * Claims the key and the preview. Resolves once the claim is durable. Resolves to false if the key or the preview was
+   * claimed before.
+   */
+  claim(claim: Claim, submission: Submission): Promise<boolean>;
   settle(claim: Claim, id: string, isConfirmed: boolean, attempt: string): Promise<boolean>;
 };
 
@@ -30,14 +33,14 @@ export function openReceipts({ prepare, write }: Database, submissions: Submissi
      where preview_digest = ? and action_id = ? and status = 'executing'`,
   );
   return {
-    claim: ({ client, key, digest, at, statement, destination }, kept) =>
+    claim: ({ client, key, digest, at, statement, destination }, submission) =>
       write(() => {
         const lease = performance.now();
         const { changes } = insert.run(
-          ...[kept.id, client, key, digest, at, statement, destination, lease, LEASE_MS],
+          ...[submission.id, client, key, digest, at, statement, destination, lease, LEASE_MS],
         );
         if (changes === 0) return false;
-        submissions.insert(kept);
+        submissions.insert(submission);
         return true;
       }),
     settle: ({ digest }, id, isConfirmed, attempt) =>

@@ -1,26 +1,29 @@
-/** A submission kept before it is sent, and marked afterwards (see `database.ts`). */
+/** Stores a submission before it is sent, and marks it afterwards (see `database.ts`). */
 import type { Database } from './database.ts';
 
 const LEASE_MS = 15_000;
 
-export type Kept = {
+export type Submission = {
   id: string;
   fields: Record<string, string>;
   event: string;
-  /** Of a person's second try; an execution has none, nor a lease beside its claim's. */
+  /**
+   * Digest of the fields, which detects a person's second try. Null for an execution, which has no lease except the
+   * lease of its claim.
+   */
   digest: string | null;
 };
 
-/** Their changes stand in a write of the caller's. */
+/** Changes of submissions. These changes are part of the caller's write. */
 export type Submissions = {
-  insert(kept: Kept): void;
-  /** Changes nothing where it had ended before. */
+  insert(submission: Submission): void;
+  /** Ends a submission. Returns false and changes nothing if it has already ended. */
   end(id: string, status: 'delivered' | 'undelivered', attempt: string): boolean;
 };
 
 export function openSubmissions({ prepare }: Database): Submissions {
   const insert = prepare(
-    `insert into submissions (id, form, origin, email, telephone, event, fields_digest, status, received_ms,
+    `insert into submissions (id, form, origin, email, search_text, event, fields_digest, status, received_ms,
        status_since_ms, stored_here, attempts, attempt_number, attempt_by, lease_started_ms, lease_ms)
      values (?, 'contact', ?, ?, ?, ?, ?, 'sending', ?, ?, 0, '', 1, 'first', ?, ?) on conflict do nothing`,
   );
@@ -31,11 +34,11 @@ export function openSubmissions({ prepare }: Database): Submissions {
   return {
     insert({ id, fields, event, digest }) {
       const now = Date.now();
-      const telephone = fields.phone?.replaceAll(/\D/g, '') ?? null;
+      const text = Object.values(fields).join('\n').toLowerCase();
       const email = fields.email ?? null;
       const [lease, ms] = digest === null ? [null, null] : [performance.now(), LEASE_MS];
       const origin = digest === null ? 'agent' : 'browser';
-      insert.run(id, origin, email, telephone, event, digest, now, now, lease, ms);
+      insert.run(id, origin, email, text, event, digest, now, now, lease, ms);
     },
     end: (id, status, attempt) => update.run(status, Date.now(), `${attempt}\n`, id).changes === 1,
   };

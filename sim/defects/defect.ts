@@ -1,6 +1,6 @@
 /**
- * A defect breaks a promise: an edit of the source, as what is found once in a file and what a careless hand
- * would have written there. Planted by `plant.ts`, never in the tree.
+ * A defect breaks an invariant by edits of the source. `find` occurs exactly once in its file, and `replace` is a
+ * plausible mistake. `plant.ts` plants a defect at load time, so that it is never in the tree.
  */
 export type Defect = { name: string; edits: readonly Edit[] };
 

@@ -1,4 +1,4 @@
-/** For each promise defects that break it. */
+/** All defects. Each invariant has defects that break it. */
 import type { Defect } from './defect.ts';
 import { defectsOfConfirmations } from './of-confirmations.ts';
 import { defectsOfMessages } from './of-messages.ts';

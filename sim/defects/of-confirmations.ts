@@ -1,16 +1,17 @@
-/** Defects of what a person presses (beyond §9). */
+/** Defects of a person's answer on the confirmation page (reference §25.3). */
 import type { Defect } from './defect.ts';
 
-const PRESS_QUERIES = 'src/actions/press-queries.ts';
+const QUERIES = 'src/actions/execution-queries.ts';
+const PENDING = 'src/confirmations/pending.ts';
 
 export const defectsOfConfirmations: readonly Defect[] = [
   {
     name: 'a press that is not conditional',
     edits: [
       {
-        file: PRESS_QUERIES,
-        find: "      .where('status', '=', 'asked')\n      .where((row) => isAlive(row, of.now));",
-        replace: '      .where((row) => isAlive(row, of.now));',
+        file: QUERIES,
+        find: "        .where('status', '=', 'asked')\n        .where((row) =>\n          row.exists(",
+        replace: '        .where((row) =>\n          row.exists(',
       },
     ],
   },
@@ -18,10 +19,19 @@ export const defectsOfConfirmations: readonly Defect[] = [
     name: 'a confirmation outside the unique keys',
     edits: [
       {
-        file: 'src/actions/asked.ts',
-        find: 'const row = { ...rowOfRequest(request, createdAt), ...asked };',
-        replace: `const unique = { idempotency_key: \`asked \${request.actionId}\`, preview_digest: \`asked \${request.actionId}\` };
-      const row = { ...rowOfRequest(request, createdAt), ...asked, ...unique };`,
+        file: PENDING,
+        find: '          { ...request, created_at },',
+        replace: '          { ...request, created_at, idempotency_key: secret_digest, preview_digest: secret_digest },',
+      },
+    ],
+  },
+  {
+    name: 'a report that ends the reported request alone',
+    edits: [
+      {
+        file: PENDING,
+        find: 'row.mailbox_digest === mailbox_digest',
+        replace: 'row.id === id',
       },
     ],
   },
@@ -29,7 +39,7 @@ export const defectsOfConfirmations: readonly Defect[] = [
     name: 'an execute that ignores a decline',
     edits: [
       {
-        file: 'src/actions/examine-preview.ts',
+        file: 'src/actions/preview-token.ts',
         find: "  if (status === 'declined' || status === 'reported') return { kind: 'confirmationDeclined' };\n",
         replace: '',
       },

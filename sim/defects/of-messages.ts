@@ -2,8 +2,8 @@
 import type { Defect } from './defect.ts';
 
 const OUTBOX = 'src/mail/outbox.ts';
-const OUTBOX_QUERIES = 'src/mail/outbox-queries.ts';
-const DAILY_CAP = 'src/mail/daily-cap.ts';
+const OUTBOX_QUERIES = 'src/mail/outbox-rows.ts';
+const DAILY_CAP = 'src/mail/messages.ts';
 
 export const defectsOfMessages: readonly Defect[] = [
   {
@@ -11,13 +11,13 @@ export const defectsOfMessages: readonly Defect[] = [
     edits: [
       {
         file: OUTBOX,
-        find: '    const result = await send(row, takenAt);\n',
-        replace: "    await conclude(row, 'sent');\n    const result = await send(row, takenAt);\n",
+        find: '    const result = await send(row, claimedAt);\n',
+        replace: "    await conclude(row, 'sent');\n    const result = await send(row, claimedAt);\n",
       },
     ],
   },
   {
-    // Stood in the source until the simulator found it.
+    // The simulator found this defect in the source.
     name: 'an attempt is under way by the wall clock alone',
     edits: [
       {
@@ -32,8 +32,8 @@ export const defectsOfMessages: readonly Defect[] = [
     edits: [
       {
         file: OUTBOX,
-        find: '      const takenAt = clock.monotonic();\n      const row = await rows.take();\n',
-        replace: '      const row = await rows.take();\n      const takenAt = clock.monotonic();\n',
+        find: '      const claimedAt = clock.monotonic();\n      const row = await rows.claim();\n',
+        replace: '      const row = await rows.claim();\n      const claimedAt = clock.monotonic();\n',
       },
     ],
   },
@@ -52,12 +52,12 @@ export const defectsOfMessages: readonly Defect[] = [
     edits: [{ file: DAILY_CAP, find: ".replace(/\\+.*/s, '')", replace: '' }],
   },
   {
-    // Stood in the source until the simulator found it.
+    // The simulator found this defect in the source.
     name: 'a pause while a message is written is not seen',
     edits: [
       {
         file: OUTBOX,
-        find: "      if (clock.monotonic() - takenAt > START_WITHIN_MS) return { kind: 'late' };\n",
+        find: "      if (clock.monotonic() - claimedAt > START_WITHIN_MS) return { kind: 'late' };\n",
         replace: '',
       },
     ],

@@ -1,17 +1,17 @@
-/** Defects of what is kept, and sent again. */
+/** Defects of stored submissions and their redelivery. */
 import type { Defect } from './defect.ts';
 
-const ACCEPT = 'src/submissions/accept.ts';
-const KEEP = 'src/submissions/keep.ts';
+const ATTEMPTS = 'src/submissions/attempts.ts';
+const DELIVER = 'src/submissions/deliver.ts';
+const PERSIST = 'src/submissions/persist.ts';
 const EXECUTIONS = 'src/actions/executions.ts';
 const EXECUTION_QUERIES = 'src/actions/execution-queries.ts';
-const EXECUTION_SETTLING = 'src/actions/settling.ts';
+const EXECUTION_COMPLETION = 'src/actions/complete-execution.ts';
+const PENDING_WRITES = 'src/storage/pending-writes.ts';
 const QUERIES = 'src/submissions/submission-queries.ts';
 const RECOVERY = 'src/actions/recovery.ts';
 const REDELIVERY = 'src/submissions/redelivery.ts';
 const SCHEDULE = 'src/submissions/schedule.ts';
-const SETTLING = 'src/submissions/settling.ts';
-const SUBMISSIONS = 'src/submissions/submissions.ts';
 
 export const defectsOfSubmissions: readonly Defect[] = [
   {
@@ -19,9 +19,9 @@ export const defectsOfSubmissions: readonly Defect[] = [
     edits: [
       {
         file: QUERIES,
-        find: ".where(storage.dialect.partialOn('status', 'waiting'))\n        // In a query of its own: PostgreSQL walks no index up to a clock that may move meanwhile.\n        .where('next_attempt_ms', '<=', db.selectNoFrom(storage.dialect.wallClock.as('now')))",
+        find: ".where(dialect.partialOn('status', 'waiting'))\n        // PostgreSQL uses the index only if the clock is in its own query.\n        .where('next_attempt_ms', '<=', db.selectNoFrom(dialect.wallClock.as('now')))",
         replace:
-          ".where('status', 'in', ['waiting', 'undelivered'])\n        .where((row) =>\n          row.or([row('next_attempt_ms', '<=', storage.dialect.wallClock), row('reason', '=', 'execution_failed')]),\n        )",
+          ".where('status', 'in', ['waiting', 'undelivered'])\n        .where((row) =>\n          row.or([row('next_attempt_ms', '<=', dialect.wallClock), row('reason', '=', 'execution_failed')]),\n        )",
       },
     ],
   },
@@ -30,8 +30,13 @@ export const defectsOfSubmissions: readonly Defect[] = [
     edits: [
       {
         file: EXECUTION_QUERIES,
-        find: 'claim: prepareBoth<Claimed & ExecutionSubmission>(storage, claim, submissions.claim),',
-        replace: `claim: prepareChange<Claimed & ExecutionSubmission>(storage, claim),
+        find: ': prepareBoth<Of>(storage, claim, submissions.claim);',
+        replace: ': prepareChange<Of>(storage, claim);',
+      },
+      {
+        file: EXECUTION_QUERIES,
+        find: '    deliverLate: submissions.deliverLate,',
+        replace: `    deliverLate: submissions.deliverLate,
     keep: prepareChange<Claimed & ExecutionSubmission>(storage, (db, of) =>
       submissions.claim(db, of, storage.dialect.firstChanged),
     ),`,
@@ -39,8 +44,7 @@ export const defectsOfSubmissions: readonly Defect[] = [
       {
         file: EXECUTIONS,
         find: '    if (claimed === 0) return undefined;',
-        replace:
-          '    if (claimed === 0) return undefined;\n    if (!embedded) await storage.write(queries.keep({ ...row, ...submission }));',
+        replace: '    if (claimed === 0) return undefined;\n    if (!embedded) await storage.write(queries.keep(row));',
       },
     ],
   },
@@ -48,7 +52,7 @@ export const defectsOfSubmissions: readonly Defect[] = [
     name: 'redelivery sends under a new id',
     edits: [
       {
-        file: SUBMISSIONS,
+        file: ATTEMPTS,
         find: '{ id, type, body: event }, delivery',
         replace:
           "{ id, type, body: by === 'redelivery' ? event.replaceAll(id, id.replace('0', '9')) : event }, delivery",
@@ -59,10 +63,10 @@ export const defectsOfSubmissions: readonly Defect[] = [
     name: 'there is no fence on redelivery',
     edits: [
       {
-        file: SUBMISSIONS,
-        find: 'const mayStart = () => clock.monotonic() - takenAt < leaseMs - upstreamTimeoutMs;',
+        file: ATTEMPTS,
+        find: 'const mayStart = () => clock.monotonic() - leasedAt < leaseMs - upstreamTimeoutMs;',
         replace:
-          "const mayStart = () =>\n        by === 'redelivery' || clock.monotonic() - takenAt < leaseMs - upstreamTimeoutMs;",
+          "const mayStart = () =>\n        by === 'redelivery' || clock.monotonic() - leasedAt < leaseMs - upstreamTimeoutMs;",
       },
     ],
   },
@@ -70,9 +74,9 @@ export const defectsOfSubmissions: readonly Defect[] = [
     name: 'recovery forgets an execution’s submission',
     edits: [
       {
-        file: 'src/actions/lapsed.ts',
-        find: '        await tx.change(queries.expireSubmission({ action_id, line: lineOf(attempt) }));\n',
-        replace: '        if (lineOf(attempt) === action_id) throw new Error();\n',
+        file: EXECUTION_COMPLETION,
+        find: '          await tx.change(queries.expireSubmission({ action_id, line }));\n',
+        replace: '          if (line === action_id) throw new Error();\n',
       },
     ],
   },
@@ -81,7 +85,7 @@ export const defectsOfSubmissions: readonly Defect[] = [
     edits: [
       {
         file: RECOVERY,
-        find: "    await settleAloud('submissions', submissions.settleExpired);\n",
+        find: "      await settleAndLog('submissions', submissions.settleExpired);\n",
         replace: '',
       },
     ],
@@ -90,9 +94,9 @@ export const defectsOfSubmissions: readonly Defect[] = [
     name: 'who sends again has a second row',
     edits: [
       {
-        file: KEEP,
+        file: PERSIST,
         find: "if (row !== undefined) return { kind: 'equal', row };",
-        replace: "if (row?.id === kept.id) return { kind: 'equal', row };",
+        replace: "if (row?.id === submission.id) return { kind: 'equal', row };",
       },
     ],
   },
@@ -100,9 +104,9 @@ export const defectsOfSubmissions: readonly Defect[] = [
     name: 'a lead is sent before it is kept',
     edits: [
       {
-        file: KEEP,
-        find: '        if ((await keeping) === 0) {\n',
-        replace: '        keeping.catch(() => {});\n        if (call.commit === undefined) {\n',
+        file: PERSIST,
+        find: 'const inserted = await limit.race(insert);',
+        replace: 'insert.catch(() => {});\n        const inserted = 1 as number;',
       },
     ],
   },
@@ -110,7 +114,7 @@ export const defectsOfSubmissions: readonly Defect[] = [
     name: 'what was sent unkept is sent again',
     edits: [
       {
-        file: SETTLING,
+        file: ATTEMPTS,
         find: "{ kind: 'undelivered', reason: 'sent_unkept' }",
         replace: "{ kind: 'waiting', step: 0, delayMs: 60_000 }",
       },
@@ -121,9 +125,8 @@ export const defectsOfSubmissions: readonly Defect[] = [
     edits: [
       {
         file: QUERIES,
-        find: "        .where('attempt_number', '=', of.attempt_number)\n        .where('status', '=', of.status as SubmissionRow['status'])",
-        replace:
-          "        .where('status', 'in', ['sending', of.status as SubmissionRow['status']])",
+        find: "        .where('attempt_number', '=', of.attempt_number)\n        .where('status', '=', of.status)",
+        replace: "        .where('status', 'in', ['sending', of.status])",
       },
     ],
   },
@@ -131,9 +134,9 @@ export const defectsOfSubmissions: readonly Defect[] = [
     name: 'an attempt that ended is forgotten where it can’t be written',
     edits: [
       {
-        file: SETTLING,
-        find: '        unresolved.set(taken, run);\n        throw error;',
-        replace: '        throw error;',
+        file: PENDING_WRITES,
+        find: '          pending.set(key, write);\n          throw error;',
+        replace: '          throw error;',
       },
     ],
   },
@@ -161,37 +164,31 @@ export const defectsOfSubmissions: readonly Defect[] = [
     name: 'a yes that comes after the lease is not recorded',
     edits: [
       {
-        file: EXECUTION_SETTLING,
+        file: EXECUTION_COMPLETION,
         find: '    await storage.write(queries.deliverLate({ action_id, line }));\n',
         replace: '',
       },
     ],
   },
   {
-    // Stood in the source until the simulator found it.
+    // The simulator found this defect in the source.
     name: 'what keeps a submission waits for what waits for it',
     edits: [
       {
-        file: KEEP,
-        find: "      if (call.calledOff) throw new StorageUnavailable('It was forwarded unkept.');\n",
-        replace: '',
-      },
-      {
-        file: ACCEPT,
-        find: 'await sendUnkept(submissions, kept, call, traceparent)',
-        replace: 'await sendUnkept(submissions, kept, { ...call, commit: keeping }, traceparent)',
+        file: PERSIST,
+        find: "return { kind: 'notPersisted', insert };",
+        replace: "return { kind: 'notPersisted', insert: clock.sleep(RETRY_MS).then(() => pending.flush()) };",
       },
     ],
   },
   {
-    // Stood in the source until the simulator found it.
+    // The simulator found this defect in the source.
     name: 'what was rejected, and is not written yet, is told as kept',
     edits: [
       {
-        file: ACCEPT,
-        find: "standing: next.kind === 'undelivered' ? 'left' : 'kept'",
-        replace:
-          "standing: next.kind === 'undelivered' && submissions.isBehind() ? 'kept' : next.kind === 'undelivered' ? 'left' : 'kept'",
+        file: DELIVER,
+        find: "status: next.kind === 'undelivered' ? 'failed' : 'queued'",
+        replace: "status: next.kind === 'undelivered' && !leads.pending.hasPendingWrites() ? 'failed' : 'queued'",
       },
     ],
   },

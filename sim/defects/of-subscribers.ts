@@ -1,4 +1,4 @@
-/** Defects of what a subscriber's two links do (beyond §6). */
+/** Defects of a subscriber's two links (reference §9). */
 import type { Defect } from './defect.ts';
 
 const QUERIES = 'src/newsletter/subscriber-queries.ts';
@@ -18,10 +18,9 @@ export const defectsOfSubscribers: readonly Defect[] = [
     name: 'the event of a subscriber is kept after the commit of their state',
     edits: [
       {
-        file: 'src/newsletter/press.ts',
-        find: 'await tx.change(submissions.queries.keep(event));',
-        replace:
-          'clock.after(1, () => void storage.write(submissions.queries.keep(event)).catch(() => {}));',
+        file: 'src/newsletter/confirm-and-unsubscribe.ts',
+        find: 'await tx.change(submissions.queries.insert(event));',
+        replace: 'clock.after(1, () => void storage.write(submissions.queries.insert(event)).catch(() => {}));',
       },
     ],
   },
@@ -29,10 +28,10 @@ export const defectsOfSubscribers: readonly Defect[] = [
     name: 'a subscription is forwarded while the store is away',
     edits: [
       {
-        file: 'src/submissions/accept.ts',
-        find: "      if (join !== undefined) throw new StorageUnavailable('A subscription could not be kept.');\n",
+        file: 'src/submissions/deliver.ts',
+        find: "      if (join !== undefined) throw new StorageUnavailable('A subscription could not be stored.');\n",
         replace:
-          '      if (join !== undefined) kept.event = eventOf({ ...submission, subscriber: { id: "", event: "subscriber.created", data: { status: "pending", unsubscribe_url: "" } } }, parties, now).body;\n',
+          '      if (join !== undefined) submission.event = submission.event.replace("consent_recorded_at", \'unsubscribe_url":"","consent_recorded_at\');\n',
       },
     ],
   },

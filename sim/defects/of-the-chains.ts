@@ -2,10 +2,10 @@
 import type { Defect } from './defect.ts';
 
 const EXECUTIONS = 'src/actions/executions.ts';
-const LAPSED = 'src/actions/lapsed.ts';
-const SETTLING = 'src/actions/settling.ts';
-const SUBMIT = 'src/submissions/submit.ts';
-const EXAMINE = 'src/actions/examine-preview.ts';
+const COMPLETION = 'src/actions/complete-execution.ts';
+const PENDING_WRITES = 'src/storage/pending-writes.ts';
+const SUBMIT = 'src/submissions/attempts.ts';
+const EXAMINE = 'src/actions/preview-token.ts';
 const RECEIPTS = 'src/receipts/receipts.ts';
 const LEADS = 'src/intake/leads.ts';
 
@@ -32,13 +32,12 @@ export const defectsOfTheChains: readonly Defect[] = [
       {
         file: EXECUTIONS,
         find: '    if (claimed === 0) return undefined;',
-        replace: '    if (claimed === 0) return undefined;\n    known.add(request.previewDigest);',
+        replace: '    if (claimed === 0) return undefined;\n    known.add(request.preview_digest);',
       },
       {
         file: EXECUTIONS,
         find: '  const now = () => isoTime(clock.now().getTime());',
-        replace:
-          '  const now = () => isoTime(clock.now().getTime());\n  const known = new Set<string>();',
+        replace: '  const now = () => isoTime(clock.now().getTime());\n  const known = new Set<string>();',
       },
     ],
   },
@@ -62,8 +61,8 @@ export const defectsOfTheChains: readonly Defect[] = [
     edits: [
       {
         file: EXECUTIONS,
-        find: 'const claimed = await settling.keeping(request, NEVER_SENT, () => write(row, submission));',
-        replace: 'void write(row, submission).catch(() => {});\n    const claimed = 1 as number;',
+        find: 'const claimed = await completion.trackUntilWritten(request, NEVER_SENT, () => write(row));',
+        replace: 'void write(row).catch(() => {});\n    const claimed = 1 as number;',
       },
     ],
   },
@@ -86,9 +85,9 @@ export const defectsOfTheChains: readonly Defect[] = [
     name: 'what is known of a confirmation is forgotten at a second failure',
     edits: [
       {
-        file: SETTLING,
-        find: '        await settle(claimed, known);\n        unresolved.delete(claimed);',
-        replace: '        unresolved.delete(claimed);\n        await settle(claimed, known);',
+        file: PENDING_WRITES,
+        find: '        await follow(key, write());\n        pending.delete(key);',
+        replace: '        pending.delete(key);\n        await follow(key, write());',
       },
     ],
   },
@@ -96,8 +95,8 @@ export const defectsOfTheChains: readonly Defect[] = [
     name: 'a lease is swept before what is known of it is written',
     edits: [
       {
-        file: LAPSED,
-        find: '    await settling.idle();\n    await settling.resolve();\n',
+        file: COMPLETION,
+        find: '      await idle();\n      await flush();\n',
         replace: '',
       },
     ],
@@ -129,19 +128,19 @@ export const defectsOfTheChains: readonly Defect[] = [
     edits: [
       {
         file: LEADS,
-        find: "if (outcome.kind !== 'confirmed') {",
-        replace: "if (outcome.kind === 'rejected') {",
+        find: "if (outcome.kind !== 'confirmed') return",
+        replace: "if (outcome.kind === 'rejected') return",
       },
     ],
   },
   {
-    // Stood in the source until the simulator found it.
+    // The simulator found this defect in the source.
     name: 'a process ends without writing what it knows',
     edits: [
       {
         file: EXECUTIONS,
-        find: 'close: () => settling.resolve().catch(() => {}),',
-        replace: 'close: async () => {},',
+        find: 'close: (): Promise<void> => completion.flush().catch(() => {}),',
+        replace: 'close: async (): Promise<void> => {},',
       },
     ],
   },
@@ -162,8 +161,6 @@ export const defectsOfTheChains: readonly Defect[] = [
   },
   {
     name: 'every failed lead is told as one that was never sent',
-    edits: [
-      { file: LEADS, find: "'unsent' in outcome ? 'unsent' : 'unconfirmed'", replace: "'unsent'" },
-    ],
+    edits: [{ file: LEADS, find: "'unsent' in outcome ? 'unsent' : 'unconfirmed'", replace: "'unsent'" }],
   },
 ];

@@ -1,13 +1,13 @@
-/** Defects of what is stored, and of when it is closed and deleted. */
+/** Defects of the store: how it writes, closes and deletes. */
 import type { Defect } from './defect.ts';
 
-const DRAIN = 'src/operations/drain.ts';
+const DRAIN = 'src/platform/shutdown.ts';
 const EXECUTIONS = 'src/actions/executions.ts';
 const QUERIES = 'src/actions/execution-queries.ts';
-const SCHEMA = 'src/storage/migrations/0004-executions-found-by-preview.ts';
+const SCHEMA = 'src/storage/migrations/0001-schema.ts';
 const RETENTION = 'src/actions/retention.ts';
 const CONNECTION = 'src/storage/sqlite/connection.ts';
-const DIALECT = 'src/storage/sqlite/dialect.ts';
+const DIALECT = 'src/storage/sqlite/store.ts';
 
 export const defectsOfTheStore: readonly Defect[] = [
   {
@@ -15,12 +15,12 @@ export const defectsOfTheStore: readonly Defect[] = [
     edits: [
       {
         file: SCHEMA,
-        find: '(column) => column.notNull().unique())',
-        replace: '(column) => column.notNull())',
+        find: 'preview_digest text not null unique,',
+        replace: 'preview_digest text not null,',
       },
       {
         file: SCHEMA,
-        find: ".addUniqueConstraint('executions_client_key', ['client', 'idempotency_key'])",
+        find: ',\n      constraint executions_client_key unique (client, idempotency_key)',
         replace: '',
       },
     ],
@@ -51,7 +51,7 @@ export const defectsOfTheStore: readonly Defect[] = [
     edits: [
       {
         file: QUERIES,
-        find: "                row('client', '=', of.client),\n",
+        find: "row('client', '=', of.client), ",
         replace: '',
       },
       {
@@ -66,9 +66,8 @@ export const defectsOfTheStore: readonly Defect[] = [
     edits: [
       {
         file: RETENTION,
-        find: '          .where((row) => row.not(claimedLately(row)))\n',
-        replace:
-          '          .where((row) => row.or([row.not(claimedLately(row)), row.lit(true)]))\n',
+        find: '        .where((row) => row.not(claimedLately(row)))\n',
+        replace: '        .where((row) => row.or([row.not(claimedLately(row)), row.lit(true)]))\n',
       },
     ],
   },

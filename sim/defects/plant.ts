@@ -1,4 +1,6 @@
-/** Loaded before the simulator: edits the sources as they are read, by the defect that SIM_DEFECT names. */
+/**
+ * Edits the sources as they are loaded, to plant the defect that SIM_DEFECT names. It is imported before the simulator.
+ */
 import { registerHooks } from 'node:module';
 import { defects } from './defects.ts';
 

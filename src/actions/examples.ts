@@ -1,22 +1,19 @@
-/** Examples of what the agent routes answer, made of the examples of the catalogue. */
+/** Example answers of the agent routes, made of the example fields of the forms. */
 import { type Form, forms } from '../forms/catalog.ts';
 import type { Fields } from '../forms/validate.ts';
-import { CONFIRMATION_STATEMENT } from './confirmation-statement.ts';
-import type { PreviewRecord } from './preview.ts';
+import type { Receipt } from './executions.ts';
+import { CONFIRMATION_STATEMENT, type PreviewRecord } from './preview.ts';
 import { PREVIEW_LIFETIME_MS } from './preview-token.ts';
-import type { Receipt } from './receipt.ts';
 
-/** Of the example receipt. */
 export const EXAMPLE_ACTION_ID = '0191ab6f-2d40-7c11-8f37-2a6a4f1f9c11';
 
 const PREVIEWED_AT = Date.parse('2026-09-01T12:00:00.000Z');
 const EXECUTED_AT = '2026-09-01T12:03:00.000Z';
 
-/** Only its shape is that of a token: nothing can be executed with it. */
-export const examplePreviewId =
-  'eyJleGFtcGxlIjp0cnVlfQ.YW4tZXhhbXBsZS1zaWduYXR1cmUtdGhhdC1pcy1ub3QtMQ';
+/** A text with the shape of a token, which executes nothing. */
+export const examplePreviewId = 'eyJleGFtcGxlIjp0cnVlfQ.YW4tZXhhbXBsZS1zaWduYXR1cmUtdGhhdC1pcy1ub3QtMQ';
 
-/** Takes a form, its fields and who is named as the receiver; returns the record of its preview (spec §2.2). */
+/** Returns the record of a preview (reference §5.3). */
 export function examplePreview(form: Form, fields: Fields, destination: string): PreviewRecord {
   return {
     ok: true,
@@ -31,14 +28,14 @@ export function examplePreview(form: Form, fields: Fields, destination: string):
   };
 }
 
-/** The body of an execution (spec §4.4). */
+/** The body of an execution (reference §5.6). */
 export const exampleExecution = {
   preview_id: examplePreviewId,
   confirmation: true,
   confirmation_text: CONFIRMATION_STATEMENT,
 };
 
-/** Takes a status; returns a receipt (spec §2.3) of the first action of the catalogue. */
+/** Returns a receipt (reference §5.9) of the first action. */
 export function exampleReceipt(status: Receipt['status']): Receipt {
   return {
     action_id: EXAMPLE_ACTION_ID,
@@ -51,7 +48,7 @@ export function exampleReceipt(status: Receipt['status']): Receipt {
   };
 }
 
-/** Takes a status, and whether whoever asked is told where the page is (beyond §4). */
+/** Returns a confirmation (reference §6.5), with the address of its page if `withUrl` is true. */
 export function exampleConfirmation(status: string, withUrl = false) {
   return {
     id: '0191ab6e-7c10-7d2a-9b1e-0c5d8e2f4a61',
@@ -65,12 +62,11 @@ export function exampleConfirmation(status: string, withUrl = false) {
   };
 }
 
-/** What is answered of an execution that has ended (beyond §5). Only their shapes are those of a receipt. */
+/** A signed receipt (reference §7.1), with texts that only have the right shape. */
 export const exampleSignedReceipt = {
   ok: true,
   receipt: exampleReceipt('submitted'),
   confirmed_via: 'agent',
-  signed_receipt:
-    'eyJhbGciOiJFUzI1NiJ9.eyJleGFtcGxlIjp0cnVlfQ.YW4tZXhhbXBsZS1zaWduYXR1cmUtdGhhdC1pcy1ub3QtMQ~',
+  signed_receipt: 'eyJhbGciOiJFUzI1NiJ9.eyJleGFtcGxlIjp0cnVlfQ.YW4tZXhhbXBsZS1zaWduYXR1cmUtdGhhdC1pcy1ub3QtMQ~',
   disclosures: ['WyJzYWx0IiwibmFtZSIsIkFkYSBMb3ZlbGFjZSJd'],
 };

@@ -1,51 +1,43 @@
-/** The whole chain of an execution, top to bottom (spec §4.4), in the order of contract §4. */
+/** Executes a preview (reference §5.6). The checks run in the order of reference §5.7. */
+import { scopeOf } from '../credentials/clients.ts';
 import { type Form, findForm } from '../forms/catalog.ts';
 import type { Fields } from '../forms/validate.ts';
-import type { Log } from '../operations/log.ts';
-import type { Metrics } from '../operations/metrics.ts';
+import type { Log } from '../platform/log.ts';
+import type { Metrics } from '../platform/metrics.ts';
 import type { MinimumByAction } from '../settings/confirmation-minimum.ts';
 import type { ConfirmedVia } from '../storage/schema.ts';
+import { submit } from '../submissions/attempts.ts';
 import type { ExecutionSubmission } from '../submissions/execution-rows.ts';
-import type { Parties } from '../submissions/recipient.ts';
-import { eventOf, lookedFor } from '../submissions/submission.ts';
-import { submit } from '../submissions/submit.ts';
+import { eventOf, type Parties, searchColumns } from '../submissions/submission.ts';
 import type { Outcome, Upstream } from '../upstream/upstream.ts';
-import { admit, authorize, readKeyedBody } from './admission.ts';
-import type { Claim, ClaimRequest } from './claim.ts';
-import { CONFIRMATION_STATEMENT } from './confirmation-statement.ts';
-import {
-  type ExecuteResult,
-  examinePreview,
-  judgeRecorded,
-  type OpenPreview,
-} from './examine-preview.ts';
-import type { Executions } from './executions.ts';
-import type { Mailboxes } from './mailbox.ts';
-import { isBelow } from './minimum.ts';
-import type { AgentRequest, PreviewParts } from './preview.ts';
-import { type Recorded, receiptOf } from './receipt.ts';
+import { admit, authorize, isWeaker, type KeyedRequest, readKeyedBody } from './authorize.ts';
+import type { Claim } from './complete-execution.ts';
+import type { ClaimRequest } from './execution-queries.ts';
+import { type Executions, type Recorded, receiptOf } from './executions.ts';
+import { CONFIRMATION_STATEMENT, type PreviewParts } from './preview.ts';
+import { checkPreview, type ExecuteResult, findRecorded, type OpenPreview } from './preview-token.ts';
 
-export type ExecuteRequest = AgentRequest & {
-  /** Every line of the header, as it came. */
-  idempotencyKeys: readonly string[];
-  traceparent: string | undefined;
-};
+export type ExecuteRequest = KeyedRequest & { action: string; traceparent: string | undefined };
 
 export type ExecuteParts = PreviewParts & {
   executions: Executions;
-  mailboxes: Pick<Mailboxes, 'digestsOf'>;
+  /** Reports name a mailbox by its digest (reference §6.4). */
+  mailboxes: {
+    digestOf(email: string): Promise<string>;
+    hasReported(client: string, email: string): Promise<boolean>;
+  };
   upstream: Upstream | undefined;
-  /** The least that each action takes (beyond §4). */
+  /** The weakest way to confirm that each action accepts (reference §6.4). */
   confirmationMinimum: MinimumByAction;
   log: Log;
   metrics: Pick<Metrics, 'countExecution' | 'countAttempt'>;
 };
 
-/** The receipt or the refusal. Throws `StorageUnavailable`. */
-export async function execute(
-  parts: ExecuteParts,
-  request: ExecuteRequest,
-): Promise<ExecuteResult> {
+/**
+ * Returns the receipt or the refusal.
+ * @throws StorageUnavailable
+ */
+export async function execute(parts: ExecuteParts, request: ExecuteRequest): Promise<ExecuteResult> {
   const form = findForm(request.action);
   if (form === undefined) return { kind: 'unknownAction' };
 
@@ -61,10 +53,10 @@ export async function execute(
     return { kind: 'notConfirmed' };
   }
 
-  const examined = await examinePreview(parts, caller.name, idempotencyKey, token, form.name);
+  const examined = await checkPreview(parts, caller.name, idempotencyKey, token, form.name);
   if (examined.kind !== 'open') return examined;
-  // Where it is enough, the claim looks whether the mailbox has reported the client.
-  if (isBelow('agent', parts.confirmationMinimum[form.name])) {
+  // If the action accepts `agent`, the statement of the claim checks whether the mailbox has reported the client.
+  if (parts.confirmationMinimum[form.name] !== 'agent') {
     const refused = await refuseUnconfirmed(parts, examined, 'agent');
     if (refused !== undefined) return refused;
   }
@@ -72,81 +64,65 @@ export async function execute(
 }
 
 /**
- * Where the mailbox has reported the client, or the action takes no less than the person's own press; nothing is
- * consumed (beyond §4). Otherwise undefined.
+ * Returns the refusal if the mailbox has reported the client, or if the action needs a stronger confirmation. The
+ * refusal consumes neither the key nor the preview (reference §6.4).
  */
 export async function refuseUnconfirmed(
   parts: ExecuteParts,
-  { form, client, preview }: OpenPreview,
+  { form, fields, execution }: OpenPreview,
   via: ConfirmedVia,
 ): Promise<ExecuteResult | undefined> {
-  if (await isReportedBy(parts, client, preview.fields)) return { kind: 'clientReported' };
-  const isTooLittle = isBelow(via, parts.confirmationMinimum[form.name]);
+  if (await parts.mailboxes.hasReported(execution.client, fields.email ?? '')) {
+    return { kind: 'clientReported' };
+  }
+  const isTooLittle = isWeaker(via, parts.confirmationMinimum[form.name]);
   return isTooLittle ? { kind: 'humanConfirmationRequired' } : undefined;
 }
 
-/** Whether the owner of the mailbox in the fields has said that they did not ask this client (beyond §4). */
-export async function isReportedBy(
-  { executions, mailboxes }: Pick<ExecuteParts, 'executions' | 'mailboxes'>,
-  client: string,
-  { email = '' }: Fields,
-): Promise<boolean> {
-  return await executions.isReported(client, () => mailboxes.digestsOf(email));
-}
-
-/** Claims, sends and settles what was examined and confirmed; once, whoever else tries. */
+/** Claims, sends and settles a checked and confirmed preview, at most once. */
 export async function executePreview(
   parts: ExecuteParts,
   request: Pick<ExecuteRequest, 'authorization' | 'traceparent'>,
   confirmed: OpenPreview & { confirmedVia: ConfirmedVia },
 ): Promise<ExecuteResult> {
-  const { parties, upstream, executions } = parts;
+  const { parties, upstream, executions, mailboxes } = parts;
   if (parties === undefined || upstream === undefined) return { kind: 'actionsNotConfigured' };
-  const { form, preview, confirmedVia, client, idempotencyKey, previewDigest } = confirmed;
 
-  // Whoever was revoked while the body came executes nothing (contract §4, "Authority").
-  const stillCaller = authorize(parts, request);
+  // The credential may have been revoked while the body arrived (reference §5.13).
+  const stillCaller = authorize(parts, request, scopeOf.execute);
   if (stillCaller.kind !== 'client') return stillCaller;
 
-  const { fields } = preview;
+  const { form, fields, execution, confirmedVia } = confirmed;
+  const { email = '' } = fields;
   const claimed = {
-    actionId: parts.newId(),
-    action: form.name,
-    client,
-    idempotencyKey,
-    previewDigest,
-    confirmationText: CONFIRMATION_STATEMENT,
-    confirmedVia,
-    destination: preview.destination,
+    ...execution,
+    action_id: parts.newId(),
+    confirmation_text: CONFIRMATION_STATEMENT,
+    confirmed_via: confirmedVia,
   };
-  const claim = await executions.claim(
-    claimed,
-    submissionOf(claimed, { form, fields }, parties),
-    () => parts.mailboxes.digestsOf(fields.email ?? ''),
-  );
+  const makeSubmission = submissionOf(claimed, { form, fields }, parties);
+  const claim = await executions.claim(claimed, makeSubmission, await mailboxes.digestOf(email));
   if (claim !== undefined) return await sendClaimed(parts, claim, form, request.traceparent);
-  const recorded = await executions.find(client, idempotencyKey, previewDigest);
-  const judged = judgeRecorded(recorded, previewDigest, form.name);
-  if (judged !== undefined) return judged;
-  const isReported = await isReportedBy(parts, client, fields);
-  return isReported ? { kind: 'clientReported' } : { kind: 'inProgress' };
+  const recorded = await findRecorded(parts, execution, form.name);
+  if (recorded !== undefined) return recorded;
+  const isReported = await mailboxes.hasReported(execution.client, email);
+  return { kind: isReported ? 'clientReported' : 'inProgress' };
 }
 
-/** What is kept with a claim, for the moment at which the consent is recorded. */
+/** Returns a function that makes the submission of a claim from the time of the consent. */
 export function submissionOf(
-  { actionId: id, client }: Pick<ClaimRequest, 'actionId' | 'client'>,
+  { action_id: id, client }: Pick<ClaimRequest, 'action_id' | 'client'>,
   { form, fields }: { form: Form; fields: Fields },
   parties: Parties,
 ): (createdAt: string) => ExecutionSubmission {
-  return (createdAt) => {
-    const submission = { id, form, fields, origin: 'agent', client } as const;
-    const consented = { ...submission, consentRecordedAt: createdAt };
-    const { body: event } = eventOf(consented, parties, createdAt);
-    return { form: form.name, ...lookedFor(fields), event };
+  return (consentRecordedAt) => {
+    const submission = { id, form, fields, origin: 'agent', client, consentRecordedAt } as const;
+    const { body: event } = eventOf(submission, parties, consentRecordedAt);
+    return { form: form.name, ...searchColumns(submission), event };
   };
 }
 
-/** Sends what was claimed, whoever confirmed it, and settles it. */
+/** Sends a claimed submission and settles the claim. */
 export async function sendClaimed(
   { upstream, executions, clock, metrics, log }: ExecuteParts,
   claim: Claim,
@@ -156,51 +132,32 @@ export async function sendClaimed(
   if (upstream === undefined) throw new Error('Nothing is claimed without an upstream.');
   const { outcome, row } = await executions.conclude(claim, async () => {
     if (upstream.embedded) throw new Error('The embedded inbox delivers by its commit.');
-    const delivery = {
-      mayStart: claim.mayStart,
-      ...(traceparent !== undefined && { traceparent }),
-    };
-    const sent = { id: claim.actionId, type: form.event, body: claim.submission.event };
+    const { action_id: id, submission, mayStart } = claim;
+    const delivery = { mayStart, ...(traceparent !== undefined && { traceparent }) };
+    const sent = { id, type: form.event, body: submission.event };
     return await submit({ upstream, clock, metrics }, sent, delivery, 'first');
   });
   if (upstream.embedded) metrics.countAttempt(outcome.kind, 'first');
-  metrics.countExecution(row.action, row.status);
-  log.info(
-    {
-      actionId: row.action_id,
-      action: row.action,
-      client: row.client,
-      status: row.status,
-      outcome,
-    },
-    'execution settled',
-  );
-  return judgeSettled(outcome, row);
+  const { action_id: actionId, action, client, status } = row;
+  metrics.countExecution(action, status);
+  log.info({ actionId, action, client, status, outcome }, 'execution settled');
+  return resultOf(outcome, row);
 }
 
-/** Records that the person declined: the preview is consumed, and nothing is sent (beyond §3). */
-export async function declinePreview(
-  parts: ExecuteParts,
-  { form, preview, client, idempotencyKey, previewDigest }: OpenPreview,
-): Promise<ExecuteResult> {
-  const { executions } = parts;
-  const declined = await executions.decline({
-    actionId: parts.newId(),
-    action: form.name,
-    client,
-    idempotencyKey,
-    previewDigest,
-    confirmationText: '',
-    confirmedVia: 'client_form',
-    destination: preview.destination,
+/** Records that the person declined. This consumes the preview, and nothing is sent (reference §8.8). */
+export async function declinePreview(parts: ExecuteParts, { form, execution }: OpenPreview): Promise<ExecuteResult> {
+  const isRecorded = await parts.executions.decline({
+    ...execution,
+    action_id: parts.newId(),
+    confirmation_text: '',
+    confirmed_via: 'client_form',
   });
-  if (declined) return { kind: 'confirmationDeclined' };
-  const recorded = await executions.find(client, idempotencyKey, previewDigest);
-  return judgeRecorded(recorded, previewDigest, form.name) ?? { kind: 'inProgress' };
+  if (isRecorded) return { kind: 'confirmationDeclined' };
+  return (await findRecorded(parts, execution, form.name)) ?? { kind: 'inProgress' };
 }
 
-/** The receipt that stands decides; the outcome says how a failure is told (contract §3). */
-function judgeSettled(outcome: Outcome, row: Recorded): ExecuteResult {
+/** The stored row decides the result. The outcome decides which refusal reports a failure (reference §5.9). */
+function resultOf(outcome: Outcome, row: Recorded): ExecuteResult {
   const receipt = receiptOf(row);
   if (row.status === 'submitted') return { kind: 'submitted', receipt, replay: false };
   switch (outcome.kind) {

@@ -1,62 +1,107 @@
-/** The statements that every execution runs; why they are enough is told in `executions.ts`. */
+/** Statements of executions. `executions.ts` explains why these statements are enough. */
 import type { Expression, ExpressionBuilder, QueryCreator, SqlBool } from 'kysely';
 import type { Storage } from '../storage/database.ts';
-import { prepareBoth, prepareChange, prepareRead, selectRow } from '../storage/prepare-query.ts';
+import { prepareBoth, prepareChange, prepareRead, selectRow } from '../storage/queries.ts';
 import type { ExecutionRow, Schema } from '../storage/schema.ts';
 import { type ExecutionSubmission, executionRows } from '../submissions/execution-rows.ts';
-import { type AskedRow, insertAsked, pressQueries, type Settled } from './press-queries.ts';
-import { reportsOf } from './reports.ts';
 
-export type Claimed = Omit<
+/** The columns that a claim writes. */
+export type ClaimRequest = Pick<
   ExecutionRow,
-  'status' | 'lease_started_ms' | 'lease_ms' | 'settled_at' | 'signed_receipt' | 'receipt_kid'
+  | 'action_id'
+  | 'action'
+  | 'client'
+  | 'idempotency_key'
+  | 'preview_digest'
+  | 'confirmation_text'
+  | 'confirmed_via'
+  | 'destination'
 >;
 
-/** Takes how long a lease lasts, in milliseconds, and whether what was delivered keeps its content. */
-export function prepareExecutionQueries(
-  storage: Storage,
-  { leaseMs, keepsDelivered }: { leaseMs: number; keepsDelivered: boolean },
+export type Claimed = ClaimRequest & Pick<ExecutionRow, 'created_at'>;
+
+/** The end of an execution. `line` contains its attempt in the format of `submissions.attempts`. */
+type Ended = Pick<ExecutionRow, 'preview_digest' | 'action_id'> & { settled_at: string };
+type Attempted = Ended & { line: string };
+
+/**
+ * Returns an insert that adds no row if the key or the preview is claimed, or the condition is false. `lease_ms` is the
+ * length of the lease in milliseconds, and 0 unless the row is a claim.
+ */
+export function insertExecution(
+  { dialect }: Pick<Storage, 'dialect'>,
+  db: QueryCreator<Schema>,
+  of: Claimed,
+  as: Pick<ExecutionRow, 'status' | 'settled_at' | 'lease_ms'>,
+  condition: (row: ExpressionBuilder<Schema, never>) => Expression<SqlBool> = (row) => row.lit(true),
 ) {
+  const row = {
+    action_id: of.action_id,
+    action: of.action,
+    client: of.client,
+    idempotency_key: of.idempotency_key,
+    preview_digest: of.preview_digest,
+    created_at: of.created_at,
+    confirmation_text: of.confirmation_text,
+    confirmed_via: of.confirmed_via,
+    destination: of.destination,
+    ...as,
+  };
+  const names = Object.keys(row) as (keyof typeof row)[];
+  return db
+    .insertInto('executions')
+    .columns([...names, 'lease_started_ms'])
+    .expression(
+      selectRow(db, row)
+        .select(dialect.leaseClock.as('lease_started_ms'))
+        .where((value) => condition(value)),
+    )
+    .onConflict((conflict) => conflict.doNothing());
+}
+
+/** Returns a condition that is false if the mailbox has reported the client (reference §6.2). */
+export function isUnreported<Table extends keyof Schema>(
+  row: ExpressionBuilder<Schema, Table>,
+  client: string | Expression<string>,
+  mailboxDigest: string | Expression<string>,
+): Expression<SqlBool> {
+  const reports = (row as unknown as ExpressionBuilder<Schema, never>)
+    .selectFrom('confirmation_reports')
+    .select('confirmation_reports.client')
+    .where('confirmation_reports.client', '=', client)
+    .where('confirmation_reports.mailbox_digest', '=', mailboxDigest);
+  return row.not(row.exists(reports));
+}
+
+function confirmationOf(row: ExpressionBuilder<Schema, 'executions'>) {
+  return row
+    .selectFrom('confirmations')
+    .select('confirmations.id')
+    .whereRef('confirmations.id', '=', 'executions.action_id');
+}
+
+/** Returns a query for the confirmation of a row of `executions`, if the confirmation has not expired at `now`. */
+export function aliveConfirmation(row: ExpressionBuilder<Schema, 'executions'>, now: string) {
+  return confirmationOf(row).where('confirmations.expires_at', '>', now);
+}
+
+export type QueryOptions = {
+  leaseMs: number;
+  /** True if the commit that settles an execution also stores its submission in the embedded inbox. */
+  embedded: boolean;
+  /** True if delivered submissions keep their content. */
+  keepsDelivered: boolean;
+};
+
+export function prepareExecutionQueries(storage: Storage, { leaseMs, embedded, keepsDelivered }: QueryOptions) {
   const submissions = executionRows(storage, keepsDelivered);
 
-  const insert = (
-    db: QueryCreator<Schema>,
-    of: Claimed,
-    status: Pick<ExecutionRow, 'status' | 'settled_at'>,
-    unless?: (row: ExpressionBuilder<Schema, never>) => Expression<SqlBool>,
-  ) => {
-    const row = {
-      action_id: of.action_id,
-      action: of.action,
-      client: of.client,
-      idempotency_key: of.idempotency_key,
-      preview_digest: of.preview_digest,
-      created_at: of.created_at,
-      confirmation_text: of.confirmation_text,
-      confirmed_via: of.confirmed_via,
-      destination: of.destination,
-      ...status,
-      lease_ms: leaseMs,
-    };
-    const names = Object.keys(row) as (keyof typeof row)[];
-    return db
-      .insertInto('executions')
-      .columns([...names, 'lease_started_ms'])
-      .expression(
-        selectRow(db, row)
-          .select(storage.dialect.leaseClock.as('lease_started_ms'))
-          .where((value) => (unless === undefined ? value.lit(true) : value.not(unless(value)))),
-      )
-      .onConflict((conflict) => conflict.doNothing());
-  };
-  const executing = { status: 'executing', settled_at: null } as const;
-  const claim = (db: QueryCreator<Schema>, of: Claimed) => insert(db, of, executing);
-  /** The same, where nobody at all has reported the client: then it does not depend on who. */
-  const claimOfUnreported = (db: QueryCreator<Schema>, of: Claimed) =>
-    insert(db, of, executing, (row) => row.exists(reportsOf(row, of.client)));
+  /** A claim also stores its submission, unless the embedded inbox stores the submission at delivery. */
+  const withSubmission = <Of extends Claimed & ExecutionSubmission>(claim: Parameters<typeof prepareBoth<Of>>[1]) =>
+    embedded ? prepareChange<Of>(storage, claim) : prepareBoth<Of>(storage, claim, submissions.claim);
 
   const settle = (status: 'submitted' | 'failed') => {
-    return (db: QueryCreator<Schema>, to: Omit<Settled, 'line'>) =>
+    return (db: QueryCreator<Schema>, to: Ended) =>
       db
         .updateTable('executions')
         .set({ status, settled_at: to.settled_at })
@@ -64,68 +109,89 @@ export function prepareExecutionQueries(
         .where('action_id', '=', to.action_id)
         .where('status', '=', 'executing');
   };
+  const fail = settle('failed');
 
   return {
-    /** What is recorded for a client's key and for a preview: two rows at most. */
-    find: prepareRead(
-      storage,
-      (db, of: Pick<Claimed, 'client' | 'idempotency_key' | 'preview_digest'>) =>
-        db
-          .selectFrom('executions')
-          .selectAll()
-          .select(storage.dialect.leaseHasRunOut.as('lease_has_run_out'))
-          .where((row) =>
-            row.or([
-              row.and([
-                row('client', '=', of.client),
-                row('idempotency_key', '=', of.idempotency_key),
-              ]),
-              row('preview_digest', '=', of.preview_digest),
-            ]),
-          ),
-    ),
-
-    /** What one client executed; a row at most. */
-    findByAction: prepareRead(storage, (db, of: Pick<Claimed, 'client' | 'action_id'>) =>
+    /** Returns at most two rows: the row of the client's key, and the row of the preview. */
+    find: prepareRead(storage, (db, of: Pick<Claimed, 'client' | 'idempotency_key' | 'preview_digest'>) =>
       db
         .selectFrom('executions')
         .selectAll()
-        .where('action_id', '=', of.action_id)
-        .where('client', '=', of.client),
+        .select(storage.dialect.leaseExpired.as('lease_has_run_out'))
+        .where((row) =>
+          row.or([
+            row.and([row('client', '=', of.client), row('idempotency_key', '=', of.idempotency_key)]),
+            row('preview_digest', '=', of.preview_digest),
+          ]),
+        ),
     ),
 
-    /** Changes no row where the key or the preview is taken. With it its submission is kept. */
-    claim: prepareBoth<Claimed & ExecutionSubmission>(storage, claim, submissions.claim),
-    claimOfUnreported: prepareBoth<Claimed & ExecutionSubmission>(
-      storage,
-      claimOfUnreported,
-      submissions.claim,
+    findByAction: prepareRead(storage, (db, of: Pick<Claimed, 'client' | 'action_id'>) =>
+      db.selectFrom('executions').selectAll().where('action_id', '=', of.action_id).where('client', '=', of.client),
     ),
-    /** The embedded inbox keeps it when it delivers it. */
-    claimAlone: prepareChange<Claimed>(storage, claim),
-    claimAloneOfUnreported: prepareChange<Claimed>(storage, claimOfUnreported),
-    /** The claim's own statement once more: unique by the same, sent by nobody yet (beyond §4). */
-    ask: prepareBoth<Claimed & AskedRow>(
-      storage,
-      (db, of) => insert(db, of, { status: 'asked', settled_at: null }),
-      insertAsked,
+
+    /** Changes no row if the key or the preview is claimed, or the mailbox has reported the client. */
+    claim: withSubmission<Claimed & ExecutionSubmission & { mailbox_digest: string }>((db, of) =>
+      insertExecution(storage, db, of, { status: 'executing', settled_at: null, lease_ms: leaseMs }, (row) =>
+        isUnreported(row, of.client, of.mailbox_digest),
+      ),
     ),
-    /** The person's no, by the claim's own statement. */
+
+    /** Declines by the statement of a claim, so that either the decline or the claim succeeds. */
     decline: prepareChange<Claimed>(storage, (db, of) =>
-      insert(db, of, { status: 'declined', settled_at: of.created_at }),
+      insertExecution(storage, db, of, {
+        status: 'declined',
+        settled_at: of.created_at,
+        lease_ms: 0,
+      }),
     ),
 
-    /** They change no row where it had ended before. */
-    submit: prepareBoth<Settled>(storage, settle('submitted'), submissions.submit),
-    fail: prepareBoth<Settled>(storage, settle('failed'), submissions.fail),
-    store: prepareBoth<Omit<Settled, 'line'> & ExecutionSubmission>(
-      storage,
-      settle('submitted'),
-      submissions.store,
+    /** Changes no row if the confirmation is not pending, has expired, or the mailbox has reported the client. */
+    confirm: withSubmission<Claimed & ExecutionSubmission>((db, of) =>
+      db
+        .updateTable('executions')
+        .set({
+          status: 'executing',
+          created_at: of.created_at,
+          confirmation_text: of.confirmation_text,
+          lease_started_ms: storage.dialect.leaseClock,
+          lease_ms: leaseMs,
+        })
+        .where('preview_digest', '=', of.preview_digest)
+        .where('action_id', '=', of.action_id)
+        .where('status', '=', 'asked')
+        .where((row) =>
+          row.exists(
+            aliveConfirmation(row, of.created_at).where((confirmation) =>
+              isUnreported(
+                confirmation,
+                confirmation.ref('confirmations.client'),
+                confirmation.ref('confirmations.mailbox_digest'),
+              ),
+            ),
+          ),
+        ),
     ),
-    ...pressQueries(storage, leaseMs, submissions),
+    /** Stores the id of the click that won, so that the remembered outcome of another click ends nothing. */
+    confirmed: prepareChange(storage, (db, of: { action_id: string; press_id: string }) =>
+      db
+        .updateTable('confirmations')
+        .set({ press_id: of.press_id, fields: null, email: null })
+        .where('id', '=', of.action_id),
+    ),
+    /** Fails the claim of a click that sent nothing, if that claim was committed. */
+    failConfirm: prepareBoth<Attempted & { press_id: string }>(
+      storage,
+      (db, of) =>
+        fail(db, of).where((row) => row.exists(confirmationOf(row).where('confirmations.press_id', '=', of.press_id))),
+      submissions.fail,
+    ),
+
+    /** `submit`, `fail` and `store` change no row if the execution is settled. */
+    submit: prepareBoth<Attempted>(storage, settle('submitted'), submissions.submit),
+    fail: prepareBoth<Attempted>(storage, fail, submissions.fail),
+    store: prepareBoth<Ended & ExecutionSubmission>(storage, settle('submitted'), submissions.store),
     deliverLate: submissions.deliverLate,
-    overdue: submissions.overdue,
     expireSubmission: submissions.expire,
   };
 }

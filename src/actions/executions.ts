@@ -1,159 +1,137 @@
 /**
- * Claims, leases and receipts in the database: why an execution happens at most once (spec §3).
+ * Stores executions: claims, leases and receipts. A preview is delivered at most once (reference §5.10).
  *
- * 1. One row is one execution. `(client, idempotency_key)` and `preview_digest` are unique, so of any
- *    number of concurrent executions with one key or one preview, one insert wins: the claim. It is
- *    committed durably before the upstream is called, in one transaction with the submission that is
- *    kept, and a row is never removed while its key could come back.
- * 2. Whoever holds the claim sends once, and starts only while more than the upstream time-out is
- *    left of the lease, counted on the monotonic clock from before the claim: the fence. So a
- *    process that was paused finds the fence shut, and no send begins after its receipt is final.
- * 3. A row leaves `executing` once: settling names the claim's own number (`action_id`) and the
- *    status it must still have. Whoever finds a lease run out settles the row as `failed`. What settles
- *    it ends its submission in the same transaction: the two never disagree, but where a yes comes later.
- * 4. Where the store fails in a claim or a settling, nobody knows whether it was committed. What is
- *    known is kept here and written on a new connection before another claim is taken or an open one
- *    looked at: what is found without a sender is settled `failed`, what the upstream has answered by its
- *    answer.
- * 5. A row may wait as `asked` before (beyond §4): it takes key and preview as a claim does, and the press is one
- *    conditional update from there to `executing`, with the submission, by whoever then holds the claim.
- * 6. Leases are judged by the database's clock, which no application's wall clock can move.
+ * 1. Claim. `(client, idempotency_key)` and `preview_digest` are unique, so when executions race, one insert wins. The
+ *    claim commits in one transaction with its submission, before anything is sent. A row is deleted only when its
+ *    preview can no longer be executed.
+ * 2. Fence. A lease lasts the upstream time-out plus `LEASE_MARGIN_MS`. A send starts only while more than the upstream
+ *    time-out remains (monotonic clock, from before the claim). So a paused process sends nothing once its receipt is
+ *    final.
+ * 3. Settling. The update names `action_id` and requires `executing`, so a row is settled once. A process that finds an
+ *    expired lease settles the row as `failed`. The submission ends in the same transaction. A later confirmation marks
+ *    the submission as delivered, and the receipt stays `failed`.
+ * 4. Unknown commits. If the store fails during a claim or a settle, the commit may have happened. The process
+ *    remembers the outcome (`failed` if nothing was sent) in `storage/pending-writes.ts`, and writes it before its next
+ *    claim.
+ * 5. Confirmations. An `asked` row reserves key and preview (reference §6.2). One conditional update claims the row.
+ * 6. Clocks. The database's clock decides when a lease expires. A wall clock cannot move it.
  */
-import { type Clock, isoTime } from '../clock.ts';
-import type { Change, Storage } from '../storage/database.ts';
+import { isoTime } from '../platform/clock.ts';
 import type { ExecutionRow } from '../storage/schema.ts';
+import type { Attempted } from '../submissions/attempts.ts';
 import type { ExecutionSubmission } from '../submissions/execution-rows.ts';
-import { LEASE_MARGIN_MS } from '../submissions/submissions.ts';
-import type { Attempted } from '../submissions/submit.ts';
+import { LEASE_MARGIN_MS } from '../submissions/lead-store.ts';
 import type { Outcome } from '../upstream/upstream.ts';
-import { type Asked, openAsked } from './asked.ts';
-import { type Claim, type ClaimRequest, rowOf, rowOfRequest } from './claim.ts';
-import { type Claimed, prepareExecutionQueries } from './execution-queries.ts';
-import { openLapsed } from './lapsed.ts';
-import type { Recorded } from './receipt.ts';
-import { type DigestsOfMailbox, type IsReported, openReports } from './reports.ts';
-import { type Known, openSettling } from './settling.ts';
+import {
+  type Claim,
+  type CompletionParts,
+  type ConfirmRequest,
+  type Known,
+  openCompletion,
+} from './complete-execution.ts';
+import { type Claimed, type ClaimRequest, prepareExecutionQueries, type QueryOptions } from './execution-queries.ts';
 
-export type ExecutionsOptions = {
-  storage: Storage;
-  clock: Clock;
-  upstreamTimeoutMs: number;
-  /** Whether the embedded inbox delivers: then the commit that settles keeps the submission. */
-  embedded: boolean;
-  /** Whether what was delivered keeps its content. */
-  keepsDelivered: boolean;
-  /** Messages that are written in the commit that makes an execution `submitted`. */
-  alongside?(claim: Claim): readonly Change[];
-  /** Told once that is written. */
-  onSubmitted?(): void;
+/** The receipt of an execution (reference §5.9). */
+export type Receipt = {
+  action_id: string;
+  action: string;
+  status: 'submitted' | 'failed';
+  created_at: string;
+  consent_recorded_at: string;
+  confirmation_text: string;
+  result: { ok: boolean };
 };
 
-export type Executions = {
-  /** What is recorded for a client's key, and for a preview; a lease that ran out is settled first. */
-  find(
-    client: string,
-    idempotencyKey: string,
-    previewDigest: string,
-  ): Promise<{ byKey: ExecutionRow | undefined; byPreview: ExecutionRow | undefined }>;
-  /** What a client executed, by its `action_id`. */
-  findByAction(client: string, actionId: string): Promise<ExecutionRow | undefined>;
-  /** Those that wait for the person's own press. */
-  asked: Asked;
-  /** Whether one of a mailbox's digests stands in a report of this client. */
-  isReported: IsReported;
-  /** Writes down the person's no by the claim's own statement; false where the key or the preview is taken. */
-  decline(request: ClaimRequest): Promise<boolean>;
-  /**
-   * The claim, or undefined where the key or the preview is taken, or one of the mailbox's digests stands in a
-   * report of this client. `keep` says what is kept with it, for the moment at which the consent is recorded.
-   */
-  claim(
-    request: ClaimRequest,
-    keep: Keep,
-    digestsOfMailbox: DigestsOfMailbox,
-  ): Promise<Claim | undefined>;
-  /** The claim of one that was asked, or undefined where it is not any more. */
-  press(request: ClaimRequest & { pressId: string }, keep: Keep): Promise<Claim | undefined>;
-  /**
-   * Delivers, then settles the claim by the outcome; by one commit where the destination is embedded,
-   * which asks nobody. Returns the receipt that stands, which is another's if the lease had run out.
-   */
-  conclude(
-    claim: Claim,
-    deliver: () => Promise<Attempted>,
-  ): Promise<{ outcome: Outcome; row: Recorded }>;
-  /** Settles every claim whose lease has run out; returns how many. */
-  settleExpired(): Promise<number>;
-  /** Writes what is known and could not be written, if it can be now: before the store is closed. */
-  close(): Promise<void>;
-};
+/** The columns that a receipt needs. */
+export type Recorded = Pick<
+  ExecutionRow,
+  'action_id' | 'action' | 'client' | 'status' | 'created_at' | 'confirmation_text'
+>;
 
-type Keep = (createdAt: string) => ExecutionSubmission;
+/** Returns the receipt of a settled execution. A receipt never changes. */
+export function receiptOf({ action_id, action, status, created_at, confirmation_text }: Recorded): Receipt {
+  const ok = status === 'submitted';
+  return {
+    action_id,
+    action,
+    status: ok ? 'submitted' : 'failed',
+    created_at,
+    // The statement of the claim also records the consent.
+    consent_recorded_at: created_at,
+    confirmation_text,
+    result: { ok },
+  };
+}
 
-/** Its functions throw `StorageUnavailable`. */
-export function openExecutions(options: ExecutionsOptions): Executions {
-  const { storage, clock, upstreamTimeoutMs, embedded, keepsDelivered } = options;
+const ACTION_ID = /^[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}$/;
+
+/** Returns true if a text is spelled like the id of an execution or confirmation. The store has no other ids. */
+export function isActionId(id: string): boolean {
+  return ACTION_ID.test(id);
+}
+
+export type ExecutionsOptions = Omit<CompletionParts, 'queries'> &
+  Omit<QueryOptions, 'leaseMs'> & {
+    upstreamTimeoutMs: number;
+    /** Ends the expired pending confirmations, and returns the number of these confirmations. */
+    expirePending(): Promise<number>;
+  };
+
+export type Executions = ReturnType<typeof openExecutions>;
+
+/** Returns the submission that a claim stores. `createdAt` is the time of the consent, as ISO 8601. */
+type MakeSubmission = (createdAt: string) => ExecutionSubmission;
+
+/** Returns the stored executions. The functions throw `StorageUnavailable`. */
+export function openExecutions(options: ExecutionsOptions) {
+  const { storage, clock, upstreamTimeoutMs, embedded, expirePending } = options;
   const leaseMs = upstreamTimeoutMs + LEASE_MARGIN_MS;
-  const queries = prepareExecutionQueries(storage, { leaseMs, keepsDelivered });
+  const queries = prepareExecutionQueries(storage, { ...options, leaseMs });
+  const completion = openCompletion({ ...options, queries });
+  const { settleExpired } = completion;
   const now = () => isoTime(clock.now().getTime());
 
-  const settling = openSettling({ ...options, queries });
-
-  /** What stands of a claim that had ended before its own process settled it. */
-  async function standing(claim: Claim): Promise<Recorded> {
-    const { actionId, previewDigest } = claim;
-    const [row] = await storage.read((db) =>
-      db
-        .selectFrom('executions')
-        .selectAll()
-        .where('preview_digest', '=', previewDigest)
-        .where('action_id', '=', actionId),
-    );
-    // A process that was stopped for longer than receipts are kept; others settle nothing but failures.
-    return row ?? rowOf(claim, NEVER_SENT.outcome);
+  /** Returns the columns of the receipt that another process wrote. */
+  async function currentReceipt(claim: Claim): Promise<Recorded> {
+    const [row] = await storage.read(queries.findByAction(claim));
+    // The row is gone if this process was stopped for longer than the retention. Other processes write only `failed`.
+    return row ?? { ...claim, status: 'failed' };
   }
 
-  const settleExpired = openLapsed({ storage, queries, settling, leaseMs, now });
-
-  const asked = openAsked({ storage, clock, queries });
-
-  /** Runs what makes an execution this process's own; a fence from before it. */
-  async function take(
-    request: ClaimRequest,
-    keep: Keep,
-    write: (row: Claimed, submission: ExecutionSubmission) => Promise<number>,
+  /** Claims an execution for this process. The time of the fence counts from before the statement. */
+  async function claim<Request extends ClaimRequest>(
+    request: Request,
+    makeSubmission: MakeSubmission,
+    write: (row: Request & Claimed & ExecutionSubmission) => Promise<number>,
   ): Promise<Claim | undefined> {
-    if (settling.isBehind()) await settling.resolve();
-    storage.requireRoom();
+    if (completion.hasPendingWrites()) await completion.flush();
+    storage.requireDiskSpace();
     const claimedAt = clock.monotonic();
-    const createdAt = now();
-    const submission = keep(createdAt);
-    const row = rowOfRequest(request, createdAt);
-    const claimed = await settling.keeping(request, NEVER_SENT, () => write(row, submission));
+    const created_at = now();
+    const submission = makeSubmission(created_at);
+    const row = { ...request, created_at, ...submission };
+    const claimed = await completion.trackUntilWritten(request, NEVER_SENT, () => write(row));
     if (claimed === 0) return undefined;
     const mayStart = () => clock.monotonic() - claimedAt < leaseMs - upstreamTimeoutMs;
-    return { ...request, createdAt, submission, mayStart };
+    return { ...request, created_at, submission, mayStart };
   }
 
-  const isReported = openReports(storage);
   return {
-    asked,
-    isReported,
-
-    async find(client, idempotencyKey, previewDigest) {
+    /** Returns the rows of a client's key and of a preview. An expired lease is settled first. */
+    async find(client: string, idempotencyKey: string, previewDigest: string) {
       const of = { client, idempotency_key: idempotencyKey, preview_digest: previewDigest };
       const find = queries.find(of);
       let rows = await storage.read(find);
-      // What has ended needs no writing: it is replayed for as long as the store can be read.
-      if (settling.isBehind() && rows.some(isOpen)) {
-        await settling.resolve();
+      // A settled row needs no write, so replays work as long as the store can be read.
+      if (completion.hasPendingWrites() && rows.some(isOpen)) {
+        await completion.flush();
         rows = await storage.read(find);
       }
       if (rows.some((row) => isOpen(row) && row.lease_has_run_out)) {
         await settleExpired();
         rows = await storage.read(find);
       }
-      if (rows.some(({ status }) => status === 'asked') && (await asked.expire()) > 0) {
+      if (rows.some(({ status }) => status === 'asked') && (await expirePending()) > 0) {
         rows = await storage.read(find);
       }
       return {
@@ -162,76 +140,66 @@ export function openExecutions(options: ExecutionsOptions): Executions {
       };
     },
 
-    async findByAction(client, actionId) {
-      return (await storage.read(queries.findByAction({ client, action_id: actionId })))[0];
+    /** Returns the execution of a client with this `action_id`. */
+    async findByAction(client: string, action_id: string): Promise<ExecutionRow | undefined> {
+      return (await storage.read(queries.findByAction({ client, action_id })))[0];
     },
 
-    async decline(request) {
-      storage.requireRoom();
-      return (await storage.write(queries.decline(rowOfRequest(request, now())))) === 1;
+    /** Records that the person declined the preview. Returns false if the key or the preview is claimed. */
+    async decline(request: ClaimRequest): Promise<boolean> {
+      storage.requireDiskSpace();
+      return (await storage.write(queries.decline({ ...request, created_at: now() }))) === 1;
     },
 
-    async claim(request, keep, digestsOfMailbox) {
-      const { claim, claimAlone, claimOfUnreported, claimAloneOfUnreported } = queries;
-      const claimed = await take(request, keep, (row, submission) =>
-        storage.write(
-          embedded ? claimAloneOfUnreported(row) : claimOfUnreported({ ...row, ...submission }),
-        ),
-      );
-      if (claimed !== undefined) return claimed;
-      if (await isReported(request.client, digestsOfMailbox)) return undefined;
-      // Others have reported the client, or it is taken.
-      return await take(request, keep, (row, submission) =>
-        storage.write(embedded ? claimAlone(row) : claim({ ...row, ...submission })),
-      );
-    },
+    /** Returns the claim, or undefined if the key or the preview is claimed or the mailbox has reported the client. */
+    claim: (request: ClaimRequest, makeSubmission: MakeSubmission, mailbox_digest: string) =>
+      claim(request, makeSubmission, (row) => storage.write(queries.claim({ ...row, mailbox_digest }))),
 
-    press: (request, keep) =>
-      take(request, keep, async (row, submission) => {
-        const { action_id, preview_digest, created_at, confirmation_text } = row;
-        const pressed = {
-          action_id,
-          preview_digest,
-          created_at,
-          confirmation_text,
-          now: created_at,
-        };
-        const { press, pressAlone } = queries;
-        const change = embedded ? pressAlone(pressed) : press({ ...pressed, ...submission });
-        return await storage.write(async (tx) => {
-          if ((await tx.change(change)) === 0) return 0;
-          return await tx.change(queries.pressed({ id: action_id, press_id: request.pressId }));
-        });
-      }),
+    /** Returns the claim of a pending confirmation, or undefined if the confirmation is no longer pending. */
+    confirm: (request: ConfirmRequest, makeSubmission: MakeSubmission) =>
+      claim(request, makeSubmission, (row) =>
+        storage.write(async (tx) => {
+          if ((await tx.change(queries.confirm(row))) === 0) return 0;
+          return await tx.change(queries.confirmed(row));
+        }),
+      ),
 
-    async conclude(claim, deliver) {
+    /**
+     * Delivers, then settles the claim by the outcome. With an embedded inbox one commit delivers and settles. Returns
+     * the stored result, which another process wrote if the lease had expired.
+     */
+    async conclude(claim: Claim, deliver: () => Promise<Attempted>): Promise<{ outcome: Outcome; row: Recorded }> {
       if (!embedded) {
         const known = await deliver();
-        const settled = await settling.keeping(claim, known, () => settling.settle(claim, known));
+        const completed = await completion.trackUntilWritten(claim, known, () => completion.complete(claim, known));
         const { outcome } = known;
-        return { outcome, row: settled ? rowOf(claim, outcome) : await standing(claim) };
+        return { outcome, row: completed ? settledRow(claim, outcome) : await currentReceipt(claim) };
       }
-      const { actionId: action_id, previewDigest: preview_digest, submission } = claim;
+      const { action_id, preview_digest, submission } = claim;
       const of = { preview_digest, action_id, settled_at: now(), ...submission };
-      const stored = await settling.keeping(claim, NEVER_SENT, () =>
-        settling.submit(claim, queries.store(of)),
+      const stored = await completion.trackUntilWritten(claim, NEVER_SENT, () =>
+        completion.submit(claim, queries.store(of)),
       );
-      if (stored > 0) return { outcome: DELIVERED, row: rowOf(claim, DELIVERED) };
+      if (stored > 0) return { outcome: DELIVERED, row: settledRow(claim, DELIVERED) };
       const outcome: Outcome = { kind: 'unconfirmed', reason: 'The lease had run out.' };
-      return { outcome, row: await standing(claim) };
+      return { outcome, row: await currentReceipt(claim) };
     },
 
     settleExpired,
 
-    // Where the store is still away, it is as if the process had died.
-    close: () => settling.resolve().catch(() => {}),
+    /** Writes remembered outcomes. If the store is still unavailable, the outcomes are lost as in a crash. */
+    close: (): Promise<void> => completion.flush().catch(() => {}),
   };
 }
 
-/** Without its commit nothing was sent: neither after a claim nor, if embedded, after a delivery. */
+/** The outcome after a failed commit of a claim, or of a delivery to the embedded inbox. Nothing was sent. */
 const NEVER_SENT: Known = { outcome: { kind: 'unconfirmed', reason: 'The store was away.' } };
 
 const DELIVERED: Outcome = { kind: 'confirmed', known: false };
+
+function settledRow(claim: Claim, outcome: Outcome): Recorded {
+  return { ...claim, status: outcome.kind === 'confirmed' ? 'submitted' : 'failed' };
+}
 
 function isOpen(row: Recorded): boolean {
   return row.status === 'executing';

@@ -1,20 +1,20 @@
-/** The whole chain of a preview, top to bottom (spec §4.3), in the order of contract §4. */
-import type { NewId } from '../chance.ts';
-import { type Clock, isoTime } from '../clock.ts';
-import { checkBearer } from '../credentials/check.ts';
+/** Makes a preview (reference §5.3). The checks run in the order of reference §5.5. */
+import { scopeOf } from '../credentials/clients.ts';
 import type { Credentials } from '../credentials/file.ts';
-import { scopeOf } from '../credentials/scopes.ts';
-import type { PreviewRefusal } from '../failures/refusals.ts';
+import type { BodyRefusal, PreviewRefusal } from '../failures/refusals.ts';
 import { type FormName, findForm } from '../forms/catalog.ts';
 import { type Fields, validate } from '../forms/validate.ts';
-import { parseJsonObject, type ReadBody } from '../http/read-body.ts';
-import type { Rate } from '../limits/limits.ts';
+import { type Clock, isoTime } from '../platform/clock.ts';
+import type { NewId } from '../platform/random.ts';
 import type { SigningKeys } from '../settings/signing-keys.ts';
-import { destinationOf, type Parties } from '../submissions/recipient.ts';
-import { CONFIRMATION_STATEMENT } from './confirmation-statement.ts';
+import { destinationOf, type Parties } from '../submissions/submission.ts';
+import { type AgentRequest, admitWith } from './authorize.ts';
 import { PREVIEW_LIFETIME_MS, sealPreview } from './preview-token.ts';
 
-/** Spec §2.2. */
+/** The exact text that a person agrees to, and that an execution repeats character for character (reference §5.2). */
+export const CONFIRMATION_STATEMENT = 'I confirm that Service may use these details for the selected action.';
+
+/** The answer of a preview (reference §5.3). */
 export type PreviewRecord = {
   ok: true;
   preview_id: string;
@@ -27,18 +27,16 @@ export type PreviewRecord = {
   destination: string;
 };
 
-/** What both calls of an agent bring; the limit and the body are taken at their turn. */
-export type AgentRequest = {
+/** A request for a preview. `readFields` reads the JSON body of the HTTP route, or the arguments of an MCP tool. */
+export type PreviewRequest = AgentRequest & {
   action: string;
-  authorization: readonly string[];
-  takeFromLimit(): Promise<Rate>;
-  readBody(): Promise<ReadBody>;
+  readFields(): Promise<{ kind: 'object'; value: Readonly<Record<string, unknown>> } | BodyRefusal>;
 };
 
 export type PreviewParts = {
   credentials: Credentials;
   signingKeys: SigningKeys;
-  /** Undefined while executions are not configured: nobody is asked to confirm what can't be sent. */
+  /** Undefined while executions are not configured, so that nobody confirms a preview that cannot be sent. */
   parties: Parties | undefined;
   clock: Clock;
   newId: NewId;
@@ -46,31 +44,21 @@ export type PreviewParts = {
 
 export type PreviewResult = { kind: 'previewed'; record: PreviewRecord } | PreviewRefusal;
 
-/** The record to show a person, or the refusal. Stores nothing. */
-export async function preview(parts: PreviewParts, request: AgentRequest): Promise<PreviewResult> {
+/** Returns the record to show to the person, or the refusal. Stores nothing. */
+export async function preview(parts: PreviewParts, request: PreviewRequest): Promise<PreviewResult> {
   const form = findForm(request.action);
   if (form === undefined) return { kind: 'unknownAction' };
 
-  const rate = await request.takeFromLimit();
-  if (rate.exceeded) return { kind: 'rateLimited', retryAfterSeconds: rate.resetSeconds };
-
-  const caller = checkBearer(parts.credentials, request.authorization);
-  if (caller.kind !== 'client') {
-    return { kind: 'unauthenticated', credentialSent: caller.kind === 'invalid' };
-  }
-  if (!caller.scopes.has(scopeOf.preview)) {
-    return { kind: 'insufficientScope', scope: scopeOf.preview };
-  }
+  const caller = await admitWith(parts, request, scopeOf.preview);
+  if (caller.kind !== 'client') return caller;
 
   const { parties, signingKeys } = parts;
   if (parties === undefined || signingKeys.length === 0) return { kind: 'actionsNotConfigured' };
 
-  const body = await request.readBody();
-  if (body.kind !== 'read') return body;
-  const json = parseJsonObject(body.bytes);
-  if (json.kind !== 'object') return json;
+  const read = await request.readFields();
+  if (read.kind !== 'object') return read;
 
-  const validation = validate(form, json.value);
+  const validation = validate(form, read.value);
   if (validation.kind === 'invalid') return { kind: 'invalidFields', faults: validation.faults };
 
   const { fields } = validation;
@@ -78,11 +66,7 @@ export async function preview(parts: PreviewParts, request: AgentRequest): Promi
   const createdAt = parts.clock.now().getTime();
   const record: PreviewRecord = {
     ok: true,
-    preview_id: sealPreview(
-      signingKeys,
-      { action: form.name, fields, destination, createdAt },
-      parts.newId(),
-    ),
+    preview_id: sealPreview(signingKeys, { action: form.name, fields, destination, createdAt }, parts.newId()),
     action: form.name,
     fields,
     created_at: isoTime(createdAt),

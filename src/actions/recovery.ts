@@ -1,39 +1,25 @@
 /**
- * Recovery: executions whose process died in the middle are settled as `failed` once their lease has run out
- * (contract §4, "A claim is one atomic statement"), and people's submissions wait for their redelivery (beyond
- * §1). Whichever instance is there does it.
+ * Sets executions whose process died to `failed` once their lease has expired (reference §5.10). Browser submissions of
+ * a dead process then wait for redelivery (reference §10.6). Each instance runs this job.
  */
-import { type Clock, every } from '../clock.ts';
-import type { Log } from '../operations/log.ts';
-import type { Submissions } from '../submissions/submissions.ts';
+import type { Clock } from '../platform/clock.ts';
+import { type Job, openJob } from '../platform/jobs.ts';
+import type { Log } from '../platform/log.ts';
 import type { Executions } from './executions.ts';
 
-/** How often they are looked for. */
+/** Interval of the job, in milliseconds. */
 export const RECOVER_EVERY_MS = 5_000;
 
-export type Recovery = {
-  /** Settles what has run out by now; a fault is logged, and the next time tries again. */
-  work(): Promise<void>;
-  /** Works every five seconds from the next ones on, until `close`. */
-  start(): void;
-  /** Waits for the work under way: after it the store may be closed. */
-  close(): Promise<void>;
-};
-
-export type RecoveryParts = {
+type RecoveryParts = {
   executions: Pick<Executions, 'settleExpired'>;
-  submissions: Pick<Submissions, 'settleExpired'>;
+  submissions: { settleExpired(): Promise<number> };
   clock: Clock;
   log: Log;
 };
 
-/** Does nothing before `work` or `start`. */
-export function openRecovery({ executions, submissions, clock, log }: RecoveryParts): Recovery {
-  let stop = () => {};
-  let working: Promise<void> | undefined;
-  let closing = false;
-
-  async function settleAloud(what: string, settle: () => Promise<number>): Promise<void> {
+/** Returns the job that settles expired leases. The job logs each fault. */
+export function openRecovery({ executions, submissions, clock, log }: RecoveryParts): Job {
+  async function settleAndLog(what: string, settle: () => Promise<number>): Promise<void> {
     try {
       const count = await settle();
       if (count > 0) log.warn({ count }, `${what} whose lease ran out were settled`);
@@ -42,29 +28,12 @@ export function openRecovery({ executions, submissions, clock, log }: RecoveryPa
     }
   }
 
-  async function settleAll(): Promise<void> {
-    await settleAloud('executions', executions.settleExpired);
-    await settleAloud('submissions', submissions.settleExpired);
-  }
-
-  /** Never overlaps itself: what runs out meanwhile is found the next time. */
-  async function work(): Promise<void> {
-    if (closing) return;
-    working ??= settleAll().finally(() => {
-      working = undefined;
-    });
-    await working;
-  }
-
-  return {
-    work,
-    start() {
-      stop = every(clock, RECOVER_EVERY_MS, work);
+  return openJob({
+    clock,
+    everyMs: RECOVER_EVERY_MS,
+    async work() {
+      await settleAndLog('executions', executions.settleExpired);
+      await settleAndLog('submissions', submissions.settleExpired);
     },
-    async close() {
-      closing = true;
-      stop();
-      await working;
-    },
-  };
+  });
 }

@@ -1,37 +1,37 @@
-/** The two agent routes: takes the request apart, renders the result (spec §4.3, §4.4, §7.1). */
+/** Routes of preview and execute (reference §5.3, §5.6). */
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
 import { renderProblem } from '../failures/render.ts';
 import { bounds } from '../forms/bounds.ts';
-import { childTraceparent, headerLines, parseTraceparent } from '../http/headers.ts';
+import { childTraceparent, headerLines, parseJsonObject, parseTraceparent } from '../http/request.ts';
 import { at, linkToReceipt, routes } from '../routes.ts';
-import type { TakeFromLimit } from '../server/limiting.ts';
-import type { TakeBody } from '../server/refused-bodies.ts';
-import type { ExecuteResult } from './examine-preview.ts';
+import { sendProblem } from '../server/page-or-json.ts';
+import type { TakeBody, TakeFromLimit } from '../server/rate-limits.ts';
 import { type ExecuteParts, execute } from './execute.ts';
-import { type AgentRequest, type PreviewResult, preview } from './preview.ts';
+import { type PreviewResult, preview } from './preview.ts';
+import type { ExecuteResult } from './preview-token.ts';
 
 type ActionRoute = { Params: { action: string } };
 
-/** Registers preview and execute. */
+/** Registers the routes of preview and execute. */
 export function registerActions(
   app: FastifyInstance,
   parts: ExecuteParts & { takeFromLimit: TakeFromLimit; takeBody: TakeBody },
 ): void {
-  const agentRequest = (
-    name: 'preview' | 'execute',
-    request: FastifyRequest<ActionRoute>,
-    reply: FastifyReply,
-  ): AgentRequest => ({
+  const agentRequest = (name: 'preview' | 'execute', request: FastifyRequest<ActionRoute>, reply: FastifyReply) => ({
     action: request.params.action,
     authorization: headerLines(request.raw, 'authorization'),
     takeFromLimit: () => parts.takeFromLimit(name, request, reply),
-    readBody: () => parts.takeBody(request, reply, bounds.jsonBodyBytes),
   });
 
   app.route<ActionRoute>({
     ...at(routes.previewAction),
-    handler: async (request, reply) =>
-      answerPreview(reply, await preview(parts, agentRequest('preview', request, reply))),
+    handler: async (request, reply) => {
+      const readFields = async () => {
+        const body = await parts.takeBody(request, reply, bounds.jsonBodyBytes);
+        return body.kind === 'read' ? parseJsonObject(body.bytes) : body;
+      };
+      return answerPreview(reply, await preview(parts, { ...agentRequest('preview', request, reply), readFields }));
+    },
   });
 
   app.route<ActionRoute>({
@@ -39,6 +39,7 @@ export function registerActions(
     handler: async (request, reply) => {
       const result = await execute(parts, {
         ...agentRequest('execute', request, reply),
+        readBody: () => parts.takeBody(request, reply, bounds.jsonBodyBytes),
         idempotencyKeys: headerLines(request.raw, 'idempotency-key'),
         traceparent: childTraceparent(parseTraceparent(request.headers.traceparent)),
       });
@@ -50,8 +51,7 @@ export function registerActions(
 function answerPreview(reply: FastifyReply, result: PreviewResult): FastifyReply {
   reply.header('cache-control', 'no-store');
   if (result.kind === 'previewed') return reply.send(result.record);
-  const { status, headers, body } = renderProblem(result, 'agent');
-  return reply.code(status).headers(headers).send(body);
+  return sendProblem(reply, renderProblem(result, 'agent'));
 }
 
 function answerExecute(reply: FastifyReply, result: ExecuteResult): FastifyReply {
@@ -62,6 +62,5 @@ function answerExecute(reply: FastifyReply, result: ExecuteResult): FastifyReply
     if (replay) reply.header('idempotent-replayed', 'true');
     return reply.send(replay ? { ok: true, receipt, replay } : { ok: true, receipt });
   }
-  const { status, headers, body } = renderProblem(result, 'agent');
-  return reply.code(status).headers(headers).send(body);
+  return sendProblem(reply, renderProblem(result, 'agent'));
 }

@@ -1,25 +1,20 @@
-/** `npm run backup`: the database as one file, made while the service runs. */
+/** `npm run backup`: copies the database to one file while the service runs (reference §13.9). */
 import { existsSync, renameSync, rmSync, statSync } from 'node:fs';
 import { resolve } from 'node:path';
-import { copiesOf } from '../storage/copies.ts';
 import { StorageUnavailable } from '../storage/database.ts';
-import type { Call } from './command.ts';
-import { runnerOf } from './command-line.ts';
-import { loadSettings } from './configuration.ts';
-import { ExitFault } from './faults.ts';
-import { placeOf, requireDatabase } from './storage.ts';
+import { copiesOf } from '../storage/open.ts';
+import { ExitFault } from './command-errors.ts';
+import { type Call, runnerOf } from './command-line.ts';
+import { loadSettings, placeOf, requireDatabase } from './open-store.ts';
 
 export const run = runnerOf({
   invocation: 'npm run backup --',
-  meaning:
+  description:
     'Copies the database to a file, while the service runs. It holds everything that was answered before it began, and people’s data: keep it like the database.',
-  examples: [
-    'npm run backup -- backups/2026-12-01.db',
-    'npm run --silent backup -- backups/2026-12-01.dump --json',
-  ],
-  actions: {
+  examples: ['npm run backup -- backups/2026-12-01.db', 'npm run --silent backup -- backups/2026-12-01.dump --json'],
+  subcommands: {
     '': {
-      meaning: 'makes the file, mode 0600, and reads it again; never replaces one',
+      description: 'makes the file, mode 0600, and reads it again; never replaces one',
       operands: ['file'],
       run: backup,
     },
@@ -30,17 +25,21 @@ async function backup({ operand, terminal }: Call): Promise<void> {
   const file = resolve(operand('file'));
   const { database } = loadSettings().settings;
   if (existsSync(file)) throw new ExitFault(`There is a file at ${file}: give another name.`);
-  // It has its name only once it is whole.
+  requireDatabase(database);
+  // The file gets its final name when it is complete.
   const partial = `${file}.partial`;
   rmSync(partial, { force: true });
   try {
-    requireDatabase(database);
     const { copyTo, examineCopy } = await copiesOf(database.kind);
     await copyTo(partial, placeOf(database));
     await examineCopy(partial);
     renameSync(partial, file);
   } catch (error) {
-    throw asSentence(error);
+    if (error instanceof StorageUnavailable) throw error;
+    const { code = 'unknown error' } = error as NodeJS.ErrnoException;
+    throw new ExitFault(
+      `The backup could not be written (${code}): does the folder exist, may it be written, is there room?`,
+    );
   } finally {
     rmSync(partial, { force: true });
   }
@@ -48,12 +47,4 @@ async function backup({ operand, terminal }: Call): Promise<void> {
   if (terminal.json) return terminal.print(JSON.stringify({ file, bytes }));
   terminal.print(file);
   terminal.say(`${bytes} bytes, read again and whole. Try a restore from time to time.`);
-}
-
-function asSentence(error: unknown): ExitFault {
-  if (error instanceof ExitFault) return error;
-  if (error instanceof StorageUnavailable) return new ExitFault(error.message);
-  const { code } = error as NodeJS.ErrnoException;
-  const remedy = 'does the folder exist, may it be written, is there room?';
-  return new ExitFault(`The backup could not be written (${code ?? 'unknown error'}): ${remedy}`);
 }

@@ -1,8 +1,8 @@
-/** What `bin/service.js` says where it is given no command, or one that can't be run like that. */
+/** Help and errors of `bin/service.js` itself, if its arguments name no command. */
+import { UsageFault } from './command-errors.ts';
 import { runnerOf } from './command-line.ts';
-import { UsageFault } from './faults.ts';
 
-const meanings = {
+const descriptions = {
   start: 'starts the service; its settings are in the environment (see .env.example)',
   credentials: 'issue, rotate, revoke and list agent credentials',
   inbox: 'list, show and export submissions, send them again, put them away',
@@ -19,14 +19,14 @@ const meanings = {
 
 export const run = runnerOf({
   invocation: 'node bin/service.js',
-  meaning: 'The lead intake and agent action service.',
+  description: 'The lead intake and agent action service.',
   examples: ['npm start', 'npm run credentials -- --help', 'npm run doctor'],
-  actions: Object.fromEntries(
-    Object.entries(meanings).map(([name, meaning]) => {
+  subcommands: Object.fromEntries(
+    Object.entries(descriptions).map(([name, description]) => {
       const run = async () => {
         throw new UsageFault(`${name} takes no such argument; see --help.`);
       };
-      return [name, { meaning, run }];
+      return [name, { description, run }];
     }),
   ),
 });

@@ -1,22 +1,21 @@
-/** `npm run settings`: every setting in force, where it came from, secrets hidden (contract §1). */
+/** `npm run settings`: prints every setting and its source, with secrets hidden (reference §13.2). */
 import type { LoadedEnvironment } from '../settings/environment.ts';
 import type { Settings } from '../settings/settings.ts';
 import { fileVariable, type VariableName, variables } from '../settings/variables.ts';
-import type { Call } from './command.ts';
-import { runnerOf } from './command-line.ts';
-import { loadSettings } from './configuration.ts';
+import { type Call, runnerOf } from './command-line.ts';
+import { loadSettings } from './open-store.ts';
 import { printTable, tableOf } from './terminal.ts';
 
 export const run = runnerOf({
   invocation: 'npm run settings --',
-  meaning: 'Every setting in force, and where it came from; secrets are hidden.',
+  description: 'Every setting in force, and where it came from; secrets are hidden.',
   examples: ['npm run settings', 'npm run --silent settings -- --json'],
-  actions: { '': { meaning: 'all settings', run: show } },
+  subcommands: { '': { description: 'all settings', run: show } },
 });
 
 type Row = {
   name: VariableName;
-  /** Null where nothing is set and there is no default. */
+  /** Value in force. Null if the setting has neither a value nor a default. */
   value: string | null;
   source: 'environment' | '.env' | 'file' | 'default';
 };
@@ -32,7 +31,7 @@ async function show({ terminal }: Call): Promise<void> {
 
 function rowOf(name: VariableName, settings: Settings, loaded: LoadedEnvironment): Row {
   const file = fileVariable(name);
-  // An empty variable counts as one that is not set.
+  // An empty variable counts as not set.
   const given = Boolean(loaded.environment[name]);
   const givenAsFile = file !== undefined && Boolean(loaded.environment[file]);
   const isSecret = file !== undefined && (given || givenAsFile);
@@ -41,7 +40,7 @@ function rowOf(name: VariableName, settings: Settings, loaded: LoadedEnvironment
   return { name, value, source: source ?? 'default' };
 }
 
-/** What an entry says of itself, or its value as it is. */
+/** Returns the value in force: the text that the variable's entry defines, or the value itself. */
 function inForce(name: VariableName, settings: Settings): string | undefined {
   const variable = variables[name];
   if ('shown' in variable) return variable.shown(settings);

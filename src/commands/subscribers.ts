@@ -1,4 +1,4 @@
-/** `npm run subscribers`: who was asked, has confirmed and has left, to see and to export (beyond §6). */
+/** `npm run subscribers`: lists and exports the subscribers of the newsletter (reference §13.5). */
 import { bounds } from '../forms/bounds.ts';
 import {
   type ListedSubscriber,
@@ -8,55 +8,43 @@ import {
   subscriberStatuses,
 } from '../newsletter/listing.ts';
 import { routes } from '../routes.ts';
-import { csvRecord } from '../submissions/csv.ts';
-import type { Call } from './command.ts';
-import { runnerOf } from './command-line.ts';
-import { UsageFault } from './faults.ts';
-import { limitOf, oneOf } from './inbox/filters.ts';
-import { withConfiguredStorage } from './storage.ts';
-import { printable, printTable, tableOf } from './terminal.ts';
+import { csvRecord } from '../submissions/read/export.ts';
+import { formatOf, formatOption, limitOf, oneOf } from './arguments.ts';
+import { UsageFault } from './command-errors.ts';
+import { type Call, runnerOf } from './command-line.ts';
+import { withConfiguredStorage } from './open-store.ts';
+import { printTable, tableOf, writeRecords } from './terminal.ts';
 
 const LIST_ROWS = 20;
 
 const filterOptions = {
-  status: { type: 'string', value: 'STATUS', meaning: subscriberStatuses.join(', ') },
-  search: { type: 'string', value: 'TEXT', meaning: 'an address, or its beginning' },
+  '--status STATUS': subscriberStatuses.join(', '),
+  '--search TEXT': 'an address, or its beginning',
 } as const;
 
 export const run = runnerOf({
   invocation: 'npm run subscribers --',
-  meaning: `Who subscribed with ${routes.subscribeNewsletter.path}: pending until they confirm (erased after ${bounds.subscriptionLifetimeDays} days), confirmed, or unsubscribed.`,
+  description: `Who subscribed with ${routes.subscribeNewsletter.path}: pending until they confirm (erased after ${bounds.subscriptionLifetimeDays} days), confirmed, or unsubscribed.`,
   examples: [
     'npm run subscribers -- list',
     'npm run subscribers -- list --status pending --limit 100',
     'npm run --silent subscribers -- export --status confirmed --format csv > subscribers.csv',
   ],
-  actions: {
+  subcommands: {
     list: {
-      meaning: 'the latest, newest first; by address where one is looked for',
-      options: {
-        limit: { type: 'string', value: 'N', meaning: `how many (${LIST_ROWS})` },
-        ...filterOptions,
-      },
+      description: 'the latest, newest first; by address where one is looked for',
+      options: { '--limit N': `how many (${LIST_ROWS})`, ...filterOptions },
       run: list,
     },
     export: {
-      meaning: 'all of them in that order, on standard output',
-      options: {
-        format: {
-          type: 'string',
-          value: 'FORMAT',
-          meaning: 'csv (safe in a spreadsheet) or jsonl',
-        },
-        limit: { type: 'string', value: 'N', meaning: 'only the first so many' },
-        ...filterOptions,
-      },
+      description: 'all of them in that order, on standard output',
+      options: { ...formatOption, '--limit N': 'only the first so many', ...filterOptions },
       run: exportAll,
     },
   },
 });
 
-/** What is told of each: no id, and never a token. */
+/** Columns of the output. The columns never include the id or a token. */
 const columns = [
   'email',
   'contractor',
@@ -71,34 +59,22 @@ async function list(call: Call): Promise<void> {
   const { terminal } = call;
   const limit = limitOf(call) ?? LIST_ROWS;
   const filter = filterOf(call);
-  const { subscribers, next } = await withConfiguredStorage((storage) =>
-    listSubscribers(storage, filter, limit),
-  );
+  const { subscribers, next } = await withConfiguredStorage((storage) => listSubscribers(storage, filter, limit));
   if (terminal.json) return terminal.write(subscribers.map(jsonLineOf).join(''));
   if (subscribers.length === 0) return terminal.say('There is nobody here yet.');
   const head = columns.map((name) => name.replaceAll('_', ' ').toUpperCase());
-  printTable(terminal, tableOf([head, ...subscribers.map((one) => cellsOf(one).map(printable))]));
+  printTable(terminal, tableOf([head, ...subscribers.map(cellsOf)]));
   if (next !== undefined)
-    terminal.say(
-      `${subscribers.length} shown, there are more; --limit shows more, \`export --format csv\` has all.`,
-    );
+    terminal.say(`${subscribers.length} shown, there are more; --limit shows more, \`export --format csv\` has all.`);
 }
 
 async function exportAll(call: Call): Promise<void> {
-  const { terminal } = call;
-  const format = call.text('format') ?? (terminal.json ? 'jsonl' : undefined);
-  if (format !== 'csv' && format !== 'jsonl') throw new UsageFault('--format is csv or jsonl.');
+  const format = formatOf(call);
   const filter = filterOf(call);
-  let left = limitOf(call) ?? Number.POSITIVE_INFINITY;
-  await withConfiguredStorage(async (storage) => {
-    if (format === 'csv') await terminal.write(csvRecord(columns));
-    for await (const page of subscriberPages(storage, filter)) {
-      const shown = page.slice(0, left).map(format === 'csv' ? csvRecordOf : jsonLineOf);
-      await terminal.write(shown.join(''));
-      left -= page.length;
-      if (left <= 0) return;
-    }
-  });
+  const limit = limitOf(call);
+  await withConfiguredStorage((storage) =>
+    writeRecords(call.terminal, format, spelling, subscriberPages(storage, filter), limit),
+  );
 }
 
 function filterOf(call: Call): SubscriberFilter {
@@ -109,8 +85,12 @@ function filterOf(call: Call): SubscriberFilter {
 
 const cellsOf = (subscriber: ListedSubscriber) => columns.map((name) => subscriber[name] ?? '');
 
-const csvRecordOf = (subscriber: ListedSubscriber) => csvRecord(cellsOf(subscriber));
-
 function jsonLineOf(subscriber: ListedSubscriber): string {
   return `${JSON.stringify(Object.fromEntries(columns.map((name) => [name, subscriber[name]])))}\n`;
 }
+
+const spelling = {
+  head: csvRecord(columns),
+  csv: (subscriber: ListedSubscriber) => csvRecord(cellsOf(subscriber)),
+  jsonl: jsonLineOf,
+};

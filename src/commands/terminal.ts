@@ -1,8 +1,12 @@
-/** Where a command writes and asks: data on stdout, words on stderr (clig.dev). */
+/**
+ * Output and questions of a command: data on stdout, messages on stderr (clig.dev). Only this file writes to a stream,
+ * and everything it writes is `printable`.
+ */
 import { once } from 'node:events';
 import { createInterface } from 'node:readline/promises';
 import type { Readable, Writable } from 'node:stream';
-import { UsageFault } from './faults.ts';
+import { UsageFault } from './command-errors.ts';
+import { printable, printableLines } from './printable.ts';
 
 type MaybeTerminal = { isTTY?: boolean };
 
@@ -13,44 +17,52 @@ export type TerminalStreams = {
   env: Readonly<Record<string, string | undefined>>;
 };
 
+/** A part of a line. Emphasis appears as colour, and only on a terminal. */
+export type Piece = string | { emphasis: 'bold' | 'good' | 'bad'; text: string };
+
 export type Terminal = {
-  /** `--json` was given. */
+  /** True if `--json` was given. */
   json: boolean;
-  /** Data: a line on stdout. */
-  print(line: string): void;
-  /** Data in bulk: as it is, waiting for a reader that is slow. */
-  write(data: string): Promise<void>;
-  /** Words: a line on stderr. */
+  /** Prints data as one line on stdout, even if the text has line breaks. */
+  print(...pieces: Piece[]): void;
+  /**
+   * Writes whole lines of data, and waits for a slow reader. CSV reaches a file or a pipe unchanged, because it has no
+   * escapes for characters.
+   */
+  write(lines: string, format?: 'jsonl' | 'csv'): Promise<void>;
+  /** Prints a message as one line on stderr, even if the text has line breaks. */
   say(line: string): void;
-  /** Makes data stand out on a terminal, and nowhere else. */
-  emphasize(kind: 'bold' | 'good' | 'bad', text: string): string;
-  /** One line of standard input, asked for where that is a terminal. */
+  /** Reads one line of standard input. On a terminal it asks for the line. */
   readLine(question: string): Promise<string>;
-  /** Asks before something is destroyed; off a terminal `--yes` is wanted instead. */
+  /** Asks before a destructive action. Without a terminal, `--yes` is required. */
   confirm(question: string, yes: boolean): Promise<boolean>;
 };
 
 const COLOURS = { bold: '\u001B[1m', good: '\u001B[32m', bad: '\u001B[31m' };
 const PLAIN = '\u001B[0m';
 
-/** Takes the streams of the process, or of a test. */
 export function openTerminal(streams: TerminalStreams, json: boolean): Terminal {
   const { stdin, stdout, stderr, env } = streams;
   const inColour = stdout.isTTY === true && !env.NO_COLOR && env.TERM !== 'dumb';
-  // A reader like `head` goes away when it has enough: that is no failure.
+  // A reader such as `head` closes the pipe after enough lines, which is no failure.
   stdout.on('error', (error: NodeJS.ErrnoException) => {
     process.exit(error.code === 'EPIPE' ? 0 : 1);
   });
+  function shown(piece: Piece): string {
+    if (typeof piece === 'string') return printable(piece);
+    const text = printable(piece.text);
+    return inColour ? `${COLOURS[piece.emphasis]}${text}${PLAIN}` : text;
+  }
   return {
     json,
-    print: (line) => void stdout.write(`${line}\n`),
-    write: async (data) => {
-      if (!stdout.write(data)) await once(stdout, 'drain');
+    print: (...pieces) => void stdout.write(`${pieces.map(shown).join('')}\n`),
+    write: async (lines, format = 'jsonl') => {
+      const isExact = format === 'csv' && stdout.isTTY !== true;
+      if (!stdout.write(isExact ? lines : printableLines(lines, LINE_END[format]))) await once(stdout, 'drain');
     },
-    say: (line) => void stderr.write(`${line}\n`),
-    emphasize: (kind, text) => (inColour ? `${COLOURS[kind]}${text}${PLAIN}` : text),
+    say: (line) => void stderr.write(`${printable(line)}\n`),
     readLine: async (question) => {
-      if (stdin.isTTY === true) stderr.write(`${question} `);
+      if (stdin.isTTY === true) stderr.write(`${printable(question)} `);
       for await (const line of createInterface({ input: stdin })) return line;
       return '';
     },
@@ -61,9 +73,9 @@ export function openTerminal(streams: TerminalStreams, json: boolean): Terminal 
       }
       const lines = createInterface({ input: stdin, output: stderr });
       try {
-        // Ctrl-C and the end of the input are a no.
+        // Ctrl-C and the end of the input mean no.
         const closed = once(lines, 'close').then(() => '');
-        const answer = await Promise.race([lines.question(`${question} [y/N] `), closed]);
+        const answer = await Promise.race([lines.question(`${printable(question)} [y/N] `), closed]);
         return /^y(es)?$/i.test(answer.trim());
       } catch {
         return false;
@@ -74,32 +86,41 @@ export function openTerminal(streams: TerminalStreams, json: boolean): Terminal 
   };
 }
 
-/** Nothing of these may reach a terminal, whatever a row says. */
-const CONTROLS = /[\p{Cc}\p{Zl}\p{Zp}\u202A-\u202E\u2066-\u2069]/gu;
-
-/** Takes a text of whoever; returns what of it may reach a terminal. */
-export function printable(text: string): string {
-  return text.replace(CONTROLS, '');
-}
+/** A CSV cell may have line breaks `\n`, so a record ends with `\r\n`. */
+const LINE_END = { jsonl: '\n', csv: '\r\n' };
 
 /** Prints a table, its head first. */
 export function printTable(terminal: Terminal, [head = '', ...lines]: readonly string[]): void {
-  terminal.print(terminal.emphasize('bold', head));
+  terminal.print({ emphasis: 'bold', text: head });
   for (const line of lines) terminal.print(line);
 }
 
-/** Rows as a table with aligned columns, two spaces between them. */
-export function tableOf(rows: readonly (readonly string[])[]): string[] {
-  const widths: number[] = [];
-  for (const row of rows) {
-    for (const [column, cell] of row.entries()) {
-      widths[column] = Math.max(widths[column] ?? 0, cell.length);
-    }
+/** Writes the rows of an export, up to `limit`. */
+export async function writeRecords<Row>(
+  terminal: Terminal,
+  format: 'csv' | 'jsonl',
+  spelling: { head: string; csv(row: Row): string; jsonl(row: Row): string },
+  pages: AsyncIterable<readonly Row[]>,
+  limit = Number.POSITIVE_INFINITY,
+): Promise<void> {
+  if (format === 'csv') await terminal.write(spelling.head, format);
+  let left = limit;
+  for await (const page of pages) {
+    await terminal.write(page.slice(0, left).map(spelling[format]).join(''), format);
+    left -= page.length;
+    if (left <= 0) return;
   }
+}
+
+/**
+ * Returns rows as lines of aligned columns, with two spaces between the columns. The cells of the result are
+ * `printable`.
+ */
+export function tableOf(cells: readonly (readonly string[])[]): string[] {
+  const rows = cells.map((row) => row.map(printable));
+  const widthOf = (column: number) => Math.max(...rows.map((row) => row[column]?.length ?? 0));
+  const widths = rows[0]?.map((_, column) => widthOf(column)) ?? [];
   return rows.map((row) =>
-    row
-      .map((cell, column) => cell.padEnd(widths[column] ?? 0))
-      .join('  ')
-      .trimEnd(),
+    row.reduce((line, cell, column) => `${line}${cell.padEnd(widths[column] ?? 0)}  `, '').trimEnd(),
   );
 }

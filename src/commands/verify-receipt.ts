@@ -1,50 +1,46 @@
-/** `npm run verify-receipt`: whether a signed receipt is what its issuer signed; needs no database (beyond §5). */
+/** `npm run verify-receipt`: verifies a signed receipt. The command needs no database (reference §7.4). */
 import { readFileSync } from 'node:fs';
+import { userAgent } from '../project.ts';
 import { readKeys, type VerificationKeys, verifyReceipt } from '../receipts/verify.ts';
 import { routes } from '../routes.ts';
-import type { Call, Command } from './command.ts';
-import { runCommand } from './command-line.ts';
-import { loadSettings } from './configuration.ts';
-import { ExitFault, UsageFault } from './faults.ts';
-import type { Terminal } from './terminal.ts';
+import { isThisMachine } from './arguments.ts';
+import { ExitFault, UsageFault } from './command-errors.ts';
+import { type Call, runnerOf } from './command-line.ts';
+import { loadSettings } from './open-store.ts';
+import { type Terminal, tableOf } from './terminal.ts';
 
+/** Time limit from the request to the last byte of the keys. */
 const FETCH_TIMEOUT_MS = 10_000;
+const KEYS_MAXIMUM_BYTES = 64 * 1024;
 
-const command: Command = {
+export const run = runnerOf({
   invocation: 'npm run verify-receipt --',
-  meaning:
+  description:
     'Verifies a signed receipt, and prints what it says. Exit status 0: valid; 1: not; 2: it, or the keys, can’t be read.',
   examples: [
     'npm run verify-receipt -- receipt.json',
     'npm run verify-receipt -- receipt.json --issuer https://paint.example',
     'npm run verify-receipt -- receipt.txt --issuer https://paint.example --jwks jwks.json',
   ],
-  actions: {
+  subcommands: {
     '': {
-      meaning: 'the JSON of a receipt as the service answers it, or the JWT with its disclosures',
+      description: 'the JSON of a receipt as the service answers it, or the JWT with its disclosures',
       operands: ['file'],
       options: {
-        jwks: {
-          type: 'string',
-          value: 'FILE|URL',
-          meaning: `the issuer’s keys, else those at its ${routes.getReceiptKeys.path}`,
-        },
-        issuer: { type: 'string', value: 'URL', meaning: 'who must have signed it, else BASE_URL' },
+        '--jwks FILE|URL': `the issuer’s keys, else those at its ${routes.getReceiptKeys.path}`,
+        '--issuer URL': 'who must have signed it, else BASE_URL',
       },
       run: verify,
     },
   },
-};
-
-/** Takes the arguments after the command's name. */
-export function run(argv: readonly string[]): Promise<number> {
-  return runCommand(command, argv);
-}
+});
 
 async function verify({ terminal, operand, text }: Call): Promise<void> {
   const receipt = readText(operand('file'));
   const issuer = text('issuer')?.replace(/\/$/, '') ?? loadSettings().settings.baseUrl;
-  const keys = await keysFrom(text('jwks') ?? issuer + routes.getReceiptKeys.path);
+  const place = text('jwks') ?? issuer + routes.getReceiptKeys.path;
+  if (isUnprotected(place)) terminal.say(UNPROTECTED);
+  const keys = await keysFrom(place);
   const verified = verifyReceipt(receipt, { keys, issuer });
   if (verified.kind === 'invalid') {
     if (terminal.json) terminal.print(JSON.stringify({ valid: false, why: verified.why }));
@@ -52,29 +48,18 @@ async function verify({ terminal, operand, text }: Call): Promise<void> {
   }
   const { claims, fields } = verified;
   if (terminal.json) {
-    return terminal.print(
-      JSON.stringify({ valid: true, claims, fields: Object.fromEntries(fields) }),
-    );
+    return terminal.print(JSON.stringify({ valid: true, claims, fields: Object.fromEntries(fields) }));
   }
-  terminal.print(terminal.emphasize('good', 'Valid.'));
+  terminal.print({ emphasis: 'good', text: 'Valid.' });
   printAll(terminal, 'Claims', Object.entries(claims));
   if (fields.length > 0) printAll(terminal, 'Fields', fields);
 }
 
-/** As JSON strings: what was typed may hold what a terminal obeys. */
+/** Prints values as JSON, so that a text differs from a number and its end is visible. */
 function printAll(terminal: Terminal, head: string, values: readonly [string, unknown][]): void {
-  terminal.print(terminal.emphasize('bold', head));
-  const width = Math.max(...values.map(([name]) => name.length));
-  for (const [name, value] of values) {
-    terminal.print(`  ${name.padEnd(width)}  ${printable(value)}`);
-  }
-}
-
-function printable(value: unknown): string {
-  return JSON.stringify(value).replace(
-    /[\u007f-\u009f\u200e\u200f\u202a-\u202e\u2066-\u2069]/g,
-    (character) => `\\u${character.charCodeAt(0).toString(16).padStart(4, '0')}`,
-  );
+  terminal.print({ emphasis: 'bold', text: head });
+  const rows = values.map(([name, value]) => [name, JSON.stringify(value)]);
+  for (const line of tableOf(rows)) terminal.print(`  ${line}`);
 }
 
 function readText(path: string): string {
@@ -85,29 +70,45 @@ function readText(path: string): string {
   }
 }
 
-/** From an address or a file that the caller names, never from one that the receipt names. */
+const UNPROTECTED =
+  'The keys come over http, so anybody on the way can replace them. Use https, or a file with --jwks.';
+
+function isUnprotected(place: string): boolean {
+  const url = URL.parse(place);
+  return url?.protocol === 'http:' && !isThisMachine(url.hostname);
+}
+
+/** Reads keys from the address or the file that the caller names, never from an address that the receipt names. */
 async function keysFrom(place: string): Promise<VerificationKeys> {
   const text = /^https?:\/\//i.test(place) ? await fetchText(place) : readText(place);
-  const keys = readKeys(parse(text));
-  if (keys === undefined) throw new UsageFault(`There are no keys at ${place}.`);
-  return keys;
+  try {
+    const keys = readKeys(JSON.parse(text));
+    if (keys !== undefined) return keys;
+  } catch {}
+  throw new UsageFault(`There are no keys at ${place}.`);
 }
 
 async function fetchText(address: string): Promise<string> {
-  const response = await fetch(address, {
-    redirect: 'error',
-    signal: AbortSignal.timeout(FETCH_TIMEOUT_MS),
-  }).catch(() => undefined);
-  if (response?.ok !== true) {
-    throw new UsageFault(`The keys at ${address} can’t be had; --jwks takes a file as well.`);
-  }
-  return await response.text();
+  const signal = AbortSignal.timeout(FETCH_TIMEOUT_MS);
+  const headers = { 'user-agent': userAgent() };
+  const text = await fetch(address, { headers, redirect: 'error', signal })
+    .then((response) => (response.ok ? textOf(response) : undefined))
+    .catch(() => undefined);
+  if (text !== undefined) return text;
+  throw new UsageFault(`${address} gave no keys of at most 64 KB within 10 s; --jwks takes a file as well.`);
 }
 
-function parse(text: string): unknown {
-  try {
-    return JSON.parse(text);
-  } catch {
-    return undefined;
+/**
+ * Returns the body. Returns undefined if the body is longer than a key set can be, and does not read the remaining
+ * bytes.
+ */
+async function textOf(response: Response): Promise<string | undefined> {
+  const chunks: Uint8Array[] = [];
+  let length = 0;
+  for await (const chunk of response.body ?? []) {
+    length += chunk.length;
+    if (length > KEYS_MAXIMUM_BYTES) return undefined;
+    chunks.push(chunk);
   }
+  return Buffer.concat(chunks).toString();
 }

@@ -1,101 +1,86 @@
 /**
- * The codes of `page_email` (beyond §4): made when they are mailed, kept nowhere. How many go to a mailbox is
- * counted in the transaction that keeps the message; of guesses that come together five count.
+ * Mails and checks the codes of `page_email` (reference §6.13). A code is computed when its message is rendered, and is
+ * not stored. The transaction that queues the message also counts the code. At most five wrong guesses count, even if
+ * guesses are concurrent.
  */
-
-import type { Asked } from '../actions/asked.ts';
-import type { Mailboxes } from '../actions/mailbox.ts';
-import type { NewId } from '../chance.ts';
-import { type Clock, isoTime } from '../clock.ts';
+import { isUnreported } from '../actions/execution-queries.ts';
 import { bounds } from '../forms/bounds.ts';
-import { prepareMessage } from '../mail/messages.ts';
+import { findForm } from '../forms/catalog.ts';
+import { prepareMessage, type Render } from '../mail/messages.ts';
+import { type Clock, isoTime } from '../platform/clock.ts';
+import type { NewId } from '../platform/random.ts';
+import type { Settings } from '../settings/settings.ts';
 import type { SigningKeys } from '../settings/signing-keys.ts';
+import { fillInAll } from '../site/interpolate.ts';
+import type { Words } from '../site/words.ts';
 import type { OpenTransaction, Storage } from '../storage/database.ts';
-import { type Confirmation, isCodeOut } from './confirmations.ts';
-import { isCode, typedCode } from './secrets.ts';
+import { type Confirmation, type Confirmations, isCodeOut } from './confirmations.ts';
+import type { PendingConfirmations } from './pending.ts';
+import { codeOf, isCode, typedCode } from './tokens.ts';
 
 const HOUR_MS = 3_600_000;
 const DAY_MS = 24 * HOUR_MS;
 export const CODE_LIFETIME_MS = bounds.codeLifetimeMinutes * 60_000;
 const WRONG_MAXIMUM = 5;
 
-/** Beyond §4: to a mailbox from one client and from all, and for a client. */
-const MOST = { mailboxFromClient: 3, mailbox: 6, client: 60 };
+/** Maximum number of codes (reference §6.13). The first two limits apply for a day, the last limit for an hour. */
+const MAXIMUM = { mailboxFromClient: 3, mailbox: 6, client: 60 };
 
 type Mailed =
   | { kind: 'mailed' }
-  /** It was pressed or ended meanwhile, or another code was mailed. */
+  /** The confirmation is no longer pending, or another code was mailed. */
   | { kind: 'changed' }
   | { kind: 'tooMany'; retryAfterSeconds: number };
 
 type Checked =
   | { kind: 'right' }
   | { kind: 'wrong'; left: number }
-  /** It is pending no more; `expired`: by this one. */
+  /** The confirmation is no longer pending. `expired` is true if this check ended it. */
   | { kind: 'changed'; expired: boolean };
 
-export type Codes = {
-  /** Mails a new code, which replaces the last one. */
-  mail(confirmation: Confirmation): Promise<Mailed>;
-  /** Takes what was typed, as it came. */
-  check(confirmation: Confirmation, given: string): Promise<Checked>;
-};
+export type Codes = ReturnType<typeof openCodes>;
 
 type CodeParts = {
   storage: Storage;
   clock: Clock;
   newId: NewId;
   signingKeys: SigningKeys;
-  mailboxes: Pick<Mailboxes, 'digestsOf'>;
   /** The right side of each `Message-ID`. */
   hostname: string;
-  end: Asked['end'];
+  end: PendingConfirmations['end'];
 };
 
-/** Its functions throw `StorageUnavailable`. */
-export function openCodes(parts: CodeParts): Codes {
-  const { storage, clock, newId, signingKeys, mailboxes, hostname, end } = parts;
+/** Returns the functions that mail and check codes. They throw `StorageUnavailable`. */
+export function openCodes(parts: CodeParts) {
+  const { storage, clock, newId, signingKeys, hostname, end } = parts;
   const addMessage = prepareMessage(storage);
 
-  /** When one more may be mailed, in milliseconds; undefined where it may be now. */
-  async function waitFor(
-    tx: OpenTransaction,
-    client: string,
-    digests: readonly string[],
-    now: number,
-  ): Promise<number | undefined> {
-    const since = (ms: number) => isoTime(now - ms);
-    const ofMailbox = await tx
-      .selectFrom('confirmation_codes')
-      .select(['client', 'asked_at'])
-      .where('mailbox_digest', 'in', digests)
-      .where('asked_at', '>', since(DAY_MS))
-      .orderBy('asked_at')
-      .execute();
-    const ofClient = await tx
-      .selectFrom('confirmation_codes')
-      .select('asked_at')
-      .where('client', '=', client)
-      .where('asked_at', '>', since(HOUR_MS))
-      .orderBy('asked_at')
-      .execute();
-    const waits = [
-      waitOf(
-        ofMailbox.filter((code) => code.client === client),
-        MOST.mailboxFromClient,
-        DAY_MS,
-      ),
-      waitOf(ofMailbox, MOST.mailbox, DAY_MS),
-      waitOf(ofClient, MOST.client, HOUR_MS),
-    ].flatMap((until) => (until === undefined ? [] : [until - now]));
-    return waits.length === 0 ? undefined : Math.max(...waits);
+  /** Returns the wait until the next code, in milliseconds, or a value of at most 0 if a code may be mailed now. */
+  async function waitFor(tx: OpenTransaction, { client, mailbox_digest }: Confirmation, now: number): Promise<number> {
+    const mailedSince = (column: 'mailbox_digest' | 'client', value: string, windowMs: number) =>
+      tx
+        .selectFrom('confirmation_codes')
+        .select(['client', 'asked_at'])
+        .where(column, '=', value)
+        .where('asked_at', '>', isoTime(now - windowMs))
+        .orderBy('asked_at')
+        .execute();
+    const ofMailbox = await mailedSince('mailbox_digest', mailbox_digest, DAY_MS);
+    const fromClient = ofMailbox.filter((code) => code.client === client);
+    const ofClient = await mailedSince('client', client, HOUR_MS);
+    return (
+      Math.max(
+        freeAt(fromClient, MAXIMUM.mailboxFromClient, DAY_MS),
+        freeAt(ofMailbox, MAXIMUM.mailbox, DAY_MS),
+        freeAt(ofClient, MAXIMUM.client, HOUR_MS),
+      ) - now
+    );
   }
 
   return {
-    async mail(confirmation) {
-      const { id, client, email, code_number } = confirmation;
-      const digests = await mailboxes.digestsOf(email ?? '');
-      const [mailbox_digest = confirmation.mailbox_digest] = digests;
+    /** Mails a new code, which replaces the previous code. */
+    async mail(confirmation: Confirmation): Promise<Mailed> {
+      const { id, client, mailbox_digest, code_number } = confirmation;
       const now = clock.now().getTime();
       const number = code_number + 1;
       const message = addMessage({
@@ -107,21 +92,19 @@ export function openCodes(parts: CodeParts): Codes {
         now: isoTime(now),
       });
       return await storage.write(async (tx): Promise<Mailed> => {
-        // One after another, whoever asks: for the mailbox as for the client.
+        // Requests for the same mailbox or client wait for one another.
         for (const key of [mailbox_digest, client]) {
-          const held = storage.dialect.heldUntilCommit(`codes of ${key}`);
-          await tx.selectNoFrom(held.as('held')).execute();
+          await storage.dialect.advisoryLock(tx, `codes of ${key}`);
         }
-        const wait = await waitFor(tx, client, digests, now);
-        if (wait !== undefined) {
-          return { kind: 'tooMany', retryAfterSeconds: Math.max(1, Math.ceil(wait / 1000)) };
-        }
+        const waitMs = await waitFor(tx, confirmation, now);
+        if (waitMs > 0) return { kind: 'tooMany', retryAfterSeconds: Math.ceil(waitMs / 1000) };
         const renewed = await tx
           .updateTable('confirmations')
           .set({ code_number: number, code_expires_at: isoTime(now + CODE_LIFETIME_MS) })
           .where('id', '=', id)
           .where('code_number', '=', code_number)
           .where('fields', 'is not', null)
+          .where((row) => isUnreported(row, client, mailbox_digest))
           .executeTakeFirst();
         if (renewed.numUpdatedRows === 0n) return { kind: 'changed' };
         await tx
@@ -133,12 +116,13 @@ export function openCodes(parts: CodeParts): Codes {
       });
     },
 
-    async check(confirmation, given) {
+    /** Checks the text that the person typed as the code, and counts a wrong text. */
+    async check(confirmation: Confirmation, given: string): Promise<Checked> {
       const { id, code_number, wrong_codes } = confirmation;
       const isOut = isCodeOut(confirmation, clock.now());
       const isRight = isOut && isCode(signingKeys, id, code_number, typedCode(given));
       const checked = await storage.write(async (tx): Promise<Checked> => {
-        // A right one counts only where fewer than five wrong ones came before it.
+        // A right code counts only after fewer than five wrong codes.
         const counted = await tx
           .updateTable('confirmations')
           .set((row) => ({ wrong_codes: row('wrong_codes', '+', isRight ? 0 : 1) }))
@@ -155,18 +139,49 @@ export function openCodes(parts: CodeParts): Codes {
       });
       const isSpent = checked.kind === 'wrong' ? checked.left === 0 : checked.kind === 'changed';
       if (!isSpent || (checked.kind === 'changed' && wrong_codes < WRONG_MAXIMUM)) return checked;
-      // After it, for a press takes the rows in the other order; until then no code is taken any more.
+      // `end` uses a second transaction, because a claim locks the rows in the other order. Meanwhile no code counts.
       return { kind: 'changed', expired: await end(confirmation, 'expired') };
     },
   };
 }
 
-/** When the oldest of so many most recent ones has gone; undefined where there are fewer. */
-function waitOf(
-  codes: readonly { asked_at: string }[],
-  most: number,
-  windowMs: number,
-): number | undefined {
+/** Returns the time at which the limit allows another code, in ms since 1970, or 0 if the limit is not reached. */
+function freeAt(codes: readonly { asked_at: string }[], most: number, windowMs: number): number {
   const oldest = codes.at(-most);
-  return oldest && Date.parse(oldest.asked_at) + windowMs;
+  return oldest === undefined ? 0 : Date.parse(oldest.asked_at) + windowMs;
+}
+
+type RendererParts = Pick<Settings, 'operator' | 'baseUrl'> & {
+  confirmations: Confirmations;
+  signingKeys: SigningKeys;
+  clock: Clock;
+  words: () => Words['confirm'];
+};
+
+/**
+ * Returns the function that renders the message with a code, in the operator's language. The message names client,
+ * destination and action, and has no fields. The function returns undefined if the confirmation has ended, was erased
+ * or has a newer code.
+ */
+export function codeRenderer(parts: RendererParts): Render {
+  const { confirmations, signingKeys, clock, words, operator, baseUrl } = parts;
+  return async ({ key }) => {
+    const [id = '', number = ''] = key.split('.');
+    const found = await confirmations.find(id);
+    if (found?.execution.status !== 'asked' || found.email === null) return undefined;
+    const { client, destination, email: address, code_number } = found;
+    if (!isCodeOut(found, clock.now()) || String(code_number) !== number) return undefined;
+    const { message, purposes } = words();
+    const form = findForm(found.action);
+    const text = fillInAll(message, {
+      code: codeOf(signingKeys, id, code_number),
+      minutes: String(bounds.codeLifetimeMinutes),
+      purpose: form === undefined ? found.action : purposes[form.name],
+      client,
+      destination,
+      operator: operator.name,
+      site: baseUrl,
+    });
+    return { address, ...text };
+  };
 }

@@ -1,20 +1,20 @@
-/** What one person is asked, and what became of it (beyond §4): rendered by the site's own parts, without a script. */
-import { CONFIRMATION_STATEMENT } from '../actions/confirmation-statement.ts';
+/** Renders the confirmation page and its result with the site's layout, without a script (reference §6.8). */
+import { CONFIRMATION_STATEMENT } from '../actions/preview.ts';
+import { pressProblems } from '../failures/page-problems.ts';
 import type { PressRefusal } from '../failures/refusals.ts';
-import { renderForPage } from '../failures/render.ts';
 import { type Form, findForm } from '../forms/catalog.ts';
-import { maskedAddress } from '../forms/masked-address.ts';
+import { maskedAddress } from '../forms/fields.ts';
 import type { Fields } from '../forms/validate.ts';
 import { pathTo, routes } from '../routes.ts';
 import type { SigningKeys } from '../settings/signing-keys.ts';
-import { filledIn } from '../site/filled.ts';
 import { shortWait } from '../site/form-words.ts';
+import { fillInIsolated } from '../site/interpolate.ts';
 import { type Frame, renderLayout } from '../site/layout.ts';
 import { renderTemplate } from '../site/templates.ts';
-import { wordedForm } from '../site/words.ts';
+import { localizedForm } from '../site/words.ts';
 import { CODE_LIFETIME_MS } from './codes.ts';
 import { type Confirmation, isCodeOut } from './confirmations.ts';
-import { sealPage } from './secrets.ts';
+import { sealPage } from './tokens.ts';
 
 export type PageParts = {
   frame(): Frame;
@@ -22,17 +22,17 @@ export type PageParts = {
   signingKeys: SigningKeys;
 };
 
-type Shown = {
+export type Shown = {
   confirmation: Confirmation;
   secret: string;
   now: Date;
-  /** The right code was typed. */
+  /** True if the page shows the fields in full, after the right code. */
   unmasked?: boolean;
-  /** What was typed is not the code: how many more may be typed. */
+  /** Number of attempts that remain after a wrong code. */
   left?: number;
 };
 
-/** Takes one of any state; returns the whole HTML document. */
+/** Returns the HTML document of a confirmation in any state. */
 export function confirmationPage(parts: PageParts, shown: Shown): string {
   const { status } = shown.confirmation.execution;
   if (status !== 'asked') return endPage(parts, shown, status);
@@ -50,9 +50,9 @@ export function confirmationPage(parts: PageParts, shown: Shown): string {
     count: code_number.toLocaleString(lang),
     at: codeEnds === null ? '' : timeOf(Date.parse(codeEnds) - CODE_LIFETIME_MS, lang),
   };
-  const words = filledIn(frame.words.confirm, values, lang);
+  const words = fillInIsolated(frame.words.confirm, values, lang);
   const found = findForm(confirmation.action);
-  const form = found && wordedForm(found, frame.words);
+  const form = found && localizedForm(found, frame.words);
   const masked = via === 'page_email' && !unmasked;
   const codeIsOut = masked && isCodeOut(confirmation, now);
   const isWrong = left !== undefined;
@@ -78,22 +78,22 @@ export function confirmationPage(parts: PageParts, shown: Shown): string {
     codeIsOut,
     token: masked ? '' : sealPage(parts.signingKeys, id, now),
   });
-  // As a page that answers a form is called, for whoever hears its title first.
+  // Screen readers read the title first, so it begins with the error.
   const title = isWrong ? `${frame.words.form.error} ${words.title}` : words.title;
   return layout(parts, codeIsOut && !isWrong ? `${mailed} · ${words.title}` : title, main);
 }
 
-/** What is said where a button did nothing. */
+/** Returns the status and the HTML of the page for a button that had no effect. */
 export function refusedPage(
   parts: PageParts,
   refusal: PressRefusal,
   secret: string | undefined,
 ): { status: number; html: string } {
   const { words } = parts.frame();
-  const { status } = renderForPage(refusal);
+  const { status } = pressProblems[refusal.kind];
   const { lang } = words;
   const wait = 'retryAfterSeconds' in refusal ? shortWait(refusal.retryAfterSeconds, lang) : '';
-  const { title, text } = filledIn(words.confirm.refused[refusal.kind], { wait }, lang);
+  const { title, text } = fillInIsolated(words.confirm.refused[refusal.kind], { wait }, lang);
   const main = renderTemplate('error', {
     heading: title,
     sentence: text,
@@ -103,7 +103,7 @@ export function refusedPage(
   return { status, html: layout(parts, words.confirm.title, main) };
 }
 
-/** When, to whom and the reference; no field (beyond §4). */
+/** Returns the result page: time, receiver and reference, without fields (reference §6.8). */
 function endPage(
   parts: PageParts,
   { confirmation, secret }: Shown,
@@ -112,7 +112,7 @@ function endPage(
   const { confirm, lang } = parts.frame().words;
   const { id, client, destination, execution } = confirmation;
   const at = timeOf(execution.settled_at ?? execution.created_at, lang);
-  const { title, text } = filledIn(confirm.ends[status], { client, destination, at }, lang);
+  const { title, text } = fillInIsolated(confirm.ends[status], { client, destination, at }, lang);
   const main = renderTemplate('confirm-end', {
     title,
     text,
@@ -129,7 +129,7 @@ function layout(parts: PageParts, title: string, main: string): string {
   return renderLayout({ title, operatorName, main, noindex: true }, parts.frame());
 }
 
-/** Every field that would be sent, in the form's order, under the words that people know it by. */
+/** Returns the fields that would be sent, with their labels, in the order of the form. */
 function linesOf(form: Form, fields: Fields): { label: string; value: string }[] {
   return form.fields.flatMap(({ name, label }) => {
     const value = fields[name];

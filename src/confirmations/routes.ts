@@ -1,35 +1,29 @@
-/** Confirmations by HTTP (beyond §4): an agent asks, reads and cancels; a person opens their page and presses. */
+/** Routes of confirmations (reference §6): agents request, read and cancel them, a person answers on their page. */
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
-import type { PressRefusal, Refusal } from '../failures/refusals.ts';
+import type { PressRefusal } from '../failures/refusals.ts';
 import { renderProblem } from '../failures/render.ts';
 import { bounds } from '../forms/bounds.ts';
-import { childTraceparent, headerLines, parseTraceparent } from '../http/headers.ts';
-import { judgePress, sentForm } from '../http/press.ts';
+import { childTraceparent, headerLines, parseTraceparent } from '../http/request.ts';
+import { checkSameOrigin, sentForm } from '../http/same-origin.ts';
 import { at, pathTo, routes } from '../routes.ts';
-import type { TakeFromLimit } from '../server/limiting.ts';
-import type { TakeBody } from '../server/refused-bodies.ts';
+import { sendProblem } from '../server/page-or-json.ts';
+import type { TakeBody, TakeFromLimit } from '../server/rate-limits.ts';
+import { atSecret } from '../server/secret-paths.ts';
 import { StorageUnavailable } from '../storage/database.ts';
-import { type AskParts, ask } from './ask.ts';
-import { cancel, type LookParts, look } from './look.ts';
-import { confirmationPage, type PageParts, refusedPage } from './page.ts';
-import { type Button, type Pressed, type PressParts, press } from './press.ts';
-import { digestOfSecret } from './secrets.ts';
+import { type Answered, type AnswerParts, answerConfirmation, type Button } from './answer.ts';
+import { confirmationPage, type PageParts, refusedPage, type Shown } from './page.ts';
+import { cancelConfirmation, type ReadParts, readConfirmation } from './read-and-cancel.ts';
+import { type RequestParts, requestConfirmation } from './request-confirmation.ts';
+import { digestOfSecret } from './tokens.ts';
 
-type Taking = { takeFromLimit: TakeFromLimit; takeBody: TakeBody };
+type LimitParts = { takeFromLimit: TakeFromLimit; takeBody: TakeBody };
 
-/** The body of a button: a token and a few letters. */
+/** Limit for the body that a button sends, in bytes. The body has a token and a few letters. */
 const BUTTON_BODY_BYTES = 8_000;
 
-/** Registers what an agent calls. */
-export function registerConfirmations(
-  app: FastifyInstance,
-  parts: AskParts & LookParts & Taking,
-): void {
-  const asked = (
-    request: FastifyRequest,
-    reply: FastifyReply,
-    rate: 'confirmations' | 'reads',
-  ) => ({
+/** Registers the routes for agents. */
+export function registerConfirmations(app: FastifyInstance, parts: RequestParts & ReadParts & LimitParts): void {
+  const agentRequest = (request: FastifyRequest, reply: FastifyReply, rate: 'confirmations' | 'reads') => ({
     authorization: headerLines(request.raw, 'authorization'),
     takeFromLimit: () => parts.takeFromLimit(rate, request, reply),
   });
@@ -37,27 +31,27 @@ export function registerConfirmations(
   app.route({
     ...at(routes.createConfirmation),
     handler: async (request, reply) => {
-      const result = await ask(parts, {
-        ...asked(request, reply, 'confirmations'),
+      const result = await requestConfirmation(parts, {
+        ...agentRequest(request, reply, 'confirmations'),
         idempotencyKeys: headerLines(request.raw, 'idempotency-key'),
         readBody: () => parts.takeBody(request, reply, bounds.jsonBodyBytes),
       });
-      if (result.kind !== 'confirmation') return refuse(reply, result);
+      if (result.kind !== 'confirmation') return sendProblem(reply, renderProblem(result, 'agent'));
       reply.header('cache-control', 'no-store').code(result.isNew ? 201 : 200);
       return reply.send({ ok: true, confirmation: result.record });
     },
   });
 
-  for (const [route, chain] of [
-    [routes.getConfirmation, look],
-    [routes.cancelConfirmation, cancel],
+  for (const [route, handle] of [
+    [routes.getConfirmation, readConfirmation],
+    [routes.cancelConfirmation, cancelConfirmation],
   ] as const) {
     app.route<{ Params: { id: string } }>({
       ...at(route),
       handler: async (request, reply) => {
         const { id } = request.params;
-        const result = await chain(parts, { id, ...asked(request, reply, 'reads') });
-        if (result.kind !== 'seen') return refuse(reply, result);
+        const result = await handle(parts, { id, ...agentRequest(request, reply, 'reads') });
+        if (result.kind !== 'found') return sendProblem(reply, renderProblem(result, 'agent'));
         const { retryAfterSeconds, body } = result;
         if (retryAfterSeconds !== undefined) reply.header('retry-after', retryAfterSeconds);
         return reply.header('cache-control', 'no-store').send(body);
@@ -66,10 +60,10 @@ export function registerConfirmations(
   }
 }
 
-/** Registers a person's page and its buttons. */
-export function registerPress(
+/** Registers the confirmation page and its buttons. */
+export function registerConfirmationPage(
   app: FastifyInstance,
-  parts: PressParts & PageParts & Taking & { baseUrl: string },
+  parts: AnswerParts & PageParts & LimitParts & { baseUrl: string },
 ): void {
   const { origin } = new URL(parts.baseUrl);
   type PageRoute = { Params: { secret: string } };
@@ -81,16 +75,19 @@ export function registerPress(
       .type('text/html; charset=utf-8')
       .send(html);
 
+  const show = (reply: FastifyReply, shown: Omit<Shown, 'now'>) =>
+    sendPage(reply, 200, confirmationPage(parts, { ...shown, now: parts.clock.now() }));
+
   const refusePage = (reply: FastifyReply, refusal: PressRefusal, secret: string) => {
-    // What no link of ours ends with is not shown again.
+    // An unknown secret is not repeated on the page.
     const back = refusal.kind === 'unknownLink' ? undefined : secret;
     const { status, html } = refusedPage(parts, refusal, back);
     if ('retryAfterSeconds' in refusal) reply.header('retry-after', refusal.retryAfterSeconds);
     return sendPage(reply, status, html);
   };
 
-  /** A person can't repeat a request; they can open the link again. */
-  const orUnknown = async (
+  /** Answers with a page if the store is unavailable, so that the person can open the link again. */
+  const orUnavailable = async (
     reply: FastifyReply,
     secret: string,
     run: () => Promise<FastifyReply>,
@@ -105,85 +102,56 @@ export function registerPress(
   };
 
   app.route<PageRoute>({
-    ...at(routes.confirmationPage),
+    ...atSecret(routes.confirmationPage),
     handler: (request, reply) => {
       const { secret } = request.params;
-      return orUnknown(reply, secret, async () => {
+      return orUnavailable(reply, secret, async () => {
         const digest = digestOfSecret(secret);
         const confirmation = digest && (await parts.confirmations.findBySecret(digest));
         if (!confirmation) return refusePage(reply, { kind: 'unknownLink' }, secret);
-        const shown = { confirmation, secret, now: parts.clock.now() };
-        return sendPage(reply, 200, confirmationPage(parts, shown));
+        return show(reply, { confirmation, secret });
       });
     },
   });
 
-  const answer = (reply: FastifyReply, secret: string, pressed: Pressed): FastifyReply => {
-    const now = parts.clock.now();
-    switch (pressed.kind) {
-      case 'done':
-        return reply
-          .code(303)
-          .headers({
-            'cache-control': 'no-store',
-            location: pathTo(routes.confirmationPage, { secret }),
-          })
-          .send();
-      case 'unmasked': {
-        const shown = { ...pressed, secret, now, unmasked: true };
-        return sendPage(reply, 200, confirmationPage(parts, shown));
-      }
-      case 'wrongCode': {
-        const { confirmation, left } = pressed;
-        const shown = { confirmation, secret, now, left };
-        return sendPage(reply, 200, confirmationPage(parts, shown));
-      }
-      default:
-        return refusePage(reply, pressed, secret);
+  const answer = (reply: FastifyReply, secret: string, pressed: Answered): FastifyReply => {
+    if (pressed.kind === 'done') {
+      const location = pathTo(routes.confirmationPage, { secret });
+      return reply.code(303).headers({ 'cache-control': 'no-store', location }).send();
     }
+    if (pressed.kind !== 'checked') return refusePage(reply, pressed, secret);
+    return show(reply, { ...pressed.shown, secret });
   };
 
   app.route<PageRoute>({
-    ...at(routes.pressConfirmation),
+    ...atSecret(routes.pressConfirmation),
     handler: (request, reply) => {
       const { secret } = request.params;
-      return orUnknown(reply, secret, async () => {
-        const pressed = await press(parts, {
+      return orUnavailable(reply, secret, async () => {
+        const answered = await answerConfirmation(parts, {
           secret,
           takeFromLimit: () => parts.takeFromLimit('presses', request, reply),
-          ...judgePress(request.raw, origin),
+          ...checkSameOrigin(request.raw, origin),
           readButton: async () => {
             const body = await parts.takeBody(request, reply, BUTTON_BODY_BYTES);
             return body.kind === 'read' ? buttonIn(request, body.bytes) : undefined;
           },
           traceparent: childTraceparent(parseTraceparent(request.headers.traceparent)),
         });
-        return answer(reply, secret, pressed);
+        return answer(reply, secret, answered);
       });
     },
   });
 }
 
-/** A form of our page, as browsers send it; undefined where it is anything else. */
+/** Returns the button that a form of our page sent, or undefined for any other body. */
 function buttonIn({ headers }: FastifyRequest, bytes: Buffer): Button | undefined {
   const only = sentForm(headers, bytes);
   if (only === undefined) return undefined;
-  const [pressed, token, code] = [only('do'), only('token'), only('code')];
-  switch (pressed) {
-    case 'send':
-      return { do: pressed, token: token ?? '' };
-    case 'check':
-      return code === null ? undefined : { do: pressed, code };
-    case 'decline':
-    case 'report':
-    case 'code':
-      return { do: pressed };
-    default:
-      return undefined;
-  }
-}
-
-function refuse(reply: FastifyReply, refusal: Refusal): FastifyReply {
-  const { status, headers, body } = renderProblem(refusal, 'agent');
-  return reply.header('cache-control', 'no-store').code(status).headers(headers).send(body);
+  const pressed = only('do');
+  const code = only('code');
+  if (pressed === 'send') return { do: pressed, token: only('token') ?? '' };
+  if (pressed === 'check' && code !== null) return { do: pressed, code };
+  const isOther = pressed === 'decline' || pressed === 'report' || pressed === 'code';
+  return isOther ? { do: pressed } : undefined;
 }

@@ -1,53 +1,32 @@
-/** Who did what, and who looked at what (beyond §7). */
-import { routes } from '../routes.ts';
-import { type AuditCursor, type AuditEntry, latestEntries } from './audit.ts';
-import { withQuery } from './filters.ts';
-import { pathOfPage, render } from './templates.ts';
-import { type Times, timesIn } from './times.ts';
-import type { Answer, ConsoleParts, Visit } from './visit.ts';
+/** The audit page (reference §12.12), with every operator who is signed in. */
+import { lastScrubDueAt } from '../storage/scrubbing.ts';
+import { type AuditEntry, latestEntries } from './audit.ts';
+import { ID, readPage } from './lists.ts';
+import type { Answer, ConsoleParts, PageRequest } from './page.ts';
+import { pathOfPage } from './templates.ts';
+import type { Times } from './times.ts';
 
-const PAGE_ROWS = 50;
-const CURSOR =
-  /^(\d{4}-\d{2}-\d{2}T[\d:.]{12}Z)_([\da-f]{8}-[\da-f]{4}-[\da-f]{4}-[\da-f]{4}-[\da-f]{12})$/;
+const ORDER = { at: 'at', key: 'id', spelling: ID } as const;
 
-export async function auditPage(
-  { storage, settings, sessions }: ConsoleParts,
-  { query, session }: Visit,
-): Promise<Answer> {
-  const before = cursorOf(query.get('cursor') ?? '');
-  const found = await latestEntries(storage, PAGE_ROWS + 1, before);
-  const entries = found.slice(0, PAGE_ROWS);
-  const last = found.length > PAGE_ROWS ? entries.at(-1) : undefined;
-  const times = timesIn(settings.operatorTimeZone);
-  const { path } = routes.operatorAudit;
-  const main = render('audit', {
-    rows: entries.map((entry) => rowOf(entry, times)),
-    zone: times.zone,
+export async function auditPage({ storage, sessions }: ConsoleParts, request: PageRequest): Promise<Answer> {
+  const { session, now, times } = request;
+  const { rows, ...links } = await readPage(request, ORDER, (limit, before) => latestEntries(storage, limit, before));
+  const dueAt = await lastScrubDueAt(storage);
+  const data = {
+    ...links,
+    scrubbedAt: dueAt && dueAt > now ? times.shown(dueAt) : undefined,
+    rows: rows.map((entry) => rowOf(entry, times)),
     sessions: (await sessions.active()).map((one) => ({
       name: one.name,
       isThis: one.digest === session.digest,
       since: times.shown(one.signed_in_at),
       seen: times.shown(one.last_seen_at),
     })),
-    newest: before && path,
-    older: last && withQuery(path, { cursor: `${last.at}_${last.id}` }),
-  });
-  return { kind: 'page', title: 'Audit', main };
-}
-
-function rowOf({ at, name, what, about }: AuditEntry, times: Times) {
-  const { ids = [], count, filters = [] } = about;
-  return {
-    at: times.shown(at),
-    name,
-    what,
-    count,
-    filters: filters.join(', '),
-    links: ids.map((id) => ({ id, href: pathOfPage('operatorLead', { id }) })),
   };
+  return { kind: 'page', title: 'Audit', template: 'audit', data };
 }
 
-function cursorOf(text: string): AuditCursor | undefined {
-  const [, at, id] = CURSOR.exec(text) ?? [];
-  return at === undefined || id === undefined ? undefined : { at, id };
+function rowOf({ at, name, what, about: { ids = [], count, filters = [] } }: AuditEntry, times: Times) {
+  const links = ids.map((id) => ({ id, href: pathOfPage('operatorLead', { id }) }));
+  return { at: times.shown(at), name, what, count, filters: filters.join(', '), links };
 }

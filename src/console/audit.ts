@@ -1,10 +1,13 @@
-/** What operators did, and what they looked at (beyond §7): who, when, what, and ids; nothing that was typed. */
-import { isoTime } from '../clock.ts';
+/**
+ * The audit (reference §12.12): each action or view of an operator, with time and ids. The audit contains nothing that
+ * somebody typed.
+ */
+import { isoTime } from '../platform/clock.ts';
 import type { OpenTransaction, Storage } from '../storage/database.ts';
-import type { OperatorAuditRow } from '../storage/operator-schema.ts';
+import type { OperatorAuditRow } from '../storage/operation-schema.ts';
 
-/** Each kind, as people read it. */
-const deeds = {
+/** Text of each action. */
+const actionWords = {
   signed_in: 'Signed in',
   signed_out: 'Signed out',
   signed_out_everywhere: 'Signed out everywhere',
@@ -23,41 +26,69 @@ const deeds = {
   resent_message: 'Had a message sent again',
 } as const;
 
-export type Deed = keyof typeof deeds;
+export type AuditAction = keyof typeof actionWords;
 
-/** What it was about: never a value of a field or of a filter. */
+/** Subject of an entry, which never contains the value of a field or filter. */
 export type About = { ids?: readonly string[]; count?: number; filters?: readonly string[] };
 
-type Entry = Pick<OperatorAuditRow, 'id' | 'at' | 'name'> & { what: Deed; about?: About };
+/** An entry without its id and time. */
+type Audited = { name: string; what: AuditAction; about?: About };
+
+export type AuditParts = { storage: Storage; newId: () => string; clock: { now(): Date } };
+
+/** Result of a change: its entry, or the reason why nothing was changed. */
+type Changed<R> = { entry: Audited } | { refused: R };
+
+/** Commits a change together with its entry. Returns undefined, or the reason why nothing was changed. */
+export type Commit = <R = never>(change: (tx: OpenTransaction) => Promise<Changed<R>>) => Promise<R | undefined>;
 
 /** An entry as people read it. */
 export type AuditEntry = { id: string; at: string; name: string; what: string; about: About };
 
-/** A place in the order of `at` and `id`. */
+/** A position in the order of `at` and `id`. */
 export type AuditCursor = Pick<OperatorAuditRow, 'at' | 'id'>;
 
-/** Writes it down in the transaction of what it tells. */
-export async function recordIn(tx: OpenTransaction, entry: Entry): Promise<void> {
-  const { about = {}, ...row } = entry;
+async function insert(tx: OpenTransaction, { about = {}, ...row }: AuditCursor & Audited): Promise<void> {
   await tx
     .insertInto('operator_audit')
     .values({ ...row, about: JSON.stringify(about) })
     .execute();
 }
 
-/** Takes the parts and who does it; returns what writes an entry down by itself, and its id. Throws `StorageUnavailable`. */
-export function recorder(
-  { storage, newId, clock }: { storage: Storage; newId: () => string; clock: { now(): Date } },
-  name: string,
-): (what: Deed, about?: About) => Promise<string> {
-  return async (what, about = {}) => {
+/**
+ * Returns the only function by which the console changes anything. The function commits a change and its entry in one
+ * transaction (reference §12.12).
+ * @throws StorageUnavailable
+ */
+export function committer({ storage, newId, clock }: AuditParts): Commit {
+  return (change) => {
+    // Id and time are made before the transaction, whose function runs again after a rollback.
+    const place = { id: newId(), at: isoTime(clock.now().getTime()) };
+    return storage.write(async (tx) => {
+      const changed = await change(tx);
+      if ('refused' in changed) return changed.refused;
+      await insert(tx, { ...place, ...changed.entry });
+      return undefined;
+    });
+  };
+}
+
+/**
+ * Returns a function that commits an entry of this operator and returns its id.
+ * @throws StorageUnavailable
+ */
+export function recorder({ storage, newId, clock }: AuditParts, name: string) {
+  return async (what: AuditAction, about: About = {}): Promise<string> => {
     const entry = { id: newId(), at: isoTime(clock.now().getTime()), name, what, about };
-    await storage.write((tx) => recordIn(tx, entry));
+    await storage.write((tx) => insert(tx, entry));
     return entry.id;
   };
 }
 
-/** What is known of an entry only at its end. Throws `StorageUnavailable`. */
+/**
+ * Replaces the subject of an entry. The count of a download, for example, is final only at its end.
+ * @throws StorageUnavailable
+ */
 export async function recordCount(storage: Storage, id: string, about: About): Promise<void> {
   await storage.write(async (tx) => {
     await tx
@@ -68,27 +99,16 @@ export async function recordCount(storage: Storage, id: string, about: About): P
   });
 }
 
-/** Up to `limit` entries, newest first. */
-export async function latestEntries(
-  storage: Storage,
-  limit: number,
-  before?: AuditCursor,
-): Promise<AuditEntry[]> {
+/** Returns up to `limit` entries, newest first. */
+export async function latestEntries(storage: Storage, limit: number, before?: AuditCursor): Promise<AuditEntry[]> {
   const rows = await storage.read((db) => {
-    const newest = db
-      .selectFrom('operator_audit')
-      .selectAll()
-      .orderBy('at', 'desc')
-      .orderBy('id', 'desc')
-      .limit(limit);
+    const newest = db.selectFrom('operator_audit').selectAll().orderBy('at', 'desc').orderBy('id', 'desc').limit(limit);
     if (before === undefined) return newest;
-    return newest.where((row) =>
-      row(row.refTuple('at', 'id'), '<', row.tuple(before.at, before.id)),
-    );
+    return newest.where((row) => row(row.refTuple('at', 'id'), '<', row.tuple(before.at, before.id)));
   });
   return rows.map(({ about, what, ...row }) => ({
     ...row,
-    what: Object.hasOwn(deeds, what) ? deeds[what as Deed] : what,
+    what: Object.hasOwn(actionWords, what) ? actionWords[what as AuditAction] : what,
     about: JSON.parse(about) as About,
   }));
 }

@@ -1,169 +1,202 @@
 /**
- * The chain of every request to the console, in the order of beyond §7: session (404), method (405, in
- * `server/fallbacks.ts`), press (403), for what takes data away a young link (403), then the page itself. Loaded
- * by the first request that needs it: while nobody signs in, none of the room is.
+ * Answers every request to the console, in the order of reference §12.4: session (404), method (405, in
+ * `server/fallbacks.ts`), same origin (403), recent sign-in for exports and deletions (403), then the page itself. The
+ * first request with a cookie, or to the sign-in page, loads this module and all pages.
  */
 import type { IncomingMessage } from 'node:http';
-import { LINK_COMMAND } from '../failures/console-problems.ts';
+import { LINK_COMMAND } from '../failures/page-problems.ts';
 import type { ConsoleRefusal } from '../failures/refusals.ts';
-import { type JudgedPress, judgePress } from '../http/press.ts';
+import { renderForPage } from '../failures/render.ts';
+import { headerLines } from '../http/request.ts';
+import { checkSameOrigin } from '../http/same-origin.ts';
 import type { Rate } from '../limits/limits.ts';
-import { type ConsoleRoute, routes } from '../routes.ts';
-import { openDailyCounts } from '../submissions/daily-counts.ts';
-import { recorder } from './audit.ts';
-import { setCookie, tokenIn } from './cookie.ts';
-import { LIFETIME_MS } from './forget.ts';
-import { consoleLayout, refusalPage } from './layout.ts';
-import { consolePages } from './pages.ts';
-import { isRecent, openSessions, type Session } from './sessions.ts';
-import { render } from './templates.ts';
+import { type ConsoleRoute, pathTo, routes } from '../routes.ts';
+import { agentsPage } from './agents-page.ts';
+import { committer, recorder } from './audit.ts';
+import { auditPage } from './audit-page.ts';
+import { confirmationsPage } from './confirmations-page.ts';
+import { leadsCsv, leadsJsonl } from './downloads.ts';
+import { changeLead, leadPage } from './lead.ts';
+import { leadsPage } from './leads.ts';
+import { changeMessage, messagesPage } from './messages-page.ts';
+import { overviewPage } from './overview.ts';
+import type { Answer, ChangeParts, ChangeRequest, ConsolePage, ConsoleParts, GivenParts } from './page.ts';
+import { deletePerson, personPage } from './person.ts';
+import { isRecent, LIFETIME_MS, openSessions, type Session } from './sessions.ts';
+import { subscribersPage } from './subscribers.ts';
+import { consoleLayout, render } from './templates.ts';
 import { timesIn } from './times.ts';
-import type { Answer, ConsoleParts, GivenParts, Press } from './visit.ts';
+
+const always = () => true;
+
+/** The page functions of each route. `page.ts` explains how to add a page. */
+const pages: Readonly<Record<ConsoleRoute, ConsolePage>> = {
+  operatorPage: { read: overviewPage },
+  signOut: { change: endSession },
+  operatorLeads: { read: leadsPage },
+  operatorLeadsCsv: { read: leadsCsv, needsRecentSignIn: always },
+  operatorLeadsJsonl: { read: leadsJsonl, needsRecentSignIn: always },
+  operatorLead: { read: leadPage },
+  changeLead: { change: changeLead },
+  // An export is a GET with `?export`. A deletion is a POST.
+  operatorPerson: { read: personPage, needsRecentSignIn: ({ query }) => query.has('export') },
+  changePerson: { change: deletePerson, needsRecentSignIn: always },
+  operatorAgents: { read: agentsPage },
+  operatorConfirmations: { read: confirmationsPage },
+  operatorSubscribers: { read: subscribersPage },
+  operatorMessages: { read: messagesPage },
+  changeMessage: { change: changeMessage },
+  operatorAudit: { read: auditPage },
+};
 
 export type ConsoleRequest = {
   raw: IncomingMessage;
   values: Readonly<Record<string, string | undefined>>;
-  /** Path and query, as they were sent. */
-  url: string;
+  query: URLSearchParams;
   takeFromLimit(): Promise<Rate>;
-  /** What reads the form that was sent; undefined where the body is none. */
+  /** Returns a function that reads the values of the sent form by name. Returns undefined if the body is no form. */
   readForm(): Promise<((name: string) => string | null) | undefined>;
 };
 
 export type ConsoleAnswer =
-  /** As if there were nothing at this address. */
+  /** The answer to an unknown address. */
   | { kind: 'notFound' }
   | { kind: 'html'; status: number; html: string; retryAfterSeconds?: number }
   | { kind: 'redirect'; to: string; cookie?: string }
   | { kind: 'file'; name: string; type: string; text: AsyncIterable<string> };
 
-export type Console = {
-  /** Whether somebody is signed in by this request's cookie. */
-  isSignedIn(raw: IncomingMessage): Promise<boolean>;
-  /** A page behind the session, or a press on one. */
-  answer(name: ConsoleRoute, request: ConsoleRequest): Promise<ConsoleAnswer>;
-  /** The same page for any token, known or not. */
-  signInPage(request: ConsoleRequest): ConsoleAnswer;
-  signIn(request: ConsoleRequest): Promise<ConsoleAnswer>;
-  /** What is said while the store is away. */
-  unavailable(): Exclude<ConsoleAnswer, { kind: 'notFound' }>;
-};
+export type Console = ReturnType<typeof openConsole>;
 
-/** Its functions throw `StorageUnavailable`. */
-export function openConsole(given: GivenParts): Console {
-  const sessions = openSessions(given.storage, given);
-  const parts: ConsoleParts = { ...given, sessions, dailyCounts: openDailyCounts(given) };
+/** Opens the console, whose functions throw `StorageUnavailable`. */
+export function openConsole(given: GivenParts) {
+  const sessions = openSessions(given);
+  const parts: ConsoleParts = { ...given, sessions };
   const { settings, clock } = parts;
   const { origin, protocol } = new URL(settings.baseUrl);
-  const https = protocol === 'https:';
+  const cookieName = protocol === 'https:' ? SECURE_COOKIE : COOKIE;
 
-  const sessionOf = async (raw: IncomingMessage): Promise<Session | undefined> => {
-    const token = tokenIn(raw, https);
+  async function sessionOf(raw: IncomingMessage): Promise<Session | undefined> {
+    const token = tokenIn(raw, cookieName);
     return token === undefined ? undefined : await sessions.find(token);
-  };
+  }
 
-  const page = (title: string, main: string, more: { name?: string; path?: string } = {}) => {
-    const html = consoleLayout(parts, { title, main, ...more });
-    return { kind: 'html' as const, status: 200, html };
-  };
+  function page(title: string, main: string, more: { name?: string; path?: string } = {}) {
+    return { kind: 'html' as const, status: 200, html: consoleLayout(parts, { title, main, ...more }) };
+  }
 
-  const refuse = (refusal: ConsoleRefusal, session?: Session, back?: string) => {
-    const { status, html } = refusalPage(parts, refusal, { name: session?.name, back });
+  function refuse(refusal: ConsoleRefusal, name?: string, back?: string) {
+    const { status, sentence, next } = renderForPage(refusal);
+    const main = render('message', { heading: sentence, text: next, back });
+    const html = consoleLayout(parts, { title: sentence, main, name });
     const wait = 'retryAfterSeconds' in refusal && { retryAfterSeconds: refusal.retryAfterSeconds };
     return { kind: 'html' as const, status, html, ...wait };
-  };
+  }
 
-  async function signOut(session: Session, pressed: Press): Promise<ConsoleAnswer | undefined> {
-    const cookie = setCookie('', { https, seconds: 0 });
-    switch (pressed.sent('do')) {
-      case 'sign-out':
-        await sessions.signOut(session);
-        break;
-      case 'sign-out-everywhere':
-        await sessions.signOutEverywhere(session);
-        break;
-      default:
-        return undefined;
-    }
+  /** Redirects to the first page and sets the cookie for `seconds`. Zero seconds delete the cookie. */
+  function toFirstPage(token: string, seconds: number): ConsoleAnswer {
+    const secure = cookieName === SECURE_COOKIE ? '; Secure' : '';
+    const cookie = `${cookieName}=${token}; Path=/; Max-Age=${seconds}; HttpOnly; SameSite=Strict${secure}`;
     return { kind: 'redirect', to: routes.operatorPage.path, cookie };
   }
 
-  return {
-    async isSignedIn(raw) {
-      return (await sessionOf(raw)) !== undefined;
-    },
+  function whyNotFromOurPage(raw: IncomingMessage): ConsoleRefusal | undefined {
+    const { isFromOurPage, isSigned } = checkSameOrigin(raw, origin);
+    if (!isFromOurPage) return { kind: 'operatorPressFromElsewhere' };
+    return isSigned ? { kind: 'operatorPressByAgent' } : undefined;
+  }
 
-    async answer(name, request) {
+  async function run(page: ConsolePage, session: Session, path: string, request: ConsoleRequest): Promise<Answer> {
+    const refusal = page.change && whyNotFromOurPage(request.raw);
+    if (refusal !== undefined) return refusal;
+    const { values, query, readForm } = request;
+    const times = timesIn(settings.operatorTimeZone);
+    const given = { session, path, values, query, now: clock.now(), times, record: recorder(parts, session.name) };
+    if (page.needsRecentSignIn?.(given) && !isRecent(session, given.now)) return { kind: 'signInNotRecent' };
+    if (page.read !== undefined) return await page.read(parts, given);
+    const sent = await readForm();
+    if (sent === undefined) return { kind: 'operatorButton' };
+    return await page.change(parts, { ...given, sent, commit: committer(parts) });
+  }
+
+  return {
+    isSignedIn: async (raw: IncomingMessage): Promise<boolean> => (await sessionOf(raw)) !== undefined,
+
+    /** Answers a route that needs a session. */
+    async answer(name: ConsoleRoute, request: ConsoleRequest): Promise<ConsoleAnswer> {
       const session = await sessionOf(request.raw);
       if (session === undefined) {
-        return name === 'operatorPage'
-          ? page(
-              'Sign in',
-              render('signed-out', { path: routes.operatorPage.path, command: LINK_COMMAND }),
-            )
-          : { kind: 'notFound' };
+        if (name !== 'operatorPage') return { kind: 'notFound' };
+        const main = render('signed-out', { path: routes[name].path, command: LINK_COMMAND });
+        return page('Sign in', main);
       }
-      const [path = '', search = ''] = request.url.split(/\?(.*)/s, 2);
-      const isPress = routes[name].method === 'POST';
-      const refusal = isPress ? whyNotPressed(judgePress(request.raw, origin)) : undefined;
-      if (refusal !== undefined) return refuse(refusal, session, path);
-
-      const visit = {
-        session,
-        values: request.values,
-        query: new URLSearchParams(search),
-        now: clock.now(),
-        record: recorder(parts, session.name),
-      };
-      const { look, change, takesAway } = consolePages[name];
-      if (takesAway?.(visit) && !isRecent(session, visit.now)) {
-        return refuse({ kind: 'signInNotRecent' }, session, routes.operatorPage.path);
-      }
-      const answered = (answer: Answer): ConsoleAnswer => {
-        if (answer.kind === 'page') {
-          return page(answer.title, answer.main, { name: session.name, path });
+      const path = pathTo(routes[name], request.values);
+      const answer = await run(pages[name], session, path, request);
+      switch (answer.kind) {
+        case 'page': {
+          const { zone } = timesIn(settings.operatorTimeZone);
+          const main = render(answer.template, { ...answer.data, path, zone });
+          return page(answer.title, main, { name: session.name, path });
         }
-        if (answer.kind === 'done') return { kind: 'redirect', to: answer.to };
-        return answer.kind === 'file' ? answer : refuse(answer, session, path);
-      };
-      if (!isPress) return answered((await look?.(parts, visit)) ?? { kind: 'unknownRow' });
-
-      const sent = await request.readForm();
-      if (sent === undefined) return refuse({ kind: 'operatorButton' }, session, path);
-      const pressed = { ...visit, sent };
-      if (name === 'signOut') {
-        return (
-          (await signOut(session, pressed)) ?? refuse({ kind: 'operatorButton' }, session, path)
-        );
+        case 'done':
+          return { kind: 'redirect', to: answer.to };
+        case 'signedOut':
+          return toFirstPage('', 0);
+        case 'file':
+          return answer;
+        case 'signInNotRecent':
+          return refuse(answer, session.name, routes.operatorPage.path);
+        default:
+          return refuse(answer, session.name, path);
       }
-      return answered((await change?.(parts, pressed)) ?? { kind: 'operatorButton' });
     },
 
-    signInPage(request) {
-      // Who presses in a moment finds them counted.
-      parts.dailyCounts.begin(timesIn(settings.operatorTimeZone).zone);
-      const [path = ''] = request.url.split('?', 1);
+    /** Returns the same page for every token, so that it reveals nothing. */
+    signInPage(request: ConsoleRequest): ConsoleAnswer {
+      const path = pathTo(routes.signIn, request.values);
       return page('Sign in', render('sign-in', { path }));
     },
 
-    async signIn(request) {
-      const rate = await request.takeFromLimit();
-      if (rate.exceeded) {
-        return refuse({ kind: 'signInTooOften', retryAfterSeconds: rate.resetSeconds });
-      }
-      const refusal = whyNotPressed(judgePress(request.raw, origin));
+    async signIn({ raw, values, takeFromLimit }: ConsoleRequest): Promise<ConsoleAnswer> {
+      const rate = await takeFromLimit();
+      if (rate.exceeded) return refuse({ kind: 'signInTooOften', retryAfterSeconds: rate.resetSeconds });
+      const refusal = whyNotFromOurPage(raw);
       if (refusal !== undefined) return refuse(refusal);
-      const token = await sessions.signIn(request.values.token ?? '', tokenIn(request.raw, https));
+      const token = await sessions.signIn(values.token ?? '', tokenIn(raw, cookieName));
       if (token === undefined) return refuse({ kind: 'signInLinkNotGood' });
-      const cookie = setCookie(token, { https, seconds: LIFETIME_MS / 1_000 });
-      return { kind: 'redirect', to: routes.operatorPage.path, cookie };
+      return toFirstPage(token, LIFETIME_MS / 1_000);
     },
 
+    /** Returns the page for an unavailable store. */
     unavailable: () => refuse({ kind: 'consoleUnavailable' }),
   };
 }
 
-function whyNotPressed({ isFromOurPage, isSigned }: JudgedPress): ConsoleRefusal | undefined {
-  if (!isFromOurPage) return { kind: 'operatorPressFromElsewhere' };
-  return isSigned ? { kind: 'operatorPressByAgent' } : undefined;
+/** Ends the session, or every session of the operator's name. */
+async function endSession({ sessions }: ChangeParts, { sent, session }: ChangeRequest): Promise<Answer> {
+  switch (sent('do')) {
+    case 'sign-out':
+      await sessions.signOut(session);
+      return { kind: 'signedOut' };
+    case 'sign-out-everywhere':
+      await sessions.signOutEverywhere(session);
+      return { kind: 'signedOut' };
+    default:
+      return { kind: 'operatorButton' };
+  }
+}
+
+const COOKIE = 'operator';
+/** The prefix stops other hosts and plain connections from setting the cookie of an https site. */
+const SECURE_COOKIE = `__Host-${COOKIE}`;
+
+/**
+ * Returns the cookie's value. Returns undefined if there is no such cookie or several, because somebody else set one of
+ * the several.
+ */
+function tokenIn(request: IncomingMessage, name: string): string | undefined {
+  const found = headerLines(request, 'cookie')
+    .flatMap((line) => line.split(';'))
+    .map((pair) => pair.trim())
+    .filter((pair) => pair.startsWith(`${name}=`));
+  return found.length === 1 ? found[0]?.slice(name.length + 1) : undefined;
 }

@@ -1,24 +1,12 @@
-/** What a lead's columns mean, in words for the operator. */
-
-import type { ConsoleRefusal } from '../failures/refusals.ts';
+/** Texts for the operator about the columns of a lead. */
 import type { AttemptBy, SubmissionReason, SubmissionStatus } from '../storage/schema.ts';
 import type { AttemptOutcome } from '../submissions/attempts.ts';
-import type { Refused } from '../submissions/operator-changes.ts';
 
 export const statusWords: Readonly<Record<SubmissionStatus, string>> = {
   sending: 'Being sent',
   delivered: 'Delivered',
   waiting: 'Waiting for its next attempt',
   undelivered: 'Undelivered: nothing more happens by itself',
-  dismissed: 'Dismissed',
-};
-
-/** One word for a list, which is told by it and not by its colour alone. */
-export const shortStatus: Readonly<Record<SubmissionStatus, string>> = {
-  sending: 'Sending',
-  delivered: 'Delivered',
-  waiting: 'Waiting',
-  undelivered: 'Undelivered',
   dismissed: 'Dismissed',
 };
 
@@ -55,13 +43,13 @@ export const viaWords = {
   page_email: 'Our page was opened, and its button pressed after a code from the mailbox.',
 } as const;
 
-/** What a press that found no such row, or one that does not take it, is answered with (beyond §7). */
-export function refusalFor(why: Refused): ConsoleRefusal {
-  return { kind: why === 'underWay' ? 'rowUnderWay' : 'unknownRow' };
+/** Returns a count with its noun. */
+export function many(count: number, one: string, more = `${one}s`): string {
+  return `${count.toLocaleString('en')} ${count === 1 ? one : more}`;
 }
 
-/** As a heading: `homeowner_quote` is "Homeowner quote". */
-export function formTitle(form: string): string {
-  const words = form.replaceAll('_', ' ');
+/** Returns `homeowner_quote` as "Homeowner quote", and a status as one word, so that colour is not its only sign. */
+export function titleCase(name: string): string {
+  const words = name.replaceAll('_', ' ');
   return words.slice(0, 1).toUpperCase() + words.slice(1);
 }

@@ -1,112 +1,99 @@
-/** One lead (beyond §7): what was written, how it was confirmed, what became of it, and what can be done now. */
-import type { ExecutionRow, SubmissionRow } from '../storage/schema.ts';
-import { attemptsOf } from '../submissions/attempts.ts';
-import { openFind } from '../submissions/find.ts';
-import { isMixedScript } from '../submissions/mixed-scripts.ts';
-import { askForResend, dismiss, dismissalReasons } from '../submissions/operator-changes.ts';
+/** One lead (reference §12.10): its fields, its confirmation, its delivery, and buttons to change it. */
+import type { SubmissionRow } from '../storage/schema.ts';
+import { parseAttempts } from '../submissions/attempts.ts';
+import { isMixedScript } from '../submissions/homograph.ts';
+import { dismiss, dismissalReasons, requestResend } from '../submissions/operator-changes.ts';
+import { findSubmission } from '../submissions/read/list.ts';
 import type { Event } from '../upstream/upstream.ts';
-import {
-  byWords,
-  formTitle,
-  outcomeWords,
-  reasonWords,
-  refusalFor,
-  statusWords,
-  viaWords,
-} from './lead-words.ts';
-import { linkOf } from './reachable.ts';
-import { pathOfPage, render } from './templates.ts';
-import { type Times, timesIn } from './times.ts';
-import type { Answer, ConsoleParts, Press, Visit } from './visit.ts';
+import { byWords, outcomeWords, reasonWords, statusWords, titleCase, viaWords } from './lead-words.ts';
+import { ID } from './lists.ts';
+import type { Answer, ChangeParts, ChangeRequest, ConsoleParts, PageRequest } from './page.ts';
+import type { Times } from './times.ts';
 
-/** As the store spells ids. */
-const ID = /^[\da-f]{8}-[\da-f]{4}-[\da-f]{4}-[\da-f]{4}-[\da-f]{12}$/;
+/** Characters of a number that a telephone does not dial. */
+const NOT_DIALLED = /[^\d+*#,;]/g;
 
-export async function leadPage(parts: ConsoleParts, visit: Visit): Promise<Answer> {
-  const row = await leadOf(parts, visit.values.id);
+export async function leadPage(parts: ConsoleParts, { values, record, times }: PageRequest): Promise<Answer> {
+  const row = await findLead(parts, values.id);
   if (row === undefined) return { kind: 'unknownRow' };
-  const event = JSON.parse(row.event) as Event;
-  const { client } = event.data;
-  const execution =
-    client === null ? undefined : await parts.executions.findByAction(client, row.id);
-  await visit.record('saw_lead', { ids: [row.id] });
+  const { data } = JSON.parse(row.event) as Event;
+  const { client, fields } = data;
+  const execution = client === null ? undefined : await parts.executions.findByAction(client, row.id);
+  await record('saw_lead', { ids: [row.id] });
 
-  const times = timesIn(parts.settings.operatorTimeZone);
   const form = parts.forms.find(({ name }) => name === row.form);
   const labels = new Map(form?.fields.map((field) => [field.name, field.label]));
-  const { fields } = event.data;
-  const main = render('lead', {
-    path: pathOfPage('operatorLead', { id: row.id }),
+  const page = {
     id: row.id,
-    title: fields.name ?? fields.email ?? formTitle(row.form),
-    form: formTitle(row.form),
+    title: fields.name ?? fields.email ?? titleCase(row.form),
+    form: titleCase(row.form),
     from: client === null ? 'Browser' : `Agent ${client}`,
     received: times.shown(row.received_ms),
     isGone: row.email === null,
     fields: Object.entries(fields).map(([name, value]) => ({
-      label: labels.get(name) ?? formTitle(name),
+      label: labels.get(name) ?? titleCase(name),
       value,
-      href: linkOf(name, value),
+      href: contactLink(name, value),
     })),
     isMixed: isMixedScript(fields.email),
-    recipient: event.data.recipient?.name ?? parts.settings.operator.name,
+    recipient: data.recipient?.name ?? parts.settings.operator.name,
     ...statusOf(row, times),
-    can: whatCanBeDone(row),
-    consent: event.data.consent_recorded_at && times.shown(event.data.consent_recorded_at),
-    receipt: execution && receiptOf(execution, times),
-    zone: times.zone,
+    can: possibleChanges(row),
+    consent: data.consent_recorded_at && times.shown(data.consent_recorded_at),
+    receipt: execution && {
+      status: execution.status,
+      at: times.shown(execution.created_at),
+      statement: execution.confirmation_text,
+      via: viaWords[execution.confirmed_via],
+      signed: execution.signed_receipt,
+    },
+  };
+  return { kind: 'page', title: 'Lead', template: 'lead', data: page };
+}
+
+/** The buttons of the page, with the audit action of each. */
+const buttons = new Map<string | null, 'resent' | 'dismissed' | 'marked_spam'>([
+  ['resend', 'resent'],
+  ['dismiss', 'dismissed'],
+  ['spam', 'marked_spam'],
+]);
+
+/** Resends or dismisses a lead by one conditional update, so that only one of two concurrent clicks changes it. */
+export async function changeLead(parts: ChangeParts, request: ChangeRequest): Promise<Answer> {
+  const { storage, settings } = parts;
+  const id = request.values.id ?? '';
+  const what = buttons.get(request.sent('do'));
+  if (what === undefined) return { kind: 'operatorButton' };
+  if ((await findLead(parts, id)) === undefined) return { kind: 'unknownRow' };
+
+  const given = dismissalReasons.find((one) => one === request.sent('reason')) ?? 'other';
+  const reason = what === 'marked_spam' ? 'spam' : given;
+  const keepsContent = settings.submissionRetentionDays > 0;
+  const why = await request.commit(async (tx) => {
+    const changed =
+      what === 'resent'
+        ? await requestResend(storage, tx, id)
+        : await dismiss(storage, tx, id, { reason, keepsContent });
+    if (changed.kind === 'refused') return { refused: changed.why };
+    return { entry: { name: request.session.name, what, about: { ids: [id] } } };
   });
-  return { kind: 'page', title: 'Lead', main };
+  // A lead that was dismissed for another reason stays dismissed.
+  if (why === undefined || (why === 'dismissed' && what !== 'resent')) return { kind: 'done', to: request.path };
+  return { kind: why === 'underWay' ? 'rowUnderWay' : 'unknownRow' };
 }
 
-/** Resend, Dismiss, Spam. Each is one conditional change: of two who press, one changes something. */
-export async function changeLead(parts: ConsoleParts, press: Press): Promise<Answer> {
-  const id = press.values.id ?? '';
-  const done: Answer = { kind: 'done', to: pathOfPage('operatorLead', { id }) };
-  const pressed = press.sent('do');
-  if (pressed !== 'resend' && pressed !== 'dismiss' && pressed !== 'spam') {
-    return { kind: 'operatorButton' };
-  }
-  const row = await leadOf(parts, id);
-  if (row === undefined) return { kind: 'unknownRow' };
-
-  if (pressed === 'resend') {
-    const asked = await askForResend(parts.storage, id);
-    if (asked.kind === 'refused') return refusalFor(asked.why);
-    await press.record('resent', { ids: [id] });
-    return done;
-  }
-  // Whatever else was said of it: it is put away.
-  const reason = dismissalReasons.find((one) => one === press.sent('reason')) ?? 'other';
-  const isSpam = pressed === 'spam';
-  const keepsContent = parts.settings.submissionRetentionDays > 0;
-  const answer = await dismiss(parts.storage, id, isSpam ? 'spam' : reason, { keepsContent });
-  if (answer.kind === 'refused') {
-    return answer.why === 'dismissed' ? done : refusalFor(answer.why);
-  }
-  await press.record(isSpam ? 'marked_spam' : 'dismissed', { ids: [id] });
-  return done;
+/** Returns the row of a lead by its id, or undefined if there is no such lead. */
+export async function findLead({ storage }: Pick<ChangeParts, 'storage'>, id = ''): Promise<SubmissionRow | undefined> {
+  return ID.test(id) ? await findSubmission(storage, id) : undefined;
 }
 
-async function leadOf(
-  { storage }: Pick<ConsoleParts, 'storage'>,
-  id: string | undefined,
-): Promise<SubmissionRow | undefined> {
-  return id !== undefined && ID.test(id) ? await openFind(storage)(id) : undefined;
-}
-
-/** What each button would find; the change itself asks again. */
-function whatCanBeDone(row: SubmissionRow) {
+/** Returns the buttons to show. The change itself checks again whether it is possible. */
+function possibleChanges(row: SubmissionRow) {
   const { origin, status, reason, email, resend_asked_ms: askedMs } = row;
   const isOpen = status === 'waiting' || status === 'undelivered';
   const isFree = askedMs === null && status !== 'sending';
   return {
-    resend:
-      origin === 'browser' &&
-      isFree &&
-      status !== 'dismissed' &&
-      reason !== 'sent_unkept' &&
-      email !== null,
+    resend: origin === 'browser' && isFree && status !== 'dismissed' && reason !== 'sent_unkept' && email !== null,
     dismiss: isOpen && isFree,
     person: email !== null,
   };
@@ -121,7 +108,7 @@ function statusOf(row: SubmissionRow, times: Times) {
     since: times.shown(status_since_ms),
     isMarked: row.resend_asked_ms !== null,
     next: status === 'waiting' && nextMs !== null ? times.shown(nextMs) : undefined,
-    attempts: attemptsOf(attempts).map(({ at, ms, outcome, by }) => ({
+    attempts: parseAttempts(attempts).map(({ at, ms, outcome, by }) => ({
       at: times.shown(at),
       ms,
       outcome: outcomeWords[outcome],
@@ -131,12 +118,10 @@ function statusOf(row: SubmissionRow, times: Times) {
   };
 }
 
-function receiptOf(execution: ExecutionRow, times: Times) {
-  return {
-    status: execution.status,
-    at: times.shown(execution.created_at),
-    statement: execution.confirmation_text,
-    via: viaWords[execution.confirmed_via],
-    signed: execution.signed_receipt,
-  };
+/** Returns the link for a field's value, or undefined if the value is only text. */
+function contactLink(name: string, value: string): string | undefined {
+  if (name === 'email') return `mailto:${encodeURIComponent(value).replaceAll('%40', '@')}`;
+  if (name !== 'phone') return undefined;
+  const number = value.replace(NOT_DIALLED, '');
+  return /\d{3}/.test(number) ? `tel:${encodeURI(number).replaceAll('#', '%23')}` : undefined;
 }

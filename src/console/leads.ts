@@ -1,61 +1,59 @@
-/** The list of leads (beyond §7): newest first, filtered by its address, a page at a time. */
+/** The list of leads (reference §12.7). */
 import { routes } from '../routes.ts';
-import { COUNTED_ROWS, type KeptSubmission, submissionPage } from '../submissions/listing.ts';
-import { formNames, origins, statuses, writeCursor } from '../submissions/listing-queries.ts';
-import { leadFilters, withQuery } from './filters.ts';
-import { formTitle, shortStatus } from './lead-words.ts';
-import { pathOfPage, render } from './templates.ts';
-import { type Times, timesIn } from './times.ts';
-import type { Answer, ConsoleParts, Visit } from './visit.ts';
+import {
+  COUNTED_ROWS,
+  formNames,
+  origins,
+  type StoredSubmission,
+  statuses,
+  submissionPage,
+} from '../submissions/read/list.ts';
+import { many, titleCase } from './lead-words.ts';
+import { leadFilters, leadLinks, PAGE_ROWS, withQuery } from './lists.ts';
+import type { Answer, ConsoleParts, PageRequest } from './page.ts';
+import { pathOfPage } from './templates.ts';
+import type { Times } from './times.ts';
 
-const PAGE_ROWS = 50;
+export async function leadsPage(parts: ConsoleParts, request: PageRequest): Promise<Answer> {
+  const { path, times } = request;
+  const { filter, before, given } = leadFilters(request);
+  const { items, total, older } = await submissionPage(parts.reader, filter, { before, limit: PAGE_ROWS });
+  await request.record('saw_leads', { count: items.length, filters: Object.keys(given) });
 
-/** Shows names and addresses: that it was looked at is written down. */
-export async function leadsPage(parts: ConsoleParts, visit: Visit): Promise<Answer> {
-  const times = timesIn(parts.settings.operatorTimeZone);
-  const { filter, before, given } = leadFilters(visit.query, times);
-  const { items, total, older } = await submissionPage(parts, filter, { before, limit: PAGE_ROWS });
-  await visit.record('saw_leads', { count: items.length, filters: Object.keys(given) });
-
-  const path = routes.operatorLeads.path;
-  const main = render('leads', {
-    path,
+  const data = {
     given,
     isFiltered: Object.keys(given).length > 0,
     choices: {
-      status: statuses.map((value) => ({ value, label: shortStatus[value] })),
-      form: formNames.map((value) => ({ value, label: formTitle(value) })),
+      status: statuses.map((value) => ({ value, label: titleCase(value) })),
+      form: formNames.map((value) => ({ value, label: titleCase(value) })),
       origin: origins.map((value) => ({ value, label: value === 'agent' ? 'Agent' : 'Browser' })),
     },
     total: totalWords(total),
-    zone: times.zone,
     rows: items.map((item) => rowOf(item, times)),
-    older: older && withQuery(path, { ...given, cursor: writeCursor(older) }),
-    newest: before && withQuery(path, given),
+    ...leadLinks(path, given, { before, older }),
     exports: [
       { label: 'CSV', href: withQuery(routes.operatorLeadsCsv.path, given) },
       { label: 'JSON lines', href: withQuery(routes.operatorLeadsJsonl.path, given) },
     ],
-  });
-  return { kind: 'page', title: 'Leads', main };
+  };
+  return { kind: 'page', title: 'Leads', template: 'leads', data };
 }
 
-/** What a list says of one lead; a template escapes it. */
-export function rowOf({ event: { data }, receivedAt, status }: KeptSubmission, times: Times) {
+/** Returns the row of a lead for a template. */
+export function rowOf({ event: { data }, receivedAt, status }: StoredSubmission, times: Times) {
   const { name, email, company } = data.fields;
   return {
     href: pathOfPage('operatorLead', { id: data.id }),
-    title: name ?? email ?? formTitle(data.form),
-    about: [formTitle(data.form), company, name === undefined ? undefined : email].filter(Boolean),
+    title: name ?? email ?? titleCase(data.form),
+    about: [titleCase(data.form), company, name === undefined ? undefined : email].filter(Boolean),
     from: data.client === null ? 'Browser' : `Agent ${data.client}`,
     status,
-    statusWord: shortStatus[status],
+    statusWord: titleCase(status),
     received: times.shown(receivedAt),
   };
 }
 
-/** How many there are, as a list says it. */
+/** Returns the number of leads in words. */
 export function totalWords({ isMore, count }: { isMore: boolean; count: number }): string {
-  if (isMore) return `More than ${COUNTED_ROWS.toLocaleString('en')} leads`;
-  return count === 1 ? '1 lead' : `${count.toLocaleString('en')} leads`;
+  return isMore ? `More than ${COUNTED_ROWS.toLocaleString('en')} leads` : many(count, 'lead');
 }

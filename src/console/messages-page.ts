@@ -1,67 +1,45 @@
-/** Messages that could not be sent (beyond §7), each with what sends it again. */
-import {
-  countMessages,
-  type DeadMessage,
-  latestDead,
-  type MessagePlace,
-  type ResentMessage,
-  resendDead,
-} from '../mail/dead.ts';
+/** The messages page (reference §12.13): messages that failed permanently, each with a button to resend it. */
+import { countMessages, type FailedMessage, latestFailed, resendFailed } from '../mail/failed-messages.ts';
 import { routes } from '../routes.ts';
-import type { MessageKind } from '../storage/schema.ts';
-import { recordIn } from './audit.ts';
-import { withQuery } from './filters.ts';
-import { pathOfPage, render } from './templates.ts';
-import { type Times, timesIn } from './times.ts';
-import type { Answer, ConsoleParts, Press, Visit } from './visit.ts';
+import type { MessageKind } from '../storage/operation-schema.ts';
+import { many } from './lead-words.ts';
+import { readPage } from './lists.ts';
+import type { Answer, ChangeParts, ChangeRequest, ConsoleParts, PageRequest } from './page.ts';
+import { pathOfPage } from './templates.ts';
+import type { Times } from './times.ts';
 
-const PAGE_ROWS = 50;
-/** By its `Message-ID`: its key can be an address, which stands in no address of a page. */
-const CURSOR = /^(\d{4}-\d{2}-\d{2}T[\d:.]{12}Z)_(<[!-~]{1,300}>)$/;
+/** The cursor has the `Message-ID`, because a message's key can be an address, which no URL may contain. */
+const ORDER = { at: 'requested_at', key: 'message_id', spelling: /^<[!-~]{1,300}>$/ } as const;
 
-export async function messagesPage(
-  { storage, settings }: ConsoleParts,
-  { query, record }: Visit,
-): Promise<Answer> {
-  const before = placeOf(query.get('cursor') ?? '');
-  const found = await latestDead(storage, PAGE_ROWS + 1, before);
-  const messages = found.slice(0, PAGE_ROWS);
-  await record('saw_messages', { count: messages.length });
-  const last = found.length > PAGE_ROWS ? messages.at(-1) : undefined;
-  const times = timesIn(settings.operatorTimeZone);
-  const { path } = routes.operatorMessages;
-  const main = render('messages', {
-    path,
-    rows: messages.map((message) => rowOf(message, times)),
-    dead: inWords(await countMessages(storage, 'dead')),
-    pending: inWords(await countMessages(storage, 'pending')),
-    zone: times.zone,
-    newest: before && path,
-    older: last && withQuery(path, { cursor: `${last.requested_at}_${last.message_id}` }),
-  });
-  return { kind: 'page', title: 'Messages', main };
+export async function messagesPage({ storage }: ConsoleParts, request: PageRequest): Promise<Answer> {
+  const { rows, ...links } = await readPage(request, ORDER, (limit, before) => latestFailed(storage, limit, before));
+  await request.record('saw_messages', { count: rows.length });
+  const data = {
+    ...links,
+    rows: rows.map((message) => rowOf(message, request.times)),
+    dead: countWords(await countMessages(storage, 'dead')),
+    pending: countWords(await countMessages(storage, 'pending')),
+  };
+  return { kind: 'page', title: 'Messages', template: 'messages', data };
 }
 
 const refusals = { underWay: 'rowUnderWay', unknown: 'unknownRow' } as const;
 
-/** Resend: by the kind and the key of a message. */
+/** Resends the message with this kind and key. */
 export async function changeMessage(
-  { storage, newId }: ConsoleParts,
-  { sent, now, session }: Press,
+  _parts: ChangeParts,
+  { sent, now, session, commit }: ChangeRequest,
 ): Promise<Answer> {
   const [kind, key] = [sent('kind'), sent('key')];
   if (sent('do') !== 'resend' || kind === null || key === null) return { kind: 'operatorButton' };
-  const entry = { id: newId(), at: now.toISOString(), name: session.name };
-  const resent: ResentMessage = await storage.write(async (tx) => {
-    const became = await resendDead(tx, { kind, key }, now);
-    // The key of a notice is the reference of its lead.
+  const why = await commit(async (tx) => {
+    const resent = await resendFailed(tx, { kind, key }, now);
+    if (resent !== 'resent') return { refused: resent };
+    // The key of a notice is the id of its lead.
     const about = kind === 'notice' ? { ids: [key] } : { count: 1 };
-    if (became === 'resent') await recordIn(tx, { ...entry, what: 'resent_message', about });
-    return became;
+    return { entry: { name: session.name, what: 'resent_message', about } };
   });
-  return resent === 'resent'
-    ? { kind: 'done', to: routes.operatorMessages.path }
-    : { kind: refusals[resent] };
+  return why === undefined ? { kind: 'done', to: routes.operatorMessages.path } : { kind: refusals[why] };
 }
 
 const kindWords: Readonly<Record<MessageKind, string>> = {
@@ -72,7 +50,7 @@ const kindWords: Readonly<Record<MessageKind, string>> = {
   alert: 'Alert',
 };
 
-function rowOf(message: DeadMessage, times: Times) {
+function rowOf(message: FailedMessage, times: Times) {
   const { kind, key, address, attempts, requested_at, last_attempt_at: lastAt } = message;
   return {
     kind,
@@ -80,19 +58,12 @@ function rowOf(message: DeadMessage, times: Times) {
     title: Object.hasOwn(kindWords, kind) ? kindWords[kind] : kind,
     href: kind === 'notice' ? pathOfPage('operatorLead', { id: key }) : undefined,
     to: address ?? 'the address in the settings',
-    attempts: attempts === 1 ? '1 attempt' : `${attempts} attempts`,
+    attempts: many(attempts, 'attempt'),
     asked: times.shown(requested_at),
     last: lastAt === null ? undefined : times.shown(lastAt),
   };
 }
 
-function inWords({ isMore, count }: { isMore: boolean; count: number }): string {
+function countWords({ isMore, count }: { isMore: boolean; count: number }): string {
   return `${isMore ? 'more than ' : ''}${count.toLocaleString('en')}`;
-}
-
-function placeOf(text: string): MessagePlace | undefined {
-  const [, requested_at, message_id] = CURSOR.exec(text) ?? [];
-  return requested_at === undefined || message_id === undefined
-    ? undefined
-    : { requested_at, message_id };
 }

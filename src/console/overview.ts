@@ -1,48 +1,48 @@
-/** The first page (beyond §7): whether anything needs the operator, and what came in. It shows nothing personal. */
-import type { Picture } from '../submissions/daily-counts.ts';
-import { lastAnswer } from '../submissions/last-answer.ts';
-import { attentionOf, gigabytes, roomOf } from './attention.ts';
-import { outcomeWords } from './lead-words.ts';
-import { render } from './templates.ts';
-import { type Times, timesIn } from './times.ts';
-import type { Answer, ConsoleParts, Visit } from './visit.ts';
+/** The first page (reference §12.6): warnings, and the leads of each day. The page shows nothing personal. */
 
-export async function overviewPage(parts: ConsoleParts, { now }: Visit): Promise<Answer> {
-  const { settings, storage } = parts;
-  const times = timesIn(settings.operatorTimeZone);
-  const room = await roomOf(settings);
-  const items = await attentionOf(parts, { now, times, room });
+import { countBots } from '../intake/honeypots.ts';
+import { diskSpaceOf } from '../notices/probes.ts';
+import { type DayCounts, dailyCounts, lastAnswer } from '../submissions/read/statistics.ts';
+import { many, outcomeWords } from './lead-words.ts';
+import type { Answer, ConsoleParts, PageRequest } from './page.ts';
+import type { Times } from './times.ts';
+import { freeSpace, warningsFor } from './warnings.ts';
+
+const BOT_DAYS = 30;
+
+export async function overviewPage(parts: ConsoleParts, { now, times }: PageRequest): Promise<Answer> {
+  const { settings, storage, reader } = parts;
+  const space = await diskSpaceOf(settings.dataDir).catch(() => undefined);
+  const items = await warningsFor(parts, { now, times, space });
   const isEmbedded = settings.upstream.kind === 'inbox';
-  const answer = isEmbedded ? undefined : await lastAnswer(storage);
-  const main = render('overview', {
+  const answer = isEmbedded ? undefined : await lastAnswer(reader);
+  const bots = await countBots(storage, { now, days: BOT_DAYS });
+  const data = {
     items,
     upstream: isEmbedded
       ? { text: 'Leads are stored here, in the embedded inbox.' }
       : answer && { text: outcomeWords[answer.outcome], at: times.shown(answer.at) },
-    disk: room && `${gigabytes(room.freeBytes)} of ${gigabytes(room.wholeBytes)} free`,
-    picture: pictureOf(await parts.dailyCounts.picture(times.zone), times),
-    zone: times.zone,
-  });
-  return { kind: 'page', title: 'Overview', main };
+    bots: `${many(bots, 'submission')} from bots in the last ${BOT_DAYS} days`,
+    disk: space && `${freeSpace(space)} free`,
+    picture: chartOf(await dailyCounts(reader, now, times.zone), times),
+  };
+  return { kind: 'page', title: 'Overview', template: 'overview', data };
 }
 
 const BAR = { width: 20, gap: 4, height: 100 };
 
 /**
- * Stacked bars of each day: browsers plain, agents hatched; the words stand beside it. Undefined while they are
- * counted for the first time.
+ * Returns a stacked bar for each day: leads of browsers plain, leads of agents hatched. The template repeats the
+ * numbers in words.
  */
-function pictureOf(counted: Picture | undefined, times: Times) {
-  if (counted === undefined) return undefined;
-  const { days, at, isOld } = counted;
-  const sum = (of: (day: (typeof days)[number]) => number) =>
-    days.reduce((all, day) => all + of(day), 0);
-  const most = Math.max(1, ...days.map(({ browser, agent }) => browser + agent));
-  const heightOf = (count: number) => (count / most) * BAR.height;
+function chartOf(days: readonly DayCounts[], times: Times) {
+  const most = Math.max(...days.map(({ browser, agent }) => browser + agent));
+  const heightOf = (count: number) => (count / Math.max(1, most)) * BAR.height;
   const bars = days.map(({ date, browser, agent }, index) => {
     const [browserHeight, agentHeight] = [heightOf(browser), heightOf(agent)];
     return {
-      date: dayWords(date, times),
+      // The day `2026-12-01` in the operator's format, without a time.
+      date: times.shown(`${date}T12:00:00Z`).text.replace(/,? \d{1,2}:\d{2}$/, ''),
       browser,
       agent,
       x: index * (BAR.width + BAR.gap),
@@ -56,14 +56,8 @@ function pictureOf(counted: Picture | undefined, times: Times) {
     bars,
     bar: BAR,
     width: bars.length * (BAR.width + BAR.gap) - BAR.gap,
-    old: isOld ? times.shown(at.getTime()) : undefined,
-    most: Math.max(...days.map(({ browser, agent }) => browser + agent)),
-    browser: sum(({ browser }) => browser),
-    agent: sum(({ agent }) => agent),
+    most,
+    browser: days.reduce((sum, day) => sum + day.browser, 0),
+    agent: days.reduce((sum, day) => sum + day.agent, 0),
   };
-}
-
-/** `2026-12-01` as people read it. */
-function dayWords(date: string, { shown }: Times): string {
-  return shown(`${date}T12:00:00Z`).text.replace(/,? \d{1,2}:\d{2}$/, '');
 }

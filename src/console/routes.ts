@@ -1,41 +1,33 @@
 /**
- * The operator's console by HTTP (beyond §7). Only the paths are known at a start: the room itself is loaded by the
- * first request that needs it. Whoever is not signed in is told what anybody is told of a path that is not there.
+ * The operator console over HTTP (reference §12.4). A start registers only the paths, and the first request that needs
+ * the console loads it. Without a session, a path answers as if it did not exist.
  */
 import { readFile } from 'node:fs/promises';
 import type { IncomingMessage } from 'node:http';
 import { Readable } from 'node:stream';
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
-import { sentForm } from '../http/press.ts';
-import { once } from '../once.ts';
+import { sentForm } from '../http/same-origin.ts';
+import { once } from '../platform/lazy.ts';
+import { projectFile } from '../project.ts';
 import type { Route } from '../route-groups.ts';
 import { at, type ConsoleRoute, routes } from '../routes.ts';
-import type { TakeFromLimit } from '../server/limiting.ts';
-import type { TakeBody } from '../server/refused-bodies.ts';
+import type { TakeBody, TakeFromLimit } from '../server/rate-limits.ts';
+import { atSecret } from '../server/secret-paths.ts';
 import { StorageUnavailable } from '../storage/database.ts';
 import type { Console, ConsoleAnswer, ConsoleRequest } from './console.ts';
-import type { GivenParts } from './visit.ts';
+import type { GivenParts } from './page.ts';
 
-/** A button, and a reason or an id beside it. */
+/** Maximum size of a body: a button, with a reason or an id. */
 const FORM_BODY_BYTES = 8_000;
-
-const paths = new Set<string>(
-  Object.values<Route>(routes).flatMap(({ group, path }) => (group === 'console' ? [path] : [])),
-);
-
-/** Takes the path of a route; whether only who is signed in to the console asks for it. */
-export function isOfConsole(path: string): boolean {
-  return paths.has(path);
-}
 
 export type OpenConsole = () => Promise<Console>;
 
-/** Takes the parts; returns what loads the room, once. */
+/** Returns a function that loads the console once. */
 export function consoleOpener(parts: GivenParts): OpenConsole {
   return once(async () => (await import('./console.ts')).openConsole(parts));
 }
 
-/** Whether somebody is signed in by a request. Whoever sends no cookie is not, and loads nothing. */
+/** Returns a function that is true if a request has a session. A request without a cookie loads nothing. */
 export function signedInCheck(openConsole: OpenConsole) {
   return async (raw: IncomingMessage): Promise<boolean> =>
     raw.headers.cookie !== undefined && (await openConsole()).isSignedIn(raw);
@@ -53,34 +45,29 @@ type Values = { Params: Record<string, string | undefined> };
 
 /** Registers every path of the console. */
 export function registerConsole(app: FastifyInstance, parts: RouteParts): void {
-  const asked = (request: FastifyRequest<Values>, reply: FastifyReply): ConsoleRequest => ({
-    raw: request.raw,
-    values: request.params,
-    url: request.url,
-    takeFromLimit: () => parts.takeFromLimit('signIns', request, reply),
-    readForm: async () => {
-      const body = await parts.takeBody(request, reply, FORM_BODY_BYTES);
-      return body.kind === 'read' ? sentForm(request.headers, body.bytes) : undefined;
-    },
-  });
-
   const add = (
-    route: Route,
+    where: ReturnType<typeof at>,
     run: (open: Console, request: ConsoleRequest) => ConsoleAnswer | Promise<ConsoleAnswer>,
     { isHidden = false } = {},
   ) => {
     app.route<Values>({
-      ...at(route),
+      ...where,
       handler: async (request, reply) => {
-        // Whoever sends no cookie is signed in nowhere: for them nothing need be loaded.
-        if (isHidden && request.headers.cookie === undefined) {
-          return parts.answerNotFound(request, reply);
-        }
+        // A request without a cookie has no session, so it need not load the console.
+        if (isHidden && request.headers.cookie === undefined) return parts.answerNotFound(request, reply);
         const opened = await parts.openConsole();
         try {
-          const answer = await run(opened, asked(request, reply));
-          if (answer.kind === 'notFound') return parts.answerNotFound(request, reply);
-          return sendAnswer(reply, answer);
+          const answer = await run(opened, {
+            raw: request.raw,
+            values: request.params,
+            query: new URLSearchParams(request.url.split(/\?(.*)/s, 2)[1]),
+            takeFromLimit: () => parts.takeFromLimit('signIns', request, reply),
+            readForm: async () => {
+              const body = await parts.takeBody(request, reply, FORM_BODY_BYTES);
+              return body.kind === 'read' ? sentForm(request.headers, body.bytes) : undefined;
+            },
+          });
+          return answer.kind === 'notFound' ? parts.answerNotFound(request, reply) : sendAnswer(reply, answer);
         } catch (error) {
           if (!(error instanceof StorageUnavailable)) throw error;
           parts.log.error({ err: error, requestId: request.id }, 'the store is unavailable');
@@ -92,14 +79,13 @@ export function registerConsole(app: FastifyInstance, parts: RouteParts): void {
 
   for (const [name, route] of Object.entries<Route>(routes)) {
     if (route.group !== 'console') continue;
-    add(route, (open, request) => open.answer(name as ConsoleRoute, request), {
-      isHidden: route !== routes.operatorPage,
-    });
+    const isHidden = route !== routes.operatorPage;
+    add(at(route), (open, request) => open.answer(name as ConsoleRoute, request), { isHidden });
   }
-  add(routes.signInPage, (open, request) => open.signInPage(request));
-  add(routes.signIn, (open, request) => open.signIn(request));
+  add(atSecret(routes.signInPage), (open, request) => open.signInPage(request));
+  add(atSecret(routes.signIn), (open, request) => open.signIn(request));
 
-  const stylesheet = once(() => readFile(new URL('operator.css', import.meta.url), 'utf8'));
+  const stylesheet = once(() => readFile(projectFile('src/console/operator.css'), 'utf8'));
   app.route({
     ...at(routes.operatorStylesheet),
     handler: async (_request, reply) =>
@@ -110,15 +96,11 @@ export function registerConsole(app: FastifyInstance, parts: RouteParts): void {
   });
 }
 
-type Sent = Exclude<ConsoleAnswer, { kind: 'notFound' }>;
-
-function sendAnswer(reply: FastifyReply, answer: Sent): FastifyReply {
+function sendAnswer(reply: FastifyReply, answer: Exclude<ConsoleAnswer, { kind: 'notFound' }>): FastifyReply {
   reply.headers({ 'cache-control': 'no-store', 'x-robots-tag': 'noindex' });
   switch (answer.kind) {
     case 'html':
-      if (answer.retryAfterSeconds !== undefined) {
-        reply.header('retry-after', answer.retryAfterSeconds);
-      }
+      if (answer.retryAfterSeconds !== undefined) reply.header('retry-after', answer.retryAfterSeconds);
       return reply.code(answer.status).type('text/html; charset=utf-8').send(answer.html);
     case 'redirect':
       if (answer.cookie !== undefined) reply.header('set-cookie', answer.cookie);

@@ -1,46 +1,35 @@
 /**
- * Who is signed in (beyond §7). A session is a row, so that every instance knows it and its end is the end of the
- * cookie, whoever holds that. Its times are the process's wall clock.
+ * Sign-in and sessions (reference §12.3). A session is a row, so that every instance can read it. Ending the session
+ * makes a stolen cookie invalid too. The times of a session come from the process's wall clock.
  */
-import { isoTime } from '../clock.ts';
+import { isoTime } from '../platform/clock.ts';
 import { type Storage, StorageUnavailable } from '../storage/database.ts';
-import type { OperatorSessionRow } from '../storage/operator-schema.ts';
-import { prepareRead } from '../storage/prepare-query.ts';
-import { recordIn } from './audit.ts';
-import { forgetEnded, IDLE_MS, LIFETIME_MS } from './forget.ts';
-import { digestOfToken, newToken } from './tokens.ts';
+import type { OperatorSessionRow } from '../storage/operation-schema.ts';
+import { prepareRead } from '../storage/queries.ts';
+import { type AuditParts, committer } from './audit.ts';
+import { digestOfToken, newToken } from './links.ts';
 
 const MINUTE_MS = 60_000;
-
-/** To export and to delete, the link must be that young. */
+const DAY_MS = 24 * 60 * MINUTE_MS;
+/** Longest time without a request (`IDLE_MS`), and longest total time of a session (reference §12.3). */
+const IDLE_MS = DAY_MS / 2;
+export const LIFETIME_MS = 7 * DAY_MS;
+/** Largest age of the sign-in link for exports and deletions. */
 const RECENT_MS = 60 * MINUTE_MS;
 
 export type Session = OperatorSessionRow;
 
-export type Sessions = {
-  /** Whose cookie that is; undefined where nobody is signed in by it. */
-  find(token: string): Promise<Session | undefined>;
-  /** Uses a link up; returns the value of the new cookie, or undefined where the link is not good. */
-  signIn(linkToken: string, oldToken: string | undefined): Promise<string | undefined>;
-  /** All that could be used now, of whatever name, the last to have come first. */
-  active(): Promise<Session[]>;
-  /** Ends this one. */
-  signOut(session: Session): Promise<void>;
-  /** Ends all of that name, and its unused links. */
-  signOutEverywhere(session: Session): Promise<void>;
-};
+export type Sessions = ReturnType<typeof openSessions>;
 
-/** Its functions throw `StorageUnavailable`. */
-export function openSessions(
-  storage: Storage,
-  { clock, newId }: { clock: { now(): Date }; newId: () => string },
-): Sessions {
+/** Opens the sessions, whose functions throw `StorageUnavailable`. */
+export function openSessions({ storage, clock, newId }: AuditParts) {
+  const commit = committer({ storage, clock, newId });
   const byDigest = prepareRead(storage, (db, of: { digest: string }) =>
     db.selectFrom('operator_sessions').selectAll().where('digest', '=', of.digest),
   );
 
-  /** Once a minute at most: a page costs no commit. */
-  async function seen(session: Session, nowMs: number): Promise<void> {
+  /** Updates the time of the last request at most once a minute, so that most pages need no commit. */
+  async function updateLastSeen(session: Session, nowMs: number): Promise<void> {
     if (nowMs - Date.parse(session.last_seen_at) < MINUTE_MS) return;
     await storage.write(async (tx) => {
       await tx
@@ -53,23 +42,26 @@ export function openSessions(
   }
 
   return {
-    async find(token) {
+    /** Returns the session of a cookie's token, or undefined if the token has no valid session. */
+    async find(token: string): Promise<Session | undefined> {
       const digest = digestOfToken(token);
       const session = digest && (await storage.read(byDigest({ digest })))[0];
       const nowMs = clock.now().getTime();
       if (!session || !isAlive(session, nowMs)) return undefined;
-      await seen(session, nowMs).catch(unlessAway);
+      await updateLastSeen(session, nowMs).catch(ignoreUnavailable);
       return session;
     },
 
-    async signIn(linkToken, oldToken) {
+    /** Marks a sign-in link as used. Returns the value of the new cookie, or undefined if the link is invalid. */
+    async signIn(linkToken: string, oldToken: string | undefined): Promise<string | undefined> {
       const digest = digestOfToken(linkToken);
       if (digest === undefined) return undefined;
       const now = clock.now().getTime();
       const token = newToken();
-      const old = oldToken === undefined ? undefined : digestOfToken(oldToken);
-      const id = newId();
-      const isGood = await storage.write(async (tx) => {
+      const oldDigest = oldToken === undefined ? undefined : digestOfToken(oldToken);
+      const refused = await commit(async (tx) => {
+        // The link's row stays locked until the commit, so that a concurrent `signOutEverywhere` waits for the new
+        // session.
         const link = await tx
           .updateTable('operator_links')
           .set({ used_at: isoTime(now) })
@@ -78,11 +70,10 @@ export function openSessions(
           .where('expires_at', '>', isoTime(now))
           .returning(['name', 'created_at'])
           .executeTakeFirst();
-        if (link === undefined) return false;
-        await forgetEnded(tx, now);
-        // Whoever was signed in on this browser is so no longer.
-        if (old !== undefined) {
-          await tx.deleteFrom('operator_sessions').where('digest', '=', old).execute();
+        if (link === undefined) return { refused: 'link not good' };
+        // This deletion ends the browser's previous session.
+        if (oldDigest !== undefined) {
+          await tx.deleteFrom('operator_sessions').where('digest', '=', oldDigest).execute();
         }
         const session = {
           digest: digestOfToken(token) ?? '',
@@ -92,13 +83,13 @@ export function openSessions(
           last_seen_at: isoTime(now),
         };
         await tx.insertInto('operator_sessions').values(session).execute();
-        await recordIn(tx, { id, at: isoTime(now), name: link.name, what: 'signed_in' });
-        return true;
+        return { entry: { name: link.name, what: 'signed_in' } };
       });
-      return isGood ? token : undefined;
+      return refused === undefined ? token : undefined;
     },
 
-    async active() {
+    /** Returns all sessions that are valid now, of every name, the last used first. */
+    async active(): Promise<Session[]> {
       const nowMs = clock.now().getTime();
       const all = await storage.read((db) =>
         db.selectFrom('operator_sessions').selectAll().orderBy('last_seen_at', 'desc'),
@@ -106,39 +97,59 @@ export function openSessions(
       return all.filter((session) => isAlive(session, nowMs));
     },
 
-    async signOut({ digest, name }) {
-      const id = newId();
-      const at = isoTime(clock.now().getTime());
-      await storage.write(async (tx) => {
+    async signOut({ digest, name }: Session): Promise<void> {
+      await commit(async (tx) => {
         await tx.deleteFrom('operator_sessions').where('digest', '=', digest).execute();
-        await recordIn(tx, { id, at, name, what: 'signed_out' });
+        return { entry: { name, what: 'signed_out' } };
       });
     },
 
-    async signOutEverywhere({ name }) {
-      const id = newId();
-      const at = isoTime(clock.now().getTime());
-      await storage.write(async (tx) => {
-        await tx.deleteFrom('operator_sessions').where('name', '=', name).execute();
+    /** Ends all sessions of the name and deletes its unused links. */
+    async signOutEverywhere({ name }: Session): Promise<void> {
+      await commit(async (tx) => {
+        // The links are deleted first. This statement waits for a concurrent sign-in, whose session the second
+        // statement then deletes.
         await tx.deleteFrom('operator_links').where('name', '=', name).execute();
-        await recordIn(tx, { id, at, name, what: 'signed_out_everywhere' });
+        await tx.deleteFrom('operator_sessions').where('name', '=', name).execute();
+        return { entry: { name, what: 'signed_out_everywhere' } };
       });
     },
   };
 }
 
-/** Where nothing can be written, what needs somebody can still be read; the session lasts no longer by it. */
-function unlessAway(error: unknown): void {
+/**
+ * Ignores a failed update of the last request, so that pages work while the store can only be read. The session does
+ * not last longer.
+ */
+function ignoreUnavailable(error: unknown): void {
   if (!(error instanceof StorageUnavailable)) throw error;
 }
 
-/** Whether its link is young enough for what takes data away (beyond §7). */
+/** Returns true if the sign-in link is young enough for exports and deletions (reference §12.4). */
 export function isRecent({ linked_at }: Session, now: Date): boolean {
   return now.getTime() - Date.parse(linked_at) < RECENT_MS;
 }
 
 function isAlive({ last_seen_at, signed_in_at }: Session, nowMs: number): boolean {
-  return (
-    nowMs - Date.parse(last_seen_at) < IDLE_MS && nowMs - Date.parse(signed_in_at) < LIFETIME_MS
-  );
+  return nowMs - Date.parse(last_seen_at) < IDLE_MS && nowMs - Date.parse(signed_in_at) < LIFETIME_MS;
+}
+
+/**
+ * Deletes expired sessions and links, and audit entries that are older than the retention of receipts.
+ * @throws StorageUnavailable
+ */
+export async function deleteExpired(storage: Storage, { nowMs, days }: { nowMs: number; days: number }): Promise<void> {
+  const signedInBefore = isoTime(nowMs - LIFETIME_MS);
+  const seenBefore = isoTime(nowMs - IDLE_MS);
+  await storage.write(async (tx) => {
+    await tx.deleteFrom('operator_links').where('expires_at', '<=', isoTime(nowMs)).execute();
+    await tx
+      .deleteFrom('operator_sessions')
+      .where((row) => row.or([row('signed_in_at', '<=', signedInBefore), row('last_seen_at', '<=', seenBefore)]))
+      .execute();
+    await tx
+      .deleteFrom('operator_audit')
+      .where('at', '<', isoTime(nowMs - days * DAY_MS))
+      .execute();
+  });
 }

@@ -1,45 +1,32 @@
-/** The newsletter's subscribers (beyond §6, §7): a page of them, by status, or by the beginning of an address. */
-import {
-  type ListedSubscriber,
-  listSubscribers,
-  subscriberStatuses,
-} from '../newsletter/listing.ts';
-import { routes } from '../routes.ts';
-import { withQuery } from './filters.ts';
-import { render } from './templates.ts';
-import { type Times, timesIn } from './times.ts';
-import type { Answer, ConsoleParts, Visit } from './visit.ts';
+/** The newsletter's subscribers (reference §9, §12.13), filtered by status or by the beginning of an address. */
+import { type ListedSubscriber, listSubscribers, subscriberStatuses } from '../newsletter/listing.ts';
+import { PAGE_ROWS, withQuery } from './lists.ts';
+import type { Answer, ConsoleParts, PageRequest } from './page.ts';
+import type { Times } from './times.ts';
 
-const PAGE_ROWS = 50;
 const SEARCH_LENGTH = 254;
 const statusWords = { pending: 'Pending', confirmed: 'Confirmed', unsubscribed: 'Left' } as const;
 
-/** Shows addresses: that it was looked at is written down. */
-export async function subscribersPage(parts: ConsoleParts, visit: Visit): Promise<Answer> {
-  const { query, record } = visit;
+export async function subscribersPage(parts: ConsoleParts, request: PageRequest): Promise<Answer> {
+  const { path, query, record, times } = request;
   const status = subscriberStatuses.find((one) => one === query.get('status'));
   const typed = query.get('q')?.trim().slice(0, SEARCH_LENGTH) ?? '';
-  // PostgreSQL knows no text with that character.
+  // PostgreSQL has no text with the character NUL.
   const search = typed === '' || typed.includes('\0') ? undefined : typed;
   const cursor = /^[\w-]{1,64}$/.exec(query.get('cursor') ?? '')?.[0];
   const given = { ...(search && { q: search }), ...(status && { status }) };
-  const filter = { status, search };
-  const { subscribers, next } = await listSubscribers(parts.storage, filter, PAGE_ROWS, cursor);
+  const { subscribers, next } = await listSubscribers(parts.storage, { status, search }, PAGE_ROWS, cursor);
   await record('saw_subscribers', { count: subscribers.length, filters: Object.keys(given) });
 
-  const times = timesIn(parts.settings.operatorTimeZone);
-  const path = routes.operatorSubscribers.path;
-  const main = render('subscribers', {
-    path,
+  const data = {
     given,
     isFiltered: Object.keys(given).length > 0,
     choices: subscriberStatuses.map((value) => ({ value, label: statusWords[value] })),
     rows: subscribers.map((subscriber) => rowOf(subscriber, times)),
     older: next && withQuery(path, { ...given, cursor: next }),
     newest: cursor && withQuery(path, given),
-    zone: times.zone,
-  });
-  return { kind: 'page', title: 'Subscribers', main };
+  };
+  return { kind: 'page', title: 'Subscribers', template: 'subscribers', data };
 }
 
 function rowOf(subscriber: ListedSubscriber, times: Times) {

@@ -1,42 +1,60 @@
-/** The templates of the console, read and compiled by the first who needs one; interpolations are escaped. */
-import { readFileSync } from 'node:fs';
+/** The templates of the console, read and compiled once, and the frame of every page. Templates escape every value. */
+import { readdirSync, readFileSync } from 'node:fs';
 import { Eta } from 'eta';
-import { once } from '../once.ts';
+import { projectFile } from '../project.ts';
 import type { Route } from '../route-groups.ts';
 import { type ConsoleRoute, pathTo, routes } from '../routes.ts';
+import type { ConsoleParts } from './page.ts';
 
-const names = [
-  'layout',
-  'message',
-  'sign-in',
-  'signed-out',
-  'overview',
-  'leads',
-  'lead',
-  'audit',
-  'subscribers',
-  'person',
-  'person-delete',
-  'confirmations',
-  'messages',
-  'agents',
-] as const;
+const eta = new Eta();
+const folder = projectFile('src/console/templates/');
+for (const file of readdirSync(folder)) {
+  eta.loadTemplate(`@${file}`, readFileSync(new URL(file, folder), 'utf8'));
+}
 
-const loadTemplates = once(() => {
-  const eta = new Eta();
-  for (const name of names) {
-    const file = new URL(`templates/${name}.eta`, import.meta.url);
-    eta.loadTemplate(`@${name}`, readFileSync(file, 'utf8'));
-  }
-  return eta;
-});
-
-/** The address of a page behind the session. */
+/** Returns the address of a page behind the session. */
 export function pathOfPage(name: ConsoleRoute, values: Record<string, string> = {}): string {
   return pathTo(routes[name] as Route, values);
 }
 
-/** Takes a template's name and what it reads as `it`, beside `pathOf`; returns the HTML. */
-export function render(name: (typeof names)[number], data: object): string {
-  return loadTemplates().render(`@${name}`, { ...data, pathOf: pathOfPage });
+/** Returns the HTML of a template. The template reads `data` and `pathOf` as members of `it`. */
+export function render(name: string, data: object): string {
+  return eta.render(`@${name}.eta`, { ...data, pathOf: pathOfPage });
+}
+
+/** The links at the top of every page (reference §12.5). */
+const navigation: readonly [ConsoleRoute, string][] = [
+  ['operatorPage', 'Overview'],
+  ['operatorLeads', 'Leads'],
+  ['operatorAgents', 'Agents'],
+  ['operatorConfirmations', 'Confirmations'],
+  ['operatorSubscribers', 'Subscribers'],
+  ['operatorMessages', 'Messages'],
+  ['operatorAudit', 'Audit'],
+];
+
+/**
+ * Returns the whole HTML document. `main` is HTML, `name` is the operator who is signed in, if there is one. `path` is
+ * the path of this page.
+ */
+export function consoleLayout(
+  { frame, settings }: ConsoleParts,
+  shown: { title: string; main: string; name?: string | undefined; path?: string | undefined },
+): string {
+  const { stylesheetPath, iconPath, iconType } = frame();
+  const links = navigation.map(([route, label]) => {
+    const href = pathOfPage(route);
+    const isHere = shown.path === href;
+    const isAbove = !isHere && href !== routes.operatorPage.path && shown.path?.startsWith(`${href}/`);
+    return { href, label, current: isHere ? 'page' : isAbove ? 'true' : undefined };
+  });
+  return render('layout', {
+    ...shown,
+    links,
+    operatorName: settings.operator.name,
+    stylesheetPath,
+    ownStylesheetPath: routes.operatorStylesheet.path,
+    iconPath,
+    iconType,
+  });
 }

@@ -1,27 +1,27 @@
-/** Times as the operator reads and types them: in their own zone (OPERATOR_TIME_ZONE). */
-import { keepingLast } from '../once.ts';
+/** Times as the operator reads and types them, in their own zone (OPERATOR_TIME_ZONE). */
+import { processTimeZone } from '../platform/clock.ts';
+import { memoizeLast } from '../platform/lazy.ts';
 
 export type Times = {
   zone: string;
-  /** As people read it, and as a program does. */
-  shown(at: string | number): { text: string; iso: string };
-  /** The calendar day of a moment, as `2026-12-01`. */
+  /** Returns a time as text for people, and as ISO 8601 for programs. */
+  shown(at: string | number | Date): { text: string; iso: string };
+  /** Returns the calendar day of a time, as `2026-12-01`. */
   dayOf(ms: number): string;
-  /** A date of the calendar (its first moment), or a whole ISO 8601 time; undefined where it is neither. */
+  /** Parses a date (its first moment) or a whole ISO 8601 time. Returns undefined for any other text. */
   parse(text: string): Date | undefined;
 };
 
 const DATE = /^\d{4}-\d{2}-\d{2}$/;
 const TIME = /^\d{4}-\d{2}-\d{2}T\d{2}:\d{2}(:\d{2}(\.\d{1,9})?)?(Z|[+-]\d{2}:\d{2})$/;
 
-/** Takes the setting; without one it is the zone of the process. */
-export const timesIn = keepingLast((setting: string | undefined): Times => {
-  const zone = setting ?? Intl.DateTimeFormat().resolvedOptions().timeZone;
-  const format = new Intl.DateTimeFormat('en-GB', {
-    dateStyle: 'medium',
-    timeStyle: 'short',
-    timeZone: zone,
-  });
+/**
+ * Returns the functions for times in the zone of the setting. Without a setting, uses the process's zone, or UTC if
+ * that zone is unknown.
+ */
+export const timesIn = memoizeLast((setting: string | undefined): Times => {
+  const zone = setting ?? processTimeZone() ?? 'UTC';
+  const format = new Intl.DateTimeFormat('en-GB', { dateStyle: 'medium', timeStyle: 'short', timeZone: zone });
   const day = new Intl.DateTimeFormat('en-CA', { dateStyle: 'short', timeZone: zone });
   return {
     zone,
@@ -32,13 +32,8 @@ export const timesIn = keepingLast((setting: string | undefined): Times => {
     dayOf: (ms) => day.format(ms),
     parse(text) {
       try {
-        if (DATE.test(text)) {
-          const start = Temporal.PlainDate.from(text).toZonedDateTime(zone);
-          return new Date(start.epochMilliseconds);
-        }
-        return TIME.test(text)
-          ? new Date(Temporal.Instant.from(text).epochMilliseconds)
-          : undefined;
+        if (DATE.test(text)) return new Date(Temporal.PlainDate.from(text).toZonedDateTime(zone).epochMilliseconds);
+        return TIME.test(text) ? new Date(Temporal.Instant.from(text).epochMilliseconds) : undefined;
       } catch {
         return undefined;
       }

@@ -1,90 +1,62 @@
-/** What the command changes in the clients: pure, from one file to the next (spec §5). */
-import { type Client, type ClientsFile, isExpired } from './clients.ts';
-import type { Scope } from './scopes.ts';
+/** Changes of the credentials file as pure functions, from one file to the next (reference §13.6). */
+import type { Client, ClientsFile, Scope } from './clients.ts';
+import { isExpired } from './file.ts';
 
-/** A new credential: its token's digest, and when it begins and ends. */
+/** `sha256` is the digest of the token, in hex. */
 export type NewCredential = { sha256: string; createdAt: Date; expiresAt: Date | null };
 
 export type Change =
   | { kind: 'changed'; file: ClientsFile; credential: string }
   | { kind: 'refused'; why: 'clientExists' | 'noClient' | 'noCredential' };
 
-/** Adds a client with its first credential; a client that exists is rotated, not issued again. */
-export function issue(
-  file: ClientsFile,
-  name: string,
-  scopes: Scope[],
-  credential: NewCredential,
-): Change {
-  if (file.clients.some((client) => client.name === name)) {
-    return { kind: 'refused', why: 'clientExists' };
-  }
-  const added = withCredential({ name, scopes, credentials: [] }, credential);
-  return {
-    kind: 'changed',
-    file: { ...file, clients: [...file.clients, added.client] },
-    credential: added.id,
-  };
+/** Adds a client with its first credential. Refuses a client that exists. */
+export function issue(file: ClientsFile, name: string, scopes: Scope[], credential: NewCredential): Change {
+  if (file.clients.some((client) => client.name === name)) return { kind: 'refused', why: 'clientExists' };
+  const added = numbered(credential, []);
+  const clients = [...file.clients, { name, scopes, credentials: [added] }];
+  return { kind: 'changed', file: { ...file, clients }, credential: added.id };
 }
 
-/** Adds a credential; the client's others end at `overlapEnds`, and what has ended already goes. */
-export function rotate(
-  file: ClientsFile,
-  name: string,
-  credential: NewCredential,
-  overlapEnds: Date,
-): Change {
+/** Adds a credential. The client's other credentials end at `overlapEnds`, and expired credentials are removed. */
+export function rotate(file: ClientsFile, name: string, credential: NewCredential, overlapEnds: Date): Change {
   const client = file.clients.find((each) => each.name === name);
   if (client === undefined) return { kind: 'refused', why: 'noClient' };
   const ending = client.credentials
     .filter((each) => !isExpired(each.expires_at, credential.createdAt))
     .map((each) => ({ ...each, expires_at: earlier(each.expires_at, overlapEnds) }));
-  // The number is taken before anything goes, so that an id never names two credentials in turn.
-  const added = withCredential(client, credential);
-  const credentials = [...ending, ...added.client.credentials.slice(-1)];
-  return {
-    kind: 'changed',
-    file: replace(file, { ...client, credentials }),
-    credential: added.id,
-  };
+  // Removed credentials count too, so that an id never names two credentials.
+  const added = numbered(credential, client.credentials);
+  return { kind: 'changed', file: replace(file, client, [...ending, added]), credential: added.id };
 }
 
-/** Removes a client, or one of its credentials; the last credential takes the client with it. */
+/** Removes a client, or one of its credentials. To remove its last credential removes the client. */
 export function revoke(file: ClientsFile, name: string, credentialId: string | undefined): Change {
   const client = file.clients.find((each) => each.name === name);
   if (client === undefined) return { kind: 'refused', why: 'noClient' };
-  const credentials = client.credentials.filter(
-    (each) => credentialId !== undefined && each.id !== credentialId,
-  );
+  const credentials = client.credentials.filter((each) => credentialId !== undefined && each.id !== credentialId);
   if (credentialId !== undefined && credentials.length === client.credentials.length) {
     return { kind: 'refused', why: 'noCredential' };
   }
-  const next =
-    credentials.length > 0
-      ? replace(file, { ...client, credentials })
-      : { ...file, clients: file.clients.filter((each) => each !== client) };
-  return { kind: 'changed', file: next, credential: credentialId ?? 'all' };
+  return { kind: 'changed', file: replace(file, client, credentials), credential: credentialId ?? 'all' };
 }
 
-function withCredential(client: Client, credential: NewCredential): { client: Client; id: string } {
-  const numbers = client.credentials.map(({ id }) => Number(/^c_(\d{1,9})$/.exec(id)?.[1] ?? 0));
-  const id = `c_${Math.max(0, ...numbers) + 1}`;
-  const added = {
-    id,
-    sha256: credential.sha256,
-    created_at: credential.createdAt.toISOString(),
-    expires_at: credential.expiresAt?.toISOString() ?? null,
+/** Returns the credential in the format of the file, with the next id. */
+function numbered({ sha256, createdAt, expiresAt }: NewCredential, existing: Client['credentials']) {
+  const numbers = existing.map(({ id }) => Number(/^c_(\d{1,9})$/.exec(id)?.[1] ?? 0));
+  return {
+    id: `c_${Math.max(0, ...numbers) + 1}`,
+    sha256,
+    created_at: createdAt.toISOString(),
+    expires_at: expiresAt?.toISOString() ?? null,
   };
-  return { id, client: { ...client, credentials: [...client.credentials, added] } };
 }
 
-function replace(file: ClientsFile, client: Client): ClientsFile {
-  const clients = file.clients.map((each) => (each.name === client.name ? client : each));
-  return { ...file, clients };
+/** Replaces the credentials of a client. A client without credentials is removed. */
+function replace(file: ClientsFile, client: Client, credentials: Client['credentials']): ClientsFile {
+  const next = credentials.length > 0 ? [{ ...client, credentials }] : [];
+  return { ...file, clients: file.clients.flatMap((each) => (each === client ? next : [each])) };
 }
 
 function earlier(expiresAt: string | null, end: Date): string {
-  return expiresAt !== null && Date.parse(expiresAt) < end.getTime()
-    ? expiresAt
-    : end.toISOString();
+  return expiresAt !== null && Date.parse(expiresAt) < end.getTime() ? expiresAt : end.toISOString();
 }

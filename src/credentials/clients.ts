@@ -1,26 +1,34 @@
-/** The shape of the credentials file (contract §2, "The credentials file"), checked. */
+/** Shape of the credentials file, and its validation (reference §16.3). */
 import * as v from '@badrap/valita';
+import { isName, NAME_RULE } from '../forms/names.ts';
 import { checkShape } from '../settings/shape.ts';
-import { SCOPES } from './scopes.ts';
+
+/** The scopes that preview and execute need (reference §16.2). */
+export const scopeOf = { preview: 'lead:preview', execute: 'lead:create' } as const;
+
+export type Scope = (typeof scopeOf)[keyof typeof scopeOf];
+
+export const SCOPES: readonly Scope[] = Object.values(scopeOf);
 
 const ISO_8601 = /^\d{4}-\d\d-\d\dT(?!24)\d\d:\d\d:\d\d(\.\d+)?(Z|[+-]\d\d:\d\d)$/;
 
+/** A name that is shown in confirmations, in mail, in the console and on a terminal. */
 const line = v
   .string()
-  .assert((text) => /^[^\p{Cc}]{1,200}$/u.test(text), 'must be one line of 1 to 200 characters');
+  .assert((text) => isName(200, text), `must be one line of 1 to 200 visible characters, and must ${NAME_RULE}`);
 const time = v.string().assert(isTime, 'must be an ISO 8601 time');
 const sha256 = v
   .string()
   .assert((text) => /^[0-9a-f]{64}$/i.test(text), 'must be 64 hexadecimal digits')
   .map((text) => text.toLowerCase());
 
-// With a rest: whatever else an operator wrote there survives the command's edits.
+// With `rest`, further members stay when a command edits the file.
 const credential = v
   .object({
     id: line,
     sha256,
     created_at: time,
-    // Required, so that a misspelt name never makes a credential last for ever.
+    // `expires_at` is required, so that a misspelt name never makes a credential last for ever.
     expires_at: time.nullable(),
   })
   .rest(v.unknown());
@@ -42,8 +50,7 @@ const schema = v
     'two credentials of a client have one id',
   )
   .assert(
-    ({ clients }) =>
-      areUnique(clients.flatMap((each) => each.credentials.map(({ sha256 }) => sha256))),
+    ({ clients }) => areUnique(clients.flatMap((each) => each.credentials.map(({ sha256 }) => sha256))),
     'two credentials have one sha256',
   );
 
@@ -52,27 +59,20 @@ export type Client = ClientsFile['clients'][number];
 
 export type ParsedClients = { kind: 'valid'; file: ClientsFile } | { kind: 'invalid'; why: string };
 
-/** Of the text of a credentials file; `why` repeats none of its values. */
+/** Parses the text of a credentials file. `why` repeats no value of the file. */
 export function parseClients(text: string): ParsedClients {
   let json: unknown;
   try {
     json = JSON.parse(text.replace(/^\uFEFF/, ''));
   } catch {
-    // The parser's own message would repeat a piece of the file.
+    // The parser's own message would repeat a part of the file.
     return { kind: 'invalid', why: 'it is not JSON' };
   }
   const checked = checkShape(schema, json, 'the file');
   return checked.kind === 'valid' ? { kind: 'valid', file: checked.value } : checked;
 }
 
-/** Contract §2, "The credentials file". Without a valid time (NaN in `now`) every credential with an end has expired. */
-export function isExpired(expiresAt: string | null, now: Date): boolean {
-  if (expiresAt === null) return false;
-  const isValid = now.getTime() < Date.parse(expiresAt);
-  return !isValid;
-}
-
-/** A day that its month has not, `Date` would take for one of the next. */
+/** Returns true for an ISO 8601 time. Refuses a day that its month lacks, which `Date` moves to the next month. */
 function isTime(text: string): boolean {
   const day = text.slice(0, 10);
   const atNoon = new Date(`${day}T12:00:00Z`);

@@ -1,46 +1,34 @@
 /**
- * Changes the credentials file under a lock, atomically: a reader sees the old file or the new one,
- * never a piece of either, and two edits at once are two edits.
+ * Changes the credentials file under a lock, atomically. A reader sees the old file or the new one, never a part, and
+ * no edit overwrites another.
  */
-
-import {
-  chownSync,
-  closeSync,
-  fsyncSync,
-  mkdirSync,
-  openSync,
-  readFileSync,
-  realpathSync,
-  renameSync,
-  rmSync,
-  statSync,
-  writeFileSync,
-} from 'node:fs';
+import { chownSync, mkdirSync, readFileSync, realpathSync, renameSync, rmSync, statSync, writeFileSync } from 'node:fs';
 import { dirname } from 'node:path';
-import { newId } from '../chance.ts';
-import { systemClock } from '../clock.ts';
+import { systemClock } from '../platform/clock.ts';
+import { newId } from '../platform/random.ts';
+import { readPlainFile } from '../storage/files.ts';
 import { type ClientsFile, parseClients } from './clients.ts';
 
-/** An edit takes milliseconds: a lock this old was left behind by a process that died. */
+/** Age from which a lock is stale. An edit takes milliseconds, so the owner of an older lock has died. */
 const STALE_LOCK_MS = 10_000;
 const LOCK_ATTEMPTS = 100;
 const LOCK_RETRY_MS = 20;
 
 const TAKEN_OVER = 'Another command took the lock over; nothing was changed here, so try again.';
 
-/** The owner's name is its content: it tells one lock from the next in the same place. */
+/** A lock is a file with the id of its owner, which distinguishes it from the next lock at the same path. */
 type Lock = { path: string; owner: string };
 
-/** The file can't be edited: its message is one sentence with the remedy. */
+/** The credentials file can't be read or edited. The message is one sentence. */
 class EditFault extends Error {
   override name = 'EditFault';
 }
 
-/** No clients where the file does not exist yet. Throws `EditFault`. */
+/** Reads the credentials file. Returns no clients if the file does not exist yet. Throws `EditFault`. */
 export function readClients(path: string): ClientsFile {
   let text: string;
   try {
-    text = readFileSync(path, 'utf8');
+    text = readPlainFile(path);
   } catch (error) {
     if (codeOf(error) === 'ENOENT') return { clients: [] };
     throw new EditFault(`The credentials file can’t be read (${codeOf(error)}): ${path}`);
@@ -50,25 +38,21 @@ export function readClients(path: string): ClientsFile {
   throw new EditFault(`The credentials file is not valid (${parsed.why}); mend it first: ${path}`);
 }
 
-/** Reads the clients, hands them to `change` and writes what it returns; undefined writes nothing. */
-export async function editClients(
-  path: string,
-  change: (file: ClientsFile) => ClientsFile | undefined,
-): Promise<void> {
+/** Reads the clients and writes the result of `change`. If `change` returns undefined, writes nothing. */
+export async function editClients(path: string, change: (file: ClientsFile) => ClientsFile | undefined): Promise<void> {
   const target = followLink(path);
   try {
     mkdirSync(dirname(target), { recursive: true, mode: 0o700 });
-    const lock = await takeLock(`${target}.lock`);
+    const lock = await acquireLock(`${target}.lock`);
     try {
       const changed = change(readClients(target));
-      const text = changed && `${JSON.stringify(changed, null, 2)}\n`;
-      const written = text && writeBeside(target, text, lock.owner);
-      if (!endLock(lock, () => written && renameSync(written, target))) {
+      const written = changed && writeBeside(target, `${JSON.stringify(changed, null, 2)}\n`, lock.owner);
+      if (!releaseLock(lock, () => written && renameSync(written, target))) {
         if (written) rmSync(written);
         throw new EditFault(TAKEN_OVER);
       }
     } catch (error) {
-      endLock(lock);
+      releaseLock(lock);
       throw error;
     }
   } catch (error) {
@@ -79,52 +63,53 @@ export async function editClients(
   }
 }
 
-async function takeLock(path: string): Promise<Lock> {
+async function acquireLock(path: string): Promise<Lock> {
   for (let attempt = 0; attempt < LOCK_ATTEMPTS; attempt += 1) {
     const owner = newId();
-    try {
-      writeFileSync(path, owner, { flag: 'wx', mode: 0o600 });
-      return { path, owner };
-    } catch (error) {
-      if (codeOf(error) !== 'EEXIST') throw error;
-      const left = leftBehind(path);
-      if (left === undefined || !endLock(left)) await systemClock.sleep(LOCK_RETRY_MS);
-    }
+    if (createExclusively(path, owner)) return { path, owner };
+    const stale = staleLock(path);
+    if (stale === undefined || !releaseLock(stale)) await systemClock.sleep(LOCK_RETRY_MS);
   }
   throw new EditFault(`Somebody else is changing the credentials; try again, or remove ${path}.`);
 }
 
-/** The lock that stands there, where it is old; undefined where it is not, or is gone meanwhile. */
-function leftBehind(path: string): Lock | undefined {
-  // First whose it is, then how old: the other way round a new one could be taken for the old one.
+/** Returns the lock at the path if it is stale. */
+function staleLock(path: string): Lock | undefined {
+  // The owner is read before the age. In the reverse order, a new lock could be mistaken for the old one.
   const owner = ownerOf(path);
-  const held = statSync(path, { throwIfNoEntry: false });
-  if (owner === undefined || held === undefined) return undefined;
-  const isOld = systemClock.now().getTime() - held.mtimeMs > STALE_LOCK_MS;
-  return isOld ? { path, owner } : undefined;
+  const stats = statSync(path, { throwIfNoEntry: false });
+  if (owner === undefined || stats === undefined) return undefined;
+  return systemClock.now().getTime() - stats.mtimeMs > STALE_LOCK_MS ? { path, owner } : undefined;
 }
 
 /**
- * Ends a lock, one's own or one that was left behind, after a last step; false where it stands no more.
- * Only who makes the file that is named after its owner may remove it. So of two that saw one old lock
- * the second can't remove what the first put there instead, and whoever was held up while its lock was
- * taken over does not take its last step.
+ * Runs a last step, then releases the own lock or a stale lock. Returns false if the lock no longer exists.
+ *
+ * Only the process that creates the file named after the lock's owner may remove the lock. So if two processes see the
+ * same stale lock, the second process can't remove the new lock of the first process. A process that was paused while
+ * its lock was replaced does not run its last step.
  */
-function endLock({ path, owner }: Lock, lastStep = () => {}): boolean {
-  const ending = `${path}.${owner}`;
-  try {
-    closeSync(openSync(ending, 'wx', 0o600));
-  } catch (error) {
-    if (codeOf(error) === 'EEXIST') return false;
-    throw error;
-  }
+function releaseLock({ path, owner }: Lock, lastStep = () => {}): boolean {
+  const release = `${path}.${owner}`;
+  if (!createExclusively(release, '')) return false;
   try {
     if (ownerOf(path) !== owner) return false;
     lastStep();
     rmSync(path);
     return true;
   } finally {
-    rmSync(ending);
+    rmSync(release);
+  }
+}
+
+/** Creates a file with this text and mode 0600. Returns false if the file exists. */
+function createExclusively(path: string, text: string): boolean {
+  try {
+    writeFileSync(path, text, { flag: 'wx', mode: 0o600 });
+    return true;
+  } catch (error) {
+    if (codeOf(error) === 'EEXIST') return false;
+    throw error;
   }
 }
 
@@ -138,23 +123,15 @@ function ownerOf(lock: string): string | undefined {
 }
 
 /**
- * Writes a file that only has to be renamed, and returns its path: of mode 0600, and with the owner the
- * other had, for an edit by root must not take the file from the service.
+ * Writes a new file beside the file that it will replace, and returns the path of the new file. The new file has mode
+ * 0600 and the owner of the old file, because an edit by root must not take the file from the service.
  */
 function writeBeside(path: string, text: string, name: string): string {
   const temporary = `${path}.${name}.tmp`;
   try {
-    const file = openSync(temporary, 'w', 0o600);
-    try {
-      writeFileSync(file, text);
-      fsyncSync(file);
-    } finally {
-      closeSync(file);
-    }
+    writeFileSync(temporary, text, { mode: 0o600, flush: true });
     const before = statSync(path, { throwIfNoEntry: false });
-    if (before !== undefined && before.uid !== process.getuid?.()) {
-      chownSync(temporary, before.uid, before.gid);
-    }
+    if (before !== undefined && before.uid !== process.getuid?.()) chownSync(temporary, before.uid, before.gid);
     return temporary;
   } catch (error) {
     rmSync(temporary, { force: true });

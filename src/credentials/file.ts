@@ -1,29 +1,41 @@
 /**
- * The clients that may call the agent routes, from the credentials file, which is read again every
- * two seconds. A broken or vanished file is refused and the last good one stays (contract §2).
+ * The clients that may call the agent routes. The service reads the credentials file every two seconds. If the file is
+ * broken or missing, the last good file stays in force (reference §16.3).
  */
-import { timingSafeEqual } from 'node:crypto';
-import { readFileSync } from 'node:fs';
-import { readFile } from 'node:fs/promises';
-import { type Clock, every } from '../clock.ts';
-import type { Log } from '../operations/log.ts';
-import { type ClientsFile, isExpired, parseClients } from './clients.ts';
+import { hash, timingSafeEqual } from 'node:crypto';
+import { type Clock, every } from '../platform/clock.ts';
+import type { Log } from '../platform/log.ts';
+import { isQuoted } from '../settings/environment.ts';
+import { readPlainFile, readPlainFileLater } from '../storage/files.ts';
+import { type ClientsFile, parseClients } from './clients.ts';
 
-/** A change counts within 5 s (contract §2): two readings fit into that, and a slow disk. */
+/** Interval of the readings. A change must count within 5 s (reference §16.3), also with a slow disk. */
 const POLL_MS = 2_000;
 
-export type Credentials = {
-  /** Takes the SHA-256 of a token, hex; undefined where nobody holds it or it has expired. */
-  find(tokenDigest: string): { name: string; scopes: ReadonlySet<string> } | undefined;
-  /** Whether a client of that name has a valid credential with that scope, whatever its token is. */
-  mayStill(name: string, scope: string): boolean;
-  state(): CredentialsState;
-  /** Who may call, as the file that is in force says it: nothing that a token could be found by. */
-  clients(): ListedClient[];
-  /** When a valid token of that client was last sent to this process; undefined where none was since its start. */
-  lastUse(name: string): Date | undefined;
-  close(): void;
-};
+export type Credentials = ReturnType<typeof openCredentials>;
+
+type Caller = { kind: 'client'; name: string; scopes: ReadonlySet<string> } | { kind: 'missing' } | { kind: 'invalid' };
+
+/** A token is checked by its digest, whatever its shape (reference §16.1). */
+const BEARER = /^bearer (.+)$/i;
+
+/** Node removes the spaces behind the token from a header's value. */
+const LEADING_SPACES = /^ +/;
+
+/**
+ * Returns the client of a bearer credential (reference §16.1, RFC 6750). Takes every `Authorization` line of a request.
+ * Two lines are invalid (reference §3.3).
+ */
+export function checkBearer(credentials: Credentials, lines: readonly string[]): Caller {
+  const [line, second] = lines;
+  if (line === undefined) return { kind: 'missing' };
+  if (second !== undefined) return { kind: 'invalid' };
+  const token = BEARER.exec(line)?.[1]?.replace(LEADING_SPACES, '') ?? '';
+  if (token === '') return { kind: 'invalid' };
+  // Node gives a header one character for each byte.
+  const client = credentials.find(digestOfToken(Buffer.from(token, 'latin1')));
+  return client === undefined ? { kind: 'invalid' } : { kind: 'client', ...client };
+}
 
 export type ListedClient = {
   name: string;
@@ -31,112 +43,92 @@ export type ListedClient = {
   credentials: { id: string; createdAt: string; expiresAt: string | null }[];
 };
 
-type CredentialsState = {
-  clients: number;
-  /** Why the file as it stands now is refused; undefined while it is in force. */
-  fault: string | undefined;
-};
-
-/** The named credentials file can't be read, or isn't valid, at the start: its message says which. */
+/** At the start, the credentials file can't be read or is not valid. The message is a sentence. */
 export class CredentialsFault extends Error {
   override name = 'CredentialsFault';
 }
 
 export type CredentialsOptions = {
-  /** Undefined: no credential is valid. */
+  /** Path of the credentials file. If it is undefined, no credential is valid. */
   path: string | undefined;
   log: Log;
   clock: Clock;
   pollMs?: number;
 };
 
-type Holder = {
-  digest: Buffer;
-  name: string;
-  scopes: ReadonlySet<string>;
-  expiresAt: string | null;
-};
+type Holder = { digest: Buffer; name: string; scopes: ReadonlySet<string>; expiresAt: string | null };
 
-/** Reads the file and keeps reading it; throws `CredentialsFault` where the first reading fails. */
-export function openCredentials(options: CredentialsOptions): Credentials {
-  const { path, log, clock, pollMs = POLL_MS } = options;
-  if (path === undefined) {
-    return {
-      find: () => undefined,
-      mayStill: () => false,
-      state: () => ({ clients: 0, fault: undefined }),
-      clients: () => [],
-      lastUse: () => undefined,
-      close: () => {},
-    };
-  }
-
-  let { text: seen, file } = readAtStart(path);
+/**
+ * Reads the file, and reads the file again every `pollMs` until `close` is called.
+ * @throws CredentialsFault if the first reading fails
+ */
+export function openCredentials({ path, log, clock, pollMs = POLL_MS }: CredentialsOptions) {
+  let { text: current, file } = path === undefined ? { text: '', file: { clients: [] } } : readAtStart(path);
   let holders = indexByDigest(file);
   let fault: string | undefined;
   const lastUses = new Map<string, Date>();
 
   const refuse = (sentence: string) => {
-    // Once for each fault, not at every reading.
+    // Each fault is logged once, not at every reading.
     if (sentence !== fault) log.error(`${sentence} The last good one stays in force.`);
     fault = sentence;
   };
-  const take = (text: string) => {
-    if (text === seen && fault === undefined) return;
+  const accept = (text: string) => {
+    if (text === current && fault === undefined) return;
     const parsed = parseClients(text);
     if (parsed.kind === 'invalid') return refuse(invalid(parsed.why));
-    seen = text;
+    current = text;
     fault = undefined;
     file = parsed.file;
     holders = indexByDigest(file);
     log.info({ clients: file.clients.length }, 'the agent credentials were read again');
   };
-  const stopReading = every(clock, pollMs, () => {
-    readFile(path, 'utf8').then(take, (error) => refuse(unreadable(error)));
-  });
+  let isReading = false;
+  /** Reads the file, unless a reading is under way. Otherwise a slow reading could replace the result of a later one. */
+  const read = async (from: string) => {
+    if (isReading) return;
+    isReading = true;
+    await readPlainFileLater(from).then(accept, (error) => refuse(unreadable(error)));
+    isReading = false;
+  };
 
   return {
-    find: (tokenDigest) => {
+    /** Finds a client by the SHA-256 of a token, in hex. Returns undefined if no valid credential has this digest. */
+    find: (tokenDigest: string) => {
       const holder = holders.get(tokenDigest);
       if (holder === undefined) return undefined;
       const given = Buffer.from(tokenDigest, 'hex');
-      if (given.length !== holder.digest.length || !timingSafeEqual(given, holder.digest)) {
-        return undefined;
-      }
+      if (given.length !== holder.digest.length || !timingSafeEqual(given, holder.digest)) return undefined;
       const now = clock.now();
       if (isExpired(holder.expiresAt, now)) return undefined;
       lastUses.set(holder.name, now);
       return { name: holder.name, scopes: holder.scopes };
     },
-    mayStill: (name, scope) =>
+    /** Returns true if the client still has a valid credential with that scope, whatever its token is. */
+    mayStill: (name: string, scope: string) =>
       [...holders.values()].some(
-        (holder) =>
-          holder.name === name &&
-          holder.scopes.has(scope) &&
-          !isExpired(holder.expiresAt, clock.now()),
+        (holder) => holder.name === name && holder.scopes.has(scope) && !isExpired(holder.expiresAt, clock.now()),
       ),
+    /** `fault` is the reason why the present file is refused, or undefined while it is in force. */
     state: () => ({ clients: file.clients.length, fault }),
-    clients: () => file.clients.map(listed),
-    lastUse: (name) => lastUses.get(name),
-    close: stopReading,
+    /** Returns the clients of the file in force, without digests. */
+    clients: (): ListedClient[] =>
+      file.clients.map(({ name, scopes, credentials }) => {
+        const listed = credentials.map(({ id, created_at, expires_at }) => {
+          return { id, createdAt: created_at, expiresAt: expires_at };
+        });
+        return { name, scopes, credentials: listed };
+      }),
+    /** Returns when a valid token of that client last reached this process, or undefined if no valid token did. */
+    lastUse: (name: string) => lastUses.get(name),
+    close: path === undefined ? () => {} : every(clock, pollMs, () => void read(path)),
   };
 }
 
-function listed({ name, scopes, credentials }: ClientsFile['clients'][number]): ListedClient {
-  return {
-    name,
-    scopes,
-    credentials: credentials.map(({ id, created_at: createdAt, expires_at: expiresAt }) => ({
-      id,
-      createdAt,
-      expiresAt,
-    })),
-  };
-}
-
-/** Takes AGENT_CREDENTIALS_FILE; returns why a start could not use the file, beside other faults of the settings. */
+/** Returns the reason why a start can't use the file. The start reports the reason with the faults of the settings. */
 export function faultsOfCredentials(path: string | undefined): string[] {
-  if (!path) return [];
+  // The settings report a path in quotation marks.
+  if (!path || isQuoted(path)) return [];
   try {
     readAtStart(path);
     return [];
@@ -148,7 +140,7 @@ export function faultsOfCredentials(path: string | undefined): string[] {
 function readAtStart(path: string): { text: string; file: ClientsFile } {
   let text: string;
   try {
-    text = readFileSync(path, 'utf8');
+    text = readPlainFile(path);
   } catch (error) {
     const isMissing = (error as NodeJS.ErrnoException).code === 'ENOENT';
     const remedy = isMissing ? ' This makes it: npm run credentials -- issue NAME' : '';
@@ -159,23 +151,43 @@ function readAtStart(path: string): { text: string; file: ClientsFile } {
   return { text, file: parsed.file };
 }
 
-function unreadable(error: unknown): string {
-  const { code } = error as NodeJS.ErrnoException;
-  return `AGENT_CREDENTIALS_FILE names a file that can’t be read (${code}).`;
-}
+const unreadable = (error: unknown) =>
+  `AGENT_CREDENTIALS_FILE names a file that can’t be read (${(error as NodeJS.ErrnoException).code}).`;
 
-function invalid(why: string): string {
-  return `AGENT_CREDENTIALS_FILE names a file that is not valid (${why}).`;
-}
+const invalid = (why: string) => `AGENT_CREDENTIALS_FILE names a file that is not valid (${why}).`;
 
 function indexByDigest(file: ClientsFile): Map<string, Holder> {
-  const holders = new Map<string, Holder>();
-  for (const { name, scopes, credentials } of file.clients) {
+  const holders = file.clients.flatMap(({ name, scopes, credentials }) => {
     const granted = new Set<string>(scopes);
-    for (const { sha256, expires_at } of credentials) {
-      const digest = Buffer.from(sha256, 'hex');
-      holders.set(sha256, { digest, name, scopes: granted, expiresAt: expires_at });
-    }
-  }
-  return holders;
+    return credentials.map(({ sha256, expires_at: expiresAt }): [string, Holder] => {
+      return [sha256, { digest: Buffer.from(sha256, 'hex'), name, scopes: granted, expiresAt }];
+    });
+  });
+  return new Map(holders);
+}
+
+/** Returns the clients whose last credential ends before the time `before`, earliest end first (reference §12.6). */
+export function endingClients(
+  clients: readonly ListedClient[],
+  { now, before }: { now: Date; before: Date },
+): { name: string; endsAt: string }[] {
+  return clients
+    .flatMap(({ name, credentials }) => {
+      const ends = credentials.map(({ expiresAt }) => expiresAt).filter((end) => !isExpired(end, now));
+      const isSoon = ends.every((end) => end !== null && Date.parse(end) < before.getTime());
+      if (ends.length === 0 || !isSoon) return [];
+      const last = Math.max(...ends.map((end) => Date.parse(end ?? '')));
+      return [{ name, endsAt: new Date(last).toISOString() }];
+    })
+    .sort((one, other) => Date.parse(one.endsAt) - Date.parse(other.endsAt));
+}
+
+/** Returns the SHA-256 of a token, in hex. Only the digest is stored. */
+export function digestOfToken(token: string | Buffer): string {
+  return hash('sha256', token, 'hex');
+}
+
+/** Returns true if a credential has expired. If `now` is no valid time (NaN), every end counts as past. */
+export function isExpired(expiresAt: string | null, now: Date): boolean {
+  return expiresAt !== null && !(now.getTime() < Date.parse(expiresAt));
 }

@@ -1,15 +1,13 @@
-/** Where one request finds everything (beyond §8): addresses are absolute, and none is of what is off. */
+/** Catalogues of the APIs and tools (reference §14.8). Addresses are absolute. */
 import { pages, routes } from '../routes.ts';
-import type { Facts } from './facts.ts';
-import { MCP_REVISIONS, mcpServer } from './mcp-server.ts';
+import { type Facts, MCP_REVISIONS, mcpServer } from './deployment.ts';
 
-/** RFC 9727. */
-export const API_CATALOG_TYPE =
-  'application/linkset+json; profile="https://www.rfc-editor.org/info/rfc9727"';
+/** Media type of the API catalogue (RFC 9727). */
+export const API_CATALOG_TYPE = 'application/linkset+json; profile="https://www.rfc-editor.org/info/rfc9727"';
 export const AI_CATALOG_TYPE = 'application/ai-catalog+json';
 export const SERVER_CARD_TYPE = 'application/mcp-server-card+json';
 
-/** Takes the facts of the deployment; returns the linkset of its APIs. */
+/** Returns the linkset of the APIs of this deployment. */
 export function apiCatalog({ baseUrl }: Facts) {
   const described = [routes.getAgentsDocument, routes.getOpenapiDocument].map(({ path }) => {
     return { href: baseUrl + path, type: 'application/json' };
@@ -23,7 +21,9 @@ export function apiCatalog({ baseUrl }: Facts) {
   };
 }
 
-/** Takes the facts; returns the one entry, by the names of the April text as well (`mediaType`, `displayName`). */
+/**
+ * Returns the catalogue with its one entry. The entry also has the older member names `mediaType` and `displayName`.
+ */
 export function aiCatalog(facts: Facts) {
   const { baseUrl, operatorName } = facts;
   const { title } = mcpServer(facts);
@@ -37,7 +37,7 @@ export function aiCatalog(facts: Facts) {
   return { specVersion: '1.0', host: { displayName: operatorName }, entries: [entry] };
 }
 
-/** Takes the facts; returns the card, which says of the tools what they say of themselves. */
+/** Returns the server card of the tools. */
 export function serverCard(facts: Facts) {
   const { baseUrl } = facts;
   const token = {

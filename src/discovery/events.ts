@@ -1,11 +1,10 @@
-/** The events that go upstream (contract §3, beyond §6), as JSON Schema 2020-12. */
+/** The events that are sent to the upstream (reference §9.3, §10.2), as JSON Schema 2020-12. */
 import type { Form } from '../forms/catalog.ts';
-import { formsThatCause, isLater, type Later } from '../submissions/events.ts';
-import { receiverOf } from '../submissions/recipient.ts';
+import { formsThatCause, isLater } from '../submissions/events.ts';
+import { receiverOf } from '../submissions/submission.ts';
 import type { Event } from '../upstream/upstream.ts';
 import { contractorSchema, type JsonSchema, normalizedFieldsSchema } from './form-schemas.ts';
-
-const DIALECT = 'https://json-schema.org/draft/2020-12/schema';
+import { text } from './record-schemas.ts';
 
 const recipientSchema: JsonSchema = {
   type: 'object',
@@ -15,18 +14,18 @@ const recipientSchema: JsonSchema = {
   additionalProperties: false,
 };
 
-/** Takes a type; returns the schema of its body. */
+/** Returns the schema of an event's body. */
 export function eventSchema(type: Event['type']): JsonSchema {
   const [first, ...others] = formsThatCause(type).map((form) => dataSchema(form, type));
   return {
-    $schema: DIALECT,
+    $schema: 'https://json-schema.org/draft/2020-12/schema',
     title: type,
     description: 'The body of the one POST for an accepted submission, as Standard Webhooks.',
     type: 'object',
     required: ['type', 'timestamp', 'data'],
     properties: {
       type: { const: type },
-      timestamp: { type: 'string', format: 'date-time', description: 'When it was sent.' },
+      timestamp: { ...time, description: 'When it was sent.' },
       data: others.length === 0 ? first : { oneOf: [first, ...others] },
     },
     additionalProperties: false,
@@ -34,42 +33,28 @@ export function eventSchema(type: Event['type']): JsonSchema {
 }
 
 function dataSchema(form: Form, type: Event['type']): JsonSchema {
-  const also = isLater(type)
-    ? laterSchemas(type)
-    : type === 'subscriber.created'
-      ? ofSubscription
-      : {};
-  const always = isLater(type) ? Object.keys(also) : [];
+  const subscription = subscriptionSchemas[type];
   return {
     title: form.name,
     type: 'object',
     required: [
       ...['id', 'form', 'fields', 'recipient', 'origin', 'client', 'consent_recorded_at'],
-      ...always,
+      ...(isLater(type) ? Object.keys(subscription) : []),
     ],
     properties: {
-      id: {
-        type: 'string',
-        description:
-          'Equal to webhook-id and idempotency-key; of an execution, its action_id. Ignore one that was seen before.',
-      },
-      form: { const: form.name },
-      fields: normalizedFieldsSchema(
-        form,
-        type === 'lead.created' ? {} : { contractor: contractorSchema },
+      id: text(
+        'Equal to webhook-id and idempotency-key; of an execution, its action_id. Ignore one that was seen before.',
       ),
+      form: { const: form.name },
+      fields: normalizedFieldsSchema(form, type === 'lead.created' ? {} : { contractor: contractorSchema }),
       recipient: receiverOf(form, { contractor: recipientSchema, operator: { type: 'null' } }),
       origin: { enum: ['browser', 'agent'] },
-      client: {
-        type: ['string', 'null'],
-        description: 'The agent client that executed; null for a browser.',
-      },
+      client: { type: ['string', 'null'], description: 'The agent client that executed; null for a browser.' },
       consent_recorded_at: {
-        type: ['string', 'null'],
-        format: 'date-time',
+        ...timeOrNull,
         description: 'When the person’s consent was recorded; equal to the receipt’s.',
       },
-      ...also,
+      ...subscription,
       test: {
         const: true,
         description:
@@ -80,38 +65,35 @@ function dataSchema(form: Form, type: Event['type']): JsonSchema {
   };
 }
 
-const unsubscribeUrl: JsonSchema = {
+const time = { type: 'string', format: 'date-time' };
+const timeOrNull = { type: ['string', 'null'], format: 'date-time' };
+const unsubscribe_url = {
   type: 'string',
   format: 'uri',
   description:
     'For each message that you send: its List-Unsubscribe (RFC 8058), and the link to leave. It stays the same.',
 };
 
-/** Of a subscription where a person subscribes; an agent's, and one of /api/leads, has neither. */
-const ofSubscription = {
-  status: {
-    enum: ['pending', 'confirmed'],
-    description: '`pending` until the person has confirmed; `confirmed` where they had before.',
+/** Further members of a subscription's event. An event from an agent or from /api/leads has no `unsubscribe_url`. */
+const subscriptionSchemas: Readonly<Record<Event['type'], Record<string, JsonSchema>>> = {
+  'lead.created': {},
+  'subscriber.created': {
+    status: {
+      enum: ['pending', 'confirmed'],
+      description: '`pending` until the person has confirmed; `confirmed` where they had before.',
+    },
+    unsubscribe_url,
   },
-  unsubscribe_url: unsubscribeUrl,
+  'subscriber.confirmed': {
+    status: { const: 'confirmed' },
+    unsubscribe_url,
+    confirmed_at: { ...time, description: 'When the person confirmed.' },
+    unsubscribed_at: { type: 'null', description: 'When the person left: they have not.' },
+  },
+  'subscriber.unsubscribed': {
+    status: { const: 'unsubscribed' },
+    unsubscribe_url,
+    confirmed_at: { ...timeOrNull, description: 'When the person confirmed; null where they never did.' },
+    unsubscribed_at: { ...time, description: 'When the person left.' },
+  },
 };
-
-function laterSchemas(type: Later): Record<string, JsonSchema> {
-  const time = (description: string) => ({ type: 'string', format: 'date-time', description });
-  const orNull = { type: ['string', 'null'], format: 'date-time' };
-  const confirmed = 'When the person confirmed';
-  const left = 'When the person left';
-  return type === 'subscriber.confirmed'
-    ? {
-        status: { const: 'confirmed' },
-        unsubscribe_url: unsubscribeUrl,
-        confirmed_at: time(`${confirmed}.`),
-        unsubscribed_at: { type: 'null', description: `${left}: they have not.` },
-      }
-    : {
-        status: { const: 'unsubscribed' },
-        unsubscribe_url: unsubscribeUrl,
-        confirmed_at: { ...orNull, description: `${confirmed}; null where they never did.` },
-        unsubscribed_at: time(`${left}.`),
-      };
-}

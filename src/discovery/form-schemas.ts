@@ -1,12 +1,11 @@
-/** The forms as JSON Schema 2020-12, and their examples, derived from the catalogue. */
+/** The forms as JSON Schema 2020-12, derived from the catalogue. */
 import { bounds } from '../forms/bounds.ts';
-import { type Field, type Form, fallbackForm, forms } from '../forms/catalog.ts';
-import { HONEYPOT } from '../forms/honeypot.ts';
+import { type Field, type Form, fallbackForm, forms, HONEYPOT } from '../forms/catalog.ts';
 import { CONSENT_VALUES, SLUG } from '../forms/subscription.ts';
 
 export type JsonSchema = { [keyword: string]: unknown };
 
-/** The slug of the originating site (spec §2.5, contract §4). */
+/** Slug of the originating site (reference §2.8). */
 export const contractorSchema: JsonSchema = {
   type: 'string',
   pattern: SLUG.source,
@@ -20,7 +19,7 @@ const honeypotSchema: JsonSchema = {
   description: 'Leave this out or empty: a filled one is answered as success and dropped.',
 };
 
-/** `homeowner_quote` or `lead.created` as a title: `HomeownerQuote`, `LeadCreated`. */
+/** Returns `homeowner_quote` or `lead.created` as `HomeownerQuote` or `LeadCreated`. */
 export function titleOf(name: string): string {
   return name
     .split(/[._]/)
@@ -28,34 +27,21 @@ export function titleOf(name: string): string {
     .join('');
 }
 
-/** A field as a caller writes it: a string with its bound; trimmed before its length counts. */
+/** Returns the schema of a field in a request. The length of a value counts after trimming. */
 function fieldSchema(field: Field): JsonSchema {
+  const { label, hint, choices } = field;
+  const texts = [label, hint, choices && `Any text; suggested: ${choices.join(', ')}`].filter((each) => each);
   return {
     type: 'string',
-    ...(field.kind === 'email' ? { format: 'email' } : {}),
-    ...(field.required ? { minLength: 1 } : {}),
+    ...(field.kind === 'email' && { format: 'email' }),
+    ...(field.required && { minLength: 1 }),
     maxLength: field.maximum,
-    description: fieldDescription(field),
+    description: texts.map((each) => (/[.?]$/.test(each ?? '') ? each : `${each}.`)).join(' '),
     examples: [field.example],
   };
 }
 
-function fieldDescription({ label, hint, choices }: Field): string {
-  return inSentences([label, hint, suggestionsOf(choices)]);
-}
-
-/** What a choice offers, in words: any other text is taken as well. */
-export function suggestionsOf(choices: Field['choices']): string | undefined {
-  return choices && `Any text; suggested: ${choices.join(', ')}`;
-}
-
-/** Whatever there is of these, each ended like a sentence. */
-export function inSentences(parts: readonly (string | undefined)[]): string {
-  const said = parts.filter((part) => part !== undefined);
-  return said.map((part) => (/[.?]$/.test(part) ? part : `${part}.`)).join(' ');
-}
-
-/** The body of a preview: the fields of one action (spec §2.1). */
+/** Returns the schema of a preview's body: the fields of one action (reference §2.1). */
 export function fieldsSchema(form: Form): JsonSchema {
   return {
     title: `${titleOf(form.name)}Fields`,
@@ -66,14 +52,9 @@ export function fieldsSchema(form: Form): JsonSchema {
   };
 }
 
-/** The fields as they were normalized: nothing empty, nothing unknown (contract §4). */
-export function normalizedFieldsSchema(
-  form: Form,
-  more: Record<string, JsonSchema> = {},
-): JsonSchema {
-  const properties = form.fields.map((field) => {
-    return [field.name, { ...fieldSchema(field), minLength: 1 }];
-  });
+/** Returns the schema of normalized fields, which has no empty values and no unknown fields (reference §2.4). */
+export function normalizedFieldsSchema(form: Form, more: Record<string, JsonSchema> = {}): JsonSchema {
+  const properties = form.fields.map((field) => [field.name, { ...fieldSchema(field), minLength: 1 }]);
   return {
     type: 'object',
     required: requiredNames(form),
@@ -82,28 +63,28 @@ export function normalizedFieldsSchema(
   };
 }
 
-/** The body of `/api/leads` for one form (spec §4.6). */
+/** Returns the schema of the body of `/api/leads` for one form (reference §4.4). */
 export function leadSchema(form: Form): JsonSchema {
   const { properties, ...rest } = fieldsSchema(form);
   const isFallback = form === fallbackForm;
   const others = Object.keys(forms).filter((name) => name !== form.name);
-  const meant = isFallback
-    ? { type: 'string', pattern: `^(?!(?:${others.join('|')})$)` }
-    : { const: form.name };
-  const named = { ...meant, description: `Missing or unknown means ${fallbackForm.name}.` };
+  const named = {
+    ...(isFallback ? { type: 'string', pattern: `^(?!(?:${others.join('|')})$)` } : { const: form.name }),
+    description: `Missing or unknown means ${fallbackForm.name}.`,
+  };
   return {
     ...rest,
     title: `${titleOf(form.name)}Lead`,
     required: [...(isFallback ? [] : ['form']), ...requiredNames(form)],
     properties: { form: named, ...(properties as object), [HONEYPOT]: honeypotSchema },
-    // Unknown ones are dropped, and have their bounds all the same (spec §8).
+    // Unknown fields are dropped, but they have limits too (reference §4.6).
     maxProperties: bounds.fieldsPerRequest,
     propertyNames: { type: 'string', maxLength: bounds.fieldNameLength },
     additionalProperties: { type: 'string', maxLength: bounds.valueLength },
   };
 }
 
-/** The body of `/api/subscribe` (spec §2.5). */
+/** Returns the schema of the body of `/api/subscribe` (reference §2.8). */
 export function subscriptionSchema(): JsonSchema {
   const fields = fieldsSchema(forms.newsletter);
   return {
@@ -112,14 +93,10 @@ export function subscriptionSchema(): JsonSchema {
     required: [...requiredNames(forms.newsletter), 'privacy'],
     properties: {
       ...(fields.properties as object),
-      privacy: {
-        enum: CONSENT_VALUES,
-        description: 'Consent to the privacy notice, given by the person.',
-      },
+      privacy: { enum: CONSENT_VALUES, description: 'Consent to the privacy notice, given by the person.' },
       contractor: {
         type: 'string',
-        description:
-          'Slug of the originating site; lower-cased, and anything that is none becomes `direct`.',
+        description: 'Slug of the originating site; lower-cased, and anything that is none becomes `direct`.',
         examples: ['direct'],
       },
       [HONEYPOT]: honeypotSchema,

@@ -1,27 +1,24 @@
-/** The agent manifest (spec §2.4, §4.1): what an automated client can do here, and how. */
-import { CONFIRMATION_STATEMENT } from '../actions/confirmation-statement.ts';
-import { type Scope, scopeOf } from '../credentials/scopes.ts';
+/** The agent manifest (reference §14.2): actions, steps and limits for automated clients. */
+import { CONFIRMATION_STATEMENT } from '../actions/preview.ts';
+import { type Scope, scopeOf } from '../credentials/clients.ts';
 import { bounds } from '../forms/bounds.ts';
-import type { Field, Form } from '../forms/catalog.ts';
+import type { Form } from '../forms/catalog.ts';
 import type { Route } from '../route-groups.ts';
 import { pages, pathsOfPage, pathTo, routes, templateOf } from '../routes.ts';
-import { API_VERSION, destinationName, type Facts, formsOf } from './facts.ts';
+import { API_VERSION, destinationName, type Facts, formsOf } from './deployment.ts';
 
-export type ManifestFacts = Facts & {
-  /** For how many days a receipt is kept, and its idempotency key with it. */
-  receiptRetentionDays: number;
-};
+/** Facts of the deployment, with the days for which a receipt and its idempotency key are stored. */
+export type ManifestFacts = Facts & { receiptRetentionDays: number };
 
 const scopes: Readonly<Record<Scope, string>> = {
   [scopeOf.preview]: 'Preview an action: validate its fields and get a token. Sends nothing.',
   [scopeOf.execute]: 'Execute a previewed action once the user has confirmed it.',
 };
 
-/** Takes the facts of the deployment; returns the manifest, derived from the catalogue. */
 export function manifest(facts: ManifestFacts) {
   const { baseUrl, operatorName } = facts;
-  const rates = Object.entries(bounds.rates).map(([name, { limit, windowSeconds }]) => {
-    return [name, { limit, window_seconds: windowSeconds }];
+  const rates = Object.entries(bounds.rates).map(([name, { limit, windowSeconds: window_seconds }]) => {
+    return [name, { limit, window_seconds }];
   });
   return {
     version: API_VERSION,
@@ -54,12 +51,7 @@ export function manifest(facts: ManifestFacts) {
       scopes: Object.values(scopeOf),
       note: 'The receipt of an execution that has ended, signed: for the client that executed, with either scope.',
     },
-    authentication: {
-      type: 'http',
-      scheme: 'bearer',
-      scopes,
-      how_to_get_one: baseUrl + pages.agents.path,
-    },
+    authentication: { type: 'http', scheme: 'bearer', scopes, how_to_get_one: baseUrl + pages.agents.path },
     limits: {
       rates_per_client_address: Object.fromEntries(rates),
       preview_lifetime_seconds: bounds.previewLifetimeMinutes * 60,
@@ -71,19 +63,18 @@ export function manifest(facts: ManifestFacts) {
     links: {
       openapi: baseUrl + routes.getOpenapiDocument.path,
       agents_openapi: baseUrl + routes.getAgentsDocument.path,
-      ...(facts.mcp === 'on' ? { mcp: baseUrl + routes.mcp.path } : {}),
+      ...(facts.mcp === 'on' && { mcp: baseUrl + routes.mcp.path }),
       receipt_keys: baseUrl + routes.getReceiptKeys.path,
       api_catalog: baseUrl + routes.apiCatalog.path,
       llms_txt: baseUrl + routes.getLlmsText.path,
       content_index: baseUrl + routes.listContent.path,
       agents_page: baseUrl + pages.agents.path,
-      tools: baseUrl + routes.toolIndex.path,
       reference: baseUrl + pages.reference.path,
     },
   };
 }
 
-/** As a method and a path below `base_url`. */
+/** Returns the method and the path of a route. The path is relative to `base_url`. */
 function call(route: Route): string {
   return `${route.method} ${templateOf(route)}`;
 }
@@ -101,13 +92,13 @@ function describeAction(form: Form, facts: Facts) {
     page: facts.baseUrl + pathsOfPage(form.page).path,
     required_fields: names(true),
     optional_fields: names(false),
-    fields: Object.fromEntries(form.fields.map((field) => [field.name, describeField(field)])),
+    fields: Object.fromEntries(
+      form.fields.map(({ name, label, kind, maximum, choices }) => {
+        return [name, { label, kind, max_length: maximum, suggestions: choices }];
+      }),
+    ),
     confirmation_minimum: facts.confirmationMinimum?.[form.name] ?? 'agent',
     preview: { method: 'POST', url: url(routes.previewAction), scope: scopeOf.preview },
     execute: { method: 'POST', url: url(routes.executeAction), scope: scopeOf.execute },
   };
-}
-
-function describeField({ label, kind, maximum, choices }: Field) {
-  return { label, kind, max_length: maximum, suggestions: choices };
 }

@@ -1,156 +1,106 @@
-/** GET of everything that agents read (spec §4.1, §4.2; contract §4, "Discovery"). */
+/** GET of the documents for agents (reference §3.11, §14). */
 import type { FastifyInstance } from 'fastify';
 import { renderProblem } from '../failures/render.ts';
-import { once } from '../once.ts';
-import type { Route } from '../route-groups.ts';
-import { at, routes } from '../routes.ts';
-import { type Document, prepareDocument, sendDocument, serve } from '../server/documents.ts';
+import { once } from '../platform/lazy.ts';
+import { at, pages, routes } from '../routes.ts';
+import { type Document, prepareDocument, registerPage, sendDocument, serve, serveLazily } from '../server/documents.ts';
+import type { Frame } from '../site/layout.ts';
+import type { SiteSettings } from '../site/placeholders.ts';
 import { eventTypes } from '../submissions/events.ts';
-import {
-  AI_CATALOG_TYPE,
-  API_CATALOG_TYPE,
-  aiCatalog,
-  apiCatalog,
-  SERVER_CARD_TYPE,
-  serverCard,
-} from './catalogs.ts';
+import { AI_CATALOG_TYPE, API_CATALOG_TYPE, aiCatalog, apiCatalog, SERVER_CARD_TYPE, serverCard } from './catalogs.ts';
 import { contentIndex, contentResources, type SourcePage } from './content.ts';
 import { eventSchema } from './events.ts';
-import type { Facts } from './facts.ts';
-import { llmsText } from './llms.ts';
 import { type ManifestFacts, manifest } from './manifest.ts';
-import { SKILL, skillsIndex, skillText } from './skill.ts';
-import { toolIndex } from './tool-index.ts';
-import { toolShapes } from './tools.ts';
+import { llmsText, SKILL, skillsIndex, skillText } from './model-texts.ts';
 
-/** Any page may read these. */
+/** Pages of every site may read these documents. */
 const ANY_ORIGIN = { 'access-control-allow-origin': '*' };
+const JSON_TYPE = 'application/json; charset=utf-8';
 
-/** Adds the routes of discovery, and those of the definitions. */
-export function registerDiscovery(
-  app: FastifyInstance,
-  parts: ManifestFacts & {
-    pages: () => readonly SourcePage[];
-    openapi: () => Promise<object>;
-    agentsOpenapi: () => Promise<object>;
-  },
-): void {
-  const described = prepareJson(() => manifest(parts));
-  const llms = prepareDocument(
-    () => llmsText(parts.pages(), parts),
-    'text/plain; charset=utf-8',
-    ANY_ORIGIN,
-  );
+type DiscoveryParts = ManifestFacts & {
+  pages: () => Promise<readonly SourcePage[]>;
+  settings: SiteSettings;
+  frame: () => Frame;
+};
 
-  serve(app, at(routes.getWellKnownManifest), described);
-  serve(app, at(routes.getManifest), described);
-  serve(app, at(routes.getLlmsText), llms);
-  registerContent(app, parts.pages, parts.baseUrl);
-  registerEventSchemas(app, parts.baseUrl);
-  registerTools(app, parts);
-  registerDocument(app, routes.getOpenapiDocument, parts.openapi);
-  registerDocument(app, routes.getAgentsDocument, parts.agentsOpenapi);
-  registerCatalogs(app, parts);
-}
-
-/** Where one request finds everything (beyond §8). */
-function registerCatalogs(app: FastifyInstance, facts: Facts): void {
-  const own = { link: `<${facts.baseUrl}${routes.apiCatalog.path}>; rel="api-catalog"` };
-  serve(
-    app,
-    at(routes.apiCatalog),
-    prepareJson(() => apiCatalog(facts), API_CATALOG_TYPE, own),
-  );
-  serve(
-    app,
-    at(routes.skillsIndex),
-    prepareJson(() => skillsIndex(facts)),
-  );
-  const skill = prepareDocument(() => skillText(facts), 'text/markdown; charset=utf-8', ANY_ORIGIN);
-  serve(app, at(routes.skill, { skill: SKILL }), skill);
-  if (facts.mcp !== 'on') return;
-  serve(
-    app,
-    at(routes.aiCatalog),
-    prepareJson(() => aiCatalog(facts), AI_CATALOG_TYPE),
-  );
-  serve(
-    app,
-    at(routes.serverCard),
-    prepareJson(() => serverCard(facts), SERVER_CARD_TYPE),
-  );
-}
-
-/** What the maker of an agent gives a language model. */
-function registerTools(app: FastifyInstance, facts: Facts): void {
-  const index = prepareJson(() => toolIndex(facts));
-  serve(app, at(routes.toolIndex), index);
-  for (const [shape, describe] of Object.entries(toolShapes)) {
-    const tools = prepareJson(() => describe(facts));
-    serve(app, at(routes.toolShape, { shape }), tools);
+/** Registers the routes of discovery and definitions, and the API reference. */
+export function registerDiscovery(app: FastifyInstance, parts: DiscoveryParts): void {
+  const { baseUrl } = parts;
+  serveLazily(app, at(routes.getLlmsText), async () => {
+    const found = await parts.pages();
+    return prepareText(() => llmsText(found, parts), 'text/plain; charset=utf-8');
+  });
+  registerContent(app, parts);
+  const actions = prepareJson(() => manifest(parts));
+  // One request to the catalogue leads to every document (reference §14.8).
+  const link = `<${baseUrl}${routes.apiCatalog.path}>; rel="api-catalog"`;
+  const documents: [ReturnType<typeof at>, Document][] = [
+    [at(routes.getWellKnownManifest), actions],
+    [at(routes.getManifest), actions],
+    [at(routes.apiCatalog), prepareJson(() => apiCatalog(parts), API_CATALOG_TYPE, { link })],
+    [at(routes.skillsIndex), prepareJson(() => skillsIndex(parts))],
+    [at(routes.skill, { skill: SKILL }), prepareText(() => skillText(parts), 'text/markdown; charset=utf-8')],
+  ];
+  if (parts.mcp === 'on') {
+    documents.push([at(routes.aiCatalog), prepareJson(() => aiCatalog(parts), AI_CATALOG_TYPE)]);
+    documents.push([at(routes.serverCard), prepareJson(() => serverCard(parts), SERVER_CARD_TYPE)]);
   }
+  for (const type of eventTypes) {
+    const route = at(routes.eventSchema, { type });
+    // Each schema has its own address as `$id` (reference §14.7).
+    const schema = () => {
+      const { $schema, ...rest } = eventSchema(type);
+      return { $schema, $id: baseUrl + route.url, ...rest };
+    };
+    documents.push([route, prepareJson(schema, 'application/schema+json; charset=utf-8')]);
+  }
+  for (const [route, document] of documents) serve(app, route, document);
+
+  // The first request loads the modules that make OpenAPI.
+  const openapi = once(async () => (await import('./openapi/document.ts')).makeDocument(parts));
+  serveLazily(app, at(routes.getOpenapiDocument), async () => {
+    const document = await openapi();
+    return prepareJson(() => document);
+  });
+  serveLazily(app, at(routes.getAgentsDocument), async () => {
+    const { makeAgentsDocument } = await import('./openapi/agents.ts');
+    return prepareJson(() => makeAgentsDocument(parts));
+  });
+  registerPage(app, pages.reference, async () => {
+    const { renderReference } = await import('./reference/markdown.ts');
+    return renderReference(await openapi(), parts.settings, parts.frame());
+  });
 }
 
-/** The index, or the last `resource` that is asked for; unknown: 404, which names the next call. */
-function registerContent(
-  app: FastifyInstance,
-  pages: () => readonly SourcePage[],
-  baseUrl: string,
-): void {
-  const index = prepareJson(() => contentIndex(pages(), baseUrl));
-  const resources = once(() => {
-    const entries = contentResources(pages(), baseUrl);
-    return new Map(entries.map(([id, make]) => [id, prepareJson(make)]));
+/** Serves the index, or the last `resource` of the query. The 404 for an unknown resource names the next call. */
+function registerContent(app: FastifyInstance, parts: DiscoveryParts): void {
+  const content = once(async () => {
+    const found = await parts.pages();
+    const resources = contentResources(found, parts.baseUrl);
+    return {
+      index: prepareJson(() => contentIndex(found, parts.baseUrl)),
+      resources: new Map(resources.map(([id, make]) => [id, prepareJson(make)])),
+    };
   });
   const { status, body } = renderProblem({ kind: 'unknownResource' }, 'agent');
   const unknown = prepareJson(() => body);
 
   app.route<{ Querystring: { resource?: string | string[] } }>({
     ...at(routes.listContent),
-    handler: (request, reply) => {
+    handler: async (request, reply) => {
+      const { index, resources } = await content();
       const wanted = [request.query.resource].flat().at(-1);
-      const document = wanted === undefined ? index : resources().get(wanted);
+      const document = wanted === undefined ? index : resources.get(wanted);
       if (document !== undefined) return sendDocument(request, reply, document);
       return reply.code(status).headers(unknown.identity.headers).send(unknown.identity.body);
     },
   });
 }
 
-/** What a receiver of the events validates them with; each knows its own address (contract §3). */
-function registerEventSchemas(app: FastifyInstance, baseUrl: string): void {
-  for (const type of eventTypes) {
-    const route = at(routes.eventSchema, { type });
-    const document = prepareDocument(
-      () => {
-        const { $schema, ...schema } = eventSchema(type);
-        return JSON.stringify({ $schema, $id: baseUrl + route.url, ...schema });
-      },
-      'application/schema+json; charset=utf-8',
-      ANY_ORIGIN,
-    );
-    serve(app, route, document);
-  }
+function prepareJson(make: () => object, contentType = JSON_TYPE, headers: object = {}) {
+  return prepareText(() => JSON.stringify(make()), contentType, headers);
 }
 
-function registerDocument(
-  app: FastifyInstance,
-  route: Route,
-  openapi: () => Promise<object>,
-): void {
-  const document = once(async () => {
-    const made = await openapi();
-    return prepareJson(() => made);
-  });
-  app.route({
-    ...at(route),
-    handler: async (request, reply) => sendDocument(request, reply, await document()),
-  });
-}
-
-function prepareJson(
-  make: () => object,
-  contentType = 'application/json; charset=utf-8',
-  headers: Record<string, string> = {},
-): Document {
-  return prepareDocument(() => JSON.stringify(make()), contentType, { ...ANY_ORIGIN, ...headers });
+function prepareText(make: () => string, contentType: string, headers: object = {}) {
+  return prepareDocument(make, contentType, { ...ANY_ORIGIN, ...headers });
 }

@@ -1,38 +1,44 @@
-/** What the catalogue says of one refusal. */
+/** An entry of the failure catalogue. */
 import type { RouteName } from '../routes.ts';
 
 export type Problem = {
-  /** 0 where the upstream's own status is passed through (spec §4.4). */
+  /** HTTP status, or 0 if the upstream's own status is passed through (reference §5.9). */
   status: number;
-  /** What is wrong, for whoever hears of it. */
+  /** One sentence that says what is wrong, for people and programs. */
   sentence: string;
-  /** What `error` is instead of words: a code of the specification or of beyond §4. */
+  /** Code of the specification or of reference §18.3. It replaces the sentence in `error`. */
   code?: string;
-  /** What to do next: after a request, for the model that called a tool, for a person on a page (beyond §3, §4). */
+  /** The next step for the caller of a route, the model that called a tool, or a person on a page (reference §18.1). */
   next: { route?: string; tool?: string; page?: string };
-  /** `error` of the JSON body: the code, or the sentence and what to do next. */
+  /** `error` of the JSON body: the code, or the sentence and the next step. */
   error: string;
-  /** Where the specification or the contract says so. */
+  /** Section of `docs/reference/`. */
   section: string;
-  /** The routes it can arise on; none of them where no route was found. */
+  /** The routes that can answer with this problem. Empty if the problem arises where no route was found. */
   operations: readonly RouteName[] | 'any';
   retryable?: true;
-  /** What `Retry-After` says where the refusal does not know it. */
+  /** Seconds for `Retry-After` if the refusal has no `retryAfterSeconds`. */
   waitSeconds?: number;
 };
 
-/** Takes the routes that a problem can arise on, and the section; returns what makes an entry. */
+/** Returns a function that makes entries for the given routes and section. */
 export const on =
   (operations: Problem['operations'], section: string) =>
-  (status: number, sentence: string, next: Problem['next'] = {}, code?: string): Problem => {
-    const error = code ?? [sentence, next.route].filter((each) => each !== undefined).join(' ');
-    return {
-      status,
-      sentence,
-      ...(code === undefined ? {} : { code }),
-      next,
-      error,
-      section,
-      operations,
-    };
+  (
+    status: number,
+    sentence: string,
+    given: Problem['next'] & Pick<Problem, 'code' | 'retryable' | 'waitSeconds'> = {},
+  ): Problem => {
+    const { route, tool, page, ...more } = given;
+    const next = { ...(route && { route }), ...(tool && { tool }), ...(page && { page }) };
+    const error = more.code ?? [sentence, route].filter((each) => each !== undefined).join(' ');
+    return { status, sentence, next, error, section, operations, ...more };
   };
+
+/** Returns the title and the text of the page for each problem. */
+export function pageWords<Kind extends string>(problems: Record<Kind, Problem>) {
+  const words = Object.entries<Problem>(problems).map(([kind, { sentence, next }]) => {
+    return [kind, { title: sentence, text: next.page ?? '' }];
+  });
+  return Object.fromEntries(words) as Record<Kind, { title: string; text: string }>;
+}

@@ -1,21 +1,17 @@
 /**
- * Every way a request can be refused, as plain data: a kind, and what that kind carries. The chains return
- * these; `failures/catalogue.ts` says what each is (spec §7), `failures/render.ts` how it is answered.
+ * All refusals as plain data: a kind and its data. Handlers return refusals, `catalogue.ts` has the status and sentence
+ * of each kind (reference §18), and `render.ts` turns refusals into HTTP.
  */
 import type { Fault } from '../forms/validate.ts';
 
-/** A body that can't be taken, whatever the route (contract §4). */
+/** A body that no route accepts (reference §3.2). */
 export type BodyRefusal =
-  | { kind: 'bodyTooLarge' }
-  | { kind: 'bodyAborted' }
-  /** Its client had too many large ones refused. */
-  | { kind: 'rateLimited'; retryAfterSeconds: number }
-  | { kind: 'contentEncoding' }
-  | { kind: 'charset' }
-  | { kind: 'invalidUtf8' }
-  | { kind: 'invalidJson' };
+  | { kind: 'bodyTooLarge' | 'bodyAborted' | 'contentEncoding' | 'charset' | 'invalidUtf8' }
+  | { kind: 'invalidJson' | 'jsonTooDeep' }
+  /** The client sent too many large bodies that were refused. */
+  | { kind: 'rateLimited'; retryAfterSeconds: number };
 
-/** Both calls of an agent (spec §7.1), in the order in which contract §4 looks. */
+/** Refusals of preview and execute, in the order of the checks (reference §5.5). */
 type AgentRefusal =
   | { kind: 'unknownAction' }
   | { kind: 'unauthenticated'; credentialSent: boolean }
@@ -23,122 +19,85 @@ type AgentRefusal =
   | { kind: 'actionsNotConfigured' }
   | BodyRefusal;
 
-/** Spec §4.3. */
+/** Refusals of preview (reference §5.3). */
 export type PreviewRefusal = AgentRefusal | { kind: 'invalidFields'; faults: Fault[] };
 
-/** Spec §4.4, in the order of contract §4, "Order inside execute". What has failed has a receipt (spec §2.3). */
+/** Refusals of execute, in the order of reference §5.7. A failed execution has a receipt (reference §5.9). */
 export type ExecuteRefusal<Receipt = object> =
   | AgentRefusal
-  | { kind: 'missingIdempotencyKey' }
-  | { kind: 'previewIdNotText' }
-  | { kind: 'notConfirmed' }
-  | { kind: 'idempotencyConflict' }
-  | { kind: 'inProgress' }
-  | { kind: 'previewAlreadyUsed' }
-  | { kind: 'invalidPreview' }
-  | { kind: 'expiredPreview' }
-  | { kind: 'otherAction' }
-  /** Whoever executes it, and under whatever key (beyond §4). */
+  | { kind: 'missingIdempotencyKey' | 'previewIdNotText' | 'notConfirmed' }
+  | { kind: 'idempotencyConflict' | 'inProgress' | 'previewAlreadyUsed' }
+  | { kind: 'invalidPreview' | 'expiredPreview' | 'otherAction' }
+  /** The person declined this preview, for every client and key (reference §6.3). */
   | { kind: 'confirmationDeclined' }
-  /** The person was asked on their own page and has not answered (beyond §4). */
+  /** The person has not answered on the confirmation page yet (reference §6.3). */
   | { kind: 'confirmationPending'; retryAfterSeconds: number }
-  /** The action takes no less than the person's own press (beyond §4). */
+  /** The action requires that the person confirms on the page (reference §6.4). */
   | { kind: 'humanConfirmationRequired' }
-  /** The person has said that they did not ask this client (beyond §4). */
+  /** The owner of the mailbox reported this client (reference §6.14). */
   | { kind: 'clientReported' }
   | { kind: 'upstreamRejected'; status: number; receipt: Receipt }
   | { kind: 'upstreamRateLimited'; retryAfterSeconds: number; receipt: Receipt }
   | { kind: 'upstreamUnconfirmed'; receipt: Receipt; replay: boolean };
 
-/** Spec §7.2, in the order in which contract §4 looks. `missing` names the fields that did not come. */
+/** Refusals of the form routes, in the order of the checks (reference §4.4). `missing` has missing required fields. */
 export type FormRefusal =
-  | { kind: 'submissionsNotConfigured' }
-  | { kind: 'contentType' }
-  | { kind: 'malformedForm' }
+  | { kind: 'submissionsNotConfigured' | 'contentType' | 'malformedForm' }
   | BodyRefusal
-  | { kind: 'notText'; missing: string[] }
-  | { kind: 'fileUpload'; missing: string[] }
-  | { kind: 'tooManyFields'; missing: string[] }
-  | { kind: 'nameTooLong'; missing: string[] }
-  /** Of an unknown field there are no faults: it is in no declaration. */
+  | { kind: 'notText' | 'fileUpload' | 'tooManyFields' | 'nameTooLong' | 'missingConsent'; missing: string[] }
+  /** `faults` is undefined for an unknown field, because no form declares such a field. */
   | { kind: 'valueTooLong'; faults?: Fault[]; missing: string[] }
   | { kind: 'invalidForm'; faults: Fault[]; missing: string[] }
-  | { kind: 'missingConsent'; missing: string[] }
-  /** It could not be confirmed, but it is kept and will be passed on. A subscription has no reference. */
-  | { kind: 'kept'; reference?: string }
-  /** The same, but nothing more happens by itself: the operator has it. */
-  | { kind: 'left'; reference?: string }
-  /** The store is away, and a subscription is not forwarded without a row (beyond §6). */
+  /**
+   * The submission is stored. The service retries its delivery (`kept`), or only the operator can retry (`left`). A
+   * subscription has no reference.
+   */
+  | { kind: 'kept' | 'left'; reference?: string }
+  /** The store is unavailable. A subscription is never forwarded without a row (reference §9.2). */
   | { kind: 'subscriptionNotKept' }
-  /** Nobody could keep it, or confirm it. */
-  | { kind: 'unconfirmed' }
-  /** Nobody could keep it, and the upstream was not reached: not one byte has left. */
-  | { kind: 'unsent' };
+  /** The submission is not stored. The upstream may have it (`unconfirmed`), or no byte was sent (`unsent`). */
+  | { kind: 'unconfirmed' | 'unsent' };
 
-/** What asking, reading and cancelling a confirmation says beside execute (beyond §4). */
+/** Refusals when an agent requests, reads or cancels a confirmation (reference §6.5). */
 export type ConfirmationRefusal =
   | ExecuteRefusal
-  | { kind: 'viaNotValid' }
-  | { kind: 'codesNotConfigured' }
-  | { kind: 'tooManyPending'; retryAfterSeconds: number }
-  | { kind: 'unknownConfirmation' };
+  | { kind: 'viaNotValid' | 'codesNotConfigured' | 'unknownConfirmation' }
+  | { kind: 'tooManyPending'; retryAfterSeconds: number };
 
-/** What a person is told on their own page (beyond §4). */
+/** Refusals on the confirmation page (reference §6.10). */
 export type PressRefusal =
-  | { kind: 'pressTooOften'; retryAfterSeconds: number }
-  | { kind: 'pressFromElsewhere' }
-  | { kind: 'pressByAgent' }
-  | { kind: 'unknownLink' }
-  | { kind: 'unknownButton' }
-  | { kind: 'pageTooOld' }
-  | { kind: 'clientNotAllowed' }
-  | { kind: 'destinationChanged' }
-  | { kind: 'sendingNotConfigured' }
-  | { kind: 'tooManyCodes' | 'noFurtherCode' | 'noCode'; retryAfterSeconds: number }
-  | { kind: 'pressUnknown' };
+  | { kind: 'pressTooOften' | 'tooManyCodes' | 'noFurtherCode' | 'noCode'; retryAfterSeconds: number }
+  | { kind: 'pressFromElsewhere' | 'pressByAgent' | 'unknownLink' | 'unknownButton' }
+  | { kind: 'pageTooOld' | 'clientNotAllowed' | 'destinationChanged' }
+  | { kind: 'sendingNotConfigured' | 'pressUnknown' };
 
-/** What an operator is told in the console (beyond §7). */
+/** Refusals in the operator console (reference §12.4). */
 export type ConsoleRefusal =
   | { kind: 'signInTooOften'; retryAfterSeconds: number }
-  | { kind: 'operatorPressFromElsewhere' }
-  | { kind: 'operatorPressByAgent' }
-  | { kind: 'signInLinkNotGood' }
-  | { kind: 'operatorButton' }
-  | { kind: 'signInNotRecent' }
-  | { kind: 'unknownRow' }
-  | { kind: 'rowUnderWay' }
-  | { kind: 'consoleUnavailable' };
-/** What a subscriber is told where a link of theirs does nothing (beyond §6). */
+  | { kind: 'operatorPressFromElsewhere' | 'operatorPressByAgent' | 'operatorButton' }
+  | { kind: 'signInLinkNotGood' | 'signInNotRecent' | 'unknownRow' | 'rowUnderWay' | 'consoleUnavailable' };
+
+/** Refusals behind a subscriber's links (reference §9.5). */
 export type NewsletterRefusal =
-  | { kind: 'newsletterTooOften'; retryAfterSeconds: number }
-  | { kind: 'unknownSubscription' }
-  | { kind: 'newsletterUnknown'; retryAfterSeconds: number };
+  | { kind: 'newsletterTooOften' | 'newsletterUnknown'; retryAfterSeconds: number }
+  | { kind: 'unknownSubscription' };
 
-/** What a tool or its endpoint says beside the refusals of the two chains (beyond §3). */
-type McpRefusal = { kind: 'foreignOrigin' } | { kind: 'confirmationUnanswered' };
-
-/** What no chain returns: the server refuses before a route is found, or after a chain has thrown. */
+/** Refusals of the server itself: before a route is found, or after a handler threw. */
 export type ServerRefusal =
-  | { kind: 'storeUnavailable' }
-  | { kind: 'notFound' }
-  | { kind: 'methodNotAllowed' }
-  | { kind: 'badRequest' }
-  | { kind: 'requestTimeout' }
-  | { kind: 'headersTooLarge' }
-  | { kind: 'internal' }
-  | { kind: 'shuttingDown' };
+  | { kind: 'storeUnavailable' | 'internal' | 'shuttingDown' }
+  | { kind: 'notFound' | 'methodNotAllowed' | 'badRequest' | 'requestTimeout' | 'headersTooLarge' };
 
 export type Refusal =
-  /** Beyond §5: of another client, of nobody, or of what has not ended. */
+  /** The execution belongs to another client, does not exist or has not ended (reference §7.1). */
   | { kind: 'unknownReceipt' }
   | PreviewRefusal
-  | ExecuteRefusal
   | FormRefusal
   | ConfirmationRefusal
   | PressRefusal
   | ConsoleRefusal
   | NewsletterRefusal
-  | McpRefusal
+  /** Refusals that only the tools and their endpoint return (reference §8.9). */
+  | { kind: 'foreignOrigin' | 'confirmationUnanswered' }
   | ServerRefusal
-  /** The content endpoint (spec §4.2). */
+  /** Refusal of the content endpoint (reference §14.4). */
   | { kind: 'unknownResource' };

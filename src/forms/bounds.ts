@@ -1,58 +1,59 @@
 /**
- * Spec §8 as a table, in its order; below it, what contract §4 adds. Whatever else tells one of these
- * bounds (the catalogue of forms, failure sentences, schemas, tool definitions) takes the number from here.
- * Lengths are Unicode code points after normalization, bodies are bytes.
+ * The limits of reference §17, in the order of its tables. Forms, failure sentences, schemas and tool definitions take
+ * their numbers from this file. Lengths are in Unicode code points after normalization, sizes of bodies in bytes.
  */
 export const bounds = {
-  /** Every string value on the agent routes and `/api/leads`. */
+  /** Length of each value on the agent routes and `/api/leads`. */
   valueLength: 2000,
-  /** `/api/leads`: unknown fields count, too. */
+  /** Number of fields on `/api/leads`, unknown fields included. */
   fieldsPerRequest: 20,
-  /** `/api/leads`. */
+  /** Length of a field's name on `/api/leads`. */
   fieldNameLength: 100,
-  /** `/api/leads` and the agent flow. */
+  /** Lengths of this form's fields, on `/api/leads` and the agent routes. */
   contractorSignup: { name: 200, company: 200, phone: 50, companySize: 200, message: 2000 },
-  /** A native form body over this is 413. */
+  /** A larger native form body is refused with 413. */
   leadBodyBytes: 32_000,
   subscribeBodyBytes: 8_000,
-  /** Spec §8 says it of `/api/subscribe`, contract §4 of every form. */
+  /** Length of an address in every form (reference §2.7). */
   emailLength: 254,
-  /** Per client address; the lead rate counts valid submissions alone (spec §4.6). */
+  /** Requests of one client address (reference §17.2). The rate of leads counts only valid submissions. */
   rates: {
     preview: { limit: 60, windowSeconds: 60 },
     execute: { limit: 20, windowSeconds: 60 },
     leads: { limit: 5, windowSeconds: 15 * 60 },
     subscribe: { limit: 5, windowSeconds: 15 * 60 },
-    /** Beyond §3: every request to the endpoint of the tools; a tool takes from its own rate as well. */
+    /** Every request to the endpoint of the tools. A tool also counts in its own rate. */
     mcp: { limit: 120, windowSeconds: 60 },
-    /** Beyond §4: asking for a confirmation. */
+    /** Requests for a confirmation. */
     confirmations: { limit: 20, windowSeconds: 60 },
-    /** Beyond §4: receipts and confirmations, cancelling them as well. */
+    /** Reads of receipts and confirmations, and cancellations. */
     reads: { limit: 60, windowSeconds: 60 },
-    /** Beyond §4: every button of a person's own page. */
+    /** Every button of the confirmation page. */
     presses: { limit: 20, windowSeconds: 60 },
-    /** Beyond §7: every press of an operator's sign-in. */
+    /** Every use of an operator's sign-in button. */
     signIns: { limit: 20, windowSeconds: 60 },
-    /** Beyond §6: the page where a subscription is confirmed, and its button. */
+    /** The page that confirms a subscription, and its button. */
     newsletter: { limit: 30, windowSeconds: 60 },
-    /** Contract §4: bodies over `refusedBodyBytes` that were refused, whatever the route. */
+    /** Refused bodies over `refusedBodyBytes`, on all routes together (reference §3.6). */
     refusedBodies: { limit: 30, windowSeconds: 60 },
   },
   previewLifetimeMinutes: 10,
-  /** Beyond §4: how long a person may take, a page that may be pressed, and a code. */
+  /** Lifetime of a pending confirmation, of the buttons of an open page, and of a code (reference §17.5). */
   confirmationLifetimeMinutes: 60,
   pageLifetimeMinutes: 10,
   codeLifetimeMinutes: 10,
   idempotencyKeyLength: 200,
-  /** Beyond §6: for so long a subscription waits to be confirmed. */
+  /** Time in which a subscription must be confirmed (reference §9.1). */
   subscriptionLifetimeDays: 7,
 
-  /** JSON bodies, on the agent routes and the form routes (contract §4). */
+  /** JSON bodies, on the agent routes and the form routes (reference §3.2). */
   jsonBodyBytes: 512 * 1024,
-  /** Larger ones count once they were refused: no native form's body may be larger. */
+  /** Levels of objects and arrays in a JSON body, the outermost included (reference §3.2). */
+  jsonDepth: 64,
+  /** A refused body that is larger counts in the rate `refusedBodies`. The body of a native form must not be larger. */
   refusedBodyBytes: 32_000,
-  /** Multipart bodies of more parts are not parsed; `fieldsPerRequest` is looked at later, behind the honeypot. */
+  /** Multipart bodies with more parts are not parsed. `fieldsPerRequest` is checked later, after the honeypot. */
   multipartParts: 100,
-  /** The slug of the originating site (contract §4, "Slug"). */
+  /** Length of an originating site's slug (reference §2.8). */
   slugLength: 100,
 } as const;

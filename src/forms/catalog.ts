@@ -1,28 +1,26 @@
 /**
- * The four forms, declared once (spec §1, §2.1, §4.6, §8). Validation, the browser forms, the JSON
- * routes, preview and execute, the manifest, OpenAPI and the Markdown mirrors are derived from this.
- * A fifth form is one more declaration here and a page in `content/`.
+ * Declares the four forms, once (reference §1.2, §2.1, §4.2). Validation, browser forms, JSON routes, preview, execute,
+ * manifest, OpenAPI and Markdown mirrors derive from it. To add a form, add a declaration and a page in `content/`.
  */
-
 import { bounds } from './bounds.ts';
 
 const signup = bounds.contractorSignup;
 
-/** `line` and `phone` are one line; `text` may hold several; `choice` suggests, and takes any line. */
-export type FieldKind = 'line' | 'text' | 'email' | 'phone' | 'choice';
+/** `text` can have several lines, every other kind is one line. `choice` suggests values and accepts any line. */
+export type FieldKind = 'line' | 'text' | 'email' | 'phone' | 'code' | 'choice';
 
 export type Field = {
   name: string;
   kind: FieldKind;
   required: boolean;
-  /** Code points after normalization. */
+  /** Largest length, in code points after normalization. */
   maximum: number;
   label: string;
-  /** Why the datum is asked for, in words for a person. */
+  /** Reason for the question, for a person. */
   hint?: string;
   autocomplete?: string;
   choices?: readonly string[];
-  /** What a client's documentation shows. */
+  /** Example value for documentation. */
   example: string;
 };
 
@@ -31,28 +29,24 @@ export type FormName = 'homeowner_quote' | 'contractor_signup' | 'contact' | 'ne
 export type Form = {
   name: FormName;
   audience: 'homeowner' | 'contractor' | 'either';
-  /** One sentence, in the specification's words. */
+  /** One sentence from the specification, without a full stop. */
   purpose: string;
-  /** Who receives the data: the one contractor on the platform, or the operator (contract §4). */
+  /** Recipient of the data (reference §2.9). There is one contractor on the platform. */
   receivedBy: 'contractor' | 'operator';
-  /** The type of the event that goes upstream (contract §3). */
+  /** Type of the event that is sent to the upstream (reference §10.2). */
   event: 'lead.created' | 'subscriber.created';
-  /** The page of the site that carries this form. */
+  /** Page of the site that has this form. */
   page: string;
   fields: readonly Field[];
 };
 
-const name = {
-  name: 'name',
-  kind: 'line',
-  required: true,
-  maximum: bounds.valueLength,
-  label: 'Full name',
-  autocomplete: 'name',
-  example: 'Ada Lovelace',
-} as const satisfies Field;
+/** Properties of a required line, and of an optional field that suggests values and accepts any other line. */
+const LINE = { kind: 'line', required: true, maximum: bounds.valueLength } as const;
+const CHOICE = { kind: 'choice', required: false, maximum: bounds.valueLength } as const;
 
-const email = {
+const name: Field = { name: 'name', ...LINE, label: 'Full name', autocomplete: 'name', example: 'Ada Lovelace' };
+
+const email: Field = {
   name: 'email',
   kind: 'email',
   required: true,
@@ -60,9 +54,9 @@ const email = {
   label: 'E-mail address',
   autocomplete: 'email',
   example: 'ada@example.com',
-} as const satisfies Field;
+};
 
-const phone = {
+const phone: Field = {
   name: 'phone',
   kind: 'phone',
   required: false,
@@ -71,16 +65,16 @@ const phone = {
   hint: 'Only if you would rather be called. Any format will do.',
   autocomplete: 'tel',
   example: '+1 555 0100',
-} as const satisfies Field;
+};
 
-const message = {
+const message: Field = {
   name: 'message',
   kind: 'text',
   required: false,
   maximum: bounds.valueLength,
   label: 'Message',
   example: 'Two bedrooms and the hallway, walls and ceilings.',
-} as const satisfies Field;
+};
 
 export const forms: Readonly<Record<FormName, Form>> = {
   homeowner_quote: {
@@ -95,7 +89,7 @@ export const forms: Readonly<Record<FormName, Form>> = {
       { ...email, hint: 'The contractor answers to this address.' },
       {
         name: 'postal_code',
-        kind: 'line',
+        kind: 'code',
         required: true,
         maximum: bounds.valueLength,
         label: 'Postal code',
@@ -106,31 +100,16 @@ export const forms: Readonly<Record<FormName, Form>> = {
       phone,
       {
         name: 'project_type',
-        kind: 'choice',
-        required: false,
-        maximum: bounds.valueLength,
+        ...CHOICE,
         label: 'What is to be painted?',
-        choices: [
-          'Interior',
-          'Exterior',
-          'Interior and exterior',
-          'Cabinets or trim',
-          'Something else',
-        ],
+        choices: ['Interior', 'Exterior', 'Interior and exterior', 'Cabinets or trim', 'Something else'],
         example: 'Interior',
       },
       {
         name: 'timeline',
-        kind: 'choice',
-        required: false,
-        maximum: bounds.valueLength,
+        ...CHOICE,
         label: 'When should it be done?',
-        choices: [
-          'As soon as possible',
-          'Within a month',
-          'In one to three months',
-          'Just planning',
-        ],
+        choices: ['As soon as possible', 'Within a month', 'In one to three months', 'Just planning'],
         example: 'Within a month',
       },
       { ...message, label: 'What should the contractor know?' },
@@ -148,8 +127,7 @@ export const forms: Readonly<Record<FormName, Form>> = {
       { ...email, hint: 'To find a time for the walkthrough.' },
       {
         name: 'company',
-        kind: 'line',
-        required: true,
+        ...LINE,
         maximum: signup.company,
         label: 'Company',
         autocomplete: 'organization',
@@ -158,19 +136,13 @@ export const forms: Readonly<Record<FormName, Form>> = {
       { ...phone, maximum: signup.phone },
       {
         name: 'company_size',
-        kind: 'choice',
-        required: false,
+        ...CHOICE,
         maximum: signup.companySize,
         label: 'How many people work there?',
         choices: ['Just me', '2 to 5', '6 to 20', 'More than 20'],
         example: '2 to 5',
       },
-      {
-        ...message,
-        maximum: signup.message,
-        label: 'What would you like to see?',
-        example: 'How leads reach us.',
-      },
+      { ...message, maximum: signup.message, label: 'What would you like to see?', example: 'How leads reach us.' },
     ],
   },
   contact: {
@@ -183,14 +155,7 @@ export const forms: Readonly<Record<FormName, Form>> = {
     fields: [
       name,
       { ...email, hint: 'The reply to your message comes to this address.' },
-      {
-        name: 'subject',
-        kind: 'line',
-        required: true,
-        maximum: bounds.valueLength,
-        label: 'Subject',
-        example: 'A question about my request',
-      },
+      { name: 'subject', ...LINE, label: 'Subject', example: 'A question about my request' },
       { ...message, required: true, example: 'When can I expect an answer?' },
       phone,
     ],
@@ -206,10 +171,28 @@ export const forms: Readonly<Record<FormName, Form>> = {
   },
 };
 
-/** On `/api/leads`, a missing or unrecognised `form` is this one (spec §4.6). */
+/** The form for a missing or unrecognised `form` on `/api/leads` (reference §4.2). */
 export const fallbackForm: Form = forms.newsletter;
 
-/** The form of that exact name, or undefined; `__proto__` and the like are just unknown names. */
+/** Returns the form with exactly this name, or undefined for any other name, `__proto__` included. */
 export function findForm(wanted: string): Form | undefined {
   return Object.hasOwn(forms, wanted) ? forms[wanted as FormName] : undefined;
+}
+
+/** The field that people never see (reference §4.3). If it is filled, the service answers success and sends nothing. */
+export const HONEYPOT = 'bot-field';
+
+/** Returns true if the honeypot of a form body is not empty after trimming. */
+export function isHoneypotFilled(values: Readonly<Record<string, string>>): boolean {
+  return (values[HONEYPOT] ?? '').trim() !== '';
+}
+
+/** Returns a complete example submission. */
+export function exampleFields(form: Form): Record<string, string> {
+  return Object.fromEntries(form.fields.map((field) => [field.name, field.example]));
+}
+
+/** Returns the smallest example submission that is valid. */
+export function leastFields(form: Form): Record<string, string> {
+  return exampleFields({ ...form, fields: form.fields.filter((field) => field.required) });
 }

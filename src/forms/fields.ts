@@ -1,76 +1,73 @@
-/**
- * The kinds of field and their rules: normalization and what each kind refuses (contract §4).
- */
+/** The kinds of field: how a value is normalized, and which characters each kind refuses (reference §2). */
 import { domainToASCII } from 'node:url';
+import { bounds } from './bounds.ts';
 import type { FieldKind } from './catalog.ts';
+import { withoutHidden, withoutInvisible } from './invisible-characters.ts';
 
-/**
- * Characters that can make a person confirm something other than what they see. First, in a group of
- * its own, the one variation selector that stays behind what it changes; the last takes all others. Of
- * those that stay many are found at once: a hundred thousand would take ten times as long one by one.
- */
-const HIDDEN =
-  /((?:[^\p{Mn}\p{Me}\p{White_Space}\p{Default_Ignorable_Code_Point}\p{Cf}\p{Cc}\u2800\u{13441}\u{13442}\u{1D159}][\u180B-\u180D\u180F\uFE00-\uFE0F]|\p{Script=Han}[\u{E0100}-\u{E01EF}]){1,1000})|[\u200B\u202A-\u202E\u2060-\u206F\uFEFF\uFFF0-\uFFFB\u{E0000}-\u{E0FFF}\p{Variation_Selector}]+/gu;
-
-/** Looked for first: most text in any script has none of these, and searching for one is quick. */
-const HIDDEN_ONE =
-  /[\u200B\u202A-\u202E\u2060-\u206F\uFEFF\uFFF0-\uFFFB\u{E0000}-\u{E0FFF}\p{Variation_Selector}]/u;
-
-/** In this order: the first is one break. */
+/** Line breaks of every kind of field. CRLF comes first, because it is one break. */
 const LINE_BREAKS = ['\r\n', '\r', '\u2028', '\u2029'];
 
-/** C0 and C1 controls but for tab and line feed, noncharacters, lone surrogates. */
+/** U+000B and U+000C are soft breaks of word processors (reference §2.4 rule 6). */
+const TEXT_BREAKS = [...LINE_BREAKS, '\v', '\f', '\x85'];
+
+/** C0 and C1 controls except tab and line feed, noncharacters, lone surrogates. */
 const FORBIDDEN = /[\p{Noncharacter_Code_Point}\p{Surrogate}]|(?![\t\n])\p{Cc}/u;
 
-const TAB_OR_LINE_FEED = /[\t\n]/;
+/**
+ * Matches nine marks on one letter, which would cover the lines around the letter. Joiners between the marks change
+ * nothing. Spacing marks (Mc) do not count, because they take a place of their own (reference §2.6 rule 3).
+ */
+const NINE_MARKS = /(?:[\p{Mn}\p{Me}](?:(?![\p{Mn}\p{Me}])\p{Default_Ignorable_Code_Point})*){9}/u;
 
-/** So many marks on one letter cover the lines around it; joiners between them change nothing. */
-const NINE_MARKS = /(?:\p{M}(?:(?!\p{M})\p{Default_Ignorable_Code_Point})*){9}/u;
-
-/** Something a person can see. Of what Unicode calls letters and symbols, the last four are blank. */
-const VISIBLE =
-  /[^\p{M}\p{White_Space}\p{Default_Ignorable_Code_Point}\p{Cf}\u2800\u{13441}\u{13442}\u{1D159}]/u;
-
-/** What `<input type="email">` takes as a local part, save dots that are first, last or doubled. */
+/** Local part that `<input type="email">` accepts, without dots that are first, last or doubled. */
 const LOCAL_PART = /^[\w!#$%&'*+/=?^`{|}~-]+(?:\.[\w!#$%&'*+/=?^`{|}~-]+)*$/;
 const LOCAL_PART_MAXIMUM = 64;
 
 const ASCII_BESIDES_HOST_NAME = /(?![A-Za-z0-9.-])\p{ASCII}/u;
-
 const DOMAIN_LABEL = /^[a-z0-9](?:[a-z0-9-]{0,61}[a-z0-9])?$/;
-
 const PLAIN_ASCII = /^[ -~]*$/;
 
-/** Text in which no rule but that about tabs and line feeds finds anything: by far the most. */
+/** Text without invisible or forbidden characters. Most values match, and this test is quick. */
 const PLAIN_TEXT = /^[\t\n -~]*$/;
 
+/** Limit for NFKC, in UTF-16 units. NFKC composes at most four code points to one, so a longer value stays too long. */
+const FOLDED_UNITS = 4 * 2 * bounds.valueLength;
+
 /**
- * Takes what a caller wrote; returns it without hidden characters, with LF breaks, trimmed. What is
- * not well-formed is returned as it is: removing something could put halves of a pair together.
+ * Returns a value without hidden characters, with LF breaks, trimmed (reference §2.4). Text that is not well-formed is
+ * returned unchanged, because a removal could join the halves of two surrogate pairs.
  */
-export function normalize(written: string): string {
-  if (PLAIN_TEXT.test(written)) return written.trim();
+export function normalize(written: string, kind: FieldKind = 'line'): string {
+  if (PLAIN_TEXT.test(written)) return withBlanks(written.trim(), kind);
   if (!written.isWellFormed()) return written;
-  const shown = HIDDEN_ONE.test(written) ? written.replace(HIDDEN, '$1') : written;
-  // Trimmed first: a quarter of a million breaks at an end cost nothing.
-  return withLineFeeds(shown.trim());
+  // An address, a telephone number and a code need no invisible and no full-width character.
+  if (kind === 'email' || kind === 'phone' || kind === 'code') return fold(written);
+  // The text is trimmed before breaks are replaced, so that 250,000 breaks at an end cost nothing.
+  const breaks = kind === 'text' ? TEXT_BREAKS : LINE_BREAKS;
+  return withBlanks(withLineFeeds(withoutHidden(written).trim(), breaks).trim(), kind);
 }
 
-/** By `split`: where a hundred thousand are found, an expression takes five times as long. */
-function withLineFeeds(text: string): string {
-  return LINE_BREAKS.reduce(
-    (broken, lineBreak) =>
-      broken.includes(lineBreak) ? broken.split(lineBreak).join('\n') : broken,
+/** Applies NFKC to the visible characters (reference §2.5). */
+function fold(written: string): string {
+  const visible = withoutInvisible(written).trim();
+  const folded = visible.length > FOLDED_UNITS ? visible : visible.normalize('NFKC');
+  return withBlanks(withLineFeeds(folded, LINE_BREAKS).trim(), 'line');
+}
+
+/** Replaces breaks by LF. Uses `split`, because a regular expression takes five times as long for 100,000 breaks. */
+function withLineFeeds(text: string, breaks: readonly string[]): string {
+  return breaks.reduce(
+    (broken, lineBreak) => (broken.includes(lineBreak) ? broken.split(lineBreak).join('\n') : broken),
     text,
   );
 }
 
-/** Whether nothing in a normalized value is visible: such a value counts as not given. */
-export function isBlank(normalized: string): boolean {
-  return !VISIBLE.test(normalized);
+/** Turns tabs into blanks, except in text of several lines (reference §2.4 rule 6). */
+function withBlanks(text: string, kind: FieldKind): string {
+  return kind === 'text' ? text : text.replaceAll('\t', ' ');
 }
 
-/** The length of a value in Unicode code points. */
+/** Returns the length of a value in Unicode code points. */
 export function lengthOf(value: string): number {
   if (PLAIN_TEXT.test(value)) return value.length;
   let length = 0;
@@ -78,32 +75,30 @@ export function lengthOf(value: string): number {
   return length;
 }
 
-/** Whether a value has more code points than that; they are not counted where the answer is known. */
+/** Returns true if a value has more code points than `maximum`. Counts them only if the UTF-16 units do not decide. */
 export function isLongerThan(maximum: number, value: string): boolean {
-  // None takes more than two units.
   return value.length > 2 * maximum || (value.length > maximum && lengthOf(value) > maximum);
 }
 
-/** Whether a normalized value holds a character that its kind of field refuses. */
+/** Returns true if a normalized value has a character that its kind of field refuses. */
 export function hasForbiddenCharacter(kind: FieldKind, normalized: string): boolean {
   if (!PLAIN_TEXT.test(normalized) && FORBIDDEN.test(normalized)) return true;
-  return kind !== 'text' && TAB_OR_LINE_FEED.test(normalized);
+  return kind !== 'text' && normalized.includes('\n');
 }
 
-/** Whether more than eight combining marks are piled up. For values within their bounds: it is slow. */
+/** Returns true if a letter has more than eight combining marks. The test is slow, so the length is checked before. */
 export function hasPiledMarks(normalized: string): boolean {
   return !PLAIN_TEXT.test(normalized) && NINE_MARKS.test(normalized);
 }
 
 /**
- * Takes a normalized e-mail address; returns it lower-cased with its domain in ASCII, or undefined
- * where it is no address: an ASCII dot-atom of at most 64, `@`, a domain with a dot (contract §4).
- * Its length in all is the caller's to bound.
+ * Returns a normalized e-mail address in lower case with its domain in ASCII. Returns undefined unless it is an ASCII
+ * dot-atom of at most 64 characters, `@`, and a domain with a dot (reference §2.7). The caller checks the total length.
  */
 export function parseEmail(normalized: string): string | undefined {
   const at = normalized.lastIndexOf('@');
   if (at < 1) return undefined;
-  // Looked at before it is lower-cased, which makes ASCII of some letters that are none.
+  // The local part is checked before lower-casing, which turns some other letters into ASCII.
   const local = normalized.slice(0, at);
   if (local.length > LOCAL_PART_MAXIMUM || !LOCAL_PART.test(local)) return undefined;
   const domain = toAsciiDomain(normalized.slice(at + 1));
@@ -111,10 +106,17 @@ export function parseEmail(normalized: string): string | undefined {
 }
 
 function toAsciiDomain(written: string): string | undefined {
-  // domainToASCII also decodes %2E and rewrites 0x7f.1, so it sees only what is not ASCII already.
+  // domainToASCII also decodes %2E and rewrites 0x7f.1, so a domain in ASCII bypasses domainToASCII.
   if (ASCII_BESIDES_HOST_NAME.test(written)) return undefined;
   const domain = PLAIN_ASCII.test(written) ? written.toLowerCase() : domainToASCII(written);
   const labels = domain.split('.');
   if (domain.length > 253 || labels.length < 2) return undefined;
   return labels.every((label) => DOMAIN_LABEL.test(label)) ? domain : undefined;
+}
+
+/** Returns an address that its owner recognizes and nobody else can read. */
+export function maskedAddress(email: string): string {
+  const [local = '', domain = ''] = email.split('@');
+  const end = domain.split('.').at(-1) ?? '';
+  return `${local.slice(0, 1)}•••@${domain.slice(0, 1)}•••.${end}`;
 }

@@ -1,30 +1,18 @@
-/** Raw values in; normalized fields or faults out (spec §2.1, §8; contract §4, "Normalization"). */
+/** Validates the values of a form (reference §2.1, §2.4, §2.10). */
 import type { Field, Form } from './catalog.ts';
-import {
-  hasForbiddenCharacter,
-  hasPiledMarks,
-  isBlank,
-  isLongerThan,
-  normalize,
-  parseEmail,
-} from './fields.ts';
+import { hasForbiddenCharacter, hasPiledMarks, isLongerThan, normalize, parseEmail } from './fields.ts';
+import { isBlank } from './invisible-characters.ts';
 
 /** Normalized values by field name, in the order of the declaration. */
 export type Fields = Record<string, string>;
 
-export type Fault = { field: Field } & (
-  | { kind: 'missing' }
-  | { kind: 'notText' }
-  | { kind: 'characters' }
-  | { kind: 'email' }
-  | { kind: 'tooLong' }
-);
+export type Fault = { field: Field; kind: 'missing' | 'notText' | 'characters' | 'email' | 'tooLong' };
 
 export type Validation = { kind: 'valid'; fields: Fields } | { kind: 'invalid'; faults: Fault[] };
 
 /**
- * Takes a form and raw values by name (own properties alone count, unknown ones are ignored).
- * Returns the normalized fields, empty optional ones dropped, or every fault in declared order.
+ * Returns the normalized fields without empty optional fields, or every fault in declared order. Only own properties of
+ * the raw values count, and unknown properties are ignored.
  */
 export function validate(form: Form, raw: Readonly<Record<string, unknown>>): Validation {
   const fields: Fields = {};
@@ -41,7 +29,7 @@ export function validate(form: Form, raw: Readonly<Record<string, unknown>>): Va
 function checkValue(field: Field, value: unknown): string | Fault | undefined {
   if (value === undefined) return field.required ? { field, kind: 'missing' } : undefined;
   if (typeof value !== 'string') return { field, kind: 'notText' };
-  const text = normalize(value);
+  const text = normalize(value, field.kind);
   if (hasForbiddenCharacter(field.kind, text)) return { field, kind: 'characters' };
   if (isBlank(text)) return field.required ? { field, kind: 'missing' } : undefined;
   if (field.kind === 'email') return checkEmail(field, text);
@@ -49,31 +37,26 @@ function checkValue(field: Field, value: unknown): string | Fault | undefined {
   return hasPiledMarks(text) ? { field, kind: 'characters' } : text;
 }
 
-/** An address over its bound is no valid address (contract §4). */
+/** Returns the address or the fault. A long address has the fault `email`, not `tooLong` (reference §2.7). */
 function checkEmail(field: Field, text: string): string | Fault {
   const address = parseEmail(text);
   if (address === undefined || address.length > field.maximum) return { field, kind: 'email' };
   return address;
 }
 
-/** The names of the required fields that are missing, as `fields` of the form routes lists them. */
+/** Returns the names of the missing required fields, for `fields` in the answers of the form routes. */
 export function missingNames(faults: readonly Fault[]): string[] {
   return faults.filter((fault) => fault.kind === 'missing').map((fault) => fault.field.name);
 }
 
-/** One short sentence about a fault, fit to show a person; it never repeats the input. */
-export function describeFault(fault: Fault): string {
-  const name = fault.field.name;
-  switch (fault.kind) {
-    case 'missing':
-      return `${name} is missing.`;
-    case 'notText':
-      return `${name} must be a string.`;
-    case 'characters':
-      return `${name} holds characters that can’t be used.`;
-    case 'email':
-      return `${name} is not a valid e-mail address.`;
-    case 'tooLong':
-      return `${name} is longer than ${fault.field.maximum} characters.`;
-  }
+const faultWords = {
+  missing: 'is missing',
+  notText: 'must be a string',
+  characters: 'holds characters that can’t be used',
+  email: 'is not a valid e-mail address',
+} as const;
+
+/** Returns a sentence about a fault, for a person. The sentence never repeats the value. */
+export function describeFault({ field: { name, maximum }, kind }: Fault): string {
+  return `${name} ${kind === 'tooLong' ? `is longer than ${maximum} characters` : faultWords[kind]}.`;
 }

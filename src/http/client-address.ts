@@ -1,50 +1,48 @@
 /**
- * Who a request counts as (contract §4, "Client address"): the socket's address, or behind trusted
- * proxies the rightmost untrusted entry of `X-Forwarded-For`. IPv6 counts by /64.
+ * Finds the client's address (reference §3.4): the address of the socket, or behind trusted proxies the rightmost
+ * untrusted entry of `X-Forwarded-For`. Rate limits count IPv6 addresses by their /64 network.
  */
 import { BlockList, isIPv4, isIPv6 } from 'node:net';
 import ipaddr from 'ipaddr.js';
-import { keepingLast } from '../once.ts';
+import { memoizeLast } from '../platform/lazy.ts';
 
-/** The address as it is compared, and the key that the rate limits count it by. */
+/** An address in its canonical text, and its key for the rate limits. */
 type Address = { family: 'ipv4' | 'ipv6'; text: string; key: string };
 
 type Range = { network: string; bits: number; family: 'ipv4' | 'ipv6' };
 
 export type ClientAddress = {
-  /** The key the rate limits count by: an IPv4 address, or an IPv6 network of 64 bits. */
+  /** Key of the rate limits: an IPv4 address, or an IPv6 network of 64 bits. */
   key: string;
-  /** A peer outside `TRUST_PROXY` sent `X-Forwarded-For`, which was ignored. */
+  /** True if a peer outside `TRUST_PROXY` sent `X-Forwarded-For`, which was ignored. */
   ignoredForwardedFor: boolean;
 };
 
-/** Whether a text is an address or a CIDR range, as `TRUST_PROXY` takes them. */
+/** Returns true for an address or a CIDR range, as in `TRUST_PROXY`. */
 export function isAddressOrRange(text: string): boolean {
   return parseRange(text) !== undefined;
 }
 
-/** Whether a range, IPv4-mapped ones too, holds every address of its family. */
+/** Returns true if a range contains every address of its family. `::ffff:0:0/96` contains every address of IPv4. */
 export function isEveryAddress(text: string): boolean {
   return parseRange(text)?.bits === 0;
 }
 
 /**
- * Takes the trusted addresses and ranges; returns a function from the socket's address and the
- * `X-Forwarded-For` header (all its lines joined by commas) to the client's address.
+ * Returns a function from the socket's address and `X-Forwarded-For` (its lines joined by commas) to the client's
+ * address. `trusted` has the addresses and ranges of proxies.
  */
 export function clientAddressReader(
   trusted: readonly string[],
 ): (peer: string, forwardedFor: string | undefined) => ClientAddress {
-  // One for each family, or `::/0` would hold every IPv4 address as well.
+  // One list for each family, because `::/0` would otherwise include every IPv4 address.
   const proxies = { ipv4: new BlockList(), ipv6: new BlockList() };
-  for (const { network, bits, family } of trusted
-    .map(parseRange)
-    .filter((of) => of !== undefined)) {
+  for (const { network, bits, family } of trusted.map(parseRange).filter((of) => of !== undefined)) {
     proxies[family].addSubnet(network, bits, family);
   }
   const isTrusted = ({ text, family }: Address) => proxies[family].check(text, family);
-  // The same few proxies send everything.
-  const socketOf = keepingLast((peer: string) => {
+  // Most requests come from the same few proxies.
+  const socketOf = memoizeLast((peer: string) => {
     const address = parseAddress(peer);
     return { address, isProxy: address !== undefined && isTrusted(address) };
   });
@@ -53,17 +51,12 @@ export function clientAddressReader(
     if (socket === undefined) return { key: 'unknown', ignoredForwardedFor: false };
     if (forwardedFor === undefined) return { key: socket.key, ignoredForwardedFor: false };
     if (!isProxy) return { key: socket.key, ignoredForwardedFor: true };
-    const { key } = rightmostUntrusted(socket, forwardedFor, isTrusted);
-    return { key, ignoredForwardedFor: false };
+    return { key: rightmostUntrusted(socket, forwardedFor, isTrusted).key, ignoredForwardedFor: false };
   };
 }
 
-/** At an entry that is no address the search ends, and the last address before it counts. */
-function rightmostUntrusted(
-  socket: Address,
-  forwardedFor: string,
-  isTrusted: (address: Address) => boolean,
-): Address {
+/** Searches from the right. A malformed entry ends the search, and the last address before that entry counts. */
+function rightmostUntrusted(socket: Address, forwardedFor: string, isTrusted: (address: Address) => boolean): Address {
   let client = socket;
   for (const entry of forwardedFor.split(',').reverse()) {
     const address = parseAddress(withoutPort(entry.trim()));
@@ -74,19 +67,19 @@ function rightmostUntrusted(
   return client;
 }
 
-/** `address:port` and `[address]:port`, as some gateways write an entry (contract §4); no IPv4 in brackets. */
+/** `address:port` and `[address]:port`, as some gateways write an entry (reference §3.4). IPv4 has no brackets. */
 const WITH_PORT = /^(?:(\d[\d.]*)|\[([\da-f]{0,4}:[^\]]*)\]):\d{1,5}$/i;
 
-/** A port is no part of the address; an entry without one is returned as it is. */
+/** Removes the port of an entry, if there is one. */
 function withoutPort(entry: string): string {
   const [, ipv4, ipv6] = WITH_PORT.exec(entry) ?? [];
   return ipv4 ?? ipv6 ?? entry;
 }
 
-/** The length of a prefix. */
+/** Length of a prefix in bits, without leading zeros. */
 const BITS = /^(?:0|[1-9]\d{0,2})$/;
 
-/** Node takes an IPv4 address in one spelling alone, so it is its own key. */
+/** Parses an address. Node accepts only one spelling of an IPv4 address, so the text of the address is its key. */
 function parseAddress(text: string): Address | undefined {
   if (isIPv4(text)) return { family: 'ipv4', text, key: text };
   const plain = withoutZone(text);
@@ -97,12 +90,12 @@ function parseAddress(text: string): Address | undefined {
   return { family: 'ipv6', text: address.toString(), key: `${network.join(':')}::/64` };
 }
 
-/** `fe80::1%eth0`: which interface it is reached by is no part of the address. */
+/** Removes the interface of an address such as `fe80::1%eth0`. */
 function withoutZone(text: string): string {
   return text.replace(/%.*$/s, '');
 }
 
-/** One address, or `address/bits`. Octal, hexadecimal and shortened addresses are none: to others they are other ones. */
+/** Parses `address` or `address/bits`. Refuses octal, hexadecimal and short addresses, which are ambiguous. */
 function parseRange(text: string): Range | undefined {
   const [written = '', length, ...more] = text.split('/');
   const address = parseAddress(written);
@@ -112,7 +105,7 @@ function parseRange(text: string): Range | undefined {
   if (length !== undefined && !(BITS.test(length) && Number(length) <= whole)) return undefined;
   const bits = Number(length ?? whole);
   if (family === 'ipv6' || whole === 32) return { network: address.text, bits, family };
-  // Written IPv4-mapped: what is wider than all of those holds other addresses, too.
+  // The range is IPv4-mapped. With fewer than 96 bits, it also contains other addresses, so it is a range of IPv6.
   return bits >= 96
     ? { network: address.text, bits: bits - 96, family }
     : { network: withoutZone(written), bits, family: 'ipv6' };

@@ -1,49 +1,49 @@
 /**
- * When a success is answered, so that nobody learns from the time whether an address was on the list
- * (spec §4.7), or that a honeypot was filled (contract §4, "Timing").
+ * The time of a successful answer. This time must not reveal whether an address was subscribed, or that a honeypot was
+ * filled (reference §4.10).
  */
-import { below } from '../chance.ts';
-import type { Clock } from '../clock.ts';
+
+import type { Clock } from '../platform/clock.ts';
+import { randomInt } from '../platform/random.ts';
 import type { FormResult } from './leads.ts';
 
-/** More than the commits of a new subscription take; a person notices none of it. */
+/** Length of a step, which is longer than the commits of a new subscription, and too short for a person to notice. */
 const STEP_MS = 50;
 
 /**
- * Requests that arrived together are answered apart. A bot waits for a time that is drawn, and so leaves the
- * others of its moment; without this, what they cost each other told a bot from people by 0.3 ms.
+ * Largest random addition to an answer time. Requests that arrive together delay each other. The answer to a bot takes
+ * another time than answers to people. Without this addition, the difference of 0.3 ms would reveal the honeypot.
  */
 const SPREAD_MS = 16;
 
-/** So many of the last answers are kept of each kind: enough to look like them, and a bound. */
-const KEPT = 32;
+/** Number of recent answer times of each event, from which the answer time of a bot is drawn. */
+const RECENT_TIMES = 32;
 
-/** What a bot waits where no person was answered yet: about a request to a server elsewhere. */
+/**
+ * Answer time of a bot before the first person was answered, in milliseconds. A request to a remote server takes about
+ * this time.
+ */
 const FIRST_MS = 100;
 
-export type AnswerTimes = {
-  /** Resolves when this result may be answered; a refusal at once. */
-  wait(result: FormResult): Promise<void>;
-};
-
-/** Takes the clock and what draws a whole number below another; remembers in this process alone. */
-export function openAnswerTimes(clock: Clock, draw = below): AnswerTimes {
-  const last = { 'lead.created': [] as number[], 'subscriber.created': [] as number[] };
+/** `draw` returns a random whole number below its argument. Each process has its own recent times. */
+export function openAnswerTimes(clock: Clock, draw = randomInt) {
+  const recent = { 'lead.created': [] as number[], 'subscriber.created': [] as number[] };
 
   return {
-    wait: async (result) => {
+    /** Resolves when the result may be answered. A refusal is answered at once. */
+    async wait(result: FormResult): Promise<void> {
       if (result.kind !== 'accepted') return;
       const { event, upstream } = result;
-      const kept = last[event];
+      const times = recent[event];
       let answeredAt: number;
       if (upstream === undefined) {
-        answeredAt = clock.monotonic() + (kept[draw(kept.length)] ?? FIRST_MS);
+        answeredAt = clock.monotonic() + (times[draw(times.length)] ?? FIRST_MS);
       } else {
         answeredAt = upstream.answeredAt;
-        kept.push(upstream.tookMs);
-        if (kept.length > KEPT) kept.shift();
+        times.push(upstream.tookMs);
+        if (times.length > RECENT_TIMES) times.shift();
       }
-      // A lead tells nobody who is on the list: a person waits for the upstream alone.
+      // The time of a lead reveals no subscription, so a person waits only for the upstream.
       if (event === 'subscriber.created') {
         await untilStep(clock, answeredAt);
         await clock.sleep(draw(SPREAD_MS));
@@ -54,12 +54,15 @@ export function openAnswerTimes(clock: Clock, draw = below): AnswerTimes {
   };
 }
 
-/** From the upstream's answer on: counted from the request, what is done after it could cross a step. */
+/**
+ * Waits for the next step after the upstream's answer. If steps were counted from the request, later work could cross a
+ * step.
+ */
 async function untilStep(clock: Clock, answeredAt: number): Promise<void> {
-  // A timer counts from the beginning of its turn, in which a commit may have taken its time.
+  // A timer counts from the beginning of its event-loop turn, and a commit may have taken long in that turn.
   await clock.turn();
   const elapsed = clock.monotonic() - answeredAt;
-  // A bot's is still to come: one timer for both, for each is a little late.
+  // A bot's time may be in the future. One timer covers both waits, because each timer is a little late.
   const step = Math.max(Math.floor(elapsed / STEP_MS), 0) + 1;
   await clock.sleep(step * STEP_MS - elapsed);
 }

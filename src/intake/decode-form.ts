@@ -1,26 +1,22 @@
-/** JSON, urlencoded and multipart into flat text values (spec §4.6, §4.7; contract §4). */
+/** Decodes JSON, urlencoded and multipart bodies into flat text values (reference §3.2, §4.1). */
 import { isUtf8 } from 'node:buffer';
 import type { FormRefusal } from '../failures/refusals.ts';
 import { bounds } from '../forms/bounds.ts';
-import {
-  declaresOtherCharset,
-  decodeUtf8,
-  mediaType,
-  parseJsonObject,
-  type ReadBody,
-} from '../http/read-body.ts';
-import { keepingLast } from '../once.ts';
+import { declaresOtherCharset, decodeUtf8, mediaType, parseJsonObject, type ReadBody } from '../http/request.ts';
+import { memoizeLast } from '../platform/lazy.ts';
 
 export type Encoding = 'json' | 'urlencoded' | 'multipart';
 
-/** What a form body holds, in its order; the last of a repeated name is valid, and each counts, but in JSON. */
 export type FormBody = {
   kind: 'form';
+  /** The last value of each name. */
   values: Record<string, string>;
+  /** All names and texts in their order. A repeated name occurs each time, except in JSON. */
   names: string[];
   texts: string[];
-  /** Whether something was left out: a file part, or a JSON value that is no string. */
+  /** True if a file part was left out. */
   file: boolean;
+  /** True if a JSON value was left out because it is no string. */
   notText: boolean;
 };
 
@@ -30,8 +26,8 @@ const ENCODINGS: ReadonlyMap<string | undefined, Encoding> = new Map([
   ['multipart/form-data', 'multipart'],
 ]);
 
-/** How a body is encoded, by its content type; undefined where it is none of the three. */
-export const encodingOf = keepingLast((contentType: string | undefined): Encoding | undefined =>
+/** Returns the encoding of a content type, or undefined if it is not one of the three. */
+export const encodingOf = memoizeLast((contentType: string | undefined): Encoding | undefined =>
   ENCODINGS.get(mediaType(contentType)?.essence),
 );
 
@@ -42,11 +38,11 @@ export type FormRequest = {
   traceparent: string | undefined;
 };
 
-/** Takes a request and the bound of a native body in bytes; returns its values or the refusal. */
-export async function decodeForm(
-  request: FormRequest,
-  nativeMaximum: number,
-): Promise<FormBody | FormRefusal> {
+/**
+ * Decodes the body of a request. Returns the values or the refusal. `nativeMaximum` is the size limit of urlencoded and
+ * multipart, in bytes.
+ */
+export async function decodeForm(request: FormRequest, nativeMaximum: number): Promise<FormBody | FormRefusal> {
   const encoding = encodingOf(request.contentType);
   if (encoding === undefined) return { kind: 'contentType' };
   const body = await request.readBody(encoding === 'json' ? bounds.jsonBodyBytes : nativeMaximum);
@@ -57,16 +53,9 @@ export async function decodeForm(
 }
 
 function collect(entries: Iterable<readonly [string, string | Blob]>): FormBody {
-  // Without a prototype `__proto__` is just a name.
+  // Without a prototype, `__proto__` is an ordinary name.
   const values: Record<string, string> = Object.create(null);
-  const form: FormBody = {
-    kind: 'form',
-    values,
-    names: [],
-    texts: [],
-    file: false,
-    notText: false,
-  };
+  const form: FormBody = { kind: 'form', values, names: [], texts: [], file: false, notText: false };
   for (const [name, value] of entries) {
     form.names.push(name);
     if (typeof value === 'string') {
@@ -77,11 +66,11 @@ function collect(entries: Iterable<readonly [string, string | Blob]>): FormBody 
   return form;
 }
 
-/** The parsed object itself, without what is no text: copying 40,000 names costs more than parsing them. */
+/** Uses the parsed object itself, because a copy of 40,000 names takes longer than parsing them. */
 function fromJson(bytes: Buffer): FormBody | FormRefusal {
   const json = parseJsonObject(bytes);
   if (json.kind !== 'object') return json;
-  // Without a prototype `constructor` is just a name.
+  // Without a prototype, `constructor` is an ordinary name.
   const values = Object.setPrototypeOf(json.value, null);
   const names = Object.keys(values);
   const texts: string[] = [];
@@ -97,13 +86,13 @@ function fromJson(bytes: Buffer): FormBody | FormRefusal {
   return { kind: 'form', values, names, texts, file: false, notText };
 }
 
-/** Only with the escape of a byte beyond ASCII can what is UTF-8 as it stands be none once it is decoded. */
+/** A valid UTF-8 text can only become invalid by decoding if it contains an escaped byte beyond ASCII. */
 const ESCAPED_BEYOND_ASCII = /%[89a-f]/i;
 
 function fromUrlencoded(bytes: Buffer): FormBody | FormRefusal {
   const text = decodeUtf8(bytes);
   if (text === undefined) return { kind: 'invalidUtf8' };
-  // `&`, `=` and `+` are ASCII, so the whole is UTF-8 just when every name and value is.
+  // `&`, `=` and `+` are ASCII, so the whole body is valid UTF-8 if and only if every name and value is.
   if (ESCAPED_BEYOND_ASCII.test(text) && !isUtf8(percentDecode(bytes))) {
     return { kind: 'invalidUtf8' };
   }
@@ -120,8 +109,8 @@ function percentDecode(bytes: Buffer): Buffer {
 const BEYOND_A_BYTE = /[^\0-\xff]/;
 
 /**
- * The platform's own parser refuses every malformed shape at once. It replaces invalid UTF-8 without
- * a word, so each byte is given to it as one character, and names and values are decoded here.
+ * The parser of the platform refuses every malformed body at once. The parser replaces invalid UTF-8 silently. So it
+ * gets one character for each byte, and this function decodes names and values strictly.
  */
 async function fromMultipart(bytes: Buffer, contentType: string): Promise<FormBody | FormRefusal> {
   try {
@@ -133,7 +122,7 @@ async function fromMultipart(bytes: Buffer, contentType: string): Promise<FormBo
     }).formData();
     const entries: [string, string | Blob][] = [];
     for (const [name, value] of parsed) {
-      // The platform has decoded a part in base64 by itself.
+      // The platform has decoded a base64 part.
       if (BEYOND_A_BYTE.test(name + value)) return { kind: 'malformedForm' };
       const decodedName = decodeUtf8(Buffer.from(name, 'latin1'));
       const decoded = typeof value === 'string' ? decodeUtf8(Buffer.from(value, 'latin1')) : value;
@@ -147,7 +136,10 @@ async function fromMultipart(bytes: Buffer, contentType: string): Promise<FormBo
   }
 }
 
-/** Looked at before the parser, to which each part is dear; each delimiter but the first ends one. */
+/**
+ * Counts the parts before the parser runs, because the parser is slow for many parts. Each delimiter except the first
+ * ends a part.
+ */
 function hasTooManyParts(body: string, contentType: string): boolean {
   const delimiter = `\r\n${delimiterOf(contentType)}`;
   let parts = 0;
@@ -159,7 +151,7 @@ function delimiterOf(contentType: string): string {
   return `--${mediaType(contentType)?.params.get('boundary') ?? ''}`;
 }
 
-/** What each part of a well-formed body says it is, which the platform keeps to itself. */
+/** Returns the content type of each part of a well-formed body, which the platform does not provide. */
 function typesOfParts(body: string, contentType: string): string[] {
   return body.split(delimiterOf(contentType)).map((part) => {
     const [head = ''] = part.split('\r\n\r\n', 1);

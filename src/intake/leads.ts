@@ -1,72 +1,75 @@
-/** The whole chain of a lead, top to bottom (spec §4.6), in the order of contract §4. */
-import type { NewId } from '../chance.ts';
-import type { Clock } from '../clock.ts';
+/** The handler of a lead, with its checks in the order of reference §4.4. */
+
 import type { FormRefusal } from '../failures/refusals.ts';
 import { bounds } from '../forms/bounds.ts';
-import { type Form, fallbackForm, findForm } from '../forms/catalog.ts';
+import { type Form, fallbackForm, findForm, isHoneypotFilled } from '../forms/catalog.ts';
 import { isLongerThan, normalize } from '../forms/fields.ts';
-import { isHoneypotFilled } from '../forms/honeypot.ts';
 import { missingNames, validate } from '../forms/validate.ts';
-import type { Log } from '../operations/log.ts';
-import { accept } from '../submissions/accept.ts';
-import type { Parties } from '../submissions/recipient.ts';
-import type { Accepted } from '../submissions/store.ts';
-import type { Submissions } from '../submissions/submissions.ts';
+import { type Clock, isoTime } from '../platform/clock.ts';
+import type { Log } from '../platform/log.ts';
+import type { NewId } from '../platform/random.ts';
+import { deliver } from '../submissions/deliver.ts';
+import type { Delivered, LeadStore } from '../submissions/lead-store.ts';
+import { newSubmission, type Parties } from '../submissions/submission.ts';
 import { decodeForm, type FormBody, type FormRequest } from './decode-form.ts';
+import type { Honeypots } from './honeypots.ts';
 
 export type IntakeParts = {
   /** Undefined while submissions are not configured. */
   parties: Parties | undefined;
-  submissions: Submissions;
+  submissions: LeadStore;
   clock: Clock;
   log: Log;
   newId: NewId;
+  honeypots: Pick<Honeypots, 'caught'>;
 };
 
-/** The upstream's answer: how long it took since the form was read, and when it came (monotonic, ms). */
-type Answered = { tookMs: number; answeredAt: number };
-
-/**
- * What a bot sent has no answer of the upstream: nothing was forwarded. A lead has a reference, whoever sent it;
- * a subscription has none, for it would date an earlier request.
- */
 export type FormResult =
   | {
       kind: 'accepted';
       event: Form['event'];
-      upstream: Answered | undefined;
+      /**
+       * Time from reading the form to the upstream's answer, and the monotonic time of the answer. Undefined for a bot.
+       */
+      upstream: { tookMs: number; answeredAt: number } | undefined;
+      /**
+       * Reference of a lead, which a bot's lead has as well. A subscription has no reference, because it would reveal
+       * the date of an earlier request.
+       */
       reference?: string;
     }
   | FormRefusal;
 
-/** Takes a request; returns `accepted` once the upstream has confirmed, or the refusal. */
+/** Accepts a lead. Returns `accepted` after the upstream has confirmed the lead, otherwise the refusal. */
 export async function acceptLead(parts: IntakeParts, request: FormRequest): Promise<FormResult> {
   const { parties, submissions, clock } = parts;
   if (parties === undefined) return { kind: 'submissionsNotConfigured' };
 
   const decoded = await decodeForm(request, bounds.leadBodyBytes);
   if (decoded.kind !== 'form') return decoded;
-  const body = withLongTextsNormalized(decoded);
-  const form = findForm(normalize(body.values.form ?? '')) ?? fallbackForm;
+  const form = findForm(normalize(decoded.values.form ?? '')) ?? fallbackForm;
+  const body = withLongTextsNormalized(decoded, form);
   const validation = validate(form, body.values);
   const faults = validation.kind === 'invalid' ? validation.faults : [];
-  // A name that came with a file or another value than text is at fault, and not missing.
-  const missing = missingNames(faults).filter(
-    (name) => !body.names.includes(name) || Object.hasOwn(body.values, name),
-  );
+  // A field whose value is a file or no text is invalid, but not missing.
+  const missing = missingNames(faults).filter((name) => !body.names.includes(name) || Object.hasOwn(body.values, name));
   if (body.file) return { kind: 'fileUpload', missing };
   if (body.notText) return { kind: 'notText', missing };
 
   const readAt = clock.monotonic();
   if (isHoneypotFilled(decoded.values)) {
-    const told = referenceOf(form, parts.newId());
-    return { kind: 'accepted', event: form.event, upstream: undefined, ...told };
+    parts.honeypots.caught(form.name);
+    return { kind: 'accepted', event: form.event, upstream: undefined, ...referenceOf(form, parts.newId()) };
   }
 
   const over = checkBounds(body);
+  if (over === 'valueTooLong') {
+    // The answer names a field of the form, but never repeats an unknown name.
+    return { kind: over, faults: faults.filter(({ kind }) => kind === 'tooLong'), missing };
+  }
   if (over !== undefined) return { kind: over, missing };
   if (validation.kind === 'invalid') {
-    // A field's own bound is told from other faults: in a native form it is 413 (contract §4).
+    // A value beyond the field's own maximum is 413 in a native form (reference §4.6).
     const isOver = faults.some((fault) => fault.kind === 'tooLong');
     return { kind: isOver ? 'valueTooLong' : 'invalidForm', faults, missing };
   }
@@ -82,44 +85,48 @@ export async function acceptLead(parts: IntakeParts, request: FormRequest): Prom
     client: null,
     consentRecordedAt: null,
   };
-  const accepted = await accept(submissions, parties, submission, request.traceparent);
-  const { reference, outcome, standing } = accepted;
-  const entry = { submissionId: reference, form: form.name, outcome, standing };
-  const told = referenceOf(form, reference);
-  parts.log.info(entry, 'lead settled');
-  if (outcome.kind !== 'confirmed') {
-    const isKept = standing === 'kept' || standing === 'left';
-    return isKept ? { kind: standing, ...told } : unkeptRefusal(outcome);
-  }
-  const upstream = { tookMs: accepted.answeredAt - readAt, answeredAt: accepted.answeredAt };
-  return { kind: 'accepted', event: form.event, upstream, ...told };
+  const received = newSubmission(submission, parties, isoTime(clock.now().getTime()));
+  const delivered = await deliver(submissions, received, request.traceparent);
+  const { reference, outcome, status, answeredAt } = delivered;
+  parts.log.info({ submissionId: reference, form: form.name, outcome, status }, 'lead settled');
+  const shown = referenceOf(form, reference);
+  if (outcome.kind !== 'confirmed') return refusalOf(delivered, shown);
+  const upstream = { tookMs: answeredAt - readAt, answeredAt };
+  return { kind: 'accepted', event: form.event, upstream, ...shown };
 }
 
-/** Of a subscription, by whichever route it came, none: who types an address would hear when somebody did before. */
+/** Returns the reference of a lead. A subscription has no reference, even if it came as a lead. */
 function referenceOf(form: Form, reference: string): { reference?: string } {
   return form.event === 'subscriber.created' ? {} : { reference };
 }
 
-/** What the person is told of what nobody kept: whether it may have arrived, and nothing of the upstream (contract §3). */
-export function unkeptRefusal(outcome: Accepted['outcome']): FormRefusal {
+/** Returns the answer to an unconfirmed submission: whether it may have arrived, without details (reference §4.7). */
+export function refusalOf({ status, outcome }: Delivered, shown: { reference?: string } = {}): FormRefusal {
+  if (status === 'queued') return { kind: 'kept', ...shown };
+  if (status === 'failed') return { kind: 'left', ...shown };
   return { kind: 'unsent' in outcome ? 'unsent' : 'unconfirmed' };
 }
 
-/** Once, not at every look: half a megabyte of hidden characters takes milliseconds, and twice changes nothing. */
-function withLongTextsNormalized(body: FormBody): FormBody {
-  const long = body.texts.filter((text) => text.length > bounds.valueLength);
-  if (long.length === 0 || body.names.length > bounds.fieldsPerRequest) return body;
-  const normalized = new Map(long.map((text) => [text, normalize(text)]));
-  const of = (text: string) => normalized.get(text) ?? text;
-  const values = Object.entries(body.values).map(([name, text]) => [name, of(text)]);
-  return { ...body, values: Object.fromEntries(values), texts: body.texts.map(of) };
+/** Normalizes each long text once, because half a megabyte of hidden characters takes milliseconds. */
+function withLongTextsNormalized(body: FormBody, form: Form): FormBody {
+  const isLong = (text: string) => text.length > bounds.valueLength;
+  if (body.names.length > bounds.fieldsPerRequest || !body.texts.some(isLong)) return body;
+  const kinds = new Map(form.fields.map(({ name, kind }) => [name, kind]));
+  const normalized = new Map<string, string>();
+  const values = Object.entries(body.values).map(([name, text]) => {
+    if (!isLong(text)) return [name, text];
+    const value = normalize(text, kinds.get(name));
+    normalized.set(text, value);
+    return [name, value];
+  });
+  // Only the last value of a repeated name is valid, but all values count for the bounds.
+  const texts = body.texts.map((text) => (isLong(text) ? (normalized.get(text) ?? normalize(text)) : text));
+  return { ...body, values: Object.fromEntries(values), texts };
 }
 
-/** The bounds of spec §8 that hold for every field, unknown ones included. */
+/** Checks the bounds of all fields, declared or not (reference §4.6). */
 function checkBounds(body: FormBody): 'tooManyFields' | 'nameTooLong' | 'valueTooLong' | undefined {
   if (body.names.length > bounds.fieldsPerRequest) return 'tooManyFields';
   if (body.names.some((name) => isLongerThan(bounds.fieldNameLength, name))) return 'nameTooLong';
-  return body.texts.some((text) => isLongerThan(bounds.valueLength, text))
-    ? 'valueTooLong'
-    : undefined;
+  return body.texts.some((text) => isLongerThan(bounds.valueLength, text)) ? 'valueTooLong' : undefined;
 }

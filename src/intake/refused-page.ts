@@ -1,4 +1,4 @@
-/** The page of a native form that was refused: the form itself, with everything that was typed. */
+/** The page after a native form was refused: the form itself with all typed values. */
 
 import { problems } from '../failures/catalogue.ts';
 import type { FormRefusal } from '../failures/refusals.ts';
@@ -9,38 +9,26 @@ import type { Entered } from '../site/form-markup.ts';
 import type { Page } from '../site/pages.ts';
 import { decodeForm, type FormRequest } from './decode-form.ts';
 
-/** Which route was asked: its form where a body names none, and the bound of its native body. */
-export type FormRoute = { subscribes: boolean; bodyMaximum: number };
-
 /**
- * Takes the pages, the request and why it was refused; returns the HTML, or undefined where the
- * body holds nothing that could be shown again. What the chain had not looked at yet is read now:
- * the refusal stands.
+ * Returns the HTML, or undefined if the body contains no values to show. If the handler has not read the body, this
+ * function reads it. The refusal stays the same.
  */
 export async function renderRefusedPage(
   pages: readonly Page[],
   request: FormRequest,
   refusal: FormRefusal,
-  route: FormRoute,
+  { subscribes, bodyMaximum }: { subscribes: boolean; bodyMaximum: number },
 ): Promise<string | undefined> {
-  const body = await decodeForm(request, route.bodyMaximum);
+  const body = await decodeForm(request, bodyMaximum);
   if (body.kind !== 'form') return undefined;
   const { values } = body;
-  const form = route.subscribes ? forms.newsletter : formOf(values.form);
+  const form = subscribes ? forms.newsletter : (findForm(normalize(values.form ?? '')) ?? fallbackForm);
   const page = pages.find((each) => each.form === form);
-  return page?.renderRefused({ values, ...whatIsWrong(form, values, refusal) });
+  return page?.renderRefused({ values, ...explain(form, values, refusal) });
 }
 
-function formOf(name = ''): Form {
-  return findForm(normalize(name)) ?? fallbackForm;
-}
-
-/** Either faults of fields, which the person can mend, or what became of a form that has none. */
-function whatIsWrong(
-  form: Form,
-  values: Readonly<Record<string, string>>,
-  refusal: FormRefusal,
-): Omit<Entered, 'values'> {
+/** Returns the invalid values, which the person can correct, or a notice if there are none. */
+function explain(form: Form, values: Readonly<Record<string, string>>, refusal: FormRefusal): Omit<Entered, 'values'> {
   switch (refusal.kind) {
     case 'rateLimited':
       return { notice: { kind: 'limited', retryAfterSeconds: refusal.retryAfterSeconds } };

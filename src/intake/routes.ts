@@ -1,62 +1,64 @@
-/** The two form routes: JSON, or 303 and HTML, by how it was asked (spec §4.6, §4.7, §7.2; contract §4). */
+/**
+ * The two form routes (reference §4.4, §4.5). The routes answer with JSON, or with 303 and HTML to native forms (§4.7).
+ */
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
 import type { FormRefusal } from '../failures/refusals.ts';
 import { renderProblem } from '../failures/render.ts';
 import { bounds } from '../forms/bounds.ts';
 import { forms } from '../forms/catalog.ts';
-import { childTraceparent, parseTraceparent } from '../http/headers.ts';
-import type { ReadBody } from '../http/read-body.ts';
-import { ownReferer } from '../http/referer.ts';
-import type { RateName } from '../limits/limits.ts';
+import { childTraceparent, ownReferer, parseTraceparent, type ReadBody } from '../http/request.ts';
 import { at, pages, routes } from '../routes.ts';
-import type { TakeFromLimit } from '../server/limiting.ts';
-import type { RenderProblemPage } from '../server/page-or-json.ts';
-import type { TakeBody } from '../server/refused-bodies.ts';
+import { type RenderProblemPage, sendProblem } from '../server/page-or-json.ts';
+import type { TakeBody, TakeFromLimit } from '../server/rate-limits.ts';
 import type { Page } from '../site/pages.ts';
 import { openAnswerTimes } from './answer-time.ts';
 import { encodingOf, type FormRequest } from './decode-form.ts';
 import { isOwnNavigation, keyOf, openDoubleClicks } from './double-click.ts';
-import { acceptLead, type FormResult } from './leads.ts';
-import { type FormRoute, renderRefusedPage } from './refused-page.ts';
+import { acceptLead } from './leads.ts';
+import { renderRefusedPage } from './refused-page.ts';
 import { type SubscribeParts, subscribe } from './subscribe.ts';
 
 export type IntakeRouteParts = SubscribeParts & {
   takeFromLimit: TakeFromLimit;
   takeBody: TakeBody;
   renderProblemPage: RenderProblemPage;
-  pages: () => readonly Page[];
+  pages: () => Promise<readonly Page[]>;
 };
 
-/** A person's own: what they may ask the operator about (beyond §1). */
+/** Header with the reference that a person can name to the operator (reference §4.7). */
 const REFERENCE = 'submission-reference';
 
-type Route = FormRoute & { rate: RateName };
-
-const LEADS: Route = { rate: 'leads', subscribes: false, bodyMaximum: bounds.leadBodyBytes };
-const SUBSCRIBE: Route = {
+const leads = {
+  route: routes.submitLead,
+  rate: 'leads',
+  subscribes: false,
+  bodyMaximum: bounds.leadBodyBytes,
+  accept: acceptLead,
+} as const;
+const subscriptions = {
+  route: routes.subscribeNewsletter,
   rate: 'subscribe',
   subscribes: true,
   bodyMaximum: bounds.subscribeBodyBytes,
-};
+  accept: subscribe,
+} as const;
 
-/** Registers `/api/leads` and `/api/subscribe`. */
+type Intake = typeof leads | typeof subscriptions;
+
+/** Registers the routes of leads and subscriptions. */
 export function registerIntake(app: FastifyInstance, parts: IntakeRouteParts): void {
   const doubleClicks = openDoubleClicks(parts.clock);
   const answerTimes = openAnswerTimes(parts.clock);
 
-  const handle = async (
-    request: FastifyRequest,
-    reply: FastifyReply,
-    route: Route,
-    chain: (form: FormRequest) => Promise<FormResult>,
-  ) => {
-    const encoding = encodingOf(request.headers['content-type']);
+  const handle = async (request: FastifyRequest, reply: FastifyReply, intake: Intake) => {
+    const contentType = request.headers['content-type'];
+    const encoding = encodingOf(contentType);
     const isNative = encoding === 'urlencoded' || encoding === 'multipart';
     let body: Promise<ReadBody> | undefined;
     const form: FormRequest = {
-      contentType: request.headers['content-type'],
-      takeFromLimit: () => parts.takeFromLimit(route.rate, request, reply),
-      // Read once, whoever asks first.
+      contentType,
+      takeFromLimit: () => parts.takeFromLimit(intake.rate, request, reply),
+      // The body is read once, for whichever caller is first.
       readBody: (maximum) => {
         body ??= parts.takeBody(request, reply, maximum);
         return body;
@@ -66,38 +68,37 @@ export function registerIntake(app: FastifyInstance, parts: IntakeRouteParts): v
     reply.header('cache-control', 'no-store');
 
     const run = async () => {
-      const settled = await chain(form);
+      const settled = await intake.accept(parts, form);
       await answerTimes.wait(settled);
       return settled;
     };
-    const result = await runOnce(request, form, isNative, run, route);
-    if (result.kind === 'accepted' && result.reference !== undefined) {
-      reply.header(REFERENCE, result.reference);
-    }
-    if (!isNative) return answerJson(reply, result);
-    if (result.kind === 'accepted')
+    const clicked = isNative && isOwnNavigation(request.raw) ? await form.readBody(intake.bodyMaximum) : undefined;
+    const result =
+      clicked?.kind === 'read' ? await doubleClicks.once(keyOf(request.raw, clicked.bytes), run) : await run();
+    if (result.kind === 'accepted') {
+      if (result.reference !== undefined) reply.header(REFERENCE, result.reference);
+      if (!isNative) return reply.send({ ok: true });
       return reply.code(303).header('location', pages.thankYou.path).send();
-    const { status, headers, body: problem } = renderProblem(result, 'native');
-    const page = await pageOf(request, form, result, route, {
-      status,
-      sentence: problem.error,
-      typed: true,
-    });
-    return reply.code(status).headers(headers).type('text/html; charset=utf-8').send(page);
+    }
+    if (!isNative) return sendProblem(reply, renderProblem(result, 'json'));
+    const problem = renderProblem(result, 'native');
+    const { status, body: answer } = problem;
+    const page = await pageOf(request, form, result, intake, { status, sentence: answer.error, typed: true });
+    return sendProblem(reply, problem, page);
   };
 
-  /** The form with what was typed, or what went wrong alone: also where a page can't be made. */
+  /** Returns the form with the typed values. If that is impossible, returns a page with only the problem. */
   const pageOf = async (
     request: FastifyRequest,
     form: FormRequest,
     refusal: FormRefusal,
-    route: Route,
+    intake: Intake,
     problem: Parameters<RenderProblemPage>[0],
   ): Promise<string> => {
     try {
-      const shown = parts.pages();
-      const backTo = cameFrom(request, shown, route);
-      const page = await renderRefusedPage(shown, form, refusal, route);
+      const shown = await parts.pages();
+      const backTo = formPathOf(request, shown, intake);
+      const page = await renderRefusedPage(shown, form, refusal, intake);
       return page ?? parts.renderProblemPage({ ...problem, backTo });
     } catch (error) {
       parts.log.error({ err: error }, 'the page of a refused form could not be made');
@@ -105,48 +106,23 @@ export function registerIntake(app: FastifyInstance, parts: IntakeRouteParts): v
     }
   };
 
-  const runOnce = async (
-    { raw }: FastifyRequest,
-    form: FormRequest,
-    isNative: boolean,
-    chain: () => Promise<FormResult>,
-    { bodyMaximum }: Route,
-  ): Promise<FormResult> => {
-    if (!isNative || !isOwnNavigation(raw)) return await chain();
-    const body = await form.readBody(bodyMaximum);
-    if (body.kind !== 'read') return await chain();
-    return await doubleClicks.once(keyOf(raw, body.bytes), chain);
-  };
-
-  app.route({
-    ...at(routes.submitLead),
-    handler: (request, reply) => handle(request, reply, LEADS, (form) => acceptLead(parts, form)),
-  });
-  app.route({
-    ...at(routes.subscribeNewsletter),
-    handler: (request, reply) =>
-      handle(request, reply, SUBSCRIBE, (form) => subscribe(parts, form)),
-  });
+  for (const intake of [leads, subscriptions]) {
+    app.route({ ...at(intake.route), handler: (request, reply) => handle(request, reply, intake) });
+  }
 }
 
 /**
- * The page of the form that was sent: what the browser says, where that is one of our own pages, and
- * nothing of it besides. A refused page stands at the route's own path; a subscription has one form.
+ * Returns the path of the page with the form. The path comes from the `Referer` if it names a page of this site. The
+ * page of a refused form has the path of the route. There is one page for subscriptions.
  */
-function cameFrom(
+function formPathOf(
   { headers, hostname }: FastifyRequest,
   pages: readonly Page[],
-  { subscribes }: Route,
+  { subscribes }: Intake,
 ): string | undefined {
   const from = ownReferer(headers.referer, hostname);
   const page =
     pages.find(({ form, path }) => form !== undefined && from === path) ??
     pages.find(({ form }) => subscribes && form === forms.newsletter);
   return page?.path;
-}
-
-function answerJson(reply: FastifyReply, result: FormResult): FastifyReply {
-  if (result.kind === 'accepted') return reply.send({ ok: true });
-  const { status, headers, body } = renderProblem(result, 'json');
-  return reply.code(status).headers(headers).send(body);
 }

@@ -1,27 +1,28 @@
-/** The whole chain of a subscription, top to bottom (spec §4.7, §2.5), in the order of contract §4. */
+/** The handler of a subscription, with its checks in the order of reference §4.5. */
 import { bounds } from '../forms/bounds.ts';
-import { forms } from '../forms/catalog.ts';
-import { isHoneypotFilled } from '../forms/honeypot.ts';
+import { forms, isHoneypotFilled } from '../forms/catalog.ts';
 import { isConsent, originOf } from '../forms/subscription.ts';
 import { missingNames, validate } from '../forms/validate.ts';
 import type { Outbox } from '../mail/outbox.ts';
 import type { Subscribers } from '../newsletter/subscribers.ts';
-import type { Metrics } from '../operations/metrics.ts';
+import type { Metrics } from '../platform/metrics.ts';
 import { StorageUnavailable } from '../storage/database.ts';
-import { accept, type Joining } from '../submissions/accept.ts';
-import type { Accepted } from '../submissions/store.ts';
-import type { Submission } from '../submissions/submission.ts';
+import { deliver } from '../submissions/deliver.ts';
+import type { Delivered } from '../submissions/lead-store.ts';
+import { newSubmission } from '../submissions/submission.ts';
 import { decodeForm, type FormRequest } from './decode-form.ts';
-import { type FormResult, type IntakeParts, unkeptRefusal } from './leads.ts';
+import { type FormResult, type IntakeParts, refusalOf } from './leads.ts';
 
-/** The outbox is undefined while no mail is configured: then there are no subscriptions. */
 export type SubscribeParts = IntakeParts & {
+  /** Undefined if no mail is configured. In that case the service accepts no subscriptions. */
   outbox: Outbox | undefined;
   subscribers: Pick<Subscribers, 'join'>;
   metrics: Pick<Metrics, 'countSubscriber'>;
 };
 
-/** Takes a request; returns `accepted` once the upstream has confirmed, or the refusal. */
+/**
+ * Accepts a subscription. Returns `accepted` after the upstream has confirmed the subscription, otherwise the refusal.
+ */
 export async function subscribe(parts: SubscribeParts, request: FormRequest): Promise<FormResult> {
   const { parties, submissions, outbox, clock } = parts;
   if (parties === undefined || outbox === undefined) return { kind: 'submissionsNotConfigured' };
@@ -34,7 +35,10 @@ export async function subscribe(parts: SubscribeParts, request: FormRequest): Pr
 
   const readAt = clock.monotonic();
   const { event } = forms.newsletter;
-  if (isHoneypotFilled(body.values)) return { kind: 'accepted', event, upstream: undefined };
+  if (isHoneypotFilled(body.values)) {
+    parts.honeypots.caught('newsletter');
+    return { kind: 'accepted', event, upstream: undefined };
+  }
 
   const validation = validate(forms.newsletter, body.values);
   const consented = isConsent(body.values.privacy);
@@ -53,29 +57,26 @@ export async function subscribe(parts: SubscribeParts, request: FormRequest): Pr
     consentRecordedAt: clock.now().toISOString(),
   };
   const join = parts.subscribers.join(submission);
-  let joined: Submission | undefined;
-  const joining: Joining = async (tx) => {
-    const told = await join(tx);
-    joined = told.submission;
-    return told;
-  };
-  let accepted: Accepted;
+  let isPending = false;
+  let delivered: Delivered;
   try {
-    accepted = await accept(submissions, parties, submission, request.traceparent, joining);
+    const received = newSubmission(submission, parties, submission.consentRecordedAt);
+    delivered = await deliver(submissions, received, request.traceparent, async (tx) => {
+      const { submission: joined, at } = await join(tx);
+      isPending = joined.subscriber?.data.status === 'pending';
+      return newSubmission(joined, parties, at);
+    });
   } catch (error) {
     if (!(error instanceof StorageUnavailable)) throw error;
     parts.log.error({ submissionId: submission.id, err: error }, 'a subscription was not taken');
     return { kind: 'subscriptionNotKept' };
   }
-  if (joined?.subscriber?.data.status === 'pending') parts.metrics.countSubscriber('pending');
-  const { reference, outcome, standing } = accepted;
-  const entry = { submissionId: reference, form: 'newsletter', outcome, standing };
+  if (isPending) parts.metrics.countSubscriber('pending');
+  const { reference, outcome, status } = delivered;
+  const entry = { submissionId: reference, form: 'newsletter', outcome, status };
   parts.log.info(entry, 'subscription settled');
-  if (outcome.kind !== 'confirmed') {
-    const isKept = standing === 'kept' || standing === 'left';
-    return isKept ? { kind: standing } : unkeptRefusal(outcome);
-  }
-  // Our own inbox commits a stranger's row and no member's: that work belongs into the step.
-  const answeredAt = submissions.options.upstream?.embedded ? readAt : accepted.answeredAt;
+  if (outcome.kind !== 'confirmed') return refusalOf(delivered);
+  // With the embedded inbox, only a new address commits a row. The answer time has to cover that work.
+  const answeredAt = submissions.upstream?.embedded ? readAt : delivered.answeredAt;
   return { kind: 'accepted', event, upstream: { tookMs: answeredAt - readAt, answeredAt } };
 }

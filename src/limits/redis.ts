@@ -1,118 +1,116 @@
 /**
- * Limits shared between instances in Redis, with those of this process as insurance: while Redis is
- * away or hangs no request fails, and none waits for 100 ms, because of it.
+ * Limits that instances share in Redis. The limits of this process are the fallback: while Redis is unavailable or
+ * hangs, no request fails and no request waits for 100 ms.
  */
+import type { RateLimiterRes } from 'rate-limiter-flexible';
+import type { Clock } from '../platform/clock.ts';
+import { sharedLookup } from '../platform/dns-lookup.ts';
+import type { Log } from '../platform/log.ts';
+import type { Settings } from '../settings/settings.ts';
+import { eachRate, type Limits, type MemoryLimits, openMemoryLimits, type RateName, rateOf } from './limits.ts';
 
-import { createClient } from '@redis/client';
-import { RateLimiterRedis, RateLimiterRes } from 'rate-limiter-flexible';
-import type { Clock } from '../clock.ts';
-import { bounds } from '../forms/bounds.ts';
-import { sharedLookup } from '../lookup.ts';
-import type { Log } from '../operations/log.ts';
-import { type Limits, type RateName, rateOf } from './limits.ts';
-import type { MemoryLimits } from './memory.ts';
+/** Time limit for an answer of Redis. */
+const TIMEOUT_MS = 55;
 
-/** How long Redis may take for one answer, in milliseconds. */
-const PATIENCE_MS = 55;
-
-/** A timer that is so late says that this process was busy or paused: Redis gets a little longer. */
+/** Delay of a timer that shows that this process was busy or paused. Redis then gets `SECOND_TIMEOUT_MS` more. */
 const OWN_DELAY_MS = 10;
-const SECOND_PATIENCE_MS = 15;
+const SECOND_TIMEOUT_MS = 15;
 
-/** Without an answer for so long Redis counts as away: a single late one may be our own delay. */
+/** Time without an answer after which Redis counts as unavailable. One late answer may be our own delay. */
 const SILENCE_MS = 200;
 
-/** One that is away is left alone for so long: a hanging one then costs one wait a second. */
+/** Pause before the next request to an unavailable Redis. A Redis that hangs costs one wait a second. */
 const PAUSE_MS = 1_000;
 
 const CONNECT_TIMEOUT_MS = 1_000;
 const RECONNECT_MS = 500;
 
-/** `insurance` counts while Redis (`redis://…`) is away, at the start too. */
+/** Returns limits in Redis if `REDIS_URL` is set, or else in this process. */
+export async function openLimits({ redisUrl }: Settings, clock: Clock, log: Log): Promise<Limits> {
+  const fallback = openMemoryLimits(clock);
+  return redisUrl === undefined ? fallback : await openRedisLimits(redisUrl, { clock, fallback, log });
+}
+
+/** Opens limits in Redis (`redis://…`). `fallback` counts while Redis is unavailable, also at the start. */
 export async function openRedisLimits(
   url: string,
-  parts: { clock: Clock; insurance: MemoryLimits; log: Log },
+  { clock, fallback, log }: { clock: Clock; fallback: MemoryLimits; log: Log },
 ): Promise<Limits> {
-  const { clock, insurance, log } = parts;
+  const { createClient } = await import('@redis/client');
+  const { RateLimiterRedis, RateLimiterRes } = await import('rate-limiter-flexible');
   const client = createClient({
     url,
     disableOfflineQueue: true,
-    socket: {
-      connectTimeout: CONNECT_TIMEOUT_MS,
-      reconnectStrategy: RECONNECT_MS,
-      lookup: sharedLookup(),
-    },
+    socket: { connectTimeout: CONNECT_TIMEOUT_MS, reconnectStrategy: RECONNECT_MS, lookup: sharedLookup() },
   });
   let away = false;
-  const tell = (isAway: boolean) => {
+  const setAway = (isAway: boolean) => {
     if (away === isAway) return;
     away = isAway;
     if (isAway) log.warn('Redis is away: rate limits are counted in this process');
     else log.info('Redis is back: rate limits are shared again');
   };
-  client.on('error', () => tell(true));
-  const connected = client.connect().catch(() => tell(true));
+  client.on('error', () => setAway(true));
+  const connected = client.connect().catch(() => setAway(true));
   await Promise.race([connected, silence(clock, CONNECT_TIMEOUT_MS)]);
 
-  const limiters = Object.fromEntries(
-    (Object.keys(bounds.rates) as RateName[]).map((name) => [
-      name,
+  const limiters = eachRate(
+    ({ limit, windowSeconds }, name) =>
       new RateLimiterRedis({
         storeClient: client,
         useRedisPackage: true,
         rejectIfRedisNotReady: true,
         keyPrefix: `lead-intake:${name}`,
-        points: bounds.rates[name].limit,
-        duration: bounds.rates[name].windowSeconds,
+        points: limit,
+        duration: windowSeconds,
       }),
-    ]),
-  ) as Record<RateName, RateLimiterRedis>;
+  );
   let silentSince: number | undefined;
   let pausedUntil = Number.NEGATIVE_INFINITY;
 
-  /** What Redis says, or undefined where it can't. An answer that nobody waited for counts as well. */
+  /** Returns the answer of Redis, or undefined after an error. A late answer counts as well. */
   async function ask(name: RateName, address: string): Promise<RateLimiterRes | undefined> {
-    // The library rejects with its result where the limit is exceeded, and with an Error otherwise.
-    const said: unknown = await limiters[name].consume(address).catch((refused) => refused);
-    if (!(said instanceof RateLimiterRes)) return undefined;
+    // If the limit is exceeded, the library rejects with its result, and otherwise with an Error.
+    const answer: unknown = await limiters[name].consume(address).catch((refused) => refused);
+    if (!(answer instanceof RateLimiterRes)) return undefined;
     silentSince = undefined;
     pausedUntil = Number.NEGATIVE_INFINITY;
-    tell(false);
-    // Whoever has to go on alone goes on from here.
-    insurance.learn(name, address, said.consumedPoints, said.msBeforeNext);
-    return said;
+    setAway(false);
+    // If Redis fails, the fallback continues from this count.
+    fallback.learn(name, address, answer.consumedPoints, answer.msBeforeNext);
+    return answer;
   }
 
   return {
     async take(name, address) {
-      if (clock.monotonic() < pausedUntil) return await insurance.take(name, address);
+      if (clock.monotonic() < pausedUntil) return await fallback.take(name, address);
       const counted = await inTime(ask(name, address), clock);
       if (counted !== undefined) return rateOf(name, counted.consumedPoints, counted.msBeforeNext);
       const now = clock.monotonic();
       silentSince ??= now;
       if (now - silentSince >= SILENCE_MS) {
         pausedUntil = now + PAUSE_MS;
-        tell(true);
+        setAway(true);
       }
-      return await insurance.take(name, address);
+      return await fallback.take(name, address);
     },
-    isInsured: () => away,
+    usesFallback: () => away,
     close: async () => {
       client.destroy();
-      await insurance.close();
+      await fallback.close();
     },
   };
 }
 
-/** An answer, or undefined where there is none in time. */
+/** Returns the answer, or undefined if the answer is late. */
 async function inTime<T>(answer: Promise<T>, clock: Clock): Promise<T | undefined> {
   const askedAt = clock.monotonic();
-  const early = await Promise.race([answer, silence(clock, PATIENCE_MS)]);
+  const early = await Promise.race([answer, silence(clock, TIMEOUT_MS)]);
   if (early !== undefined) return early;
-  // Timers come before sockets in a turn: what arrived while this process was busy is read first.
+  // Timers come before sockets in a turn. Data that arrived while this process was busy is read first.
   const read = await Promise.race([answer, turns(clock, 2)]);
-  if (read !== undefined || clock.monotonic() - askedAt <= PATIENCE_MS + OWN_DELAY_MS) return read;
-  return await Promise.race([answer, silence(clock, SECOND_PATIENCE_MS)]);
+  if (read !== undefined || clock.monotonic() - askedAt <= TIMEOUT_MS + OWN_DELAY_MS) return read;
+  return await Promise.race([answer, silence(clock, SECOND_TIMEOUT_MS)]);
 }
 
 function silence(clock: Clock, ms: number): Promise<undefined> {

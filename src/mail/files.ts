@@ -1,64 +1,32 @@
-/** Local mode: messages as files that any mail program opens (contract §2). */
-import { chmod, mkdir, open, rename, rm } from 'node:fs/promises';
+/** The mailer of local mode: writes messages as files, which any mail program opens (reference §11.3). */
+import { chmod, mkdir, rename, rm, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
-import type { Clock } from '../clock.ts';
-import type { Sender } from '../settings/sender.ts';
-import {
-  addressed,
-  type Mailer,
-  type Message,
-  notAnAddress,
-  reasonOf,
-  type SendResult,
-} from './mail.ts';
-
-export type FilesMailerOptions = { folder: string; from: Sender; clock: Clock };
+import type { Clock } from '../platform/clock.ts';
+import type { Sender } from '../settings/groups.ts';
+import { type Mailer, openSend } from './mail.ts';
 
 /**
- * Writes each message to `folder`, which is made with the first one. The file is named after the
- * `Message-ID`, so a message that is sent again replaces itself.
+ * Writes each message to `folder`, which the first message creates. The file is named after the `Message-ID`, so a
+ * message that is sent again replaces itself.
  */
-export function openFilesMailer(options: FilesMailerOptions): Mailer {
-  const { folder, from, clock } = options;
-
-  async function send(message: Message): Promise<SendResult> {
-    const mail = addressed(from, message, clock.now());
-    if (mail === undefined) return notAnAddress;
-    try {
-      // Loaded with the first message: a cold start pays for what it uses.
-      const { createTransport } = await import('nodemailer');
-      const transport = createTransport({
-        streamTransport: true,
-        buffer: true,
-        newline: 'windows',
-      });
-      const written = await transport.sendMail(mail);
-      await write(folder, fileName(message.messageId), written.message as Buffer);
-      return { kind: 'sent' };
-    } catch (error) {
-      return { kind: 'refused', permanent: false, reason: reasonOf(error) };
-    }
-  }
+export function openFilesMailer(options: { folder: string; from: Sender; clock: Clock }): Mailer {
+  const send = openSend(options, async (mail) => {
+    // The library is loaded for the first message, because a start does not need it.
+    const { createTransport } = await import('nodemailer');
+    const transport = createTransport({ streamTransport: true, buffer: true, newline: 'windows' });
+    const written = await transport.sendMail(mail);
+    const unique = `${mail.messageId}`.replace(/@.*/s, '').replace(/[^A-Za-z0-9-]/g, '');
+    await write(options.folder, `${unique}.eml`, written.message as Buffer);
+  });
   return { send, close: async () => {} };
 }
 
-/** A message has an address in it: nobody but the owner reads the folder or the file. */
+/** Only the owner can read the folder and the file, because a message contains an address. */
 async function write(folder: string, name: string, message: Buffer): Promise<void> {
   await mkdir(folder, { recursive: true, mode: 0o700 });
   await chmod(folder, 0o700);
   const temporary = join(folder, `.${name}.part`);
   await rm(temporary, { force: true });
-  const file = await open(temporary, 'wx', 0o600);
-  try {
-    await file.writeFile(message);
-    await file.sync();
-  } finally {
-    await file.close();
-  }
+  await writeFile(temporary, message, { flag: 'wx', mode: 0o600, flush: true });
   await rename(temporary, join(folder, name));
-}
-
-/** Takes `<unique@host>`; returns `unique.eml`. */
-function fileName(messageId: string): string {
-  return `${messageId.replace(/@.*/s, '').replace(/[^A-Za-z0-9-]/g, '')}.eml`;
 }

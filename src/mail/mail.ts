@@ -1,46 +1,46 @@
 /**
- * The port through which messages leave, and what all of them have in common. The recipient stands in `To` and
- * in the envelope, nowhere else; what a message says is made by whoever knows its kind, when it is sent.
+ * The interface of a mailer, and the form of all e-mails. Only `To` and the envelope contain the recipient. The content
+ * is rendered when a message is sent.
  */
-import type { SendMailOptions } from 'nodemailer';
+import type { NodemailerError, SendMailOptions } from 'nodemailer';
 import { parseEmail } from '../forms/fields.ts';
-import type { Sender } from '../settings/sender.ts';
+import type { Clock } from '../platform/clock.ts';
+import type { Sender } from '../settings/groups.ts';
 
-/** How many messages may be under way at once: a server that stalls on one doesn't stop the others. */
+/** Number of simultaneous sends. If the server stalls on one message, the others continue. */
 export const CONCURRENT_SENDS = 5;
 
 export type SendResult =
   | { kind: 'sent' }
-  /** `reason` is a reply code or an error code: the text of a reply often repeats the address. */
+  /** `reason` is a reply code or an error code, because the text of a reply often repeats the address. */
   | { kind: 'refused'; permanent: boolean; reason: string };
 
-/** What is said: plain text, so that there is no markup to escape and nothing to load. */
-export type Letter = {
-  /** From settings and the catalogue alone: nothing that anybody typed. */
+/** Content of a message. The content is plain text, so there is no markup to escape and nothing to load. */
+export type MailContent = {
+  /** Subject, which contains settings and declared texts, but nothing that a person typed. */
   subject: string;
   text: string;
-  /** Whom an answer goes to, where that is not the sender. */
+  /** Address for answers (default: the sender). */
   replyTo?: string;
-  /** Where one request with nothing else takes the recipient off the list (RFC 8058). */
-  unsubscribeUrl?: string;
+  headers?: Readonly<Record<string, string | { prepared: true; value: string }>>;
 };
 
-/** A letter, whom it goes to, and the `Message-ID` that it keeps over all attempts. */
-export type Message = Letter & { address: string; messageId: string };
+/** A message with its recipient and the `Message-ID` that all attempts share. */
+export type Message = MailContent & { address: string; messageId: string };
 
 export type Mailer = {
-  /** Settles within 50 s, before the outbox's shortest back-off has passed; never throws by design. */
+  /** Settles within 50 s, which is before the outbox's shortest retry delay. Never throws. */
   send(message: Message): Promise<SendResult>;
-  /** Ends what is under way: those sends are refused. */
+  /** Ends all sends under way. The result of these sends is `refused`. */
   close(): Promise<void>;
 };
 
 /**
- * The message as nodemailer takes it; undefined where an address is not exactly one address. Objects and an
- * explicit envelope, for nodemailer reads a text as a list of addresses.
+ * Returns nodemailer's form of a message, or undefined if an address is not exactly one address. Addresses are objects
+ * and the envelope is explicit, because nodemailer reads a text as a list of addresses.
  */
-export function addressed(from: Sender, message: Message, date: Date): SendMailOptions | undefined {
-  const { address, messageId, subject, text, replyTo, unsubscribeUrl } = message;
+function mailOptions(from: Sender, message: Message, date: Date): SendMailOptions | undefined {
+  const { address, messageId, subject, text, replyTo, headers } = message;
   if (!isOneAddress(address) || (replyTo !== undefined && !isOneAddress(replyTo))) return undefined;
   return {
     from,
@@ -51,14 +51,7 @@ export function addressed(from: Sender, message: Message, date: Date): SendMailO
     date,
     subject,
     text,
-    headers: {
-      'Auto-Submitted': 'auto-generated',
-      ...(unsubscribeUrl !== undefined && {
-        // As it is: folded or encoded, programs would not find the address in it.
-        'List-Unsubscribe': { prepared: true, value: `<${unsubscribeUrl}>` },
-        'List-Unsubscribe-Post': 'List-Unsubscribe=One-Click',
-      }),
-    },
+    headers: { 'Auto-Submitted': 'auto-generated', ...headers },
     xMailer: false,
     disableFileAccess: true,
     disableUrlAccess: true,
@@ -67,16 +60,43 @@ export function addressed(from: Sender, message: Message, date: Date): SendMailO
 
 const isOneAddress = (address: string) => parseEmail(address) === address;
 
-/** What `send` answers where `addressed` finds no address. */
-export const notAnAddress: SendResult = {
-  kind: 'refused',
-  permanent: true,
-  reason: 'not an address',
-};
+/** Returns the `send` of a mailer, which passes each message to `deliver` and never throws. */
+export function openSend(
+  { from, clock }: { from: Sender; clock: Clock },
+  deliver: (mail: SendMailOptions) => Promise<void>,
+): Mailer['send'] {
+  return async (message) => {
+    const mail = mailOptions(from, message, clock.now());
+    if (mail === undefined) return { kind: 'refused', permanent: true, reason: 'not an address' };
+    try {
+      await deliver(mail);
+      return { kind: 'sent' };
+    } catch (error) {
+      return refusal(error as NodemailerError);
+    }
+  };
+}
 
-/** What may be logged of an error: its code, or its type; its message can hold an address or a secret. */
+/** Returns the code or the type of an error for the log. The error's message can contain an address or a secret. */
 export function reasonOf(error: unknown): string {
   const code = (error as { code?: unknown } | null | undefined)?.code;
   if (typeof code === 'string' && /^[A-Z][A-Z0-9_]{1,40}$/.test(code)) return code;
   return error instanceof Error ? error.name : 'unknown';
+}
+
+/**
+ * Returns the result of a failed send. The refusal is permanent if the server refuses this recipient or this message.
+ * If the server refuses the sign-in or the sender, the messages wait, because only the operator can repair this.
+ */
+function refusal(error: NodemailerError): SendResult {
+  const { responseCode, response = '', command } = error;
+  if (responseCode === undefined) {
+    return { kind: 'refused', permanent: false, reason: reasonOf(error) };
+  }
+  const enhanced = /^\d{3}[ -]([245]\.\d{1,3}\.\d{1,3})\b/.exec(response)?.[1];
+  return {
+    kind: 'refused',
+    permanent: error.permanent === true && (command === 'RCPT TO' || command === 'DATA'),
+    reason: enhanced === undefined ? `${responseCode}` : `${responseCode} ${enhanced}`,
+  };
 }

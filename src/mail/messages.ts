@@ -1,11 +1,14 @@
-/** The kinds of message, and how one is written to be sent (beyond §2). Times are ISO 8601 text. */
+/** The kinds of message, and the changes that queue a message (reference §11.1). Times are ISO 8601 text. */
 import type { Storage } from '../storage/database.ts';
-import { prepareChange } from '../storage/prepare-query.ts';
-import type { MessageKind, MessageRow } from '../storage/schema.ts';
-import type { Letter } from './mail.ts';
+import type { MessageKind, MessageRow } from '../storage/operation-schema.ts';
+import { prepareChange } from '../storage/queries.ts';
+import type { MailContent } from './mail.ts';
 
-/** Less comes first: newsletter mail waits for what somebody waits for on a page, the operator for both. */
-export const PRIORITY: Readonly<Record<MessageKind, MessageRow['priority']>> = {
+/**
+ * Lower numbers are sent first: codes, for which a person waits on a page, then newsletter messages, then messages to
+ * the operator.
+ */
+const PRIORITY: Readonly<Record<MessageKind, MessageRow['priority']>> = {
   code: 0,
   confirmation: 1,
   notice: 2,
@@ -13,44 +16,94 @@ export const PRIORITY: Readonly<Record<MessageKind, MessageRow['priority']>> = {
   alert: 2,
 };
 
-/** In the order in which they are sent. */
 export const PRIORITIES = [0, 1, 2] as const;
 
-/** What a message says, and to whom. */
-type AddressedLetter = Letter & { address: string };
+/**
+ * Renders a message right before it is sent. Returns undefined if it is obsolete. In that case the outbox deletes the
+ * message's row.
+ */
+export type Render = (row: MessageRow) => Promise<(MailContent & { address: string }) | undefined>;
 
-/** Takes a message that is about to be sent; undefined where there is nothing to say any more: its row goes. */
-export type Render = (row: MessageRow) => Promise<AddressedLetter | undefined>;
-
-export type NewMessage = {
-  kind: MessageKind;
-  key: string;
-  about: string | null;
-  message_id: string;
+type NewMessage = Pick<MessageRow, 'kind' | 'key' | 'about' | 'message_id'> & {
   status: 'new' | 'pending';
   now: string;
 };
 
-/** Keeps a message whose address a setting names; changes nothing where one of that kind and key is kept. */
+function newRow({ now, ...message }: NewMessage & Pick<MessageRow, 'address' | 'priority'>) {
+  return {
+    ...message,
+    requested_at: now,
+    attempts: 0,
+    next_attempt_at: now,
+    last_attempt_at: null,
+    attempt_started_ms: null,
+  };
+}
+
+/** Prepares the change that queues a message without an address. The change has no effect if the kind and key exist. */
 export function prepareMessage(storage: Storage) {
-  const add = prepareChange(storage, (db, of: NewMessage & { priority: MessageRow['priority'] }) =>
+  const add = prepareChange(storage, (db, of: NewMessage & Pick<MessageRow, 'priority'>) =>
     db
       .insertInto('messages')
-      .values({
-        kind: of.kind,
-        key: of.key,
-        address: null,
-        about: of.about,
-        priority: of.priority,
-        message_id: of.message_id,
-        status: of.status,
-        requested_at: of.now,
-        attempts: 0,
-        next_attempt_at: of.now,
-        last_attempt_at: null,
-        attempt_started_ms: null,
-      })
+      .values(newRow({ ...of, address: null }))
       .onConflict((conflict) => conflict.doNothing()),
   );
   return (message: NewMessage) => add({ ...message, priority: PRIORITY[message.kind] });
+}
+
+/**
+ * Time between two confirmations to a mailbox, in milliseconds, so that nobody can be flooded or probed (reference
+ * §9.4). The row of the mailbox is the limit: a new request changes it only after this time.
+ */
+export const CAP_MS = 24 * 60 * 60 * 1000;
+
+/** Returns the address without its plus-tag, because the limit counts mailboxes (reference §2.7). */
+export function mailboxOf(address: string): string {
+  const at = address.lastIndexOf('@');
+  return `${address.slice(0, at).replace(/\+.*/s, '')}${address.slice(at)}`;
+}
+
+type Confirmation = {
+  mailbox: string;
+  address: string;
+  message_id: string;
+  now: string;
+  minute_ago: string;
+  capped_until: string;
+};
+
+/**
+ * Prepares the upsert that queues a confirmation message. The upsert has no effect within `CAP_MS` after the mailbox's
+ * previous confirmation message.
+ */
+export function prepareConfirmation(storage: Storage) {
+  return prepareChange(storage, (db, of: Confirmation) => {
+    const { address, message_id, now } = of;
+    const message = { kind: 'confirmation', key: of.mailbox, about: null, status: 'pending' } as const;
+    return db
+      .insertInto('messages')
+      .values(newRow({ ...message, address, priority: PRIORITY.confirmation, message_id, now }))
+      .onConflict((conflict) =>
+        conflict
+          .columns(['kind', 'key'])
+          // The limit per minute still needs `last_attempt_at`.
+          .doUpdateSet((row) => ({
+            address: row.ref('excluded.address'),
+            message_id: row.ref('excluded.message_id'),
+            status: row.ref('excluded.status'),
+            requested_at: row.ref('excluded.requested_at'),
+            attempts: row.ref('excluded.attempts'),
+            next_attempt_at: row.ref('excluded.next_attempt_at'),
+          }))
+          .where('messages.requested_at', '<=', of.capped_until)
+          // A retry may have arrived long after the request. A `dead` message did not arrive.
+          .where((row) =>
+            row.or([
+              row('messages.last_attempt_at', 'is', null),
+              row('messages.last_attempt_at', '<=', of.capped_until),
+              row.and([row('messages.status', '=', 'dead'), row('messages.last_attempt_at', '<=', of.minute_ago)]),
+            ]),
+          ),
+      );
+  });
 }

@@ -1,80 +1,147 @@
-/** The rows of the outbox, taken by one conditional update (see `outbox.ts`). */
-import type { NewId } from '../chance.ts';
-import type { Clock } from '../clock.ts';
-import type { Change, Storage } from '../storage/database.ts';
-import type { MessageRow } from '../storage/schema.ts';
-import { CAP_MS, mailboxOf, prepareCappedAdd } from './daily-cap.ts';
-import { PRIORITIES } from './messages.ts';
-import { adoptOlder } from './older-outbox.ts';
-import { prepareOutboxQueries } from './outbox-queries.ts';
+/** The rows of the outbox. `outbox.ts` explains how they are claimed. Times are ISO 8601 text. */
+import type { ExpressionBuilder, QueryCreator } from 'kysely';
+import type { Clock } from '../platform/clock.ts';
+import type { NewId } from '../platform/random.ts';
+import type { Change, Selects, Storage } from '../storage/database.ts';
+import type { MessageRow } from '../storage/operation-schema.ts';
+import { prepareChange, prepareRead } from '../storage/queries.ts';
+import type { Schema } from '../storage/schema.ts';
+import { CAP_MS, mailboxOf, PRIORITIES, prepareConfirmation } from './messages.ts';
 
 const MINUTE_MS = 60_000;
 const HOUR_MS = 60 * MINUTE_MS;
 const DAY_MS = 24 * HOUR_MS;
 
-/** After the first attempt, the second, …; the seventh is the last. */
-const SHORTEST_BACK_OFF_MS = MINUTE_MS;
-const BACK_OFF_MS = [
-  SHORTEST_BACK_OFF_MS,
-  5 * MINUTE_MS,
-  30 * MINUTE_MS,
-  2 * HOUR_MS,
-  6 * HOUR_MS,
-  12 * HOUR_MS,
-];
+/** Delays after the first attempt, the second and so on. The seventh attempt is the last. */
+const BACK_OFF_MS = [MINUTE_MS, 5 * MINUTE_MS, 30 * MINUTE_MS, 2 * HOUR_MS, 6 * HOUR_MS, 12 * HOUR_MS];
 
-/** How many attempts a message gets before it is dead. */
+/** Number of attempts before a message has failed permanently. */
 export const ATTEMPTS = BACK_OFF_MS.length + 1;
 
-export type Rows = {
-  /** Keeps a confirmation, by one upsert: nothing changes where the mailbox had its message in the last 24 hours. */
-  messageTo(address: string): Change;
-  /** The next row that is due, with its attempt counted; undefined where none is, or none may be. */
-  take(): Promise<MessageRow | undefined>;
-  /** What became of a row; 0 where it is final, or another's, already. */
-  mark(row: MessageRow, status: 'sent' | 'dead'): Promise<number>;
-  /** There is nothing to say any more. */
-  remove(row: MessageRow): Promise<void>;
+/** A row as it was read. A statement changes the row only if it is still the same. */
+type ReadRow = Pick<MessageRow, 'kind' | 'key' | 'message_id' | 'attempts'>;
+type Lately = { now: string; minute_ago: string };
+
+function prepareOutboxQueries(storage: Storage, perMinute: number) {
   /**
-   * Removes what nothing needs any more: an address is kept no longer than the cap it carries. Takes over what
-   * an instance of the version before has left.
+   * Builds the query for the attempts of the last minute. The condition on `next_attempt_at` is true for all these
+   * attempts, and lets the query use the index.
    */
-  sweep(): Promise<void>;
-  depth(): Promise<{ pending: number; dead: number }>;
+  const spent = (db: Selects, of: Lately) =>
+    db
+      .selectFrom('messages')
+      .select((row) => row.fn.countAll<number>().as('attempts'))
+      .where('status', 'in', ['pending', 'sent', 'dead'])
+      .where('next_attempt_at', '>', of.now)
+      // The index needs both conditions.
+      .where('priority', 'in', PRIORITIES)
+      .where('last_attempt_at', '>', of.minute_ago)
+      .where('last_attempt_at', '<=', of.now);
+
+  /** Uses the clock of leases, so that a step of the wall clock can't start a second attempt beside the first. */
+  const hasRested = (row: ExpressionBuilder<Schema, 'messages'>) => {
+    const { leaseClock } = storage.dialect;
+    return row.or([
+      row('attempt_started_ms', 'is', null),
+      row('attempt_started_ms', '>', leaseClock),
+      row('attempt_started_ms', '<=', row(leaseClock, '-', MINUTE_MS)),
+    ]);
+  };
+
+  const isPending = (row: ExpressionBuilder<Schema, 'messages'>, of: ReadRow) =>
+    row.and({ kind: of.kind, key: of.key, message_id: of.message_id, status: 'pending' });
+
+  const marked = (db: QueryCreator<Schema>, of: ReadRow, status: 'sent' | 'dead') =>
+    db
+      .updateTable('messages')
+      .set({ status })
+      .where((row) => isPending(row, of));
+
+  return {
+    spent: prepareRead(storage, spent),
+
+    nextDue: prepareRead(storage, (db, of: { now: string; priority: MessageRow['priority'] }) =>
+      db
+        .selectFrom('messages')
+        .selectAll()
+        .where('status', '=', 'pending')
+        .where('priority', '=', of.priority)
+        .where('next_attempt_at', '<=', of.now)
+        .where(hasRested)
+        .orderBy('next_attempt_at')
+        .limit(storage.dialect.constant(1)),
+    ),
+
+    /**
+     * Claims a row. Has no effect if another worker claimed it first. The statement checks the limit per minute again.
+     */
+    claim: prepareChange(storage, (db, of: ReadRow & Lately & { next_attempt_at: string }) =>
+      db
+        .updateTable('messages')
+        .set((row) => ({
+          attempts: row('attempts', '+', 1),
+          last_attempt_at: of.now,
+          attempt_started_ms: storage.dialect.leaseClock,
+          next_attempt_at: of.next_attempt_at,
+        }))
+        .where((row) => isPending(row, of))
+        .where('attempts', '=', of.attempts)
+        .where(hasRested)
+        .where(spent(db, of), '<', perMinute),
+    ),
+
+    /** Marks a message that the server accepted as sent, even if another worker attempts it now. */
+    markSent: prepareChange(storage, (db, of: ReadRow) => marked(db, of, 'sent')),
+
+    /** Marks a message as failed permanently, which only the last attempt can do. */
+    markDead: prepareChange(storage, (db, of: ReadRow) => marked(db, of, 'dead').where('attempts', '=', of.attempts)),
+
+    /** Deletes a row. Has no effect if another worker has attempted the row since it was read. */
+    remove: prepareChange(storage, (db, of: ReadRow) =>
+      db
+        .deleteFrom('messages')
+        .where((row) => isPending(row, of))
+        .where('attempts', '=', of.attempts),
+    ),
+
+    /** Deletes `new` notices that no instance throttles any more. These notices would prevent the retention (§19.6). */
+    sweep: prepareChange(storage, (db, of: { capped_until: string }) =>
+      db
+        .deleteFrom('messages')
+        .where('requested_at', '<=', of.capped_until)
+        .where((row) =>
+          row.or([
+            row('status', '=', 'new'),
+            row('status', 'in', ['sent', 'dead']).and('last_attempt_at', '<=', of.capped_until),
+          ]),
+        ),
+    ),
+  };
+}
+
+type OutboxRowsParts = {
+  clock: Clock;
+  newId: NewId;
+  /** `MAIL_PER_MINUTE`. */
+  perMinute: number;
+  /** The part of each `Message-ID` after the `@`. */
+  hostname: string;
+  /** Called with each message that failed permanently because a crash interrupted its last attempt. */
+  onFailed?: (row: MessageRow) => void;
 };
 
-/** Takes `MAIL_PER_MINUTE` and the host of the `Message-ID`s. Queries throw `StorageUnavailable`. */
-export function openRows(
-  storage: Storage,
-  parts: {
-    clock: Clock;
-    newId: NewId;
-    perMinute: number;
-    hostname: string;
-    /** Told of each message that was in flight at a crash for the last time. */
-    died?: (row: MessageRow) => void;
-  },
-): Rows {
-  const { clock, newId, perMinute, hostname, died = () => {} } = parts;
-  const queries = prepareOutboxQueries(storage, perMinute, SHORTEST_BACK_OFF_MS);
-  const add = prepareCappedAdd(storage);
+/** Opens the rows of the outbox. The functions throw `StorageUnavailable`. */
+export function openOutboxRows(storage: Storage, parts: OutboxRowsParts) {
+  const { clock, newId, perMinute, hostname, onFailed } = parts;
+  const queries = prepareOutboxQueries(storage, perMinute);
+  const add = prepareConfirmation(storage);
   const ago = (ms: number) => new Date(clock.now().getTime() - ms).toISOString();
   const lately = () => ({ now: ago(0), minute_ago: ago(MINUTE_MS) });
 
-  function messageTo(address: string): Change {
-    const mailbox = mailboxOf(address);
-    const message_id = `<${newId()}@${hostname}>`;
-    return add({ mailbox, address, message_id, capped_until: ago(CAP_MS), ...lately() });
-  }
-
-  /** What names the row as it was read: whoever runs a query names the same parameters every time. */
-  const seen = ({ kind, key, message_id, attempts }: MessageRow) => {
-    return { kind, key, message_id, attempts };
-  };
-
+  /** Sets the final status. Returns 0 if the row is final already or belongs to another attempt. */
   async function mark(row: MessageRow, status: 'sent' | 'dead'): Promise<number> {
     const { markSent, markDead } = queries;
-    return await storage.write((status === 'sent' ? markSent : markDead)(seen(row)));
+    return await storage.write((status === 'sent' ? markSent : markDead)(row));
   }
 
   async function nextDue(): Promise<MessageRow | undefined> {
@@ -87,36 +154,44 @@ export function openRows(
 
   return {
     mark,
-    messageTo,
 
-    async take() {
+    /**
+     * Returns the change that queues a confirmation. The change has no effect if the mailbox got a confirmation in the
+     * last 24 hours.
+     */
+    messageTo(address: string): Change {
+      const message_id = `<${newId()}@${hostname}>`;
+      return add({ mailbox: mailboxOf(address), address, message_id, capped_until: ago(CAP_MS), ...lately() });
+    },
+
+    /**
+     * Claims the next due row and counts the attempt. Returns undefined if no row is due or the minute's limit is
+     * reached.
+     */
+    async claim(): Promise<MessageRow | undefined> {
       for (;;) {
         const [spent] = await storage.read(queries.spent(lately()));
         if (Number(spent?.attempts) >= perMinute) return undefined;
         const due = await nextDue();
         if (due === undefined) return undefined;
-        // Due after its last attempt: the process died in it.
+        // The row is due after its last attempt, so the process died in that attempt.
         if (due.attempts >= ATTEMPTS) {
-          if ((await mark(due, 'dead')) === 1) died(due);
+          if ((await mark(due, 'dead')) === 1) onFailed?.(due);
         } else {
           const next_attempt_at = ago(-(BACK_OFF_MS[due.attempts] ?? DAY_MS));
-          const taken = queries.take({ ...seen(due), next_attempt_at, ...lately() });
-          if ((await storage.write(taken)) === 1) return { ...due, attempts: due.attempts + 1 };
+          const claimed = queries.claim({ ...due, next_attempt_at, ...lately() });
+          if ((await storage.write(claimed)) === 1) return { ...due, attempts: due.attempts + 1 };
         }
       }
     },
 
-    async remove(row) {
-      await storage.write(queries.remove(seen(row)));
-    },
+    /** Deletes the row of an obsolete message. */
+    remove: (row: MessageRow) => storage.write(queries.remove(row)),
 
-    async sweep() {
-      await adoptOlder(storage, SHORTEST_BACK_OFF_MS);
-      await storage.write(queries.sweep({ capped_until: ago(CAP_MS) }));
-      await storage.write(queries.sweepNew({ capped_until: ago(CAP_MS) }));
-    },
+    /** Deletes old rows. The row of a confirmation stays until the daily limit of its mailbox is over. */
+    sweep: () => storage.write(queries.sweep({ capped_until: ago(CAP_MS) })),
 
-    async depth() {
+    async depth(): Promise<{ pending: number; dead: number }> {
       const rows = await storage.read((db) =>
         db
           .selectFrom('messages')

@@ -1,29 +1,37 @@
 /**
- * The durable outbox of all messages, by kind and key (contract §4, "`/api/subscribe`"; beyond §2). What one
- * says is made when it is sent.
+ * Sends e-mail from a durable queue with one row for each kind and key (reference §11.1). Texts are rendered at send
+ * time.
  *
- * 1. A row is taken by one conditional update, which counts the attempt and puts the next one a
- *    back-off later, and is committed before the send begins. So of several workers one takes it,
- *    and a worker that dies leaves a row that comes due by itself: at least once.
- * 2. Every attempt goes out under the row's one `Message-ID`. A send ends (see `Mailer`) before the
- *    shortest back-off has passed, so a message is never under way twice.
- * 3. What was sent is marked at once; while the store is away the mark is kept here, and nothing else
- *    is taken. So a message comes twice only if the process died between the server's 250 and the mark.
+ * 1. At least once. One conditional update claims a row, counts the attempt and schedules the next one. This update
+ *    commits before the send. If the worker dies, the row becomes due again.
+ * 2. One send at a time. All attempts share the row's `Message-ID`. A send ends before the shortest retry delay.
+ * 3. Duplicates. A sent row is marked at once. While the database is unavailable, the process remembers the mark
+ *    (`storage/pending-writes.ts`) and claims no other row. A message is sent twice only if the process dies, or stops
+ *    for a minute, before the mark.
  */
-import { type NewId, newId as systemId } from '../chance.ts';
-import { type Clock, every } from '../clock.ts';
-import type { Log } from '../operations/log.ts';
-import type { Change, Storage } from '../storage/database.ts';
-import type { MessageKind, MessageRow } from '../storage/schema.ts';
+
+import type { Clock } from '../platform/clock.ts';
+import { openJob } from '../platform/jobs.ts';
+import type { Log } from '../platform/log.ts';
+import { type NewId, newId as systemId } from '../platform/random.ts';
+import type { Storage } from '../storage/database.ts';
+import type { MessageKind, MessageRow } from '../storage/operation-schema.ts';
+import { openPendingWrites } from '../storage/pending-writes.ts';
 import { CONCURRENT_SENDS, type Mailer, reasonOf, type SendResult } from './mail.ts';
 import type { Render } from './messages.ts';
-import { ATTEMPTS, openRows } from './outbox-rows.ts';
+import { ATTEMPTS, openOutboxRows } from './outbox-rows.ts';
 
 const TICK_MS = 1_000;
 const SWEEP_EVERY_MS = 3_600_000;
-/** A worker that was paused between the take and the send leaves the row to the next attempt. */
+/**
+ * Longest time between claim and send, in milliseconds. After a longer pause the worker does not send, and the next
+ * attempt sends the message.
+ */
 const START_WITHIN_MS = 5_000;
-/** What a drain allows beyond the upstream time-out (contract §2, `UPSTREAM_TIMEOUT_MS`). */
+/**
+ * Longest wait for the sends under way, in milliseconds. A shutdown has this time in addition to the upstream timeout
+ * (reference §20.6, `UPSTREAM_TIMEOUT_MS`).
+ */
 const CLOSE_WITHIN_MS = 5_000;
 
 export type OutboxOptions = {
@@ -32,146 +40,121 @@ export type OutboxOptions = {
   newId?: NewId;
   mailer: Mailer;
   render: Render;
-  /** What is done before messages are looked for: notices get their places in an hour. */
+  /** Called before each search for due messages: applies the hourly limit to notices. */
   prepare?: () => Promise<void>;
-  /** Told of the kind of each message that is given up. */
-  onDead?: (kind: MessageKind) => void;
+  /** Called with the kind of each message that failed permanently. */
+  onFailed?: (kind: MessageKind) => void;
   /** `MAIL_PER_MINUTE`. */
   perMinute: number;
   log: Log;
-  /** Of `BASE_URL`: the right side of each `Message-ID`. */
+  /** Host of `BASE_URL`: the part of each `Message-ID` after the `@`. */
   hostname?: string;
-  /** How long `close` waits for sends under way. */
+  /** Time for which `close` waits for sends under way. */
   closeWithinMs?: number;
 };
 
-export type Outbox = {
-  /**
-   * What keeps a confirmation for a valid address, unless its mailbox had one in the last 24 hours, inside of the
-   * transaction that it is about. It is sent within a second.
-   */
-  messageTo(address: string): Change;
-  /** Attempts whatever is due and within the budget, waits for it, and returns how many attempts. */
-  work(): Promise<number>;
-  /** Works every second from the next one on, until `close`. */
-  start(): void;
-  /** Waits 5 s, at most, for the sends under way, then closes the mailer: what it ends stays pending. */
-  close(): Promise<void>;
-  depth(): Promise<{ pending: number; dead: number }>;
-};
+export type Outbox = ReturnType<typeof openOutbox>;
 
-/** Opens the outbox, which closes its mailer. `work` and `depth` throw `StorageUnavailable`. */
-export function openOutbox(options: OutboxOptions): Outbox {
-  const { storage, clock, mailer, render, perMinute, log } = options;
-  const { prepare = async () => {}, onDead = () => {} } = options;
+/** Opens the outbox. Closing the outbox also closes its mailer. `work` and `depth` throw `StorageUnavailable`. */
+export function openOutbox(options: OutboxOptions) {
+  const { storage, clock, mailer, render, perMinute, log, onFailed } = options;
   const { newId = systemId, hostname = 'localhost', closeWithinMs = CLOSE_WITHIN_MS } = options;
-  const died = ({ kind }: MessageRow) => onDead(kind);
-  const rows = openRows(storage, { clock, newId, perMinute, hostname, died });
+  const rows = openOutboxRows(storage, {
+    clock,
+    newId,
+    perMinute,
+    hostname,
+    onFailed: ({ kind }) => onFailed?.(kind),
+  });
   const sending = new Set<Promise<void>>();
-  /** Marks that are not in the database yet. */
-  const unwritten = new Map<MessageRow, 'sent' | 'dead'>();
-  let stopTicking: (() => void) | undefined;
-  let ticking: Promise<void> | undefined;
-  let closing = false;
+  const marks = openPendingWrites<MessageRow>();
   let sweptAt = Number.NEGATIVE_INFINITY;
 
-  async function writeMarks(): Promise<void> {
-    for (const [row, status] of unwritten) {
-      await rows.mark(row, status);
-      unwritten.delete(row);
-    }
-  }
-
   async function conclude(row: MessageRow, status: 'sent' | 'dead'): Promise<void> {
-    unwritten.set(row, status);
     try {
-      await writeMarks();
+      await marks.track(row, () => rows.mark(row, status));
     } catch (error) {
       log.error({ messageId: row.message_id, reason: reasonOf(error) }, 'outbox mark has to wait');
     }
   }
 
-  /** One poisoned message doesn't hold up the others: whatever is thrown is a temporary refusal. */
+  /**
+   * Renders and sends a claimed message. Every error counts as a temporary refusal, so that one bad message doesn't
+   * stop the other messages.
+   */
   async function send(
     row: MessageRow,
-    takenAt: number,
-  ): Promise<SendResult | { kind: 'nothing' } | { kind: 'late' }> {
+    claimedAt: number,
+  ): Promise<SendResult | { kind: 'obsolete' } | { kind: 'late' }> {
     try {
-      const letter = await render(row);
-      if (letter === undefined) {
-        // One that was tried before may have arrived: its row goes on being the cap of its mailbox.
+      const content = await render(row);
+      if (content === undefined) {
+        // An earlier attempt may have arrived, so the row keeps the daily limit of its mailbox.
         if (row.attempts > 1) await conclude(row, 'sent');
         else await rows.remove(row);
-        return { kind: 'nothing' };
+        return { kind: 'obsolete' };
       }
-      // What it says was read from the store, and a pause may have been in that as well.
-      if (clock.monotonic() - takenAt > START_WITHIN_MS) return { kind: 'late' };
-      return await mailer.send({ ...letter, messageId: row.message_id });
+      // The time is checked after rendering, because rendering reads the store and may have taken long.
+      if (clock.monotonic() - claimedAt > START_WITHIN_MS) return { kind: 'late' };
+      return await mailer.send({ ...content, messageId: row.message_id });
     } catch (error) {
       return { kind: 'refused', permanent: false, reason: reasonOf(error) };
     }
   }
 
-  async function attempt(row: MessageRow, takenAt: number): Promise<void> {
+  async function attempt(row: MessageRow, claimedAt: number): Promise<void> {
     const entry = { messageId: row.message_id, kind: row.kind, attempt: row.attempts };
-    const result = await send(row, takenAt);
+    const result = await send(row, claimedAt);
     if (result.kind === 'late') log.warn(entry, 'message left to its next attempt after a pause');
-    else if (result.kind === 'nothing') log.info(entry, 'message dropped: nothing is left to say');
+    else if (result.kind === 'obsolete') log.info(entry, 'message dropped: nothing is left to say');
     else if (result.kind === 'sent') {
       log.info(entry, 'message sent');
       await conclude(row, 'sent');
     } else if (result.permanent || row.attempts >= ATTEMPTS) {
       log.error({ ...entry, reason: result.reason }, 'message given up');
-      onDead(row.kind);
+      onFailed?.(row.kind);
       await conclude(row, 'dead');
     } else {
-      // Taking the row has put its next attempt where it belongs.
+      // The claim has scheduled the next attempt.
       log.warn({ ...entry, reason: result.reason }, 'message deferred');
     }
   }
 
-  /** What has no place yet holds up nothing that has. */
-  async function prepareAloud(): Promise<void> {
-    try {
-      await prepare();
-    } catch (error) {
-      log.error({ reason: reasonOf(error) }, 'notices could not be looked at');
-    }
-  }
-
-  /** Takes what is due and starts to send it; returns how many. Waits only for a free place. */
-  async function dispatch(): Promise<number> {
+  /** Claims due messages and starts to send them. Returns their number. Waits only while all sends are in use. */
+  async function dispatch(signal: AbortSignal): Promise<number> {
     if (clock.monotonic() - sweptAt >= SWEEP_EVERY_MS) {
       await rows.sweep();
       sweptAt = clock.monotonic();
     }
-    await prepareAloud();
+    try {
+      await options.prepare?.();
+    } catch (error) {
+      // Notices that have to wait don't stop other messages.
+      log.error({ reason: reasonOf(error) }, 'notices could not be looked at');
+    }
     for (let attempts = 0; ; attempts += 1) {
       while (sending.size >= CONCURRENT_SENDS) await Promise.race(sending);
-      if (closing) return attempts;
-      await writeMarks();
-      const takenAt = clock.monotonic();
-      const row = await rows.take();
+      if (signal.aborted) return attempts;
+      await marks.idle();
+      await marks.flush();
+      const claimedAt = clock.monotonic();
+      const row = await rows.claim();
       if (row === undefined) return attempts;
-      const sent = attempt(row, takenAt).finally(() => sending.delete(sent));
+      const sent = attempt(row, claimedAt).finally(() => sending.delete(sent));
       sending.add(sent);
     }
   }
 
-  /** Never overlaps itself; a row it has just missed waits for the next tick. */
-  function tick(): void {
-    ticking ??= dispatch()
-      .then(
-        () => {},
-        (error) => log.error({ reason: reasonOf(error) }, 'outbox could not work'),
-      )
-      .finally(() => {
-        ticking = undefined;
-      });
-  }
+  const job = openJob({
+    clock,
+    everyMs: TICK_MS,
+    work: dispatch,
+    failed: (error) => log.error({ reason: reasonOf(error) }, 'outbox could not work'),
+    repeatsFailures: true,
+  });
 
-  async function idle(): Promise<void> {
-    await ticking;
+  async function end(): Promise<void> {
+    await job.close();
     await Promise.all(sending);
   }
 
@@ -179,30 +162,31 @@ export function openOutbox(options: OutboxOptions): Outbox {
     depth: rows.depth,
     messageTo: rows.messageTo,
 
-    async work() {
+    /** Attempts all due messages within the limit per minute. Returns the number of attempts after they have ended. */
+    async work(): Promise<number> {
       try {
-        return await dispatch();
+        return await job.work();
       } finally {
         await Promise.all(sending);
       }
     },
 
-    start() {
-      stopTicking ??= every(clock, TICK_MS, tick);
-    },
+    /** Works every second until `close`. */
+    start: job.start,
 
-    async close() {
-      closing = true;
-      stopTicking?.();
+    /** Waits at most 5 s for the sends under way, then closes the mailer. Interrupted messages stay pending. */
+    async close(): Promise<void> {
       await new Promise<void>((resolve) => {
         const callOff = clock.after(closeWithinMs, resolve);
-        idle().then(() => {
+        end().then(() => {
           callOff();
           resolve();
         });
       });
       await mailer.close();
-      await idle();
+      await end();
+      // If the database is still unavailable, the marks are lost as in a crash.
+      await marks.flush().catch(() => {});
     },
   };
 }

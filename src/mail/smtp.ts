@@ -1,41 +1,32 @@
-/** Messages to a mail server: `SMTP_URL` (contract §2), through pooled connections. */
-import type { NodemailerError } from 'nodemailer';
-import type { Clock } from '../clock.ts';
-import type { Sender } from '../settings/sender.ts';
-import {
-  addressed,
-  CONCURRENT_SENDS,
-  type Mailer,
-  notAnAddress,
-  reasonOf,
-  type SendResult,
-} from './mail.ts';
+/** The mailer for `SMTP_URL`, with pooled connections (reference §11.3). */
+import { isIP } from 'node:net';
+import { type Clock, systemClock } from '../platform/clock.ts';
+import { parseSender, type Sender } from '../settings/groups.ts';
+import type { Settings } from '../settings/settings.ts';
+import { openFilesMailer } from './files.ts';
+import { CONCURRENT_SENDS, type Mailer, openSend } from './mail.ts';
 
 export type SmtpTimeouts = {
-  /** Up to the server's greeting and, where it is offered, TLS. */
+  /** Time until the server's greeting and TLS, if it offers TLS. */
   connectionMs: number;
-  /** Of silence, at any point of the conversation. */
+  /** Longest silence at any point of the conversation. */
   socketMs: number;
-  /** For a whole message: a server that trickles its replies is never silent. */
+  /** Time limit for a whole message, because a server that sends its replies byte by byte is never silent. */
   sendMs: number;
 };
 
-/** All within the outbox's first back-off of a minute, so that a message is never under way twice. */
-const DEFAULT_TIMEOUTS: SmtpTimeouts = {
-  connectionMs: 20_000,
-  socketMs: 30_000,
-  sendMs: 45_000,
-};
+/** All timeouts are shorter than the outbox's first retry delay of a minute, so a message is never under way twice. */
+const DEFAULT_TIMEOUTS: SmtpTimeouts = { connectionMs: 20_000, socketMs: 30_000, sendMs: 45_000 };
 
-/** Connections serve one burst: one that rested may have been dropped by the server unnoticed. */
+/** A connection serves one burst of messages, because a server may drop an idle connection unnoticed. */
 const IDLE_TIMEOUT_MS = 5_000;
 
-/** What an operator may ask for in the query of `SMTP_URL`; nodemailer's would also turn on its logs. */
-const QUERY_OPTIONS = ['name', 'requireTLS', 'ignoreTLS', 'authMethod'];
-/** How those of TLS begin. */
-const TLS_OPTION = 'tls.';
+/** Allowed options in the query of `SMTP_URL`. Other options could turn on nodemailer's logs, for example. */
+const QUERY_OPTION = /^(?:name|requireTLS|ignoreTLS|authMethod|tls\..*)$/s;
 
-export type SmtpMailerOptions = {
+type SmtpMailerOptions = {
+  /** Public address of the site. The address's host is the name in the greeting (`EHLO`). */
+  baseUrl: string;
   /** `smtp://user:password@host:port`, or `smtps://…`. */
   url: string;
   from: Sender;
@@ -43,17 +34,24 @@ export type SmtpMailerOptions = {
   timeouts?: SmtpTimeouts;
 };
 
-/** Opens the mailer; connects with the first message. STARTTLS is used wherever it is offered. */
+/** Opens the mailer of the settings. Returns undefined if no mail is configured. */
+export async function openMailer(settings: Settings, clock: Clock = systemClock): Promise<Mailer | undefined> {
+  const { mail, baseUrl } = settings;
+  if (mail.kind === 'none') return undefined;
+  const from = parseSender(mail.from);
+  if (mail.kind === 'files') return openFilesMailer({ folder: mail.folder, from, clock });
+  return await openSmtpMailer({ url: mail.url, baseUrl, from, clock });
+}
+
+/** Opens the mailer, which connects for the first message. The mailer uses STARTTLS if the server offers it. */
 export async function openSmtpMailer(options: SmtpMailerOptions): Promise<Mailer> {
-  const { from, clock } = options;
-  const timeouts = options.timeouts ?? DEFAULT_TIMEOUTS;
-  // Loaded only when a setting asks for it: a cold start pays for what it uses.
+  const { timeouts = DEFAULT_TIMEOUTS } = options;
   const { createTransport } = await import('nodemailer');
   const transport = createTransport({
     pool: true,
-    url: withAllowedQuery(options.url),
+    url: smtpAddress(options.url, options.baseUrl),
     maxConnections: CONCURRENT_SENDS,
-    // One send is one attempt: those are counted, and repeated, by the outbox.
+    // One send is one attempt. The outbox counts and repeats attempts.
     maxRequeues: 0,
     idleTimeout: IDLE_TIMEOUT_MS,
     connectionTimeout: timeouts.connectionMs,
@@ -65,17 +63,10 @@ export async function openSmtpMailer(options: SmtpMailerOptions): Promise<Mailer
   });
   const closing = new AbortController();
   return {
-    async send(message) {
-      const mail = addressed(from, message, clock.now());
-      if (mail === undefined) return notAnAddress;
+    send: openSend(options, async (mail) => {
       const signal = AbortSignal.any([closing.signal, AbortSignal.timeout(timeouts.sendMs)]);
-      try {
-        await transport.sendMail({ ...mail, signal });
-        return { kind: 'sent' };
-      } catch (error) {
-        return refusal(error as NodemailerError);
-      }
-    },
+      await transport.sendMail({ ...mail, signal });
+    }),
     async close() {
       closing.abort();
       transport.close();
@@ -83,28 +74,22 @@ export async function openSmtpMailer(options: SmtpMailerOptions): Promise<Mailer
   };
 }
 
-function withAllowedQuery(text: string): string {
+/**
+ * Returns `SMTP_URL` with only the allowed options. Many servers refuse the greeting `[127.0.0.1]` of a container, so
+ * the greeting has the site's host, unless `?name=` has another name (reference §11.3).
+ */
+export function smtpAddress(text: string, baseUrl: string): string {
   const url = new URL(text);
   for (const name of [...url.searchParams.keys()]) {
-    const isAllowed = QUERY_OPTIONS.includes(name) || name.startsWith(TLS_OPTION);
-    if (!isAllowed) url.searchParams.delete(name);
+    if (!QUERY_OPTION.test(name)) url.searchParams.delete(name);
   }
+  if (!url.searchParams.get('name')) url.searchParams.set('name', greetingName(baseUrl));
   return url.href;
 }
 
-/**
- * Permanent is what the server says of this recipient or this message alone. A refused sign-in or
- * sender (the same for every message) is the operator's to repair: those messages wait.
- */
-function refusal(error: NodemailerError): SendResult {
-  const { responseCode, response = '', command } = error;
-  if (responseCode === undefined) {
-    return { kind: 'refused', permanent: false, reason: reasonOf(error) };
-  }
-  const enhanced = /^\d{3}[ -]([245]\.\d{1,3}\.\d{1,3})\b/.exec(response)?.[1];
-  return {
-    kind: 'refused',
-    permanent: error.permanent === true && (command === 'RCPT TO' || command === 'DATA'),
-    reason: enhanced === undefined ? `${responseCode}` : `${responseCode} ${enhanced}`,
-  };
+/** Returns the host of the site. An IP address gets brackets (RFC 5321 §4.1.3). */
+function greetingName(baseUrl: string): string {
+  const { hostname } = new URL(baseUrl);
+  if (hostname.startsWith('[')) return hostname.replace('[', '[IPv6:');
+  return isIP(hostname) === 0 ? hostname : `[${hostname}]`;
 }

@@ -1,60 +1,72 @@
-/** Each tool by its name: the chain it calls, and nothing of the protocol. */
+/** The function of each tool, without the protocol. */
+import { admit, admitReader } from '../actions/authorize.ts';
 import { preview } from '../actions/preview.ts';
-import type { AskParts } from '../confirmations/ask.ts';
-import { checkBearer } from '../credentials/check.ts';
-import { type Facts, formsOf } from '../discovery/facts.ts';
-import { previewToolName } from '../discovery/tools.ts';
-import { readReceipt } from '../receipts/read.ts';
+import { receiptIn } from '../confirmations/confirmations.ts';
+import { foundOf } from '../confirmations/read-and-cancel.ts';
+import { type RequestParts, requestFor } from '../confirmations/request-confirmation.ts';
+import { type Facts, formsOf } from '../discovery/deployment.ts';
 import type { Receipts } from '../receipts/receipts.ts';
-import { type AgentCall, PREVIEWED, RECEIPT, refused, type ToolAnswer } from './answers.ts';
-import { confirmationSeen, confirmTool } from './confirm.ts';
+import { type AgentCall, keyOfTool, refused, type ToolAnswer } from './answers.ts';
 import { submitTool } from './submit.ts';
-import { GET_RECEIPT, REQUEST_CONFIRMATION, SUBMIT } from './tools.ts';
+import { GET_RECEIPT, previewToolName, REQUEST_CONFIRMATION, SUBMIT } from './tools.ts';
 
-export type ToolParts = AskParts & { facts: Facts; receipts: Receipts };
+export type ToolParts = RequestParts & { facts: Facts; receipts: Receipts };
 
 type Tool = (parts: ToolParts, call: AgentCall) => Promise<ToolAnswer>;
 
-/** Takes the facts of the deployment; returns what each tool does. Tools throw `StorageUnavailable`. */
+/**
+ * Returns the function of each tool by its name.
+ * @throws StorageUnavailable in the tools
+ */
 export function toolsByName(facts: Facts): ReadonlyMap<string, Tool> {
-  const previews = formsOf(facts).map((form) => {
-    const run: Tool = (parts, call) => previewTool(parts, form.name, call);
-    return [previewToolName(form), run] as const;
+  const previews = formsOf(facts).map((form): [string, Tool] => {
+    return [previewToolName(form), (parts, call) => previewTool(parts, form.name, call)];
   });
-  return new Map([
-    ...previews,
-    [SUBMIT, submitTool],
-    [REQUEST_CONFIRMATION, confirmTool],
-    [GET_RECEIPT, receiptTool],
-  ]);
+  return new Map([...previews, [SUBMIT, submitTool], [REQUEST_CONFIRMATION, confirmTool], [GET_RECEIPT, receiptTool]]);
 }
 
-/** The chain of spec §4.3: the arguments are its body. */
+/** Makes a preview with the arguments as fields (reference §5.3). */
 async function previewTool(parts: ToolParts, action: string, call: AgentCall): Promise<ToolAnswer> {
   const result = await preview(parts, {
     action,
     authorization: call.authorization,
     takeFromLimit: () => call.takeFromLimit('preview'),
-    readBody: async () => ({ kind: 'read', bytes: Buffer.from(JSON.stringify(call.arguments)) }),
+    readFields: async () => ({ kind: 'object', value: call.arguments }),
   });
   if (result.kind !== 'previewed') return refused(result);
-  return { kind: 'done', sentence: PREVIEWED, body: result.record };
+  const sentence = `Nothing was sent. Show the user every field, the destination and the confirmation_statement, and ask; only after an explicit yes call ${SUBMIT} with this preview_id.`;
+  return { kind: 'done', sentence, body: result.record };
 }
 
-/** What the client itself executed; of nobody else's is anything said. */
+/**
+ * Requests a confirmation on the page (reference §6.5). The confirmation has the same idempotency key as `submit`. So a
+ * call of `submit` after the person confirmed is a replay.
+ */
+async function confirmTool(parts: ToolParts, call: AgentCall): Promise<ToolAnswer> {
+  const takeFromLimit = () => call.takeFromLimit('confirmations');
+  const caller = await admit(parts, { authorization: call.authorization, takeFromLimit });
+  if (caller.kind !== 'client') return refused(caller);
+
+  const { preview_id: token, via } = call.arguments;
+  if (typeof token !== 'string') return refused({ kind: 'previewIdNotText' });
+  const answer = await requestFor(parts, { client: caller.name, key: keyOfTool(token), token, via });
+  if (answer.kind !== 'confirmation') return refused(answer);
+  const sentence = `This call sends nothing itself. While it is pending, give the user the confirmation_url: they look and press there, nobody for them; then call ${GET_RECEIPT} with the id as action_id.`;
+  return { kind: 'done', sentence, body: { ok: true, confirmation: answer.record } };
+}
+
+/** Returns the receipt of an execution of this client. Returns the confirmation if there is no receipt yet. */
 async function receiptTool(parts: ToolParts, call: AgentCall): Promise<ToolAnswer> {
-  const { action_id: actionId } = call.arguments;
-  const rate = await call.takeFromLimit('reads');
-  const caller = checkBearer(parts.credentials, call.authorization);
-  if (!rate.exceeded && caller.kind === 'client' && typeof actionId === 'string') {
-    const seen = await confirmationSeen(parts, caller.name, actionId);
-    if (seen !== undefined) return seen;
+  const { action_id: id } = call.arguments;
+  const takeFromLimit = () => call.takeFromLimit('reads');
+  const caller = await admitReader(parts, { authorization: call.authorization, takeFromLimit });
+  if (caller.kind !== 'client') return refused(caller);
+  const confirmation = typeof id === 'string' ? await parts.confirmations.findOf(caller.name, id) : undefined;
+  if (confirmation !== undefined && receiptIn(confirmation) === undefined) {
+    const sentence = `This is what became of the confirmation; while it is pending, wait five seconds and call ${GET_RECEIPT} again.`;
+    return { kind: 'done', sentence, body: foundOf(confirmation).body };
   }
-  const result = await readReceipt(parts, {
-    actionId,
-    authorization: call.authorization,
-    takeFromLimit: async () => rate,
-  });
+  const result = await parts.receipts.find(caller.name, id);
   if (result.kind !== 'found') return refused(result);
-  return { kind: 'done', sentence: RECEIPT, body: result.record };
+  return { kind: 'done', sentence: 'This is the receipt; it never changes.', body: result.record };
 }

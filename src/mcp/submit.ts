@@ -1,28 +1,17 @@
-/** The tool that sends, top to bottom, in the order of beyond §3, "`submit` in order". */
-import { admit } from '../actions/admission.ts';
-import { CONFIRMATION_STATEMENT } from '../actions/confirmation-statement.ts';
-import { examinePreview } from '../actions/examine-preview.ts';
-import {
-  declinePreview,
-  type ExecuteParts,
-  executePreview,
-  refuseUnconfirmed,
-} from '../actions/execute.ts';
-import { type Facts, formsOf } from '../discovery/facts.ts';
-import {
-  type AgentCall,
-  answerOfExecution,
-  keyOfTool,
-  refused,
-  type ToolAnswer,
-} from './answers.ts';
-import { answerIn, isAnswered, isSealed, questionOf, sealQuestion } from './question.ts';
+/** The tool that sends a preview, with its checks in the order of reference §8.7. */
+import { admit } from '../actions/authorize.ts';
+import { declinePreview, type ExecuteParts, executePreview, refuseUnconfirmed } from '../actions/execute.ts';
+import { CONFIRMATION_STATEMENT } from '../actions/preview.ts';
+import { checkPreview } from '../actions/preview-token.ts';
+import { type Facts, formsOf } from '../discovery/deployment.ts';
+import { type AgentCall, answerOfExecution, keyOfTool, refused, type ToolAnswer } from './answers.ts';
+import { answerIn, isSealed, questionOf, sealQuestion } from './elicitation.ts';
 
-/** Sends once, asks, or says why not. Throws `StorageUnavailable`. */
-export async function submitTool(
-  parts: ExecuteParts & { facts: Facts },
-  call: AgentCall,
-): Promise<ToolAnswer> {
+/**
+ * Sends a preview once, shows a form to the person, or refuses.
+ * @throws StorageUnavailable
+ */
+export async function submitTool(parts: ExecuteParts & { facts: Facts }, call: AgentCall): Promise<ToolAnswer> {
   const takeFromLimit = () => call.takeFromLimit('execute');
   const caller = await admit(parts, { authorization: call.authorization, takeFromLimit });
   if (caller.kind !== 'client') return refused(caller);
@@ -30,26 +19,23 @@ export async function submitTool(
   const { preview_id: token, confirmation, confirmation_text: confirmationText } = call.arguments;
   if (typeof token !== 'string') return refused({ kind: 'previewIdNotText' });
 
-  const examined = await examinePreview(parts, caller.name, keyOfTool(token), token);
+  const examined = await checkPreview(parts, caller.name, keyOfTool(token), token);
   if (examined.kind !== 'open') return answerOfExecution(examined);
   const via = call.canShowForms ? 'client_form' : 'agent';
   const unconfirmed = await refuseUnconfirmed(parts, examined, via);
   if (unconfirmed !== undefined) return answerOfExecution(unconfirmed);
 
   if (!call.canShowForms) {
-    if (confirmation !== true || confirmationText !== CONFIRMATION_STATEMENT) {
-      return refused({ kind: 'notConfirmed' });
-    }
-    const executed = await executePreview(parts, call, { ...examined, confirmedVia: 'agent' });
-    return answerOfExecution(executed);
+    const isConfirmed = confirmation === true && confirmationText === CONFIRMATION_STATEMENT;
+    if (!isConfirmed) return refused({ kind: 'notConfirmed' });
+    return answerOfExecution(await executePreview(parts, call, { ...examined, confirmedVia: via }));
   }
 
   const sealed = [token, confirmation ?? null, confirmationText ?? null];
   const { state, responses } = call.question;
-  if (state !== undefined && !isSealed(parts.signingKeys, state, caller.name, sealed)) {
-    return { kind: 'wrongState' };
-  }
-  if (state === undefined || !isAnswered(responses)) {
+  if (state !== undefined && !isSealed(parts.signingKeys, state, caller.name, sealed)) return { kind: 'wrongState' };
+  const answer = state === undefined ? undefined : answerIn(responses);
+  if (answer === undefined) {
     const form = formsOf(parts.facts).find(({ name }) => name === examined.form.name);
     return {
       kind: 'asks',
@@ -57,11 +43,9 @@ export async function submitTool(
       state: sealQuestion(parts.signingKeys, caller.name, sealed),
     };
   }
-  switch (answerIn(responses)) {
+  switch (answer) {
     case 'sent':
-      return answerOfExecution(
-        await executePreview(parts, call, { ...examined, confirmedVia: 'client_form' }),
-      );
+      return answerOfExecution(await executePreview(parts, call, { ...examined, confirmedVia: via }));
     case 'declined':
       return answerOfExecution(await declinePreview(parts, examined));
     default:

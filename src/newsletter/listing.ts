@@ -1,51 +1,46 @@
 /**
- * Subscribers, read for people: a page of them, or all in pages (beyond §6, §7). Each page walks an index, however
- * many there are: the newest first by their ids, which are in the order of time; what is looked for by its addresses.
- * Nobody is shown a token.
+ * Lists subscribers for the operator, in pages (reference §13.5, §12.13). Each page reads from an index. Without a
+ * search, the newest come first, by id, which grows with time. A search reads by address. Tokens are never shown.
  */
 import { parseEmail } from '../forms/fields.ts';
 import type { Selects, Storage } from '../storage/database.ts';
-import type { SubscriberRow, SubscriberStatus } from '../storage/subscriber-schema.ts';
+import type { SubscriberRow, SubscriberStatus } from '../storage/schema.ts';
 
-export const subscriberStatuses: readonly SubscriberStatus[] = [
-  'pending',
-  'confirmed',
-  'unsubscribed',
-];
+export const subscriberStatuses: readonly SubscriberStatus[] = ['pending', 'confirmed', 'unsubscribed'];
 
 export type SubscriberFilter = {
   status?: SubscriberStatus | undefined;
-  /** An address, or its beginning. */
+  /** An address or its first characters. */
   search?: string | undefined;
 };
 
-/** What an operator is shown of one. */
-export type ListedSubscriber = Pick<
-  SubscriberRow,
-  | 'id'
-  | 'email'
-  | 'contractor'
-  | 'status'
-  | 'created_at'
-  | 'consent_recorded_at'
-  | 'confirmed_at'
-  | 'unsubscribed_at'
->;
+const columns = [
+  'id',
+  'email',
+  'contractor',
+  'status',
+  'created_at',
+  'consent_recorded_at',
+  'confirmed_at',
+  'unsubscribed_at',
+] as const;
+
+export type ListedSubscriber = Pick<SubscriberRow, (typeof columns)[number]>;
 
 export type SubscriberPage = {
   subscribers: ListedSubscriber[];
-  /** What the next page begins after: an id, and so fit for an address; undefined on the last one. */
+  /** Id of the last subscriber, as the cursor for the next page. Undefined on the last page. */
   next: string | undefined;
 };
 
 const PAGE_ROWS = 500;
 
-/** Sorts behind whatever follows the beginning of an address. */
+/** The character that sorts after every other character. */
 const LAST_CHARACTER = '\u{10FFFF}';
 
 /**
- * Up to `limit` of what is filtered: newest first, or by address where one is looked for. A cursor whose subscriber
- * was erased meanwhile ends a search, and nothing else. Throws `StorageUnavailable`.
+ * Returns up to `limit` matching subscribers: the newest first, or by address for a search. If the cursor's subscriber
+ * is erased, the search ends. Throws `StorageUnavailable`.
  */
 export async function listSubscribers(
   storage: Pick<Storage, 'read'>,
@@ -58,7 +53,7 @@ export async function listSubscribers(
   return { subscribers, next: rows.length > limit ? subscribers.at(-1)?.id : undefined };
 }
 
-/** All of what is filtered in the same order, a page at a time. */
+/** Yields all matching subscribers in the order of `listSubscribers`, page by page. */
 export async function* subscriberPages(
   storage: Pick<Storage, 'read'>,
   filter: SubscriberFilter,
@@ -71,35 +66,28 @@ export async function* subscriberPages(
   } while (cursor !== undefined);
 }
 
+/** Returns the subscriber with this normalized address, or undefined. Throws `StorageUnavailable`. */
+export async function subscriberOf(
+  storage: Pick<Storage, 'read'>,
+  email: string,
+): Promise<ListedSubscriber | undefined> {
+  const [row] = await storage.read((db) => db.selectFrom('subscribers').select(columns).where('email', '=', email));
+  return row;
+}
+
 function ordered(db: Selects, { status, search }: SubscriberFilter, cursor: string | undefined) {
-  let query = db
-    .selectFrom('subscribers')
-    .select([
-      'id',
-      'email',
-      'contractor',
-      'status',
-      'created_at',
-      'consent_recorded_at',
-      'confirmed_at',
-      'unsubscribed_at',
-    ]);
+  let query = db.selectFrom('subscribers').select(columns);
   if (status !== undefined) query = query.where('status', '=', status);
   if (search === undefined) {
     if (cursor !== undefined) query = query.where('id', '<', cursor);
     return query.orderBy('id', 'desc');
   }
-  const begins = addressIn(search);
-  query = query.where('email', '>=', begins).where('email', '<', begins + LAST_CHARACTER);
+  const text = search.trim();
+  const prefix = parseEmail(text) ?? text.normalize('NFC').toLowerCase();
+  query = query.where('email', '>=', prefix).where('email', '<', prefix + LAST_CHARACTER);
   if (cursor !== undefined) {
     const last = db.selectFrom('subscribers as last').select('last.email');
     query = query.where('email', '>', last.where('last.id', '=', cursor));
   }
   return query.orderBy('email');
-}
-
-/** As addresses are stored, or begin. */
-function addressIn(typed: string): string {
-  const text = typed.trim();
-  return parseEmail(text) ?? text.normalize('NFC').toLowerCase();
 }

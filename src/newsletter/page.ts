@@ -1,14 +1,16 @@
-/** The pages of a subscriber's two links (beyond §6): rendered by the site's own parts, without a script. */
+/** The pages of a subscriber's two links (reference §9.7). These pages have no script. */
+import { newsletterProblems } from '../failures/page-problems.ts';
 import type { NewsletterRefusal } from '../failures/refusals.ts';
-import { renderForPage } from '../failures/render.ts';
 import { forms } from '../forms/catalog.ts';
-import { maskedAddress } from '../forms/masked-address.ts';
+import { maskedAddress } from '../forms/fields.ts';
 import { pathsOfPage, pathTo, routes } from '../routes.ts';
-import { filledIn } from '../site/filled.ts';
 import { shortWait } from '../site/form-words.ts';
+import { fillInIsolated } from '../site/interpolate.ts';
 import { type Frame, renderLayout } from '../site/layout.ts';
 import { renderTemplate } from '../site/templates.ts';
-import type { SubscriberRow } from '../storage/subscriber-schema.ts';
+import type { SubscriberRow } from '../storage/schema.ts';
+
+const NEWSLETTER_PATH = pathsOfPage(forms.newsletter.name).path;
 
 export type PageParts = {
   frame(): Frame;
@@ -24,8 +26,8 @@ type Shown = {
   link?: { href: string; label: string };
 };
 
-/** Takes one of any state; returns the whole HTML document. */
-export function confirmingPage(parts: PageParts, row: SubscriberRow): string {
+/** Returns the page of the confirmation link, for a subscriber of any status. */
+export function confirmPage(parts: PageParts, row: SubscriberRow): string {
   const { newsletter, lang } = parts.frame().words;
   const values = {
     operator: parts.operator.name,
@@ -34,54 +36,42 @@ export function confirmingPage(parts: PageParts, row: SubscriberRow): string {
   };
   switch (row.status) {
     case 'pending': {
-      const { title, text, button, until } = filledIn(newsletter.confirm, values, lang);
+      const { until: note, ...shown } = fillInIsolated(newsletter.confirm, values, lang);
       const action = pathTo(routes.confirmSubscription, { token: row.confirm_token });
-      return layout(parts, { title, text, button, action, note: until });
+      return layout(parts, { ...shown, action, note });
     }
     case 'confirmed':
-      return layout(parts, filledIn(newsletter.confirmed, values, lang));
+      return layout(parts, fillInIsolated(newsletter.confirmed, values, lang));
     case 'unsubscribed': {
-      const { title, text, again } = filledIn(newsletter.left, values, lang);
-      const href = pathsOfPage(forms.newsletter.name).path;
-      return layout(parts, { title, text, link: { href, label: again } });
+      const { again: label, ...shown } = fillInIsolated(newsletter.left, values, lang);
+      return layout(parts, { ...shown, link: { href: NEWSLETTER_PATH, label } });
     }
   }
 }
 
-/** The same bytes for every token: nobody learns whether there is such a subscriber. It posts to where it stands. */
-export function leavingPage(parts: PageParts): string {
+/**
+ * Returns the page of the unsubscribe link (`leave`), or the page after its button (`leftNow`). Both pages are the same
+ * for every token, so that they don't reveal whether the subscriber exists. The button posts to the same address.
+ */
+export function unsubscribePage(parts: PageParts, page: 'leave' | 'leftNow'): string {
   const { newsletter, lang } = parts.frame().words;
-  return layout(parts, filledIn(newsletter.leave, { operator: parts.operator.name }, lang));
+  return layout(parts, fillInIsolated(newsletter[page], { operator: parts.operator.name }, lang));
 }
 
-/** After the press; the same for every token. */
-export function leftPage(parts: PageParts): string {
+/** Returns the page of a link that had no effect. The page is the same for every unknown link. */
+export function refusedPage(parts: PageParts, refusal: NewsletterRefusal): { status: number; html: string } {
   const { newsletter, lang } = parts.frame().words;
-  return layout(parts, filledIn(newsletter.leftNow, { operator: parts.operator.name }, lang));
-}
-
-/** What is said where a link did nothing: of a link that is none always the same bytes. */
-export function refusedPage(
-  parts: PageParts,
-  refusal: NewsletterRefusal,
-): { status: number; html: string } {
-  const { newsletter, lang } = parts.frame().words;
-  const { status } = renderForPage(refusal);
+  const { status } = newsletterProblems[refusal.kind];
   const wait = 'retryAfterSeconds' in refusal ? shortWait(refusal.retryAfterSeconds, lang) : '';
-  const shown = filledIn(newsletter.refused[refusal.kind], { wait }, lang);
-  const path = pathsOfPage(forms.newsletter.name).path;
-  const link = { href: path, label: newsletter.left.again };
+  const shown = fillInIsolated(newsletter.refused[refusal.kind], { wait }, lang);
+  const link = { href: NEWSLETTER_PATH, label: newsletter.left.again };
   const isUnknown = refusal.kind === 'unknownSubscription';
   return { status, html: layout(parts, isUnknown ? { ...shown, link } : shown) };
 }
 
 function layout(parts: PageParts, shown: Shown): string {
   const main = renderTemplate('newsletter', shown);
-  const { title } = shown;
-  return renderLayout(
-    { title, operatorName: parts.operator.name, main, noindex: true },
-    parts.frame(),
-  );
+  return renderLayout({ title: shown.title, operatorName: parts.operator.name, main, noindex: true }, parts.frame());
 }
 
 function dayOf(iso: string, lang: string): string {

@@ -1,26 +1,22 @@
-/** The statements that a subscription and its two links run; why they are enough is told in `subscribers.ts`. */
+/**
+ * The statements of a subscription and its two links. `subscribers.ts` explains why these statements are sufficient.
+ */
 import type { QueryCreator } from 'kysely';
-import type { Storage } from '../storage/database.ts';
-import { prepareChange, prepareRead } from '../storage/prepare-query.ts';
-import type { Schema } from '../storage/schema.ts';
-import type { SubscriberRow } from '../storage/subscriber-schema.ts';
+import type { OpenTransaction, ReadOnly, Storage } from '../storage/database.ts';
+import { prepareChange, prepareRead } from '../storage/queries.ts';
+import type { Schema, SubscriberRow } from '../storage/schema.ts';
+import type { Event } from '../upstream/upstream.ts';
 
-/** A subscription: what a new row begins with. */
-type Subscribed = Pick<
+/** Columns that a new row sets. */
+type NewSubscriber = Pick<
   SubscriberRow,
-  | 'id'
-  | 'email'
-  | 'contractor'
-  | 'made_by'
-  | 'confirm_token'
-  | 'leave_token'
-  | 'consent_recorded_at'
+  'id' | 'email' | 'contractor' | 'made_by' | 'confirm_token' | 'leave_token' | 'consent_recorded_at'
 > & { now: string; expires_at: string };
 
-/** By one of its links, at a moment of the wall clock. */
-type Pressed = { token: string; now: string; at: string };
+/** Change by the token of a link. `at` is the time of its event. */
+type LinkChange = { token: string; now: string; at: string };
 
-/** Takes the store; each change says how many rows it has changed: one, or none. */
+/** Prepares the statements. Each change affects one row or none. */
 export function prepareSubscriberQueries(storage: Storage) {
   const bySecret = (column: 'confirm_token' | 'leave_token') =>
     prepareRead(storage, (db, of: { token: string }) =>
@@ -29,47 +25,34 @@ export function prepareSubscriberQueries(storage: Storage) {
 
   return {
     /**
-     * Inserted, or found and renewed. Who has left is asked anew; what has run out begins anew, with other links; who
-     * has confirmed stays as they are.
+     * Inserts or renews a row. An unsubscribed row becomes pending again. An expired row gets new links as well. A
+     * confirmed row does not change.
      */
-    subscribe: prepareChange(storage, (db, of: Subscribed) =>
+    subscribe: prepareChange(storage, (db, { now, ...row }: NewSubscriber) =>
       db
         .insertInto('subscribers')
-        .values({
-          id: of.id,
-          email: of.email,
-          contractor: of.contractor,
-          status: 'pending',
-          made_by: of.made_by,
-          confirm_token: of.confirm_token,
-          leave_token: of.leave_token,
-          created_at: of.now,
-          consent_recorded_at: of.consent_recorded_at,
-          expires_at: of.expires_at,
-          confirmed_at: null,
-          unsubscribed_at: null,
-        })
+        .values({ ...row, status: 'pending', created_at: now, confirmed_at: null, unsubscribed_at: null })
         .onConflict((conflict) =>
-          conflict.column('email').doUpdateSet((row) => {
-            const whereRunOut = <C extends keyof SubscriberRow>(column: C) =>
-              row
+          conflict.column('email').doUpdateSet((old) => {
+            const ifExpired = <C extends keyof SubscriberRow>(column: C) =>
+              old
                 .case()
-                .when('subscribers.expires_at', '<=', of.now)
-                .then(row.ref(`excluded.${column}`))
-                .else(row.ref(`subscribers.${column}`))
+                .when('subscribers.expires_at', '<=', now)
+                .then(old.ref(`excluded.${column}`))
+                .else(old.ref(`subscribers.${column}`))
                 .end();
             const unlessConfirmed = <C extends keyof SubscriberRow>(column: C) =>
-              row
+              old
                 .case()
                 .when('subscribers.status', '=', 'confirmed')
-                .then(row.ref(`subscribers.${column}`))
-                .else(row.ref(`excluded.${column}`))
+                .then(old.ref(`subscribers.${column}`))
+                .else(old.ref(`excluded.${column}`))
                 .end();
             return {
-              made_by: whereRunOut('made_by'),
-              confirm_token: whereRunOut('confirm_token'),
-              leave_token: whereRunOut('leave_token'),
-              created_at: whereRunOut('created_at'),
+              made_by: ifExpired('made_by'),
+              confirm_token: ifExpired('confirm_token'),
+              leave_token: ifExpired('leave_token'),
+              created_at: ifExpired('created_at'),
               contractor: unlessConfirmed('contractor'),
               status: unlessConfirmed('status'),
               consent_recorded_at: unlessConfirmed('consent_recorded_at'),
@@ -87,8 +70,8 @@ export function prepareSubscriberQueries(storage: Storage) {
     byConfirmToken: bySecret('confirm_token'),
     byLeaveToken: bySecret('leave_token'),
 
-    /** Once, however often it is pressed, and only while the link lives. */
-    confirm: prepareChange(storage, (db, of: Pressed) =>
+    /** Confirms a subscription. Has an effect once, and only before the link expires. */
+    confirm: prepareChange(storage, (db, of: LinkChange) =>
       db
         .updateTable('subscribers')
         .set({ status: 'confirmed', confirmed_at: of.at, expires_at: null })
@@ -97,8 +80,8 @@ export function prepareSubscriberQueries(storage: Storage) {
         .where('expires_at', '>', of.now),
     ),
 
-    /** The same of who leaves: what has run out says nothing more. */
-    leave: prepareChange(storage, (db, of: Pressed) =>
+    /** Ends a subscription. Has an effect once. A pending row must not be expired. */
+    unsubscribe: prepareChange(storage, (db, of: LinkChange) =>
       db
         .updateTable('subscribers')
         .set({ status: 'unsubscribed', unsubscribed_at: of.at, expires_at: null })
@@ -109,22 +92,42 @@ export function prepareSubscriberQueries(storage: Storage) {
   };
 }
 
-/** Builds what finds a row by its address, in a transaction. */
 export const subscriberByEmail = (db: Pick<QueryCreator<Schema>, 'selectFrom'>, email: string) =>
   db.selectFrom('subscribers').selectAll().where('email', '=', email);
 
-/** Builds what finds a row by its id, in a transaction. */
 export const subscriberById = (db: Pick<QueryCreator<Schema>, 'selectFrom'>, id: string) =>
   db.selectFrom('subscribers').selectAll().where('id', '=', id);
 
-/** More than are kept within one millisecond of the database's clock. */
-const LAST_EVENTS = 10;
-
-/** Builds what reads what was kept of a subscriber last, in a transaction. */
+/** Builds the query for the last events of a subscriber. One millisecond never has more events. */
 export const lastEventsOf = (db: Pick<QueryCreator<Schema>, 'selectFrom'>, id: string) =>
-  db
-    .selectFrom('submissions')
-    .select('event')
-    .where('subscriber_id', '=', id)
-    .orderBy('received_ms', 'desc')
-    .limit(LAST_EVENTS);
+  db.selectFrom('submissions').select('event').where('subscriber_id', '=', id).orderBy('received_ms', 'desc').limit(10);
+
+type Dated = Pick<SubscriberRow, 'id' | 'consent_recorded_at' | 'confirmed_at' | 'unsubscribed_at'>;
+
+/**
+ * Returns the time of a subscriber's next event (reference §9.3): `now`, or later than every event of any process so
+ * far. Events may arrive in any order, so a receiver compares their timestamps. The transaction has locked the row.
+ */
+export async function nextEventTime(tx: OpenTransaction, row: Dated, now: string): Promise<string> {
+  const events = await lastEventsOf(tx, row.id).execute();
+  const times = events.map(({ event }) => (JSON.parse(event) as Event).timestamp);
+  const { consent_recorded_at, confirmed_at, unsubscribed_at } = row;
+  const last = [consent_recorded_at, confirmed_at ?? '', unsubscribed_at ?? '', ...times].sort().at(-1);
+  if (last === undefined || last < now) return now;
+  return new Date(Date.parse(last) + 1).toISOString();
+}
+
+/** Returns 1 if there is a row with this normalized address, otherwise 0. */
+export async function countSubscribersOf(storage: ReadOnly, email: string): Promise<number> {
+  const rows = await storage.read((db) => db.selectFrom('subscribers').select('id').where('email', '=', email));
+  return rows.length;
+}
+
+/**
+ * Deletes the row with this normalized address and returns the number of deleted rows. The subscriber's events are not
+ * deleted, because they are submissions with the same address.
+ */
+export async function eraseSubscriberOf(tx: OpenTransaction, email: string): Promise<number> {
+  const rows = await tx.deleteFrom('subscribers').where('email', '=', email).returning('id').execute();
+  return rows.length;
+}

@@ -1,36 +1,30 @@
 /**
- * The life of a subscription to the newsletter (beyond §6): `pending`, then `confirmed`, then `unsubscribed`.
+ * The subscriptions to the newsletter (reference §9.1): `pending`, then `confirmed`, then `unsubscribed`.
  *
- * 1. A row stands for an address. It is inserted, or found and renewed, in the commit that keeps the submission,
- *    before that leaves; the commit that ends the attempt adds the message.
- * 2. The links of a row stay the same over leaving and coming back, and are known to whoever had the message or
- *    the events. A link is dead once the seven days of a pending row are over, whenever the row goes.
- * 3. Confirming and leaving are one conditional update each, and its event is a submission that is kept in the
- *    same commit: so there is one for each, and redelivery has it where this process dies (`press.ts`).
+ * 1. There is one row for an address. The commit that stores the submission inserts or renews it. The commit that ends
+ *    the attempt adds the message.
+ * 2. The links of a row stay the same if a person unsubscribes and subscribes again. Everyone who got the message or
+ *    the events has these links. A link of a pending row expires after seven days, even if the row is deleted later.
+ * 3. Confirming and unsubscribing are one conditional update each. Their event is a submission in the same commit, so
+ *    each has exactly one event, and redelivery sends it if the process dies (`confirm-and-unsubscribe.ts`).
  */
-import type { NewId } from '../chance.ts';
-import type { Clock } from '../clock.ts';
+
 import { bounds } from '../forms/bounds.ts';
 import type { Outbox } from '../mail/outbox.ts';
+import type { Clock } from '../platform/clock.ts';
+import type { NewId } from '../platform/random.ts';
 import { pathTo, routes } from '../routes.ts';
 import type { OpenTransaction, Storage } from '../storage/database.ts';
-import type { SubscriberRow } from '../storage/subscriber-schema.ts';
-import type { Joining } from '../submissions/accept.ts';
-import type { Alongside, Ended } from '../submissions/settling.ts';
+import type { SubscriberRow } from '../storage/schema.ts';
+import type { CompletedAttempt, Message } from '../submissions/lead-store.ts';
 import { isSubscription, type Submission } from '../submissions/submission.ts';
 import type { SubscriberData } from '../upstream/upstream.ts';
-import { momentAfter } from './moment.ts';
-import {
-  prepareSubscriberQueries,
-  subscriberByEmail,
-  subscriberById,
-} from './subscriber-queries.ts';
+import { nextEventTime, prepareSubscriberQueries, subscriberByEmail, subscriberById } from './subscriber-queries.ts';
 
 const LIFETIME_MS = bounds.subscriptionLifetimeDays * 86_400_000;
 
-/** 128 random bits, base64url. */
+/** 128 random bits. The last of the 22 characters of base64url contains two of them, so it is never `-` or `_`. */
 export const TOKEN_BYTES = 16;
-/** Whether it can be one of ours. */
 const TOKEN = /^[A-Za-z0-9_-]{22}$/;
 
 const NEVER = { consent_recorded_at: '', confirmed_at: null, unsubscribed_at: null };
@@ -39,42 +33,29 @@ export type SubscribersParts = {
   storage: Storage;
   clock: Clock;
   newId: NewId;
-  /** 128 bits that nobody can guess, as base64url. */
+  /** Returns 128 random bits as base64url. */
   newToken(): string;
-  /** Without a trailing slash. */
+  /** Address of the site, without a trailing slash. */
   baseUrl: string;
 };
 
-export type Subscribers = {
-  queries: ReturnType<typeof prepareSubscriberQueries>;
-  /** What a subscription writes in the commit that keeps it. */
-  join(submission: Submission): Joining;
-  /** The message, in the commit that ends an attempt; nothing where another submission has ended. */
-  messageOf(ended: Ended, outbox: Pick<Outbox, 'messageTo'>): readonly Alongside[];
-  /** Who is to be asked whether they meant it; undefined where nobody with this address is. */
-  findAsked(email: string): Promise<SubscriberRow | undefined>;
-  /** By what the address of the page ends with; undefined where the link is dead. */
-  findByConfirmToken(token: string): Promise<SubscriberRow | undefined>;
-  findByLeaveToken(token: string): Promise<SubscriberRow | undefined>;
-  /** What an event says of a row. */
-  dataOf(row: Pick<SubscriberRow, 'status' | 'leave_token'>): SubscriberData;
-};
+export type Subscribers = ReturnType<typeof openSubscribers>;
 
-/** Its functions throw `StorageUnavailable`. */
-export function openSubscribers(parts: SubscribersParts): Subscribers {
+/** Opens the subscribers, whose functions throw `StorageUnavailable`. */
+export function openSubscribers(parts: SubscribersParts) {
   const { storage, clock, newId, newToken, baseUrl } = parts;
   const queries = prepareSubscriberQueries(storage);
 
-  const isAlive = ({ expires_at }: SubscriberRow) =>
-    expires_at === null || clock.now().toISOString() < expires_at;
+  const isValid = ({ expires_at }: SubscriberRow) => expires_at === null || clock.now().toISOString() < expires_at;
 
   async function findBy(find: typeof queries.byLeaveToken, token: string) {
     if (!TOKEN.test(token)) return undefined;
     const [row] = await storage.read(find({ token }));
-    return row !== undefined && isAlive(row) ? row : undefined;
+    return row !== undefined && isValid(row) ? row : undefined;
   }
 
-  const dataOf: Subscribers['dataOf'] = ({ status, leave_token }) => ({
+  /** Returns the data of a subscriber's row that an event contains. */
+  const dataOf = ({ status, leave_token }: Pick<SubscriberRow, 'status' | 'leave_token'>): SubscriberData => ({
     status,
     unsubscribe_url: `${baseUrl}${pathTo(routes.leavePage, { token: leave_token })}`,
   });
@@ -83,7 +64,11 @@ export function openSubscribers(parts: SubscribersParts): Subscribers {
     queries,
     dataOf,
 
-    join(submission) {
+    /**
+     * Returns the function that writes the subscriber of a submission. This function returns the submission with the
+     * subscriber's data, and the time of the submission's event.
+     */
+    join(submission: Submission): (tx: OpenTransaction) => Promise<{ submission: Submission; at: string }> {
       const { email = '', contractor = '' } = submission.fields;
       const now = clock.now();
       const subscribed = {
@@ -98,19 +83,18 @@ export function openSubscribers(parts: SubscribersParts): Subscribers {
         expires_at: new Date(now.getTime() + LIFETIME_MS).toISOString(),
       };
       return async (tx) => {
-        // A commit whose outcome was unknown, tried again: whoever has left meanwhile is not brought back by it.
-        const kept = await tx
+        // A repeated commit must not renew the subscription of a person who has unsubscribed meanwhile.
+        const stored = await tx
           .selectFrom('submissions')
           .select('id')
           .where('id', '=', submission.id)
           .executeTakeFirst();
         let at = subscribed.now;
-        if (kept === undefined) {
-          const before = await subscriberByEmail(tx, email)
-            .$call(storage.dialect.forUpdate)
-            .executeTakeFirst();
-          // Nobody was told anything of a stranger. It is asked all the same: they take as long as members.
-          at = await momentAfter(tx, before ?? { ...NEVER, id: subscribed.id }, at);
+        if (stored === undefined) {
+          const before = await subscriberByEmail(tx, email).$call(storage.dialect.forUpdate).executeTakeFirst();
+          // A new address has no events. The query runs as well, so that a new address takes as long as a recorded
+          // address.
+          at = await nextEventTime(tx, before ?? { ...NEVER, id: subscribed.id }, at);
           await tx.change(queries.subscribe(subscribed));
         }
         const row = await subscriberByEmail(tx, email).executeTakeFirstOrThrow();
@@ -119,25 +103,37 @@ export function openSubscribers(parts: SubscribersParts): Subscribers {
       };
     },
 
-    messageOf({ id, event, subscriber_id, by, outcome }, outbox) {
+    /**
+     * Returns the confirmation message for the commit that ends an attempt. The list is empty for other submissions.
+     */
+    messageOf(
+      { id, event, subscriber_id, by, outcome }: CompletedAttempt,
+      outbox: Pick<Outbox, 'messageTo'>,
+    ): readonly Message[] {
       const hasArrived = outcome.kind === 'confirmed';
       if (subscriber_id === null || !hasArrived || !isSubscription(event)) return [];
       const addMessage = async (tx: OpenTransaction) => {
         const row = await subscriberById(tx, subscriber_id).executeTakeFirst();
         if (row?.status !== 'pending') return;
-        // On the list before there was a row; a later attempt may have met what our own first one left there.
+        // The upstream knew the address before this service did. In a later attempt, the upstream may know the address
+        // from our first attempt.
         if (outcome.known && by === 'first' && row.made_by === id) return;
         await tx.change(outbox.messageTo(row.email));
       };
       return [addMessage];
     },
 
-    async findAsked(email) {
+    /** Returns the subscriber with a pending confirmation, or undefined. */
+    async findPending(email: string): Promise<SubscriberRow | undefined> {
       const [row] = await storage.read(queries.byEmail({ email }));
-      return row?.status === 'pending' && isAlive(row) ? row : undefined;
+      return row?.status === 'pending' && isValid(row) ? row : undefined;
     },
 
-    findByConfirmToken: (token) => findBy(queries.byConfirmToken, token),
-    findByLeaveToken: (token) => findBy(queries.byLeaveToken, token),
+    /**
+     * Returns the subscriber of a link. Returns undefined if the link is invalid or expired, as does
+     * `findByLeaveToken`.
+     */
+    findByConfirmToken: (token: string) => findBy(queries.byConfirmToken, token),
+    findByLeaveToken: (token: string) => findBy(queries.byLeaveToken, token),
   };
 }

@@ -1,26 +1,19 @@
 /**
- * What nobody confirmed in seven days goes (beyond §6): the row, its messages and its submissions, within ten seconds
- * of a start and then every hour. Its links were dead before. Whichever instance is there does it.
+ * Erases subscriptions that nobody confirmed in seven days, with their messages and submissions (reference §9.7). The
+ * sweep runs within ten seconds of a start and then every hour, in each instance. The links of these subscriptions have
+ * expired before.
  */
-import type { Clock } from '../clock.ts';
-import type { Log } from '../operations/log.ts';
-import type { Metrics } from '../operations/metrics.ts';
-import { openUpkeep } from '../operations/upkeep.ts';
+import type { Clock } from '../platform/clock.ts';
+import { type Job, openJob } from '../platform/jobs.ts';
+import type { Log } from '../platform/log.ts';
+import type { Metrics } from '../platform/metrics.ts';
 import type { OpenTransaction, Storage } from '../storage/database.ts';
 
 const EVERY_MS = 3_600_000;
-/** After the first moments of a start, which belong to requests. */
+/** The first seconds of a start belong to requests. */
 const FIRST_AFTER_MS = 5_000;
-/** One commit's worth: whoever waits for it waits a few milliseconds. */
+/** Number of subscriptions in one commit. Other writes wait for it for a few milliseconds. */
 const BATCH_ROWS = 100;
-
-export type NewsletterSweep = {
-  /** Erases whatever has run out, in batches; returns how many subscribers. Throws `StorageUnavailable`. */
-  work(): Promise<number>;
-  start(): void;
-  /** Waits for the batch under way. */
-  close(): Promise<void>;
-};
 
 type SweepParts = {
   storage: Storage;
@@ -29,32 +22,28 @@ type SweepParts = {
   metrics: Pick<Metrics, 'countSubscriber'>;
 };
 
-/** Does nothing before `work` or `start`. */
-export function openNewsletterSweep({ storage, clock, log, metrics }: SweepParts): NewsletterSweep {
-  async function work(): Promise<number> {
-    for (let total = 0; ; ) {
-      const now = clock.now().toISOString();
-      const due = upkeep.isClosing() ? [] : await storage.read((db) => dueBy(db, now));
-      if (due.length === 0) return total;
-      const ids = due.map(({ id }) => id);
-      const count = await storage.write((tx) => eraseDue(tx, ids, now));
-      metrics.countSubscriber('expired', count);
-      total += count;
-    }
-  }
-
-  const upkeep = openUpkeep({
+/** Returns the job. `work` returns the number of erased subscribers and throws `StorageUnavailable`. */
+export function openNewsletterSweep({ storage, clock, log, metrics }: SweepParts): Job<number> {
+  return openJob({
     clock,
     firstAfterMs: FIRST_AFTER_MS,
     everyMs: EVERY_MS,
-    work: async () => {
-      const count = await work();
+    async work(signal) {
+      for (let total = 0; ; ) {
+        const now = clock.now().toISOString();
+        const due = signal.aborted ? [] : await storage.read((db) => dueBy(db, now));
+        if (due.length === 0) return total;
+        const ids = due.map(({ id }) => id);
+        const count = await storage.write((tx) => eraseDue(tx, ids, now));
+        metrics.countSubscriber('expired', count);
+        total += count;
+      }
+    },
+    done(count) {
       if (count > 0) log.info({ count }, 'subscriptions that nobody confirmed were erased');
     },
     failed: (error) => log.error({ err: error }, 'old subscriptions could not be erased'),
   });
-
-  return { work, start: upkeep.start, close: upkeep.close };
 }
 
 const dueBy = (db: Pick<OpenTransaction, 'selectFrom'>, now: string) =>
@@ -66,7 +55,10 @@ const dueBy = (db: Pick<OpenTransaction, 'selectFrom'>, now: string) =>
     .orderBy('expires_at')
     .limit(BATCH_ROWS);
 
-/** One that was renewed meanwhile stays. First the row: what is pressed or settled from now on finds none. */
+/**
+ * Erases the subscriptions in `due` that are still expired. The rows are deleted first, so that later requests do not
+ * find them.
+ */
 async function eraseDue(tx: OpenTransaction, due: readonly string[], now: string): Promise<number> {
   const gone = await tx
     .deleteFrom('subscribers')
@@ -78,10 +70,6 @@ async function eraseDue(tx: OpenTransaction, due: readonly string[], now: string
   const ids = gone.map(({ id }) => id);
   const addresses = gone.map(({ email }) => email);
   await tx.deleteFrom('submissions').where('subscriber_id', 'in', ids).execute();
-  await tx
-    .deleteFrom('messages')
-    .where('kind', '=', 'confirmation')
-    .where('address', 'in', addresses)
-    .execute();
+  await tx.deleteFrom('messages').where('kind', '=', 'confirmation').where('address', 'in', addresses).execute();
   return gone.length;
 }

@@ -1,70 +1,75 @@
 /**
- * Receipts as they are kept, and how one gets its signature (beyond §5). It is signed when it is first asked for
- * after its end, by one conditional update: of several who ask at once one signs, and all answer what stands. Its
- * disclosures are written in the same transaction, with the content, so that erasure and retention end both.
+ * Reads receipts and signs them (reference §7.2). The first read after the end of an execution signs its receipt by one
+ * conditional update. If reads are concurrent, one read signs, and all reads return the stored signature. The signing
+ * transaction writes the disclosures into the row with the content. So erasure and retention delete both together.
  */
-import { type Receipt, receiptOf } from '../actions/receipt.ts';
-import { randomSecret } from '../chance.ts';
-import type { Clock } from '../clock.ts';
+import { type AgentRequest, admitReader } from '../actions/authorize.ts';
+import { isActionId, type Receipt, receiptOf } from '../actions/executions.ts';
+import type { Credentials } from '../credentials/file.ts';
+import { API_VERSION } from '../discovery/deployment.ts';
+import type { Clock } from '../platform/clock.ts';
+import { randomSecret } from '../platform/random.ts';
 import type { ReceiptKeys } from '../settings/receipt-keys.ts';
 import type { Selects, Storage } from '../storage/database.ts';
-import { prepareBoth, prepareRead } from '../storage/prepare-query.ts';
+import { prepareBoth, prepareRead } from '../storage/queries.ts';
 import type { ConfirmedVia, ExecutionRow, SubmissionRow } from '../storage/schema.ts';
-import { claimsOf } from './claims.ts';
+import type { Event } from '../upstream/upstream.ts';
 import { digestOf, disclosureOf, SALT_BYTES, SEPARATOR, signClaims } from './sd-jwt.ts';
 
-export type ReceiptsOptions = {
-  storage: Storage;
-  clock: Clock;
-  keys: Pick<ReceiptKeys, 'signing'>;
-  /** `BASE_URL`. */
-  issuer: string;
-};
-
-/** What is answered of an execution that has ended. */
-export type ReceiptRecord = {
+/** The answer about an execution that has ended. */
+type ReceiptRecord = {
   ok: true;
   receipt: Receipt;
   confirmed_via: ConfirmedVia;
-  /** Null where there is no key to sign with. */
+  /** Null if no key is configured. */
   signed_receipt: string | null;
   disclosures: string[];
 };
 
-export type Receipts = {
-  /** What a client executed; undefined where there is nothing of it to tell. Throws `StorageUnavailable`. */
-  find(
-    client: string,
-    actionId: string,
-  ): Promise<{ kind: 'ended'; record: ReceiptRecord } | { kind: 'executing' } | undefined>;
-};
+type ReadResult = { kind: 'found'; record: ReceiptRecord } | { kind: 'unknownReceipt' | 'inProgress' };
 
-/** With what is kept of its submission: null where there is none. */
-type Kept = ExecutionRow & {
-  [Name in 'event' | 'email' | 'disclosures']: SubmissionRow[Name] | null;
-};
+export type Receipts = ReturnType<typeof openReceipts>;
 
-/** Its keys were read at the start: nothing is imported here. */
-export function openReceipts({ storage, clock, keys, issuer }: ReceiptsOptions): Receipts {
+type ReceiptParts = { storage: Storage; clock: Clock; keys: Pick<ReceiptKeys, 'signing'>; issuer: string };
+
+/** An execution with the stored content of its submission. The columns of the content are null if it is not stored. */
+type ReceiptRow = ExecutionRow & { [Name in 'event' | 'email' | 'disclosures']: SubmissionRow[Name] | null };
+
+/**
+ * Handles GET of a receipt (reference §7.2).
+ * @throws StorageUnavailable
+ */
+export async function readReceipt(
+  parts: { credentials: Credentials; receipts: Receipts },
+  request: AgentRequest & { actionId: string },
+) {
+  const caller = await admitReader(parts, request);
+  if (caller.kind !== 'client') return caller;
+  return await parts.receipts.find(caller.name, request.actionId);
+}
+
+/** Returns the function that reads a client's receipts. `issuer` is the setting `BASE_URL`. */
+export function openReceipts({ storage, clock, keys, issuer }: ReceiptParts) {
   const queries = prepareReceiptQueries(storage);
 
-  async function read(client: string, actionId: string): Promise<Kept | undefined> {
+  async function read(client: string, actionId: string): Promise<ReceiptRow | undefined> {
     return (await storage.read(queries.find({ client, action_id: actionId })))[0];
   }
 
-  /** Signs it, unless somebody else has by now. */
-  async function signOnce(row: Kept, by: NonNullable<ReceiptKeys['signing']>): Promise<void> {
-    storage.requireRoom();
-    const disclosures = fieldsOf(row).map(([name, value]) =>
+  /** Signs the receipt, unless another process has signed it meanwhile. */
+  async function signOnce(row: ReceiptRow, by: NonNullable<ReceiptKeys['signing']>): Promise<void> {
+    storage.requireDiskSpace();
+    const fields = row.event === null ? {} : (JSON.parse(row.event) as Event).data.fields;
+    const disclosures = Object.entries(fields).map(([name, value]) =>
       disclosureOf(randomSecret(SALT_BYTES), name, value),
     );
-    const digests = disclosures.map(digestOf);
-    const signed = signClaims(by, claimsOf(row, { issuer, signedAt: clock.now(), digests }));
+    const claims = claimsOf(row, { issuer, signedAt: clock.now(), digests: disclosures.map(digestOf) });
+    const { action_id, preview_digest } = row;
     await storage.write(
       queries.sign({
-        action_id: row.action_id,
-        preview_digest: row.preview_digest,
-        signed_receipt: signed,
+        action_id,
+        preview_digest,
+        signed_receipt: signClaims(by, claims),
         receipt_kid: by.kid,
         disclosures: disclosures.join(SEPARATOR),
       }),
@@ -72,53 +77,77 @@ export function openReceipts({ storage, clock, keys, issuer }: ReceiptsOptions):
   }
 
   return {
-    async find(client, actionId) {
+    /**
+     * Returns the receipt of an execution of this client. Executions of other clients are unknown.
+     * @throws StorageUnavailable
+     */
+    async find(client: string, actionId: unknown): Promise<ReadResult> {
+      if (typeof actionId !== 'string' || !isActionId(actionId)) return UNKNOWN;
       const row = await read(client, actionId);
-      if (row?.status === 'executing') return { kind: 'executing' };
-      if (row === undefined || !hasEnded(row)) return undefined;
-      if (row.signed_receipt !== null || keys.signing === undefined) return ended(row);
+      if (row?.status === 'executing') return { kind: 'inProgress' };
+      // A declined preview has no receipt.
+      if (row?.status !== 'submitted' && row?.status !== 'failed') return UNKNOWN;
+      if (row.signed_receipt !== null || keys.signing === undefined) return found(row);
       await signOnce(row, keys.signing);
-      // Whoever signed it; and where the content has gone meanwhile, nothing of it is answered.
+      // Another process may have signed the receipt. If the content was deleted meanwhile, there are no disclosures.
       const signed = await read(client, actionId);
-      return signed && ended(signed);
+      return signed === undefined ? UNKNOWN : found(signed);
     },
   };
 }
 
-/** What was declined has no receipt. */
-function hasEnded({ status }: ExecutionRow): boolean {
-  return status === 'submitted' || status === 'failed';
+const UNKNOWN = { kind: 'unknownReceipt' } as const;
+
+function found(row: ReceiptRow): ReadResult {
+  const { confirmed_via, signed_receipt, disclosures: joined, email } = row;
+  const disclosures = joined && email !== null ? joined.split(SEPARATOR) : [];
+  return { kind: 'found', record: { ok: true, receipt: receiptOf(row), confirmed_via, signed_receipt, disclosures } };
 }
 
-function ended(row: Kept): { kind: 'ended'; record: ReceiptRecord } {
-  const record: ReceiptRecord = {
-    ok: true,
-    receipt: receiptOf(row),
+/** Returns the claims of an execution that has ended, with a digest of each stored field (reference §7.2). */
+export function claimsOf(
+  row: ExecutionRow,
+  { issuer, signedAt, digests }: { issuer: string; signedAt: Date; digests: readonly string[] },
+) {
+  const { action_id, result: _, ...receipt } = receiptOf(row);
+  return {
+    iss: issuer,
+    iat: Math.floor(signedAt.getTime() / 1000),
+    jti: action_id,
+    ...receipt,
     confirmed_via: row.confirmed_via,
-    signed_receipt: row.signed_receipt,
-    disclosures: row.disclosures && row.email !== null ? row.disclosures.split(SEPARATOR) : [],
+    client: row.client,
+    /** The recipient that the person saw. */
+    destination: row.destination,
+    /** SHA-256 of the preview token. */
+    preview_digest: Buffer.from(row.preview_digest, 'hex').toString('base64url'),
+    api_version: API_VERSION,
+    _sd_alg: 'sha-256',
+    // The digests are sorted, so that their order reveals nothing.
+    _sd: [...digests].sort(),
   };
-  return { kind: 'ended', record };
 }
 
-/** What is still kept of what was typed, in its order. */
-function fieldsOf({ event }: Kept): [string, string][] {
-  if (event === null) return [];
-  return Object.entries(
-    (JSON.parse(event) as { data: { fields: Record<string, string> } }).data.fields,
+/** Returns the number of stored receipts that each key signed, by the name of the key. */
+export async function keysThatSigned(storage: Storage): Promise<Map<string, number>> {
+  const rows = await storage.read((db) =>
+    db
+      .selectFrom('executions')
+      .select('receipt_kid')
+      .select((row) => row.fn.countAll().as('receipts'))
+      .where('receipt_kid', 'is not', null)
+      .groupBy('receipt_kid'),
   );
+  return new Map(rows.map(({ receipt_kid: kid, receipts }) => [String(kid), Number(receipts)]));
 }
 
-type Signed = Pick<
-  ExecutionRow,
-  'action_id' | 'preview_digest' | 'signed_receipt' | 'receipt_kid'
-> & {
+type Signed = Pick<ExecutionRow, 'action_id' | 'preview_digest' | 'signed_receipt' | 'receipt_kid'> & {
   disclosures: string;
 };
 
 function prepareReceiptQueries(storage: Storage) {
   return {
-    /** A row at most, with what is kept of its submission. */
+    /** Reads at most one execution, with the stored content of its submission. */
     find: prepareRead(storage, (db: Selects, of: Pick<ExecutionRow, 'client' | 'action_id'>) =>
       db
         .selectFrom('executions')
@@ -129,7 +158,7 @@ function prepareReceiptQueries(storage: Storage) {
         .where('executions.client', '=', of.client),
     ),
 
-    /** Changes no row where it was signed before; writes no disclosure where the content has gone. */
+    /** Changes nothing if the receipt is signed already. Writes no disclosure if the content was deleted. */
     sign: prepareBoth<Signed>(
       storage,
       (db, of) =>

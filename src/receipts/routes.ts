@@ -1,22 +1,25 @@
-/** GET of a receipt, and of the keys that it is verified with (beyond §5). */
+/** Routes to get a receipt, and the keys that verify receipts (reference §7). */
 import type { FastifyInstance } from 'fastify';
+import type { Credentials } from '../credentials/file.ts';
 import { renderProblem } from '../failures/render.ts';
-import { headerLines } from '../http/headers.ts';
+import { headerLines } from '../http/request.ts';
 import { at, routes } from '../routes.ts';
 import { prepareDocument, serve } from '../server/documents.ts';
-import type { TakeFromLimit } from '../server/limiting.ts';
+import { sendProblem } from '../server/page-or-json.ts';
+import type { TakeFromLimit } from '../server/rate-limits.ts';
 import type { ReceiptKeys } from '../settings/receipt-keys.ts';
-import { type ReadParts, readReceipt } from './read.ts';
+import { type Receipts, readReceipt } from './receipts.ts';
 
-type RouteParts = ReadParts & {
+type RouteParts = {
+  credentials: Credentials;
+  receipts: Receipts;
   receiptKeys: Pick<ReceiptKeys, 'published'>;
   takeFromLimit: TakeFromLimit;
 };
 
-/** RFC 7517 §8.5.2. */
+/** Media type of a set of keys (RFC 7517 §8.5.2). */
 const JWK_SET_TYPE = 'application/jwk-set+json';
 
-/** Registers both. */
 export function registerReceipts(app: FastifyInstance, parts: RouteParts): void {
   app.route<{ Params: { action_id: string } }>({
     ...at(routes.getReceipt),
@@ -28,10 +31,9 @@ export function registerReceipts(app: FastifyInstance, parts: RouteParts): void 
         takeFromLimit: () => parts.takeFromLimit('reads', request, reply),
       });
       if (result.kind === 'found') return reply.send(result.record);
-      // Before its end there is none.
+      // An execution has no receipt before its end.
       const refusal = result.kind === 'inProgress' ? ({ kind: 'unknownReceipt' } as const) : result;
-      const { status, headers, body } = renderProblem(refusal, 'agent');
-      return reply.code(status).headers(headers).send(body);
+      return sendProblem(reply, renderProblem(refusal, 'agent'));
     },
   });
 

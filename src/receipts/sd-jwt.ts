@@ -1,26 +1,23 @@
 /**
- * How a receipt is spelled: an SD-JWT (RFC 9901), signed by ES256. A field is a salted digest in the signed part;
- * its disclosure, which holds the salt, shows what it was. Without that the digest says nothing.
+ * The format of a signed receipt: an SD-JWT (RFC 9901) with ES256. The signed part has a salted digest of each field.
+ * The field's disclosure, which has the salt, reveals it. Without the disclosure, the digest reveals nothing.
  */
 import { hash, type KeyObject, sign, verify } from 'node:crypto';
 
-/** Behind the JWT, behind each disclosure, and nowhere else. */
+/** Character after the JWT and after each disclosure. */
 export const SEPARATOR = '~';
 export const RECEIPT_TYPE = 'agent-receipt+sd-jwt';
 export const SALT_BYTES = 16;
 
-/** Not DER, which is Node's own (RFC 7518 §3.4). */
+/** Format of a signature in JOSE (RFC 7518 §3.4). Node's default is DER. */
 const AS_IN_JOSE = 'ieee-p1363';
 
-/** What a receipt may say of how it is signed: nothing else. */
-type ReceiptHeader = { alg: 'ES256'; kid: string; typ: typeof RECEIPT_TYPE };
-
-/** The bytes of a value, as they are signed. */
+/** Returns a value as base64url of its JSON. */
 function encode(value: unknown): string {
   return Buffer.from(JSON.stringify(value)).toString('base64url');
 }
 
-/** The value of a text that `encode` spelled; undefined where it has another spelling, or is no JSON. */
+/** Returns the value of an encoded text, or undefined if the text is no base64url of JSON. */
 export function decode(encoded: string): unknown {
   const bytes = bytesOf(encoded);
   if (bytes === undefined) return undefined;
@@ -31,33 +28,31 @@ export function decode(encoded: string): unknown {
   }
 }
 
-/** The last character has spare bits: one spelling alone is taken. */
+/** Decodes base64url. The last character has spare bits, so other spellings of the same bytes return undefined. */
 function bytesOf(encoded: string): Buffer | undefined {
   const bytes = Buffer.from(encoded, 'base64url');
   return bytes.toString('base64url') === encoded ? bytes : undefined;
 }
 
-/** One field, shown: RFC 9901 §4.2.1. */
+/** Returns the disclosure of a field (RFC 9901 §4.2.1). */
 export function disclosureOf(salt: Buffer, name: string, value: string): string {
   return encode([salt.toString('base64url'), name, value]);
 }
 
-/** What stands for a disclosure in the signed part. */
+/** Returns the digest of a disclosure for the signed part. */
 export function digestOf(disclosure: string): string {
   return hash('sha256', disclosure, 'base64url');
 }
 
-/** Takes the key, its name and the claims; returns the SD-JWT without disclosures. */
+/** Signs claims and returns the SD-JWT without disclosures. `kid` is the name of the key. */
 export function signClaims({ key, kid }: { key: KeyObject; kid: string }, claims: object): string {
-  const header: ReceiptHeader = { alg: 'ES256', kid, typ: RECEIPT_TYPE };
-  const signed = `${encode(header)}.${encode(claims)}`;
+  const signed = `${encode({ alg: 'ES256', kid, typ: RECEIPT_TYPE })}.${encode(claims)}`;
   const signature = sign('sha256', Buffer.from(signed), { key, dsaEncoding: AS_IN_JOSE });
   return `${signed}.${signature.toString('base64url')}${SEPARATOR}`;
 }
 
-/** Takes what was signed as it is spelled, the signature, and the key; true where that signed it. */
+/** Returns true if the key made this signature of this text. */
 export function isSignedBy(key: KeyObject, signed: string, signature: string): boolean {
   const bytes = bytesOf(signature);
-  if (bytes === undefined) return false;
-  return verify('sha256', Buffer.from(signed), { key, dsaEncoding: AS_IN_JOSE }, bytes);
+  return bytes !== undefined && verify('sha256', Buffer.from(signed), { key, dsaEncoding: AS_IN_JOSE }, bytes);
 }

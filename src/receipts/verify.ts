@@ -1,23 +1,23 @@
 /**
- * Whether a receipt is what its issuer signed (beyond §5): asked of its bytes and of keys that were got elsewhere,
- * never of an address or a key that travels with it.
+ * Verifies that an issuer signed a receipt (reference §7.4). The check uses only the bytes of the receipt and the keys
+ * that the caller has, never an address or a key in the receipt.
  */
 import { createPublicKey, type KeyObject } from 'node:crypto';
 import { isDeepStrictEqual } from 'node:util';
+import { isObject } from '../http/request.ts';
 import { thumbprintOf } from '../settings/receipt-keys.ts';
 import { decode, digestOf, isSignedBy, RECEIPT_TYPE, SEPARATOR } from './sd-jwt.ts';
 
-export type Verified =
-  | { kind: 'valid'; claims: Readonly<Record<string, unknown>>; fields: [string, string][] }
-  | { kind: 'invalid'; why: string };
+type Valid = { kind: 'valid'; claims: Readonly<Record<string, unknown>>; fields: [string, string][] };
+export type Verified = Valid | { kind: 'invalid'; why: string };
 
-/** The public keys of an issuer, by their thumbprints. */
+/** Public keys of an issuer, by thumbprint. */
 export type VerificationKeys = ReadonlyMap<string, KeyObject>;
 
-/** What it is refused for, as one sentence. */
+/** The receipt is invalid. The message says why, as one sentence. */
 class NotValid extends Error {}
 
-/** Takes what was parsed of a JWK set; undefined where it is none. Keys of another kind are left out. */
+/** Returns the keys of a parsed JWK set, or undefined if the value is no JWK set. Skips keys of other kinds. */
 export function readKeys(set: unknown): VerificationKeys | undefined {
   if (!isObject(set) || !Array.isArray(set.keys)) return undefined;
   const keys = new Map<string, KeyObject>();
@@ -29,73 +29,64 @@ export function readKeys(set: unknown): VerificationKeys | undefined {
       const key = createPublicKey({ key: { kty: 'EC', crv: 'P-256', x, y }, format: 'jwk' });
       keys.set(thumbprintOf({ x, y }), key);
     } catch {
-      // No point of the curve: it verifies nothing.
+      // The coordinates are no point of the curve, so this key verifies nothing.
     }
   }
   return keys;
 }
 
 /**
- * Takes a receipt as text: the JWT with its disclosures, or the JSON that the service answers; a final line break
- * is ignored. `issuer` is who must have signed it.
+ * Verifies a receipt that `issuer` must have signed. The text is the JWT with its disclosures, or the JSON that the
+ * service answers. A final line break is ignored.
  */
-export function verifyReceipt(
-  text: string,
-  { keys, issuer }: { keys: VerificationKeys; issuer: string },
-): Verified {
+export function verifyReceipt(text: string, { keys, issuer }: { keys: VerificationKeys; issuer: string }): Verified {
   try {
     const given = text.replace(/\r?\n$/, '');
-    return given.startsWith('{') ? ofJson(given, keys, issuer) : ofSdJwt(given, keys, issuer);
+    return given.startsWith('{') ? verifyJson(given, keys, issuer) : verifySdJwt(given, keys, issuer);
   } catch (error) {
     if (error instanceof NotValid) return { kind: 'invalid', why: error.message };
     throw error;
   }
 }
 
-const MEMBERS = ['confirmed_via', 'disclosures', 'ok', 'receipt', 'signed_receipt'];
-
-function ofJson(text: string, keys: VerificationKeys, issuer: string): Verified {
+function verifyJson(text: string, keys: VerificationKeys, issuer: string): Valid {
   const body = parse(text);
-  demand(
-    isObject(body) && isDeepStrictEqual(Object.keys(body).sort(), MEMBERS),
-    'This JSON is no receipt.',
-  );
+  const members = ['confirmed_via', 'disclosures', 'ok', 'receipt', 'signed_receipt'];
+  demand(isObject(body) && hasOnly(body, members), 'This JSON is no receipt.');
   const { ok, receipt, confirmed_via, signed_receipt: signed, disclosures } = body;
   demand(signed !== null, 'This receipt is not signed.');
-  demand(
-    ok === true && typeof signed === 'string' && Array.isArray(disclosures),
-    'This JSON is no receipt.',
-  );
-  demand(
-    signed.indexOf(SEPARATOR) === signed.length - 1 && disclosures.every(isDisclosure),
-    'The disclosures are not where they belong.',
-  );
-  const appended = disclosures.map((each) => each + SEPARATOR).join('');
-  const verified = ofSdJwt(signed + appended, keys, issuer);
-  if (verified.kind === 'valid') {
-    const { claims } = verified;
-    const isEqual =
-      isDeepStrictEqual(receipt, signedReceipt(claims)) && confirmed_via === claims.confirmed_via;
-    demand(isEqual, 'The receipt is not the one that was signed.');
-  }
+  demand(ok === true && typeof signed === 'string' && Array.isArray(disclosures), 'This JSON is no receipt.');
+  const isSeparate =
+    signed.indexOf(SEPARATOR) === signed.length - 1 &&
+    isTexts(disclosures) &&
+    !disclosures.some((each) => each.includes(SEPARATOR));
+  demand(isSeparate, 'The disclosures are not where they belong.');
+  const verified = verifySdJwt(signed + disclosures.map((each) => each + SEPARATOR).join(''), keys, issuer);
+  const { claims } = verified;
+  const isEqual = isDeepStrictEqual(receipt, receiptIn(claims)) && confirmed_via === claims.confirmed_via;
+  demand(isEqual, 'The receipt is not the one that was signed.');
+  // If a name is repeated, a parser uses the last value, and a reader may use the first.
+  const isDistinct = countMembers(text) === countMembers(JSON.stringify(body));
+  demand(isDistinct, 'This JSON has two members with the same name.');
   return verified;
 }
 
-/** The receipt of spec §2.3, as the claims say it. */
-function signedReceipt(claims: Readonly<Record<string, unknown>>) {
-  const { jti, action, status, created_at, consent_recorded_at, confirmation_text } = claims;
-  return {
-    action_id: jti,
-    action,
-    status,
-    created_at,
-    consent_recorded_at,
-    confirmation_text,
-    result: { ok: status === 'submitted' },
-  };
+/** Matches a string of JSON, and the colon after the name of a member. An unterminated string extends to the end. */
+const JSON_STRING = /"[^"\\]*(?:\\[\s\S][^"\\]*)*\\?(?:"(\s*:)?|$)/g;
+
+/** Counts the members in a JSON text, members with a repeated name included. */
+function countMembers(text: string): number {
+  return [...text.matchAll(JSON_STRING)].filter(([, colon]) => colon !== undefined).length;
 }
 
-function ofSdJwt(text: string, keys: VerificationKeys, issuer: string): Verified {
+/** Returns the receipt (reference §5.9) that the claims contain. */
+function receiptIn({ jti, ...claims }: Readonly<Record<string, unknown>>) {
+  const { action, status, created_at, consent_recorded_at, confirmation_text } = claims;
+  const said = { action, status, created_at, consent_recorded_at, confirmation_text };
+  return { action_id: jti, ...said, result: { ok: status === 'submitted' } };
+}
+
+function verifySdJwt(text: string, keys: VerificationKeys, issuer: string): Valid {
   const [jwt = '', ...disclosures] = text.split(SEPARATOR);
   const last = disclosures.pop();
   demand(last !== undefined, 'This is no SD-JWT.');
@@ -104,46 +95,52 @@ function ofSdJwt(text: string, keys: VerificationKeys, issuer: string): Verified
   const [encodedHeader = '', encodedClaims = '', signature = '', ...more] = jwt.split('.');
   const header = decode(encodedHeader);
   demand(isObject(header) && more.length === 0, 'This is no SD-JWT.');
+  const { alg, typ, kid } = header;
   demand(
-    isDeepStrictEqual(Object.keys(header).sort(), ['alg', 'kid', 'typ']) &&
-      header.alg === 'ES256' &&
-      header.typ === RECEIPT_TYPE,
+    hasOnly(header, ['alg', 'kid', 'typ']) && alg === 'ES256' && typ === RECEIPT_TYPE && typeof kid === 'string',
     'Its header is not that of a receipt.',
   );
-  const key = keys.get(String(header.kid));
-  demand(key !== undefined, `None of the keys has the name ${JSON.stringify(header.kid)}.`);
+  const key = keys.get(kid);
+  demand(key !== undefined, `None of the keys has the name ${JSON.stringify(kid)}.`);
   const isSigned = isSignedBy(key, `${encodedHeader}.${encodedClaims}`, signature);
   demand(isSigned, 'The signature does not fit: something was changed, or another key signed it.');
 
   const { _sd_alg, _sd: digests, ...claims } = claimsIn(encodedClaims);
   demand(claims.iss === issuer, `It was not issued by ${issuer}.`);
-  demand(_sd_alg === 'sha-256' && isDistinct(digests), 'Its digests are not those of a receipt.');
+  const isOfReceipt = _sd_alg === 'sha-256' && isTexts(digests) && new Set(digests).size === digests.length;
+  demand(isOfReceipt, 'Its digests are not those of a receipt.');
   return { kind: 'valid', claims, fields: fieldsOf(disclosures, digests, claims) };
 }
 
-/** What a receipt always says, in words. */
-const IN_WORDS = ['jti', 'action', 'status', 'created_at', 'consent_recorded_at'].concat([
-  'confirmation_text',
-  'confirmed_via',
-  'client',
-  'preview_digest',
-  'api_version',
-]);
+/** Claims that every receipt has and whose values are texts. */
+const TEXT_CLAIMS = [
+  ...['jti', 'action', 'status', 'created_at', 'consent_recorded_at', 'confirmation_text'],
+  ...['confirmed_via', 'client', 'destination', 'preview_digest', 'api_version'],
+];
+
+/** Allowed values of the claims `status` and `confirmed_via` (reference §5.9, §7.4). */
+const STATUSES: readonly unknown[] = ['submitted', 'failed'];
+const CONFIRMED_VIA: readonly unknown[] = ['agent', 'client_form', 'page', 'page_email'];
+
+/** Claims of RFC 7519 that limit the validity. No receipt has such a claim, and a verifier must not ignore one. */
+const LIMITS = ['exp', 'nbf'];
 
 function claimsIn(encoded: string): Record<string, unknown> {
   const claims = decode(encoded);
   const isWhole =
     isObject(claims) &&
     Number.isSafeInteger(claims.iat) &&
-    IN_WORDS.every((name) => typeof claims[name] === 'string') &&
-    (claims.destination === null || typeof claims.destination === 'string') &&
-    // Within a claim nothing is disclosed here.
-    Object.entries(claims).every(([name, value]) => name === '_sd' || isPlain(value));
+    TEXT_CLAIMS.every((name) => typeof claims[name] === 'string') &&
+    STATUSES.includes(claims.status) &&
+    CONFIRMED_VIA.includes(claims.confirmed_via) &&
+    !LIMITS.some((name) => Object.hasOwn(claims, name)) &&
+    // No claim has further claims inside.
+    Object.entries(claims).every(([name, value]) => name === '_sd' || value === null || typeof value !== 'object');
   demand(isWhole && !Object.hasOwn(claims, '...'), 'Its claims are not those of a receipt.');
   return claims;
 }
 
-/** What each disclosure shows: a field of its own, whose digest was signed. */
+/** Returns the field of each disclosure, after checking that its digest was signed. */
 function fieldsOf(
   disclosures: readonly string[],
   digests: readonly string[],
@@ -154,10 +151,8 @@ function fieldsOf(
   for (const disclosure of disclosures) {
     demand(left.delete(digestOf(disclosure)), 'A disclosure was not signed, or is there twice.');
     const shown = decode(disclosure);
-    demand(Array.isArray(shown) && shown.length === 3, 'A disclosure shows no field.');
-    const [salt, name, value] = shown;
-    const isField = [salt, name, value].every((each) => typeof each === 'string');
-    demand(isField, 'A disclosure shows no field.');
+    demand(isTexts(shown) && shown.length === 3, 'A disclosure shows no field.');
+    const [, name = '', value = ''] = shown;
     const isFree = !['_sd', '_sd_alg', '...'].includes(name) && !Object.hasOwn(claims, name);
     demand(isFree && !fields.has(name), 'A disclosure shows what is told elsewhere.');
     fields.set(name, value);
@@ -165,24 +160,12 @@ function fieldsOf(
   return [...fields];
 }
 
-function isDistinct(digests: unknown): digests is string[] {
-  return (
-    Array.isArray(digests) &&
-    digests.every((each) => typeof each === 'string') &&
-    new Set(digests).size === digests.length
-  );
+function isTexts(value: unknown): value is string[] {
+  return Array.isArray(value) && value.every((each) => typeof each === 'string');
 }
 
-function isPlain(value: unknown): boolean {
-  return value === null || typeof value !== 'object';
-}
-
-function isDisclosure(value: unknown): value is string {
-  return typeof value === 'string' && !value.includes(SEPARATOR);
-}
-
-function isObject(value: unknown): value is Record<string, unknown> {
-  return typeof value === 'object' && value !== null && !Array.isArray(value);
+function hasOnly(value: object, names: readonly string[]): boolean {
+  return isDeepStrictEqual(Object.keys(value).sort(), names);
 }
 
 function parse(text: string): unknown {

@@ -1,107 +1,94 @@
-/** What answers when no route does: 404, 405, ambiguous requests, and errors nobody expected. */
+/**
+ * Answers that no route gives: 404, 405, a slash at the end (reference §3.1), ambiguous requests and unexpected errors.
+ */
 import type { IncomingMessage } from 'node:http';
 import type { FastifyError, FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
 import type { ServerRefusal } from '../failures/refusals.ts';
 import { renderProblem } from '../failures/render.ts';
 import { forms } from '../forms/catalog.ts';
-import { headerLines } from '../http/headers.ts';
-import type { Log } from '../operations/log.ts';
-import { pathsOf } from '../routes.ts';
+import { headerLines } from '../http/request.ts';
+import type { Log } from '../platform/log.ts';
+import { pathsOf, pathTo, routes } from '../routes.ts';
 import { StorageUnavailable } from '../storage/database.ts';
-import { isForm, pathOf, type RenderProblemPage, wantsPage } from './page-or-json.ts';
+import {
+  isFormPath,
+  isRead,
+  pathOf,
+  type RenderProblemPage,
+  sendProblem,
+  wantsPage,
+  writtenPath,
+} from './page-or-json.ts';
 
-/** How a problem of no route's own is answered. */
-export type AnswerProblem = (
-  request: FastifyRequest,
-  reply: FastifyReply,
-  kind: ServerRefusal['kind'],
-) => FastifyReply;
+/** Answers with a problem that belongs to no route. */
+export type AnswerProblem = (request: FastifyRequest, reply: FastifyReply, kind: ServerRefusal['kind']) => FastifyReply;
 
-/** Readiness tells a proxy of a drain, so these routes are answered during one, too. */
+/** These routes are answered during a drain as well, because readiness reports the drain to a proxy. */
 const HEALTH = pathsOf('health');
 
-/** Whoever is not signed in is told of none of these (beyond §7). */
+/** Without a session, these routes do not exist (reference §12.4). */
 const CONSOLE = pathsOf('console');
 
-/** Of a path whose last part is a parameter alone. */
-const OPEN_END = /\/:\w+$/;
-
-/**
- * Registers the handlers; call it before any route, for it writes down which methods each path has.
- */
+/** Registers the handlers. Call it before any route. */
 export function registerFallbacks(
   app: FastifyInstance,
   parts: {
     renderProblemPage: RenderProblemPage;
     isRefusing: () => boolean;
     log: Log;
-    /** Where there is a console: whether this request comes from whoever is signed in to it. */
+    knownPaths: KnownPaths;
+    /** Returns true if the request has a session of the console. Undefined if there is no console. */
     isSignedIn?: ((request: IncomingMessage) => Promise<boolean>) | undefined;
   },
 ): AnswerProblem {
-  const { renderProblemPage, isRefusing, log, isSignedIn } = parts;
-  const methods = new Map<string, Set<string>>();
-  app.addHook('onRoute', ({ url, method }) => {
-    if (url.includes('*')) return;
-    for (const path of concretePaths(url)) {
-      const known = methods.get(path) ?? new Set();
-      for (const each of [method].flat()) known.add(each);
-      methods.set(path, known);
-    }
-  });
-
-  /** A path that is registered as it is comes before one whose last part may be anything. */
-  const urlAt = (path: string) => {
-    if (methods.has(path)) return path;
-    const end = path.lastIndexOf('/') + 1;
-    if (end === path.length) return undefined;
-    return [...methods.keys()].find(
-      (url) => OPEN_END.test(url) && url.startsWith(path.slice(0, end)) && url.indexOf(':') === end,
-    );
+  const { renderProblemPage, isRefusing, log, knownPaths, isSignedIn } = parts;
+  const answer: AnswerProblem = (request, reply, kind) => {
+    const problem = renderProblem({ kind }, 'json');
+    if (!wantsPage(request)) return sendProblem(reply, problem);
+    const { status, body } = problem;
+    const typed = isFormPath(pathOf(request.url)) && request.method === 'POST';
+    return sendProblem(reply, problem, renderProblemPage({ status, sentence: body.error, typed }));
   };
 
-  const answer: AnswerProblem = (request, reply, kind) => {
-    const { status, headers, body } = renderProblem({ kind }, 'json');
-    reply.code(status).headers({ 'cache-control': 'no-store', ...headers });
-    if (!wantsPage(request)) return reply.send(body);
-    const typed = isForm(request) && request.method === 'POST';
-    const page = renderProblemPage({ status, sentence: body.error, typed });
-    return reply.type('text/html; charset=utf-8').send(page);
+  /** Calls `run`. Answers 404 instead if the route belongs to the console and the request has no session. */
+  const unlessHidden = (route: string, request: FastifyRequest, reply: FastifyReply, run: () => FastifyReply) => {
+    if (!CONSOLE.has(route) || isSignedIn === undefined) return run();
+    return isSignedIn(request.raw).then((signedIn) => (signedIn ? run() : answer(request, reply, 'notFound')));
   };
 
   const answerNotFound = (request: FastifyRequest, reply: FastifyReply) => {
-    const url = urlAt(pathOf(request.url));
-    const known = url !== undefined && methods.get(url);
-    if (!known) return answer(request, reply, 'notFound');
-    const refuseMethod = () => {
-      reply.header('allow', [...known].sort().join(', '));
+    const known = knownPaths.find(pathOf(request.url));
+    if (known === undefined) return answer(request, reply, 'notFound');
+    return unlessHidden(known.route, request, reply, () => {
+      reply.header('allow', [...known.methods].sort().join(', '));
       return answer(request, reply, 'methodNotAllowed');
-    };
-    if (!CONSOLE.has(url) || isSignedIn === undefined) return refuseMethod();
-    return isSignedIn(request.raw).then((signedIn) =>
-      signedIn ? refuseMethod() : answer(request, reply, 'notFound'),
-    );
+    });
+  };
+
+  const redirectTo = (clean: CleanAddress, request: FastifyRequest, reply: FastifyReply) => {
+    const redirect = () => reply.code(308).headers({ 'cache-control': 'no-store', location: clean.url }).send();
+    // This page of the console is public. The page explains how to sign in.
+    if (clean.route === routes.operatorPage.path) return redirect();
+    return unlessHidden(clean.route, request, reply, redirect);
   };
 
   app.setNotFoundHandler(answerNotFound);
   app.addHook('onRequest', (request, reply, done) => {
-    if (isAmbiguous(request.raw)) {
-      return answer(request, reply.header('connection', 'close'), 'badRequest');
-    }
-    if (isRefusing() && !HEALTH.has(request.routeOptions.url ?? '')) {
-      return answer(request, reply, 'shuttingDown');
-    }
+    if (isAmbiguous(request.raw)) return answer(request, reply.header('connection', 'close'), 'badRequest');
+    if (isRefusing() && !HEALTH.has(request.routeOptions.url ?? '')) return answer(request, reply, 'shuttingDown');
+    const clean = isRead(request.method) && knownPaths.withoutSlash(request.url);
+    if (clean) return redirectTo(clean, request, reply);
     if (request.is404) return answerNotFound(request, reply);
     done();
   });
 
-  // Anything can be thrown, nothing too.
+  // Code can throw anything, undefined included.
   app.setErrorHandler((error: FastifyError | undefined, request, reply) => {
     if (error instanceof StorageUnavailable) {
       log.error({ err: error, requestId: request.id }, 'the store is unavailable');
       return answer(request, reply, 'storeUnavailable');
     }
-    // Fastify's own refusals of a request that can't be read; everything else is our fault.
+    // Fastify refuses a request that it can't read. Every other error is a defect of the service.
     if (error?.code?.startsWith('FST_ERR_') && (error.statusCode ?? 500) < 500) {
       return answer(request, reply, 'badRequest');
     }
@@ -111,17 +98,92 @@ export function registerFallbacks(
   return answer;
 }
 
-/** One `Host` (RFC 9112 §3.2), and of the transfer codings `chunked` alone. */
+/** Returns true unless the request has one `Host` (RFC 9112 §3.2), and no transfer coding but `chunked`. */
 function isAmbiguous(request: IncomingMessage): boolean {
   const coding = request.headers['transfer-encoding'] ?? 'chunked';
   const hosts = headerLines(request, 'host').length;
   return coding.toLowerCase() !== 'chunked' || (hosts !== 1 && request.httpVersion !== '1.0');
 }
 
-/** The whole parameter: `:action_id` is another. */
+/** A path whose last part is a parameter. */
+const OPEN_END = /:(\w+)$/;
+
+/** Matches an address whose path may end with a slash. A query can also match. */
+const SLASH_AT_END = /\/(?:[?#]|$)/;
+
+/** Matches the parameter `:action`, but not `:action_id`. */
 const ACTION = /:action(?!\w)/;
 
-/** An action is part of a path only where it is known: `{action}` stands for each of the forms. */
+/** An address, and the path of its route. */
+type CleanAddress = { route: string; url: string };
+
+export type KnownPaths = ReturnType<typeof openKnownPaths>;
+
+/** Records the paths and methods of all routes. The path of an action contains its name. */
+export function openKnownPaths() {
+  const known = new Map<string, Set<string>>();
+
+  /** Finds the route of a decoded path. An exact path comes before a path that ends with a parameter. */
+  function find(path: string): { route: string; methods: ReadonlySet<string> } | undefined {
+    const exact = known.get(path);
+    if (exact !== undefined) return { route: path, methods: exact };
+    const end = path.lastIndexOf('/') + 1;
+    if (end === path.length) return undefined;
+    for (const [route, methods] of known) {
+      const isOpen = OPEN_END.test(route) && route.indexOf(':') === end;
+      if (isOpen && route.startsWith(path.slice(0, end))) return { route, methods };
+    }
+    return undefined;
+  }
+
+  /**
+   * Returns an address without the slash at the end of its path. Returns undefined if the path has no such slash, or if
+   * no route has the remaining path. The address is made from the route and the value of its parameter, so that it
+   * leads to no other host.
+   */
+  function withoutSlash(url: string): CleanAddress | undefined {
+    if (!SLASH_AT_END.test(url)) return undefined;
+    const written = writtenPath(url);
+    if (written.length < 3 || !written.endsWith('/')) return undefined;
+    const clean = written.slice(0, -1);
+    const route = find(pathOf(clean))?.route;
+    if (route === undefined) return undefined;
+    const [, name = ''] = OPEN_END.exec(route) ?? [];
+    const value = decoded(clean.slice(clean.lastIndexOf('/') + 1));
+    if (value === undefined) return undefined;
+    const [, query = ''] = /^[^?#]*(\?[^#]*)/.exec(url) ?? [];
+    return { route, url: pathTo({ path: route }, { [name]: value }) + query };
+  }
+
+  return {
+    find,
+    withoutSlash,
+    /** Records each route that is registered from now on. */
+    watch(app: FastifyInstance): void {
+      app.addHook('onRoute', ({ url, method }) => {
+        if (url.includes('*')) return;
+        for (const path of concretePaths(url)) {
+          const methods = known.get(path) ?? new Set();
+          for (const each of [method].flat()) methods.add(each);
+          known.set(path, methods);
+        }
+      });
+    },
+    /** Returns the address for the router. A request with GET or HEAD keeps the slash, because it is redirected. */
+    rewriteUrl: ({ method, url = '' }: { method?: string | undefined; url?: string | undefined }): string =>
+      (isRead(method) ? undefined : withoutSlash(url)?.url) ?? url,
+  };
+}
+
+/** Returns a path for each action if the path has the parameter `:action`. Otherwise returns only the path itself. */
 function concretePaths(url: string): string[] {
   return ACTION.test(url) ? Object.keys(forms).map((action) => url.replace(ACTION, action)) : [url];
+}
+
+function decoded(part: string): string | undefined {
+  try {
+    return decodeURIComponent(part);
+  } catch {
+    return undefined;
+  }
 }

@@ -1,55 +1,47 @@
 /** Liveness and readiness. */
 import type { FastifyInstance } from 'fastify';
-import type { Clock } from '../clock.ts';
+import type { Clock } from '../platform/clock.ts';
 import { at, routes } from '../routes.ts';
 import type { Storage } from '../storage/database.ts';
 
-/** How long the store may take before it counts as away, in milliseconds. */
+/** Time limit for the store's answer. After it, the store counts as unavailable. */
 const CHECK_TIMEOUT_MS = 2_000;
 
 /**
- * Registers `/healthz` (the process answers) and `/readyz` (it can keep what it is given: 503 while
- * it drains or while the store is away). A proxy asks `/readyz?exclude=store`: it has to leave a
- * draining instance, but without the store every instance still answers much of what comes.
+ * Registers `/healthz` (the process answers) and `/readyz` (503 while the process drains or the store is unavailable).
+ * A proxy polls `/readyz?exclude=store`. Without the store, instances still answer many requests.
  */
 export function registerHealth(
   app: FastifyInstance,
-  parts: { storage: Storage; clock: Clock; isDraining: () => boolean },
+  { storage, clock, isDraining }: { storage: Storage; clock: Clock; isDraining: () => boolean },
 ): void {
   app.route({
     ...at(routes.liveness),
-    handler: async (_request, reply) =>
-      reply.header('cache-control', 'no-store').send({ status: 'ok' }),
+    handler: async (_request, reply) => reply.header('cache-control', 'no-store').send({ status: 'ok' }),
   });
 
   app.route<{ Querystring: { exclude?: unknown } }>({
     ...at(routes.readiness),
     handler: async (request, reply) => {
       reply.header('cache-control', 'no-store');
-      if (parts.isDraining()) return reply.code(503).send({ status: 'draining' });
-      if (request.query.exclude === 'store') return reply.send({ status: 'ready' });
-      const ready = await answersInTime(parts.storage, parts.clock);
+      if (isDraining()) return reply.code(503).send({ status: 'draining' });
+      const ready = request.query.exclude === 'store' || (await answersInTime(storage, clock));
       return reply.code(ready ? 200 : 503).send({ status: ready ? 'ready' : 'store unavailable' });
     },
   });
 }
 
-/** Whether the store takes a statement now; a hanging one counts as away. */
-export async function answersInTime(
-  storage: Pick<Storage, 'check'>,
-  clock: Clock,
-): Promise<boolean> {
-  let callOff = () => {};
-  const late = new Promise<boolean>((resolve) => {
-    callOff = clock.after(CHECK_TIMEOUT_MS, () => resolve(false));
+/** Returns true if the store takes a statement within the time limit. */
+export function answersInTime(storage: Pick<Storage, 'check'>, clock: Clock): Promise<boolean> {
+  return new Promise((resolve) => {
+    const cancel = clock.after(CHECK_TIMEOUT_MS, () => resolve(false));
+    const end = (answered: boolean) => {
+      cancel();
+      resolve(answered);
+    };
+    storage.check().then(
+      () => end(true),
+      () => end(false),
+    );
   });
-  const check = storage.check().then(
-    () => true,
-    () => false,
-  );
-  try {
-    return await Promise.race([check, late]);
-  } finally {
-    callOff();
-  }
 }

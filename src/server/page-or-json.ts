@@ -1,40 +1,41 @@
-/** Whether an answer that no route gives is a page or JSON. */
+/** Decides whether a problem is answered as a page or as JSON, and sends it. */
 import type { IncomingHttpHeaders } from 'node:http';
-import { mediaType } from '../http/read-body.ts';
+import type { FastifyReply } from 'fastify';
+import type { RenderedProblem } from '../failures/render.ts';
+import { mediaType } from '../http/request.ts';
 import { folders, pathsOf } from '../routes.ts';
 
-/** What is told of a problem on its page. */
+/** The content of a problem's page. */
 export type ProblemPage = {
   status: number;
-  /** From the failure catalogue, or sentences about the fields. */
+  /** Text of the failure catalogue, or sentences about the fields. */
   sentence: string;
-  /** The path of the form's page. */
+  /** Path of the form's page. */
   backTo?: string | undefined;
-  /** Whether someone had typed something, which the browser still has. */
+  /** True if the person has typed values, which the browser still has. */
   typed?: boolean;
 };
 
-/** Returns the whole HTML document, whatever happens. */
+/** Returns the whole HTML document. Never throws. */
 export type RenderProblemPage = (problem: ProblemPage) => string;
 
-/** What is read of a request, whoever parsed it. */
-type Asked = { url?: string | undefined; headers: IncomingHttpHeaders };
+/** The relevant part of a request of Node.js or Fastify. */
+type RequestHead = { url?: string | undefined; headers: IncomingHttpHeaders };
 
 const FORMS = pathsOf('forms');
-/** How browsers send forms. */
-const NATIVE: ReadonlySet<string> = new Set([
-  'application/x-www-form-urlencoded',
-  'multipart/form-data',
-]);
-
+/** Media types of forms that browsers send. */
+const NATIVE: ReadonlySet<string> = new Set(['application/x-www-form-urlencoded', 'multipart/form-data']);
 const DOCUMENTS = pathsOf('discovery');
-
-/** Programs alone call it, whatever they accept. */
+/** Only programs call these routes, so `Accept` has no effect. */
 const TOOLS = pathsOf('tools');
 
-/** The path as the router reads it: decoded, without query and fragment, of the absolute form as well. */
+export function isRead(method: string | undefined): boolean {
+  return method === 'GET' || method === 'HEAD';
+}
+
+/** Returns the path as the router reads it: decoded, without query and fragment, also of an absolute address. */
 export function pathOf(url: string | undefined): string {
-  const [path = ''] = (url ?? '').replace(/^https?:\/\/[^/?#]*/i, '').split(/[?#]/, 1);
+  const path = writtenPath(url ?? '');
   try {
     return decodeURI(path) || '/';
   } catch {
@@ -42,37 +43,43 @@ export function pathOf(url: string | undefined): string {
   }
 }
 
-/** Whether it is one of the documents for machines (contract §4, "Discovery"). */
+/** Returns the path of an address without decoding it, without query and fragment. */
+export function writtenPath(url: string): string {
+  const [path = ''] = url.replace(/^https?:\/\/[^/?#]*/i, '').split(/[?#]/, 1);
+  return path;
+}
+
+/** Returns true for the documents for machines (reference §3.11). */
 export function isDiscovery(path: string): boolean {
   return DOCUMENTS.has(path) || folders.discovery.some((folder) => path.startsWith(folder));
 }
 
-/** Whether it is the address of a page's mirror in Markdown (contract §4, "Discovery"). */
-export function isMirror(path: string): boolean {
-  return path.endsWith('.md');
-}
-
-/** Whether a form is sent there. */
+/** Returns true for the paths to which forms are sent. */
 export function isFormPath(path: string): boolean {
   return FORMS.has(path);
 }
 
-/** Whether it asks where a form is sent. */
-export function isForm({ url }: Asked): boolean {
-  return isFormPath(pathOf(url));
-}
-
-/** A person in a browser gets a page, everybody else JSON; a form that was sent, by how it was sent. */
-export function wantsPage(asked: Asked): boolean {
-  const path = pathOf(asked.url);
+/** Returns true if the request comes from a person in a browser. For a form, the media type of the request decides. */
+export function wantsPage(request: RequestHead): boolean {
+  const path = pathOf(request.url);
   if (isFormPath(path)) {
-    const sent = mediaType(asked.headers['content-type'])?.essence;
-    return sent === undefined ? acceptsPage(asked) : NATIVE.has(sent);
+    const sent = mediaType(request.headers['content-type'])?.essence;
+    return sent === undefined ? acceptsPage(request) : NATIVE.has(sent);
   }
   if (path.startsWith(folders.api) || isDiscovery(path) || TOOLS.has(path)) return false;
-  return acceptsPage(asked);
+  return acceptsPage(request);
 }
 
-function acceptsPage({ headers }: Asked): boolean {
+function acceptsPage({ headers }: RequestHead): boolean {
   return headers.accept?.includes('text/html') ?? false;
+}
+
+/** Answers with a refusal, as JSON or as its page. No cache may store it. */
+export function sendProblem(
+  reply: FastifyReply,
+  { status, headers, body }: RenderedProblem,
+  page?: string,
+): FastifyReply {
+  reply.code(status).headers({ 'cache-control': 'no-store', ...headers });
+  return page === undefined ? reply.send(body) : reply.type('text/html; charset=utf-8').send(page);
 }

@@ -1,45 +1,34 @@
-/** The security headers of every answer, with a strict content security policy (contract §4, spec §4.6). */
+/** The security headers of every answer, with a strict content security policy (reference §3.7). */
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import helmet from 'helmet';
 
-const DIRECTIVES = {
-  'default-src': ["'none'"],
-  'img-src': ["'self'"],
-  'connect-src': ["'self'"],
-  'form-action': ["'self'"],
-  'base-uri': ["'none'"],
-  'frame-ancestors': ["'none'"],
-};
+type Inline = { styles: readonly string[]; scripts: readonly string[] };
 
-type Options = {
-  /** Whether people come by HTTPS. */
-  https: boolean;
-  /** What stands in pages themselves. */
-  inline: { styles: readonly string[]; scripts: readonly string[] };
-};
-
-/** The headers, the same for every answer: helmet is asked once. */
-export function securityHeaders({ https, inline }: Options): Record<string, string> {
+/** Returns the headers, which are the same for every answer. `inline` has the digests of inline styles and scripts. */
+export function securityHeaders({ https, inline }: { https: boolean; inline: Inline }): Record<string, string> {
   const headers: Record<string, string> = {};
-  const response = {
-    setHeader: (name: string, value: string) => {
-      headers[name.toLowerCase()] = value;
-    },
-    removeHeader: () => {},
+  const setHeader = (name: string, value: string) => {
+    headers[name.toLowerCase()] = value;
   };
   const set = helmet({
     contentSecurityPolicy: {
       useDefaults: false,
       directives: {
-        ...DIRECTIVES,
+        'default-src': ["'none'"],
+        'img-src': ["'self'"],
+        'connect-src': ["'self'"],
+        'form-action': ["'self'"],
+        'base-uri': ["'none'"],
+        'frame-ancestors': ["'none'"],
         'style-src': ["'self'", ...inline.styles],
         'script-src': ["'self'", ...inline.scripts],
       },
     },
     referrerPolicy: { policy: 'same-origin' },
-    // Of this host alone: what else stands below its name is not ours to bind for a year.
+    // The header covers only this host, because its subdomains belong to others.
     strictTransportSecurity: https && { includeSubDomains: false },
   });
-  set({} as IncomingMessage, response as unknown as ServerResponse, () => {});
+  const response = { setHeader, removeHeader: () => {} } as unknown as ServerResponse;
+  set({} as IncomingMessage, response, () => {});
   return headers;
 }

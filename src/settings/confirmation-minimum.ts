@@ -1,4 +1,4 @@
-/** The text of `CONFIRMATION_MINIMUM`: one level for all actions, or pairs of an action and its level (beyond §4). */
+/** `CONFIRMATION_MINIMUM`: one level for all actions, or pairs of an action and its level (reference §6.4). */
 import { type FormName, forms } from '../forms/catalog.ts';
 
 const LEVELS = ['agent', 'page', 'page_email'] as const;
@@ -9,10 +9,10 @@ export type MinimumByAction = Readonly<Record<FormName, ConfirmationLevel>>;
 
 const ACTIONS = Object.keys(forms) as FormName[];
 
-/** Where nothing is asked for: the specification's own. */
+/** The default: no confirmation page is required. */
 export const NO_MINIMUM = ofAll('agent');
 
-/** Undefined where it is a mixture, names something twice, or names what is not known. */
+/** Returns undefined if the text mixes a single level with pairs, names an action twice, or has an unknown name. */
 export function parseConfirmationMinimum(text: string): MinimumByAction | undefined {
   const whole = LEVELS.find((level) => level === text.trim());
   if (whole !== undefined) return ofAll(whole);
@@ -21,14 +21,13 @@ export function parseConfirmationMinimum(text: string): MinimumByAction | undefi
     const [name, value, ...rest] = pair.split('=').map((part) => part.trim());
     const action = ACTIONS.find((each) => each === name);
     const level = LEVELS.find((each) => each === value);
-    if (action === undefined || level === undefined || rest.length > 0) return undefined;
-    if (given.has(action)) return undefined;
+    if (action === undefined || level === undefined || rest.length > 0 || given.has(action)) return undefined;
     given.set(action, level);
   }
   return { ...NO_MINIMUM, ...Object.fromEntries(given) };
 }
 
-/** As it is written, for who looks at the settings. */
+/** Returns the text of the setting, for `npm run settings`. */
 export function writeConfirmationMinimum(minimum: MinimumByAction): string {
   const levels = new Set(Object.values(minimum));
   const [only] = levels;

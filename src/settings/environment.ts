@@ -1,79 +1,123 @@
-/**
- * The environment of the process, and the `.env` of a folder (contract §2): a line there that would be without
- * effect is a fault, for whoever wrote it meant something.
- */
+/** Environment of the process, and the `.env` of a folder (reference §20.2). A line without an effect is a fault. */
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { parseEnv } from 'node:util';
-import { nearest } from './nearest.ts';
+import { nearest } from './did-you-mean.ts';
 import { fileVariable, type VariableName, variables } from './variables.ts';
 
 export type Environment = Readonly<Record<string, string | undefined>>;
 
 export type LoadedEnvironment = {
   environment: Environment;
-  /** Where a variable came from; undefined where it is not set. */
+  /** Returns the source of a variable, or undefined if it is not set. */
   origins: (name: string) => 'environment' | '.env' | undefined;
-  /** The `.env` that is read where it is there. */
+  /** Path of the `.env`, and whether it exists. */
   file: { path: string; found: boolean };
-  /** What is wrong with that file: one sentence each, without anything that stands in it but a name. */
+  /** Faults of the `.env`, one sentence each. A sentence repeats only names of the `.env`, never values. */
   faults: string[];
 };
 
-/** `NAME=value`, with `export` or without: what is before the first `=`, and what is behind it. */
+/** `NAME=value`, with or without `export`. Matches the name before the first `=`, and the text behind it. */
 const ASSIGNMENT = /^(?:export\s+)?([^\s=]+)\s*=(.*)$/s;
-/** A value that begins with a quote ends with it, on the same line; a comment may follow. */
-const QUOTED = /^(["'`])(?:(?!\1).)*\1\s*(?:#.*)?$/;
+/** A quoted value ends on its line. A comment may follow. Double quotes may hold `\"`, `\\` and `\n`. */
+const QUOTED = /^(?:"((?:[^"\\]|\\.)*)"|'([^']*)'|`([^`]*)`)\s*(?:#.*)?$/;
+/** In a value without quotes, `#` begins a comment only behind a blank, so `Paint#1` is a name (reference §20.2). */
+const COMMENT = /\s#/;
 
-/** Takes the folder that may hold a `.env`; what is set in the real environment wins over it. */
+/** Matches a whole value between two quotation marks of one kind. A comment may follow. */
+const IN_QUOTES = /^\s*(["'])(?:(?!\1).)*\1\s*(?:\s#\s.*)?$/s;
+
+/**
+ * Returns true if a value is in quotation marks. `docker run --env-file` does not remove the marks of `NAME="value"`,
+ * so people would read the marks in a name (reference §20.2).
+ */
+export const isQuoted = (value: string) => IN_QUOTES.test(value);
+
+/** Loads the variables of the process and of the `.env` in `folder`. Variables of the process have priority. */
 export function loadEnvironment(folder: string): LoadedEnvironment {
   const path = join(folder, '.env');
   const own: Environment = process.env;
-  const { text, faults } = readEnvFile(path);
-  const file: Environment = parseEnv(text ?? '');
+  const { values: file, found, faults } = readEnvFile(path);
   return {
     environment: { ...file, ...own },
-    origins: (name) =>
-      own[name] !== undefined ? 'environment' : file[name] !== undefined ? '.env' : undefined,
-    file: { path, found: text !== undefined },
+    origins: (name) => (own[name] !== undefined ? 'environment' : file[name] !== undefined ? '.env' : undefined),
+    file: { path, found },
     faults,
   };
 }
 
-function readEnvFile(path: string): { text: string | undefined; faults: string[] } {
+/**
+ * Parses the lines, because the platform's `parseEnv` cuts a value at any `#` and does not support `\"`. If several
+ * lines have the same name, the last line counts.
+ */
+function readEnvFile(path: string): { values: Environment; found: boolean; faults: string[] } {
   try {
-    const text = readFileSync(path, 'utf8')
-      .replace(/^\uFEFF/, '')
-      .replace(/\r\n?/g, '\n');
-    const lines = text.split('\n');
-    const faults = lines.map((line, index) => faultOf(line, `line ${index + 1} of .env`));
-    return { text, faults: faults.filter((fault) => fault !== undefined) };
+    const lines = readText(path).split(/\r\n?|\n/);
+    const read = lines.map((line, index) => readLine(line.trim(), `line ${index + 1} of .env`));
+    return {
+      values: Object.fromEntries(read.flatMap(({ entry }) => (entry ? [entry] : []))),
+      found: true,
+      faults: read.flatMap(({ fault }) => fault ?? []),
+    };
   } catch (error) {
     const isAbsent = (error as NodeJS.ErrnoException).code === 'ENOENT';
-    const fault = 'The .env file can’t be read; check its permissions.';
-    return { text: undefined, faults: isAbsent ? [] : [fault] };
+    const fault =
+      error instanceof EncodingFault
+        ? `The .env file ${error.message}.`
+        : 'The .env file can’t be read; check its permissions.';
+    return { values: {}, found: false, faults: isAbsent ? [] : [fault] };
   }
 }
 
 const inFront = (where: string) => where.replace(/^l/, 'L');
 
-function faultOf(line: string, where: string): string | undefined {
-  if (/^\s*(#|$)/.test(line)) return undefined;
-  const [, name, written = ''] = ASSIGNMENT.exec(line.trim()) ?? [];
-  const value = written.trimStart();
-  if (name === undefined) return `${inFront(where)} is no NAME=value.`;
+/** Parses a trimmed line. Returns the line's name and value, or its fault. Returns neither for a comment. */
+function readLine(line: string, where: string): { entry?: [string, string]; fault?: string } {
+  if (line === '' || line.startsWith('#')) return {};
+  const [, name, written = ''] = ASSIGNMENT.exec(line) ?? [];
+  if (name === undefined) return { fault: `${inFront(where)} is no NAME=value.` };
   const known = (Object.keys(variables) as VariableName[])
     .flatMap((each) => [each, fileVariable(each)])
     .filter((each) => each !== undefined);
   if (!known.includes(name)) {
     const near = nearest(name.toUpperCase(), known);
     const remedy = near === undefined ? 'see .env.example.' : `did you mean ${near}?`;
-    // What has small letters may be a piece of a secret that was broken over lines.
+    // A name with small letters may be a part of a secret that was broken over lines, so the fault omits the name.
     const subject = /^[A-Z][A-Z0-9_]*$/.test(name) ? `${name} (${where})` : inFront(where);
-    return `${subject} names no setting; ${remedy}`;
+    return { fault: `${subject} names no setting; ${remedy}` };
   }
-  if (/^["'`]/.test(value) && !QUOTED.test(value)) {
-    return `${name} (${where}) has a quote that is not closed, or something behind it.`;
+  const value = readValue(written);
+  if (value !== undefined) return { entry: [name, value] };
+  return { fault: `${name} (${where}) has a quote that is not closed, or something behind it.` };
+}
+
+/** Parses the text behind `=`. Returns undefined if the text begins with a quote but is not one quoted value. */
+function readValue(written: string): string | undefined {
+  if (!/^\s*["'`]/.test(written)) return written.split(COMMENT, 1).join().trim();
+  const quoted = QUOTED.exec(written.trimStart());
+  if (quoted === null) return undefined;
+  const [, double, single, backtick] = quoted;
+  if (double === undefined) return single ?? backtick;
+  return double.replace(/\\(["\\n])/g, (_, escaped) => (escaped === 'n' ? '\n' : escaped));
+}
+
+/** Thrown if a file is not in UTF-8. The message is a predicate with the remedy. */
+export class EncodingFault extends Error {
+  override name = 'EncodingFault';
+}
+
+/**
+ * Returns the text of a file in UTF-8, without a byte order mark.
+ * @throws EncodingFault, or the error of the file system
+ */
+export function readText(path: string): string {
+  const bytes = readFileSync(path);
+  // PowerShell's `>` writes UTF-16.
+  if (/^(\xff\xfe|\xfe\xff)/.test(bytes.toString('latin1', 0, 2))) {
+    throw new EncodingFault('is UTF-16. Save it as UTF-8');
   }
-  return undefined;
+  try {
+    const text = new TextDecoder('utf-8', { fatal: true }).decode(bytes);
+    if (!text.includes('\0')) return text;
+  } catch {}
+  throw new EncodingFault('is no text in UTF-8. Save it as UTF-8');
 }

@@ -1,15 +1,12 @@
-/** The settings that several variables make together, or one that stands for different things. */
+/** Settings that several variables form together, or that have several kinds. */
 import { isAbsolute, join, resolve } from 'node:path';
 
-/** What the defaults of other settings are made from. */
-export type Known = { mode: 'local' | 'production'; host: string; port: number; dataDir: string };
+/** Settings on which defaults of other settings depend. */
+export type BasicSettings = { mode: 'local' | 'production'; host: string; port: number; dataDir: string };
 
 export type Groups = {
   database: { kind: 'sqlite'; path: string } | { kind: 'postgres'; url: string };
-  upstream:
-    | { kind: 'none' }
-    | { kind: 'inbox' }
-    | { kind: 'http'; url: string; secret: Buffer | undefined };
+  upstream: { kind: 'none' } | { kind: 'inbox' } | { kind: 'http'; url: string; secret: Buffer | undefined };
   mail:
     | { kind: 'none' }
     | { kind: 'files'; folder: string; from: string }
@@ -20,36 +17,49 @@ export type Groups = {
 
 type Given = string | undefined;
 
-/** Takes DATABASE_URL; its default is a file in the data folder. */
-export function databaseOf(url: Given, { dataDir }: Known): Groups['database'] {
+/** Returns the database of DATABASE_URL (default: an SQLite file in the data folder). */
+export function databaseOf(url: Given, { dataDir }: BasicSettings): Groups['database'] {
   if (url === undefined) return { kind: 'sqlite', path: join(dataDir, 'service.db') };
   if (!url.startsWith('sqlite:')) return { kind: 'postgres', url };
   const path = url.slice('sqlite:'.length).replace(/^\/\/(?=\/)/, '');
   return { kind: 'sqlite', path: path === ':memory:' || isAbsolute(path) ? path : resolve(path) };
 }
 
-/** Takes UPSTREAM_URL and UPSTREAM_SECRET; local mode has the embedded inbox, production nothing. */
-export function upstreamOf(
-  url: Given,
-  secret: Buffer | undefined,
-  { mode }: Known,
-): Groups['upstream'] {
+/**
+ * Returns the upstream of UPSTREAM_URL and UPSTREAM_SECRET. The default is the embedded inbox in local mode, and no
+ * upstream in production.
+ */
+export function upstreamOf(url: Given, secret: Buffer | undefined, { mode }: BasicSettings): Groups['upstream'] {
   if (url === undefined) return { kind: mode === 'local' ? 'inbox' : 'none' };
   return url === 'inbox:' ? { kind: 'inbox' } : { kind: 'http', url, secret };
 }
 
-/** Takes SMTP_URL and MAIL_FROM; local mode writes files, production sends nothing. */
-export function mailOf(url: Given, from: Given, { mode, dataDir }: Known): Groups['mail'] {
+/**
+ * Returns the mailer of SMTP_URL and MAIL_FROM. By default local mode writes messages as files, and production sends no
+ * mail.
+ */
+export function mailOf(url: Given, from: Given, { mode, dataDir }: BasicSettings): Groups['mail'] {
   if (url !== undefined && from !== undefined) return { kind: 'smtp', url, from };
   if (mode === 'production') return { kind: 'none' };
-  const folder = join(dataDir, 'mail');
-  return { kind: 'files', folder, from: from ?? 'service@localhost.invalid' };
+  return { kind: 'files', folder: join(dataDir, 'mail'), from: from ?? 'service@localhost.invalid' };
 }
 
-/** Takes CONTRACTOR_ID and CONTRACTOR_NAME; local mode has a sample. */
-export function contractorOf(id: Given, name: Given, { mode }: Known): Groups['contractor'] {
-  if (mode === 'local') {
-    return { id: id ?? 'sample-contractor', name: name ?? 'Sample Painting Company' };
-  }
+/**
+ * Returns the contractor of CONTRACTOR_ID and CONTRACTOR_NAME. The default is a sample in local mode, and no contractor
+ * in production.
+ */
+export function contractorOf(id: Given, name: Given, { mode }: BasicSettings): Groups['contractor'] {
+  if (mode === 'local') return { id: id ?? 'sample-contractor', name: name ?? 'Sample Painting Company' };
   return id !== undefined && name !== undefined ? { id, name } : undefined;
+}
+
+/** `MAIL_FROM` (reference §20.3): an address, or `Name <address>`. */
+export type Sender = { name: string; address: string };
+
+const NAMED = /^([^<]*)<([^<>]*)>$/;
+
+/** Parses the trimmed text. The name may be empty, and the address is not validated. */
+export function parseSender(from: string): Sender {
+  const [, name = '', address = from] = NAMED.exec(from) ?? [];
+  return { name: name.trim().replace(/^"(.*)"$/s, '$1'), address };
 }

@@ -1,37 +1,38 @@
 /**
- * Every environment variable, validated together (contract §2). A bad value stops the process
- * before it listens: one line per fault, which names the variable and never prints a secret.
+ * Validates all environment variables together (reference §20.2). A bad value stops the process before it listens, with
+ * one line per fault. The line names the variable and never prints a secret.
  */
-import { readFileSync } from 'node:fs';
 import type { Infer } from '@badrap/valita';
-import type { Environment } from './environment.ts';
-import { contractorOf, databaseOf, type Groups, type Known, mailOf, upstreamOf } from './groups.ts';
+import { EncodingFault, type Environment, isQuoted, readText } from './environment.ts';
+import { type BasicSettings, contractorOf, databaseOf, type Groups, mailOf, upstreamOf } from './groups.ts';
 import { checkShape } from './shape.ts';
 import { fileVariable, type VariableName, variables } from './variables.ts';
 
 type Entry<Name extends VariableName> = (typeof variables)[Name];
 
-/** What single variables become, by the entries of the table. */
+/** Type of a variable's value if the variable is not set. */
+type Otherwise<E> = E extends { otherwise: infer Value }
+  ? Value extends (basic: BasicSettings) => infer Made
+    ? Made
+    : Value
+  : undefined;
+
+/** The settings of single variables, by the entries of the table. */
 type Single = {
-  [Name in VariableName as Entry<Name> extends { setting: infer Setting extends string }
-    ? Setting
-    : never]: Entry<Name> extends { otherwise: (known: Known) => infer Value } ? Value : never;
+  [Name in VariableName as Entry<Name> extends { setting: infer Setting extends string } ? Setting : never]:
+    | Infer<Entry<Name>['schema']>
+    | Otherwise<Entry<Name>>;
 };
 
 export type Settings = Single & Groups;
 
-export type SettingsResult =
-  | { kind: 'valid'; settings: Settings }
-  | { kind: 'invalid'; faults: string[] };
+export type SettingsResult = { kind: 'valid'; settings: Settings } | { kind: 'invalid'; faults: string[] };
 
 /**
- * Takes the whole environment, and the faults that were found before (of `.env`, and at a start of the
- * credentials file). Returns the settings, or those faults and one sentence for each of its own.
+ * Returns the settings, or all faults, one sentence each. `before` has the faults of `.env`, and at a start also the
+ * faults of the credentials file.
  */
-export function readSettings(
-  environment: Environment,
-  before: readonly string[] = [],
-): SettingsResult {
+export function readSettings(environment: Environment, before: readonly string[] = []): SettingsResult {
   const faults = [...before];
   const given = new Map<VariableName, unknown>();
   for (const name of Object.keys(variables) as VariableName[]) {
@@ -42,41 +43,46 @@ export function readSettings(
     else faults.push(`${name} ${checked.why}.`);
   }
   const settings = assemble(given);
-  checkTogether(settings, given, faults);
+  faults.push(...combinationFaults(settings, given, faults));
   return faults.length === 0 ? { kind: 'valid', settings } : { kind: 'invalid', faults };
 }
 
-/** The text of a variable: its own, or its file's without the trailing line break; empty is unset. */
-function textOf(
-  environment: Environment,
-  name: VariableName,
-  faults: string[],
-): string | undefined {
-  const own = environment[name] || undefined;
+/** Returns the value of a variable. Returns undefined if the value is empty or still in quotation marks. */
+function ownValue(environment: Environment, name: string | undefined, faults: string[]): string | undefined {
+  const value = (name && environment[name]) || undefined;
+  if (value === undefined || !isQuoted(value)) return value;
+  faults.push(`${name} stands in quotation marks that nothing has removed. Take them away.`);
+  return undefined;
+}
+
+/** Returns the text of a variable, or of its file without the trailing line break. An empty text counts as unset. */
+function textOf(environment: Environment, name: VariableName, faults: string[]): string | undefined {
+  const own = ownValue(environment, name, faults);
   const fileName = fileVariable(name);
-  const file = fileName === undefined ? undefined : environment[fileName] || undefined;
+  const file = ownValue(environment, fileName, faults);
   if (file === undefined) return own;
   if (own !== undefined) {
     faults.push(`${name} and ${fileName} are both set; keep one of them.`);
     return undefined;
   }
   try {
-    return readFileSync(file, 'utf8').replace(/\r?\n$/, '');
-  } catch {
-    faults.push(`${fileName} names a file that can’t be read.`);
+    return readText(file).replace(/\r?\n$/, '');
+  } catch (error) {
+    const why = error instanceof EncodingFault ? error.message : 'can’t be read';
+    faults.push(`${fileName} names a file that ${why}.`);
     return undefined;
   }
 }
 
-/** Makes the settings in the order of the table: a default is made from those before it. */
+/** Makes the settings in the order of the table, because a default may depend on earlier settings. */
 function assemble(given: ReadonlyMap<VariableName, unknown>): Settings {
-  const get = <Name extends VariableName>(name: Name) =>
-    given.get(name) as Infer<Entry<Name>['schema']> | undefined;
+  const get = <Name extends VariableName>(name: Name) => given.get(name) as Infer<Entry<Name>['schema']> | undefined;
   const single: Record<string, unknown> = {};
   for (const [name, variable] of Object.entries(variables)) {
     if (!('setting' in variable)) continue;
-    const { setting, otherwise } = variable;
-    single[setting] = given.get(name as VariableName) ?? otherwise(single as Known);
+    const otherwise = 'otherwise' in variable ? variable.otherwise : undefined;
+    const made = typeof otherwise === 'function' ? otherwise(single as BasicSettings) : otherwise;
+    single[variable.setting] = given.get(name as VariableName) ?? made;
   }
   const settings = single as Single;
   return {
@@ -89,35 +95,31 @@ function assemble(given: ReadonlyMap<VariableName, unknown>): Settings {
   };
 }
 
-/** The rules that tie variables together. */
-function checkTogether(
+/** Checks the rules that involve several variables. */
+function combinationFaults(
   { mode, port, metricsPort, mail, confirmationMinimum, operatorConsole, baseUrl }: Settings,
   given: ReadonlyMap<VariableName, unknown>,
-  faults: string[],
-): void {
-  const required = (name: VariableName, when: string) => {
-    if (!given.has(name) && !faults.some((fault) => fault.startsWith(`${name} `)))
-      faults.push(`${name} is required ${when}.`);
-  };
-  if (mode === 'production') required('BASE_URL', 'in production');
-  if (given.has('SMTP_URL')) required('MAIL_FROM', 'with SMTP_URL');
-  for (const name of ['NOTIFY_EMAIL', 'ALERT_EMAIL'] as const) {
-    if (given.has(name) && mail.kind === 'none') {
-      faults.push(`${name} needs a mail server; set SMTP_URL and MAIL_FROM.`);
-    }
-  }
-  if (mail.kind === 'none' && Object.values(confirmationMinimum).includes('page_email')) {
-    faults.push(
-      'CONFIRMATION_MINIMUM needs a mail server for page_email; set SMTP_URL and MAIL_FROM.',
-    );
-  }
-  // Its cookie would go over the wire as anybody reads it (beyond §7).
-  if (mode === 'production' && operatorConsole === 'on' && !/^https:/i.test(baseUrl)) {
-    faults.push('OPERATOR_CONSOLE needs a BASE_URL with https:// in production.');
-  }
-  if (metricsPort === port) faults.push('METRICS_PORT must be another than PORT.');
-  if (mode === 'production' && given.has('UPSTREAM_URL')) {
-    required('CONTRACTOR_ID', 'with UPSTREAM_URL');
-    required('CONTRACTOR_NAME', 'with UPSTREAM_URL');
-  }
+  faults: readonly string[],
+): string[] {
+  const isProduction = mode === 'production';
+  const isForwarded = isProduction && given.has('UPSTREAM_URL');
+  const hasNoMail = mail.kind === 'none';
+  const needsMail = Object.values(confirmationMinimum).includes('page_email');
+  const isMissing = (name: VariableName) => !given.has(name) && !faults.some((fault) => fault.startsWith(`${name} `));
+  const rules: readonly [isBroken: boolean, fault: string][] = [
+    [isProduction && isMissing('BASE_URL'), 'BASE_URL is required in production.'],
+    [given.has('SMTP_URL') && isMissing('MAIL_FROM'), 'MAIL_FROM is required with SMTP_URL.'],
+    [given.has('NOTIFY_EMAIL') && hasNoMail, 'NOTIFY_EMAIL needs a mail server; set SMTP_URL and MAIL_FROM.'],
+    [given.has('ALERT_EMAIL') && hasNoMail, 'ALERT_EMAIL needs a mail server; set SMTP_URL and MAIL_FROM.'],
+    [needsMail && hasNoMail, 'CONFIRMATION_MINIMUM needs a mail server for page_email; set SMTP_URL and MAIL_FROM.'],
+    [
+      // Without TLS, anybody on the way can read the session cookie (reference §12.1).
+      isProduction && operatorConsole === 'on' && !/^https:/i.test(baseUrl),
+      'OPERATOR_CONSOLE needs a BASE_URL with https:// in production.',
+    ],
+    [metricsPort === port, 'METRICS_PORT must be another than PORT.'],
+    [isForwarded && isMissing('CONTRACTOR_ID'), 'CONTRACTOR_ID is required with UPSTREAM_URL.'],
+    [isForwarded && isMissing('CONTRACTOR_NAME'), 'CONTRACTOR_NAME is required with UPSTREAM_URL.'],
+  ];
+  return rules.flatMap(([isBroken, fault]) => (isBroken ? [fault] : []));
 }

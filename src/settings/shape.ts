@@ -1,16 +1,12 @@
-/** Checks the shape of what a person wrote: settings, credentials, words. */
+/** Checks the shape of settings, credentials and texts that a person wrote. */
 import type { Err, Infer, Type } from '@badrap/valita';
 
 type Issue = Err['issues'][number];
 
 export type Checked<T> = { kind: 'valid'; value: T } | { kind: 'invalid'; why: string };
 
-/** What the schema makes of the value, or its first fault by where it stands (`whole`: at its top), never with a value. */
-export function checkShape<S extends Type>(
-  schema: S,
-  value: unknown,
-  whole = '',
-): Checked<Infer<S>> {
+/** Returns the parsed value, or the first fault with its path (`whole` if it has none). A fault never repeats a value. */
+export function checkShape<S extends Type>(schema: S, value: unknown, whole = ''): Checked<Infer<S>> {
   const result = schema.try(value);
   if (result.ok) return { kind: 'valid', value: result.value as Infer<S> };
   const [first] = result.issues;

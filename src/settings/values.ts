@@ -1,28 +1,33 @@
-/** How the text of a variable is read (contract §2): each says what is wrong, never what was given. */
+/** Schemas of the variables' texts (reference §20.2). A message names the fault, but never repeats the given text. */
 import { isIP } from 'node:net';
 import { resolve } from 'node:path';
 import * as v from '@badrap/valita';
 import { bounds } from '../forms/bounds.ts';
 import { normalize, parseEmail } from '../forms/fields.ts';
+import { isBlank } from '../forms/invisible-characters.ts';
+import { isName, NAME_RULE } from '../forms/names.ts';
 import { isAddressOrRange, isEveryAddress } from '../http/client-address.ts';
+import { isTimeZone } from '../platform/clock.ts';
 import { parseConfirmationMinimum } from './confirmation-minimum.ts';
+import { parseSender } from './groups.ts';
 import { parseReceiptKeys } from './receipt-keys.ts';
-import { parseSender } from './sender.ts';
 import { isSigningKey, SIGNING_KEY_BYTES } from './signing-keys.ts';
 
 const BASE64 = /^[A-Za-z0-9+/_-]+={0,2}$/;
-/** Fewer can be tried out by anybody; below Standard Webhooks' 24 the doctor warns. */
+/**
+ * Minimum length of UPSTREAM_SECRET, because a shorter secret can be guessed. The doctor warns below 24 bytes, the
+ * minimum of Standard Webhooks.
+ */
 const UPSTREAM_SECRET_MINIMUM_BYTES = 8;
-/** The command for one. */
+/** Command that makes a key for receipts. */
 export const NEW_RECEIPT_KEY = 'openssl genpkey -algorithm EC -pkeyopt ec_paramgen_curve:P-256';
-const LOG_LEVELS = ['fatal', 'error', 'warn', 'info', 'debug', 'trace', 'silent'] as const;
 
 const text = v.string();
+const trimmed = text.map((given) => given.trim());
 export const line = text.assert((given) => !/\p{Cc}/u.test(given), 'must be one line');
-/** An address (of IPv6 without brackets, with its zone where it has one), or a name. */
+/** An address (IPv6 without brackets, with or without a zone), or a name. */
 export const host = line.assert(
-  (given) =>
-    isIP(given) !== 0 || (/^[\p{L}\p{N}_.-]+$/u.test(given) && URL.canParse(`http://${given}`)),
+  (given) => isIP(given) !== 0 || (/^[\p{L}\p{N}_.-]+$/u.test(given) && URL.canParse(`http://${given}`)),
   'must be an address of this machine, or its name',
 );
 export const path = line.map((given) => resolve(given));
@@ -38,82 +43,84 @@ const number = (digits: RegExp, what: string, least: number, most: number) =>
     .map(Number)
     .assert((n) => n >= least && n <= most, `must be from ${least} to ${most}`);
 export const port = number(/^\d{1,5}$/, 'a port number', 1, 65_535);
-const address = (protocol: RegExp, wrong: string) =>
-  text
-    .map((given) => given.trim())
-    .assert((given) => protocol.test(URL.parse(given)?.protocol ?? ''), wrong);
-export const whole = (least: number, most: number) =>
-  number(/^\d{1,9}$/, 'a whole number', least, most);
-const base64 = (given: string) =>
-  BASE64.test(given) ? Buffer.from(given, 'base64') : Buffer.alloc(0);
+export const whole = (least: number, most: number) => number(/^\d{1,9}$/, 'a whole number', least, most);
+const base64 = (given: string) => (BASE64.test(given) ? Buffer.from(given, 'base64') : Buffer.alloc(0));
 const isWebUrl = (given: string) => /^https?:$/.test(URL.parse(given)?.protocol ?? '');
 const hasUserInfo = (given: string) => {
   const { username = '', password = '' } = URL.parse(given) ?? {};
   return username !== '' || password !== '';
 };
 
-const hasReadableUserInfo = (given: string) => {
-  const { username = '', password = '' } = URL.parse(given) ?? {};
+const NOT_READABLE = 'must be an address that can be read, with a host and a port from 1 to 65535';
+const NOT_ENCODED = 'must have a user name and a password in which / is written %2F, # %23, ? %3F and % %25';
+
+/** A query may hold `@`, as `?user=name@server` does. */
+const QUERY = /^(\/?[^/?#@]*)\?[\w.]+=[^#]*$/s;
+
+/**
+ * Returns false if a user name or a password holds an invalid escape, or a character that ends the host. Passwords of
+ * mail services hold `/`, and a URL would begin its path there.
+ */
+function hasEncodedUserInfo(given: string): boolean {
+  const [, authority = '', behind = ''] = /:\/\/([^/?#]*)(.*)$/s.exec(given) ?? [];
+  if (behind.replace(QUERY, '$1').includes('@')) return false;
   try {
-    for (const part of [username, password]) decodeURIComponent(part);
+    decodeURIComponent(authority.slice(0, Math.max(0, authority.lastIndexOf('@'))));
     return true;
   } catch {
     return false;
   }
-};
+}
 
-/** A misspelt one would start local mode, with an agent's token of its own, where people come. */
+/** Address of a server that begins with `SCHEME://`. The address may have a user name and a password. */
+const address = (scheme: RegExp, wrong: string) =>
+  trimmed
+    .assert((given) => scheme.test(given), wrong)
+    .assert(hasEncodedUserInfo, NOT_ENCODED)
+    .assert((given) => URL.canParse(given), NOT_READABLE);
+
+/**
+ * A misspelt value is refused, because it would otherwise start local mode, with a token for agents, on a public
+ * server.
+ */
 export const mode = text
-  .assert(
-    (given) => /^(production|development|test)$/.test(given),
-    'must be production, development, test or empty',
-  )
+  .assert((given) => /^(production|development|test)$/.test(given), 'must be production, development, test or empty')
   .map((given) => (given === 'production' ? 'production' : 'local'));
 
-/** Something that people read. */
+/** Text that is shown to people. */
 export const name = line
+  .map((given) => given.trim())
   .assert((given) => [...given].length <= 200, 'must have at most 200 characters')
-  .assert((given) => given.trim() !== '', 'must not be blank');
+  .assert((given) => !isBlank(given), 'must not be blank')
+  .assert((given) => isName(200, given), `must ${NAME_RULE}`);
 
-/** Pages and documents link from the root of their host: below a path half of the links would be wrong. */
+/** Pages and documents link from the root of their host, so below a path half of the links would be wrong. */
 export const baseUrl = line
   .map((given) => given.trim())
-  .assert(
-    (given) => /^https?:\/\/[^/\\]/i.test(given) && URL.canParse(given),
-    'must be an http:// or https:// address',
-  )
+  .assert((given) => /^https?:\/\/[^/\\]/i.test(given) && URL.canParse(given), 'must be an http:// or https:// address')
   .assert((given) => !hasUserInfo(given), 'must hold no user name and password')
   .assert((given) => !/[?#]/.test(given), 'must hold no query and no fragment')
   .map((given) => given.replace(/\/$/, ''))
   .assert((given) => /^https?:\/\/[^/\\]+$/i.test(given), 'must hold no path');
 
-/** Of a service that nothing stands in front of; a zone is this machine's own, and stands in no link. */
+/** Returns the base URL of a service without a proxy. A zone of IPv6 is valid on this machine only, so it is removed. */
 export const ownBaseUrl = ({ host, port }: { host: string; port: number }) =>
   `http://${host.includes(':') ? `[${host.replace(/%.*/, '')}]` : host}:${port}`;
 
 export const databaseUrl = text
-  .assert(
-    (given) => /^(sqlite:.+|postgres(ql)?:\/\/.+)$/s.test(given),
-    'must be sqlite:PATH or postgres://…',
-  )
-  .assert(
-    (given) => given.startsWith('sqlite:') || URL.canParse(given),
-    'must be an address that can be read',
-  );
+  .assert((given) => /^(sqlite:.+|postgres(ql)?:\/\/.+)$/s.test(given), 'must be sqlite:PATH or postgres://…')
+  .assert((given) => given.startsWith('sqlite:') || hasEncodedUserInfo(given), NOT_ENCODED)
+  .assert((given) => given.startsWith('sqlite:') || URL.canParse(given), NOT_READABLE);
 
-export const redisUrl = address(/^rediss?:$/, 'must be a redis:// address')
+export const redisUrl = address(/^rediss?:\/\//i, 'must be a redis:// address')
   .assert((given) => URL.parse(given)?.hostname !== '', 'must name a host')
   .assert(
     (given) => /^\/?\d*$/.test(URL.parse(given)?.pathname ?? ''),
     'must have no path but the number of a database',
-  )
-  .assert(hasReadableUserInfo, 'must have a user name and a password in which % is written %25');
+  );
 
 export const upstreamUrl = text
-  .assert(
-    (given) => given === 'inbox:' || isWebUrl(given),
-    'must be inbox:, or an http:// or https:// address',
-  )
+  .assert((given) => given === 'inbox:' || isWebUrl(given), 'must be inbox:, or an http:// or https:// address')
   .assert((given) => !hasUserInfo(given), 'must hold no user name and password');
 
 export const upstreamSecret = text
@@ -135,31 +142,25 @@ export const signingKeys = list
   );
 
 export const receiptKeys = text.chain((given) => {
-  const keys = parseReceiptKeys(given);
-  const wanted =
-    'must be PEM blocks of P-256 alone, PRIVATE KEY (PKCS #8) or PUBLIC KEY; this makes one:';
+  // Files of environment variables hold no line breaks, so keys arrive with `\n` written out (reference §20.3).
+  const keys = parseReceiptKeys(given.replaceAll(/\\r|\\n/g, '\n'));
+  const wanted = 'must be PEM blocks of P-256 alone, PRIVATE KEY (PKCS #8) or PUBLIC KEY; this makes one:';
   return keys === undefined ? v.err(`${wanted} ${NEW_RECEIPT_KEY}`) : v.ok(keys);
 });
 
-export const smtpUrl = address(/^smtps?:$/, 'must be an smtp:// or smtps:// address').assert(
+export const smtpUrl = address(/^smtps?:\/\//i, 'must be an smtp:// or smtps:// address').assert(
   (given) => URL.parse(given)?.hostname !== '',
   'must name a host',
 );
 
 export const sender = line
-  .map(normalize)
-  .assert(
-    (given) => parseEmail(parseSender(given).address) !== undefined,
-    'must be an e-mail address',
-  );
+  .map((given) => normalize(given))
+  .assert((given) => parseEmail(parseSender(given).address) !== undefined, 'must be an e-mail address');
 
-/** One bare address, by the form's own rule and in its spelling. */
+/** One e-mail address without a name, validated and normalized as in forms. */
 export const mailbox = line
-  .map((given) => parseEmail(normalize(given)) ?? '')
-  .assert(
-    (given) => given !== '' && given.length <= bounds.emailLength,
-    'must be one e-mail address, without a name',
-  );
+  .map((given) => parseEmail(normalize(given, 'email')) ?? '')
+  .assert((given) => given !== '' && given.length <= bounds.emailLength, 'must be one e-mail address, without a name');
 
 export const contact = line.assert(
   (given) => parseEmail(given) !== undefined || /^\+?[\d ()./-]{3,40}$/.test(given),
@@ -167,39 +168,47 @@ export const contact = line.assert(
 );
 
 export const proxies = list
-  .assert(
-    (items) => items.every(isAddressOrRange),
-    'must be addresses or CIDR ranges, comma-separated',
-  )
+  .assert((items) => items.every(isAddressOrRange), 'must be addresses or CIDR ranges, comma-separated')
   .assert(
     (items) => !items.some(isEveryAddress),
     'must not be every address: whoever sends X-Forwarded-For could choose what they count as',
   );
 
-export const origins = list.assert(
-  (items) => items.every((item) => URL.canParse(item) && new URL(item).origin === item),
-  'must be origins like https://example.com, comma-separated',
+export const origins = list
+  .assert(
+    (items) => !items.some((item) => item.includes('*')),
+    'must name each origin in full: * and https://*.example.com match nothing',
+  )
+  .assert(
+    (items) => items.every((item) => URL.canParse(item) && new URL(item).origin === item),
+    'must be origins like https://example.com, comma-separated',
+  );
+
+const oneOf = <const Value extends string>(...values: Value[]) => v.union(...values.map((value) => v.literal(value)));
+
+export const redirectMeaning = oneOf('unconfirmed', 'confirmed');
+
+/** An origin as browsers write it. Desktop programs have schemes of their own, and `file://` has no host. */
+const isToolOrigin = (given: string) => {
+  const { protocol, host, origin } = URL.parse(given) ?? {};
+  const written = /^https?:$/.test(protocol ?? '') ? origin : `${protocol}//${host}`;
+  return given === written && !given.includes('*');
+};
+
+export const toolOrigins = list.assert(
+  (items) => items.every(isToolOrigin),
+  'must be origins like https://claude.ai or vscode-file://vscode-app, comma-separated, without a path or *',
 );
 
-/** A part that can be turned off. */
-export const onOrOff = v.union(v.literal('on'), v.literal('off'));
+export const onOrOff = oneOf('on', 'off');
 
-/** Asked of the platform, which has the names, only where one is given. */
-export const timeZone = line.assert((given) => {
-  try {
-    return Intl.DateTimeFormat('en', { timeZone: given }).resolvedOptions().timeZone !== '';
-  } catch {
-    return false;
-  }
-}, 'must be the IANA name of a time zone, as Europe/Berlin');
+export const timeZone = line.assert(isTimeZone, 'must be the IANA name of a time zone, as Europe/Berlin');
 
-export const logLevel = v.union(...LOG_LEVELS.map((level) => v.literal(level)));
+export const logLevel = oneOf('fatal', 'error', 'warn', 'info', 'debug', 'trace', 'silent');
 
 export const confirmationMinimum = text.chain((given) => {
   const minimum = parseConfirmationMinimum(given);
   return minimum === undefined
-    ? v.err(
-        'must be agent, page or page_email, or pairs as homeowner_quote=page_email,newsletter=page',
-      )
+    ? v.err('must be agent, page or page_email, or pairs as homeowner_quote=page_email,newsletter=page')
     : v.ok(minimum);
 });

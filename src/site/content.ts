@@ -1,4 +1,4 @@
-/** One file of `content/`: front matter in YAML, then Markdown. */
+/** Parses a page of `content/` or CONTENT_DIR: front matter in YAML, then Markdown. */
 import * as v from '@badrap/valita';
 import { load } from 'js-yaml';
 import { type Form, findForm } from '../forms/catalog.ts';
@@ -10,37 +10,38 @@ const FRONT_MATTER = /^---\n([\s\S]*?)\n---\n([\s\S]*)$/;
 const frontMatter = v.object({
   title: v.string(),
   description: v.string(),
-  /** The first page to list is 1. */
+  /** Position among the pages, from 1. */
   order: v.number().assert(Number.isFinite, 'must be a number'),
   noindex: v.boolean().optional(() => false),
-  /** What stands under a heading of the third level is shown when the heading is pressed. */
+  /** True if the text under a heading of the third level is folded until a person opens it. */
   folds: v.boolean().optional(() => false),
-  /** Of the page that thanks: what it says to who sent that form. Parts of its text are marked by the same name. */
+  /**
+   * Title and description of the thank-you page, by the name of the sent form. The text of the page has parts with the
+   * same names.
+   */
   after: v
     .record(v.object({ title: v.string(), description: v.string() }))
     .assert((given) => Object.keys(given).every(findForm), 'takes names of forms alone')
     .optional(() => ({})),
-  /** The language of the page, where it is not that of the words. */
+  /** Language of the page (default: language of the words). */
   lang: languageTag.optional(),
-  /** Whether its headings are listed at its side. */
+  /** True if the page lists its headings at the side. */
   contents: v.boolean().optional(() => false),
-  /** The links under the title, the weightiest first. */
+  /** Links under the title, the most important first. */
   actions: v.array(v.object({ label: v.string(), href: v.string() })).optional(() => []),
   form: v.string().optional(),
-  /** With a form: what its button says, and what the data are for, as in "to prepare your quote". */
+  /** Required with a form: the text of its button, and the purpose of the data, such as "to prepare your quote". */
   submit: v.string().optional(),
   use: v.string().optional(),
 });
 
-/** What a page says of the form that it carries. */
-type CarriedForm = { form: Form; submit: string; use: string };
-
 export type Content = Omit<v.Infer<typeof frontMatter>, 'form' | 'submit' | 'use'> & {
-  carried: CarriedForm | undefined;
+  /** The form on the page. */
+  carried: { form: Form; submit: string; use: string } | undefined;
   body: string;
 };
 
-/** Takes a file's name and text; returns its parts, or throws: a page that is wrong stops the start. */
+/** Parses a page. Throws if the page is invalid, which stops the start. */
 export function parseContent(file: string, text: string): Content {
   const [, head, body] = FRONT_MATTER.exec(text.replaceAll('\r\n', '\n')) ?? [];
   if (head === undefined || body === undefined) throw new Error(`${file} has no front matter`);

@@ -1,22 +1,22 @@
-/** The contractor as people see them: what an operator says of them in `words.yaml`, and the card that shows it. */
+/** The facts about the contractor in `words.yaml`, and the card that shows them. */
 import * as v from '@badrap/valita';
-import { filled } from './filled.ts';
+import { contactHref, fillInAll } from './interpolate.ts';
 import { renderTemplate } from './templates.ts';
 
-const LONGEST = 120;
+const MAXIMUM = 120;
 
-/** What YAML takes for a number is one that people read, too. */
+/** One line of text. A number is accepted, because YAML reads a year as a number. */
 const fact = v
   .union(v.string(), v.number().map(String))
   .map((text) => text.trim())
   .assert(
-    (text) => [...text].length <= LONGEST && !/\p{Cc}/u.test(text),
-    `must be one line of at most ${LONGEST} characters`,
+    (text) => [...text].length <= MAXIMUM && !/\p{Cc}/u.test(text),
+    `must be one line of at most ${MAXIMUM} characters`,
   );
 const factThat = (matches: (text: string) => boolean, wrong: string) =>
   fact.assert((text) => text === '' || matches(text), wrong);
 
-/** Each fact is empty until an operator sets it. The name is CONTRACTOR_NAME: who gets the data has one. */
+/** An empty fact is not shown. The contractor's name is CONTRACTOR_NAME. */
 const facts = {
   place: fact,
   since: factThat((text) => /^(1[6-9]|20)\d\d$/.test(text), 'must be a year, as 1998'),
@@ -29,63 +29,36 @@ const facts = {
 
 type FactName = keyof typeof facts;
 const names = Object.keys(facts) as FactName[];
+const labels = Object.fromEntries(names.map((name) => [name, v.string()]));
 
-/** Of `words.yaml`: the facts, what each is called, and what the card says where none is set. */
+/** The group `contractor` of `words.yaml`: facts, their labels, and the promises of a card without facts. */
 export const contractorWords = v.object({
   ...facts,
   heading: v.string(),
-  /** Once it is sent. */
   sentHeading: v.string(),
-  labels: v.object({
-    place: v.string(),
-    since: v.string(),
-    licence: v.string(),
-    insured: v.string(),
-    checked: v.string(),
-    telephone: v.string(),
-    link: v.string(),
-  }),
+  labels: v.object(labels as Record<FactName, v.Type<string>>),
   promises: v.array(v.string()),
 });
 
-export type ContractorWords = v.Infer<typeof contractorWords>;
+type CardContext = { contractor: string; operator: string; isSent: boolean; languageMark: string };
 
-type CardContext = {
-  contractor: string;
-  operator: string;
-  isSent: boolean;
-  /** Of the words, where the page is in another language. */
-  languageMark: string;
-};
-
-/** Takes the words, who the contractor and the operator are, and whether it is sent; returns the card. */
-export function contractorCard(
-  words: ContractorWords,
-  { contractor, operator, isSent, languageMark }: CardContext,
-): string {
-  const labels = filled(words.labels, { operator });
+export function renderContractorCard(words: v.Infer<typeof contractorWords>, context: CardContext): string {
+  const { contractor, operator, isSent, languageMark } = context;
+  const labels = fillInAll(words.labels, { operator });
   return renderTemplate('contractor', {
     languageMark,
     heading: isSent ? words.sentHeading : words.heading,
     name: contractor,
     facts: names
       .filter((name) => words[name] !== '')
-      .map((name) => ({
-        label: labels[name],
-        text: textOf(name, words),
-        href: hrefOf(name, words),
-      })),
+      .map((name) => ({ label: labels[name], ...shownFact(name, words[name]) })),
     promises: words.promises,
   });
 }
 
-function textOf(name: FactName, words: ContractorWords): string {
-  return name === 'link' ? (URL.parse(words.link)?.host ?? '') : words[name];
-}
-
-function hrefOf(name: FactName, words: ContractorWords): string | undefined {
-  if (name === 'link') return words.link;
-  return name === 'telephone' ? `tel:${words.telephone.replace(/[^\d+]/g, '')}` : undefined;
+function shownFact(name: FactName, text: string): { text: string; href?: string } {
+  if (name === 'link') return { text: URL.parse(text)?.host ?? '', href: text };
+  return name === 'telephone' ? { text, href: contactHref(text) } : { text };
 }
 
 function isWebAddress(text: string): boolean {

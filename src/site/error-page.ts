@@ -1,16 +1,13 @@
-/** The short HTML page of a failure: a native form's (spec §7) and a missing page's. */
-import type { Log } from '../operations/log.ts';
+/** The short HTML page of a failure: of a native form (reference §3.8), or of an unknown address. */
+import type { Log } from '../platform/log.ts';
 import type { ProblemPage, RenderProblemPage } from '../server/page-or-json.ts';
-import { type Frame, ourFrame, renderLayout } from './layout.ts';
-import { contactHref, escapeHtml } from './placeholders.ts';
+import { contactHref, escapeHtml } from './interpolate.ts';
+import { defaultFrame, type Frame, renderLayout } from './layout.ts';
 import { renderTemplate } from './templates.ts';
 
 type ErrorPage = ProblemPage & { operatorContact?: string | undefined; operatorName?: string };
 
-/**
- * Takes the operator, the frame and the log; returns what renders every page of an error. Where what it is
- * made with can't be read it is a plain one, and the log says why.
- */
+/** Returns the renderer of error pages. If it can't read its files, it logs the error and renders a plain page. */
 export function problemPageRenderer(parts: {
   operator: { name: string; contact: string | undefined };
   frame: () => Frame;
@@ -28,20 +25,18 @@ export function problemPageRenderer(parts: {
   };
 }
 
-/** Takes a status and a sentence; returns the whole HTML document. */
-export function renderErrorPage(page: ErrorPage, frame: Frame = ourFrame()): string {
+export function renderErrorPage(page: ErrorPage, frame: Frame = defaultFrame()): string {
   const { errors, form } = frame.words;
-  const heading = errors.headings[page.status] ?? errors.heading;
-  const contact = page.operatorContact;
+  const { status, backTo, typed, operatorContact: contact, operatorName = 'Service' } = page;
+  const heading = errors.headings[status] ?? errors.heading;
   const main = renderTemplate('error', {
     heading,
-    // Where the catalogue speaks of HTTP, people read something else.
-    sentence: errors.sentences[page.status] ?? page.sentence,
-    backTo: page.backTo,
-    typed: page.typed,
+    // Some sentences of the catalogue are about HTTP, so people get other sentences.
+    sentence: errors.sentences[status] ?? page.sentence,
+    backTo,
+    typed,
     words: { ...errors, contact: form.contact },
     contact: contact === undefined ? undefined : { text: contact, href: contactHref(contact) },
   });
-  const operatorName = page.operatorName ?? 'Service';
   return renderLayout({ title: heading, operatorName, main, noindex: true }, frame);
 }

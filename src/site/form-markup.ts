@@ -1,32 +1,23 @@
 /**
- * A form of the catalogue as HTML, after the patterns of the GOV.UK Design System. It works without
- * JavaScript, and can come back with what was entered and a sentence at each fault. What the script
- * in `assets/*.js` needs to know, its words and bounds, stands in data attributes and templates.
+ * Renders a form of the catalogue as HTML, after the patterns of the GOV.UK Design System. The form works without
+ * JavaScript. A refused form contains the entered values and a sentence at each invalid value. `assets/*.js` uses its
+ * templates.
  */
-import { newId } from '../chance.ts';
-import { problems } from '../failures/catalogue.ts';
-import type { Field, Form } from '../forms/catalog.ts';
-import { lengthOf, normalize } from '../forms/fields.ts';
-import { HONEYPOT } from '../forms/honeypot.ts';
-import { routes } from '../routes.ts';
-import { isolated } from './direction.ts';
-import {
-  type FaultKind,
-  type FormWords,
-  faultSentence,
-  fillIn,
-  type NoticeKind,
-  ourFormWords,
-  waitWords,
-} from './form-words.ts';
-import { keyboardOf } from './keyboard.ts';
-import { contactHref } from './placeholders.ts';
-import { renderTemplate } from './templates.ts';
 
-/** What someone entered before, and what became of it. */
+import { problems } from '../failures/catalogue.ts';
+import { type Form, HONEYPOT } from '../forms/catalog.ts';
+import { newId } from '../platform/random.ts';
+import { routes } from '../routes.ts';
+import { controlOf, idOf } from './form-control.ts';
+import { type FaultKind, type FormWords, type NoticeKind, waitWords } from './form-words.ts';
+import { contactHref, fillIn, isolated } from './interpolate.ts';
+import { renderTemplate } from './templates.ts';
+import { defaultWords } from './words.ts';
+
+/** The values that a person entered, and the reasons why they were refused. */
 export type Entered = {
   values?: Readonly<Record<string, string>>;
-  /** By the name of the field. */
+  /** Invalid values by the name of the field. */
   faults?: Readonly<Record<string, FaultKind>>;
   consentMissing?: boolean;
   notice?: {
@@ -38,42 +29,28 @@ export type Entered = {
 };
 
 type FormContext = {
-  /** Who receives the data (contract §4, `destination`). */
+  /** Name of the recipient of the data (reference §2.9, `destination`). */
   recipient: string;
-  /** What for, as in "to prepare your quote". */
+  /** Purpose of the data, such as "to prepare your quote". */
   use: string;
-  /** What the button says. */
+  /** Text of the button. */
   submit: string;
-  /** Whom to ask when something failed. */
+  /** Contact for help after a failure. */
   contact?: string | undefined;
   lang?: string;
-  /** Of the words, where the page is in another language. */
+  /** Attributes for the language of the form, if the page is in another language. */
   languageMark?: string;
   words?: FormWords;
 };
 
-/** Those that only the script can meet come as templates; the page itself never shows them. */
-const SCRIPT_NOTICES = [
-  'limited',
-  'kept',
-  'left',
-  'unconfirmed',
-  'unsent',
-  'unavailable',
-  'offline',
-  'broken',
-  'sent',
-  'refused',
-] as const;
-
-/** Takes a form, its words and what was entered, if it was; returns the `<form>`. */
-export function formMarkup(form: Form, given: FormContext & Entered): string {
-  const { values = {}, faults = {}, notice, contact, lang = 'en', words = ourFormWords } = given;
+/** Returns the `<form>` with the entered values. */
+export function renderForm(form: Form, given: FormContext & Entered): string {
+  const { values = {}, faults = {}, notice, contact, lang = 'en', words = defaultWords().form } = given;
   const controls = form.fields.map((field, index) => {
-    const entered = { value: own(values, field.name) ?? '', fault: own(faults, field.name) };
-    return control(field, entered, index === form.fields.length - 1, words, lang);
+    const around = { isLast: index === form.fields.length - 1, words, lang };
+    return controlOf(field, own(values, field.name) ?? '', own(faults, field.name), around);
   });
-  // Only the newsletter's own route records a consent and sends the confirmation (spec §4.7).
+  // Only the newsletter's own route records the consent and sends the confirmation (reference §15.2).
   const subscribes = form.name === 'newsletter';
   const consent = {
     id: idOf('privacy'),
@@ -85,30 +62,24 @@ export function formMarkup(form: Form, given: FormContext & Entered): string {
     ...controls.map(({ target, error }) => ({ target, sentence: error })),
     ...(subscribes ? [{ target: consent.id, sentence: consent.error }] : []),
   ].filter(({ sentence }) => sentence !== undefined);
-  // What is kept needs no second try.
-  const isKept = notice?.kind === 'kept' || notice?.kind === 'left';
+  // A stored submission needs no second try, so the button keeps its usual text.
+  const isStored = notice?.kind === 'kept' || notice?.kind === 'left';
+  const recipient = isolated(given.recipient, lang);
   const noticeOf = (kind: NoticeKind, wait: string, sentence = '', reference = '') => ({
-    kind,
+    ...noticeWords(kind, words, kind === 'sent' ? undefined : contact),
     referenceWords: words.reference,
     reference,
-    title: words.notices[kind].title,
-    text: `${sentence} ${fillIn(words.notices[kind].text, { recipient: isolated(given.recipient, lang), wait })}`,
-    contactWords: words.contact,
-    // Where nothing failed there is nothing to ask.
-    contact: kind === 'sent' ? undefined : contactLink(contact),
+    text: `${sentence} ${fillIn(words.notices[kind].text, { recipient, wait })}`,
   });
+  const wait = waitWords(notice?.retryAfterSeconds ?? 0, lang);
   return renderTemplate('form', {
     languageMark: given.languageMark ?? '',
     recipient: given.recipient,
     use: given.use,
-    submit: notice === undefined || isKept ? given.submit : words.sendAgain,
+    submit: notice === undefined || isStored ? given.submit : words.sendAgain,
     words,
-    // By these sentences the script knows them (`failures/catalogue.ts`).
-    sentences: {
-      kept: problems.kept.error,
-      left: problems.left.error,
-      unsent: problems.unsent.error,
-    },
+    // The script recognizes these refusals by their sentences.
+    sentences: { kept: problems.kept.error, left: problems.left.error, unsent: problems.unsent.error },
     name: form.name,
     action: (subscribes ? routes.subscribeNewsletter : routes.submitLead).path,
     controls,
@@ -116,125 +87,29 @@ export function formMarkup(form: Form, given: FormContext & Entered): string {
     subscribes,
     consent,
     summary,
-    notice:
-      notice &&
-      noticeOf(
-        notice.kind,
-        waitWords(notice.retryAfterSeconds ?? 0, lang),
-        notice.sentence,
-        notice.reference,
-      ),
-    scriptNotices: SCRIPT_NOTICES.map((kind) => noticeOf(kind, '{wait}')),
-    // A second try is told from a double click by this (`intake/double-click.ts`).
+    notice: notice && noticeOf(notice.kind, wait, notice.sentence, notice.reference),
+    // Templates for the script. The notice of a closed form is no template, because only the server renders it.
+    scriptNotices: (Object.keys(words.notices) as NoticeKind[])
+      .filter((kind) => kind !== 'closed')
+      .map((kind) => noticeOf(kind, '{wait}')),
+    // This value distinguishes a second try from a double click (`intake/double-click.ts`).
     attempt: summary.length > 0 || notice !== undefined ? newId() : undefined,
   });
 }
 
-/** Takes the same; returns what stands in the form's place where nothing can be sent (503). */
-export function closedMarkup(given: Partial<FormContext>): string {
-  const { contact, words = ourFormWords, languageMark } = given;
-  return renderTemplate('notice', {
-    languageMark,
-    ...words.notices.closed,
-    kind: 'closed',
-    contactWords: words.contact,
-    contact: contactLink(contact),
-  });
+/** Returns the notice that replaces a form while the service answers 503 to it. */
+export function renderClosedForm(given: Partial<FormContext>): string {
+  const { contact, words = defaultWords().form, languageMark } = given;
+  return renderTemplate('notice', { languageMark, ...noticeWords('closed', words, contact) });
 }
 
-function contactLink(contact: string | undefined) {
-  return contact === undefined ? undefined : { text: contact, href: contactHref(contact) };
-}
-
-function control(
-  field: Field,
-  { value, fault }: { value: string; fault: FaultKind | undefined },
-  isLast: boolean,
-  words: FormWords,
-  lang: string,
-) {
-  const id = idOf(field.name);
-  const sentence = (kind: FaultKind) => faultSentence(words, field, kind, lang);
-  const count = lengthOf(normalize(value)).toLocaleString(lang);
-  const error = fault && fillIn(sentence(fault), { count });
-  const hintId = `${id}-hint`;
-  const errorId = `${id}-error`;
-  const describedBy = [field.hint && hintId, error && errorId].filter(Boolean).join(' ');
-  const choices = choicesOf(field, value).map((choice, index) => ({
-    id: `${id}-${index + 1}`,
-    value: choice,
-    checked: choice === value,
-  }));
+function noticeWords(kind: NoticeKind, words: FormWords, contact: string | undefined) {
   return {
-    kind: field.kind === 'choice' ? 'choice' : field.kind === 'text' ? 'textarea' : 'input',
-    id,
-    // What the error summary links to: in a group of radios, the first.
-    target: choices[0]?.id ?? id,
-    field,
-    hintId,
-    errorId,
-    error,
-    describedBy,
-    value,
-    attributes: [
-      ...attributesOf(field, id, describedBy, error !== undefined),
-      ...keyboardOf(field, isLast),
-      ...dataOf(field, sentence, words),
-    ],
-    choices,
+    ...words.notices[kind],
+    kind,
+    contactWords: words.contact,
+    contact: contact === undefined ? undefined : { text: contact, href: contactHref(contact) },
   };
-}
-
-/** No `maxlength`: it counts UTF-16 units and cuts what is pasted without a word. */
-function attributesOf(
-  field: Field,
-  id: string,
-  describedBy: string,
-  isWrong: boolean,
-): [string, string][] {
-  const attributes: [string, string][] = [
-    ['id', id],
-    ['name', field.name],
-  ];
-  if (field.kind === 'email') attributes.push(['type', 'email'], ['inputmode', 'email']);
-  if (field.kind === 'phone') attributes.push(['type', 'tel'], ['inputmode', 'tel']);
-  if (field.kind === 'line') attributes.push(['type', 'text']);
-  if (field.kind === 'text') attributes.push(['rows', '4']);
-  // A number is read from left to right in every script, which browsers know.
-  if (field.kind !== 'phone') attributes.push(['dir', 'auto']);
-  if (field.autocomplete !== undefined) attributes.push(['autocomplete', field.autocomplete]);
-  if (field.required) attributes.push(['required', '']);
-  if (describedBy !== '') attributes.push(['aria-describedby', describedBy]);
-  if (isWrong) attributes.push(['aria-invalid', 'true']);
-  return attributes;
-}
-
-/** What the script checks, and what it says. */
-function dataOf(
-  field: Field,
-  sentence: (kind: FaultKind) => string,
-  words: FormWords,
-): [string, string][] {
-  const data: [string, string][] = [];
-  if (field.required) data.push(['data-missing', sentence('missing')]);
-  if (field.kind === 'choice') return data;
-  data.push(['data-maximum', String(field.maximum)], ['data-too-long', sentence('tooLong')]);
-  data.push(['data-characters', sentence('characters')]);
-  if (field.kind === 'email') {
-    data.push(['data-email', sentence('email')], ['data-suggestion', words.suggestion]);
-  }
-  if (field.kind === 'text') data.push(['data-left', words.left], ['data-over', words.over]);
-  return data;
-}
-
-/** A choice takes any line, so one that was sent without being offered is offered now. */
-function choicesOf({ kind, choices = [] }: Field, value: string): readonly string[] {
-  const isOther = kind === 'choice' && value !== '' && !choices.includes(value);
-  return isOther ? [...choices, value] : choices;
-}
-
-function idOf(name: string): string {
-  return `field-${name}`;
 }
 
 function own<T>(record: Readonly<Record<string, T>>, name: string): T | undefined {

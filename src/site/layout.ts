@@ -1,55 +1,50 @@
-/** The frame around every page: head, header, main, footer. */
-import { once } from '../once.ts';
-import {
-  type Assets,
-  documentationRules,
-  inlined,
-  ourAssets,
-  sentScript,
-  sizeOfPng,
-} from './assets.ts';
-import { directionOf, languageMark } from './direction.ts';
+/** Renders the frame of every page: head, header, main, footer. */
+import { once } from '../platform/lazy.ts';
+import { type PagePaths, pages, routes } from '../routes.ts';
+import { type Assets, defaultAssets, documentationRules, escapeInline, sentScript, sizeOfPng } from './assets.ts';
+import { directionOf, languageMark } from './interpolate.ts';
 import type { SiteSettings } from './placeholders.ts';
-import { type DescribedPage, structuredData } from './structured-data.ts';
 import { renderTemplate } from './templates.ts';
-import { ourWords, type Words } from './words.ts';
+import { defaultWords, type Words } from './words.ts';
 
-/** What is the same around every page of a deployment. */
+/** The common part of all pages of a deployment. */
 export type Frame = {
   words: Words;
   stylesheetPath: string;
-  /** The rules themselves, as an element of the page has them. */
+  /** Style rules for an inline element. */
   rules: string;
   scriptPath: string;
   scrollScriptPath: string;
   iconPath: string;
   iconType: string;
   touchIconPath: string | undefined;
-  /** What a browser colours its own bars with. */
+  /** Colours for the bars of the browser. */
   themeColors: { light: string; dark: string } | undefined;
-  /** For messages that link to a page. */
+  /** Picture beside links in messengers. */
   picture: { path: string; width: number; height: number };
 };
 
 type Layout = {
-  /** Of the page alone; the operator's name is added. */
+  /** Title of the page, without the operator's name. */
   title: string;
   operatorName: string;
-  /** HTML. */
+  /** Content of the page between header and footer, as HTML. */
   main: string;
   noindex: boolean;
   hasForm?: boolean;
-  /** It is made once, and sent compressed. */
+  /** True if the page is rendered once and sent compressed. */
   isPrepared?: boolean;
-  /** It is the page that thanks. */
+  /** True for the thank-you page. */
   thanks?: boolean;
-  /** Of the words, where the page names no other. */
+  /** Language of the page (default: language of the words). */
   lang?: string | undefined;
-  /** What only a page of the site has, an error page has not. */
+  /** Data for the head. An error page has none. */
   page?: ReturnType<typeof headOf>;
 };
 
-/** What the head of a page says of it alone, with the frame's picture for messages that link to it. */
+type DescribedPage = PagePaths & { title: string; description: string; lang: string };
+
+/** Returns the data for the head of a page. */
 export function headOf(page: DescribedPage, settings: SiteSettings, { picture }: Frame) {
   const { path, markdownPath, description } = page;
   return {
@@ -62,22 +57,46 @@ export function headOf(page: DescribedPage, settings: SiteSettings, { picture }:
   };
 }
 
-/** What may scroll by itself (`markdown.ts`). */
+/** Returns the data of schema.org as JSON-LD, which no browser executes. */
+function structuredData(settings: SiteSettings, page: DescribedPage): string {
+  const { baseUrl, operator } = settings;
+  const start = baseUrl + routes.startPage.path;
+  const organization = `${start}#operator`;
+  const website = `${start}#website`;
+  const { name, contact } = operator;
+  const reachable = contact !== undefined && (contact.includes('@') ? { email: contact } : { telephone: contact });
+  const graph = [
+    { '@type': 'Organization', '@id': organization, name, url: start, ...reachable },
+    { '@type': 'WebSite', '@id': website, name, url: start, publisher: { '@id': organization } },
+    {
+      '@type': page.path === pages.contact.path ? 'ContactPage' : 'WebPage',
+      '@id': baseUrl + page.path,
+      url: baseUrl + page.path,
+      name: page.title,
+      description: page.description,
+      inLanguage: page.lang,
+      isPartOf: { '@id': website },
+    },
+  ];
+  // `<` would end the script element, or open a comment in it.
+  return JSON.stringify({ '@context': 'https://schema.org', '@graph': graph }).replaceAll('<', '\\u003c');
+}
+
+/** Elements that may scroll inside the page (`markdown.ts`). */
 const SCROLLS = /<pre|<div class="scroll"/;
 
-/** What the rules of documentation are of (`code.eta`, `contents.eta`). */
+/** Elements that need the rules of documentation (`code.eta`, `contents.eta`). */
 const DOCUMENTATION = /class="(?:code|contents)"/;
 
-/** The frame without anything of an operator's own. */
-export const ourFrame = once((): Frame => frameOf(ourWords(), ourAssets));
+/** The frame without overrides. */
+export const defaultFrame = once((): Frame => frameOf(defaultWords(), defaultAssets));
 
-/** Takes the words and the assets; returns the frame that shows and links them. */
 export function frameOf(words: Words, assets: Assets): Frame {
   const { stylesheet, script, scrollScript, icon, touchIcon, picture } = assets;
   return {
     words,
     stylesheetPath: stylesheet.path,
-    rules: inlined(stylesheet.body),
+    rules: escapeInline(stylesheet.body),
     scriptPath: script.path,
     scrollScriptPath: scrollScript.path,
     iconPath: icon.path,
@@ -88,39 +107,29 @@ export function frameOf(words: Words, assets: Assets): Frame {
   };
 }
 
-/** The ground of a page in light and dark; undefined where an operator's own rules name others. */
+/** Returns the background in light and dark mode, or undefined if an operator's rules contain other backgrounds. */
 function themeColorsIn(css: string): Frame['themeColors'] {
-  const grounds = [...css.matchAll(/--ground\s*:\s*([^;}]+)/g)].map(([, ground = '']) =>
-    ground.trim(),
-  );
-  const [light, dark, another] = grounds;
-  if (light === undefined || dark === undefined || another !== undefined) return undefined;
-  return { light, dark };
+  const [light, dark, another] = [...css.matchAll(/--ground\s*:\s*([^;}]+)/g)].map(([, ground = '']) => ground.trim());
+  return light && dark && another === undefined ? { light, dark } : undefined;
 }
 
-/** Takes the parts of a page; returns the whole HTML document. */
-export function renderLayout(layout: Layout, frame: Frame = ourFrame()): string {
+export function renderLayout(layout: Layout, frame: Frame = defaultFrame()): string {
   const lang = layout.lang ?? frame.words.lang;
-  const words = frame.words.frame;
-  // A page of ours, or of another language, stands between a header and a footer of the words' own.
-  const frameLanguage = languageMark(frame.words.lang, lang);
   // A page has at most one script.
-  const scriptPath = layout.hasForm
-    ? frame.scriptPath
-    : !layout.thanks && SCROLLS.test(layout.main)
-      ? frame.scrollScriptPath
-      : undefined;
+  const scrollScriptPath = !layout.thanks && SCROLLS.test(layout.main) ? frame.scrollScriptPath : undefined;
   return renderTemplate('layout', {
     ...layout,
     ...frame,
-    // Who comes for the first time waits for nothing else; what is made for one person is not compressed.
+    // Inline rules make the first visit fast. A page for one person is not compressed and links its rules instead. The
+    // address of such a page may contain a secret, so the browser sends only the origin as referrer.
     rules: layout.isPrepared ? frame.rules : undefined,
     documentationRules: DOCUMENTATION.test(layout.main) ? documentationRules : undefined,
-    scriptPath,
+    scriptPath: layout.hasForm ? frame.scriptPath : scrollScriptPath,
     sentScript: layout.thanks ? sentScript : undefined,
     lang,
     isRightToLeft: directionOf(lang) === 'rtl',
-    frameLanguage,
-    words,
+    // Header and footer have the language of the words, which may differ from the page's language.
+    frameLanguage: languageMark(frame.words.lang, lang),
+    words: frame.words.frame,
   });
 }

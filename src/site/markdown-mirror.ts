@@ -1,40 +1,31 @@
-/** The Markdown mirror of a page (spec §4.2): its text, and its form as an agent needs it. */
-import { CONFIRMATION_STATEMENT } from '../actions/confirmation-statement.ts';
-import { scopeOf } from '../credentials/scopes.ts';
-import type { Field, Form } from '../forms/catalog.ts';
+/** Renders the Markdown mirror of a page (reference §15.3): its text, and its form for an agent. */
+import { CONFIRMATION_STATEMENT } from '../actions/preview.ts';
+
+import { scopeOf } from '../credentials/clients.ts';
+import { type Field, type Form, leastFields } from '../forms/catalog.ts';
 import { pages, pathTo, routes } from '../routes.ts';
-import { escapeMarkdown } from './placeholders.ts';
+import { escapeMarkdown } from './interpolate.ts';
 
 type Mirror = {
   title: string;
   description: string;
-  /** Markdown, filled. */
+  /** Markdown with all placeholders filled in. */
   body: string;
   form: { form: Form; destination: string } | undefined;
   baseUrl: string;
 };
 
-/** Takes a page's texts and its form; returns the whole Markdown document. */
 export function renderMirror({ title, description, body, form, baseUrl }: Mirror): string {
-  const parts = [`# ${title}`, `> ${description}`];
-  if (body !== '') parts.push(body);
-  if (form !== undefined) parts.push(...describeForm(form.form, form.destination, baseUrl));
-  return `${parts.join('\n\n')}\n`;
+  const described = form === undefined ? [] : describeForm(form.form, form.destination, baseUrl);
+  return `${[`# ${title}`, `> ${description}`, ...(body === '' ? [] : [body]), ...described].join('\n\n')}\n`;
 }
 
 function describeForm(form: Form, destination: string, baseUrl: string): string[] {
   const values = { action: form.name };
-  const example = Object.fromEntries(
-    form.fields.filter((field) => field.required).map((field) => [field.name, field.example]),
-  );
   return [
     '## Fields of this form',
     `${escapeMarkdown(form.purpose)}. Every value is a string.`,
-    [
-      '| Field | Required | At most | Meaning |',
-      '|---|---|---|---|',
-      ...form.fields.map(describeField),
-    ].join('\n'),
+    ['| Field | Required | At most | Meaning |', '|---|---|---|---|', ...form.fields.map(describeField)].join('\n'),
     '## How an agent sends it',
     `The action is \`${form.name}\`. Both calls need a bearer credential from the operator; [For AI assistants](${baseUrl}${pages.agents.markdownPath}) has the whole flow and its errors.`,
     [
@@ -43,7 +34,7 @@ function describeForm(form: Form, destination: string, baseUrl: string): string[
       `3. \`POST ${baseUrl}${pathTo(routes.executeAction, values)}\` (scope \`${scopeOf.execute}\`) with an \`Idempotency-Key\` header made once for this request, and \`{"preview_id": …, "confirmation": true, "confirmation_text": …}\`, where the text is that statement, character for character. Keep the receipt.`,
     ].join('\n'),
     'The least that preview takes:',
-    `\`\`\`json\n${JSON.stringify(example, null, 2)}\n\`\`\``,
+    `\`\`\`json\n${JSON.stringify(leastFields(form), null, 2)}\n\`\`\``,
   ];
 }
 

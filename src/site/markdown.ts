@@ -1,44 +1,49 @@
 /**
- * Markdown to HTML: no HTML of its own. Second-level headings open sections, and they and those of
- * the third level can be linked to.
+ * Renders Markdown to HTML. Headings of the second level open sections. Headings of the second and third level have
+ * ids.
  */
-import type { default as MarkdownIt, Token } from 'markdown-it';
-import { once, require } from '../once.ts';
-import { type Fence, renderExample } from './code.ts';
-import type { Heading } from './contents.ts';
-import { ourWords, type Words } from './words.ts';
+import MarkdownIt, { type Token } from 'markdown-it';
+import { type Fence, renderExample } from './code-blocks.ts';
+import { renderTemplate } from './templates.ts';
+import { defaultWords, type Words } from './words.ts';
 
-/** Of a table: the id of the heading that it stands under, which is its name. */
+type Heading = { level: 2 | 3; id: string; text: string };
+
+/** The list of contents omits the subheadings of a section that has more subheadings than this number. */
+const MAXIMUM_SUBHEADINGS = 12;
+
+/** Attribute of a table: id of the heading above the table, which is the table's name. */
 const HEADING = 'data-heading';
 
-/** Of a heading: where its own link leads. */
+/** Attribute of a heading: target of the link that the heading contains. */
 const LINK = 'data-link';
 
-/** Fences that stand one behind the other, as one token. */
+/** Type of a token for adjacent code blocks. */
 const EXAMPLE = 'example';
 
-/** A call, as code: its method is marked. */
+/** An HTTP call in inline code, whose method is marked. */
 const CALL = /^(GET|POST|DELETE) (?=\S)/;
 
-export type RenderOptions = {
+type RenderOptions = {
   words?: Words['documentation'];
-  /** Whether each heading leads to itself, for who points at it. */
+  /** True if each heading gets a link to itself. */
   links?: boolean;
 };
 
 type Example = { id: string; fences: Fence[] };
 
-/** What the rules know of a document beside its tokens. */
+/** Data of a document for the rendering rules. */
 type Environment = { words: Words['documentation']; examples: ReadonlyMap<Token, Example> };
 
-/** Loaded with the first page: a start answers before that. */
-const loaded = once(() => {
-  const Loaded: typeof MarkdownIt = require('markdown-it');
-  const markdownIt = new Loaded({ html: false });
-  const { rules } = markdownIt.renderer;
-  const { escapeHtml } = markdownIt.utils;
-  // A wide table or a long command scrolls by itself, with the keyboard too, and never the page. Where
-  // scripts run, only those that do are a stop of the Tab key (`assets/scroll.js`).
+const markdownIt = markdownParser();
+
+/** Returns the parser with our own HTML for tables, code, headings and examples. */
+function markdownParser() {
+  const parser = new MarkdownIt({ html: false });
+  const { rules } = parser.renderer;
+  const { escapeHtml } = parser.utils;
+  // A wide table or a long command scrolls inside the page, with the keyboard as well. The script removes an element
+  // that fits from the tab order (`assets/scroll.js`).
   rules.table_open = (tokens, index, _options, environment) => {
     const { words } = environment as Environment;
     const heading = tokens[index]?.attrGet(HEADING);
@@ -56,10 +61,8 @@ const loaded = once(() => {
   };
   rules.heading_close = (tokens, index) => {
     const id = tokens[index]?.attrGet(LINK);
-    // For who points: the contents name each section, and lead there with the keyboard.
-    const link = id
-      ? ` <a class="anchor" href="#${id}" tabindex="-1" aria-hidden="true">#</a>`
-      : '';
+    // The link is for the mouse. With the keyboard, the list of contents leads to each section.
+    const link = id ? ` <a class="anchor" href="#${id}" tabindex="-1" aria-hidden="true">#</a>` : '';
     return `${link}</${tokens[index]?.tag}>\n`;
   };
   rules[EXAMPLE] = (tokens, index, _options, environment) => {
@@ -67,32 +70,27 @@ const loaded = once(() => {
     const { fences = [], id = '' } = examples.get(tokens[index] as Token) ?? {};
     return renderExample(fences, words, id);
   };
-  return markdownIt;
-});
-
-/** Takes Markdown; returns HTML, one `<section>` for each second-level heading and what follows it. */
-export function renderMarkdown(markdown: string, options: RenderOptions = {}): string {
-  return renderDocument(markdown, options).html;
+  return parser;
 }
 
-/** The same with its headings of the second and the third level. */
+/** Returns HTML with one `<section>` for each heading of the second level, and the headings. */
 export function renderDocument(
   markdown: string,
-  { words = ourWords().documentation, links = false }: RenderOptions = {},
+  { words = defaultWords().documentation, links = false }: RenderOptions = {},
 ): { html: string; headings: Heading[] } {
-  const markdownIt = loaded();
   const { tokens, examples } = withExamples(markdownIt.parse(markdown, {}));
   const headings: Heading[] = [];
   const starts: { index: number; id: string }[] = [];
   let heading: string | undefined;
   for (const [index, token] of tokens.entries()) {
-    if (token.type === 'heading_open' && (isSectionHeading(token) || token.tag === 'h3')) {
-      const text = textOf(tokens[index + 1]);
-      const id = freeId(slug(tokens[index + 1]?.content ?? ''), headings);
-      const isSection = isSectionHeading(token);
+    const isSection = token.tag === 'h2' && token.level === 0;
+    if (token.type === 'heading_open' && (isSection || token.tag === 'h3')) {
+      const inline = tokens[index + 1];
+      const text = (inline?.children ?? []).map(({ content }) => content).join('');
+      const id = freeId(slug(inline?.content ?? ''), headings);
       headings.push({ level: isSection ? 2 : 3, id, text });
       if (isSection) starts.push({ index, id });
-      // A section has the id that links lead to.
+      // The section has the id for links.
       heading = isSection ? `${id}-heading` : id;
       token.attrSet('id', heading);
       if (links) tokens[index + 2]?.attrSet(LINK, id);
@@ -110,7 +108,7 @@ export function renderDocument(
   return { html: before + sections.join(''), headings };
 }
 
-/** Each run of fences becomes one token: those of one language each are tabs of one example. */
+/** Joins adjacent code blocks into one token. */
 function withExamples(parsed: readonly Token[]) {
   const tokens: Token[] = [];
   const examples = new Map<Token, Example>();
@@ -132,24 +130,38 @@ function withExamples(parsed: readonly Token[]) {
   return { tokens, examples };
 }
 
-function isSectionHeading(token: Token): boolean {
-  return token.type === 'heading_open' && token.tag === 'h2' && token.level === 0;
-}
-
-/** What a heading says, without its markup. */
-function textOf(inline: Token | undefined): string {
-  return (inline?.children ?? []).map(({ content }) => content).join('');
-}
-
 function freeId(id: string, taken: readonly Heading[]): string {
   const isTaken = id === '' || taken.some((heading) => heading.id === id);
   return isTaken ? `${id || 'section'}-${taken.length + 1}` : id;
 }
 
-/** What a link to a heading names it by, in whatever script; empty where it has no letter and no digit. */
+/** Returns the id of a heading in any script. The id is empty if the heading has no letter and no digit. */
 export function slug(heading: string): string {
   return heading
     .toLowerCase()
     .replace(/[^\p{L}\p{M}\p{N}]+/gu, '-')
     .replace(/^-|-$/g, '');
+}
+
+/** Renders the list of contents of a long page (reference §14.1). */
+export function renderContents(headings: readonly Heading[], words: Words['documentation']): string {
+  const entries: (Heading & { under: Heading[] })[] = [];
+  for (const heading of headings) {
+    const last = entries.at(-1);
+    if (heading.level === 2 || last === undefined) entries.push({ ...heading, under: [] });
+    else last.under.push(heading);
+  }
+  const shown = entries.map((entry) => (entry.under.length > MAXIMUM_SUBHEADINGS ? { ...entry, under: [] } : entry));
+  return renderTemplate('contents', { entries: shown, words });
+}
+
+/** Folds the text under headings of the third level, without a script. The browser's search still finds the text. */
+export function foldSections(html: string): string {
+  // Escaped text contains no `<`, so the pattern matches only headings and ends of sections.
+  const parts = html.split(/(?=<h3 |<\/section>)/).map((part) => {
+    if (!part.startsWith('<h3 ')) return part;
+    const [question, ...answer] = part.split('</h3>\n');
+    return `<details>\n<summary>${question}</h3></summary>\n${answer.join('</h3>\n')}</details>\n`;
+  });
+  return parts.join('');
 }

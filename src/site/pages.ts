@@ -1,176 +1,189 @@
-/** The pages people see and their mirrors: one for each file of `content/`. */
-import { existsSync, readdirSync, readFileSync } from 'node:fs';
+/** Renders the pages and their mirrors: one page for each file of `content/` and CONTENT_DIR. */
+import { existsSync, readFileSync } from 'node:fs';
 import { type Form, forms } from '../forms/catalog.ts';
-import { once } from '../once.ts';
+import { once } from '../platform/lazy.ts';
 import { type PagePaths, pages, pathsOfPage, routes } from '../routes.ts';
-import { receiverOf } from '../submissions/recipient.ts';
-import { withAnswers } from './answers.ts';
-import { takesForm } from './configured.ts';
+import { receiverOf } from '../submissions/submission.ts';
 import { type Content, parseContent } from './content.ts';
-import { renderContents } from './contents.ts';
-import { contractorCard } from './contractor.ts';
-import { languageMark } from './direction.ts';
-import { folded } from './folds.ts';
-import { closedMarkup, type Entered, formMarkup } from './form-markup.ts';
-import { type Frame, headOf, ourFrame, renderLayout } from './layout.ts';
-import { renderDocument } from './markdown.ts';
+import {
+  type ContentOverrides,
+  defaultPages,
+  noOverrides,
+  PAGE_ENDING,
+  pageNames,
+  withFileName,
+} from './content-overrides.ts';
+import { renderContractorCard } from './contractor.ts';
+import { fillInAnswers } from './example-answers.ts';
+import { type Entered, renderClosedForm, renderForm } from './form-markup.ts';
+import { languageMark } from './interpolate.ts';
+import { defaultFrame, type Frame, headOf, renderLayout } from './layout.ts';
+import { foldSections, renderContents, renderDocument } from './markdown.ts';
 import { renderMirror } from './markdown-mirror.ts';
-import { naming, noOverlay, type Overlay } from './overlay.ts';
-import { contractorName, partsOf, placeholderFiller, type SiteSettings } from './placeholders.ts';
+import {
+  acceptsForm,
+  contractorName,
+  icons,
+  placeholderFiller,
+  type SiteSettings,
+  selectParts,
+} from './placeholders.ts';
 import { renderTemplate } from './templates.ts';
-import { type Thanks, thanksMarkup } from './thanks.ts';
-import { type Words, wordedForm } from './words.ts';
+import { localizedForm } from './words.ts';
 
 export type Page = PagePaths & {
   title: string;
   description: string;
   noindex: boolean;
   form: Form | undefined;
-  /** The body of the mirror, made when it is asked for. */
+  /** The Markdown mirror, rendered when it is read. */
   readonly markdown: string;
-  /** The whole page, rendered when it is asked for. */
+  /** The HTML document, rendered when it is read. */
   readonly html: string;
-  /** The same page with what someone entered kept, and a sentence at each fault. */
+  /** Renders the page with the entered values, and a sentence at each invalid value. */
   renderRefused(entered: Entered): string;
-  /** Of the page that thanks: what it is for who sent that form. */
-  thanks: readonly Thanks[];
+  /**
+   * Variants of the thank-you page by the path in `Referer`. All forms have the same `Location` (reference §4.7), so
+   * only the browser knows which form was sent.
+   */
+  variantsByReferer: ReadonlyMap<string, { readonly html: string }> | undefined;
 };
 
-const folder = new URL('../../content/', import.meta.url);
-const ENDING = '.md';
+/** A file of `content/`, or of CONTENT_DIR (`isOwn`). `label` names it in errors. */
+type Source = { name: string; label: string; isOwn: boolean; content: Content };
 
-/** The names of our pages and of an operator's own, as `quote`. */
-export function pageNames({ pages }: Pick<Overlay, 'pages'> = noOverlay): string[] {
-  const ours = readdirSync(folder).filter((file) => file.endsWith(ENDING));
-  return [...new Set([...ours, ...pages.keys()])].map((file) => file.slice(0, -ENDING.length));
-}
-
-/** Takes what the settings say and what the operator lays over ours; returns the pages in order. */
+/** Returns the pages in their order. */
 export function loadPages(
   settings: SiteSettings,
-  overlay: Overlay = noOverlay,
-  frame: Frame = ourFrame(),
+  overrides: ContentOverrides = noOverrides,
+  frame: Frame = defaultFrame(),
 ): Page[] {
-  return pageNames(overlay)
-    .map((name) => {
-      const file = `${name}${ENDING}`;
-      const own = overlay.pages.get(file);
-      return naming(own === undefined ? `content/${file}` : `CONTENT_DIR: ${file}`, () => {
-        const content = parseContent(file, own ?? readOurs(file));
-        // Ours are in English, whatever words stand around them.
-        const around = own === undefined ? ourFrame() : frame;
-        const lang = content.lang ?? around.words.lang;
-        if (own !== undefined) checkForm(content, file);
-        const { documentation } = around.words;
-        const page = pageOf(name, { ...content, lang, documentation }, settings, frame);
-        // What is wrong with an operator's own, on whatever page, stops the start.
-        if (overlay !== noOverlay) {
-          void [page.html, page.markdown, ...page.thanks.map(({ html }) => html)];
-        }
-        return { order: content.order, page };
-      });
-    })
-    .sort((one, other) => one.order - other.order)
-    .map(({ page }) => page);
+  const sources = pageNames(overrides).map((name): Source => {
+    const file = `${name}${PAGE_ENDING}`;
+    const own = overrides.pages.get(file);
+    const label = own === undefined ? `content/${file}` : `CONTENT_DIR: ${file}`;
+    const content = withFileName(label, () =>
+      own === undefined ? parseContent(file, readOurs(file)) : parseOwn(file, own),
+    );
+    return { name, label, isOwn: own !== undefined, content };
+  });
+  sources.sort((one, other) => one.content.order - other.content.order);
+  return sources.map((source) =>
+    withFileName(source.label, () => {
+      const page = pageOf(source, sources, settings, frame);
+      // Renders everything, so that an error in CONTENT_DIR stops the start.
+      const variants = [...(page.variantsByReferer?.values() ?? [])];
+      if (overrides !== noOverrides) void [page.html, page.markdown, ...variants.map(({ html }) => html)];
+      return page;
+    }),
+  );
 }
 
 function readOurs(file: string): string {
-  return readFileSync(new URL(file, folder), 'utf8');
+  return readFileSync(new URL(file, defaultPages), 'utf8');
 }
 
-/** Who puts a page of their own in the place of ours keeps its form: one that is refused is shown again on that page. */
-function checkForm({ carried }: Content, file: string): void {
-  if (!existsSync(new URL(file, folder))) return;
+/**
+ * Parses a page of CONTENT_DIR. Throws if it replaces a default page that has another form, because a refused form is
+ * shown on its page.
+ */
+function parseOwn(file: string, text: string): Content {
+  const content = parseContent(file, text);
+  if (!existsSync(new URL(file, defaultPages))) return content;
   const form = parseContent('ours', readOurs(file)).carried?.form;
-  if (form !== undefined && carried?.form !== form) throw new Error(`needs form: ${form.name}`);
+  if (form !== undefined && content.carried?.form !== form) {
+    throw new Error(`needs form: ${form.name}`);
+  }
+  return content;
 }
 
 function pageOf(
-  name: string,
-  content: Content & { lang: string } & Pick<Words, 'documentation'>,
+  { name, isOwn, content }: Source,
+  sources: readonly Source[],
   settings: SiteSettings,
   frame: Frame,
 ): Page {
-  const fill = placeholderFiller(settings, frame.words, content.lang);
-  const { lang, carried, noindex, actions } = content;
+  const { carried, noindex, actions } = content;
+  const { words } = frame;
+  // The default pages are always in English.
+  const around = (isOwn ? frame : defaultFrame()).words;
+  const lang = content.lang ?? around.lang;
+  const mark = languageMark(words.lang, lang);
+  const fill = placeholderFiller(settings, words, lang);
   const title = fill(content.title, 'text');
   const description = fill(content.description, 'text');
-  const body = withAnswers(partsOf(content.body, settings), settings);
   const about = { ...pathsOfPage(name), title, description };
-  const form = carried && wordedForm(carried.form, frame.words);
-  const names = {
-    contractor: contractorName(settings, frame.words),
-    operator: settings.operator.name,
-  };
+  const form = carried && localizedForm(carried.form, words);
+  const operator = settings.operator.name;
+  const names = { contractor: contractorName(settings, words), operator };
   const recipient = carried === undefined ? '' : receiverOf(carried.form, names);
-  const context = {
-    recipient,
-    contact: settings.operator.contact,
-    lang: frame.words.lang,
-    words: frame.words.form,
-    languageMark: languageMark(frame.words.lang, lang),
-  };
-  const head = headOf({ ...about, lang }, settings, frame);
-  const proseOf = (markdown: string) => {
-    const words = content.documentation;
-    const { html, headings } = renderDocument(markdown, { words, links: content.contents });
+  const page = headOf({ ...about, lang }, settings, frame);
+
+  const bodyFor = (sent?: Form) => fillInAnswers(selectParts(content.body, settings, sent), settings);
+  const proseFor = (sent?: Form) => {
+    const options = { words: around.documentation, links: content.contents };
+    const { html, headings } = renderDocument(bodyFor(sent), options);
     const isListed = content.contents && headings.length > 0;
-    const contents = isListed ? renderContents(headings, words) : '';
-    return {
-      html: fill(content.folds ? folded(html) : html, 'html'),
-      contents: fill(contents, 'html'),
-    };
+    const contents = isListed ? renderContents(headings, options.words) : '';
+    return { prose: fill(content.folds ? foldSections(html) : html, 'html'), contents: fill(contents, 'html') };
   };
-  const prose = once(() => proseOf(body));
-  const cardOf = (isSent: boolean) =>
-    contractorCard(frame.words.contractor, {
-      ...names,
-      isSent,
-      languageMark: context.languageMark,
-    });
-  const showsContractor = about.path === routes.startPage.path || form?.receivedBy === 'contractor';
-  const around = { operatorName: settings.operator.name, noindex, lang, page: head };
+  const prose = once(proseFor);
+  const cardOf = (isSent: boolean) => renderContractorCard(words.contractor, { ...names, isSent, languageMark: mark });
+  const layout = { operatorName: operator, noindex, lang, page };
+
   const render = (entered?: Entered) => {
-    // What was typed before it could not be taken any more comes back all the same.
-    const isOpen = entered !== undefined || form === undefined || takesForm(settings, form);
-    const layout = {
-      ...around,
-      title: entered === undefined ? title : `${frame.words.form.error} ${title}`,
-      hasForm: form !== undefined && isOpen,
-      isPrepared: entered === undefined,
-      main: renderTemplate('page', {
-        name,
-        title,
-        description,
-        actions,
-        card: showsContractor ? cardOf(false) : undefined,
-        form:
-          form &&
-          (isOpen
-            ? formMarkup(form, { ...carried, ...context, ...entered })
-            : closedMarkup(context)),
-        contents: prose().contents,
-        prose: prose().html,
-      }),
+    const showsCard = about.path === routes.startPage.path || form?.receivedBy === 'contractor';
+    // A refused form is shown even if the service no longer accepts the form.
+    const isOpen = entered !== undefined || form === undefined || acceptsForm(settings, form);
+    const context = {
+      recipient,
+      contact: settings.operator.contact,
+      lang: words.lang,
+      words: words.form,
+      languageMark: mark,
     };
-    return renderLayout(layout, frame);
+    const openForm = form && carried && renderForm(form, { ...carried, ...context, ...entered });
+    const main = renderTemplate('page', {
+      name,
+      title,
+      description,
+      actions,
+      card: showsCard ? cardOf(false) : undefined,
+      form: isOpen ? openForm : renderClosedForm(context),
+      ...prose(),
+    });
+    return renderLayout(
+      {
+        ...layout,
+        title: entered === undefined ? title : `${words.form.error} ${title}`,
+        hasForm: form !== undefined && isOpen,
+        isPrepared: entered === undefined,
+        main,
+      },
+      frame,
+    );
   };
   const renderThanks = (sent?: Form) => {
     const after = sent && content.after[sent.name];
     const texts = {
       title: after === undefined ? title : fill(after.title, 'text'),
       description: after === undefined ? description : fill(after.description, 'text'),
-      prose: proseOf(partsOf(content.body, settings, sent)).html,
     };
     const card = sent?.receivedBy === 'contractor' ? cardOf(true) : undefined;
-    const main = thanksMarkup({ ...texts, name, actions, card, words: frame.words.sent });
-    const layout = { ...around, title: texts.title, main, thanks: true, isPrepared: true };
-    return renderLayout(layout, frame);
+    const { prose } = proseFor(sent);
+    const main = renderTemplate('sent', { ...texts, name, actions, card, words: words.sent, prose, tick: icons.tick });
+    return renderLayout({ ...layout, title: texts.title, main, thanks: true, isPrepared: true }, frame);
   };
   const isThanks = about.path === pages.thankYou.path;
-  const thanked = Object.values(forms).filter(
-    (each) => isThanks && Object.hasOwn(content.after, each.name),
-  );
+  const thanked = Object.values(forms).filter((sent) => Object.hasOwn(content.after, sent.name));
+  const variantsByReferer = thanked.flatMap((sent) => {
+    const variant = {
+      get html() {
+        return renderThanks(sent);
+      },
+    };
+    return pathsWith(sent, sources).map((path) => [path, variant] as const);
+  });
   return {
     ...about,
     noindex,
@@ -179,7 +192,7 @@ function pageOf(
       return renderMirror({
         title: fill(content.title, 'markdown'),
         description: fill(content.description, 'markdown'),
-        body: fill(body, 'markdown'),
+        body: fill(bodyFor(), 'markdown'),
         form: form && { form, destination: recipient },
         baseUrl: settings.baseUrl,
       });
@@ -187,12 +200,17 @@ function pageOf(
     get html() {
       return isThanks ? renderThanks() : render();
     },
-    thanks: thanked.map((sent) => ({
-      form: sent,
-      get html() {
-        return renderThanks(sent);
-      },
-    })),
+    variantsByReferer: isThanks ? new Map(variantsByReferer) : undefined,
     renderRefused: render,
   };
+}
+
+/**
+ * Returns the paths of the pages with a form. The list includes the path of the subscription route, because a refused
+ * subscription's page has it.
+ */
+function pathsWith(form: Form, sources: readonly Source[]): string[] {
+  const carriers = sources.filter(({ content }) => content.carried?.form === form);
+  const paths = carriers.map(({ name }) => pathsOfPage(name).path);
+  return form === forms.newsletter ? [...paths, routes.subscribeNewsletter.path] : paths;
 }

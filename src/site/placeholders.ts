@@ -1,24 +1,18 @@
 /**
- * The words of `content/` that depend on the deployment, such as `{{operator}}`. They are replaced
- * once, by text that is escaped for where it stands: a name is never markup.
+ * Fills in the placeholders of pages, such as `{{operator}}`, and selects their conditional parts. Values are escaped
+ * for HTML or Markdown, so a name is never markup.
  */
 
-import { CONFIRMATION_STATEMENT } from '../actions/confirmation-statement.ts';
+import { CONFIRMATION_STATEMENT } from '../actions/preview.ts';
 import { bounds } from '../forms/bounds.ts';
 import { type Form, forms } from '../forms/catalog.ts';
 import { pages } from '../routes.ts';
 import type { Settings } from '../settings/settings.ts';
-import { takesActions } from './configured.ts';
-import { goesAnotherWay, isolated } from './direction.ts';
-import { type IconName, icons } from './icons.ts';
+import { contactHref, escapeHtml, escapeMarkdown, hasOtherDirection, isolated } from './interpolate.ts';
 import { renderTemplate } from './templates.ts';
-import { ourWords, type Words } from './words.ts';
+import { defaultWords, type Words } from './words.ts';
 
-/** What a deployment's settings say about it. */
-export type SiteSettings = Pick<
-  Settings,
-  'mode' | 'mcp' | 'upstream' | 'mail' | 'previewSigningKeys'
-> & {
+export type SiteSettings = Pick<Settings, 'mode' | 'mcp' | 'upstream' | 'mail' | 'previewSigningKeys'> & {
   baseUrl: string;
   operator: { name: string; contact: string | undefined };
   contractor: { id: string; name: string } | undefined;
@@ -26,56 +20,83 @@ export type SiteSettings = Pick<
   submissionRetentionDays: number;
 };
 
-/** One replacement, spelled for HTML, for Markdown and for plain text. */
+type Configuration = Pick<SiteSettings, 'mode' | 'upstream' | 'mail' | 'previewSigningKeys'>;
+
+/** Returns false if the form answers 503 (reference §15.1). In that case the page shows no form. */
+export function acceptsForm({ upstream, mail }: Configuration, form: Form): boolean {
+  // A subscription needs mail for its confirmation (reference §4.5).
+  return upstream.kind !== 'none' && (form.name !== 'newsletter' || mail.kind !== 'none');
+}
+
+/** Returns true if agents can preview and execute. Local mode creates its own key for previews. */
+function acceptsActions({ mode, upstream, previewSigningKeys }: Configuration): boolean {
+  return upstream.kind !== 'none' && (mode === 'local' || previewSigningKeys.length > 0);
+}
+
+/** Icons of 48 × 48 in the colour of the text. `soft` is fainter. */
+const shapes = {
+  /** A sheet with lines and a pencil. */
+  form: '<path class="soft" d="M9 4h20l8 8v32H9z"/><path d="M29 4v8h8M15 19h14M15 26h10M9 4h20l8 8v8M19 44H9V4"/><path d="m24 38-2 7 7-2 14-14-5-5z"/>',
+  /** A house with one arrow to it. */
+  house:
+    '<path class="soft" d="M20 22 33 11l13 11v21H20z"/><path d="M18 24 33 11l13 11v21H20v-8M29 43V32h8v11M2 30h17m-6-6 6 6-6 6"/>',
+  /** A speech bubble. */
+  answer: '<path class="soft" d="M6 8h36v25H23l-9 8v-8H6z"/><path d="M6 8h36v25H23l-9 8v-8H6zM14 17h20M14 24h13"/>',
+  /** A tick in a circle. */
+  tick: '<circle class="soft" cx="24" cy="24" r="21"/><circle cx="24" cy="24" r="21"/><path d="m14 25 7 7 13-15"/>',
+} as const;
+
+/** The icons as inline `<svg>`. Screen readers skip them, because the text beside each has the same meaning. */
+export const icons = Object.fromEntries(
+  Object.entries(shapes).map(([name, shape]) => [
+    name,
+    `<svg class="icon" viewBox="0 0 48 48" aria-hidden="true" focusable="false">${shape}</svg>`,
+  ]),
+) as Readonly<Record<keyof typeof shapes, string>>;
+
+/** A value, escaped for each format. */
 type Replacement = { html: string; markdown: string; text: string };
 
-/** With a mark where a part that is not in every mode was not begun and ended as it should. */
+/** Also matches the mark of a conditional part that has no valid beginning or end. */
 const PLACEHOLDER = /\{\{([#/]?\w+)\}\}/g;
 const CONTACT_FORM = pages.contact.path;
 
-/** The contractor on the platform as people read it, also where there is none yet. */
+/** Returns the name of the contractor. If no name is set, returns the words that stand for the contractor. */
 export function contractorName(settings: SiteSettings, { frame }: Pick<Words, 'frame'>): string {
   return settings.contractor?.name ?? frame.contractor;
 }
 
-/**
- * Takes Markdown, the settings and the form that was just sent, if one was; returns it without the parts that only
- * other deployments tell, or that are for who sent another form.
- */
-export function partsOf(markdown: string, settings: SiteSettings, sent?: Form): string {
-  const kept: Readonly<Record<string, boolean>> = {
+/** Returns a text without the conditional parts for other deployments, or for a person who sent another form. */
+export function selectParts(markdown: string, settings: SiteSettings, sent?: Form): string {
+  const conditions: Readonly<Record<string, boolean>> = {
     local: settings.mode === 'local',
     mcp: settings.mcp === 'on',
-    unconfigured: !takesActions(settings),
+    unconfigured: !acceptsActions(settings),
     operator_contact: settings.operator.contact !== undefined,
     any: sent === undefined,
     ...Object.fromEntries(Object.values(forms).map((form) => [form.name, form === sent])),
   };
-  return Object.entries(kept).reduce(
-    (text, [name, isKept]) => keepPart(text, name, isKept),
-    markdown,
-  );
+  return Object.entries(conditions).reduce((text, [name, isShown]) => selectPart(text, name, isShown), markdown);
 }
 
-function keepPart(markdown: string, name: string, isKept: boolean): string {
-  // A mark has a line of its own, the first and the last among them.
+function selectPart(markdown: string, name: string, isShown: boolean): string {
+  // Each mark has a line of its own, also in the first and the last line.
   const [before = '', ...parts] = `\n${markdown}\n`.split(`\n{{#${name}}}\n`);
   const rest = parts.map((part) => {
     const [own, behind, ...more] = `\n${part}`.split(`\n{{/${name}}}\n`);
-    // One that has no end of its own stays as it is: the mark is no placeholder, and stops the start.
-    if (own === undefined || behind === undefined || more.length > 0) {
-      return `\n{{#${name}}}\n${part}`;
-    }
+    // A part without exactly one end stays in the text. The mark of such a part is no valid placeholder, which stops
+    // the start.
+    if (own === undefined || behind === undefined || more.length > 0) return `\n{{#${name}}}\n${part}`;
     const after = behind.replace(/^\n+/, '');
-    return isKept ? `${own}\n\n${after}` : `\n${after}`;
+    return isShown ? `${own}\n\n${after}` : `\n${after}`;
   });
   return (before + rest.join('')).slice(1, -1);
 }
 
-/** Takes the settings and the words; returns a function that fills one text, written in one form. */
+/** Returns the function that fills in the placeholders of one text. The function throws for an unknown placeholder. */
 export function placeholderFiller(
   settings: SiteSettings,
-  words: Pick<Words, 'flow' | 'frame' | 'lang'> = ourWords(),
+  words: Pick<Words, 'flow' | 'frame' | 'lang'> = defaultWords(),
   lang = words.lang,
 ): (text: string, as: keyof Replacement) => string {
   const { flow, frame } = words;
@@ -83,7 +104,7 @@ export function placeholderFiller(
     operator: named(settings.operator.name, lang),
     contractor: named(contractorName(settings, words), lang),
     contact: contact(settings.operator.contact, frame.contact, lang),
-    // The picture of the flow; without pictures, what it shows.
+    // A picture, or its description in formats without pictures.
     flow: {
       ...plain(flow.description),
       get html() {
@@ -94,13 +115,12 @@ export function placeholderFiller(
     confirmation_minutes: plain(String(bounds.confirmationLifetimeMinutes)),
     subscription_days: plain(String(bounds.subscriptionLifetimeDays)),
     submission_days: plain(String(settings.submissionRetentionDays)),
-    // These two stand in code as well, where Markdown knows no escapes; neither needs one.
+    // These two values also occur in code, where Markdown has no escapes. Neither value needs an escape.
     base_url: { ...plain(settings.baseUrl), markdown: settings.baseUrl },
     confirmation_statement: { ...plain(CONFIRMATION_STATEMENT), markdown: CONFIRMATION_STATEMENT },
-    // Pictures beside words that say the same.
-    icon_form: drawn('form'),
-    icon_house: drawn('house'),
-    icon_answer: drawn('answer'),
+    icon_form: { html: icons.form, markdown: '', text: '' },
+    icon_house: { html: icons.house, markdown: '', text: '' },
+    icon_answer: { html: icons.answer, markdown: '', text: '' },
   };
   return (text, as) =>
     text.replace(PLACEHOLDER, (whole, name: string) => {
@@ -108,12 +128,6 @@ export function placeholderFiller(
       if (replacement === undefined) throw new Error(`content/ knows no placeholder ${whole}`);
       return replacement[as];
     });
-}
-
-/** The address that opens mail or the telephone: a contact is one or the other (contract §2). */
-export function contactHref(contact: string): string {
-  if (!contact.includes('@')) return `tel:${contact.replace(/[^\d+]/g, '')}`;
-  return `mailto:${encodeURI(contact).replace(/[?&#]/g, encodeURIComponent)}`;
 }
 
 function contact(address: string | undefined, words: string, lang: string): Replacement {
@@ -128,35 +142,13 @@ function contact(address: string | undefined, words: string, lang: string): Repl
   return { ...plain(address), html };
 }
 
-function drawn(name: IconName): Replacement {
-  return { html: icons[name], markdown: '', text: '' };
-}
-
 function plain(text: string): Replacement {
   return { html: escapeHtml(text), markdown: escapeMarkdown(text), text };
 }
 
-/** A name or an address, which may go another way than the page. */
+/** Returns a name or an address for each format. A text of the opposite writing direction is isolated. */
 function named(text: string, lang: string): Replacement {
   const replacement = { ...plain(text), text: isolated(text, lang) };
-  if (!goesAnotherWay(text, lang)) return replacement;
+  if (!hasOtherDirection(text, lang)) return replacement;
   return { ...replacement, html: `<bdi>${replacement.html}</bdi>` };
-}
-
-const htmlEntities: Record<string, string> = {
-  '&': '&amp;',
-  '<': '&lt;',
-  '>': '&gt;',
-  '"': '&quot;',
-  "'": '&#39;',
-};
-
-/** Spells a text for HTML, in elements and attributes. */
-export function escapeHtml(text: string): string {
-  return text.replace(/[&<>"']/g, (character) => htmlEntities[character] ?? character);
-}
-
-/** A backslash before whatever would start markup inside a line, a table included. */
-export function escapeMarkdown(text: string): string {
-  return text.replace(/[\\`*_[\]<>|&~]/g, '\\$&');
 }

@@ -1,54 +1,47 @@
-/** GET of every page, its mirror, the assets and what machines look for: made once, sent as they are. */
+/** The routes of pages, mirrors, assets and well-known files. Each document is rendered once. */
 import type { FastifyInstance } from 'fastify';
-import type { Clock } from '../clock.ts';
+import type { Clock } from '../platform/clock.ts';
 import { at, methodsOf, pages, pathsOfPage, routes } from '../routes.ts';
-import { prepareDocument, sendDocument, serve } from '../server/documents.ts';
-import { registerPage } from '../server/page-and-mirror.ts';
+import { prepareDocument, registerPage, sendDocument, serve, serveLazily } from '../server/documents.ts';
+import { contactHref } from './interpolate.ts';
 import type { Site } from './site.ts';
-import { thanksByPath } from './thanks.ts';
-import { robotsText, securityText, sitemapXml } from './well-known.ts';
 
 /** An asset's path changes with its content (RFC 8246). */
-const IMMUTABLE = 'public, max-age=31536000, immutable';
+const IMMUTABLE = { 'cache-control': 'public, max-age=31536000, immutable' };
 
-/** Takes the application and the site; adds the routes of its pages and assets. */
-export function registerSite(
-  app: FastifyInstance,
-  site: Pick<Site, 'pageNames' | 'assets' | 'pages'>,
-): void {
-  for (const name of site.pageNames) {
-    const paths = pathsOfPage(name);
-    const read = () => {
-      const page = site.pages().find(({ path }) => path === paths.path);
+export function registerSite(app: FastifyInstance, site: Pick<Site, 'pageNames' | 'assets' | 'pages'>): void {
+  for (const paths of site.pageNames.map(pathsOfPage)) {
+    registerPage(app, paths, async () => {
+      const page = (await site.pages()).find(({ path }) => path === paths.path);
       if (page === undefined) throw new Error(`There is no page at ${paths.path}.`);
       return page;
-    };
-    const byWhereFrom = () => thanksByPath(read().thanks, site.pages());
-    registerPage(app, paths, read, paths.path === pages.thankYou.path ? { byWhereFrom } : {});
-  }
-  for (const asset of site.assets) {
-    const document = prepareDocument(() => asset.body, asset.contentType, {
-      'cache-control': IMMUTABLE,
     });
-    serve(app, { method: methodsOf(routes.asset), url: asset.path }, document);
+  }
+  for (const { path, contentType, body } of site.assets) {
+    const document = prepareDocument(() => body, contentType, IMMUTABLE);
+    serve(app, { method: methodsOf(routes.asset), url: path }, document);
   }
 }
 
-type WellKnownParts = {
+type WellKnownParts = Pick<Site, 'frame' | 'pages'> & {
   baseUrl: string;
   operator: { contact: string | undefined };
   clock: Clock;
-} & Pick<Site, 'frame' | 'pages'>;
+};
 
-/** Adds those routes; without a contact there is no `security.txt`, for it must name one (RFC 9116). */
+/** Registers sitemap, robots.txt, favicon and `security.txt`, which must name a contact (RFC 9116). */
 export function registerWellKnown(app: FastifyInstance, parts: WellKnownParts): void {
   const { baseUrl } = parts;
-  const listed = () => [...parts.pages().filter(({ noindex }) => !noindex), pages.reference];
-  const sitemap = () => sitemapXml(baseUrl, listed());
-  serve(app, at(routes.sitemap), prepareDocument(sitemap, 'application/xml; charset=utf-8'));
-  serve(app, at(routes.robots), plainText(robotsText(baseUrl)));
+  serveLazily(app, at(routes.sitemap), async () => {
+    const listed = (await parts.pages()).filter(({ noindex }) => !noindex);
+    const xml = () => sitemapXml(baseUrl, [...listed, pages.reference]);
+    return prepareDocument(xml, 'application/xml; charset=utf-8');
+  });
+  const robots = `User-agent: *\nAllow: /\n\nSitemap: ${baseUrl}${routes.sitemap.path}\n`;
+  serve(app, at(routes.robots), plainText(robots));
 
-  // Asked for by whatever reads no markup; the icon's own path changes with its content.
+  // Programs that read no markup request the favicon. The redirect leads to the icon, whose path changes with its
+  // content.
   app.route({
     ...at(routes.favicon),
     handler: (_request, reply) =>
@@ -70,4 +63,28 @@ export function registerWellKnown(app: FastifyInstance, parts: WellKnownParts): 
 
 function plainText(text: string) {
   return prepareDocument(() => text, 'text/plain; charset=utf-8');
+}
+
+function sitemapXml(baseUrl: string, listed: readonly { path: string }[]): string {
+  const entries = listed.map(({ path }) => `<url><loc>${escapeXml(baseUrl + path)}</loc></url>\n`);
+  return `<?xml version="1.0" encoding="UTF-8"?>
+<urlset xmlns="http://www.sitemaps.org/schemas/sitemap/0.9">
+${entries.join('')}</urlset>
+`;
+}
+
+/**
+ * Returns the text of `security.txt`. The text expires within a year and changes once a month, so that it can be
+ * cached.
+ */
+function securityText(baseUrl: string, contact: string, now: Date): string {
+  const expires = new Date(Date.UTC(now.getUTCFullYear(), now.getUTCMonth() + 6, 1));
+  return `Contact: ${contactHref(contact)}
+Expires: ${expires.toISOString()}
+Canonical: ${baseUrl}${routes.securityContact.path}
+`;
+}
+
+function escapeXml(text: string): string {
+  return text.replaceAll('&', '&amp;').replaceAll('<', '&lt;').replaceAll("'", '&apos;');
 }

@@ -1,61 +1,50 @@
-/**
- * The site of a deployment: its pages, its assets and its frame, with the operator's own laid over them.
- * What stands in ours is read when it is first asked for, or when the start is over.
- */
+/** The site of a deployment: pages, assets and frame, with the operator's overrides. */
 import { type Form, forms } from '../forms/catalog.ts';
-import { once } from '../once.ts';
-import {
-  type Asset,
-  documentationRules,
-  inlined,
-  layAssets,
-  sentScript,
-  sourceOf,
-} from './assets.ts';
+import { once } from '../platform/lazy.ts';
+import { type Asset, cspSource, documentationRules, escapeInline, overrideAssets, sentScript } from './assets.ts';
+import { noOverrides, pageNames, readContentOverrides } from './content-overrides.ts';
 import { type Frame, frameOf } from './layout.ts';
-import { noOverlay, readOverlay } from './overlay.ts';
-import { loadPages, type Page, pageNames } from './pages.ts';
+import type { Page } from './pages.ts';
 import type { SiteSettings } from './placeholders.ts';
-import { loadTemplates } from './templates.ts';
-import { wordedForm } from './words.ts';
+import { localizedForm } from './words.ts';
 
 export type Site = {
   pageNames: readonly string[];
-  pages(): readonly Page[];
+  /** Returns the pages. The pages are loaded for the first request of a page, or at the start if CONTENT_DIR is set. */
+  pages(): Promise<readonly Page[]>;
   assets: readonly Asset[];
-  /** What the content security policy allows to stand in pages. */
+  /** Sources of inline styles and scripts for the content security policy. */
   inline: { styles: readonly string[]; scripts: readonly string[] };
   frame(): Frame;
-  /** As people are asked here. */
+  /** The forms with the operator's labels, hints and choices. */
   forms: readonly Form[];
-  /** Loads what the page of an error is made with: words and templates. */
-  prepare(): void;
 };
 
-/** Takes the settings; returns the site, or throws a `ContentFault` about CONTENT_DIR. */
-export function openSite(settings: SiteSettings & { contentDir: string | undefined }): Site {
-  const overlay = readOverlay(settings.contentDir);
-  const assets = layAssets(overlay);
-  const frame = once(() => frameOf(overlay.words, assets));
-  const pages = once(() => loadPages(settings, overlay, frame()));
-  const prepare = () => {
-    frame();
-    loadTemplates();
-  };
-  const site = {
-    pageNames: pageNames(overlay),
+/**
+ * Returns the site of these settings.
+ * @throws ContentFault about CONTENT_DIR
+ */
+export async function openSite(settings: SiteSettings & { contentDir: string | undefined }): Promise<Site> {
+  const overrides = readContentOverrides(settings.contentDir);
+  const assets = overrideAssets(overrides);
+  const frame = once(() => frameOf(overrides.words, assets));
+  const pages = once(async () => {
+    const { loadPages } = await import('./pages.ts');
+    return loadPages(settings, overrides, frame());
+  });
+  // An error in CONTENT_DIR stops the start.
+  if (overrides !== noOverrides) await pages();
+  const catalogue = Object.values(forms);
+  return {
+    pageNames: pageNames(overrides),
     pages,
     assets: Object.values(assets),
     inline: {
-      styles: [inlined(assets.stylesheet.body), documentationRules].map(sourceOf),
-      scripts: [sourceOf(sentScript)],
+      styles: [escapeInline(assets.stylesheet.body), documentationRules].map(cspSource),
+      scripts: [cspSource(sentScript)],
     },
     frame,
-    prepare,
+    // The default words do not change any form, so they are not parsed here.
+    forms: overrides === noOverrides ? catalogue : catalogue.map((form) => localizedForm(form, overrides.words)),
   };
-  // Our own words say nothing of fields: what those are called stands in the catalogue.
-  if (overlay === noOverlay) return { ...site, forms: Object.values(forms) };
-  // What is wrong with an operator's own stops the start.
-  pages();
-  return { ...site, forms: Object.values(forms).map((form) => wordedForm(form, overlay.words)) };
 }

@@ -1,26 +1,10 @@
-/** The Eta templates, read and compiled once; interpolations are escaped by default. */
-import { readFileSync } from 'node:fs';
+/** The Eta templates, compiled when this module loads. The templates escape interpolated values. */
+import { readdirSync, readFileSync } from 'node:fs';
 import { Eta } from 'eta';
-import { once } from '../once.ts';
+import { projectFile } from '../project.ts';
 import { pages, routes } from '../routes.ts';
 
-const names = [
-  'layout',
-  'page',
-  'form',
-  'notice',
-  'error',
-  'flow',
-  'confirm',
-  'confirm-end',
-  'newsletter',
-  'contractor',
-  'sent',
-  'code',
-  'contents',
-] as const;
-
-/** Where every template may lead. */
+/** Paths for links in all templates. */
 const paths = {
   start: routes.startPage.path,
   llmsText: routes.getLlmsText.path,
@@ -28,17 +12,13 @@ const paths = {
   thankYou: pages.thankYou.path,
 };
 
-/** Compiles them, where nothing has yet. */
-export const loadTemplates = once(() => {
-  const eta = new Eta();
-  for (const name of names) {
-    const file = new URL(`templates/${name}.eta`, import.meta.url);
-    eta.loadTemplate(`@${name}`, readFileSync(file, 'utf8'));
-  }
-  return eta;
-});
+const eta = new Eta();
+const folder = projectFile('src/site/templates/');
+for (const file of readdirSync(folder)) {
+  eta.loadTemplate(`@${file}`, readFileSync(new URL(file, folder), 'utf8'));
+}
 
-/** Takes a template's name and what it reads as `it`, beside the paths; returns the HTML. */
-export function renderTemplate(name: (typeof names)[number], data: object): string {
-  return loadTemplates().render(`@${name}`, { ...data, paths });
+/** Renders a template, which reads data and paths as `it`. */
+export function renderTemplate(name: string, data: object): string {
+  return eta.render(`@${name}.eta`, { ...data, paths });
 }

@@ -1,19 +1,21 @@
 /**
- * The words of the site that stand in no page: ours, from `content/words.yaml`, with an operator's
- * own laid over them (CONTENT_DIR). Whatever a translation leaves out stays English.
+ * All texts of the site outside of pages: the defaults in `content/words.yaml`, merged with the `words.yaml` of
+ * CONTENT_DIR. One schema checks the defaults and the operator's words. A text that a translation leaves out stays
+ * English.
  */
 import { readFileSync } from 'node:fs';
 import * as v from '@badrap/valita';
 import { load, loadAll } from 'js-yaml';
+import { newsletterProblems, pressProblems } from '../failures/page-problems.ts';
+import { pageWords } from '../failures/problem.ts';
 import { type Field, type Form, forms } from '../forms/catalog.ts';
-import { once } from '../once.ts';
+import { isObject } from '../http/request.ts';
+import { once } from '../platform/lazy.ts';
+import { projectFile } from '../project.ts';
 import { checkShape } from '../settings/shape.ts';
-import { CODE, type ConfirmWords, ourConfirmWords } from './confirm-words.ts';
 import { contractorWords } from './contractor.ts';
-import { type FormWords, ourFormWords } from './form-words.ts';
-import { LINKS, type NewsletterWords, ourNewsletterWords } from './newsletter-words.ts';
 
-/** BCP 47. */
+/** A language tag (BCP 47). */
 export const languageTag = v.string().assert(isLanguageTag, 'is no language tag');
 
 function isLanguageTag(text: string): boolean {
@@ -24,170 +26,142 @@ function isLanguageTag(text: string): boolean {
   }
 }
 
-/** Of a choice: it may not be blank. */
-const choice = v.string().assert((text) => text !== '', 'must not be empty');
+const text = v.string();
 
-/** Every object of the site's words takes only what ours has: a misspelt name is a fault. */
-const links = v.array(v.object({ label: v.string(), href: v.string() }));
-const fieldWords = v.object({
-  label: v.string().optional(),
-  hint: v.string().optional(),
-  choices: v
-    .array(choice)
-    .assert(({ length }) => length > 0, 'needs at least one')
-    .optional(),
-});
+type NameIn<List extends string> = List extends `${infer First} ${infer Rest}` ? First | NameIn<Rest> : List;
+
+/** Returns the shape of an object with these names. An unknown name is an error, so a misspelt one is noticed. */
+const allOf = <Name extends string, Value extends v.Type | v.Optional>(names: readonly Name[], value: Value) =>
+  v.object(Object.fromEntries(names.map((name) => [name, value])) as Record<Name, Value>);
+const namesOf = <Name extends string>(of: Record<Name, unknown>) => Object.keys(of) as Name[];
+
+/** Returns the names in lists that are separated by spaces. */
+const names = <List extends string>(...lists: List[]) => lists.join(' ').split(' ') as NameIn<List>[];
+const texts = <List extends string>(...lists: List[]) => allOf(names(...lists), text);
+const titleAndText = texts('title text');
+
+/** Returns the condition that the text of an e-mail contains these placeholders, in every language. */
+const containing = (...placeholders: string[]) =>
+  [
+    ({ message }: { message: { text: string } }) => placeholders.every((each) => message.text.includes(each)),
+    `needs ${placeholders.join(' and ')} in the text of its message`,
+  ] as const;
+
+const links = v.array(texts('label href'));
+const choice = text.assert((given) => given !== '', 'must not be empty');
+const choices = v.array(choice).assert(({ length }) => length > 0, 'needs at least one');
+const fieldWords = v.object({ label: text.optional(), hint: text.optional(), choices: choices.optional() });
+const byField = v.record(fieldWords);
 const byStatus = v
-  .record(v.string())
+  .record(text)
   .assert(
     (given) => Object.keys(given).every((status) => /^[45]\d\d$/.test(status)),
     'takes statuses of errors alone, as 404',
   );
-const byField = v.record(fieldWords);
-const byForm = Object.keys(forms).map((name) => [name, byField.optional()] as const);
 
+/** The comments in `content/words.yaml` explain each group. */
 const schema = v.object({
   lang: languageTag,
-  frame: v.object({
-    skip: v.string(),
-    main: v.string(),
-    all: v.string(),
-    note: v.string(),
-    markdown: v.string(),
-    /** What the picture shows that stands beside a link to a page. */
-    picture: v.string(),
-    /** What `{{contact}}` says where no OPERATOR_CONTACT is set. */
-    contact: v.string(),
-    /** Who gets a request where no CONTRACTOR_NAME is set. */
-    contractor: v.string(),
+  frame: texts('skip main all note markdown picture contact contractor developers').extend({
     header: links,
     footer: links,
-    /** What the second row of the footer is called, and what stands in it. */
-    developers: v.string(),
     developerLinks: links,
   }),
-  /** Of pages with code, or with contents at their side. */
-  documentation: v.object({
-    contents: v.string(),
-    language: v.string(),
-    answer: v.string(),
-    copy: v.string(),
-    copied: v.string(),
-    /** Where a browser lets no script copy: the code is selected. */
-    notCopied: v.string(),
-    /** What a table is called that stands under no heading. */
-    table: v.string(),
+  documentation: texts('contents language answer copy copied notCopied table'),
+  flow: texts('title description no yes recipient').extend({
+    steps: v.array(texts('title note')).assert(({ length }) => length === 5, 'must be five'),
   }),
-  flow: v.object({
-    title: v.string(),
-    description: v.string(),
-    steps: v
-      .array(v.object({ title: v.string(), note: v.string() }))
-      .assert(({ length }) => length === 5, 'must be five'),
-    no: v.string(),
-    yes: v.string(),
-    recipient: v.string(),
-  }),
-  /** The card of the contractor. */
   contractor: contractorWords,
-  /** What the page that thanks says where scripts run. */
-  sent: v.object({
-    at: v.string(),
-    reference: v.string(),
-    copy: v.string(),
-    copyNote: v.string(),
-    print: v.string(),
+  sent: texts('at reference copy copyNote print'),
+  errors: texts('heading typed back again start').extend({ headings: byStatus, sentences: byStatus }),
+  form: texts(
+    'optional error summary contact reference sendAgain sending slow left over suggestion',
+    'recipient handled consent privacy honeypot',
+  ).extend({
+    faults: texts('missing missingChoice consent notText characters email tooLong'),
+    notices: allOf(
+      names('limited kept left unconfirmed unsent unavailable offline broken sent closed refused'),
+      titleAndText,
+    ),
   }),
-  /** The pages of errors; by status, what is not said there is said in `heading` and the catalogue. */
-  errors: v.object({
-    heading: v.string(),
-    headings: byStatus,
-    sentences: byStatus,
-    typed: v.string(),
-    back: v.string(),
-    /** In place of `back` where the browser still has what was typed, and the form would be empty. */
-    again: v.string(),
-    start: v.string(),
-  }),
-  /** What forms say when something is wrong: the sentences of `form-words.ts`. */
-  form: sameShape(ourFormWords) as v.Type<FormWords>,
-  /** What a person reads where they confirm: the sentences of `confirm-words.ts`. */
-  confirm: (sameShape(ourConfirmWords) as v.Type<ConfirmWords>).assert(
-    ({ message }) => message.text.includes(CODE),
-    `needs ${CODE} in the text of its message`,
-  ),
-  /** What a subscriber reads, in the message and where its links lead: the sentences of `newsletter-words.ts`. */
-  newsletter: (sameShape(ourNewsletterWords) as v.Type<NewsletterWords>).assert(
-    ({ message }) => LINKS.every((link) => message.text.includes(link)),
-    `needs ${LINKS.join(' and ')} in the text of its message`,
-  ),
+  confirm: texts(
+    'title only asks gets purpose heading masked statement statementMeans until send sendNote decline declineNote',
+    'report reportNote codeHeading codeText mailCode mailAnother codeLabel codeHint check codeMailed anotherMailed',
+    'newest mailedSoFar toCode wrong wrongLeft wrongLast hidden back reload reference',
+  )
+    .extend({
+      ends: allOf(names('executing submitted failed declined reported expired'), titleAndText),
+      purposes: allOf(namesOf(forms), text),
+      refused: allOf(namesOf(pressProblems), titleAndText),
+      message: texts('subject text'),
+    })
+    .assert(...containing('{code}')),
+  newsletter: v
+    .object({
+      message: texts('subject text'),
+      confirm: texts('title text button until'),
+      confirmed: titleAndText,
+      left: texts('title text again'),
+      leave: texts('title text button'),
+      leftNow: titleAndText,
+      refused: allOf(namesOf(newsletterProblems), titleAndText),
+    })
+    .assert(...containing('{confirm_url}', '{leave_url}')),
   fields: byField,
-  forms: v.object(Object.fromEntries(byForm)),
+  forms: allOf(namesOf(forms), byField.optional()),
 });
 
 export type Words = v.Infer<typeof schema>;
 
-/** The words as they come with the service, read for the first page. */
-export const ourWords = once((): Words => {
-  const text = readFileSync(new URL('../../content/words.yaml', import.meta.url), 'utf8');
-  const ours = { form: ourFormWords, confirm: ourConfirmWords, newsletter: ourNewsletterWords };
-  return schema.parse({ ...(load(text) as object), ...ours });
+// An upgrade may replace this file under a running process.
+const defaults = readFileSync(projectFile('content/words.yaml'), 'utf8');
+
+/** Returns the default words. The first call parses them. */
+export const defaultWords = once((): Words => {
+  const purposes = Object.fromEntries(Object.values(forms).map(({ name, purpose }) => [name, purpose]));
+  const fromCode = {
+    confirm: { purposes, refused: pageWords(pressProblems) },
+    newsletter: { refused: pageWords(newsletterProblems) },
+  };
+  return schema.parse(merge(load(defaults), fromCode));
 });
 
-/** Words under the same names, however deep. */
-function sameShape(words: object): v.Type {
-  const shapes = Object.entries(words).map(([name, value]) => [
-    name,
-    typeof value === 'object' ? sameShape(value) : v.string(),
-  ]);
-  return v.object(Object.fromEntries(shapes));
-}
-
-/** Takes the text of an operator's `words.yaml`; returns ours under it, or throws what is wrong. */
-export function layWords(text: string): Words {
-  // A file of nothing but comments holds no document.
+/**
+ * Returns the default words, merged with the text of an operator's `words.yaml`.
+ * @throws Error that says what is wrong with the text
+ */
+export function mergeWords(text: string): Words {
+  // A file that contains only comments has no document.
   const [own, second] = loadAll(text);
   if (second !== undefined) throw new Error('it holds more than one document');
-  const checked = checkShape(schema, lay(ourWords(), own ?? {}));
+  const checked = checkShape(schema, merge(defaultWords(), own ?? {}));
   if (checked.kind === 'invalid') throw new Error(checked.why);
   const words = checked.value;
-  const known = new Set(
-    Object.values(forms).flatMap((form) => form.fields.map(({ name }) => name)),
-  );
-  for (const named of [words.fields, ...Object.values(words.forms)]) {
-    const stranger = Object.keys(named ?? {}).find((name) => !known.has(name));
-    if (stranger !== undefined) throw new Error(`no form has a field ${stranger}`);
-  }
+  const fieldNames = new Set(Object.values(forms).flatMap((form) => form.fields.map(({ name }) => name)));
+  const named = [words.fields, ...Object.values(words.forms)].flatMap((each) => Object.keys(each ?? {}));
+  const unknown = named.find((name) => !fieldNames.has(name));
+  if (unknown !== undefined) throw new Error(`no form has a field ${unknown}`);
   return words;
 }
 
-/** Objects are laid over each other name by name; everything else, lists included, is replaced. */
-function lay(under: unknown, over: unknown): unknown {
-  if (!isObject(under) || !isObject(over)) return over;
-  const laid = Object.entries(over).map(([name, value]) => [name, lay(under[name], value)]);
-  return { ...under, ...Object.fromEntries(laid) };
+/** Merges two objects name by name. Every other value, lists included, replaces the earlier value. */
+function merge(before: unknown, after: unknown): unknown {
+  if (!isObject(before) || !isObject(after)) return after;
+  const merged = Object.entries(after).map(([name, value]) => [name, merge(before[name], value)]);
+  return { ...before, ...Object.fromEntries(merged) };
 }
 
-function isObject(value: unknown): value is Record<string, unknown> {
-  return typeof value === 'object' && value !== null && !Array.isArray(value);
-}
-
-/** Takes a form; returns it as people are asked, with the operator's labels, hints and choices. */
-export function wordedForm(form: Form, words: Words): Form {
-  const fields = form.fields.map((field) => wordedField(form, field, words));
+/** Returns a form with the operator's labels, hints and choices. */
+export function localizedForm(form: Form, words: Words): Form {
+  const fields = form.fields.map((field) => localizedField(form, field, words));
   return fields.every((field, index) => field === form.fields[index]) ? form : { ...form, fields };
 }
 
-function wordedField(form: Form, field: Field, words: Words): Field {
+function localizedField(form: Form, field: Field, words: Words): Field {
   const given = { ...words.fields[field.name], ...words.forms[form.name]?.[field.name] };
   if (Object.keys(given).length === 0) return field;
-  const { hint: ours, ...rest } = field;
-  const { label = field.label, hint = ours, choices = field.choices } = given;
-  return {
-    ...rest,
-    label,
-    // An empty hint takes ours away.
-    ...(hint === undefined || hint === '' ? {} : { hint }),
-    ...(choices === undefined ? {} : { choices }),
-  };
+  const { hint: _, ...declared } = field;
+  const { label = field.label, hint = field.hint, choices = field.choices } = given;
+  // An empty hint removes the default one.
+  return { ...declared, label, ...(hint && { hint }), ...(choices && { choices }) };
 }

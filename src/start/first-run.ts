@@ -1,46 +1,38 @@
 /**
- * What local mode makes once in its folder: the keys that sign previews and receipts, and one agent credential
- * with its token (contract §2, beyond §5). Every file is for the owner alone, and appears whole or not at all.
+ * Makes the files of local mode once: the keys that sign previews and receipts, and one agent credential with its token
+ * (reference §20.1). Only the owner can read these files. A file appears whole or not at all.
  */
-
-import {
-  chmodSync,
-  existsSync,
-  linkSync,
-  readFileSync,
-  renameSync,
-  rmSync,
-  writeFileSync,
-} from 'node:fs';
+import { chmodSync, existsSync, linkSync, renameSync, rmSync, writeFileSync } from 'node:fs';
 import { join, resolve } from 'node:path';
-import { newPrivateKey } from '../chance.ts';
-import type { Clock } from '../clock.ts';
 import { issue } from '../credentials/changes.ts';
-import { SCOPES } from '../credentials/scopes.ts';
-import { digestOfToken, generateToken, isIssuedToken } from '../credentials/tokens.ts';
+import { SCOPES } from '../credentials/clients.ts';
+import { digestOfToken } from '../credentials/file.ts';
+import { generateToken, isIssuedToken } from '../credentials/tokens.ts';
+import type { Clock } from '../platform/clock.ts';
+import { newPrivateKey } from '../platform/random.ts';
 import { parseReceiptKeys, type ReceiptKeys } from '../settings/receipt-keys.ts';
 import type { Settings } from '../settings/settings.ts';
 import { newSigningKey, parseSigningKey } from '../settings/signing-keys.ts';
-import { makeFolder } from '../storage/folder.ts';
+import { makeFolder, NoFile, readPlainFile } from '../storage/files.ts';
 
 export type Prepared = {
   previewSigningKeys: Buffer[];
   receiptKeys: ReceiptKeys;
-  /** Where the token of the local agent stands; undefined where there is none. */
+  /** Path of the file with the token of the local agent, or undefined if there is no such file. */
   tokenFile: string | undefined;
-  /** Something was made now that was not there before. */
+  /** True if this start made a key or a credential. */
   firstRun: boolean;
 };
 
-/** The start can't go on; the message is one sentence with the remedy. */
+/** Thrown if the start can't continue. The message is one sentence with the remedy. */
 export class StartFault extends Error {
   override name = 'StartFault';
 }
 
-/** The name of the client that local mode makes. */
+/** Name of the client that local mode makes. */
 const LOCAL_AGENT = 'local-agent';
 
-/** Where local mode keeps what it makes. */
+/** Returns the paths of the files that local mode makes. */
 export function localFiles(dataDir: string) {
   return {
     signingKey: join(dataDir, 'preview-signing-key'),
@@ -50,7 +42,7 @@ export function localFiles(dataDir: string) {
   };
 }
 
-/** Makes what is missing in local mode, and nothing in production. Throws `StartFault`. */
+/** Makes the missing files of local mode. Makes no files in production. Throws `StartFault`. */
 export async function prepareLocalMode(settings: Settings, clock: Clock): Promise<Prepared> {
   const { previewSigningKeys, receiptKeys, dataDir } = settings;
   if (settings.mode === 'production') {
@@ -58,13 +50,13 @@ export async function prepareLocalMode(settings: Settings, clock: Clock): Promis
   }
   try {
     makeFolder(dataDir);
+    const files = localFiles(dataDir);
     const madeClient = makeLocalAgent(settings, clock);
-    const key = previewSigningKeys.length === 0 ? localSigningKey(dataDir) : undefined;
-    const tokenFile = localFiles(dataDir).token;
+    const key = previewSigningKeys.length === 0 ? localSigningKey(files.signingKey) : undefined;
     return {
       previewSigningKeys: key === undefined ? previewSigningKeys : [key.bytes],
-      receiptKeys: receiptKeys.published.length === 0 ? localReceiptKey(dataDir) : receiptKeys,
-      tokenFile: existsSync(tokenFile) ? tokenFile : undefined,
+      receiptKeys: receiptKeys.published.length === 0 ? localReceiptKey(files.receiptKey) : receiptKeys,
+      tokenFile: existsSync(files.token) ? files.token : undefined,
       firstRun: madeClient || key?.made === true,
     };
   } catch (error) {
@@ -76,46 +68,49 @@ export async function prepareLocalMode(settings: Settings, clock: Clock): Promis
   }
 }
 
-/** The key that this folder has always had: a restart keeps the previews that are under way. */
-function localSigningKey(dataDir: string): { bytes: Buffer; made: boolean } {
-  const path = localFiles(dataDir).signingKey;
+/** Returns the key that signs previews. A restart uses the same key, so earlier previews stay valid. */
+function localSigningKey(path: string): { bytes: Buffer; made: boolean } {
   const made = createExclusively(path, newSigningKey);
-  const bytes = parseSigningKey(readFileSync(path, 'utf8'));
+  const bytes = parseSigningKey(readOwn(path));
   if (bytes !== undefined) return { bytes, made };
   throw new StartFault(`The key in ${path} is too short: remove that file, and a new one is made.`);
 }
 
-/** The key that this folder has always had: what it signed is verified with it. */
-function localReceiptKey(dataDir: string): ReceiptKeys {
-  const path = localFiles(dataDir).receiptKey;
+/** Returns the key that signs receipts. A restart uses the same key, so earlier receipts can be verified. */
+function localReceiptKey(path: string): ReceiptKeys {
   createExclusively(path, newPrivateKey);
-  const keys = parseReceiptKeys(readFileSync(path, 'utf8'));
+  const keys = parseReceiptKeys(readOwn(path));
   if (keys?.signing !== undefined) return keys;
-  throw new StartFault(
-    `There is no private key of P-256 in ${path}: remove that file, and a new one is made.`,
-  );
+  throw new StartFault(`There is no private key of P-256 in ${path}: remove that file, and a new one is made.`);
 }
 
-/** Only in the default place and where no file is: an operator's own file is left alone. */
+/**
+ * Makes the credentials file only at the default path, and only if the file is missing. The operator's own file stays
+ * as it is.
+ */
 function makeLocalAgent({ dataDir, credentialsFile }: Settings, clock: Clock): boolean {
   const { clients: path, token: tokenFile } = localFiles(dataDir);
-  if (credentialsFile === undefined || resolve(credentialsFile) !== path) return false;
-  if (existsSync(path)) return false;
-  // The token first: whatever ends this process in between, the next start finds one and uses it.
+  if (credentialsFile === undefined || resolve(credentialsFile) !== path || existsSync(path)) return false;
+  // The token's file is made first. If this process dies before the second file, the next start uses the token.
   createExclusively(tokenFile, () => `${generateToken()}\n`);
-  const token = readFileSync(tokenFile, 'utf8').trim();
-  if (!isIssuedToken(token)) {
+  const token = readOwn(tokenFile).trim();
+  if (!isIssuedToken(token))
     throw new StartFault(`There is no token in ${tokenFile}: remove that file, and one is made.`);
-  }
   const credential = { sha256: digestOfToken(token), createdAt: clock.now(), expiresAt: null };
   const change = issue({ clients: [] }, LOCAL_AGENT, [...SCOPES], credential);
-  return (
-    change.kind === 'changed' &&
-    createExclusively(path, () => `${JSON.stringify(change.file, null, 2)}\n`)
-  );
+  return change.kind === 'changed' && createExclusively(path, () => `${JSON.stringify(change.file, null, 2)}\n`);
 }
 
-/** Whether the file was made; one that is there already stays as it is. Mode 0600 under any umask. */
+function readOwn(path: string): string {
+  try {
+    return readPlainFile(path);
+  } catch (error) {
+    if (!(error instanceof NoFile)) throw error;
+    throw new StartFault(`${path} is ${error.code}, not a file: remove it, and a new file is made.`);
+  }
+}
+
+/** Makes a file with mode 0600, under any umask. If the file exists, returns false and leaves the file as it is. */
 function createExclusively(path: string, makeText: () => string): boolean {
   if (existsSync(path)) return false;
   const temporary = `${path}.${process.pid}.tmp`;
@@ -126,7 +121,7 @@ function createExclusively(path: string, makeText: () => string): boolean {
       linkSync(temporary, path);
     } catch (error) {
       if ((error as NodeJS.ErrnoException).code === 'EEXIST') return false;
-      // A file system without links: two first starts at once are not to be feared there.
+      // On a file system without links, a race of two first starts is unlikely enough.
       renameSync(temporary, path);
     }
     return true;

@@ -1,7 +1,6 @@
-/** What a start says: to a person on a terminal, or as one JSON line among the logs. */
-
-import type { Clock } from '../clock.ts';
-import { forms } from '../forms/catalog.ts';
+/** First output of a start: text on a terminal, or one JSON line of the log. */
+import { forms, leastFields } from '../forms/catalog.ts';
+import type { Clock } from '../platform/clock.ts';
 import { pages, pathTo, routes } from '../routes.ts';
 import type { LoadedEnvironment } from '../settings/environment.ts';
 import type { Settings } from '../settings/settings.ts';
@@ -9,27 +8,27 @@ import type { Prepared } from './first-run.ts';
 
 export type Started = {
   settings: Settings;
-  /** The `.env` of the folder it was started in, which may not be the one that was meant. */
+  /** The `.env` of the current folder. The output shows the path, because a person may have meant another `.env`. */
   envFile: LoadedEnvironment['file'];
   prepared: Prepared;
   parts: { clock: Pick<Clock, 'now'>; credentials: { state(): { clients: number } } };
   version: string;
   onTerminal: boolean | undefined;
-  /** Signs in to the console once; made in local mode for a terminal alone (beyond §7). */
+  /** Sign-in link for the console, in local mode on a terminal only (reference §12.2). */
   operatorLink?: string | undefined;
 };
 
-/** Its lines for a terminal, or else one line of JSON; a line break at the end. */
+/** Returns the text, with a line break at the end. */
 export function greeting(started: Started): string {
   if (!started.onTerminal) return `${JSON.stringify(asLogLine(started))}\n`;
   const lines = started.settings.mode === 'local' ? localLines(started) : productionLines(started);
   return `${lines.join('\n')}\n`;
 }
 
-/** What the settings turn on, and because of which setting something is off (contract §2). */
+/** Returns each feature, and the missing settings because of which it is off (reference §20.1). */
 function featuresOf(settings: Settings) {
   const { upstream, mode, previewSigningKeys, credentialsFile, mail, metricsPort } = settings;
-  const missing = {
+  const isMissing = {
     UPSTREAM_URL: upstream.kind === 'none',
     PREVIEW_SIGNING_KEYS: mode === 'production' && previewSigningKeys.length === 0,
     AGENT_CREDENTIALS_FILE: credentialsFile === undefined,
@@ -37,9 +36,9 @@ function featuresOf(settings: Settings) {
     METRICS_PORT: metricsPort === undefined,
     OPERATOR_CONSOLE: settings.operatorConsole === 'off',
   };
-  const needs = (feature: string, names: (keyof typeof missing)[]) => {
-    const lacking = names.filter((name) => missing[name]);
-    return { feature, on: lacking.length === 0, missing: lacking };
+  const needs = (feature: string, names: (keyof typeof isMissing)[]) => {
+    const missing = names.filter((name) => isMissing[name]);
+    return { feature, on: missing.length === 0, missing };
   };
   return [
     needs('form submissions', ['UPSTREAM_URL']),
@@ -57,16 +56,14 @@ function localLines(started: Started): string[] {
   const made = prepared.firstRun ? ' (made just now)' : '';
   return [
     `Lead intake ${version} in local mode, ${settingsFrom(envFile)}: everything it keeps is in ${dataDir}${made}.`,
-    // In all 14 lines at most.
+    // The text has at most 14 lines.
     ...(started.operatorLink === undefined ? [''] : []),
     `  Site       ${baseUrl}`,
     `  Agents     ${baseUrl}${pages.agents.path}`,
     `  Reference  ${baseUrl}${pages.reference.path}`,
     `  Leads      ${upstream.kind === 'http' ? 'UPSTREAM_URL' : 'npm run inbox -- list'}`,
     `  E-mail     ${mail.kind === 'files' ? `${mail.folder} (written there, not sent)` : 'SMTP_URL'}`,
-    ...(started.operatorLink === undefined
-      ? []
-      : [`  Operator   ${started.operatorLink} (once, within 15 minutes)`]),
+    ...(started.operatorLink === undefined ? [] : [`  Operator   ${started.operatorLink} (once, within 15 minutes)`]),
     `  Token      ${token ?? 'issue one: npm run credentials -- issue my-agent'}`,
     '',
     ...(token === undefined ? [] : ['Try:', tryCommand(baseUrl, token), '']),
@@ -78,9 +75,7 @@ function localLines(started: Started): string[] {
 function productionLines({ settings, envFile, parts, version }: Started): string[] {
   const { baseUrl, host, port } = settings;
   const features = featuresOf(settings).map(({ feature, on, missing }) => {
-    const state = on
-      ? 'on'
-      : `off: ${missing.join(', ')} ${missing.length > 1 ? 'are' : 'is'} not set`;
+    const state = on ? 'on' : `off: ${missing.join(', ')} ${missing.length > 1 ? 'are' : 'is'} not set`;
     return `  ${feature.padEnd(18)}${state}`;
   });
   return [
@@ -95,7 +90,7 @@ function productionLines({ settings, envFile, parts, version }: Started): string
   ];
 }
 
-/** One line of the log; it names files and settings, and holds no secret. */
+/** Returns the log line. The line names files and settings, and contains no secret. */
 function asLogLine({ settings, envFile, prepared, parts, version }: Started) {
   const { mode, baseUrl, host, port, dataDir } = settings;
   return {
@@ -125,12 +120,11 @@ function settingsFrom({ path, found }: LoadedEnvironment['file']): string {
   return found ? `with the settings of ${path}` : `without a file ${path}`;
 }
 
-/** A preview of the first form, as one line that works when it is pasted into a shell. */
+/** Returns a shell command that requests a preview of the first form. */
 function tryCommand(baseUrl: string, tokenFile: string): string {
-  const { name, fields } = forms.homeowner_quote;
-  const required = fields.filter((field) => field.required);
-  const body = JSON.stringify(Object.fromEntries(required.map((f) => [f.name, f.example])));
-  const url = quoteForShell(baseUrl + pathTo(routes.previewAction, { action: name }));
+  const form = forms.homeowner_quote;
+  const body = JSON.stringify(leastFields(form));
+  const url = quoteForShell(baseUrl + pathTo(routes.previewAction, { action: form.name }));
   const authorization = `"Authorization: Bearer $(cat ${quoteForShell(tokenFile)})"`;
   const type = "'Content-Type: application/json'";
   return `  curl -sS ${url} -H ${authorization} -H ${type} -d ${quoteForShell(body)}`;

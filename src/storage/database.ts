@@ -1,115 +1,109 @@
-/** The store as a part: one way to read, one way to write, and how it says that it is away. */
-import type {
-  Compilable,
-  CompiledQuery,
-  QueryCreator,
-  RawBuilder,
-  SelectQueryBuilder,
-  Transaction,
-} from 'kysely';
+/** The interface of the store: reads, writes and its unavailability. */
+import type { Compilable, CompiledQuery, QueryCreator, RawBuilder, SelectQueryBuilder, Transaction } from 'kysely';
 import type { Schema } from './schema.ts';
 
 /** Builds selects. */
 export type Selects = Pick<QueryCreator<Schema>, 'selectFrom' | 'selectNoFrom'>;
 
-/** A select that is ready to run: `prepareRead` makes it. */
+/** A prepared select (`prepareRead`). */
 export type Read<R> = { readonly read: CompiledQuery<R> };
 
 /**
- * What is ready to change rows: `prepareChange` makes it of one statement, `prepareBoth` of two. Run, it gives
- * the number of rows that the first changed; `second` is run where that is not 0.
+ * One or two prepared statements that change rows (`prepareChange`, `prepareBoth`). `write` returns the number of rows
+ * that `change` changed. If this number is 0, `second` does not run.
  */
 export type Change<T = number> = {
   readonly change: CompiledQuery<T>;
   readonly second?: CompiledQuery;
 };
 
-/** A transaction that is open: all that changes rows is a member of it. */
-export type OpenTransaction = Transaction<Schema> & { change<T>(change: Change<T>): Promise<T> };
+/** An open transaction. A function that `write` runs makes all its reads and changes through this object. */
+export type OpenTransaction = QueryCreator<Schema> &
+  Pick<Transaction<Schema>, 'executeQuery' | 'getExecutor'> & {
+    change<T>(change: Change<T>): Promise<T>;
+  };
 
-/** What the two databases say differently, as pieces of a query. */
+/** Differences between SQLite and PostgreSQL, as parts of a query. */
 export type Dialect = {
-  /** Milliseconds on the clock that judges leases: never an application's wall clock (contract §4). */
+  /** Milliseconds on the lease clock, which is never the wall clock of a process (reference §5.11). */
   leaseClock: RawBuilder<number>;
-  /** Of a row with a lease: whether that has run out by that clock. */
-  leaseHasRunOut: RawBuilder<boolean>;
-  /** Milliseconds since 1970 on the database's wall clock: schedules and retention go by it. */
+  /** Condition: the lease of the row has expired by `leaseClock`. */
+  leaseExpired: RawBuilder<boolean>;
+  /** Milliseconds since 1970 on the database's wall clock, for schedules and retention. */
   wallClock: RawBuilder<number>;
   /**
-   * A text or a number that is part of the statement: PostgreSQL chooses a partial index for no parameter,
-   * and SQLite, which does, prepares the statement again for each value of it, and for each of a `limit`.
+   * A constant in the statement's text. For a parameter, PostgreSQL uses no partial index. SQLite uses the index, but
+   * compiles the statement again for each value of the parameter, and for each `limit`.
    */
   constant<T extends string | number>(value: T): RawBuilder<T>;
   /**
-   * Whether a column is that text, where a partial index is over these rows: SQLite would begin at another index that
-   * has the column, and sort what it finds.
+   * Condition: the column equals the text in the definition of a partial index. With a plain `=`, SQLite would choose
+   * another index of the column, and sort.
    */
   partialOn(column: string, text: string): RawBuilder<boolean>;
-  /** Whether the text of a column begins like that; by an index over it. */
-  beginsWith(column: string, text: string): RawBuilder<boolean>;
-  /** Whether the body of an event has a text of ASCII in its `fields`, or behind them, in any case. */
-  mentions(text: string): RawBuilder<boolean>;
-  /** The body of an event with its `fields` taken out. */
+  /** Condition: the column matches a pattern of `like`, in which a backslash escapes a wildcard. */
+  matches(column: string, pattern: string): RawBuilder<boolean>;
+  /** Expression for the body of the row's event with empty `fields`. */
   withoutFields: RawBuilder<string>;
-  /** Whether one statement can hold two that change rows (`prepareBoth`). */
+  /** True if the database accepts one statement that contains two statements that change rows (`prepareBoth`). */
   nestsChanges: boolean;
-  /** In the second of those two: whether the first, which is called `first`, has changed a row. */
+  /** Condition in the second of two nested statements: the first statement, named `first`, has changed a row. */
   firstChanged: RawBuilder<boolean>;
-  /** Selected in a transaction: others that select the same wait for its end, where several can change rows at once. */
-  heldUntilCommit(key: string): RawBuilder<unknown>;
-  /** Waits for whoever is changing these rows, and holds them until the commit, where several can change rows at once. */
-  forUpdate<T extends keyof Schema, R>(
-    query: SelectQueryBuilder<Schema, T, R>,
-  ): SelectQueryBuilder<Schema, T, R>;
-  /** Passes over rows that another instance is changing, where several can change rows at once. */
-  skipLocked<T extends keyof Schema, R>(
-    query: SelectQueryBuilder<Schema, T, R>,
-  ): SelectQueryBuilder<Schema, T, R>;
+  /** Locks a key until the commit. Does nothing on SQLite, which has one writer at a time. */
+  advisoryLock(tx: OpenTransaction, key: string): Promise<unknown>;
+  /** Locks the rows of the query until the commit, if the database has several writers at a time. */
+  forUpdate<T extends keyof Schema, R>(query: SelectQueryBuilder<Schema, T, R>): SelectQueryBuilder<Schema, T, R>;
+  /** Locks the rows of the query as `forUpdate` does, but omits the rows that another instance has locked. */
+  skipLocked<T extends keyof Schema, R>(query: SelectQueryBuilder<Schema, T, R>): SelectQueryBuilder<Schema, T, R>;
 };
 
 export type Storage = {
   kind: 'sqlite' | 'postgres';
-  /** Asked for where a query is built, never where a room is opened: on SQLite it loads the query builder. */
   dialect: Dialect;
-  /** Builds a query in this database's SQL. A builder in it runs nothing: that is for `read` and `write`. */
+  /** Compiles a query to SQL of this database. The builder runs nothing. */
   compile<R>(build: (db: QueryCreator<Schema>) => Compilable<R>): CompiledQuery<R>;
   /**
-   * The rows of a select, of what is committed: `read((db) => db.selectFrom('inbox').selectAll())`, or
-   * of one that is prepared. It waits for no writer of another process. Inside `write` it would wait
-   * for that write's own end: what a transaction reads, it reads through `tx`.
+   * Returns the committed rows of a select: `read((db) => db.selectFrom('messages').selectAll())`, or of a prepared
+   * select. A read waits for no writer of another process. A transaction reads through its `tx`, because a `read`
+   * inside of `write` would wait for the end of that write.
    */
   read<R>(query: Read<R> | ((db: Selects) => Compilable<R>)): Promise<R[]>;
   /**
-   * The only way to change rows, durable when it resolves. It takes what stands or falls together:
-   * `write(async (tx) => …)`; one statement that is prepared is a transaction by itself, and goes to
-   * PostgreSQL without the two round trips of BEGIN and COMMIT. On SQLite writes that come together
-   * share a commit. After a rollback a function may run again, so it does nothing but its statements.
+   * Changes rows. The changes are durable once the promise resolves. The argument is a transaction `async (tx) => …`,
+   * or a prepared change. A prepared statement is a transaction by itself and needs no BEGIN and COMMIT on PostgreSQL.
+   * On SQLite, writes that arrive together share a commit. The function can run again after a rollback, so the
+   * function must do nothing but run statements.
    */
   write<T>(change: Change<T> | ((tx: OpenTransaction) => Promise<T>)): Promise<T>;
-  /** Takes out of the database's own files what deleted rows left behind in them. */
+  /** Removes the remains of deleted rows from the database's files, without blocking the event loop. */
   scrub(): Promise<Scrubbed>;
-  /** Throws `StorageUnavailable` while the disk has no more room than open executions may need. */
-  requireRoom(): void;
-  /** Resolves when something could be written; throws `StorageUnavailable` when it can't. */
+  /** Returns the expected time for which `scrub` blocks writers, in milliseconds (0 on PostgreSQL). */
+  scrubLockMs(): number;
+  /** Throws `StorageUnavailable` if the disk has too little space for open executions. */
+  requireDiskSpace(): void;
+  /** Throws `StorageUnavailable` if the store can't write. */
   check(): Promise<void>;
   close(): Promise<void>;
 };
 
+/** A read-only store. */
+export type ReadOnly = Pick<Storage, 'kind' | 'dialect' | 'compile' | 'read'>;
+
 export type Scrubbed =
-  /** SQLite: nothing of a deleted row is in the database or its write-ahead log. */
+  /** SQLite: the database and its write-ahead log contain nothing of deleted rows. */
   | 'clean'
-  /** SQLite: a reader in another process keeps the write-ahead log from being emptied. */
+  /** SQLite: a reader in another process prevents the log from being emptied. */
   | 'held'
-  /** SQLite: the file could not be rewritten, for want of disk space or of a lock. */
+  /** SQLite: the rewrite failed, for lack of disk space or of a lock. */
   | 'failed'
-  /** PostgreSQL: the dead rows were vacuumed away. */
+  /** PostgreSQL: VACUUM removed the dead rows. */
   | 'vacuumed'
-  /** PostgreSQL: a transaction that began before still sees the dead rows, which stay as long. */
+  /** PostgreSQL: an older transaction still sees the dead rows. */
   | 'seen'
-  /** PostgreSQL: it did not end in time, or this role may not; the server's own autovacuum comes to it. */
+  /** PostgreSQL: VACUUM did not end in time, or the role lacks the right. Autovacuum removes the rows later. */
   | 'unvacuumed';
 
-/** The store can't be reached or can't keep what it is given: 503 wherever it is first needed. */
+/** The store can't be reached or can't write. The answer is a 503. */
 export class StorageUnavailable extends Error {
   override name = 'StorageUnavailable';
 }

@@ -1,77 +1,83 @@
-/** Brings a database's schema up to date; safe to repeat. A newer schema is refused. */
-import type { Kysely, Transaction } from 'kysely';
+/** Brings a database's schema up to date. Refuses an unknown schema. */
+import { type Kysely, sql, type Transaction } from 'kysely';
 import type { Migration } from 'kysely/migration';
 import { type Storage, StorageUnavailable } from './database.ts';
 import type { Schema } from './schema.ts';
 
-/**
- * In the order they are applied; a migration that was released is never changed. Each is loaded by a
- * database that may need it.
- */
-const migrations = {
-  '0001-executions-inbox-outbox': () => import('./migrations/0001-executions-inbox-outbox.ts'),
-  '0002-indexes-by-age-and-email': () => import('./migrations/0002-indexes-by-age-and-email.ts'),
-  '0003-outbox-attempt-clock': () => import('./migrations/0003-outbox-attempt-clock.ts'),
-  '0004-executions-found-by-preview': () =>
-    import('./migrations/0004-executions-found-by-preview.ts'),
-  '0005-submissions': () => import('./migrations/0005-submissions.ts'),
-  '0006-messages': () => import('./migrations/0006-messages.ts'),
-  '0007-executions-confirmed-via': () => import('./migrations/0007-executions-confirmed-via.ts'),
-  '0008-receipts': () => import('./migrations/0008-receipts.ts'),
-  '0009-confirmations': () => import('./migrations/0009-confirmations.ts'),
-  '0010-subscribers': () => import('./migrations/0010-subscribers.ts'),
-  '0011-operator-console': () => import('./migrations/0011-operator-console.ts'),
-  '0012-submissions-in-pages': () => import('./migrations/0012-submissions-in-pages.ts'),
-  '0013-events-of-a-subscriber': () => import('./migrations/0013-events-of-a-subscriber.ts'),
-  '0014-addresses-with-filters': () => import('./migrations/0014-addresses-with-filters.ts'),
-  '0015-mailbox-keys': () => import('./migrations/0015-mailbox-keys.ts'),
+type Load = () => Promise<{ up(db: Kysely<unknown>, kind: Storage['kind']): Promise<void> }>;
+type Migrations = Readonly<Record<string, Load>>;
+
+/** Migrations in the order in which they run. A released migration never changes. */
+export const migrations: Migrations = {
+  '0001-schema': () => import('./migrations/0001-schema.ts'),
 };
 
-/** Every database of this program has had it. */
+/** Every database of this program has this migration. */
 export const [FIRST_MIGRATION = ''] = Object.keys(migrations);
 
 const NEWER = 'The database was written by a newer version of this program; start that version.';
+const FOREIGN = 'The database was made by a version before 1.0, or by another program; give this one a new database.';
 
-/** Takes the names of the migrations that a database has had; returns whether it is newer than we are. */
-export function isNewer(applied: readonly string[]): boolean {
-  return applied.some((name) => !Object.hasOwn(migrations, name));
+/** Returns true if one of the applied migrations is not in the list. */
+export function isUnknown(applied: readonly string[], list = migrations): boolean {
+  return applied.some((name) => !Object.hasOwn(list, name));
 }
 
-/** Takes the same; throws where it is newer. */
-export function refuseNewer(applied: readonly string[]): void {
-  if (isNewer(applied)) throw new StorageUnavailable(NEWER);
+/** Throws `StorageUnavailable` if one of the applied migrations is not in the list. */
+export function refuseUnknown(applied: readonly string[], list = migrations): void {
+  if (!isUnknown(applied, list)) return;
+  throw new StorageUnavailable(applied.includes(FIRST_MIGRATION) ? NEWER : FOREIGN);
 }
 
-/** Takes the same; returns whether the database has had all of ours. Throws where it is newer. */
-export function areMissing(applied: readonly string[]): boolean {
-  refuseNewer(applied);
-  return applied.length < Object.keys(migrations).length;
+/** Throws `StorageUnavailable` with a difference like `the trigger x is foreign`. */
+export function refuseSchema(difference: string): never {
+  throw new StorageUnavailable(
+    `The database’s schema is not what this program makes: ${difference} (docs/operations.md, "Backup and restore").`,
+  );
 }
+
+type MigrateOptions = {
+  /** Locks the migrations until the transaction ends. Returns the tables' schema, if the database supports schemas. */
+  lock?(transaction: Transaction<Schema>): Promise<string | undefined>;
+  /** Migrations to apply (default: all). */
+  list?: Migrations;
+};
 
 /**
- * Takes the database, its kind, and what keeps other instances waiting to the end of the transaction and says in
- * which schema the tables are, where there can be several. Throws where a migration fails, or `StorageUnavailable`
- * where the database is newer than this program.
+ * Applies the missing migrations.
+ * @throws StorageUnavailable if the database has a migration that is not in the list, and the error of a migration
  */
 export async function migrate(
   db: Kysely<Schema>,
   kind: Storage['kind'],
-  lock: (transaction: Transaction<Schema>) => Promise<string | undefined> = async () => undefined,
+  { lock, list = migrations }: MigrateOptions = {},
 ): Promise<void> {
-  const { Migrator } = await import('kysely/migration');
-  const loaded: Record<string, Migration> = {};
-  for (const [name, load] of Object.entries(migrations)) {
-    const { up } = await load();
-    loaded[name] = { up: (within) => up(within, kind) };
-  }
   await db.transaction().execute(async (transaction) => {
-    const schema = await lock(transaction);
+    const schema = await lock?.(transaction);
+    const applied = await appliedIn(transaction, kind, schema);
+    refuseUnknown(applied, list);
+    if (applied.length === Object.keys(list).length) return;
+    const { Migrator } = await import('kysely/migration');
+    const loaded: Record<string, Migration> = {};
+    for (const [name, load] of Object.entries(list)) {
+      const { up } = await load();
+      loaded[name] = { up: (within) => up(within, kind) };
+    }
     const provider = { getMigrations: async () => loaded };
     const options = { db: transaction, provider, ...(schema && { migrationTableSchema: schema }) };
     const { error } = await new Migrator(options).migrateToLatest();
-    if (error instanceof Error && /corrupted migrations/.test(error.message)) {
-      throw new StorageUnavailable(NEWER);
-    }
     if (error !== undefined) throw error;
   });
+}
+
+async function appliedIn(db: Kysely<Schema>, kind: Storage['kind'], schema: string | undefined): Promise<string[]> {
+  const table =
+    kind === 'sqlite'
+      ? sql`select 1 from sqlite_schema where name = 'kysely_migration'`
+      : sql`select 1 from pg_tables where tablename = 'kysely_migration'
+          and schemaname = ${schema ?? sql`current_schema()`}`;
+  if ((await table.execute(db)).rows.length === 0) return [];
+  const named = schema === undefined ? sql.id('kysely_migration') : sql.id(schema, 'kysely_migration');
+  const { rows } = await sql<{ name: string }>`select name from ${named}`.execute(db);
+  return rows.map(({ name }) => name);
 }

@@ -1,20 +1,19 @@
-/** Which store the settings ask for. */
+/** Opens the database of the settings, and loads the functions that copy it. */
 import { dirname } from 'node:path';
-import type { Clock } from '../clock.ts';
-import type { Log } from '../operations/log.ts';
+import type { Clock } from '../platform/clock.ts';
+import type { Log } from '../platform/log.ts';
 import type { Settings } from '../settings/settings.ts';
 import { type Storage, StorageUnavailable } from './database.ts';
-import { makeFolder } from './folder.ts';
+import { makeFolder } from './files.ts';
+import { openThreadReader, type Reader } from './reader.ts';
 import { openSqlite } from './sqlite/store.ts';
 
-/** Takes the settings; returns the opened store, its schema up to date. Throws `StorageUnavailable`. */
-export async function openStorage(
-  { database }: Settings,
-  clock: Clock,
-  log?: Log,
-): Promise<Storage> {
+/**
+ * Opens the store and brings its schema up to date.
+ * @throws StorageUnavailable
+ */
+export async function openStorage({ database }: Settings, clock: Clock, log?: Log): Promise<Storage> {
   if (database.kind === 'postgres') {
-    // Loaded only when a setting asks for it: a cold start pays for what it uses.
     const { openPostgres } = await import('./postgres/store.ts');
     return await openPostgres(database.url, log);
   }
@@ -26,4 +25,25 @@ export async function openStorage(
     throw new StorageUnavailable(`The folder ${folder} can’t be made (${code}).`, { cause: error });
   }
   return await openSqlite(database.path, clock);
+}
+
+/** Returns the reader of the console. On PostgreSQL the reader uses the pool of `storage`, and closes nothing. */
+export function openReader({ database }: Settings, storage: Storage, clock: Clock): Reader {
+  if (database.kind === 'postgres') return { ...storage, close: async () => {} };
+  return openThreadReader(storage, { path: database.path, clock });
+}
+
+/** Functions for whole copies of a database. `place` is the path or the address of the database. */
+type Copies = {
+  /** Copies everything that is committed, while writers continue. The file has mode 0600. */
+  copyTo(file: string, place: string): void | Promise<void>;
+  /** Reads a whole copy. Throws if the copy is damaged, newer than the program, or has another schema. */
+  examineCopy(file: string): Promise<void>;
+  /** Replaces everything in the database, and signs every operator out. Throws if the service uses the database. */
+  restoreFrom(file: string, place: string): Promise<void>;
+};
+
+/** Loads the functions for this kind of database. */
+export async function copiesOf(kind: Storage['kind']): Promise<Copies> {
+  return await (kind === 'sqlite' ? import('./sqlite/copy.ts') : import('./postgres/copy.ts'));
 }

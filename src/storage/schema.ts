@@ -1,207 +1,194 @@
-/** The tables, as queries see them; each lives with its owner. Times are ISO 8601 text, UTC, or milliseconds (`…_ms`). */
-import type { ConfirmationTables } from './confirmation-schema.ts';
-import type { OperatorTables } from './operator-schema.ts';
-import type { SubscriberTables } from './subscriber-schema.ts';
+/** Types of all tables. Times are ISO 8601 text in UTC, or milliseconds (`…_ms`). */
+import type { OperationTables } from './operation-schema.ts';
 
-type ExecutionStatus =
-  | 'asked'
-  | 'executing'
-  | 'submitted'
-  | 'failed'
-  | 'declined'
-  | 'reported'
-  | 'expired';
+type ExecutionStatus = 'asked' | 'executing' | 'submitted' | 'failed' | 'declined' | 'reported' | 'expired';
 
-/** How the person's yes or no came (beyond §4); while it is asked, how it is to come. */
+/** The way in which the person answers (reference §6.1). */
 export type ConfirmedVia = 'agent' | 'client_form' | 'page' | 'page_email';
 
-/** One row per execution: its claim, then its receipt (spec §2.3, §3; beyond §5). It holds no field values. */
+/** An execution: its claim, then its receipt (reference §5.9, §5.10, §7.2). It holds no field values. */
 export type ExecutionRow = {
-  /** Also the claim's own number, by which it is settled, and what a receipt is asked for by. */
+  /** Id of the claim and of the receipt. The holder of the claim settles it by this id. */
   action_id: string;
   action: string;
   client: string;
   idempotency_key: string;
-  /**
-   * SHA-256 of the preview token, hex: the token itself carries what the person typed. Unique: a row is
-   * found and settled by it.
-   */
+  /** SHA-256 of the preview token, in hex. Unique. The token itself contains what the person typed. */
   preview_digest: string;
   status: ExecutionStatus;
-  /** When the claim, and with it the consent, was recorded; before the press, when it was asked for. */
+  /** Time of the claim and of the consent. While the status is `asked`, the time of the request. */
   created_at: string;
-  /** Empty where the person has not agreed. */
+  /** Empty if the person has not agreed. */
   confirmation_text: string;
   confirmed_via: ConfirmedVia;
-  /** Who was named to the person; null of what an older version executed. */
-  destination: string | null;
-  /** The SD-JWT without disclosures, from the first time that it was asked for with a key to sign it (beyond §5). */
+  /** Name of the contractor that the person saw. */
+  destination: string;
+  /** The SD-JWT without disclosures, from its first signing on (reference §7.2). */
   signed_receipt: string | null;
-  /** Which key signed it. */
+  /** Id of the key that signed the receipt. */
   receipt_kid: string | null;
-  /** On the database's clock, in milliseconds; see `Dialect` in `database.ts`. */
+  /** Milliseconds on the database's clock (`Dialect.leaseClock`). */
   lease_started_ms: number;
   lease_ms: number;
-  /** Null while the execution is asked for or in progress. */
+  /** Null while the status is `asked` or `executing`. */
   settled_at: string | null;
 };
 
-/** What the version before kept of its embedded destination; an instance of it may still write there. */
-export type InboxRow = {
-  /** The `webhook-id` of the event. */
-  event_id: string;
-  type: string;
-  form: string;
-  /** The submission's address, for look-ups; unique among `subscriber.created`. */
-  email: string;
-  received_at: string;
-  /** The whole event, JSON. */
-  event: string;
+/** Data of the confirmation page, beside the row of the execution (reference §6.2). */
+export type ConfirmationRow = {
+  /** The `action_id`. */
+  id: string;
+  client: string;
+  action: string;
+  via: 'page' | 'page_email';
+  /** Name of the recipient that agent and person see. */
+  destination: string;
+  /** SHA-256 of the secret in the page's address, in hex. */
+  secret_digest: string;
+  /** Keyed digest (`confirmations/mailbox.ts`). */
+  mailbox_digest: string;
+  created_at: string;
+  expires_at: string;
+  /** The fields to send, as JSON. Null once the confirmation is answered or has ended. */
+  fields: string | null;
+  /** Address of the person, for an erasure. Null if `fields` is null. */
+  email: string | null;
+  /** Number of codes that were sent. The current code derives from it. */
+  code_number: number;
+  /** Expiry of the last code, or null. */
+  code_expires_at: string | null;
+  /** Number of wrong entries over all codes. */
+  wrong_codes: number;
+  /** Id of the click that claimed the confirmation. Two clicks have the same `action_id`. */
+  press_id: string | null;
 };
 
-/** Beyond §1, the table of statuses. */
+/** A code that was sent. A row lives for a day, because the codes of a mailbox are limited (reference §6.13). */
+type ConfirmationCodeRow = Pick<ConfirmationRow, 'id' | 'client' | 'mailbox_digest'> & {
+  number: number;
+  asked_at: string;
+};
+
+/** A report. The service sends nothing more of this client for this mailbox (reference §6.14). */
+type ConfirmationReportRow = Pick<ConfirmationRow, 'client' | 'mailbox_digest'> & {
+  reported_at: string;
+};
+
+/** Status of a submission (the table of reference §10.5). */
 export type SubmissionStatus = 'sending' | 'delivered' | 'waiting' | 'undelivered' | 'dismissed';
 
-/** Why an attempt was made. */
+/** The cause of an attempt. */
 export type AttemptBy = 'first' | 'redelivery' | 'person' | 'operator';
 
-/** Why nothing more happens by itself, or what the operator has said of it. */
+/** Reason why the service does not retry a submission, or why the operator dismissed the submission. */
 export type SubmissionReason =
   | 'rejected'
   | 'attempts_used_up'
   | 'redelivery_off'
   | 'execution_failed'
-  /** Sent while the store was away: it is never sent again. */
+  /** The submission was sent while the store was unavailable. It is never sent again. */
   | 'sent_unkept'
   | 'spam'
   | 'answered'
   | 'other';
 
-/** One row per submission: embedded inbox, and record of what was forwarded (beyond §1). */
+/** A submission in the embedded inbox, or the record of a forwarded submission (reference §10.5). */
 export type SubmissionRow = {
-  /** The `webhook-id` of its event, and a person's reference; of an execution, its `action_id`. */
+  /** The `webhook-id` of the event, and the reference for the person. For an execution it is the `action_id`. */
   id: string;
   form: string;
   origin: 'browser' | 'agent';
-  /** For look-ups; null once the content is gone. */
+  /** Address of the sender. Null once the content is deleted, like `search_text` and `fields_digest`. */
   email: string | null;
-  /** The digits of the telephone number, for look-ups; null where there is none, and once the content is gone. */
-  telephone: string | null;
-  /** The address, in the one row that the embedded inbox keeps for a subscriber; unique. */
+  /** Folded text of everything that a search covers (`submissions/submission.ts`). */
+  search_text: string | null;
+  /** Address of the subscriber, only in the subscriber's one row of the embedded inbox. Unique. */
   subscriber: string | null;
-  /** Whose subscription or event this is; null of all that is no subscriber's (beyond §6). */
+  /** Id of the subscriber that the event is about, or null (reference §9.3). */
   subscriber_id: string | null;
-  /** By the database's wall clock, as all of its `…_ms` but those of the lease. */
+  /** Time of receipt on the database's wall clock, like every `…_ms` column except the columns of the lease. */
   received_ms: number;
-  /** The body of the event, byte for byte as it is sent; its `fields` are `{}` once the content is gone. */
+  /** The body of the event, byte for byte. Its `fields` are `{}` once the content is deleted. */
   event: string;
-  /** Those of a signed receipt, with `~` between them; null where there is none, and once the content is gone. */
+  /** Disclosures of a signed receipt, separated by `~`. Null without a signed receipt, or if the content is deleted. */
   disclosures: string | null;
-  /** Of form and fields; null once the content is gone, and of an execution. */
+  /** Digest of form and fields. Null for an execution. */
   fields_digest: string | null;
   status: SubmissionStatus;
   status_since_ms: number;
   reason: SubmissionReason | null;
-  /** 1: the embedded inbox confirmed it, and nothing deletes it by itself. */
+  /** 1 if the embedded inbox confirmed the submission. The service never deletes such a row automatically. */
   stored_here: 0 | 1;
-  /** A line of JSON for each attempt that has ended: see `Attempt` in `submissions/attempts.ts`. */
+  /** A line of JSON for each attempt that has ended (`Attempt` in `submissions/attempts.ts`). */
   attempts: string;
-  /** Of the attempt under way or the last one: the fence, by which it is settled. */
+  /** The fence: number of the current or last attempt. Settling the attempt requires this number. */
   attempt_number: number;
   attempt_by: AttemptBy;
-  /** What the row was before the attempt under way; null in its first one. */
+  /** Status before the current attempt. Null in the first attempt. */
   resumed_status: SubmissionStatus | null;
-  /** On the clock that judges leases; null of an execution, whose own lease holds. */
+  /** Start of the lease on the lease clock. Null for an execution, which has a lease in its own row. */
   lease_started_ms: number | null;
   lease_ms: number | null;
-  /** How many redeliveries there were; null unless the row waits, or is attempted once more. */
+  /** Number of redeliveries. Null unless the row waits or is attempted again. `next_attempt_ms` is null likewise. */
   step: number | null;
-  /** Null unless it waits, or is attempted once more. */
   next_attempt_ms: number | null;
-  /** When the operator asked for it to be sent again; null otherwise. */
+  /** Time of the operator's request to resend the submission, or null. */
   resend_asked_ms: number | null;
 };
 
-/** What a message is: what it says, to whom, and what its key stands for. */
-export type MessageKind =
-  /** The code for a person's own page; the key is the confirmation's id and the code's number (beyond §4). */
-  | 'code'
-  /** To a subscriber; the key is the mailbox, and the row its 24-hour cap (contract §4). */
-  | 'confirmation'
-  /** To the operator, of one submission; the key is its id (beyond §2). */
-  | 'notice'
-  /** To the operator, of those that an hour had no room for; the key is when it began. */
-  | 'notice_summary'
-  /** To the operator, of a fault or of its end; the key is the kind of fault and when. */
-  | 'alert';
+/** Status of a subscriber (reference §9.2). */
+export type SubscriberStatus = 'pending' | 'confirmed' | 'unsubscribed';
 
-/** One row per message that is to be sent, or was sent lately. */
-export type MessageRow = {
-  kind: MessageKind;
-  key: string;
-  /** Null where a setting says who gets it, when it is sent. */
-  address: string | null;
-  /** What is told where no other table has it, JSON without personal data: see `notices/`. */
-  about: string | null;
-  /** Less comes first: 0 what somebody waits for on a page, 1 to a subscriber, 2 to the operator. */
-  priority: 0 | 1 | 2;
-  message_id: string;
-  /** `new`: a notice that has no place in an hour yet. */
-  status: 'new' | 'pending' | 'sent' | 'dead';
-  requested_at: string;
-  attempts: number;
-  next_attempt_at: string;
-  /** Null until the first attempt; the budget of `MAIL_PER_MINUTE` counts by it. */
-  last_attempt_at: string | null;
-  /** When it was taken, on the clock that judges leases; null until the first attempt. */
-  attempt_started_ms: number | null;
+/** An address that `/api/subscribe` got (reference §9.2). Times are on the process's wall clock. */
+export type SubscriberRow = {
+  id: string;
+  email: string;
+  /** Slug of the originating site (reference §2.8). */
+  contractor: string;
+  status: SubscriberStatus;
+  /** Id of the submission whose commit made the row. */
+  made_by: string;
+  /** Both tokens are stored as plain text. Messages and events contain them, and they only confirm or unsubscribe. */
+  confirm_token: string;
+  leave_token: string;
+  created_at: string;
+  consent_recorded_at: string;
+  /** Expiry of the links of a pending subscriber, otherwise null. */
+  expires_at: string | null;
+  confirmed_at: string | null;
+  unsubscribed_at: string | null;
 };
 
-/** Beyond §2, the kinds of alert. */
-export type AlertKind =
-  | 'upstream'
-  | 'given_up'
-  | 'dead_message'
-  | 'store'
-  | 'disk'
-  | 'reported'
-  | 'expiring';
-
-/** The hour of the notices, and that of each kind of alert: a row for each, always there (beyond §2). */
-export type MailHourRow = {
-  kind: 'notice' | AlertKind;
-  /** Null while none runs. */
-  began_at: string | null;
-  /** Notices that were sent in it; 0 of an alert. */
-  sent: number;
-  /** How many were counted in it, JSON: notices by form, what an alert is about as `times`. */
-  counted: string;
-  /** 1: the fault of an alert has not ended. */
-  lasts: 0 | 1;
-  /** The alert whose all-clear is not said yet; null where none is. */
-  alert_key: string | null;
-  /** What expires was told up to here, by the wall clock of the database. */
-  looked_until_ms: number | null;
+export type Schema = OperationTables & {
+  confirmation_codes: ConfirmationCodeRow;
+  confirmation_reports: ConfirmationReportRow;
+  confirmations: ConfirmationRow;
+  executions: ExecutionRow;
+  /** The key of the mailboxes' digests, in base64 (`confirmations/mailbox.ts`). At most one row. */
+  mailbox_key: { id: number; secret: string };
+  submissions: SubmissionRow;
+  subscribers: SubscriberRow;
 };
 
-/** What the version before kept instead of `messages`; an instance of it may still write there. */
-type OutboxRow = Pick<
-  MessageRow,
-  | 'message_id'
-  | 'requested_at'
-  | 'attempts'
-  | 'next_attempt_at'
-  | 'last_attempt_at'
-  | 'attempt_started_ms'
-> & { mailbox: string; address: string; status: 'pending' | 'sent' | 'dead' };
+/** All tables of the service, and the tables in which Kysely records the migrations. */
+export const tables = [
+  'confirmation_codes',
+  'confirmation_reports',
+  'confirmations',
+  'executions',
+  'honeypot_counts',
+  'kysely_migration',
+  'kysely_migration_lock',
+  'mail_hours',
+  'mailbox_key',
+  'messages',
+  'operator_audit',
+  'operator_links',
+  'operator_sessions',
+  'scrub_requests',
+  'submissions',
+  'subscribers',
+] as const satisfies (keyof Schema | `kysely_${string}`)[];
 
-export type Schema = ConfirmationTables &
-  OperatorTables &
-  SubscriberTables & {
-    executions: ExecutionRow;
-    submissions: SubmissionRow;
-    inbox: InboxRow;
-    messages: MessageRow;
-    mail_hours: MailHourRow;
-    outbox: OutboxRow;
-  };
+/** Tables by which an operator is signed in. A restore leaves them empty (reference §19.9). */
+export const signInTables = ['operator_links', 'operator_sessions'] as const satisfies (typeof tables)[number][];

@@ -1,97 +1,66 @@
-/** A person's submissions, found by their e-mail address, and erased for good (beyond §1). */
-import type { OpenTransaction, Selects } from '../storage/database.ts';
-import type { Event } from '../upstream/upstream.ts';
-import { matching } from './listing-queries.ts';
-import { inTurn, newestPieces, type Reading } from './pieces.ts';
+/** Counts and erases the submissions of a person, by e-mail address (reference §19.7). */
+import { type ExpressionBuilder, sql } from 'kysely';
+import type { OpenTransaction, ReadOnly } from '../storage/database.ts';
+import type { Schema } from '../storage/schema.ts';
 
 export type PersonCounts = {
   leads: number;
   subscriptions: number;
-  /** Of both, how many are being sent: those may still arrive. */
+  /** Number of leads and subscriptions that are being sent and may still arrive. */
   sending: number;
-  /** How many say that the person has left the newsletter, and have not arrived (beyond §6). */
+  /** Number of unsubscribe events that have not arrived (reference §13.8). */
   unsubscribed: number;
 };
 
-type Found = { id: string; form: string; status: string; event: string | null };
-
-const PIECE_ROWS = 1_000;
-
-/** How many there are of this normalized address; where there are more than `atMost`, of the newest. */
-export async function countSubmissionsOf(
-  reading: Reading,
-  email: string,
-  atMost = Number.POSITIVE_INFINITY,
-): Promise<PersonCounts> {
-  const { storage } = reading;
-  const legacy = await storage.read((db) =>
-    legacyOf(db, email).where((row) => {
-      const copies = row.selectFrom('submissions').select('submissions.id');
-      return row.not(row.exists(copies.whereRef('submissions.id', '=', 'inbox.event_id')));
-    }),
-  );
-  const counts = countsOf(legacy, []);
-  for await (const { piece } of newestPieces(reading, { email }, { rows: PIECE_ROWS, atMost })) {
-    const kept = await inTurn(reading, () =>
-      storage.read((db) =>
-        matching(storage, db, { email }, piece).select((row) => {
-          const mayTell = row.and([
-            row('form', '=', 'newsletter'),
-            row('status', '<>', 'delivered'),
-          ]);
-          const told = row.case().when(mayTell).then(row.ref('event')).end();
-          return ['id', 'form', 'status', told.as('event')];
-        }),
-      ),
-    );
-    for (const [name, count] of Object.entries(countsOf([], kept))) {
-      counts[name as keyof PersonCounts] += count;
-    }
-  }
-  return counts;
+/** Counts the submissions of this normalized address, or only its newest `atMost` submissions. */
+export async function countSubmissionsOf(reader: ReadOnly, email: string, atMost?: number): Promise<PersonCounts> {
+  const found = await reader.read((db) => {
+    const all = db
+      .selectFrom('submissions')
+      .select((row) => ['form', 'status', isUnsubscribed(row).as('unsubscribed')])
+      .where('email', '=', email)
+      .orderBy('received_ms', 'desc');
+    const some = atMost === undefined ? all : all.limit(reader.dialect.constant(atMost));
+    return db
+      .selectFrom(some.as('some'))
+      .select((row) => ['form', 'status', 'unsubscribed', row.fn.countAll<number>().as('rows')])
+      .groupBy(['form', 'status', 'unsubscribed']);
+  });
+  return countsOf(found);
 }
 
-/**
- * Deletes them, attempts and all, in both tables; returns how many there were, and their ids. First in the one from which rows
- * are copied: so none is copied in between.
- */
+/** Deletes the submissions of this address with their attempts. Returns the counts and ids of these submissions. */
 export async function eraseSubmissionsOf(
   tx: OpenTransaction,
   email: string,
 ): Promise<{ counts: PersonCounts; ids: string[] }> {
-  const legacy = await tx
-    .deleteFrom('inbox')
-    .where('email', '=', email)
-    .returning(['event_id as id', 'form'])
-    .execute();
-  const kept = await tx
+  const erased = await tx
     .deleteFrom('submissions')
     .where('email', '=', email)
-    .returning(['id', 'form', 'status', 'event'])
+    .returning((row) => ['id', 'form', 'status', isUnsubscribed(row).as('unsubscribed')])
     .execute();
-  return { counts: countsOf(legacy, kept), ids: kept.map(({ id }) => id) };
+  const counts = countsOf(erased.map((row) => ({ ...row, rows: 1 })));
+  return { counts, ids: erased.map(({ id }) => id) };
 }
 
-function legacyOf(db: Selects, email: string) {
-  return db.selectFrom('inbox').select(['event_id as id', 'form']).where('email', '=', email);
+/** Selects 1 for an unsubscribe event that has not arrived, else 0. The text of an event begins with its type. */
+function isUnsubscribed(row: ExpressionBuilder<Schema, 'submissions'>) {
+  const isThat = row.and([
+    row('status', '<>', 'delivered'),
+    row('event', 'like', '{"type":"subscriber.unsubscribed"%'),
+  ]);
+  return row.case().when(isThat).then(sql.lit(1)).else(sql.lit(0)).end();
 }
 
-/** A submission that was copied is one; an event of a subscription is counted with those. */
-function countsOf(
-  legacy: readonly Pick<Found, 'id' | 'form'>[],
-  kept: readonly Found[],
-): PersonCounts {
-  const formOf = new Map([...legacy, ...kept].map(({ id, form }) => [id, form]));
-  const subscriptions = [...formOf.values()].filter((form) => form === 'newsletter').length;
+type Found = { form: string; status: string; unsubscribed: number; rows: number };
+
+/** Adds up the rows. Every event of a subscriber counts as a subscription. */
+function countsOf(found: readonly Found[]): PersonCounts {
+  const sum = (is: (row: Found) => boolean) => found.reduce((all, row) => all + (is(row) ? Number(row.rows) : 0), 0);
   return {
-    leads: formOf.size - subscriptions,
-    subscriptions,
-    sending: kept.filter(({ status }) => status === 'sending').length,
-    unsubscribed: kept.filter(saysThatTheyLeft).length,
+    leads: sum(({ form }) => form !== 'newsletter'),
+    subscriptions: sum(({ form }) => form === 'newsletter'),
+    sending: sum(({ status }) => status === 'sending'),
+    unsubscribed: sum((row) => Number(row.unsubscribed) === 1),
   };
-}
-
-function saysThatTheyLeft({ form, status, event }: Found): boolean {
-  if (form !== 'newsletter' || status === 'delivered' || event === null) return false;
-  return (JSON.parse(event) as Event).type === 'subscriber.unsubscribed';
 }

@@ -1,111 +1,66 @@
 /**
- * The row of an execution's submission: it has no lease and no schedule of its own. What claims, settles or
- * recovers the execution changes it in the same transaction, and nobody sends it again (beyond §1).
+ * The row of an execution's submission. This row has no lease and no schedule of its own. The transaction that claims,
+ * settles or recovers the execution also changes the row. The service never resends the submission (reference §10.7).
  */
 import type { QueryCreator, RawBuilder } from 'kysely';
 import type { Storage } from '../storage/database.ts';
-import { prepareChange, prepareRead, selectRow } from '../storage/prepare-query.ts';
+import { prepareChange, selectRow } from '../storage/queries.ts';
 import type { Schema, SubmissionRow } from '../storage/schema.ts';
-import { withoutContent } from './content.ts';
+import { redactedColumns } from './submission-queries.ts';
 
-/** What is kept of it: its id is the `action_id`. */
-export type ExecutionSubmission = Pick<SubmissionRow, 'form' | 'email' | 'telephone' | 'event'>;
+/** The stored part of an execution. The id of the row is the `action_id`. */
+export type ExecutionSubmission = Pick<SubmissionRow, 'form' | 'email' | 'search_text' | 'event'>;
 
 type Inserted = ExecutionSubmission & { action_id: string };
+type Ended = { action_id: string; line: string };
+type Db = QueryCreator<Schema>;
 
-/** The columns that are not null. */
-const OF_AN_EXECUTION = {
-  origin: 'agent',
-  attempts: '',
-  attempt_by: 'first',
-  attempt_number: 1,
-} as const;
-
-/** Builds what the statements of an execution do to its submission; `changed` is true where they did change it. */
+/** Returns builders of the statements. `changed` and `settled` are conditions: the execution's row was changed. */
 export function executionRows(storage: Storage, keepsDelivered: boolean) {
-  const insert = (
-    db: QueryCreator<Schema>,
-    { action_id: id, form, email, telephone, event }: Inserted,
-    status: { status: 'sending' | 'delivered'; stored_here: 0 | 1 },
-    changed: RawBuilder<boolean>,
-  ) => {
-    const row = { ...OF_AN_EXECUTION, id, form, email, telephone, event, ...status };
-    const { wallClock } = storage.dialect;
-    const since = [wallClock.as('received_ms'), wallClock.as('status_since_ms')] as const;
-    const names = Object.keys(row) as (keyof typeof row)[];
-    return db
-      .insertInto('submissions')
-      .columns([...names, 'received_ms', 'status_since_ms'])
-      .expression(selectRow(db, row).select(since).where(changed));
-  };
+  const insert =
+    (status: Pick<SubmissionRow, 'status' | 'stored_here'>) =>
+    (db: Db, { action_id: id, form, email, search_text, event }: Inserted, changed: RawBuilder<boolean>) => {
+      const attempt = { attempts: '', attempt_by: 'first', attempt_number: 1 } as const;
+      const row = { origin: 'agent', ...attempt, id, form, email, search_text, event, ...status } as const;
+      const { wallClock } = storage.dialect;
+      const since = [wallClock.as('received_ms'), wallClock.as('status_since_ms')] as const;
+      const names = Object.keys(row) as (keyof typeof row)[];
+      return db
+        .insertInto('submissions')
+        .columns([...names, 'received_ms', 'status_since_ms'])
+        .expression(selectRow(db, row).select(since).where(changed));
+    };
 
-  const end = (
-    db: QueryCreator<Schema>,
-    of: { action_id: string; line: string },
-    status: Pick<SubmissionRow, 'status' | 'reason'>,
-  ) =>
+  const end = (db: Db, of: Ended, from: SubmissionRow['status'], to: 'delivered' | 'undelivered') =>
     db
       .updateTable('submissions')
       .set((row) => ({
-        ...status,
+        status: to,
+        reason: to === 'delivered' ? null : 'execution_failed',
         status_since_ms: storage.dialect.wallClock,
         attempts: row('attempts', '||', of.line),
-        ...(status.status === 'delivered' && !keepsDelivered && withoutContent(storage)),
+        ...(to === 'delivered' && !keepsDelivered && redactedColumns(storage)),
       }))
-      .where('id', '=', of.action_id);
+      .where('id', '=', of.action_id)
+      .where('status', '=', from);
 
   return {
-    /** With its claim, before its first byte leaves. */
-    claim: (db: QueryCreator<Schema>, of: Inserted, claimed: RawBuilder<boolean>) =>
-      insert(db, of, { status: 'sending', stored_here: 0 }, claimed),
+    /** Inserts the submission with the claim, before the first byte is sent. */
+    claim: insert({ status: 'sending', stored_here: 0 }),
 
-    /** In the embedded inbox: with its settling, which delivers it. */
-    store: (db: QueryCreator<Schema>, of: Inserted, settled: RawBuilder<boolean>) =>
-      insert(db, of, { status: 'delivered', stored_here: 1 }, settled),
+    /** Inserts the submission into the embedded inbox. The commit also settles the execution, and is the delivery. */
+    store: insert({ status: 'delivered', stored_here: 1 }),
 
-    submit: (
-      db: QueryCreator<Schema>,
-      of: { action_id: string; line: string },
-      settled: RawBuilder<boolean>,
-    ) =>
-      end(db, of, { status: 'delivered', reason: null })
-        .where('status', '=', 'sending')
-        .where(settled),
+    submit: (db: Db, of: Ended, settled: RawBuilder<boolean>) => end(db, of, 'sending', 'delivered').where(settled),
 
-    fail: (
-      db: QueryCreator<Schema>,
-      of: { action_id: string; line: string },
-      settled: RawBuilder<boolean>,
-    ) =>
-      end(db, of, { status: 'undelivered', reason: 'execution_failed' })
-        .where('status', '=', 'sending')
-        .where(settled),
+    fail: (db: Db, of: Ended, settled: RawBuilder<boolean>) => end(db, of, 'sending', 'undelivered').where(settled),
 
-    /** A yes that came after the lease: the receipt stays as it is. `sending` where it is settled by an older instance. */
-    deliverLate: prepareChange(storage, (db, of: { action_id: string; line: string }) =>
-      end(db, of, { status: 'delivered', reason: null })
-        .where('origin', '=', 'agent')
-        .where('status', 'in', ['sending', 'undelivered']),
+    /** Records a confirmation that came after the lease. The receipt stays as it is. */
+    deliverLate: prepareChange(storage, (db, of: Ended) =>
+      end(db, of, 'undelivered', 'delivered').where('origin', '=', 'agent'),
     ),
 
-    /** Under way for longer than a lease: as a rule there is none. */
-    overdue: prepareRead(storage, (db, of: { lease_ms: number }) =>
-      db
-        .selectFrom('submissions')
-        .select('id')
-        // In the words of the index, by which a planner knows that it holds them.
-        .where('status', '=', storage.dialect.constant('sending'))
-        .where('lease_started_ms', 'is', null)
-        .where((row) => row('received_ms', '<', row(storage.dialect.wallClock, '-', of.lease_ms))),
-    ),
-
-    /** Of an execution whose process died. */
-    expire: prepareChange(storage, (db, of: { action_id: string; line: string }) =>
-      end(db, of, { status: 'undelivered', reason: 'execution_failed' }).where(
-        'status',
-        '=',
-        'sending',
-      ),
-    ),
+    /** Ends the submission of an execution whose process died. */
+    expire: prepareChange(storage, (db, of: Ended) => end(db, of, 'sending', 'undelivered')),
   };
 }

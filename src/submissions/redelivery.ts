@@ -1,108 +1,67 @@
 /**
- * Redelivery: what a browser sent and the upstream did not confirm is attempted again by its schedule, and what
- * the operator asked for at once (beyond §1). Whichever instance is there does it, one row at a time.
+ * Retries unconfirmed browser submissions by their schedule, and resends at once the submissions that the operator
+ * marked (reference §10.9). Any instance runs these jobs, each with one row at a time.
  */
-import { type Clock, every } from '../clock.ts';
-import type { Log } from '../operations/log.ts';
+import { type Job, openJob } from '../platform/jobs.ts';
 import type { Outcome } from '../upstream/upstream.ts';
-import type { Submissions } from './submissions.ts';
+import { completeAttempt, leaseAttempt, sendAttempt } from './attempts.ts';
+import type { LeadStore } from './lead-store.ts';
 
-/** How often what is due is looked for. */
-const LOOK_EVERY_MS = 5_000;
+const POLL_EVERY_MS = 5_000;
 
-/** After a redelivery that got no HTTP status: the upstream is away, for all rows alike. */
+/** Pause after a redelivery without an HTTP status, because other rows would fail too. */
 const PAUSE_MS = 60_000;
 
-export type Redelivery = {
-  /** Attempts what is due and what was asked for; a fault is logged, and the next time tries again. */
-  work(): Promise<void>;
-  /** Works every five seconds from the next ones on, until `close`. */
-  start(): void;
-  /** Waits for the attempts under way. */
-  close(): Promise<void>;
-};
+/** The jobs are separate, because the operator's request must not wait for a long redelivery. */
+export type Redelivery = { redelivery: Job; resend: Job };
 
-export type RedeliveryParts = {
-  submissions: Submissions;
-  clock: Clock;
-  log: Log;
-};
-
-/** Does nothing before `work` or `start`, and nothing at all where submissions are not configured. */
-export function openRedelivery({ submissions, clock, log }: RedeliveryParts): Redelivery {
-  const { storage, upstream, redelivery } = submissions.options;
-  const { queries } = submissions;
+/** Returns the jobs that send due and requested submissions. Without an upstream, the jobs do nothing. */
+export function openRedelivery(submissions: LeadStore): Redelivery {
+  const { storage, clock, log, upstream, queries, redelivery: redelivers } = submissions;
   let pausedUntil = Number.NEGATIVE_INFINITY;
-  let closing = false;
-  let stop = () => {};
 
-  /** Attempts the first row of a kind; returns how that ended, or undefined where there is none. */
-  async function next(by: 'redelivery' | 'operator'): Promise<Outcome | undefined> {
-    const look = by === 'operator' ? queries.nextAskedFor : queries.nextDue;
-    while (!closing) {
-      const [row] = await storage.read(look({}));
+  /** Attempts the first due or requested row and returns its outcome, or undefined if there is no such row. */
+  async function next(by: 'redelivery' | 'operator', signal: AbortSignal): Promise<Outcome | undefined> {
+    const find = by === 'operator' ? queries.nextRequested : queries.nextDue;
+    while (upstream !== undefined && !signal.aborted) {
+      const [row] = await storage.read(find({}));
       if (row === undefined) return undefined;
-      const taken = await submissions.take(row, by);
-      // Another instance, or the person, was first: there may be more.
-      if (taken === undefined) continue;
-      const { outcome, attempt } = await submissions.attempt(taken);
-      // Before it is written, which may fail.
+      const leased = await leaseAttempt(submissions, row, by);
+      // Another instance or the person leased the row first, but there may be more rows.
+      if (leased === undefined) continue;
+      const attempted = await sendAttempt(submissions, leased);
+      const { outcome } = attempted;
+      // The pause begins before the write of the outcome, which may fail.
       if (by === 'redelivery' && isAway(outcome)) pausedUntil = clock.monotonic() + PAUSE_MS;
-      const storedHere = upstream?.embedded === true;
-      const { kind } = await submissions.settle(taken, { outcome, attempt, storedHere });
+      const { kind } = await completeAttempt(submissions, leased, attempted);
       log.info({ submissionId: row.id, by, outcome, status: kind }, 'submission sent again');
       return outcome;
     }
     return undefined;
   }
 
-  async function redeliver(): Promise<void> {
-    if (!redelivery) return;
-    while (!closing && clock.monotonic() >= pausedUntil) {
-      if ((await next('redelivery')) === undefined) return;
+  async function redeliver(signal: AbortSignal): Promise<void> {
+    while (redelivers && !signal.aborted && clock.monotonic() >= pausedUntil) {
+      if ((await next('redelivery', signal)) === undefined) return;
     }
   }
 
-  async function resend(): Promise<void> {
-    while ((await next('operator')) !== undefined);
+  async function resend(signal: AbortSignal): Promise<void> {
+    while ((await next('operator', signal)) !== undefined);
   }
 
-  const works = [redeliver, resend].map((run) => alone(run, log));
-
-  async function work(): Promise<void> {
-    if (closing || upstream === undefined) return;
-    await Promise.all(works.map((one) => one()));
-  }
-
-  return {
-    work,
-    start() {
-      stop = every(clock, LOOK_EVERY_MS, work);
-    },
-    async close() {
-      closing = true;
-      stop();
-      await Promise.all(works.map((one) => one()));
-    },
-  };
+  const jobOf = (work: (signal: AbortSignal) => Promise<void>) =>
+    openJob({
+      clock,
+      everyMs: POLL_EVERY_MS,
+      work,
+      failed: (error) => log.error({ err: error }, 'submissions could not be sent again'),
+      repeatsFailures: true,
+    });
+  return { redelivery: jobOf(redeliver), resend: jobOf(resend) };
 }
 
-/** Whether it got no HTTP status. */
+/** Returns true if the attempt got no HTTP status. */
 function isAway(outcome: Outcome): boolean {
-  return outcome.kind === 'unconfirmed' && outcome.answered === undefined;
-}
-
-/** Never overlaps itself: what comes due meanwhile is found the next time. */
-function alone(run: () => Promise<void>, log: Log): () => Promise<void> {
-  let working: Promise<void> | undefined;
-  return () => {
-    working ??= run()
-      .catch((error: unknown) => {
-        log.error({ err: error }, 'submissions could not be sent again');
-      })
-      .finally(() => {
-        working = undefined;
-      });
-    return working;
-  };
+  return outcome.kind === 'unconfirmed' && outcome.status === undefined;
 }

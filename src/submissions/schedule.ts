@@ -1,53 +1,35 @@
-/** What becomes of a browser's submission when an attempt has ended: the table of beyond §1. */
-import { below } from '../chance.ts';
-import type { AttemptBy, SubmissionReason, SubmissionStatus } from '../storage/schema.ts';
+/** Decides what follows an attempt of a browser's submission: the table of reference §10.9. */
+import { randomInt } from '../platform/random.ts';
+import type { SubmissionReason, SubmissionRow } from '../storage/schema.ts';
 import type { Outcome } from '../upstream/upstream.ts';
 
-const MINUTE_MS = 60_000;
-const HOUR_MS = 60 * MINUTE_MS;
+/** Delays after the first attempt, and after each redelivery except the last redelivery. */
+const DELAYS_MS = [1, 5, 30, 2 * 60, 6 * 60, 12 * 60, 24 * 60].map((minutes) => minutes * 60_000);
 
-/** After the first attempt, and after each redelivery but the last. */
-const DELAYS_MS = [
-  MINUTE_MS,
-  5 * MINUTE_MS,
-  30 * MINUTE_MS,
-  2 * HOUR_MS,
-  6 * HOUR_MS,
-  12 * HOUR_MS,
-  24 * HOUR_MS,
-];
-
-/** So that what failed together does not come back together: a tenth, either way. */
+/** The delay varies by up to a tenth, in `JITTER_STEPS` steps, because submissions that failed together must spread. */
 const JITTER = 0.1;
-
-/** How fine the chance is drawn. */
-const GRAINS = 2_001;
+const JITTER_STEPS = 2_001;
 
 export type Next =
   | { kind: 'delivered' }
   | { kind: 'undelivered'; reason: SubmissionReason }
-  /** Due so many milliseconds after the end of the attempt, for the redelivery of that number. */
+  /** The redelivery with the number `step` is due `delayMs` milliseconds after the end of the attempt. */
   | { kind: 'waiting'; step: number; delayMs: number }
-  /** As if nothing had been tried. */
+  /** The row continues as before the attempt. */
   | { kind: 'resumed' };
 
-export type Ended = {
-  by: AttemptBy;
-  /** What the row was before this attempt; null in its first one. */
-  resumedStatus: SubmissionStatus | null;
-  /** How many redeliveries there were; null before its first attempt has ended. */
-  step: number | null;
-};
+/** An ended attempt. `step` is the number of redeliveries, or null in the first attempt. */
+export type Ended = Pick<SubmissionRow, 'attempt_by' | 'resumed_status' | 'step'>;
 
-/** Takes an attempt that has ended, how, whether redelivery is on, and what draws a number below another. */
+/** Returns what follows an attempt. `redelivery` is the setting `REDELIVERY`. */
 export function nextOf(
-  { by, resumedStatus, step }: Ended,
+  { attempt_by: by, resumed_status: resumedStatus, step }: Ended,
   outcome: Outcome | { kind: 'unknown' },
   redelivery: boolean,
-  draw = below,
+  draw = randomInt,
 ): Next {
   if (outcome.kind === 'confirmed') return { kind: 'delivered' };
-  // It has arrived once: that another copy was not taken changes nothing.
+  // An earlier copy has arrived, so the outcome of another copy changes nothing.
   if (resumedStatus === 'delivered') return { kind: 'resumed' };
   if (outcome.kind === 'rejected') return { kind: 'undelivered', reason: 'rejected' };
   if (by === 'person' || by === 'operator') return { kind: 'resumed' };
@@ -55,11 +37,10 @@ export function nextOf(
   const next = step === null ? 0 : step + 1;
   const delay = DELAYS_MS[next];
   if (delay === undefined) return { kind: 'undelivered', reason: 'attempts_used_up' };
-  const share = (2 * draw(GRAINS)) / (GRAINS - 1) - 1;
+  const share = (2 * draw(JITTER_STEPS)) / (JITTER_STEPS - 1) - 1;
   const jittered = delay * (1 + JITTER * share);
   if (outcome.kind !== 'rateLimited') return { kind: 'waiting', step: next, delayMs: jittered };
   const asked = outcome.retryAfterSeconds * 1_000;
-  const delayMs =
-    asked > delay ? asked * (1 + JITTER * Math.abs(share)) : Math.max(jittered, asked);
+  const delayMs = asked > delay ? asked * (1 + JITTER * Math.abs(share)) : Math.max(jittered, asked);
   return { kind: 'waiting', step: next, delayMs };
 }

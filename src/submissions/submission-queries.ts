@@ -1,46 +1,55 @@
-/** The statements that every browser's submission runs; why they are enough is told in `submissions.ts`. */
+/** Statements of browsers' submissions. `lead-store.ts` explains them. */
 import type { QueryCreator } from 'kysely';
 import type { Storage } from '../storage/database.ts';
-import { prepareChange, prepareRead } from '../storage/prepare-query.ts';
+import { prepareChange, prepareRead } from '../storage/queries.ts';
 import type { AttemptBy, Schema, SubmissionReason, SubmissionRow } from '../storage/schema.ts';
-import { withoutContent } from './content.ts';
+import type { NewSubmission } from './submission.ts';
 
-/** So many rows whose lease has run out are looked at together. */
-export const EXPIRED_TOGETHER = 100;
+/** Number of rows with an expired lease in one read. */
+export const EXPIRED_BATCH = 100;
 
-/** What a row is before anything has happened to it. */
-const UNTRIED = {
+/** Columns of a new row. */
+const NEW_ROW = {
   origin: 'browser',
   reason: null,
   attempts: '',
   attempt_by: 'first',
+  attempt_number: 1,
   resumed_status: null,
   step: null,
   next_attempt_ms: null,
   resend_asked_ms: null,
 } as const;
 
-export type Kept = Pick<
-  SubmissionRow,
-  'id' | 'form' | 'email' | 'telephone' | 'event' | 'fields_digest' | 'subscriber_id'
->;
-
-/** The attempt that is settled, and the line that it appends. */
-export type Fenced = { id: string; attempt_number: number; line: string };
-
-/** Takes how long a lease lasts, in milliseconds, and whether what is delivered keeps its content. */
-export function prepareSubmissionQueries(
-  storage: Storage,
-  { leaseMs, keepsDelivered }: { leaseMs: number; keepsDelivered: boolean },
-) {
-  const now = () => {
-    const { wallClock } = storage.dialect;
-    return { received_ms: wallClock, status_since_ms: wallClock };
+/** Returns the columns of a row whose content is deleted: sender and fields (reference §19.6). */
+export function redactedColumns({ dialect }: Pick<Storage, 'dialect'>) {
+  return {
+    event: dialect.withoutFields,
+    email: null,
+    search_text: null,
+    subscriber: null,
+    fields_digest: null,
+    disclosures: null,
   };
-  const lease = () => ({ lease_started_ms: storage.dialect.leaseClock, lease_ms: leaseMs });
+}
 
-  const take = (by: AttemptBy) =>
-    prepareChange(storage, (db, of: { id: string; attempt_number: number; status: string }) =>
+/** Columns of a row as it was read, before the lease. */
+type Leasable = Pick<SubmissionRow, 'id' | 'attempt_number' | 'status'>;
+
+/** A submission of the embedded inbox, and the line of its only attempt. */
+type Stored = NewSubmission & { subscriber: string | null; line: string };
+
+/** The attempt to end, and the line to append. */
+type Fenced = { id: string; attempt_number: number; line: string };
+
+/** Prepares the statements. Without `keepsDelivered`, a delivery deletes the content. */
+export function prepareSubmissionQueries(storage: Storage, leaseMs: number, keepsDelivered: boolean) {
+  const { dialect } = storage;
+  const now = () => ({ received_ms: dialect.wallClock, status_since_ms: dialect.wallClock });
+  const lease = () => ({ lease_started_ms: dialect.leaseClock, lease_ms: leaseMs });
+
+  const leaseBy = (by: AttemptBy) =>
+    prepareChange(storage, (db, of: Leasable) =>
       db
         .updateTable('submissions')
         .set((row) => ({
@@ -53,10 +62,10 @@ export function prepareSubmissionQueries(
         }))
         .where('id', '=', of.id)
         .where('attempt_number', '=', of.attempt_number)
-        .where('status', '=', of.status as SubmissionRow['status']),
+        .where('status', '=', of.status),
     );
 
-  /** The row of an attempt that is under way: settled by its own number, and once. */
+  /** Ends the current attempt once. The number of the attempt identifies it. */
   const ending = (db: QueryCreator<Schema>, of: Fenced) =>
     db
       .updateTable('submissions')
@@ -66,85 +75,68 @@ export function prepareSubmissionQueries(
       .where('attempt_number', '=', of.attempt_number);
 
   const ended = () => ({
-    status_since_ms: storage.dialect.wallClock,
+    status_since_ms: dialect.wallClock,
     step: null,
     next_attempt_ms: null,
     resend_asked_ms: null,
   });
 
   return {
-    /** Again under the same id it changes nothing. */
-    keep: prepareChange(storage, (db, of: Kept) =>
+    /** Inserts a row with the lease of its first attempt. Changes nothing if the id exists. */
+    insert: prepareChange(storage, (db, of: NewSubmission) =>
       db
         .insertInto('submissions')
-        .values({
-          ...UNTRIED,
-          ...of,
-          ...now(),
-          ...lease(),
-          subscriber: null,
-          status: 'sending',
-          stored_here: 0,
-          attempt_number: 1,
-        })
+        .values({ ...NEW_ROW, ...of, ...now(), ...lease(), subscriber: null, status: 'sending', stored_here: 0 })
         .onConflict((conflict) => conflict.doNothing()),
     ),
 
-    /** The embedded inbox; changes nothing where the subscriber is on the list already. */
-    store: prepareChange(storage, (db, of: Kept & { subscriber: string | null; line: string }) =>
+    /** Inserts a row into the embedded inbox. Changes nothing if the subscriber is on the list already. */
+    insertDelivered: prepareChange(storage, (db, { line, ...of }: Stored) =>
       db
         .insertInto('submissions')
         .values({
-          ...UNTRIED,
-          id: of.id,
-          form: of.form,
-          email: of.email,
-          telephone: of.telephone,
-          event: of.event,
-          fields_digest: of.fields_digest,
-          subscriber_id: of.subscriber_id,
-          subscriber: of.subscriber,
+          ...NEW_ROW,
+          ...of,
           ...now(),
           lease_started_ms: null,
           lease_ms: null,
           status: 'delivered',
           stored_here: 1,
-          attempts: of.line,
-          attempt_number: 1,
+          attempts: line,
         })
         .onConflict((conflict) => conflict.doNothing()),
     ),
 
     /**
-     * What a person has sent before, and what did not arrive at its first attempt. Neither in order nor limited:
-     * PostgreSQL would then walk the newest day by its index, and not look the digest up.
+     * Finds equal submissions that have not arrived. The query has no order and no limit, because then PostgreSQL would
+     * scan the newest rows by the index of the time instead of the index of the digest.
      */
     findEqual: prepareRead(storage, (db, of: { fields_digest: string }) =>
       db
         .selectFrom('submissions')
         .selectAll()
-        .select((row) => row(storage.dialect.wallClock, '-', row.ref('received_ms')).as('age_ms'))
+        .select((row) => row(dialect.wallClock, '-', row.ref('received_ms')).as('age_ms'))
         .where('fields_digest', '=', of.fields_digest)
         .where('step', 'is not', null),
     ),
 
-    look: prepareRead(storage, (db, of: { id: string }) =>
+    byId: prepareRead(storage, (db, of: { id: string }) =>
       db.selectFrom('submissions').selectAll().where('id', '=', of.id),
     ),
 
-    take: { redelivery: take('redelivery'), person: take('person'), operator: take('operator') },
+    lease: { redelivery: leaseBy('redelivery'), person: leaseBy('person'), operator: leaseBy('operator') },
 
     deliver: prepareChange(storage, (db, of: Fenced) =>
       ending(db, of).set({
         ...ended(),
-        ...(keepsDelivered ? {} : withoutContent(storage)),
+        ...(keepsDelivered ? {} : redactedColumns(storage)),
         status: 'delivered',
         reason: null,
       }),
     ),
 
-    /** What waited for an upstream that is the embedded inbox by now: one row is kept for a subscriber. */
-    storeWaiting: prepareChange(storage, (db, of: Fenced) =>
+    /** Delivers a row of an earlier HTTP upstream to the embedded inbox, which has one row for a subscriber. */
+    deliverToInbox: prepareChange(storage, (db, of: Fenced) =>
       ending(db, of).set((row) => ({
         ...ended(),
         status: 'delivered',
@@ -155,7 +147,7 @@ export function prepareSubmissionQueries(
           .when(
             row.and([
               row('form', '=', 'newsletter'),
-              // What became of a subscription later is no second one.
+              // A later event of a subscriber is not a subscription.
               row('fields_digest', 'is not', null),
               row.not(
                 row.exists(
@@ -173,74 +165,65 @@ export function prepareSubmissionQueries(
       })),
     ),
 
-    giveUp: prepareChange(storage, (db, of: Fenced & { reason: string }) =>
-      ending(db, of).set({
-        ...ended(),
-        status: 'undelivered',
-        reason: of.reason as SubmissionReason,
-      }),
+    markUndelivered: prepareChange(storage, (db, { reason, ...of }: Fenced & { reason: SubmissionReason }) =>
+      ending(db, of).set({ ...ended(), status: 'undelivered', reason }),
     ),
 
-    wait: prepareChange(storage, (db, of: Fenced & { step: number; delay_ms: number }) =>
+    scheduleRetry: prepareChange(storage, (db, of: Fenced & { step: number; delay_ms: number }) =>
       ending(db, of).set((row) => ({
         status: 'waiting',
         status_since_ms: row
           .case()
           .when('resumed_status', '=', 'waiting')
           .then(row.ref('status_since_ms'))
-          .else(storage.dialect.wallClock)
+          .else(dialect.wallClock)
           .end(),
         step: of.step,
-        next_attempt_ms: row(storage.dialect.wallClock, '+', of.delay_ms),
+        next_attempt_ms: row(dialect.wallClock, '+', of.delay_ms),
       })),
     ),
 
-    /** As if nothing had been tried: the schedule and the moment of its status stay. */
+    /** Restores the status. The schedule and the time of the status stay. */
     resume: prepareChange(storage, (db, of: Fenced) =>
-      ending(db, of).set((row) => ({
-        status: row.ref('resumed_status').$castTo<SubmissionRow['status']>(),
-      })),
+      ending(db, of).set((row) => ({ status: row.ref('resumed_status').$castTo<SubmissionRow['status']>() })),
     ),
 
-    /** Whoever attempted these has died; how long ago each lease ended, in milliseconds. */
+    /** Finds attempts of processes that have died, with the milliseconds since the end of each lease. */
     expired: prepareRead(storage, (db) =>
       db
         .selectFrom('submissions')
         .selectAll()
-        .select((row) =>
-          row(
-            storage.dialect.leaseClock,
-            '-',
-            row.parens(row('lease_started_ms', '+', row.ref('lease_ms'))),
-          ).as('overdue_ms'),
-        )
-        .where('status', '=', storage.dialect.constant('sending'))
+        .select((row) => {
+          const endedMs = row.parens(row('lease_started_ms', '+', row.ref('lease_ms')));
+          return row(dialect.leaseClock, '-', endedMs).as('overdue_ms');
+        })
+        .where('status', '=', dialect.constant('sending'))
         .where('lease_started_ms', 'is not', null)
-        .where(storage.dialect.leaseHasRunOut)
-        .limit(storage.dialect.constant(EXPIRED_TOGETHER)),
+        .where(dialect.leaseExpired)
+        .limit(dialect.constant(EXPIRED_BATCH)),
     ),
 
-    /** Longest due first. */
+    /** Finds the row that is due for the longest time. */
     nextDue: prepareRead(storage, (db) =>
       db
         .selectFrom('submissions')
         .selectAll()
-        .where(storage.dialect.partialOn('status', 'waiting'))
-        // In a query of its own: PostgreSQL walks no index up to a clock that may move meanwhile.
-        .where('next_attempt_ms', '<=', db.selectNoFrom(storage.dialect.wallClock.as('now')))
+        .where(dialect.partialOn('status', 'waiting'))
+        // PostgreSQL uses the index only if the clock is in its own query.
+        .where('next_attempt_ms', '<=', db.selectNoFrom(dialect.wallClock.as('now')))
         .orderBy('next_attempt_ms')
-        .limit(storage.dialect.constant(1)),
+        .limit(dialect.constant(1)),
     ),
 
-    nextAskedFor: prepareRead(storage, (db) =>
+    nextRequested: prepareRead(storage, (db) =>
       db
         .selectFrom('submissions')
         .selectAll()
         .where('resend_asked_ms', 'is not', null)
-        // Not by those that it may have: SQLite would begin at them, every five seconds, and look through all.
+        // With a list of the allowed statuses, SQLite would scan all their rows every five seconds.
         .where('status', 'not in', ['sending', 'dismissed'])
         .orderBy('resend_asked_ms')
-        .limit(storage.dialect.constant(1)),
+        .limit(dialect.constant(1)),
     ),
   };
 }

@@ -1,37 +1,46 @@
-/** What was accepted, and the event that says so to the upstream (contract §3). */
+/** An accepted submission, its event for the upstream, and its row (reference §10.2). */
 import { createHash } from 'node:crypto';
 import type { Form } from '../forms/catalog.ts';
 import type { Fields } from '../forms/validate.ts';
 import type { SubmissionRow } from '../storage/schema.ts';
 import type { Event, Sent, SubscriberData, SubscriberEvent } from '../upstream/upstream.ts';
-import { type Parties, recipientOf } from './recipient.ts';
 
-const COMPARED_CHARACTERS = 64;
+/** The contractor and the operator's name. */
+export type Parties = {
+  contractor: { id: string; name: string };
+  operatorName: string;
+};
+
+/** Returns the given value for the party that receives a form. */
+export function receiverOf<Contractor, Operator>(
+  { receivedBy }: Form,
+  each: { contractor: Contractor; operator: Operator },
+): Contractor | Operator {
+  return each[receivedBy];
+}
+
+/** Returns the recipient's name, which the person sees before they confirm (reference §2.9). */
+export function destinationOf(form: Form, parties: Parties): string {
+  return receiverOf(form, { contractor: parties.contractor.name, operator: parties.operatorName });
+}
 
 export type Submission = {
-  /** The `webhook-id`; of an execution, its `action_id`. */
+  /** The `webhook-id`. For an execution it is the `action_id`. */
   id: string;
   form: Form;
   fields: Fields;
   origin: 'browser' | 'agent';
-  /** The name of the client that executed; null for a browser. */
+  /** Name of the client that executes. Null for a browser. */
   client: string | null;
   consentRecordedAt: string | null;
-  /** Of nobody: the receiver is told to do nothing about it. */
+  /** A test event, which the receiver ignores. */
   test?: true;
-  /** Whose subscription it is, or what became of that since; of `/api/subscribe` alone (beyond §6). */
+  /** Subscriber and event of `/api/subscribe` (reference §9.3). */
   subscriber?: { id: string; event: SubscriberEvent; data: SubscriberData };
 };
 
-/**
- * Takes a submission, who receives what (undefined where nobody but the operator does), and the moment, ISO 8601;
- * returns what is kept and sent.
- */
-export function eventOf(
-  submission: Submission,
-  parties: Parties | undefined,
-  timestamp: string,
-): Sent {
+/** Returns the event of a submission. Without `parties` the event has no recipient. `timestamp` is ISO 8601. */
+export function eventOf(submission: Submission, parties: Parties | undefined, timestamp: string): Sent {
   const { id, form, fields, origin, client, subscriber } = submission;
   const event: Event = {
     type: subscriber?.event ?? form.event,
@@ -40,7 +49,7 @@ export function eventOf(
       id,
       form: form.name,
       fields,
-      recipient: parties === undefined ? null : recipientOf(form, parties),
+      recipient: parties ? receiverOf(form, { ...parties, operator: null }) : null,
       origin,
       client,
       consent_recorded_at: submission.consentRecordedAt,
@@ -51,34 +60,63 @@ export function eventOf(
   return { id, type: event.type, body: JSON.stringify(event) };
 }
 
-/** What is looked for of a submission, beside the event: its address and telephone number, where it has them. */
-export function lookedFor({ email, phone }: Fields): Pick<SubmissionRow, 'email' | 'telephone'> {
-  return { email: email ?? null, telephone: telephoneOf(phone) };
+/** A submission as it is inserted. */
+export type NewSubmission = Pick<
+  SubmissionRow,
+  'id' | 'form' | 'email' | 'search_text' | 'event' | 'fields_digest' | 'subscriber_id'
+>;
+
+/** Returns the row to insert. */
+export function newSubmission(submission: Submission, parties: Parties | undefined, timestamp: string): NewSubmission {
+  return {
+    id: submission.id,
+    form: submission.form.name,
+    ...searchColumns(submission),
+    event: eventOf(submission, parties, timestamp).body,
+    fields_digest: digestOf(submission),
+    subscriber_id: submission.subscriber?.id ?? null,
+  };
 }
 
-/**
- * A telephone number is compared by its digits: blanks and punctuation are each person's own. Whatever else somebody
- * wrote there is bounded, for an index of PostgreSQL's takes 2,704 bytes.
- */
-function telephoneOf(phone: string | undefined): string | null {
-  const digits = phone?.replaceAll(/[ +()\-./\u00a0]/g, '');
-  return digits === undefined ? null : comparedOf(digits);
+/** Returns the columns for searches. */
+export function searchColumns(
+  submission: Pick<Submission, 'id' | 'client' | 'fields'>,
+): Pick<SubmissionRow, 'email' | 'search_text'> {
+  return { email: submission.fields.email ?? null, search_text: searchTextOf(submission) };
 }
 
-/** As much of a telephone number's digits as is compared: a number has 15. */
-export function comparedOf(digits: string): string {
-  if (digits.length <= COMPARED_CHARACTERS) return digits;
-  return Array.from(digits).slice(0, COMPARED_CHARACTERS).join('');
+/** Precedes the digits of the telephone number, at the end of the text. No field and no word contains it. */
+export const BEFORE_DIGITS = '\x1f';
+
+/** Matches most texts. In such a text, folding changes only case and quotation marks. */
+const ASCII = /^[\0-\x7f]*$/;
+
+/** Returns the folded text of a submission: its values, the client's name, the reference and the number's digits. */
+export function searchTextOf({ id, client, fields }: Pick<Submission, 'id' | 'client' | 'fields'>): string {
+  const digits = digitsOf(fields.phone ?? '');
+  const values = [...Object.values(fields), client ?? '', id];
+  return `${fold(values.join('\n'))}\n${BEFORE_DIGITS}${digits}`;
 }
 
-/** The same for the same form with the same normalized fields: so a person's second try is known (beyond §1). */
-export function digestOfFields({ form, fields }: Pick<Submission, 'form' | 'fields'>): string {
+/** Returns the digits of a text. */
+export function digitsOf(text: string): string {
+  return text.replace(/\D/g, '');
+}
+
+/** Returns a text as searches compare it: without case and combining marks, and with one kind of quotation mark. */
+export function fold(text: string): string {
+  const plain = ASCII.test(text) ? text : text.normalize('NFKD').replace(/\p{M}+/gu, '');
+  return plain.toLowerCase().replace(/["\u2018\u2019\u201c\u201d]/g, "'");
+}
+
+/** Returns a digest of form and normalized fields, which finds a person's second try (reference §10.10). */
+function digestOf({ form, fields }: Submission): string {
   return createHash('sha256')
     .update(`${form.name}\n${JSON.stringify(fields)}`)
     .digest('hex');
 }
 
-/** Takes the body of an event; true of a subscription, and false of what became of one later. */
+/** Returns true for the body of a subscription, and false for a later event of a subscriber. */
 export function isSubscription(event: string): boolean {
   return (JSON.parse(event) as Event).type === 'subscriber.created';
 }

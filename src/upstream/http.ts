@@ -1,96 +1,92 @@
 /**
- * The upstream over HTTP, signed by Standard Webhooks (contract §3). Only the status decides, and
- * `Retry-After` of a 429; of a body at most 64 KB are read and no end is waited for.
+ * Sends events to the upstream over HTTP, signed by Standard Webhooks (reference §10.1). Only the status and the
+ * `Retry-After` of a 429 decide the outcome. The client reads at most 64 KB of a body and does not wait for its end.
  */
 import { createHmac } from 'node:crypto';
-import type { buildConnector, Dispatcher, Pool } from 'undici';
-import type { Clock } from '../clock.ts';
-import { sharedLookup } from '../lookup.ts';
-import { once, require } from '../once.ts';
+import type { Socket } from 'node:net';
+import { buildConnector, type Dispatcher, Pool } from 'undici';
+import type { Clock } from '../platform/clock.ts';
+import { sharedLookup } from '../platform/dns-lookup.ts';
+import { userAgent } from '../project.ts';
+import type { Settings } from '../settings/settings.ts';
 import { withoutContinue } from './interim.ts';
-import { outcomeOf, parseHttpDate } from './outcome.ts';
-import type { Delivery, Outcome, RemoteUpstream, Sent } from './upstream.ts';
-
-/**
- * Loaded after the start. The pool alone: the whole package is four times as much to load and to keep. What
- * makes its connections is a part of it.
- */
-const undiciLoaded = once((): { Pool: typeof Pool; connectorOf: typeof buildConnector } => ({
-  Pool: require('undici/lib/dispatcher/pool.js'),
-  connectorOf: require('undici/lib/core/connect.js'),
-}));
+import type { Delivery, Event, Outcome, RemoteUpstream, Sent, Upstream } from './upstream.ts';
 
 const BODY_MAXIMUM_BYTES = 64 * 1024;
 const BODY_MAXIMUM_MS = 1_000;
 
-/** A refused connection may be a restart of the other side: time for it, and nobody notices. */
+/** Delay of the second try. A refused connection may be a restart of the receiver. */
 const SECOND_TRY_MS = 500;
 
-/** How many sends may be under way at once; more wait, and give up with their lease. */
+/** Maximum number of parallel sends. Further sends wait for a connection until their time limit. */
 const CONNECTIONS = 128;
 
 /**
- * HTTP/1.1 alone: there one request is under way on a connection, and what has begun is never sent again. Over
- * HTTP/2 undici repeats by itself what a receiver refuses to process, after it has left (contract §4, the fence).
+ * HTTP/1.1 has one request at a time on a connection and never repeats a request. Over HTTP/2 undici automatically
+ * repeats a request that the receiver refuses to process, and so bypasses the fence (reference §10.4 rule 3).
  */
 const ALLOW_H2 = false;
 
-/** What an exchange is ended with whose outcome is settled: nobody is told. */
-const GIVEN_UP = new Error('The exchange was given up.');
+/** Error that ends an exchange after its outcome is settled. No log and no caller gets this error. */
+const ABORTED = new Error('The exchange was aborted.');
 
 export type HttpUpstreamOptions = {
   url: string;
-  /** The decoded `whsec_` key; undefined: unsigned. */
+  /** The decoded `whsec_` key. If it is undefined, events are unsigned. */
   secret: Buffer | undefined;
-  /** From the start of a send to the status of its answer, in milliseconds. */
+  /** Time limit from the start of a send until the status of the answer arrives, in milliseconds. */
   timeoutMs: number;
+  /** Meaning of a 302 or 303 (default: unconfirmed). */
+  redirect?: RedirectMeaning;
   clock: Clock;
 };
 
-/** Opens the pool of connections; nothing is sent until something is delivered. */
+/** Returns the upstream of the settings, or undefined if submissions are not configured. */
+export function openUpstream(
+  { upstream, upstreamTimeoutMs: timeoutMs, upstreamRedirect: redirect }: Settings,
+  clock: Clock,
+): Upstream | undefined {
+  if (upstream.kind === 'none') return undefined;
+  if (upstream.kind === 'inbox') return { embedded: true };
+  return openHttpUpstream({ ...upstream, timeoutMs, redirect, clock });
+}
+
+/** Returns the upstream with a pool of connections. The first delivery opens a connection. */
 export function openHttpUpstream(options: HttpUpstreamOptions): RemoteUpstream {
   const { origin, pathname, search } = new URL(options.url);
-  let pool: Pool | undefined;
+  const agent = userAgent();
+  const pool = new Pool(origin, {
+    connections: CONNECTIONS,
+    allowH2: ALLOW_H2,
+    connect: connector(options.timeoutMs),
+  });
   return {
     embedded: false,
     deliver: ({ id, type, body }, delivery) => {
       const headers = {
+        'user-agent': agent,
         ...signedHeaders(id, body, options.clock.now(), options.secret),
         traceparent: delivery.traceparent,
       };
       const request = { path: `${pathname}${search}`, method: 'POST' as const, headers, body };
-      try {
-        pool ??= new (undiciLoaded().Pool)(origin, {
-          connections: CONNECTIONS,
-          allowH2: ALLOW_H2,
-          connect: connector(options.timeoutMs),
-        });
-      } catch {
-        const reason = 'The HTTP client could not be loaded.';
-        return Promise.resolve({ kind: 'unconfirmed', reason, unsent: true });
-      }
       return send(pool, request, type, delivery, options);
     },
-    prepare: () => void undiciLoaded(),
-    close: async () => pool?.destroy(),
+    close: () => pool.destroy(),
   };
 }
 
-/** Undici's own, with sockets from which it reads no `100 Continue`. */
+/** Returns undici's own connector. Its connections hide `100 Continue` from undici. */
 function connector(timeout: number): buildConnector.connector {
-  const connect = undiciLoaded().connectorOf({
-    timeout,
-    allowH2: ALLOW_H2,
-    lookup: sharedLookup(),
-  });
+  const connect = buildConnector({ timeout, allowH2: ALLOW_H2, lookup: sharedLookup() });
   return (options, callback) =>
     connect(options, (...[error, socket]) => {
       if (error !== null) callback(error, null);
-      else callback(null, withoutContinue(socket));
+      // Undici's type is a socket, but over HTTP/1.1 undici only needs a duplex stream.
+      else callback(null, withoutContinue(socket) as Socket);
     });
 }
 
-/** The headers of Standard Webhooks, and the idempotency key that equals its id. */
+/** Returns the headers of Standard Webhooks, and the id as the idempotency key. */
 function signedHeaders(id: string, body: string, now: Date, secret: Buffer | undefined) {
   const timestamp = Math.floor(now.getTime() / 1000);
   const headers: Record<string, string> = {
@@ -111,7 +107,7 @@ function send(
   request: Dispatcher.DispatchOptions,
   event: Sent['type'],
   delivery: Delivery,
-  { timeoutMs, clock }: HttpUpstreamOptions,
+  { timeoutMs, redirect, clock }: HttpUpstreamOptions,
 ): Promise<Outcome> {
   return new Promise((resolve) => {
     let controller: Dispatcher.DispatchController | undefined;
@@ -121,42 +117,45 @@ function send(
     let settled = false;
     const settle = (outcome: Outcome) => {
       settled = true;
-      callOff();
+      cancel();
       resolve(outcome);
     };
     let stopReading = () => {};
-    const unconfirmed = (reason: string) =>
-      settle({ kind: 'unconfirmed', reason, ...(unsent && { unsent }) });
-    // One timer for everything: waiting for a connection, connecting, sending and the answer.
-    const callOff = clock.after(timeoutMs, () => {
+    const unconfirmed = (reason: string, code?: string) =>
+      settle({ kind: 'unconfirmed', reason, ...(code && { code }), ...(unsent && { unsent }) });
+    // One timer covers the wait for a connection, connecting, sending and the answer.
+    const cancel = clock.after(timeoutMs, async () => {
+      // A blocked event loop delays the timer, so an answer that waits in the socket is read first.
+      await clock.turn();
+      if (settled) return;
       unconfirmed('The upstream did not answer in time.');
-      controller?.abort(GIVEN_UP);
+      controller?.abort(ABORTED);
     });
 
     const options = { ...request, headersTimeout: 0, bodyTimeout: timeoutMs };
     const handler: Dispatcher.DispatchHandler = {
       onRequestStart(started) {
         controller = started;
-        // The connection stands and the first byte is written next: the fence (contract §4).
+        // This is the fence: the connection is open, and undici writes the first byte next (reference §5.11).
         if (!settled && delivery.mayStart()) {
           unsent = false;
           return;
         }
         unconfirmed('The lease left no time to send.');
-        started.abort(GIVEN_UP);
+        started.abort(ABORTED);
       },
       onResponseStart(started, status, headers) {
         if (status < 200) return;
-        delivery.heardTime?.(parseHttpDate(String(headers.date)));
+        delivery.onServerTime?.(parseHttpDate(String(headers.date)));
         const retryAfter = headers['retry-after'];
         const first = Array.isArray(retryAfter) ? retryAfter[0] : retryAfter;
-        settle(outcomeOf(event, status, first, clock.now()));
-        // The status has decided: what trickles after it must not keep the connection from others.
-        stopReading = clock.after(BODY_MAXIMUM_MS, () => started.abort(GIVEN_UP));
+        settle(outcomeOf(event, status, first, clock.now(), redirect));
+        // The status has decided the outcome. A slow body must not occupy the connection.
+        stopReading = clock.after(BODY_MAXIMUM_MS, () => started.abort(ABORTED));
       },
       onResponseData(started, chunk) {
         received += chunk.length;
-        if (received > BODY_MAXIMUM_BYTES) started.abort(GIVEN_UP);
+        if (received > BODY_MAXIMUM_BYTES) started.abort(ABORTED);
       },
       onResponseEnd() {
         stopReading();
@@ -165,18 +164,60 @@ function send(
         stopReading();
         if (unsent && !settled && !tried) {
           tried = true;
-          // Slept for: in a command nothing else may keep the process alive until then.
+          // `sleep` keeps the process of a command alive, which `after` does not.
           void clock.sleep(SECOND_TRY_MS).then(() => settled || pool.dispatch(options, handler));
           return;
         }
-        unconfirmed(`The upstream could not be asked: ${codeOf(error)}.`);
+        // The message of an error can contain addresses and hosts.
+        const { code: own, name } = error as NodeJS.ErrnoException;
+        const code = typeof own === 'string' ? own : name;
+        unconfirmed(`The upstream could not be asked: ${code}.`, code);
       },
     };
     pool.dispatch(options, handler);
   });
 }
 
-/** The code of an error alone: its message may name addresses and hosts. */
-function codeOf(error: Error & { code?: unknown }): string {
-  return typeof error.code === 'string' ? error.code : error.name;
+const RETRY_AFTER_MAXIMUM_SECONDS = 86_400;
+
+/** The current and the older date format, and the format of C's `asctime`, which omits GMT (RFC 9110 §5.6.7). */
+const HTTP_DATE = /^[A-Z][a-z]+, \d\d[ -][A-Z][a-z]{2}[ -]\d{2,4} \d\d:\d\d:\d\d GMT$/;
+const ASCTIME_DATE = /^[A-Z][a-z]{2} [A-Z][a-z]{2} [ \d]\d \d\d:\d\d:\d\d \d{4}$/;
+
+/** Statuses that concern the service's access to the upstream, not the submission. */
+const ABOUT_ACCESS: ReadonlySet<number> = new Set([401, 403, 404, 407, 408]);
+
+/** `UPSTREAM_REDIRECT`: some receivers answer 302 or 303 to a POST that they have carried out (reference §10.3). */
+type RedirectMeaning = 'unconfirmed' | 'confirmed';
+
+/** Statuses of a redirect to the result of a POST (RFC 9110 §15.4). Other redirects repeat the POST elsewhere. */
+const SEE_RESULT: ReadonlySet<number> = new Set([302, 303]);
+
+/** Returns the outcome of the upstream's status (the table of reference §10.3). */
+export function outcomeOf(
+  event: Event['type'],
+  status: number,
+  retryAfter: string | undefined,
+  now: Date,
+  redirect: RedirectMeaning = 'unconfirmed',
+): Outcome {
+  if (status >= 200 && status <= 299) return { kind: 'confirmed', known: false };
+  if (redirect === 'confirmed' && SEE_RESULT.has(status)) return { kind: 'confirmed', known: false };
+  if (status === 409 && event !== 'lead.created') return { kind: 'confirmed', known: true };
+  if (status === 429) return { kind: 'rateLimited', retryAfterSeconds: parseRetryAfter(retryAfter, now) };
+  if (status >= 400 && status <= 499 && !ABOUT_ACCESS.has(status)) return { kind: 'rejected', status };
+  return { kind: 'unconfirmed', reason: `The upstream answered ${status}.`, status };
+}
+
+/** Reads seconds or an HTTP date. Returns 1 to 86,400 seconds, or 1 if the header is invalid (reference §10.3). */
+function parseRetryAfter(header: string | undefined, now: Date): number {
+  const text = header?.trim() ?? '';
+  const seconds = /^\d+$/.test(text) ? Number(text) : Math.ceil((parseHttpDate(text) - now.getTime()) / 1000);
+  return Number.isNaN(seconds) ? 1 : Math.min(Math.max(seconds, 1), RETRY_AFTER_MAXIMUM_SECONDS);
+}
+
+/** Returns a date in milliseconds since 1970, or NaN for other formats, of which `Date.parse` accepts many. */
+function parseHttpDate(text: string): number {
+  if (ASCTIME_DATE.test(text)) return Date.parse(`${text} GMT`);
+  return HTTP_DATE.test(text) ? Date.parse(text) : Number.NaN;
 }

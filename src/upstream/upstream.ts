@@ -1,29 +1,24 @@
-/** The port through which an accepted submission leaves: events, outcomes, contract §3. */
+/** The interface to the upstream: events and outcomes (reference §10.2). */
 import type { FormName } from '../forms/catalog.ts';
 import type { Fields } from '../forms/validate.ts';
 
-type EventType = 'lead.created' | SubscriberEvent;
+export type SubscriberEvent = 'subscriber.created' | 'subscriber.confirmed' | 'subscriber.unsubscribed';
 
-export type SubscriberEvent =
-  | 'subscriber.created'
-  | 'subscriber.confirmed'
-  | 'subscriber.unsubscribed';
-
-/** What the data of an event says of a subscriber of `/api/subscribe`, beside what all have (beyond §6). */
+/** Additional data of an event about a subscriber of `/api/subscribe` (reference §9.3). */
 export type SubscriberData = {
   status: 'pending' | 'confirmed' | 'unsubscribed';
   unsubscribe_url: string;
-  /** Of what came after the subscription: when each last was so, or null. */
+  /** Time of the last confirmation, and of the last unsubscribing, or null. Only later events have these fields. */
   confirmed_at?: string | null;
   unsubscribed_at?: string | null;
 };
 
-/** The body of the one `POST` for an accepted submission. */
+/** The body of the `POST` for an accepted submission. */
 export type Event = {
-  type: EventType;
+  type: 'lead.created' | SubscriberEvent;
   timestamp: string;
   data: {
-    /** Equal to `webhook-id` and `idempotency-key`; of an execution, its `action_id`. */
+    /** Id of the submission, equal to `webhook-id` and `idempotency-key`. For an execution it is the `action_id`. */
     id: string;
     form: FormName;
     fields: Fields;
@@ -31,41 +26,39 @@ export type Event = {
     origin: 'browser' | 'agent';
     client: string | null;
     consent_recorded_at: string | null;
-    /** Sent by the doctor: to be verified and answered as any other, and nothing more. */
+    /** The doctor sent this event. The receiver verifies and answers it like any other, and does nothing else. */
     test?: true;
   } & Partial<SubscriberData>;
 };
 
-/** What leaves: the body, byte for byte, of the event with that id. */
+/** The id of an event and its body, byte for byte. */
 export type Sent = { id: string; type: Event['type']; body: string };
 
 export type Outcome =
-  /** `known`: the address of a subscriber was on the list already. */
+  /** `known`: the address is already on the list of subscribers. */
   | { kind: 'confirmed'; known: boolean }
   | { kind: 'rejected'; status: number }
   | { kind: 'rateLimited'; retryAfterSeconds: number }
   /**
-   * The reason is for the log, never for the caller; `unsent`: not one byte has left, that is proven; `answered`:
-   * by a status that confirms nothing.
+   * The reason is for the log, never for the caller. `unsent`: provably no byte was sent. `status`: HTTP status of an
+   * answer that confirms nothing. `code`: code of the error that ended the exchange.
    */
-  | { kind: 'unconfirmed'; reason: string; unsent?: true; answered?: true };
+  | { kind: 'unconfirmed'; reason: string; unsent?: true; status?: number; code?: string };
 
 export type Delivery = {
-  /** Asked with nothing awaited before the first byte: a send that may not start is unconfirmed. */
+  /** Called right before the first byte. If it returns false, the outcome is unconfirmed. */
   mayStart(): boolean;
   traceparent?: string;
-  /** Told the clock of the other side by its answer, in milliseconds; NaN where it names none. */
-  heardTime?(time: number): void;
+  /** Called with the time in the `Date` header of the answer, in milliseconds, or NaN if the answer has no `Date`. */
+  onServerTime?(time: number): void;
 };
 
-/** Somebody else's server. */
+/** A receiver that is called over HTTP. */
 export type RemoteUpstream = {
   embedded: false;
   deliver(sent: Sent, delivery: Delivery): Promise<Outcome>;
-  /** Loads what a delivery needs, where that was left for after the start. */
-  prepare(): void;
   close(): Promise<void>;
 };
 
-/** The embedded inbox is our own table: what is kept there is delivered. */
+/** The embedded inbox is the service's own table. A row there is delivered. */
 export type Upstream = RemoteUpstream | { embedded: true };

@@ -1,13 +1,12 @@
 import { randomUUID } from 'node:crypto';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { openExecutions } from '../../src/actions/executions.ts';
-import { prepareReport } from '../../src/actions/reports.ts';
-import { systemClock } from '../../src/clock.ts';
+import { systemClock } from '../../src/platform/clock.ts';
 import type { Storage } from '../../src/storage/database.ts';
 import { databases, type TestDatabase } from '../support/databases.ts';
 import { fresh, keep, parts, unreported } from '../support/executions.ts';
 
-describe.each(databases)('beyond §4: a claim on %s', (_name, create) => {
+describe.each(databases)('claim of a reported client on %s (reference §6.14)', (_name, create) => {
   let database: TestDatabase;
   let storage: Storage;
   beforeAll(async () => {
@@ -20,16 +19,17 @@ describe.each(databases)('beyond §4: a claim on %s', (_name, create) => {
   });
 
   const report = (client: string, mailbox_digest: string) =>
-    storage.write(
-      prepareReport(storage)({ client, mailbox_digest, reported_at: '2026-09-01T12:00:00.000Z' }),
+    storage.write((tx) =>
+      tx
+        .insertInto('confirmation_reports')
+        .values({ client, mailbox_digest, reported_at: '2026-09-01T12:00:00.000Z' })
+        .execute(),
     );
   const rowsOf = async (id: string) => {
     const executions = await storage.read((db) =>
       db.selectFrom('executions').select('action_id').where('action_id', '=', id),
     );
-    const submissions = await storage.read((db) =>
-      db.selectFrom('submissions').select('id').where('id', '=', id),
-    );
+    const submissions = await storage.read((db) => db.selectFrom('submissions').select('id').where('id', '=', id));
     return { executions: executions.length, submissions: submissions.length };
   };
 
@@ -39,35 +39,33 @@ describe.each(databases)('beyond §4: a claim on %s', (_name, create) => {
   ])('%s', (_where, embedded, submissions) => {
     const open = () => openExecutions({ ...parts, storage, embedded });
 
-    test('of a client that this mailbox has reported is none, under any of its digests, and leaves no row', async () => {
+    test('returns undefined and stores no row if this mailbox reported the client', async () => {
       const client = randomUUID();
-      await report(client, 'under the old key');
-      for (const digests of [['under the old key'], ['under the new one', 'under the old key']]) {
-        const request = fresh({ client });
-        expect(await open().claim(request, keep, () => digests)).toBeUndefined();
-        expect(await rowsOf(request.actionId)).toEqual({ executions: 0, submissions: 0 });
-      }
+      await report(client, 'this mailbox');
+      const request = fresh({ client });
+      expect(await open().claim(request, keep, 'this mailbox')).toBeUndefined();
+      expect(await rowsOf(request.action_id)).toEqual({ executions: 0, submissions: 0 });
     });
 
-    test('of a client that others have reported, or of another client, is one', async () => {
+    test('claims if only another mailbox reported the client, or this mailbox reported another client', async () => {
       const client = randomUUID();
       await report(client, 'another mailbox');
       for (const request of [fresh({ client }), fresh({ client: randomUUID() })]) {
-        const mailbox = () => [request.client === client ? 'this mailbox' : 'another mailbox'];
+        const mailbox = request.client === client ? 'this mailbox' : 'another mailbox';
         expect(await open().claim(request, keep, mailbox)).toMatchObject({
-          actionId: request.actionId,
+          action_id: request.action_id,
         });
-        expect(await rowsOf(request.actionId)).toEqual({ executions: 1, submissions });
+        expect(await rowsOf(request.action_id)).toEqual({ executions: 1, submissions });
       }
     });
 
-    test('of what is taken is none, whoever has reported the client', async () => {
+    test('returns undefined for a claimed preview, also after another mailbox reported the client', async () => {
       const request = fresh({ client: randomUUID() });
       expect(await open().claim(request, keep, unreported)).toBeDefined();
       await report(request.client, 'another mailbox');
-      const again = fresh({ client: request.client, previewDigest: request.previewDigest });
-      expect(await open().claim(again, keep, () => ['this mailbox'])).toBeUndefined();
-      expect(await rowsOf(again.actionId)).toEqual({ executions: 0, submissions: 0 });
+      const again = fresh({ client: request.client, preview_digest: request.preview_digest });
+      expect(await open().claim(again, keep, 'this mailbox')).toBeUndefined();
+      expect(await rowsOf(again.action_id)).toEqual({ executions: 0, submissions: 0 });
     });
   });
 });

@@ -1,13 +1,13 @@
-/** What a person declined in a host's form (beyond §3): a row by the claim's own statement. */
+/** Declining a preview in a host’s form (reference §8.8). The row is written by the statement that also claims. */
 import { randomUUID } from 'node:crypto';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { openExecutions } from '../../src/actions/executions.ts';
-import { systemClock } from '../../src/clock.ts';
+import { systemClock } from '../../src/platform/clock.ts';
 import type { Storage } from '../../src/storage/database.ts';
 import { databases, type TestDatabase } from '../support/databases.ts';
 import { fresh, keep, parts, type Request, unreported } from '../support/executions.ts';
 
-describe.each(databases)('on %s', (_name, create) => {
+describe.each(databases)('decline on %s', (_name, create) => {
   let database: TestDatabase;
   let storage: Storage;
   beforeAll(async () => {
@@ -19,36 +19,35 @@ describe.each(databases)('on %s', (_name, create) => {
     await database.remove();
   });
 
-  const no = (over: Partial<Request> = {}) =>
-    fresh({ confirmationText: '', confirmedVia: 'client_form', ...over });
+  const no = (over: Partial<Request> = {}) => fresh({ confirmation_text: '', confirmed_via: 'client_form', ...over });
   const open = () => openExecutions({ ...parts, storage });
 
-  test('a declined preview is claimed by nobody, and nothing ever settles it', async () => {
+  test('stores a declined preview that nobody can claim or settle', async () => {
     const executions = open();
     const request = no();
     expect(await executions.decline(request)).toBe(true);
-    const { previewDigest } = request;
-    expect(await executions.claim(fresh({ previewDigest }), keep, unreported)).toBeUndefined();
-    expect(await executions.decline(no({ previewDigest }))).toBe(false);
+    const { preview_digest } = request;
+    expect(await executions.claim(fresh({ preview_digest }), keep, unreported)).toBeUndefined();
+    expect(await executions.decline(no({ preview_digest }))).toBe(false);
     await executions.settleExpired();
-    const { byKey } = await executions.find('acme', request.idempotencyKey, previewDigest);
+    const { byKey } = await executions.find('acme', request.idempotency_key, preview_digest);
     expect(byKey).toMatchObject({ status: 'declined', confirmed_via: 'client_form' });
   });
 
-  test('a preview that is executed can’t be declined any more', async () => {
+  test('returns false for a preview that is already executing', async () => {
     const executions = open();
     const request = fresh();
     await executions.claim(request, keep, unreported);
-    const { previewDigest } = request;
-    expect(await executions.decline(no({ previewDigest }))).toBe(false);
+    const { preview_digest } = request;
+    expect(await executions.decline(no({ preview_digest }))).toBe(false);
   });
 
-  test('of a yes and a no that come together one counts', async () => {
+  test('lets either the claim or the decline win if both arrive together', async () => {
     for (let n = 0; n < 10; n += 1) {
-      const previewDigest = randomUUID();
+      const preview_digest = randomUUID();
       const [claim, declined] = await Promise.all([
-        open().claim(fresh({ previewDigest }), keep, unreported),
-        open().decline(no({ previewDigest })),
+        open().claim(fresh({ preview_digest }), keep, unreported),
+        open().decline(no({ preview_digest })),
       ]);
       expect([claim !== undefined, declined].filter(Boolean)).toHaveLength(1);
     }

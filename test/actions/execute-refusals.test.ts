@@ -11,65 +11,59 @@ const path = '/api/agent/actions/homeowner_quote/execute';
 const at = scenario();
 const { clock, expecting } = at;
 
-describe('spec §7.1, contract §4: what execute refuses, in order, without a row or a delivery', () => {
+describe('execute, refusals without a row or a delivery (reference §5.7)', () => {
   const none = { key: null };
   test.each([
-    ['404 unknown action', 404, { action: 'nope', token: null, ...none }],
-    ['401 no credential', 401, { token: null, ...none }],
-    ['403 no scope', 403, { token: tokens.preview, ...none }],
-    ['400 no Idempotency-Key', 400, none],
-    ['400 no Idempotency-Key, before the body', 400, { ...none, raw: '{' }],
-    ['400 an empty Idempotency-Key', 400, { key: '' }],
-    ['400 an Idempotency-Key of 201 characters', 400, { key: 'k'.repeat(201) }],
-    ['400 an Idempotency-Key beyond ASCII', 400, { key: 'k\u00e9' }],
-    ['400 a tab in an Idempotency-Key', 400, { key: 'a\tb' }],
-    ['413 a body over 512 KiB', 413, { raw: 'x'.repeat(512 * 1024 + 1) }],
-    ['400 a Content-Encoding', 400, { headers: { 'content-encoding': 'gzip' } }],
-    ['400 a Content-Encoding of nothing', 400, { headers: { 'content-encoding': '' } }],
-    ['400 another charset', 400, { headers: { 'content-type': 'text/plain; charset=utf-16' } }],
-    ['400 invalid JSON', 400, { raw: '{' }],
-    ['400 no object', 400, { raw: '[]' }],
+    ['404 for an unknown action', 404, { action: 'nope', token: null, ...none }],
+    ['401 without a credential', 401, { token: null, ...none }],
+    ['403 without the scope', 403, { token: tokens.preview, ...none }],
+    ['400 without an Idempotency-Key', 400, none],
+    ['400 without an Idempotency-Key, before the body is parsed', 400, { ...none, raw: '{' }],
+    ['400 for an empty Idempotency-Key', 400, { key: '' }],
+    ['400 for an Idempotency-Key of 201 characters', 400, { key: 'k'.repeat(201) }],
+    ['400 for an Idempotency-Key beyond ASCII', 400, { key: 'k\u00e9' }],
+    ['400 for an Idempotency-Key with a tab', 400, { key: 'a\tb' }],
+    ['413 for a body over 512 KiB', 413, { raw: 'x'.repeat(512 * 1024 + 1) }],
+    ['400 for a Content-Encoding', 400, { headers: { 'content-encoding': 'gzip' } }],
+    ['400 for an empty Content-Encoding', 400, { headers: { 'content-encoding': '' } }],
+    ['400 for another charset', 400, { headers: { 'content-type': 'text/plain; charset=utf-16' } }],
+    ['400 for invalid JSON', 400, { raw: '{' }],
+    ['400 for JSON that is not an object', 400, { raw: '[]' }],
     [
-      '400 no preview_id, before the confirmation',
+      '400 without a preview_id, before the confirmation is checked',
       400,
       { body: { preview_id: undefined, confirmation: false } },
     ],
-    ['400 preview_id no string', 400, { body: { preview_id: 1, confirmation: false } }],
+    ['400 for a preview_id that is not a string', 400, { body: { preview_id: 1, confirmation: false } }],
     [
-      '409 confirmation missing, before the token',
+      '409 without a confirmation, before the token is checked',
       409,
       { body: { preview_id: 'x', confirmation: undefined } },
     ],
-    ['409 confirmation false', 409, { body: { confirmation: false } }],
-    ['409 confirmation "true"', 409, { body: { confirmation: 'true' } }],
-    ['409 confirmation 1', 409, { body: { confirmation: 1 } }],
-    ['409 no confirmation_text', 409, { body: { confirmation_text: undefined } }],
-    ['409 another confirmation_text', 409, { body: { confirmation_text: `${STATEMENT} ` } }],
-    [
-      '409 confirmation_text in another case',
-      409,
-      { body: { confirmation_text: STATEMENT.toLowerCase() } },
-    ],
-    ['409 confirmation_text no string', 409, { body: { confirmation_text: [STATEMENT] } }],
-    ['400 a token of another shape', 400, { body: { preview_id: 'a.b.c' } }],
-    ['400 an empty token', 400, { body: { preview_id: '' } }],
-    ['400 a preview of another action', 400, { action: 'contact' }],
-  ] as const)('%s', async (_name, status, options) => {
+    ['409 for the confirmation false', 409, { body: { confirmation: false } }],
+    ['409 for the confirmation "true"', 409, { body: { confirmation: 'true' } }],
+    ['409 for the confirmation 1', 409, { body: { confirmation: 1 } }],
+    ['409 without a confirmation_text', 409, { body: { confirmation_text: undefined } }],
+    ['409 for another confirmation_text', 409, { body: { confirmation_text: `${STATEMENT} ` } }],
+    ['409 for a confirmation_text in another case', 409, { body: { confirmation_text: STATEMENT.toLowerCase() } }],
+    ['409 for a confirmation_text that is not a string', 409, { body: { confirmation_text: [STATEMENT] } }],
+    ['400 for a malformed token', 400, { body: { preview_id: 'a.b.c' } }],
+    ['400 for an empty token', 400, { body: { preview_id: '' } }],
+    ['400 for a preview of another action', 400, { action: 'contact' }],
+  ] as const)('returns %s', async (_name, status, options) => {
     const preview = await previewId(at.service);
     const answer = await expecting({}, () => executeAction(at.service, preview, options));
     expect([answer.status, answer.body.error]).toEqual([status, expect.any(String)]);
-    // Nothing was consumed: the preview still executes.
+    // The preview is not consumed, so it still executes.
     expect((await executeAction(at.service, preview)).status).toBe(200);
   });
 
-  test('an Idempotency-Key of 200 printable characters is taken', async () => {
+  test('accepts an Idempotency-Key of 200 printable characters', async () => {
     const key = `${' !~'.trim()}${'k'.repeat(198)}`;
-    expect((await executeAction(at.service, await previewId(at.service), { key })).status).toBe(
-      200,
-    );
+    expect((await executeAction(at.service, await previewId(at.service), { key })).status).toBe(200);
   });
 
-  test('400 for an expired preview: at ten minutes, not before', async () => {
+  test('returns 400 for a preview that is ten minutes old, and 200 one millisecond earlier', async () => {
     const [early, late] = [await previewId(at.service), await previewId(at.service)];
     clock.advance(599_999);
     expect((await executeAction(at.service, early)).status).toBe(200);
@@ -78,16 +72,14 @@ describe('spec §7.1, contract §4: what execute refuses, in order, without a ro
     expect([answer.status, answer.body.error]).toEqual([400, problems.expiredPreview.error]);
   });
 
-  test('400 for a preview of another action, though the same party would receive it', async () => {
+  test('returns 400 for a preview of another action, although both have the same destination', async () => {
     const fields = { name: 'A', email: 'a@b.co', subject: 'S', message: 'M' };
     const preview = await previewId(at.service, 'contact', fields);
-    const answer = await expecting({}, () =>
-      executeAction(at.service, preview, { action: 'newsletter' }),
-    );
+    const answer = await expecting({}, () => executeAction(at.service, preview, { action: 'newsletter' }));
     expect([answer.status, answer.body.error]).toEqual([400, problems.otherAction.error]);
   });
 
-  test('400 for a preview that named another party than the one who would receive it now', async () => {
+  test('returns 400 for a preview that names another destination than the current one', async () => {
     const elsewhere = await startService({ clock, environment: { CONTRACTOR_NAME: 'Others' } });
     const preview = await previewId(elsewhere);
     await elsewhere.close();
@@ -95,21 +87,17 @@ describe('spec §7.1, contract §4: what execute refuses, in order, without a ro
     expect([answer.status, answer.body.error]).toEqual([400, problems.invalidPreview.error]);
   });
 
-  test('401 and 403 challenge: they say what was wrong with the credential, and the scope', async () => {
+  test('names the credential error and the missing scope in the challenge of 401 and 403', async () => {
     const challenge = async (token: string | null) =>
       (await executeAction(at.service, 'x', { token })).headers.get('www-authenticate');
-    expect([
-      await challenge(null),
-      await challenge('wrong'),
-      await challenge(tokens.preview),
-    ]).toEqual([
+    expect([await challenge(null), await challenge('wrong'), await challenge(tokens.preview)]).toEqual([
       'Bearer realm="agent actions"',
       'Bearer realm="agent actions", error="invalid_token"',
       'Bearer realm="agent actions", error="insufficient_scope", scope="lead:create"',
     ]);
   });
 
-  test('409 retryable where a claim is held and its row cannot be found', async () => {
+  test('returns 409 retryable if the claim fails and no row can be found', async () => {
     const { executions } = at.service.parts;
     const { claim } = executions;
     const preview = await previewId(at.service);
@@ -119,7 +107,7 @@ describe('spec §7.1, contract §4: what execute refuses, in order, without a ro
     expect([answer.status, answer.body.retryable]).toEqual([409, true]);
   });
 
-  test('two Idempotency-Key are 400, two Authorization are 401', async () => {
+  test('returns 400 for two Idempotency-Key headers and 401 for two Authorization headers', async () => {
     const { port } = new URL(at.service.url);
     const raw = (...headers: string[]) =>
       new Promise<string>((resolve, reject) => {
@@ -137,24 +125,21 @@ describe('spec §7.1, contract §4: what execute refuses, in order, without a ro
     expect(await raw(authorization, 'Idempotency-Key: a', 'Idempotency-Key: a')).toMatch(
       /^HTTP\/1.1 400 .*Idempotency-Key/s,
     );
-    expect(await raw(authorization, authorization, 'Idempotency-Key: a')).toMatch(
-      /^HTTP\/1.1 401 /,
-    );
+    expect(await raw(authorization, authorization, 'Idempotency-Key: a')).toMatch(/^HTTP\/1.1 401 /);
   });
 
-  test('the rate: 20 in a minute for one address, then 429', async () => {
+  test('returns 429 after 20 requests in a minute from one address', async () => {
     const headers = { 'x-forwarded-for': freshAddress() };
-    for (let n = 0; n < 20; n += 1)
-      expect((await call(at.service, path, { headers })).status).toBe(401);
+    for (let n = 0; n < 20; n += 1) expect((await call(at.service, path, { headers })).status).toBe(401);
     const answer = await call(at.service, path, { headers });
-    expect([
-      answer.status,
-      answer.headers.get('retry-after'),
-      answer.headers.get('ratelimit-policy'),
-    ]).toEqual([429, '60', '"execute";q=20;w=60']);
+    expect([answer.status, answer.headers.get('retry-after'), answer.headers.get('ratelimit-policy')]).toEqual([
+      429,
+      '60',
+      '"execute";q=20;w=60',
+    ]);
   });
 
-  test('503 while executions are not configured, after 403 and before 400', async () => {
+  test('returns 503 after 403 and before 400 if executions are not configured', async () => {
     for (const environment of [{ UPSTREAM_URL: '' }, { PREVIEW_SIGNING_KEYS: '' }]) {
       const unconfigured = await startService({ environment });
       const answers = [
@@ -167,7 +152,7 @@ describe('spec §7.1, contract §4: what execute refuses, in order, without a ro
   });
 });
 
-test('arbitrary bodies, keys and previews never give a 5xx, a row or a delivery', async () => {
+test('returns a 4xx, stores no row and delivers nothing for arbitrary bodies, keys and previews', async () => {
   await expecting({}, () =>
     fc.assert(
       fc.asyncProperty(

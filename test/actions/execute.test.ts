@@ -10,9 +10,7 @@ const at = scenario();
 const { clock, expecting } = at;
 
 const receipt = (status: 'submitted' | 'failed') => ({
-  action_id: expect.stringMatching(
-    /^[0-9a-f]{8}-[0-9a-f]{4}-7[0-9a-f]{3}-[89ab][0-9a-f]{3}-[0-9a-f]{12}$/,
-  ),
+  action_id: expect.stringMatching(/^[0-9a-f]{8}-[0-9a-f]{4}-7[0-9a-f]{3}-[89ab][0-9a-f]{3}-[0-9a-f]{12}$/),
   action: 'homeowner_quote',
   status,
   created_at: clock.now().toISOString(),
@@ -21,16 +19,11 @@ const receipt = (status: 'submitted' | 'failed') => ({
   result: { ok: status === 'submitted' },
 });
 
-describe('spec §4.4, §2.3: an execution', () => {
-  test('200 with the receipt, and one event as contract §3 has it', async () => {
+describe('execute (reference §5.6, §5.9)', () => {
+  test('returns 200 with the receipt and sends one event in the format of reference §10.2', async () => {
     const preview = await previewId(at.service);
-    const answer = await expecting({ forwarded: 1, rows: 1 }, () =>
-      executeAction(at.service, preview),
-    );
-    expect([answer.status, answer.body]).toEqual([
-      200,
-      { ok: true, receipt: receipt('submitted') },
-    ]);
+    const answer = await expecting({ forwarded: 1, rows: 1 }, () => executeAction(at.service, preview));
+    expect([answer.status, answer.body]).toEqual([200, { ok: true, receipt: receipt('submitted') }]);
     expect(answer.headers.get('cache-control')).toBe('no-store');
     expect(answer.headers.get('idempotent-replayed')).toBeNull();
     const { event, headers } = at.upstream.delivered.at(-1) ?? expect.fail();
@@ -47,28 +40,23 @@ describe('spec §4.4, §2.3: an execution', () => {
         consent_recorded_at: answer.body.receipt.consent_recorded_at,
       },
     });
-    expect([headers['webhook-id'], headers['idempotency-key']]).toEqual([
-      event.data.id,
-      event.data.id,
-    ]);
+    expect([headers['webhook-id'], headers['idempotency-key']]).toEqual([event.data.id, event.data.id]);
   });
 
   test.each([
     ['contractor_signup', { name: 'A', email: 'a@b.co', company: 'B' }, 'lead.created'],
     ['contact', { name: 'A', email: 'a@b.co', subject: 'S', message: 'M' }, 'lead.created'],
     ['newsletter', { email: 'a@b.co' }, 'subscriber.created'],
-  ])('%s goes to the operator: no recipient, no message', async (action, fields, type) => {
+  ])('sends %s to the operator, without a recipient or an e-mail', async (action, fields, type) => {
     const preview = await previewId(at.service, action, fields);
-    await expecting({ forwarded: 1, rows: 1 }, () =>
-      executeAction(at.service, preview, { action }),
-    );
+    await expecting({ forwarded: 1, rows: 1 }, () => executeAction(at.service, preview, { action }));
     expect(at.upstream.delivered.at(-1)?.event).toMatchObject({
       type,
       data: { form: action, fields, recipient: null },
     });
   });
 
-  test('409 to a newsletter is success: already on the list', async () => {
+  test('returns 200 if the upstream answers 409 to a newsletter, because the address is already subscribed', async () => {
     at.upstream.answer = answering(409);
     const preview = await previewId(at.service, 'newsletter', { email: 'known@b.co' });
     const answer = await expecting({ forwarded: 1, rows: 1 }, () =>
@@ -77,20 +65,17 @@ describe('spec §4.4, §2.3: an execution', () => {
     expect([answer.status, answer.body.receipt.status]).toEqual([200, 'submitted']);
   });
 
-  test('one client may preview and another execute; the event names the one that executed', async () => {
+  test('names the executing client in the event if another client made the preview', async () => {
     const { body } = await previewAction(at.service, 'homeowner_quote', quote, {
       token: tokens.preview,
     });
     const answer = await expecting({ forwarded: 1, rows: 1 }, () =>
       executeAction(at.service, body.preview_id, { token: tokens.create }),
     );
-    expect([answer.status, at.upstream.delivered.at(-1)?.event.data.client]).toEqual([
-      200,
-      'sender',
-    ]);
+    expect([answer.status, at.upstream.delivered.at(-1)?.event.data.client]).toEqual([200, 'sender']);
   });
 
-  test('a traceparent is taken up and sent on with a span of its own', async () => {
+  test('forwards a traceparent with the same trace id and a new span id', async () => {
     const preview = await previewId(at.service);
     const traceparent = '00-0af7651916cd43dd8448eb211c80319c-b7ad6b7169203331-01';
     await executeAction(at.service, preview, { headers: { traceparent } });
@@ -100,12 +85,12 @@ describe('spec §4.4, §2.3: an execution', () => {
   });
 });
 
-describe('what an operator sees of an execution', () => {
+describe('execute, log and metrics', () => {
   test.each([
     [200, 'submitted', { kind: 'confirmed', known: false }],
     [422, 'failed', { kind: 'rejected', status: 422 }],
   ] as const)(
-    'upstream %i: one line of the log with its ids, one count',
+    'logs one line with its ids and counts once if the upstream answers %i',
     async (status, became, outcome) => {
       const { metrics } = at.service.parts;
       const { countExecution } = metrics;
@@ -137,8 +122,8 @@ describe('what an operator sees of an execution', () => {
   );
 });
 
-describe('contract §4: the embedded inbox', () => {
-  test('takes an execution as one event and one receipt; a replay adds none', async () => {
+describe('execute with the embedded inbox (reference §10.8)', () => {
+  test('stores one event and one receipt, and none for a replay', async () => {
     const service = await startService({ clock });
     const preview = await previewId(service);
     const first = await executeAction(service, preview, { key: 'embedded' });
@@ -151,8 +136,8 @@ describe('contract §4: the embedded inbox', () => {
   });
 });
 
-describe('spec §3: replays and conflicts', () => {
-  test('the same key and preview: the same receipt with replay, nothing sent, even after expiry and rotation', async () => {
+describe('execute, replays and conflicts (reference §5.8)', () => {
+  test('replays the receipt for the same key and preview and sends nothing, even after expiry and rotation', async () => {
     const preview = await previewId(at.service);
     const first = await executeAction(at.service, preview, { key: 'replay-1' });
     clock.advance(86_400_000);
@@ -163,7 +148,7 @@ describe('spec §3: replays and conflicts', () => {
     expect(again.headers.get('idempotent-replayed')).toBe('true');
   });
 
-  test('another key for a consumed preview: 409 preview_already_used, also from another client and after expiry', async () => {
+  test('returns 409 preview_already_used for another key or client with a consumed preview, also after expiry', async () => {
     const preview = await previewId(at.service);
     await executeAction(at.service, preview, { key: 'used-1' });
     for (const options of [{ key: 'used-2' }, { key: 'used-1', token: tokens.other }]) {
@@ -173,17 +158,15 @@ describe('spec §3: replays and conflicts', () => {
     }
   });
 
-  test('a key with another preview: 409 idempotency_conflict, before the token is looked at', async () => {
+  test('returns 409 idempotency_conflict for a key used with another preview, before the token is checked', async () => {
     const preview = await previewId(at.service);
     await executeAction(at.service, preview, { key: 'conflict-1' });
     const conflict = [409, { error: 'idempotency_conflict' }];
     for (const other of [await previewId(at.service), 'nonsense']) {
-      const answer = await expecting({}, () =>
-        executeAction(at.service, other, { key: 'conflict-1' }),
-      );
+      const answer = await expecting({}, () => executeAction(at.service, other, { key: 'conflict-1' }));
       expect([answer.status, answer.body]).toEqual(conflict);
     }
-    // Of whatever action the other preview is (spec §7.1): this one belongs to its path.
+    // The conflict does not depend on the other preview’s action (reference §5.8). This preview matches its path.
     const { body } = await previewAction(at.service, 'newsletter', { email: 'a@b.co' });
     const answer = await expecting({}, () =>
       executeAction(at.service, body.preview_id, { key: 'conflict-1', action: 'newsletter' }),
@@ -191,7 +174,7 @@ describe('spec §3: replays and conflicts', () => {
     expect([answer.status, answer.body]).toEqual(conflict);
   });
 
-  test('the same key of another client is another key', async () => {
+  test('treats the same key of another client as another key', async () => {
     const [one, two] = [await previewId(at.service), await previewId(at.service)];
     await executeAction(at.service, one, { key: 'shared' });
     const answer = await expecting({ forwarded: 1, rows: 1 }, () =>
@@ -200,18 +183,17 @@ describe('spec §3: replays and conflicts', () => {
     expect(answer.status).toBe(200);
   });
 
-  test('what is recorded under another action is 400', async () => {
+  test('returns 400 if the preview was executed under another action', async () => {
     const preview = await previewId(at.service);
     await executeAction(at.service, preview, { key: 'other-action' });
     for (const key of ['other-action', 'some-other-key']) {
-      expect(
-        (await expecting({}, () => executeAction(at.service, preview, { key, action: 'contact' })))
-          .status,
-      ).toBe(400);
+      expect((await expecting({}, () => executeAction(at.service, preview, { key, action: 'contact' }))).status).toBe(
+        400,
+      );
     }
   });
 
-  test('while an execution is in progress: the same key 409 retryable, another key preview_already_used', async () => {
+  test('returns 409 retryable for the running key and preview_already_used for another key', async () => {
     const preview = await previewId(at.service);
     let release = () => {};
     const arrived = new Promise<void>((resolve) => {
@@ -223,9 +205,7 @@ describe('spec §3: replays and conflicts', () => {
     const running = executeAction(at.service, preview, { key: 'progress' });
     await arrived;
     const same = await expecting({}, () => executeAction(at.service, preview, { key: 'progress' }));
-    const other = await expecting({}, () =>
-      executeAction(at.service, preview, { key: 'progress-2' }),
-    );
+    const other = await expecting({}, () => executeAction(at.service, preview, { key: 'progress-2' }));
     release();
     expect([same.status, same.body, same.headers.get('retry-after')]).toEqual([
       409,
@@ -236,12 +216,10 @@ describe('spec §3: replays and conflicts', () => {
     expect((await running).status).toBe(200);
   });
 
-  test('50 concurrent executions with one key: one delivery, one receipt', async () => {
+  test('delivers once and returns one receipt for 50 concurrent executions with one key', async () => {
     const preview = await previewId(at.service);
     const answers = await expecting({ forwarded: 1, rows: 1 }, () =>
-      Promise.all(
-        Array.from({ length: 50 }, () => executeAction(at.service, preview, { key: 'fifty' })),
-      ),
+      Promise.all(Array.from({ length: 50 }, () => executeAction(at.service, preview, { key: 'fifty' }))),
     );
     expect(answers.every(({ status }) => status === 200 || status === 409)).toBe(true);
     const final = await executeAction(at.service, preview, { key: 'fifty' });
@@ -251,24 +229,17 @@ describe('spec §3: replays and conflicts', () => {
     }
   });
 
-  test('50 concurrent executions with different keys: one delivery, 49 told that the preview is used', async () => {
+  test('delivers once and returns 49 preview_already_used for 50 concurrent executions with different keys', async () => {
     const preview = await previewId(at.service);
     const answers = await expecting({ forwarded: 1, rows: 1 }, () =>
-      Promise.all(
-        Array.from({ length: 50 }, (_, n) =>
-          executeAction(at.service, preview, { key: `each-${n}` }),
-        ),
-      ),
+      Promise.all(Array.from({ length: 50 }, (_, n) => executeAction(at.service, preview, { key: `each-${n}` }))),
     );
     const statuses = answers.map(({ status, body }) => `${status} ${body.error ?? ''}`).sort();
-    expect(statuses).toEqual([
-      '200 ',
-      ...Array.from({ length: 49 }, () => '409 preview_already_used'),
-    ]);
+    expect(statuses).toEqual(['200 ', ...Array.from({ length: 49 }, () => '409 preview_already_used')]);
   });
 });
 
-describe('contract §3: what the upstream answered', () => {
+describe('execute, answers of the upstream (reference §5.9)', () => {
   test.each([
     [422, 422, {}],
     [400, 400, {}],
@@ -284,7 +255,7 @@ describe('contract §3: what the upstream answered', () => {
     [500, 502, {}],
     [503, 502, {}],
   ])(
-    '%i answers %i with a failed receipt; its replay is 502, a new key preview_already_used',
+    'maps upstream %i to %i with a failed receipt, replays it as 502 and refuses a new key',
     async (upstreamStatus, status) => {
       at.upstream.answer = answering(upstreamStatus, {
         'x-secret': 'header',
@@ -292,16 +263,9 @@ describe('contract §3: what the upstream answered', () => {
       });
       const preview = await previewId(at.service);
       const key = `failed-${upstreamStatus}`;
-      const answer = await expecting({ forwarded: 1, rows: 1 }, () =>
-        executeAction(at.service, preview, { key }),
-      );
-      expect([answer.status, answer.body]).toEqual([
-        status,
-        { error: expect.any(String), receipt: receipt('failed') },
-      ]);
-      expect(`${answer.text}${JSON.stringify([...answer.headers])}`).not.toMatch(
-        /secret|elsewhere/,
-      );
+      const answer = await expecting({ forwarded: 1, rows: 1 }, () => executeAction(at.service, preview, { key }));
+      expect([answer.status, answer.body]).toEqual([status, { error: expect.any(String), receipt: receipt('failed') }]);
+      expect(`${answer.text}${JSON.stringify([...answer.headers])}`).not.toMatch(/secret|elsewhere/);
       const replay = await expecting({}, () => executeAction(at.service, preview, { key }));
       expect([replay.status, replay.body]).toEqual([
         502,
@@ -314,7 +278,7 @@ describe('contract §3: what the upstream answered', () => {
     },
   );
 
-  test('429 is relayed with its Retry-After, and replayed as 502', async () => {
+  test('relays 429 with its Retry-After and replays it as 502', async () => {
     at.upstream.answer = answering(429, { 'retry-after': '77' });
     const preview = await previewId(at.service);
     const answer = await expecting({ forwarded: 1, rows: 1 }, () =>
@@ -326,16 +290,12 @@ describe('contract §3: what the upstream answered', () => {
       'failed',
     ]);
     expect(answer.body.error).toContain('Wait 77 seconds.');
-    expect(
-      (await expecting({}, () => executeAction(at.service, preview, { key: 'limited' }))).status,
-    ).toBe(502);
+    expect((await expecting({}, () => executeAction(at.service, preview, { key: 'limited' }))).status).toBe(502);
   });
 
-  test('an upstream that resets the connection is 502', async () => {
+  test('returns 502 if the upstream resets the connection', async () => {
     const preview = await previewId(at.service);
     at.upstream.answer = (response) => response.destroy();
-    expect(
-      (await expecting({ forwarded: 1, rows: 1 }, () => executeAction(at.service, preview))).status,
-    ).toBe(502);
+    expect((await expecting({ forwarded: 1, rows: 1 }, () => executeAction(at.service, preview))).status).toBe(502);
   });
 });

@@ -1,21 +1,11 @@
 import { randomUUID } from 'node:crypto';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
-import { openExecutions } from '../../src/actions/executions.ts';
-import { receiptOf } from '../../src/actions/receipt.ts';
-import { systemClock } from '../../src/clock.ts';
+import { openExecutions, receiptOf } from '../../src/actions/executions.ts';
+import { systemClock } from '../../src/platform/clock.ts';
 import { type Storage, StorageUnavailable } from '../../src/storage/database.ts';
 import { testClock } from '../support/clock.ts';
 import { databases, type TestDatabase } from '../support/databases.ts';
-import {
-  confirmed,
-  fresh,
-  keep,
-  parts,
-  type Request,
-  rejected,
-  told,
-  unreported,
-} from '../support/executions.ts';
+import { confirmed, fresh, keep, parts, type Request, rejected, told, unreported } from '../support/executions.ts';
 
 describe.each(databases)('executions on %s', (_name, create) => {
   let database: TestDatabase;
@@ -31,60 +21,60 @@ describe.each(databases)('executions on %s', (_name, create) => {
   const open = (timeoutMs = 10_000, clock = systemClock) =>
     openExecutions({ ...parts, storage, clock, upstreamTimeoutMs: timeoutMs });
   const find = (request: Request, executions = open()) =>
-    executions.find(request.client, request.idempotencyKey, request.previewDigest);
+    executions.find(request.client, request.idempotency_key, request.preview_digest);
 
-  test('a claim is found by its key and by its preview, in progress until it is settled, then for ever', async () => {
+  test('finds a claim by its key and by its preview, before and after it is settled', async () => {
     const executions = open();
     const request = fresh();
     expect(await find(request)).toEqual({ byKey: undefined, byPreview: undefined });
     const claim = (await executions.claim(request, keep, unreported)) ?? expect.fail();
     expect((await find(request)).byKey).toMatchObject({
-      action_id: request.actionId,
+      action_id: request.action_id,
       status: 'executing',
       settled_at: null,
     });
-    expect((await find(fresh({ previewDigest: request.previewDigest }))).byPreview?.action_id).toBe(
-      request.actionId,
+    expect((await find(fresh({ preview_digest: request.preview_digest }))).byPreview?.action_id).toBe(
+      request.action_id,
     );
     const { row } = await executions.conclude(claim, told(confirmed));
     expect(receiptOf(row)).toEqual({
-      action_id: request.actionId,
+      action_id: request.action_id,
       action: 'contact',
       status: 'submitted',
-      created_at: claim.createdAt,
-      consent_recorded_at: claim.createdAt,
+      created_at: claim.created_at,
+      consent_recorded_at: claim.created_at,
       confirmation_text: 'I confirm',
       result: { ok: true },
     });
     expect(receiptOf((await find(request)).byKey ?? expect.fail())).toEqual(receiptOf(row));
   });
 
-  test('of many claims for one key or one preview one wins', async () => {
+  test('grants one of 30 concurrent claims for one key or one preview', async () => {
     const executions = open();
     const key = fresh();
     const byKey = await Promise.all(
       Array.from({ length: 30 }, () =>
-        executions.claim(fresh({ idempotencyKey: key.idempotencyKey }), keep, unreported),
+        executions.claim(fresh({ idempotency_key: key.idempotency_key }), keep, unreported),
       ),
     );
     expect(byKey.filter((claim) => claim !== undefined)).toHaveLength(1);
     const byPreview = await Promise.all(
       Array.from({ length: 30 }, () =>
-        executions.claim(fresh({ previewDigest: key.previewDigest }), keep, unreported),
+        executions.claim(fresh({ preview_digest: key.preview_digest }), keep, unreported),
       ),
     );
     expect(byPreview.filter((claim) => claim !== undefined)).toHaveLength(1);
   });
 
-  test('two instances race for one key: one wins', async () => {
+  test('grants one claim if two instances race for one key', async () => {
     const other = await database.open(systemClock);
     const instances = [open(), openExecutions({ ...parts, storage: other })];
     for (let round = 0; round < 20; round += 1) {
-      const { idempotencyKey } = fresh();
+      const { idempotency_key } = fresh();
       const claims = await Promise.all(
         instances.flatMap((instance) => [
-          instance.claim(fresh({ idempotencyKey }), keep, unreported),
-          instance.claim(fresh({ idempotencyKey }), keep, unreported),
+          instance.claim(fresh({ idempotency_key }), keep, unreported),
+          instance.claim(fresh({ idempotency_key }), keep, unreported),
         ]),
       );
       expect(claims.filter((claim) => claim !== undefined)).toHaveLength(1);
@@ -92,20 +82,16 @@ describe.each(databases)('executions on %s', (_name, create) => {
     await other.close();
   });
 
-  test('the same key of two clients is two keys', async () => {
+  test('treats the same key of two clients as two keys', async () => {
     const executions = open();
     const request = fresh();
     expect(await executions.claim(request, keep, unreported)).toBeDefined();
     expect(
-      await executions.claim(
-        fresh({ idempotencyKey: request.idempotencyKey, client: 'other' }),
-        keep,
-        unreported,
-      ),
+      await executions.claim(fresh({ idempotency_key: request.idempotency_key, client: 'other' }), keep, unreported),
     ).toBeDefined();
   });
 
-  test('a settled receipt never changes', async () => {
+  test('never changes a settled receipt', async () => {
     const executions = open();
     const request = fresh();
     const claim = (await executions.claim(request, keep, unreported)) ?? expect.fail();
@@ -115,28 +101,28 @@ describe.each(databases)('executions on %s', (_name, create) => {
     expect((await find(request)).byKey?.status).toBe('failed');
   });
 
-  test('a key that was used with another preview says nothing of this one', async () => {
+  test('finds no execution by preview if its key was used with another preview', async () => {
     const request = fresh();
     await open().claim(request, keep, unreported);
-    const { byKey, byPreview } = await find({ ...request, previewDigest: randomUUID() });
-    expect([byKey?.action_id, byPreview]).toEqual([request.actionId, undefined]);
+    const { byKey, byPreview } = await find({ ...request, preview_digest: randomUUID() });
+    expect([byKey?.action_id, byPreview]).toEqual([request.action_id, undefined]);
   });
 
-  test('without room on the disk nothing is claimed', async () => {
-    const requireRoom = () => {
+  test('claims nothing while the disk is full', async () => {
+    const requireDiskSpace = () => {
       throw new StorageUnavailable('The disk is full.');
     };
-    const executions = openExecutions({ ...parts, storage: { ...storage, requireRoom } });
+    const executions = openExecutions({ ...parts, storage: { ...storage, requireDiskSpace } });
     const request = fresh();
     await expect(executions.claim(request, keep, unreported)).rejects.toThrow('The disk is full.');
     expect(await find(request)).toEqual({ byKey: undefined, byPreview: undefined });
   });
 
-  test('a look settles what has run out, and otherwise writes nothing', async () => {
+  test('writes on a find only if that settles an expired claim', async () => {
     const { executions, writes } = counting();
     const [running, settled, forgotten] = [fresh(), fresh(), fresh()];
     await open().claim(running, keep, unreported);
-    // A lease of less than no time has run out from the beginning.
+    // A negative lease has expired from the start.
     const expired = open(-6_000);
     const claim = (await expired.claim(settled, keep, unreported)) ?? expect.fail();
     await expired.conclude(claim, told(confirmed));
@@ -147,7 +133,7 @@ describe.each(databases)('executions on %s', (_name, create) => {
     expect(writes()).toBe(1);
   });
 
-  test('a claim whose answer the store lost is settled as failed by the next look, once', async () => {
+  test('settles a claim as failed, once, on the next find if the store lost its answer', async () => {
     const { executions, writes, lose } = counting();
     const request = fresh();
     lose('the answer');
@@ -160,7 +146,7 @@ describe.each(databases)('executions on %s', (_name, create) => {
     expect(writes() - before).toBe(1);
   });
 
-  test('what the upstream confirmed stays confirmed, though the store was away when it did', async () => {
+  test('settles a confirmed execution as submitted after the store was unavailable', async () => {
     const { executions, lose } = counting();
     const request = fresh();
     const claim = (await executions.claim(request, keep, unreported)) ?? expect.fail();
@@ -170,7 +156,7 @@ describe.each(databases)('executions on %s', (_name, create) => {
     expect((await find(request, executions)).byKey?.status).toBe('submitted');
   });
 
-  test('what the upstream confirmed is known until it is written, however often the store fails', async () => {
+  test('remembers a confirmed outcome until it is written, however often the store fails', async () => {
     const { executions, lose } = counting();
     const request = fresh();
     const claim = (await executions.claim(request, keep, unreported)) ?? expect.fail();
@@ -183,7 +169,7 @@ describe.each(databases)('executions on %s', (_name, create) => {
     expect((await find(request, executions)).byKey?.status).toBe('submitted');
   });
 
-  test('what the upstream confirmed is written before the sweep looks for leases that ran out', async () => {
+  test('writes a remembered outcome before the sweep settles expired leases', async () => {
     const { executions, lose } = counting(-6_000);
     const request = fresh();
     const claim = (await executions.claim(request, keep, unreported)) ?? expect.fail();
@@ -194,7 +180,7 @@ describe.each(databases)('executions on %s', (_name, create) => {
     expect((await find(request)).byKey?.status).toBe('submitted');
   });
 
-  test('what the upstream confirmed stays confirmed, though a sweep came while the store was failing to keep it', async () => {
+  test('settles as submitted if a sweep runs while the write of the outcome fails', async () => {
     let write: Storage['write'] = storage.write;
     const over = { ...storage, write: ((run) => write(run)) as Storage['write'] };
     const executions = openExecutions({ ...parts, storage: over, upstreamTimeoutMs: -5_000 });
@@ -215,29 +201,23 @@ describe.each(databases)('executions on %s', (_name, create) => {
     expect((await find(request)).byKey?.status).toBe('submitted');
   });
 
-  test('what is learnt while a sweep looks, and can’t be written, is not ended as failed', async () => {
-    let { read, write } = storage;
-    const over = {
-      ...storage,
-      read: ((run) => read(run)) as Storage['read'],
-      write: ((run) => write(run)) as Storage['write'],
-    };
+  test('does not settle an execution as failed if its outcome arrives during a sweep and can’t be written', async () => {
+    let { write } = storage;
+    const over = { ...storage, write: ((run) => write(run)) as Storage['write'] };
     const executions = openExecutions({ ...parts, storage: over, upstreamTimeoutMs: -5_000 });
     const request = fresh();
     const claim = (await executions.claim(request, keep, unreported)) ?? expect.fail();
-    read = async (run) => {
-      read = storage.read;
-      const rows = await read(run);
+    write = async (run) => {
       write = () => Promise.reject(new StorageUnavailable('The store is away.'));
       await expect(executions.conclude(claim, told(confirmed))).rejects.toThrow('away');
       write = storage.write;
-      return rows;
+      return await write(run);
     };
     await executions.settleExpired();
     expect((await find(request, executions)).byKey?.status).toBe('submitted');
   });
 
-  test('what the upstream confirmed is written at the latest as the process ends, if the store is back', async () => {
+  test('writes a remembered outcome on close, at the latest, once the store is available', async () => {
     const { executions, lose } = counting();
     const request = fresh();
     const claim = (await executions.claim(request, keep, unreported)) ?? expect.fail();
@@ -250,7 +230,7 @@ describe.each(databases)('executions on %s', (_name, create) => {
     expect((await find(request)).byKey?.status).toBe('submitted');
   });
 
-  test('what has ended is found, though nothing can be written and a claim has failed', async () => {
+  test('finds a settled execution while the store rejects writes and a claim has failed', async () => {
     const { executions, lose } = counting();
     const ended = fresh();
     const claim = (await executions.claim(ended, keep, unreported)) ?? expect.fail();
@@ -260,27 +240,27 @@ describe.each(databases)('executions on %s', (_name, create) => {
     expect((await find(ended, executions)).byKey?.status).toBe('submitted');
   });
 
-  test('what is known of a lost answer is written before another claim asks for room', async () => {
+  test('writes a remembered outcome before the next claim checks the disk space', async () => {
     const away = () => {
       throw new StorageUnavailable('The store is away.');
     };
     let write: Storage['write'] = storage.write;
-    let requireRoom = () => {};
+    let requireDiskSpace = () => {};
     const executions = openExecutions({
       ...parts,
-      storage: { ...storage, write: (run) => write(run), requireRoom: () => requireRoom() },
+      storage: { ...storage, write: (run) => write(run), requireDiskSpace: () => requireDiskSpace() },
     });
     const request = fresh();
     const claim = (await executions.claim(request, keep, unreported)) ?? expect.fail();
     write = away;
     await expect(executions.conclude(claim, told(confirmed))).rejects.toThrow('away');
     write = storage.write;
-    requireRoom = away;
+    requireDiskSpace = away;
     await expect(executions.claim(fresh(), keep, unreported)).rejects.toThrow('away');
     expect((await find(request)).byKey?.status).toBe('submitted');
   });
 
-  /** Executions over this store, which counts what is written and loses what it is told to. */
+  /** Returns executions over a store that counts its writes and fails as the test says. */
   function counting(timeoutMs = 10_000) {
     let count = 0;
     let lost: 'nothing' | 'the statement' | 'the answer' = 'nothing';
@@ -304,20 +284,18 @@ describe.each(databases)('executions on %s', (_name, create) => {
     };
   }
 
-  test('a lease that has run out is settled as failed by whoever looks, and no send may start any more', async () => {
+  test('settles an expired lease as failed on a find, and a later confirmation changes nothing', async () => {
     const executions = open(-4_000);
     const request = fresh();
     const claim = (await executions.claim(request, keep, unreported)) ?? expect.fail();
     expect(claim.mayStart()).toBe(true);
     expect((await find(request, executions)).byKey?.status).toBe('executing');
-    await expect
-      .poll(async () => (await find(request, executions)).byKey?.status, { timeout: 5_000 })
-      .toBe('failed');
+    await expect.poll(async () => (await find(request, executions)).byKey?.status, { timeout: 5_000 }).toBe('failed');
     const { row } = await executions.conclude(claim, told(confirmed));
     expect(row.status).toBe('failed');
   });
 
-  test('who goes on when the receipt is past its retention tells what it said', async () => {
+  test('returns the failed receipt to its sender after retention deleted it', async () => {
     const executions = open(-6_000);
     const request = fresh();
     const claim = (await executions.claim(request, keep, unreported)) ?? expect.fail();
@@ -327,28 +305,25 @@ describe.each(databases)('executions on %s', (_name, create) => {
       await storage.write((tx) =>
         tx
           .deleteFrom('executions')
-          .where('action_id', '=', request.actionId)
+          .where('action_id', '=', request.action_id)
           .execute()
           .then(() => 1),
       );
       return told(confirmed)();
     });
     expect(outcome.kind).toBe('confirmed');
-    expect(row).toMatchObject({ action_id: request.actionId, status: 'failed' });
+    expect(row).toMatchObject({ action_id: request.action_id, status: 'failed' });
   });
 
-  test('expired claims are settled by the sweep, others are left', async () => {
+  test('settles expired claims in the sweep, and no others', async () => {
     const [expired, running] = [fresh(), fresh()];
     await open(-5_000).claim(expired, keep, unreported);
     await open().claim(running, keep, unreported);
     await expect.poll(() => open().settleExpired(), { timeout: 2_000 }).toBeGreaterThanOrEqual(1);
-    expect([(await find(expired)).byKey?.status, (await find(running)).byKey?.status]).toEqual([
-      'failed',
-      'executing',
-    ]);
+    expect([(await find(expired)).byKey?.status, (await find(running)).byKey?.status]).toEqual(['failed', 'executing']);
   });
 
-  test('the fence is shut once no more than the upstream time-out is left of the lease, whatever the wall clock says', async () => {
+  test('allows no send once the lease has only the upstream timeout left, whatever the wall clock says', async () => {
     const clock = testClock();
     const claim = (await open(10_000, clock).claim(fresh(), keep, unreported)) ?? expect.fail();
     clock.step(86_400_000);
@@ -362,7 +337,7 @@ describe.each(databases)('executions on %s', (_name, create) => {
   });
 });
 
-test('on SQLite leases run on the monotonic clock alone, and end with a restart of the machine', async () => {
+test('measures leases on SQLite by the monotonic clock and ends them if the machine restarts', async () => {
   const [, create] = databases[0] ?? expect.fail();
   const database = await create();
   const clock = testClock();

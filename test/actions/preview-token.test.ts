@@ -20,7 +20,7 @@ const sealed: Preview = {
 const at = (ms: number) => new Date(now.getTime() + ms);
 
 describe('preview tokens', () => {
-  test('a token opens to what was sealed, whatever the fields hold', () => {
+  test('opens a token to the sealed preview for arbitrary fields', () => {
     fc.assert(
       fc.property(
         fc.dictionary(
@@ -38,14 +38,14 @@ describe('preview tokens', () => {
     );
   });
 
-  test('a token lives for ten minutes and not a millisecond longer', () => {
+  test('opens a token for ten minutes and not a millisecond longer', () => {
     const token = sealPreview([key], sealed);
     expect(openPreview([key], token, at(PREVIEW_LIFETIME_MS - 1)).kind).toBe('open');
     expect(openPreview([key], token, at(PREVIEW_LIFETIME_MS)).kind).toBe('expired');
     expect(PREVIEW_LIFETIME_MS).toBe(600_000);
   });
 
-  test('a token that was made more than a minute from now is not valid', () => {
+  test('rejects a token whose creation time is more than a minute in the future', () => {
     const token = sealPreview([key], sealed);
     expect(openPreview([key], token, at(-60_000)).kind).toBe('open');
     expect(openPreview([key], token, at(-60_001)).kind).toBe('future');
@@ -53,23 +53,20 @@ describe('preview tokens', () => {
     expect(openPreview([randomBytes(32)], token, at(-3_600_000)).kind).toBe('forged');
   });
 
-  test('every changed, added or removed character of a token is refused', () => {
+  test('rejects a token with any changed, added or removed character', () => {
     const token = sealPreview([key], sealed);
     const alphabet = 'ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-_.=+/ ~\n';
     for (let position = 0; position <= token.length; position += 1) {
       const [before, after] = [token.slice(0, position), token.slice(position + 1)];
       for (const character of ['', ...alphabet]) {
         const changed = before + character + after;
-        if (changed !== token)
-          expect(openPreview([key], changed, now).kind).toMatch(/malformed|forged/);
+        if (changed !== token) expect(openPreview([key], changed, now).kind).toMatch(/malformed|forged/);
       }
-      expect(openPreview([key], `${before}A${token.slice(position)}`, now).kind).toMatch(
-        /malformed|forged/,
-      );
+      expect(openPreview([key], `${before}A${token.slice(position)}`, now).kind).toMatch(/malformed|forged/);
     }
   });
 
-  test('the same bytes in another spelling are refused', () => {
+  test('rejects the same bytes in another base64 spelling', () => {
     const token = sealPreview([key], sealed);
     const [payload = '', signature = ''] = token.split('.');
     const standard = (part: string) => Buffer.from(part, 'base64url').toString('base64');
@@ -93,16 +90,11 @@ describe('preview tokens', () => {
     }
   });
 
-  test('arbitrary text never opens and never throws', () => {
-    fc.assert(
-      fc.property(
-        fc.string({ unit: 'binary' }),
-        (text) => openPreview([key], text, now).kind !== 'open',
-      ),
-    );
+  test('never opens arbitrary text and never throws', () => {
+    fc.assert(fc.property(fc.string({ unit: 'binary' }), (text) => openPreview([key], text, now).kind !== 'open'));
   });
 
-  test('the first key signs and all verify, so a retired key no longer opens what it sealed', () => {
+  test('signs with the first key, verifies with all, and rejects a token of a removed key', () => {
     const older = randomBytes(32);
     const token = sealPreview([older], sealed);
     expect(openPreview([key, older], token, now).kind).toBe('open');
@@ -110,17 +102,15 @@ describe('preview tokens', () => {
     expect(openPreview([older], sealPreview([key, older], sealed), now).kind).toBe('forged');
   });
 
-  test('two previews of the same fields in the same millisecond are two tokens', () => {
+  test('makes two tokens of the same fields in the same millisecond', () => {
     expect(sealPreview([key], sealed)).not.toBe(sealPreview([key], sealed));
   });
 
-  test('without a key nothing is sealed', () => {
-    expect(() => sealPreview([], sealed)).toThrow('No key to sign previews with.');
+  test('throws if there is no key to sign with', () => {
+    expect(() => sealPreview([], sealed)).toThrow('There is no key to sign with.');
   });
 
-  test('what is kept of a token is its SHA-256, in hex', () => {
-    expect(digestOfPreview('abc')).toBe(
-      'ba7816bf8f01cfea414140de5dae2223b00361a396177a9cb410ff61f20015ad',
-    );
+  test('returns the SHA-256 of a token in hex as its digest', () => {
+    expect(digestOfPreview('abc')).toBe('ba7816bf8f01cfea414140de5dae2223b00361a396177a9cb410ff61f20015ad');
   });
 });

@@ -15,8 +15,8 @@ afterAll(() => service.close());
 const path = '/api/agent/actions/homeowner_quote/preview';
 const authorization = `Bearer ${tokens.both}`;
 
-describe('spec §4.3, §2.2: a preview', () => {
-  test('200 with the whole record, normalized fields, and nothing stored or forwarded', async () => {
+describe('preview (reference §5.3)', () => {
+  test('returns 200 with the whole record and normalized fields, and stores and forwards nothing', async () => {
     const answer = await expectEffects(service, undefined, {}, () =>
       previewAction(service, 'homeowner_quote', {
         ...quote,
@@ -34,13 +34,10 @@ describe('spec §4.3, §2.2: a preview', () => {
       created_at: '2026-09-01T12:00:00.000Z',
       expires_at: '2026-09-01T12:10:00.000Z',
       confirmation_required: true,
-      confirmation_statement:
-        'I confirm that Service may use these details for the selected action.',
+      confirmation_statement: 'I confirm that Service may use these details for the selected action.',
       destination: 'Vetted Painters',
     });
-    expect(
-      openPreview(service.settings.previewSigningKeys, answer.body.preview_id, clock.now()).kind,
-    ).toBe('open');
+    expect(openPreview(service.settings.previewSigningKeys, answer.body.preview_id, clock.now()).kind).toBe('open');
     expect(answer.headers.get('cache-control')).toBe('no-store');
     expect(answer.headers.get('content-type')).toMatch(/^application\/json/);
     expect(answer.headers.get('x-request-id')).toMatch(/^[0-9a-f-]{36}$/);
@@ -51,17 +48,12 @@ describe('spec §4.3, §2.2: a preview', () => {
     ['contractor_signup', { name: 'A', email: 'a@b.co', company: 'B' }, 'Paint Match'],
     ['contact', { name: 'A', email: 'a@b.co', subject: 'S', message: 'M' }, 'Paint Match'],
     ['newsletter', { email: 'a@b.co' }, 'Paint Match'],
-  ])('%s names the party that will receive the data', async (action, fields, destination) => {
+  ])('names the party that receives the data of %s', async (action, fields, destination) => {
     const { status, body } = await previewAction(service, action, fields);
-    expect([status, body.action, body.destination, body.fields]).toEqual([
-      200,
-      action,
-      destination,
-      fields,
-    ]);
+    expect([status, body.action, body.destination, body.fields]).toEqual([200, action, destination, fields]);
   });
 
-  test('the body is JSON whatever its content type says; a BOM is ignored, the last of a repeated name counts', async () => {
+  test('reads the body as JSON for any content type, ignores a BOM and uses a repeated name’s last value', async () => {
     for (const type of [
       'text/plain',
       'application/x-www-form-urlencoded',
@@ -77,7 +69,7 @@ describe('spec §4.3, §2.2: a preview', () => {
   });
 });
 
-describe('spec §7.1: what preview refuses', () => {
+describe('preview, refusals (reference §5.5)', () => {
   test.each([
     'nope',
     '__proto__',
@@ -86,14 +78,14 @@ describe('spec §7.1: what preview refuses', () => {
     'homeowner_quote%00',
     '%E2%98%83',
     'a'.repeat(1_000),
-  ])('404 unknown action %j, before anything else', async (action) => {
+  ])('returns 404 for the unknown action %j, before any other check', async (action) => {
     const answer = await previewAction(service, action, quote, { token: null });
     expect(answer.status).toBe(404);
     expect(answer.body).toEqual({ error: expect.any(String) });
     expect(answer.headers.get('ratelimit')).toBeNull();
   });
 
-  test('401 with the challenge where no credential was sent', async () => {
+  test('returns 401 with a challenge if no credential is sent', async () => {
     const answer = await previewAction(service, 'contact', quote, { token: null });
     expect(answer.status).toBe(401);
     expect(answer.headers.get('www-authenticate')).toMatch(/^Bearer\b/);
@@ -107,13 +99,13 @@ describe('spec §7.1: what preview refuses', () => {
     `Bearer ${tokens.expired}`,
     `Bearer ${tokens.both} x`,
     tokens.both,
-  ])('401 invalid_token for %j', async (header) => {
+  ])('returns 401 invalid_token for %j', async (header) => {
     const answer = await call(service, path, { headers: { authorization: header }, body: '{}' });
     expect(answer.status).toBe(401);
     expect(answer.headers.get('www-authenticate')).toMatch(/^Bearer .*error="invalid_token"/);
   });
 
-  test('a rotated credential and a lower-case scheme are valid', async () => {
+  test('accepts a rotated credential and a lower-case scheme', async () => {
     for (const header of [`Bearer ${tokens.rotated}`, `bearer ${tokens.both}`]) {
       const answer = await call(service, path, {
         headers: { authorization: header },
@@ -123,32 +115,22 @@ describe('spec §7.1: what preview refuses', () => {
     }
   });
 
-  test('403 without the scope, before the body is looked at', async () => {
+  test('returns 403 without the scope, before the body is parsed', async () => {
     const answer = await previewAction(service, 'contact', null, {
       token: tokens.create,
       raw: '{',
     });
     expect(answer.status).toBe(403);
-    expect(answer.headers.get('www-authenticate')).toMatch(
-      /error="insufficient_scope", scope="lead:preview"/,
-    );
+    expect(answer.headers.get('www-authenticate')).toMatch(/error="insufficient_scope", scope="lead:preview"/);
   });
 
-  test.each([
-    '',
-    '{',
-    '[]',
-    'null',
-    '"x"',
-    '1',
-    '{"email":}',
-    '[1,2]',
-    '['.repeat(100_000),
-    '{"a":'.repeat(50_000),
-  ])('400 invalid JSON %#', async (raw) => {
-    const answer = await previewAction(service, 'newsletter', null, { raw });
-    expect([answer.status, answer.body.error]).toEqual([400, expect.any(String)]);
-  });
+  test.each(['', '{', '[]', 'null', '"x"', '1', '{"email":}', '[1,2]', '['.repeat(100_000), '{"a":'.repeat(50_000)])(
+    'returns 400 for invalid JSON %#',
+    async (raw) => {
+      const answer = await previewAction(service, 'newsletter', null, { raw });
+      expect([answer.status, answer.body.error]).toEqual([400, expect.any(String)]);
+    },
+  );
 
   test.each([
     ['missing', {}, 'email'],
@@ -156,9 +138,9 @@ describe('spec §7.1: what preview refuses', () => {
     ['null', { email: null }, 'email'],
     ['a number', { email: 1 }, 'email'],
     ['an array', { email: ['a@b.co'] }, 'email'],
-    ['no address', { email: 'nope' }, 'email'],
+    ['not an address', { email: 'nope' }, 'email'],
     ['too long', { email: `a@${'b'.repeat(260)}.co` }, 'email'],
-  ])('400 where a field is %s, naming it and not repeating it', async (_name, fields, field) => {
+  ])('returns 400 if a field is %s, and names the field without its value', async (_name, fields, field) => {
     const answer = await previewAction(service, 'newsletter', fields);
     expect(answer.status).toBe(400);
     expect(answer.body.error).toContain(field);
@@ -166,42 +148,32 @@ describe('spec §7.1: what preview refuses', () => {
   });
 
   test.each([
-    ['a Content-Encoding', { 'content-encoding': 'gzip' }, 400],
-    ['a Content-Encoding of nothing', { 'content-encoding': '' }, 400],
-    ['another charset', { 'content-type': 'application/json; charset=utf-16' }, 400],
-    ['a Latin-1 charset', { 'content-type': 'application/json; charset="ISO-8859-1"' }, 400],
-    ['one behind no type', { 'content-type': 'json; charset=latin1' }, 400],
-    ['one among spaces', { 'content-type': 'application/json ; charset = latin1' }, 400],
-    ['a second one', { 'content-type': 'application/json; charset=utf-8; charset=latin1' }, 400],
+    ['returns 400 for a Content-Encoding', { 'content-encoding': 'gzip' }, 400],
+    ['returns 400 for an empty Content-Encoding', { 'content-encoding': '' }, 400],
+    ['returns 400 for another charset', { 'content-type': 'application/json; charset=utf-16' }, 400],
+    ['returns 400 for a Latin-1 charset', { 'content-type': 'application/json; charset="ISO-8859-1"' }, 400],
+    ['returns 400 for a charset after a malformed type', { 'content-type': 'json; charset=latin1' }, 400],
+    ['returns 400 for a charset among spaces', { 'content-type': 'application/json ; charset = latin1' }, 400],
+    ['returns 400 for a second charset', { 'content-type': 'application/json; charset=utf-8; charset=latin1' }, 400],
     [
-      'UTF-8 beside quoted words',
+      'returns 200 for UTF-8 after a quoted charset',
       { 'content-type': 'a/b; x="; charset=latin1"; charset=utf-8' },
       200,
     ],
-    ['an empty one', { 'content-type': 'application/json; charset=' }, 200],
-    [
-      'one with an escaped quote before it',
-      { 'content-type': 'a/b; x="\\";"; charset=latin1' },
-      400,
-    ],
-    ['none, but a word like it', { 'content-type': 'text/x; xcharset=latin1' }, 200],
-    ['UTF-8 in quotes', { 'content-type': "text/x; CHARSET='utf-8'" }, 400],
-  ])('for %s', async (_name, headers, status) => {
-    expect(
-      (await previewAction(service, 'newsletter', { email: 'a@b.co' }, { headers })).status,
-    ).toBe(status);
+    ['returns 200 for an empty charset', { 'content-type': 'application/json; charset=' }, 200],
+    ['returns 400 for a charset after an escaped quote', { 'content-type': 'a/b; x="\\";"; charset=latin1' }, 400],
+    ['returns 200 for a parameter whose name ends in charset', { 'content-type': 'text/x; xcharset=latin1' }, 200],
+    ['returns 400 for UTF-8 in single quotes', { 'content-type': "text/x; CHARSET='utf-8'" }, 400],
+  ])('%s', async (_name, headers, status) => {
+    expect((await previewAction(service, 'newsletter', { email: 'a@b.co' }, { headers })).status).toBe(status);
   });
 
-  test('400 for invalid UTF-8', async () => {
-    const body = Buffer.concat([
-      Buffer.from('{"email":"a@b.co","x":"'),
-      Buffer.from([0xff]),
-      Buffer.from('"}'),
-    ]);
+  test('returns 400 for invalid UTF-8', async () => {
+    const body = Buffer.concat([Buffer.from('{"email":"a@b.co","x":"'), Buffer.from([0xff]), Buffer.from('"}')]);
     expect((await call(service, path, { headers: { authorization }, body })).status).toBe(400);
   });
 
-  test('a body of 512 KiB is read, one byte more is 413', async () => {
+  test('accepts a body of 512 KiB and returns 413 for one byte more', async () => {
     const filled = (length: number) => {
       const frame = JSON.stringify({ ...quote, filler: '' });
       return frame.replace('"filler":""', `"filler":"${'x'.repeat(length - frame.length)}"`);
@@ -214,7 +186,7 @@ describe('spec §7.1: what preview refuses', () => {
     expect([ok.status, over.status]).toEqual([200, 413]);
   });
 
-  test('405 with Allow for another method, not counted', async () => {
+  test('returns 405 with Allow for another method, outside the rate limit', async () => {
     for (const method of ['GET', 'PUT', 'DELETE', 'OPTIONS', 'PATCH', 'HEAD']) {
       const answer = await call(service, path, { method, headers: { authorization } });
       expect([method, answer.status, answer.headers.get('allow')]).toEqual([method, 405, 'POST']);
@@ -223,8 +195,8 @@ describe('spec §7.1: what preview refuses', () => {
   });
 });
 
-describe('spec §8: the preview rate', () => {
-  test('60 in a minute for one address, whoever calls; the 61st is 429 with Retry-After', async () => {
+describe('preview, rate limit (reference §17.2)', () => {
+  test('allows one address 60 requests a minute, then returns 429 with Retry-After', async () => {
     const headers = { 'x-forwarded-for': freshAddress() };
     for (let n = 0; n < 60; n += 1) {
       const answer = await call(service, path, { headers, body: '{}' });
@@ -237,11 +209,11 @@ describe('spec §8: the preview rate', () => {
       headers: { ...headers, authorization },
       body: JSON.stringify(quote),
     });
-    expect([
-      refused.status,
-      refused.headers.get('retry-after'),
-      refused.headers.get('ratelimit'),
-    ]).toEqual([429, '30', '"preview";r=0;t=30']);
+    expect([refused.status, refused.headers.get('retry-after'), refused.headers.get('ratelimit')]).toEqual([
+      429,
+      '30',
+      '"preview";r=0;t=30',
+    ]);
     expect(refused.body).toEqual({ error: expect.stringContaining('Wait 30 seconds,') });
     clock.advance(29_500);
     expect(
@@ -254,7 +226,7 @@ describe('spec §8: the preview rate', () => {
     ).toBe(200);
   });
 
-  test('a step of the wall clock moves no limit', async () => {
+  test('counts the minute independently of the wall clock', async () => {
     const headers = { 'x-forwarded-for': freshAddress(), authorization };
     for (let n = 0; n < 60; n += 1) await call(service, path, { headers, body: '{}' });
     for (const step of [3_600_000, -7_200_000, 3_600_000]) {
@@ -264,11 +236,11 @@ describe('spec §8: the preview rate', () => {
   });
 });
 
-describe('contract §4: 503 where previews or executions are not configured', () => {
+describe('preview without configuration (reference §5.5)', () => {
   test.each([
     ['no upstream', { UPSTREAM_URL: '' }],
     ['no signing key', { PREVIEW_SIGNING_KEYS: '' }],
-  ])('with %s: after 401 and 403, before 400', async (_name, environment) => {
+  ])('returns 503 with %s, after 401 and 403 and before 400', async (_name, environment) => {
     const unconfigured = await startService({ environment });
     const statuses = [
       await previewAction(unconfigured, 'nope', {}),

@@ -1,9 +1,9 @@
 import { expect, test } from 'vitest';
 import { openRecovery, RECOVER_EVERY_MS } from '../../src/actions/recovery.ts';
-import { type Clock, systemClock } from '../../src/clock.ts';
-import type { Log } from '../../src/operations/log.ts';
+import { type Clock, systemClock } from '../../src/platform/clock.ts';
+import type { Log } from '../../src/platform/log.ts';
 
-/** A recovery whose sweeps end when they are told to, and on a clock that is told when its timer ends. */
+/** Returns a recovery whose sweeps and timers end when the test says so. */
 function underTest() {
   const timers: { ms: number; callback: () => void }[] = [];
   const sweeps: { end(count: number): void; fail(error: Error): void }[] = [];
@@ -39,7 +39,7 @@ function underTest() {
   return { recovery, timers, sweeps, logged, timeout, submissionsSwept: () => submissionsSwept };
 }
 
-test('expired claims are looked for every five seconds, never twice at once, also after a fault', async () => {
+test('settles expired claims every five seconds, one sweep at a time, also after a failed sweep', async () => {
   const { recovery, sweeps, logged, timeout, submissionsSwept } = underTest();
   recovery.start();
   expect([timeout(), timeout()]).toEqual([RECOVER_EVERY_MS, RECOVER_EVERY_MS]);
@@ -55,14 +55,14 @@ test('expired claims are looked for every five seconds, never twice at once, als
     ['warn', 'executions whose lease ran out were settled'],
     ['warn', 'submissions whose lease ran out were settled'],
   ]);
-  // Also where the executions could not be looked at (beyond §1).
+  // Submissions are settled also if the sweep of the executions failed (reference §10.6).
   expect(submissionsSwept()).toBe(2);
 });
 
-test('closing waits for the sweep under way, and no other begins', async () => {
+test('waits for the running sweep on close and starts no other', async () => {
   const { recovery, timers, sweeps } = underTest();
   recovery.start();
-  void recovery.work();
+  void recovery.run();
   let closed = false;
   const closing = recovery.close().then(() => {
     closed = true;
@@ -71,6 +71,6 @@ test('closing waits for the sweep under way, and no other begins', async () => {
   expect([closed, timers]).toEqual([false, []]);
   sweeps[0]?.end(0);
   await closing;
-  await recovery.work();
+  await recovery.run();
   expect(sweeps).toHaveLength(1);
 });

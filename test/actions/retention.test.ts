@@ -2,19 +2,18 @@ import { randomUUID } from 'node:crypto';
 import { afterAll, beforeAll, beforeEach, describe, expect, test, vi } from 'vitest';
 import { openExecutions } from '../../src/actions/executions.ts';
 import { openRetention } from '../../src/actions/retention.ts';
-import type { Log } from '../../src/operations/log.ts';
+import type { Log } from '../../src/platform/log.ts';
 import { type Storage, StorageUnavailable } from '../../src/storage/database.ts';
 import { testClock } from '../support/clock.ts';
 import { databases, type TestDatabase } from '../support/databases.ts';
-import { unreported } from '../support/executions.ts';
+import { parts, unreported } from '../support/executions.ts';
 
 const DAY_MS = 86_400_000;
-const executing = { upstreamTimeoutMs: 10_000, embedded: true, keepsDelivered: true };
+const executing = { ...parts, embedded: true };
 const NOW = '2026-09-01T12:00:00.000Z';
-const daysAgo = (days: number, ms = 0) =>
-  new Date(Date.parse(NOW) - days * DAY_MS - ms).toISOString();
+const daysAgo = (days: number, ms = 0) => new Date(Date.parse(NOW) - days * DAY_MS - ms).toISOString();
 
-describe.each(databases)('receipts on %s', (name, create) => {
+describe.each(databases)('retention of receipts on %s', (name, create) => {
   const clock = testClock(NOW);
   let database: TestDatabase;
   let storage: Storage;
@@ -25,13 +24,12 @@ describe.each(databases)('receipts on %s', (name, create) => {
     lines.push(text);
   };
   const log = { debug: note, info: note, warn: note, error: note } as unknown as Log;
-  const open = (days = 400, within = storage) =>
-    openRetention({ storage: within, clock, log, days });
+  const open = (days = 400, within = storage) => openRetention({ storage: within, clock, log, days });
 
   beforeAll(async () => {
     database = await create();
     storage = await database.open(clock);
-    // Past the minutes in which a preview may still be open, by either database's lease clock.
+    // Previews that a claim may still use have expired, by the lease clock of either database.
     clock.advance(DAY_MS);
     clock.step(-DAY_MS);
   });
@@ -51,9 +49,7 @@ describe.each(databases)('receipts on %s', (name, create) => {
   ) {
     const { status = 'submitted', claimedMsAgo = 600_000 } = more;
     const id = randomUUID();
-    const [leaseNow] = await storage.read((db) =>
-      db.selectNoFrom(storage.dialect.leaseClock.as('ms')),
-    );
+    const [leaseNow] = await storage.read((db) => db.selectNoFrom(storage.dialect.leaseClock.as('ms')));
     await storage.write((tx) =>
       tx
         .insertInto('executions')
@@ -67,6 +63,7 @@ describe.each(databases)('receipts on %s', (name, create) => {
           created_at: createdAt,
           confirmation_text: 'yes',
           confirmed_via: 'agent',
+          destination: 'Vetted Painters',
           lease_started_ms: Number(leaseNow?.ms) - claimedMsAgo,
           lease_ms: 15_000,
           settled_at: status === 'executing' ? null : createdAt,
@@ -80,31 +77,28 @@ describe.each(databases)('receipts on %s', (name, create) => {
     return rows.map((row) => row.action_id).sort();
   };
 
-  test('are deleted once they are older than the days that are set, submitted or failed', async () => {
+  test('deletes submitted and failed receipts once they are older than the configured days', async () => {
     await keepReceipt(daysAgo(400, 1));
     await keepReceipt(daysAgo(900), { status: 'failed' });
-    const young = [
-      await keepReceipt(daysAgo(400)),
-      await keepReceipt(daysAgo(399), { status: 'failed' }),
-    ];
+    const young = [await keepReceipt(daysAgo(400)), await keepReceipt(daysAgo(399), { status: 'failed' })];
     expect(await open().work()).toBe(2);
     expect(await kept()).toEqual(young.sort());
     expect(await open(30).work()).toBe(2);
   });
 
-  test('that are not settled stay, however old they are', async () => {
+  test('does not delete unsettled executions of any age', async () => {
     const id = await keepReceipt(daysAgo(900), { status: 'executing' });
     expect(await open().work()).toBe(0);
     expect(await kept()).toEqual([id]);
   });
 
-  test('of a preview that may still be open stay, whatever the wall clock says', async () => {
+  test('does not delete a receipt whose preview may still be open, whatever the wall clock says', async () => {
     const id = await keepReceipt(daysAgo(900), { claimedMsAgo: 599_000 });
     expect(await open().work()).toBe(0);
     expect(await kept()).toEqual([id]);
   });
 
-  test('take their idempotency key with them: until then it is known, afterwards it is free', async () => {
+  test('frees the idempotency key when it deletes the receipt', async () => {
     const executions = openExecutions({ ...executing, storage, clock });
     const id = await keepReceipt(daysAgo(401));
     expect((await executions.find('acme', id, id)).byKey?.action_id).toBe(id);
@@ -115,7 +109,7 @@ describe.each(databases)('receipts on %s', (name, create) => {
     });
   });
 
-  test('go in several batches, and two instances at once delete each of them once', async () => {
+  test('deletes 450 receipts in batches, each once, if two instances run at the same time', async () => {
     for (let number = 0; number < 450; number += 1) await keepReceipt(daysAgo(500 + number));
     const other = await database.open(clock);
     const deleted = await Promise.all([open().work(), open(400, other).work()]);
@@ -123,7 +117,7 @@ describe.each(databases)('receipts on %s', (name, create) => {
     expect([deleted[0] + deleted[1], await kept()]).toEqual([450, []]);
   });
 
-  test('are found by an index', async () => {
+  test('finds old receipts by an index', async () => {
     const { rows } =
       storage.kind === 'sqlite'
         ? await storage.write((tx) => tx.executeQuery(plan('explain query plan')))
@@ -134,7 +128,7 @@ describe.each(databases)('receipts on %s', (name, create) => {
     expect(JSON.stringify(rows)).toContain('executions_created_at');
   });
 
-  test('are looked at a minute after the start and every hour; an absent store is said once', async () => {
+  test('runs a minute after the start and every hour, and logs an unavailable store once', async () => {
     vi.useFakeTimers({ toFake: ['setTimeout', 'clearTimeout'] });
     let away = true;
     let tried = 0;
@@ -161,19 +155,16 @@ describe.each(databases)('receipts on %s', (name, create) => {
     vi.useRealTimers();
   });
 
-  test('that a look deleted are counted in the log', async () => {
+  test('logs the number of deleted receipts', async () => {
     await keepReceipt(daysAgo(401));
     await keepReceipt(daysAgo(402));
     const { retention, look } = lookedAtByHand();
     look();
     await retention.close();
-    expect([entries, lines]).toEqual([
-      [{ count: 2 }],
-      ['receipts past their retention were deleted'],
-    ]);
+    expect([entries, lines]).toEqual([[{ count: 2 }], ['receipts past their retention were deleted']]);
   });
 
-  test('are left at the end: what is under way is waited for, and no other batch begins', async () => {
+  test('waits for the running batch on close and starts no other', async () => {
     let finish: (deleted: number) => void = () => {};
     let batches = 0;
     const write: Storage['write'] = () => {
@@ -195,30 +186,22 @@ describe.each(databases)('receipts on %s', (name, create) => {
     expect(batches).toBe(1);
   });
 
-  test('need no look to be left', async () => {
+  test('closes without having started', async () => {
     await open().close();
     expect(lines).toEqual([]);
   });
 
-  test.runIf(name === 'PostgreSQL')(
-    'that another instance holds are passed over, not waited for',
-    async () => {
-      const held = await keepReceipt(daysAgo(500));
-      await keepReceipt(daysAgo(450));
-      await storage.write(async (other) => {
-        await other
-          .selectFrom('executions')
-          .select('action_id')
-          .where('action_id', '=', held)
-          .forUpdate()
-          .execute();
-        expect(await open().work()).toBe(1);
-      });
-      expect(await kept()).toEqual([held]);
-    },
-  );
+  test.runIf(name === 'PostgreSQL')('skips receipts that another instance has locked', async () => {
+    const held = await keepReceipt(daysAgo(500));
+    await keepReceipt(daysAgo(450));
+    await storage.write(async (other) => {
+      await other.selectFrom('executions').select('action_id').where('action_id', '=', held).forUpdate().execute();
+      expect(await open().work()).toBe(1);
+    });
+    expect(await kept()).toEqual([held]);
+  });
 
-  /** Retention whose timer is let off by the test. */
+  /** Returns a retention whose timer the test fires. */
   function lookedAtByHand(within = storage) {
     let look = () => {};
     const after = (_ms: number, callback: () => void) => {
@@ -231,17 +214,17 @@ describe.each(databases)('receipts on %s', (name, create) => {
     return { retention, look: () => look() };
   }
 
-  test('leave what was submitted alone', async () => {
+  test('deletes a receipt without its submission', async () => {
     const executions = openExecutions({ ...executing, storage, clock });
     const id = randomUUID();
     const request = {
-      actionId: id,
+      action_id: id,
       action: 'contact',
       client: 'acme',
-      idempotencyKey: id,
-      previewDigest: id,
-      confirmationText: 'yes',
-      confirmedVia: 'agent' as const,
+      idempotency_key: id,
+      preview_digest: id,
+      confirmation_text: 'yes',
+      confirmed_via: 'agent' as const,
       destination: 'Vetted Painters',
     };
     const claim = (await executions.claim(request, keep, unreported)) ?? expect.fail();
@@ -257,11 +240,11 @@ describe.each(databases)('receipts on %s', (name, create) => {
   });
 });
 
-/** What is kept with a claim. */
+/** Returns the submission that is stored with a claim. */
 const keep = () => ({
   form: 'contact',
   email: 'a@b.example',
-  telephone: null,
+  search_text: null,
   event: '{"data":{}}',
 });
 
@@ -272,7 +255,7 @@ function plan(explain: string, query?: string) {
   return { sql: explain + wanted, parameters: [], query: {} as never, queryId: {} as never };
 }
 
-test('on SQLite a restart of the machine does not end the minutes in which a preview may be open', async () => {
+test('counts the minutes of an open preview on SQLite anew after a restart of the machine', async () => {
   const [, create] = databases[0] ?? expect.fail();
   const database = await create();
   const clock = testClock(NOW);
@@ -282,13 +265,13 @@ test('on SQLite a restart of the machine does not end the minutes in which a pre
   const id = randomUUID();
   const claim = await executions.claim(
     {
-      actionId: id,
+      action_id: id,
       action: 'contact',
       client: 'acme',
-      idempotencyKey: id,
-      previewDigest: id,
-      confirmationText: 'yes',
-      confirmedVia: 'agent' as const,
+      idempotency_key: id,
+      preview_digest: id,
+      confirmation_text: 'yes',
+      confirmed_via: 'agent' as const,
       destination: 'Vetted Painters',
     },
     keep,
@@ -296,7 +279,7 @@ test('on SQLite a restart of the machine does not end the minutes in which a pre
   );
   await executions.conclude(claim ?? expect.fail(), () => expect.fail());
   await storage.close();
-  // It comes up with a wall clock that is years ahead.
+  // The machine starts with a wall clock that is years ahead.
   clock.step(900 * DAY_MS);
   const deletedAfter = async (upMs: number) => {
     const booted = { ...clock, monotonic: () => upMs };

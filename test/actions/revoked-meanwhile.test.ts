@@ -1,20 +1,14 @@
-/** Authority that ends while a request is under way (contract §4, "Authority"; ASVS 8.3.2). */
+/** Authority that ends while a request is in progress (reference §5.13, ASVS 8.3.2). */
 import { writeFileSync } from 'node:fs';
 import { request } from 'node:http';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
-import { CONFIRMATION_STATEMENT } from '../../src/actions/confirmation-statement.ts';
-import { systemClock } from '../../src/clock.ts';
+import { CONFIRMATION_STATEMENT } from '../../src/actions/preview.ts';
+import { systemClock } from '../../src/platform/clock.ts';
 import { executeAction, previewId } from '../support/agent.ts';
 import { testClock } from '../support/clock.ts';
 import { expectEffects } from '../support/outcomes.ts';
-import {
-  credentials,
-  freshAddress,
-  type Service,
-  startService,
-  tokens,
-} from '../support/service.ts';
+import { credentials, freshAddress, type Service, startService, tokens } from '../support/service.ts';
 import { type ProgrammableUpstream, startUpstream } from '../support/upstream.ts';
 
 let service: Service;
@@ -22,9 +16,8 @@ let upstream: ProgrammableUpstream;
 
 beforeAll(async () => {
   upstream = await startUpstream();
-  // The credentials file is read every two seconds: here that is every 5 ms.
-  const after = (ms: number, callback: () => void) =>
-    systemClock.after(ms === 2_000 ? 5 : ms, callback);
+  // The service reads the credentials file every two seconds. The test's clock makes that 5 ms.
+  const after = (ms: number, callback: () => void) => systemClock.after(ms === 2_000 ? 5 : ms, callback);
   const clock = { ...testClock(), after };
   service = await startService({ clock, environment: { UPSTREAM_URL: upstream.url } });
 });
@@ -36,7 +29,7 @@ afterAll(async () => {
 const write = (clients: typeof credentials.clients) =>
   writeFileSync(join(service.folder, 'agents.json'), JSON.stringify({ clients }));
 
-/** Sends the head of an execution, runs `meanwhile` once its credential was taken, and then the body. */
+/** Sends the head of an execution, runs `meanwhile` after the service found its credential, then sends the body. */
 async function executeAround(
   preview: string,
   meanwhile: () => Promise<void>,
@@ -84,35 +77,24 @@ async function executeAround(
 const others = credentials.clients.filter(({ name }) => name !== 'acme');
 const acme = (...scopes: string[]) => ({ ...(credentials.clients[0] ?? expect.fail()), scopes });
 
-describe('between the head of an execution and its body', () => {
+describe('execute, between the head and the body of a request', () => {
   test.each([
     ['the credential is revoked', others, 401, /^Bearer.*error="invalid_token"/],
-    [
-      'its scope is taken away',
-      [acme('lead:preview'), ...others],
-      403,
-      /error="insufficient_scope"/,
-    ],
-  ])(
-    '%s: nothing is claimed or sent, and the preview is not consumed',
-    async (_, clients, status, challenge) => {
-      const preview = await previewId(service);
-      await expectEffects(service, upstream, {}, async () => {
-        const answer = await executeAround(preview, async () => {
-          write(clients);
-          const probe = () => executeAction(service, 'none');
-          await expect.poll(async () => (await probe()).status).toBe(status);
-        });
-        expect([answer.status, answer.challenge]).toEqual([
-          status,
-          expect.stringMatching(challenge),
-        ]);
+    ['the scope is removed', [acme('lead:preview'), ...others], 403, /error="insufficient_scope"/],
+  ])('claims and sends nothing and does not consume the preview if %s', async (_, clients, status, challenge) => {
+    const preview = await previewId(service);
+    await expectEffects(service, upstream, {}, async () => {
+      const answer = await executeAround(preview, async () => {
+        write(clients);
+        const probe = () => executeAction(service, 'none');
+        await expect.poll(async () => (await probe()).status).toBe(status);
       });
-      await expect.poll(async () => (await executeAction(service, preview)).status).toBe(200);
-    },
-  );
+      expect([answer.status, answer.challenge]).toEqual([status, expect.stringMatching(challenge)]);
+    });
+    await expect.poll(async () => (await executeAction(service, preview)).status).toBe(200);
+  });
 
-  test('nothing happens: it executes', async () => {
+  test('returns 200 if nothing changes', async () => {
     const preview = await previewId(service);
     const answer = await executeAround(preview, async () => {});
     expect(answer.status).toBe(200);

@@ -1,4 +1,4 @@
-/** What anybody typed, where an operator reads it (ASVS 1.2.1, 1.2.10, 14.2.1). */
+/** Input of strangers in the operator console (ASVS 1.2.1, 1.2.10, 14.2.1). */
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { forms } from '../../src/forms/catalog.ts';
 import { type Operator, operatorWith, signIn, startWithConsole } from '../console/operator.ts';
@@ -16,15 +16,15 @@ beforeAll(async () => {
 });
 afterAll(() => service.close());
 
-/** Markup of nobody's but ours: no tag or attribute of the canary's. */
+/** Fails if a tag or attribute of the canary is in the markup. */
 function expectText(html: string): void {
   expect(html).not.toMatch(/<script|<img src=x|onerror=canary\(\)>(?!\{)|<%=/i);
   expect(html).toContain('&lt;script&gt;canary()');
 }
 
-describe('stored markup is text', () => {
+describe('operator console, markup in stored input', () => {
   test.each(Object.values(forms))(
-    'in every field of $name: in the list and on its page',
+    'shows markup in every field of $name as text, in the list and on the lead’s page',
     async (form) => {
       for (const { name } of form.fields) {
         const fields = { name: 'Ada', email: 'ada@example.com', [name]: CANARY };
@@ -40,7 +40,7 @@ describe('stored markup is text', () => {
     },
   );
 
-  test('in a filter that is shown again, in a token, in the name of an operator', async () => {
+  test('shows markup as text in a repeated filter, in a token and in an operator’s name', async () => {
     const query = encodeURIComponent(CANARY);
     expectText((await operator.get(`/operator/leads?q=${query}&since=${query}`)).text);
     expectText((await operator.get('/operator/audit')).text);
@@ -48,7 +48,7 @@ describe('stored markup is text', () => {
     expect(page.text).not.toMatch(/<script|<img src=x/);
   });
 
-  test('as it comes by a form of the site, and nothing of it or of a search is in the log', async () => {
+  test('shows markup sent through a form as text and logs neither it nor a search', async () => {
     const fields = { form: 'contact', name: CANARY, email: 'mail-canary@example.com' };
     const sent = await post(service, '/api/leads', 'json', {
       ...fields,
@@ -61,9 +61,7 @@ describe('stored markup is text', () => {
     expectText((await operator.get(`/operator/leads/${kept?.id}`)).text);
     await operator.get('/operator/leads?q=mail-canary');
     expect(service.logs.join('')).not.toMatch(/canary|sign-in\/[A-Za-z0-9_-]{20}/);
-    const audit = await service.parts.storage.read((db) =>
-      db.selectFrom('operator_audit').select('about'),
-    );
+    const audit = await service.parts.storage.read((db) => db.selectFrom('operator_audit').select('about'));
     expect(JSON.stringify(audit)).not.toContain('canary');
   });
 });

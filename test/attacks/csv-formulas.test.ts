@@ -1,9 +1,9 @@
-/** An export opened in a spreadsheet computes nothing (ASVS 1.2.10). The property is with the inbox. */
+/** A spreadsheet computes nothing when it opens an export (ASVS 1.2.10). For the property test, see the tests of the inbox. */
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { expect, test } from 'vitest';
 import { forms } from '../../src/forms/catalog.ts';
-import { csvHeader, csvRecordOf } from '../../src/submissions/records.ts';
+import { csvHeader, csvRecordOf } from '../../src/submissions/read/export.ts';
 import { eventOf, keptSubmission } from '../support/submissions.ts';
 
 const payloads = [
@@ -30,11 +30,9 @@ const payloads = [
   '\u200eplain',
 ];
 
-const names = [...new Set(Object.values(forms).flatMap(({ fields }) => fields))].map(
-  ({ name }) => name,
-);
+const names = [...new Set(Object.values(forms).flatMap(({ fields }) => fields))].map(({ name }) => name);
 
-/** Every payload in every column that a stranger fills, a record each. */
+/** Returns a record for each payload, with the payload in every column that a stranger fills. */
 function everyRecord(of: readonly string[] = payloads): string {
   return of
     .map((payload) =>
@@ -52,11 +50,11 @@ function everyRecord(of: readonly string[] = payloads): string {
     .join('');
 }
 
-test('formulas in CSV: the export of every prefix in every column is the golden file', () => {
+test('formulas in CSV: the export of every prefix in every column equals the golden file', () => {
   const golden = readFileSync(join(import.meta.dirname, 'formulas.csv'), 'utf8');
   expect(csvHeader + everyRecord()).toBe(golden);
 });
 
-test('formulas in CSV: NUL, which no value holds and no golden file should, is prefixed as well', () => {
+test('formulas in CSV: a value that starts with NUL is prefixed, too', () => {
   expect(everyRecord(['\0=1'])).not.toMatch(/[,"]\0/);
 });

@@ -1,11 +1,5 @@
-/** A body is UTF-8 as it came, or refused (ASVS 5.2.3): nothing is unpacked, nothing is guessed. */
-import {
-  brotliCompressSync,
-  deflateRawSync,
-  deflateSync,
-  gzipSync,
-  zstdCompressSync,
-} from 'node:zlib';
+/** A body is valid UTF-8 or refused (ASVS 5.2.3). The service neither decompresses a body nor guesses its charset. */
+import { brotliCompressSync, deflateRawSync, deflateSync, gzipSync, zstdCompressSync } from 'node:zlib';
 import { describe, expect, test } from 'vitest';
 import { problems } from '../../src/failures/catalogue.ts';
 import { type Answer, call, quote } from '../support/agent.ts';
@@ -45,7 +39,7 @@ function send({ path, type }: Target, body: Buffer, headers: Record<string, stri
   return call(at.service, path, { headers: { 'content-type': type, ...agent, ...headers }, body });
 }
 
-/** The sentences about a body that could not be decoded. */
+/** Error sentences for a body that could not be decoded. */
 const undecoded = [
   problems.contentEncoding.error,
   problems.charset.error,
@@ -53,7 +47,7 @@ const undecoded = [
   problems.invalidJson.error,
 ] as string[];
 
-/** 400, and in JSON for no other reason than what the bytes are. */
+/** Expects 400. For JSON the reason must be the encoding of the body. */
 function expectUndecoded({ status, body }: Answer, { type }: Target): void {
   expect(status).toBe(400);
   if (type === types.json) expect(undecoded).toContain(body.error);
@@ -71,7 +65,7 @@ const compressions: [string, (text: Buffer) => Buffer][] = [
   ['nonsense', (text) => text],
 ];
 
-/** As UTF-7 writes it: every character that is not a letter or a digit is packed. */
+/** Encodes as UTF-7, with everything packed except letters and digits. */
 const utf7 = (text: string) =>
   text.replace(/[^A-Za-z0-9]/g, (character) => {
     const packed = Buffer.from(character, 'utf16le').swap16().toString('base64');
@@ -79,9 +73,7 @@ const utf7 = (text: string) =>
   });
 const utf16le = (text: string) => Buffer.from(text, 'utf16le');
 const utf32 = (text: string) =>
-  Buffer.concat(
-    [...text].map((character) => Buffer.from([0, 0, 0, character.charCodeAt(0) & 127])),
-  );
+  Buffer.concat([...text].map((character) => Buffer.from([0, 0, 0, character.charCodeAt(0) & 127])));
 
 const texts: [string, (text: string) => Buffer][] = [
   ['UTF-16, little end first', utf16le],
@@ -93,7 +85,7 @@ const texts: [string, (text: string) => Buffer][] = [
   ['Latin-1', (text) => Buffer.from(text, 'latin1')],
 ];
 
-/** Bytes that decoders have been fooled with, in place of a letter. */
+/** Malformed sequences that have fooled decoders, in place of a letter. */
 const broken: [string, number[]][] = [
   ['an overlong slash', [0xc0, 0xaf]],
   ['an overlong NUL', [0xc0, 0x80]],
@@ -109,7 +101,7 @@ const broken: [string, number[]][] = [
 
 describe.each(targets)('compressed and oddly encoded bodies: $name', (target) => {
   test.each(compressions)(
-    'Content-Encoding: %s is 400 before anything is unpacked',
+    'returns 400 for Content-Encoding: %s before it decompresses anything',
     async (name, pack) => {
       const body = pack(Buffer.from(target.text));
       const answer = await at.expecting({}, () => send(target, body, { 'content-encoding': name }));
@@ -117,9 +109,9 @@ describe.each(targets)('compressed and oddly encoded bodies: $name', (target) =>
     },
   );
 
-  test.each(texts)('%s is 400, said or unsaid', async (name, write) => {
+  test.each(texts)('returns 400 for %s, with and without a charset', async (name, write) => {
     const body = write(target.text);
-    // In an urlencoded body Latin-1 is percent-encoded UTF-8 to the letter.
+    // In an urlencoded body, Latin-1 equals percent-encoded UTF-8.
     if (name !== 'Latin-1' || !body.equals(Buffer.from(target.text))) {
       expectUndecoded(await at.expecting({}, () => send(target, body)), target);
     }
@@ -128,7 +120,7 @@ describe.each(targets)('compressed and oddly encoded bodies: $name', (target) =>
     expectUndecoded(await at.expecting({}, () => send(target, body, type)), target);
   });
 
-  test.each(broken)('%s is 400', async (_name, bytes) => {
+  test.each(broken)('returns 400 for %s', async (_name, bytes) => {
     const [before = '', after = ''] = target.text.replace('%C3%A4', 'ä').split('ä');
     const parts = [Buffer.from(before), Buffer.from(bytes), Buffer.from(after)];
     const raw = Buffer.concat(parts);
@@ -140,11 +132,11 @@ describe.each(targets)('compressed and oddly encoded bodies: $name', (target) =>
   });
 });
 
-test('a leading mark of UTF-8 is not looked at', async () => {
+test('ignores a leading byte order mark of UTF-8', async () => {
   for (const target of targets.filter(({ type }) => type === types.json)) {
     const body = Buffer.from(`\ufeff${target.text}`);
     const { status } = await send(target, body);
-    // Execute has no token here, which is found in its turn.
+    // Execute has no token here, which it checks later.
     expect([status, target.name]).toEqual([target.name === 'execute' ? 400 : 200, target.name]);
   }
 });

@@ -1,12 +1,12 @@
 /**
- * A part that fails grants nothing (ASVS 16.5). Redis, PostgreSQL, the disk and the credentials file are
- * taken away for real in test/limits, test/faults and test/credentials; here a part breaks in ways that
- * it never should.
+ * A part that fails grants nothing (ASVS 16.5). Tests in test/limits, test/faults and test/credentials make Redis, PostgreSQL,
+ * the disk and the credentials file unavailable. Here, a part fails in ways that it never should.
  */
 import { afterEach, beforeEach, describe, expect, test } from 'vitest';
 import { openPreview, sealPreview } from '../../src/actions/preview-token.ts';
-import type { Clock } from '../../src/clock.ts';
-import { isExpired } from '../../src/credentials/clients.ts';
+import { isExpired } from '../../src/credentials/file.ts';
+import type { Clock } from '../../src/platform/clock.ts';
+import { completeExpiredAttempts } from '../../src/submissions/attempts.ts';
 import { executeAction, previewAction, previewId, quote } from '../support/agent.ts';
 import { testClock } from '../support/clock.ts';
 import { encodings, post } from '../support/forms.ts';
@@ -16,7 +16,7 @@ import { type ProgrammableUpstream, startUpstream } from '../support/upstream.ts
 
 const time = testClock();
 let broken: 'no' | 'throws' | 'says nothing' = 'no';
-/** A clock that a test breaks: the wall clock alone, as the machine's other one is a counter. */
+/** Returns a clock that a test can break. Only the wall clock breaks, because the monotonic clock is a counter. */
 const clock: Clock = {
   ...time,
   now: () => {
@@ -44,7 +44,7 @@ const throws = () => {
   throw new Error('It broke.');
 };
 
-/** Everything that anybody can ask for; nothing of it may succeed or leave a trace. */
+/** Sends every kind of request. None may succeed or leave a trace. */
 async function expectNothingGranted(preview: string, allowed: number[] = [500, 503]) {
   const before = await countEffects(service, upstream);
   const answers = [
@@ -70,15 +70,15 @@ describe('failing open', () => {
   test.each([
     ['rejects', fails],
     ['throws', throws],
-    ['rejects without a word', () => Promise.reject()],
-  ])('a limiter that %s lets nobody through', async (_name, take) => {
+    ['rejects without a reason', () => Promise.reject()],
+  ])('allows no request if the limiter %s', async (_name, take) => {
     const preview = await previewId(service);
     service.parts.limits.take = take;
     await expectNothingGranted(preview);
   });
 
   test.each(['find', 'claim', 'conclude'] as const)(
-    'a store that breaks at %s confirms nothing: never a 200',
+    'returns 500 and delivers nothing if the store throws at %s',
     async (member) => {
       const preview = await previewId(service);
       service.parts.executions[member] = throws;
@@ -89,21 +89,21 @@ describe('failing open', () => {
     },
   );
 
-  test('an outbox that breaks forgets no message: the end of the attempt is repeated until it holds (beyond §1)', async () => {
+  test('mails nothing while the outbox throws, and repeats the end of the attempt until it succeeds (reference §11.1)', async () => {
     const outbox = service.parts.outbox ?? expect.fail();
     const { messageTo } = outbox;
     outbox.messageTo = throws;
     const subscription = { email: 'a@b.co', privacy: 'on' };
     const { status } = await post(service, '/api/subscribe', 'json', subscription);
     expect([status, (await countEffects(service, upstream)).mails]).toEqual([200, 0]);
-    // It keeps nobody else waiting meanwhile.
+    // A failing outbox delays no other request.
     expect((await post(service, '/api/leads', 'json', quoted)).status).toBe(200);
     outbox.messageTo = messageTo;
-    await service.parts.submissions.settleExpired();
+    await completeExpiredAttempts(service.parts.submissions);
     expect((await countEffects(service, upstream)).mails).toBe(1);
   });
 
-  test('an outbox that breaks makes no subscription of the embedded inbox a success', async () => {
+  test('returns 500 for a subscription into the embedded inbox if the outbox throws', async () => {
     const embedded = await startService();
     const outbox = embedded.parts.outbox ?? expect.fail();
     outbox.messageTo = throws;
@@ -114,7 +114,7 @@ describe('failing open', () => {
     expect([status, effects]).toEqual([500, { forwarded: 0, rows: 0, mails: 0 }]);
   });
 
-  test('credentials that can’t be looked up are none', async () => {
+  test('returns 500 and delivers nothing if the credentials can’t be read', async () => {
     const preview = await previewId(service);
     service.parts.credentials.find = throws;
     for (const answer of [await previewAction(service), await executeAction(service, preview)]) {
@@ -123,14 +123,14 @@ describe('failing open', () => {
     expect(upstream.delivered).toEqual([]);
   });
 
-  test.each(['throws', 'says nothing'] as const)('a clock that %s grants nothing', async (how) => {
+  test.each(['throws', 'says nothing'] as const)('grants nothing if the clock %s', async (how) => {
     const preview = await previewId(service);
     broken = how;
-    // An upstream over HTTP signs the time as well: a lead is 500 like everything else.
+    // An upstream over HTTP signs the time, so a lead is 500, too.
     await expectNothingGranted(preview, [400, 401, 500, 503]);
   });
 
-  test('by a clock that says nothing every preview and every credential that ends has ended', () => {
+  test('treats previews and credentials as expired if the time is NaN', () => {
     const key = Buffer.alloc(32, 1);
     const createdAt = time.now().getTime();
     const preview = { action: 'contact' as const, fields: {}, destination: 'x', createdAt };
@@ -143,7 +143,7 @@ describe('failing open', () => {
     expect(isExpired(null, never)).toBe(false);
   });
 
-  test('an upstream that breaks in ways of its own confirms nothing', async () => {
+  test('reports no success if the upstream part rejects', async () => {
     const upstreamPart = service.parts.upstream ?? expect.fail();
     if (upstreamPart.embedded) expect.fail();
     upstreamPart.deliver = fails;
@@ -157,7 +157,7 @@ describe('failing open', () => {
     expect((await countEffects(service, upstream)).mails).toBe(0);
   });
 
-  test('without a key nothing is previewed or executed; without a recipient nothing is taken', async () => {
+  test('returns 503 without a signing key, and for everything without an upstream', async () => {
     const preview = await previewId(service);
     const keyless = await startService({
       environment: { PREVIEW_SIGNING_KEYS: '', UPSTREAM_URL: upstream.url },

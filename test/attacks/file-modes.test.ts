@@ -1,16 +1,17 @@
 /**
- * Nobody but the owner reads what the service or a command makes, under any umask. What a start makes
- * is shown in test/operations/process.test.ts and test/start/first-run.test.ts.
+ * Only the owner can read files that the service or a command creates, under any umask. For the files of a start, see
+ * test/platform/process.test.ts and test/start/first-run.test.ts.
  */
 import { spawnSync } from 'node:child_process';
 import { chmodSync, mkdirSync, readdirSync, statSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { expect, test } from 'vitest';
-import { systemClock } from '../../src/clock.ts';
+import { systemClock } from '../../src/platform/clock.ts';
 import { openSqlite } from '../../src/storage/sqlite/store.ts';
-import { project, temporaryFolder } from '../commands/run-service.ts';
+import { temporaryFolder } from '../commands/run-service.ts';
+import { project } from '../support/program.ts';
 
-/** Runs a command under a umask that takes nothing away. */
+/** Runs a command under umask 000. */
 function run(dataDir: string, ...args: string[]) {
   const entry = join(project, 'bin/service.js');
   const command = ['umask 000; exec "$@"', 'sh', process.execPath, entry, ...args];
@@ -25,16 +26,12 @@ const modesIn = (folder: string) =>
   Object.fromEntries(
     readdirSync(folder, { recursive: true, withFileTypes: true })
       .filter((entry) => entry.isFile())
-      .map(({ parentPath, name }) => [
-        name,
-        (statSync(join(parentPath, name)).mode & 0o777).toString(8),
-      ]),
+      .map(({ parentPath, name }) => [name, (statSync(join(parentPath, name)).mode & 0o777).toString(8)]),
   );
 
-const onlyOwner = (modes: Record<string, string>) =>
-  Object.entries(modes).filter(([, mode]) => mode !== '600');
+const onlyOwner = (modes: Record<string, string>) => Object.entries(modes).filter(([, mode]) => mode !== '600');
 
-test('files others can read: no command makes one, under umask 000', async () => {
+test('file modes: every command creates its files for the owner only, under umask 000', async () => {
   const folder = join(temporaryFolder(), 'data');
   mkdirSync(folder, { mode: 0o700 });
   const before = process.umask(0);
@@ -56,12 +53,10 @@ test('files others can read: no command makes one, under umask 000', async () =>
     expect([args[0], ran.status, ran.stderr]).toEqual([args[0], 0, expect.any(String)]);
     expect([args[0], onlyOwner(modesIn(folder))]).toEqual([args[0], []]);
   }
-  expect(Object.keys(modesIn(folder))).toEqual(
-    expect.arrayContaining(['agents.json', 'copy.backup', 'service.db']),
-  );
+  expect(Object.keys(modesIn(folder))).toEqual(expect.arrayContaining(['agents.json', 'copy.backup', 'service.db']));
 });
 
-test('files others can read: the log beside an open database is for the owner alone, too', async () => {
+test('file modes: the log beside an open database is readable for the owner only', async () => {
   const folder = temporaryFolder();
   const before = process.umask(0);
   try {
@@ -75,7 +70,7 @@ test('files others can read: the log beside an open database is for the owner al
   }
 });
 
-test('files others can read: a credentials file that was open to others is closed by an edit', () => {
+test('file modes: an edit closes a credentials file that was open to others', () => {
   const folder = temporaryFolder();
   const path = join(folder, 'agents.json');
   writeFileSync(path, '{"clients":[]}');

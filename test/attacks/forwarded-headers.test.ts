@@ -1,6 +1,6 @@
 /**
- * What a client claims about itself or about us counts for nothing (ASVS 4.1.3). The table of
- * `X-Forwarded-For` itself is in test/http/client-address.test.ts.
+ * Client claims about itself or about the service have no effect (ASVS 4.1.3). For the table of `X-Forwarded-For` itself,
+ * see test/http/client-address.test.ts.
  */
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { clientAddressReader } from '../../src/http/client-address.ts';
@@ -24,7 +24,7 @@ afterAll(async () => {
   await direct.close();
 });
 
-/** Asks, without a credential, and returns what is left of the limit of whoever counted as asking. */
+/** Sends a request without a credential and returns how many requests the limit still allows its address. */
 async function remaining(headers: string, of = service): Promise<number> {
   const at = `http://127.0.0.1:${of.settings.port}`;
   const [reply] = await exchange(
@@ -36,17 +36,14 @@ async function remaining(headers: string, of = service): Promise<number> {
 }
 
 let networks = 0;
-/** An address that nobody has used here. */
+/** Returns an unused address. */
 const fresh = () => `198.51.${++networks}.7`;
 
-describe('a spoofed X-Forwarded-For', () => {
+describe('spoofed X-Forwarded-For', () => {
   test.each([
-    ['entries that a client put before it', (ip: string) => `1.1.1.1, 2.2.2.2, ${ip}`],
+    ['entries that the client added before it', (ip: string) => `1.1.1.1, 2.2.2.2, ${ip}`],
     ['a trusted proxy after it', (ip: string) => `${ip}, 10.1.2.3`],
-    [
-      'several trusted proxies after it, of both kinds',
-      (ip: string) => `${ip},10.1.2.3,2001:db8:aaaa::9`,
-    ],
+    ['several trusted proxies after it, of both kinds', (ip: string) => `${ip},10.1.2.3,2001:db8:aaaa::9`],
     ['odd spaces and tabs', (ip: string) => `9.9.9.9 ,\t ${ip}\t,  10.1.2.3`],
     ['empty entries before it', (ip: string) => `,,, ${ip}`],
     ['the IPv4-mapped spelling', (ip: string) => `::ffff:${ip}`],
@@ -56,7 +53,7 @@ describe('a spoofed X-Forwarded-For', () => {
     ['the mapped spelling with a port', (ip: string) => `[::ffff:${ip}]:4321`],
     ['a thousand entries before it', (ip: string) => `${'1.2.3.4,'.repeat(1_000)}${ip}`],
     ['a thousand trusted proxies after it', (ip: string) => `${ip}${',10.1.2.3'.repeat(1_000)}`],
-  ])('%s: the rightmost untrusted entry counts', async (_name, claim) => {
+  ])('counts the rightmost untrusted entry with %s', async (_name, claim) => {
     const ip = fresh();
     const first = await remaining(`X-Forwarded-For: ${ip}\r\n`);
     expect(await remaining(`X-Forwarded-For: ${claim(ip)}\r\n`)).toBe(first - 1);
@@ -66,11 +63,11 @@ describe('a spoofed X-Forwarded-For', () => {
       expect(read.ignoredForwardedFor).toBe(false);
       return performance.now() - before;
     });
-    // The least of them: a busy moment of the machine makes any of them longer.
+    // The minimum counts, because other work of the machine lengthens any of them.
     expect(Math.min(...times)).toBeLessThan(20);
   });
 
-  test('several header lines are one list', async () => {
+  test('treats several header lines as one list', async () => {
     const ip = fresh();
     const first = await remaining(`X-Forwarded-For: ${ip}\r\n`);
     const lines = `X-Forwarded-For: 1.1.1.1\r\nX-Forwarded-For: ${ip}\r\nX-Forwarded-For: 10.9.9.9\r\n`;
@@ -97,19 +94,19 @@ describe('a spoofed X-Forwarded-For', () => {
     '_hidden',
     'localhost',
     "' or 1=1 --",
-  ])('%s is no address: whoever claims to be it counts as the last that is one', async (claim) => {
+  ])('ignores %s, which is no address, and counts the last valid entry', async (claim) => {
     const ip = fresh();
     const proxy = `10.77.${networks}.1`;
     const first = await remaining(`X-Forwarded-For: ${proxy}\r\n`);
     expect(await remaining(`X-Forwarded-For: ${ip}, ${claim}, ${proxy}\r\n`)).toBe(first - 1);
   });
 
-  test('a zone names no second client', async () => {
+  test('ignores the zone of an IPv6 address', async () => {
     const first = await remaining('X-Forwarded-For: 2001:db8:1:2::1%eth0\r\n');
     expect(await remaining('X-Forwarded-For: 2001:db8:1:2::2%eth1\r\n')).toBe(first - 1);
   });
 
-  test('from a peer outside TRUST_PROXY it counts for nothing, whatever it says', async () => {
+  test('ignores the header from a peer outside TRUST_PROXY', async () => {
     const first = await remaining('', direct);
     for (const [n, claim] of ['127.0.0.1', '1.1.1.1', '10.0.0.1', '::1', ''].entries()) {
       expect(await remaining(`X-Forwarded-For: ${claim}\r\n`, direct)).toBe(first - 1 - n);
@@ -117,7 +114,7 @@ describe('a spoofed X-Forwarded-For', () => {
   });
 });
 
-describe('the other headers about who asks and who is asked', () => {
+describe('other headers about the client and the host', () => {
   const claims = [
     'Forwarded: for=203.0.113.9;host=evil.example;proto=gopher',
     'X-Real-IP: 203.0.113.9',
@@ -136,7 +133,7 @@ describe('the other headers about who asks and who is asked', () => {
     'Host: evil.example:666',
   ];
 
-  test('none of them changes who is counted', async () => {
+  test('do not change which client is counted', async () => {
     const ip = fresh();
     const first = await remaining(`X-Forwarded-For: ${ip}\r\n`);
     const all = claims.filter((claim) => !claim.startsWith('Host')).join('\r\n');
@@ -158,7 +155,7 @@ describe('the other headers about who asks and who is asked', () => {
     '/sitemap.xml',
     '/robots.txt',
     '/nothing-here',
-  ])('%s: its links are of BASE_URL, whatever they claim', async (path) => {
+  ])('do not change the links of %s, which use BASE_URL', async (path) => {
     const ask = async (claimed: readonly string[]) => {
       const host = claimed.some((claim) => claim.startsWith('Host')) ? '' : 'Host: x\r\n';
       const [reply] = await exchange(
@@ -174,7 +171,7 @@ describe('the other headers about who asks and who is asked', () => {
     expect(JSON.stringify(plain)).not.toContain('127.0.0.1');
   });
 
-  test('a form that was sent leads to /thank-you of whatever site the person is on', async () => {
+  test('do not change the redirect of a sent form to /thank-you', async () => {
     const body = 'email=ada%40example.com';
     const [reply] = await exchange(
       url,

@@ -1,13 +1,14 @@
-/** JSON that is deep, huge or ambiguous is refused at once, and never an error of ours (ASVS 1.5.3). */
+/** JSON that is deep, huge or ambiguous is refused at once, without an internal error (ASVS 1.5.3, reference §3.2). */
 import { describe, expect, test } from 'vitest';
+import { problems } from '../../src/failures/catalogue.ts';
 import { call, previewAction, quote } from '../support/agent.ts';
+import { send as sendMessage } from '../support/mcp.ts';
 import { scenario } from '../support/scenario.ts';
 import { tokens } from '../support/service.ts';
 
 const at = scenario();
-/** What a refusal may take; where the machine is slow, five times what reading the text takes it. */
+/** Time limit for a refusal, in milliseconds. */
 const PATIENCE_MS = 250;
-const MAXIMUM_PATIENCE_MS = 1_000;
 const MAXIMUM = 512 * 1024;
 
 const targets = [
@@ -25,26 +26,11 @@ function send(path: string, body: string) {
   });
 }
 
-/** As much of it as a body may have. */
+/** Returns a body of the maximum size. */
 const fill = (before: string, piece: string, after: string) =>
   before + piece.repeat((MAXIMUM - before.length - after.length) / piece.length) + after;
 
-/** Milliseconds that the engine needs to read `text`, or to see that it cannot be read. */
-function readingTime(text: string): number {
-  const startedAt = performance.now();
-  try {
-    JSON.parse(text);
-  } catch {
-    // What it says is of no interest here.
-  }
-  return performance.now() - startedAt;
-}
-
-const patienceWith = (text: string) =>
-  Math.min(MAXIMUM_PATIENCE_MS, Math.max(PATIENCE_MS, 5 * readingTime(text)));
-
-const nested = (open: string, close: string, depth: number) =>
-  `{"email":${open.repeat(depth)}1${close.repeat(depth)}}`;
+const nested = (open: string, close: string, depth: number) => `{"email":${open.repeat(depth)}1${close.repeat(depth)}}`;
 
 const bodies: [string, string, number?][] = [
   ['200,000 arrays in each other', nested('[', ']', 200_000)],
@@ -57,14 +43,11 @@ const bodies: [string, string, number?][] = [
   ['an exponent of half a million digits', fill('{"email":1e', '9', '}')],
   ['-0 and a trailing point', '{"email":-0.}'],
   ['one name 50,000 times', fill('{', '"email":1,', '"email":2}')],
-  [
-    'names that are numbers',
-    `{${Array.from({ length: 30_000 }, (_, n) => `"${n * 4096}":1`).join()}}`,
-  ],
+  ['names that are numbers', `{${Array.from({ length: 30_000 }, (_, n) => `"${n * 4096}":1`).join()}}`],
   ['40,000 names', `{${Array.from({ length: 40_000 }, (_, n) => `"n${n}":1`).join()},"x":[]}`],
   ['a text of half a million escapes', fill('{"email":"', '\\u0000', '"}')],
   ['a text that is never closed', fill('{"email":"', 'a', '')],
-  ['white space to the brim', fill('', ' ', '')],
+  ['a body of white space of the maximum size', fill('', ' ', '')],
   ['one byte too many', `${fill('{"email":"', 'a', '"}')}${' '.repeat(8)}`, 413],
   ['NaN', '{"email":NaN}'],
   ['Infinity', '{"email":-Infinity}'],
@@ -76,22 +59,21 @@ const bodies: [string, string, number?][] = [
 ];
 
 describe('deep or huge JSON', () => {
-  test.each(bodies)('%s: refused at once on every route', async (_name, body, status = 400) => {
-    const patience = patienceWith(body);
+  test.each(bodies)('refuses %s within 250 ms on every route', async (_name, body, status = 400) => {
     for (const path of targets) {
       const times: number[] = [];
-      while (times.length < 3 && !times.some((took) => took < patience)) {
+      while (times.length < 3 && !times.some((took) => took < PATIENCE_MS)) {
         const startedAt = performance.now();
         const answer = await at.expecting({}, () => send(path, body));
         times.push(performance.now() - startedAt);
         expect([path, answer.status]).toEqual([path, status]);
         expect(answer.text.length).toBeLessThan(1_000);
       }
-      expect(Math.min(...times)).toBeLessThan(patience);
+      expect(Math.min(...times)).toBeLessThan(PATIENCE_MS);
     }
   });
 
-  test('of a repeated name the last counts, on the agent routes and in forms alike', async () => {
+  test('uses the last value of a repeated name, on agent routes and in forms', async () => {
     const raw = `{"email":"evil@example.com",${JSON.stringify(quote).slice(1)}`;
     const previewed = await previewAction(at.service, 'homeowner_quote', null, { raw });
     expect(previewed.body.fields.email).toBe(quote.email);
@@ -101,18 +83,93 @@ describe('deep or huge JSON', () => {
       fields: quote,
     });
   });
+});
 
-  test('what is deep under a name that nobody knows is ignored by a preview, at once', async () => {
-    const deep = `{"unknown":${'['.repeat(100_000)}${']'.repeat(100_000)},${JSON.stringify(quote).slice(1)}`;
-    const startedAt = performance.now();
-    const { status, body } = await previewAction(at.service, 'homeowner_quote', null, {
-      raw: deep,
+/** An object or array is one level, and so is each one in it. */
+const DEEPEST = 64;
+
+/** JSON of so many levels inside a message, by shape. Engines handle each of these shapes differently. */
+const shapes: Record<string, (levels: number) => string> = {
+  objects: (levels) => `${'{"a":'.repeat(levels)}1${'}'.repeat(levels)}`,
+  arrays: (levels) => `${'['.repeat(levels)}${']'.repeat(levels)}`,
+  'numbered members': (levels) => `${'{"0":'.repeat(levels)}1${'}'.repeat(levels)}`,
+  'toJSON members': (levels) => `${'{"toJSON":'.repeat(levels)}1${'}'.repeat(levels)}`,
+  'objects in arrays': (levels) =>
+    `${'[{"a":'.repeat(levels >> 1)}${levels % 2 ? '[]' : '1'}${'}]'.repeat(levels >> 1)}`,
+  'a member that a later one replaces': (levels) => `{"a":${'['.repeat(levels - 1)}${']'.repeat(levels - 1)},"a":1}`,
+};
+
+describe('JSON nested 64 deep', () => {
+  const routes: [string, string][] = [
+    ['/api/leads', '{"form":"contact","x":DEEP}'],
+    ['/api/subscribe', '{"email":"ada@example.com","x":DEEP}'],
+    ['/api/agent/actions/homeowner_quote/preview', `{"x":DEEP,${JSON.stringify(quote).slice(1)}`],
+    ['/api/agent/actions/contact/execute', '{"preview_id":"x","x":DEEP}'],
+    ['/api/agent/confirmations', '{"preview_id":"x","x":DEEP}'],
+    ['/mcp', '{"jsonrpc":"2.0","id":1,"method":"ping","x":DEEP}'],
+  ];
+
+  test.each(routes)('passes the parser at %s, and returns 400 with one more level', async (path, body) => {
+    for (const shape of Object.values(shapes)) {
+      // The body itself is the first level.
+      const passed = await send(path, body.replace('DEEP', shape(DEEPEST - 1)));
+      expect(passed.body?.error).not.toBe(problems.jsonTooDeep.error);
+      const refused = await send(path, body.replace('DEEP', shape(DEEPEST)));
+      expect([refused.status, refused.body]).toEqual([400, { error: problems.jsonTooDeep.error }]);
+    }
+  });
+
+  test('does not count brackets in a text', async () => {
+    const message = `${'[{'.repeat(100)} \\" ${'[{'.repeat(100)} \\`;
+    const { status, body } = await previewAction(at.service, 'homeowner_quote', {
+      ...quote,
+      message,
     });
-    expect([status, body.fields]).toEqual([200, quote]);
-    expect(performance.now() - startedAt).toBeLessThan(1_000);
+    expect([status, body.fields.message]).toEqual([200, message]);
   });
+});
 
-  test('none of it was an error of the service', () => {
-    expect(at.service.logs.filter((line) => JSON.parse(line).level >= 50)).toEqual([]);
+describe('POST /mcp with a deep value', () => {
+  const CAPABILITIES = 'io.modelcontextprotocol/clientCapabilities';
+  const REVISION = 'io.modelcontextprotocol/protocolVersion';
+  const places: Record<string, (deep: string, tool: string, revision: string) => string> = {
+    _meta: (deep, tool, revision) => meta(`"x":${deep}`, '{}', tool, revision),
+    arguments: (deep, tool, revision) => meta('"x":1', `{"message":${deep}}`, tool, revision),
+    confirmation_text: (deep, tool, revision) =>
+      meta('"x":1', `{"preview_id":"x","confirmation_text":${deep}}`, tool, revision),
+    'clientCapabilities.elicitation': (deep, tool, revision) =>
+      meta(`"${CAPABILITIES}":{"elicitation":${deep}}`, '{}', tool, revision),
+  };
+  const meta = (more: string, input: string, tool: string, revision: string) =>
+    `{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{"name":"${tool}","arguments":${input},"_meta":{"${REVISION}":"${revision}","${CAPABILITIES}":{},${more}}}}`;
+
+  test.each(Object.keys(places).flatMap((place) => Object.keys(shapes).map((shape) => [place, shape])))(
+    'returns 400 for one in %s, made of %s, in every revision',
+    async (place, shape) => {
+      const messageWith = places[place] ?? expect.fail();
+      const deep = shapes[shape] ?? expect.fail();
+      await at.expecting({}, async () => {
+        for (const revision of ['2026-07-28', '2025-11-25', '2024-11-05']) {
+          for (const tool of ['preview_contact', 'submit']) {
+            for (const levels of [DEEPEST + 1, 30_000]) {
+              const raw = messageWith(deep(levels), tool, revision);
+              const headers = { 'mcp-protocol-version': revision, 'mcp-name': tool };
+              const answer = await sendMessage(at.service, 'tools/call', {}, { raw, headers });
+              expect([answer.status, Object.keys(answer.body)]).toEqual([400, ['error']]);
+            }
+          }
+        }
+      });
+    },
+  );
+
+  test('returns 400 for a message that is a deep array', async () => {
+    const raw = `${'['.repeat(DEEPEST + 1)}${']'.repeat(DEEPEST + 1)}`;
+    const answer = await sendMessage(at.service, 'tools/call', {}, { raw });
+    expect([answer.status, answer.body]).toEqual([400, { error: problems.jsonTooDeep.error }]);
   });
+});
+
+test('logs none of the refused bodies as an error', () => {
+  expect(at.service.logs.filter((line) => JSON.parse(line).level >= 50)).toEqual([]);
 });

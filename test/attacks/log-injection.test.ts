@@ -1,6 +1,6 @@
 /**
- * A log line is one event of ours, whatever a caller sends and whatever breaks (ASVS 16.2.5, 16.4.1).
- * That no field, header, path or token stands in one is shown in test/operations/logs.test.ts.
+ * A log line is one event of the service, whatever a caller sends and whatever fails (ASVS 16.2.5, 16.4.1). That no line
+ * contains a field, header, path or token is tested in test/platform/logs.test.ts.
  */
 import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
@@ -12,7 +12,7 @@ import { type ServiceProcess, startProcess, temporaryFolder } from '../support/p
 
 const canary = 'canary9b2c';
 
-/** Another line, a terminal's commands, and what another format takes for its own. */
+/** Another line, terminal commands, and syntax of other formats. */
 const nasty = fc.constantFrom(
   `\n{"level":"fatal","msg":"${canary}"}`,
   `\r\n{"level":"error","msg":"${canary}"}\r\n`,
@@ -32,27 +32,17 @@ const anyFields = fc.record({
   [canary]: nasty,
 });
 
-/** What a line may say; each is of ours or a name out of a closed list. */
+/** Allowed keys of a line. Each value is ours or a name from a closed list. */
 const KEYS = new Set([
   ...['level', 'time', 'msg', 'requestId', 'method', 'route', 'status', 'ms', 'traceId', 'err'],
-  ...[
-    'actionId',
-    'submissionId',
-    'messageId',
-    'action',
-    'client',
-    'form',
-    'outcome',
-    'standing',
-    'by',
-  ],
+  ...['actionId', 'submissionId', 'messageId', 'action', 'client', 'form', 'outcome', 'by'],
   ...['attempt'],
   ...['reason', 'count', 'clients', 'site', 'mode', 'kind'],
 ]);
 
 let service: ServiceProcess;
 beforeAll(async () => {
-  // Breaks the process as a mistake of ours would, with what a database says of a row in its error.
+  // Crashes the process as a bug would, with a database's detail of a row in the error.
   const preload = join(temporaryFolder(), 'break.mjs');
   writeFileSync(
     preload,
@@ -67,7 +57,7 @@ beforeAll(async () => {
 const lines = () => service.stdout().trimEnd().split('\n');
 
 describe('log injection', () => {
-  test('after a fuzz run every line is one event with known keys, one for each request', async () => {
+  test('logs one event with known keys for each request of a fuzz run', async () => {
     const ids = new Set<string>();
     await fc.assert(
       fc.asyncProperty(anyFields, fc.constantFrom(...encodings), async (fields, encoding) => {
@@ -102,7 +92,7 @@ describe('log injection', () => {
     expect(service.stdout()).not.toContain(canary);
   });
 
-  test('a process that breaks says of the error its type, message, stack and code alone', async () => {
+  test('logs only type, message, stack and code of the error if the process crashes', async () => {
     service.kill('SIGWINCH');
     const { status } = await service.exited;
     expect(status).not.toBe(0);

@@ -1,24 +1,16 @@
-/** Messages that no client would send (beyond §3): no 5xx, no crash, nothing delivered. */
+/** Messages that no client would send (reference §8.2) cause no 5xx, no crash and no delivery. */
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
+import { MCP_REVISIONS } from '../../src/discovery/deployment.ts';
 import { confirmed, previewByTool, send } from '../support/mcp.ts';
 import { scenario } from '../support/scenario.ts';
 
 const started = scenario();
 
-const REVISIONS = ['2026-07-28', '2025-11-25', '2025-06-18', '2024-11-05', '2099-01-01', '', 'x'];
-const METHODS = [
-  'tools/call',
-  'tools/list',
-  'server/discover',
-  'initialize',
-  'ping',
-  'x',
-  '__proto__',
-];
+const REVISIONS = [...MCP_REVISIONS, '2099-01-01', '', 'x'];
+const METHODS = ['tools/call', 'tools/list', 'server/discover', 'initialize', 'ping', 'x', '__proto__'];
 const TOOLS = ['submit', 'get_receipt', 'preview_contact', 'constructor', '__proto__', ''];
 
-const deep = (depth: number) => `${'{"a":'.repeat(depth)}1${'}'.repeat(depth)}`;
 const anyId = fc.oneof(
   fc.integer(),
   fc.double(),
@@ -46,10 +38,7 @@ const message = fc.record(
             fc.jsonValue(),
             fc.record({
               'io.modelcontextprotocol/protocolVersion': fc.constantFrom(...REVISIONS),
-              'io.modelcontextprotocol/clientCapabilities': fc.oneof(
-                fc.constant({ elicitation: {} }),
-                fc.jsonValue(),
-              ),
+              'io.modelcontextprotocol/clientCapabilities': fc.oneof(fc.constant({ elicitation: {} }), fc.jsonValue()),
             }),
           ),
         },
@@ -73,8 +62,8 @@ async function survives(raw: string, headers: Record<string, string | null> = {}
   expect(status, raw.slice(0, 300)).toBeLessThan(500);
 }
 
-describe('whatever is sent', () => {
-  test('is answered below 500, and nothing is delivered or kept', async () => {
+describe('POST /mcp with arbitrary messages', () => {
+  test('answers below 500, and delivers and stores nothing', async () => {
     await started.expecting({}, async () => {
       const anything = fc.oneof({ weight: 9, arbitrary: message }, fc.jsonValue());
       await fc.assert(
@@ -88,23 +77,11 @@ describe('whatever is sent', () => {
   });
 
   test.each([
-    ['an object 20,000 deep', deep(20_000)],
-    [
-      'arguments 20,000 deep',
-      `{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{"name":"submit","arguments":${deep(20_000)}}}`,
-    ],
-    ['an array 50,000 deep', '['.repeat(50_000) + ']'.repeat(50_000)],
-    [
-      'a batch of 10,000',
-      `[${Array(10_000).fill('{"jsonrpc":"2.0","id":1,"method":"ping"}').join()}]`,
-    ],
+    ['a batch of 10,000', `[${Array(10_000).fill('{"jsonrpc":"2.0","id":1,"method":"ping"}').join()}]`],
     ['100,000 members', `{${Array.from({ length: 30_000 }, (_, n) => `"m${n}":1`).join()}}`],
-    [
-      'an id of 400 KB',
-      JSON.stringify({ jsonrpc: '2.0', id: 'x'.repeat(400_000), method: 'ping' }),
-    ],
-    ['a number that is none', '{"jsonrpc":"2.0","id":1e999,"method":"ping"}'],
-  ])('%s', async (_name, raw) => {
+    ['an id of 400 KB', JSON.stringify({ jsonrpc: '2.0', id: 'x'.repeat(400_000), method: 'ping' })],
+    ['a number beyond the range', '{"jsonrpc":"2.0","id":1e999,"method":"ping"}'],
+  ])('answers below 500 to %s', async (_name, raw) => {
     await started.expecting({}, async () => {
       for (const revision of ['2026-07-28', '2025-11-25', null]) {
         await survives(raw, { 'mcp-protocol-version': revision, 'mcp-method': null });
@@ -112,7 +89,7 @@ describe('whatever is sent', () => {
     });
   });
 
-  test('the endpoint works as before', async () => {
+  test('still executes a valid submission afterwards', async () => {
     const input = confirmed(await previewByTool(started.service));
     await started.expecting({ forwarded: 1, rows: 1 }, async () => {
       const { body } = await send(started.service, 'tools/call', {

@@ -1,4 +1,4 @@
-/** A multipart body, broken at any byte, is refused at once (ASVS 1.5.3). */
+/** A multipart body that is broken at any byte is refused at once (ASVS 1.5.3). */
 import { Agent, request } from 'node:http';
 import fc from 'fast-check';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
@@ -38,27 +38,23 @@ afterAll(async () => {
 
 type Got = { status: number; elapsedMs: number };
 
-/** Sends the bytes with their real length; whoever gets no answer waits for ever. */
+/** Sends the bytes with their real length. A test without an answer times out. */
 function send(path: string, body: Buffer, type = `multipart/form-data; boundary=${boundary}`) {
   return new Promise<Got>((resolve, reject) => {
     const startedAt = performance.now();
     const headers = { 'content-type': type, 'x-forwarded-for': freshAddress() };
     const sending = request(`${service.url}${path}`, { agent, method: 'POST', headers }, (got) => {
-      got
-        .resume()
-        .on('end', () =>
-          resolve({ status: got.statusCode ?? 0, elapsedMs: performance.now() - startedAt }),
-        );
+      got.resume().on('end', () => resolve({ status: got.statusCode ?? 0, elapsedMs: performance.now() - startedAt }));
     });
     sending.on('error', reject);
     sending.end(body);
   });
 }
 
-/** `/api/subscribe` ignores files, so a mutation may leave a body that is whole. */
+/** `/api/subscribe` ignores files, so a mutated body may still be valid there. */
 const PATHS = ['/api/leads', '/api/subscribe'];
 
-/** Sends each; a slow one again, up to five times, for the machine may have been busy. */
+/** Sends each body and repeats a slow request up to four times, because the machine may have been busy. */
 async function expectRefused(bodies: Iterable<Buffer>, paths = PATHS): Promise<number> {
   let sent = 0;
   for (const body of bodies) {
@@ -86,19 +82,17 @@ const withByte = (at: number, byte: number) => {
   return changed;
 };
 
-describe('multipart abuse, byte by byte', () => {
-  test('cut off after any byte', async () => {
-    expect(await expectRefused(everyPosition((at) => whole.subarray(0, at)))).toBe(
-      2 * whole.length,
-    );
+describe('multipart body with one defect', () => {
+  test('is refused if it is cut off after any byte', async () => {
+    expect(await expectRefused(everyPosition((at) => whole.subarray(0, at)))).toBe(2 * whole.length);
   });
 
-  test('without any one byte', async () => {
+  test('is refused without any one byte', async () => {
     const without = (at: number) => Buffer.concat([whole.subarray(0, at), whole.subarray(at + 1)]);
     await expectRefused(everyPosition(without), ['/api/leads']);
   });
 
-  test.each([0x0a, 0x22, 0xff])('with the byte %i in the place of any other', async (byte) => {
+  test.each([0x0a, 0x22, 0xff])('is refused with the byte %i in place of any other', async (byte) => {
     await expectRefused(
       everyPosition((at) => withByte(at, byte)),
       ['/api/leads'],
@@ -115,9 +109,7 @@ const line = fc.constantFrom(
   ...['Content-Type: multipart/mixed; boundary=b0undary', 'X: y', ':', 'a', 'ada@example.com'],
 );
 const ending = fc.constantFrom('\r\n', '\r\n', '\r\n', '\n', '\r', '', '\r\n\r\n', ' \r\n', '\0');
-const anyBody = fc
-  .array(fc.tuple(line, ending), { maxLength: 24 })
-  .map((lines) => Buffer.from(lines.flat().join('')));
+const anyBody = fc.array(fc.tuple(line, ending), { maxLength: 24 }).map((lines) => Buffer.from(lines.flat().join('')));
 
 const anyType = fc.constantFrom(
   `multipart/form-data; boundary=${boundary}`,
@@ -132,7 +124,7 @@ const anyType = fc.constantFrom(
   'multipart/mixed; boundary=b0undary',
 );
 
-test('multipart abuse by grammar: an answer in time, and never a 5xx', async () => {
+test('multipart fuzzing by grammar: answers in time and never with a 5xx', async () => {
   await fc.assert(
     fc.asyncProperty(anyBody, anyType, fc.constantFrom(...PATHS), async (body, type, path) => {
       const { status } = await send(path, body, type);
@@ -152,7 +144,7 @@ test.each([
   ['dashes', '-'],
   ['quotes', '"'],
   ['high bytes', '\xff'],
-])('multipart abuse to the brim with %s: refused in time', async (_name, piece) => {
+])('multipart body filled with %s: is refused in time', async (_name, piece) => {
   for (const [path, bytes] of [
     ['/api/leads', 32_000],
     ['/api/subscribe', 8_000],

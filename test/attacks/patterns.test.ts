@@ -1,6 +1,6 @@
 /**
- * No text makes a pattern slow (ASVS 1.3.12): pumps of 2,000 characters for every literal of `src/`.
- * The proof over all texts is in `slow/patterns.test.ts`.
+ * No text makes a pattern slow (ASVS 1.3.12). The test applies pumps of 2,000 characters to every literal of `src/`.
+ * For the proof over all texts, see `slow/patterns.test.ts`.
  */
 import { SyntaxKind } from 'typescript/unstable/ast';
 import { describe, expect, test } from 'vitest';
@@ -11,7 +11,7 @@ const PATIENCE_MS = 5;
 
 const expressions = expressionsOfSource();
 
-/** Characters that a pattern speaks of, and some that it does not. */
+/** Returns characters that a pattern mentions, and some that it does not. */
 function alphabetOf({ source }: RegExp): string[] {
   const literal = source
     .replace(/\\[pPu]\{[^}]*\}|\\u[0-9A-Fa-f]{4}|\\x[0-9A-Fa-f]{2}/g, ' ')
@@ -20,7 +20,7 @@ function alphabetOf({ source }: RegExp): string[] {
   return [...new Set([...literal, ...'a0 \t\n<>"/;,=.-@_A\u00e9\u200b\ufeff\u{1f58c}'])];
 }
 
-/** One character over and over, two in turn, the pattern's own text; each with an end that fits nothing. */
+/** Yields one character repeated, two alternating, and the pattern's own text, each with an end that matches nothing. */
 function* pumpsFor(expression: RegExp): Generator<string> {
   const alphabet = alphabetOf(expression);
   const ends = ['', '\0', '!\n'];
@@ -38,7 +38,7 @@ function* pumpsFor(expression: RegExp): Generator<string> {
   }
 }
 
-/** The quickest of three: the others measure what else the machine does. */
+/** Returns the shortest of three runs. The others include other work of the machine. */
 function elapsed(expression: RegExp, text: string): number {
   let least = Number.POSITIVE_INFINITY;
   for (let run = 0; run < 3 && least >= PATIENCE_MS; run += 1) {
@@ -50,28 +50,25 @@ function elapsed(expression: RegExp, text: string): number {
   return least;
 }
 
-describe('expensive patterns', () => {
-  test('every literal of the source was found, and only one pattern is put together', () => {
+describe('patterns of src', () => {
+  test('are all found, and only one is built at run time', () => {
     expect(expressions.length).toBeGreaterThan(90);
-    const made = nodesOfSource(SyntaxKind.NewExpression, SyntaxKind.CallExpression).filter(
-      ({ text }) => /^(new )?RegExp\(/.test(text),
+    const made = nodesOfSource(SyntaxKind.NewExpression, SyntaxKind.CallExpression).filter(({ text }) =>
+      /^(new )?RegExp\(/.test(text),
     );
     expect(made.map(({ path }) => path)).toEqual(['src/credentials/tokens.ts']);
   });
 
-  test.each(expressions)(
-    '$path $text takes 2,000 characters of any pump in 5 ms',
-    ({ expression }) => {
-      for (const pump of pumpsFor(expression)) {
-        const took = elapsed(expression, pump);
-        if (took >= PATIENCE_MS) {
-          expect.fail(`${took} ms for ${JSON.stringify(pump.slice(0, 20))}… (${pump.length})`);
-        }
+  test.each(expressions)('match 2,000 characters of any pump within 5 ms: $path $text', ({ expression }) => {
+    for (const pump of pumpsFor(expression)) {
+      const took = elapsed(expression, pump);
+      if (took >= PATIENCE_MS) {
+        expect.fail(`${took} ms for ${JSON.stringify(pump.slice(0, 20))}… (${pump.length})`);
       }
-    },
-  );
+    }
+  });
 
-  test('a pattern that explodes is seen', () => {
+  test('exceed the limit if they are exponential', () => {
     const explosive = /^(a+)+$/;
     expect(elapsed(explosive, `${'a'.repeat(22)}!`)).toBeGreaterThan(PATIENCE_MS);
   });

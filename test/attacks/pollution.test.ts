@@ -1,4 +1,4 @@
-/** Names are only names, and what we decide is never taken from input (ASVS 15.3.3 to 15.3.7). */
+/** Input never decides what the service decides, whatever the names of its members (ASVS 15.3.3 to 15.3.7). */
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
 import { forms } from '../../src/forms/catalog.ts';
@@ -11,7 +11,7 @@ import { tokens } from '../support/service.ts';
 
 const at = scenario();
 
-/** What the service decides by itself, under every name that it or a framework gives it. */
+/** Values that the service decides, under every name that it or a framework uses for them. */
 const ours = {
   recipient: { id: 'evil', name: 'Evil Painters' },
   destination: 'Evil Painters',
@@ -40,7 +40,7 @@ const asText = Object.fromEntries(
     .map(([name, value]) => [name, typeof value === 'string' ? value : JSON.stringify(value)]),
 );
 
-/** An event without what differs from one submission to the next. */
+/** Returns the last event without its id, which differs for each submission. */
 const decided = () => {
   const { event } = at.upstream.delivered.at(-1) ?? expect.fail();
   const { id, ...data } = event.data;
@@ -49,7 +49,7 @@ const decided = () => {
 };
 
 describe('mass assignment', () => {
-  test('preview and execute: recipient, destination, ids, times and client are ours', async () => {
+  test('preview and execute set recipient, destination, ids, times and client themselves', async () => {
     const execute = async (fields: object, body: Record<string, unknown>) => {
       const { body: preview } = await previewAction(at.service, 'homeowner_quote', fields);
       const { preview_id: token, ...record } = preview;
@@ -68,35 +68,24 @@ describe('mass assignment', () => {
     });
   });
 
-  test.each(encodings)('/api/leads and /api/subscribe in %s: the same', async (encoding) => {
+  test.each(encodings)('/api/leads and /api/subscribe set them themselves in %s', async (encoding) => {
     for (const [path, fields] of [
       ['/api/leads', { form: 'homeowner_quote', ...quote }],
       ['/api/subscribe', { email: 'reader@example.com', privacy: 'on' }],
     ] as const) {
       await post(at.service, path, encoding, fields);
       const plain = decided();
-      await at.expecting({ forwarded: 1 }, () =>
-        post(at.service, path, encoding, { ...asText, ...fields }),
-      );
-      // Each event of a subscriber is later than the one before, whatever the clock says.
+      await at.expecting({ forwarded: 1 }, () => post(at.service, path, encoding, { ...asText, ...fields }));
+      // The events of a subscriber have increasing times, independently of the clock.
       expect({ ...decided(), timestamp: plain.timestamp }).toEqual(plain);
     }
   });
 
-  test('whatever names a caller invents change nothing of what is sent', async () => {
+  test('preview ignores members with arbitrary names', async () => {
     const names = ['name', 'email', 'postal_code', 'phone', 'project_type', 'timeline', 'message'];
     const invented = fc.oneof(
       fc.constantFrom(...Object.keys(ours), '__proto__', 'constructor', 'prototype', 'toString'),
-      fc.constantFrom(
-        'Email',
-        'EMAIL',
-        'email ',
-        ' email',
-        'email[]',
-        'email.x',
-        'email\u0000',
-        'ｅmail',
-      ),
+      fc.constantFrom('Email', 'EMAIL', 'email ', ' email', 'email[]', 'email.x', 'email\u0000', 'ｅmail'),
       fc.string({ unit: 'binary', maxLength: 20 }),
     );
     const extras = fc.dictionary(
@@ -116,7 +105,7 @@ describe('mass assignment', () => {
 });
 
 describe('parameter pollution', () => {
-  test('the query of an address is no part of a body', async () => {
+  test('does not read the query string as a part of the body', async () => {
     const query = '?email=evil%40example.com&form=newsletter&preview_id=evil&confirmation=true';
     const previewed = await call(at.service, `/api/agent/actions/homeowner_quote/preview${query}`, {
       headers: { authorization: `Bearer ${tokens.both}` },
@@ -130,13 +119,13 @@ describe('parameter pollution', () => {
     expect(alone.status).toBe(400);
   });
 
-  test('a credential in the address or the body is none', async () => {
+  test('accepts no credential in the address or the body', async () => {
     const path = `/api/agent/actions/contact/preview?access_token=${tokens.both}&authorization=Bearer`;
     const body = JSON.stringify({ access_token: tokens.both, authorization: tokens.both });
     expect((await call(at.service, path, { body })).status).toBe(401);
   });
 
-  test('a name in brackets, twice, or with a dot is that name and no other', async () => {
+  test('treats a name in brackets, repeated or with a dot as no other name', async () => {
     const bodies = [
       'email[]=evil%40example.com',
       'email.x=evil%40example.com',
@@ -145,9 +134,7 @@ describe('parameter pollution', () => {
       'Email=evil%40example.com',
     ];
     for (const body of bodies) {
-      const answer = await at.expecting({}, () =>
-        postRaw(at.service, '/api/leads', 'urlencoded', body),
-      );
+      const answer = await at.expecting({}, () => postRaw(at.service, '/api/leads', 'urlencoded', body));
       expect([body, answer.status]).toEqual([body, 400]);
     }
   });
@@ -161,21 +148,20 @@ describe('prototype pollution', () => {
     '{"__proto__.polluted":"yes","constructor.prototype.polluted":"yes",',
   ];
 
-  test.each(polluted)('%s… leaves every object as it was', async (start) => {
+  test.each(polluted)('leaves Object.prototype unchanged after %s…', async (start) => {
     const before = Reflect.ownKeys(Object.prototype);
     const raw = `${start}${JSON.stringify(quote).slice(1)}`;
     const answer = await previewAction(at.service, 'homeowner_quote', null, { raw });
     expect([answer.status, answer.body.fields]).toEqual([200, quote]);
     await postRaw(at.service, '/api/leads', 'json', raw);
     await postRaw(at.service, '/api/subscribe', 'json', raw);
-    const names =
-      'email=a%40b.co&__proto__=x&__proto__%5Bpolluted%5D=yes&constructor.prototype.p=1';
+    const names = 'email=a%40b.co&__proto__=x&__proto__%5Bpolluted%5D=yes&constructor.prototype.p=1';
     await postRaw(at.service, '/api/leads', 'urlencoded', names);
     expect(Reflect.get({}, 'polluted')).toBeUndefined();
     expect(Reflect.ownKeys(Object.prototype)).toEqual(before);
   });
 
-  test('what stands on a prototype is no field, and no confirmation', async () => {
+  test('takes no field and no confirmation from a prototype', async () => {
     const inherited = await previewAction(at.service, 'newsletter', null, {
       raw: '{"__proto__":{"email":"a@b.co"}}',
     });
@@ -186,7 +172,7 @@ describe('prototype pollution', () => {
     expect((await executeAction(at.service, '', { raw })).status).toBe(400);
   });
 
-  test('the service does all of this without __proto__ as well (--disable-proto=delete)', async () => {
+  test('works with --disable-proto=delete', async () => {
     const service = await startProcess({ environment: { NODE_OPTIONS: '--disable-proto=delete' } });
     const { body } = await previewAction(service, 'homeowner_quote', quote);
     expect((await executeAction(service, body.preview_id)).status).toBe(200);
@@ -194,9 +180,7 @@ describe('prototype pollution', () => {
     for (const encoding of encodings) {
       expect((await post(service, '/api/leads', encoding, lead)).status).toBeLessThan(400);
       const subscriber = { email: `${encoding}@example.com`, privacy: 'on' };
-      expect((await post(service, '/api/subscribe', encoding, subscriber)).status).toBeLessThan(
-        400,
-      );
+      expect((await post(service, '/api/subscribe', encoding, subscriber)).status).toBeLessThan(400);
     }
     expect((await call(service, '/openapi.json', { method: 'GET' })).status).toBe(200);
     expect((await call(service, '/quote', { method: 'GET' })).status).toBe(200);

@@ -1,4 +1,4 @@
-/** docs/threat-model.md names tests that exist, and a test for every attack. */
+/** docs/threat-model.md names existing tests, and a test for every attack. */
 import { existsSync, globSync, readFileSync } from 'node:fs';
 import { join, resolve } from 'node:path';
 import { describe, expect, test } from 'vitest';
@@ -6,17 +6,19 @@ import { describe, expect, test } from 'vitest';
 const project = resolve(import.meta.dirname, '../..');
 const page = readFileSync(join(project, 'docs/threat-model.md'), 'utf8');
 
-/** The cells of each row of the table of attacks. */
-const attacks =
-  page
-    .split('\n## The attacks\n')[1]
-    ?.split('\n## ')[0]
-    ?.split('\n')
-    .filter((line) => line.startsWith('| '))
-    .slice(1)
-    .map((line) => line.slice(2, -2).split(' | ')) ?? [];
+/** Returns the numbered rows of the tables in a section, by number and without it. */
+function rowsUnder(heading: string): Map<string, string[]> {
+  const [, section = ''] = page.split(`\n## ${heading}\n`);
+  const [own = ''] = section.split('\n## ', 1);
+  return new Map(
+    [...own.matchAll(/^\| (\d+) \| (.*) \|$/gm)].map(([, number = '', cells = '']) => [number, cells.split(' | ')]),
+  );
+}
 
-/** Named as `path`: «name»; «name» …, in the last cell of a row. */
+const attacks = rowsUnder('Attacks');
+const tests = rowsUnder('Tests');
+
+/** Returns the tests of a row, written as `path`: «name», «name» … */
 function namedTests(cell: string): { path: string; names: string[] }[] {
   return cell.split('<br>').map((named) => {
     const [, path = '', rest = ''] = /^`([^`]+)`:? ?(.*)$/.exec(named.trim()) ?? [];
@@ -24,24 +26,21 @@ function namedTests(cell: string): { path: string; names: string[] }[] {
   });
 }
 
-/** Without quotes and escapes of the source; what a table fills in may be anything. */
+/** Removes quotes and escapes of the source, so that a name can be compared. */
 const plain = (text: string) => text.replaceAll('\\', '').replace(/[‘’]/g, "'");
 
-describe('the threat model', () => {
-  test('has a row for each attack, with what stops it and a requirement', () => {
-    expect(attacks.length).toBeGreaterThanOrEqual(20);
-    for (const [attack, stops = '', requirement = '', shown = ''] of attacks) {
+describe('docs/threat-model.md', () => {
+  test('has a defence and a requirement for each attack', () => {
+    expect(attacks.size).toBeGreaterThanOrEqual(20);
+    expect([...tests.keys()]).toEqual([...attacks.keys()]);
+    for (const [attack = '', stops = '', requirement = ''] of attacks.values()) {
       expect([attack, stops.length > 10]).toEqual([attack, true]);
-      expect([attack, requirement]).toEqual([
-        attack,
-        expect.stringMatching(/^(\d+\.\d+\.\d+|V\d+|API\d+|—)/),
-      ]);
-      expect([attack, shown.length > 10]).toEqual([attack, true]);
+      expect([attack, requirement]).toEqual([attack, expect.stringMatching(/^(\d+\.\d+\.\d+|V\d+|API\d+|—)/)]);
     }
   });
 
-  test.each(attacks.map(([attack = '', , , shown = '']) => [attack, shown]))(
-    '%s: every test that is named exists',
+  test.each([...attacks].map(([number, [attack = '']]) => [attack, tests.get(number)?.[0] ?? '']))(
+    '%s: names only existing tests',
     (_attack, shown) => {
       const named = namedTests(shown);
       expect(named.length).toBeGreaterThan(0);
@@ -63,7 +62,7 @@ describe('the threat model', () => {
     expect(unnamed).toEqual(['test/attacks/threat-model.test.ts']);
   });
 
-  test('links to sections that are there', () => {
+  test('links only to existing sections of docs/operations.md', () => {
     const operations = readFileSync(join(project, 'docs/operations.md'), 'utf8');
     for (const [, heading = ''] of page.matchAll(/\(operations\.md\), "([^"]+)"/g)) {
       expect(operations).toContain(`\n## ${heading}\n`);

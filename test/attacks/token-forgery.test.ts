@@ -1,6 +1,6 @@
 /**
- * A token is what we signed for this purpose, or nothing (ASVS 9.1.1, 9.2.2). Characters and spellings
- * are in test/actions/preview-token.test.ts; here are the bits, the other purposes and HTTP.
+ * A token is valid only with our signature for its purpose (ASVS 9.1.1, 9.2.2). For characters and spellings, see
+ * test/actions/preview-token.test.ts. This file covers bits, other purposes and HTTP.
  */
 import { createHash, createHmac, randomBytes } from 'node:crypto';
 import { describe, expect, test } from 'vitest';
@@ -25,7 +25,7 @@ const mac = (algorithm: string, secret: Buffer, text: string) =>
   createHmac(algorithm, secret).update(text).digest('base64url');
 
 describe('token forgery', () => {
-  test('every flipped bit of the payload and of the signature is refused', () => {
+  test('rejects every flipped bit of the payload and of the signature', () => {
     expect(open(token)).toBe('open');
     for (const [part, other] of [
       [0, signature],
@@ -39,7 +39,7 @@ describe('token forgery', () => {
         expect(open(part === 0 ? `${text}.${other}` : `${other}.${text}`)).toBe('forged');
       }
     }
-    // And every bit of the text itself, where one leads out of the alphabet.
+    // Flip every bit of the text, too. Some flips leave the alphabet.
     for (let bit = 0; bit < token.length * 8; bit += 1) {
       const flipped = Buffer.from(token);
       flipped[bit >> 3] = (flipped[bit >> 3] ?? 0) ^ (1 << (bit & 7));
@@ -47,7 +47,7 @@ describe('token forgery', () => {
     }
   });
 
-  test('every changed character of a token with a 2,000-character field is refused', () => {
+  test('rejects every changed character of a token with a 2,000-character field', () => {
     const long = sealPreview([key], { ...preview, fields: { message: 'é'.repeat(2_000) } });
     expect(long.length).toBeGreaterThan(5_000);
     expect(open(long)).toBe('open');
@@ -64,13 +64,13 @@ describe('token forgery', () => {
     ['another version', `lead-intake preview v2\n${payload}`],
     ['the purpose without its end', `lead-intake preview v1${payload}`],
     ['the decoded payload', Buffer.from(payload, 'base64url').toString()],
-    ['the purpose behind the payload', `${payload}lead-intake preview v1\n`],
+    ['the purpose after the payload', `${payload}lead-intake preview v1\n`],
     ['a webhook’s form', `${payload}.1788264000.${payload}`],
-  ])('a signature by the right key over %s is refused', (_name, signed) => {
+  ])('rejects a signature by the right key over %s', (_name, signed) => {
     expect(open(`${payload}.${mac('sha256', key, signed)}`)).toBe('forged');
   });
 
-  test('purpose and version are inside of the signature, as it is spelled out here', () => {
+  test('signs the purpose and the version with the payload', () => {
     expect(signature).toBe(mac('sha256', key, `lead-intake preview v1\n${payload}`));
   });
 
@@ -81,24 +81,24 @@ describe('token forgery', () => {
     ['a key of zeros', mac('sha256', Buffer.alloc(32), `lead-intake preview v1\n${payload}`)],
     ['zeros', 'A'.repeat(43)],
     ['the payload itself', payload.slice(0, 43)],
-  ])('a signature by %s is refused', (_name, forged) => {
+  ])('rejects a signature by %s', (_name, forged) => {
     expect(open(`${payload}.${forged}`)).toBe('forged');
   });
 
-  test('nothing of a payload is read before its signature: what would not parse is forged', () => {
+  test('verifies the signature before it parses the payload', () => {
     for (const text of ['not JSON', '{"t":', 'null', '[]', '{"__proto__":1}', '\xff\xfe']) {
       const encoded = Buffer.from(text, 'latin1').toString('base64url');
       expect(open(`${encoded}.${signature}`)).toBe('forged');
     }
   });
 
-  test('without any key nothing opens', () => {
+  test('opens nothing without a key', () => {
     expect(open(token, [])).toBe('forged');
   });
 });
 
 describe('token confusion', () => {
-  test('no token is taken in the place of another', async () => {
+  test('accepts no token in place of another', async () => {
     const preview = await previewId(at.service);
     const asBearer = await previewAction(at.service, 'homeowner_quote', quote, { token: preview });
     expect(asBearer.status).toBe(401);
@@ -112,13 +112,13 @@ describe('token confusion', () => {
     expect((await previewAction(at.service, 'contact', {}, { token: actionId })).status).toBe(401);
   });
 
-  test('parts of two good tokens make no third', async () => {
+  test('rejects a token made of parts of two valid tokens', async () => {
     const [first = '', second = ''] = [await previewId(at.service), await previewId(at.service)];
     const mixed = `${first.split('.')[0]}.${second.split('.')[1]}`;
     expect((await at.expecting({}, () => executeAction(at.service, mixed))).status).toBe(400);
   });
 
-  test('a preview serves its own action alone, and no other type than a string', async () => {
+  test('accepts a preview only for its own action, and only as a string', async () => {
     const preview = await previewId(at.service);
     for (const action of ['contact', 'newsletter', 'contractor_signup']) {
       const answer = await at.expecting({}, () => executeAction(at.service, preview, { action }));

@@ -1,12 +1,11 @@
-/** What an alert tells the operator to type is typed, word for word, in the shell of whoever reads it. */
+/** Runs the commands of each alert in a shell, exactly as the message spells them. */
 import { spawnSync } from 'node:child_process';
 import { mkdirSync } from 'node:fs';
 import { join } from 'node:path';
 import { beforeAll, expect, test } from 'vitest';
-import { alertLetter } from '../../src/notices/alert-letter.ts';
-import type { AlertKind } from '../../src/storage/schema.ts';
+import { type AlertKind, alertMail } from '../../src/notices/alert-kinds.ts';
 import { startProcess, temporaryFolder } from '../support/process.ts';
-import { project } from './run-service.ts';
+import { project } from '../support/program.ts';
 
 const kinds: Record<AlertKind, number> = {
   upstream: 2,
@@ -26,10 +25,10 @@ beforeAll(async () => {
   await (await startProcess({ dataDir })).end();
 });
 
-test.each(Object.entries(kinds))('the commands of the alert %s run', (kind, count) => {
+test.each(Object.entries(kinds))('runs each command of the alert %s', (kind, count) => {
   const site = { operatorName: 'Paint Match', baseUrl: 'https://paint.example', dataDir };
   const about = { kind: kind as AlertKind, times: 1, over: false };
-  const { text } = alertLetter(about, site);
+  const { text } = alertMail(about, site);
   const commands = text.split('\n').filter((line) => /^(?:npm run|df|du) /.test(line));
   expect(commands).toHaveLength(count);
   for (const command of commands) {

@@ -1,17 +1,10 @@
-import {
-  copyFileSync,
-  existsSync,
-  readdirSync,
-  readFileSync,
-  statSync,
-  writeFileSync,
-} from 'node:fs';
+import { copyFileSync, existsSync, readdirSync, readFileSync, statSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { DatabaseSync } from 'node:sqlite';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { sql } from 'kysely';
 import { afterAll, describe, expect, test, vi } from 'vitest';
-import { systemClock } from '../../src/clock.ts';
+import { systemClock } from '../../src/platform/clock.ts';
 import { executeAction, previewId } from '../support/agent.ts';
 import { databases, type TestDatabase } from '../support/databases.ts';
 import { type ServiceProcess, startProcess } from '../support/process.ts';
@@ -36,14 +29,14 @@ if (databases.length === 1) {
   console.warn('Skipped: PostgreSQL is not there, so no dump of it is tried.');
 }
 
-/** One sentence on standard error, nothing on standard output. */
+/** Expects one sentence on standard error and nothing on standard output. */
 function expectRefusal(ran: Ran, says: RegExp, status = 1) {
   expect(ran).toMatchObject({ status, stdout: '' });
   expect(ran.stderr).toMatch(says);
   expect(ran.stderr.trimEnd().split('\n')).toHaveLength(1);
 }
 
-describe.each(databases)('on %s', (name, create) => {
+describe.each(databases)('backup and restore on %s', (name, create) => {
   const folder = temporaryFolder();
   const file = join(folder, 'backup');
   let answeredBefore: Answered[];
@@ -63,7 +56,7 @@ describe.each(databases)('on %s', (name, create) => {
   const restore = (database: TestDatabase, from = file, ...flags: string[]) =>
     runService(['restore', from, ...flags], { environment: { DATABASE_URL: database.url } });
 
-  test('a backup under load is for the owner alone, and appears whole', async () => {
+  test('backs up under load into a complete file with mode 0600', async () => {
     const database = await fresh();
     const service = await start(database);
     let running = true;
@@ -85,7 +78,7 @@ describe.each(databases)('on %s', (name, create) => {
     running = false;
     await Promise.all(load);
     expect(ran).toMatchObject({ status: 0, stdout: `${file}\n` });
-    // The load went on beside it.
+    // The load continued during the backup.
     expect(answeredBefore.length).toBeGreaterThan(AT_ONCE);
     expect(during).toBeGreaterThan(AT_ONCE);
     expect(statSync(file).mode & 0o777).toBe(0o600);
@@ -97,7 +90,7 @@ describe.each(databases)('on %s', (name, create) => {
     expect(status).toBe(200);
   });
 
-  test('restored elsewhere it holds every receipt that was answered before it began', async () => {
+  test('restores into a new database every receipt that was answered before the backup began', async () => {
     const database = await fresh();
     const ran = await restore(database, file, '--yes');
     expect([ran.status, ran.stdout]).toEqual([0, '']);
@@ -113,7 +106,7 @@ describe.each(databases)('on %s', (name, create) => {
     await Promise.all(Array.from({ length: AT_ONCE }, check));
   });
 
-  test('restored over another database, nothing of that one is left', async () => {
+  test('removes everything in the target database on a restore', async () => {
     const database = await fresh();
     const service = await start(database);
     const preview = await previewId(service);
@@ -136,7 +129,7 @@ describe.each(databases)('on %s', (name, create) => {
     expect(Number(found?.all)).toBeGreaterThanOrEqual(answeredBefore.length);
   });
 
-  test('a backup of a newer program, a damaged one and another program’s are refused', async () => {
+  test('rejects backups that are damaged, of a newer version, of another program, or of another database', async () => {
     const database = await fresh();
     const storage = await database.open(systemClock);
     const future = sql`insert into kysely_migration values ('9999-from-the-future', '')`;
@@ -144,7 +137,7 @@ describe.each(databases)('on %s', (name, create) => {
     await storage.close();
     const target = await fresh();
     const newer = join(folder, 'newer');
-    // The backup itself says so already; made by its own program it can be there all the same.
+    // The backup command refuses a newer database. Its own program could still have copied it.
     expectRefusal(await backup(database, newer), /newer version/);
     await copyOf(name, database, newer);
     expectRefusal(await restore(target, newer, '--yes'), /newer version of this program/);
@@ -163,7 +156,7 @@ describe.each(databases)('on %s', (name, create) => {
   });
 });
 
-/** A copy as another version of the program would make it. */
+/** Copies the database as another version of the program would. */
 async function copyOf(name: string, database: TestDatabase, to: string): Promise<void> {
   if (name === 'SQLite') copyFileSync(database.url.slice('sqlite:'.length), to);
   else {
@@ -172,8 +165,8 @@ async function copyOf(name: string, database: TestDatabase, to: string): Promise
   }
 }
 
-describe('on SQLite', () => {
-  test('the restored file passes integrity_check, and a damaged database can be replaced', async () => {
+describe('backup and restore on SQLite', () => {
+  test('replaces a damaged database with one that passes integrity_check', async () => {
     const folder = temporaryFolder();
     const path = join(folder, 'service.db');
     const environment = { DATABASE_URL: `sqlite:${path}` };
@@ -192,7 +185,7 @@ describe('on SQLite', () => {
     expect(existsSync(`${path}.restored`)).toBe(false);
   });
 
-  test('without a database there is nothing to back up, and without a folder nowhere', async () => {
+  test('rejects a backup without a database, and one into a folder that does not exist', async () => {
     const folder = temporaryFolder();
     const nothing = { environment: { DATA_DIR: join(folder, 'data') } };
     expectRefusal(await runService(['backup', join(folder, 'a')], nothing), /npm start/);
@@ -200,24 +193,18 @@ describe('on SQLite', () => {
     created.push(source);
     await (await source.open(systemClock)).close();
     const nowhere = { environment: { DATABASE_URL: source.url } };
-    expectRefusal(
-      await runService(['backup', join(folder, 'b/c')], nowhere),
-      /could not be written/,
-    );
+    expectRefusal(await runService(['backup', join(folder, 'b/c')], nowhere), /could not be written/);
   });
 });
 
-test.runIf(databases.length > 1)(
-  'without PostgreSQL’s programs it says what to install',
-  async () => {
-    const database = await (databases[1]?.[1] ?? expect.fail())();
-    created.push(database);
-    await (await database.open(systemClock)).close();
-    const address = new URL(database.url);
-    address.password = 'hunter2';
-    const environment = { PATH: '/nowhere', DATABASE_URL: address.href };
-    const ran = await runService(['backup', join(temporaryFolder(), 'a')], { environment });
-    expectRefusal(ran, /^pg_dump is not on this machine: install .*postgresql-client/);
-    expect(ran.stderr).not.toContain('hunter2');
-  },
-);
+test.runIf(databases.length > 1)('says what to install if pg_dump is missing, and shows no password', async () => {
+  const database = await (databases[1]?.[1] ?? expect.fail())();
+  created.push(database);
+  await (await database.open(systemClock)).close();
+  const address = new URL(database.url);
+  address.password = 'hunter2';
+  const environment = { PATH: '/nowhere', DATABASE_URL: address.href };
+  const ran = await runService(['backup', join(temporaryFolder(), 'a')], { environment });
+  expectRefusal(ran, /^pg_dump is not on this machine: install .*postgresql-client/);
+  expect(ran.stderr).not.toContain('hunter2');
+});

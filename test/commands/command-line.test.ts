@@ -1,11 +1,13 @@
-import { cpSync, readFileSync, writeFileSync } from 'node:fs';
+import { cpSync, globSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { PassThrough } from 'node:stream';
 import { describe, expect, test } from 'vitest';
-import type { Command } from '../../src/commands/command.ts';
+import type { Command } from '../../src/commands/command-line.ts';
 import { runCommand } from '../../src/commands/command-line.ts';
-import { openTerminal } from '../../src/commands/terminal.ts';
-import { project, runService, temporaryFolder } from './run-service.ts';
+import { openTerminal, type Terminal } from '../../src/commands/terminal.ts';
+import { hostileCharacters, hostileIn, legitimateNames } from '../support/hostile.ts';
+import { project } from '../support/program.ts';
+import { runService, temporaryFolder } from './run-service.ts';
 
 const version = JSON.parse(readFileSync(join(project, 'package.json'), 'utf8')).version;
 
@@ -15,30 +17,25 @@ describe('bin/service.js', () => {
     return ['--import', `data:text/javascript,${encodeURIComponent(text)}`];
   };
 
-  test.each(['12.22.12', '20.20.2', '25.9.0'])(
-    'on Node %s says in one sentence what helps, and ends with 1',
-    async (found) => {
-      const ran = await runService(['start'], { nodeOptions: pretendNode(found) });
-      expect(ran).toMatchObject({ status: 1, stdout: '' });
-      expect(ran.stderr.trim().split('\n')).toHaveLength(1);
-      for (const words of [found, 'npm ci', 'npm start', 'npm rebuild node']) {
-        expect(ran.stderr).toContain(words);
-      }
-    },
-  );
+  test.each(['12.22.12', '20.20.2', '25.9.0'])('exits with 1 and one sentence on Node %s', async (found) => {
+    const ran = await runService(['start'], { nodeOptions: pretendNode(found) });
+    expect(ran).toMatchObject({ status: 1, stdout: '' });
+    expect(ran.stderr.trim().split('\n')).toHaveLength(1);
+    for (const words of [found, 'npm ci', 'npm start', 'npm rebuild node']) {
+      expect(ran.stderr).toContain(words);
+    }
+  });
 
-  test('can be read by a Node that knows no newer syntax than dynamic import', () => {
+  test('uses no syntax newer than dynamic import', () => {
     const code = readFileSync(join(project, 'bin/service.js'), 'utf8');
     expect(code).not.toMatch(/\?\.|\?\?|\bawait\b|\basync\b|^\s*(import|export)\s[^(]|\.\.\./m);
   });
 
-  test('starts every command that its help and package.json name, and no other', async () => {
+  test('starts exactly the commands that its help and package.json name', async () => {
     const code = readFileSync(join(project, 'bin/service.js'), 'utf8');
     const started = [...code.matchAll(/^ {4}(\w+): \(\) => import\(/gm)].map(([, name]) => name);
     const { stdout } = await runService(['--help']);
-    const told = [...stdout.matchAll(/^ {2}node bin\/service\.js (\w+)$/gm)].map(
-      ([, name]) => name,
-    );
+    const told = [...stdout.matchAll(/^ {2}node bin\/service\.js (\w+)$/gm)].map(([, name]) => name);
     const { scripts } = JSON.parse(readFileSync(join(project, 'package.json'), 'utf8'));
     const offered = Object.entries<string>(scripts).flatMap(([script, line]) => {
       const [, name] = /node bin\/service\.js (\w+)$/.exec(line) ?? [];
@@ -48,7 +45,7 @@ describe('bin/service.js', () => {
     expect(offered.sort()).toEqual(started.map((name) => `${name} ${name}`).sort());
   });
 
-  test('says to run npm ci where the dependencies are not installed', async () => {
+  test('says to run npm ci if the dependencies are not installed', async () => {
     const folder = temporaryFolder();
     for (const part of ['bin', 'src', 'package.json']) {
       cpSync(join(project, part), join(folder, part), { recursive: true });
@@ -58,7 +55,7 @@ describe('bin/service.js', () => {
     expect(ran.stderr).toMatch(/^[^\n]*npm ci[^\n]*\n$/);
   });
 
-  test('takes a setting from .env of the folder it runs in', async () => {
+  test('reads settings from .env in the current folder', async () => {
     const folder = temporaryFolder();
     writeFileSync(join(folder, '.env'), 'PORT=0\n');
     const ran = await runService(['settings'], { folder });
@@ -66,18 +63,18 @@ describe('bin/service.js', () => {
   });
 });
 
-describe('every command', () => {
+describe('service, any command', () => {
   const commands = ['credentials', 'inbox', 'erase', 'settings', 'doctor', ''];
   const named = (name: string) => (name === '' ? [] : [name]);
 
-  test.each(commands)('%s --help shows examples before usage, on stdout', async (name) => {
+  test.each(commands)('%s --help prints examples before usage on stdout', async (name) => {
     const ran = await runService([...named(name), '--help']);
     expect(ran).toMatchObject({ status: 0, stderr: '' });
     expect(ran.stdout.indexOf('Examples:')).toBeGreaterThan(-1);
     expect(ran.stdout.indexOf('Usage:')).toBeGreaterThan(ran.stdout.indexOf('Examples:'));
   });
 
-  test.each(commands)('%s --version says the version', async (name) => {
+  test.each(commands)('%s --version prints the version', async (name) => {
     expect(await runService([...named(name), '--version'])).toEqual({
       status: 0,
       stdout: `${version}\n`,
@@ -92,7 +89,7 @@ describe('every command', () => {
     [['inbox', 'list', '--limt', '3'], '--limit'],
     [['credentials', 'revok', 'acme'], 'revoke'],
     [['credentails', 'list'], 'credentials'],
-  ])('%j is answered with the nearest match, %s, and status 2', async (args, nearest) => {
+  ])('answers %j with the nearest match, %s, and status 2', async (args, nearest) => {
     const ran = await runService(args);
     expect(ran).toMatchObject({ status: 2, stdout: '' });
     expect(ran.stderr).toContain(`did you mean ${nearest}?`);
@@ -122,13 +119,13 @@ describe('every command', () => {
     [['erase', 'canary-nobody']],
     [['erase', '-', '--yes']],
     [['start', '--port', '4000']],
-  ])('%j is a mistake of the command line: one sentence and status 2', async (args) => {
+  ])('answers %j with one sentence and status 2', async (args) => {
     const ran = await runService(args);
     expect(ran).toMatchObject({ status: 2, stdout: '' });
     expect(ran.stderr).toMatch(/^[^\n]+\n$/);
   });
 
-  test('lists every fault of the settings on a line of its own, with status 78', async () => {
+  test('lists each invalid setting on its own line, with status 78', async () => {
     const environment = { PORT: 'x', LOG_LEVEL: 'loud', UPSTREAM_SECRET: 'canary-secret' };
     const ran = await runService(['doctor'], { environment });
     expect(ran).toMatchObject({ status: 78, stdout: '' });
@@ -137,14 +134,14 @@ describe('every command', () => {
   });
 });
 
-describe('an unexpected failure', () => {
+describe('runCommand', () => {
   const broken: Command = {
     invocation: 'broken',
-    meaning: 'breaks',
+    description: 'breaks',
     examples: [],
-    actions: {
+    subcommands: {
       '': {
-        meaning: 'breaks',
+        description: 'breaks',
         operands: [],
         options: {},
         run: async () => {
@@ -154,7 +151,7 @@ describe('an unexpected failure', () => {
     },
   };
 
-  test('is one sentence and status 1, without a stack trace', async () => {
+  test('prints one sentence without a stack trace and returns 1 if the command throws', async () => {
     const streams = testStreams({});
     const before = process.exitCode;
     expect(await runCommand(broken, [], streams)).toBe(1);
@@ -163,14 +160,42 @@ describe('an unexpected failure', () => {
   });
 });
 
-describe('a terminal', () => {
-  test('gets colour, and nothing else does', () => {
+describe('openTerminal', () => {
+  test('uses colour on a terminal only, and not with NO_COLOR or TERM=dumb', () => {
     const colour = (isTTY: boolean, env = {}) =>
-      openTerminal(testStreams({ isTTY, env }), false).emphasize('bold', 'x');
-    expect(colour(true)).toBe('\u001B[1mx\u001B[0m');
-    expect(colour(false)).toBe('x');
-    expect(colour(true, { NO_COLOR: '1' })).toBe('x');
-    expect(colour(true, { TERM: 'dumb' })).toBe('x');
+      shownTo(isTTY, env, (terminal) => terminal.print('a ', { emphasis: 'bold', text: 'x' }));
+    expect(colour(true)).toBe('a \u001B[1mx\u001B[0m\n');
+    expect(colour(false)).toBe('a x\n');
+    expect(colour(true, { NO_COLOR: '1' })).toBe('a x\n');
+    expect(colour(true, { TERM: 'dumb' })).toBe('a x\n');
+  });
+
+  test.each(Object.entries(hostileCharacters))('prints %s as an escape on a terminal', (_name, character) => {
+    const evil = `a${character}b`;
+    const asEscape = /a(\\u[\da-f]{4}){1,2}b/;
+    expect(shownTo(true, {}, (terminal) => terminal.print(evil))).toMatch(asEscape);
+    expect(shownTo(true, {}, (terminal) => terminal.say(evil))).toMatch(asEscape);
+    const bold = { emphasis: 'bold', text: evil } as const;
+    expect(shownTo(true, {}, (terminal) => terminal.print(bold))).toMatch(asEscape);
+    expect(shownTo(true, {}, (terminal) => terminal.confirm(evil, false))).toMatch(asEscape);
+    const csv = (terminal: Terminal) => terminal.write(`"${evil}",c\r\nd\r\n`, 'csv');
+    expect(shownTo(true, {}, csv)).toMatch(asEscape);
+    expect(shownTo(false, {}, csv)).toBe(`"${evil}",c\r\nd\r\n`);
+    for (const isTTY of [true, false]) {
+      const json = shownTo(isTTY, {}, (terminal) => terminal.write(`${JSON.stringify(evil)}\n`));
+      expect([hostileIn(json), JSON.parse(json)]).toEqual([[], evil]);
+    }
+  });
+
+  test.each(legitimateNames)('prints the name %s unchanged', (name) => {
+    expect(shownTo(true, {}, (terminal) => terminal.print(name))).toBe(`${name}\n`);
+  });
+
+  test('is in the only file of the commands that writes to the standard streams', () => {
+    const writers = globSync('src/commands/**/*.ts', { cwd: project }).filter((path) =>
+      /\bstd(out|err)\.write|\bconsole\.|process\.std(out|err)/.test(readFileSync(join(project, path), 'utf8')),
+    );
+    expect(writers).toEqual(['src/commands/terminal.ts']);
   });
 
   test.each([
@@ -179,7 +204,7 @@ describe('a terminal', () => {
     ['', false],
     ['n', false],
     ['yesterday', false],
-  ])('is asked before something is destroyed: %j means %s', async (answer, expected) => {
+  ])('confirms before a destructive action: %j means %s', async (answer, expected) => {
     const streams = testStreams({ isTTY: true });
     const confirmed = openTerminal(streams, false).confirm('Revoke it?', false);
     streams.stdin.write(`${answer}\n`);
@@ -187,14 +212,14 @@ describe('a terminal', () => {
     expect(written(streams.stderr)).toContain('Revoke it? [y/N]');
   });
 
-  test('that goes away without an answer has said no', async () => {
+  test('takes the end of the input without an answer as no', async () => {
     const streams = testStreams({ isTTY: true });
     const confirmed = openTerminal(streams, false).confirm('Revoke it?', false);
     streams.stdin.end();
     expect(await confirmed).toBe(false);
   });
 
-  test('is not asked where --yes is given', async () => {
+  test('skips the question with --yes', async () => {
     expect(await openTerminal(testStreams({}), false).confirm('Revoke it?', true)).toBe(true);
   });
 });
@@ -202,6 +227,13 @@ describe('a terminal', () => {
 function testStreams({ isTTY = false, env = {} }: { isTTY?: boolean; env?: object }) {
   const stream = () => Object.assign(new PassThrough(), { isTTY });
   return { stdin: stream(), stdout: stream(), stderr: stream(), env: { ...env } };
+}
+
+/** Returns everything that a command writes to both streams. */
+function shownTo(isTTY: boolean, env: object, use: (terminal: Terminal) => unknown): string {
+  const streams = testStreams({ isTTY, env });
+  void use(openTerminal(streams, false));
+  return written(streams.stdout) + written(streams.stderr);
 }
 
 function written(stream: PassThrough): string {

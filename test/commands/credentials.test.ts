@@ -1,12 +1,5 @@
 import { createHash } from 'node:crypto';
-import {
-  existsSync,
-  readFileSync,
-  statSync,
-  symlinkSync,
-  utimesSync,
-  writeFileSync,
-} from 'node:fs';
+import { existsSync, readFileSync, statSync, symlinkSync, utimesSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { beforeEach, describe, expect, test } from 'vitest';
 import { parseClients } from '../../src/credentials/clients.ts';
@@ -30,8 +23,8 @@ function clients() {
 
 const digest = (token: string) => createHash('sha256').update(token).digest('hex');
 
-describe('issue', () => {
-  test('prints the token alone on stdout, and keeps only its digest, mode 0600', async () => {
+describe('credentials issue', () => {
+  test('prints only the token on stdout, and stores its digest in a file with mode 0600', async () => {
     const ran = await credentials('issue', 'acme');
     const token = ran.stdout.trimEnd();
     expect(ran.status).toBe(0);
@@ -55,7 +48,7 @@ describe('issue', () => {
     ]);
   });
 
-  test('takes scopes and an end, and says all of it as JSON', async () => {
+  test('takes scopes and an expiry date, and prints all as JSON', async () => {
     const { stdout } = await credentials(
       ...['issue', 'acme', '--scope', 'lead:preview', '--expires', '2099-01-01', '--json'],
     );
@@ -70,13 +63,13 @@ describe('issue', () => {
 
   test.each([
     ['an unknown scope', ['--scope', 'lead:delete']],
-    ['an end in the past', ['--expires', '2020-01-01']],
+    ['an expiry date in the past', ['--expires', '2020-01-01']],
   ])('refuses %s with status 2 and writes nothing', async (_, args) => {
     expect((await credentials('issue', 'acme', ...args)).status).toBe(2);
     expect(existsSync(file)).toBe(false);
   });
 
-  test('refuses a client that exists, and points to rotate', async () => {
+  test('refuses a client that exists, and suggests rotate', async () => {
     await credentials('issue', 'acme');
     const before = readFileSync(file, 'utf8');
     const ran = await credentials('issue', 'acme');
@@ -85,7 +78,7 @@ describe('issue', () => {
     expect(readFileSync(file, 'utf8')).toBe(before);
   });
 
-  test('keeps both of two clients that are issued at once', async () => {
+  test('stores all clients that are issued at the same time', async () => {
     const names = ['a', 'b', 'c', 'd'];
     const ran = await Promise.all(names.map((name) => credentials('issue', name)));
     expect(ran.map(({ status }) => status)).toEqual([0, 0, 0, 0]);
@@ -97,21 +90,21 @@ describe('issue', () => {
     expect(existsSync(`${file}.lock`)).toBe(false);
   });
 
-  test('goes past a lock that a dead process left behind', async () => {
+  test('ignores a lock that a dead process left a minute ago', async () => {
     writeFileSync(`${file}.lock`, '');
     const longAgo = new Date(Date.now() - 60_000);
     utimesSync(`${file}.lock`, longAgo, longAgo);
     expect((await credentials('issue', 'acme')).status).toBe(0);
   });
 
-  test('leaves a broken file as it is', async () => {
+  test('leaves a damaged file as is', async () => {
     writeFileSync(file, '{"clients": [');
     const ran = await credentials('issue', 'acme');
     expect(ran).toMatchObject({ status: 1, stdout: '' });
     expect(readFileSync(file, 'utf8')).toBe('{"clients": [');
   });
 
-  test('follows a link to the file, and keeps what else an operator wrote there', async () => {
+  test('follows a link to the file, and keeps other entries in it', async () => {
     const real = join(temporaryFolder(), 'real.json');
     writeFileSync(real, '{"note": "ours", "clients": []}');
     symlinkSync(real, file);
@@ -121,7 +114,7 @@ describe('issue', () => {
     expect(written.clients).toHaveLength(1);
   });
 
-  test('says which setting is missing in production', async () => {
+  test('names the missing setting in production', async () => {
     const environment = { NODE_ENV: 'production', BASE_URL: 'https://x.example' };
     const ran = await runService(['credentials', 'issue', 'acme'], { environment });
     expect(ran).toMatchObject({ status: 1, stdout: '' });
@@ -129,8 +122,8 @@ describe('issue', () => {
   });
 });
 
-describe('rotate', () => {
-  test('adds a token, and ends the old one after the overlap', async () => {
+describe('credentials rotate', () => {
+  test('adds a token, and lets the old one expire after the overlap', async () => {
     const old = (await credentials('issue', 'acme')).stdout.trim();
     const started = Date.now();
     const ran = await credentials('rotate', 'acme', '--overlap', '48h');
@@ -146,17 +139,14 @@ describe('rotate', () => {
     expect(overlap).toBeLessThan(48 * 3_600_000 + 60_000);
   });
 
-  test('never makes an end later, and removes what has ended', async () => {
+  test('never postpones an expiry date, and removes expired credentials', async () => {
     const sha256 = (fill: string) => fill.repeat(64);
     const created_at = '2026-09-01T00:00:00.000Z';
     const given = [
       { id: 'c_1', sha256: sha256('a'), created_at, expires_at: '2026-09-02T00:00:00.000Z' },
       { id: 'c_2', sha256: sha256('b'), created_at, expires_at: '2999-01-01T00:00:00.000Z' },
     ];
-    writeFileSync(
-      file,
-      JSON.stringify({ clients: [{ name: 'acme', scopes: ['lead:create'], credentials: given }] }),
-    );
+    writeFileSync(file, JSON.stringify({ clients: [{ name: 'acme', scopes: ['lead:create'], credentials: given }] }));
     await credentials('rotate', 'acme', '--overlap', '999999d');
     const [client] = clients();
     expect(client?.scopes).toEqual(['lead:create']);
@@ -169,8 +159,8 @@ describe('rotate', () => {
   });
 });
 
-describe('revoke', () => {
-  test('wants --yes off a terminal, and removes nothing without it', async () => {
+describe('credentials revoke', () => {
+  test('requires --yes without a terminal, and removes nothing without it', async () => {
     await credentials('issue', 'acme');
     const ran = await credentials('revoke', 'acme');
     expect(ran).toMatchObject({ status: 2, stdout: '' });
@@ -178,7 +168,7 @@ describe('revoke', () => {
     expect(clients()).toHaveLength(1);
   });
 
-  test('removes one credential, and with the last one the client', async () => {
+  test('removes one credential, and the client with its last one', async () => {
     await credentials('issue', 'acme');
     await credentials('rotate', 'acme');
     expect((await credentials('revoke', 'acme', '--credential', 'c_9', '--yes')).status).toBe(1);
@@ -196,7 +186,7 @@ describe('revoke', () => {
   });
 });
 
-test('list shows names, scopes, ids and dates, and no digest', async () => {
+test('credentials list shows names, scopes, ids and dates, but no digest', async () => {
   await credentials('issue', 'acme', '--scope', 'lead:create');
   const [credential] = clients()[0]?.credentials ?? [];
   const table = await credentials('list');

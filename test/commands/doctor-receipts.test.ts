@@ -1,4 +1,4 @@
-/** What the doctor says of the keys that sign receipts (beyond §5). */
+/** The doctor's finding about the keys that sign receipts (reference §7.3). */
 import { chmodSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
@@ -15,7 +15,7 @@ async function finding(environment: Record<string, string>): Promise<Finding | u
   return findings.find(({ check }) => check === 'receipt keys');
 }
 
-describe.each(databases)('with receipts on %s that one key signed', (_name, create) => {
+describe.each(databases)('doctor with receipts on %s that one key signed', (_name, create) => {
   const key = newKey();
   let database: TestDatabase;
   let kid: string | undefined;
@@ -41,7 +41,7 @@ describe.each(databases)('with receipts on %s that one key signed', (_name, crea
       RECEIPT_SIGNING_KEYS: keys,
     });
 
-  test('all is well while that is published, also as a public key', async () => {
+  test('reports ok while that key is published, also as a public key', async () => {
     expect(await doctorOf(key)).toMatchObject({
       outcome: 'ok',
       says: `${kid} signs; 1 published.`,
@@ -49,31 +49,27 @@ describe.each(databases)('with receipts on %s that one key signed', (_name, crea
     expect(await doctorOf(newKey() + publicOf(key))).toMatchObject({ outcome: 'ok' });
   });
 
-  test('it is named where that is not published any more', async () => {
+  test('warns and names the key if it is no longer published', async () => {
     for (const keys of [newKey(), '']) {
       expect(await doctorOf(keys)).toMatchObject({
         outcome: 'warning',
-        says: expect.stringContaining(
-          `${kid} signed 2 receipts that are kept, and is not at /.well-known/jwks.json`,
-        ),
+        says: expect.stringContaining(`${kid} signed 2 receipts that are kept, and is not at /.well-known/jwks.json`),
         remedy: expect.stringContaining('back into RECEIPT_SIGNING_KEYS'),
       });
     }
   });
 });
 
-test('without a key receipts are not signed, and the remedy makes one', async () => {
+test('doctor reports unsigned receipts without a key, and how to create one', async () => {
   const environment = { NODE_ENV: 'production', BASE_URL: 'https://paint.example' };
-  expect(
-    await finding({ ...environment, DATA_DIR: join(temporaryFolder(), 'data') }),
-  ).toMatchObject({
+  expect(await finding({ ...environment, DATA_DIR: join(temporaryFolder(), 'data') })).toMatchObject({
     outcome: 'off',
     says: 'Receipts are not signed.',
     remedy: expect.stringContaining('openssl genpkey'),
   });
 });
 
-test('in local mode the key of the folder is looked at', async () => {
+test('doctor examines the key file in local mode, and shows nothing of its content', async () => {
   const DATA_DIR = temporaryFolder();
   expect(await finding({ DATA_DIR })).toMatchObject({ says: 'The first start makes one.' });
   const path = join(DATA_DIR, 'receipt-signing-key');

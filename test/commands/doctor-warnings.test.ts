@@ -1,7 +1,8 @@
 import { chmodSync, mkdirSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { beforeEach, describe, expect, test } from 'vitest';
-import { accessDangers, mailDangers } from '../../src/commands/doctor/dangers.ts';
+import { accessWarnings, settingsWarnings } from '../../src/commands/doctor/warnings.ts';
+import { readSettings } from '../../src/settings/settings.ts';
 import { startMailServer } from '../mail/mail-server.ts';
 import { startUpstream } from '../support/upstream.ts';
 import { runService, temporaryFolder } from './run-service.ts';
@@ -15,7 +16,7 @@ beforeEach(() => {
 
 const secret = `whsec_${Buffer.alloc(32, 'key').toString('base64')}`;
 const key = Buffer.alloc(32, 'key').toString('base64');
-/** Nothing of it is dangerous, and nothing is reached. */
+/** Settings without a warning, whose addresses are not contacted. */
 const production = {
   NODE_ENV: 'production',
   BASE_URL: 'https://x.example',
@@ -38,12 +39,12 @@ async function doctor(environment: Record<string, string>, ...args: string[]) {
   return { ...ran, warnings };
 }
 
-test('production that is well set is warned of nothing', async () => {
+test('warns of nothing for well-configured production settings', async () => {
   const { status, warnings } = await doctor(production, '--no-send');
   expect({ status, warnings }).toEqual({ status: 0, warnings: [] });
 });
 
-test('what is dangerous in production is a warning with its remedy, not a failure', async () => {
+test('warns of each dangerous production setting with its remedy, and exits with 0', async () => {
   const dangerous = {
     UPSTREAM_URL: 'http://crm.example/hook',
     UPSTREAM_SECRET: '',
@@ -65,7 +66,16 @@ test('what is dangerous in production is a warning with its remedy, not a failur
   expect(upstream?.remedy).toMatch(/UPSTREAM_SECRET.*https:/);
 });
 
-test('so is production without an upstream', async () => {
+test.each([':/etc/localtime', 'Etc/Unknown'])('warns of an unknown time zone of the process: TZ=%s', async (zone) => {
+  const { status, warnings } = await doctor({ ...production, TZ: zone }, '--no-send');
+  expect([status, warnings.map(({ check }) => check)]).toEqual([0, ['clock']]);
+  expect(warnings[0]?.says).toContain('UTC counts');
+  expect(warnings[0]?.remedy).toContain('OPERATOR_TIME_ZONE');
+  const set = { ...production, TZ: zone, OPERATOR_TIME_ZONE: 'Europe/Berlin' };
+  expect((await doctor(set, '--no-send')).warnings).toEqual([]);
+});
+
+test('warns of a missing UPSTREAM_URL in production', async () => {
   const { status, warnings } = await doctor({ ...production, UPSTREAM_URL: '' });
   expect(status).toBe(0);
   expect(warnings).toEqual([
@@ -78,14 +88,14 @@ test('so is production without an upstream', async () => {
   ]);
 });
 
-test('an upstream on this machine needs no TLS', async () => {
+test('does not warn of an upstream on this machine without TLS', async () => {
   const upstream = await startUpstream();
   const { warnings } = await doctor({ ...production, UPSTREAM_URL: upstream.url });
   await upstream.close();
   expect(warnings).toEqual([]);
 });
 
-test('a secret shorter than Standard Webhooks asks for is a warning', async () => {
+test('warns of an UPSTREAM_SECRET shorter than Standard Webhooks requires', async () => {
   const upstream = await startUpstream();
   const short = `whsec_${Buffer.from('too short').toString('base64')}`;
   const environment = { ...production, UPSTREAM_URL: upstream.url, UPSTREAM_SECRET: short };
@@ -96,7 +106,7 @@ test('a secret shorter than Standard Webhooks asks for is a warning', async () =
   ]);
 });
 
-test('local mode is warned of none of them', async () => {
+test('does not warn in local mode', async () => {
   const environment = { BASE_URL: 'https://x.example', UPSTREAM_URL: 'http://crm.example/' };
   expect((await doctor(environment, '--no-send')).warnings).toEqual([]);
 });
@@ -113,14 +123,16 @@ test.each([
   ['smtp://user:canary@localhost', 0],
   ['smtp://user:canary@127.0.0.1.example', 1],
 ])('a password that is sent to %s: %i warnings', (url, count) => {
-  const dangers = mailDangers({ mail: { kind: 'smtp', url, from: 'a@b.example' } });
-  expect(dangers).toHaveLength(count);
-  expect(JSON.stringify(dangers)).not.toContain('canary');
+  const read = readSettings({ SMTP_URL: url, MAIL_FROM: 'a@b.example' });
+  if (read.kind === 'invalid') throw new Error(read.faults.join());
+  const warnings = settingsWarnings('mail', { settings: read.settings, send: true });
+  expect(warnings).toHaveLength(count);
+  expect(JSON.stringify(warnings)).not.toContain('canary');
 });
 
-test('the check of the mail server says so', async () => {
+test('warns of a password that is sent to the mail server without required TLS', async () => {
   const server = await startMailServer({ users: { user: 'canary' } });
-  // By a name that could be anybody's, the connection comes to this machine all the same.
+  // This address could be any host's, but the connection reaches this machine.
   const SMTP_URL = server.url.replace('smtp://127.0.0.1', 'smtp://user:canary@0.0.0.0');
   const environment = { ...production, SMTP_URL, MAIL_FROM: 'hello@paint.example' };
   const { warnings, stdout } = await doctor(environment, '--no-send');
@@ -130,17 +142,16 @@ test('the check of the mail server says so', async () => {
   expect(stdout).not.toContain('canary');
 });
 
-describe('files that others can read or write', () => {
+describe('doctor, files that others can access', () => {
   beforeEach(() => {
     mkdirSync(dataDir, { mode: 0o700 });
     writeFileSync(join(dataDir, 'preview-signing-key'), `${key}\n`, { mode: 0o600 });
     writeFileSync(join(dataDir, 'agents.json'), '{"clients":[]}', { mode: 0o600 });
   });
 
-  test('are warnings that name them', async () => {
+  test('warns of each file with the command that protects it', async () => {
     chmodSync(dataDir, 0o777);
-    for (const name of ['preview-signing-key', 'agents.json'])
-      chmodSync(join(dataDir, name), 0o666);
+    for (const name of ['preview-signing-key', 'agents.json']) chmodSync(join(dataDir, name), 0o666);
     const { status, warnings } = await doctor({}, '--no-send');
     expect(status).toBe(0);
     expect(warnings.map(({ check, remedy }) => [check, remedy])).toEqual([
@@ -158,13 +169,13 @@ describe('files that others can read or write', () => {
     [0o604, 1],
     [0o602, 1],
     [0o701, 1],
-  ])('mode %i: %i warnings', (mode, count) => {
+  ])('accessDangers for mode %i: %i warnings', (mode, count) => {
     chmodSync(dataDir, mode);
-    expect(accessDangers(dataDir)).toHaveLength(count);
+    expect(accessWarnings(dataDir)).toHaveLength(count);
     chmodSync(dataDir, 0o700);
   });
 
-  test('what is not there is none', () => {
-    expect(accessDangers(join(dataDir, 'nothing'))).toEqual([]);
+  test('accessDangers returns nothing for a missing file', () => {
+    expect(accessWarnings(join(dataDir, 'nothing'))).toEqual([]);
   });
 });

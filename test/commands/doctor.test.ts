@@ -26,7 +26,7 @@ async function doctor(environment: Record<string, string> = {}, ...args: string[
   return { ...ran, ok, of, outcomes: findings.map(({ check, outcome }) => `${check}: ${outcome}`) };
 }
 
-test('finds a fresh machine well, and leaves nothing in the database', async () => {
+test('reports a fresh machine as well, and leaves nothing in the database', async () => {
   const { status, ok, of, outcomes } = await doctor();
   expect({ status, ok, outcomes }).toEqual({
     status: 0,
@@ -55,26 +55,26 @@ test('finds a fresh machine well, and leaves nothing in the database', async () 
   expect(readdirSync(dataDir).filter((name) => name.startsWith('.doctor'))).toEqual([]);
 });
 
-test('says on a terminal’s lines what it found, with the remedy', async () => {
+test('prints each finding as a line, followed by its remedy', async () => {
   const environment = { NODE_ENV: 'production', BASE_URL: 'https://x.example', DATA_DIR: dataDir };
   const ran = await runService(['doctor'], { environment });
   expect(ran.status).toBe(0);
-  expect(ran.stdout).toMatch(
-    /^off +signing keys +Preview and execute answer 503\.\n +Set PREVIEW_SIGNING_KEYS/m,
-  );
+  expect(ran.stdout).toMatch(/^off +signing keys +Preview and execute answer 503\.\n +Set PREVIEW_SIGNING_KEYS/m);
 });
 
 test.each(['http://127.0.0.1:1/hook', 'http://no-such-host.invalid/hook'])(
-  'an upstream that can’t be reached, %s, is tried twice and told, with status 1',
+  'exits with 1 if the upstream at %s can’t be reached',
   async (UPSTREAM_URL) => {
     const { status, of } = await doctor({ UPSTREAM_URL });
     expect(status).toBe(1);
-    expect(of('upstream')?.says).toMatch(/is not confirmed: The upstream could not be asked: E/);
+    expect(of('upstream')?.says).toMatch(
+      /is not confirmed \(E[A-Z]+\)\. (Nothing listens there|No such host is known)\.$/,
+    );
     expect(of('test message')).toMatchObject({ outcome: 'ok' });
   },
 );
 
-test('makes no database where there is none yet, and says where it looked', async () => {
+test('creates no database, and names the path where it looked for one', async () => {
   const path = join(dataDir, 'service.db');
   expect((await doctor()).of('database')).toEqual({
     check: 'database',
@@ -86,7 +86,7 @@ test('makes no database where there is none yet, and says where it looked', asyn
   expect([nowhere.status, nowhere.of('database')?.outcome]).toEqual([1, 'failed']);
 });
 
-test('fails where the folder can’t be written, and where the database is broken', async () => {
+test('fails if the data folder can’t be written or the database is damaged', async () => {
   mkdirSync(dataDir);
   writeFileSync(join(dataDir, 'file'), 'not a folder');
   const folder = await doctor({ DATA_DIR: join(dataDir, 'file') });
@@ -95,25 +95,22 @@ test('fails where the folder can’t be written, and where the database is broke
   expect(folder.of('data folder')).toMatchObject({ outcome: 'failed' });
   expect(folder.of('data folder')?.remedy).toContain('DATA_DIR');
 
-  writeFileSync(
-    join(dataDir, 'service.db'),
-    'this is not a database, but it is long enough to be read',
-  );
+  writeFileSync(join(dataDir, 'service.db'), 'this is not a database, but it is long enough to be read');
   expect((await doctor()).of('database')).toMatchObject({ outcome: 'failed' });
 });
 
-test.runIf(redisAnswers)('says that Redis counts', async () => {
+test.runIf(redisAnswers)('reports that Redis counts rate limits', async () => {
   const { of } = await doctor({ REDIS_URL: redisUrl }, '--no-send');
   expect(of('rate limits')).toMatchObject({ outcome: 'ok', says: 'Redis counts them.' });
 });
 
-test('fails where Redis does not answer', async () => {
+test('fails if nothing listens at the port of Redis', async () => {
   const away = await doctor({ REDIS_URL: 'redis://127.0.0.1:1' }, '--no-send');
   expect(away.status).toBe(1);
   expect(away.of('rate limits')?.outcome).toBe('failed');
 });
 
-test('fails where Redis takes connections and never answers', async () => {
+test('fails if Redis accepts connections and never answers', async () => {
   const silent = createServer(() => {}).listen(0, '127.0.0.1');
   await once(silent, 'listening');
   const { port } = silent.address() as AddressInfo;
@@ -122,7 +119,7 @@ test('fails where Redis takes connections and never answers', async () => {
   silent.close();
 });
 
-test('fails where a page of the operator’s can’t be made, and names it', async () => {
+test('fails and names a content page that can’t be rendered', async () => {
   const contentDir = temporaryFolder();
   writeFileSync(join(contentDir, 'about.md'), 'no front matter');
   const { status, of } = await doctor({ CONTENT_DIR: contentDir }, '--no-send');
@@ -130,7 +127,7 @@ test('fails where a page of the operator’s can’t be made, and names it', asy
   expect(of('site')?.says).toContain('CONTENT_DIR: about.md');
 });
 
-test('finds the clock well where there is no folder to compare it with', async () => {
+test('reports the clock as ok if there is no folder to compare it with', async () => {
   const { of } = await doctor(
     {
       NODE_ENV: 'production',
@@ -143,7 +140,7 @@ test('finds the clock well where there is no folder to compare it with', async (
   expect(of('clock')?.says).toMatch(/No upstream named its time; nothing to compare it with\.$/);
 });
 
-test('fails where the clock is behind a file that the service wrote', async () => {
+test('fails if the clock is behind a file that the service wrote', async () => {
   mkdirSync(dataDir);
   writeFileSync(join(dataDir, 'later'), '');
   const later = new Date(Date.now() + 3_600_000);
@@ -153,7 +150,7 @@ test('fails where the clock is behind a file that the service wrote', async () =
   expect(of('clock')).toMatchObject({ outcome: 'failed' });
 });
 
-describe('the clock beside the upstream’s', () => {
+describe('doctor, clock compared with the upstream’s', () => {
   async function clockBeside(date: (now: number) => string | undefined, status = 200) {
     const upstream = await startUpstream();
     upstream.answer = (response) => {
@@ -176,7 +173,7 @@ describe('the clock beside the upstream’s', () => {
     [-90, 'warning', /s ahead of the upstream’s clock\.$/],
     [3 * 86_400, 'failed', /s behind .* refuse more than 5 minutes\.$/],
     [-330, 'failed', /s ahead of .* refuse more than 5 minutes\.$/],
-  ])('%i s off: %s', async (seconds, outcome, says) => {
+  ])('reports a difference of %i s as %s', async (seconds, outcome, says) => {
     const { status, clock } = await clockBeside(off(seconds));
     expect({ status, outcome: clock?.outcome }).toEqual({
       status: outcome === 'failed' ? 1 : 0,
@@ -187,11 +184,11 @@ describe('the clock beside the upstream’s', () => {
     else expect(clock?.remedy).toContain('NTP');
   });
 
-  test('is compared where the event is refused for it, too', async () => {
+  test('compares the clocks even if the upstream refuses the event', async () => {
     expect((await clockBeside(off(900), 401)).clock?.outcome).toBe('failed');
   });
 
-  test.each([undefined, 'yesterday, about three'])('names no time by %j', async (date) => {
+  test.each([undefined, 'yesterday, about three'])('ignores the Date header %j', async (date) => {
     mkdirSync(dataDir, { recursive: true });
     writeFileSync(join(dataDir, 'agents.json'), '{"clients":[]}', { mode: 0o600 });
     const { clock } = await clockBeside(() => date);
@@ -200,14 +197,14 @@ describe('the clock beside the upstream’s', () => {
   });
 });
 
-describe('keys and credentials', () => {
-  test('a local key that is too short fails', async () => {
+describe('doctor, keys and credentials', () => {
+  test('fails if a local key is too short', async () => {
     mkdirSync(dataDir);
     writeFileSync(join(dataDir, 'preview-signing-key'), 'c2hvcnQ=');
     expect((await doctor()).of('signing keys')).toMatchObject({ outcome: 'failed' });
   });
 
-  test('clients are counted, and expired credentials are a warning', async () => {
+  test('counts the clients and warns of expired credentials', async () => {
     const file = join(temporaryFolder(), 'agents.json');
     const dates = {
       created_at: '2020-01-01T00:00:00.000Z',
@@ -227,7 +224,7 @@ describe('keys and credentials', () => {
   test.each([
     ['missing', undefined],
     ['broken', '{"clients": 3}'],
-  ])('a named file that is %s fails', async (_, content) => {
+  ])('fails if the credentials file is %s', async (_, content) => {
     const file = join(temporaryFolder(), 'agents.json');
     if (content !== undefined) writeFileSync(file, content);
     const { status, of } = await doctor({ AGENT_CREDENTIALS_FILE: file });
@@ -236,10 +233,10 @@ describe('keys and credentials', () => {
   });
 });
 
-describe('the upstream', () => {
+describe('doctor, upstream', () => {
   const secret = `whsec_${Buffer.alloc(32, 'k').toString('base64')}`;
 
-  test('gets nothing with --no-send', async () => {
+  test('sends nothing with --no-send', async () => {
     const upstream = await startUpstream();
     const { of } = await doctor({ UPSTREAM_URL: upstream.url }, '--no-send');
     await upstream.close();
@@ -248,7 +245,7 @@ describe('the upstream', () => {
     expect(upstream.delivered).toHaveLength(0);
   });
 
-  test('gets a signed event, and unsigned is a warning', async () => {
+  test('sends a signed test event, and warns if it is unsigned', async () => {
     const upstream = await startUpstream();
     const signed = await doctor({ UPSTREAM_URL: upstream.url, UPSTREAM_SECRET: secret });
     const unsigned = await doctor({ UPSTREAM_URL: upstream.url });
@@ -258,11 +255,11 @@ describe('the upstream', () => {
     const [first] = upstream.delivered;
     const headers = first?.headers as Record<string, string>;
     expect(() => new Webhook(secret).verify(first?.body ?? '', headers)).not.toThrow();
-    // A receiver that makes leads of events makes none of this one.
+    // The mark keeps receivers from creating a lead.
     expect(first?.event.data).toMatchObject({ form: 'contact', origin: 'browser', test: true });
   });
 
-  test.each([422, 429, 401, 500])('that answers %i fails the doctor', async (code) => {
+  test.each([422, 429, 401, 500])('fails if the upstream answers %i', async (code) => {
     const upstream = await startUpstream();
     upstream.answer = answering(code);
     const { status, of, stdout } = await doctor({ UPSTREAM_URL: upstream.url });
@@ -274,10 +271,10 @@ describe('the upstream', () => {
   });
 });
 
-describe('mail', () => {
+describe('doctor, mail', () => {
   const mailOf = (url: string) => ({ SMTP_URL: url, MAIL_FROM: 'hello@paint.example' });
 
-  test('is verified, and a message is really sent, to the sender or the address that is given', async () => {
+  test('sends a message to the sender or to --mail-to, and fails on a wrong password', async () => {
     const server = await startMailServer({ users: { user: 'canary' } });
     const url = server.url.replace('smtp://', 'smtp://user:canary@');
     const verified = await doctor(mailOf(url));
@@ -298,7 +295,7 @@ describe('mail', () => {
     }
   });
 
-  test('who is told of leads and faults is said, and what is missing', async () => {
+  test('names the addresses that are notified of leads and of faults, or that they are missing', async () => {
     const none = await doctor({}, '--no-send');
     expect(none.of('notices')).toMatchObject({ outcome: 'off' });
     expect(none.of('notices')?.says).toBe(
@@ -312,7 +309,7 @@ describe('mail', () => {
     });
   });
 
-  test('that nobody answers fails, and so does a message that is refused', async () => {
+  test('fails if the server refuses the message or does not answer', async () => {
     const server = await startMailServer({ recipient: () => ({ code: 550, text: '5.1.1 no' }) });
     const refused = await doctor(mailOf(server.url), '--mail-to', 'you@example.com');
     await server.close();

@@ -2,7 +2,7 @@ import { randomUUID } from 'node:crypto';
 import { mkdirSync } from 'node:fs';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
-import { systemClock } from '../../src/clock.ts';
+import { systemClock } from '../../src/platform/clock.ts';
 import type { Storage } from '../../src/storage/database.ts';
 import { openSqlite } from '../../src/storage/sqlite/store.ts';
 import type { AttemptOutcome } from '../../src/submissions/attempts.ts';
@@ -27,13 +27,11 @@ async function keep(given: Parameters<typeof submissionRow>[0]): Promise<string>
   return row.id;
 }
 const rowOf = async (id: string) => {
-  const [row] = await storage.read((db) =>
-    db.selectFrom('submissions').selectAll().where('id', '=', id),
-  );
+  const [row] = await storage.read((db) => db.selectFrom('submissions').selectAll().where('id', '=', id));
   return row ?? expect.fail('the row is gone');
 };
 
-/** Attempts what is marked, as a running service does, until so many have ended. */
+/** Attempts marked submissions, as a running service does, until all given outcomes are stored. */
 async function attemptMarked(outcomes: Readonly<Record<string, AttemptOutcome>>) {
   let left = Object.keys(outcomes).length;
   while (left > 0) {
@@ -44,9 +42,7 @@ async function attemptMarked(outcomes: Readonly<Record<string, AttemptOutcome>>)
       const status = outcome === 'confirmed' ? ('delivered' as const) : ('undelivered' as const);
       const attempts = attemptLine({ outcome, by: 'operator' });
       const change = { status, attempts, resend_asked_ms: null };
-      await storage.write((tx) =>
-        tx.updateTable('submissions').set(change).where('id', '=', id).execute(),
-      );
+      await storage.write((tx) => tx.updateTable('submissions').set(change).where('id', '=', id).execute());
       left -= 1;
     }
   }
@@ -54,8 +50,8 @@ async function attemptMarked(outcomes: Readonly<Record<string, AttemptOutcome>>)
 
 const undelivered = { status: 'undelivered', reason: 'attempts_used_up' } as const;
 
-describe('resend', () => {
-  test('waits for what the service makes of each, and ends with 0 where all are confirmed', async () => {
+describe('inbox resend', () => {
+  test('waits for each attempt, and exits with 0 if all are confirmed', async () => {
     const [one, other] = [await keep(undelivered), await keep({})];
     const [ran] = await Promise.all([
       inbox(['resend', one, other.toUpperCase(), one]),
@@ -66,7 +62,7 @@ describe('resend', () => {
     expect(ran.status).toBe(0);
   });
 
-  test('ends with 1 where one is refused or not confirmed; the others go on', async () => {
+  test('exits with 1 if one is refused or unconfirmed, and attempts the others', async () => {
     const agent = await keep({ ...undelivered, origin: 'agent' });
     const [bad, good] = [await keep(undelivered), await keep({ status: 'waiting', step: 1 })];
     const nobody = randomUUID();
@@ -91,20 +87,17 @@ describe('resend', () => {
     expect(ran.stdout + ran.stderr).not.toContain('ada@');
   });
 
-  test('--undelivered takes those of browsers', async () => {
+  test('--undelivered resends browser submissions only', async () => {
     await storage.write(async (tx) => void (await tx.deleteFrom('submissions').execute()));
     expect(await inbox(['resend', '--undelivered'])).toMatchObject({ status: 0, stdout: '' });
     const own = await keep(undelivered);
     await keep({ ...undelivered, origin: 'agent', reason: 'execution_failed' });
-    const [ran] = await Promise.all([
-      inbox(['resend', '--undelivered']),
-      attemptMarked({ [own]: 'confirmed' }),
-    ]);
+    const [ran] = await Promise.all([inbox(['resend', '--undelivered']), attemptMarked({ [own]: 'confirmed' })]);
     expect(ran).toMatchObject({ status: 0, stdout: `${own}  confirmed\n` });
   });
 
   test.each([[['resend']], [['resend', 'a', '--undelivered']], [['dismiss']]])(
-    '%j is a mistake of the command line',
+    'answers %j with one sentence and status 2',
     async (args) => {
       const ran = await inbox(args);
       expect(ran).toMatchObject({ status: 2, stdout: '' });
@@ -113,8 +106,8 @@ describe('resend', () => {
   );
 });
 
-describe('dismiss', () => {
-  test('puts each away for the reason that is given, an agent’s too', async () => {
+describe('inbox dismiss', () => {
+  test('dismisses each submission with the given reason, also an agent’s', async () => {
     const ids = [await keep(undelivered), await keep({ ...undelivered, origin: 'agent' })];
     const ran = await inbox(['dismiss', ...ids, '--reason', 'spam']);
     expect(ran).toMatchObject({ status: 0, stderr: '' });
@@ -122,7 +115,7 @@ describe('dismiss', () => {
     for (const id of ids) expect(await rowOf(id)).toMatchObject({ reason: 'spam' });
   });
 
-  test('what was delivered is refused, the others go on, and the status is 1', async () => {
+  test('refuses a delivered submission, dismisses the others and exits with 1', async () => {
     const [delivered, waiting] = [await keep({}), await keep({ status: 'waiting' })];
     const ran = await inbox(['dismiss', delivered, waiting]);
     expect(ran.status).toBe(1);
@@ -130,13 +123,13 @@ describe('dismiss', () => {
     expect(await rowOf(waiting)).toMatchObject({ status: 'dismissed', reason: 'other' });
   });
 
-  test('what was typed goes at once where SUBMISSION_RETENTION_DAYS is 0', async () => {
+  test('deletes the fields at once if SUBMISSION_RETENTION_DAYS is 0', async () => {
     const id = await keep(undelivered);
     expect((await inbox(['dismiss', id], { SUBMISSION_RETENTION_DAYS: '0' })).status).toBe(0);
     expect(await rowOf(id)).toMatchObject({ status: 'dismissed', email: null });
   });
 
-  test('another reason is a mistake of the command line', async () => {
+  test('answers an unknown reason with status 2', async () => {
     const ran = await inbox(['dismiss', randomUUID(), '--reason', 'spma']);
     expect(ran).toMatchObject({ status: 2, stdout: '' });
     expect(ran.stderr).toContain('spam');

@@ -5,7 +5,7 @@ import { operatorWith, startWithConsole } from '../console/operator.ts';
 import { runService } from './run-service.ts';
 
 describe('npm run operator -- link', () => {
-  test('prints a link that signs in at the running service, once', async () => {
+  test('prints a link that signs in once at the running service', async () => {
     const service = await startWithConsole();
     const environment = {
       NODE_ENV: 'test',
@@ -15,9 +15,7 @@ describe('npm run operator -- link', () => {
     };
     const ran = await runService(['operator', 'link', '--name', 'Jo Painter'], { environment });
     expect(ran.status).toBe(0);
-    expect(ran.stdout).toMatch(
-      new RegExp(`^${service.url}/operator/sign-in/[A-Za-z0-9_-]{43}\\n$`),
-    );
+    expect(ran.stdout).toMatch(new RegExp(`^${service.url}/operator/sign-in/[A-Za-z0-9_-]{43}\\n$`));
     const { pathname } = new URL(ran.stdout.trim());
     expect((await operatorWith(service, '').press(pathname, {})).status).toBe(303);
     const bad = await runService(['operator', 'link', '--name', ' '], { environment });
@@ -36,7 +34,7 @@ describe('npm run operator -- link', () => {
     ['\u2800', undefined],
     ['a\nb', undefined],
     ['a\u0007b', undefined],
-  ])('takes 1 to 80 visible characters: %j', (typed, name) => {
+  ])('accepts names of 1 to 80 visible characters: %j', (typed, name) => {
     expect(nameOfOperator(typed)).toBe(name);
   });
 });

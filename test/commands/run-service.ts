@@ -1,7 +1,8 @@
 import { spawn } from 'node:child_process';
 import { mkdtempSync } from 'node:fs';
 import { tmpdir } from 'node:os';
-import { join, resolve } from 'node:path';
+import { join } from 'node:path';
+import { program } from '../support/program.ts';
 import { type Ran, ranToTheEnd } from '../support/ran.ts';
 
 type RunOptions = {
@@ -9,22 +10,21 @@ type RunOptions = {
   folder?: string;
   nodeOptions?: string[];
   entry?: string;
-  /** What stands on standard input; none where it is not given. */
+  /** Text for standard input, empty by default. */
   input?: string;
+  /** Called with each piece of standard output as it comes. */
+  said?: (text: string) => void;
 };
 
-/** Where the project is. */
-export const project = resolve(import.meta.dirname, '../..');
-
-/** A folder of its own for each test. */
+/** Creates a new folder for a test. */
 export function temporaryFolder(): string {
   return mkdtempSync(join(tmpdir(), 'service-'));
 }
 
-/** Runs `bin/service.js` as npm would, in a folder and with an environment of the test's own. */
+/** Runs the program as npm does, in its own folder and environment. */
 export function runService(args: string[], options: RunOptions = {}): Promise<Ran> {
   const { environment = {}, folder = temporaryFolder(), nodeOptions = [] } = options;
-  const entry = options.entry ?? join(project, 'bin/service.js');
+  const entry = options.entry ?? program;
   const child = spawn(process.execPath, [...nodeOptions, entry, ...args], {
     cwd: folder,
     env: { PATH: process.env.PATH ?? '', ...environment },
@@ -32,5 +32,6 @@ export function runService(args: string[], options: RunOptions = {}): Promise<Ra
   });
   child.stdin.on('error', () => {});
   child.stdin.end(options.input ?? '');
+  if (options.said !== undefined) child.stdout.setEncoding('utf8').on('data', options.said);
   return ranToTheEnd(child);
 }

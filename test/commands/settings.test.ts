@@ -14,7 +14,7 @@ async function settingsOf(environment: Record<string, string>, folder = temporar
   return { rows, byName, text: ran.stdout + ran.stderr };
 }
 
-test('shows every variable, with its default, where nothing is set', async () => {
+test('lists every variable with its default if nothing is set', async () => {
   const { rows, byName } = await settingsOf({});
   expect(rows.map(({ name }) => name)).toEqual(Object.keys(variables));
   expect(rows.every(({ source }) => source === 'default')).toBe(true);
@@ -26,12 +26,9 @@ test('shows every variable, with its default, where nothing is set', async () =>
   });
 });
 
-test('says where each came from: the environment before .env, and files', async () => {
+test('shows the source of each value: environment before .env, and files', async () => {
   const folder = temporaryFolder();
-  writeFileSync(
-    join(folder, '.env'),
-    'PORT=4001\nHOST=::1\nSMTP_URL_FILE=smtp\nMAIL_FROM=a@b.example\n',
-  );
+  writeFileSync(join(folder, '.env'), 'PORT=4001\nHOST=::1\nSMTP_URL_FILE=smtp\nMAIL_FROM=a@b.example\n');
   writeFileSync(join(folder, 'smtp'), 'smtp://user:canary-password@mail.example\n');
   const environment = { PORT: '4002', REDIS_URL: 'redis://:canary-password@r.example' };
   const { byName, text } = await settingsOf(environment, folder);
@@ -45,7 +42,7 @@ test('says where each came from: the environment before .env, and files', async 
   expect(text).not.toContain('canary');
 });
 
-test('shows no secret, whichever it is', async () => {
+test('shows no secret', async () => {
   const key = Buffer.alloc(32, 'canary').toString('base64');
   const receiptKey = newKey();
   const { byName, text } = await settingsOf({
@@ -65,14 +62,14 @@ test('shows no secret, whichever it is', async () => {
   expect(text).not.toContain('PRIVATE KEY');
 });
 
-test('is a table without --json', async () => {
+test('prints a table without --json', async () => {
   const ran = await runService(['settings'], { environment: { OPERATOR_NAME: 'Paint Match' } });
   expect(ran).toMatchObject({ status: 0, stderr: '' });
   expect(ran.stdout).toMatch(/^VARIABLE +IN FORCE +FROM$/m);
   expect(ran.stdout).toMatch(/^OPERATOR_NAME +Paint Match +environment$/m);
 });
 
-test('a .env that holds what is no setting stops it: status 78, and no value is shown', async () => {
+test('exits with 78 for an invalid .env, and shows none of its values', async () => {
   const folder = temporaryFolder();
   writeFileSync(join(folder, '.env'), 'PROT=canary\nOPERATOR_NAME="canary & Sons\n');
   const ran = await runService(['settings'], { folder });

@@ -1,15 +1,14 @@
 import { mkdirSync } from 'node:fs';
 import { join } from 'node:path';
 import { beforeAll, expect, test } from 'vitest';
-import { systemClock } from '../../src/clock.ts';
 import { listSubscribers } from '../../src/newsletter/listing.ts';
+import { systemClock } from '../../src/platform/clock.ts';
+import type { SubscriberRow } from '../../src/storage/schema.ts';
 import { openSqlite } from '../../src/storage/sqlite/store.ts';
-import type { SubscriberRow } from '../../src/storage/subscriber-schema.ts';
 import { runService, temporaryFolder } from './run-service.ts';
 
 let dataDir: string;
-const subscribers = (...args: string[]) =>
-  runService(['subscribers', ...args], { environment: { DATA_DIR: dataDir } });
+const subscribers = (...args: string[]) => runService(['subscribers', ...args], { environment: { DATA_DIR: dataDir } });
 
 const statuses = ['pending', 'confirmed', 'unsubscribed'] as const;
 const row = (index: number): SubscriberRow => ({
@@ -33,7 +32,7 @@ beforeAll(async () => {
   const storage = await openSqlite(join(dataDir, 'service.db'), systemClock);
   const rows = Array.from({ length: 700 }, (_, index) => row(index));
   await storage.write((tx) => tx.insertInto('subscribers').values(rows).execute());
-  // Pages lose nobody and repeat nobody, in either order.
+  // Pages contain each subscriber once, for both queries.
   for (const search of [undefined, 'READER1']) {
     const found: string[] = [];
     let cursor: string | undefined;
@@ -43,15 +42,14 @@ beforeAll(async () => {
       cursor = page.next;
     } while (cursor !== undefined);
     const wanted = rows.filter(
-      ({ status, email }) =>
-        status === 'confirmed' && (search === undefined || email.startsWith('reader1')),
+      ({ status, email }) => status === 'confirmed' && (search === undefined || email.startsWith('reader1')),
     );
     expect(found.toSorted()).toEqual(wanted.map(({ email }) => email).toSorted());
   }
   await storage.close();
 });
 
-test('list shows the latest, by status and by the beginning of an address, and never a token', async () => {
+test('list filters by status and beginning of an address, newest first, and shows no token', async () => {
   const { stdout, stderr, status } = await subscribers('list', '--limit', '2');
   expect([status, stderr]).toEqual([
     0,
@@ -65,31 +63,25 @@ test('list shows the latest, by status and by the beginning of an address, and n
     .split('\n')
     .map((line) => JSON.parse(line).email);
   expect(emails).toEqual(
-    ['reader690', 'reader693', 'reader696', 'reader699', 'reader69'].map(
-      (name) => `${name}@example.com`,
-    ),
+    ['reader690', 'reader693', 'reader696', 'reader699', 'reader69'].map((name) => `${name}@example.com`),
   );
   expect(stdout + found.stdout).not.toContain('secret');
 });
 
-test('export writes everybody, safe in a spreadsheet', async () => {
+test('export writes every subscriber, safe in a spreadsheet, and no token', async () => {
   const { stdout } = await subscribers('export', '--format', 'csv');
   const lines = stdout.trim().split('\r\n');
   expect(lines).toHaveLength(701);
-  expect(lines[0]).toBe(
-    'email,contractor,status,created_at,consent_recorded_at,confirmed_at,unsubscribed_at',
-  );
+  expect(lines[0]).toBe('email,contractor,status,created_at,consent_recorded_at,confirmed_at,unsubscribed_at');
   expect(lines.at(-1)).toMatch(/^'=cmd@example\.com,direct,pending,/);
   const { stdout: json } = await subscribers('export', '--json', '--limit', '3');
   expect(json.trim().split('\n')).toHaveLength(3);
   expect(stdout + json).not.toContain('secret');
 });
 
-test.each([
-  [['list', '--status', 'bounced']],
-  [['list', '--limit', '0']],
-  [['list', '--search', ' ']],
-  [['export']],
-])('%j is a usage fault: status 2', async (args) => {
-  expect(await subscribers(...args)).toMatchObject({ status: 2, stdout: '' });
-});
+test.each([[['list', '--status', 'bounced']], [['list', '--limit', '0']], [['list', '--search', ' ']], [['export']]])(
+  'answers %j with status 2',
+  async (args) => {
+    expect(await subscribers(...args)).toMatchObject({ status: 2, stdout: '' });
+  },
+);

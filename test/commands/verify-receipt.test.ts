@@ -1,9 +1,13 @@
-/** `npm run verify-receipt` (beyond §5): 0 valid, 1 not, 2 usage or unreadable. */
+/** `npm run verify-receipt` (reference §7.4): 0 valid, 1 not valid, 2 usage error or unreadable input. */
+import { once } from 'node:events';
 import { writeFileSync } from 'node:fs';
-import { createServer } from 'node:http';
+import { createServer, type ServerResponse } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { join } from 'node:path';
+import { Readable } from 'node:stream';
+import { createGzip } from 'node:zlib';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { userAgent } from '../../src/project.ts';
 import { execute, getReceipt, keysOf, newKey } from '../support/receipts.ts';
 import { type Service, startService } from '../support/service.ts';
 import { runService, temporaryFolder } from './run-service.ts';
@@ -35,18 +39,18 @@ const verify = (args: string[], environment: Record<string, string> = {}) =>
   runService(['verify-receipt', ...args], { folder, environment });
 const offline = () => ['--issuer', service.url, '--jwks', 'jwks.json'];
 
-describe('a valid receipt', () => {
-  test.each(['receipt.json', 'receipt.txt'])('%s ends with 0 and is told in full', async (file) => {
+describe('verify-receipt, valid receipt', () => {
+  test.each(['receipt.json', 'receipt.txt'])('exits with 0 for %s and prints all claims and fields', async (file) => {
     const ran = await verify([file, ...offline()]);
     expect([ran.status, ran.stderr]).toEqual([0, '']);
     expect(ran.stdout).toMatch(/^Valid\.\nClaims\n/);
     expect(ran.stdout).toContain(`jti                  "${body.receipt.action_id}"`);
     expect(ran.stdout).toMatch(/^Fields\n {2}name +"Ada"$/m);
-    // Nothing that was typed makes a line of its own.
+    // A value with a line break stays on one line.
     expect(ran.stdout).toMatch(/subject +"Red"\n {2}message +"a\\nb"\n$/);
   });
 
-  test('as JSON', async () => {
+  test('prints claims and fields with --json', async () => {
     const { status, stdout } = await verify(['receipt.json', '--json', ...offline()]);
     expect([status, JSON.parse(stdout)]).toEqual([
       0,
@@ -58,18 +62,29 @@ describe('a valid receipt', () => {
     ]);
   });
 
-  test('with the keys of its issuer, which is BASE_URL unless another is named', async () => {
+  test('fetches the keys of the issuer, which is BASE_URL by default', async () => {
     expect((await verify(['receipt.json', '--issuer', service.url])).status).toBe(0);
     expect((await verify(['receipt.json'], { BASE_URL: service.url })).status).toBe(0);
     const jwks = `${service.url}/.well-known/jwks.json`;
-    expect((await verify(['receipt.json', '--issuer', service.url, '--jwks', jwks])).status).toBe(
-      0,
-    );
+    expect((await verify(['receipt.json', '--issuer', service.url, '--jwks', jwks])).status).toBe(0);
   });
 });
 
-describe('ends with 1', () => {
-  test('where something was changed', async () => {
+test('fetches the keys with a User-Agent that names the service', async () => {
+  const agents: (string | undefined)[] = [];
+  const server = createServer(({ headers }, response) => {
+    agents.push(headers['user-agent']);
+    response.writeHead(403).end();
+  });
+  await once(server.listen(0, '127.0.0.1'), 'listening');
+  const { port } = server.address() as AddressInfo;
+  await verify(['receipt.json', '--issuer', `http://127.0.0.1:${port}`]);
+  server.close();
+  expect(agents).toEqual([userAgent()]);
+});
+
+describe('verify-receipt, invalid receipt', () => {
+  test('exits with 1 if the receipt was changed', async () => {
     const ran = await verify(['changed.json', ...offline()]);
     const sentence = 'Not valid. The receipt is not the one that was signed.\n';
     expect([ran.status, ran.stdout, ran.stderr]).toEqual([1, '', sentence]);
@@ -77,46 +92,119 @@ describe('ends with 1', () => {
     expect([status, JSON.parse(stdout)]).toMatchObject([1, { valid: false }]);
   });
 
-  test('where another issued it', async () => {
-    const ran = await verify([
-      ...['receipt.json', '--issuer', 'https://x.example'],
-      ...['--jwks', 'jwks.json'],
-    ]);
-    expect([ran.status, ran.stderr]).toEqual([
-      1,
-      'Not valid. It was not issued by https://x.example.\n',
-    ]);
+  test('exits with 1 if another issuer signed it', async () => {
+    const ran = await verify([...['receipt.json', '--issuer', 'https://x.example'], ...['--jwks', 'jwks.json']]);
+    expect([ran.status, ran.stderr]).toEqual([1, 'Not valid. It was not issued by https://x.example.\n']);
   });
 
-  test('where the file holds none', async () => {
+  test('exits with 1 if the file holds no receipt', async () => {
     expect((await verify(['jwks.json', ...offline()])).status).toBe(1);
   });
 });
 
-describe('ends with 2', () => {
+describe('verify-receipt, unusable input', () => {
   test.each([
     ['no file', []],
-    ['a file that is not there', ['nothing.json', '--issuer', 'https://x.example']],
+    ['a missing file', ['nothing.json', '--issuer', 'https://x.example']],
     ['two files', ['receipt.json', 'receipt.txt']],
     ['an unknown option', ['receipt.json', '--key', 'x']],
-    ['keys that are not there', ['receipt.json', '--jwks', 'nothing.json']],
-    ['keys that are none', ['receipt.json', '--jwks', 'receipt.json']],
-    ['nobody at the address', ['receipt.json', '--jwks', 'http://127.0.0.1:1/jwks.json']],
-  ])('%s', async (_name, args) => {
+    ['a missing key file', ['receipt.json', '--jwks', 'nothing.json']],
+    ['a key file without keys', ['receipt.json', '--jwks', 'receipt.json']],
+    ['a closed port', ['receipt.json', '--jwks', 'http://127.0.0.1:1/jwks.json']],
+  ])('exits with 2 for %s', async (_name, args) => {
     const ran = await verify(args);
     expect([ran.status, ran.stdout]).toEqual([2, '']);
     expect(ran.stderr).toMatch(/^[^\n]+\n$/);
   });
 
-  test('where the address of the keys leads elsewhere', async () => {
+  test('exits with 2 if the address of the keys redirects', async () => {
     const jwks = `${service.url}/.well-known/jwks.json`;
-    const server = createServer((_request, response) =>
-      response.writeHead(302, { location: jwks }).end(),
-    );
-    await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
-    const url = `http://127.0.0.1:${(server.address() as AddressInfo).port}`;
-    const ran = await verify(['receipt.json', '--issuer', service.url, '--jwks', url]);
+    const server = await serve((response) => response.writeHead(302, { location: jwks }).end());
+    const ran = await verify(['receipt.json', '--issuer', service.url, '--jwks', server.url]);
     expect(ran.status).toBe(2);
     server.close();
   });
+
+  test.each<[string, (response: ServerResponse) => void]>([
+    ['sends an endless answer', (response) => endless(response)],
+    ['answers with 64 KB and one byte', (response) => response.end(' '.repeat(64 * 1024 + 1))],
+    [
+      'answers with 256 MB of zeros, compressed',
+      (response) =>
+        Readable.from(zeros(256))
+          .pipe(createGzip())
+          .pipe(response.writeHead(200, { 'content-encoding': 'gzip' })),
+    ],
+    ['closes the connection midway', (response) => response.writeHead(200).write('{"keys":', () => response.destroy())],
+    ['sends one byte every 200 ms', (response) => drip(response)],
+  ])(
+    'exits with 2 in bounded memory if the key server %s',
+    async (_name, answer) => {
+      const server = await serve(answer);
+      const args = ['receipt.json', '--issuer', service.url, '--jwks', server.url];
+      const ran = await runService(['verify-receipt', ...args], { folder, nodeOptions: MEASURED });
+      server.close();
+      const [, sentence, memory] = /^([^\n]+)\n(\d+)$/.exec(ran.stderr) ?? [];
+      expect([ran.status, ran.stdout]).toEqual([2, '']);
+      expect(sentence).toMatch(/gave no keys of at most 64 KB within 10 s/);
+      expect(Number(memory)).toBeLessThan(200 * MEGABYTE);
+    },
+    30_000,
+  );
 });
+
+test('verify-receipt accepts keys of exactly 64 KB', async () => {
+  const keys = JSON.stringify(await keysOf(service));
+  const server = await serve((response) => response.end(keys.padEnd(64 * 1024)));
+  const ran = await verify(['receipt.json', '--issuer', service.url, '--jwks', server.url]);
+  expect(ran).toMatchObject({ status: 0, stderr: '' });
+  server.close();
+});
+
+test('verify-receipt warns of keys that come over http from another host', async () => {
+  for (const given of [
+    ['--issuer', 'http://[::ffff:127.0.0.1]:1'],
+    ['--issuer', service.url, '--jwks', 'HTTP://[::ffff:127.0.0.1]:1/jwks.json'],
+  ]) {
+    const ran = await verify(['receipt.json', ...given]);
+    expect(ran).toMatchObject({ status: 2, stdout: '' });
+    expect(ran.stderr).toMatch(/^The keys come over http, .*\n/);
+  }
+});
+
+const MEGABYTE = 1024 * 1024;
+
+/** Node.js options that print the peak memory of the process, in bytes, on exit. */
+const MEASURED = [
+  '--import',
+  `data:text/javascript,process.on('exit', () => process.stderr.write(String(process.resourceUsage().maxRSS * 1024)))`,
+];
+
+/** Yields megabytes one at a time, because children count this process's memory as theirs. */
+function* zeros(megabytes: number): Generator<Buffer> {
+  for (let count = 0; count < megabytes; count += 1) yield Buffer.alloc(MEGABYTE);
+}
+
+async function serve(answer: (response: ServerResponse) => void) {
+  const server = createServer((_request, response) => answer(response));
+  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
+  const close = () => {
+    server.close();
+    server.closeAllConnections();
+  };
+  return { url: `http://127.0.0.1:${(server.address() as AddressInfo).port}`, close };
+}
+
+function endless(response: ServerResponse): void {
+  const chunk = Buffer.alloc(MEGABYTE, ' ');
+  Readable.from(repeat(chunk)).pipe(response);
+}
+
+function* repeat<T>(value: T): Generator<T> {
+  for (;;) yield value;
+}
+
+function drip(response: ServerResponse): void {
+  const dripping = setInterval(() => response.write(' '), 200);
+  response.on('close', () => clearInterval(dripping));
+}

@@ -1,4 +1,4 @@
-/** What the page of a confirmation says of codes (beyond §4): that one is out, what was typed, and that no more come. */
+/** Messages about codes on the page of a confirmation (reference §6.13): code mailed, wrong code, limit reached. */
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { type MailServer, startMailServer } from '../mail/mail-server.ts';
 import { testClock } from '../support/clock.ts';
@@ -23,7 +23,7 @@ const asked = (email: string, token: string = tokens.both) =>
   pending(service, { action: 'newsletter', fields: { email }, via: 'page_email', token });
 const shown = async (path: string) => (await openPage(service, path)).text;
 const titleOf = (html: string) => /<title>([^<]*)<\/title>/.exec(html)?.[1];
-/** Each message above the question, without its markup. */
+/** Returns each message above the question, without its markup. */
 const noticesOf = (html: string) =>
   [...html.matchAll(/<div class="notice[\s\S]*?<\/div>/g)].map(([notice]) =>
     notice
@@ -31,11 +31,11 @@ const noticesOf = (html: string) =>
       .replaceAll(/\s+/g, ' ')
       .trim(),
   );
-/** The input for the code, without what stands in it. */
+/** Returns the input for the code, without its value. */
 const inputOf = (html: string) => /<input id="code"[^>]*>/.exec(html)?.[0];
 
-describe('while a code is out', () => {
-  test('the page says where it went and when, and that only the newest counts, until it has run out', async () => {
+describe('page with an unexpired code', () => {
+  test('says where and when the newest code was mailed, until it expires', async () => {
     clock.step(Date.parse('2026-09-01T13:05:00.000Z') - clock.now().getTime());
     const { path } = await asked('newest@example.com');
     expect(noticesOf(await shown(path))).toEqual([]);
@@ -48,7 +48,7 @@ describe('while a code is out', () => {
     expect(first).toMatch(/<div class="notice calm"[^>]* tabindex="-1" autofocus>/);
     expect(await shown(path)).toBe(first);
 
-    // Within the same minute: what the page says is another thing all the same.
+    // The second code is mailed within the same minute, but the message differs.
     await pressButton(service, path, 'code');
     const second = await shown(path);
     expect(noticesOf(second)).toEqual([
@@ -64,7 +64,7 @@ describe('while a code is out', () => {
     expect(titleOf(later)).toBe('Your confirmation · Paint Match');
   });
 
-  test('a wrong one is said in the title and beside the field, with where the newest went', async () => {
+  test('shows a wrong code in the title and beside the field, with the destination of the newest code', async () => {
     const { path } = await asked('wrong@example.com');
     await pressButton(service, path, 'code');
     const code = await mailedCode(mail, clock, 'wrong@example.com');
@@ -75,18 +75,20 @@ describe('while a code is out', () => {
         /^That is not the code\. You can try 4 more times\..* The newest code went to w•••@e•••\.com on .* UTC\. Only that one counts\. Type the code$/,
       ),
     ]);
-    expect(text).toContain('<a href="#code">Type the code</a>');
+    // A fragment of the input itself would focus it without a caret in WebKit.
+    expect(text).toContain('<a href="#code-field">Type the code</a>');
+    expect(text).toContain('<div class="field wrong" id="code-field">');
     expect(inputOf(text)).toContain('aria-invalid="true"');
     expect(inputOf(text)).toContain('aria-describedby="code-hint code-error"');
     expect(text).toMatch(
       /<p class="error" id="code-error"><span class="unseen">Error: <\/span>That is not the code\.<\/p>/,
     );
     expect(text).not.toContain('wrong@example.com');
-    // The question as it is opened anew has no error.
+    // The page has no error if it is opened again.
     const anew = await shown(path);
     expect(anew).not.toContain('aria-invalid');
     expect(inputOf(anew)).toContain('aria-describedby="code-hint"');
-    // Once it has run out there is no field that the error could be about.
+    // After the code expires, the page has no field that the error could belong to.
     clock.advance(10 * MINUTE_MS);
     const late = await pressButton(service, path, 'check', { code });
     expect(noticesOf(late.text)).toEqual([
@@ -96,7 +98,7 @@ describe('while a code is out', () => {
   });
 });
 
-describe('what was typed', () => {
+describe('typed code', () => {
   test.each([
     ['123456', (code: string) => code],
     ['123 456', (code: string) => `${code.slice(0, 3)} ${code.slice(3)}`],
@@ -104,13 +106,13 @@ describe('what was typed', () => {
     ['1 2 3 4 5 6', (code: string) => [...code].join('\u00a0')],
     ['a line break and dashes', (code: string) => `${[...code].join('‑')}\r\n`],
     ['invisible characters', (code: string) => `\u200b${code}\ufeff`],
-  ])('opens the page as %s', async (name, typed) => {
+  ])('shows the values if it is typed as %s', async (name, typed) => {
     const email = `typed-${name.replaceAll(/[^a-z0-9]+/g, '-')}${name.length}@example.com`;
     const { path } = await asked(email);
     expect(inputOf(await shown(path))).toBeUndefined();
     await pressButton(service, path, 'code');
     expect(inputOf(await shown(path))).toContain('inputmode="numeric"');
-    // It would cut what is pasted.
+    // A maxlength would cut pasted text.
     expect(inputOf(await shown(path))).not.toMatch(/maxlength|pattern/);
     const code = typed(await mailedCode(mail, clock, email));
     const { status, text } = await pressButton(service, path, 'check', { code });
@@ -119,7 +121,7 @@ describe('what was typed', () => {
   });
 
   test.each(['', '12345', '1234567', 'abcdef', '１２３４５６', 'x'.repeat(7_000)])(
-    '%#: what is not six digits is a wrong code',
+    '%#: is a wrong code if it is not six digits',
     async (code) => {
       const { path } = await asked(`none-${code.length}-${code.charCodeAt(0)}@example.com`);
       await pressButton(service, path, 'code');
@@ -133,8 +135,8 @@ describe('what was typed', () => {
   );
 });
 
-describe('after too many codes', () => {
-  test('nobody is told to wait longer than the link lives: the newest still counts, and so does a no', async () => {
+describe('page after too many codes', () => {
+  test('states no wait longer than the link lives, accepts the newest code and lets the person decline', async () => {
     const { path, id } = await asked('many@example.com');
     let code = '';
     for (let count = 1; count <= 3; count += 1) {
@@ -142,10 +144,7 @@ describe('after too many codes', () => {
       code = await mailedCode(mail, clock, 'many@example.com', count);
     }
     const over = await pressButton(service, path, 'code');
-    expect([over.status, over.headers.get('retry-after')]).toEqual([
-      429,
-      expect.stringMatching(/^86\d{3}$/),
-    ]);
+    expect([over.status, over.headers.get('retry-after')]).toEqual([429, expect.stringMatching(/^86\d{3}$/)]);
     expect(over.text).toContain('<h1>No further code can be mailed for this link.</h1>');
     expect(over.text).toContain(
       'Nothing has changed. Open the page again: the newest code still counts, and you can still say no.',
@@ -154,7 +153,7 @@ describe('after too many codes', () => {
     const right = await pressButton(service, path, 'check', { code });
     expect(right.text).toContain('many@example.com');
 
-    // Another link to that mailbox has no code to use, and this one's has run out.
+    // Another link to that mailbox has no code, and the code of this link has expired.
     const email = 'many+other@example.com';
     const fields = { name: 'Ada', email, subject: 's', message: 'm' };
     const other = await pending(service, { action: 'contact', fields, via: 'page_email' });
@@ -170,7 +169,7 @@ describe('after too many codes', () => {
     expect((await lookAt(service, id)).body.confirmation.status).toBe('declined');
   });
 
-  test('where the wait is shorter it is said in minutes, and the header has the seconds', async () => {
+  test('states a shorter wait in minutes, and in seconds in the header', async () => {
     const hour = { client: 'sender', mailbox_digest: 'of others', id: 'x' };
     const { path } = await asked('short@example.com', tokens.create);
     const asked_at = new Date(clock.now().getTime() - 44.5 * MINUTE_MS).toISOString();

@@ -1,10 +1,9 @@
 /**
- * A press against everything that can come at the same moment, each a hundred times on both databases (beyond §4):
- * one delivery at most, one receipt, one state that everybody is told.
+ * Races a person's click on send against each event that can happen at the same moment, 100 times on both databases.
+ * At most one delivery, one receipt and one state for every reader (reference §6.2).
  */
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
-import { eraseConfirmationsOf } from '../../src/confirmations/erasure.ts';
-import { eraseSubmissionsOf } from '../../src/submissions/erasure.ts';
+import { erasePerson } from '../../src/confirmations/person.ts';
 import { executeAction } from '../support/agent.ts';
 import { databases, type TestDatabase } from '../support/databases.ts';
 import { type Service, startService, tokens } from '../support/service.ts';
@@ -12,10 +11,10 @@ import { type ProgrammableUpstream, startUpstream } from '../support/upstream.ts
 import { lookAt, openPage, pending, pressButton, tokenIn } from './rig.ts';
 
 const TIMES = 100;
-/** So many at a time: the rest of a machine works, too. */
+/** Races that run at the same time. The other processes of the machine need their share. */
 const AT_ONCE = 10;
 
-describe.each(databases)('on %s', (_name, create) => {
+describe.each(databases)('races of a confirmation on %s', (_name, create) => {
   let database: TestDatabase;
   let upstream: ProgrammableUpstream;
   let one: Service;
@@ -28,10 +27,7 @@ describe.each(databases)('on %s', (_name, create) => {
       UPSTREAM_URL: upstream.url,
       LOG_LEVEL: 'error',
     };
-    [one, other] = await Promise.all([
-      startService({ environment }),
-      startService({ environment }),
-    ]);
+    [one, other] = await Promise.all([startService({ environment }), startService({ environment })]);
   });
   afterAll(async () => {
     await Promise.all([one.close(), other.close()]);
@@ -42,7 +38,7 @@ describe.each(databases)('on %s', (_name, create) => {
   type Asked = Awaited<ReturnType<typeof ready>>;
   let people = 0;
 
-  /** One that waits, of a person of its own, and the token of its page. */
+  /** Returns a pending confirmation of a person of its own, with the token of its page. */
   async function ready() {
     people += 1;
     const fields = { email: `race-${people}@example.com` };
@@ -51,10 +47,9 @@ describe.each(databases)('on %s', (_name, create) => {
     const page = tokenIn((await openPage(one, asked.path)).text) ?? '';
     return { ...asked, ...fields, token, page };
   }
-  const press = (service: Service, { path, page }: Asked) =>
-    pressButton(service, path, 'send', { token: page });
+  const press = (service: Service, { path, page }: Asked) => pressButton(service, path, 'send', { token: page });
 
-  /** Runs what races, then holds all that is told of it against what was delivered. */
+  /** Runs the races, then compares every reported status with the deliveries. */
   async function race(run: (asked: Asked) => Promise<unknown>, erased = false): Promise<string[]> {
     const statuses: string[] = [];
     for (let done = 0; done < TIMES; done += AT_ONCE) {
@@ -68,10 +63,7 @@ describe.each(databases)('on %s', (_name, create) => {
   async function toldOf(asked: Asked, erased: boolean): Promise<string> {
     const { id, key, preview, token } = asked;
     const delivered = upstream.delivered.filter(({ headers }) => headers['webhook-id'] === id);
-    const [here, there] = await Promise.all([
-      lookAt(one, id, { token }),
-      lookAt(other, id, { token }),
-    ]);
+    const [here, there] = await Promise.all([lookAt(one, id, { token }), lookAt(other, id, { token })]);
     expect(here.body).toEqual(there.body);
     const { status } = here.body.confirmation;
     expect([status, delivered.length]).toEqual([status, status === 'submitted' ? 1 : 0]);
@@ -90,12 +82,12 @@ describe.each(databases)('on %s', (_name, create) => {
     return status;
   }
 
-  test('two tabs press at once, at two instances', async () => {
+  test('sends once for two clicks on send at two instances', async () => {
     const statuses = await race((asked) => Promise.all([press(one, asked), press(other, asked)]));
     expect(new Set(statuses)).toEqual(new Set(['submitted']));
   });
 
-  test('a press against execute under the same key and under another', async () => {
+  test('sends once if a click on send races execute under the same key and under another', async () => {
     const statuses = await race((asked) => {
       const { preview, key, token } = asked;
       const execute = (of: { key: string; token: string }) =>
@@ -110,46 +102,33 @@ describe.each(databases)('on %s', (_name, create) => {
     expect(new Set(statuses)).toEqual(new Set(['submitted']));
   });
 
-  test.each(['decline', 'report'])('a press against %s', async (button) => {
-    const statuses = await race((asked) =>
-      Promise.all([press(one, asked), pressButton(other, asked.path, button)]),
-    );
+  test.each(['decline', 'report'])('sends at most once if a click on send races a click on %s', async (button) => {
+    const statuses = await race((asked) => Promise.all([press(one, asked), pressButton(other, asked.path, button)]));
     expect(statuses).toHaveLength(TIMES);
   });
 
-  test('a press against its client’s DELETE', async () => {
+  test('sends at most once if a click on send races its client’s DELETE', async () => {
     await race((asked) =>
-      Promise.all([
-        press(one, asked),
-        lookAt(other, asked.id, { token: asked.token, method: 'DELETE' }),
-      ]),
+      Promise.all([press(one, asked), lookAt(other, asked.id, { token: asked.token, method: 'DELETE' })]),
     );
   });
 
-  test('a press against the end of its time', async () => {
+  test('sends at most once if a click on send races its expiry', async () => {
     await race(async ({ id, ...asked }) => {
       const end = one.parts.storage.write(async (tx) => {
         const past = new Date(Date.now() - 1).toISOString();
-        return await tx
-          .updateTable('confirmations')
-          .set({ expires_at: past })
-          .where('id', '=', id)
-          .execute();
+        return await tx.updateTable('confirmations').set({ expires_at: past }).where('id', '=', id).execute();
       });
-      await Promise.all([
-        press(one, { id, ...asked }),
-        end.then(() => other.parts.executions.asked.expire()),
-      ]);
+      await Promise.all([press(one, { id, ...asked }), end.then(() => other.parts.pending.expire())]);
     });
   });
 
-  test('a press against erasure: it is sent or ended, and nothing of it stays', async () => {
+  test('sends at most once and leaves no data if a click on send races erasure', async () => {
     await race(async (asked) => {
       const { storage } = other.parts;
       const erase = () =>
         storage.write(async (tx) => {
-          await eraseConfirmationsOf(storage, tx, asked.email, new Date());
-          await eraseSubmissionsOf(tx, asked.email);
+          await erasePerson(tx, asked.email, new Date());
         });
       await Promise.all([press(one, asked), erase()]);
       await erase();
@@ -163,7 +142,7 @@ describe.each(databases)('on %s', (_name, create) => {
     }, true);
   });
 
-  test('a press against the revocation of its client', async () => {
+  test('sends at most once if a click on send races the revocation of its client', async () => {
     await race(async (asked) => {
       const { credentials } = one.parts;
       const { mayStill } = credentials;
@@ -175,7 +154,7 @@ describe.each(databases)('on %s', (_name, create) => {
       } finally {
         credentials.mayStill = mayStill;
       }
-      // What was refused stays pending; it is sent once, or never.
+      // A refused confirmation stays pending. It is sent once or never.
       await lookAt(one, asked.id, { token: asked.token, method: 'DELETE' });
     });
   });

@@ -1,4 +1,4 @@
-/** What asking refuses and in which order, the minimum, and who has been reported (beyond §4). */
+/** Refusals of a request for confirmation, in order. The minimum of an action, and reported clients (reference §6.5). */
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { call, executeAction, previewId, quote } from '../support/agent.ts';
 import { testClock } from '../support/clock.ts';
@@ -23,7 +23,7 @@ afterAll(async () => {
 
 const answerOf = ({ status, body }: { status: number; body: unknown }) => [status, body];
 
-describe('asking', () => {
+describe('POST /api/agent/confirmations', () => {
   test('needs lead:create, one key and a preview, in the order of execute', async () => {
     const preview = await previewId(service);
     const statusOf = async (headers: Record<string, string>, body: string) =>
@@ -43,7 +43,7 @@ describe('asking', () => {
     expect((await askToConfirm(service, late)).status).toBe(400);
   });
 
-  test('what was executed without asking is used up; a key with another preview is a conflict', async () => {
+  test('returns 409 for a preview already used and for a key used with another preview', async () => {
     const preview = await previewId(service);
     await executeAction(service, preview, { key: 'direct' });
     for (const key of ['direct', 'another']) {
@@ -57,13 +57,13 @@ describe('asking', () => {
     expect(answerOf(other)).toEqual([409, { error: 'preview_already_used' }]);
   });
 
-  test('page_email without mail is 503', async () => {
+  test('returns 503 for page_email if the service sends no mail', async () => {
     const preview = await previewId(unmailed);
     expect((await askToConfirm(unmailed, preview, { via: 'page_email' })).status).toBe(503);
     expect((await askToConfirm(unmailed, preview)).status).toBe(201);
   });
 
-  test('of one client 200 wait at most; the next is 429 until the oldest ends', async () => {
+  test('returns 429 to a client with 200 pending confirmations until the oldest ends', async () => {
     for (let n = 0; n < 200; n += 1) {
       const fields = { email: `many-${n}@example.com` };
       await pending(service, { action: 'newsletter', fields, token: tokens.other });
@@ -79,41 +79,36 @@ describe('asking', () => {
     expect((await askToConfirm(service, later, { token: tokens.other })).status).toBe(201);
   });
 
-  test('has a rate of its own, and reading another', async () => {
+  test('limits requests to 20 a minute and reads to 60 a minute', async () => {
     const headers = { authorization: `Bearer ${tokens.both}`, 'x-forwarded-for': freshAddress() };
     const ask = () => call(service, '/api/agent/confirmations', { headers, body: '{}' });
     for (let n = 0; n < 20; n += 1) expect((await ask()).status).toBe(400);
     const over = await ask();
     expect([over.status, over.headers.has('retry-after')]).toEqual([429, true]);
-    const read = (method: string) =>
-      call(service, '/api/agent/confirmations/none', { method, headers });
+    const read = (method: string) => call(service, '/api/agent/confirmations/none', { method, headers });
     for (let n = 0; n < 60; n += 1) expect((await read(n % 2 ? 'GET' : 'DELETE')).status).toBe(404);
     expect((await read('GET')).status).toBe(429);
   });
 });
 
-describe('reading and cancelling', () => {
-  test('is for the client that asked; either scope reads, lead:create cancels', async () => {
+describe('GET and DELETE /api/agent/confirmations/:id', () => {
+  test('answer only the client that made the request, and DELETE needs lead:create', async () => {
     const { id } = await pending(service);
     expect((await lookAt(service, id, { token: tokens.other })).status).toBe(404);
     expect((await lookAt(service, id, { token: 'none' })).status).toBe(401);
-    expect((await lookAt(service, id, { token: tokens.preview, method: 'DELETE' })).status).toBe(
-      403,
-    );
+    expect((await lookAt(service, id, { token: tokens.preview, method: 'DELETE' })).status).toBe(403);
     expect((await lookAt(service, id, { token: tokens.preview })).status).toBe(404);
     expect((await lookAt(service, id, { method: 'PUT' })).status).toBe(405);
   });
 });
 
-describe('the minimum of an action', () => {
-  test('is in the manifest, and execute takes nothing less; nothing is consumed', async () => {
+describe('minimum of an action', () => {
+  test('is in the manifest, and execute refuses less with 409 and does not consume the preview', async () => {
     const manifest = await call(strict, '/api/agent/manifest', { method: 'GET' });
-    const minimums = manifest.body.actions.map(
-      (each: { action: string; confirmation_minimum: string }) => [
-        each.action,
-        each.confirmation_minimum,
-      ],
-    );
+    const minimums = manifest.body.actions.map((each: { action: string; confirmation_minimum: string }) => [
+      each.action,
+      each.confirmation_minimum,
+    ]);
     expect(Object.fromEntries(minimums)).toEqual({
       homeowner_quote: 'page_email',
       contractor_signup: 'agent',
@@ -129,7 +124,7 @@ describe('the minimum of an action', () => {
     expect([asked.status, asked.body.confirmation.via]).toEqual([201, 'page_email']);
   });
 
-  test('holds for the tools as well, which name the one that asks', async () => {
+  test('applies to the tools, which name request_confirmation', async () => {
     const { structuredContent } = await callTool(strict, 'preview_homeowner_quote', quote);
     const { preview_id } = structuredContent;
     const refused = await callTool(strict, 'submit', { preview_id });
@@ -147,26 +142,21 @@ describe('the minimum of an action', () => {
     expect(seen.structuredContent.confirmation).toMatchObject({ id, status: 'pending' });
     expect(JSON.stringify(seen)).not.toContain('/confirm/');
     await pressButton(strict, new URL(url).pathname, 'decline');
-    expect((await callTool(strict, 'submit', { preview_id })).content[0].text).toContain(
-      '(confirmation_declined)',
-    );
+    expect((await callTool(strict, 'submit', { preview_id })).content[0].text).toContain('(confirmation_declined)');
   });
 
-  test.each([
-    'page,page',
-    'page,newsletter=page',
-    'newsletter=page,newsletter=page',
-    'x',
-    'x=page',
-  ])('%s is a fault of the settings', async (text) => {
-    await expect(startService({ environment: { CONFIRMATION_MINIMUM: text } })).rejects.toThrow(
-      /CONFIRMATION_MINIMUM must be/,
-    );
-  });
+  test.each(['page,page', 'page,newsletter=page', 'newsletter=page,newsletter=page', 'x', 'x=page'])(
+    'rejects the setting %s',
+    async (text) => {
+      await expect(startService({ environment: { CONFIRMATION_MINIMUM: text } })).rejects.toThrow(
+        /CONFIRMATION_MINIMUM must be/,
+      );
+    },
+  );
 });
 
-describe('a mailbox that did not ask', () => {
-  test('hears nothing more of that client, for any action and under any tag; others go on', async () => {
+describe('reported client', () => {
+  test('gets 403 for that mailbox, for any action and tag, while other clients are not affected', async () => {
     const email = 'Grace+tag@example.com';
     const { path } = await pending(service, { action: 'newsletter', fields: { email } });
     const sent = await previewId(service, 'newsletter', { email: 'grace@example.com' });
@@ -189,7 +179,7 @@ describe('a mailbox that did not ask', () => {
       confirmation_text: 'I confirm that Service may use these details for the selected action.',
     });
     expect(tool.content[0].text).toContain('did not ask');
-    // A replay is none of it, nor is another person or another client.
+    // A replay is not refused, nor is another mailbox or another client.
     const replay = await executeAction(service, sent, { action: 'newsletter', key: 'before' });
     expect(replay.body.replay).toBe(true);
     expect((await executeAction(service, before)).status).toBe(200);

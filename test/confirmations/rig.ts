@@ -1,4 +1,4 @@
-/** A service whose agent asks and whose person presses, for the tests of confirmations. */
+/** Requests of an agent and clicks of a person, for the tests of confirmations. */
 import { expect } from 'vitest';
 import type { MailServer } from '../mail/mail-server.ts';
 import { type Answer, call, previewId } from '../support/agent.ts';
@@ -6,7 +6,7 @@ import type { TestClock } from '../support/clock.ts';
 import { type Service, tokens } from '../support/service.ts';
 import { until } from '../support/until.ts';
 
-/** Asks for a confirmation of a preview. */
+/** Requests a confirmation of a preview. */
 export function askToConfirm(
   service: Pick<Service, 'url'>,
   preview: string,
@@ -22,7 +22,7 @@ export function askToConfirm(
   });
 }
 
-/** Polls for it, or cancels it. */
+/** Reads or cancels a confirmation. */
 export function lookAt(
   service: Pick<Service, 'url'>,
   id: string,
@@ -36,12 +36,12 @@ export function lookAt(
 
 const OUR_PAGE = { 'sec-fetch-site': 'same-origin' };
 
-/** What a person does: opens the page at a path, and presses a button of it. */
+/** Opens the page of a confirmation as a person does. */
 export function openPage(service: Pick<Service, 'url'>, path: string): Promise<Answer> {
   return call(service, path, { method: 'GET', headers: { accept: 'text/html' } });
 }
 
-/** Presses one; the token is the page's own where none is given. */
+/** Clicks a button of the page. Without a token, takes the token of the page. */
 export async function pressButton(
   service: Pick<Service, 'url'>,
   path: string,
@@ -58,12 +58,12 @@ export async function pressButton(
   return await call(service, path, { headers, body });
 }
 
-/** The hidden input of a page. */
+/** Returns the value of the page's hidden token. */
 export function tokenIn(page: string): string | undefined {
   return /name="token" value="([^"]+)"/.exec(page)?.[1];
 }
 
-/** A confirmation that waits: what it was asked with, and where its page is. */
+/** Returns a pending confirmation with its key and preview, and the path of its page. */
 export async function pending(
   service: Pick<Service, 'url'>,
   { action = 'homeowner_quote', fields = undefined as unknown, ...asked } = {} as {
@@ -81,7 +81,7 @@ export async function pending(
   return { id: String(id), url: String(url), path: new URL(url).pathname, key, preview };
 }
 
-/** What the mailbox got: the code of its first message, or of the one of that number. */
+/** Returns the code of the mailbox's first message, or of the message with that number. */
 export async function mailedCode(
   { received }: Pick<MailServer, 'received'>,
   clock: TestClock,
@@ -99,5 +99,5 @@ export async function mailedCode(
   return codes()[count - 1] ?? '';
 }
 
-/** Six digits that are another code. */
+/** Returns six digits that differ from the code. */
 export const wrongOf = (code: string) => (code === '000000' ? '000001' : '000000');

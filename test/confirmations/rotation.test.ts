@@ -1,10 +1,10 @@
-/** "I did not ask for this" holds as long as receipts, whatever becomes of the keys that sign previews (beyond §4). */
+/** Reports stay in force as long as receipts, whichever keys sign previews (reference §6.14). */
 import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterEach, beforeEach, expect, test } from 'vitest';
 import { openSweep } from '../../src/confirmations/sweep.ts';
-import { noMetrics } from '../../src/operations/metrics.ts';
+import { noMetrics } from '../../src/platform/metrics.ts';
 import { executeAction, previewId } from '../support/agent.ts';
 import { testClock } from '../support/clock.ts';
 import { type Service, startService } from '../support/service.ts';
@@ -25,7 +25,7 @@ afterEach(async () => {
   rmSync(folder, { recursive: true });
 });
 
-/** Ends what runs, and starts with these keys; what works by itself has had its turn. */
+/** Restarts the service with these keys and runs the sweep once. */
 async function startWith(...signing: string[]): Promise<Service> {
   await service?.close();
   const environment = { PREVIEW_SIGNING_KEYS: signing.join(',') };
@@ -39,7 +39,7 @@ const refusals = async (of: Service) => {
   return [(await executeAction(of, preview)).status, (await askToConfirm(of, preview)).status];
 };
 
-test('a report that was pressed under the first key is heeded under the third', async () => {
+test('refuses the client under the third key after a report under the first', async () => {
   const asked = await pending(await startWith(first));
   await pressButton(await startWith(first), asked.path, 'report');
   for (const signing of [[second, first], [second], [third, second], [third]]) {
@@ -47,7 +47,7 @@ test('a report that was pressed under the first key is heeded under the third', 
   }
 });
 
-test('what was asked under the first key can be reported under the second', async () => {
+test('accepts a report under the second key for a confirmation requested under the first', async () => {
   const asked = await pending(await startWith(first));
   await startWith(second, first);
   const now = await startWith(second);

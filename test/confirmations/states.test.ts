@@ -1,4 +1,4 @@
-/** Each state of a confirmation, and what execute says in it (beyond §4, the table), on both databases. */
+/** Each state of a confirmation, and the answer of execute in it (reference §6.3, the table), on both databases. */
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { executeAction, previewId } from '../support/agent.ts';
 import { testClock } from '../support/clock.ts';
@@ -7,7 +7,7 @@ import { callTool } from '../support/mcp.ts';
 import { type Service, startService, tokens } from '../support/service.ts';
 import { askToConfirm, lookAt, openPage, pending, pressButton } from './rig.ts';
 
-describe.each(databases)('on %s', (_name, create) => {
+describe.each(databases)('states of a confirmation on %s', (_name, create) => {
   let database: TestDatabase;
   let service: Service;
   const clock = testClock();
@@ -21,14 +21,12 @@ describe.each(databases)('on %s', (_name, create) => {
   });
 
   const kept = async () =>
-    (
-      await service.parts.storage.read((db) =>
-        db.selectFrom('submissions').select(['id', 'status', 'event']),
-      )
-    ).map((row) => ({ ...row, event: JSON.parse(row.event) }));
+    (await service.parts.storage.read((db) => db.selectFrom('submissions').select(['id', 'status', 'event']))).map(
+      (row) => ({ ...row, event: JSON.parse(row.event) }),
+    );
   const statusOf = async (id: string) => (await lookAt(service, id)).body.confirmation.status;
 
-  test('what is asked is told to whoever asked, and sends nothing', async () => {
+  test('returns a pending confirmation to its client and sends nothing', async () => {
     const preview = await previewId(service);
     const before = await kept();
     const { status, body, headers } = await askToConfirm(service, preview);
@@ -57,51 +55,37 @@ describe.each(databases)('on %s', (_name, create) => {
     expect(await kept()).toEqual(before);
   });
 
-  test.each(['%00', 'x%00y', 'x'])(
-    'nothing has the id %s, whoever looks for it or cancels it',
-    async (id) => {
-      for (const method of ['GET', 'DELETE']) {
-        const { status, body } = await lookAt(service, id, { method });
-        expect([status, body.error]).toEqual([
-          404,
-          'There is no such confirmation for this client.',
-        ]);
-      }
-      const named = { action_id: decodeURIComponent(id) };
-      const { isError, content } = await callTool(service, 'get_receipt', named);
-      expect([isError, content[0].text]).toEqual([
-        true,
-        expect.stringMatching(/^There is no such receipt/),
-      ]);
-    },
-  );
+  test.each(['%00', 'x%00y', 'x'])('returns 404 to GET and DELETE of the unknown id %s', async (id) => {
+    for (const method of ['GET', 'DELETE']) {
+      const { status, body } = await lookAt(service, id, { method });
+      expect([status, body.error]).toEqual([404, 'There is no such confirmation for this client.']);
+    }
+    const named = { action_id: decodeURIComponent(id) };
+    const { isError, content } = await callTool(service, 'get_receipt', named);
+    expect([isError, content[0].text]).toEqual([true, expect.stringMatching(/^There is no such receipt/)]);
+  });
 
-  test('the same request again says the same, whatever via it names', async () => {
+  test('returns the same confirmation for the same request, whatever via it names', async () => {
     const { id, url, key, preview } = await pending(service);
     const again = await askToConfirm(service, preview, { key, via: 7 });
     expect(again.status).toBe(200);
     expect(again.body.confirmation).toMatchObject({ id, confirmation_url: url, status: 'pending' });
   });
 
-  test('while it is asked, execute waits for the person, and anybody else is too late', async () => {
+  test('answers execute with 409 human_confirmation_required for its key and preview_already_used for others, while it is pending', async () => {
     const { key, preview } = await pending(service);
     const own = await executeAction(service, preview, { key });
-    expect([own.status, own.body]).toEqual([
-      409,
-      { error: 'human_confirmation_required', retryable: true },
-    ]);
+    expect([own.status, own.body]).toEqual([409, { error: 'human_confirmation_required', retryable: true }]);
     expect(own.headers.get('retry-after')).toBe('5');
     clock.advance(11 * 60_000);
-    expect((await executeAction(service, preview, { key })).body.error).toBe(
-      'human_confirmation_required',
-    );
+    expect((await executeAction(service, preview, { key })).body.error).toBe('human_confirmation_required');
     for (const other of [{ key: 'another' }, { key, token: tokens.other }]) {
       const { status, body } = await executeAction(service, preview, other);
       expect([status, body]).toEqual([409, { error: 'preview_already_used' }]);
     }
   });
 
-  test('the press sends once; the receipt is of the press, and execute replays it', async () => {
+  test('sends once when the person confirms, dates the receipt then, and lets execute replay it', async () => {
     const { id, path, key, preview } = await pending(service);
     clock.advance(60_000);
     const pressed = await pressButton(service, path, 'send');
@@ -109,18 +93,11 @@ describe.each(databases)('on %s', (_name, create) => {
     const { body } = await lookAt(service, id);
     expect(body.confirmation.status).toBe('submitted');
     expect(body.receipt).toMatchObject({ action_id: id, status: 'submitted' });
-    expect(Date.parse(body.receipt.created_at)).toBe(
-      Date.parse(body.confirmation.created_at) + 60_000,
-    );
+    expect(Date.parse(body.receipt.created_at)).toBe(Date.parse(body.confirmation.created_at) + 60_000);
     expect(body.receipt.consent_recorded_at).toBe(body.receipt.created_at);
     const replay = await executeAction(service, preview, { key });
-    expect([replay.status, replay.body]).toEqual([
-      200,
-      { ok: true, receipt: body.receipt, replay: true },
-    ]);
-    expect((await executeAction(service, preview, { key: 'k2' })).body.error).toBe(
-      'preview_already_used',
-    );
+    expect([replay.status, replay.body]).toEqual([200, { ok: true, receipt: body.receipt, replay: true }]);
+    expect((await executeAction(service, preview, { key: 'k2' })).body.error).toBe('preview_already_used');
     const sent = (await kept()).filter((row) => row.id === id);
     expect(sent).toHaveLength(1);
     expect(sent[0]?.event.data).toMatchObject({
@@ -132,7 +109,7 @@ describe.each(databases)('on %s', (_name, create) => {
       db.selectFrom('executions').select('confirmed_via').where('action_id', '=', id),
     );
     expect(row?.confirmed_via).toBe('page');
-    // A second press finds the end.
+    // A second click finds it settled.
     expect((await pressButton(service, path, 'send', { token: 'x' })).status).toBe(303);
     expect((await kept()).filter((each) => each.id === id)).toHaveLength(1);
   });
@@ -140,7 +117,7 @@ describe.each(databases)('on %s', (_name, create) => {
   test.each([
     ['decline', 'declined'],
     ['report', 'reported'],
-  ])('%s ends it as %s for everybody, and nothing is sent', async (button, status) => {
+  ])('%s ends it as %s for all clients and sends nothing', async (button, status) => {
     const fields = { email: `${button}@example.com` };
     const { id, path, key, preview } = await pending(service, { action: 'newsletter', fields });
     expect((await pressButton(service, path, button)).status).toBe(303);
@@ -153,7 +130,7 @@ describe.each(databases)('on %s', (_name, create) => {
     expect((await kept()).some((row) => row.id === id)).toBe(false);
   });
 
-  test('its time, a newer one and its client end it as expired; the key stays bound', async () => {
+  test('ends it as expired after an hour, a newer one or a DELETE, and keeps the key bound', async () => {
     const timed = await pending(service, {
       action: 'newsletter',
       fields: { email: 'a@b.example' },
@@ -176,17 +153,13 @@ describe.each(databases)('on %s', (_name, create) => {
       expect([bound.status, bound.body.error]).toEqual([409, 'idempotency_conflict']);
       expect((await pressButton(service, path, 'send', { token: 'x' })).status).toBe(303);
       expect((await openPage(service, path)).text).toContain('This link has ended');
-      expect((await lookAt(service, id, { method: 'DELETE' })).body.confirmation.status).toBe(
-        'expired',
-      );
+      expect((await lookAt(service, id, { method: 'DELETE' })).body.confirmation.status).toBe('expired');
     }
   });
 
-  test('fields are kept until it ends, then only with the submission', async () => {
+  test('deletes the fields when it ends and stores them only with the submission', async () => {
     const rows = async () =>
-      await service.parts.storage.read((db) =>
-        db.selectFrom('confirmations').select(['id', 'fields', 'email']),
-      );
+      await service.parts.storage.read((db) => db.selectFrom('confirmations').select(['id', 'fields', 'email']));
     const { id, path } = await pending(service);
     expect((await rows()).find((row) => row.id === id)).toMatchObject({ email: 'ada@example.com' });
     await pressButton(service, path, 'send');

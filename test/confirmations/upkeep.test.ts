@@ -1,7 +1,7 @@
-/** What time does to confirmations, and what an operator hears of them (beyond §4), on both databases. */
+/** Expiry, retention, metrics and alerts of confirmations (reference §6.7), on both databases. */
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { openSweep } from '../../src/confirmations/sweep.ts';
-import { noMetrics } from '../../src/operations/metrics.ts';
+import { noMetrics } from '../../src/platform/metrics.ts';
 import { executeAction, previewId } from '../support/agent.ts';
 import { testClock } from '../support/clock.ts';
 import { databases, type TestDatabase } from '../support/databases.ts';
@@ -11,7 +11,7 @@ import { lookAt, pending, pressButton } from './rig.ts';
 
 const DAY_MS = 86_400_000;
 
-describe.each(databases)('on %s', (_name, create) => {
+describe.each(databases)('upkeep of confirmations on %s', (_name, create) => {
   let database: TestDatabase;
   let service: Service;
   let metricsPort: number;
@@ -34,18 +34,15 @@ describe.each(databases)('on %s', (_name, create) => {
     await database.remove();
   });
 
-  const newsletter = (email: string) =>
-    pending(service, { action: 'newsletter', fields: { email } });
+  const newsletter = (email: string) => pending(service, { action: 'newsletter', fields: { email } });
   const rowsOf = async () => {
     const { storage } = service.parts;
     const ids = await storage.read((db) => db.selectFrom('confirmations').select('id'));
-    const reports = await storage.read((db) =>
-      db.selectFrom('confirmation_reports').select('client'),
-    );
+    const reports = await storage.read((db) => db.selectFrom('confirmation_reports').select('client'));
     return [ids.length, reports.length];
   };
 
-  test('each status is counted, and a report is an alert', async () => {
+  test('counts each status and queues an alert for a report', async () => {
     const [sent, declined, reported, cancelled] = await Promise.all(
       ['a', 'b', 'c', 'd'].map((name) => newsletter(`${name}@example.com`)),
     );
@@ -64,14 +61,14 @@ describe.each(databases)('on %s', (_name, create) => {
     })) {
       expect(text).toContain(`service_confirmations_total{status="${status}"} ${count}`);
     }
-    await service.parts.alerts.work();
+    await service.parts.alerts.run();
     const alerts = await service.parts.storage.read((db) =>
       db.selectFrom('messages').select('about').where('kind', '=', 'alert'),
     );
     expect(alerts.map(({ about }) => JSON.parse(about ?? '').kind)).toEqual(['reported']);
   });
 
-  test('ended ones live as long as receipts, then 404; so does a report', async () => {
+  test('deletes ended confirmations and reports after the retention of receipts, then answers 404', async () => {
     const { id } = await newsletter('later@example.com');
     const sweep = openSweep({ ...service.parts, metrics: noMetrics, days: 2 });
     clock.advance(60 * 60_000);
@@ -86,7 +83,7 @@ describe.each(databases)('on %s', (_name, create) => {
     expect(await rowsOf()).toEqual(before);
     expect((await lookAt(service, id)).status).toBe(200);
     clock.advance(2 * DAY_MS);
-    // Receipts go by their own sweep, and what belongs to them after it.
+    // A sweep of its own deletes receipts. The rows that belong to them are deleted after it.
     await service.parts.storage.write((tx) => tx.deleteFrom('executions').execute());
     await openSweep({ ...service.parts, metrics: noMetrics, days: 2 }).work();
     expect(await rowsOf()).toEqual([0, 0]);

@@ -1,19 +1,21 @@
+import { join } from 'node:path';
+import pg from 'pg';
 import { describe, expect, test } from 'vitest';
+import { copiesOf } from '../../src/storage/open.ts';
 import { databases } from '../support/databases.ts';
 import type { Service } from '../support/service.ts';
-import { cookieOf, linkFor, operatorWith, startWithConsole } from './operator.ts';
+import { until } from '../support/until.ts';
+import { cookieOf, linkFor, operatorWith, signIn, startWithConsole } from './operator.ts';
 
-describe.each(databases)('two instances over one %s', (_name, create) => {
-  test('know the same links, sessions and ends of sessions', async () => {
+describe.each(databases)('console, two instances on one %s', (_name, create) => {
+  test('share links, sessions and sign-outs', async () => {
     const database = await create();
     const environment = { DATABASE_URL: database.url };
     const one: Service = await startWithConsole({ environment });
     const two: Service = await startWithConsole({ environment });
 
     const path = await linkFor(one);
-    const pressed = await Promise.all(
-      [one, two, one, two].map((service) => operatorWith(service, '').press(path, {})),
-    );
+    const pressed = await Promise.all([one, two, one, two].map((service) => operatorWith(service, '').press(path, {})));
     expect(pressed.map(({ status }) => status).sort()).toEqual([303, 403, 403, 403]);
     const cookie = pressed.map(cookieOf).find((each) => each !== '') ?? '';
     for (const service of [one, two]) {
@@ -23,6 +25,74 @@ describe.each(databases)('two instances over one %s', (_name, create) => {
     expect((await operatorWith(one, cookie).get('/operator/audit')).status).toBe(404);
 
     await Promise.all([one.close(), two.close()]);
+    await database.remove();
+  });
+
+  test('end the sessions and links of a backup after its restore', async () => {
+    const database = await create();
+    const start = () => startWithConsole({ environment: { DATABASE_URL: database.url } });
+    const place = database.url.replace(/^sqlite:/, '');
+    const before = await start();
+    const { copyTo, restoreFrom } = await copiesOf(before.parts.storage.kind);
+    const { cookie, press } = await signIn(before);
+    const unused = await linkFor(before);
+    const file = join(before.folder, 'backup');
+    await copyTo(file, place);
+    await press('/operator', { do: 'sign-out-everywhere' });
+    await before.parts.storage.close();
+    await restoreFrom(file, place);
+    await before.close();
+
+    const after = await start();
+    expect((await operatorWith(after, cookie).get('/operator/audit')).status).toBe(404);
+    const pressed = await operatorWith(after, '').press(unused, {});
+    expect([pressed.status, cookieOf(pressed)]).toEqual([403, '']);
+    const again = await signIn(after);
+    expect((await again.get('/operator/audit')).text).toContain('Jo');
+    await after.close();
+    await database.remove();
+  });
+});
+
+describe.each(databases.filter(([name]) => name === 'PostgreSQL'))('console, on %s', (_name, create) => {
+  test('ends the session of a sign-in that runs during “Sign out everywhere”', async () => {
+    const database = await create();
+    const service = await startWithConsole({ environment: { DATABASE_URL: database.url } });
+    const operator = await signIn(service);
+    const path = await linkFor(service);
+    // A lock pauses the sign-in after it used its link and before it stores its session.
+    const client = new pg.Client({ connectionString: database.url });
+    await client.connect();
+    await client.query(`
+      create function paused() returns trigger language plpgsql as
+        $$ begin perform pg_advisory_xact_lock(1); return new; end $$;
+      create trigger paused before insert on operator_sessions
+        for each row execute function paused();
+      select pg_advisory_lock(1);`);
+    const waiting = async () => {
+      const { rows } = await client.query(
+        `select 1 from pg_stat_activity
+         where datname = current_database() and wait_event_type = 'Lock'`,
+      );
+      return rows.length;
+    };
+
+    const signingIn = operatorWith(service, '').press(path, {});
+    await until(async () => (await waiting()) === 1);
+    let ended = false;
+    const signingOut = operator.press('/operator', { do: 'sign-out-everywhere' }).finally(() => {
+      ended = true;
+    });
+    await until(async () => ended || (await waiting()) === 2);
+    await client.query('select pg_advisory_unlock(1)');
+    const [signedIn, signedOut] = await Promise.all([signingIn, signingOut]);
+    await client.end();
+
+    expect([signedIn.status, signedOut.status]).toEqual([303, 303]);
+    const late = operatorWith(service, cookieOf(signedIn));
+    expect((await late.get('/operator/leads')).status).toBe(404);
+
+    await service.close();
     await database.remove();
   });
 });

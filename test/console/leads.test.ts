@@ -1,6 +1,6 @@
 import { randomUUID } from 'node:crypto';
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest';
-import { recordIn } from '../../src/console/audit.ts';
+import { recorder } from '../../src/console/audit.ts';
 import { forms } from '../../src/forms/catalog.ts';
 import { executeAction, previewId, quote } from '../support/agent.ts';
 import { testClock } from '../support/clock.ts';
@@ -25,17 +25,14 @@ beforeEach(async () => {
 
 const keep = (...rows: ReturnType<typeof submissionRow>[]) => keepRows(service.parts.storage, rows);
 const at = (n: number) => new Date(Date.parse('2026-08-01T00:00:00Z') + n * 60_000).toISOString();
-const namesIn = (text: string) =>
-  [...text.matchAll(/leads\/[\da-f-]{36}"><bdi>(.*?)<\/bdi>/g)].map(([, name]) => name);
+const namesIn = (text: string) => [...text.matchAll(/leads\/[\da-f-]{36}"><bdi>(.*?)<\/bdi>/g)].map(([, name]) => name);
 const audit = async () => {
-  const rows = await service.parts.storage.read((db) =>
-    db.selectFrom('operator_audit').selectAll().orderBy('id'),
-  );
+  const rows = await service.parts.storage.read((db) => db.selectFrom('operator_audit').selectAll().orderBy('id'));
   return rows.map(({ name, what, about }) => [name, what, JSON.parse(about)]);
 };
 
-describe('the list of leads (beyond §7)', () => {
-  test('is newest first, in pages, each linked by the word Older', async () => {
+describe('GET /operator/leads (reference §12.7)', () => {
+  test('lists the newest leads first, in pages with an Older link', async () => {
     await keep(
       ...Array.from({ length: 120 }, (_, n) =>
         submissionRow({ receivedAt: at(n), fields: { name: `P${n}`, email: `p${n}@x.co` } }),
@@ -66,12 +63,12 @@ describe('the list of leads (beyond §7)', () => {
     ['since=2026-08-02', ['Cy', 'Bo']],
     ['until=2026-08-02', ['Al']],
     ['since=2026-08-02&until=2026-08-03', ['Bo']],
-    // None of these says anything that can be looked for.
+    // All of these values are invalid and ignored.
     ['status=none&form=x&origin=y&since=yesterday&until=2026-13-01&cursor=1', ['Cy', 'Bo', 'Al']],
     ['status=undelivered&status=delivered&form=contact', ['Al']],
-  ])('takes what is asked for: %s', async (query, names) => {
+  ])('filters by the query %j', async (query, names) => {
     await keep(
-      // 23:30 in Berlin, on the day before it is that in UTC as well.
+      // The time in Berlin is 23:30, on the same day as in UTC.
       submissionRow({
         receivedAt: '2026-08-01T21:30:00.000Z',
         fields: { name: 'Al', email: 'al@x.co', phone: '+1 555 0100' },
@@ -94,7 +91,7 @@ describe('the list of leads (beyond §7)', () => {
     expect(namesIn(text)).toEqual(names);
   });
 
-  test('a reference finds one, and what was searched for stays in the form', async () => {
+  test('finds a lead by its reference and shows the search text again in the form', async () => {
     const row = submissionRow();
     await keep(row, submissionRow({ fields: { name: 'Other', email: 'o@x.co' } }));
     const { text } = await operator.get(`/operator/leads?q=${row.id.toUpperCase()}`);
@@ -104,11 +101,9 @@ describe('the list of leads (beyond §7)', () => {
   });
 });
 
-describe('one lead', () => {
-  test('shows every field, with an address and a number that can be pressed, and says who looked', async () => {
-    const fields = Object.fromEntries(
-      forms.homeowner_quote.fields.map(({ name, example }) => [name, example]),
-    );
+describe('/operator/leads/:id', () => {
+  test('shows every field, links the e-mail address and phone number, and records the view in the audit', async () => {
+    const fields = Object.fromEntries(forms.homeowner_quote.fields.map(({ name, example }) => [name, example]));
     const row = submissionRow({
       form: 'homeowner_quote',
       fields: { ...fields, phone: '+1 (555) 0100' },
@@ -128,7 +123,7 @@ describe('one lead', () => {
     expect(await audit()).toContainEqual(['Jo', 'saw_lead', { ids: [row.id] }]);
   });
 
-  test('of an agent says how it was confirmed, and has nothing to resend', async () => {
+  test('shows how an agent’s lead was confirmed, and returns 404 for resend', async () => {
     const preview = await previewId(service, 'homeowner_quote', quote);
     const executed = await executeAction(service, preview);
     const id = executed.body.receipt.action_id;
@@ -140,19 +135,19 @@ describe('one lead', () => {
     expect(forged.status).toBe(404);
   });
 
-  test('resend marks it due: the running service sends it within seconds', async () => {
+  test('marks the lead as due on resend', async () => {
     const row = submissionRow({ status: 'undelivered', reason: 'attempts_used_up' });
     await keep(row);
     const path = `/operator/leads/${row.id}`;
     const pressed = await operator.press(path, { do: 'resend' });
     expect([pressed.status, pressed.headers.get('location')]).toEqual([303, path]);
     const [kept] = await allRows(service.parts.storage);
-    // Marked, or taken by the service already.
+    // The running service may have claimed the row already.
     expect([kept?.resend_asked_ms !== null, kept?.attempt_by === 'operator']).toContain(true);
     expect(await audit()).toContainEqual(['Jo', 'resent', { ids: [row.id] }]);
   });
 
-  test('what is being sent is under way: 409, and no button', async () => {
+  test('returns 409 and shows no buttons for a lead that is being sent', async () => {
     const row = submissionRow({ status: 'sending' });
     await keep(row);
     const path = `/operator/leads/${row.id}`;
@@ -167,7 +162,7 @@ describe('one lead', () => {
     ['spam', {}, 'spam', 'marked_spam'],
     ['dismiss', { reason: 'answered' }, 'answered', 'dismissed'],
     ['dismiss', { reason: 'nonsense' }, 'other', 'dismissed'],
-  ])('%s puts it away: %o', async (button, sent, reason, deed) => {
+  ])('%s dismisses the lead: %o', async (button, sent, reason, deed) => {
     const row = submissionRow({ status: 'undelivered', reason: 'rejected' });
     await keep(row);
     const path = `/operator/leads/${row.id}`;
@@ -179,7 +174,7 @@ describe('one lead', () => {
     expect((await audit()).filter(([, what]) => what === deed)).toHaveLength(1);
   });
 
-  test('a delivered one is not put away; what is no lead, or no button, changes nothing', async () => {
+  test('changes nothing for a delivered lead, an unknown id, an unknown button or a foreign request', async () => {
     const row = submissionRow();
     await keep(row);
     const path = `/operator/leads/${row.id}`;
@@ -194,8 +189,8 @@ describe('one lead', () => {
   });
 });
 
-describe('the leads as a file', () => {
-  test('are what is filtered, formulas made harmless, and their count is written down', async () => {
+describe('GET /operator/leads.csv and leads.jsonl', () => {
+  test('export the filtered leads with formulas disarmed, and record the count in the audit', async () => {
     await keep(
       submissionRow({ receivedAt: at(1), fields: { name: '=1+1', email: 'a@x.co' } }),
       submissionRow({ receivedAt: at(2), fields: { name: 'B,"C"', email: 'b@x.co' } }),
@@ -221,7 +216,7 @@ describe('the leads as a file', () => {
     );
   });
 
-  test('are not given an hour after the link was made', async () => {
+  test('return 403 when the sign-in link is an hour old', async () => {
     clock.advance(60 * 60_000);
     for (const path of ['/operator/leads.csv', '/operator/leads.jsonl']) {
       const refused = await operator.get(path);
@@ -232,20 +227,16 @@ describe('the leads as a file', () => {
   });
 });
 
-test('the audit is shown newest first, in pages, and holds nothing that was typed', async () => {
+test('GET /operator/audit lists the newest entries first, in pages, without any entered text', async () => {
   const row = submissionRow();
   await keep(row);
   await operator.get('/operator/leads?q=ada%40example.com');
-  await service.parts.storage.write(async (tx) => {
-    for (let n = 0; n < 50; n += 1) {
-      const id = service.parts.newId();
-      await recordIn(tx, { id, at: clock.now().toISOString(), name: 'Al', what: 'saw_messages' });
-    }
-  });
+  const record = recorder(service.parts, 'Al');
+  for (let n = 0; n < 50; n += 1) await record('saw_messages');
   await operator.get(`/operator/leads/${row.id}`);
   const first = await operator.get('/operator/audit');
   expect(first.text).toContain(row.id);
-  // Three letters alone may stand in an id.
+  // An id may contain the letters "ada", so the expression requires the @ too.
   expect(first.text).not.toMatch(/ada(?:@|%40)/);
   const older = /href="([^"]+)">Older/.exec(first.text)?.[1]?.replaceAll('&amp;', '&') ?? '';
   const second = await operator.get(older);

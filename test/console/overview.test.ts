@@ -1,7 +1,7 @@
 import { writeFileSync } from 'node:fs';
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest';
-import { forgetOld } from '../../src/console/forget.ts';
-import { isLow } from '../../src/notices/watched.ts';
+import { deleteExpired } from '../../src/console/sessions.ts';
+import { isDiskLow } from '../../src/notices/probes.ts';
 import { testClock } from '../support/clock.ts';
 import { credentials, type Service } from '../support/service.ts';
 import { keepRows, submissionRow } from '../support/submissions.ts';
@@ -21,7 +21,7 @@ beforeEach(async () => {
   operator = await signIn(service);
 });
 
-/** Once the days are counted: a busy machine may take longer than the page waits. */
+/** Returns the page once the days are counted. On a busy machine, that takes longer than the page waits. */
 async function overview(): Promise<string> {
   for (;;) {
     const { text } = await operator.get('/operator');
@@ -29,8 +29,8 @@ async function overview(): Promise<string> {
   }
 }
 
-describe('the first page (beyond §7)', () => {
-  test('says so where nothing needs anybody', async () => {
+describe('GET /operator (reference §12.6)', () => {
+  test('states that nothing needs attention, and links to all pages', async () => {
     const text = await overview();
     expect(text).toContain('Nothing needs you');
     expect(text).toContain('Nothing was sent yet.');
@@ -39,7 +39,7 @@ describe('the first page (beyond §7)', () => {
     }
   });
 
-  test('names what has not arrived with the oldest and why, dead messages and reports', async () => {
+  test('lists undelivered leads with the oldest and its reason, failed messages and reports', async () => {
     const { storage } = service.parts;
     await keepRows(storage, [
       submissionRow({
@@ -68,10 +68,10 @@ describe('the first page (beyond §7)', () => {
         .values({ client: 'acme', mailbox_digest: 'd', reported_at: '2026-11-19T09:00:00.000Z' })
         .execute();
     });
-    clock.advance(600_000); // so long a day's count is kept
+    clock.advance(600_000); // A day's count is cached for this long.
     const text = await overview();
     expect(text).toContain('What needs you');
-    // An agent was told to ask anew: what it left needs nobody.
+    // An agent's undelivered lead counts as settled, because the agent was asked to start again.
     expect(text).toContain('2 leads did not arrive');
     expect(text).toContain('18 Nov 2026, 11:00: the receiver rejected it');
     expect(text).toContain('1 message could not be sent');
@@ -82,7 +82,7 @@ describe('the first page (beyond §7)', () => {
     expect(text).toMatch(/19 Nov 2026<\/th><td>1<\/td><td>1</);
   });
 
-  test('names a client whose last credential ends within two weeks', async () => {
+  test('names a client whose last credential expires within two weeks', async () => {
     const [acme, ...others] = credentials.clients;
     const ending = acme?.credentials.map((each) => ({
       ...each,
@@ -94,13 +94,13 @@ describe('the first page (beyond §7)', () => {
     writeFileSync(service.settings.credentialsFile ?? '', JSON.stringify(credentials));
   });
 
-  test('a disk is low under the lesser of 1 GB and 5 %', () => {
-    expect(isLow({ freeBytes: 9e8, wholeBytes: 1e12 })).toBe(true);
-    expect(isLow({ freeBytes: 9e8, wholeBytes: 1e10 })).toBe(false);
+  test('treats a disk as nearly full below the lesser of 1 GB and 5 %', () => {
+    expect(isDiskLow({ freeBytes: 9e8, wholeBytes: 1e12 })).toBe(true);
+    expect(isDiskLow({ freeBytes: 9e8, wholeBytes: 1e10 })).toBe(false);
   });
 });
 
-test('what is over goes: sessions, links, and the audit as long as receipts are kept', async () => {
+test('deleteExpired deletes expired sessions and links, and the audit after the retention of receipts', async () => {
   const { storage } = service.parts;
   await linkFor(service);
   const nowMs = clock.now().getTime();
@@ -112,10 +112,10 @@ test('what is over goes: sessions, links, and the audit as long as receipts are 
     ]);
     return all.map((rows) => rows.length > 0);
   };
-  await forgetOld(storage, { nowMs: nowMs + 60_000, days: 400 });
+  await deleteExpired(storage, { nowMs: nowMs + 60_000, days: 400 });
   expect(await left()).toEqual([true, true, true]);
-  await forgetOld(storage, { nowMs: nowMs + 13 * 3_600_000, days: 400 });
+  await deleteExpired(storage, { nowMs: nowMs + 13 * 3_600_000, days: 400 });
   expect(await left()).toEqual([false, false, true]);
-  await forgetOld(storage, { nowMs: nowMs + 401 * DAY_MS, days: 400 });
+  await deleteExpired(storage, { nowMs: nowMs + 401 * DAY_MS, days: 400 });
   expect(await left()).toEqual([false, false, false]);
 });

@@ -1,18 +1,21 @@
 import { randomUUID } from 'node:crypto';
+import { globSync, readFileSync } from 'node:fs';
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest';
+import { lastScrubDueAt } from '../../src/storage/scrubbing.ts';
 import { pending as pendingWith, pressButton } from '../confirmations/rig.ts';
 import { quote } from '../support/agent.ts';
 import { testClock } from '../support/clock.ts';
 import { databases, type TestDatabase } from '../support/databases.ts';
 import type { Service } from '../support/service.ts';
 import { allRows, keepRows, submissionRow } from '../support/submissions.ts';
+import { until } from '../support/until.ts';
 import { linkFor, type Operator, operatorWith, signIn, startWithConsole } from './operator.ts';
 
 const EVIL = '"><img src=x onerror=alert(1)>';
 const ESCAPED = '&quot;&gt;&lt;img src=x onerror=alert(1)&gt;';
 const clock = testClock();
 
-describe.each(databases)('the console over %s', (_name, create) => {
+describe.each(databases)('console, on %s', (_name, create) => {
   let database: TestDatabase;
   let service: Service;
   let operator: Operator;
@@ -37,12 +40,9 @@ describe.each(databases)('the console over %s', (_name, create) => {
     operator = await signIn(service);
   });
 
-  const keep = (...rows: ReturnType<typeof submissionRow>[]) =>
-    keepRows(service.parts.storage, rows);
+  const keep = (...rows: ReturnType<typeof submissionRow>[]) => keepRows(service.parts.storage, rows);
   const audit = async () => {
-    const rows = await service.parts.storage.read((db) =>
-      db.selectFrom('operator_audit').selectAll().orderBy('id'),
-    );
+    const rows = await service.parts.storage.read((db) => db.selectFrom('operator_audit').selectAll().orderBy('id'));
     return rows.map(({ name, what, about }) => [name, what, JSON.parse(about)]);
   };
   const pending = (fields: object) => pendingWith(service, { fields });
@@ -64,10 +64,10 @@ describe.each(databases)('the console over %s', (_name, create) => {
   const addMessages = (rows: ReturnType<typeof messageRow>[]) =>
     service.parts.storage.write((tx) => tx.insertInto('messages').values(rows).execute());
 
-  describe('a person', () => {
+  describe('/operator/people/:id', () => {
     const eve = { name: EVIL, email: 'eve@example.com', message: EVIL };
 
-    test('is everything of their address, whichever lead leads there, and nobody else’s', async () => {
+    test('shows everything with the address of the lead, and nothing of others', async () => {
       const first = submissionRow({ fields: eve });
       const second = submissionRow({ form: 'newsletter', fields: { email: 'eve@example.com' } });
       await keep(first, second, submissionRow());
@@ -85,7 +85,7 @@ describe.each(databases)('the console over %s', (_name, create) => {
       expect(await audit()).toContainEqual(['Jo', 'saw_person', { ids: [first.id] }]);
     });
 
-    test('is exported as JSON lines, and how many is written down', async () => {
+    test('exports one person as JSON lines and records the count in the audit', async () => {
       const row = submissionRow({ fields: eve });
       await keep(row, submissionRow());
       await pending({ ...quote, email: 'eve@example.com' });
@@ -100,14 +100,10 @@ describe.each(databases)('the console over %s', (_name, create) => {
       expect(lines[0].data).toMatchObject({ id: row.id, fields: eve });
       const asked = lines.filter(({ type }) => type === 'confirmation.pending');
       expect(asked.at(-1).fields).toMatchObject({ email: 'eve@example.com' });
-      expect(await audit()).toContainEqual([
-        'Jo',
-        'exported_person',
-        { ids: [row.id], count: lines.length },
-      ]);
+      expect(await audit()).toContainEqual(['Jo', 'exported_person', { ids: [row.id], count: lines.length }]);
     });
 
-    test('is deleted after a page that asks, with what was asked and what was to be mailed', async () => {
+    test('deletes a person’s leads, confirmations and messages after a confirmation page', async () => {
       const row = submissionRow({ fields: eve });
       const sending = submissionRow({ fields: eve, status: 'sending' });
       const other = submissionRow();
@@ -131,9 +127,7 @@ describe.each(databases)('the console over %s', (_name, create) => {
       const deleted = await operator.press(path, { do: 'delete' });
       expect([deleted.status, deleted.headers.get('location')]).toEqual([303, '/operator/audit']);
       expect((await allRows(service.parts.storage)).map(({ id }) => id)).toEqual([other.id]);
-      const left = await service.parts.storage.read((db) =>
-        db.selectFrom('messages').select('key'),
-      );
+      const left = await service.parts.storage.read((db) => db.selectFrom('messages').select('key'));
       expect(left.map(({ key }) => key)).toEqual([other.id]);
       const [question] = await service.parts.storage.read((db) =>
         db.selectFrom('confirmations').select(['fields', 'email']).where('id', '=', secret.id),
@@ -145,7 +139,17 @@ describe.each(databases)('the console over %s', (_name, create) => {
       expect(deeds).toMatchObject([['Jo', 'deleted_person', { ids: [row.id] }]]);
     });
 
-    test('is neither exported nor deleted an hour after the link was made; before that is asked who it is', async () => {
+    test('leaves no trace of the address in the database files after the requested scrub', async () => {
+      const row = submissionRow({ fields: { ...eve, email: 'traced@example.com' } });
+      await keep(row);
+      await operator.press(`/operator/people/${row.id}`, { do: 'delete' });
+      await until(async () => (await lastScrubDueAt(service.parts.storage)) === undefined);
+      const files = globSync(`${database.url.replace('sqlite:', '')}*`);
+      const text = files.map((file) => readFileSync(file, 'latin1')).join('');
+      expect(text).not.toContain('traced@example.com');
+    });
+
+    test('returns 403 for export and delete when the sign-in link is an hour old', async () => {
       const row = submissionRow({ fields: eve });
       await keep(row);
       const path = `/operator/people/${row.id}`;
@@ -153,7 +157,7 @@ describe.each(databases)('the console over %s', (_name, create) => {
       const answers = [
         await operator.get(`${path}?export=jsonl`),
         await operator.press(path, { do: 'delete' }),
-        // The link is looked at before the row.
+        // The age of the link is checked before the row.
         await operator.press(`/operator/people/${randomUUID()}`, { do: 'delete' }),
       ];
       for (const { status, text } of answers) {
@@ -169,7 +173,7 @@ describe.each(databases)('the console over %s', (_name, create) => {
       await linkFor(service);
     });
 
-    test('is nobody where there is no such lead, or what was written in it is gone', async () => {
+    test('returns 404 for an unknown lead, or one whose fields were deleted', async () => {
       const gone = submissionRow({ fields: {}, status: 'dismissed', reason: 'spam' });
       await keep(gone);
       for (const id of [gone.id, randomUUID(), 'x', '%00']) {
@@ -179,8 +183,8 @@ describe.each(databases)('the console over %s', (_name, create) => {
     });
   });
 
-  describe('the confirmations', () => {
-    test('say who asked, when, and what became of it; nothing that was typed', async () => {
+  describe('GET /operator/confirmations', () => {
+    test('lists client, time and status, without any entered value', async () => {
       await service.parts.storage.write((tx) => tx.deleteFrom('confirmations').execute());
       const declined = await pending({ ...quote, name: EVIL });
       await pressButton(service, declined.path, 'decline');
@@ -198,7 +202,7 @@ describe.each(databases)('the console over %s', (_name, create) => {
       expect(later.text).not.toContain('>Pending<');
     });
 
-    test('come in pages', async () => {
+    test('lists confirmations in pages', async () => {
       const { storage } = service.parts;
       const [one] = await storage.read((db) => db.selectFrom('confirmations').selectAll().limit(1));
       if (one === undefined) return expect.fail();
@@ -226,8 +230,8 @@ describe.each(databases)('the console over %s', (_name, create) => {
     });
   });
 
-  describe('the messages', () => {
-    test('that are dead come in pages, with what they are, never an address in a link', async () => {
+  describe('/operator/messages', () => {
+    test('lists messages that failed permanently, in pages, without an address in a link', async () => {
       const rows = Array.from({ length: 60 }, (_, n) =>
         messageRow({ kind: 'confirmation', key: `p${n}@x.co`, address: `p${n}@x.co` }),
       );
@@ -245,7 +249,7 @@ describe.each(databases)('the console over %s', (_name, create) => {
       expect(seen.size).toBe(60);
     });
 
-    test('are sent again when somebody presses Resend, once, with all their attempts', async () => {
+    test('resends a failed message once and records it in the audit', async () => {
       const row = messageRow({
         kind: 'confirmation',
         key: 'a@x.co',
@@ -277,7 +281,7 @@ describe.each(databases)('the console over %s', (_name, create) => {
     });
   });
 
-  test('the agents: their scopes, their credentials’ age and end, last use, what they did', async () => {
+  test('GET /operator/agents shows scopes, credentials, last use and activity of clients', async () => {
     await pending(quote);
     const { status, text } = await operator.get('/operator/agents');
     expect(status).toBe(200);

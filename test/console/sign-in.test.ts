@@ -15,8 +15,8 @@ afterAll(() => service.close());
 
 const nobody = () => operatorWith(service, '');
 
-describe('signing in (beyond §7)', () => {
-  test('GET of any token shows the same button and uses nothing up; the press signs in, once', async () => {
+describe('/operator/sign-in/:token (reference §12.2)', () => {
+  test('shows the same page for every token and uses the link up only on a click, once', async () => {
     const path = await linkFor(service);
     const made = await nobody().get(path);
     const guessed = await nobody().get(path.replace(/[^/]+$/, 'A'.repeat(43)));
@@ -34,7 +34,7 @@ describe('signing in (beyond §7)', () => {
     expect(again.text).toContain('npm run operator -- link');
   });
 
-  test('an unknown link and one of 15 minutes are refused with the command', async () => {
+  test('returns 403 with the command for an unknown link and one that is 15 minutes old', async () => {
     const path = await linkFor(service);
     const unknown = await nobody().press(path.replace(/[^/]+$/, 'no-token'), {});
     clock.advance(15 * MINUTE_MS);
@@ -48,16 +48,16 @@ describe('signing in (beyond §7)', () => {
     ['another site', { 'sec-fetch-site': 'cross-site', origin: 'http://127.0.0.1' }],
     ['a sibling of this host', { 'sec-fetch-site': 'same-site' }],
     ['another origin', { origin: 'https://evil.example' }],
-    ['nowhere', {}],
+    ['an unknown origin', {}],
     ['a signed program', { ...OUR_PAGE, 'signature-agent': '"https://agent.example"' }],
-  ])('a press from %s is refused, and uses nothing up', async (_from, headers) => {
+  ])('refuses a click from %s without using the link up', async (_from, headers) => {
     const path = await linkFor(service);
     const refused = await nobody().press(path, {}, { headers });
     expect([refused.status, refused.headers.get('set-cookie')]).toEqual([403, null]);
     expect((await nobody().press(path, {})).status).toBe(303);
   });
 
-  test('twenty presses a minute for a client address; the one over it uses nothing up', async () => {
+  test('returns 429 after twenty clicks a minute from one address, without using the link up', async () => {
     const path = await linkFor(service);
     const headers = { ...OUR_PAGE, 'x-forwarded-for': freshAddress() };
     const wrong = path.replace(/[^/]+$/, 'A'.repeat(43));
@@ -69,18 +69,18 @@ describe('signing in (beyond §7)', () => {
     expect((await nobody().press(path, {})).status).toBe(303);
   });
 
-  test('the cookie is for this host and its requests alone, and new each time', async () => {
+  test('sets a new cookie each time, limited to this host and SameSite=Strict', async () => {
     const old = await signIn(service);
     const pressed = await operatorWith(service, old.cookie).press(await linkFor(service), {});
     expect(pressed.headers.get('set-cookie')).toMatch(
       /^operator=[\w-]{43}; Path=\/; Max-Age=604800; HttpOnly; SameSite=Strict$/,
     );
     expect(cookieOf(pressed)).not.toBe(old.cookie);
-    // Whoever was signed in on that browser is so no longer.
+    // The sign-in ends the earlier session of the same browser.
     expect((await old.get('/operator/leads')).status).toBe(404);
   });
 
-  test('a value that somebody else has put into the browser signs in nobody, before or after', async () => {
+  test('ignores a cookie value that an attacker planted, before and after a sign-in', async () => {
     const planted = `operator=${'A'.repeat(43)}`;
     const pressed = await operatorWith(service, planted).press(await linkFor(service), {});
     expect(cookieOf(pressed)).not.toBe(planted);
@@ -89,23 +89,21 @@ describe('signing in (beyond §7)', () => {
     expect((await both.get('/operator/audit')).status).toBe(404);
   });
 
-  test('on https it has the prefix that keeps others from setting it, and Secure', async () => {
+  test('sets the __Host- prefix and Secure if BASE_URL uses https', async () => {
     const other = await startService({
       environment: { BASE_URL: 'https://paint.example', OPERATOR_CONSOLE: 'on' },
     });
     const there = { ...other, url: `http://127.0.0.1:${other.settings.port}` };
     const pressed = await operatorWith(there, '').press(await linkFor(other), {});
-    expect(pressed.headers.get('set-cookie')).toMatch(
-      /^__Host-operator=[^;]+; Path=\/;.*; Secure$/,
-    );
+    expect(pressed.headers.get('set-cookie')).toMatch(/^__Host-operator=[^;]+; Path=\/;.*; Secure$/);
     const plain = cookieOf(pressed).replace('__Host-', '');
     expect((await operatorWith(there, plain).get('/operator/audit')).status).toBe(404);
     await other.close();
   });
 });
 
-describe('a session', () => {
-  test('ends 12 hours after its last request, and 7 days after it began', async () => {
+describe('session', () => {
+  test('expires 12 hours after its last request and 7 days after the sign-in', async () => {
     const idle = await signIn(service);
     const busy = await signIn(service);
     for (let hour = 0; hour < 7 * 24; hour += 6) {
@@ -118,7 +116,7 @@ describe('a session', () => {
     expect((await busy.get('/operator/audit')).status).toBe(404);
   });
 
-  test('is over once it is signed out, whoever has its cookie', async () => {
+  test('ends for every holder of the cookie after the sign-out', async () => {
     const operator = await signIn(service);
     const out = await operator.press('/operator', { do: 'sign-out' });
     expect([out.status, out.headers.get('location')]).toEqual([303, '/operator']);
@@ -127,15 +125,11 @@ describe('a session', () => {
     expect((await operator.get('/operator')).text).toContain('npm run operator -- link');
   });
 
-  test('everywhere: all of that name, unused links as well, and nobody else', async () => {
-    const [one, two, other] = [
-      await signIn(service),
-      await signIn(service),
-      await signIn(service, 'Al'),
-    ];
+  test('“Sign out everywhere” ends all sessions and unused links of the same name, and no others', async () => {
+    const [one, two, other] = [await signIn(service), await signIn(service), await signIn(service, 'Al')];
     const unused = await linkFor(service);
     const ofOther = await linkFor(service, 'Al');
-    // Each can see who else is signed in.
+    // The audit shows who else is signed in.
     expect((await one.get('/operator/audit')).text).toMatch(/<strong>Al<\/strong>.*since/);
     await one.press('/operator', { do: 'sign-out-everywhere' });
     expect((await one.get('/operator/leads')).status).toBe(404);
@@ -145,7 +139,7 @@ describe('a session', () => {
     expect((await nobody().press(ofOther, {})).status).toBe(303);
   });
 
-  test('keeps no token: rows hold digests', async () => {
+  test('stores digests of its token and link instead of the tokens', async () => {
     const operator = await signIn(service);
     const path = await linkFor(service);
     const rows = await Promise.all([
@@ -158,27 +152,14 @@ describe('a session', () => {
   });
 });
 
-describe('the order of what is looked at (beyond §7)', () => {
-  const behind = [
-    '/leads',
-    '/leads.csv',
-    '/leads/x',
-    '/people/x',
-    '/messages',
-    '/audit',
-    '/agents',
-  ];
+describe('order of checks (reference §12.4)', () => {
+  const behind = ['/leads', '/leads.csv', '/leads/x', '/people/x', '/messages', '/audit', '/agents'];
 
-  test('without a session there is nothing below /operator, whatever the method', async () => {
+  test('returns 404 for every path below /operator and every method without a session', async () => {
     for (const path of behind) {
       for (const method of ['GET', 'POST', 'PUT', 'DELETE', 'OPTIONS', 'PATCH']) {
         const answer = await call(service, `/operator${path}`, { method, headers: OUR_PAGE });
-        expect([method, path, answer.status, answer.headers.get('allow')]).toEqual([
-          method,
-          path,
-          404,
-          null,
-        ]);
+        expect([method, path, answer.status, answer.headers.get('allow')]).toEqual([method, path, 404, null]);
       }
     }
     const [there, nowhere] = await Promise.all(
@@ -187,13 +168,13 @@ describe('the order of what is looked at (beyond §7)', () => {
     expect(there?.text).toBe(nowhere?.text);
   });
 
-  test('with one, another method is 405 before anything else is asked', async () => {
+  test('returns 405 for a wrong method with a session, before any other check', async () => {
     const operator = await signIn(service);
     const answer = await operator.press('/operator/leads', {}, { headers: {} });
     expect([answer.status, answer.headers.get('allow')]).toEqual([405, 'GET, HEAD']);
   });
 
-  test('a press from another site changes nothing', async () => {
+  test('refuses a click from another site and an unknown button, without a change', async () => {
     const operator = await signIn(service);
     for (const headers of [{ 'sec-fetch-site': 'cross-site' }, { origin: 'null' }, {}]) {
       const answer = await operator.press('/operator', { do: 'sign-out' }, { headers });
@@ -203,7 +184,7 @@ describe('the order of what is looked at (beyond §7)', () => {
     expect((await operator.get('/operator/audit')).status).toBe(200);
   });
 
-  test('where it is off there is nothing, and in production it wants https', async () => {
+  test('returns 404 if the console is off, and requires https in production', async () => {
     const off = await startService();
     for (const path of ['/operator', '/operator/sign-in/x', '/assets/operator.css']) {
       expect((await operatorWith(off, '').get(path)).status).toBe(404);
@@ -215,7 +196,7 @@ describe('the order of what is looked at (beyond §7)', () => {
   });
 });
 
-test('no page of it may be kept, framed or listed, and each has the strict policy', async () => {
+test('every console page forbids caching, framing and indexing, and has a strict content security policy', async () => {
   const operator = await signIn(service);
   for (const path of ['/operator', '/operator/sign-in/x', '/operator/audit']) {
     const { headers } = await operator.get(path);

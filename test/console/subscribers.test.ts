@@ -1,7 +1,9 @@
 import { expect, test } from 'vitest';
+import type { ConsoleParts, PageRequest } from '../../src/console/page.ts';
 import { subscribersPage } from '../../src/console/subscribers.ts';
-import type { ConsoleParts, Visit } from '../../src/console/visit.ts';
-import type { SubscriberRow } from '../../src/storage/subscriber-schema.ts';
+import { render } from '../../src/console/templates.ts';
+import { timesIn } from '../../src/console/times.ts';
+import type { SubscriberRow } from '../../src/storage/schema.ts';
 import { testClock } from '../support/clock.ts';
 import { databases } from '../support/databases.ts';
 
@@ -22,25 +24,24 @@ const row = (number: number, over: Partial<SubscriberRow> = {}): SubscriberRow =
 });
 
 test.each(databases)(
-  '%s: subscribers are listed by status and the beginning of an address, without their links',
+  'lists subscribers by status and start of the address, without their links, on %s',
   async (_name, create) => {
     const database = await create();
     const storage = await database.open(testClock());
     const recorded: unknown[] = [];
     const open = async (search: string) => {
-      const visit = {
+      const request = {
+        path: '/operator/subscribers',
+        times: timesIn('Europe/Berlin'),
         query: new URLSearchParams(search),
         record: async (...entry: unknown[]) => {
           recorded.push(entry);
           return '';
         },
       };
-      const parts = { settings: { operatorTimeZone: 'Europe/Berlin' }, storage };
-      const answer = await subscribersPage(
-        parts as unknown as ConsoleParts,
-        visit as unknown as Visit,
-      );
-      return answer.kind === 'page' ? answer.main : '';
+      const parts = { storage } as unknown as ConsoleParts;
+      const answer = await subscribersPage(parts, request as unknown as PageRequest);
+      return answer.kind === 'page' ? render(answer.template, answer.data) : '';
     };
     expect(await open('status=x&cursor=%00')).toContain('Nobody has subscribed yet.');
 

@@ -2,7 +2,7 @@ import { expect, test } from 'vitest';
 import { call } from '../support/agent.ts';
 import { startProcess } from '../support/process.ts';
 
-test('while nobody signs in, only the paths of the console are loaded; a local start off a terminal makes no link', async () => {
+test('loads only the routes of the console before a sign-in, and prints no sign-in link without a terminal', async () => {
   const preload = [import.meta.resolve('../support/packages-loaded.ts')];
   const service = await startProcess({ preload });
   await call(service, '/', { method: 'GET', headers: { accept: 'text/html' } });

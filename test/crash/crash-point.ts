@@ -1,14 +1,16 @@
 /**
  * Loaded before the service (`node --import`): ends or stops the process at a named point, so that
- * the service itself knows nothing of crashes.
+ * the service itself knows nothing of crashes. It watches what Node.js and the wire show, so that it
+ * works with the bundle as well.
  *
  * CRASH_POINT: `after the claim` (of a browser's lead: the commit that keeps it; of a subscriber's press: that of its
  * event), `as the commit is sent` (to PostgreSQL: nobody knows whether it arrived), `before the send`, `after the
  * answer`, `before the settle`, `after the settle`, or `statement N`: the Nth statement from the claim on, or from
  * what changes a subscriber, counted from 1. CRASH_SIGNAL: SIGKILL, or SIGSTOP.
  */
+import { subscribe } from 'node:diagnostics_channel';
 import { DatabaseSync, StatementSync } from 'node:sqlite';
-import { Pool } from 'undici';
+import { watchPostgres } from './postgres-wire.ts';
 
 const point = process.env.CRASH_POINT;
 const signal = process.env.CRASH_SIGNAL ?? 'SIGKILL';
@@ -25,7 +27,7 @@ let claimed = false;
 let settled = false;
 let statements = 0;
 
-/** A statement counts once it is durable: outside of any transaction. */
+/** Counts a statement. Outside of a transaction, the statement is durable. */
 function observe(sql: string, isTransaction: boolean): void {
   if (/^(insert into "(executions|submissions)"|update "subscribers")/i.test(sql)) claimed = true;
   if (!claimed) return;
@@ -67,38 +69,29 @@ for (const name of ['run', 'all', 'get'] as const) {
 }
 
 if (process.env.DATABASE_URL?.startsWith('postgres')) {
-  const { Client } = (await import('pg')).default;
-  const { query } = Client.prototype as unknown as { query(...given: unknown[]): unknown };
-  const inTransaction = new WeakSet<object>();
-  Object.defineProperty(Client.prototype, 'query', {
-    value(this: object, ...given: unknown[]) {
-      const [sql] = given;
-      const asked = query.apply(this, given);
-      // The pool's own are no texts.
-      if (typeof sql !== 'string' || !(asked instanceof Promise)) return asked;
+  watchPostgres({
+    sent: (sql) => {
       if (claimed && sql === 'commit') reach('as the commit is sent');
-      return asked.then((answer) => {
-        if (sql === 'begin') inTransaction.add(this);
-        if (sql === 'commit' || sql === 'rollback') inTransaction.delete(this);
-        observe(sql, inTransaction.has(this));
-        return answer;
-      });
     },
+    answered: observe,
   });
 }
 
-const { dispatch } = Pool.prototype;
+type Step = (...given: unknown[]) => unknown;
+type SentRequest = { onRequestStart: Step; onResponseStart: Step };
 
-Pool.prototype.dispatch = function (this: Pool, options, handler) {
-  return dispatch.call(this, options, {
-    ...handler,
-    onRequestStart(...given) {
-      reach('before the send');
-      handler.onRequestStart?.(...given);
-    },
-    onResponseStart(...given) {
-      reach('after the answer');
-      handler.onResponseStart?.(...given);
-    },
-  });
-};
+/** Reaches a point before a step of a request to the upstream. */
+function reachBefore(request: SentRequest, step: keyof SentRequest, name: string): void {
+  const original = request[step];
+  request[step] = function (this: SentRequest, ...given) {
+    reach(name);
+    return original.apply(this, given);
+  };
+}
+
+// undici publishes this event in the sources and in the bundle.
+subscribe('undici:request:create', (message) => {
+  const { request } = message as { request: SentRequest };
+  reachBefore(request, 'onRequestStart', 'before the send');
+  reachBefore(request, 'onResponseStart', 'after the answer');
+});

@@ -1,11 +1,20 @@
 import { join } from 'node:path';
 import { DatabaseSync } from 'node:sqlite';
+import { systemClock } from '../../src/platform/clock.ts';
+import type { Storage } from '../../src/storage/database.ts';
+import { openSqlite } from '../../src/storage/sqlite/store.ts';
 import { type ProcessOptions, type ServiceProcess, startProcess } from '../support/process.ts';
 import type { ProgrammableUpstream } from '../support/upstream.ts';
 
-const UPSTREAM_TIMEOUT_MS = 4_000;
-/** The time-out plus 5 s (contract §4): longer than a restart takes, as a rule. */
-export const LEASE_MS = UPSTREAM_TIMEOUT_MS + 5_000;
+/** The longest that the setting allows: no lease expires before a test lets time pass. */
+const UPSTREAM_TIMEOUT_MS = 60_000;
+/** A process sends only so long after its claim (reference §5.11). Its own clock counts, so a test waits for it. */
+export const FENCED_AFTER_MS = 5_000;
+const LEASE_MS = UPSTREAM_TIMEOUT_MS + FENCED_AFTER_MS;
+/** The delay before the first redelivery: a minute, a tenth more at most. */
+const FIRST_DELAY_MS = 66_000;
+/** A limit for periodic jobs, which look every five seconds. */
+export const LOOKED_WITHIN_MS = 60_000;
 
 const crashPoint = import.meta.resolve('./crash-point.ts');
 
@@ -17,11 +26,8 @@ export function crashingAt(point: string, signal = 'SIGKILL') {
   };
 }
 
-/** A service in front of this upstream, with a short lease. */
-export function startFor(
-  upstream: ProgrammableUpstream,
-  options: ProcessOptions,
-): Promise<ServiceProcess> {
+/** Starts a service in front of this upstream. */
+export function startFor(upstream: ProgrammableUpstream, options: ProcessOptions): Promise<ServiceProcess> {
   const environment = {
     UPSTREAM_URL: upstream.url,
     UPSTREAM_TIMEOUT_MS: String(UPSTREAM_TIMEOUT_MS),
@@ -30,7 +36,39 @@ export function startFor(
   return startProcess({ ...options, environment });
 }
 
-/** What is in the database of a folder, read beside the service. */
+/** Moves the start of every lease back, so that all leases have expired and no test waits for that. */
+export async function expireLeases(storage: Storage): Promise<void> {
+  await storage.write(async (tx) => {
+    for (const table of ['executions', 'submissions'] as const) {
+      await tx
+        .updateTable(table)
+        .set((row) => ({ lease_started_ms: row('lease_started_ms', '-', LEASE_MS) }))
+        .execute();
+    }
+  });
+}
+
+/** Brings every redelivery forward by the longest first delay. */
+export async function endDelays(storage: Storage): Promise<void> {
+  await storage.write(async (tx) => {
+    await tx
+      .updateTable('submissions')
+      .set((row) => ({ next_attempt_ms: row('next_attempt_ms', '-', FIRST_DELAY_MS) }))
+      .execute();
+  });
+}
+
+/** Changes the database of a folder, beside the service or without it. */
+export async function changeIn(dataDir: string, change: (storage: Storage) => Promise<void>): Promise<void> {
+  const storage = await openSqlite(join(dataDir, 'service.db'), systemClock);
+  try {
+    await change(storage);
+  } finally {
+    await storage.close();
+  }
+}
+
+/** Returns rows of the database in a folder, read beside the service. */
 export function rowsOf(dataDir: string, sql: string) {
   const database = new DatabaseSync(join(dataDir, 'service.db'), { readOnly: true });
   try {
@@ -40,7 +78,7 @@ export function rowsOf(dataDir: string, sql: string) {
   }
 }
 
-/** Each execution over HTTP with its submission: how both stand, and the outcomes of its attempts. */
+/** Returns the status of each execution and its submission, with the outcomes of the attempts. */
 export function standings(dataDir: string): Map<unknown, string> {
   const rows = rowsOf(
     dataDir,
@@ -55,7 +93,7 @@ export function standings(dataDir: string): Map<unknown, string> {
   );
 }
 
-/** How the attempts of a row ended, in their order. */
+/** Returns the outcomes of a row's attempts in their order. */
 export function outcomesOf(attempts: unknown): string[] {
   return String(attempts ?? '')
     .split('\n')

@@ -1,21 +1,29 @@
-/** kill -9 and SIGSTOP at every point of a browser's lead, and an upstream that dies: it is kept, and arrives (beyond §1). */
+/** kill -9 and SIGSTOP at every point of a browser's lead, and an upstream that dies: it is kept, and arrives (reference §10.6). */
 import { randomUUID } from 'node:crypto';
+import { globSync } from 'node:fs';
+import { join } from 'node:path';
+import { setTimeout as sleep } from 'node:timers/promises';
 import { afterAll, beforeAll, describe, expect, test, vi } from 'vitest';
 import { runService } from '../commands/run-service.ts';
 import { type Answer, call } from '../support/agent.ts';
 import { injected } from '../support/injected.ts';
-import type { ProcessOptions, ServiceProcess } from '../support/process.ts';
+import { type ProcessOptions, type ServiceProcess, temporaryFolder } from '../support/process.ts';
 import { until } from '../support/until.ts';
 import { type ProgrammableUpstream, startUpstream } from '../support/upstream.ts';
-import { crashingAt, LEASE_MS, outcomesOf, rowsOf, startFor } from './crashing.ts';
+import {
+  changeIn,
+  crashingAt,
+  endDelays,
+  expireLeases,
+  FENCED_AFTER_MS,
+  LOOKED_WITHIN_MS,
+  outcomesOf,
+  rowsOf,
+  startFor,
+} from './crashing.ts';
 
-// The tests wait for leases and schedules, not for the processor.
-vi.setConfig({ maxConcurrency: 6, testTimeout: 180_000 });
-
-/** A lease, and the time until it is looked at; more on a machine that is busy. */
-const RECOVERED_WITHIN_MS = 4 * LEASE_MS;
-/** The first redelivery comes a minute after the end of the lease, a tenth more or less. */
-const REDELIVERED_WITHIN_MS = RECOVERED_WITHIN_MS + 75_000;
+// Half of the time they wait for periodic jobs.
+vi.setConfig({ maxConcurrency: 4, testTimeout: 120_000 });
 
 let upstream: ProgrammableUpstream;
 beforeAll(async () => {
@@ -53,8 +61,8 @@ function kept(dataDir: string, { email }: Lead) {
   }));
 }
 
-async function untilItStands(dataDir: string, lead: Lead, standing: string, withinMs: number) {
-  await until(() => kept(dataDir, lead)[0]?.standing === standing, withinMs);
+async function untilItStands(dataDir: string, lead: Lead, standing: string) {
+  await until(() => kept(dataDir, lead)[0]?.standing === standing, LOOKED_WITHIN_MS);
   expect(kept(dataDir, lead)).toHaveLength(1);
 }
 
@@ -91,8 +99,9 @@ describe.concurrent('a process that ends, or stands, with a lead under way', () 
       expect(seen(lead)).toHaveLength(times);
       expect(kept(crashing.dataDir, lead).map(({ standing }) => standing)).toEqual(['sending']);
 
+      await changeIn(crashing.dataDir, expireLeases);
       const restarted = await start({ dataDir: crashing.dataDir });
-      await untilItStands(crashing.dataDir, lead, 'waiting, unknown', RECOVERED_WITHIN_MS);
+      await untilItStands(crashing.dataDir, lead, 'waiting, unknown');
       expect(seen(lead)).toHaveLength(times);
       await resend(restarted, [lead]);
     },
@@ -111,9 +120,11 @@ describe.concurrent('a process that ends, or stands, with a lead under way', () 
     await crashing.exited;
     injected(context, 'lead: kill -9 in mid-send');
 
+    await changeIn(crashing.dataDir, expireLeases);
     const { dataDir } = await start({ dataDir: crashing.dataDir });
-    await untilItStands(dataDir, lead, 'waiting, unknown', RECOVERED_WITHIN_MS);
-    await untilItStands(dataDir, lead, 'delivered, unknown, confirmed', REDELIVERED_WITHIN_MS);
+    await untilItStands(dataDir, lead, 'waiting, unknown');
+    await changeIn(dataDir, endDelays);
+    await untilItStands(dataDir, lead, 'delivered, unknown, confirmed');
     const [row] = kept(dataDir, lead);
     expect(seen(lead)).toEqual(Array(2).fill({ id: row?.id, body: row?.body }));
   });
@@ -122,8 +133,9 @@ describe.concurrent('a process that ends, or stands, with a lead under way', () 
     const lead = newLead();
     const crashing = await start(crashingAt('before the send'));
     await expect(lead.send(crashing)).rejects.toThrow();
+    await changeIn(crashing.dataDir, expireLeases);
     const dying = await start({ dataDir: crashing.dataDir });
-    await untilItStands(dying.dataDir, lead, 'waiting, unknown', RECOVERED_WITHIN_MS);
+    await untilItStands(dying.dataDir, lead, 'waiting, unknown');
     const usual = upstream.answer;
     upstream.answer = (response, delivered) => {
       const isFirst = delivered.body.includes(lead.email) && seen(lead).length === 1;
@@ -136,19 +148,15 @@ describe.concurrent('a process that ends, or stands, with a lead under way', () 
     await dying.exited;
     injected(context, 'lead: kill -9 in the middle of a redelivery');
 
+    await changeIn(dying.dataDir, expireLeases);
     const restarted = await start({ dataDir: dying.dataDir });
     // The mark was taken with the attempt that nobody knows the end of.
     expect((await asked).stdout).toContain('broken off');
-    await untilItStands(dying.dataDir, lead, 'waiting, unknown, unknown', RECOVERED_WITHIN_MS);
+    await untilItStands(dying.dataDir, lead, 'waiting, unknown, unknown');
     const again = await runService(['inbox', 'resend', row?.id ?? ''], { environment });
     expect(again.status).toBe(0);
     expect(seen(lead)).toEqual(Array(2).fill({ id: row?.id, body: row?.body }));
-    await untilItStands(
-      restarted.dataDir,
-      lead,
-      'delivered, unknown, unknown, confirmed',
-      RECOVERED_WITHIN_MS,
-    );
+    await untilItStands(restarted.dataDir, lead, 'delivered, unknown, unknown, confirmed');
   });
 
   test('kill -9 after the settle: delivered, and not sent again', async (context) => {
@@ -157,9 +165,11 @@ describe.concurrent('a process that ends, or stands, with a lead under way', () 
     await lead.send(crashing).catch(() => {});
     expect((await crashing.exited).signal).toBe('SIGKILL');
     injected(context, 'lead: kill -9 after the settle');
+    await changeIn(crashing.dataDir, expireLeases);
+    await changeIn(crashing.dataDir, endDelays);
     const restarted = await start({ dataDir: crashing.dataDir });
-    // What is due, and whose lease has run out, is looked for every five seconds.
-    await new Promise((resolve) => setTimeout(resolve, LEASE_MS));
+    // The service looks for expired leases and due rows at its start, and every five seconds.
+    await sleep(6_000);
     expect(kept(restarted.dataDir, lead)).toMatchObject([{ standing: 'delivered, confirmed' }]);
     expect(seen(lead)).toHaveLength(1);
   });
@@ -173,7 +183,9 @@ describe.concurrent('a process that ends, or stands, with a lead under way', () 
       const other = await start({ dataDir });
       const waiting = lead.send(stopped);
       await until(() => kept(dataDir, lead).length > 0);
-      await untilItStands(dataDir, lead, 'waiting, unknown', RECOVERED_WITHIN_MS);
+      await sleep(FENCED_AFTER_MS);
+      await changeIn(dataDir, expireLeases);
+      await untilItStands(dataDir, lead, 'waiting, unknown');
 
       stopped.kill('SIGCONT');
       injected(context, 'lead: SIGSTOP for longer than the lease, then SIGCONT');
@@ -186,9 +198,20 @@ describe.concurrent('a process that ends, or stands, with a lead under way', () 
     },
   );
 
-  // Not a crash of ours, but it takes as long as a schedule does: beside the others it costs no time.
+  // Not a crash of ours, but it waits for the same jobs.
   test('npm run demo -- outage: the upstream dies and comes back, every lead arrives once, the agent’s never, and the operator is told', async (context) => {
-    const { status, stdout, stderr } = await runService(['demo', 'outage']);
+    const folder = temporaryFolder();
+    let isBack = false;
+    const running = runService(['demo', 'outage'], {
+      environment: { TMPDIR: folder },
+      said: (text) => {
+        isBack ||= text.includes('The upstream comes back');
+      },
+    });
+    await until(() => isBack, LOOKED_WITHIN_MS);
+    const [dataDir = ''] = globSync(join(folder, 'outage-*'));
+    await changeIn(dataDir, endDelays);
+    const { status, stdout, stderr } = await running;
     expect([status, stderr]).toEqual([0, '']);
     expect(stdout).toContain('Nothing was lost, and nothing arrived twice.');
     injected(context, 'npm run demo -- outage: the upstream dies while leads come in');
@@ -214,10 +237,10 @@ describe.concurrent('a process that ends, or stands, with a lead under way', () 
     expect(leads.length).toBeGreaterThanOrEqual(5);
     expect(told).not.toContain(502);
 
+    await changeIn(dataDir, expireLeases);
     const restarted = await start({ dataDir });
-    const sending = () =>
-      rowsOf(restarted.dataDir, `select id from submissions where status = 'sending'`);
-    await until(() => sending().length === 0, RECOVERED_WITHIN_MS);
+    const sending = () => rowsOf(restarted.dataDir, `select id from submissions where status = 'sending'`);
+    await until(() => sending().length === 0, LOOKED_WITHIN_MS);
     const standings: string[] = [];
     const waiting: Lead[] = [];
     for (const [index, lead] of leads.entries()) {
@@ -229,7 +252,6 @@ describe.concurrent('a process that ends, or stands, with a lead under way', () 
       else expect([row.standing, seen(lead).length]).toEqual(['delivered, confirmed', 1]);
     }
     await resend(restarted, waiting);
-    // A sweep's statements count as well: so which crash was the last is chance.
     expect(standings).toEqual(expect.arrayContaining(['not kept', 'waiting, unknown']));
   });
 });
@@ -240,10 +262,8 @@ async function endsBySettling(service: ServiceProcess, lead: Lead): Promise<bool
   service.exited.then(() => {
     exited = true;
   });
-  await until(
-    () => exited || kept(service.dataDir, lead)[0]?.standing.includes('delivered') === true,
-  );
-  await new Promise((resolve) => setTimeout(resolve, 500));
+  await until(() => exited || kept(service.dataDir, lead)[0]?.standing.includes('delivered') === true);
+  await sleep(500);
   const lives = !exited;
   await service.end();
   return lives;

@@ -21,7 +21,7 @@ const other = clientOf('other', held('c_1'));
 const fileOf = (...clients: ReturnType<typeof clientOf>[]): ClientsFile => ({ clients });
 const added = (id: string) => ({ ...held(id), sha256: fresh.sha256 });
 
-test('a new client has its first credential, and the others are as they were', () => {
+test('issue adds a client with its first credential, and leaves the others as they are', () => {
   expect(issue(fileOf(other), 'acme', ['lead:preview'], fresh)).toEqual({
     kind: 'changed',
     credential: 'c_1',
@@ -29,41 +29,32 @@ test('a new client has its first credential, and the others are as they were', (
   });
 });
 
-test('a credential ends where it is said to', () => {
+test('issue sets the given expiry date', () => {
   const ending = { ...fresh, expiresAt: overlapEnds };
   expect(issue(fileOf(), 'acme', ['lead:preview'], ending)).toMatchObject({
     file: { clients: [{ credentials: [{ expires_at: overlapEnds.toISOString() }] }] },
   });
 });
 
-test('a client that exists is not issued again', () => {
+test('issue refuses a client that exists', () => {
   const refused = { kind: 'refused', why: 'clientExists' };
   expect(issue(fileOf(clientOf('acme'), other), 'other', [], fresh)).toEqual(refused);
 });
 
-test('rotated, the older credentials end with the overlap or before, and what had ended goes', () => {
+test('rotate expires older credentials by the end of the overlap, and removes expired ones', () => {
   const soon = '2026-09-02T00:00:00.000Z';
   const far = '2027-01-01T00:00:00.000Z';
-  const acme = clientOf(
-    'acme',
-    held('c_9', created_at),
-    held('c_2', soon),
-    held('c_10', far),
-    held('c_4'),
-  );
+  const acme = clientOf('acme', held('c_9', created_at), held('c_2', soon), held('c_10', far), held('c_4'));
   const end = overlapEnds.toISOString();
   expect(rotate(fileOf(acme, other), 'acme', fresh, overlapEnds)).toEqual({
     kind: 'changed',
     credential: 'c_11',
-    file: fileOf(
-      clientOf('acme', held('c_2', soon), held('c_10', end), held('c_4', end), added('c_11')),
-      other,
-    ),
+    file: fileOf(clientOf('acme', held('c_2', soon), held('c_10', end), held('c_4', end), added('c_11')), other),
   });
 });
 
 test.each([['mine'], ['c_'], ['xc_5'], ['c_5x'], ['c_1234567890']])(
-  'the id %s, which we did not give, takes no number',
+  'rotate ignores the foreign id %s for the next number',
   (id) => {
     const { credentials } = clientOf('acme', held(id));
     const rotated = rotate(fileOf(clientOf('acme', ...credentials)), 'acme', fresh, overlapEnds);
@@ -71,13 +62,13 @@ test.each([['mine'], ['c_'], ['xc_5'], ['c_5x'], ['c_1234567890']])(
   },
 );
 
-test('a number is not given again though its credential has ended', () => {
+test('rotate does not reuse the number of an expired credential', () => {
   const acme = clientOf('acme', held('c_123456789', created_at));
   const rotated = rotate(fileOf(acme), 'acme', fresh, overlapEnds);
   expect(rotated).toMatchObject({ credential: 'c_123456790' });
 });
 
-test('one credential is revoked, or the client with all of them', () => {
+test('revoke removes one credential, or the client with all of them', () => {
   const file = fileOf(clientOf('acme', held('c_1'), held('c_2')), other);
   expect(revoke(file, 'acme', 'c_1')).toEqual({
     kind: 'changed',
@@ -90,7 +81,7 @@ test('one credential is revoked, or the client with all of them', () => {
   expect(revoke(last, 'acme', 'c_1')).toEqual({ ...without, credential: 'c_1' });
 });
 
-test('nobody and nothing can be neither rotated nor revoked', () => {
+test('rotate and revoke refuse an unknown client or credential', () => {
   const noClient = { kind: 'refused', why: 'noClient' };
   expect(rotate(fileOf(other), 'acme', fresh, overlapEnds)).toEqual(noClient);
   expect(revoke(fileOf(other), 'acme', undefined)).toEqual(noClient);

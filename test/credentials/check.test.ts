@@ -1,11 +1,10 @@
 import { createHash } from 'node:crypto';
 import { afterAll, expect, test } from 'vitest';
-import { checkBearer } from '../../src/credentials/check.ts';
-import { openCredentials } from '../../src/credentials/file.ts';
+import { checkBearer, openCredentials } from '../../src/credentials/file.ts';
 import { testClock } from '../support/clock.ts';
 import { clientOf, keepingLog, writeCredentials } from './credentials-file.ts';
 
-// Written out: it stands in names of tests, by which mutation tests find them again.
+// A literal, because it is part of test names, by which mutation tests find the tests.
 const issued = 'An.Issued_Token-4711';
 const odd = 'a.b~c+d/e=:"odd"!';
 const clock = testClock();
@@ -22,42 +21,39 @@ afterAll(() => credentials.close());
 
 const check = (...lines: string[]) => checkBearer(credentials, lines);
 
-test('no Authorization header is a missing credential', () => {
+test('checkBearer returns missing without an Authorization header', () => {
   expect(check()).toEqual({ kind: 'missing' });
 });
 
 test.each([`Bearer ${issued}`, `bearer ${issued}`, `BEARER   ${issued}`, 'Bearer second'])(
-  '%s names the client and its scopes',
+  'checkBearer returns for %s the client and its scopes',
   (line) => {
     const scopes = new Set(['lead:preview', 'lead:create']);
     expect(check(line)).toEqual({ kind: 'client', name: 'acme', scopes });
   },
 );
 
-test.each(['with a space', 'é', 'à', '"quoted"'])(
-  'a token of whatever shape is valid by its digest: %s',
-  (token) => {
-    // As Node gives it: one character for each byte.
-    const written = Buffer.from(token, 'utf8').toString('latin1');
-    const found = { name: 'odd', scopes: new Set(['lead:preview'] as const) };
-    const digest = createHash('sha256').update(token, 'utf8').digest('hex');
-    const held = { find: (asked: string) => (asked === digest ? found : undefined) };
-    for (const spaces of [' ', '   ']) {
-      const caller = checkBearer(held as never, [`Bearer${spaces}${written}`]);
-      expect(caller).toEqual({ kind: 'client', ...found });
-    }
-  },
-);
+test.each(['with a space', 'é', 'à', '"quoted"'])('checkBearer finds any token by its digest: %s', (token) => {
+  // Node passes header values as one character per byte.
+  const written = Buffer.from(token, 'utf8').toString('latin1');
+  const found = { name: 'odd', scopes: new Set(['lead:preview'] as const) };
+  const digest = createHash('sha256').update(token, 'utf8').digest('hex');
+  const held = { find: (asked: string) => (asked === digest ? found : undefined) };
+  for (const spaces of [' ', '   ']) {
+    const caller = checkBearer(held as never, [`Bearer${spaces}${written}`]);
+    expect(caller).toEqual({ kind: 'client', ...found });
+  }
+});
 
 test.each(['Bearer ', 'Bearer   ', 'Basic x'])(
-  '%j is no token, whatever has been issued',
+  'checkBearer returns invalid for %j, which contains no token',
   (line) => {
     const everybody = { find: () => ({ name: 'nobody', scopes: new Set() }) };
     expect(checkBearer(everybody as never, [line])).toEqual({ kind: 'invalid' });
   },
 );
 
-test('a token of any visible characters is valid by its digest', () => {
+test('checkBearer finds a token of any visible ASCII characters by its digest', () => {
   const scopes = new Set(['lead:preview']);
   expect(check(`Bearer ${odd}`)).toEqual({ kind: 'client', name: 'reader', scopes });
 });
@@ -81,11 +77,11 @@ test.each([
   ['Bearer é'],
   [`Bearer ${issued}`, `Bearer ${issued}`],
   [`Bearer ${issued}`, ''],
-])('%j %j is invalid', (...lines) => {
+])('checkBearer returns invalid for %j %j', (...lines) => {
   expect(check(...lines.filter((line) => line !== undefined))).toEqual({ kind: 'invalid' });
 });
 
-test('a credential ends at its moment, by the wall clock', () => {
+test('checkBearer returns invalid from the expiry date on, by the wall clock', () => {
   expect(check('Bearer ending').kind).toBe('client');
   clock.step(1_000);
   expect(check('Bearer ending')).toEqual({ kind: 'invalid' });

@@ -1,9 +1,11 @@
-/** The shape of the credentials file: what is refused, and that no value of it is ever repeated. */
+/** Rejected contents of the credentials file, whose values are never repeated. */
 import { describe, expect, test } from 'vitest';
 import { parseClients } from '../../src/credentials/clients.ts';
+import { NAME_RULE } from '../../src/forms/names.ts';
 
 const SHA256 = 'ab'.repeat(32);
 const CANARY = 'canary-4711';
+const NOT_A_NAME = `must be one line of 1 to 200 visible characters, and must ${NAME_RULE}`;
 
 const credential = {
   id: 'c_1',
@@ -23,7 +25,7 @@ const file = (change: object = {}, client: object = {}) =>
     ],
   });
 
-describe('a broken file is refused with where it is broken, and without any of its values', () => {
+describe('parseClients, invalid file', () => {
   test.each([
     [CANARY, 'it is not JSON'],
     [JSON.stringify(CANARY), 'the file: must be object'],
@@ -32,18 +34,14 @@ describe('a broken file is refused with where it is broken, and without any of i
     [JSON.stringify({ clients: CANARY }), 'clients: must be array'],
     [JSON.stringify({ clients: [CANARY] }), 'clients.0: must be object'],
     [file({}, { name: undefined }), 'clients.0.name: is missing'],
-    [file({}, { name: `${CANARY}\n` }), 'clients.0.name: must be one line of 1 to 200 characters'],
-    [file({}, { name: `\n${CANARY}` }), 'clients.0.name: must be one line of 1 to 200 characters'],
+    [file({}, { name: `${CANARY}\n` }), `clients.0.name: ${NOT_A_NAME}`],
+    [file({}, { name: `\n${CANARY}` }), `clients.0.name: ${NOT_A_NAME}`],
+    [file({}, { name: `${CANARY}\u202e` }), `clients.0.name: ${NOT_A_NAME}`],
+    [file({ id: `${CANARY}\u200b` }), `clients.0.credentials.0.id: ${NOT_A_NAME}`],
     [file({}, { scopes: [CANARY] }), 'clients.0.scopes.0: must be lead:preview or lead:create'],
     [file({ sha256: CANARY }), 'clients.0.credentials.0.sha256: must be 64 hexadecimal digits'],
-    [
-      file({ sha256: `${SHA256}0` }),
-      'clients.0.credentials.0.sha256: must be 64 hexadecimal digits',
-    ],
-    [
-      file({ sha256: `x${SHA256}` }),
-      'clients.0.credentials.0.sha256: must be 64 hexadecimal digits',
-    ],
+    [file({ sha256: `${SHA256}0` }), 'clients.0.credentials.0.sha256: must be 64 hexadecimal digits'],
+    [file({ sha256: `x${SHA256}` }), 'clients.0.credentials.0.sha256: must be 64 hexadecimal digits'],
     [file({ sha256: 4711 }), 'clients.0.credentials.0.sha256: must be string'],
     [file({ created_at: CANARY }), 'clients.0.credentials.0.created_at: must be an ISO 8601 time'],
     [file({ expires_at: 4711 }), 'clients.0.credentials.0.expires_at: must be string'],
@@ -79,19 +77,19 @@ describe('a broken file is refused with where it is broken, and without any of i
       file({}, { credentials: [credential, { ...credential, id: 'c_2' }] }),
       'the file: two credentials have one sha256',
     ],
-  ])('%s', (text, why) => {
+  ])('returns the place of the fault without a value: %s', (text, why) => {
     expect(parseClients(text)).toEqual({ kind: 'invalid', why });
     expect(why).not.toMatch(/canary|4711/);
   });
 });
 
-describe('the end of a credential', () => {
+describe('parseClients, expiry date', () => {
   test.each([
     '2026-12-31T00:00:00.000Z',
     '2026-12-31T00:00:00Z',
     '2026-12-31T00:00:00.123456+01:00',
     '2028-02-29T23:59:59Z',
-  ])('%s is a time', (expires_at) => {
+  ])('accepts %s', (expires_at) => {
     expect(parseClients(file({ expires_at }))).toMatchObject({ kind: 'valid' });
   });
 
@@ -109,7 +107,7 @@ describe('the end of a credential', () => {
     'next year',
     'x 2026-12-31T00:00:00Z',
     '2026-12-31T00:00:00Z (UTC)',
-  ])('%s is none', (expires_at) => {
+  ])('rejects %s', (expires_at) => {
     expect(parseClients(file({ expires_at }))).toEqual({
       kind: 'invalid',
       why: 'clients.0.credentials.0.expires_at: must be an ISO 8601 time',
@@ -117,7 +115,7 @@ describe('the end of a credential', () => {
   });
 });
 
-test('what else an operator wrote there is kept, and a digest is read in small letters', () => {
+test('parseClients keeps unknown members, and lower-cases digests', () => {
   const parsed = parseClients(file({ sha256: SHA256.toUpperCase(), note: 'ours' }, { team: 'A' }));
   if (parsed.kind === 'invalid') throw new Error(parsed.why);
   expect(parsed.file.clients[0]).toMatchObject({
@@ -126,7 +124,7 @@ test('what else an operator wrote there is kept, and a digest is read in small l
   });
 });
 
-test('a byte order mark is no part of the file, and inside of a value it stays', () => {
+test('parseClients ignores a byte order mark at the start, and keeps one inside a value', () => {
   const marked = '\uFEFF';
   const parsed = parseClients(`${marked}${file({ note: `${marked}ours` })}`);
   if (parsed.kind === 'invalid') throw new Error(parsed.why);

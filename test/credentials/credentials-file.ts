@@ -1,10 +1,10 @@
 import { mkdtempSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { digestOfToken } from '../../src/credentials/tokens.ts';
-import type { Log } from '../../src/operations/log.ts';
+import { digestOfToken } from '../../src/credentials/file.ts';
+import type { Log } from '../../src/platform/log.ts';
 
-/** A client as the credentials file holds it, with one credential for each token. */
+/** Returns a client as in the credentials file, with one credential for each token. */
 export function clientOf(
   name: string,
   tokens: string[],
@@ -21,20 +21,18 @@ export function clientOf(
   return { name, scopes, credentials };
 }
 
-/** Writes a credentials file in a folder of its own; returns its path. */
+/** Writes a credentials file in its own folder, and returns its path. */
 export function writeCredentials(...clients: unknown[]): string {
   const path = join(mkdtempSync(join(tmpdir(), 'credentials-')), 'agents.json');
   writeFileSync(path, JSON.stringify({ clients }));
   return path;
 }
 
-/** A log that keeps its lines, as text. */
+/** Returns a log that stores its lines as text. */
 export function keepingLog(): { log: Log; lines: string[] } {
   const lines: string[] = [];
   const keep = (...words: unknown[]) => {
-    lines.push(
-      words.map((word) => (typeof word === 'string' ? word : JSON.stringify(word))).join(' '),
-    );
+    lines.push(words.map((word) => (typeof word === 'string' ? word : JSON.stringify(word))).join(' '));
   };
   return { lines, log: { debug: keep, info: keep, warn: keep, error: keep } as Log };
 }

@@ -1,4 +1,4 @@
-/** What an edit reads, writes and waits for (contract §2, "The credentials file"). */
+/** Files that an edit reads, writes and waits for (reference §16.3). */
 import fs, {
   chownSync,
   lstatSync,
@@ -19,7 +19,7 @@ import type { ClientsFile } from '../../src/credentials/clients.ts';
 import { editClients, readClients } from '../../src/credentials/edit.ts';
 import { temporaryFolder } from '../support/process.ts';
 
-/** As in `src/credentials/edit.ts`: how old a lock of the dead is, and how long one of the living is waited for. */
+/** Same values as in `src/credentials/edit.ts`: age of a stale lock, and maximum wait for another one. */
 const STALE_LOCK_MS = 10_000;
 const LOCK_WAIT_MS = 100 * 20;
 
@@ -49,7 +49,7 @@ const adding = (name: string) => (file: ClientsFile) => ({
 });
 const names = (of = path) => readClients(of).clients.map(({ name }) => name);
 
-/** Does something just before a call of one of Node's own functions, for the calls that name such a file. */
+/** Calls `act` just before a function of Node's fs is called with a matching path. */
 function before(name: keyof typeof real, of: RegExp, act: () => void): void {
   const own = real[name] as (...given: unknown[]) => unknown;
   Object.assign(fs, {
@@ -61,16 +61,14 @@ function before(name: keyof typeof real, of: RegExp, act: () => void): void {
   syncBuiltinESMExports();
 }
 
-describe('reading', () => {
-  test('a file that is not there has no clients', () => {
+describe('readClients', () => {
+  test('returns no clients if the file does not exist', () => {
     expect(readClients(join(folder, 'other.json'))).toEqual({ clients: [] });
   });
 
-  test('a file that can’t be read or is not valid is told, with what to mend', async () => {
+  test('throws EditFault with the reason and leaves the file as is if it is unreadable or invalid', async () => {
     const spoilt = { name: 'EditFault', message: expect.any(String) };
-    expect(() => readClients(folder)).toThrow(
-      `The credentials file can’t be read (EISDIR): ${folder}`,
-    );
+    expect(() => readClients(folder)).toThrow(`The credentials file can’t be read (a folder): ${folder}`);
     writeFileSync(path, '{');
     const sentence = `The credentials file is not valid (it is not JSON); mend it first: ${path}`;
     expect(() => readClients(path)).toThrow(sentence);
@@ -81,8 +79,8 @@ describe('reading', () => {
   });
 });
 
-describe('writing', () => {
-  test('puts another file in the place of the old one: legible, durable, for the owner alone', async () => {
+describe('editClients, writing', () => {
+  test('replaces the file by a formatted, flushed one with mode 0600', async () => {
     const synced: string[] = [];
     fs.fsyncSync = (descriptor) => {
       synced.push(readFileSync(`/proc/self/fd/${descriptor}`, 'utf8'));
@@ -98,7 +96,7 @@ describe('writing', () => {
     expect(openIn(folder)).toEqual([]);
   });
 
-  test('makes the folders for their owner alone where they are not there', async () => {
+  test('creates missing folders with mode 0700', async () => {
     const deep = join(folder, 'new', 'secrets', 'agents.json');
     await editClients(deep, adding('own'));
     expect(names(deep)).toEqual(['own']);
@@ -107,32 +105,32 @@ describe('writing', () => {
     }
   });
 
-  test('of nothing leaves the file as it is', async () => {
+  test('leaves the file as is if the edit returns undefined', async () => {
     const { ino } = statSync(path);
     await editClients(path, () => undefined);
     expect(statSync(path).ino).toBe(ino);
     expect(readdirSync(folder)).toEqual(['agents.json']);
   });
 
-  test('follows a link, which stays', async () => {
+  test('writes through a symbolic link, which stays', async () => {
     const link = join(folder, 'link.json');
     symlinkSync(path, link);
     await editClients(link, adding('own'));
     expect([lstatSync(link).isSymbolicLink(), names()]).toEqual([true, ['own']]);
   });
 
-  test.runIf(process.getuid?.() === 0)('by root leaves the file to whose it was', async () => {
+  test.runIf(process.getuid?.() === 0)('keeps the owner of the file if root edits it', async () => {
     chownSync(path, 4711, 4712);
     await editClients(path, adding('own'));
     expect(statSync(path)).toMatchObject({ uid: 4711, gid: 4712, mode: 0o100600 });
   });
 
   test.each([
-    ['its lock', 'writeFileSync', /\.lock$/, 'EROFS'],
-    ['its place', 'openSync', /\.tmp$/, 'ENOSPC'],
-    ['its bytes', 'fsyncSync', /./, 'EIO'],
+    ['the lock', 'writeFileSync', /\.lock$/, 'EROFS'],
+    ['the new file', 'openSync', /\.tmp$/, 'ENOSPC'],
+    ['the flush', 'fsyncSync', /./, 'EIO'],
   ] as const)(
-    'that fails for want of %s says why and what to look at, and leaves nothing half done',
+    'names the reason and the folder if %s fails, and leaves nothing half done',
     async (_what, name, of, code) => {
       before(name, of, () => {
         throw Object.assign(new Error('as the disk says it'), { code });
@@ -145,15 +143,15 @@ describe('writing', () => {
     },
   );
 
-  test('where there can be no folder says so', async () => {
+  test('names the reason if the folder can’t be created', async () => {
     await expect(editClients(join(path, 'agents.json'), adding('own'))).rejects.toThrow(
       `The credentials file can’t be written (EEXIST); check the permissions of ${path}.`,
     );
   });
 });
 
-describe('the lock', () => {
-  test('stands while something is changed, for the owner alone, and each has its own name', async () => {
+describe('editClients, lock', () => {
+  test('exists during the edit with mode 0600 and a unique owner', async () => {
     const owners: string[] = [];
     for (const name of ['one', 'two']) {
       await editClients(path, (file) => {
@@ -166,7 +164,7 @@ describe('the lock', () => {
     for (const owner of owners) expect(owner).toMatch(/^[0-9a-f-]{36}$/);
   });
 
-  test('of somebody else is waited for, two seconds at most', async () => {
+  test('of another process is waited for, two seconds at most', async () => {
     vi.useFakeTimers({ now });
     writeFileSync(lock, 'another');
     utimesSync(lock, now, now);
@@ -186,7 +184,7 @@ describe('the lock', () => {
     expect(names()).toEqual([]);
   });
 
-  test('of somebody else that ends meanwhile lets the next begin', async () => {
+  test('of another process that ends meanwhile lets the edit begin', async () => {
     vi.useFakeTimers({ now });
     writeFileSync(lock, 'another');
     utimesSync(lock, now, now);
@@ -213,7 +211,7 @@ describe('the lock', () => {
     expect(readdirSync(folder)).toEqual(['agents.json']);
   });
 
-  test('that somebody else is taking over is left to that one', async () => {
+  test('that another process is taking over is left to it', async () => {
     vi.useFakeTimers({ now });
     const then = new Date(now.getTime() - 60_000);
     writeFileSync(lock, 'dead');
@@ -230,7 +228,7 @@ describe('the lock', () => {
   });
 
   test.each(['readFileSync', 'statSync'] as const)(
-    'that ends between the attempt and the look at it by %s is tried again',
+    'that disappears between the attempt and %s is tried again',
     async (look) => {
       writeFileSync(lock, 'another');
       utimesSync(lock, 0, 0);
@@ -244,7 +242,7 @@ describe('the lock', () => {
     },
   );
 
-  test('that was taken over meanwhile is told as well where nothing was to be written', async () => {
+  test('that was taken over meanwhile is reported even if nothing was to be written', async () => {
     const heldUp = editClients(path, () => void writeFileSync(lock, 'another'));
     await expect(heldUp).rejects.toThrow(/^Another command took the lock over/);
     expect(readFileSync(lock, 'utf8')).toBe('another');
@@ -253,14 +251,14 @@ describe('the lock', () => {
   test.each<[string, string, () => void]>([
     ['can’t be read', 'EISDIR', () => mkdirSync(lock)],
     [
-      'is old and can’t be ended',
+      'is stale and can’t be taken over',
       'ENOENT',
       () => {
         writeFileSync(lock, 'no/name');
         utimesSync(lock, 0, 0);
       },
     ],
-  ])('that %s is told at once', async (_what, code, spoil) => {
+  ])('that %s is reported at once', async (_what, code, spoil) => {
     spoil();
     await expect(editClients(path, adding('own'))).rejects.toThrow(
       `The credentials file can’t be written (${code}); check the permissions of ${folder}.`,
@@ -269,7 +267,7 @@ describe('the lock', () => {
   });
 });
 
-/** What this process has open in a folder. */
+/** Returns the paths in a folder that this process has open. */
 function openIn(of: string): string[] {
   return readdirSync('/proc/self/fd').flatMap((descriptor) => {
     try {

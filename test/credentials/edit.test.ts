@@ -1,4 +1,4 @@
-/** Two edits at once, and a lock that was left behind (contract §2, "The credentials file"). */
+/** Two concurrent edits, and a stale lock (reference §16.3). */
 import { type ChildProcess, spawn } from 'node:child_process';
 import fs, { existsSync, readdirSync, utimesSync, writeFileSync } from 'node:fs';
 import { syncBuiltinESMExports } from 'node:module';
@@ -31,7 +31,7 @@ const adding = (name: string) => (file: ClientsFile) => ({
 });
 const names = () => readClients(path).clients.map(({ name }) => name);
 
-/** Another process that edits: it says so by a file once it has the lock, and waits for one to go on. */
+/** Starts an edit in another process, which reports the lock by a file and waits for another file. */
 function editElsewhere(name: string): { child: ChildProcess; ended: Promise<number | null> } {
   const program = `
     import { existsSync, writeFileSync } from 'node:fs';
@@ -46,7 +46,7 @@ function editElsewhere(name: string): { child: ChildProcess; ended: Promise<numb
   return { child, ended: new Promise((ended) => child.on('close', ended)) };
 }
 
-/** Holds this whole process until the other one has the lock. */
+/** Blocks this process until the other one has the lock. */
 function untilHeld(): void {
   const nap = new Int32Array(new SharedArrayBuffer(4));
   for (let tries = 0; !existsSync(join(folder, 'held')); tries += 1) {
@@ -55,14 +55,14 @@ function untilHeld(): void {
   }
 }
 
-test('two that both saw an old lock: one takes it over, and both edits are there', async () => {
+test('editClients writes both edits if two processes see a stale lock', async () => {
   writeFileSync(`${path}.lock`, '');
   utimesSync(`${path}.lock`, longAgo, longAgo);
   let other: ReturnType<typeof editElsewhere> | undefined;
   fs.statSync = ((...given: Parameters<typeof statSync>) => {
     const seen = statSync(...given);
     if (given[0] === `${path}.lock` && other === undefined) {
-      // Seen as old, it is taken over by somebody else before anything is done about it here.
+      // The other process takes the stale lock over between this check and the next step.
       other = editElsewhere('other');
       untilHeld();
     }
@@ -78,7 +78,7 @@ test('two that both saw an old lock: one takes it over, and both edits are there
   expect(readdirSync(folder).sort()).toEqual(['agents.json', 'go', 'held']);
 });
 
-test('whoever was held up until its lock was taken over writes nothing, removes nothing and says so', async () => {
+test('editClients throws and changes nothing if its lock was taken over meanwhile', async () => {
   writeFileSync(join(folder, 'go'), '');
   const heldUp = editClients(path, (file) => {
     utimesSync(`${path}.lock`, longAgo, longAgo);
@@ -89,14 +89,12 @@ test('whoever was held up until its lock was taken over writes nothing, removes 
     writeFileSync(`${path}.lock`, 'of a third one');
     return adding('own')(file);
   });
-  await expect(heldUp).rejects.toThrow(
-    'Another command took the lock over; nothing was changed here, so try again.',
-  );
+  await expect(heldUp).rejects.toThrow('Another command took the lock over; nothing was changed here, so try again.');
   expect(names()).toEqual(['other']);
   expect(readdirSync(folder).sort()).toEqual(['agents.json', 'agents.json.lock', 'go', 'held']);
 });
 
-test('an edit that fails leaves no lock behind', async () => {
+test('editClients removes its lock if the edit throws', async () => {
   const failing = editClients(path, () => {
     throw new Error('no');
   });

@@ -1,13 +1,14 @@
+import { execFileSync } from 'node:child_process';
 import { chmodSync, mkdirSync, renameSync, rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { afterEach, describe, expect, test, vi } from 'vitest';
 import {
   type Credentials,
   CredentialsFault,
+  digestOfToken,
   faultsOfCredentials,
   openCredentials,
 } from '../../src/credentials/file.ts';
-import { digestOfToken } from '../../src/credentials/tokens.ts';
 import { testClock } from '../support/clock.ts';
 import { clientOf, keepingLog, writeCredentials } from './credentials-file.ts';
 
@@ -22,11 +23,10 @@ function open(path: string | undefined, pollMs = 5) {
   return { credentials, lines, nameOf };
 }
 
-const write = (path: string, ...clients: unknown[]) =>
-  writeFileSync(path, JSON.stringify({ clients }));
+const write = (path: string, ...clients: unknown[]) => writeFileSync(path, JSON.stringify({ clients }));
 
-describe('at the start', () => {
-  test('without a file nobody is valid', () => {
+describe('openCredentials at the start', () => {
+  test('knows no client without a file', () => {
     const { credentials, nameOf } = open(undefined);
     expect(nameOf('anything')).toBeUndefined();
     expect(credentials.state()).toEqual({ clients: 0, fault: undefined });
@@ -34,16 +34,11 @@ describe('at the start', () => {
     expect(faultsOfCredentials(writeCredentials())).toEqual([]);
   });
 
-  test('several credentials of one client are valid at once, and capital digests count too', () => {
+  test('accepts several credentials of one client, and digests in capital letters', () => {
     const [acme, other] = [clientOf('acme', ['one', 'two']), clientOf('other', ['three'])];
     for (const credential of acme.credentials) credential.sha256 = credential.sha256.toUpperCase();
     const { credentials, nameOf } = open(writeCredentials(acme, other));
-    expect(['one', 'two', 'three', 'four'].map(nameOf)).toEqual([
-      'acme',
-      'acme',
-      'other',
-      undefined,
-    ]);
+    expect(['one', 'two', 'three', 'four'].map(nameOf)).toEqual(['acme', 'acme', 'other', undefined]);
     expect(credentials.state()).toEqual({ clients: 2, fault: undefined });
   });
 
@@ -59,9 +54,17 @@ describe('at the start', () => {
         rmSync(path);
         mkdirSync(path);
       },
-      /^AGENT_CREDENTIALS_FILE .*can’t be read \(E[A-Z]+\)\.$/,
+      /^AGENT_CREDENTIALS_FILE .*can’t be read \(a folder\)\.$/,
     ],
-  ])('a file that %s is a fault that names the setting', (_, spoil, sentence) => {
+    [
+      'is a named pipe',
+      (path: string) => {
+        rmSync(path);
+        execFileSync('mkfifo', [path]);
+      },
+      /^AGENT_CREDENTIALS_FILE .*can’t be read \(a named pipe\)\.$/,
+    ],
+  ])('throws CredentialsFault with the setting’s name for a file that %s', (_, spoil, sentence) => {
     const path = writeCredentials();
     spoil(path);
     expect(() => open(path)).toThrow(CredentialsFault);
@@ -73,21 +76,21 @@ describe('at the start', () => {
   const acme = clientOf('acme', ['canary']);
   const [credential] = acme.credentials;
   test.each([
-    ['no JSON', '{"canary": "canary'],
-    ['empty', ''],
-    ['no clients', '{}'],
+    ['invalid JSON', '{"canary": "canary'],
+    ['no content', ''],
+    ['no list of clients', '{}'],
     ['an unknown scope', { ...acme, scopes: ['canary'] }],
     ['a short digest', { ...acme, credentials: [{ ...credential, sha256: 'canary' }] }],
-    ['no end', { ...acme, credentials: [{ ...credential, expires_at: undefined }] }],
-    ['an end that is no time', { ...acme, credentials: [{ ...credential, expires_at: 'canary' }] }],
+    ['no expiry date', { ...acme, credentials: [{ ...credential, expires_at: undefined }] }],
+    ['an invalid expiry date', { ...acme, credentials: [{ ...credential, expires_at: 'canary' }] }],
     ['an empty name', { ...acme, name: '' }],
-    ['two clients of one name', [acme, { ...acme, credentials: [] }]],
-    ['one digest for two clients', [acme, { ...acme, name: 'other' }]],
+    ['two clients with the same name', [acme, { ...acme, credentials: [] }]],
+    ['the same digest for two clients', [acme, { ...acme, name: 'other' }]],
     [
-      'two credentials of one id',
+      'two credentials with the same id',
       { ...acme, credentials: [credential, { ...credential, sha256: 'b'.repeat(64) }] },
     ],
-  ])('a file with %s is a fault of one sentence, without what it holds', (_, content) => {
+  ])('throws CredentialsFault with one sentence and no value for a file with %s', (_, content) => {
     const path = writeCredentials();
     if (typeof content === 'string') writeFileSync(path, content);
     else write(path, ...[content].flat());
@@ -105,21 +108,30 @@ describe('at the start', () => {
   });
 });
 
-describe('while it runs', () => {
-  test('additions and removals count without a restart', async () => {
+describe('openCredentials while the file changes', () => {
+  test('refuses a named pipe in the file’s place, and keeps the last valid clients', async () => {
+    const path = writeCredentials(clientOf('acme', ['one']));
+    const { nameOf, lines } = open(path);
+    rmSync(path);
+    execFileSync('mkfifo', [path]);
+    await vi.waitFor(() => expect(lines.join()).toContain('(a named pipe). The last good one'));
+    expect(nameOf('one')).toBe('acme');
+  });
+
+  test('applies additions and removals without a restart', async () => {
     const path = writeCredentials(clientOf('acme', ['one']));
     const { nameOf, lines } = open(path);
     write(path, clientOf('other', ['two']), clientOf('more', []));
     await vi.waitFor(() => expect(nameOf('two')).toBe('other'));
     expect(lines).toEqual(['{"clients":2} the agent credentials were read again']);
     expect(nameOf('one')).toBeUndefined();
-    // The way the command writes: another file is renamed over this one.
+    // The command renames another file over this one.
     write(`${path}.new`, clientOf('third', ['three']));
     renameSync(`${path}.new`, path);
     await vi.waitFor(() => expect(nameOf('three')).toBe('third'));
   });
 
-  test('a broken file is refused with one line, and the last good one stays in force', async () => {
+  test('logs an invalid file once, and keeps the last valid clients', async () => {
     const path = writeCredentials(clientOf('acme', ['one']));
     const { credentials, nameOf, lines } = open(path);
     writeFileSync(path, '{"clients": [{"name": "canary"');
@@ -137,7 +149,7 @@ describe('while it runs', () => {
     expect(nameOf('one')).toBe('acme');
   });
 
-  test('a file that is whole again counts again, the same content included', async () => {
+  test('clears the fault once the file is valid again, even with the same content', async () => {
     const path = writeCredentials(clientOf('acme', ['one']));
     const { credentials, nameOf } = open(path);
     rmSync(path);
@@ -147,7 +159,7 @@ describe('while it runs', () => {
     expect(nameOf('one')).toBe('acme');
   });
 
-  test('a change of permissions alone logs nothing', async () => {
+  test('logs nothing after a change of permissions', async () => {
     const path = writeCredentials(clientOf('acme', ['one']));
     const { lines } = open(path);
     chmodSync(path, 0o644);
@@ -156,7 +168,7 @@ describe('while it runs', () => {
   });
 });
 
-/** Until another file, which is read by the same schedule, was seen to change so many times. */
+/** Waits until another file with the same schedule was read that many times. */
 async function readAgainTimes(times: number): Promise<void> {
   const path = join(writeCredentials(), '..', 'other.json');
   write(path);

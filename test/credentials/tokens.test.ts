@@ -1,8 +1,9 @@
 import { createHash } from 'node:crypto';
 import { expect, test } from 'vitest';
-import { digestOfToken, generateToken, isIssuedToken } from '../../src/credentials/tokens.ts';
+import { digestOfToken } from '../../src/credentials/file.ts';
+import { generateToken, isIssuedToken } from '../../src/credentials/tokens.ts';
 
-test('a token has the prefix, 43 letters or digits and a checksum of six', () => {
+test('generateToken returns the prefix, 43 letters or digits and a checksum of six', () => {
   for (let round = 0; round < 200; round += 1) {
     const token = generateToken();
     expect(token).toMatch(/^lia_[0-9A-Za-z]{49}$/);
@@ -10,11 +11,11 @@ test('a token has the prefix, 43 letters or digits and a checksum of six', () =>
   }
 });
 
-test('no two tokens are alike', () => {
+test('generateToken returns 500 different tokens', () => {
   expect(new Set(Array.from({ length: 500 }, generateToken)).size).toBe(500);
 });
 
-test('any changed character is noticed', () => {
+test('isIssuedToken returns false after any change of a character or the length', () => {
   const token = generateToken();
   for (let at = 0; at < token.length; at += 1) {
     const changed = token[at] === 'x' ? 'y' : 'x';
@@ -25,6 +26,6 @@ test('any changed character is noticed', () => {
   }
 });
 
-test('what is kept of a token is its SHA-256 in hex', () => {
+test('digestOfToken returns the SHA-256 in hex', () => {
   expect(digestOfToken('anything')).toBe(createHash('sha256').update('anything').digest('hex'));
 });

@@ -103,9 +103,7 @@ describe.runIf(isThere)('an upstream that confirms nothing', () => {
     // Told all the time, and over an hour after the last one.
     expect(told).toHaveLength((told.at(-1) ?? 0) - (told[0] ?? 0) + 1);
     expect(told.at(-1)).toBe((lastLost ?? 0) + 59);
-    expect(['SubmissionNotConfirmed', 'UpstreamFailing']).toEqual(
-      expect.arrayContaining(Object.keys(fired)),
-    );
+    expect(['SubmissionNotConfirmed', 'UpstreamFailing']).toEqual(expect.arrayContaining(Object.keys(fired)));
   });
 
   test('is told within ten minutes at twenty submissions a minute, and over as soon', () => {
@@ -147,19 +145,14 @@ describe.runIf(isThere)('what is kept and has not arrived', () => {
   });
 
   test('is told where nothing more happens by itself, and while that is so', () => {
-    const left = gauge('service_submissions{status="undelivered"}', (minute) =>
-      isOut(minute) ? 1 : 0,
-    );
+    const left = gauge('service_submissions{status="undelivered"}', (minute) => (isOut(minute) ? 1 : 0));
     const { SubmissionsUndelivered: told = [], ...others } = firing([left]);
     expect([told[0], told.at(-1)]).toEqual([OUTAGE.from, OUTAGE.until - 1]);
     expect(others).toEqual({});
   });
 
   test('wakes nobody again when it is sent again, without success as before', () => {
-    const again = counter(
-      'service_submission_attempts_total{outcome="unconfirmed", by="redelivery"}',
-      oneIn(5),
-    );
+    const again = counter('service_submission_attempts_total{outcome="unconfirmed", by="redelivery"}', oneIn(5));
     expect(firing([...attempts(oneIn(5), never), again])).toEqual({});
   });
 });
@@ -188,8 +181,7 @@ describe.runIf(isThere)('while all is well', () => {
 });
 
 test.runIf(isThere)('the first 500 of a route is told, though its counter begins at 1', () => {
-  const series =
-    'http_server_request_duration_seconds_count{http_route="/api/leads", http_response_status_code="500"}';
+  const series = 'http_server_request_duration_seconds_count{http_route="/api/leads", http_response_status_code="500"}';
   const values = minutes.map((minute) => (minute < 200 ? '_' : '1'));
   const { UnexpectedErrors: told = [] } = firing([{ series, values: values.join(' ') }]);
   expect([told[0], told.at(-1)]).toEqual([200, 204]);

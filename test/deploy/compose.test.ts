@@ -5,7 +5,7 @@ import { CORE_SCHEMA, load, mergeTag } from 'js-yaml';
 import { describe, expect, test } from 'vitest';
 import { readDockerfile } from '../../deploy/dockerfile.ts';
 import { readSettings } from '../../src/settings/settings.ts';
-import { LEASE_MARGIN_MS } from '../../src/submissions/submissions.ts';
+import { LEASE_MARGIN_MS } from '../../src/submissions/lead-store.ts';
 import { newKey } from '../support/receipts.ts';
 
 const project = resolve(import.meta.dirname, '../..');
@@ -84,9 +84,7 @@ describe('the compose file', () => {
   });
 
   test('every file that it names is there, save what an operator makes', () => {
-    const paths: string[] = compose.services.nginx.volumes.map(
-      (mount: string) => mount.split(':')[0],
-    );
+    const paths: string[] = compose.services.nginx.volumes.map((mount: string) => mount.split(':')[0]);
     for (const path of paths) expect(existsSync(join(project, 'deploy', path))).toBe(true);
     const made = Object.keys(compose.secrets).map((name) => `secrets/${name}`);
     for (const path of made) expect(read('docs/operations.md')).toContain(path);
@@ -97,13 +95,10 @@ describe('the Dockerfile', () => {
   test('runs as a number that is not root, is started without a shell, and says what it is', () => {
     expect(image.user).toMatch(/^[1-9]\d*:[1-9]\d*$/);
     const started = [...image.entrypoint, ...image.command];
-    expect(started.slice(-2)).toEqual(['/app/bin/service.js', 'start']);
+    expect(started.slice(-2)).toEqual(['/app/dist/service.js', 'start']);
     const flags = started.slice(1, -2);
     expect(flags).toEqual(expect.arrayContaining(['--permission', '--disable-proto=delete']));
-    expect(flags.filter((flag) => flag.startsWith('--allow-fs-write'))).toEqual([
-      '--allow-fs-write=/data',
-      '--allow-fs-write=/app/node_modules/.cache',
-    ]);
+    expect(flags.filter((flag) => flag.startsWith('--allow-fs-write'))).toEqual(['--allow-fs-write=/data']);
     expect(image.healthCheck?.join(' ')).toContain('/healthz');
     expect(image.volumes).toEqual(['/data']);
     expect(image.environment).toMatchObject({ NODE_ENV: 'production', HOST: '0.0.0.0' });

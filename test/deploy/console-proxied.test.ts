@@ -1,12 +1,6 @@
-/** The operator's console behind the proxies of `deploy/`, and behind one that keeps what it may (beyond §7). */
+/** The operator's console behind the proxies of `deploy/`, and behind one that keeps what it may (reference §24.5). */
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
-import {
-  cookieOf,
-  linkFor,
-  type Operator,
-  operatorWith,
-  startWithConsole,
-} from '../console/operator.ts';
+import { cookieOf, linkFor, type Operator, operatorWith, startWithConsole } from '../console/operator.ts';
 import { caddyIsThere, startCaddy } from '../support/caddy.ts';
 import { freePort } from '../support/free-port.ts';
 import { nginxIsThere, startCachingNginx, startNginx } from '../support/nginx.ts';
@@ -67,10 +61,7 @@ describe.each(proxies)('the console behind $name', ({ isThere, start }) => {
     const pressed = await operator.press(`/operator/leads/${id}`, press, {
       headers: FROM_OUR_PAGE,
     });
-    expect([pressed.status, pressed.headers.get('location')]).toEqual([
-      303,
-      `/operator/leads/${id}`,
-    ]);
+    expect([pressed.status, pressed.headers.get('location')]).toEqual([303, `/operator/leads/${id}`]);
     const exported = await operator.get('/operator/leads.csv');
     expect([exported.status, exported.headers.get('content-disposition')]).toEqual([
       200,
@@ -101,29 +92,26 @@ describe.each(proxies)('the console behind $name', ({ isThere, start }) => {
     expect(statuses.at(-1)).toBe(429);
   });
 
-  test.skipIf(!isThere)(
-    'its log has no address of a link, and nothing that was looked for',
-    async () => {
-      const path = await linkFor(service);
-      const token = path.split('/').at(-1) ?? '';
-      await nobody().get(path);
-      // Nobody behind it: what a proxy has to say of that names the request, if it may.
-      const alone = await start(await freePort());
-      const statuses = [
-        await operatorWith(alone, '').get(path),
-        await operatorWith(alone, '').press(path, {}, { headers: FROM_OUR_PAGE }),
-        await operatorWith(alone, '').get('/operator/leads?q=looked-for', {
-          referer: `${BASE_URL}${path}`,
-        }),
-      ].map(({ status }) => status);
-      expect(statuses).toEqual([502, 502, 502]);
-      await alone.close();
-      for (const said of [proxy.said(), alone.said(), ...service.logs]) {
-        expect(said).not.toContain(token);
-        expect(said).not.toContain('looked-for');
-      }
-    },
-  );
+  test.skipIf(!isThere)('its log has no address of a link, and nothing that was looked for', async () => {
+    const path = await linkFor(service);
+    const token = path.split('/').at(-1) ?? '';
+    await nobody().get(path);
+    // Nobody behind it: what a proxy has to say of that names the request, if it may.
+    const alone = await start(await freePort());
+    const statuses = [
+      await operatorWith(alone, '').get(path),
+      await operatorWith(alone, '').press(path, {}, { headers: FROM_OUR_PAGE }),
+      await operatorWith(alone, '').get('/operator/leads?q=looked-for', {
+        referer: `${BASE_URL}${path}`,
+      }),
+    ].map(({ status }) => status);
+    expect(statuses).toEqual([502, 502, 502]);
+    await alone.close();
+    for (const said of [proxy.said(), alone.said(), ...service.logs]) {
+      expect(said).not.toContain(token);
+      expect(said).not.toContain('looked-for');
+    }
+  });
 });
 
 describe.skipIf(!nginxIsThere)('a proxy that keeps what it may', () => {
@@ -133,15 +121,7 @@ describe.skipIf(!nginxIsThere)('a proxy that keeps what it may', () => {
     const path = await linkFor(service);
     const pressed = await operatorWith(proxy, '').press(path, {}, { headers: FROM_OUR_PAGE });
     const operator = operatorWith(proxy, cookieOf(pressed));
-    const pages = [
-      '',
-      '/leads',
-      `/leads/${id}`,
-      `/people/${id}`,
-      '/audit',
-      '/leads.csv',
-      '/nothing',
-    ];
+    const pages = ['', '/leads', `/leads/${id}`, `/people/${id}`, '/audit', '/leads.csv', '/nothing'];
     for (const page of [path, ...pages.map((each) => `/operator${each}`)]) {
       for (let time = 1; time <= 3; time += 1) {
         expect((await operator.get(page)).headers.get('x-kept')).toBe('MISS');

@@ -4,15 +4,9 @@ import { createHmac } from 'node:crypto';
 import { readFileSync, statSync } from 'node:fs';
 import { join } from 'node:path';
 import { afterAll, beforeAll, expect, test } from 'vitest';
-import { CONFIRMATION_STATEMENT } from '../../src/actions/confirmation-statement.ts';
+import { CONFIRMATION_STATEMENT } from '../../src/actions/preview.ts';
 import { type MailServer, startMailServer } from '../mail/mail-server.ts';
-import {
-  checkOut,
-  commandsUnder,
-  emptyFolder,
-  ofTheMachine,
-  runCommands,
-} from '../support/documented.ts';
+import { checkOut, commandsUnder, emptyFolder, ofTheMachine, runCommands } from '../support/documented.ts';
 import { freePort } from '../support/free-port.ts';
 import { atEndOfFile } from '../support/leftovers.ts';
 import { listens } from '../support/listens.ts';
@@ -44,10 +38,7 @@ afterAll(async () => {
 function withOurAddresses(commands: string): string {
   const ours = commands
     .replace('https://crm.example/hooks/leads', upstream.url)
-    .replace(
-      'smtps://user:password@mail.paint.example:465',
-      `smtp://user:password@127.0.0.1:${mailServer.port}`,
-    );
+    .replace('smtps://user:password@mail.paint.example:465', `smtp://user:password@127.0.0.1:${mailServer.port}`);
   expect(ours).not.toMatch(/crm\.example|mail\.paint/);
   return ours;
 }
@@ -136,18 +127,12 @@ test('an agent with that credential previews and executes, and the upstream can 
 
 test('people behind the proxy have a limit of their own each: seven leads, none is 429', async () => {
   const addresses = Array.from({ length: 7 }, (_, index) => `203.0.113.${index + 10}`);
-  const leads = addresses.map((address) =>
-    post('/api/leads', { form: 'homeowner_quote', ...quote }, address),
-  );
+  const leads = addresses.map((address) => post('/api/leads', { form: 'homeowner_quote', ...quote }, address));
   expect((await Promise.all(leads)).map(({ status }) => status)).toEqual(Array(7).fill(200));
 });
 
 test('a subscriber gets the message that confirms it', async () => {
-  const answer = await post(
-    '/api/subscribe',
-    { email: 'ada@example.com', privacy: 'yes' },
-    '203.0.113.9',
-  );
+  const answer = await post('/api/subscribe', { email: 'ada@example.com', privacy: 'yes' }, '203.0.113.9');
   expect(answer.status).toBe(200);
   const received = (to: string) => mailServer.received.filter((mail) => mail.to.includes(to));
   await until(() => received('ada@example.com').length === 1);

@@ -20,9 +20,7 @@ const panels: Panel[] = JSON.parse(read('deploy/dashboard.json')).panels;
 
 const expressions: [string, string][] = [
   ...rules.map(({ alert, expr }): [string, string] => [alert, expr]),
-  ...panels.flatMap(({ title, targets }) =>
-    targets.map(({ expr }): [string, string] => [title, expr]),
-  ),
+  ...panels.flatMap(({ title, targets }) => targets.map(({ expr }): [string, string] => [title, expr])),
 ];
 
 /** What Prometheus itself puts beside what it reads. */
@@ -80,9 +78,7 @@ describe('what alerts and dashboard read is there', () => {
   });
 
   test('every alert says what to do under a heading of docs/operations.md', () => {
-    const headings = [...read('docs/operations.md').matchAll(/^#+ (.*)$/gm)].map(
-      ([, text]) => text,
-    );
+    const headings = [...read('docs/operations.md').matchAll(/^#+ (.*)$/gm)].map(([, text]) => text);
     for (const { annotations } of rules) {
       const [, heading] = /^docs\/operations\.md: (.*)$/.exec(annotations.runbook) ?? [];
       expect(headings).toContain(heading);

@@ -72,14 +72,8 @@ describe.skipIf(!nginxIsThere)('deploy/nginx.conf', () => {
 
   test('a body over 1 MB is 413 before an instance sees it, and 512 KiB and a bit is the service’s', async () => {
     const large = await ask('/api/leads', { method: 'POST', body: 'a'.repeat(1_100_000) });
-    expect([large.status, JSON.parse(large.text), seen.length]).toEqual([
-      413,
-      { error: expect.any(String) },
-      0,
-    ]);
-    expect((await ask('/api/leads', { method: 'POST', body: 'a'.repeat(600_000) })).status).toBe(
-      200,
-    );
+    expect([large.status, JSON.parse(large.text), seen.length]).toEqual([413, { error: expect.any(String) }, 0]);
+    expect((await ask('/api/leads', { method: 'POST', body: 'a'.repeat(600_000) })).status).toBe(200);
   });
 
   describe('where an instance breaks off after it was sent a request', () => {
@@ -88,8 +82,7 @@ describe.skipIf(!nginxIsThere)('deploy/nginx.conf', () => {
       for (const { answer } of standIns) answer.by = ({ socket }) => void socket.destroy();
     });
     afterAll(() => {
-      for (const { answer } of standIns)
-        answer.by = (_request, response) => void response.end('ok');
+      for (const { answer } of standIns) answer.by = (_request, response) => void response.end('ok');
     });
     const tried = async (path: string, options: RequestInit) => {
       // One of its own each time: both stand-ins count as failed for 5 s afterwards.
@@ -149,8 +142,7 @@ describe.skipIf(!nginxIsThere)('deploy/nginx.conf', () => {
       }
     });
     afterAll(() => {
-      for (const { answer } of standIns)
-        answer.by = (_request, response) => void response.end('ok');
+      for (const { answer } of standIns) answer.by = (_request, response) => void response.end('ok');
     });
 
     test('go to one instance, and those of all to every instance', async () => {

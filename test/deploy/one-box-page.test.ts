@@ -26,13 +26,7 @@ beforeAll(async () => {
   mailServer = await startMailServer({ users: { user: 'password' } });
   checkOut(join(root, 'opt/lead-intake'));
   const copies = join(root, 'opt/lead-intake/deploy/one-box');
-  for (const folder of [
-    'etc/systemd/system',
-    'etc/caddy',
-    'var/lib/lead-intake-backups',
-    'usr/local/sbin',
-    copies,
-  ]) {
+  for (const folder of ['etc/systemd/system', 'etc/caddy', 'var/lib/lead-intake-backups', 'usr/local/sbin', copies]) {
     mkdirSync(resolve(root, folder), { recursive: true });
   }
   for (const name of readdirSync(oneBox)) {

@@ -61,9 +61,7 @@ describe.skipIf(!isThere('systemd-analyze'))('the units', () => {
   });
 
   test('forbid nothing that the service asks of the system', async () => {
-    const groups = ['@privileged', '@chown', '@resources'].map(
-      (name) => analyze('syscall-filter', name).said,
-    );
+    const groups = ['@privileged', '@chown', '@resources'].map((name) => analyze('syscall-filter', name).said);
     const names = groups.flatMap((said) => [...said.matchAll(/^ {4}([a-z]\w*)$/gm)]);
     const calls = names.map(([, name = '']) => name).filter(isKnownToStrace);
     expect(calls.length).toBeGreaterThan(10);

@@ -5,7 +5,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
-import { CONFIRMATION_STATEMENT } from '../../src/actions/confirmation-statement.ts';
+import { CONFIRMATION_STATEMENT } from '../../src/actions/preview.ts';
 import { databases, redisAnswers, redisUrl, type TestDatabase } from '../support/databases.ts';
 import { freePort } from '../support/free-port.ts';
 import { type Nginx, nginxIsThere, startNginx } from '../support/nginx.ts';
@@ -127,9 +127,7 @@ describe.skipIf(missing.length > 0)('three instances on PostgreSQL and Redis beh
     expect(counted).toEqual([60, 10]);
     // All of them had a part in it.
     for (const instance of instances) {
-      expect(
-        instance.stdout().match(/"\/api\/agent\/actions\/:action\/preview"/g)?.length,
-      ).toBeGreaterThan(9);
+      expect(instance.stdout().match(/"\/api\/agent\/actions\/:action\/preview"/g)?.length).toBeGreaterThan(9);
     }
   });
 
@@ -172,11 +170,7 @@ describe.skipIf(missing.length > 0)('three instances on PostgreSQL and Redis beh
       const previewed = await expecting(
         200,
         'preview',
-        call(
-          '/api/agent/actions/homeowner_quote/preview',
-          as(authorization),
-          JSON.stringify(quote),
-        ),
+        call('/api/agent/actions/homeowner_quote/preview', as(authorization), JSON.stringify(quote)),
       );
       if (previewed.status !== 200) return;
       const body = {
@@ -225,8 +219,7 @@ describe.skipIf(missing.length > 0)('three instances on PostgreSQL and Redis beh
   }, 90_000);
 });
 
-const count = (all: readonly unknown[], wanted: unknown) =>
-  all.filter((one) => one === wanted).length;
+const count = (all: readonly unknown[], wanted: unknown) => all.filter((one) => one === wanted).length;
 
 /** All of 127.0.0.0/8 is this machine: an address nobody has used, whose limits are untouched. */
 function randomAddress(): string {

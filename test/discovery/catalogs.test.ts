@@ -20,7 +20,7 @@ afterAll(async () => {
 const get = (path: string, from = service) => call(from, path, { method: 'GET' });
 const json = async (path: string, from = service) => JSON.parse((await get(path, from)).text);
 
-/** Every address of this deployment that a text names. */
+/** Returns every address of this deployment that a text contains. */
 const addressesIn = (text: string, { url }: Service) => [
   ...new Set(text.match(new RegExp(`${url.replaceAll('.', '\\.')}[^\\s"<>)\`;,{]*`, 'g'))),
 ];
@@ -35,41 +35,32 @@ const DOCUMENTS = [
 ];
 const OF_MCP = ['/.well-known/ai-catalog.json', '/mcp/server-card'];
 
-describe('where one request finds everything (beyond §8)', () => {
+describe('catalogues of the service (reference §14.8)', () => {
   test.each([
     ['MCP=on', () => service, [...DOCUMENTS, ...OF_MCP]],
     ['MCP=off', () => without, DOCUMENTS],
-  ])(
-    '%s: every address in a document is absolute and leads to something',
-    async (_name, of, paths) => {
-      for (const path of paths) {
-        const { text } = await get(path, of());
-        expect(text.match(/"(?:href|url|anchor)":"\/[^"]*"/g), path).toBeNull();
-        for (const address of addressesIn(text, of())) {
-          const { pathname } = new URL(address);
-          const method =
-            pathname === '/mcp' || pathname.startsWith('/api/agent/actions') ? 'POST' : 'GET';
-          if (
-            pathname.startsWith('/api/agent/actions/') &&
-            !pathname.endsWith('e') &&
-            !pathname.endsWith('w')
-          )
-            continue;
-          const { status } = await call(of(), pathname, { method });
-          expect(status === 404, `${path} names ${pathname}`).toBe(false);
-        }
+  ])('contain only absolute addresses that exist, with %s', async (_name, of, paths) => {
+    for (const path of paths) {
+      const { text } = await get(path, of());
+      expect(text.match(/"(?:href|url|anchor)":"\/[^"]*"/g), path).toBeNull();
+      for (const address of addressesIn(text, of())) {
+        const { pathname } = new URL(address);
+        const method = pathname === '/mcp' || pathname.startsWith('/api/agent/actions') ? 'POST' : 'GET';
+        if (pathname.startsWith('/api/agent/actions/') && !pathname.endsWith('e') && !pathname.endsWith('w')) continue;
+        const { status } = await call(of(), pathname, { method });
+        expect(status === 404, `${path} names ${pathname}`).toBe(false);
       }
-    },
-  );
+    }
+  });
 
-  test('with MCP=off nothing names what is off', async () => {
+  test('do not mention MCP with MCP=off', async () => {
     for (const path of OF_MCP) expect((await get(path, without)).status).toBe(404);
-    for (const path of [...DOCUMENTS, '/agents/tools.json']) {
+    for (const path of DOCUMENTS) {
       expect((await get(path, without)).text, path).not.toMatch(/\/mcp(?!\.json)|ai-catalog/);
     }
   });
 
-  test('the catalogue names both descriptions and the page, and itself', async () => {
+  test('/.well-known/api-catalog lists both OpenAPI documents, /agents and itself', async () => {
     const { linkset } = await json('/.well-known/api-catalog');
     expect(linkset[0]).toEqual({
       anchor: service.url,
@@ -81,13 +72,19 @@ describe('where one request finds everything (beyond §8)', () => {
     });
     for (const method of ['GET', 'HEAD']) {
       const { headers } = await call(service, '/.well-known/api-catalog', { method });
-      expect(headers.get('link')).toBe(
-        `<${service.url}/.well-known/api-catalog>; rel="api-catalog"`,
-      );
+      expect(headers.get('link')).toBe(`<${service.url}/.well-known/api-catalog>; rel="api-catalog"`);
     }
   });
 
-  test('the first page leads there', async () => {
+  test.each(['.json', '/anthropic.json', '/mcp.json', ''])(
+    'return 404 for the former address /agents/tools%s, as for any unknown address',
+    async (rest) => {
+      const { status, body } = await get(`/agents/tools${rest}`);
+      expect([status, body]).toEqual([404, (await get('/agents/unknown')).body]);
+    },
+  );
+
+  test('the start page links to the catalogues in its Link header', async () => {
     const link = (await get('/')).headers.get('link') ?? '';
     for (const [target, relation] of [
       ['/.well-known/api-catalog', 'api-catalog'],
@@ -102,8 +99,8 @@ describe('where one request finds everything (beyond §8)', () => {
   });
 });
 
-describe('the tools are announced', () => {
-  test('by a card that says what they say of themselves', async () => {
+describe('announcements of the tools', () => {
+  test('the server card matches server/discover and lists the supported revisions', async () => {
     const { entries } = await json('/.well-known/ai-catalog.json');
     const [entry] = entries;
     expect(entry).toMatchObject({
@@ -118,10 +115,16 @@ describe('the tools are announced', () => {
     expect(card.description.length).toBeLessThanOrEqual(100);
     const [remote] = card.remotes;
     expect(remote.url).toBe(`${service.url}/mcp`);
-    expect(remote.supportedProtocolVersions).toEqual(['2026-07-28', '2025-11-25', '2025-06-18']);
+    expect(remote.supportedProtocolVersions).toEqual([
+      '2026-07-28',
+      '2025-11-25',
+      '2025-06-18',
+      '2025-03-26',
+      '2024-11-05',
+    ]);
   });
 
-  test('the skill is served under the digest of its bytes', async () => {
+  test('the skill’s digest matches its bytes', async () => {
     const { skills } = await json('/.well-known/agent-skills/index.json');
     const [{ name, url, digest }] = skills;
     const { text } = await get(new URL(url).pathname);
@@ -131,7 +134,7 @@ describe('the tools are announced', () => {
 });
 
 describe('/agents/openapi.json', () => {
-  test('has a path for each action and step, without a parameter, each with a name of its own', async () => {
+  test('has a path without parameters and a unique operationId for each action and step', async () => {
     const document = await json('/agents/openapi.json');
     expect([document.openapi, document.info.version]).toEqual(['3.1.1', '2026-09-01']);
     const wanted = Object.keys(forms).flatMap((name) => [
@@ -139,20 +142,20 @@ describe('/agents/openapi.json', () => {
       `/api/agent/actions/${name}/execute`,
     ]);
     expect(Object.keys(document.paths)).toEqual(wanted);
-    const operations = Object.values<
-      Record<string, { operationId: string; parameters: { in: string }[] }>
-    >(document.paths).flatMap((item) => Object.values(item));
+    const operations = Object.values<Record<string, { operationId: string; parameters: { in: string }[] }>>(
+      document.paths,
+    ).flatMap((item) => Object.values(item));
     const ids = operations.map(({ operationId }) => operationId);
     expect(new Set(ids).size).toBe(8);
     for (const each of ids) expect(each).toMatch(/^[a-z_]{1,64}$/);
     for (const { parameters } of operations) {
       expect(parameters.every((each) => each.in === 'header')).toBe(true);
     }
-    // Whatever names a step names one of its own.
+    // References to steps use the names of this document.
     expect(JSON.stringify(document)).not.toMatch(/previewAction|executeAction|getManifest/);
   });
 
-  test('holds what it refers to, and nothing else', async () => {
+  test('contains exactly the components that it refers to', async () => {
     const document = await json('/agents/openapi.json');
     const text = JSON.stringify(document);
     for (const section of ['schemas', 'headers']) {
@@ -162,17 +165,12 @@ describe('/agents/openapi.json', () => {
     }
   });
 
-  test.each(Object.keys(forms))('the example of %s is taken, and its answers fit', async (name) => {
+  test.each(Object.keys(forms))('has an accepted example of %s, and schemas that fit the answers', async (name) => {
     const document = await json('/agents/openapi.json');
     const schemaOf = (schema: object) =>
       z.fromJSONSchema({
         ...JSON.parse(JSON.stringify(schema).replaceAll('#/components/schemas/', '#/$defs/')),
-        $defs: JSON.parse(
-          JSON.stringify(document.components.schemas).replaceAll(
-            '#/components/schemas/',
-            '#/$defs/',
-          ),
-        ),
+        $defs: JSON.parse(JSON.stringify(document.components.schemas).replaceAll('#/components/schemas/', '#/$defs/')),
       });
     const operation = document.paths[`/api/agent/actions/${name}/preview`].post;
     const media = operation.requestBody.content['application/json'];
@@ -184,8 +182,6 @@ describe('/agents/openapi.json', () => {
     expect(schemaOf(answer).safeParse(previewed.body).success).toBe(true);
     const executed = await executeAction(service, previewed.body.preview_id, { action: name });
     const result = document.paths[`/api/agent/actions/${name}/execute`].post.responses['200'];
-    expect(
-      schemaOf(result.content['application/json'].schema).safeParse(executed.body).success,
-    ).toBe(true);
+    expect(schemaOf(result.content['application/json'].schema).safeParse(executed.body).success).toBe(true);
   });
 });

@@ -1,13 +1,12 @@
-/** Discovery on a real port, with the pages of the site and stand-ins for the routes of agents that it links. */
+/** Discovery routes and pages on a real port, with stubs for the agent routes that they link. */
 import type { AddressInfo } from 'node:net';
 import fastify, { type FastifyInstance } from 'fastify';
-import { agentsDocument, openapiDocument } from '../../src/discovery/openapi/openapi.ts';
-import { registerReference } from '../../src/discovery/reference/routes.ts';
 import { registerDiscovery } from '../../src/discovery/routes.ts';
-import { once } from '../../src/once.ts';
+import { once } from '../../src/platform/lazy.ts';
 import { at, routes } from '../../src/routes.ts';
-import { ourFrame } from '../../src/site/layout.ts';
-import { loadPages, pageNames } from '../../src/site/pages.ts';
+import { pageNames } from '../../src/site/content-overrides.ts';
+import { defaultFrame } from '../../src/site/layout.ts';
+import { loadPages } from '../../src/site/pages.ts';
 import { registerSite } from '../../src/site/routes.ts';
 
 export type DiscoveryServer = {
@@ -19,7 +18,7 @@ export type DiscoveryServer = {
   close(): Promise<void>;
 };
 
-/** The base address differs from the one that is listened on: links come from it alone. */
+/** Links use this base address, which differs from the listening address. */
 export const facts = {
   baseUrl: 'https://leads.a-rather-long-example-host-name.test',
   operatorName: 'Acme [Leads]',
@@ -31,7 +30,6 @@ export const facts = {
 
 export async function startDiscovery(): Promise<DiscoveryServer> {
   const app = fastify();
-  const openapi = openapiDocument(facts);
   const { previewAction, executeAction, getReceipt, getReceiptKeys, mcp } = routes;
   for (const route of [previewAction, executeAction, getReceipt, getReceiptKeys, mcp]) {
     app.route({ ...at(route), handler: async () => ({ ok: true }) });
@@ -48,10 +46,9 @@ export async function startDiscovery(): Promise<DiscoveryServer> {
     receiptRetentionDays: facts.receiptRetentionDays,
     submissionRetentionDays: facts.submissionRetentionDays,
   };
-  const pages = once(() => loadPages(settings));
-  registerDiscovery(app, { ...facts, pages, openapi, agentsOpenapi: agentsDocument(facts) });
+  const pages = once(async () => loadPages(settings));
+  registerDiscovery(app, { ...facts, pages, settings, frame: defaultFrame });
   registerSite(app, { pageNames: pageNames(), pages, assets: [] });
-  registerReference(app, { settings, frame: ourFrame, openapi });
   await app.listen({ host: '127.0.0.1', port: 0 });
 
   const { port } = app.server.address() as AddressInfo;

@@ -23,25 +23,22 @@ async function schemaOf(type: string) {
   return (await response.json()) as Record<string, unknown>;
 }
 
-test.each(eventTypes)(
-  'the schema of %s knows its address and dialect, and is linked from OpenAPI',
-  async (type) => {
-    const url = `${service.url}/schemas/${type}.json`;
-    expect(await schemaOf(type)).toMatchObject({
-      $schema: 'https://json-schema.org/draft/2020-12/schema',
-      $id: url,
-      title: type,
-    });
-    // biome-ignore lint/suspicious/noExplicitAny: a document is walked by name, whatever it holds
-    const openapi: any = await (await fetch(`${service.url}/openapi.json`)).json();
-    expect(openapi.webhooks[type].post.externalDocs.url).toBe(url);
-    const events = openapi.tags.find((tag: { name: string }) => tag.name === 'Events');
-    expect((await fetch(events.externalDocs.url)).status).toBe(200);
-  },
-);
+test.each(eventTypes)('the schema of %s contains its address and dialect, and OpenAPI links it', async (type) => {
+  const url = `${service.url}/schemas/${type}.json`;
+  expect(await schemaOf(type)).toMatchObject({
+    $schema: 'https://json-schema.org/draft/2020-12/schema',
+    $id: url,
+    title: type,
+  });
+  // biome-ignore lint/suspicious/noExplicitAny: a document is walked by name, whatever it holds
+  const openapi: any = await (await fetch(`${service.url}/openapi.json`)).json();
+  expect(openapi.webhooks[type].post.externalDocs.url).toBe(url);
+  const events = openapi.tags.find((tag: { name: string }) => tag.name === 'Events');
+  expect((await fetch(events.externalDocs.url)).status).toBe(200);
+});
 
 test.each(['/schemas/lead.created.json', '/llms.txt', '/quote.md'])(
-  'another origin’s page may ask for %s with its ETag',
+  'allows a page of another origin to request %s with If-None-Match',
   async (path) => {
     const response = await fetch(service.url + path, {
       method: 'OPTIONS',
@@ -51,14 +48,11 @@ test.each(['/schemas/lead.created.json', '/llms.txt', '/quote.md'])(
         'access-control-request-headers': 'if-none-match',
       },
     });
-    expect([response.status, response.headers.get('access-control-allow-origin')]).toEqual([
-      204,
-      '*',
-    ]);
+    expect([response.status, response.headers.get('access-control-allow-origin')]).toEqual([204, '*']);
   },
 );
 
-test('every event that is really sent fits the schema of its type, and no other', async () => {
+test('every sent event and every example matches only the schema of its type', async () => {
   const fields = { name: 'Ada', email: 'ada@example.com', subject: 'Hi', message: 'One\ntwo' };
   await post(service, '/api/leads', 'json', { form: 'contact', ...fields });
   await post(service, '/api/subscribe', 'json', { email: 'ada@example.com', privacy: 'on' });
@@ -66,7 +60,7 @@ test('every event that is really sent fits the schema of its type, and no other'
   const row = (await rowOf(service, 'ada@example.com')) ?? expect.fail();
   await confirm(service, row);
   await leave(service, row);
-  await service.parts.presses.close();
+  await service.parts.subscriptionLinks.close();
   expect(upstream.delivered.map(({ event }) => event.type)).toEqual([
     'lead.created',
     'subscriber.created',

@@ -24,7 +24,7 @@ vi.mock('../../src/forms/catalog.ts', async (load) => {
 
 let server: DiscoveryServer;
 beforeAll(async () => {
-  // Files before this one have loaded the four forms, files after it must not see the fifth.
+  // Earlier test files have loaded the four forms, and later ones must not see the fifth.
   vi.resetModules();
   const { startDiscovery } = await import('./discovery-server.ts');
   server = await startDiscovery();
@@ -35,7 +35,7 @@ afterAll(async () => {
   vi.resetModules();
 });
 
-test('a fifth form in the catalogue stands in the manifest', async () => {
+test('the manifest contains a fifth form of the catalogue', async () => {
   const { actions } = await server.json('/api/agent/manifest');
   const action = actions.find((each: { action: string }) => each.action === 'paint_advice');
   expect(action.purpose).toBe('Ask what to paint with');
@@ -43,12 +43,12 @@ test('a fifth form in the catalogue stands in the manifest', async () => {
   expect(action.fields.wall.max_length).toBe(77);
 });
 
-test('a fifth form in the catalogue stands in llms.txt', async () => {
+test('llms.txt contains a fifth form of the catalogue', async () => {
   const text = await (await server.get('/llms.txt')).text();
   expect(text).toContain('- `paint_advice`: Ask what to paint with.');
 });
 
-test('a fifth form in the catalogue stands in every part of OpenAPI', async () => {
+test('every part of OpenAPI contains a fifth form of the catalogue', async () => {
   const { paths, components, webhooks } = await server.json('/openapi.json');
   for (const [path, schema] of [
     ['/api/agent/actions/{action}/preview', 'PaintAdviceFields'],
@@ -66,12 +66,11 @@ test('a fifth form in the catalogue stands in every part of OpenAPI', async () =
   expect(event.examples).toHaveProperty('paint_advice');
 });
 
-test('a fifth form in the catalogue is a tool, and stands in the reference', async () => {
-  const tools = await server.json('/agents/tools/anthropic.json');
-  const tool = tools.find((each: { name: string }) => each.name === 'preview_paint_advice');
-  expect(tool.input_schema.properties.wall.maxLength).toBe(77);
-  const execute = tools.find((each: { name: string }) => each.name === 'execute_action');
-  expect(execute.input_schema.properties.action.enum).toContain('paint_advice');
+test('the tools and the reference contain a fifth form of the catalogue', async () => {
+  const { toolDefinitions } = await import('../../src/mcp/tools.ts');
+  const { facts } = await import('./discovery-server.ts');
+  const tool = toolDefinitions(facts).find(({ name }) => name === 'preview_paint_advice');
+  expect(tool?.inputSchema.properties).toHaveProperty('wall.maxLength', 77);
   const reference = await (await server.get('/reference.md')).text();
   expect(reference).toContain('### PaintAdviceFields');
 });

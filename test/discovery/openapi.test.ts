@@ -1,7 +1,7 @@
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { z } from 'zod';
-import { CONFIRMATION_STATEMENT } from '../../src/actions/confirmation-statement.ts';
-import { API_VERSION } from '../../src/discovery/facts.ts';
+import { CONFIRMATION_STATEMENT } from '../../src/actions/preview.ts';
+import { API_VERSION } from '../../src/discovery/deployment.ts';
 import { type Problem, problems } from '../../src/failures/catalogue.ts';
 import { type FormName, findForm, forms } from '../../src/forms/catalog.ts';
 import { validate } from '../../src/forms/validate.ts';
@@ -18,21 +18,21 @@ beforeAll(async () => {
 });
 afterAll(() => server.close());
 
-/** Answers that no entry of the catalogue stands for. */
+/** Documented failures that are not in the catalogue. */
 const BESIDE_THE_CATALOGUE = ['replayOfFailed'];
 
 const PREVIEW = '/api/agent/actions/{action}/preview';
 const EXECUTE = '/api/agent/actions/{action}/execute';
 
-describe('the document', () => {
-  test('is OpenAPI 3.1.1 of this version, this server and the licence', () => {
+describe('OpenAPI document', () => {
+  test('has OpenAPI 3.1.1, our API version, server and licence', () => {
     expect(document.openapi).toBe('3.1.1');
     expect(document.info.version).toBe(API_VERSION);
     expect(document.info.license).toEqual({ name: 'MIT', identifier: 'MIT' });
     expect(document.servers[0].url).toBe(facts.baseUrl);
   });
 
-  test('holds the documented routes and no page, mirror or HEAD', () => {
+  test('contains the documented routes, and no page, mirror or HEAD', () => {
     const routes = Object.entries<Json>(document.paths).flatMap(([path, methods]) =>
       Object.keys(methods).map((method) => `${method} ${path}`),
     );
@@ -56,17 +56,15 @@ describe('the document', () => {
     );
   });
 
-  test('has a unique verb and noun as the identifier of every operation', () => {
+  test('has a unique operationId of verb and noun for every operation', () => {
     const ids = everyOperation().map(({ operation }) => operation.operationId);
     expect(new Set(ids).size).toBe(ids.length);
     for (const id of ids) {
-      expect(id).toMatch(
-        /^(get|list|preview|execute|create|cancel|submit|subscribe|receive)([A-Z][a-z]+)+$/,
-      );
+      expect(id).toMatch(/^(get|list|preview|execute|create|cancel|submit|subscribe|receive)([A-Z][a-z]+)+$/);
     }
   });
 
-  test('says everything in at most 300 characters', () => {
+  test('has descriptions and summaries of at most 300 characters', () => {
     const texts = collect(document, (key) => key === 'description' || key === 'summary').filter(
       (text) => typeof text === 'string',
     );
@@ -74,7 +72,7 @@ describe('the document', () => {
     for (const text of texts) expect(text.length, text).toBeLessThanOrEqual(300);
   });
 
-  test('describes the tags it uses, and gives every operation security, a success and a 4xx', () => {
+  test('describes its tags, and gives every operation security, a 2xx and a 4xx', () => {
     const described = document.tags.filter((tag: Json) => tag.description !== '');
     const names = described.map((tag: Json) => tag.name);
     for (const { operation } of everyOperation()) {
@@ -86,7 +84,7 @@ describe('the document', () => {
     }
   });
 
-  test('asks for the scope on the agent operations alone, for either where either will do', () => {
+  test('requires scopes only for agent operations, as alternatives where either is enough', () => {
     expect(document.components.securitySchemes.agentCredential).toMatchObject({
       type: 'http',
       scheme: 'bearer',
@@ -105,7 +103,7 @@ describe('the document', () => {
     }
   });
 
-  test('resolves each of its references, and uses each of its components', () => {
+  test('resolves each reference and uses each component', () => {
     const used = new Set(collect(document, (key) => key === '$ref') as string[]);
     for (const reference of used) expect(resolve(reference), reference).toBeDefined();
     for (const section of ['schemas', 'headers']) {
@@ -116,7 +114,7 @@ describe('the document', () => {
     }
   });
 
-  test('has only examples that fit their schema', () => {
+  test('has only examples that match their schema', () => {
     const media = collect(document, (key) => key === 'application/json') as Json[];
     const examples = media.flatMap(({ schema, examples = {} }) =>
       Object.entries<Json>(examples).map(([name, { value }]) => ({ name, value, schema })),
@@ -129,8 +127,8 @@ describe('the document', () => {
   });
 });
 
-describe('the bodies', () => {
-  test.each(Object.values(forms))('of $name hold every field with its bound', (form) => {
+describe('OpenAPI request bodies', () => {
+  test.each(Object.values(forms))('of $name contain every field with its maximum length', (form) => {
     const title = form.name.replace(/(^|_)(\w)/g, (_, __, letter) => letter.toUpperCase());
     for (const suffix of ['Fields', 'Lead']) {
       const schema = document.components.schemas[title + suffix];
@@ -143,15 +141,13 @@ describe('the bodies', () => {
         expect(schema.required.includes(field.name)).toBe(field.required);
       }
     }
-    const bodies = [requestOf(PREVIEW), requestOf('/api/leads')].flatMap(
-      (body) => body.schema.anyOf,
-    );
+    const bodies = [requestOf(PREVIEW), requestOf('/api/leads')].flatMap((body) => body.schema.anyOf);
     for (const suffix of ['Fields', 'Lead']) {
       expect(bodies).toContainEqual({ $ref: `#/components/schemas/${title}${suffix}` });
     }
   });
 
-  test.each([PREVIEW, '/api/leads'])('of %s have one example a form, which is valid', (path) => {
+  test.each([PREVIEW, '/api/leads'])('of %s have one valid example per form', (path) => {
     const { examples } = requestOf(path);
     expect(Object.keys(examples)).toEqual(Object.keys(forms));
     for (const [name, { value }] of Object.entries<Json>(examples)) {
@@ -175,7 +171,7 @@ describe('the bodies', () => {
     }
   });
 
-  test('of an execution repeat the statement, under an Idempotency-Key', () => {
+  test('of an execution contain the statement, and its header parameters the Idempotency-Key', () => {
     expect(requestOf(EXECUTE).examples.confirmed.value).toMatchObject({
       confirmation: true,
       confirmation_text: CONFIRMATION_STATEMENT,
@@ -185,7 +181,7 @@ describe('the bodies', () => {
     expect(key).toMatchObject({ in: 'header', required: true, schema: { maxLength: 200 } });
   });
 
-  test('lead from a preview to its execution, without confirming for the user', () => {
+  test('have a link from preview to execute that leaves out the user’s confirmation', () => {
     const { execute } = document.paths[PREVIEW].post.responses['200'].links;
     expect(execute.operationId).toBe(document.paths[EXECUTE].post.operationId);
     expect(execute.requestBody).toEqual({
@@ -196,15 +192,14 @@ describe('the bodies', () => {
   });
 });
 
-describe('the failures', () => {
-  test('hold every problem of the catalogue, on each of its operations and no other', () => {
+describe('OpenAPI failures', () => {
+  test('contain every problem of the catalogue at exactly its operations', () => {
     const everywhere = everyOperation(document.paths).map(({ operation }) => operation.operationId);
     const documented = Map.groupBy(everyFailure(), (failure) => failure.name);
     for (const [kind, { operations }] of Object.entries<Problem>(problems)) {
       const found = (documented.get(kind) ?? []).map((failure) => failure.operationId);
-      // The tools and a person's own page have no place in this document.
-      const wanted =
-        operations === 'any' ? everywhere : operations.filter((name) => everywhere.includes(name));
+      // This document leaves out the tools and the person's pages.
+      const wanted = operations === 'any' ? everywhere : operations.filter((name) => everywhere.includes(name));
       expect(found.sort(), kind).toEqual([...wanted].sort());
     }
     expect(problems.notFound.operations).toEqual([]);
@@ -231,26 +226,26 @@ describe('the failures', () => {
     ['/api/subscribe', ['missingConsent', 'subscriptionNotKept']],
     ['/api/agent/content', ['unknownResource']],
     ['/api/agent/receipts/{action_id}', ['unknownReceipt']],
-  ])('that only %s can answer with are documented there alone', (path, expected) => {
+  ])('that only %s returns are documented there alone', (path, expected) => {
     const paths = Map.groupBy(everyFailure(), (failure) => failure.name);
     const alone = [...paths].filter(([, all]) => all.length === 1 && all[0]?.path === path);
     expect(alone.map(([name]) => name).sort()).toEqual([...expected].sort());
   });
 
-  test('are all in the catalogue, with its status and its sentence', () => {
+  test('are all in the catalogue, with the same status and sentence', () => {
     for (const { name, status, body } of everyFailure()) {
       if (BESIDE_THE_CATALOGUE.includes(name)) continue;
       expect(Object.keys(problems)).toContain(name);
       const problem: Problem = problems[name as keyof typeof problems];
       const native = name === 'valueTooLong' ? 400 : problem.status;
       expect(status, name).toBe(native === 0 ? '4XX' : String(native));
-      // Faults of fields are told one by one instead (see the next test).
+      // Invalid fields have one sentence each (see the next test).
       if (['invalidFields', 'invalidForm'].includes(name)) continue;
       expect(body.error.replace(/(?<=wait )\d+ seconds?/i, '{wait}')).toBe(problem.error);
     }
   });
 
-  test('carry what the specification adds to them', () => {
+  test('contain the additional members of the specification', () => {
     const found = (name: string, tag: string) =>
       everyFailure().find((failure) => failure.name === name && failure.tag === tag)?.body;
     expect(found('inProgress', 'Actions')).toMatchObject({ retryable: true });
@@ -286,13 +281,13 @@ describe('the failures', () => {
   });
 });
 
-test('no answer to a subscription declares a reference: it would date an earlier request (beyond §1)', () => {
+test('answers to a subscription declare no Submission-Reference, which would reveal an earlier request (reference §9.8)', () => {
   const { responses } = document.paths['/api/subscribe'].post;
   expect(JSON.stringify(responses)).not.toMatch(/submission-reference/i);
 });
 
-describe('the webhooks', () => {
-  test('are the events, each with an example of each of its forms', () => {
+describe('OpenAPI webhooks', () => {
+  test('are the events, with an example of each form', () => {
     expect(Object.keys(document.webhooks).sort()).toEqual([
       'lead.created',
       'subscriber.confirmed',
@@ -310,7 +305,7 @@ describe('the webhooks', () => {
     }
   });
 
-  test('take no submission that the contract does not know', () => {
+  test('reject submissions outside the contract', () => {
     const { schema, examples } = eventBody('lead.created');
     const event = z.fromJSONSchema(inline(schema));
     const { value } = examples.homeowner_quote;
@@ -334,7 +329,7 @@ function everyOperation(
   );
 }
 
-/** Each example body of each failing status of the paths. */
+/** Returns each example body of each 4xx and 5xx answer. */
 function everyFailure(): {
   path: string;
   operationId: string;
@@ -367,7 +362,7 @@ function eventBody(type: string): Json {
   return document.webhooks[type].post.requestBody.content['application/json'];
 }
 
-/** Every value that stands under such a key, at any depth. */
+/** Returns every value with a wanted key, at any depth. */
 function collect(value: Json, isWanted: (key: string) => boolean): unknown[] {
   if (typeof value !== 'object' || value === null) return [];
   return Object.entries(value).flatMap(([key, inner]) =>
@@ -382,7 +377,7 @@ function resolve(reference: string): Json {
     .reduce((inside: Json, key) => inside?.[key], document);
 }
 
-/** The schema with its references replaced by what they name. */
+/** Returns the schema with its references resolved. */
 function inline(schema: Json): Json {
   if (typeof schema !== 'object' || schema === null) return schema;
   if (Array.isArray(schema)) return schema.map(inline);

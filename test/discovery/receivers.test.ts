@@ -6,7 +6,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { DatabaseSync } from 'node:sqlite';
 import { afterAll, beforeAll, describe, expect, test, vi } from 'vitest';
-import { type Clock, systemClock } from '../../src/clock.ts';
+import { type Clock, systemClock } from '../../src/platform/clock.ts';
 import { openHttpUpstream } from '../../src/upstream/http.ts';
 import type { Event } from '../../src/upstream/upstream.ts';
 import { freePort } from '../support/free-port.ts';
@@ -20,21 +20,19 @@ const environment = {
   UPSTREAM_SECRET: `whsec_${secret.toString('base64')}`,
 };
 
-/** What a receiver was sent, to be sent again, altered. */
+/** A request to a receiver, which tests change and repeat. */
 type Sent = { headers: Record<string, string>; body: Buffer };
 type Receiver = { url: string; kept(): string[]; close(): void };
 
-/** The program of one language, word for word. */
+/** Returns the program of one language from the page, unchanged. */
 function programOf(label: string): string {
   const block = new RegExp(`^\`\`\`\\w+ ${label}\\n([\\s\\S]*?)^\`\`\`$`, 'm');
   return block.exec(page)?.[1] ?? expect.fail(`no ${label}`);
 }
 
 const start = {
-  Node: (folder: string, port: number) =>
-    serve(folder, port, 'receiver.mjs', [process.execPath, 'receiver.mjs']),
-  Python: (folder: string, port: number) =>
-    serve(folder, port, 'receiver.py', ['python3', 'receiver.py']),
+  Node: (folder: string, port: number) => serve(folder, port, 'receiver.mjs', [process.execPath, 'receiver.mjs']),
+  Python: (folder: string, port: number) => serve(folder, port, 'receiver.py', ['python3', 'receiver.py']),
   PHP: (folder: string, port: number) =>
     serve(folder, port, 'receiver.php', ['php', '-S', `127.0.0.1:${port}`, 'receiver.php']),
   Shell: serveCgi,
@@ -43,29 +41,21 @@ const start = {
 type Language = keyof typeof start;
 const languages = Object.keys(start) as Language[];
 
-/** What a receiver needs of the machine; Node is the one that runs the tests. */
+/** Program that a receiver needs and that this machine lacks. Node runs the tests, so it exists. */
 const lacking: Record<Language, string | undefined> = {
   Node: undefined,
   Python: succeeds('python3', ['-c', 'import sqlite3']) ? undefined : 'python3 with sqlite3',
-  PHP: succeeds('php', ['-r', 'exit((int) !extension_loaded("pdo_sqlite"));'])
-    ? undefined
-    : 'php with pdo_sqlite',
+  PHP: succeeds('php', ['-r', 'exit((int) !extension_loaded("pdo_sqlite"));']) ? undefined : 'php with pdo_sqlite',
   Shell: succeeds('openssl', ['version']) ? undefined : 'openssl',
 };
 const missing = Object.values(lacking).filter((each) => each !== undefined);
-if (missing.length > 0)
-  process.stderr.write(`Receivers skipped for want of ${missing.join(', ')}.\n`);
+if (missing.length > 0) process.stderr.write(`Receivers skipped for want of ${missing.join(', ')}.\n`);
 
 function succeeds(program: string, argv: string[]): boolean {
   return spawnSync(program, argv, { stdio: 'ignore' }).status === 0;
 }
 
-async function serve(
-  folder: string,
-  port: number,
-  file: string,
-  [program = '', ...argv]: string[],
-): Promise<Receiver> {
+async function serve(folder: string, port: number, file: string, [program = '', ...argv]: string[]): Promise<Receiver> {
   const child: ChildProcess = spawn(program, argv, {
     cwd: folder,
     env: { ...environment, PORT: String(port) },
@@ -85,7 +75,7 @@ async function serve(
   };
 }
 
-/** A raw HTTP server that runs the script for each request, as CGI has it (RFC 3875). */
+/** Starts an HTTP server that runs the script for each request, as CGI does (RFC 3875). */
 async function serveCgi(folder: string): Promise<Receiver> {
   const server = createServer((request, response) => {
     const chunks: Buffer[] = [];
@@ -116,10 +106,7 @@ async function serveCgi(folder: string): Promise<Receiver> {
 
 function cgiVariables(headers: IncomingHttpHeaders): Record<string, string> {
   return Object.fromEntries(
-    Object.entries(headers).map(([name, value]) => [
-      `HTTP_${name.toUpperCase().replaceAll('-', '_')}`,
-      String(value),
-    ]),
+    Object.entries(headers).map(([name, value]) => [`HTTP_${name.toUpperCase().replaceAll('-', '_')}`, String(value)]),
   );
 }
 
@@ -133,7 +120,7 @@ function newEvent(): Event {
     data: {
       id: `0d6f2c1e-5b1a-4f37-9f0e-${String(events).padStart(12, '0')}`,
       form: 'contact',
-      // What other JSON writers spell in another way: a slash, non-ASCII, a line break at the end.
+      // Other JSON libraries write a slash, non-ASCII text and a final line break differently.
       fields: { name: 'Ada – ✓ 🎨', email: 'ada@example.com', message: 'a/b\n\n"$(id)" `id` %s\n' },
       recipient: null,
       origin: 'agent',
@@ -152,7 +139,7 @@ async function deliver(url: string, event: Event, ageSeconds = 0) {
   return outcome;
 }
 
-/** The same as a raw server sees it. */
+/** Delivers the event to a raw server and returns the request. */
 async function record(event: Event): Promise<Sent> {
   const raw = await startUpstream();
   await deliver(raw.url, event);
@@ -171,95 +158,84 @@ async function send(url: string, { headers, body }: Sent): Promise<number> {
   return answer.status;
 }
 
-describe.each(languages.filter((language) => lacking[language] === undefined))(
-  'the receiver in %s',
-  (language) => {
-    let receiver: Receiver;
-    let sent: Sent;
-    const folder = mkdtempSync(join(tmpdir(), 'receiver-'));
-    const refused = async (headers: Record<string, string>, body = sent.body) => {
-      const before = receiver.kept().length;
-      expect(await send(receiver.url, { headers: { ...sent.headers, ...headers }, body })).toBe(
-        401,
-      );
-      expect(receiver.kept()).toHaveLength(before);
-    };
+describe.each(languages.filter((language) => lacking[language] === undefined))('receiver in %s', (language) => {
+  let receiver: Receiver;
+  let sent: Sent;
+  const folder = mkdtempSync(join(tmpdir(), 'receiver-'));
+  const refused = async (headers: Record<string, string>, body = sent.body) => {
+    const before = receiver.kept().length;
+    expect(await send(receiver.url, { headers: { ...sent.headers, ...headers }, body })).toBe(401);
+    expect(receiver.kept()).toHaveLength(before);
+  };
 
-    beforeAll(async () => {
-      const extension = { Node: 'mjs', Python: 'py', PHP: 'php', Shell: 'sh' }[language];
-      writeFileSync(join(folder, `receiver.${extension}`), programOf(language));
-      receiver = await start[language](folder, await freePort());
-      sent = await record(newEvent());
-    });
-    afterAll(() => receiver.close());
+  beforeAll(async () => {
+    const extension = { Node: 'mjs', Python: 'py', PHP: 'php', Shell: 'sh' }[language];
+    writeFileSync(join(folder, `receiver.${extension}`), programOf(language));
+    receiver = await start[language](folder, await freePort());
+    sent = await record(newEvent());
+  });
+  afterAll(() => receiver.close());
 
-    test('keeps what the service delivers, byte for byte, and confirms it', async () => {
-      const event = newEvent();
-      expect(await deliver(receiver.url, event)).toEqual({ kind: 'confirmed', known: false });
-      expect(receiver.kept()).toEqual([JSON.stringify(event)]);
-    });
+  test('stores the delivered event byte for byte and confirms it', async () => {
+    const event = newEvent();
+    expect(await deliver(receiver.url, event)).toEqual({ kind: 'confirmed', known: false });
+    expect(receiver.kept()).toEqual([JSON.stringify(event)]);
+  });
 
-    test('keeps an event that comes again once, and answers the same', async () => {
-      const again = await record(newEvent());
-      const before = receiver.kept().length;
-      expect(await send(receiver.url, again)).toBe(204);
-      expect(await send(receiver.url, again)).toBe(204);
-      expect(receiver.kept()).toHaveLength(before + 1);
-    });
+  test('stores a repeated event once and returns 204 both times', async () => {
+    const again = await record(newEvent());
+    const before = receiver.kept().length;
+    expect(await send(receiver.url, again)).toBe(204);
+    expect(await send(receiver.url, again)).toBe(204);
+    expect(receiver.kept()).toHaveLength(before + 1);
+  });
 
-    test('takes one good signature among several', async () => {
-      const several = await record(newEvent());
-      const good = several.headers['webhook-signature'];
-      const other = `v1,${Buffer.alloc(32).toString('base64')}`;
-      several.headers['webhook-signature'] = `v1a,x ${other} ${good} v2,*`;
-      expect(await send(receiver.url, several)).toBe(204);
-    });
+  test('accepts one valid signature among several', async () => {
+    const several = await record(newEvent());
+    const good = several.headers['webhook-signature'];
+    const other = `v1,${Buffer.alloc(32).toString('base64')}`;
+    several.headers['webhook-signature'] = `v1a,x ${other} ${good} v2,*`;
+    expect(await send(receiver.url, several)).toBe(204);
+  });
 
-    test('refuses a body that was altered, or parsed and written again', async () => {
-      const text = sent.body.toString();
-      await refused({}, Buffer.from(text.replace('Ada', 'Eve')));
-      await refused({}, Buffer.from(JSON.stringify(JSON.parse(text), null, 1)));
-      await refused({}, Buffer.concat([sent.body, Buffer.from('\n')]));
-      await refused({}, Buffer.alloc(0));
-    });
+  test('refuses a body that was changed, or parsed and serialized again', async () => {
+    const text = sent.body.toString();
+    await refused({}, Buffer.from(text.replace('Ada', 'Eve')));
+    await refused({}, Buffer.from(JSON.stringify(JSON.parse(text), null, 1)));
+    await refused({}, Buffer.concat([sent.body, Buffer.from('\n')]));
+    await refused({}, Buffer.alloc(0));
+  });
 
-    test('refuses another id, another time, and a signature of another kind or none', async () => {
-      const good = sent.headers['webhook-signature'] ?? '';
-      const time = Number(sent.headers['webhook-timestamp']);
-      await refused({ 'webhook-id': '0d6f2c1e-5b1a-4f37-9f0e-ffffffffffff' });
-      await refused({ 'webhook-timestamp': String(time + 1) });
-      for (const signature of [
-        good.replace('v1,', 'v2,'),
-        good.slice(3),
-        good.slice(0, -2),
-        'v1,',
-        '',
-      ]) {
-        await refused({ 'webhook-signature': signature });
-      }
-    });
+  test('refuses a different id or time, and an invalid or empty signature', async () => {
+    const good = sent.headers['webhook-signature'] ?? '';
+    const time = Number(sent.headers['webhook-timestamp']);
+    await refused({ 'webhook-id': '0d6f2c1e-5b1a-4f37-9f0e-ffffffffffff' });
+    await refused({ 'webhook-timestamp': String(time + 1) });
+    for (const signature of [good.replace('v1,', 'v2,'), good.slice(3), good.slice(0, -2), 'v1,', '']) {
+      await refused({ 'webhook-signature': signature });
+    }
+  });
 
-    test.each(['', '-1', '1e9', 'x[$(touch injected)]', '99999999999999999999', '../../x'])(
-      'refuses the timestamp and the id %j without a mishap',
-      async (text) => {
-        await refused({ 'webhook-timestamp': text });
-        await refused({ 'webhook-id': text });
-        expect(readdirSync(folder)).not.toContain('injected');
-      },
-    );
+  test.each(['', '-1', '1e9', 'x[$(touch injected)]', '99999999999999999999', '../../x'])(
+    'refuses the timestamp and the id %j with 401, and runs no command in it',
+    async (text) => {
+      await refused({ 'webhook-timestamp': text });
+      await refused({ 'webhook-id': text });
+      expect(readdirSync(folder)).not.toContain('injected');
+    },
+  );
 
-    test('refuses what was signed more than 5 minutes ago, or will be', async () => {
-      const before = receiver.kept().length;
-      for (const age of [330, 86_400, -330]) {
-        expect(await deliver(receiver.url, newEvent(), age)).toMatchObject({ kind: 'unconfirmed' });
-      }
-      expect(receiver.kept()).toHaveLength(before);
-      expect(await deliver(receiver.url, newEvent(), 270)).toMatchObject({ kind: 'confirmed' });
-    });
-  },
-);
+  test('refuses a signature more than 5 minutes in the past or future', async () => {
+    const before = receiver.kept().length;
+    for (const age of [330, 86_400, -330]) {
+      expect(await deliver(receiver.url, newEvent(), age)).toMatchObject({ kind: 'unconfirmed' });
+    }
+    expect(receiver.kept()).toHaveLength(before);
+    expect(await deliver(receiver.url, newEvent(), 270)).toMatchObject({ kind: 'confirmed' });
+  });
+});
 
-test('the page makes a secret that the service takes', () => {
+test('/receivers shows a command for a valid secret, and a valid example', () => {
   const command = /```sh\n(echo "whsec_.*)\n```/.exec(page)?.[1] ?? expect.fail();
   const made = spawnSync('sh', ['-c', command], { encoding: 'utf8' }).stdout.trim();
   const shown = /```text answer\n(.*)\n```/.exec(page)?.[1] ?? expect.fail();

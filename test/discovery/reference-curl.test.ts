@@ -1,7 +1,7 @@
-/** The command at each call of the reference, as a reader copies it from the mirror: run. */
+/** Runs the command of each call in the reference, as a reader copies it from the Markdown mirror. */
 import { spawn } from 'node:child_process';
 import { afterAll, beforeAll, expect, test } from 'vitest';
-import { curlOf } from '../../src/discovery/reference/curl.ts';
+import { curlOf } from '../../src/discovery/reference/markdown.ts';
 import { call } from '../support/agent.ts';
 import { ranToTheEnd } from '../support/ran.ts';
 import { type Service, startService, tokens } from '../support/service.ts';
@@ -14,13 +14,13 @@ beforeAll(async () => {
 });
 afterAll(() => service.close());
 
-/** What stands under the heading of a call, up to the next. */
+/** Returns the section of a call. */
 const sectionOf = (summary: string) =>
   markdown.split(/^### /m).find((section) => section.startsWith(`${summary}\n`)) ?? '';
 const blockIn = (section: string, info: string) =>
   new RegExp(`^\`\`\`${info}\n([\\s\\S]*?)^\`\`\``, 'm').exec(section)?.[1] ?? '';
 
-/** Names and kinds, however deep: values are those of an example. */
+/** Replaces each value with its type, at any depth. */
 function shapeOf(value: unknown): unknown {
   if (Array.isArray(value)) return value.slice(0, 1).map(shapeOf);
   if (typeof value !== 'object' || value === null) return typeof value;
@@ -38,7 +38,7 @@ async function run(command: string): Promise<{ status: number; body: string }> {
   return { status: Number(stdout.slice(at + 1)), body: stdout.slice(0, at) };
 }
 
-// Those that name an example that nobody has made are refused for that alone, behind everything else.
+// Commands with an id that does not exist are refused only for that, after all other checks.
 test.concurrent.each([
   ['Preview an action', 200, undefined],
   ['Execute a confirmed action', 400, /preview/i],
@@ -54,7 +54,7 @@ test.concurrent.each([
   ['List the content, or get one resource', 200, undefined],
   ['Get the keys that receipts are verified with', 200, undefined],
   ['Get this document', 200, undefined],
-])('%s: the command is answered with %i', async (summary, status, error) => {
+])('%s: the curl command gets %i', async (summary, status, error) => {
   const section = sectionOf(summary);
   const answered = await run(blockIn(section, 'sh curl'));
   expect([answered.status, answered.body]).toEqual([status, expect.stringMatching(error ?? /./)]);
@@ -64,7 +64,7 @@ test.concurrent.each([
   }
 });
 
-test('every call has a command, and what answers JSON to it an answer', () => {
+test('every call has a command, and every JSON answer has an example', () => {
   const calls = markdown.match(/^`(GET|POST|DELETE) \//gm) ?? [];
   expect(calls.length).toBe(14);
   expect(markdown.match(/^```sh curl$/gm)).toHaveLength(calls.length);
@@ -72,7 +72,7 @@ test('every call has a command, and what answers JSON to it an answer', () => {
   expect(blockIn(sectionOf('Receive lead.created'), 'json')).toContain('"lead.created"');
 });
 
-test('a quote in a value does not end the word of the shell', () => {
+test('escapes a quote in a value for the shell', () => {
   const operation = { parameters: [], security: [] } as unknown as Parameters<typeof curlOf>[2];
   const body = { message: `It's "$(id)" \`id\`` };
   const command = curlOf('POST', 'https://paint.example/api/leads', operation, body);

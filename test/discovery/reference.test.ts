@@ -2,7 +2,7 @@ import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { problems } from '../../src/failures/catalogue.ts';
 import { forms } from '../../src/forms/catalog.ts';
 import { documentationRules } from '../../src/site/assets.ts';
-import { ourFrame } from '../../src/site/layout.ts';
+import { defaultFrame } from '../../src/site/layout.ts';
 import { call } from '../support/agent.ts';
 import { type Service, startService } from '../support/service.ts';
 
@@ -30,7 +30,7 @@ const operations = (): { where: string; operation: Json }[] =>
     })),
   );
 
-/** What stands under a heading, up to the next of its level or a higher one. */
+/** Returns the text under a heading, up to the next one of its level or a higher one. */
 function under(heading: string): string {
   const from = markdown.indexOf(`${heading}\n`);
   const level = heading.indexOf(' ');
@@ -39,8 +39,8 @@ function under(heading: string): string {
   return from < 0 ? '' : rest.slice(0, to < 0 ? undefined : to);
 }
 
-describe('the reference', () => {
-  test('has every call of the document, with what it takes and what it answers', () => {
+describe('API reference', () => {
+  test('describes every call of OpenAPI with parameters, scopes and an example body', () => {
     expect(operations().length).toBeGreaterThan(8);
     for (const { where, operation } of operations()) {
       const text = under(`### ${operation.summary}`);
@@ -56,7 +56,7 @@ describe('the reference', () => {
     }
   });
 
-  test('tells every error once: at its call, or where those of any call are', () => {
+  test('lists every error once, at its call or among the errors of any call', () => {
     const common = under('## Errors that any call may answer');
     for (const { operation } of operations()) {
       const text = under(`### ${operation.summary}`);
@@ -73,7 +73,7 @@ describe('the reference', () => {
     expect(common).not.toContain(problems.rateLimited.error);
   });
 
-  test.each(Object.values(forms))('has the fields of $name with their bounds', (form) => {
+  test.each(Object.values(forms))('lists the fields of $name with their limits', (form) => {
     const title = form.name.replace(/(^|_)(\w)/g, (_, __, letter) => letter.toUpperCase());
     const text = under(`### ${title}Fields`);
     for (const field of form.fields) {
@@ -82,7 +82,7 @@ describe('the reference', () => {
     }
   });
 
-  test('has every record and both events', () => {
+  test('describes every schema and every event', () => {
     for (const name of Object.keys(openapi.components.schemas)) {
       expect(under(`### ${name}`).length, name).toBeGreaterThan(20);
     }
@@ -91,11 +91,11 @@ describe('the reference', () => {
     }
   });
 
-  test('is a page of the site: one heading, ids once, no style but ours, no script but data and what looks which tables scroll', () => {
+  test('is a page of the site with one h1, unique ids, and only our styles and scripts', () => {
     expect(html).toContain('<title>API reference · Paint Match</title>');
     expect(html.match(/<h1>/g)).toHaveLength(1);
     expect(html).toContain('<a class="skip" href="#main">');
-    const rules = [ourFrame().rules, documentationRules].map((each) => `<style>${each}</style>`);
+    const rules = [defaultFrame().rules, documentationRules].map((each) => `<style>${each}</style>`);
     const withoutRules = rules.reduce((rest, ours) => rest.replace(ours, ''), html);
     expect(withoutRules.length).toBe(html.length - rules.join('').length);
     expect(withoutRules).not.toMatch(
@@ -105,11 +105,9 @@ describe('the reference', () => {
     expect(new Set(ids).size).toBe(ids.length);
   });
 
-  test('has its calls in the order of its contents: a preview before whatever is read', () => {
+  test('lists the calls in the order of its contents, with preview and execute first', () => {
     const headings = [...markdown.matchAll(/^### (.+)$/gm)].map(([, text]) => text);
-    const overview = [...markdown.matchAll(/^\| `[A-Z]+ .*?\| \[(.+?)\]/gm)].map(
-      ([, text]) => text,
-    );
+    const overview = [...markdown.matchAll(/^\| `[A-Z]+ .*?\| \[(.+?)\]/gm)].map(([, text]) => text);
     expect(overview.length).toBeGreaterThan(15);
     expect(headings.slice(0, overview.length)).toEqual(overview);
     expect(overview.slice(0, 2)).toEqual(['Preview an action', 'Execute a confirmed action']);
@@ -119,7 +117,7 @@ describe('the reference', () => {
     expect(listed.filter((text) => calls.has(text))).toEqual(overview);
   });
 
-  test('is led to from other pages at places that are there', async () => {
+  test('has every anchor that other pages link', async () => {
     const pages = await Promise.all(
       ['/agents', '/receivers', '/embed'].map((path) => call(service, path, { method: 'GET' })),
     );
@@ -128,7 +126,7 @@ describe('the reference', () => {
     for (const [, id] of places) expect(html).toContain(` id="${id}"`);
   });
 
-  test('links only to what is there', async () => {
+  test('links only to existing anchors and addresses', async () => {
     const links = [...html.matchAll(/<a [^>]*href="([^"]*)"/g)].map(([, href = '']) => href);
     const inside = links.filter((href) => href.startsWith('#'));
     expect(inside.length).toBeGreaterThan(30);
@@ -139,7 +137,7 @@ describe('the reference', () => {
   });
 });
 
-test('whoever imports the document gets a request whose path and body belong together', () => {
+test('OpenAPI has matching first examples for the path and the body of a preview', () => {
   const { parameters, requestBody } = openapi.paths['/api/agent/actions/{action}/preview'].post;
   const [first] = Object.keys(requestBody.content['application/json'].examples);
   expect(parameters[0]).toMatchObject({ name: 'action', example: first });

@@ -1,6 +1,6 @@
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
-import { CONFIRMATION_STATEMENT } from '../../src/actions/confirmation-statement.ts';
-import { API_VERSION } from '../../src/discovery/facts.ts';
+import { CONFIRMATION_STATEMENT } from '../../src/actions/preview.ts';
+import { API_VERSION } from '../../src/discovery/deployment.ts';
 import { bounds } from '../../src/forms/bounds.ts';
 import { forms } from '../../src/forms/catalog.ts';
 import { type DiscoveryServer, facts, startDiscovery } from './discovery-server.ts';
@@ -18,16 +18,8 @@ const documents = [
   ['/api/agent/content?resource=quote', 'application/json; charset=utf-8'],
   ['/llms.txt', 'text/plain; charset=utf-8'],
   ['/openapi.json', 'application/json; charset=utf-8'],
-  ['/agents/tools.json', 'application/json; charset=utf-8'],
-  ['/agents/tools/openai-responses.json', 'application/json; charset=utf-8'],
-  ['/agents/tools/openai-chat-completions.json', 'application/json; charset=utf-8'],
-  ['/agents/tools/anthropic.json', 'application/json; charset=utf-8'],
-  ['/agents/tools/mcp.json', 'application/json; charset=utf-8'],
   ['/agents/openapi.json', 'application/json; charset=utf-8'],
-  [
-    '/.well-known/api-catalog',
-    'application/linkset+json; profile="https://www.rfc-editor.org/info/rfc9727"',
-  ],
+  ['/.well-known/api-catalog', 'application/linkset+json; profile="https://www.rfc-editor.org/info/rfc9727"'],
   ['/.well-known/ai-catalog.json', 'application/ai-catalog+json'],
   ['/mcp/server-card', 'application/mcp-server-card+json'],
   ['/.well-known/agent-skills/index.json', 'application/json; charset=utf-8'],
@@ -36,20 +28,17 @@ const documents = [
   ['/schemas/subscriber.created.json', 'application/schema+json; charset=utf-8'],
 ] as const;
 
-describe('every document', () => {
-  test.each(documents)(
-    '%s is public, cacheable and readable from any origin',
-    async (path, type) => {
-      const response = await server.get(path);
-      expect(response.status).toBe(200);
-      expect(response.headers.get('content-type')).toBe(type);
-      expect(response.headers.get('access-control-allow-origin')).toBe('*');
-      expect(response.headers.get('cache-control')).toMatch(/^public/);
-      expect(response.headers.get('etag')).toMatch(/^"[^"]+"$/);
-    },
-  );
+describe('discovery documents', () => {
+  test.each(documents)('%s is public, cacheable and readable by any origin', async (path, type) => {
+    const response = await server.get(path);
+    expect(response.status).toBe(200);
+    expect(response.headers.get('content-type')).toBe(type);
+    expect(response.headers.get('access-control-allow-origin')).toBe('*');
+    expect(response.headers.get('cache-control')).toMatch(/^public/);
+    expect(response.headers.get('etag')).toMatch(/^"[^"]+"$/);
+  });
 
-  test.each(documents)('%s is 304 to its own ETag, and 200 to another', async (path) => {
+  test.each(documents)('%s returns 304 for its own ETag and 200 for another', async (path) => {
     const first = await server.get(path);
     const etag = first.headers.get('etag') ?? '';
     await first.arrayBuffer();
@@ -63,17 +52,15 @@ describe('every document', () => {
       ['"other"', 200],
     ] as const) {
       const head = await server.get(path, { 'if-none-match': condition }, 'HEAD');
-      // RFC 9110 §8.6: where it is told, it is what a 200 would have.
+      // A Content-Length header, if present, must have the value of a 200 (RFC 9110 §8.6).
       expect([head.status, head.headers.get('content-length') ?? length]).toEqual([status, length]);
     }
     expect((await server.get(path, { 'if-none-match': '"other"' })).status).toBe(200);
   });
 
-  test('links only to addresses that are registered', async () => {
+  test('link only to registered addresses', async () => {
     const texts = await Promise.all(
-      ['/api/agent/manifest', '/llms.txt', '/api/agent/content'].map(async (path) =>
-        (await server.get(path)).text(),
-      ),
+      ['/api/agent/manifest', '/llms.txt', '/api/agent/content'].map(async (path) => (await server.get(path)).text()),
     );
     const links = texts.flatMap((text) => linksIn(text));
     expect(links.length).toBeGreaterThan(30);
@@ -87,20 +74,20 @@ describe('every document', () => {
     }
   });
 
-  test('manifest and llms.txt together stay under 4,000 tokens', async () => {
+  test('manifest and llms.txt have fewer than 4,000 tokens together', async () => {
     const manifest = await (await server.get('/api/agent/manifest')).text();
     const llms = await (await server.get('/llms.txt')).text();
     expect(Math.ceil((manifest.length + llms.length) / 3.5)).toBeLessThan(4_000);
   });
 });
 
-describe('the manifest', () => {
+describe('manifest', () => {
   test('is the same at both addresses', async () => {
     const wellKnown = await (await server.get('/.well-known/service-agent.json')).text();
     expect(await (await server.get('/api/agent/manifest')).text()).toBe(wellKnown);
   });
 
-  test('carries the version, the statement, the scopes and the limits', async () => {
+  test('contains the version, the statement, the scopes and the limits', async () => {
     const manifest = await server.json('/api/agent/manifest');
     expect(manifest.version).toBe(API_VERSION);
     expect(manifest.confirmation.statement).toBe(CONFIRMATION_STATEMENT);
@@ -116,29 +103,26 @@ describe('the manifest', () => {
     }
   });
 
-  test.each(Object.values(forms))(
-    'lists $name with its fields, bounds and endpoints',
-    async (form) => {
-      const manifest = await server.json('/api/agent/manifest');
-      const action = manifest.actions.find((each: { action: string }) => each.action === form.name);
-      expect(action).toMatchObject({
-        audience: form.audience,
-        purpose: form.purpose,
-        destination: form.receivedBy === 'contractor' ? facts.contractorName : facts.operatorName,
-        preview: { method: 'POST', url: `${facts.baseUrl}/api/agent/actions/${form.name}/preview` },
-        execute: { method: 'POST', url: `${facts.baseUrl}/api/agent/actions/${form.name}/execute` },
-      });
-      expect(action.required_fields).toEqual(namesOf(form, true));
-      expect(action.optional_fields).toEqual(namesOf(form, false));
-      for (const field of form.fields) {
-        expect(action.fields[field.name].max_length).toBe(field.maximum);
-      }
-    },
-  );
+  test.each(Object.values(forms))('lists $name with its fields, limits and endpoints', async (form) => {
+    const manifest = await server.json('/api/agent/manifest');
+    const action = manifest.actions.find((each: { action: string }) => each.action === form.name);
+    expect(action).toMatchObject({
+      audience: form.audience,
+      purpose: form.purpose,
+      destination: form.receivedBy === 'contractor' ? facts.contractorName : facts.operatorName,
+      preview: { method: 'POST', url: `${facts.baseUrl}/api/agent/actions/${form.name}/preview` },
+      execute: { method: 'POST', url: `${facts.baseUrl}/api/agent/actions/${form.name}/execute` },
+    });
+    expect(action.required_fields).toEqual(namesOf(form, true));
+    expect(action.optional_fields).toEqual(namesOf(form, false));
+    for (const field of form.fields) {
+      expect(action.fields[field.name].max_length).toBe(field.maximum);
+    }
+  });
 });
 
-describe('the content endpoint', () => {
-  test('lists every page but the one that thanks', async () => {
+describe('GET /api/agent/content', () => {
+  test('lists every page except the thank-you page', async () => {
     const index = await server.json('/api/agent/content');
     expect(index.version).toBe(API_VERSION);
     const ids = index.resources.map((resource: { id: string }) => resource.id);
@@ -174,7 +158,7 @@ describe('the content endpoint', () => {
     }
   });
 
-  test('takes the last of several resources', async () => {
+  test('uses the last of several `resource` parameters', async () => {
     const { id } = await server.json('/api/agent/content?resource=quote&resource=contact');
     expect(id).toBe('contact');
     const last = await server.get('/api/agent/content?resource=quote&resource=nothing');
@@ -182,7 +166,7 @@ describe('the content endpoint', () => {
   });
 
   test.each(['nothing', '', '__proto__', 'thank-you', '/quote', 'quote.md'])(
-    'is 404 to the unknown resource %j, in a sentence that names the next call',
+    'returns 404 for the unknown resource %j, with a sentence that names the next call',
     async (id) => {
       const response = await server.get(`/api/agent/content?resource=${encodeURIComponent(id)}`);
       expect(response.status).toBe(404);
@@ -195,7 +179,7 @@ describe('the content endpoint', () => {
 });
 
 describe('llms.txt', () => {
-  test('is a heading, a summary, notes without headings, then sections of links alone', async () => {
+  test('has a heading, a summary, notes without headings, then sections that contain only links', async () => {
     const text = await (await server.get('/llms.txt')).text();
     const [head = '', ...sections] = text.split(/^## /m);
     const [title, blank, summary, ...notes] = head.split('\n');

@@ -3,7 +3,7 @@ import { existsSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'no
 import { tmpdir } from 'node:os';
 import { join, resolve } from 'node:path';
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } from 'vitest';
-import { CONFIRMATION_STATEMENT } from '../../src/actions/confirmation-statement.ts';
+import { CONFIRMATION_STATEMENT } from '../../src/actions/preview.ts';
 import { checkOut, commandsUnder, runCommands } from '../support/documented.ts';
 import { type Ran, ranToTheEnd } from '../support/ran.ts';
 import { type Service, startService, tokens } from '../support/service.ts';
@@ -27,7 +27,7 @@ let folder: string;
 beforeAll(async () => {
   upstream = await startUpstream();
   relay = await startRelay();
-  // The address that the manifest gives is the relay's.
+  // The manifest contains the address of the relay.
   const environment = { UPSTREAM_URL: upstream.url, BASE_URL: relay.url };
   service = await startService({ environment });
   relay.target = `http://127.0.0.1:${service.settings.port}`;
@@ -60,7 +60,7 @@ function keptReceipts() {
   return text === '' ? [] : text.split('\n').map((line) => JSON.parse(line));
 }
 
-test('shows fields, destination and statement, delivers once and keeps the receipt', async () => {
+test('shows fields, destination and statement, delivers once and stores the receipt', async () => {
   const { status, stdout, stderr } = await runAgent(['--yes', ...quote]);
   expect(status).toBe(0);
   for (const words of ['email: ada@example.com', 'message: walls = white', 'Vetted Painters']) {
@@ -74,7 +74,7 @@ test('shows fields, destination and statement, delivers once and keeps the recei
   expect(stdout + stderr).not.toContain(tokens.both);
 });
 
-test('the command that README and its header give runs on a machine with whatever Node.js', async () => {
+test('runs by the command in README and in its header, whatever Node.js is installed', async () => {
   const [command = '', ...more] = commandsUnder('README.md', 'For agent makers');
   expect(more).toEqual([]);
   expect(readFileSync(example, 'utf8')).toContain(command.trim());
@@ -86,7 +86,7 @@ test('the command that README and its header give runs on a machine with whateve
   expect(JSON.parse(ran.stdout)).toMatchObject({ status: 'submitted' });
 });
 
-test('takes its credential from a file', async () => {
+test('reads its credential from a file', async () => {
   const file = join(folder, 'token');
   writeFileSync(file, `${tokens.other}\n`);
   const ran = await runAgent(['--yes', ...quote], { TOKEN: '', TOKEN_FILE: file });
@@ -94,11 +94,11 @@ test('takes its credential from a file', async () => {
   expect(upstream.delivered[0]?.event.data.client).toBe('other');
 });
 
-describe('after a dropped connection', () => {
+describe('agent after a dropped connection', () => {
   test.each<[string, Break, string]>([
     ['the request was lost', 'before', 'Sent once;'],
     ['the answer was lost', 'after', 'Sent once, by an earlier attempt;'],
-  ])('where %s, the same request is delivered exactly once', async (_where, where, words) => {
+  ])('delivers exactly once by repeating the request if %s', async (_where, where, words) => {
     relay.breaks = [where];
     const { status, stderr } = await runAgent(['--yes', ...quote]);
     expect(status).toBe(0);
@@ -112,7 +112,7 @@ describe('after a dropped connection', () => {
     expect(keptReceipts()).toHaveLength(1);
   });
 
-  test('while the destination is slow, waits as Retry-After says, and still delivers once', async () => {
+  test('waits for the Retry-After of a slow destination, and delivers once', async () => {
     const arrived = Promise.withResolvers<void>();
     let confirm = () => {};
     upstream.answer = (response) => {
@@ -131,12 +131,12 @@ describe('after a dropped connection', () => {
   });
 });
 
-describe('says what another answer means, and sends nothing again', () => {
+describe('agent after another answer', () => {
   test.each([
     [422, '422: The destination rejected the submission.'],
     [429, '429: The destination takes no more submissions for now.'],
     [500, '502: The destination could not confirm the submission.'],
-  ])('%i of the destination', async (answer, words) => {
+  ])('explains the answer %i of the destination and sends nothing again', async (answer, words) => {
     upstream.answer = answering(answer);
     const { status, stdout, stderr } = await runAgent(['--yes', ...quote]);
     expect([status, stdout]).toEqual([1, '']);
@@ -148,11 +148,11 @@ describe('says what another answer means, and sends nothing again', () => {
 
   test.each<[string, string[], Record<string, string>, RegExp]>([
     ['a wrong credential', ['--yes', ...quote], { TOKEN: 'no-such-token' }, /401: .*operator/],
-    ['a scope it lacks', ['--yes', ...quote], { TOKEN: tokens.preview }, /403: .*operator/],
+    ['a missing scope', ['--yes', ...quote], { TOKEN: tokens.preview }, /403: .*operator/],
     ['a missing field', ['--yes', ...quote.slice(0, 3)], {}, /400: postal_code is missing/],
     ['no action', [], {}, / {2}contact: name, email, subject, message/],
-    ['no person to ask', quote, {}, /There was no yes, so nothing was sent/],
-  ])('%s', async (_name, args, environment, words) => {
+    ['no person to confirm', quote, {}, /There was no yes, so nothing was sent/],
+  ])('explains the refusal and sends nothing: %s', async (_name, args, environment, words) => {
     const { status, stdout, stderr } = await runAgent(args, environment);
     expect([status, stdout]).toEqual([1, '']);
     expect(stderr).toMatch(words);
@@ -161,8 +161,8 @@ describe('says what another answer means, and sends nothing again', () => {
     expect(keptReceipts()).toEqual([]);
   });
 
-  test('a manifest that would take the credential to another address', async () => {
-    // Asked at its own address, the service names the relay's as its base.
+  test('rejects a manifest that would send the credential to another address', async () => {
+    // At its own address, the service names the relay's address as its base.
     const { status, stderr } = await runAgent(['--yes', ...quote], { BASE_URL: relay.target });
     expect(status).toBe(1);
     expect(stderr).toMatch(/is not under BASE_URL/);

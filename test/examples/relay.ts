@@ -2,18 +2,18 @@ import { createServer, type IncomingMessage, type ServerResponse } from 'node:ht
 import type { AddressInfo } from 'node:net';
 import { freshAddress } from '../support/service.ts';
 
-/** Where an execution's connection breaks: its request is lost, it is under way, its answer is lost. */
+/** The point at which an execution's connection breaks: before it is sent, while it runs, or before the answer. */
 export type Break = 'before' | 'during' | 'after';
 
 export type Relay = {
   url: string;
-  /** Where the service is. */
+  /** Address of the service. */
   target: string;
-  /** The breaks of the next executions; after them, connections hold. */
+  /** Breaks for the next executions. Later connections stay intact. */
   breaks: Break[];
-  /** Resolves when an execution that is to break is under way. */
+  /** Resolves when an execution that will break is running. */
   underWay: Promise<void>;
-  /** Every attempt to execute: its key, its body and what the service said to it. */
+  /** Every attempt to execute: its key, its body and the service's status. */
   executions: { key: string | undefined; body: string; status?: number }[];
   onAnswer: (status: number) => void;
   close(): Promise<void>;
@@ -21,7 +21,7 @@ export type Relay = {
 
 const PASSED = ['authorization', 'content-type', 'idempotency-key'];
 
-/** Stands between an agent and the service, and breaks connections as it is told. */
+/** Starts a relay between an agent and the service that breaks connections on demand. */
 export async function startRelay(): Promise<Relay> {
   const server = createServer((request, response) => {
     pass(relay, request, response).catch(() => response.destroy());
@@ -44,11 +44,7 @@ export async function startRelay(): Promise<Relay> {
   return relay;
 }
 
-async function pass(
-  relay: Relay,
-  request: IncomingMessage,
-  response: ServerResponse,
-): Promise<void> {
+async function pass(relay: Relay, request: IncomingMessage, response: ServerResponse): Promise<void> {
   const { method = 'GET', url = '/', headers: given } = request;
   const chunks: Buffer[] = [];
   for await (const chunk of request) chunks.push(chunk);

@@ -11,8 +11,7 @@ import { answering, type ProgrammableUpstream, startUpstream } from '../support/
 
 const folder = mkdtempSync(join(tmpdir(), 'small-disk-'));
 const mounted = spawnSync('mount', ['-t', 'tmpfs', '-o', 'size=24m', 'tmpfs', folder]).status === 0;
-if (!mounted)
-  console.log('skipped: the disk-full tests need the right to mount a small disk (root)');
+if (!mounted) console.log('skipped: the disk-full tests need the right to mount a small disk (root)');
 
 describe.runIf(mounted)('a full disk', () => {
   let service: Service;
@@ -48,10 +47,7 @@ describe.runIf(mounted)('a full disk', () => {
     await until(async () => (await ready()) === 503);
     expect((await executeAction(service, preview, { key: 'full' })).status).toBe(503);
     rmSync(filler);
-    expect([
-      (await executeAction(service, preview, { key: 'full' })).status,
-      await ready(),
-    ]).toEqual([200, 200]);
+    expect([(await executeAction(service, preview, { key: 'full' })).status, await ready()]).toEqual([200, 200]);
     expect(upstream.delivered).toHaveLength(1);
   });
 

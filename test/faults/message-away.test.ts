@@ -16,7 +16,7 @@ afterAll(async () => {
   await upstream.close();
 });
 
-test('a subscription that can’t be kept is no success: 503, and nothing is forwarded (beyond §6)', async () => {
+test('a subscription that can’t be kept is no success: 503, and nothing is forwarded (reference §9.2)', async () => {
   const other = new DatabaseSync(join(service.folder, 'service.db'));
   other.exec('begin immediate');
   const email = 'jane@subscriber.example';
@@ -24,9 +24,7 @@ test('a subscription that can’t be kept is no success: 503, and nothing is for
   expect([answer.status, upstream.delivered.length]).toEqual([503, 0]);
   other.exec('rollback');
   other.close();
-  expect((await post(service, '/api/subscribe', 'json', { email, privacy: 'on' })).status).toBe(
-    200,
-  );
+  expect((await post(service, '/api/subscribe', 'json', { email, privacy: 'on' })).status).toBe(200);
   const { storage } = service.parts;
   const kept = await storage.read((db) => db.selectFrom('messages').select('address'));
   expect(kept).toEqual([{ address: email }]);

@@ -61,9 +61,7 @@ describe.runIf(databases.length > 1)('a PostgreSQL that became read-only', () =>
     const name = new URL(database.url).pathname.slice(1);
     /** As after a switch of servers: every session is a new one. */
     const setReadOnly = async (value: 'on' | 'off') => {
-      await administrator.query(
-        `alter database ${name} set default_transaction_read_only = ${value}`,
-      );
+      await administrator.query(`alter database ${name} set default_transaction_read_only = ${value}`);
       await administrator.query(
         'select pg_terminate_backend(pid) from pg_stat_activity where datname = $1 and pid <> pg_backend_pid()',
         [name],

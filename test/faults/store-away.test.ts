@@ -17,8 +17,7 @@ beforeAll(async () => {
 });
 afterAll(() => upstream.close());
 
-const readiness = async (service: Service) =>
-  (await call(service, '/readyz', { method: 'GET' })).status;
+const readiness = async (service: Service) => (await call(service, '/readyz', { method: 'GET' })).status;
 
 describe('SQLite is locked by another process', () => {
   let service: Service;
@@ -58,20 +57,14 @@ describe('SQLite is locked by another process', () => {
     other.exec('rollback');
     other.close();
     const again = await executeAction(service, preview, { key: 'half' });
-    expect([again.status, again.body.replay, again.body.receipt.status]).toEqual([
-      200,
-      true,
-      'submitted',
-    ]);
+    expect([again.status, again.body.replay, again.body.receipt.status]).toEqual([200, true, 'submitted']);
     expect(upstream.delivered.length - delivered).toBe(1);
   });
 });
 
 /** What a server says when it is ready, and when an administrator ends the connection. */
 const READY = Buffer.from([0x5a, 0, 0, 0, 5, 0x49]);
-const words = Buffer.from(
-  'SFATAL\0C57P01\0Mterminating connection due to administrator command\0\0',
-);
+const words = Buffer.from('SFATAL\0C57P01\0Mterminating connection due to administrator command\0\0');
 const TERMINATED = Buffer.concat([Buffer.from([0x45, 0, 0, 0, words.length + 4]), words]);
 
 describe.runIf(databases.length > 1)('PostgreSQL is away', () => {
@@ -124,15 +117,13 @@ describe.runIf(databases.length > 1)('PostgreSQL is away', () => {
     expect(await readiness(service)).toBe(200);
     mode = 'refuse';
     cut();
-    expect([
-      (await executeAction(service, preview, { key: 'away' })).status,
-      await readiness(service),
-    ]).toEqual([503, 503]);
+    expect([(await executeAction(service, preview, { key: 'away' })).status, await readiness(service)]).toEqual([
+      503, 503,
+    ]);
     mode = 'pass';
-    expect([
-      (await executeAction(service, preview, { key: 'away' })).status,
-      await readiness(service),
-    ]).toEqual([200, 200]);
+    expect([(await executeAction(service, preview, { key: 'away' })).status, await readiness(service)]).toEqual([
+      200, 200,
+    ]);
   });
 
   test('a connection that is ended in the moment it is ready ends no process', async () => {

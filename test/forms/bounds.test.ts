@@ -1,7 +1,7 @@
 import { readFileSync } from 'node:fs';
 import { resolve } from 'node:path';
 import { expect, test } from 'vitest';
-import { SCOPES } from '../../src/credentials/scopes.ts';
+import { SCOPES } from '../../src/credentials/clients.ts';
 import { bounds } from '../../src/forms/bounds.ts';
 
 const project = resolve(import.meta.dirname, '../..');
@@ -17,6 +17,6 @@ test.each([
   ['content/agents.md', `an \`Idempotency-Key\` at most ${bounds.idempotencyKeyLength}`],
   ['docs/operations.md', `as long as a preview lives (${lifetime})`],
   ['docs/operations.md', `start the service ${lifetime} after it was stopped`],
-])('what people read in %s is what the service does: %s', (file, sentence) => {
+])('%s names the limit that the service enforces: %s', (file, sentence) => {
   expect(readFileSync(resolve(project, file), 'utf8')).toContain(sentence);
 });

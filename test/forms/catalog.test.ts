@@ -7,8 +7,8 @@ const everyField = everyForm.flatMap((form) =>
   form.fields.map((field): [string, Field] => [`${form.name} ${field.name}`, field]),
 );
 
-describe('spec §1: the four actions', () => {
-  test('have the audience and the purpose of the table, a receiver, an event and a page', () => {
+describe('forms (reference §1.2)', () => {
+  test('have the audience and the purpose of the table, a recipient, an event and a page', () => {
     expect(
       Object.entries(forms).map(([key, form]) => [
         key,
@@ -38,49 +38,31 @@ describe('spec §1: the four actions', () => {
         'lead.created',
         'contractors',
       ],
-      [
-        'contact',
-        'contact',
-        'either',
-        'Send a message to the operator',
-        'operator',
-        'lead.created',
-        'contact',
-      ],
-      [
-        'newsletter',
-        'newsletter',
-        'either',
-        'Subscribe to updates',
-        'operator',
-        'subscriber.created',
-        'newsletter',
-      ],
+      ['contact', 'contact', 'either', 'Send a message to the operator', 'operator', 'lead.created', 'contact'],
+      ['newsletter', 'newsletter', 'either', 'Subscribe to updates', 'operator', 'subscriber.created', 'newsletter'],
     ]);
   });
 
-  test('are found by their exact names alone', () => {
+  test('are found by their exact names only', () => {
     for (const form of everyForm) expect(findForm(form.name)).toBe(form);
     for (const name of ['', 'Contact', 'contact ', '__proto__', 'toString']) {
       expect(findForm(name)).toBeUndefined();
     }
   });
 
-  test('are the newsletter where a browser names none (spec §4.6)', () => {
+  test('default to the newsletter if a browser names none (reference §4.2)', () => {
     expect(fallbackForm).toBe(forms.newsletter);
   });
 });
 
-describe('the fields of a form', () => {
-  test('have the kinds and the bounds of spec §8, in the order in which they are asked', () => {
-    const asked = everyForm.map(({ fields }) =>
-      fields.map(({ name, kind, maximum }) => `${name} ${kind} ${maximum}`),
-    );
+describe('fields of a form', () => {
+  test('have the kinds and limits of reference §2.1, in the order of the form', () => {
+    const asked = everyForm.map(({ fields }) => fields.map(({ name, kind, maximum }) => `${name} ${kind} ${maximum}`));
     expect(asked).toEqual([
       [
         'name line 2000',
         'email email 254',
-        'postal_code line 2000',
+        'postal_code code 2000',
         'phone phone 2000',
         'project_type choice 2000',
         'timeline choice 2000',
@@ -94,18 +76,12 @@ describe('the fields of a form', () => {
         'company_size choice 200',
         'message text 2000',
       ],
-      [
-        'name line 2000',
-        'email email 254',
-        'subject line 2000',
-        'message text 2000',
-        'phone phone 2000',
-      ],
+      ['name line 2000', 'email email 254', 'subject line 2000', 'message text 2000', 'phone phone 2000'],
       ['email email 254'],
     ]);
   });
 
-  test('are filled in by the browser where it knows them (WCAG 2.2, 1.3.5)', () => {
+  test('have autocomplete tokens for all values that a browser knows (WCAG 2.2, 1.3.5)', () => {
     const tokens = new Set(everyField.map(([, field]) => `${field.name} ${field.autocomplete}`));
     expect([...tokens].filter((each) => !each.endsWith(' undefined')).sort()).toEqual([
       'company organization',
@@ -116,22 +92,17 @@ describe('the fields of a form', () => {
     ]);
   });
 
-  test.each(everyField)(
-    '%s has a label, and says what it is for where it says anything',
-    (_name, field) => {
-      expect(field.label).toMatch(/^[A-Z][^.]{3,}[^. ]$/);
-      if (field.hint !== undefined) expect(field.hint).toMatch(/^[A-Z].{10,}\.$/);
-    },
-  );
+  test.each(everyField)('%s has a label, and any hint is a sentence', (_name, field) => {
+    expect(field.label).toMatch(/^[A-Z][^.]{3,}[^. ]$/);
+    if (field.hint !== undefined) expect(field.hint).toMatch(/^[A-Z].{10,}\.$/);
+  });
 
-  test('ask why for what people hesitate to give: their address, their telephone and where they live', () => {
-    const explained = new Set(
-      everyField.filter(([, { hint }]) => hint !== undefined).map(([, { name }]) => name),
-    );
+  test('have hints for e-mail address, telephone number and postal code', () => {
+    const explained = new Set(everyField.filter(([, { hint }]) => hint !== undefined).map(([, { name }]) => name));
     expect([...explained].sort()).toEqual(['email', 'phone', 'postal_code']);
   });
 
-  test('offer several choices, each once, and show one of them as the example', () => {
+  test('offer at least four different choices, one of them as the example', () => {
     const choices = everyField.filter(([, { kind }]) => kind === 'choice');
     expect(choices).toHaveLength(3);
     for (const [name, field] of choices) {
@@ -143,12 +114,12 @@ describe('the fields of a form', () => {
     }
   });
 
-  test.each(everyForm)('of $name have examples that are valid as they stand', (form) => {
+  test.each(everyForm)('have valid examples in $name', (form) => {
     const examples = Object.fromEntries(form.fields.map(({ name, example }) => [name, example]));
     expect(validate(form, examples)).toEqual({ kind: 'valid', fields: examples });
   });
 
-  test('of different forms have different examples and labels for what is asked differently', () => {
+  test('have different labels and examples for the messages of different forms', () => {
     const messages = [forms.homeowner_quote, forms.contractor_signup, forms.contact].map(
       (form) => form.fields.find(({ name }) => name === 'message') ?? expect.fail(),
     );

@@ -1,8 +1,7 @@
 import { expect, test } from 'vitest';
 import { prefersMarkdown } from '../../src/http/negotiation.ts';
 
-const CHROMIUM =
-  'text/html,application/xhtml+xml,application/xml;q=0.9,image/avif,image/webp,*/*;q=0.8';
+const CHROMIUM = 'text/html,application/xhtml+xml,application/xml;q=0.9,image/avif,image/webp,*/*;q=0.8';
 
 test.each([
   'text/markdown',
@@ -15,7 +14,7 @@ test.each([
   'text/markdown, */*',
   'text/markdown;q=0.5, */*;q=0.1',
   'text/html;q=0, */*',
-])('%s asks for Markdown', (accept) => {
+])('prefersMarkdown returns true for %s', (accept) => {
   expect(prefersMarkdown(accept)).toBe(true);
 });
 
@@ -36,6 +35,6 @@ test.each([
   'text/markdownish',
   'text/plain',
   ',;/,',
-])('%s gets the page for people', (accept) => {
+])('prefersMarkdown returns false for %s', (accept) => {
   expect(prefersMarkdown(accept)).toBe(false);
 });

@@ -9,10 +9,10 @@ import { answering } from '../support/upstream.ts';
 
 const event = 'subscriber.created';
 
-/** A clock in which waiting takes no time of the test, and how long was waited on it. */
+/** Returns a clock whose waits take no real time, and a list of the waits. */
 function countingClock() {
   const clock = testClock();
-  clock.advance(17); // no whole step since the machine booted
+  clock.advance(17); // not a multiple of the step since the machine booted
   const slept: number[] = [];
   clock.sleep = async (ms) => {
     slept.push(ms);
@@ -21,7 +21,7 @@ function countingClock() {
   return { clock, slept };
 }
 
-describe('contract §4, "Timing": an answer at the end of a step of 50 ms', () => {
+describe('openAnswerTimes, steps of 50 ms (reference §4.10)', () => {
   test.each([
     [0, 50],
     [1, 49],
@@ -30,10 +30,10 @@ describe('contract §4, "Timing": an answer at the end of a step of 50 ms', () =
     [51, 49],
     [74, 26],
     [1_049, 1],
-  ])('what the upstream answered %i ms ago waits another %i', async (elapsed, wanted) => {
+  ])('%i ms after the upstream’s answer, waits another %i ms', async (elapsed, wanted) => {
     const { clock, slept } = countingClock();
     const answeredAt = clock.monotonic();
-    // The time of the turn in which the commit was made counts as well.
+    // The turn in which the commit is made counts as well.
     clock.turn = async () => clock.advance(elapsed);
     const accepted = { kind: 'accepted', event, upstream: { tookMs: 5, answeredAt } } as const;
     await openAnswerTimes(clock, () => 7).wait(accepted);
@@ -41,7 +41,7 @@ describe('contract §4, "Timing": an answer at the end of a step of 50 ms', () =
   });
 });
 
-describe('contract §4, "Timing": a bot is answered like a person', () => {
+describe('openAnswerTimes, bots (reference §4.10)', () => {
   const person = (tookMs: number, of: 'lead.created' | typeof event = 'lead.created') =>
     ({ kind: 'accepted', event: of, upstream: { tookMs, answeredAt: 0 } }) as const;
   const bot = (of: 'lead.created' | typeof event = 'lead.created'): FormResult => ({
@@ -50,7 +50,7 @@ describe('contract §4, "Timing": a bot is answered like a person', () => {
     upstream: undefined,
   });
 
-  test('after what one of the last 32 answers to persons took, drawn anew for each', async () => {
+  test('waits as long as a random one of the last 32 answers to persons took', async () => {
     const { clock, slept } = countingClock();
     let drawn = 0;
     const times = openAnswerTimes(clock, (count) => drawn++ % count);
@@ -60,7 +60,7 @@ describe('contract §4, "Timing": a bot is answered like a person', () => {
     expect([...slept].sort((a, b) => a - b)).toEqual(last.flatMap((took) => [took, took]));
   });
 
-  test('bots change nothing of what the next bots wait', async () => {
+  test('ignores the answers to bots', async () => {
     const { clock, slept } = countingClock();
     const times = openAnswerTimes(clock);
     await times.wait(person(70));
@@ -68,7 +68,7 @@ describe('contract §4, "Timing": a bot is answered like a person', () => {
     expect(new Set(slept)).toEqual(new Set([70]));
   });
 
-  test('leads and subscriptions each have their own last answers, and before there is one it is 100 ms', async () => {
+  test('keeps separate answer times for leads and subscriptions, and starts with 100 ms', async () => {
     const { clock, slept } = countingClock();
     const drawnBelow: number[] = [];
     const times = openAnswerTimes(clock, (limit) => {
@@ -84,7 +84,7 @@ describe('contract §4, "Timing": a bot is answered like a person', () => {
   });
 });
 
-describe('who waits, and how long', () => {
+describe('answer times of /api/subscribe and /api/leads', () => {
   const at = scenario();
   const { clock } = at;
   const { sleep } = clock;
@@ -92,7 +92,7 @@ describe('who waits, and how long', () => {
     clock.sleep = sleep;
   });
 
-  /** How long the answer to these fields waited for its step; what is drawn on top of it is checked and left out. */
+  /** Returns the wait for the step, after checking and dropping the random part. */
   async function waited(
     encoding: (typeof encodings)[number],
     path: string,
@@ -108,18 +108,17 @@ describe('who waits, and how long', () => {
     return step === undefined ? [] : [step];
   }
 
-  /** An upstream that thinks so long. */
-  const thinking =
-    (ms: number, status: number) => (response: Parameters<typeof at.upstream.answer>[0]) => {
-      clock.advance(ms);
-      answering(status)(response);
-    };
+  /** Returns an upstream that answers after that time. */
+  const thinking = (ms: number, status: number) => (response: Parameters<typeof at.upstream.answer>[0]) => {
+    clock.advance(ms);
+    answering(status)(response);
+  };
 
   const quote = { form: 'homeowner_quote', name: 'A', email: 'a@b.co', postal_code: '1' };
   const consent = { privacy: 'on' };
 
   test.each([5, 40, 46, 47, 96])(
-    'an upstream that takes %i ms: members and strangers are answered equally long after it',
+    'waits equally long for known and new addresses if the upstream takes %i ms',
     async (latency) => {
       const { outbox = expect.fail() } = at.service.parts;
       const { messageTo } = outbox;
@@ -144,7 +143,7 @@ describe('who waits, and how long', () => {
   );
 
   test.each(encodings)(
-    '%s: a bot waits for what the upstream would have taken, and for the step that everybody waits for',
+    '%s: a bot waits for the upstream’s usual time plus the step of a subscription',
     async (encoding) => {
       const email = `${encoding}@steps.example`;
       at.upstream.answer = thinking(80, 200);
@@ -159,7 +158,7 @@ describe('who waits, and how long', () => {
     },
   );
 
-  test('the embedded inbox: what it takes to keep a stranger is inside the step', async () => {
+  test('counts the time of storing a new address as part of the step, with the embedded inbox', async () => {
     const embedded = await startService({ clock });
     const { storage } = embedded.parts;
     const { write } = storage;
@@ -181,7 +180,7 @@ describe('who waits, and how long', () => {
     expect(answers).toEqual([[47], [50], [47], [50]]);
   });
 
-  test.each(encodings)('%s: nothing that is refused', async (encoding) => {
+  test.each(encodings)('%s: does not wait after a refusal', async (encoding) => {
     expect(await waited(encoding, '/api/leads', { email: 'nope' })).toEqual([]);
     expect(await waited(encoding, '/api/subscribe', { email: 'nope', privacy: 'on' })).toEqual([]);
     at.upstream.answer = answering(500);

@@ -7,7 +7,7 @@ import { scenario } from '../support/scenario.ts';
 const at = scenario();
 const latin1 = (text: string) => Buffer.from(text, 'latin1');
 
-describe('a content type', () => {
+describe('encodingOf', () => {
   test.each([
     ['application/json', 'json'],
     ['APPLICATION/JSON; charset=utf-8', 'json'],
@@ -18,12 +18,12 @@ describe('a content type', () => {
     ['__proto__/x', undefined],
     ['', undefined],
     [undefined, undefined],
-  ])('%j is the encoding %s', (type, encoding) => {
+  ])('returns for %j the encoding %s', (type, encoding) => {
     expect(encodingOf(type)).toBe(encoding);
   });
 });
 
-describe('what a form body holds (spec §4.6)', () => {
+describe('decodeForm (reference §4.1)', () => {
   const decode = (contentType: string, bytes: Buffer) =>
     decodeForm(
       {
@@ -39,20 +39,20 @@ describe('what a form body holds (spec §4.6)', () => {
     ['application/json', 512 * 1024],
     ['application/x-www-form-urlencoded', 8_000],
     ['multipart/form-data; boundary=x', 8_000],
-  ])('is read within the bound of its encoding: %s within %i bytes', async (contentType, bound) => {
+  ])('reads a %s body up to %i bytes', async (contentType, bound) => {
     const readBody = vi.fn<FormRequest['readBody']>(async () => ({ kind: 'bodyAborted' }));
     const request = { contentType, takeFromLimit: () => expect.fail(), traceparent: undefined };
     expect(await decodeForm({ ...request, readBody }, 8_000)).toEqual({ kind: 'bodyAborted' });
     expect(readBody.mock.calls).toEqual([[bound]]);
   });
 
-  test.each(['text/plain', undefined])('is not read where its type is %s', async (contentType) => {
+  test.each(['text/plain', undefined])('does not read a body of type %s', async (contentType) => {
     const readBody = () => expect.fail();
     const request = { contentType, takeFromLimit: () => expect.fail(), traceparent: undefined };
     expect(await decodeForm({ ...request, readBody }, 8_000)).toEqual({ kind: 'contentType' });
   });
 
-  test('its names and its texts in order, each of a repeated one, and the last as its value', async () => {
+  test('returns names and texts in order, and the last of repeated values', async () => {
     const body = Buffer.from('b=1&a=2&b=3&__proto__=4');
     const form = await decode('application/x-www-form-urlencoded', body);
     expect(form).toEqual({
@@ -65,7 +65,7 @@ describe('what a form body holds (spec §4.6)', () => {
     });
   });
 
-  test('nothing that the platform decoded into other characters', async () => {
+  test('rejects a part with Content-Transfer-Encoding, which the platform decodes to other characters', async () => {
     const type = 'multipart/form-data; boundary=----boundary-of-the-tests';
     const head = 'Content-Disposition: form-data; name="a"';
     const encoded = `${head}\r\nContent-Transfer-Encoding: base64`;
@@ -82,10 +82,10 @@ describe('what a form body holds (spec §4.6)', () => {
     ['charset=UTF-8', 'form'],
     ['charset="utf\\-8"', 'form'],
     ['format=charset', 'form'],
-  ])('a part that declares %s: %s', async (parameter, kind) => {
+  ])('treats a part that declares %s as %s', async (parameter, kind) => {
     const type = 'multipart/form-data; boundary=----boundary-of-the-tests';
     const head = `Content-Disposition: form-data; name="a"\r\nContent-Type: text/plain; ${parameter}`;
-    // Of what stands in a value nothing is declared.
+    // A value that looks like a header declares nothing.
     const value = 'Content-Type: text/plain; charset=latin1\r\n\r\nb';
     const body = multipart([
       ['b', value],
@@ -94,7 +94,7 @@ describe('what a form body holds (spec §4.6)', () => {
     expect(await decode(type, body)).toMatchObject({ kind });
   });
 
-  test('what was left out of it: values that are no text, and files', async () => {
+  test('reports values that are not text, and files', async () => {
     const json = Buffer.from('{"a":"1","b":2,"c":null}');
     expect(await decode('application/json', json)).toMatchObject({
       values: { a: '1' },
@@ -123,7 +123,7 @@ describe('what a form body holds (spec §4.6)', () => {
   });
 });
 
-describe('contract §4: refusing is cheap', () => {
+describe('decodeForm, cost of refusals (reference §3.6)', () => {
   const decode = (contentType: string, bytes: Buffer) =>
     decodeForm(
       {
@@ -135,7 +135,7 @@ describe('contract §4: refusing is cheap', () => {
       32_000,
     );
 
-  /** The least of the time that each takes, in turn, on a machine that does other things as well. */
+  /** Returns the minimum duration of each run, in turn, to reduce noise from a busy machine. */
   async function leastOf(...runs: (() => unknown)[]): Promise<number[]> {
     const least = runs.map(() => Number.POSITIVE_INFINITY);
     for (let times = 0; times < 12; times += 1) {
@@ -148,10 +148,9 @@ describe('contract §4: refusing is cheap', () => {
     return least;
   }
 
-  test('a hundred parts are read, and of more none', async () => {
+  test('reads 100 parts and rejects 101 without reading them', async () => {
     const type = 'multipart/form-data; boundary=----boundary-of-the-tests';
-    const of = (count: number) =>
-      multipart(Array.from({ length: count }, (_, n) => [`n${n}`, ''] as const));
+    const of = (count: number) => multipart(Array.from({ length: count }, (_, n) => [`n${n}`, ''] as const));
     expect(await decode(type, of(100))).toMatchObject({ kind: 'form', names: { length: 100 } });
     expect(await decode(type, of(101))).toEqual({ kind: 'malformedForm' });
     const [many = 0, few = 0] = await leastOf(
@@ -162,21 +161,21 @@ describe('contract §4: refusing is cheap', () => {
   });
 });
 
-describe('contract §4: UTF-8', () => {
+describe('UTF-8 (reference §3.2)', () => {
   const contact = 'form=contact&email=a%40b.co&subject=S&message=M&name=';
 
   test.each([
-    ['as it is', 'Zoë דוד'],
+    ['raw', 'Zoë דוד'],
     ['percent-encoded, in either case', 'Zo%c3%AB%20%D7%93%d7%95%d7%93'],
-    ['half and half', 'Zoë%20%D7%93וד'],
-  ])('urlencoded text arrives whole %s', async (_how, name) => {
+    ['half raw and half percent-encoded', 'Zoë%20%D7%93וד'],
+  ])('forwards urlencoded text unchanged if it is %s', async (_how, name) => {
     await at.expecting({ forwarded: 1 }, () =>
       postRaw(at.service, '/api/leads', 'urlencoded', Buffer.from(contact + name)),
     );
     expect(at.upstream.delivered.at(-1)?.event.data.fields).toMatchObject({ name: 'Zoë דוד' });
   });
 
-  /** A multipart body; a name and a value have one byte for each character. */
+  /** Builds a multipart body with one byte per character of name and value. */
   const parts = (name: string, value: string) => {
     const body = multipart([
       ['email', 'a@b.co'],
@@ -186,16 +185,17 @@ describe('contract §4: UTF-8', () => {
   };
 
   test.each([
-    ['urlencoded', 'a byte of it as it is, the rest percent-encoded', latin1(`${contact}\xc3%A9`)],
+    ['urlencoded', 'a character half raw and half percent-encoded', latin1(`${contact}\xc3%A9`)],
     ['urlencoded', 'half a character, percent-encoded', latin1(`${contact}%c3`)],
-    ['urlencoded', 'half a character as it is', latin1(`${contact}\xc3`)],
+    ['urlencoded', 'half a character, raw', latin1(`${contact}\xc3`)],
     ['multipart', 'half a character in a value', parts('name', '\xc3')],
     ['multipart', 'half a character in a name', parts('n\xc3me', 'x')],
-  ] as const)('%s: %s is no UTF-8, and that is what is said', async (encoding, _what, body) => {
+  ] as const)('%s: returns 400 with sentence and advice for invalid UTF-8: %s', async (encoding, _what, body) => {
     for (const path of ['/api/leads', '/api/subscribe']) {
       const answer = await at.expecting({}, () => postRaw(at.service, path, encoding, body));
       expect(answer.status).toBe(400);
-      expect(answer.text).toContain(problems.invalidUtf8.error);
+      const { sentence, next } = problems.invalidUtf8;
+      expect(answer.text).toContain(`${sentence} ${next.page}`);
     }
   });
 });

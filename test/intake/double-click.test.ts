@@ -16,7 +16,7 @@ const quote = {
   postal_code: '94110',
 };
 
-/** What a browser says of a form that is sent from a page of the same site. */
+/** Headers of a browser that submits a form from a page of the same site. */
 const browser = () => ({
   'x-forwarded-for': freshAddress(),
   'sec-fetch-mode': 'navigate',
@@ -25,7 +25,7 @@ const browser = () => ({
 
 type Sent = { status: number | undefined; text: string };
 
-/** `fetch` says of itself that it is a script, whatever it is told to say. */
+/** Sends with node:http, because `fetch` always identifies itself as a script. */
 function send(
   headers: Record<string, string>,
   fields: Record<string, string> = quote,
@@ -48,8 +48,8 @@ function send(
   });
 }
 
-describe('two clicks on the button of a page without JavaScript', () => {
-  test('while the first is on its way: sent once, counted once, both go on to /thank-you', async () => {
+describe('double click on a form without JavaScript', () => {
+  test('forwards and counts once if the second click comes during the first, and redirects both', async () => {
     const headers = browser();
     const waiting: (() => void)[] = [];
     at.upstream.answer = (response) => waiting.push(() => response.writeHead(200).end());
@@ -68,7 +68,7 @@ describe('two clicks on the button of a page without JavaScript', () => {
     expect(others).toEqual([303, 303, 303, 303, 429]);
   });
 
-  test('after the first was confirmed: the same outcome, for ten seconds', async () => {
+  test('returns the same outcome for ten seconds after the first was confirmed', async () => {
     const headers = browser();
     await at.expecting({ forwarded: 1 }, async () => {
       await send(headers);
@@ -79,7 +79,7 @@ describe('two clicks on the button of a page without JavaScript', () => {
     await at.expecting({ forwarded: 1 }, () => send(headers));
   });
 
-  test('share a failure as well, and the page that comes back can be sent again at once', async () => {
+  test('returns a shared failure to both, and accepts the page’s next submission at once', async () => {
     const headers = browser();
     const waiting: (() => void)[] = [];
     at.upstream.answer = (response) => waiting.push(() => response.writeHead(500).end());
@@ -94,13 +94,11 @@ describe('two clicks on the button of a page without JavaScript', () => {
     expect(page.status).toBe(502);
     at.upstream.answer = answering(200);
     const [, again = ''] = /name="send-again" value="([^"]+)"/.exec(page.text) ?? [];
-    const retried = await at.expecting({ forwarded: 1 }, () =>
-      send(headers, { ...quote, 'send-again': again }),
-    );
+    const retried = await at.expecting({ forwarded: 1 }, () => send(headers, { ...quote, 'send-again': again }));
     expect(retried.status).toBe(303);
   });
 
-  test('what was refused is tried again by the same bytes as well, and counts again', async () => {
+  test('forwards and counts equal bytes again after a refusal', async () => {
     const headers = browser();
     at.upstream.answer = answering(500);
     const person = { ...quote, name: 'Grace' };
@@ -115,22 +113,21 @@ describe('two clicks on the button of a page without JavaScript', () => {
     expect(statuses).toEqual([400, 400, 400, 400, 400, 429]);
   });
 
-  test('count once on /api/subscribe, too: the second is no sixth', async () => {
+  test('counts two clicks once on /api/subscribe', async () => {
     const headers = browser();
-    const subscribe = (n: number) =>
-      send(headers, { email: `a${n}@double.example`, privacy: 'yes' }, '/api/subscribe');
+    const subscribe = (n: number) => send(headers, { email: `a${n}@double.example`, privacy: 'yes' }, '/api/subscribe');
     for (let n = 1; n <= 4; n += 1) await subscribe(n);
     expect([(await subscribe(5)).status, (await subscribe(5)).status]).toEqual([303, 303]);
     expect((await subscribe(6)).status).toBe(429);
   });
 });
 
-describe('are two submissions', () => {
+describe('two equal forms that are no double click', () => {
   test.each([
-    ['from a program, whose posts say nothing of a browser', {}],
+    ['from a program without browser headers', {}],
     ['from a script', { 'sec-fetch-mode': 'cors', 'sec-fetch-site': 'same-origin' }],
     ['from another site', { 'sec-fetch-mode': 'navigate', 'sec-fetch-site': 'cross-site' }],
-  ])('%s', async (_name, said) => {
+  ])('forwards both: %s', async (_name, said) => {
     const headers = { 'x-forwarded-for': freshAddress(), ...said };
     await at.expecting({ forwarded: 2 }, async () => {
       await send(headers);
@@ -138,7 +135,7 @@ describe('are two submissions', () => {
     });
   });
 
-  test('where anything that was typed differs, or the address', async () => {
+  test('forwards both if a field or the address differs', async () => {
     const headers = browser();
     await at.expecting({ forwarded: 3 }, async () => {
       await send(headers);
@@ -147,7 +144,7 @@ describe('are two submissions', () => {
     });
   });
 
-  test('where two people come without a proxy, each from an address of their own', async () => {
+  test('forwards both if two clients without a proxy have different addresses', async () => {
     const { 'x-forwarded-for': _, ...direct } = browser();
     await at.expecting({ forwarded: 2 }, async () => {
       for (const address of ['127.0.0.1', '127.0.0.2', '127.0.0.1']) {
@@ -156,7 +153,7 @@ describe('are two submissions', () => {
     });
   });
 
-  test('where they go to two routes', async () => {
+  test('forwards both if they go to two routes', async () => {
     const headers = browser();
     const fields = { email: 'two-routes@example.com', privacy: 'on' };
     await at.expecting({ forwarded: 2, mails: 1 }, async () => {
@@ -165,7 +162,7 @@ describe('are two submissions', () => {
     });
   });
 
-  test('in JSON, which scripts hold together themselves', async () => {
+  test('forwards both in JSON', async () => {
     const headers = browser();
     await at.expecting({ forwarded: 2 }, async () => {
       await post(at.service, '/api/leads', 'json', quote, headers);
@@ -174,18 +171,15 @@ describe('are two submissions', () => {
   });
 });
 
-test('a form that is too large is refused to a browser as it is to a program', async () => {
+test('returns 413 to a browser for a form that is too large', async () => {
   const answer = await send(browser(), { ...quote, message: 'x'.repeat(33_000) });
-  expect([answer.status, answer.text]).toEqual([
-    413,
-    expect.stringContaining('That is more than the form takes'),
-  ]);
+  expect([answer.status, answer.text]).toEqual([413, expect.stringContaining('That is more than the form takes')]);
 });
 
-describe('the memory of clicks', () => {
+describe('openDoubleClicks', () => {
   const accepted: FormResult = { kind: 'accepted', event: 'lead.created', upstream: undefined };
 
-  test('ends ten seconds after the outcome, though an earlier click is still on its way', async () => {
+  test('forgets an outcome after ten seconds, even if an earlier click is still running', async () => {
     const clock = testClock();
     const clicks = openDoubleClicks(clock);
     void clicks.once('slow', () => new Promise(() => {}));
@@ -202,7 +196,7 @@ describe('the memory of clicks', () => {
     expect([await click(), runs]).toEqual([first, 2]);
   });
 
-  test('holds no more than was begun since', async () => {
+  test('removes expired clicks when another begins', async () => {
     const clock = testClock();
     const begun = new Map();
     const clicks = openDoubleClicks(clock, begun);
@@ -215,11 +209,9 @@ describe('the memory of clicks', () => {
     expect([...begun.keys()]).toEqual(['d', 'e']);
   });
 
-  test('keeps nothing of a click that broke: the next one is a click of its own', async () => {
+  test('forgets a click that threw', async () => {
     const clicks = openDoubleClicks(testClock());
-    await expect(clicks.once('key', () => Promise.reject(new Error('It broke.')))).rejects.toThrow(
-      'It broke.',
-    );
+    await expect(clicks.once('key', () => Promise.reject(new Error('It broke.')))).rejects.toThrow('It broke.');
     expect(await clicks.once('key', async () => accepted)).toBe(accepted);
   });
 });

@@ -1,4 +1,5 @@
 import { describe, expect, test } from 'vitest';
+import { problems } from '../../src/failures/catalogue.ts';
 import { call } from '../support/agent.ts';
 import { encode, encodings, multipart, natives, post, postRaw } from '../support/forms.ts';
 import { scenario } from '../support/scenario.ts';
@@ -13,21 +14,19 @@ const quote = {
 const at = scenario({ ALLOWED_ORIGINS: 'https://shop.example' });
 const { expecting } = at;
 
-/** A refusal is JSON, or a short HTML page with a way back, by how it was asked. */
+/** Expects a refusal as JSON, or as a short HTML page with a way back, depending on the encoding. */
 function expectRefusal(answer: Awaited<ReturnType<typeof post>>, encoding: string, status: number) {
   expect(answer.status).toBe(status);
   expect(answer.headers.get('cache-control')).toBe('no-store');
   if (encoding === 'json') expect(answer.body.error).toEqual(expect.any(String));
   else {
     expect(answer.headers.get('content-type')).toBe('text/html; charset=utf-8');
-    expect(answer.text).toMatch(
-      /<h1[\s\S]*<a [^>]*href="\/(quote|contact|contractors|newsletter)?"/,
-    );
+    expect(answer.text).toMatch(/<h1[\s\S]*<a [^>]*href="\/(quote|contact|contractors|newsletter)?"/);
   }
 }
 
-describe('spec §7.2: what /api/leads refuses, without a delivery', () => {
-  test.each(encodings)('%s: 400 lists what is missing', async (encoding) => {
+describe('POST /api/leads, refusals without a delivery (reference §4.4)', () => {
+  test.each(encodings)('%s: returns 400 and lists missing fields', async (encoding) => {
     const answer = await expecting({}, () =>
       post(at.service, path, encoding, { form: 'homeowner_quote', email: 'nope', name: ' ' }),
     );
@@ -36,36 +35,34 @@ describe('spec §7.2: what /api/leads refuses, without a delivery', () => {
     else expect(answer.text).toMatch(/name.*postal_code/s);
   });
 
-  test('400 lists what is missing beside a value that is no text, and beside a file', async () => {
+  test('returns 400 and lists missing fields beside a value that is not text', async () => {
     const given = { form: 'contact', email: 'a@b.co', subject: 5, phone: 1, message: ' ' };
-    const answer = await expecting({}, () =>
-      postRaw(at.service, path, 'json', JSON.stringify(given)),
-    );
+    const answer = await expecting({}, () => postRaw(at.service, path, 'json', JSON.stringify(given)));
     expect(answer.status).toBe(400);
-    // What is there and no text is not missing.
+    // A field that is present but not text is not missing.
     expect(answer.body?.fields).toEqual(['name', 'message']);
   });
 
-  test('400 without fields where nothing is missing', async () => {
-    const answer = await expecting({}, () =>
-      post(at.service, path, 'json', { ...quote, email: 'nope' }),
-    );
+  test('returns 400 without a list if no field is missing', async () => {
+    const answer = await expecting({}, () => post(at.service, path, 'json', { ...quote, email: 'nope' }));
     expect(answer.status).toBe(400);
     expect(answer.body).toEqual({ error: expect.any(String) });
     expect(answer.body.error).not.toContain('nope');
   });
 
   test.each(encodings)(
-    '%s: a value over 2000 is 413 in a native form and 400 in JSON, unknown fields included',
+    '%s: returns 413 in a native form and 400 in JSON for a value over 2000 characters, even unknown',
     async (encoding) => {
       const status = encoding === 'json' ? 400 : 413;
       for (const name of ['message', 'unknown', 'email']) {
-        expectRefusal(
-          await expecting({}, () =>
-            post(at.service, path, encoding, { ...quote, [name]: 'x'.repeat(2_001) }),
-          ),
-          encoding,
-          status,
+        const over = await expecting({}, () =>
+          post(at.service, path, encoding, { ...quote, [name]: 'x'.repeat(2_001) }),
+        );
+        expectRefusal(over, encoding, status);
+        if (encoding !== 'json') continue;
+        const isNamed = name === 'message';
+        expect(over.body?.error).toBe(
+          isNamed ? 'message is longer than 2000 characters.' : problems.valueTooLong.error,
         );
       }
       await expecting({ forwarded: 1 }, () =>
@@ -88,7 +85,7 @@ describe('spec §7.2: what /api/leads refuses, without a delivery', () => {
   );
 
   test.each(encodings)(
-    '%s: a value over its own tighter bound is 413 in a native form and 400 in JSON',
+    '%s: returns 413 in a native form and 400 in JSON for a value over its field’s own limit',
     async (encoding) => {
       const signup = { form: 'contractor_signup', name: 'A', email: 'a@b.co', company: 'B' };
       const most = {
@@ -97,9 +94,7 @@ describe('spec §7.2: what /api/leads refuses, without a delivery', () => {
         phone: ` ${'1'.repeat(50)} `,
         company_size: 'x'.repeat(200),
       };
-      await expecting({ forwarded: 1 }, () =>
-        post(at.service, path, encoding, { ...signup, ...most }),
-      );
+      await expecting({ forwarded: 1 }, () => post(at.service, path, encoding, { ...signup, ...most }));
       for (const [name, value] of Object.entries(most)) {
         const over = { ...signup, [name]: `${value.trim()}x` };
         const answer = await expecting({}, () => post(at.service, path, encoding, over));
@@ -109,18 +104,16 @@ describe('spec §7.2: what /api/leads refuses, without a delivery', () => {
           expect(answer.body).toEqual({ error: `${name} is longer than ${length} characters.` });
         }
       }
-      // Whatever else is wrong.
+      // The length is checked before other faults.
       const answer = await expecting({}, () =>
         post(at.service, path, encoding, { ...signup, name: ' ', phone: '1'.repeat(51) }),
       );
-      expect([answer.status, answer.body?.fields]).toEqual(
-        encoding === 'json' ? [400, ['name']] : [413, undefined],
-      );
+      expect([answer.status, answer.body?.fields]).toEqual(encoding === 'json' ? [400, ['name']] : [413, undefined]);
     },
   );
 
   test.each(encodings)(
-    '%s: an address that is longer than 254, or has misplaced dots, is none: 400',
+    '%s: returns 400 for an address over 254 characters or with misplaced dots',
     async (encoding) => {
       const long = `a@${['b', 'c', 'd', 'e'].map((of) => of.repeat(62)).join('.')}.com`;
       expect(long).toHaveLength(257);
@@ -135,39 +128,30 @@ describe('spec §7.2: what /api/leads refuses, without a delivery', () => {
   );
 
   test.each(encodings)(
-    '%s: 20 fields are taken, 21 are 400; a name of 100 characters is taken, 101 are 400',
+    '%s: accepts 20 fields and names of 100 characters, and returns 400 for one more',
     async (encoding) => {
-      const fill = (count: number) =>
-        Object.fromEntries(Array.from({ length: count - 4 }, (_, n) => [`f${n}`, '']));
-      await expecting({ forwarded: 1 }, () =>
-        post(at.service, path, encoding, { ...quote, ...fill(20) }),
-      );
+      const fill = (count: number) => Object.fromEntries(Array.from({ length: count - 4 }, (_, n) => [`f${n}`, '']));
+      await expecting({ forwarded: 1 }, () => post(at.service, path, encoding, { ...quote, ...fill(20) }));
       expectRefusal(
         await expecting({}, () => post(at.service, path, encoding, { ...quote, ...fill(21) })),
         encoding,
         400,
       );
-      await expecting({ forwarded: 1 }, () =>
-        post(at.service, path, encoding, { ...quote, ['n'.repeat(100)]: '' }),
-      );
+      await expecting({ forwarded: 1 }, () => post(at.service, path, encoding, { ...quote, ['n'.repeat(100)]: '' }));
       expectRefusal(
-        await expecting({}, () =>
-          post(at.service, path, encoding, { ...quote, ['n'.repeat(101)]: '' }),
-        ),
+        await expecting({}, () => post(at.service, path, encoding, { ...quote, ['n'.repeat(101)]: '' })),
         encoding,
         400,
       );
     },
   );
 
-  test('of a duplicate name the last counts, and each counts towards the 20', async () => {
+  test('uses the last of repeated fields, and counts each towards the 20', async () => {
     const twice = 'email=first%40b.co&email=last%40b.co';
     await expecting({ forwarded: 1 }, () => postRaw(at.service, path, 'urlencoded', twice));
     expect(at.upstream.delivered.at(-1)?.event.data.fields).toEqual({ email: 'last@b.co' });
     expectRefusal(
-      await expecting({}, () =>
-        postRaw(at.service, path, 'urlencoded', `${twice}${'&x='.repeat(19)}`),
-      ),
+      await expecting({}, () => postRaw(at.service, path, 'urlencoded', `${twice}${'&x='.repeat(19)}`)),
       'urlencoded',
       400,
     );
@@ -185,7 +169,7 @@ describe('spec §7.2: what /api/leads refuses, without a delivery', () => {
     '{"email":["a@b.co"]}',
     '{"bot-field":1}',
     '{"bot-field":"x","y":null}',
-  ])('400 for the JSON %s', async (body) => {
+  ])('returns 400 for the JSON %s', async (body) => {
     expectRefusal(await expecting({}, () => postRaw(at.service, path, 'json', body)), 'json', 400);
   });
 
@@ -196,7 +180,7 @@ describe('spec §7.2: what /api/leads refuses, without a delivery', () => {
     'multipart/mixed; boundary=x',
     'nonsense',
     'application/jsonx',
-  ])('400 in JSON for the content type %s', async (type) => {
+  ])('returns 400 in JSON for the content type %s', async (type) => {
     const body = Buffer.from(encode('json', quote));
     const answer = await expecting({}, () =>
       call(at.service, path, {
@@ -207,7 +191,7 @@ describe('spec §7.2: what /api/leads refuses, without a delivery', () => {
     expectRefusal(answer, 'json', 400);
   });
 
-  test('a native body of 32,000 bytes is read, one more is 413; JSON has 512 KiB', async () => {
+  test('reads a native body of 32,000 bytes, and returns 413 for one more or JSON over 512 KiB', async () => {
     const padded = (encoding: 'urlencoded' | 'multipart', length: number) => {
       const fields = {
         ...quote,
@@ -217,29 +201,21 @@ describe('spec §7.2: what /api/leads refuses, without a delivery', () => {
       return encode(encoding, { ...fields, z: ' '.repeat(length - size) });
     };
     for (const encoding of natives) {
-      await expecting({ forwarded: 1 }, () =>
-        postRaw(at.service, path, encoding, padded(encoding, 32_000)),
-      );
+      await expecting({ forwarded: 1 }, () => postRaw(at.service, path, encoding, padded(encoding, 32_000)));
       expectRefusal(
         await expecting({}, () => postRaw(at.service, path, encoding, padded(encoding, 32_001))),
         encoding,
         413,
       );
     }
-    expectRefusal(
-      await postRaw(at.service, path, 'json', `{"x":"${'x'.repeat(600_000)}"}`),
-      'json',
-      413,
-    );
+    expectRefusal(await postRaw(at.service, path, 'json', `{"x":"${'x'.repeat(600_000)}"}`), 'json', 413);
   });
 
   test.each(encodings)(
-    '%s: a Content-Encoding, another charset and invalid UTF-8 are 400',
+    '%s: returns 400 for a Content-Encoding and for a charset other than UTF-8',
     async (encoding) => {
       expectRefusal(
-        await expecting({}, () =>
-          post(at.service, path, encoding, quote, { 'content-encoding': 'gzip' }),
-        ),
+        await expecting({}, () => post(at.service, path, encoding, quote, { 'content-encoding': 'gzip' })),
         encoding,
         400,
       );
@@ -267,7 +243,7 @@ describe('spec §7.2: what /api/leads refuses, without a delivery', () => {
     },
   );
 
-  test('invalid UTF-8 is 400, percent-encoded too', async () => {
+  test('returns 400 for invalid UTF-8, raw or percent-encoded', async () => {
     const latin1 = (text: string) => Buffer.from(text, 'latin1');
     for (const body of [
       latin1('email=a%40b.co&name=%FF'),
@@ -275,16 +251,10 @@ describe('spec §7.2: what /api/leads refuses, without a delivery', () => {
       latin1('email=a%40b.co&%C3=x'),
       latin1('email=a%40b.co&x=%C3&y=%A9'),
     ]) {
-      expectRefusal(
-        await expecting({}, () => postRaw(at.service, path, 'urlencoded', body)),
-        'urlencoded',
-        400,
-      );
+      expectRefusal(await expecting({}, () => postRaw(at.service, path, 'urlencoded', body)), 'urlencoded', 400);
     }
     expectRefusal(
-      await expecting({}, () =>
-        postRaw(at.service, path, 'json', latin1('{"email":"a@b.co","x":"\xff"}')),
-      ),
+      await expecting({}, () => postRaw(at.service, path, 'json', latin1('{"email":"a@b.co","x":"\xff"}'))),
       'json',
       400,
     );
@@ -306,15 +276,12 @@ describe('spec §7.2: what /api/leads refuses, without a delivery', () => {
   });
 
   test.each([
-    [
-      'a file',
-      'Content-Disposition: form-data; name="f"; filename="a.txt"\r\nContent-Type: text/plain',
-    ],
+    ['a file', 'Content-Disposition: form-data; name="f"; filename="a.txt"\r\nContent-Type: text/plain'],
     [
       'an empty file, as browsers send it',
       'Content-Disposition: form-data; name="f"; filename=""\r\nContent-Type: application/octet-stream',
     ],
-  ])('400 for %s', async (_name, head) => {
+  ])('returns 400 for %s', async (_name, head) => {
     const answer = await expecting({}, () =>
       postRaw(
         at.service,
@@ -330,7 +297,7 @@ describe('spec §7.2: what /api/leads refuses, without a delivery', () => {
     expectRefusal(answer, 'multipart', 400);
   });
 
-  test('every malformed multipart shape is 400 within a second', async () => {
+  test('returns 400 within a second for every malformed multipart body', async () => {
     const whole = multipart([
       ['email', 'a@b.co'],
       ['name', 'Ada'],
@@ -361,11 +328,7 @@ describe('spec §7.2: what /api/leads refuses, without a delivery', () => {
       'multipart/form-data; boundary=other',
     ]) {
       expect(
-        (
-          await expecting({}, () =>
-            postRaw(at.service, path, 'multipart', whole, { 'content-type': type }),
-          )
-        ).status,
+        (await expecting({}, () => postRaw(at.service, path, 'multipart', whole, { 'content-type': type }))).status,
       ).toBe(400);
     }
   });

@@ -15,22 +15,20 @@ const quote = {
 const at = scenario({ ALLOWED_ORIGINS: 'https://shop.example' });
 const { clock, expecting } = at;
 
-/** A refusal is JSON, or a short HTML page with a way back, by how it was asked. */
+/** Expects a refusal as JSON, or as a short HTML page with a way back, depending on the encoding. */
 function expectRefusal(answer: Awaited<ReturnType<typeof post>>, encoding: string, status: number) {
   expect(answer.status).toBe(status);
   expect(answer.headers.get('cache-control')).toBe('no-store');
   if (encoding === 'json') expect(answer.body.error).toEqual(expect.any(String));
   else {
     expect(answer.headers.get('content-type')).toBe('text/html; charset=utf-8');
-    expect(answer.text).toMatch(
-      /<h1[\s\S]*<a [^>]*href="\/(quote|contact|contractors|newsletter)?"/,
-    );
+    expect(answer.text).toMatch(/<h1[\s\S]*<a [^>]*href="\/(quote|contact|contractors|newsletter)?"/);
   }
 }
 
-describe('spec §4.6: a lead', () => {
+describe('POST /api/leads (reference §4.4)', () => {
   test.each(encodings)(
-    '%s: forwarded once with normalized fields, then 200 or 303 to /thank-you',
+    '%s: forwards normalized fields once, then returns 200 or 303 to /thank-you',
     async (encoding) => {
       const answer = await expecting({ forwarded: 1 }, () =>
         post(at.service, path, encoding, {
@@ -64,15 +62,13 @@ describe('spec §4.6: a lead', () => {
   test.each([
     ['contractor_signup', { name: 'A', company: 'B' }],
     ['contact', { name: 'A', subject: 'S', message: 'one\r\ntwo' }],
-  ])('%s goes to the operator', async (form, fields) => {
-    await expecting({ forwarded: 1 }, () =>
-      post(at.service, path, 'urlencoded', { form, email: 'a@b.co', ...fields }),
-    );
+  ])('forwards a %s form without a recipient, for the operator', async (form, fields) => {
+    await expecting({ forwarded: 1 }, () => post(at.service, path, 'urlencoded', { form, email: 'a@b.co', ...fields }));
     expect(at.upstream.delivered.at(-1)?.event.data).toMatchObject({ form, recipient: null });
   });
 
   test.each([{}, { form: 'nope' }, { form: '__proto__' }, { form: '' }])(
-    'a missing or unrecognised form is a newsletter, without a message (%j)',
+    'treats a missing or unknown form as a newsletter, without a message (%j)',
     async (fields) => {
       await expecting({ forwarded: 1 }, () =>
         post(at.service, path, 'json', { email: 'a@b.co', name: 'dropped', ...fields }),
@@ -85,11 +81,9 @@ describe('spec §4.6: a lead', () => {
   );
 
   test.each(encodings)(
-    '%s: a filled honeypot is success, and nothing is forwarded, whatever the bounds',
+    '%s: returns success for a filled honeypot, whatever the limits, and forwards nothing',
     async (encoding) => {
-      const many = Object.fromEntries(
-        Array.from({ length: 30 }, (_, n) => [`f${n}`, 'x'.repeat(100)]),
-      );
+      const many = Object.fromEntries(Array.from({ length: 30 }, (_, n) => [`f${n}`, 'x'.repeat(100)]));
       const answer = await expecting({}, () =>
         post(at.service, path, encoding, { 'bot-field': 'x', ...many, email: 'nope' }),
       );
@@ -97,28 +91,23 @@ describe('spec §4.6: a lead', () => {
     },
   );
 
-  test.each(encodings)(
-    '%s: a filled honeypot has the very headers of a person',
-    async (encoding) => {
-      const [person, bot] = await expecting({ forwarded: 1 }, async () => [
-        await post(at.service, path, encoding, quote),
-        await post(at.service, path, encoding, { ...quote, 'bot-field': 'x' }),
-      ]);
-      expect([...(bot?.headers.keys() ?? [])]).toEqual([...(person?.headers.keys() ?? [])]);
-      const own = /^(?:date|x-request-id|submission-reference)$/;
-      for (const [name, value] of person?.headers ?? []) {
-        if (!own.test(name)) expect([name, bot?.headers.get(name)]).toEqual([name, value]);
-      }
-    },
-  );
-
-  test.each(encodings)('%s: a honeypot of spaces is an empty one', async (encoding) => {
-    await expecting({ forwarded: 1 }, () =>
-      post(at.service, path, encoding, { ...quote, 'bot-field': ' \t' }),
-    );
+  test.each(encodings)('%s: returns for a filled honeypot the same headers as for a person', async (encoding) => {
+    const [person, bot] = await expecting({ forwarded: 1 }, async () => [
+      await post(at.service, path, encoding, quote),
+      await post(at.service, path, encoding, { ...quote, 'bot-field': 'x' }),
+    ]);
+    expect([...(bot?.headers.keys() ?? [])]).toEqual([...(person?.headers.keys() ?? [])]);
+    const own = /^(?:date|x-request-id|submission-reference)$/;
+    for (const [name, value] of person?.headers ?? []) {
+      if (!own.test(name)) expect([name, bot?.headers.get(name)]).toEqual([name, value]);
+    }
   });
 
-  test('a traceparent is taken up and sent on with a span of its own; without one none is sent', async () => {
+  test.each(encodings)('%s: treats a honeypot of white space as empty', async (encoding) => {
+    await expecting({ forwarded: 1 }, () => post(at.service, path, encoding, { ...quote, 'bot-field': ' \t' }));
+  });
+
+  test('forwards a traceparent with a new span id, and none if none was sent', async () => {
     const traceparent = '00-0af7651916cd43dd8448eb211c80319c-b7ad6b7169203331-01';
     await post(at.service, path, 'json', quote, { traceparent });
     await post(at.service, path, 'json', quote);
@@ -132,20 +121,17 @@ describe('spec §4.6: a lead', () => {
   test.each([
     [200, { kind: 'confirmed', known: false }],
     [422, { kind: 'rejected', status: 422 }],
-  ])(
-    'upstream %i: one line of the log has its id, its form and what became of it',
-    async (status, outcome) => {
-      at.upstream.answer = answering(status);
-      await post(at.service, path, 'json', quote);
-      const id = at.upstream.delivered.at(-1)?.event.data.id;
-      const lines = at.service.logs.map((line) => JSON.parse(line));
-      expect(lines.filter(({ submissionId }) => submissionId === id)).toEqual([
-        expect.objectContaining({ msg: 'lead settled', form: 'homeowner_quote', outcome }),
-      ]);
-    },
-  );
+  ])('upstream %i: logs one line with the id, the form and the outcome', async (status, outcome) => {
+    at.upstream.answer = answering(status);
+    await post(at.service, path, 'json', quote);
+    const id = at.upstream.delivered.at(-1)?.event.data.id;
+    const lines = at.service.logs.map((line) => JSON.parse(line));
+    expect(lines.filter(({ submissionId }) => submissionId === id)).toEqual([
+      expect.objectContaining({ msg: 'lead settled', form: 'homeowner_quote', outcome }),
+    ]);
+  });
 
-  test('text beyond ASCII arrives whole in every encoding', async () => {
+  test('forwards text beyond ASCII unchanged in every encoding', async () => {
     for (const encoding of encodings) {
       await post(at.service, path, encoding, {
         ...quote,
@@ -160,31 +146,27 @@ describe('spec §4.6: a lead', () => {
   });
 });
 
-describe('contract §3, §4: the upstream and the rate', () => {
+describe('POST /api/leads, upstream and rate limit (reference §10.3, §4.4)', () => {
   test.each([400, 404, 409, 422, 429, 301, 500])(
-    '502 where the upstream answers %i, and nothing of its answer',
+    'returns 502 if the upstream answers %i, and nothing of its answer',
     async (status) => {
       at.upstream.answer = answering(status, { 'retry-after': '99', 'x-secret': 'value' });
       for (const encoding of encodings) {
-        const answer = await expecting({ forwarded: 1 }, () =>
-          post(at.service, path, encoding, quote),
-        );
+        const answer = await expecting({ forwarded: 1 }, () => post(at.service, path, encoding, quote));
         expectRefusal(answer, encoding, 502);
-        expect(`${answer.text}${JSON.stringify([...answer.headers])}`).not.toMatch(
-          /secret|"retry-after"/,
-        );
+        expect(`${answer.text}${JSON.stringify([...answer.headers])}`).not.toMatch(/secret|"retry-after"/);
       }
     },
   );
 
-  test('409 to a newsletter is the same success', async () => {
+  test('returns the same success if the upstream answers 409 to a newsletter', async () => {
     const fresh = await post(at.service, path, 'json', { email: 'a@b.co' });
     at.upstream.answer = answering(409);
     const known = await post(at.service, path, 'json', { email: 'a@b.co' });
     expect([known.status, known.text]).toEqual([fresh.status, fresh.text]);
   });
 
-  test('5 valid submissions of an address in 15 minutes; refused ones do not count', async () => {
+  test('allows one address 5 valid submissions in 15 minutes, and does not count refused ones', async () => {
     const headers = { 'x-forwarded-for': freshAddress() };
     for (let n = 0; n < 10; n += 1)
       expect((await post(at.service, path, 'json', { email: 'nope' }, headers)).status).toBe(400);
@@ -206,7 +188,7 @@ describe('contract §3, §4: the upstream and the rate', () => {
     expect((await post(at.service, path, 'json', quote, headers)).status).toBe(200);
   });
 
-  test('503 while submissions are not configured, before the body and the rate', async () => {
+  test('returns 503 before body and rate are checked if submissions are not configured', async () => {
     const unconfigured = await startService({ environment: { UPSTREAM_URL: '' } });
     for (const encoding of encodings) {
       const answer = await postRaw(unconfigured, path, encoding, '{');
@@ -216,7 +198,7 @@ describe('contract §3, §4: the upstream and the rate', () => {
     await unconfigured.close();
   });
 
-  test('405 with Allow; CORS for the allowed origins alone', async () => {
+  test('returns 405 with Allow, and CORS headers only for allowed origins', async () => {
     const get = await call(at.service, path, { method: 'GET' });
     expect([get.status, get.headers.get('allow')]).toEqual([405, 'POST']);
     const preflight = (origin: string) =>
@@ -228,17 +210,12 @@ describe('contract §3, §4: the upstream and the rate', () => {
           'access-control-request-headers': 'content-type',
         },
       });
-    expect(
-      (await preflight('https://shop.example')).headers.get('access-control-allow-origin'),
-    ).toBe('https://shop.example');
-    expect((await preflight('https://shop.example')).headers.get('cache-control')).toBe('no-store');
-    expect(
-      (await preflight('https://evil.example')).headers.get('access-control-allow-origin'),
-    ).toBeNull();
-    const posted = await post(at.service, path, 'json', quote, { origin: 'https://shop.example' });
-    expect([posted.status, posted.headers.get('access-control-allow-origin')]).toEqual([
-      200,
+    expect((await preflight('https://shop.example')).headers.get('access-control-allow-origin')).toBe(
       'https://shop.example',
-    ]);
+    );
+    expect((await preflight('https://shop.example')).headers.get('cache-control')).toBe('no-store');
+    expect((await preflight('https://evil.example')).headers.get('access-control-allow-origin')).toBeNull();
+    const posted = await post(at.service, path, 'json', quote, { origin: 'https://shop.example' });
+    expect([posted.status, posted.headers.get('access-control-allow-origin')]).toEqual([200, 'https://shop.example']);
   });
 });

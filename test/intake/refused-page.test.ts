@@ -17,12 +17,12 @@ const quote = {
   message: 'First line\nsecond </textarea>',
 };
 
-/** Without the notices that stand ready for the script. */
+/** Removes the templates that the page's script uses. */
 function shown(html: string): string {
   return html.replace(/<template[\s\S]*?<\/template>/g, '');
 }
 
-/** Everything typed is there, escaped, and nothing else of what came. */
+/** Expects all typed values in the page, escaped. */
 function expectKept(html: string) {
   expect(html).toContain('value="Ada &lt;b&gt;&quot;Lovelace&quot;&lt;/b&gt;"');
   expect(html).toContain('value="94110"');
@@ -32,8 +32,8 @@ function expectKept(html: string) {
   expect(html).toContain('action="/api/leads"');
 }
 
-describe.each(natives)('a refused %s post comes back as its page', (encoding) => {
-  test('400: a title, a summary that links to the fields, a sentence at each, all in labels', async () => {
+describe.each(natives)('page for a refused %s form', (encoding) => {
+  test('400: links from a summary to the fields, and names each field by its label', async () => {
     const { text } = await post(at.service, '/api/leads', encoding, {
       ...quote,
       email: 'ada@example',
@@ -47,7 +47,7 @@ describe.each(natives)('a refused %s post comes back as its page', (encoding) =>
     expect(text).toContain('Request my quote</button>');
   });
 
-  test('413: the text that is too long is kept whole, and the page says how long it is', async () => {
+  test('413: contains the long text in full and its length', async () => {
     const message = 'é'.repeat(2_100);
     const answer = await post(at.service, '/api/leads', encoding, { ...quote, message });
     expect(answer.status).toBe(413);
@@ -55,7 +55,7 @@ describe.each(natives)('a refused %s post comes back as its page', (encoding) =>
     expect(answer.text).toContain(`>\n${message}</textarea>`);
   });
 
-  test('413: a value over its own bound is kept whole beside all the others, with its bound', async () => {
+  test('413: contains a value over its field’s own limit and all others, and names that limit', async () => {
     const signup = {
       form: 'contractor_signup',
       name: 'Ada Lovelace',
@@ -78,7 +78,7 @@ describe.each(natives)('a refused %s post comes back as its page', (encoding) =>
     expect(answer.text).toContain(`>\n${signup.message}</textarea>`);
   });
 
-  test('429: says that nothing was sent, for how long to wait, and keeps everything', async () => {
+  test('429: says that nothing was sent and when to retry, and contains all values', async () => {
     const headers = { 'x-forwarded-for': freshAddress() };
     for (let count = 0; count < 5; count += 1) {
       await post(at.service, '/api/leads', 'json', quote, headers);
@@ -94,7 +94,7 @@ describe.each(natives)('a refused %s post comes back as its page', (encoding) =>
     [500, /are kept[\s\S]*Vetted Painters yet, but we have them and will/],
     [422, /are kept[\s\S]*Vetted Painters by ourselves, but whoever runs this site has them/],
   ])(
-    '502 where the upstream answers %i: says that it is kept, under which reference, and keeps everything (beyond §1)',
+    '502 if the upstream answers %i: says that the submission is stored, with reference and all values (reference §4.7)',
     async (status, words) => {
       at.upstream.answer = answering(status);
       const answer = await post(at.service, '/api/leads', encoding, quote);
@@ -109,7 +109,7 @@ describe.each(natives)('a refused %s post comes back as its page', (encoding) =>
     },
   );
 
-  test('502 while the store is away, too: says that it may not have arrived, and keeps everything', async () => {
+  test('502 while the store is unavailable: says that it may not have arrived, and contains all values', async () => {
     at.upstream.answer = answering(500);
     const { storage } = at.service.parts;
     const { read } = storage;
@@ -123,7 +123,7 @@ describe.each(natives)('a refused %s post comes back as its page', (encoding) =>
     expectKept(answer.text);
   });
 
-  test('502 where neither store nor upstream was reached: says that nothing was sent, and not that it may come twice', async () => {
+  test('502 if neither store nor upstream was reached: says that nothing was sent, and contains all values', async () => {
     const unreached = await startService({ environment: { UPSTREAM_URL: 'http://127.0.0.1:1/' } });
     unreached.parts.storage.read = () => Promise.reject(new StorageUnavailable('away'));
     const subscription = { email: 'ada@example.com', privacy: 'on' };
@@ -141,7 +141,7 @@ describe.each(natives)('a refused %s post comes back as its page', (encoding) =>
     expectKept(answer.text);
   });
 
-  test('503, which is decided before the body is read, keeps everything too', async () => {
+  test('503: contains all values, although it is decided before the body is read', async () => {
     const unconfigured = await startService({ environment: { UPSTREAM_URL: '' } });
     const answer = await post(unconfigured, '/api/leads', encoding, quote);
     expect(answer.status).toBe(503);
@@ -150,10 +150,9 @@ describe.each(natives)('a refused %s post comes back as its page', (encoding) =>
     await unconfigured.close();
   });
 
-  test('a subscription keeps its address, at every refusal', async () => {
+  test('contains the address of a subscription for 400 and 429', async () => {
     const headers = { 'x-forwarded-for': freshAddress() };
-    const send = (fields: Record<string, string>) =>
-      post(at.service, '/api/subscribe', encoding, fields, headers);
+    const send = (fields: Record<string, string>) => post(at.service, '/api/subscribe', encoding, fields, headers);
     const withoutConsent = await send({ email: 'ada@example.com' });
     expect(withoutConsent.text).toContain('<a href="#field-privacy">Please tick the box');
     expect(withoutConsent.text).toContain('value="ada@example.com"');
@@ -167,7 +166,7 @@ describe.each(natives)('a refused %s post comes back as its page', (encoding) =>
   });
 });
 
-test('a subscription comes back as its own page, whatever form it names', async () => {
+test('page for a refused subscription is the newsletter page, whatever form it names', async () => {
   const fields = { form: 'contact', email: 'ada@example.com', subject: 'Hello' };
   const { status, text } = await post(at.service, '/api/subscribe', 'urlencoded', fields);
   expect(status).toBe(400);
@@ -176,7 +175,7 @@ test('a subscription comes back as its own page, whatever form it names', async 
   expect(text).not.toContain('Hello');
 });
 
-test('what no field is at fault for is said in a sentence', async () => {
+test('page for a refused form says in a sentence what no single field causes', async () => {
   const many = Object.fromEntries(Array.from({ length: 20 }, (_, n) => [`f${n}`, 'typed']));
   const { status, text } = await post(at.service, '/api/leads', 'urlencoded', {
     ...quote,
@@ -188,7 +187,7 @@ test('what no field is at fault for is said in a sentence', async () => {
   expect(text).not.toContain('typed"');
 });
 
-test('a file is refused on the page of its form', async () => {
+test('page for a form with a file is the page of that form', async () => {
   const { status, text } = await postRaw(
     at.service,
     '/api/leads',
@@ -203,8 +202,8 @@ test('a file is refused on the page of its form', async () => {
   expect(text).toContain('<title>Error: Contact');
 });
 
-describe('where nothing could be read', () => {
-  test('a body that is too large gets the short page, with the way back to what was typed', async () => {
+describe('page for a form that could not be read', () => {
+  test('413: links to an empty form, and says that the browser still has the values', async () => {
     const body = new URLSearchParams({ ...quote, message: 'x'.repeat(33_000) }).toString();
     const headers = { referer: `${at.service.url}/quote` };
     const { status, text } = await postRaw(at.service, '/api/leads', 'urlencoded', body, headers);
@@ -215,18 +214,18 @@ describe('where nothing could be read', () => {
     expect(text).not.toContain('xxxxx');
   });
 
-  describe('the way back leads to the page of the form that was sent', () => {
+  describe('way back to the page of the form', () => {
     const own = () => at.service.url;
     test.each<[string, () => string | undefined, string]>([
-      ['with what an advertisement added', () => `${own()}/contractors?from=ad#top`, 'contractors'],
-      ['of another address', () => 'https://evil.example/quote', ''],
-      ['that is none of ours', () => `${own()}//evil.example/quote`, ''],
-      ['that only ends like one', () => `${own()}/nothing/quote`, ''],
+      ['with a query and a fragment', () => `${own()}/contractors?from=ad#top`, 'contractors'],
+      ['of another origin', () => 'https://evil.example/quote', ''],
+      ['outside of our pages', () => `${own()}//evil.example/quote`, ''],
+      ['with a form’s path as its end', () => `${own()}/nothing/quote`, ''],
       ['without a form', () => `${own()}/privacy`, ''],
-      ['that was refused before', () => `${own()}/api/leads`, ''],
-      ['that is not told', () => undefined, ''],
-      ['that cannot be read', () => 'quote', ''],
-    ])('a page %s', async (_name, referer, back) => {
+      ['of an earlier refusal', () => `${own()}/api/leads`, ''],
+      ['without a Referer', () => undefined, ''],
+      ['with an invalid Referer', () => 'quote', ''],
+    ])('links to the form only for a Referer that names one: %s', async (_name, referer, back) => {
       const body = new URLSearchParams({ ...quote, message: 'x'.repeat(33_000) }).toString();
       const from = referer();
       const headers = from === undefined ? {} : { referer: from };
@@ -236,7 +235,7 @@ describe('where nothing could be read', () => {
       expect(text).not.toContain('evil');
     });
 
-    test('and of a subscription it is known', async () => {
+    test('links to /newsletter for a subscription without a Referer', async () => {
       const body = `email=${'x'.repeat(9_000)}`;
       const { status, text } = await postRaw(at.service, '/api/subscribe', 'urlencoded', body);
       expect(status).toBe(413);
@@ -244,7 +243,7 @@ describe('where nothing could be read', () => {
     });
   });
 
-  test('a form that broke the service is answered with a page, by how it was sent', async () => {
+  test('500: answers with a page or with JSON, depending on the encoding', async () => {
     const { upstream } = at.service.parts;
     if (upstream === undefined || upstream.embedded) throw new Error('not configured');
     const { deliver } = upstream;

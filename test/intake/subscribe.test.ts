@@ -1,4 +1,5 @@
 import { describe, expect, test } from 'vitest';
+import { completeExpiredAttempts } from '../../src/submissions/attempts.ts';
 import { call } from '../support/agent.ts';
 import { encode, encodings, multipart, natives, post, postRaw } from '../support/forms.ts';
 import { scenario } from '../support/scenario.ts';
@@ -14,9 +15,9 @@ const { clock, expecting } = at;
 let subscribers = 0;
 const subscriber = () => `reader-${++subscribers}@example.com`;
 
-describe('spec §4.7, §2.5: a subscription', () => {
+describe('POST /api/subscribe (reference §4.5, §2.8)', () => {
   test.each(encodings)(
-    '%s: forwarded once, one message kept, then 200 or 303 to /thank-you',
+    '%s: forwards once, queues one message, then returns 200 or 303 to /thank-you',
     async (encoding) => {
       const email = subscriber();
       const answer = await expecting({ forwarded: 1, mails: 1 }, () =>
@@ -47,7 +48,7 @@ describe('spec §4.7, §2.5: a subscription', () => {
     },
   );
 
-  test.each(['on', 'true', 'yes', '1', ' yes '])('consent is given by %j', async (privacy) => {
+  test.each(['on', 'true', 'yes', '1', ' yes '])('accepts %j as consent', async (privacy) => {
     expect(
       (
         await expecting({ forwarded: 1, mails: 1 }, () =>
@@ -58,15 +59,12 @@ describe('spec §4.7, §2.5: a subscription', () => {
   });
 
   test.each(['', 'no', 'ON', 'True', 'YES', '0', 'yes please'])(
-    'consent is not given by %j: 400 names privacy',
+    'returns 400 naming privacy for %j as consent',
     async (privacy) => {
       for (const encoding of encodings) {
-        const answer = await expecting({}, () =>
-          post(at.service, path, encoding, { email: subscriber(), privacy }),
-        );
+        const answer = await expecting({}, () => post(at.service, path, encoding, { email: subscriber(), privacy }));
         expect(answer.status).toBe(400);
-        if (encoding === 'json')
-          expect(answer.body).toEqual({ error: expect.any(String), fields: ['privacy'] });
+        if (encoding === 'json') expect(answer.body).toEqual({ error: expect.any(String), fields: ['privacy'] });
       }
     },
   );
@@ -86,7 +84,7 @@ describe('spec §4.7, §2.5: a subscription', () => {
     ['\u212ailn', 'direct'],
     ['a'.repeat(100), 'a'.repeat(100)],
     ['a'.repeat(101), 'direct'],
-  ])('the originating site %j is kept as %s', async (contractor, kept) => {
+  ])('forwards the originating site %j as %s', async (contractor, kept) => {
     await post(at.service, path, 'json', {
       email: subscriber(),
       privacy: 'on',
@@ -95,22 +93,18 @@ describe('spec §4.7, §2.5: a subscription', () => {
     expect(at.upstream.delivered.at(-1)?.event.data.fields).toMatchObject({ contractor: kept });
   });
 
-  test('an address that is on the list already: the same answer, no message', async () => {
+  test('returns the same answer for an address on the list, and queues no message', async () => {
     const email = subscriber();
     const fresh = await post(at.service, path, 'json', { email, privacy: 'on' });
     at.upstream.answer = answering(409);
     const known = await expecting({ forwarded: 1 }, () =>
       post(at.service, path, 'json', { email: subscriber(), privacy: 'on' }),
     );
-    const visible = (answer: typeof fresh) => [
-      answer.status,
-      answer.text,
-      [...answer.headers.keys()].sort(),
-    ];
+    const visible = (answer: typeof fresh) => [answer.status, answer.text, [...answer.headers.keys()].sort()];
     expect(visible(known)).toEqual(visible(fresh));
   });
 
-  test('one message to a mailbox in 24 hours, whatever its plus-tag', async () => {
+  test('queues one message per mailbox in 24 hours, whatever its plus-tag', async () => {
     const email = subscriber();
     await post(at.service, path, 'json', { email, privacy: 'on' });
     await expecting({ forwarded: 1 }, () =>
@@ -119,8 +113,8 @@ describe('spec §4.7, §2.5: a subscription', () => {
   });
 });
 
-describe('what an operator sees of a subscription', () => {
-  /** The lines of the log about the last one. */
+describe('log of a subscription', () => {
+  /** Returns the log lines about the last submission. */
   const linesOfLast = () => {
     const id = at.upstream.delivered.at(-1)?.event.data.id;
     const lines = at.service.logs.map((line) => JSON.parse(line));
@@ -131,18 +125,15 @@ describe('what an operator sees of a subscription', () => {
     [200, { kind: 'confirmed', known: false }],
     [409, { kind: 'confirmed', known: true }],
     [422, { kind: 'rejected', status: 422 }],
-  ])(
-    'upstream %i: one line of the log has its id and what became of it',
-    async (status, outcome) => {
-      at.upstream.answer = answering(status);
-      await post(at.service, path, 'json', { email: subscriber(), privacy: 'on' });
-      expect(linesOfLast()).toEqual([
-        expect.objectContaining({ msg: 'subscription settled', form: 'newsletter', outcome }),
-      ]);
-    },
-  );
+  ])('upstream %i: logs one line with the id and the outcome', async (status, outcome) => {
+    at.upstream.answer = answering(status);
+    await post(at.service, path, 'json', { email: subscriber(), privacy: 'on' });
+    expect(linesOfLast()).toEqual([
+      expect.objectContaining({ msg: 'subscription settled', form: 'newsletter', outcome }),
+    ]);
+  });
 
-  test('a message that cannot be kept yet: the error is logged with the id (beyond §1)', async () => {
+  test('logs an error with the id if the message can’t be queued yet (reference §10.6)', async () => {
     const outbox = at.service.parts.outbox ?? expect.fail();
     const { messageTo } = outbox;
     outbox.messageTo = () => {
@@ -161,12 +152,12 @@ describe('what an operator sees of a subscription', () => {
       }),
       expect.objectContaining({ msg: 'subscription settled' }),
     ]);
-    await expecting({ mails: 1 }, () => at.service.parts.submissions.settleExpired());
+    await expecting({ mails: 1 }, () => completeExpiredAttempts(at.service.parts.submissions));
   });
 });
 
-describe('spec §4.7: files and other values are ignored, the text fields processed', () => {
-  test('JSON values that are no strings', async () => {
+describe('POST /api/subscribe, ignored values (reference §4.5)', () => {
+  test('ignores JSON values that are not strings', async () => {
     const body = JSON.stringify({
       email: subscriber(),
       privacy: 'on',
@@ -179,7 +170,7 @@ describe('spec §4.7: files and other values are ignored, the text fields proces
     expect(at.upstream.delivered.at(-1)?.event.data.fields).toMatchObject({ contractor: 'direct' });
   });
 
-  test('file parts, of any bytes', async () => {
+  test('ignores file parts of any bytes', async () => {
     const file = [
       'f',
       Buffer.from([0xff, 0x00, 0xfe]),
@@ -187,25 +178,19 @@ describe('spec §4.7: files and other values are ignored, the text fields proces
     ] as const;
     const body = multipart([['email', subscriber()], file, ['privacy', 'on']]);
     expect(
-      (
-        await expecting({ forwarded: 1, mails: 1 }, () =>
-          postRaw(at.service, path, 'multipart', body),
-        )
-      ).status,
+      (await expecting({ forwarded: 1, mails: 1 }, () => postRaw(at.service, path, 'multipart', body))).status,
     ).toBe(303);
   });
 
-  test('a value that is no string does not give consent', async () => {
+  test('returns 400 for consent that is not a string', async () => {
     const answer = await expecting({}, () =>
       postRaw(at.service, path, 'json', JSON.stringify({ email: subscriber(), privacy: true })),
     );
     expect([answer.status, answer.body.fields]).toEqual([400, ['privacy']]);
   });
 
-  test('many fields and long ones are no fault here', async () => {
-    const many = Object.fromEntries(
-      Array.from({ length: 30 }, (_, n) => [`f${n}`, 'x'.repeat(100)]),
-    );
+  test('accepts many and long unknown fields', async () => {
+    const many = Object.fromEntries(Array.from({ length: 30 }, (_, n) => [`f${n}`, 'x'.repeat(100)]));
     expect(
       (
         await post(at.service, path, 'json', {
@@ -219,23 +204,16 @@ describe('spec §4.7: files and other values are ignored, the text fields proces
   });
 });
 
-describe('spec §7.2, contract §4: what /api/subscribe refuses', () => {
-  test.each(encodings)(
-    '%s: a filled honeypot is success, and nothing happens',
-    async (encoding) => {
-      const answer = await expecting({}, () =>
-        post(at.service, path, encoding, { 'bot-field': 'x', email: 'nope' }),
-      );
-      expect(answer.status).toBe(encoding === 'json' ? 200 : 303);
-    },
-  );
+describe('POST /api/subscribe, refusals (reference §4.5)', () => {
+  test.each(encodings)('%s: returns success for a filled honeypot and forwards nothing', async (encoding) => {
+    const answer = await expecting({}, () => post(at.service, path, encoding, { 'bot-field': 'x', email: 'nope' }));
+    expect(answer.status).toBe(encoding === 'json' ? 200 : 303);
+  });
 
-  test('400 lists every missing field; a wrong address is told in a sentence', async () => {
+  test('returns 400 and lists every missing field, or names an invalid address in a sentence', async () => {
     const nothing = await expecting({}, () => post(at.service, path, 'json', {}));
     expect([nothing.status, nothing.body.fields]).toEqual([400, ['email', 'privacy']]);
-    const wrong = await expecting({}, () =>
-      post(at.service, path, 'json', { email: 'nope', privacy: 'on' }),
-    );
+    const wrong = await expecting({}, () => post(at.service, path, 'json', { email: 'nope', privacy: 'on' }));
     expect([wrong.status, wrong.body]).toEqual([400, { error: expect.any(String) }]);
     const long = await expecting({}, () =>
       post(at.service, path, 'json', { email: `a@${'b'.repeat(250)}.co`, privacy: 'on' }),
@@ -243,7 +221,7 @@ describe('spec §7.2, contract §4: what /api/subscribe refuses', () => {
     expect(long.status).toBe(400);
   });
 
-  test('a native body of 8,000 bytes is read, one more is 413', async () => {
+  test('reads a native body of 8,000 bytes and returns 413 for one more', async () => {
     for (const encoding of natives) {
       const padded = (length: number) => {
         const fields = { email: subscriber(), privacy: 'on' };
@@ -252,20 +230,16 @@ describe('spec §7.2, contract §4: what /api/subscribe refuses', () => {
           z: 'y'.repeat(length - encode(encoding, { ...fields, z: '' }).length),
         });
       };
-      await expecting({ forwarded: 1, mails: 1 }, () =>
-        postRaw(at.service, path, encoding, padded(8_000)),
-      );
-      expect(
-        (await expecting({}, () => postRaw(at.service, path, encoding, padded(8_001)))).status,
-      ).toBe(413);
+      await expecting({ forwarded: 1, mails: 1 }, () => postRaw(at.service, path, encoding, padded(8_000)));
+      expect((await expecting({}, () => postRaw(at.service, path, encoding, padded(8_001)))).status).toBe(413);
     }
   });
 
-  test.each(['{', '[]', '"x"', ''])('400 for the JSON %j', async (body) => {
+  test.each(['{', '[]', '"x"', ''])('returns 400 for the JSON %j', async (body) => {
     expect((await expecting({}, () => postRaw(at.service, path, 'json', body))).status).toBe(400);
   });
 
-  test('400 in JSON for an unknown content type', async () => {
+  test('returns 400 in JSON for an unknown content type', async () => {
     const answer = await call(at.service, path, {
       headers: { 'content-type': 'text/plain' },
       body: 'email=a@b.co',
@@ -273,7 +247,7 @@ describe('spec §7.2, contract §4: what /api/subscribe refuses', () => {
     expect([answer.status, answer.body]).toEqual([400, { error: expect.any(String) }]);
   });
 
-  test('502 where the upstream could not confirm, and no message', async () => {
+  test('returns 502 and queues no message if the upstream does not confirm', async () => {
     for (const status of [422, 429, 500]) {
       at.upstream.answer = answering(status);
       expect(
@@ -286,30 +260,20 @@ describe('spec §7.2, contract §4: what /api/subscribe refuses', () => {
     }
   });
 
-  test('every attempt counts, five in 15 minutes, apart from those of /api/leads', async () => {
+  test('allows five attempts of any kind in 15 minutes, counted apart from /api/leads', async () => {
     const headers = { 'x-forwarded-for': freshAddress() };
-    for (let n = 0; n < 5; n += 1)
-      expect((await postRaw(at.service, path, 'json', '{', headers)).status).toBe(400);
+    for (let n = 0; n < 5; n += 1) expect((await postRaw(at.service, path, 'json', '{', headers)).status).toBe(400);
     const refused = await expecting({}, () =>
       post(at.service, path, 'json', { email: subscriber(), privacy: 'on' }, headers),
     );
-    expect([refused.status, refused.headers.get('retry-after'), refused.body.retry_after]).toEqual([
-      429,
-      '900',
-      900,
-    ]);
-    expect(
-      (await post(at.service, '/api/leads', 'json', { email: 'a@b.co' }, headers)).status,
-    ).toBe(200);
+    expect([refused.status, refused.headers.get('retry-after'), refused.body.retry_after]).toEqual([429, '900', 900]);
+    expect((await post(at.service, '/api/leads', 'json', { email: 'a@b.co' }, headers)).status).toBe(200);
     clock.advance(900_000);
-    expect(
-      (await post(at.service, path, 'json', { email: subscriber(), privacy: 'on' }, headers))
-        .status,
-    ).toBe(200);
+    expect((await post(at.service, path, 'json', { email: subscriber(), privacy: 'on' }, headers)).status).toBe(200);
   });
 
   test.each([{ UPSTREAM_URL: '' }, { SMTP_URL: '', MAIL_FROM: '' }])(
-    '503 before the rate where %j',
+    'returns 503 before the rate is checked with %j',
     async (environment) => {
       const unconfigured = await startService({ environment });
       const answer = await post(unconfigured, path, 'json', { email: subscriber(), privacy: 'on' });

@@ -3,17 +3,17 @@ import { setFlagsFromString } from 'node:v8';
 import { runInNewContext } from 'node:vm';
 import { pino } from 'pino';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
-import { systemClock } from '../../src/clock.ts';
 import { bounds } from '../../src/forms/bounds.ts';
 import type { Limits, RateName } from '../../src/limits/limits.ts';
-import { openMemoryLimits } from '../../src/limits/memory.ts';
+import { openMemoryLimits } from '../../src/limits/limits.ts';
 import { openRedisLimits } from '../../src/limits/redis.ts';
+import { systemClock } from '../../src/platform/clock.ts';
 import { testClock } from '../support/clock.ts';
 import { redisAnswers, redisUrl } from '../support/databases.ts';
 
 const log = pino({ level: 'silent' });
 const openRedis = (url = redisUrl) =>
-  openRedisLimits(url, { clock: systemClock, insurance: openMemoryLimits(systemClock), log });
+  openRedisLimits(url, { clock: systemClock, fallback: openMemoryLimits(systemClock), log });
 
 const limiters: [string, () => Promise<Limits>][] = [
   ['memory', async () => openMemoryLimits(systemClock)],
@@ -27,41 +27,36 @@ describe.each(limiters)('limits in %s', (_name, open) => {
   });
   afterAll(() => limits.close());
 
-  test.each(Object.keys(bounds.rates) as RateName[])(
-    '%s allows its whole number at once, and not one more',
-    async (name) => {
-      const address = randomUUID();
-      const { limit, windowSeconds } = bounds.rates[name];
-      for (let n = 1; n <= limit; n += 1) {
-        expect(await limits.take(name, address)).toEqual({
-          exceeded: false,
-          remaining: limit - n,
-          resetSeconds: windowSeconds,
-        });
-      }
-      const refused = await limits.take(name, address);
-      expect([refused.exceeded, refused.remaining]).toEqual([true, 0]);
-      expect(refused.resetSeconds).toBeGreaterThan(windowSeconds - 3);
-      expect((await limits.take(name, randomUUID())).exceeded).toBe(false);
-    },
-  );
+  test.each(Object.keys(bounds.rates) as RateName[])('%s allows its limit at once, and not one more', async (name) => {
+    const address = randomUUID();
+    const { limit, windowSeconds } = bounds.rates[name];
+    for (let n = 1; n <= limit; n += 1) {
+      expect(await limits.take(name, address)).toEqual({
+        exceeded: false,
+        remaining: limit - n,
+        resetSeconds: windowSeconds,
+      });
+    }
+    const refused = await limits.take(name, address);
+    expect([refused.exceeded, refused.remaining]).toEqual([true, 0]);
+    expect(refused.resetSeconds).toBeGreaterThan(windowSeconds - 3);
+    expect((await limits.take(name, randomUUID())).exceeded).toBe(false);
+  });
 
-  test('the rates of one address are apart from each other', async () => {
+  test('counts the rates of one address separately', async () => {
     const address = randomUUID();
     for (let n = 0; n < 6; n += 1) await limits.take('leads', address);
     expect((await limits.take('subscribe', address)).remaining).toBe(4);
   });
 
-  test('concurrent requests are each counted', async () => {
+  test('counts each of 50 concurrent requests', async () => {
     const address = randomUUID();
-    const taken = await Promise.all(
-      Array.from({ length: 50 }, () => limits.take('execute', address)),
-    );
+    const taken = await Promise.all(Array.from({ length: 50 }, () => limits.take('execute', address)));
     expect(taken.filter(({ exceeded }) => !exceeded)).toHaveLength(20);
   });
 });
 
-test('a window starts with the first request and ends on the monotonic clock alone', async () => {
+test('starts a window with the first request and ends it by the monotonic clock only', async () => {
   const clock = testClock();
   const limits = openMemoryLimits(clock);
   for (let n = 0; n < 6; n += 1) await limits.take('leads', 'a');
@@ -80,7 +75,7 @@ test('a window starts with the first request and ends on the monotonic clock alo
   });
 });
 
-test('a count that was learned goes on from there, until its own end', async () => {
+test('continues from a learned count until its end', async () => {
   const clock = testClock();
   const limits = openMemoryLimits(clock);
   await limits.take('preview', 'older');
@@ -95,25 +90,25 @@ test('a count that was learned goes on from there, until its own end', async () 
   expect((await limits.take('preview', 'a')).remaining).toBe(59);
 });
 
-test('a look tells what one request more would be told, and counts nothing', async () => {
+test('look returns the answer for one more request, and counts nothing', async () => {
   const clock = testClock();
   const limits = openMemoryLimits(clock);
   for (let n = 1; n <= 2; n += 1) {
-    expect(limits.look('leads', 'a')).toEqual({ exceeded: false, remaining: 4, resetSeconds: 1 });
+    expect(limits.peek('leads', 'a')).toEqual({ exceeded: false, remaining: 4, resetSeconds: 1 });
   }
   for (let n = 1; n <= 5; n += 1) await limits.take('leads', 'a');
   clock.advance(60_000);
-  expect(limits.look('leads', 'a')).toEqual({ exceeded: true, remaining: 0, resetSeconds: 840 });
-  expect(limits.look('leads', 'b').remaining).toBe(4);
+  expect(limits.peek('leads', 'a')).toEqual({ exceeded: true, remaining: 0, resetSeconds: 840 });
+  expect(limits.peek('leads', 'b').remaining).toBe(4);
 });
 
-test('one process alone is insured by nobody', async () => {
+test('isInsured returns false for a single process', async () => {
   const limits = openMemoryLimits(testClock());
-  expect(limits.isInsured()).toBe(false);
+  expect(limits.usesFallback()).toBe(false);
   await limits.close();
 });
 
-test('many addresses are counted beside each other', async () => {
+test('counts several addresses separately', async () => {
   const limits = openMemoryLimits(testClock());
   const remaining: number[] = [];
   for (let round = 1; round <= 2; round += 1) {
@@ -124,8 +119,8 @@ test('many addresses are counted beside each other', async () => {
   expect(remaining).toEqual([4, 4, 4, 4, 3, 3, 3, 3]);
 });
 
-describe('what is learned takes the place of what was counted here', () => {
-  test('where a limit is reached that was not', async () => {
+describe('learn', () => {
+  test('replaces a count below the limit by a reached limit', async () => {
     const limits = openMemoryLimits(testClock());
     await limits.take('leads', 'a');
     limits.learn('leads', 'a', 5, 900_000);
@@ -133,12 +128,12 @@ describe('what is learned takes the place of what was counted here', () => {
   });
 
   test.each([
-    ['lately', 0],
+    ['recently', 0],
     ['long ago', 300_000],
-  ])('where a limit was reached %s that is not any more', async (_when, since) => {
+  ])('replaces a limit that was reached %s by a lower count', async (_when, since) => {
     const clock = testClock();
     const limits = openMemoryLimits(clock);
-    // Who comes a window after this one begins another half.
+    // An address that arrives a window later starts another generation.
     limits.learn('leads', 'first', 5, 900_000);
     clock.advance(600_000);
     limits.learn('leads', 'a', 5, 900_000);
@@ -151,8 +146,8 @@ describe('what is learned takes the place of what was counted here', () => {
   });
 });
 
-describe('a flood of addresses', () => {
-  /** In bytes, without what is only waiting to be collected. */
+describe('limits under a flood of addresses', () => {
+  /** Returns the used heap in bytes after a garbage collection. */
   const heapUsed = () => {
     setFlagsFromString('--expose-gc');
     runInNewContext('gc')();
@@ -167,13 +162,13 @@ describe('a flood of addresses', () => {
     }
   };
 
-  test('gives nobody a fresh window who has reached a limit', async () => {
+  test('start no new window for an address that has reached its limit', async () => {
     const clock = testClock();
     const limits = openMemoryLimits(clock);
     for (let n = 0; n < 5; n += 1) await limits.take('leads', 'a');
     limits.learn('leads', 'b', 5, 900_000);
     await flood(limits, 'leads', 250_000);
-    // Another process has been asked once by each of these.
+    // Another process counted one request of each of these addresses.
     for (let n = 0; n < 250_000; n += 1) limits.learn('leads', `learned-${n}`, 1, 900_000);
     clock.advance(899_999);
     expect((await limits.take('leads', 'a')).exceeded).toBe(true);
@@ -183,12 +178,12 @@ describe('a flood of addresses', () => {
     expect((await limits.take('leads', 'b')).remaining).toBe(4);
   });
 
-  test('is forgotten once its windows have ended and others begin', async () => {
+  test('free the memory of ended windows once others begin', async () => {
     const clock = testClock();
     const limits = openMemoryLimits(clock);
     await limits.take('preview', 'before');
     await flood(limits, 'preview', 90_000);
-    // 10 MB. What files before this one have left may go at any time: it is never counted against this.
+    // 10 MB. Memory of earlier test files may be freed too, which only increases the difference.
     const flooded = heapUsed();
     for (let n = 0; n < 2; n += 1) {
       clock.advance(60_000);
@@ -198,7 +193,7 @@ describe('a flood of addresses', () => {
     expect((await limits.take('preview', 'after')).remaining).toBe(58);
   });
 
-  test('keeps no more than a bounded number, and nobody waits for their removal', async () => {
+  test('store a bounded number of addresses, and remove them without a delay', async () => {
     const clock = testClock();
     const limits = openMemoryLimits(clock);
     await flood(limits, 'leads', 200_000);

@@ -1,10 +1,10 @@
-/** Which limits the settings ask for (contract §2, `REDIS_URL`). */
+/** The limits that the settings select (reference §20.3, `REDIS_URL`). */
 import { randomUUID } from 'node:crypto';
 import { pino } from 'pino';
 import { afterEach, expect, test } from 'vitest';
-import { systemClock } from '../../src/clock.ts';
 import type { Limits } from '../../src/limits/limits.ts';
-import { openLimits } from '../../src/limits/open.ts';
+import { openLimits } from '../../src/limits/redis.ts';
+import { systemClock } from '../../src/platform/clock.ts';
 import { readSettings } from '../../src/settings/settings.ts';
 import { redisAnswers, redisUrl } from '../support/databases.ts';
 
@@ -21,7 +21,7 @@ async function open(environment: Record<string, string>): Promise<Limits> {
   return limits;
 }
 
-/** How many an address has left in the second of two services, once it has asked the first. */
+/** Returns the remaining requests of an address in the second of two services, after one request to the first. */
 async function leftInTheSecond(environment: Record<string, string>): Promise<number> {
   const [first, second] = await Promise.all([open(environment), open(environment)]);
   const address = randomUUID();
@@ -29,16 +29,16 @@ async function leftInTheSecond(environment: Record<string, string>): Promise<num
   return (await second.take('leads', address)).remaining;
 }
 
-test('without Redis each process counts for itself', async () => {
+test('openLimits counts per process without Redis', async () => {
   expect(await leftInTheSecond({})).toBe(4);
 });
 
-test.runIf(redisAnswers)('with Redis they count together', async () => {
+test.runIf(redisAnswers)('openLimits counts across processes with Redis', async () => {
   expect(await leftInTheSecond({ REDIS_URL: redisUrl })).toBe(3);
 });
 
-test('with a Redis that is away each counts for itself, and says that it does', async () => {
+test('openLimits counts per process if Redis is unavailable, and isInsured returns true', async () => {
   const environment = { REDIS_URL: 'redis://127.0.0.1:1' };
   expect(await leftInTheSecond(environment)).toBe(4);
-  expect(opened.map((limits) => limits.isInsured())).toEqual([true, true]);
+  expect(opened.map((limits) => limits.usesFallback())).toEqual([true, true]);
 });

@@ -1,23 +1,23 @@
-/** When Redis counts as away: by a clock that the test moves, and a proxy that holds answers back. */
+/** Unavailability of Redis, with a clock that the test advances and a proxy that delays answers. */
 import { randomUUID } from 'node:crypto';
 import type { AddressInfo } from 'node:net';
 import { createConnection, createServer, type Server, type Socket } from 'node:net';
 import { createClient } from '@redis/client';
 import { pino } from 'pino';
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } from 'vitest';
-import { type Clock, systemClock } from '../../src/clock.ts';
 import type { Limits } from '../../src/limits/limits.ts';
-import { openMemoryLimits } from '../../src/limits/memory.ts';
+import { openMemoryLimits } from '../../src/limits/limits.ts';
 import { openRedisLimits } from '../../src/limits/redis.ts';
+import { type Clock, systemClock } from '../../src/platform/clock.ts';
 import { redisAnswers, redisUrl } from '../support/databases.ts';
 import { until } from '../support/until.ts';
 
-/** As `PATIENCE_MS`, `SILENCE_MS` and `PAUSE_MS` in `src/limits/redis.ts`. */
+/** Same values as `PATIENCE_MS`, `SILENCE_MS` and `PAUSE_MS` in `src/limits/redis.ts`. */
 const PATIENCE_MS = 55;
 const SILENCE_MS = 200;
 const PAUSE_MS = 1_000;
 
-/** Timers fall due when the test says so. */
+/** Returns a clock that only the test advances. */
 function movedClock() {
   let now = 1_000_000;
   let timers: { at: number; fallDue: () => void }[] = [];
@@ -45,7 +45,7 @@ describe.runIf(redisAnswers)('limits in Redis', () => {
   let proxy: Server;
   let url: string;
   let holding = false;
-  /** Answers that are held back. */
+  /** Delayed answers. */
   const held: (() => void)[] = [];
   const sockets = new Set<Socket>();
   const release = () => {
@@ -65,7 +65,7 @@ describe.runIf(redisAnswers)('limits in Redis', () => {
     insured = [];
     insuranceClosed = false;
     const memory = openMemoryLimits(moved.clock);
-    const insurance = {
+    const fallback = {
       ...memory,
       take: (...asked: Parameters<Limits['take']>) => {
         insured.push(asked[1]);
@@ -76,7 +76,7 @@ describe.runIf(redisAnswers)('limits in Redis', () => {
       },
     };
     const write = (line: string) => void said.push(JSON.parse(line).msg);
-    return openRedisLimits(at, { clock: moved.clock, insurance, log: pino({}, { write }) });
+    return openRedisLimits(at, { clock: moved.clock, fallback, log: pino({}, { write }) });
   };
   beforeAll(async () => {
     const target = new URL(redisUrl);
@@ -95,9 +95,9 @@ describe.runIf(redisAnswers)('limits in Redis', () => {
     release();
     limits = await open(url);
     expect((await limits.take('preview', address())).remaining).toBe(59);
-    // The timers of what has answered fall due, and change nothing.
+    // Timers of answered requests fire and change nothing.
     moved.advance(1_000);
-    expect([moved.waiting(), limits.isInsured()]).toEqual([0, false]);
+    expect([moved.waiting(), limits.usesFallback()]).toEqual([0, false]);
   });
   afterEach(() => limits.close());
   afterAll(() => {
@@ -105,7 +105,7 @@ describe.runIf(redisAnswers)('limits in Redis', () => {
     proxy.close();
   });
 
-  /** Counts once while the answer is held back until nobody waits for it any more. */
+  /** Counts one request whose answer is delayed beyond the patience. */
   const takeInSilence = async (of = address()) => {
     const answers = held.length;
     holding = true;
@@ -115,43 +115,43 @@ describe.runIf(redisAnswers)('limits in Redis', () => {
     return await taking;
   };
 
-  test('a Redis that answers is asked each time, nothing is said of it, and nothing counted here', async () => {
+  test('asks Redis each time while it answers, logs nothing and counts nothing in the process', async () => {
     const of = address();
     for (let n = 1; n <= 62; n += 1) {
       const { remaining, exceeded } = await limits.take('preview', of);
       expect([remaining, exceeded]).toEqual([Math.max(0, 60 - n), n > 60]);
     }
-    expect([said, insured, limits.isInsured()]).toEqual([[], [], false]);
+    expect([said, insured, limits.usesFallback()]).toEqual([[], [], false]);
   });
 
-  test('one late answer is counted here, and Redis is not away; nor is it after another one later', async () => {
+  test('counts a request with a late answer in the process, and does not treat Redis as unavailable', async () => {
     const of = address();
     expect((await takeInSilence(of)).remaining).toBe(59);
-    expect([insured, limits.isInsured()]).toEqual([[of], false]);
+    expect([insured, limits.usesFallback()]).toEqual([[of], false]);
     release();
     await limits.take('preview', address());
     moved.advance(60_000);
     await takeInSilence();
-    expect([said, limits.isInsured()]).toEqual([[], false]);
+    expect([said, limits.usesFallback()]).toEqual([[], false]);
     release();
   });
 
   test.each([
     [SILENCE_MS - 1, false],
     [SILENCE_MS, true],
-  ])('no answer for %d ms: away is %s', async (silence, isAway) => {
+  ])('after %d ms without an answer, treats Redis as unavailable: %s', async (silence, isAway) => {
     await takeInSilence();
     moved.advance(silence - PATIENCE_MS);
     await takeInSilence();
-    expect(limits.isInsured()).toBe(isAway);
+    expect(limits.usesFallback()).toBe(isAway);
     expect(said).toEqual(isAway ? ['Redis is away: rate limits are counted in this process'] : []);
   });
 
-  test('one that is away is not asked for a second, and is back with its next answer', async () => {
+  test('does not ask an unavailable Redis for a second, and uses it again after its next answer', async () => {
     await takeInSilence();
     moved.advance(SILENCE_MS);
     await takeInSilence();
-    expect(limits.isInsured()).toBe(true);
+    expect(limits.usesFallback()).toBe(true);
     const asked = held.length;
     const of = address();
     moved.advance(PAUSE_MS - 1);
@@ -160,10 +160,10 @@ describe.runIf(redisAnswers)('limits in Redis', () => {
 
     moved.advance(1);
     await takeInSilence();
-    expect([held.length, limits.isInsured()]).toEqual([asked + 1, true]);
+    expect([held.length, limits.usesFallback()]).toEqual([asked + 1, true]);
     // What comes too late for its own request says that Redis is there.
     release();
-    await until(() => !limits.isInsured());
+    await until(() => !limits.usesFallback());
     expect(said).toEqual([
       'Redis is away: rate limits are counted in this process',
       'Redis is back: rate limits are shared again',
@@ -173,7 +173,7 @@ describe.runIf(redisAnswers)('limits in Redis', () => {
     expect(insured).toHaveLength(before);
   });
 
-  /** Counts once while Redis is silent, and the timer of its patience is so many milliseconds late. */
+  /** Counts one request while Redis is silent and the patience timer fires late. */
   const takeWhenLate = async (ms: number) => {
     holding = true;
     const of = address();
@@ -183,7 +183,7 @@ describe.runIf(redisAnswers)('limits in Redis', () => {
     return { of, taking };
   };
 
-  test('where this process itself was late, Redis gets a little longer', async () => {
+  test('waits a little longer for Redis if the process itself was late', async () => {
     const { taking } = await takeWhenLate(11);
     await until(() => moved.waiting() === 1);
     release();
@@ -191,7 +191,7 @@ describe.runIf(redisAnswers)('limits in Redis', () => {
     expect(insured).toEqual([]);
   });
 
-  test('and no longer than that', async () => {
+  test('counts in the process after that extra time', async () => {
     const { of, taking } = await takeWhenLate(11);
     await until(() => moved.waiting() === 1);
     moved.advance(15);
@@ -199,13 +199,13 @@ describe.runIf(redisAnswers)('limits in Redis', () => {
     expect(insured).toEqual([of]);
   });
 
-  test('a timer that is 10 ms late is no sign of it', async () => {
+  test('does not wait longer if the timer was only 10 ms late', async () => {
     const { of, taking } = await takeWhenLate(10);
     await taking;
     expect(insured).toEqual([of]);
   });
 
-  test('an error of Redis is counted here, and is no count', async () => {
+  test('counts in the process after an error of Redis', async () => {
     const of = address();
     const shared = createClient({ url: redisUrl });
     await shared.connect();
@@ -216,12 +216,12 @@ describe.runIf(redisAnswers)('limits in Redis', () => {
     shared.destroy();
   });
 
-  test('a connection that is lost is told once, and told again when it is back', async () => {
+  test('logs a lost connection once, and its return', async () => {
     for (const socket of sockets) socket.destroy();
-    await until(() => limits.isInsured());
+    await until(() => limits.usesFallback());
     await until(async () => {
       await limits.take('preview', address());
-      return !limits.isInsured();
+      return !limits.usesFallback();
     });
     expect(said).toEqual([
       'Redis is away: rate limits are counted in this process',
@@ -229,18 +229,18 @@ describe.runIf(redisAnswers)('limits in Redis', () => {
     ]);
   });
 
-  test('one that is not there at the start is away from the start', async () => {
+  test('treats Redis as unavailable from the start if it can’t connect', async () => {
     const opening = open('redis://127.0.0.1:1');
     await until(() => moved.waiting() === 1);
     moved.advance(1_000);
     const nowhere = await opening;
-    await until(() => nowhere.isInsured());
+    await until(() => nowhere.usesFallback());
     expect((await nowhere.take('preview', address())).remaining).toBe(59);
     expect(said).toEqual(['Redis is away: rate limits are counted in this process']);
     await nowhere.close();
   });
 
-  test('closing ends the connection and the insurance', async () => {
+  test('closes the connection and the insurance on close', async () => {
     const connections = () => [...sockets].filter(({ destroyed }) => !destroyed).length;
     const before = connections();
     const other = await open(url);

@@ -3,22 +3,16 @@ import { readdir } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { describe, expect, test } from 'vitest';
-import { systemClock } from '../../src/clock.ts';
-import {
-  countOutboxOf,
-  eraseNoticesOf,
-  eraseOutboxOf,
-  messageFilesTo,
-  removeFiles,
-} from '../../src/mail/erasure.ts';
+import { countOutboxOf, eraseNoticesOf, eraseOutboxOf, messageFilesTo, removeFiles } from '../../src/mail/erasure.ts';
 import { openFilesMailer } from '../../src/mail/files.ts';
 import { prepareMessage } from '../../src/mail/messages.ts';
-import { openRows } from '../../src/mail/outbox-rows.ts';
-import { parseSender } from '../../src/settings/sender.ts';
+import { openOutboxRows } from '../../src/mail/outbox-rows.ts';
+import { systemClock } from '../../src/platform/clock.ts';
+import { parseSender } from '../../src/settings/groups.ts';
 import { testClock } from '../support/clock.ts';
 import { databases } from '../support/databases.ts';
 
-/** Others stand in the text of a message as well. */
+/** The text contains another address, which must not count. */
 const confirmation = { subject: 'Hello', text: 'Write to ada@example.com.' };
 const from = parseSender('Ada <ada@example.com>');
 const longest = `${'l'.repeat(64)}@${`${'d'.repeat(61)}.`.repeat(3)}example`;
@@ -30,7 +24,7 @@ const addresses = [
   longest,
 ];
 
-test('the messages to a mailbox are found whatever its address looks like, and no others', async () => {
+test('messageFilesTo finds only the messages to the mailbox, also plus-tagged and partly written ones', async () => {
   const folder = mkdtempSync(join(tmpdir(), 'messages-'));
   const mailer = openFilesMailer({
     folder,
@@ -44,10 +38,7 @@ test('the messages to a mailbox are found whatever its address looks like, and n
   }
   await send('ada+news@example.com', 'plus');
   await send('nada@example.com', 'other');
-  writeFileSync(
-    join(folder, '.m9.eml.part'),
-    'From: x@y.example\r\nTo: <Ada@example.com>\r\n\r\nHe',
-  );
+  writeFileSync(join(folder, '.m9.eml.part'), 'From: x@y.example\r\nTo: <Ada@example.com>\r\n\r\nHe');
   writeFileSync(join(folder, 'notes.txt'), 'To: ada@example.com\n');
 
   for (const [index, address] of addresses.entries()) {
@@ -55,16 +46,14 @@ test('the messages to a mailbox are found whatever its address looks like, and n
     expect(await messageFilesTo(folder, address)).toEqual([join(folder, `m${index}.eml`)]);
   }
   const found = await messageFilesTo(folder, 'ada@example.com');
-  expect(found.sort()).toEqual(
-    ['.m9.eml.part', 'm0.eml', 'plus.eml'].map((each) => join(folder, each)),
-  );
+  expect(found.sort()).toEqual(['.m9.eml.part', 'm0.eml', 'plus.eml'].map((each) => join(folder, each)));
   await removeFiles([...found, join(folder, 'gone-already.eml')]);
   expect((await readdir(folder)).sort()).toEqual(
     ['m1.eml', 'm2.eml', 'm3.eml', 'm4.eml', 'notes.txt', 'other.eml'].sort(),
   );
 });
 
-test('a notice about a person is found by whom an answer to it goes to', async () => {
+test('messageFilesTo finds a notice about a person by its Reply-To header', async () => {
   const folder = mkdtempSync(join(tmpdir(), 'messages-'));
   const mailer = openFilesMailer({ folder, from, clock: systemClock });
   const notice = { subject: 'New', text: 'New', address: 'leads@paint.example' };
@@ -88,18 +77,18 @@ test.each([
   ['a head that was cut off', 'To: ada@example.com', true],
   ['another line’s name', 'In-Reply-To: <ada@example.com>\r\n\r\n', false],
   ['a sender', 'From: <ada@example.com>\r\n\r\n', false],
-  ['what another line goes on with', 'Subject: x\r\n To: ada@example.com\r\n\r\n', false],
+  ['a folded line of another header', 'Subject: x\r\n To: ada@example.com\r\n\r\n', false],
   ['the text', 'To: x@y.example\r\n\r\nTo: ada@example.com\r\n', false],
   ['the text, with line ends of Unix', 'To: x@y.example\n\nTo: ada@example.com\n', false],
-  ['somebody else’s name', 'To: ada@example.com <x@y.example>\r\n\r\n', false],
+  ['the display name of another address', 'To: ada@example.com <x@y.example>\r\n\r\n', false],
   ['nothing', '', false],
-])('a person is found by whom the head of a message names: %s', async (_name, text, found) => {
+])('messageFilesTo searches only the To and Reply-To headers: %s', async (_name, text, found) => {
   const folder = mkdtempSync(join(tmpdir(), 'messages-'));
   writeFileSync(join(folder, 'm.eml'), text);
   expect(await messageFilesTo(folder, 'ada@example.com')).toHaveLength(found ? 1 : 0);
 });
 
-test('what is no message is not looked into', async () => {
+test('messageFilesTo ignores files that are no messages', async () => {
   const folder = mkdtempSync(join(tmpdir(), 'messages-'));
   for (const name of ['m.eml.bak', 'm.eml.part.bak', 'm-eml', 'm.part']) {
     writeFileSync(join(folder, name), 'To: ada@example.com\r\n\r\n');
@@ -107,7 +96,7 @@ test('what is no message is not looked into', async () => {
   expect(await messageFilesTo(folder, 'ada@example.com')).toEqual([]);
 });
 
-test('a message that has gone meanwhile is no fault, and one that can’t be read is', async () => {
+test('messageFilesTo skips a deleted message, and throws for an unreadable one', async () => {
   const folder = mkdtempSync(join(tmpdir(), 'messages-'));
   symlinkSync(join(folder, 'gone'), join(folder, 'gone.eml'));
   expect(await messageFilesTo(folder, 'ada@example.com')).toEqual([]);
@@ -118,12 +107,12 @@ test('a message that has gone meanwhile is no fault, and one that can’t be rea
   await expect(messageFilesTo(join(folder, 'file'), 'a@b.example')).rejects.toThrow('ENOTDIR');
 });
 
-test('a folder that is not there holds no message', async () => {
+test('messageFilesTo returns no files for a missing folder', async () => {
   expect(await messageFilesTo(join(tmpdir(), 'no-such-folder'), 'ada@example.com')).toEqual([]);
 });
 
-describe.each(databases)('the rows of a mailbox, on %s', (_name, create) => {
-  test('a message of another kind is told from it though its key be the same', async () => {
+describe.each(databases)('rows of a mailbox, on %s', (_name, create) => {
+  test('erases only messages of the given kind, even if another kind has the same key', async () => {
     const database = await create();
     const storage = await database.open(testClock());
     const add = prepareMessage(storage);
@@ -154,12 +143,12 @@ describe.each(databases)('the rows of a mailbox, on %s', (_name, create) => {
     ['jane+news@example.com', 'jane@example.com'],
     ['jane@example.com', 'jane+news@example.com'],
     ['jane+a+b@example.com', 'jane+c@example.com'],
-  ])('%s is counted and erased as %s, and no other', async (subscribed, erased) => {
+  ])('counts and erases %s, and no others, for the address %s', async (subscribed, erased) => {
     const database = await create();
     const clock = testClock();
     const storage = await database.open(clock);
     const parts = { clock, newId: () => crypto.randomUUID(), perMinute: 60, hostname: 'x.example' };
-    const rows = openRows(storage, parts);
+    const rows = openOutboxRows(storage, parts);
     const others = ['jane@example.org', 'mary.jane@example.com', 'jan@example.com'];
     for (const address of [subscribed, ...others]) await storage.write(rows.messageTo(address));
 
@@ -173,7 +162,7 @@ describe.each(databases)('the rows of a mailbox, on %s', (_name, create) => {
 });
 
 test.each(databases)(
-  'notices about a person with a hundred thousand submissions are erased on %s',
+  'eraseNoticesOf erases the notices of a person with 100,000 submissions, on %s',
   async (_name, create) => {
     const clock = testClock();
     const database = await create();

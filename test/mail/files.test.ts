@@ -14,7 +14,7 @@ import { isMainThread } from 'node:worker_threads';
 import PostalMime from 'postal-mime';
 import { afterEach, beforeEach, expect, test } from 'vitest';
 import { openFilesMailer } from '../../src/mail/files.ts';
-import { parseSender } from '../../src/settings/sender.ts';
+import { parseSender } from '../../src/settings/groups.ts';
 import { testClock } from '../support/clock.ts';
 import { confirmation, from } from './mail-server.ts';
 
@@ -34,8 +34,8 @@ const message = {
 };
 const open = (sender = from) => openFilesMailer({ folder, from: sender, clock: testClock() });
 
-test('a message is one .eml that nobody else can read, under a name that tells no address', async () => {
-  // A worker thread has no umask of its own.
+test('writes a message as one .eml with mode 600, under a name without an address', async () => {
+  // A worker thread can't set the umask.
   const before = isMainThread ? process.umask(0) : undefined;
   try {
     expect(await open().send(message)).toEqual({ kind: 'sent' });
@@ -47,14 +47,14 @@ test('a message is one .eml that nobody else can read, under a name that tells n
   expect(statSync(join(folder, `${uuid}.eml`)).mode & 0o777).toBe(0o600);
 });
 
-test('a folder that others could read is closed to them', async () => {
+test('sets the mode of a readable folder to 700', async () => {
   await open().send(message);
   chmodSync(folder, 0o755);
   await open().send({ ...message, messageId: '<two@paint.example>' });
   expect(statSync(folder).mode & 0o777).toBe(0o700);
 });
 
-test('it is the message that a mail server gets, with CRLF line ends', async () => {
+test('writes the message as a mail server gets it, with CRLF line ends', async () => {
   await open().send(message);
   const raw = readFileSync(join(folder, `${uuid}.eml`), 'utf8');
   expect(raw.replaceAll('\r\n', '')).not.toMatch(/[\r\n]/);
@@ -66,7 +66,7 @@ test('it is the message that a mail server gets, with CRLF line ends', async () 
   expect(parsed.text).not.toContain('jane');
 });
 
-test('a message that is sent again replaces itself, what a crash left included', async () => {
+test('replaces a message that is sent again, and a partial file of a crash', async () => {
   const mailer = open();
   await mailer.send(message);
   writeFileSync(join(folder, `.${uuid}.eml.part`), 'half a mess', { mode: 0o644 });
@@ -75,7 +75,7 @@ test('a message that is sent again replaces itself, what a crash left included',
   expect(statSync(join(folder, `${uuid}.eml`)).mode & 0o777).toBe(0o600);
 });
 
-test('a message that is written is no longer open', async () => {
+test('closes the file and the folder after writing a message', async () => {
   await open().send(message);
   const targets = readdirSync('/proc/self/fd').flatMap((descriptor) => {
     try {
@@ -87,18 +87,18 @@ test('a message that is written is no longer open', async () => {
   expect(targets.filter((target) => target.startsWith(parent))).toEqual([]);
 });
 
-test('a folder that can not be made is a temporary refusal', async () => {
+test('returns a temporary refusal if the folder can’t be created', async () => {
   writeFileSync(folder, 'a file');
   const result = await open().send(message);
   expect(result).toEqual({ kind: 'refused', permanent: false, reason: 'EEXIST' });
 });
 
-test('two addresses in one are refused for good', async () => {
+test('refuses two addresses in one permanently', async () => {
   const result = await open().send({ ...message, address: 'a@x.com,b@y.com' });
   expect(result).toMatchObject({ kind: 'refused', permanent: true });
 });
 
-test('words in any script stay whole', async () => {
+test('preserves text in any script', async () => {
   const used = { subject: 'Bitte bestätigen: Malerei Grün', text: 'Grüß Gott — 你好\n' };
   await open(parseSender('hallo@gruen.example')).send({ ...message, ...used });
   const parsed = await PostalMime.parse(readFileSync(join(folder, `${uuid}.eml`)));

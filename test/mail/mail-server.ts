@@ -1,27 +1,28 @@
 import type { AddressInfo } from 'node:net';
 import { SMTPServer, type SMTPServerOptions } from 'smtp-server';
-import type { Letter } from '../../src/mail/mail.ts';
-import { subscriberLetter } from '../../src/newsletter/letter.ts';
-import { parseSender, type Sender } from '../../src/settings/sender.ts';
-import { ourNewsletterWords } from '../../src/site/newsletter-words.ts';
+import type { MailContent } from '../../src/mail/mail.ts';
+import { confirmationMail } from '../../src/newsletter/confirmation-mail.ts';
+import { parseSender, type Sender } from '../../src/settings/groups.ts';
+import { defaultWords } from '../../src/site/words.ts';
+import { cert, key } from '../support/certificate.ts';
 
 type Received = {
   from: string;
   to: string[];
   raw: string;
   secure: boolean;
-  /** The name that the client gave itself. */
+  /** Host name of the client's greeting. */
   greeting: string;
-  /** How it has signed in, where it had to. */
+  /** Authentication method, or undefined without a sign-in. */
   signedIn: string | undefined;
 };
 
 export type MailServer = {
   url: string;
   port: number;
-  /** What the server took, in order. */
+  /** Accepted messages, in order. */
   received: Received[];
-  /** Every recipient that was offered, taken or not. */
+  /** All recipients that clients offered, accepted or not. */
   offered: string[];
   connections(): number;
   close(): Promise<void>;
@@ -30,19 +31,19 @@ export type MailServer = {
 export type MailServerOptions = {
   port?: number;
   starttls?: boolean;
-  /** Users and passwords; without them nobody has to sign in. */
+  /** Users and passwords. If undefined, no sign-in is needed. */
   users?: Record<string, string>;
-  /** The reply to the sender: undefined takes it. */
+  /** Reply to the sender. Undefined accepts it. */
   sender?: () => { code: number; text: string } | undefined;
-  /** The reply to a recipient: undefined takes it, `stall` never answers. */
+  /** Reply to a recipient. Undefined accepts it, `stall` never replies. */
   recipient?: (address: string) => { code: number; text: string } | 'stall' | undefined;
-  /** The reply after the message: undefined takes it, `drop` keeps it and hangs up. */
+  /** Reply to the message. Undefined accepts it, `drop` stores it and closes the connection. */
   data?: () => { code: number; text: string } | 'drop' | undefined;
-  /** Each message has come whole: its reply waits for this. */
+  /** Delays the reply to each complete message. */
   thinks?: () => Promise<void>;
 };
 
-/** A real SMTP server in this process. */
+/** Starts a real SMTP server in this process. */
 export async function startMailServer(options: MailServerOptions = {}): Promise<MailServer> {
   const received: Received[] = [];
   const offered: string[] = [];
@@ -56,6 +57,8 @@ export async function startMailServer(options: MailServerOptions = {}): Promise<
     logger: false,
     disabledCommands,
     authOptional: users === undefined,
+    cert,
+    key,
     allowInsecureAuth: true,
     closeTimeout: 50,
     onAuth(auth, session, callback) {
@@ -114,7 +117,7 @@ function reply({ code, text }: { code: number; text: string }): Error {
   return Object.assign(new Error(text), { responseCode: code });
 }
 
-/** Time-outs so long that a busy machine does not run into them. */
+/** Time-outs that a busy machine does not reach. */
 export const unhurried = { connectionMs: 20_000, socketMs: 20_000, sendMs: 20_000 };
 
 /** Time-outs that a test can wait for. */
@@ -122,12 +125,14 @@ export const quick = { connectionMs: 400, socketMs: 400, sendMs: 1_200 };
 
 export const from: Sender = parseSender('Paint, Match <hello@paint.example>');
 
+export const baseUrl = 'https://paint.example';
+
 /** As long as links and words make it. */
-export const confirmation: Letter = subscriberLetter(
+export const confirmation: MailContent = confirmationMail(
   {
-    words: () => ourNewsletterWords,
+    words: () => defaultWords().newsletter,
     operator: { name: 'Paint Match' },
-    baseUrl: 'https://paint.example',
+    baseUrl,
   },
   { confirm_token: 'CCCCCCCCCCCCCCCCCCCCCC', leave_token: 'LLLLLLLLLLLLLLLLLLLLLL' },
 );

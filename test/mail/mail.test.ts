@@ -7,17 +7,17 @@ test.each([
   ['a code', withCode('ETIMEDOUT'), 'ETIMEDOUT'],
   ['a code with digits', withCode('E2_BIG'), 'E2_BIG'],
   ['the longest code', withCode(`E${'X'.repeat(40)}`), `E${'X'.repeat(40)}`],
-  ['what is too long for a code', withCode(`E${'X'.repeat(41)}`), 'TypeError'],
-  ['what is too short for a code', withCode('E'), 'TypeError'],
+  ['a text too long for a code', withCode(`E${'X'.repeat(41)}`), 'TypeError'],
+  ['a text too short for a code', withCode('E'), 'TypeError'],
   ['a code and more', withCode('EENVELOPE jane@x.example'), 'TypeError'],
   ['more and a code', withCode('jane@x.example EENVELOPE'), 'TypeError'],
   ['a code in small letters', withCode('etimedout'), 'TypeError'],
   ['a number', withCode(550), 'TypeError'],
-  ['a code that only reads like one', withCode(['EENVELOPE']), 'TypeError'],
+  ['a list that reads like a code', withCode(['EENVELOPE']), 'TypeError'],
   ['an error without a code', new RangeError('jane@x.example'), 'RangeError'],
   ['a text', 'jane@x.example', 'unknown'],
   ['null', null, 'unknown'],
   ['nothing', undefined, 'unknown'],
-])('of %s a log holds the code or the type, never what it says', (_name, error, reason) => {
+])('reasonOf returns the code or the type, and never the message, for %s', (_name, error, reason) => {
   expect(reasonOf(error)).toBe(reason);
 });

@@ -2,7 +2,7 @@ import { mkdtempSync, readdirSync, readFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { expect, onTestFinished, test } from 'vitest';
-import { openMailer } from '../../src/mail/open.ts';
+import { openMailer } from '../../src/mail/smtp.ts';
 import { readSettings } from '../../src/settings/settings.ts';
 import { confirmation, startMailServer } from './mail-server.ts';
 
@@ -13,23 +13,21 @@ function settingsOf(environment: Record<string, string>) {
   return read.kind === 'invalid' ? expect.fail(read.faults.join()) : read.settings;
 }
 
-test('where no mail is configured there is no mailer', async () => {
+test('returns undefined if no mail is configured', async () => {
   const settings = settingsOf({});
   expect(await openMailer({ ...settings, mail: { kind: 'none' } })).toBeUndefined();
 });
 
-test('in local mode messages are files, from the sender that is set', async () => {
+test('writes messages to files in local mode, with the configured sender', async () => {
   const folder = mkdtempSync(join(tmpdir(), 'mail-'));
   const mail = { kind: 'files' as const, folder, from: 'Ada <ada@paint.example>' };
   const mailer = await openMailer({ ...settingsOf({}), mail });
   expect(await mailer?.send(message)).toEqual({ kind: 'sent' });
   expect(readdirSync(folder)).toEqual(['m-1.eml']);
-  expect(readFileSync(join(folder, 'm-1.eml'), 'utf8')).toMatch(
-    /^From: Ada <ada@paint.example>\r$/m,
-  );
+  expect(readFileSync(join(folder, 'm-1.eml'), 'utf8')).toMatch(/^From: Ada <ada@paint.example>\r$/m);
 });
 
-test('with SMTP_URL they go to that server, from the sender that is set', async () => {
+test('sends messages to the server of SMTP_URL, with the configured sender', async () => {
   const server = await startMailServer();
   onTestFinished(server.close);
   const mail = { kind: 'smtp' as const, url: server.url, from: 'Ada <ada@paint.example>' };

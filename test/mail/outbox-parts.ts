@@ -1,14 +1,14 @@
-/** What the tests of the outbox have in common: a store on the test's clock, and a mailer that answers as it is told. */
+/** Shared by the tests of the outbox: a store on the test's clock, and a mailer with given answers. */
 import { type CompiledQuery, sql } from 'kysely';
 import type { Mailer, Message, SendResult } from '../../src/mail/mail.ts';
 import type { Render } from '../../src/mail/messages.ts';
 import type { Storage } from '../../src/storage/database.ts';
 import type { TestClock } from '../support/clock.ts';
 
-/** PostgreSQL measures leases by its own clock: here it stands until the test moves it, as SQLite's does. */
+/** Makes PostgreSQL measure leases by the test's clock, as SQLite does. */
 export function withClock(opened: Storage, clock: TestClock): Storage {
   if (opened.kind === 'sqlite') return opened;
-  // A statement is built once: this stands in it for whatever time it is when it runs.
+  // A statement is built once. This placeholder is replaced by the time at which it runs.
   const now = -7_777_777;
   const atNow = <R>(query: CompiledQuery<R>): CompiledQuery<R> => ({
     ...query,
@@ -22,7 +22,7 @@ export function withClock(opened: Storage, clock: TestClock): Storage {
   };
 }
 
-/** What every confirmation says here. */
+/** Renders every confirmation with the same text. */
 export const render: Render = async ({ address }) =>
   address === null ? undefined : { subject: 'Subject', text: 'Text', address };
 
@@ -30,7 +30,7 @@ export const sent: SendResult = { kind: 'sent' };
 export const later: SendResult = { kind: 'refused', permanent: false, reason: '451' };
 export const never: SendResult = { kind: 'refused', permanent: true, reason: '550' };
 
-/** Answers what `answer` says; remembers every message it was given. */
+/** Returns a mailer with the answers of `answer`, and the list of messages that it got. */
 export function mailerThat(answer: (message: Message) => SendResult | Promise<SendResult>) {
   const given: Message[] = [];
   const mailer: Mailer = {

@@ -1,4 +1,4 @@
-/** What is said is read from the store when a message is sent: it takes time, or there is nothing to say any more. */
+/** Messages are rendered when they are sent. Rendering takes time, or finds that the message has no purpose any more. */
 import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -28,7 +28,7 @@ function outboxOf(options: Pick<OutboxOptions, 'mailer'> & Partial<OutboxOptions
   return openOutbox({ storage, clock, render, perMinute: 1_000, log, ...options });
 }
 
-test('a pause while it is written leaves it to its next attempt', async () => {
+test('leaves a message to its next attempt after a pause of more than 5 s while rendering', async () => {
   const { mailer, given } = mailerThat(() => sent);
   let pauseMs = 5_001;
   const outbox = outboxOf({
@@ -48,15 +48,14 @@ test('a pause while it is written leaves it to its next attempt', async () => {
 });
 
 test.each([
-  ['goes, for nothing has arrived', 0, 1],
-  ['stays as the cap of its mailbox once it was tried, for that may have arrived', 1, 0],
-])('a message that has nothing to say any more %s', async (_what, attempts, messages) => {
+  ['removes a message without content that was never attempted', 0, 1],
+  ['keeps an attempted message without content, because it may have arrived and limits the mailbox', 1, 0],
+])('%s', async (_what, attempts, messages) => {
   const { mailer, given } = mailerThat(() => later);
   let isOver = attempts === 0;
   const outbox = outboxOf({
     mailer,
-    render: async ({ address }) =>
-      isOver ? undefined : { subject: 'Subject', text: 'Text', address: address ?? '' },
+    render: async ({ address }) => (isOver ? undefined : { subject: 'Subject', text: 'Text', address: address ?? '' }),
   });
   await storage.write(outbox.messageTo('jane@x.example'));
   await outbox.work();

@@ -1,9 +1,8 @@
-/** The rows of the outbox on every store, one statement at a time. */
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } from 'vitest';
 import { prepareMessage } from '../../src/mail/messages.ts';
 import { openOutbox } from '../../src/mail/outbox.ts';
-import { openRows } from '../../src/mail/outbox-rows.ts';
-import { openLog } from '../../src/operations/log.ts';
+import { openOutboxRows } from '../../src/mail/outbox-rows.ts';
+import { openLog } from '../../src/platform/log.ts';
 import type { Storage } from '../../src/storage/database.ts';
 import { type TestClock, testClock } from '../support/clock.ts';
 import { databases, type TestDatabase } from '../support/databases.ts';
@@ -41,13 +40,13 @@ describe.each(databases)('rows of the outbox, on %s', (_name, create) => {
     return rows.map(({ status, attempts, message_id }) => ({ status, attempts, message_id }));
   };
 
-  test('a late mark says nothing of the mailbox’s next message', async () => {
-    const rows = openRows(storage, parts());
+  test('ignores a late mark of the mailbox’s previous message', async () => {
+    const rows = openOutboxRows(storage, parts());
     await storage.write(rows.messageTo(jane));
-    const first = (await rows.take()) ?? expect.fail();
+    const first = (await rows.claim()) ?? expect.fail();
     clock.advance(24 * HOUR);
     await storage.write(rows.messageTo(jane));
-    const next = (await rows.take()) ?? expect.fail();
+    const next = (await rows.claim()) ?? expect.fail();
     expect(next.message_id).not.toBe(first.message_id);
     const { message_id } = next;
     for (const status of ['sent', 'dead'] as const) {
@@ -56,37 +55,37 @@ describe.each(databases)('rows of the outbox, on %s', (_name, create) => {
     }
   });
 
-  test('an attempt that ended late does not give up a message that is under way again', async () => {
-    const rows = openRows(storage, parts());
+  test('ignores a late `dead` of an earlier attempt, but accepts its late `sent`', async () => {
+    const rows = openOutboxRows(storage, parts());
     await storage.write(rows.messageTo(jane));
-    const first = (await rows.take()) ?? expect.fail();
+    const first = (await rows.claim()) ?? expect.fail();
     clock.advance(MINUTE);
-    const second = (await rows.take()) ?? expect.fail();
+    const second = (await rows.claim()) ?? expect.fail();
     const { message_id } = second;
     await rows.mark(first, 'dead');
     expect(await stored()).toEqual([{ status: 'pending', attempts: 2, message_id }]);
-    // What the server took is sent, whichever attempt it was.
+    // A message that the server accepted is sent, regardless of the attempt.
     await rows.mark(first, 'sent');
     expect(await stored()).toEqual([{ status: 'sent', attempts: 2, message_id }]);
   });
 
-  test('what is final stays as it is, whatever is marked later', async () => {
-    const rows = openRows(storage, parts());
+  test('never changes a final status', async () => {
+    const rows = openOutboxRows(storage, parts());
     await storage.write(rows.messageTo(jane));
-    const row = (await rows.take()) ?? expect.fail();
+    const row = (await rows.claim()) ?? expect.fail();
     await rows.mark(row, 'sent');
     await rows.mark(row, 'dead');
     expect(await stored()).toMatchObject([{ status: 'sent' }]);
   });
 
-  test('of two workers who saw the same row one takes it', async () => {
-    const [one, two] = [openRows(storage, parts()), openRows(storage, parts())];
+  test('lets one of two workers claim a row', async () => {
+    const [one, two] = [openOutboxRows(storage, parts()), openOutboxRows(storage, parts())];
     await storage.write(one.messageTo(jane));
-    const taken = await Promise.all([one.take(), two.take()]);
+    const taken = await Promise.all([one.claim(), two.claim()]);
     expect(taken.filter((row) => row !== undefined)).toHaveLength(1);
   });
 
-  test('an attempt counts for the budget of its minute whatever became of it', async () => {
+  test('counts every attempt towards the budget of its minute, whatever the outcome', async () => {
     const answers = [never, never, never, sent, later, never];
     const { mailer } = mailerThat(() => answers.shift() ?? never);
     const { newId } = parts();
@@ -103,51 +102,51 @@ describe.each(databases)('rows of the outbox, on %s', (_name, create) => {
     expect(perMinute).toEqual([3, 0, 3, 0]);
   });
 
-  test('after a restart of the machine a message does not rest until the new uptime passes its old mark', async () => {
-    const before = openRows(storage, parts());
+  test('retries a message by its back-off after a restart of the machine reset the monotonic clock', async () => {
+    const before = openOutboxRows(storage, parts());
     await storage.write(before.messageTo(jane));
-    await before.take();
-    // The clock of leases begins again; the wall clock goes on.
+    await before.claim();
+    // A restart resets the clock of leases, but not the wall clock.
     const uptime = clock.monotonic() - 5;
     const booted: TestClock = { ...clock, monotonic: () => clock.monotonic() - uptime };
     const reopened = await database.open(booted);
-    const after = openRows(withClock(reopened, booted), { ...parts(), clock: booted });
+    const after = openOutboxRows(withClock(reopened, booted), { ...parts(), clock: booted });
     // One that is under way still, as its back-off says.
-    expect(await after.take()).toBeUndefined();
+    expect(await after.claim()).toBeUndefined();
     clock.advance(MINUTE);
-    expect(await after.take()).toMatchObject({ address: jane, attempts: 2 });
+    expect(await after.claim()).toMatchObject({ address: jane, attempts: 2 });
     await reopened.close();
   });
 
-  test('a message that arrived late keeps its mailbox’s cap when rows are swept', async () => {
-    const rows = openRows(storage, parts());
+  test('retains the mailbox’s limit for 24 hours after a late delivery when old rows are deleted', async () => {
+    const rows = openOutboxRows(storage, parts());
     await storage.write(rows.messageTo(jane));
     clock.advance(18 * HOUR);
-    await rows.mark((await rows.take()) ?? expect.fail(), 'sent');
+    await rows.mark((await rows.claim()) ?? expect.fail(), 'sent');
     clock.advance(7 * HOUR);
     await rows.sweep();
     await storage.write(rows.messageTo(jane));
-    expect(await rows.take()).toBeUndefined();
+    expect(await rows.claim()).toBeUndefined();
     clock.advance(17 * HOUR);
     await rows.sweep();
     expect(await stored()).toEqual([]);
   });
 
-  test('of a message that died late its mailbox may ask again: nothing has arrived', async () => {
-    const rows = openRows(storage, parts());
+  test('allows a new message 24 hours after the request of one that failed permanently', async () => {
+    const rows = openOutboxRows(storage, parts());
     await storage.write(rows.messageTo(jane));
     clock.advance(20 * HOUR);
-    await rows.mark((await rows.take()) ?? expect.fail(), 'dead');
+    await rows.mark((await rows.claim()) ?? expect.fail(), 'dead');
     clock.advance(4 * HOUR - 1);
     await storage.write(rows.messageTo(jane));
-    expect(await rows.take()).toBeUndefined();
+    expect(await rows.claim()).toBeUndefined();
     clock.advance(1);
     await storage.write(rows.messageTo(jane));
-    expect(await rows.take()).toMatchObject({ key: jane, attempts: 1 });
+    expect(await rows.claim()).toMatchObject({ key: jane, attempts: 1 });
   });
 
-  test('what the operator is told waits for what people wait for, and is kept once', async () => {
-    const rows = openRows(storage, parts());
+  test('stores a notice once and sends it after confirmations', async () => {
+    const rows = openOutboxRows(storage, parts());
     const add = prepareMessage(storage);
     const notice = { kind: 'notice' as const, key: 's-1', about: '{}', status: 'pending' as const };
     for (const message_id of ['<first>', '<second>']) {
@@ -155,21 +154,21 @@ describe.each(databases)('rows of the outbox, on %s', (_name, create) => {
     }
     clock.advance(MINUTE);
     await storage.write(rows.messageTo(jane));
-    expect(await rows.take()).toMatchObject({ kind: 'confirmation', key: jane });
-    expect(await rows.take()).toMatchObject({
+    expect(await rows.claim()).toMatchObject({ kind: 'confirmation', key: jane });
+    expect(await rows.claim()).toMatchObject({
       ...{ kind: 'notice', key: 's-1', about: '{}', address: null, message_id: '<first>' },
       ...{ priority: 2, attempts: 1, requested_at: '2026-09-01T12:00:00.000Z' },
     });
-    expect(await rows.take()).toBeUndefined();
+    expect(await rows.claim()).toBeUndefined();
   });
 
-  test('a row that has nothing to say is removed, and neither its like nor what became final', async () => {
-    const rows = openRows(storage, parts());
+  test('removes only the exact row without content, and no attempted or final row', async () => {
+    const rows = openOutboxRows(storage, parts());
     const add = prepareMessage(storage);
     const now = clock.now().toISOString();
     for (const kind of ['confirmation', 'notice'] as const) {
       for (const key of [jane, 'joan@x.example']) {
-        // All under one id, which is not so by itself: each of the three tells a row.
+        // All rows share one Message-ID here, so that kind and key must distinguish them.
         const message = { kind, key, about: null, message_id: '<same>', now };
         await storage.write(add({ ...message, status: 'pending' }));
       }
@@ -179,7 +178,7 @@ describe.each(databases)('rows of the outbox, on %s', (_name, create) => {
     const left = async () => (await stored()).length;
     await rows.remove({ ...row, message_id: '<its-next>' });
     expect(await left()).toBe(4);
-    // Read before another worker attempted it: that attempt counts for the budget and the cap.
+    // Another worker attempted the row after it was read. That attempt counts for the budget and the limit.
     await rows.remove({ ...row, attempts: row.attempts - 1 });
     expect(await left()).toBe(4);
     await rows.mark(row, 'sent');
@@ -190,8 +189,8 @@ describe.each(databases)('rows of the outbox, on %s', (_name, create) => {
     expect(await left()).toBe(3);
   });
 
-  test('a notice that found no place in an hour is kept for a day', async () => {
-    const rows = openRows(storage, parts());
+  test('deletes a notice that is still `new` after a day', async () => {
+    const rows = openOutboxRows(storage, parts());
     const add = prepareMessage(storage);
     const kept = { about: null, now: clock.now().toISOString(), kind: 'notice' as const };
     for (const status of ['new', 'pending'] as const) {

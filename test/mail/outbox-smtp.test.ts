@@ -9,7 +9,7 @@ import { openSmtpMailer } from '../../src/mail/smtp.ts';
 import type { Storage } from '../../src/storage/database.ts';
 import { openSqlite } from '../../src/storage/sqlite/store.ts';
 import { type TestClock, testClock } from '../support/clock.ts';
-import { from, type MailServerOptions, startMailServer, unhurried } from './mail-server.ts';
+import { baseUrl, from, type MailServerOptions, startMailServer, unhurried } from './mail-server.ts';
 import { render } from './outbox-parts.ts';
 
 const MINUTE = 60_000;
@@ -38,7 +38,7 @@ async function mailServer(options: MailServerOptions = {}) {
 }
 
 async function outboxTo(url: string, timeouts = unhurried) {
-  const mailer = await openSmtpMailer({ url, from, clock, timeouts });
+  const mailer = await openSmtpMailer({ url, baseUrl, from, clock, timeouts });
   const log = pino({ base: null }, { write: (line: string) => lines.push(line) });
   const outbox = openOutbox({
     ...{ storage, clock, mailer, render, perMinute: 1_000, log },
@@ -51,7 +51,7 @@ async function outboxTo(url: string, timeouts = unhurried) {
 const messageIdsOf = async (received: { raw: string }[]) =>
   await Promise.all(received.map(async ({ raw }) => (await PostalMime.parse(raw)).messageId));
 
-test('550: dead, never retried, and the log names the code and no address', async () => {
+test('marks a message as permanently failed on 550, never retries it, and logs the code without an address', async () => {
   const server = await mailServer({
     recipient: (address) => ({ code: 550, text: `5.1.1 <${address}> unknown` }),
   });
@@ -68,7 +68,7 @@ test('550: dead, never retried, and the log names the code and no address', asyn
   expect(lines.join('')).not.toMatch(/jane|subscriber/);
 });
 
-test('greylisting: refused for now, then sent once, under the Message-ID it had', async () => {
+test('sends a greylisted message once on retry, under the same Message-ID', async () => {
   let greylisted = true;
   const server = await mailServer({
     recipient: () => (greylisted ? { code: 451, text: '4.7.1 try later' } : undefined),
@@ -86,7 +86,7 @@ test('greylisting: refused for now, then sent once, under the Message-ID it had'
   expect(await outbox.depth()).toEqual({ pending: 0, dead: 0 });
 });
 
-test('a server that stalls on some holds up none of the others', async () => {
+test('sends 20 messages while the server stalls on four others', async () => {
   const server = await mailServer({
     recipient: (address) => (address.startsWith('slow') ? 'stall' : undefined),
   });
@@ -100,7 +100,7 @@ test('a server that stalls on some holds up none of the others', async () => {
   expect(await outbox.depth()).toEqual({ pending: 4, dead: 0 });
 });
 
-test('a server that is down: the message waits, and is sent once it is up', async () => {
+test('sends a message once the server is available again', async () => {
   const down = await startMailServer();
   await down.close();
   const outbox = await outboxTo(down.url);
@@ -113,7 +113,7 @@ test('a server that is down: the message waits, and is sent once it is up', asyn
   expect(up.received.map(({ to }) => to)).toEqual([['jane@subscriber.example']]);
 });
 
-test('a connection lost after the message was taken: it comes again, under one Message-ID', async () => {
+test('sends again, under the same Message-ID, after the connection was lost before the reply', async () => {
   let drop = true;
   const server = await mailServer({ data: () => (drop ? 'drop' : undefined) });
   const outbox = await outboxTo(server.url);
@@ -127,7 +127,7 @@ test('a connection lost after the message was taken: it comes again, under one M
   expect(second).toBe(first);
 });
 
-test('started, it sends what it finds and what is kept later without being told', async () => {
+test('sends stored and later messages automatically after its start', async () => {
   const server = await mailServer();
   const outbox = await outboxTo(server.url);
   await storage.write(outbox.messageTo('found@x.example'));
@@ -137,7 +137,7 @@ test('started, it sends what it finds and what is kept later without being told'
   await expect.poll(() => server.received.length, { timeout: 3_000 }).toBe(2);
 });
 
-test('closing waits for a send under way, and nothing is sent afterwards', async () => {
+test('waits for a running send when it closes, and sends nothing afterwards', async () => {
   const server = await mailServer();
   const outbox = await outboxTo(server.url);
   outbox.start();
@@ -150,7 +150,7 @@ test('closing waits for a send under way, and nothing is sent afterwards', async
   expect(await outbox.work()).toBe(0);
 });
 
-test('closing cuts off a server that stalls once it has waited, and the message stays', async () => {
+test('closes within 2 s although the server stalls, and keeps the message pending', async () => {
   const server = await mailServer({ recipient: () => 'stall' });
   const outbox = await outboxTo(server.url);
   outbox.start();

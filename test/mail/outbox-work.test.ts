@@ -1,4 +1,4 @@
-/** What the outbox does by itself: its ticks, what it logs, how it ends. No statement differs here: on SQLite alone. */
+/** The schedule, log and end of the outbox. On SQLite only, because no statement differs between the databases. */
 import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -14,7 +14,7 @@ import { later, mailerThat, never, render, sent } from './outbox-parts.ts';
 const MINUTE = 60_000;
 const HOUR = 60 * MINUTE;
 
-/** A clock on which what waits falls due as it is moved on. */
+/** Returns a clock whose timers fire when the test advances it. */
 function clockToPass() {
   let waiting: { at: number; callback: () => void }[] = [];
   const clock = testClock();
@@ -61,7 +61,7 @@ const turns = async () => {
   for (let turn = 0; turn < 50; turn += 1) await clock.turn();
 };
 
-/** A mailer whose answers wait until they are told; its end refuses what is under way. */
+/** Returns a mailer whose sends end only when the test answers them. Its close refuses running sends. */
 function mailerThatHolds() {
   const held: ((result: SendResult) => void)[] = [];
   const { mailer, given } = mailerThat(() => new Promise((resolve) => held.push(resolve)));
@@ -71,7 +71,7 @@ function mailerThatHolds() {
   return { mailer: { ...mailer, close }, given, held };
 }
 
-test('each attempt is a line in the log that tells which message, what became of it, and no address', async () => {
+test('logs each attempt with Message-ID and outcome, and without an address', async () => {
   const answers: Record<string, SendResult> = { sent, later, never };
   const { mailer } = mailerThat(({ address }) => answers[address.split('@')[0] ?? ''] ?? sent);
   const dead: string[] = [];
@@ -82,7 +82,7 @@ test('each attempt is a line in the log that tells which message, what became of
       id += 1;
       return `id-${id}`;
     },
-    onDead: (kind) => dead.push(kind),
+    onFailed: (kind) => dead.push(kind),
     render: async (row) => (row.key.startsWith('nothing') ? undefined : await render(row)),
   });
   for (const name of ['sent', 'later', 'never', 'nothing']) {
@@ -98,14 +98,10 @@ test('each attempt is a line in the log that tells which message, what became of
     { level: 30, ...idOf(4), msg: 'message dropped: nothing is left to say' },
   ]);
   expect(dead).toEqual(['confirmation']);
-  expect((await rows()).map(({ key }) => key).sort()).toEqual([
-    'later@x.example',
-    'never@x.example',
-    'sent@x.example',
-  ]);
+  expect((await rows()).map(({ key }) => key).sort()).toEqual(['later@x.example', 'never@x.example', 'sent@x.example']);
 });
 
-test('whatever is thrown is told by its type, and the message waits', async () => {
+test('logs the type of a thrown error, and keeps the message pending', async () => {
   const { mailer } = mailerThat(() => {
     throw new TypeError('jane@x.example');
   });
@@ -115,7 +111,7 @@ test('whatever is thrown is told by its type, and the message waits', async () =
   expect(lines).toMatchObject([{ level: 40, reason: 'TypeError', msg: 'message deferred' }]);
 });
 
-test('once a message is marked, looking again writes nothing', async () => {
+test('writes nothing when all messages are marked', async () => {
   let writes = 0;
   const counting: Storage = {
     ...storage,
@@ -133,17 +129,17 @@ test('once a message is marked, looking again writes nothing', async () => {
   expect(writes).toBe(before);
 });
 
-test('what a crash in its last attempt has given up is told as given up', async () => {
+test('reports a message as permanently failed if the process died in its last attempt', async () => {
   const dead: string[] = [];
   const { mailer } = mailerThat(() => sent);
-  const outbox = outboxOf({ mailer, onDead: (kind) => dead.push(kind) });
+  const outbox = outboxOf({ mailer, onFailed: (kind) => dead.push(kind) });
   await storage.write(outbox.messageTo('jane@x.example'));
   await storage.write((tx) => tx.updateTable('messages').set({ attempts: 7 }).execute());
   await outbox.work();
   expect(dead).toEqual(['confirmation']);
 });
 
-test('a mark that has to wait is told with the message it is of', async () => {
+test('logs the Message-ID of a mark that the store refused', async () => {
   let away = false;
   const { mailer, given } = mailerThat(() => {
     away = true;
@@ -168,7 +164,7 @@ test('a mark that has to wait is told with the message it is of', async () => {
 test.each([
   [5_000, 1],
   [5_001, 0],
-])('%i ms between the take and the send: %i sent', async (pause, expected) => {
+])('%i ms between the claim and the send: %i sent', async (pause, expected) => {
   const { mailer, given } = mailerThat(() => sent);
   const slow: Storage = {
     ...storage,
@@ -190,7 +186,7 @@ test.each([
   ]);
 });
 
-test('notices get their places before messages are looked for; where that fails the others are sent', async () => {
+test('prepares notices before it claims messages, and sends the messages even if that fails', async () => {
   const { mailer, given } = mailerThat(() => sent);
   const prepared: number[] = [];
   const outbox = outboxOf({
@@ -207,7 +203,7 @@ test('notices get their places before messages are looked for; where that fails 
   expect(lines[0]).toEqual({ level: 50, reason, msg: 'notices could not be looked at' });
 });
 
-test('rows are looked over once an hour, and no more often', async () => {
+test('deletes old rows once an hour, and no more often', async () => {
   const { mailer } = mailerThat(() => sent);
   const outbox = outboxOf({ mailer });
   await storage.write(outbox.messageTo('jane@x.example'));
@@ -223,7 +219,7 @@ test('rows are looked over once an hour, and no more often', async () => {
   }
 });
 
-test('five are under way at once, and a sixth when one of them has ended', async () => {
+test('sends five messages at once, and a sixth when one of them has ended', async () => {
   const { mailer, given, held } = mailerThatHolds();
   const outbox = outboxOf({ mailer });
   for (let n = 0; n < 7; n += 1) await storage.write(outbox.messageTo(`p${n}@x.example`));
@@ -241,7 +237,7 @@ test('five are under way at once, and a sixth when one of them has ended', async
   expect(await work).toBe(7);
 });
 
-test('what is not started sends nothing by itself; started, it looks each second, once', async () => {
+test('sends nothing before its start, and checks once a second after it', async () => {
   const { mailer, given } = mailerThat(() => sent);
   let looks = 0;
   const prepare = async () => {
@@ -272,7 +268,7 @@ test('what is not started sends nothing by itself; started, it looks each second
   await outbox.close();
 });
 
-test('a look that takes long is not overtaken by the next', async () => {
+test('starts no check while the previous one runs', async () => {
   const { mailer } = mailerThat(() => sent);
   const gate = Promise.withResolvers<void>();
   let looks = 0;
@@ -295,7 +291,7 @@ test('a look that takes long is not overtaken by the next', async () => {
   await outbox.close();
 });
 
-test('a look that fails is told, and the next one sends', async () => {
+test('logs a failed check, and sends at the next one', async () => {
   const { mailer, given } = mailerThat(() => sent);
   let away = false;
   const refusing: Storage = {
@@ -320,7 +316,7 @@ test('a look that fails is told, and the next one sends', async () => {
   await outbox.close();
 });
 
-test('what was never started ends with its mailer', async () => {
+test('closes with its mailer, and keeps the message pending, if it was never started', async () => {
   const { mailer, held } = mailerThatHolds();
   const outbox = outboxOf({ mailer });
   await storage.write(outbox.messageTo('jane@x.example'));
@@ -333,7 +329,7 @@ test('what was never started ends with its mailer', async () => {
   expect(await rows()).toMatchObject([{ status: 'pending', attempts: 1 }]);
 });
 
-test('where nothing is under way the end waits for nothing, and nothing is looked for after it', async () => {
+test('closes at once if no send is running, and never checks again', async () => {
   const { mailer, given } = mailerThat(() => sent);
   let looks = 0;
   const prepare = async () => {
@@ -349,7 +345,7 @@ test('where nothing is under way the end waits for nothing, and nothing is looke
   expect([looks, given.length]).toEqual([0, 0]);
 });
 
-test('the end waits five seconds for what is under way, then ends it, tells of it, and takes nothing more', async () => {
+test('waits five seconds for running sends at close, then aborts and logs them, and claims nothing more', async () => {
   const { mailer, given } = mailerThatHolds();
   const outbox = outboxOf({ mailer });
   for (let n = 0; n < 6; n += 1) await storage.write(outbox.messageTo(`p${n}@x.example`));
@@ -370,7 +366,7 @@ test('the end waits five seconds for what is under way, then ends it, tells of i
   expect(await outbox.depth()).toEqual({ pending: 6, dead: 0 });
 });
 
-test('the end waits for a look that is under way', async () => {
+test('waits for a running check at close', async () => {
   const { mailer } = mailerThat(() => sent);
   const gate = Promise.withResolvers<void>();
   let looks = 0;

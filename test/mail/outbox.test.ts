@@ -1,9 +1,9 @@
-/** The outbox of confirmation messages on every store (contract §4, "`/api/subscribe`"). */
+/** The outbox of confirmation messages on every store (reference §11.1). */
 import { setImmediate } from 'node:timers/promises';
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } from 'vitest';
 import type { Mailer, SendResult } from '../../src/mail/mail.ts';
 import { openOutbox } from '../../src/mail/outbox.ts';
-import { openLog } from '../../src/operations/log.ts';
+import { openLog } from '../../src/platform/log.ts';
 import { type Storage, StorageUnavailable } from '../../src/storage/database.ts';
 import { type TestClock, testClock } from '../support/clock.ts';
 import { databases, type TestDatabase } from '../support/databases.ts';
@@ -22,7 +22,7 @@ const openStorage = async () => {
   open.push(opened);
   return withClock(opened, clock);
 };
-/** Every test of this describe has a database of that kind, without a row in it. */
+/** Gives every test of a describe block an empty outbox on this kind of database. */
 function eachOn(create: () => Promise<TestDatabase>): void {
   beforeAll(async () => {
     database = await create();
@@ -49,7 +49,7 @@ const outboxOf = (mailer: Mailer, perMinute = 1_000, on = storage) =>
     hostname: 'paint.example',
   });
 
-/** The store, with answers that take a random while: workers come between each other's statements. */
+/** Returns the store with randomly delayed answers, so that the statements of workers interleave. */
 function outOfStep(of: Storage): Storage {
   const late = async <T>(answer: Promise<T>) => {
     const result = await answer;
@@ -65,20 +65,16 @@ function outOfStep(of: Storage): Storage {
 
 const rows = () => storage.read((db) => db.selectFrom('messages').selectAll());
 
-describe.each(databases)('one message a mailbox in 24 hours, on %s', (_name, create) => {
+describe.each(databases)('one message per mailbox in 24 hours, on %s', (_name, create) => {
   eachOn(create);
 
-  test('asked for many times, under many plus-tags, it is sent once', async () => {
+  test('sends one message for many requests with many plus-tags', async () => {
     const { mailer, given } = mailerThat(() => sent);
     const outbox = outboxOf(mailer);
     await Promise.all(
-      [
-        'jane@x.example',
-        'jane+a@x.example',
-        'jane+a+b@x.example',
-        'jane@x.example',
-        'jane+@x.example',
-      ].map((address) => storage.write(outbox.messageTo(address))),
+      ['jane@x.example', 'jane+a@x.example', 'jane+a+b@x.example', 'jane@x.example', 'jane+@x.example'].map((address) =>
+        storage.write(outbox.messageTo(address)),
+      ),
     );
     await storage.write(outbox.messageTo('joan@x.example'));
     expect(await outbox.work()).toBe(2);
@@ -86,13 +82,10 @@ describe.each(databases)('one message a mailbox in 24 hours, on %s', (_name, cre
     clock.advance(24 * HOUR - 1);
     await storage.write(outbox.messageTo('jane+again@x.example'));
     expect(await outbox.work()).toBe(0);
-    expect(given.map(({ address }) => address).sort()).toEqual([
-      'jane@x.example',
-      'joan@x.example',
-    ]);
+    expect(given.map(({ address }) => address).sort()).toEqual(['jane@x.example', 'joan@x.example']);
   });
 
-  test('after 24 hours it is sent again, to the address then given, with a new Message-ID', async () => {
+  test('sends again after 24 hours, to the latest address, with a new Message-ID', async () => {
     const { mailer, given } = mailerThat(() => sent);
     const outbox = outboxOf(mailer);
     await storage.write(outbox.messageTo('jane@x.example'));
@@ -102,11 +95,10 @@ describe.each(databases)('one message a mailbox in 24 hours, on %s', (_name, cre
     expect(await outbox.work()).toBe(1);
     expect(given.map(({ address }) => address)).toEqual(['jane@x.example', 'jane+b@x.example']);
     expect(new Set(given.map(({ messageId }) => messageId)).size).toBe(2);
-    for (const { messageId } of given)
-      expect(messageId).toMatch(/^<[0-9a-f-]{36}@paint\.example>$/);
+    for (const { messageId } of given) expect(messageId).toMatch(/^<[0-9a-f-]{36}@paint\.example>$/);
   });
 
-  test('a message that arrived late counts from when it arrived', async () => {
+  test('counts the 24 hours from a late delivery', async () => {
     let answer: SendResult = later as SendResult;
     const { mailer, given } = mailerThat(() => answer);
     const outbox = outboxOf(mailer);
@@ -125,11 +117,10 @@ describe.each(databases)('one message a mailbox in 24 hours, on %s', (_name, cre
     expect(given).toHaveLength(3);
   });
 
-  test('rows are removed once they cap nothing any more', async () => {
+  test('deletes a sent row after 24 hours and keeps a pending one', async () => {
     const { mailer } = mailerThat(({ address }) => (address.startsWith('p') ? later : sent));
     const outbox = outboxOf(mailer);
-    for (const address of ['sent@x.example', 'pending@x.example'])
-      await storage.write(outbox.messageTo(address));
+    for (const address of ['sent@x.example', 'pending@x.example']) await storage.write(outbox.messageTo(address));
     await outbox.work();
     clock.advance(24 * HOUR - 1);
     await outbox.work();
@@ -143,7 +134,7 @@ describe.each(databases)('one message a mailbox in 24 hours, on %s', (_name, cre
 describe.each(databases)('attempts, on %s', (_name, create) => {
   eachOn(create);
 
-  test('a temporary refusal is retried after 1 min, 5 min, 30 min, 2 h, 6 h, 12 h, and then dead', async () => {
+  test('retries a refusal after 1 min, 5 min, 30 min, 2 h, 6 h, 12 h, then fails permanently', async () => {
     const { mailer, given } = mailerThat(() => later);
     const outbox = outboxOf(mailer);
     await storage.write(outbox.messageTo('jane@x.example'));
@@ -162,7 +153,7 @@ describe.each(databases)('attempts, on %s', (_name, create) => {
     expect(new Set(given.map(({ messageId }) => messageId)).size).toBe(1);
   });
 
-  test('a permanent refusal is dead at once, and may be asked for again after 24 hours', async () => {
+  test('marks a refused message as permanently failed at once, and accepts a new request after 24 hours', async () => {
     const { mailer, given } = mailerThat(() => never);
     const outbox = outboxOf(mailer);
     await storage.write(outbox.messageTo('jane@x.example'));
@@ -177,7 +168,7 @@ describe.each(databases)('attempts, on %s', (_name, create) => {
     expect(given).toHaveLength(2);
   });
 
-  test('one poisoned message ends dead while the others are sent', async () => {
+  test('marks a message as permanently failed whose send always throws, and sends the others', async () => {
     const { mailer, given } = mailerThat(({ address }) => {
       if (address.startsWith('poison')) throw new TypeError('no');
       return sent;
@@ -194,7 +185,7 @@ describe.each(databases)('attempts, on %s', (_name, create) => {
     expect(await outbox.depth()).toEqual({ pending: 0, dead: 1 });
   });
 
-  test('at most the budget is attempted in any 60 seconds, retries and restarts included', async () => {
+  test('attempts at most the budget in 60 seconds, retries and restarts included', async () => {
     let answer: SendResult = later as SendResult;
     const { mailer } = mailerThat(() => answer);
     const outbox = outboxOf(mailer, 3);
@@ -218,7 +209,7 @@ describe.each(databases)('attempts, on %s', (_name, create) => {
 describe.each(databases)('crashes and several workers, on %s', (_name, create) => {
   eachOn(create);
 
-  test('a process that dies after the take repeats the message under the same Message-ID', async () => {
+  test('repeats a message under the same Message-ID if the process dies after the claim', async () => {
     const dying = mailerThat(() => new Promise<SendResult>(() => {}));
     const outbox = outboxOf(dying.mailer);
     await storage.write(outbox.messageTo('jane@x.example'));
@@ -233,7 +224,7 @@ describe.each(databases)('crashes and several workers, on %s', (_name, create) =
     expect(await rows()).toMatchObject([{ status: 'sent', attempts: 2 }]);
   });
 
-  test('a process that dies in the last attempt leaves a row that ends dead', async () => {
+  test('marks a message as permanently failed if the process died in the last attempt', async () => {
     const { mailer, given } = mailerThat(() => later);
     const outbox = outboxOf(mailer);
     await storage.write(outbox.messageTo('jane@x.example'));
@@ -243,7 +234,7 @@ describe.each(databases)('crashes and several workers, on %s', (_name, create) =
     expect(await outbox.depth()).toEqual({ pending: 0, dead: 1 });
   });
 
-  test('a mark that could not be written is written before anything else is sent', async () => {
+  test('writes a refused mark before it sends anything else', async () => {
     let away = false;
     const { mailer, given } = mailerThat(() => {
       away = given.length === 1;
@@ -261,7 +252,7 @@ describe.each(databases)('crashes and several workers, on %s', (_name, create) =
     await outbox.work();
     expect((await rows()).map(({ status }) => status)).toEqual(['pending']);
     clock.advance(MINUTE);
-    // Due again, but not taken: the mark comes first, and fails.
+    // The row is due again, but the mark must be written first, and that fails.
     await expect(outbox.work()).rejects.toThrow('away');
     away = false;
     await storage.write(outbox.messageTo('joan@x.example'));
@@ -270,7 +261,7 @@ describe.each(databases)('crashes and several workers, on %s', (_name, create) =
     expect((await rows()).map(({ status }) => status)).toEqual(['sent', 'sent']);
   });
 
-  test('a worker that was paused inside the take leaves the message to the one that took it since', async () => {
+  test('sends nothing after a pause inside the claim, because another worker claimed the message', async () => {
     const { mailer, given } = mailerThat(() => sent);
     const other = outboxOf(mailer, 1_000, await openStorage());
     let paused = false;
@@ -280,7 +271,7 @@ describe.each(databases)('crashes and several workers, on %s', (_name, create) =
         const result = await storage.write(change);
         const [row] = await rows();
         if (!paused && row?.attempts === 1) {
-          // The take is committed, and its answer lies there for two minutes.
+          // The claim is committed, but its answer arrives two minutes later.
           paused = true;
           clock.advance(2 * MINUTE);
           expect(await other.work()).toBe(1);
@@ -295,13 +286,13 @@ describe.each(databases)('crashes and several workers, on %s', (_name, create) =
     expect(await rows()).toMatchObject([{ status: 'sent', attempts: 2 }]);
   });
 
-  test('a worker that was paused after the take sends nothing', async () => {
+  test('sends nothing after a pause that follows the claim', async () => {
     const { mailer, given } = mailerThat(() => sent);
     const paused = openOutbox({
       storage,
       clock: {
         ...clock,
-        // Two minutes pass between any two looks at it.
+        // Two minutes pass between any two reads of this clock.
         monotonic: () => {
           clock.advance(2 * MINUTE);
           return clock.monotonic();
@@ -318,7 +309,7 @@ describe.each(databases)('crashes and several workers, on %s', (_name, create) =
     expect((await rows())[0]?.status).not.toBe('sent');
   });
 
-  test('a step of the wall clock brings no message that is under way a second time', async () => {
+  test('sends no message twice when the wall clock jumps during a send', async () => {
     const answer = Promise.withResolvers<SendResult>();
     const { mailer, given } = mailerThat(() => answer.promise);
     const [one, two] = [outboxOf(mailer), outboxOf(mailer, 1_000, await openStorage())];
@@ -332,11 +323,9 @@ describe.each(databases)('crashes and several workers, on %s', (_name, create) =
     expect([given.length, (await rows())[0]?.status]).toEqual([1, 'sent']);
   });
 
-  test('workers on one database never send a row twice, nor more than the budget', async () => {
+  test('sends no row twice, and no more than the budget, with three workers', async () => {
     const { mailer, given } = mailerThat(() => sent);
-    const outboxes = await Promise.all(
-      [1, 2, 3].map(async () => outboxOf(mailer, 25, outOfStep(await openStorage()))),
-    );
+    const outboxes = await Promise.all([1, 2, 3].map(async () => outboxOf(mailer, 25, outOfStep(await openStorage()))));
     for (let i = 0; i < 40; i += 1) {
       const outbox = outboxes[i % 3] ?? expect.fail();
       await storage.write(outbox.messageTo(`p${i}@x.example`));

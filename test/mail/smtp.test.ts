@@ -5,6 +5,7 @@ import { afterEach, describe, expect, test } from 'vitest';
 import { openSmtpMailer, type SmtpTimeouts } from '../../src/mail/smtp.ts';
 import { testClock } from '../support/clock.ts';
 import {
+  baseUrl,
   confirmation,
   from,
   type MailServerOptions,
@@ -24,13 +25,13 @@ async function mailServer(options: MailServerOptions = {}) {
   return server;
 }
 
-async function mailerTo(url: string, timeouts: SmtpTimeouts = unhurried) {
-  const mailer = await openSmtpMailer({ url, from, clock: testClock(), timeouts });
+async function mailerTo(url: string, timeouts: SmtpTimeouts = unhurried, site = baseUrl) {
+  const mailer = await openSmtpMailer({ url, baseUrl: site, from, clock: testClock(), timeouts });
   closers.push(mailer.close);
   return mailer;
 }
 
-/** A server that speaks SMTP only as far as a test writes it. */
+/** Starts a TCP server that speaks only as much SMTP as the test writes. */
 async function rawServer(serve: (socket: Socket) => void) {
   const sockets: Socket[] = [];
   const server = createServer((socket) => {
@@ -52,8 +53,8 @@ const message = {
   messageId: '<m-1@paint.example>',
 };
 
-describe('what arrives', () => {
-  test('one recipient, exactly the fixed headers, and no trace of the address below them', async () => {
+describe('sent message', () => {
+  test('has one recipient, exactly the fixed headers, and no trace of the address in its body', async () => {
     const server = await mailServer();
     const mailer = await mailerTo(server.url);
     expect(await mailer.send(message)).toEqual({ kind: 'sent' });
@@ -62,7 +63,7 @@ describe('what arrives', () => {
     const parsed = await PostalMime.parse(received?.raw ?? '');
     expect(parsed.headers.map(({ key, value }) => [key, value])).toEqual([
       ['auto-submitted', 'auto-generated'],
-      ['list-unsubscribe', `<${confirmation.unsubscribeUrl}>`],
+      ['list-unsubscribe', `<${baseUrl}/newsletter/leave/LLLLLLLLLLLLLLLLLLLLLL>`],
       ['list-unsubscribe-post', 'List-Unsubscribe=One-Click'],
       ['from', '"Paint, Match" <hello@paint.example>'],
       ['to', message.address],
@@ -80,7 +81,7 @@ describe('what arrives', () => {
     expect(parsed.html).toBeUndefined();
   });
 
-  test('an answer goes to whom the letter says, and to one address alone', async () => {
+  test('sets Reply-To to the given address, and refuses more than one', async () => {
     const server = await mailServer();
     const mailer = await mailerTo(server.url);
     expect(await mailer.send({ ...message, replyTo: 'ada@x.example' })).toEqual({ kind: 'sent' });
@@ -102,7 +103,7 @@ describe('what arrives', () => {
     'a@ｘ.com',
     '"a,b"@x.com',
     '',
-  ])('%j is no address, and nobody is offered anything', async (address) => {
+  ])('refuses the invalid address %j without offering it to the server', async (address) => {
     const server = await mailServer();
     const mailer = await mailerTo(server.url);
     expect(await mailer.send({ ...message, address })).toEqual({
@@ -118,34 +119,19 @@ describe('refusals', () => {
   const text = `user ${message.address} said no`;
 
   test.each([
-    [
-      'a recipient for good',
-      { recipient: { code: 550, text: `5.1.1 ${text}` } },
-      true,
-      '550 5.1.1',
-    ],
-    [
-      'a recipient for now',
-      { recipient: { code: 451, text: `4.7.1 ${text}` } },
-      false,
-      '451 4.7.1',
-    ],
-    ['the message for good', { data: { code: 554, text } }, true, '554'],
-    ['the message for now', { data: { code: 452, text } }, false, '452'],
-    // The same for every message: the operator's to repair.
-    ['the sender', { sender: { code: 550, text: `5.7.1 ${text}` } }, false, '550 5.7.1'],
-    [
-      'with longer codes',
-      { data: { code: 554, text: `5.123.260 ${text}` } },
-      true,
-      '554 5.123.260',
-    ],
-    ['in several lines', { data: { code: 554, text: '5.7.1 one\n5.7.1 two' } }, true, '554 5.7.1'],
-    ['with what is no code', { data: { code: 554, text: `3.1.1 ${text}` } }, true, '554'],
-    ['with a code of too many digits', { data: { code: 554, text: '5.1.2345 x' } }, true, '554'],
-    ['with one in its text', { data: { code: 554, text: 'no 123 5.1.1 no' } }, true, '554'],
+    ['a permanently refused recipient', { recipient: { code: 550, text: `5.1.1 ${text}` } }, true, '550 5.1.1'],
+    ['a temporarily refused recipient', { recipient: { code: 451, text: `4.7.1 ${text}` } }, false, '451 4.7.1'],
+    ['a permanently refused message', { data: { code: 554, text } }, true, '554'],
+    ['a temporarily refused message', { data: { code: 452, text } }, false, '452'],
+    // A refused sender concerns every message, until the operator corrects it.
+    ['a refused sender', { sender: { code: 550, text: `5.7.1 ${text}` } }, false, '550 5.7.1'],
+    ['a reply with longer codes', { data: { code: 554, text: `5.123.260 ${text}` } }, true, '554 5.123.260'],
+    ['a reply in several lines', { data: { code: 554, text: '5.7.1 one\n5.7.1 two' } }, true, '554 5.7.1'],
+    ['a reply with an invalid code', { data: { code: 554, text: `3.1.1 ${text}` } }, true, '554'],
+    ['a reply with a code of too many digits', { data: { code: 554, text: '5.1.2345 x' } }, true, '554'],
+    ['a reply with a code within its text', { data: { code: 554, text: 'no 123 5.1.1 no' } }, true, '554'],
   ])(
-    '%s: its kind and its code, never its text',
+    'returns kind and code, and never the text, for %s',
     async (_, replies: { sender?: Reply; recipient?: Reply; data?: Reply }, permanent, reason) => {
       const { sender, recipient, data } = replies;
       const server = await mailServer({
@@ -158,7 +144,7 @@ describe('refusals', () => {
     },
   );
 
-  test('a refused sign-in is temporary, and names no secret', async () => {
+  test('returns a temporary refusal without a secret for a refused sign-in', async () => {
     const server = await mailServer({ users: { service: 'right' } });
     const url = (password: string) => `smtp://service:${password}@127.0.0.1:${server.port}`;
     const wrong = await (await mailerTo(url('wr%40ng'))).send(message);
@@ -166,7 +152,7 @@ describe('refusals', () => {
     expect(await (await mailerTo(url('right'))).send(message)).toEqual({ kind: 'sent' });
   });
 
-  test('a server that is down is temporary', async () => {
+  test('returns a temporary refusal if the server is unavailable', async () => {
     const server = await startMailServer();
     await server.close();
     const mailer = await mailerTo(server.url);
@@ -177,7 +163,7 @@ describe('refusals', () => {
     });
   });
 
-  test('a server that hangs up at once is called once', async () => {
+  test('connects once to a server that closes the connection at once', async () => {
     let calls = 0;
     const url = await rawServer((socket) => {
       calls += 1;
@@ -187,7 +173,7 @@ describe('refusals', () => {
     expect(calls).toBe(1);
   });
 
-  test('a connection lost before the 250 is one attempt, and temporary', async () => {
+  test('returns a temporary refusal after one attempt if the connection is lost before the 250', async () => {
     const server = await mailServer({ data: () => 'drop' });
     const mailer = await mailerTo(server.url);
     expect(await mailer.send(message)).toMatchObject({ kind: 'refused', permanent: false });
@@ -195,7 +181,7 @@ describe('refusals', () => {
   });
 });
 
-test('a letter is text: where a file or an address stood in its place, neither is read', async () => {
+test('refuses a text that is an object, and reads neither its file nor its address', async () => {
   const server = await mailServer();
   const mailer = await mailerTo(server.url);
   let calls = 0;
@@ -213,7 +199,7 @@ test('a letter is text: where a file or an address stood in its place, neither i
 type Reply = { code: number; text: string };
 
 describe('servers that stall', () => {
-  test('silence after the recipient ends in a time-out while others go on', async () => {
+  test('times out after a recipient without a reply, while another send succeeds', async () => {
     const server = await mailServer({
       recipient: (address) => (address.startsWith('slow') ? 'stall' : undefined),
     });
@@ -223,7 +209,7 @@ describe('servers that stall', () => {
     expect(await slow).toEqual({ kind: 'refused', permanent: false, reason: 'ETIMEDOUT' });
   });
 
-  test('silence instead of a greeting ends in a time-out', async () => {
+  test('times out if the server sends no greeting', async () => {
     const mailer = await mailerTo(await rawServer(() => {}), quick);
     expect(await mailer.send(message)).toEqual({
       kind: 'refused',
@@ -232,7 +218,7 @@ describe('servers that stall', () => {
     });
   });
 
-  test('a reply that trickles for ever ends with the time of the whole send', async () => {
+  test('aborts at the time limit of the whole send if a reply never ends', async () => {
     const url = await rawServer((socket) => {
       socket.write('220 ');
       const trickle = setInterval(() => socket.write('x'), 50);
@@ -246,7 +232,7 @@ describe('servers that stall', () => {
     });
   });
 
-  test('closing ends a send under way', async () => {
+  test('aborts a running send when it closes', async () => {
     const server = await mailServer({ recipient: () => 'stall' });
     const mailer = await mailerTo(server.url);
     const send = mailer.send(message);
@@ -257,8 +243,8 @@ describe('servers that stall', () => {
   });
 });
 
-describe('the connection', () => {
-  test('closing ends one that was never greeted, and one that rests', async () => {
+describe('connection', () => {
+  test('is closed with the mailer, both without a greeting and when idle', async () => {
     const ended: string[] = [];
     const silent = await rawServer((socket) => socket.on('close', () => ended.push('silent')));
     const patient = { connectionMs: 60_000, socketMs: 60_000, sendMs: 60_000 };
@@ -276,25 +262,39 @@ describe('the connection', () => {
     await expect.poll(() => server.connections()).toBe(0);
   });
 
-  test('the time-outs that hold where none are asked for leave time for a message', async () => {
+  test('sends a message with the default time-outs', async () => {
     const server = await mailServer();
-    const mailer = await openSmtpMailer({ url: server.url, from, clock: testClock() });
+    const mailer = await openSmtpMailer({ url: server.url, baseUrl, from, clock: testClock() });
     closers.push(mailer.close);
     expect(await mailer.send(message)).toEqual({ kind: 'sent' });
   });
 
-  test('the query of SMTP_URL says how to greet, how to sign in and whether TLS is wanted', async () => {
+  test.each([
+    ['https://paint.example', 'paint.example'],
+    ['http://localhost:3000', 'localhost'],
+    ['http://127.0.0.1:3000', '[127.0.0.1]'],
+    ['http://[2001:db8::1]:3000', '[IPv6:2001:db8::1]'],
+    ['https://färben.example', 'xn--frben-gra.example'],
+  ])('greets with the host of BASE_URL=%s, as %s', async (site, greeting) => {
+    const server = await mailServer();
+    const mailer = await mailerTo(server.url, unhurried, site);
+    expect(await mailer.send(message)).toEqual({ kind: 'sent' });
+    // The test's server lowercases the name.
+    expect(server.received[0]?.greeting).toBe(greeting.toLowerCase());
+  });
+
+  test('the query of SMTP_URL sets greeting, authentication method and TLS', async () => {
     const plain = await mailServer({ starttls: true });
-    const unencrypted = await mailerTo(`${plain.url}/?ignoreTLS=true&name=paint.example`);
+    const unencrypted = await mailerTo(`${plain.url}/?ignoreTLS=true&name=relay.example`);
     expect(await unencrypted.send(message)).toEqual({ kind: 'sent' });
-    expect(plain.received[0]).toMatchObject({ secure: false, greeting: 'paint.example' });
+    expect(plain.received[0]).toMatchObject({ secure: false, greeting: 'relay.example' });
     const asking = await mailServer({ users: { service: 'right' } });
     const url = `smtp://service:right@127.0.0.1:${asking.port}/?authMethod=LOGIN`;
     expect(await (await mailerTo(url)).send(message)).toEqual({ kind: 'sent' });
     expect(asking.received[0]?.signedIn).toBe('LOGIN');
   });
 
-  test('STARTTLS is used where it is offered, and a false certificate is not trusted', async () => {
+  test('uses STARTTLS if the server offers it, and refuses an untrusted certificate', async () => {
     const server = await mailServer({ starttls: true });
     const strict = await mailerTo(server.url);
     expect(await strict.send(message)).toMatchObject({ kind: 'refused', permanent: false });
@@ -304,14 +304,14 @@ describe('the connection', () => {
     expect(server.received[0]?.secure).toBe(true);
   });
 
-  test('requireTLS keeps a message from a server without it', async () => {
+  test('sends nothing with requireTLS to a server without TLS', async () => {
     const server = await mailServer();
     const mailer = await mailerTo(`${server.url}/?requireTLS=true`);
     expect(await mailer.send(message)).toMatchObject({ kind: 'refused', permanent: false });
     expect(server.offered).toEqual([]);
   });
 
-  test('the query of SMTP_URL can not turn on the library’s own log of addresses', async () => {
+  test('ignores log options in the query of SMTP_URL, which would log addresses', async () => {
     const server = await mailServer();
     const mailer = await mailerTo(`${server.url}/?logger=true&debug=true&transactionLog=true`);
     const lines: string[] = [];
@@ -329,7 +329,7 @@ describe('the connection', () => {
     expect(lines.join('\n')).not.toContain('subscriber.example');
   });
 
-  test('one connection carries a burst, and at most five are open', async () => {
+  test('sends 30 messages over at most five connections', async () => {
     const server = await mailServer();
     const mailer = await mailerTo(server.url);
     let most = 0;

@@ -1,4 +1,4 @@
-/** The protocol's own conformance suite against the real endpoint; what fails is listed one by one, with why. */
+/** Runs MCP's conformance suite against the real endpoint. Expected failures are listed with their reasons. */
 import { createServer, request, type Server } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { join } from 'node:path';
@@ -9,7 +9,7 @@ import { runProgram } from './program.ts';
 let relay: Server;
 let service: Service;
 
-// The suite can send no credential: what stands before the service adds one, and leaves the rest alone.
+// The suite can't send a credential, so this relay adds one and forwards the rest unchanged.
 beforeAll(async () => {
   relay = createServer((incoming, outgoing) => {
     const own = { authorization: `Bearer ${tokens.both}`, 'x-forwarded-for': freshAddress() };
@@ -35,7 +35,7 @@ afterAll(async () => {
 test.each([
   ['2026-07-28', 96],
   ['2025-11-25', 35],
-])('%s: what is required passes, save what is listed', async (revision, least) => {
+])('passes the requirements of %s, except the listed scenarios', async (revision, least) => {
   const { status, stdout } = await runProgram('@modelcontextprotocol/conformance', 'conformance', [
     ...['server', '--url', `${service.url}/mcp`, '--requirements', revision],
     ...['--expected-failures', join(import.meta.dirname, `conformance/${revision}.yml`)],

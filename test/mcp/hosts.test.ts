@@ -1,9 +1,9 @@
-/** Hosts by the libraries of others, of each era of the protocol: nothing of these clients is ours. */
+/** Hosts built with the client libraries of others, for each generation of the protocol. */
 import { Client, StreamableHTTPClientTransport } from '@modelcontextprotocol/client';
 import { Client as OlderClient } from '@modelcontextprotocol/sdk/client/index.js';
 import { StreamableHTTPClientTransport as OlderTransport } from '@modelcontextprotocol/sdk/client/streamableHttp.js';
 import { describe, expect, test } from 'vitest';
-import { CONFIRMATION_STATEMENT } from '../../src/actions/confirmation-statement.ts';
+import { CONFIRMATION_STATEMENT } from '../../src/actions/preview.ts';
 import { quote } from '../support/agent.ts';
 import { confirmed } from '../support/mcp.ts';
 import { scenario } from '../support/scenario.ts';
@@ -22,7 +22,7 @@ type Form = (params: Elicited) => {
   content?: Record<string, string>;
 };
 
-/** A host of 2026-07-28 that answers forms as it is told; without an answer it has none. */
+/** Connects a host of revision 2026-07-28 with these answers to forms. Without answers, it supports no forms. */
 async function newHost(form?: Form): Promise<Client> {
   const client = new Client(
     { name: 'host', version: '1.0.0' },
@@ -34,9 +34,7 @@ async function newHost(form?: Form): Promise<Client> {
   if (form !== undefined) {
     client.setRequestHandler('elicitation/create', ({ params }) => form(params as Elicited));
   }
-  await client.connect(
-    new StreamableHTTPClientTransport(address(), { requestInit: requestInit() }),
-  );
+  await client.connect(new StreamableHTTPClientTransport(address(), { requestInit: requestInit() }));
   return client;
 }
 
@@ -44,11 +42,8 @@ type Result = { content: unknown; structuredContent?: unknown; isError?: boolean
 
 const textOf = ({ content }: Result) => (content as { text: string }[])[0]?.text ?? '';
 
-/** Previews as the host's model would, then submits. */
-async function previewAndSubmit(
-  client: Client,
-  input: (previewId: string) => Record<string, unknown>,
-) {
+/** Calls preview and submit as the host's model does. */
+async function previewAndSubmit(client: Client, input: (previewId: string) => Record<string, unknown>) {
   const preview = await client.callTool({ name: 'preview_homeowner_quote', arguments: quote });
   const { preview_id } = preview.structuredContent as { preview_id: string };
   return await client.callTool({ name: 'submit', arguments: input(preview_id) });
@@ -60,14 +55,14 @@ describe('@modelcontextprotocol/client, 2026-07-28', () => {
     return { action: 'accept', content: { confirmation_text: CONFIRMATION_STATEMENT } };
   };
 
-  test('finds out the revision, and lists the tools', async () => {
+  test('negotiates the revision and lists the tools', async () => {
     const client = await newHost();
     expect(client.getNegotiatedProtocolVersion()).toBe('2026-07-28');
     expect((await client.listTools()).tools).toHaveLength(7);
     await client.close();
   });
 
-  test('form accepted: one delivery; the person saw destination, fields and statement', async () => {
+  test('delivers once after an accepted form, which shows destination, fields and statement', async () => {
     const seen: string[] = [];
     const client = await newHost((params) => {
       seen.push(params.message);
@@ -86,25 +81,18 @@ describe('@modelcontextprotocol/client, 2026-07-28', () => {
 
   test.each<[string, Form, number]>([
     ['declined', () => ({ action: 'decline' }), 1],
-    [
-      '“Do not send”',
-      () => ({ action: 'accept', content: { confirmation_text: 'Do not send' } }),
-      1,
-    ],
+    ['“Do not send”', () => ({ action: 'accept', content: { confirmation_text: 'Do not send' } }), 1],
     ['cancelled', () => ({ action: 'cancel' }), 0],
-  ])('form %s: no delivery, whatever its model had written', async (_name, form, rows) => {
+  ])('delivers nothing after a form with the answer %s, although the model confirmed', async (_name, form, rows) => {
     const client = await newHost(form);
     await started.expecting({ rows }, async () => {
       const result = await previewAndSubmit(client, confirmed);
-      expect([result.isError, textOf(result)]).toEqual([
-        true,
-        expect.stringContaining('othing was sent'),
-      ]);
+      expect([result.isError, textOf(result)]).toEqual([true, expect.stringContaining('othing was sent')]);
     });
     await client.close();
   });
 
-  test('no forms: the statement of its model sends once', async () => {
+  test('sends once with the model’s statement if the host has no forms', async () => {
     const client = await newHost();
     await started.expecting({ forwarded: 1, rows: 1 }, async () => {
       expect((await previewAndSubmit(client, withoutWords)).isError).toBe(true);
@@ -113,15 +101,10 @@ describe('@modelcontextprotocol/client, 2026-07-28', () => {
     await client.close();
   });
 
-  test('as a client of 2025-11-25 that has forms: none is asked for, for there is no way back', async () => {
-    const client = new Client(
-      { name: 'host', version: '1.0.0' },
-      { capabilities: { elicitation: {} } },
-    );
+  test('shows no form to a client of revision 2025-11-25, which could not return the answer', async () => {
+    const client = new Client({ name: 'host', version: '1.0.0' }, { capabilities: { elicitation: {} } });
     client.setRequestHandler('elicitation/create', () => expect.fail('nobody is asked'));
-    await client.connect(
-      new StreamableHTTPClientTransport(address(), { requestInit: requestInit() }),
-    );
+    await client.connect(new StreamableHTTPClientTransport(address(), { requestInit: requestInit() }));
     expect(client.getNegotiatedProtocolVersion()).toBe('2025-11-25');
     await started.expecting({ forwarded: 1, rows: 1 }, async () => {
       const refused = await previewAndSubmit(client, withoutWords);
@@ -133,14 +116,14 @@ describe('@modelcontextprotocol/client, 2026-07-28', () => {
 });
 
 describe('@modelcontextprotocol/sdk 1.x', () => {
-  test('previews and sends once; its own validator finds the results as they are listed', async () => {
+  test('previews and sends once for three calls, with results that the client’s validator accepts', async () => {
     const client = new OlderClient({ name: 'older', version: '1.0.0' });
     await client.connect(
-      // Its types are of before exactOptionalPropertyTypes.
+      // The library's types don't support exactOptionalPropertyTypes.
       new OlderTransport(address(), { requestInit: requestInit() }) as never,
     );
     expect(client.getServerVersion()).toMatchObject({ name: '1.0.0.127/leads' });
-    // What is listed is compiled, and every result held to it.
+    // The client compiles the listed schemas and validates every result against them.
     expect((await client.listTools()).tools).toHaveLength(7);
     await started.expecting({ forwarded: 1, rows: 1 }, async () => {
       const previewed = await client.callTool({

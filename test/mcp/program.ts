@@ -2,10 +2,10 @@ import { spawn } from 'node:child_process';
 import { existsSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 
-/** Their packages have a lock file of their own: the service and its tests need none of them. */
+/** Programs of others. They have a separate lock file, because the service and the other tests don't need them. */
 const folder = join(import.meta.dirname, 'programs');
 
-/** Where a program of others begins; throws with the command that lays them. */
+/** Returns the entry file of a program. Throws with the install command if it is missing. */
 export function entryOf(packageName: string, program: string): string {
   const own = join(folder, 'node_modules', packageName);
   if (!existsSync(own)) throw new Error('Lay the programs first: npm run programs');
@@ -17,7 +17,7 @@ type Ran = { status: number | null; stdout: string; stderr: string };
 
 type Options = { environment?: Record<string, string>; input?: string };
 
-/** Runs one to its end. */
+/** Runs a program to its end. */
 export function runProgram(
   packageName: string,
   program: string,
@@ -27,7 +27,7 @@ export function runProgram(
   return run([entryOf(packageName, program), ...argv], options);
 }
 
-/** Runs a script of ours beside them, which uses their libraries. */
+/** Runs a script of ours that uses their libraries. */
 export function runScript(name: string, argv: readonly string[], options: Options = {}) {
   return run([join(folder, name), ...argv], options);
 }

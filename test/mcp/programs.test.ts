@@ -1,4 +1,4 @@
-/** Programs that nobody here wrote, against the real process; between two calls it is killed and started again. */
+/** Programs of others against the real process, which is killed and restarted between calls. */
 import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { Client } from '@modelcontextprotocol/sdk/client/index.js';
@@ -29,7 +29,7 @@ afterAll(async () => {
 const address = () => `${service.url}/mcp`;
 const deliveries = () => upstream.delivered.map(({ event }) => event.data.fields);
 
-/** `kill -9`, and the same service again over what it had written. */
+/** Kills the service with SIGKILL and starts it again on the same data. */
 async function killAndStart(): Promise<void> {
   const { port, dataDir } = service;
   await service.end();
@@ -38,7 +38,7 @@ async function killAndStart(): Promise<void> {
 
 type Call = (tool: string, input: object) => Promise<Record<string, never>>;
 
-/** Preview, a crash, submit, a crash, submit again: the same receipt, and one delivery. */
+/** Previews, submits twice with a crash before each submit, and checks for one delivery and one receipt. */
 async function sendOnce(call: Call): Promise<void> {
   const { preview_id, fields } = await call('preview_homeowner_quote', quote);
   expect(fields).toEqual(quote);
@@ -50,7 +50,7 @@ async function sendOnce(call: Call): Promise<void> {
   expect(deliveries()).toEqual([quote]);
 }
 
-test('killed while the destination has it: the same call again is never a second delivery', async () => {
+test('delivers once if the service is killed during a delivery and the call is repeated', async () => {
   const call = (tool: string, input: object) => callTool(service, tool, input);
   const { structuredContent } = await call('preview_homeowner_quote', quote);
   const input = confirmed(structuredContent.preview_id);
@@ -69,16 +69,9 @@ test('killed while the destination has it: the same call again is never a second
 
 const bearer = `Bearer ${tokens.both}`;
 
-test('the inspector’s command line', async () => {
+test('sends once through the command line of the MCP Inspector', async () => {
   await sendOnce(async (tool, input) => {
-    const argv = [
-      '--cli',
-      address(),
-      '--transport',
-      'http',
-      '--header',
-      `Authorization: ${bearer}`,
-    ];
+    const argv = ['--cli', address(), '--transport', 'http', '--header', `Authorization: ${bearer}`];
     const { stdout } = await runProgram('@modelcontextprotocol/inspector', 'mcp-inspector', [
       ...[...argv, '--method', 'tools/call', '--tool-name', tool, '--format', 'json'],
       ...['--tool-args-json', JSON.stringify(input)],
@@ -87,7 +80,7 @@ test('the inspector’s command line', async () => {
   });
 });
 
-test('mcporter', async () => {
+test('sends once through mcporter', async () => {
   const config = join(temporaryFolder(), 'mcporter.json');
   const headers = { Authorization: bearer };
   const leads = { baseUrl: address(), headers };
@@ -101,7 +94,7 @@ test('mcporter', async () => {
   });
 });
 
-describe('a client over stdio', () => {
+describe('client over stdio', () => {
   async function overStdio(argv: string[], environment: Record<string, string> = {}) {
     const client = new Client({ name: 'host', version: '1.0.0' });
     const env = { PATH: process.env.PATH ?? '', HOME: temporaryFolder(), ...environment };
@@ -110,7 +103,7 @@ describe('a client over stdio', () => {
     return client;
   }
 
-  test('mcp-remote, for hosts that start a program', async () => {
+  test('sends once through mcp-remote, for hosts that start a program', async () => {
     const entry = entryOf('mcp-remote', 'mcp-remote');
     const client = await overStdio(
       // biome-ignore lint/suspicious/noTemplateCurlyInString: the program fills it in
@@ -124,7 +117,7 @@ describe('a client over stdio', () => {
     await client.close();
   });
 
-  test('a bridge that makes tools of /agents/openapi.json', async () => {
+  test('sends once through a bridge that creates tools from /agents/openapi.json', async () => {
     const client = await overStdio([
       entryOf('@ivotoby/openapi-mcp-server', 'openapi-mcp-server'),
       ...['--transport', 'stdio', '--disable-abbreviation', 'true'],
@@ -144,21 +137,21 @@ describe('a client over stdio', () => {
   });
 });
 
-describe('the AI SDK with a model of which every word is written down', () => {
+describe('AI SDK with a scripted model', () => {
   const run = async (...person: string[]) => {
     const { stdout, stderr } = await runScript('ai-sdk.js', [address(), tokens.both, ...person]);
     expect(stderr).toBe('');
     return JSON.parse(stdout);
   };
 
-  test('without forms: the statement that its model repeats, twice, sends once', async () => {
+  test('sends once when the model repeats the statement without forms', async () => {
     const { asked, results } = await run();
     expect([asked, results]).toHaveLength(2);
     expect(deliveries()).toEqual([quote]);
     expect(JSON.stringify(results.at(-1))).toContain('submitted');
   });
 
-  test('with forms, accepted: the person is asked once, and it is sent once', async () => {
+  test('shows one form and sends once after it is accepted', async () => {
     const { asked } = await run('accept');
     expect(asked).toEqual([expect.stringContaining('"Ada Lovelace"')]);
     expect(deliveries()).toEqual([quote]);
@@ -167,7 +160,7 @@ describe('the AI SDK with a model of which every word is written down', () => {
   test.each([
     ['decline', 1],
     ['cancel', 2],
-  ])('with forms, %s: nothing is sent, whatever its model repeats', async (answer, times) => {
+  ])('sends nothing after the form answer %s, although the model repeats the statement', async (answer, times) => {
     const { asked, results } = await run(answer);
     expect(asked).toHaveLength(times);
     expect(JSON.stringify(results)).toContain('othing was sent');

@@ -1,37 +1,28 @@
 import { createHash } from 'node:crypto';
 import { describe, expect, test } from 'vitest';
-import { CONFIRMATION_STATEMENT } from '../../src/actions/confirmation-statement.ts';
+import { CONFIRMATION_STATEMENT } from '../../src/actions/preview.ts';
 import { executeAction, previewAction, previewId } from '../support/agent.ts';
-import {
-  ACCEPTED,
-  answering,
-  callTool,
-  confirmed,
-  previewByTool,
-  WITH_FORMS,
-} from '../support/mcp.ts';
+import { ACCEPTED, answering, callTool, confirmed, previewByTool, WITH_FORMS } from '../support/mcp.ts';
 import { scenario } from '../support/scenario.ts';
 import { freshAddress, startService, tokens } from '../support/service.ts';
 import { answering as upstreamAnswering } from '../support/upstream.ts';
 
 const started = scenario();
 type Options = Parameters<typeof callTool>[3];
-const submit = (input: object, options?: Options) =>
-  callTool(started.service, 'submit', input, options);
+const submit = (input: object, options?: Options) => callTool(started.service, 'submit', input, options);
 const preview = () => previewByTool(started.service);
 const textOf = (result: { content: { text: string }[] }) => result.content[0]?.text ?? '';
-const NEW_PREVIEW =
-  'Call the preview tool again, show the user the new preview and ask for their confirmation.';
+const NEW_PREVIEW = 'Call the preview tool again, show the user the new preview and ask for their confirmation.';
 
-/** Previews and asks; returns what the second call needs. */
+/** Previews, calls submit and returns the call and state for the second call. */
 async function ask(input: Record<string, unknown> = {}) {
   const call = { preview_id: await preview(), ...input };
   const asked = await submit(call, WITH_FORMS);
   return { call, asked, state: String(asked.requestState) };
 }
 
-describe('a client without forms', () => {
-  test('sends once with the statement; a repeat is the same receipt and sends nothing', async () => {
+describe('submit, client without forms', () => {
+  test('sends once with the statement, and replays the receipt on a repeat', async () => {
     await started.expecting({ forwarded: 1, rows: 1 }, async () => {
       const previewed = await preview();
       const first = await submit(confirmed(previewed));
@@ -41,7 +32,7 @@ describe('a client without forms', () => {
     });
   });
 
-  test('a replay needs no confirmation, for nobody is asked again', async () => {
+  test('replays without a confirmation', async () => {
     const previewed = await preview();
     const { structuredContent } = await submit(confirmed(previewed));
     for (const options of [{}, WITH_FORMS]) {
@@ -55,7 +46,7 @@ describe('a client without forms', () => {
     [{ confirmation: true }],
     [{ confirmation: 'true', confirmation_text: CONFIRMATION_STATEMENT }],
     [{ confirmation: true, confirmation_text: `${CONFIRMATION_STATEMENT} ` }],
-  ])('%j is no confirmation: nothing is consumed, and it says what to do', async (given) => {
+  ])('refuses %j as a confirmation with instructions, and consumes nothing', async (given) => {
     const previewed = await preview();
     await started.expecting({}, async () => {
       const result = await submit({ preview_id: previewed, ...given });
@@ -65,26 +56,23 @@ describe('a client without forms', () => {
     expect((await submit(confirmed(previewed))).structuredContent.ok).toBe(true);
   });
 
-  test('one that can open addresses alone is none with forms', async () => {
+  test('treats a client that can only open URLs as one without forms', async () => {
     const url = { capabilities: { elicitation: { url: {} } } };
     const result = await submit({ preview_id: await preview() }, url);
     expect(textOf(result)).toContain('The user has not confirmed.');
   });
 });
 
-describe('a client with forms has the person asked', () => {
+describe('submit, client with forms', () => {
   test.each([[{}], [{ form: {} }], [{ form: {}, url: {} }]])(
-    'declared as %j',
+    'requests input from a client with the capability %j',
     async (elicitation) => {
-      const result = await submit(
-        { preview_id: await preview() },
-        { capabilities: { elicitation } },
-      );
+      const result = await submit({ preview_id: await preview() }, { capabilities: { elicitation } });
       expect(result.resultType).toBe('input_required');
     },
   );
 
-  test('what is asked is destination, every field as JSON, and the statement; nothing is chosen before', async () => {
+  test('shows the destination, every field as JSON and the statement, without a preselected answer', async () => {
     const fields = {
       name: 'A',
       email: 'a@b.example',
@@ -120,7 +108,7 @@ describe('a client with forms has the person asked', () => {
     });
   });
 
-  test('accepted with the statement: sent, and recorded as the form’s', async () => {
+  test('sends after the accepted statement, and records client_form as confirmed_via', async () => {
     const { call, state } = await ask();
     await started.expecting({ forwarded: 1, rows: 1 }, async () => {
       const { structuredContent } = await submit(call, answering(state, ACCEPTED));
@@ -133,7 +121,7 @@ describe('a client with forms has the person asked', () => {
   test.each([
     ['decline', { action: 'decline' }],
     ['“Do not send”', { action: 'accept', content: { confirmation_text: 'Do not send' } }],
-  ])('%s: nothing is sent, and the preview is consumed for everybody', async (_name, answer) => {
+  ])('sends nothing after %s, and consumes the preview for every client', async (_name, answer) => {
     const { call, state } = await ask();
     await started.expecting({ rows: 1 }, async () => {
       const declined = await submit(call, answering(state, answer));
@@ -160,7 +148,7 @@ describe('a client with forms has the person asked', () => {
     ['no content', { action: 'accept' }],
     ['another text', { action: 'accept', content: { confirmation_text: 'yes' } }],
     ['a statement that was not accepted', { ...ACCEPTED, action: 'cancel' }],
-  ])('%s: nothing is sent, and nothing consumed', async (_name, answer) => {
+  ])('sends nothing and consumes nothing after %s', async (_name, answer) => {
     const { call, state } = await ask();
     await started.expecting({}, async () => {
       const result = await submit(call, answering(state, answer));
@@ -173,7 +161,7 @@ describe('a client with forms has the person asked', () => {
     expect(sent.structuredContent.receipt.status).toBe('submitted');
   });
 
-  test('an answer without a state, or a state without an answer, is asked for again', async () => {
+  test('requests input again for an answer without a state, or a state without an answer', async () => {
     const { call, state } = await ask();
     await started.expecting({}, async () => {
       for (const parameters of [
@@ -187,7 +175,7 @@ describe('a client with forms has the person asked', () => {
     });
   });
 
-  test('a state of another client, of other arguments or of nobody is −32602', async () => {
+  test('returns −32602 for a state of another client or other arguments, or a forged state', async () => {
     const { call, state } = await ask();
     const other = await preview();
     await started.expecting({}, async () => {
@@ -203,7 +191,7 @@ describe('a client with forms has the person asked', () => {
     });
   });
 
-  test('it ends with its preview', async () => {
+  test('refuses the answer to a form after its preview has expired', async () => {
     const { call, state } = await ask();
     started.clock.advance(600_000);
     await started.expecting({}, async () => {
@@ -213,8 +201,8 @@ describe('a client with forms has the person asked', () => {
   });
 });
 
-describe('in order (beyond §3)', () => {
-  test('limit, scope, configuration, arguments, what is recorded, token, statement', async () => {
+describe('submit, order of checks (reference §8.7)', () => {
+  test('checks the rate limit, scope, configuration, arguments and token, in this order', async () => {
     const headers = { 'x-forwarded-for': freshAddress() };
     for (let n = 0; n < 20; n += 1) await executeAction(started.service, '', { headers });
     expect(textOf(await submit({}, { headers, token: tokens.preview }))).toContain('Too many');
@@ -228,11 +216,11 @@ describe('in order (beyond §3)', () => {
     }
     await bare.close();
 
-    expect(textOf(await submit({ preview_id: 1 }))).toContain('preview_id must be');
+    expect(textOf(await submit({ preview_id: true }))).toContain('preview_id must be');
     expect(textOf(await submit({ preview_id: 'x' }, WITH_FORMS))).toContain('not valid');
   });
 
-  test('each call takes from the rate of execute, the answer to a form too', async () => {
+  test('counts every call towards the rate of execute, answers to forms too', async () => {
     const headers = { 'x-forwarded-for': freshAddress() };
     const { call, state } = await ask();
     for (let n = 0; n < 20; n += 1) {
@@ -243,7 +231,7 @@ describe('in order (beyond §3)', () => {
     expect(textOf(refused)).toContain('Too many requests.');
   });
 
-  test('a replay works after the preview has expired', async () => {
+  test('replays after the preview has expired', async () => {
     const previewed = await preview();
     const { structuredContent } = await submit(confirmed(previewed));
     started.clock.advance(600_000);
@@ -252,8 +240,8 @@ describe('in order (beyond §3)', () => {
   });
 });
 
-describe('over two roads', () => {
-  test('what was executed over HTTP is used up here, and the other way round', async () => {
+describe('submit, over MCP and HTTP', () => {
+  test('refuses a preview that was executed over HTTP, and the reverse', async () => {
     const previewed = await previewId(started.service);
     await executeAction(started.service, previewed);
     await started.expecting({ forwarded: 1, rows: 1 }, async () => {
@@ -262,20 +250,18 @@ describe('over two roads', () => {
       await submit(confirmed(other));
       const { status, body } = await executeAction(started.service, other);
       expect([status, body.error]).toEqual([409, 'preview_already_used']);
-      // The key is one that the client could send itself: then it is a replay as well.
+      // A client that sends the same key over HTTP gets a replay.
       const key = `mcp:${createHash('sha256').update(other).digest('hex')}`;
       expect((await executeAction(started.service, other, { key })).body.replay).toBe(true);
     });
   });
 
-  test('fifty at once of one preview: one delivery, and no two receipts', async () => {
+  test('delivers once and returns one receipt for fifty simultaneous calls with one preview', async () => {
     const previewed = await preview();
     await started.expecting({ forwarded: 1, rows: 1 }, async () => {
       const all = await Promise.all(Array.from({ length: 50 }, () => submit(confirmed(previewed))));
       const sent = all.filter((each) => each.structuredContent !== undefined);
-      expect(new Set(sent.map((each) => JSON.stringify(each.structuredContent.receipt))).size).toBe(
-        1,
-      );
+      expect(new Set(sent.map((each) => JSON.stringify(each.structuredContent.receipt))).size).toBe(1);
       for (const each of all.filter((one) => one.isError)) {
         expect(textOf(each)).toContain('in progress. Wait 1 second, then call this tool again');
       }
@@ -283,7 +269,7 @@ describe('over two roads', () => {
   });
 });
 
-describe('a failed execution', () => {
+describe('submit, failed execution', () => {
   test.each([
     [422, {}, `The destination rejected the submission. ${NEW_PREVIEW}`],
     [429, { 'retry-after': '7' }, `no more submissions for now. Wait 7 seconds. ${NEW_PREVIEW}`],
@@ -292,7 +278,7 @@ describe('a failed execution', () => {
       {},
       `could not confirm the submission. Tell the user that it may not have arrived. To try again: ${NEW_PREVIEW}`,
     ],
-  ])('of a destination that says %i ends with its action_id', async (status, headers, said) => {
+  ])('returns the reason and the action_id if the destination answers %i', async (status, headers, said) => {
     started.upstream.answer = upstreamAnswering(status, headers);
     const previewed = await preview();
     const result = await submit(confirmed(previewed));
@@ -301,7 +287,6 @@ describe('a failed execution', () => {
     expect(result).not.toHaveProperty('structuredContent');
     const shown = await callTool(started.service, 'get_receipt', { action_id: id });
     expect(shown.structuredContent.receipt.status).toBe('failed');
-    // A repeat sends nothing.
     await started.expecting({}, async () => {
       expect(textOf(await submit(confirmed(previewed)))).toContain(`action_id: ${id}`);
     });

@@ -3,7 +3,7 @@ import { call } from '../support/agent.ts';
 import { send } from '../support/mcp.ts';
 import { startProcess } from '../support/process.ts';
 
-test('who never calls the tools pays nothing for them: the library is loaded for the first who does', async () => {
+test('loads the MCP library only on the first accepted call of /mcp', async () => {
   const preload = [import.meta.resolve('../support/packages-loaded.ts')];
   const service = await startProcess({ preload });
   await call(service, '/agents', { method: 'GET' });

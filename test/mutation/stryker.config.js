@@ -1,12 +1,12 @@
-import { rooms } from './rooms.ts';
+import { modules } from './modules.ts';
 
 /**
- * `npm run mutate`: breaks the rooms that keep the promises, one small change at a time, and sees whether
- * a test fails. `MUTATE_ROOM=mail npm run mutate` for one room, `… -- --mutate src/mail/outbox.ts` for one
+ * `npm run mutate`: breaks the modules that keep the promises, one small change at a time, and sees whether
+ * a test fails. `MUTATE_MODULE=mail npm run mutate` for one module, `… -- --mutate src/mail/outbox.ts` for one
  * file of it, and `MUTATE_TESTS='test/mail/outbox.test.ts'` before it for these tests alone; hours for all.
  */
 export default {
-  mutate: rooms.map((room) => `src/${room}/**/*.ts`),
+  mutate: modules.map((module) => `src/${module}/**/*.ts`),
   testRunner: 'vitest',
   plugins: ['@stryker-mutator/vitest-runner'],
   vitest: { configFile: 'test/mutation/vitest.config.ts', related: false },

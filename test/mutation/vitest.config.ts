@@ -1,12 +1,12 @@
 import { resolve } from 'node:path';
 import { defineConfig } from 'vitest/config';
-import { rooms } from './rooms.ts';
+import { modules } from './modules.ts';
 
 /** The tests that every mutant has to get past: `npm run mutate`. */
 export default defineConfig({
   root: resolve(import.meta.dirname, '../..'),
   test: {
-    include: process.env.MUTATE_TESTS?.split(' ') ?? testsOf(rooms),
+    include: process.env.MUTATE_TESTS?.split(' ') ?? testsOf(modules),
     setupFiles: ['test/support/end-of-file.ts'],
     // The service is loaded once for all files of a mutant, which takes half of the time.
     isolate: false,

@@ -19,7 +19,7 @@ async function serviceWith(environment: Record<string, string>): Promise<Service
   return service;
 }
 
-/** A folder of an operator's own, with these words. */
+/** Creates a content folder with these newsletter words and returns its path. */
 function contentWith(words: object): string {
   const folder = join(temporaryFolder(), 'content');
   mkdirSync(folder);
@@ -41,7 +41,7 @@ afterAll(async () => {
   await server.close();
 });
 
-test('the message has both links and the two headers of RFC 8058, whole on one line each', async () => {
+test('the confirmation message contains both links and the two headers of RFC 8058, each on one line', async () => {
   const service = await serviceWith({});
   const row = await newSubscriber(service);
   const { raw, parsed } = await messageFor(service, row.email);
@@ -51,9 +51,7 @@ test('the message has both links and the two headers of RFC 8058, whole on one l
   ];
   const header = (key: string) => parsed.headers.filter((each) => each.key === key);
   expect(header('list-unsubscribe').map(({ value }) => value)).toEqual([`<${leaveUrl}>`]);
-  expect(header('list-unsubscribe-post').map(({ value }) => value)).toEqual([
-    'List-Unsubscribe=One-Click',
-  ]);
+  expect(header('list-unsubscribe-post').map(({ value }) => value)).toEqual(['List-Unsubscribe=One-Click']);
   expect(raw).toContain(`\r\nList-Unsubscribe: <${leaveUrl}>\r\n`);
   expect(raw).toContain('\r\nList-Unsubscribe-Post: List-Unsubscribe=One-Click\r\n');
   const lines = parsed.text?.split('\n') ?? [];
@@ -63,32 +61,28 @@ test('the message has both links and the two headers of RFC 8058, whole on one l
   expect(parsed.subject).toBe('Please confirm your subscription to updates from Paint Match');
 });
 
-test('an operator’s own words are in their language, with both links, and so are the pages', async () => {
+test('uses the operator’s words and language in the message and the pages', async () => {
   const words = { message: { subject: SUBJECT, text: TEXT }, leave: { title: 'Abbestellen?' } };
   const service = await serviceWith({ CONTENT_DIR: contentWith(words) });
   const row = await newSubscriber(service);
   const { parsed } = await messageFor(service, row.email);
   expect(parsed.subject).toBe('Bitte bestätigen: Neues von Paint Match');
-  expect(parsed.text).toContain(
-    `bestätigen:\n${service.url}/newsletter/confirm/${row.confirm_token}`,
-  );
+  expect(parsed.text).toContain(`bestätigen:\n${service.url}/newsletter/confirm/${row.confirm_token}`);
   const page = await fetch(`${service.url}/newsletter/leave/x`);
   expect(await page.text()).toMatch(/<html lang="de">[\s\S]*<h1>Abbestellen\?<\/h1>/);
 });
 
-test('words without one of the links stop the start', async () => {
+test('words without {leave_url} are rejected at the start', async () => {
   const text = TEXT.replace('{leave_url}', '');
   const content = contentWith({ message: { subject: SUBJECT, text } });
-  await expect(startService({ environment: { CONTENT_DIR: content } })).rejects.toThrow(
-    /words\.yaml.*\{leave_url\}/,
-  );
+  await expect(startService({ environment: { CONTENT_DIR: content } })).rejects.toThrow(/words\.yaml.*\{leave_url\}/);
 });
 
 test.each([
   ['has confirmed', confirm],
-  ['has left', leave],
-])('who %s before it is sent gets none', async (_what, press) => {
-  // Nobody answers there: it waits.
+  ['has unsubscribed', leave],
+])('sends no message to a subscriber who %s before it is sent', async (_what, press) => {
+  // No server listens at this port, so the message waits.
   const service = await serviceWith({ SMTP_URL: 'smtp://127.0.0.1:1' });
   const row = await newSubscriber(service);
   expect(await messagesTo(service, row.email)).toBe(1);

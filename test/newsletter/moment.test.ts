@@ -1,18 +1,17 @@
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
-import { momentAfter } from '../../src/newsletter/moment.ts';
-import { lastEventsOf } from '../../src/newsletter/subscriber-queries.ts';
+import { lastEventsOf, nextEventTime } from '../../src/newsletter/subscriber-queries.ts';
 import type { Storage } from '../../src/storage/database.ts';
 import { testClock } from '../support/clock.ts';
 import { databases, type TestDatabase } from '../support/databases.ts';
 import { keepRows, RECEIVED, submissionRow } from '../support/submissions.ts';
 
-describe.each(databases)('the moment of what becomes of a subscriber, on %s', (name, create) => {
+describe.each(databases)('momentAfter, on %s', (name, create) => {
   let database: TestDatabase;
   let storage: Storage;
   beforeAll(async () => {
     database = await create();
     storage = await database.open(testClock());
-    // The events of the fixtures are of this moment.
+    // The events of the fixtures have the time RECEIVED.
     await keepRows(storage, [submissionRow({ subscriber_id: 'told' }), submissionRow()]);
   });
   afterAll(async () => {
@@ -25,26 +24,26 @@ describe.each(databases)('the moment of what becomes of a subscriber, on %s', (n
   const row = { consent_recorded_at: before, confirmed_at: null, unsubscribed_at: null };
 
   test.each([
-    ['is now', { ...row, id: 'told' }, later, later],
-    ['is later than the last event', { ...row, id: 'told' }, before, '2026-09-01T12:00:00.001Z'],
-    ['is later than an event of now', { ...row, id: 'told' }, RECEIVED, '2026-09-01T12:00:00.001Z'],
+    ['returns the current time', { ...row, id: 'told' }, later, later],
+    ['returns a time after the last event', { ...row, id: 'told' }, before, '2026-09-01T12:00:00.001Z'],
+    ['returns a time after an event of the same moment', { ...row, id: 'told' }, RECEIVED, '2026-09-01T12:00:00.001Z'],
     [
-      'is later than what the row says',
+      'returns a time after the last change in the row',
       { ...row, id: 'x', confirmed_at: later },
       RECEIVED,
       '2026-09-02T00:00:00.001Z',
     ],
-    ['is now, whatever others were told', { ...row, id: 'x' }, RECEIVED, RECEIVED],
+    ['ignores the events of other subscribers', { ...row, id: 'x' }, RECEIVED, RECEIVED],
   ])('%s', async (_what, of, now, moment) => {
-    expect(await storage.write((tx) => momentAfter(tx, of, now))).toBe(moment);
+    expect(await storage.write((tx) => nextEventTime(tx, of, now))).toBe(moment);
   });
 
-  test('the last events are found by whose they are, however many there are of others', async () => {
+  test('lastEventsOf finds the events through the index on subscriber_id', async () => {
     const plan = await storage.write(async (tx) => {
       const query = lastEventsOf(tx, 'told').compile();
       const explained = (sql: string) => tx.executeQuery({ ...query, sql });
       if (name === 'SQLite') return await explained(`explain query plan ${query.sql}`);
-      // As if there were a million: then a walk in order looks cheaper than sorting.
+      // Makes the planner behave as with a million rows, where a walk in order looks cheaper than sorting.
       const dear = (sql: string) => tx.executeQuery({ ...query, sql, parameters: [] });
       await dear('set local enable_seqscan = off');
       await dear('set local enable_sort = off');

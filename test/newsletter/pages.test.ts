@@ -9,7 +9,7 @@ import { ask, confirm, leave, newSubscriber, rowOf } from './rig.ts';
 const at = scenario();
 const NOBODY = 'AAAAAAAAAAAAAAAAAAAAAA';
 
-/** What RFC 8058 has a mail provider send, in each encoding it may use, and in ours besides. */
+/** Content types of a one-click request: those that RFC 8058 allows, and JSON. */
 const types = {
   json: 'application/json',
   urlencoded: 'application/x-www-form-urlencoded',
@@ -17,8 +17,8 @@ const types = {
 };
 const oneClick = { 'List-Unsubscribe': 'One-Click' };
 
-describe('the page where a subscription is confirmed (beyond §6)', () => {
-  test('says who writes and to whom, the address masked, with one button and no script', async () => {
+describe('/newsletter/confirm/:token (reference §9.5)', () => {
+  test('shows the sender and the masked address, with one button and no script', async () => {
     const row = await newSubscriber(at.service);
     const answer = await ask(at.service, 'confirm', row.confirm_token);
     expect(Object.fromEntries(answer.headers)).toMatchObject({
@@ -36,7 +36,7 @@ describe('the page where a subscription is confirmed (beyond §6)', () => {
     expect(/<title>(.*?)<\/title>/.exec(html)?.[1]).not.toContain(row.confirm_token);
   });
 
-  test('unknown, misspelt, run-out and erased tokens are one 404 page, the same bytes, pressed or not', async () => {
+  test('returns the same 404 page for unknown, misspelt, expired and erased tokens, on GET and POST', async () => {
     const [gone, old] = [await newSubscriber(at.service), await newSubscriber(at.service)];
     const { storage } = at.service.parts;
     const expires_at = at.clock.now().toISOString();
@@ -57,7 +57,7 @@ describe('the page where a subscription is confirmed (beyond §6)', () => {
     expect(answers[0]).toMatch(/^404 .*There is no subscription to confirm at this address/s);
   });
 
-  test('takes 30 requests a minute of a client address, and says when there may be more', async () => {
+  test('returns 429 with Retry-After after 30 requests a minute from one address', async () => {
     const headers = { 'x-forwarded-for': freshAddress() };
     const { confirm_token: token } = await newSubscriber(at.service);
     const asked = Array.from({ length: 31 }, () => ask(at.service, 'confirm', token, { headers }));
@@ -70,7 +70,7 @@ describe('the page where a subscription is confirmed (beyond §6)', () => {
     expect((await ask(at.service, 'leave', token, { headers })).status).toBe(200);
   });
 
-  test('after the end it says what was chosen', async () => {
+  test('shows the choice after a confirmation or an unsubscribe', async () => {
     const row = await newSubscriber(at.service);
     const shown = async () => (await ask(at.service, 'confirm', row.confirm_token)).text();
     await confirm(at.service, row);
@@ -82,8 +82,8 @@ describe('the page where a subscription is confirmed (beyond §6)', () => {
   });
 });
 
-describe('leaving (RFC 8058, beyond §6)', () => {
-  test('the page is the same bytes for any token, known or not, and has no address', async () => {
+describe('/newsletter/leave/:token (RFC 8058, reference §9.6)', () => {
+  test('returns the same page without an address for every token, known or unknown', async () => {
     const row = await newSubscriber(at.service);
     const asked = [row.leave_token, NOBODY, row.confirm_token, 'x', '%22%3E%3Cscript%3E'];
     const answers = await Promise.all(asked.map((token) => ask(at.service, 'leave', token)));
@@ -93,21 +93,18 @@ describe('leaving (RFC 8058, beyond §6)', () => {
     expect(pages[0]).not.toMatch(/reader|@e|<script/);
   });
 
-  test.each(encodings)(
-    'one request as %s takes them off, from no browser, with nothing but the address',
-    async (encoding) => {
-      const row = await newSubscriber(at.service);
-      const body = encode(encoding, oneClick);
-      const headers = { 'content-type': types[encoding] };
-      const answer = await ask(at.service, 'leave', row.leave_token, {
-        method: 'POST',
-        headers,
-        body,
-      });
-      expect(answer.status).toBe(200);
-      expect((await rowOf(at.service, row.email))?.status).toBe('unsubscribed');
-    },
-  );
+  test.each(encodings)('unsubscribes with one %s request that no browser sent', async (encoding) => {
+    const row = await newSubscriber(at.service);
+    const body = encode(encoding, oneClick);
+    const headers = { 'content-type': types[encoding] };
+    const answer = await ask(at.service, 'leave', row.leave_token, {
+      method: 'POST',
+      headers,
+      body,
+    });
+    expect(answer.status).toBe(200);
+    expect((await rowOf(at.service, row.email))?.status).toBe('unsubscribed');
+  });
 
   test.each<[string, RequestInit]>([
     ['no body and no content type', {}],
@@ -115,10 +112,7 @@ describe('leaving (RFC 8058, beyond §6)', () => {
     ['another charset', { headers: { 'content-type': 'text/plain; charset=latin1' }, body: 'x' }],
     ['a content coding', { headers: { 'content-encoding': 'br' }, body: 'x' }],
     ['more than 8,000 bytes', { body: 'x'.repeat(100_000) }],
-    [
-      'a file',
-      { body: multipart([['f', 'x', 'Content-Disposition: form-data; name="f"; filename="f"']]) },
-    ],
+    ['a file', { body: multipart([['f', 'x', 'Content-Disposition: form-data; name="f"; filename="f"']]) }],
     [
       'another origin, a cookie and a signature of an agent',
       {
@@ -130,14 +124,14 @@ describe('leaving (RFC 8058, beyond §6)', () => {
         },
       },
     ],
-  ])('nothing else of the request is looked at: %s', async (_what, init) => {
+  ])('ignores the rest of the request: %s', async (_what, init) => {
     const row = await newSubscriber(at.service);
     const answer = await ask(at.service, 'leave', row.leave_token, { method: 'POST', ...init });
     expect([answer.status, answer.headers.get('location')]).toEqual([200, null]);
     expect((await rowOf(at.service, row.email))?.status).toBe('unsubscribed');
   });
 
-  test('a body that never ends keeps nobody on the list', async () => {
+  test('unsubscribes although the body never ends', async () => {
     const row = await newSubscriber(at.service);
     const headers = { 'content-length': 10 };
     const url = `${at.service.url}/newsletter/leave/${row.leave_token}`;
@@ -147,7 +141,7 @@ describe('leaving (RFC 8058, beyond §6)', () => {
     asking.destroy();
   });
 
-  test('a hundred requests of one address are all 200, and tell nobody who is on the list', async () => {
+  test('returns the same 200 to a hundred requests from one address, for known and unknown tokens', async () => {
     const row = await newSubscriber(at.service);
     const headers = { 'x-forwarded-for': freshAddress() };
     const tokens = [row.leave_token, NOBODY, ...Array(98).fill(row.leave_token)];
@@ -162,7 +156,7 @@ describe('leaving (RFC 8058, beyond §6)', () => {
   });
 });
 
-test('a scanner that opens every link of the message changes nothing: nobody is confirmed, nobody leaves', async () => {
+test('changes nothing when a scanner requests both links with GET, HEAD, OPTIONS, PUT and DELETE', async () => {
   const row = await newSubscriber(at.service);
   for (const method of ['GET', 'HEAD', 'OPTIONS', 'PUT', 'DELETE']) {
     await ask(at.service, 'confirm', row.confirm_token, { method });
@@ -171,11 +165,11 @@ test('a scanner that opens every link of the message changes nothing: nobody is 
   expect(await rowOf(at.service, row.email)).toEqual(row);
 });
 
-test('no line of the log has an address or a token', async () => {
+test('logs neither an address nor a token', async () => {
   const row = await newSubscriber(at.service);
   await confirm(at.service, row);
   await leave(at.service, row);
-  await at.service.parts.presses.close();
+  await at.service.parts.subscriptionLinks.close();
   const lines = at.service.logs.join('\n');
   expect(lines).toContain('a subscriber pressed');
   for (const secret of [row.email, row.confirm_token, row.leave_token]) {

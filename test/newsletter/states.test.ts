@@ -1,6 +1,6 @@
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest';
 import { openNewsletterSweep } from '../../src/newsletter/sweep.ts';
-import { noMetrics } from '../../src/operations/metrics.ts';
+import { noMetrics } from '../../src/platform/metrics.ts';
 import { StorageUnavailable } from '../../src/storage/database.ts';
 import { openRedelivery } from '../../src/submissions/redelivery.ts';
 import { testClock } from '../support/clock.ts';
@@ -13,7 +13,7 @@ import { ask, confirm, leave, messagesTo, newSubscriber, reader, rowOf, subscrib
 const DAY_MS = 86_400_000;
 const clock = testClock();
 
-describe.each(databases)('a subscriber, on %s (beyond §6)', (_name, create) => {
+describe.each(databases)('states of a subscriber, on %s (reference §9.1)', (_name, create) => {
   let database: TestDatabase;
   let upstream: ProgrammableUpstream;
   let service: Service;
@@ -48,7 +48,7 @@ describe.each(databases)('a subscriber, on %s (beyond §6)', (_name, create) => 
     return openNewsletterSweep({ storage, clock, log, metrics: noMetrics }).work();
   };
 
-  test('a commit that is tried again sends the body that was kept, whatever changed meanwhile', async () => {
+  test('sends the stored body after a repeated commit, even if the status changed in the meantime', async () => {
     const email = reader();
     const { storage } = service.parts;
     const { write } = storage;
@@ -58,11 +58,7 @@ describe.each(databases)('a subscriber, on %s (beyond §6)', (_name, create) => 
       commits += 1;
       if (commits > 1) return written;
       await write((tx) =>
-        tx
-          .updateTable('subscribers')
-          .set({ status: 'confirmed' })
-          .where('email', '=', email)
-          .execute(),
+        tx.updateTable('subscribers').set({ status: 'confirmed' }).where('email', '=', email).execute(),
       );
       throw new StorageUnavailable('Its answer was lost.');
     }) as typeof write;
@@ -71,14 +67,12 @@ describe.each(databases)('a subscriber, on %s (beyond §6)', (_name, create) => 
     } finally {
       storage.write = write;
     }
-    const [kept] = await storage.read((db) =>
-      db.selectFrom('submissions').select('event').where('email', '=', email),
-    );
+    const [kept] = await storage.read((db) => db.selectFrom('submissions').select('event').where('email', '=', email));
     expect(upstream.delivered.map(({ body }) => body)).toEqual([kept?.event]);
     expect(kept?.event).toContain('"status":"pending"');
   });
 
-  test('is pending, confirms once however often it is pressed, and leaves with one request', async () => {
+  test('starts as pending, confirms once for three clicks, and unsubscribes with one request', async () => {
     const row = await newSubscriber(service);
     expect(row).toMatchObject({ status: 'pending', contractor: 'acme', confirmed_at: null });
     const unsubscribeUrl = `${service.url}/newsletter/leave/${row.leave_token}`;
@@ -126,7 +120,7 @@ describe.each(databases)('a subscriber, on %s (beyond §6)', (_name, create) => 
     expect(new Set(upstream.delivered.map(({ headers }) => headers['webhook-id'])).size).toBe(3);
   });
 
-  test('who has left is not confirmed by the link, and comes back by subscribing, under the same links', async () => {
+  test('confirms after an unsubscribe only if the person subscribes again, with the same links', async () => {
     const row = await newSubscriber(service);
     await leave(service, row);
     await heard(2);
@@ -148,7 +142,7 @@ describe.each(databases)('a subscriber, on %s (beyond §6)', (_name, create) => 
     ]);
   });
 
-  test('who has confirmed stays so when they subscribe again: the event says it, and no message goes', async () => {
+  test('remains confirmed when the person subscribes again, with an event and without a message', async () => {
     const row = await newSubscriber(service);
     await confirm(service, row);
     clock.advance(2 * DAY_MS);
@@ -164,7 +158,7 @@ describe.each(databases)('a subscriber, on %s (beyond §6)', (_name, create) => 
     });
   });
 
-  test('a 409 keeps the message back from a row that it made, and not from one that waited already', async () => {
+  test('sends no message after a 409 for a new row, but sends one for a pending row', async () => {
     const email = reader();
     upstream.answer = answering(409);
     expect(await subscribe(service, email)).toBe(200);
@@ -173,21 +167,17 @@ describe.each(databases)('a subscriber, on %s (beyond §6)', (_name, create) => 
     expect(await messagesTo(service, email)).toBe(1);
   });
 
-  test('of presses that come together one counts: one event', async () => {
+  test('sends one event for twelve simultaneous clicks', async () => {
     const row = await newSubscriber(service);
     const answers = await Promise.all(Array.from({ length: 12 }, () => confirm(service, row)));
     expect(new Set(answers.map(({ status }) => status))).toEqual(new Set([303]));
     await Promise.all(Array.from({ length: 12 }, () => leave(service, row)));
     await heard(3);
-    await service.parts.presses.close();
-    expect(types()).toEqual([
-      'subscriber.created',
-      'subscriber.confirmed',
-      'subscriber.unsubscribed',
-    ]);
+    await service.parts.subscriptionLinks.close();
+    expect(types()).toEqual(['subscriber.created', 'subscriber.confirmed', 'subscriber.unsubscribed']);
   });
 
-  test('a link is dead the moment its seven days end; subscribing again renews them', async () => {
+  test('expires the confirmation link after seven days, which start again with a new subscription', async () => {
     const row = await newSubscriber(service);
     clock.advance(6 * DAY_MS);
     await subscribe(service, row.email);
@@ -198,7 +188,7 @@ describe.each(databases)('a subscriber, on %s (beyond §6)', (_name, create) => 
     expect((await confirm(service, row)).status).toBe(404);
     expect((await leave(service, row)).status).toBe(200);
     expect(await rowOf(service, row.email)).toMatchObject({ status: 'pending' });
-    // It is there still, and begins anew: what was mailed before opens nothing.
+    // The expired row gets new tokens, so that links of the old message open nothing.
     await subscribe(service, row.email);
     const anew = (await rowOf(service, row.email)) ?? expect.fail();
     expect(anew.confirm_token).not.toBe(row.confirm_token);
@@ -206,7 +196,7 @@ describe.each(databases)('a subscriber, on %s (beyond §6)', (_name, create) => 
     expect((await confirm(service, anew)).status).toBe(303);
   });
 
-  test('what nobody confirmed goes with its messages and submissions, and nobody else', async () => {
+  test('deletes only unconfirmed subscribers after seven days, with their messages and submissions', async () => {
     const [gone, confirmed, left] = [
       await newSubscriber(service),
       await newSubscriber(service),
@@ -215,7 +205,7 @@ describe.each(databases)('a subscriber, on %s (beyond §6)', (_name, create) => 
     await confirm(service, confirmed);
     await leave(service, left);
     await heard(5);
-    await service.parts.presses.close();
+    await service.parts.subscriptionLinks.close();
     clock.advance(7 * DAY_MS);
     expect(await sweep()).toBeGreaterThanOrEqual(1);
     expect(await rowOf(service, gone.email)).toBeUndefined();
@@ -229,7 +219,7 @@ describe.each(databases)('a subscriber, on %s (beyond §6)', (_name, create) => 
     expect(await sweep()).toBe(0);
   });
 
-  test('neither link waits for the upstream; what it does not confirm is redelivered', async () => {
+  test('answers the confirmation without waiting for the upstream, and redelivers the unconfirmed event', async () => {
     const row = await newSubscriber(service);
     let answer = () => {};
     upstream.answer = (response) => {
@@ -238,21 +228,21 @@ describe.each(databases)('a subscriber, on %s (beyond §6)', (_name, create) => 
     expect((await confirm(service, row)).status).toBe(303);
     await until(() => events(row.email).length === 2);
     answer();
-    await service.parts.presses.close();
+    await service.parts.subscriptionLinks.close();
     upstream.answer = answering(200);
-    const { storage, submissions, log } = service.parts;
+    const { storage, submissions } = service.parts;
     await storage.write((tx) =>
       tx.updateTable('submissions').set({ next_attempt_ms: 0 }).where('step', '=', 0).execute(),
     );
-    await openRedelivery({ submissions, clock, log }).work();
+    await openRedelivery(submissions).redelivery.run();
     const [subscribed, first, second, ...more] = events(row.email);
     expect([subscribed?.type, first?.type]).toEqual(['subscriber.created', 'subscriber.confirmed']);
     expect([second, more]).toEqual([first, []]);
   });
 });
 
-describe('with the embedded inbox (beyond §6)', () => {
-  test('a subscriber confirms and leaves, one row is kept, and there is no event', async () => {
+describe('newsletter with the embedded inbox (reference §9.3)', () => {
+  test('stores one row and no event for a confirmation and an unsubscribe', async () => {
     const service = await startService({ clock });
     const row = await newSubscriber(service);
     await subscribe(service, row.email);
@@ -267,7 +257,7 @@ describe('with the embedded inbox (beyond §6)', () => {
     await service.close();
   });
 
-  test('both links work while submissions are not configured, and the event waits', async () => {
+  test('confirms while no upstream is configured, and stores the event as waiting', async () => {
     const clockThen = testClock();
     const first = await startService({ clock: clockThen });
     const row = await newSubscriber(first);
@@ -278,7 +268,7 @@ describe('with the embedded inbox (beyond §6)', () => {
       environment: { UPSTREAM_URL: '', SMTP_URL: '', MAIL_FROM: '', DATA_DIR: folder },
     });
     expect((await confirm(later, row)).status).toBe(303);
-    await later.parts.presses.close();
+    await later.parts.subscriptionLinks.close();
     const events = await later.parts.storage.read((db) =>
       db.selectFrom('submissions').select('status').where('fields_digest', 'is', null),
     );

@@ -1,23 +1,26 @@
-/** Alerts of faults, from what happens to a real mail server (beyond §2, `ALERT_EMAIL`). */
+/** Alerts about faults, sent to a real mail server (reference §11.6, `ALERT_EMAIL`). */
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } from 'vitest';
+import type { Alerts } from '../../src/notices/alerts.ts';
 import { type Storage, StorageUnavailable } from '../../src/storage/database.ts';
 import { type MailServer, type MailServerOptions, startMailServer } from '../mail/mail-server.ts';
 import { withClock } from '../mail/outbox-parts.ts';
 import { type TestClock, testClock } from '../support/clock.ts';
 import { databases, type TestDatabase } from '../support/databases.ts';
-import {
-  alertEmail,
-  empty,
-  type InstanceOptions,
-  keep,
-  openInstance,
-  parsed,
-  submission,
-} from './operator-mail.ts';
+import { alertEmail, empty, type InstanceOptions, keep, openInstance, parsed, submission } from './operator-mail.ts';
 
 const MINUTE = 60_000;
 const HOUR = 60 * MINUTE;
 const DAY = 24 * HOUR;
+
+/** As a submission that was sent unstored. */
+function storeWasAway(alerts: Pick<Alerts, 'attemptCompleted'>): void {
+  alerts.attemptCompleted({
+    by: 'redelivery',
+    outcome: { kind: 'unknown' },
+    next: { kind: 'delivered' },
+    unstored: true,
+  });
+}
 
 /** Stores whose transactions begin together, as far as both have one. */
 function inStepWith() {
@@ -70,10 +73,10 @@ describe.each(databases)('alerts, on %s', (_name, create) => {
     const opened = await openInstance(on, itsClock, server, options);
     closers.push(opened.outbox.close);
     const { alerts, outbox } = opened;
-    /** What is told after so many more milliseconds: a look, and a turn of the outbox. */
+    /** Advances the clock, then runs one check and one pass of the outbox. */
     const pass = async (ms: number) => {
       clock.advance(ms);
-      await alerts.work();
+      await alerts.run();
       await outbox.work();
     };
     return { ...opened, pass };
@@ -81,12 +84,12 @@ describe.each(databases)('alerts, on %s', (_name, create) => {
   const subjects = async () => (await parsed(server)).map(({ subject }) => subject);
   const messages = () => storage.read((db) => db.selectFrom('messages').selectAll());
 
-  test('an upstream that does not confirm is told once an hour, with counts and commands, then its end', async () => {
+  test('alerts about an unconfirming upstream once an hour, with counts and commands, then sends the all-clear', async () => {
     const { alerts, pass } = await instance();
-    alerts.firstAttemptFailed();
-    alerts.firstAttemptFailed();
+    alerts.raise('upstream');
+    alerts.raise('upstream');
     await pass(0);
-    alerts.firstAttemptFailed();
+    alerts.raise('upstream');
     await pass(MINUTE);
     const [first, ...more] = await parsed(server);
     expect(more).toEqual([]);
@@ -97,9 +100,9 @@ describe.each(databases)('alerts, on %s', (_name, create) => {
     expect(first?.text).toContain('npm run inbox -- list --status waiting\nnpm run doctor\n');
     await pass(HOUR - MINUTE);
     expect((await parsed(server))[1]?.text).toMatch(/^1 more since 2026-09-01T12:00:00.000Z /);
-    alerts.attemptConfirmed();
+    alerts.resolve('upstream');
     await pass(MINUTE);
-    alerts.attemptConfirmed();
+    alerts.resolve('upstream');
     await pass(3 * HOUR);
     expect(await subjects()).toEqual([
       'Paint Match: leads do not reach the upstream',
@@ -109,31 +112,28 @@ describe.each(databases)('alerts, on %s', (_name, create) => {
     expect((await parsed(server))[2]?.text).toContain('The upstream confirms again.');
   });
 
-  test('of two instances that see the same fault one tells it, and either says that it is over', async () => {
-    // Its clock is a little ahead: what they write would not be the same.
+  test('sends one alert for a fault that two instances see, and one all-clear', async () => {
+    // The second clock is ahead, so that the instances would write different times.
     const ahead = { ...clock, now: () => new Date(clock.now().getTime() + 7) };
     const inStep = inStepWith();
     const one = await instance({}, inStep(storage));
     const two = await instance({}, inStep(await openStorage()), ahead);
-    for (const { alerts } of [one, two]) alerts.firstAttemptFailed();
+    for (const { alerts } of [one, two]) alerts.raise('upstream');
     for (let round = 0; round < 3; round += 1) {
       await Promise.all([one.pass(0), two.pass(0)]);
     }
     expect(await subjects()).toEqual(['Paint Match: leads do not reach the upstream']);
-    two.alerts.attemptConfirmed();
-    one.alerts.attemptConfirmed();
+    two.alerts.resolve('upstream');
+    one.alerts.resolve('upstream');
     for (let round = 0; round < 3; round += 1) {
       await Promise.all([one.pass(MINUTE), two.pass(0)]);
     }
-    expect((await subjects()).slice(1)).toEqual([
-      'Paint Match: over: leads do not reach the upstream',
-    ]);
+    expect((await subjects()).slice(1)).toEqual(['Paint Match: over: leads do not reach the upstream']);
   });
 
-  test('a dead message is told, an alert’s own death is not', async () => {
+  test('alerts about a message that failed permanently, but not about a failed alert', async () => {
     const { outbox, alerts, pass } = await instance();
-    answers.recipient = (address) =>
-      address === alertEmail ? undefined : { code: 550, text: '5.1.1 no' };
+    answers.recipient = (address) => (address === alertEmail ? undefined : { code: 550, text: '5.1.1 no' });
     await storage.write(outbox.messageTo('jane@canary.example'));
     await outbox.work();
     await pass(0);
@@ -142,7 +142,7 @@ describe.each(databases)('alerts, on %s', (_name, create) => {
 
     answers.recipient = () => ({ code: 550, text: '5.1.1 no' });
     const offered = server.offered.length;
-    alerts.givenUp();
+    alerts.raise('given_up');
     await pass(0);
     for (let hour = 0; hour < 4; hour += 1) await pass(HOUR);
     expect(server.offered.slice(offered)).toEqual([alertEmail]);
@@ -150,7 +150,7 @@ describe.each(databases)('alerts, on %s', (_name, create) => {
     expect(dead.map(({ kind }) => kind).sort()).toEqual(['alert', 'confirmation']);
   });
 
-  test('a store that was away is told once it is back, and its end after a minute without a fault', async () => {
+  test('alerts about an outage of the database once it is available, and sends the all-clear after a minute', async () => {
     let away = false;
     const unsteady: Storage = {
       ...storage,
@@ -162,7 +162,7 @@ describe.each(databases)('alerts, on %s', (_name, create) => {
     const { alerts, pass } = await instance({}, unsteady);
     await pass(0);
     away = true;
-    alerts.givenUp();
+    alerts.raise('given_up');
     for (let look = 0; look < 3; look += 1) await pass(5_000);
     expect(await messages()).toEqual([]);
     away = false;
@@ -177,9 +177,40 @@ describe.each(databases)('alerts, on %s', (_name, create) => {
     expect((await subjects())[2]).toBe('Paint Match: over: the database was away');
   });
 
-  test('a disk under the lesser of 1 GB and 5 % is told each hour while it lasts; over at twice that', async () => {
+  test('alerts once about a database outage that only requests noticed, and not before the database is available', async () => {
+    let away = false;
+    const unsteady: Storage = {
+      ...storage,
+      check: async () => {
+        if (away) throw new StorageUnavailable('away');
+        await storage.check();
+      },
+    };
+    const { alerts, pass } = await instance({}, unsteady);
+    await pass(0);
+    for (let request = 0; request < 3; request += 1) storeWasAway(alerts);
+    away = true;
+    await pass(5_000);
+    expect(await messages()).toEqual([]);
+    away = false;
+    storeWasAway(alerts);
+    await pass(5_000);
+    const [first] = await parsed(server);
+    expect(first?.subject).toBe('Paint Match: the database was away');
+    expect(first?.text).toMatch(/^1 time the database could not be used/);
+    // The fault is counted within the hour, and ends only a minute later.
+    await pass(30_000);
+    storeWasAway(alerts);
+    await pass(5_000);
+    await pass(59_000);
+    expect(server.received).toHaveLength(1);
+    await pass(1_000);
+    expect((await subjects())[1]).toBe('Paint Match: over: the database was away');
+  });
+
+  test('alerts each hour about a disk below 1 GB, and sends the all-clear at 2 GB', async () => {
     let freeBytes = 1e9;
-    const { pass } = await instance({ room: async () => ({ freeBytes, wholeBytes: 1e12 }) });
+    const { pass } = await instance({ diskSpace: async () => ({ freeBytes, wholeBytes: 1e12 }) });
     await pass(0);
     expect(server.received).toEqual([]);
     freeBytes = 1e9 - 1;
@@ -197,9 +228,9 @@ describe.each(databases)('alerts, on %s', (_name, create) => {
     expect((await subjects())[2]).toBe('Paint Match: over: the disk is nearly full');
   });
 
-  test('of a small disk 5 % count, and a start says the end that its predecessor could not', async () => {
+  test('uses 5 % for a small disk, and sends the all-clear after a restart', async () => {
     const small = (freeBytes: number) => ({
-      room: async () => ({ freeBytes, wholeBytes: 1e9 }),
+      diskSpace: async () => ({ freeBytes, wholeBytes: 1e9 }),
     });
     const before = await instance(small(49e6));
     await before.pass(0);
@@ -211,7 +242,7 @@ describe.each(databases)('alerts, on %s', (_name, create) => {
     expect((await subjects())[1]).toBe('Paint Match: over: the disk is nearly full');
   });
 
-  test('kept content in its last week is told once, by one of the instances, an agent’s and what is gone never', async () => {
+  test('alerts once about undelivered browser submissions in their last week, with two instances', async () => {
     const [wall] = await storage.read((db) => db.selectNoFrom(storage.dialect.wallClock.as('now')));
     const now = Number(wall?.now);
     const undelivered = (days: number, more: object = {}) =>
@@ -233,7 +264,7 @@ describe.each(databases)('alerts, on %s', (_name, create) => {
     expect(mail?.text).toContain('npm run inbox -- resend --undelivered\n');
   });
 
-  test('what could not be written is told afterwards, and closing tells what was counted', async () => {
+  test('sends alerts that the store refused later, and writes the counted ones at close', async () => {
     let refuses = true;
     const refusing: Storage = {
       ...storage,
@@ -243,25 +274,34 @@ describe.each(databases)('alerts, on %s', (_name, create) => {
       },
     };
     const { alerts, lines, pass } = await instance({}, refusing);
-    alerts.givenUp();
-    await alerts.work();
-    alerts.givenUp();
-    await alerts.work();
+    alerts.raise('given_up');
+    await alerts.run();
+    alerts.raise('given_up');
+    await alerts.run();
     expect(lines.filter((line) => line.includes('alerts could not be written'))).toHaveLength(1);
     refuses = false;
     clock.advance(5_000);
     await alerts.close();
     await pass(0);
-    expect((await parsed(server)).map(({ text }) => text?.slice(0, 25))).toEqual([
-      '2 submissions were given ',
-    ]);
+    expect((await parsed(server)).map(({ text }) => text?.slice(0, 25))).toEqual(['2 submissions were given ']);
   });
 
-  test('where ALERT_EMAIL is not set nothing is written', async () => {
+  test('sends an alert of a kind without a row in the database', async () => {
+    const { alerts, pass } = await instance();
+    await storage.write((tx) => tx.deleteFrom('mail_hours').where('kind', '=', 'reported').execute());
+    alerts.raise('reported');
+    await pass(0);
+    alerts.raise('reported');
+    await pass(MINUTE);
+    expect(await subjects()).toEqual(['Paint Match: an agent asked for what nobody wanted']);
+  });
+
+  test('writes nothing if ALERT_EMAIL is not set', async () => {
     const { alerts, pass } = await instance({ environment: { ALERT_EMAIL: '' } });
-    alerts.firstAttemptFailed();
-    alerts.givenUp();
-    alerts.messageDied('notice');
+    alerts.raise('upstream');
+    alerts.raise('given_up');
+    storeWasAway(alerts);
+    alerts.raise('dead_message');
     await pass(0);
     expect(await messages()).toEqual([]);
   });

@@ -1,4 +1,4 @@
-/** Notices of what came in, from the row to a real mail server (beyond §2, `NOTIFY_EMAIL`). */
+/** Notices about submissions, sent to a real mail server (reference §11.5, `NOTIFY_EMAIL`). */
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } from 'vitest';
 import { eraseNoticesOf } from '../../src/mail/erasure.ts';
 import type { Storage } from '../../src/storage/database.ts';
@@ -6,15 +6,7 @@ import { type MailServer, type MailServerOptions, startMailServer } from '../mai
 import { withClock } from '../mail/outbox-parts.ts';
 import { type TestClock, testClock } from '../support/clock.ts';
 import { databases, type TestDatabase } from '../support/databases.ts';
-import {
-  empty,
-  type InstanceOptions,
-  keep,
-  notifyEmail,
-  openInstance,
-  parsed,
-  submission,
-} from './operator-mail.ts';
+import { empty, type InstanceOptions, keep, notifyEmail, openInstance, parsed, submission } from './operator-mail.ts';
 
 const MINUTE = 60_000;
 const HOUR = 60 * MINUTE;
@@ -54,7 +46,7 @@ describe.each(databases)('notices, on %s', (_name, create) => {
   }
   const messages = () => storage.read((db) => db.selectFrom('messages').selectAll());
 
-  test('a lead is told with its fields by label, an answer goes to the person, the subject has nothing of theirs', async () => {
+  test('sends the labelled fields of a lead, with Reply-To the person and a subject without their data', async () => {
     const { outbox, tell } = await instance();
     const row = submission({ form: 'homeowner_quote' }, { recipient: { name: 'Painters' } });
     await keep(storage, row);
@@ -78,7 +70,7 @@ describe.each(databases)('notices, on %s', (_name, create) => {
     [{ status: 'delivered', stored_here: 1 } as const, 'kept here, in the inbox'],
     [{ status: 'waiting' } as const, 'kept here, not delivered yet; it is tried again'],
     [{ status: 'undelivered' } as const, 'NOT DELIVERED: it needs you'],
-  ])('the status is the one at the moment of sending: %j', async (now, words) => {
+  ])('shows the status at the time of sending: %j', async (now, words) => {
     const { outbox, tell } = await instance();
     const row = submission({ status: 'sending' });
     await keep(storage, row);
@@ -88,7 +80,7 @@ describe.each(databases)('notices, on %s', (_name, create) => {
     expect((await parsed(server))[0]?.text).toContain(`Status: ${words}`);
   });
 
-  test('an execution is told as an agent’s, also of the newsletter; a browser’s subscription is not', async () => {
+  test('sends a notice for an agent’s newsletter execution, but not for a browser’s subscription', async () => {
     const { outbox, tell } = await instance();
     const agent = { client: 'acme', fields: { email: 'ada@canary.example' } };
     const executed = submission({ form: 'newsletter', origin: 'agent' }, agent);
@@ -98,14 +90,12 @@ describe.each(databases)('notices, on %s', (_name, create) => {
     await tell(subscription);
     await outbox.work();
     const mails = await parsed(server);
-    expect(mails.map(({ subject }) => subject)).toEqual([
-      'Paint Match: new newsletter, from an agent',
-    ]);
+    expect(mails.map(({ subject }) => subject)).toEqual(['Paint Match: new newsletter, from an agent']);
     expect(mails[0]?.text).toContain('came from an agent, acme.');
     expect(mails[0]?.text).toContain('Who gets it: Paint Match\n');
   });
 
-  test('where it was erased, or its content is gone, nothing is sent and no row stays', async () => {
+  test('sends nothing and removes the notice if the submission or its content was deleted', async () => {
     const { outbox, tell, lines } = await instance();
     const [erased, gone, dropped] = [submission(), submission({ email: null }), submission()];
     await keep(storage, erased, gone, dropped);
@@ -119,7 +109,7 @@ describe.each(databases)('notices, on %s', (_name, create) => {
     expect(lines.join('')).toContain('message dropped: nothing is left to say');
   });
 
-  test('where NOTIFY_EMAIL is not set nothing is written, and what another instance wrote is dropped', async () => {
+  test('writes nothing if NOTIFY_EMAIL is not set, and removes notices of another instance', async () => {
     const unset = await instance({ environment: { NOTIFY_EMAIL: '' } });
     const { tell, notices } = await instance();
     const row = submission();
@@ -127,7 +117,7 @@ describe.each(databases)('notices, on %s', (_name, create) => {
     await unset.tell(row);
     expect(await messages()).toEqual([]);
     await tell(row);
-    await notices.place();
+    await notices.throttle();
     await unset.outbox.work();
     expect([await messages(), server.offered]).toEqual([[], []]);
     await tell(row);
@@ -136,7 +126,7 @@ describe.each(databases)('notices, on %s', (_name, create) => {
     expect(await messages()).toEqual([]);
   });
 
-  test('twenty of an hour are sent, the rest is one summary at its end, without anybody’s data', async () => {
+  test('sends twenty notices per hour and one summary of the others at its end, without personal data', async () => {
     const { outbox, tell } = await instance();
     const began = clock.now().toISOString();
     for (let n = 0; n < 26; n += 1) {
@@ -160,7 +150,7 @@ describe.each(databases)('notices, on %s', (_name, create) => {
     expect(summary?.text).toContain(`npm run inbox -- list --since ${began}`);
     expect(server.received[20]?.raw).not.toMatch(/canary/i);
 
-    // The next hour begins with its first notice, not with the end of the one before.
+    // The next hour begins with its first notice, not at the end of the previous hour.
     clock.advance(10 * MINUTE);
     for (let n = 0; n < 21; n += 1) {
       const row = submission();
@@ -178,7 +168,7 @@ describe.each(databases)('notices, on %s', (_name, create) => {
     expect(await outbox.work()).toBe(0);
   });
 
-  test('two instances give an hour’s places together: twenty in all, and one summary', async () => {
+  test('sends twenty notices and one summary per hour from two instances together', async () => {
     const [one, two] = [await instance(), await instance({}, await openStorage())];
     const rows = Array.from({ length: 50 }, () => submission());
     await keep(storage, ...rows);
@@ -197,7 +187,7 @@ describe.each(databases)('notices, on %s', (_name, create) => {
     expect(new Set(mails.map(({ messageId }) => messageId)).size).toBe(21);
   });
 
-  test('a notice comes behind what people wait for, within the budget of all', async () => {
+  test('sends a notice after confirmations, within the shared budget', async () => {
     const { outbox, tell } = await instance({ perMinute: 2 });
     const row = submission();
     await keep(storage, row);
@@ -211,7 +201,7 @@ describe.each(databases)('notices, on %s', (_name, create) => {
     expect(server.offered.at(-1)).toBe(notifyEmail);
   });
 
-  test('a transaction that is rolled back tells nobody', async () => {
+  test('sends no notice of a rolled-back transaction', async () => {
     const { notices, outbox } = await instance();
     const row = submission();
     await keep(storage, row);
@@ -223,7 +213,7 @@ describe.each(databases)('notices, on %s', (_name, create) => {
     expect(await outbox.work()).toBe(0);
   });
 
-  test('a deferred notice comes again under its Message-ID; a refused one is dead', async () => {
+  test('retries a deferred notice under its Message-ID, and marks a refused one as permanently failed', async () => {
     const { outbox, tell } = await instance();
     const row = submission();
     await keep(storage, row);
@@ -244,7 +234,7 @@ describe.each(databases)('notices, on %s', (_name, create) => {
     expect(await outbox.depth()).toEqual({ pending: 0, dead: 1 });
   });
 
-  test('whatever a row holds, the headers are ours and the one recipient is the operator', async () => {
+  test('sends to the operator alone, with only our headers, whatever the row contains', async () => {
     const { outbox, tell } = await instance();
     const evil = 'Ada\r\nBcc: evil@x.example\r\n\r\nStatus: delivered';
     const rows = [
@@ -263,8 +253,6 @@ describe.each(databases)('notices, on %s', (_name, create) => {
       expect(mail.text?.match(/^Status: /gm)).toHaveLength(1);
     }
     const answerable = (await parsed(server)).filter(({ replyTo }) => replyTo !== undefined);
-    expect(answerable.map(({ replyTo }) => replyTo)).toEqual([
-      [{ name: '', address: 'ada@canary.example' }],
-    ]);
+    expect(answerable.map(({ replyTo }) => replyTo)).toEqual([[{ name: '', address: 'ada@canary.example' }]]);
   });
 });

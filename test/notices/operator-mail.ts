@@ -1,35 +1,33 @@
-/** What the tests of notices and alerts have in common: an instance over a store, and a real mail server. */
+/** Shared by the tests of notices and alerts: an instance with a store, and a real mail server. */
 import { pino } from 'pino';
 import PostalMime from 'postal-mime';
 import { openOutbox } from '../../src/mail/outbox.ts';
 import { openSmtpMailer } from '../../src/mail/smtp.ts';
-import { type OperatorMailParts, openOperatorMail } from '../../src/notices/open.ts';
+import { openOperatorMail } from '../../src/notices/operator-mail.ts';
+import type { DiskSpace } from '../../src/notices/probes.ts';
 import { readSettings } from '../../src/settings/settings.ts';
 import type { Storage } from '../../src/storage/database.ts';
 import type { SubmissionRow } from '../../src/storage/schema.ts';
-import { openExpiring } from '../../src/submissions/expiring.ts';
-import { openFind } from '../../src/submissions/find.ts';
-import { from, type MailServer } from '../mail/mail-server.ts';
+import { baseUrl, from, type MailServer } from '../mail/mail-server.ts';
 import type { TestClock } from '../support/clock.ts';
 
 export const notifyEmail = 'leads@paint.example';
 export const alertEmail = 'faults@paint.example';
 
-/** A disk with room. */
 const spacious = async () => ({ freeBytes: 1e12, wholeBytes: 2e12 });
 
 export type InstanceOptions = {
   environment?: Record<string, string>;
   perMinute?: number;
-  room?: OperatorMailParts['room'];
+  diskSpace?: () => Promise<DiskSpace>;
 };
 
-/** One instance: what it writes is told by `outbox.work()`. */
+/** Opens an instance. `outbox.work()` sends the messages that it writes. */
 export async function openInstance(
   storage: Storage,
   clock: TestClock,
   server: Pick<MailServer, 'url'>,
-  { environment, perMinute = 1_000, room = spacious }: InstanceOptions = {},
+  { environment, perMinute = 1_000, diskSpace = spacious }: InstanceOptions = {},
 ) {
   const read = readSettings({
     BASE_URL: 'https://paint.example',
@@ -44,23 +42,22 @@ export async function openInstance(
   const parts = { storage, clock, newId: () => crypto.randomUUID(), log };
   const mail = openOperatorMail(read.settings, {
     ...parts,
-    find: openFind(storage),
-    expiring: openExpiring(storage),
-    room,
+    diskSpace,
   });
   const { notices, alerts, render } = mail;
-  const mailer = await openSmtpMailer({ url: server.url, from, clock });
+  const mailer = await openSmtpMailer({ url: server.url, baseUrl, from, clock });
   const outbox = openOutbox({
     ...parts,
-    // What subscribers are told is known to `newsletter/`.
+    // The real text of confirmations comes from `newsletter/`.
     render: async (row) =>
       row.kind === 'confirmation' && row.address !== null
         ? { subject: 'Subject', text: 'Text', address: row.address }
         : await render(row),
-    ...{ mailer, perMinute, prepare: notices.place, onDead: alerts.messageDied },
+    ...{ mailer, perMinute, prepare: notices.throttle },
+    onFailed: (kind) => kind === 'alert' || alerts.raise('dead_message'),
     hostname: 'paint.example',
   });
-  /** As the commit does that ends a first attempt. */
+  /** Writes the notice, as the commit at the end of a first attempt does. */
   const tell = (row: Pick<SubmissionRow, 'id' | 'form' | 'origin'>) =>
     storage.write(async (tx) => {
       for (const change of notices.of(row)) await tx.change(change);
@@ -70,7 +67,7 @@ export async function openInstance(
 
 let count = 0;
 
-/** A row of a contact by a browser, delivered. */
+/** Returns the row of a delivered contact message from a browser. */
 export function submission(more: Partial<SubmissionRow> = {}, data: object = {}): SubmissionRow {
   count += 1;
   const id = more.id ?? `s-${count}`;
@@ -89,7 +86,7 @@ export function submission(more: Partial<SubmissionRow> = {}, data: object = {})
     form: 'contact',
     origin: 'browser',
     email: 'ada@canary.example',
-    telephone: null,
+    search_text: null,
     subscriber: null,
     subscriber_id: null,
     received_ms: Date.parse('2026-09-01T11:59:00.000Z'),
@@ -113,16 +110,15 @@ export function submission(more: Partial<SubmissionRow> = {}, data: object = {})
   };
 }
 
-/** Keeps rows of submissions. */
+/** Stores rows of submissions. */
 export async function keep(storage: Storage, ...rows: SubmissionRow[]): Promise<void> {
   await storage.write((tx) => tx.insertInto('submissions').values(rows).execute());
 }
 
-/** What the server took, parsed. */
-export const parsed = (server: MailServer) =>
-  Promise.all(server.received.map(({ raw }) => PostalMime.parse(raw)));
+/** Returns the accepted messages, parsed. */
+export const parsed = (server: MailServer) => Promise.all(server.received.map(({ raw }) => PostalMime.parse(raw)));
 
-/** Takes away what another test has left. */
+/** Deletes the rows of earlier tests. */
 export async function empty(storage: Storage): Promise<void> {
   await storage.write(async (tx) => {
     await tx.deleteFrom('messages').execute();

@@ -1,4 +1,4 @@
-/** Notices and alerts in the running service: its own parts, a real mail server, and what erasure does to them. */
+/** Notices and alerts of the running service, with a real mail server. */
 import PostalMime from 'postal-mime';
 import { afterAll, beforeAll, beforeEach, expect, test } from 'vitest';
 import { type MailServer, startMailServer } from '../mail/mail-server.ts';
@@ -30,7 +30,7 @@ const arrived = async (count: number) => {
   return await Promise.all(server.received.map(({ raw }) => PostalMime.parse(raw)));
 };
 
-test('what a transaction tells is mailed within two seconds, without being asked', async () => {
+test('sends a notice automatically within two seconds of its transaction', async () => {
   const { storage, notices } = service.parts;
   const row = submission();
   await keep(storage, row);
@@ -43,14 +43,14 @@ test('what a transaction tells is mailed within two seconds, without being asked
   expect(service.logs.join('')).not.toMatch(/canary/i);
 });
 
-test('a fault that the service itself meets is mailed', async () => {
+test('sends an alert and an all-clear for a fault of the service', async () => {
   const { alerts } = service.parts;
-  alerts.firstAttemptFailed();
-  await alerts.work();
+  alerts.raise('upstream');
+  await alerts.run();
   const [mail] = await arrived(1);
   expect(mail?.subject).toBe('Paint Match: leads do not reach the upstream');
   clock.advance(MINUTE);
-  alerts.attemptConfirmed();
-  await alerts.work();
+  alerts.resolve('upstream');
+  await alerts.run();
   expect((await arrived(2))[1]?.subject).toContain(': over: ');
 });

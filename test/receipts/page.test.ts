@@ -1,4 +1,4 @@
-/** The page for whoever verifies a receipt (`content/receipts.md`): its program, word for word, against ours. */
+/** Runs the unchanged program of `content/receipts.md`, which verifies receipts, on ours. */
 import { spawnSync } from 'node:child_process';
 import { mkdtempSync, readFileSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
@@ -10,13 +10,12 @@ import { type Service, startService } from '../support/service.ts';
 const page = readFileSync(new URL('../../content/receipts.md', import.meta.url), 'utf8');
 const [, program = ''] = /```python\n([\s\S]*?)```/.exec(page) ?? [];
 
-const hasLibrary =
-  spawnSync('python3', ['-c', 'import cryptography'], { stdio: 'ignore' }).status === 0;
+const hasLibrary = spawnSync('python3', ['-c', 'import cryptography'], { stdio: 'ignore' }).status === 0;
 if (!hasLibrary && process.env.TEST_SERVICES === 'required') {
   throw new Error('python3 has no cryptography, and TEST_SERVICES=required wants it.');
 }
 
-describe.skipIf(!hasLibrary)('the program in Python', () => {
+describe.skipIf(!hasLibrary)('/receipts, Python program', () => {
   let service: Service;
   let folder: string;
   // biome-ignore lint/suspicious/noExplicitAny: as it is answered
@@ -32,19 +31,18 @@ describe.skipIf(!hasLibrary)('the program in Python', () => {
 
   const verify = (receipt: object, issuer = service.url) => {
     writeFileSync(join(folder, 'receipt.json'), JSON.stringify(receipt));
-    const { status, stdout } = spawnSync(
-      'python3',
-      ['verify.py', 'receipt.json', 'jwks.json', issuer],
-      { cwd: folder, encoding: 'utf8' },
-    );
+    const { status, stdout } = spawnSync('python3', ['verify.py', 'receipt.json', 'jwks.json', issuer], {
+      cwd: folder,
+      encoding: 'utf8',
+    });
     return { status, shown: stdout === '' ? undefined : JSON.parse(stdout) };
   };
 
-  test('takes about twenty lines', () => {
+  test('has at most 24 lines', () => {
     expect(program.trimEnd().split('\n').length).toBeLessThanOrEqual(24);
   });
 
-  test('takes a receipt and shows its claims and fields', () => {
+  test('verifies a receipt and prints its claims and fields', () => {
     expect(verify(body)).toMatchObject({
       status: 0,
       shown: { jti: body.receipt.action_id, client: 'acme', name: 'Ada Lovelace' },
@@ -55,7 +53,7 @@ describe.skipIf(!hasLibrary)('the program in Python', () => {
     });
   });
 
-  test('refuses one that was changed, of another issuer, or with what was not signed', () => {
+  test('refuses a changed receipt, another issuer and an unsigned disclosure', () => {
     const { signed_receipt: signed, disclosures } = body;
     const [head, payload] = signed.split('.');
     const claims = JSON.parse(Buffer.from(payload, 'base64url').toString());

@@ -1,7 +1,7 @@
-/** What a receipt keeps of a person (beyond §5): disclosures go with the content, whatever comes at once. */
+/** Personal data in a receipt. Disclosures are deleted with the content, also in races (reference §7.2). */
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
-import { systemClock } from '../../src/clock.ts';
-import { openLog } from '../../src/operations/log.ts';
+import { systemClock } from '../../src/platform/clock.ts';
+import { openLog } from '../../src/platform/log.ts';
 import { eraseSubmissionsOf } from '../../src/submissions/erasure.ts';
 import { openSubmissionRetention } from '../../src/submissions/retention.ts';
 import { databases, type TestDatabase } from '../support/databases.ts';
@@ -9,7 +9,7 @@ import { execute, getReceipt, keysOf, newKey, verifyElsewhere } from '../support
 import { type Service, startService } from '../support/service.ts';
 import { startUpstream } from '../support/upstream.ts';
 
-describe.each(databases)('on %s', (_name, create) => {
+describe.each(databases)('disclosures of receipts, on %s', (_name, create) => {
   let database: TestDatabase;
   let service: Service;
   let upstream: Awaited<ReturnType<typeof startUpstream>>;
@@ -35,9 +35,8 @@ describe.each(databases)('on %s', (_name, create) => {
     people += 1;
     return { name: 'Ada Canary', email: `ada${people}@example.com`, postal_code: '94110' };
   };
-  const erase = (email: string) =>
-    service.parts.storage.write((tx) => eraseSubmissionsOf(tx, email));
-  /** As if it had arrived long ago. */
+  const erase = (email: string) => service.parts.storage.write((tx) => eraseSubmissionsOf(tx, email));
+  /** Makes a submission old enough for the retention. */
   const age = (id: string) =>
     service.parts.storage.write((tx) =>
       tx.updateTable('submissions').set({ status_since_ms: 0 }).where('id', '=', id).execute(),
@@ -49,15 +48,11 @@ describe.each(databases)('on %s', (_name, create) => {
       log: openLog('silent'),
       days: 30,
     }).work();
-  /** Every byte that is kept of an execution and its submission. */
+  /** Returns the stored data of an execution and its submission. */
   const kept = async (id: string) => {
     const { storage } = service.parts;
-    const submissions = await storage.read((db) =>
-      db.selectFrom('submissions').selectAll().where('id', '=', id),
-    );
-    const executions = await storage.read((db) =>
-      db.selectFrom('executions').selectAll().where('action_id', '=', id),
-    );
+    const submissions = await storage.read((db) => db.selectFrom('submissions').selectAll().where('id', '=', id));
+    const executions = await storage.read((db) => db.selectFrom('executions').selectAll().where('action_id', '=', id));
     const [{ disclosures = null, email = null } = {}] = submissions;
     return { disclosures, email, executions };
   };
@@ -68,7 +63,7 @@ describe.each(databases)('on %s', (_name, create) => {
     return { body, digests: payload._sd as string[], shown };
   };
 
-  test('an erasure takes the disclosures; the receipt stays the same and verifies', async () => {
+  test('an erasure deletes the disclosures, and the receipt remains the same and valid', async () => {
     const fields = someone();
     const id = await execute(service, 'homeowner_quote', fields);
     const before = await verified(id);
@@ -80,7 +75,7 @@ describe.each(databases)('on %s', (_name, create) => {
     expect((await kept(id)).disclosures).toBeNull();
   });
 
-  test('so does the end of the retention of the content', async () => {
+  test('the end of the content’s retention deletes the disclosures too', async () => {
     const id = await execute(service, 'homeowner_quote', someone());
     const before = await verified(id);
     expect(before.body.disclosures).toHaveLength(3);
@@ -91,7 +86,7 @@ describe.each(databases)('on %s', (_name, create) => {
     expect((await kept(id)).disclosures).toBeNull();
   });
 
-  test('what is first asked for after that has no digest', async () => {
+  test('a receipt that is first requested after the deletion has no digests', async () => {
     const fields = someone();
     const erased = await execute(service, 'homeowner_quote', fields);
     await erase(fields.email);
@@ -104,7 +99,7 @@ describe.each(databases)('on %s', (_name, create) => {
     }
   });
 
-  test('nothing of what was typed stands beside the disclosures', async () => {
+  test('no stored execution and no signed claim contains an entered value', async () => {
     const id = await execute(service, 'homeowner_quote', someone());
     const { body } = await verified(id);
     const { executions } = await kept(id);
@@ -115,19 +110,15 @@ describe.each(databases)('on %s', (_name, create) => {
 
   test.each([
     ['an erasure', (_id: string, email: string) => erase(email)],
-    ['the end of its retention', () => retain()],
-  ])('a first request and %s at once leave no disclosure', async (_name, end) => {
+    ['the end of the retention', () => retain()],
+  ])('a first request and %s at the same time leave no disclosure', async (_name, end) => {
     for (let times = 0; times < 15; times += 1) {
       const fields = someone();
       const id = await execute(service, 'homeowner_quote', fields);
       await age(id);
-      const [asked] = await Promise.all([
-        getReceipt(service, id),
-        end(id, fields.email),
-        getReceipt(service, id),
-      ]);
+      const [asked] = await Promise.all([getReceipt(service, id), end(id, fields.email), getReceipt(service, id)]);
       expect(asked.status).toBe(200);
-      // A sweep passes over a row that is being changed: then the content is there as well.
+      // A sweep skips a row that is being changed. In that case, the content still exists too.
       if ((await kept(id)).disclosures !== null) {
         expect((await kept(id)).email).toBe(fields.email);
         await end(id, fields.email);
@@ -139,12 +130,10 @@ describe.each(databases)('on %s', (_name, create) => {
     }
   });
 
-  test('the retention of receipts takes the signed one as well', async () => {
+  test('a signed receipt is deleted with its execution', async () => {
     const id = await execute(service, 'homeowner_quote', someone());
     await verified(id);
-    await service.parts.storage.write((tx) =>
-      tx.deleteFrom('executions').where('action_id', '=', id).execute(),
-    );
+    await service.parts.storage.write((tx) => tx.deleteFrom('executions').where('action_id', '=', id).execute());
     expect((await getReceipt(service, id)).status).toBe(404);
   });
 });

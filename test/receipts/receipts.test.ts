@@ -1,28 +1,20 @@
-/** GET of a receipt (beyond §5), over HTTP, on both databases; what is signed is verified by others' libraries. */
+/** Receipts over HTTP on both databases (reference §7.1). Libraries of others verify the signatures. */
 import { createHash } from 'node:crypto';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
-import { CONFIRMATION_STATEMENT } from '../../src/actions/confirmation-statement.ts';
-import { API_VERSION } from '../../src/discovery/facts.ts';
+import { CONFIRMATION_STATEMENT } from '../../src/actions/preview.ts';
+import { API_VERSION } from '../../src/discovery/deployment.ts';
 import { call, executeAction, previewId, quote } from '../support/agent.ts';
 import { databases, type TestDatabase } from '../support/databases.ts';
-import {
-  execute,
-  getReceipt,
-  keysOf,
-  newKey,
-  publicOf,
-  verifyElsewhere,
-} from '../support/receipts.ts';
+import { execute, getReceipt, keysOf, newKey, publicOf, verifyElsewhere } from '../support/receipts.ts';
 import { freshAddress, type Service, startService, tokens } from '../support/service.ts';
 import { startUpstream } from '../support/upstream.ts';
 
 const key = newKey();
 const UNKNOWN = {
-  error:
-    'There is no such receipt for this client. Use the action_id of an execution of this client that has ended.',
+  error: 'There is no such receipt for this client. Use the action_id of an execution of this client that has ended.',
 };
 
-describe.each(databases)('on %s', (_name, create) => {
+describe.each(databases)('GET /api/agent/receipts/:action_id, on %s', (_name, create) => {
   let database: TestDatabase;
   let service: Service;
   const start = (environment: Record<string, string> = {}) =>
@@ -38,13 +30,11 @@ describe.each(databases)('on %s', (_name, create) => {
     await database.remove();
   });
 
-  test('what was executed is answered with its receipt, signed, and with its disclosures', async () => {
+  test('returns the receipt of an execution, signed, with its disclosures', async () => {
     const token = await previewId(service);
     const executed = await executeAction(service, token);
     const { receipt } = executed.body;
-    expect(executed.headers.get('link')).toBe(
-      `</api/agent/receipts/${receipt.action_id}>; rel="describedby"`,
-    );
+    expect(executed.headers.get('link')).toBe(`</api/agent/receipts/${receipt.action_id}>; rel="describedby"`);
     const answer = await getReceipt(service, receipt.action_id);
     expect(answer.status).toBe(200);
     expect(answer.headers.get('cache-control')).toBe('no-store');
@@ -84,7 +74,7 @@ describe.each(databases)('on %s', (_name, create) => {
     expect(names).toEqual(Object.keys(quote));
   });
 
-  test('the bytes are the same ever after, whoever asks and with whatever key', async () => {
+  test('returns the same bytes each time, also for another credential and after a change of the key', async () => {
     const actionId = await execute(service);
     const { text } = await getReceipt(service, actionId);
     expect((await getReceipt(service, actionId, tokens.rotated)).text).toBe(text);
@@ -93,13 +83,11 @@ describe.each(databases)('on %s', (_name, create) => {
     await other.close();
   });
 
-  test('first requests that come at once to two processes have the same bytes', async () => {
+  test('returns the same bytes for simultaneous first requests to two processes', async () => {
     const other = await start();
     for (let times = 0; times < 10; times += 1) {
       const actionId = await execute(service);
-      const answers = await Promise.all(
-        [service, other, service, other].map((each) => getReceipt(each, actionId)),
-      );
+      const answers = await Promise.all([service, other, service, other].map((each) => getReceipt(each, actionId)));
       expect(new Set(answers.map(({ status, text }) => `${status} ${text}`)).size).toBe(1);
       expect(answers[0]?.body.disclosures).toHaveLength(3);
       const signer = [service, other].map(({ url }) => url);
@@ -108,7 +96,7 @@ describe.each(databases)('on %s', (_name, create) => {
     await other.close();
   });
 
-  test('without a private key there is no signature, and there is one once there is a key', async () => {
+  test('returns no signature without a private key, and signs once there is one', async () => {
     const without = await start({ RECEIPT_SIGNING_KEYS: publicOf(key) });
     const actionId = await execute(without);
     const { status, body } = await getReceipt(without, actionId);
@@ -120,7 +108,7 @@ describe.each(databases)('on %s', (_name, create) => {
     expect(signed.body.receipt).toEqual(body.receipt);
   });
 
-  test('a failed execution has one, too', async () => {
+  test('returns a signed receipt for a failed execution', async () => {
     const upstream = await startUpstream();
     upstream.answer = (response) => response.writeHead(503).end();
     const failing = await start({ UPSTREAM_URL: upstream.url });
@@ -137,7 +125,7 @@ describe.each(databases)('on %s', (_name, create) => {
     await upstream.close();
   });
 
-  test('before its end there is none', async () => {
+  test('returns 404 before the execution has ended', async () => {
     const upstream = await startUpstream();
     const waiting = await start({ UPSTREAM_URL: upstream.url });
     const asked = new Promise<string>((resolve) => {
@@ -154,7 +142,7 @@ describe.each(databases)('on %s', (_name, create) => {
     await upstream.close();
   });
 
-  test('another client, and whoever names nothing, is told 404', async () => {
+  test('returns 404 to another client, and for an unknown or malformed id', async () => {
     const actionId = await execute(service);
     for (const [id, token] of [
       [actionId, tokens.other],
@@ -167,30 +155,30 @@ describe.each(databases)('on %s', (_name, create) => {
     }
   });
 
-  test('no receipt is told where the person declined', async () => {
+  test('returns 404 if the person declined', async () => {
     const actionId = '0191ab6f-2d40-7c11-8f37-2a6a4f1f9c12';
     await service.parts.executions.decline({
-      actionId,
+      action_id: actionId,
       action: 'contact',
       client: 'acme',
-      idempotencyKey: 'declined',
-      previewDigest: 'declined',
-      confirmationText: '',
-      confirmedVia: 'client_form',
+      idempotency_key: 'declined',
+      preview_digest: 'declined',
+      confirmation_text: '',
+      confirmed_via: 'client_form',
       destination: 'Paint Match',
     });
     expect((await getReceipt(service, actionId)).status).toBe(404);
   });
 });
 
-describe('the route', () => {
+describe('routes of receipts', () => {
   let service: Service;
   beforeAll(async () => {
     service = await startService({ environment: { RECEIPT_SIGNING_KEYS: key } });
   });
   afterAll(() => service.close());
 
-  test('takes either scope', async () => {
+  test('GET of a receipt accepts either scope', async () => {
     for (const token of [tokens.preview, tokens.create]) {
       const { status, body } = await getReceipt(service, await execute(service), token);
       expect([status, body]).toEqual([404, UNKNOWN]);
@@ -200,7 +188,7 @@ describe('the route', () => {
     expect((await getReceipt(service, body.receipt.action_id, tokens.create)).status).toBe(200);
   });
 
-  test('is 401 without a valid credential, whatever is asked for', async () => {
+  test('GET of a receipt returns 401 without a valid credential', async () => {
     const actionId = await execute(service);
     for (const token of [null, 'nobody', tokens.expired]) {
       const answer = await getReceipt(service, actionId, token);
@@ -209,7 +197,7 @@ describe('the route', () => {
     }
   });
 
-  test('answers 60 requests a minute of an address, before it looks at the credential', async () => {
+  test('GET of a receipt returns 429 after 60 requests a minute, before it checks the credential', async () => {
     const headers = { 'x-forwarded-for': freshAddress() };
     const ask = () => call(service, '/api/agent/receipts/x', { method: 'GET', headers });
     for (let times = 0; times < 60; times += 1) expect((await ask()).status).toBe(401);
@@ -218,7 +206,7 @@ describe('the route', () => {
     expect(Number(over.headers.get('retry-after'))).toBeGreaterThan(0);
   });
 
-  test('publishes every key once, in its order, as a document', async () => {
+  test('/.well-known/jwks.json contains every key once, in order, and the first private key signs', async () => {
     const [first, second, third] = [newKey(), newKey(), newKey()];
     const several = await startService({
       environment: {
@@ -234,7 +222,6 @@ describe('the route', () => {
     for (const each of keys) {
       expect(Object.keys(each).sort()).toEqual(['alg', 'crv', 'kid', 'kty', 'use', 'x', 'y']);
     }
-    // The first private key signs.
     const { body } = await getReceipt(several, await execute(several));
     const { header } = await verifyElsewhere(body, await keysOf(several), several.url);
     expect(header.kid).toBe(keys[1]?.kid);
@@ -246,7 +233,7 @@ describe('the route', () => {
     await several.close();
   });
 
-  test('publishes an empty set where there is no key', async () => {
+  test('/.well-known/jwks.json is an empty set without a key', async () => {
     const without = await startService();
     expect(await keysOf(without)).toEqual({ keys: [] });
     await without.close();

@@ -1,4 +1,4 @@
-/** What can't be read as a whole request is answered once, in the shape its route would, and logged. */
+/** Incomplete requests get one answer in the format of their route, and a log line. */
 import { once } from 'node:events';
 import { connect as connectTo } from 'node:net';
 import { afterAll, beforeAll, expect, test } from 'vitest';
@@ -14,20 +14,19 @@ afterAll(() => service.close());
 
 const close = 'Connection: close\r\n';
 const bearer = `Authorization: Bearer ${tokens.both}\r\n`;
-const post = (path: string, headers: string, body = '') =>
-  `POST ${path} HTTP/1.1\r\nHost: x\r\n${headers}\r\n${body}`;
+const post = (path: string, headers: string, body = '') => `POST ${path} HTTP/1.1\r\nHost: x\r\n${headers}\r\n${body}`;
 
-test('a tunnel is refused', async () => {
+test('returns 400 for CONNECT, also if the client resets or never closes the connection', async () => {
   const connect = 'CONNECT x:443 HTTP/1.1\r\nHost: x\r\n\r\n';
   const [reply] = await exchange(service.url, connect);
   expectAnswer(reply, 400);
-  // One that is reset before its answer, which Node leaves without anybody who hears of it.
+  // A connection that is reset before its answer. Node emits its error without a listener.
   for (let count = 0; count < 20; count += 1) {
     const wire = await openWire(service.url);
     wire.write(connect);
     wire.socket.resetAndDestroy();
   }
-  // One whose client never closes it: `closed` waits for the service.
+  // A connection that its client never closes. `closed` waits for the service.
   const held = connectTo({
     port: Number(new URL(service.url).port),
     host: '127.0.0.1',
@@ -38,11 +37,11 @@ test('a tunnel is refused', async () => {
   const [after] = await exchange(service.url, `GET /healthz HTTP/1.1\r\nHost: x\r\n${close}\r\n`);
   expectAnswer(after, 200);
   held.on('error', () => {});
-  // What is written to a connection that the service has closed resets it.
+  // A write resets a connection that the service has closed.
   await until(() => held.destroyed || (held.write('x') && false));
 });
 
-test('what is answered to a broken request is in the log, under the same id', async () => {
+test('logs the answer to a broken request under the same id', async () => {
   const before = service.logs.length;
   const cut = post('/api/leads', 'Content-Type: application/json\r\nContent-Length: 9\r\n', '{');
   for (const [bytes, method] of [
@@ -62,15 +61,15 @@ test('what is answered to a broken request is in the log, under the same id', as
   }
 });
 
-test('documents for machines are refused in JSON, whoever asks', async () => {
-  for (const path of ['/llms.txt', '/openapi.json', '/agents/tools.json', '/schemas/x.json']) {
+test('answers a broken request for a machine-readable document in JSON, whatever it accepts', async () => {
+  for (const path of ['/llms.txt', '/openapi.json', '/agents/openapi.json', '/schemas/x.json']) {
     const twoHosts = `GET ${path} HTTP/1.1\r\nHost: x\r\nHost: y\r\nAccept: text/html\r\n\r\n`;
     const [reply] = await exchange(service.url, twoHosts);
     expect(expectAnswer(reply, 400).headers['content-type']).toMatch(/^application\/json/);
   }
 });
 
-test('a preview’s body that breaks off is told in JSON, a form’s on a page (spec §7)', async () => {
+test('answers an incomplete body in JSON for a preview, and as a page for a native form (reference §3.5)', async () => {
   const cut = async (path: string, type: string) => {
     const wire = await openWire(service.url);
     wire.write(post(path, `${bearer}Content-Type: ${type}\r\nContent-Length: 100\r\n`, 'email='));

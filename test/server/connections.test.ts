@@ -6,7 +6,7 @@ import { testClock } from '../support/clock.ts';
 import { startService } from '../support/service.ts';
 import { openWire } from '../support/wire.ts';
 
-/** Connections that are looked at only when the test says so, with a socket that says what it is told. */
+/** Opens connections that are checked only on demand, with a programmable socket. */
 function openByHand() {
   const clock = testClock();
   let timers: (() => void)[] = [];
@@ -17,7 +17,7 @@ function openByHand() {
     };
   };
   const connections = openConnections({ ...clock, after });
-  const state = { writableLength: 0, bytesWritten: 0, _handle: { writeQueueSize: 0 } };
+  const state = { writableLength: 0, bytesWritten: 0 };
   const ended: string[] = [];
   const socket = Object.assign(new EventEmitter(), state, {
     pause: () => ended.push('paused'),
@@ -25,7 +25,8 @@ function openByHand() {
   });
   const begin = () => {
     const response = { req: { socket }, shouldKeepAlive: true };
-    return { response, answered: connections.begin(response as unknown as ServerResponse) };
+    const taken = connections.trackRequest(response as unknown as ServerResponse, 'an id');
+    return { response, answered: taken?.end };
   };
   return {
     socket,
@@ -41,8 +42,8 @@ function openByHand() {
   };
 }
 
-describe('answers that nobody reads (contract §4)', () => {
-  test('30 s without a byte of them end the connection, and not a second before', () => {
+describe('connections whose answers nobody reads (reference §3.5)', () => {
+  test('are destroyed after 30 s without a sent byte, and not a second earlier', () => {
     const { socket, ended, begin, lookAfter } = openByHand();
     begin();
     lookAfter(100);
@@ -54,22 +55,18 @@ describe('answers that nobody reads (contract §4)', () => {
     expect(ended).toEqual(['destroyed']);
   });
 
-  test.each([
-    ['some of a large write', (socket: Sending) => (socket._handle.writeQueueSize -= 1)],
-    ['a whole write', (socket: Sending) => (socket.writableLength -= 100)],
-  ])('the time begins again where %s has left', (_what, send) => {
+  test('get another 30 s after each sent byte', () => {
     const { socket, ended, begin, lookAfter } = openByHand();
     begin();
     socket.writableLength = 5_000;
-    socket._handle.writeQueueSize = 5_000;
     for (let times = 0; times < 4; times += 1) {
       lookAfter(29);
-      send(socket);
+      socket.writableLength -= 100;
     }
     expect(ended).toEqual([]);
   });
 
-  test('an answer that is written meanwhile is no sign of a reader', () => {
+  test('are destroyed even if new answers are written meanwhile', () => {
     const { socket, ended, begin, lookAfter } = openByHand();
     begin();
     socket.writableLength = 5_000;
@@ -82,7 +79,7 @@ describe('answers that nobody reads (contract §4)', () => {
     expect(ended).toEqual(['destroyed']);
   });
 
-  test('nothing is looked at once the last connection has gone', () => {
+  test('are not checked any more once the last one is closed', () => {
     const { socket, begin, lookAfter, timers } = openByHand();
     begin();
     expect(timers()).toBe(1);
@@ -92,10 +89,8 @@ describe('answers that nobody reads (contract §4)', () => {
   });
 });
 
-type Sending = { writableLength: number; _handle: { writeQueueSize: number } };
-
-describe('requests that are sent before their turn (contract §4)', () => {
-  test('32 wait at most: the last closes the connection, and what comes after is not taken', () => {
+describe('connections with pipelined requests (reference §3.5)', () => {
+  test('take 32 waiting requests, close after the last one and ignore later ones', () => {
     const { ended, begin } = openByHand();
     const taken = Array.from({ length: 32 }, begin);
     expect(taken.every(({ answered }) => answered !== undefined)).toBe(true);
@@ -109,7 +104,7 @@ describe('requests that are sent before their turn (contract §4)', () => {
     expect(ended).toContain('destroyed');
   });
 
-  test('as many as anybody likes, one after another', () => {
+  test('take any number of requests one after another', () => {
     const { ended, begin } = openByHand();
     for (let n = 0; n < 500; n += 1) {
       const { response, answered } = begin();
@@ -119,7 +114,7 @@ describe('requests that are sent before their turn (contract §4)', () => {
     expect(ended).toEqual([]);
   });
 
-  test('over a real connection the first 32 of 40 are answered, the last of them with close', async () => {
+  test('answer the first 32 of 40 over a real connection, the last with Connection: close', async () => {
     const service = await startService();
     const wire = await openWire(service.url);
     wire.write('GET /healthz HTTP/1.1\r\nHost: x\r\n\r\n'.repeat(40));
@@ -129,13 +124,11 @@ describe('requests that are sent before their turn (contract §4)', () => {
     await service.close();
   });
 
-  test('whatever they ask for: addresses that can’t be read count, too', async () => {
+  test('count requests with invalid addresses as well', async () => {
     const service = await startService();
     const wire = await openWire(service.url);
     wire.write('GET /%zz HTTP/1.1\r\nHost: x\r\n\r\n'.repeat(40));
-    expect((await wire.closed()).map(({ status }) => status)).toEqual(
-      Array.from({ length: 32 }, () => 400),
-    );
+    expect((await wire.closed()).map(({ status }) => status)).toEqual(Array.from({ length: 32 }, () => 400));
     await service.close();
   });
 });

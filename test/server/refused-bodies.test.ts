@@ -1,4 +1,4 @@
-/** Large bodies that are refused have a rate of their own (contract §4, "Slow and broken requests"). */
+/** Large bodies that are refused have their own rate limit (reference §3.5). */
 import { describe, expect, test } from 'vitest';
 import { bounds } from '../../src/forms/bounds.ts';
 import { previewAction, quote } from '../support/agent.ts';
@@ -20,7 +20,7 @@ async function refuse(count: number, headers: Record<string, string>): Promise<v
 }
 
 describe('refused bodies over 32,000 bytes', () => {
-  test('are 429 from the 31st in a minute on, with the seconds to wait', async () => {
+  test('return 429 from the 31st in a minute, with the seconds to wait', async () => {
     const headers = from();
     await refuse(30, headers);
     at.clock.advance(20_000);
@@ -36,37 +36,21 @@ describe('refused bodies over 32,000 bytes', () => {
   test('count together on every route that takes a body', async () => {
     const headers = from();
     await refuse(28, headers);
-    const native = await postRaw(
-      at.service,
-      '/api/leads',
-      'urlencoded',
-      padding + padding,
-      headers,
-    );
+    const native = await postRaw(at.service, '/api/leads', 'urlencoded', padding + padding, headers);
     expect(native.status).toBe(413);
     const preview = () => previewAction(at.service, 'contact', { padding }, { headers });
     expect((await preview()).status).toBe(400);
     const limited = await preview();
     expect(limited.status).toBe(429);
     expect(limited.headers.get('retry-after')).toBe('60');
-    const without = await previewAction(
-      at.service,
-      'contact',
-      { padding },
-      { headers, token: 'x' },
-    );
+    const without = await previewAction(at.service, 'contact', { padding }, { headers, token: 'x' });
     expect(without.status).toBe(401);
   });
 
-  test('are none where the body is taken: large ones that are valid never count', async () => {
+  test('do not include large bodies that are accepted', async () => {
     const headers = from();
     for (let n = 0; n < 40; n += 1) {
-      const answer = await previewAction(
-        at.service,
-        'homeowner_quote',
-        { ...quote, padding },
-        { headers },
-      );
+      const answer = await previewAction(at.service, 'homeowner_quote', { ...quote, padding }, { headers });
       expect(answer.status).toBe(200);
     }
   });

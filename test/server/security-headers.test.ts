@@ -12,8 +12,7 @@ afterAll(async () => {
   await service.close();
 });
 
-const headersOf = ({ parts: { inline } }: Pick<Service, 'parts'>, https = false) =>
-  securityHeaders({ https, inline });
+const headersOf = ({ parts: { inline } }: Pick<Service, 'parts'>, https = false) => securityHeaders({ https, inline });
 
 const request = (line: string, headers = '', body = '') =>
   `${line} HTTP/1.1\r\nHost: x\r\nConnection: close\r\nX-Forwarded-For: ${freshAddress()}\r\n` +
@@ -25,44 +24,33 @@ const bearer = `Authorization: Bearer ${tokens.both}\r\n`;
 const fields = JSON.stringify(quote);
 const lead = new URLSearchParams({ form: 'homeowner_quote', ...quote }).toString();
 
-describe('every answer has the security headers (spec §4.6, contract §4)', () => {
+describe('security headers (reference §3.7)', () => {
   test.each([
     ['a page', 200, request('GET /quote', html)],
-    ['the head of one', 200, request('HEAD /quote', html)],
-    ['one that has not changed', 304, request('GET /quote', 'If-None-Match: *\r\n')],
+    ['a HEAD of a page', 200, request('HEAD /quote', html)],
+    ['an unchanged page', 304, request('GET /quote', 'If-None-Match: *\r\n')],
     ['the manifest', 200, request('GET /api/agent/manifest')],
     ['health', 200, request('GET /healthz')],
-    [
-      'a preview',
-      200,
-      request('POST /api/agent/actions/homeowner_quote/preview', bearer + json, fields),
-    ],
-    [
-      'a preview without a credential',
-      401,
-      request('POST /api/agent/actions/contact/preview', json, '{}'),
-    ],
-    ['a lead in JSON that is not one', 400, request('POST /api/leads', json, '[]')],
+    ['a preview', 200, request('POST /api/agent/actions/homeowner_quote/preview', bearer + json, fields)],
+    ['a preview without a credential', 401, request('POST /api/agent/actions/contact/preview', json, '{}')],
+    ['a lead that is no JSON object', 400, request('POST /api/leads', json, '[]')],
     ['a redirect', 303, request('POST /api/leads', native, lead)],
     ['a form that is refused', 400, request('POST /api/leads', native, 'form=contact')],
     [
       'a preflight',
       204,
-      request(
-        'OPTIONS /api/agent/manifest',
-        'Origin: https://a.example\r\nAccess-Control-Request-Method: GET\r\n',
-      ),
+      request('OPTIONS /api/agent/manifest', 'Origin: https://a.example\r\nAccess-Control-Request-Method: GET\r\n'),
     ],
-    ['a path that nobody knows', 404, request('GET /nothing', html)],
-    ['a method that is not taken', 405, request('DELETE /quote')],
-    ['an address that no URL has', 400, request('GET /%zz')],
+    ['an unknown path', 404, request('GET /nothing', html)],
+    ['an unsupported method', 405, request('DELETE /quote')],
+    ['an invalid address', 400, request('GET /%zz')],
     ['a broken request', 400, 'GET /quote HTTP/1.1\r\nno colon\r\n\r\n'],
-  ])('%s', async (_, status, bytes) => {
+  ])('are sent with %s', async (_, status, bytes) => {
     const [reply] = await exchange(service.url, bytes);
     expect(expectAnswer(reply, status).headers).toMatchObject(headersOf(service));
   });
 
-  test('an execution, and its replay', async () => {
+  test('are sent with an execution and its replay', async () => {
     const id = await previewId(service);
     const body = JSON.stringify({
       preview_id: id,
@@ -77,12 +65,12 @@ describe('every answer has the security headers (spec §4.6, contract §4)', () 
     }
   });
 
-  test('they are twelve, and one of them is the policy', () => {
+  test('are twelve, including the content security policy', () => {
     expect(Object.keys(headersOf(service, true))).toHaveLength(12);
     expect(headersOf(service, true)['content-security-policy']).toContain("default-src 'none'");
   });
 
-  test('HTTPS is asked for on this host alone: other names of the domain are not ours', () => {
+  test('require HTTPS on this host only, not on subdomains', () => {
     expect(headersOf(service, true)['strict-transport-security']).toBe('max-age=31536000');
     expect(headersOf(service)['strict-transport-security']).toBeUndefined();
   });

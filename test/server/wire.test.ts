@@ -14,18 +14,17 @@ afterAll(async () => {
 });
 
 const close = 'Connection: close\r\n';
-const post = (path: string, headers: string, body = '') =>
-  `POST ${path} HTTP/1.1\r\nHost: x\r\n${headers}\r\n${body}`;
+const post = (path: string, headers: string, body = '') => `POST ${path} HTTP/1.1\r\nHost: x\r\n${headers}\r\n${body}`;
 const bearer = `Authorization: Bearer ${tokens.both}\r\n`;
 const json = 'Content-Type: application/json\r\n';
 const lead = JSON.stringify({ form: 'homeowner_quote', ...quote });
 const length = (body: string) => `Content-Length: ${Buffer.byteLength(body)}\r\n`;
 const statuses = (replies: Reply[]) => replies.map(({ status }) => status);
 
-/** Errors that nobody expected are logged as such. */
+/** Returns the logged errors. */
 const errorsLogged = () => service.logs.filter((line) => JSON.parse(line).level >= 50);
 
-describe('requests whose end can be read in two ways are refused (ASVS 4.2.1)', () => {
+describe('requests whose end is ambiguous (ASVS 4.2.1)', () => {
   const marked = `GET /llms.txt HTTP/1.1\r\nHost: x\r\n${close}\r\n`;
   const first = 'POST /api/leads HTTP/1.1\r\n';
   test.each([
@@ -37,44 +36,33 @@ describe('requests whose end can be read in two ways are refused (ASVS 4.2.1)', 
       'Transfer-Encoding and Content-Length',
       `${first}Host: x\r\nTransfer-Encoding: chunked\r\nContent-Length: 5\r\n\r\n0\r\n\r\n`,
     ],
-    [
-      'two Content-Length',
-      `${first}Host: x\r\nContent-Length: 5\r\nContent-Length: 6\r\n\r\nabcde`,
-    ],
+    ['two Content-Length', `${first}Host: x\r\nContent-Length: 5\r\nContent-Length: 6\r\n\r\nabcde`],
     ['a list of Content-Length', `${first}Host: x\r\nContent-Length: 5, 6\r\n\r\nabcde`],
     ['a signed Content-Length', `${first}Host: x\r\nContent-Length: +5\r\n\r\nabcde`],
-    [
-      'Transfer-Encoding: xchunked',
-      `${first}Host: x\r\nTransfer-Encoding: xchunked\r\n\r\n0\r\n\r\n`,
-    ],
+    ['Transfer-Encoding: xchunked', `${first}Host: x\r\nTransfer-Encoding: xchunked\r\n\r\n0\r\n\r\n`],
     [
       'Transfer-Encoding: chunked, identity',
       `${first}Host: x\r\nTransfer-Encoding: chunked, identity\r\n\r\n0\r\n\r\n`,
     ],
-    [
-      'Transfer-Encoding: gzip, chunked',
-      `${first}Host: x\r\nTransfer-Encoding: gzip, chunked\r\n\r\n0\r\n\r\n`,
-    ],
+    ['Transfer-Encoding: gzip, chunked', `${first}Host: x\r\nTransfer-Encoding: gzip, chunked\r\n\r\n0\r\n\r\n`],
     ['a space before the colon', `${first}Host: x\r\nTransfer-Encoding : chunked\r\n\r\n0\r\n\r\n`],
     ['a bare LF after a header', `${first}Host: x\nContent-Length: 0\r\n\r\n`],
     ['bare LF everywhere', `${first.trim()}\nHost: x\nContent-Length: 0\n\n`],
     ['a bare CR in a header', `${first}Host: x\r\nX-A: b\rc\r\nContent-Length: 0\r\n\r\n`],
     ['a folded header', `${first}Host: x\r\nX-A: b\r\n c\r\nContent-Length: 0\r\n\r\n`],
     ['NUL in a header', `${first}Host: x\r\nX-A: b\0c\r\nContent-Length: 0\r\n\r\n`],
-    ['a chunk size that is none', `${first}Host: x\r\nTransfer-Encoding: chunked\r\n\r\n0x1\r\n`],
+    ['an invalid chunk size', `${first}Host: x\r\nTransfer-Encoding: chunked\r\n\r\n0x1\r\n`],
     ['no Host', `${first}Content-Length: 0\r\n\r\n`],
     ['two Host', `${first}Host: x\r\nHost: y\r\nContent-Length: 0\r\n\r\n`],
     ['HTTP/0.9', 'GET /llms.txt\r\n\r\n'],
-    ['HTTP/2 without asking', 'PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n'],
-  ])('%s: 400, and the marked request after it is never answered', async (_name, bytes) => {
-    const replies = await expectEffects(service, undefined, {}, () =>
-      exchange(service.url, bytes + marked),
-    );
+    ['HTTP/2 without an upgrade', 'PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n'],
+  ])('%s: return 400, and the request after them is not answered', async (_name, bytes) => {
+    const replies = await expectEffects(service, undefined, {}, () => exchange(service.url, bytes + marked));
     expect(statuses(replies)).toEqual([400]);
     expectAnswer(replies[0], 400);
   });
 
-  test('the same request without a flaw is answered, and so is the one after it', async () => {
+  test('are answered together with the next request if they are valid', async () => {
     const replies = await expectEffects(service, undefined, { forwarded: 1 }, () =>
       exchange(service.url, `${post('/api/leads', json + length(lead), lead)}${marked}`),
     );
@@ -82,16 +70,16 @@ describe('requests whose end can be read in two ways are refused (ASVS 4.2.1)', 
   });
 });
 
-describe('bounds and time-outs', () => {
+describe('limits and timeouts', () => {
   test.each([
     ['one header', `X-A: ${'a'.repeat(20_000)}\r\n`],
     ['many headers', 'X-A: b\r\n'.repeat(3_000)],
-  ])('431 for %s over 16 KB', async (_name, headers) => {
+  ])('returns 431 for %s over 16 KB', async (_name, headers) => {
     const [reply] = await exchange(service.url, `GET / HTTP/1.1\r\nHost: x\r\n${headers}\r\n`);
     expectAnswer(reply, 431);
   });
 
-  test('headers within 10 s, a body within 30 s, checked every second (contract §4)', async () => {
+  test('are 10 s for headers and 30 s for a body, checked every second (reference §3.5)', async () => {
     const app = await buildApp(service.settings, service.parts);
     const { server } = app;
     const every = Reflect.get(server, 'connectionsCheckingInterval');
@@ -102,7 +90,7 @@ describe('bounds and time-outs', () => {
   const chunk = (text: string) => `${text.length.toString(16)}\r\n${text}\r\n`;
   const chunked = 'Transfer-Encoding: chunked\r\n';
 
-  test('a chunked body within the bounds is a body like any other', async () => {
+  test('accepts a chunked body within the limits', async () => {
     const body = chunk(lead.slice(0, 7)) + chunk(lead.slice(7)) + chunk('');
     const [reply] = await expectEffects(service, undefined, { forwarded: 1 }, () =>
       exchange(service.url, post('/api/leads', json + chunked + close, body)),
@@ -116,7 +104,7 @@ describe('bounds and time-outs', () => {
     ['/api/leads', json, 512 * 1024 + 1],
     ['/api/agent/actions/contact/preview', bearer, 512 * 1024 + 1],
   ])(
-    '%s, %sa chunked body over the bound: 413, and the connection is usable',
+    '%s, %sreturns 413 for a chunked body over the limit, and keeps the connection usable',
     async (path, headers, size) => {
       const wire = await openWire(service.url);
       const pieces = Math.ceil(size / 1_000);
@@ -132,24 +120,21 @@ describe('bounds and time-outs', () => {
     ['/api/agent/actions/homeowner_quote/preview', `${bearer}${json}`, 'one JSON object'],
     ['/api/leads', json, 'one JSON object'],
     ['/api/leads', 'Content-Type: application/x-www-form-urlencoded\r\n', 'missing'],
-  ])(
-    'a POST to %s without any word of a body has an empty one (%j)',
-    async (path, headers, says) => {
-      const wire = await openWire(service.url);
-      wire.write(post(path, headers));
-      const [first] = await wire.answers(1);
-      expect(expectAnswer(first, 400).body).toContain(says);
-      wire.write(`GET /llms.txt HTTP/1.1\r\nHost: x\r\n\r\n`);
-      expect(statuses(await wire.answers(2))).toEqual([400, 200]);
-      wire.socket.destroy();
-    },
-  );
+  ])('treats a POST to %s without body headers as empty (%j)', async (path, headers, says) => {
+    const wire = await openWire(service.url);
+    wire.write(post(path, headers));
+    const [first] = await wire.answers(1);
+    expect(expectAnswer(first, 400).body).toContain(says);
+    wire.write(`GET /llms.txt HTTP/1.1\r\nHost: x\r\n\r\n`);
+    expect(statuses(await wire.answers(2))).toEqual([400, 200]);
+    wire.socket.destroy();
+  });
 
   test.each([
     ['UTF-8', '; charset=utf-8', 200],
     ['another charset', '; charset=latin1', 400],
     ['UTF-8 in an odd spelling', '; charset="ut\\f-8"', 200],
-  ])('a second Content-Type counts for its charset: %s', async (_which, charset, status) => {
+  ])('checks the charset of a second Content-Type: %s', async (_which, charset, status) => {
     const types = `Content-Type: application/json; charset=utf-8\r\nContent-Type: a/b${charset}\r\n`;
     const path = '/api/agent/actions/homeowner_quote/preview';
     const headers = bearer + types + length(lead) + close;
@@ -157,7 +142,7 @@ describe('bounds and time-outs', () => {
     expectAnswer(reply, status);
   });
 
-  test('401 before a body of 500 KB was read reaches the client, and the connection is usable', async () => {
+  test('returns 401 before a body of 500 KB is read, and keeps the connection usable', async () => {
     const wire = await openWire(service.url);
     const body = 'a'.repeat(500_000);
     wire.write(post('/api/agent/actions/contact/preview', length(body)));
@@ -184,7 +169,7 @@ describe('methods and addresses', () => {
     ['/', 'GET, HEAD'],
     ['/healthz', 'GET, HEAD'],
   ] as const;
-  test('the path of a receipt, which has a parameter of its own, takes GET and HEAD', async () => {
+  test('allow GET and HEAD for the path of a receipt', async () => {
     for (const id of ['01a20f90-b870-719e-92c7-53d33a646f0b', 'contact_id']) {
       const request = `POST /api/agent/receipts/${id} HTTP/1.1\r\nHost: x\r\n${close}\r\n`;
       const [reply] = await exchange(service.url, request);
@@ -193,7 +178,7 @@ describe('methods and addresses', () => {
   });
 
   const methods = ['HEAD', 'OPTIONS', 'TRACE', 'PROPFIND', 'QUERY', 'PUT', 'DELETE', 'GET', 'POST'];
-  test.each(paths)('%s takes %s; every other method is 405 with Allow', async (path, allow) => {
+  test.each(paths)('%s allows %s, and returns 405 with Allow for every other method', async (path, allow) => {
     for (const method of methods) {
       if (allow.split(', ').includes(method)) continue;
       for (const body of ['', `${json}Content-Length: 2\r\n\r\n{}`]) {
@@ -203,10 +188,7 @@ describe('methods and addresses', () => {
       }
     }
     for (const written of [`http://x${path}`, `${path}#part`, `${path}?a=1#b`]) {
-      const [reply] = await exchange(
-        service.url,
-        `PATCH ${written} HTTP/1.1\r\nHost: x\r\n${close}\r\n`,
-      );
+      const [reply] = await exchange(service.url, `PATCH ${written} HTTP/1.1\r\nHost: x\r\n${close}\r\n`);
       expect([written, expectAnswer(reply, 405).headers.allow]).toEqual([written, allow]);
     }
     if (!allow.includes('HEAD')) return;
@@ -214,30 +196,24 @@ describe('methods and addresses', () => {
     expect(expectAnswer(head, 200).body).toBe('');
   });
 
-  test('a path is known however it is written', async () => {
+  test('recognize a percent-encoded path', async () => {
     for (const path of ['/api/%6ceads', '/api/agent/actions/%63ontact/preview', '/%71uote.md']) {
-      const [reply] = await exchange(
-        service.url,
-        `PATCH ${path} HTTP/1.1\r\nHost: x\r\n${close}\r\n`,
-      );
+      const [reply] = await exchange(service.url, `PATCH ${path} HTTP/1.1\r\nHost: x\r\n${close}\r\n`);
       expectAnswer(reply, 405);
     }
   });
 
-  test('a method that HTTP does not know is 400', async () => {
+  test('return 400 for an unknown method', async () => {
     const [reply] = await exchange(service.url, `FOO / HTTP/1.1\r\nHost: x\r\n${close}\r\n`);
     expectAnswer(reply, 400);
   });
 
-  test('an unknown path is JSON below /api, and a page to whoever accepts one elsewhere', async () => {
+  test('return 404 for an unknown path as JSON below /api, and as a page elsewhere if accepted', async () => {
     const headers = { accept: 'text/html,*/*;q=0.8' };
     const api = await call(service, '/api/nothing', { method: 'GET', headers });
     expect([api.status, api.body]).toEqual([404, { error: expect.any(String) }]);
     const page = await call(service, '/nothing', { method: 'GET', headers });
-    expect([page.status, page.headers.get('content-type')]).toEqual([
-      404,
-      'text/html; charset=utf-8',
-    ]);
+    expect([page.status, page.headers.get('content-type')]).toEqual([404, 'text/html; charset=utf-8']);
     expect(page.text).toMatch(/<h1/);
     expect(page.headers.get('content-security-policy')).toContain("default-src 'none'");
     const plain = await call(service, '/nothing', { method: 'GET' });
@@ -258,12 +234,12 @@ describe('methods and addresses', () => {
     ['/%2e%2e/%2e%2e/etc/passwd', 404],
     ['/../../etc/passwd', 404],
     ['/api%2fleads', 404],
-    ['/api/leads/', 404],
+    ['/api/leads//', 404],
     ['/api/leads%00', 404],
     ['/api/leads;a=b', 404],
     ['/assets/..%2f..%2fpackage.json', 404],
     ['*', 404],
-  ])('%s: %i, and it is not repeated', async (path, status) => {
+  ])('%s: return %i without repeating the path', async (path, status) => {
     const [reply] = await exchange(service.url, post(path, `${length('')}${close}`));
     const { body } = expectAnswer(reply, status);
     expect(Object.keys(JSON.parse(body))).toEqual(['error']);
@@ -271,8 +247,8 @@ describe('methods and addresses', () => {
   });
 });
 
-describe('the order of what goes over a connection', () => {
-  test('Expect: 100-continue is met; any other expectation is left alone', async () => {
+describe('order of answers on a connection', () => {
+  test('sends 100 for Expect: 100-continue, and ignores any other expectation', async () => {
     const wire = await openWire(service.url);
     wire.write(post('/api/leads', `${json}${length(lead)}Expect: 100-continue\r\n`));
     expect(statuses(await wire.answers(1))).toEqual([100]);
@@ -283,7 +259,7 @@ describe('the order of what goes over a connection', () => {
     expectAnswer((await exchange(service.url, other))[0], 200);
   });
 
-  test('pipelined requests are answered in their order', async () => {
+  test('follows the order of pipelined requests', async () => {
     const paths = ['/healthz', '/nothing', '/readyz', '/llms.txt'];
     const requests = paths.map(
       (path, n) => `GET ${path} HTTP/1.1\r\nHost: x\r\n${n === paths.length - 1 ? close : ''}\r\n`,
@@ -294,18 +270,16 @@ describe('the order of what goes over a connection', () => {
     expect(new Set(ids).size).toBe(4);
   });
 
-  test('a broken request does not overtake the answer to the whole one before it', async () => {
+  test('puts the answer to a broken request after that to the whole one before it', async () => {
     const whole = post('/api/leads', json + length(lead), lead);
     const replies = await exchange(service.url, `${whole}GARBAGE\r\n\r\n`);
     expect(statuses(replies)).toEqual([200, 400]);
     expectAnswer(replies[1], 400);
   });
 
-  test('a body that breaks after its answer gets no second one', async () => {
+  test('contains no second answer if a body breaks after its answer', async () => {
     const wire = await openWire(service.url);
-    wire.write(
-      post('/api/agent/actions/contact/preview', 'Transfer-Encoding: chunked\r\n', '1\r\na\r\n'),
-    );
+    wire.write(post('/api/agent/actions/contact/preview', 'Transfer-Encoding: chunked\r\n', '1\r\na\r\n'));
     expectAnswer((await wire.answers(1))[0], 401);
     wire.write('GARBAGE\r\n');
     expect(statuses(await wire.closed())).toEqual([401]);
@@ -316,22 +290,19 @@ describe('the order of what goes over a connection', () => {
     ['/api/subscribe', 'Content-Type: multipart/form-data; boundary=b\r\n'],
     ['/api/agent/actions/contact/preview', bearer],
     ['/api/agent/actions/contact/execute', `${bearer}Idempotency-Key: gone\r\n`],
-  ])(
-    '%s: a client that is gone in the middle of its body leaves nothing',
-    async (path, headers) => {
-      await expectEffects(service, undefined, {}, async () => {
-        const before = service.logs.length;
-        const wire = await openWire(service.url);
-        wire.write(post(path, headers + length(lead), lead.slice(0, 20)));
-        await expect.poll(() => wire.socket.bytesWritten).toBeGreaterThan(0);
-        await new Promise((resolve) => setTimeout(resolve, 20));
-        wire.socket.resetAndDestroy();
-        await expect.poll(() => service.logs.slice(before).join()).toContain('"status":499');
-      });
-    },
-  );
+  ])('%s: a client that disconnects during its body leaves no effect', async (path, headers) => {
+    await expectEffects(service, undefined, {}, async () => {
+      const before = service.logs.length;
+      const wire = await openWire(service.url);
+      wire.write(post(path, headers + length(lead), lead.slice(0, 20)));
+      await expect.poll(() => wire.socket.bytesWritten).toBeGreaterThan(0);
+      await new Promise((resolve) => setTimeout(resolve, 20));
+      wire.socket.resetAndDestroy();
+      await expect.poll(() => service.logs.slice(before).join()).toContain('"status":499');
+    });
+  });
 
-  test('a client that is gone before its answer: the execution is settled all the same', async () => {
+  test('settles an execution whose client disconnects before the answer', async () => {
     const preview = await previewId(service);
     await expectEffects(service, undefined, { forwarded: 1, rows: 1 }, async () => {
       const body = JSON.stringify({
@@ -350,9 +321,7 @@ describe('the order of what goes over a connection', () => {
     expect([again.status, again.body.replay]).toEqual([200, true]);
   });
 
-  test('nothing of this was an error of the service', () => {
+  test('logged no error of the service in this file', () => {
     expect(errorsLogged()).toEqual([]);
   });
 });
-
-/** One header every second, without an end. */

@@ -1,7 +1,7 @@
 import { describe, expect, test } from 'vitest';
 import { readSettings } from '../../src/settings/settings.ts';
 
-describe('contract §2: what would stop the start later stops it here, in one sentence', () => {
+describe('invalid addresses (reference §20.4)', () => {
   test.each([
     ['HOST', '999.1.1.1'],
     ['HOST', 'canary host'],
@@ -15,7 +15,7 @@ describe('contract §2: what would stop the start later stops it here, in one se
     ['REDIS_URL', 'redis://:100%canary@canary.example'],
     ['REDIS_URL', 'redis://100%canary:x@canary.example'],
     ['REDIS_URL', 'redis://%C3:%A9@canary.example'],
-  ])('%s=%j, which it does not show', (name, value) => {
+  ])('%s=%j is rejected in one sentence without the value', (name, value) => {
     const read = readSettings({ [name]: value });
     const faults = read.kind === 'invalid' ? read.faults : [];
     expect(faults).toEqual([expect.stringMatching(new RegExp(`^${name} [^\\n]+\\.$`))]);
@@ -23,7 +23,7 @@ describe('contract §2: what would stop the start later stops it here, in one se
   });
 });
 
-describe('what can be listened on and connected to is taken as it stands', () => {
+describe('valid addresses', () => {
   test.each([
     ['0.0.0.0', 'http://0.0.0.0:3000'],
     ['localhost', 'http://localhost:3000'],
@@ -31,7 +31,7 @@ describe('what can be listened on and connected to is taken as it stands', () =>
     ['bücher.internal', 'http://bücher.internal:3000'],
     ['::', 'http://[::]:3000'],
     ['fe80::1%eth0', 'http://[fe80::1]:3000'],
-  ])('HOST=%s, with a link to it', (host, baseUrl) => {
+  ])('HOST=%s is accepted, with a link to it', (host, baseUrl) => {
     expect(readSettings({ HOST: host })).toMatchObject({ settings: { host, baseUrl } });
     expect(URL.canParse(baseUrl)).toBe(true);
   });
@@ -41,7 +41,7 @@ describe('what can be listened on and connected to is taken as it stands', () =>
     'redis://[::1]:6379/12',
     'rediss://user:100%25@redis.example/',
     'redis://:a%3Ab@redis.example:6380/0',
-  ])('REDIS_URL=%s', (url) => {
+  ])('REDIS_URL=%s is accepted', (url) => {
     expect(readSettings({ REDIS_URL: url })).toMatchObject({ settings: { redisUrl: url } });
   });
 });

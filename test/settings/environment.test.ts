@@ -6,27 +6,23 @@ import { loadEnvironment } from '../../src/settings/environment.ts';
 
 const emptyFolder = () => mkdtempSync(join(tmpdir(), 'settings-'));
 
-function load(content: string) {
+function load(content: string | Buffer) {
   const folder = emptyFolder();
   writeFileSync(join(folder, '.env'), content);
   return loadEnvironment(folder);
 }
 
-describe('.env (contract §2)', () => {
-  test('is used where the environment says nothing', () => {
+describe('.env (reference §20.2)', () => {
+  test('supplies values that the environment does not set', () => {
     const { environment, origins, faults } = load('PORT=4001\nOPERATOR_NAME="from .env"\n');
     expect(environment.PATH).toBe(process.env.PATH);
     expect(environment.OPERATOR_NAME).toBe('from .env');
-    expect([origins('PATH'), origins('OPERATOR_NAME'), origins('HOST')]).toEqual([
-      'environment',
-      '.env',
-      undefined,
-    ]);
+    expect([origins('PATH'), origins('OPERATOR_NAME'), origins('HOST')]).toEqual(['environment', '.env', undefined]);
     expect(faults).toEqual([]);
     expect(load('PATH=nowhere').environment.PATH).toBe(process.env.PATH);
   });
 
-  test('is named, and whether it was there', () => {
+  test('is returned with its path, and whether it was found', () => {
     const folder = emptyFolder();
     const path = join(folder, '.env');
     expect(loadEnvironment(folder)).toMatchObject({ file: { path, found: false }, faults: [] });
@@ -36,33 +32,24 @@ describe('.env (contract §2)', () => {
 
   test.each([
     ['a BOM', '\uFEFFPORT=4001'],
-    ['Windows’ line breaks', '# words\r\n\r\nPORT=4001\r\nHOST="::1"\r\n'],
+    ['Windows line breaks', '# words\r\n\r\nPORT=4001\r\nHOST="::1"\r\n'],
     ['export', 'export PORT=4001'],
     ['blanks', '\t PORT = 4001 \n  # words'],
     ['quotes', 'PORT="4001"'],
-    ['a comment behind it', "PORT='4001' # ours\nHOST=::1 # theirs"],
-    ['a secret’s file', 'PORT=4001\nUPSTREAM_SECRET_FILE=/run/secrets/upstream'],
-    ['nothing in it', 'PORT=4001\nHOST=\nOPERATOR_NAME=""'],
-  ])('may hold %s', (_, content) => {
+    ['comments after values', "PORT='4001' # ours\nHOST=::1 # theirs"],
+    ['the file of a secret', 'PORT=4001\nUPSTREAM_SECRET_FILE=/run/secrets/upstream'],
+    ['empty values', 'PORT=4001\nHOST=\nOPERATOR_NAME=""'],
+  ])('may contain %s', (_, content) => {
     const { environment, faults } = load(content);
     expect(faults).toEqual([]);
     expect(environment.PORT).toBe('4001');
   });
 
   test.each([
-    [
-      'UPSTREM_URL=canary',
-      'UPSTREM_URL (line 2 of .env) names no setting; did you mean UPSTREAM_URL?',
-    ],
-    [
-      'SMTP_URL_FIL=canary',
-      'SMTP_URL_FIL (line 2 of .env) names no setting; did you mean SMTP_URL_FILE?',
-    ],
+    ['UPSTREM_URL=canary', 'UPSTREM_URL (line 2 of .env) names no setting; did you mean UPSTREAM_URL?'],
+    ['SMTP_URL_FIL=canary', 'SMTP_URL_FIL (line 2 of .env) names no setting; did you mean SMTP_URL_FILE?'],
     ['port=canary', 'Line 2 of .env names no setting; did you mean PORT?'],
-    [
-      'ZZZZZZZZZZZZZZZZZZ=canary',
-      'ZZZZZZZZZZZZZZZZZZ (line 2 of .env) names no setting; see .env.example.',
-    ],
+    ['ZZZZZZZZZZZZZZZZZZ=canary', 'ZZZZZZZZZZZZZZZZZZ (line 2 of .env) names no setting; see .env.example.'],
     ['canarycanarycanarycanary==', 'Line 2 of .env names no setting; see .env.example.'],
     ['canary', 'Line 2 of .env is no NAME=value.'],
     ['OPERATOR NAME=canary', 'Line 2 of .env is no NAME=value.'],
@@ -79,15 +66,53 @@ describe('.env (contract §2)', () => {
       'OPERATOR_NAME="canary" & Sons',
       'OPERATOR_NAME (line 2 of .env) has a quote that is not closed, or something behind it.',
     ],
-  ])('%j is a fault that shows no value', (line, fault) => {
+  ])('%j is rejected without its value', (line, fault) => {
     expect(load(`PORT=4001\n${line}\nHOST="::1"\n`).faults).toEqual([fault]);
   });
 
-  test('that can’t be read is a fault', () => {
+  test.each([
+    ['Paint#1', 'Paint#1'],
+    ['#1 Painters', '#1 Painters'],
+    ['Paint #1', 'Paint'],
+    [' # only words', ''],
+    ['"Paint #1" # words', 'Paint #1'],
+    ['"Paint"# words', 'Paint'],
+    ["'Paint #1'", 'Paint #1'],
+    ['`Paint "#1"`', 'Paint "#1"'],
+    [String.raw`"Jo \"Big\" Neil"`, 'Jo "Big" Neil'],
+    [String.raw`"Jo\nNeil"`, 'Jo\nNeil'],
+    [String.raw`"C:\\new"`, String.raw`C:\new`],
+    [String.raw`"C:\temp"`, String.raw`C:\temp`],
+    [String.raw`C:\new`, String.raw`C:\new`],
+    [String.raw`'Jo \"Neil'`, String.raw`Jo \"Neil`],
+    ['a=b=c', 'a=b=c'],
+    ['Jo "Big" Neil', 'Jo "Big" Neil'],
+  ])('sets OPERATOR_NAME=%s to %j', (written, value) => {
+    const { environment, faults } = load(`OPERATOR_NAME=${written}\n`);
+    expect({ value: environment.OPERATOR_NAME, faults }).toEqual({ value, faults: [] });
+  });
+
+  test('uses the last of two lines with the same name', () => {
+    expect(load('PORT=4001\nPORT=4002').environment.PORT).toBe('4002');
+  });
+
+  const utf16 = Buffer.from('\uFEFFPORT=4001\r\n', 'utf16le');
+  test.each([
+    ['UTF-16 with a BOM', utf16, 'The .env file is UTF-16. Save it as UTF-8.'],
+    ['UTF-16 in big-endian order', Buffer.from(utf16).swap16(), 'The .env file is UTF-16. Save it as UTF-8.'],
+    ['UTF-16 without a BOM', utf16.subarray(2), 'The .env file is no text in UTF-8. Save it as UTF-8.'],
+    [
+      'Latin-1',
+      Buffer.from('OPERATOR_NAME=M\xfcller', 'latin1'),
+      'The .env file is no text in UTF-8. Save it as UTF-8.',
+    ],
+  ])('is rejected with its encoding if that is %s', (_, content, fault) => {
+    expect(load(content).faults).toEqual([fault]);
+  });
+
+  test('is rejected if it can’t be read', () => {
     const folder = emptyFolder();
     mkdirSync(join(folder, '.env'));
-    expect(loadEnvironment(folder).faults).toEqual([
-      'The .env file can’t be read; check its permissions.',
-    ]);
+    expect(loadEnvironment(folder).faults).toEqual(['The .env file can’t be read; check its permissions.']);
   });
 });

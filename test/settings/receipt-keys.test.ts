@@ -1,4 +1,4 @@
-/** `RECEIPT_SIGNING_KEYS` (beyond §5): what is a key, and what is a fault. */
+/** Valid and invalid values of `RECEIPT_SIGNING_KEYS` (reference §7.3). */
 import { generateKeyPairSync } from 'node:crypto';
 import { calculateJwkThumbprint } from 'jose';
 import { describe, expect, test } from 'vitest';
@@ -7,8 +7,8 @@ import { newKey, publicOf } from '../support/receipts.ts';
 
 const [first, second] = [newKey(), newKey()];
 
-describe('keys', () => {
-  test('the first private one signs; all are published once, in their order, by their thumbprint', async () => {
+describe('parseReceiptKeys', () => {
+  test('signs with the first private key, and publishes each key once, in order, by thumbprint', async () => {
     const keys = parseReceiptKeys([publicOf(second), first, second].join(''));
     const published = keys?.published ?? [];
     expect(published).toHaveLength(2);
@@ -26,18 +26,18 @@ describe('keys', () => {
     }
   });
 
-  test('nothing private is published', () => {
+  test('publishes nothing private', () => {
     expect(JSON.stringify(parseReceiptKeys(first)?.published)).not.toContain('"d"');
   });
 
-  test('public ones alone sign nothing', () => {
+  test('returns no signing key if all keys are public', () => {
     expect(parseReceiptKeys(publicOf(first))).toMatchObject({
       signing: undefined,
       published: [{ crv: 'P-256' }],
     });
   });
 
-  test('line breaks of any kind, and none at the end, are the same', () => {
+  test('accepts line breaks of any kind, and none at the end', () => {
     const expected = parseReceiptKeys(first)?.published;
     for (const text of [first.trim(), first.replaceAll('\n', '\r\n'), `\n\n${first}\n`]) {
       expect(parseReceiptKeys(text)?.published).toEqual(expected);
@@ -58,20 +58,20 @@ const pem = (of: 'rsa' | 'ec' | 'ed25519' | 'sec1') => {
 };
 
 test.each([
-  ['nothing', ''],
+  ['empty text', ''],
   ['white space', ' \n'],
   ['words', 'a key'],
   ['an RSA key', pem('rsa')],
-  ['a key of Ed25519', pem('ed25519')],
-  ['a key of P-384', pem('ec')],
-  ['a key of P-256 as SEC1', pem('sec1')],
-  ['an RSA key behind a good one', first + pem('rsa')],
-  ['words behind a good one', `${first}and more`],
-  ['a private key called a public one', first.replaceAll('PRIVATE', 'PUBLIC')],
-  ['a public key called a private one', publicOf(first).replaceAll('PUBLIC', 'PRIVATE')],
-  ['a block that ends as another', first.replace('END PRIVATE', 'END PUBLIC')],
+  ['an Ed25519 key', pem('ed25519')],
+  ['a P-384 key', pem('ec')],
+  ['a P-256 key as SEC1', pem('sec1')],
+  ['an RSA key after a valid one', first + pem('rsa')],
+  ['words after a valid key', `${first}and more`],
+  ['a private key labelled as public', first.replaceAll('PRIVATE', 'PUBLIC')],
+  ['a public key labelled as private', publicOf(first).replaceAll('PUBLIC', 'PRIVATE')],
+  ['a block with another end label', first.replace('END PRIVATE', 'END PUBLIC')],
   ['a block without an end', first.replace(/-----END.*/s, '')],
-  ['a key that was cut', first.replace(/^(.*\n.{30}).*\n/, '$1\n')],
-])('%s is a fault', (_name, text) => {
+  ['a truncated key', first.replace(/^(.*\n.{30}).*\n/, '$1\n')],
+])('parseReceiptKeys returns undefined for %s', (_name, text) => {
   expect(parseReceiptKeys(String(text))).toBeUndefined();
 });

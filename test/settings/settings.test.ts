@@ -32,7 +32,7 @@ function temporaryFile(content: string): string {
   return path;
 }
 
-describe('defaults (contract §2)', () => {
+describe('default settings (reference §20.3)', () => {
   const shared = {
     host: '127.0.0.1',
     port: 3000,
@@ -42,6 +42,7 @@ describe('defaults (contract §2)', () => {
     receiptRetentionDays: 400,
     submissionRetentionDays: 30,
     upstreamTimeoutMs: 10_000,
+    upstreamRedirect: 'unconfirmed',
     redelivery: 'on',
     previewSigningKeys: [],
     receiptKeys: NO_RECEIPT_KEYS,
@@ -50,6 +51,7 @@ describe('defaults (contract §2)', () => {
     contentDir: undefined,
     trustProxy: [],
     allowedOrigins: [],
+    mcpAllowedOrigins: [],
     logLevel: 'info',
     mcp: 'on',
     confirmationMinimum: {
@@ -61,7 +63,7 @@ describe('defaults (contract §2)', () => {
     metricsPort: undefined,
   };
 
-  test('local mode has every part embedded', () => {
+  test('embed every component in local mode', () => {
     expect(settingsOf({})).toEqual({
       ...shared,
       mode: 'local',
@@ -74,7 +76,7 @@ describe('defaults (contract §2)', () => {
     });
   });
 
-  test('production has nothing that was not configured', () => {
+  test('contain only what is configured in production', () => {
     expect(settingsOf(production)).toEqual({
       ...shared,
       mode: 'production',
@@ -87,7 +89,7 @@ describe('defaults (contract §2)', () => {
     });
   });
 
-  test('what is made from another setting follows it', () => {
+  test('follow the settings that they derive from', () => {
     const { baseUrl, database, credentialsFile, mail } = settingsOf({
       HOST: '::1',
       PORT: '4000',
@@ -100,8 +102,8 @@ describe('defaults (contract §2)', () => {
   });
 });
 
-describe('values', () => {
-  test('every variable is read', () => {
+describe('values of settings', () => {
+  test('are read from every variable', () => {
     const settings = settingsOf({
       ...production,
       BASE_URL: 'https://paint.example/',
@@ -115,6 +117,7 @@ describe('values', () => {
       UPSTREAM_SECRET: `whsec_${key}`,
       UPSTREAM_TIMEOUT_MS: '60000',
       SUBMISSION_RETENTION_DAYS: '0',
+      UPSTREAM_REDIRECT: 'confirmed',
       REDELIVERY: 'off',
       PREVIEW_SIGNING_KEYS: `${key}, ${key}`,
       RECEIPT_SIGNING_KEYS: publicOf(newKey()),
@@ -132,6 +135,7 @@ describe('values', () => {
       LOG_LEVEL: 'debug',
       CONFIRMATION_MINIMUM: 'homeowner_quote=page_email, newsletter=page',
       MCP: 'off',
+      MCP_ALLOWED_ORIGINS: 'https://claude.ai, vscode-file://vscode-app,file://,app://-',
       OPERATOR_CONSOLE: 'on',
       OPERATOR_TIME_ZONE: 'Europe/Berlin',
       METRICS_PORT: '9100',
@@ -146,6 +150,7 @@ describe('values', () => {
       redisUrl: 'redis://r.example',
       receiptRetentionDays: 30,
       submissionRetentionDays: 0,
+      upstreamRedirect: 'confirmed',
       redelivery: 'off',
       upstream: {
         kind: 'http',
@@ -171,19 +176,20 @@ describe('values', () => {
         newsletter: 'page',
       },
       mcp: 'off',
+      mcpAllowedOrigins: ['https://claude.ai', 'vscode-file://vscode-app', 'file://', 'app://-'],
       operatorConsole: 'on',
       operatorTimeZone: 'Europe/Berlin',
       metricsPort: 9100,
     });
   });
 
-  test('an empty variable is one that is not set', () => {
+  test('are the defaults for empty variables', () => {
     const empty = Object.fromEntries(names.map((name) => [name, '']));
     expect(settingsOf(empty)).toEqual(settingsOf({}));
   });
 });
 
-describe('faults', () => {
+describe('invalid settings', () => {
   const bad: [VariableName, string][] = [
     ['NODE_ENV', 'prod'],
     ['NODE_ENV', 'Production'],
@@ -245,10 +251,7 @@ describe('faults', () => {
     ['NOTIFY_EMAIL', 'canary'],
     ['NOTIFY_EMAIL', 'Canary <canary@x.example>'],
     ['NOTIFY_EMAIL', 'canary@x.example, b@x.example'],
-    [
-      'ALERT_EMAIL',
-      `canary@${'x'.repeat(60)}.${'y'.repeat(60)}.${'z'.repeat(60)}.${'w'.repeat(60)}.example`,
-    ],
+    ['ALERT_EMAIL', `canary@${'x'.repeat(60)}.${'y'.repeat(60)}.${'z'.repeat(60)}.${'w'.repeat(60)}.example`],
     ['ALERT_EMAIL', '.canary@x.example'],
     ['OPERATOR_NAME', 'canary\u0000'],
     ['OPERATOR_CONTACT', 'canary'],
@@ -259,14 +262,18 @@ describe('faults', () => {
     ['TRUST_PROXY', '::ffff:0.0.0.0/96'],
     ['ALLOWED_ORIGINS', 'https://canary.example/path'],
     ['ALLOWED_ORIGINS', '*'],
+    ['ALLOWED_ORIGINS', 'https://*.canary.example'],
+    ['ALLOWED_ORIGINS', 'https://a.example, https://*:8443'],
     ['LOG_LEVEL', 'canary'],
+    ['UPSTREAM_REDIRECT', 'canary'],
     ['MCP', 'canary'],
+    ['MCP_ALLOWED_ORIGINS', 'https://*.canary.example'],
     ['OPERATOR_CONSOLE', 'canary'],
     ['OPERATOR_TIME_ZONE', 'Europe/Canary'],
     ['METRICS_PORT', 'canary'],
   ];
 
-  test.each(bad)('%s=%j is one sentence that names it and does not show it', (name, value) => {
+  test.each(bad)('%s=%j is rejected in one sentence that names it without the value', (name, value) => {
     const others = name === 'SMTP_URL' ? { MAIL_FROM: 'a@b.example' } : {};
     const faults = faultsOf({ ...others, [name]: value });
     expect(faults).toHaveLength(1);
@@ -278,36 +285,33 @@ describe('faults', () => {
     ['UPSTREAM_SECRET', 'whsec_', 'whsec_$(openssl rand -base64 32)'],
     ['PREVIEW_SIGNING_KEYS', 'short', 'openssl rand -base64 32'],
     ['RECEIPT_SIGNING_KEYS', 'short', 'openssl genpkey'],
-  ])('where %s is none, the sentence says how to make one', (name, value, command) => {
+  ])('%s is rejected with the command that creates a value', (name, value, command) => {
     expect(faultsOf({ [name]: value })).toEqual([expect.stringContaining(command)]);
   });
 
-  test.each(['development', 'test', ''])('NODE_ENV=%j is local mode', (NODE_ENV) => {
+  test.each(['development', 'test', ''])('NODE_ENV=%j selects local mode', (NODE_ENV) => {
     expect(settingsOf({ NODE_ENV }).mode).toBe('local');
   });
 
-  test('the smallest secret of Standard Webhooks is taken', () => {
+  test('do not include a secret of 24 bytes, the minimum of Standard Webhooks', () => {
     const secret = Buffer.alloc(24, 'key');
     const given = { UPSTREAM_URL: 'https://x.example', UPSTREAM_SECRET: whsec(secret) };
     expect(settingsOf(given).upstream).toMatchObject({ secret });
   });
 
-  test('a name has at most 200 characters, whatever UTF-16 makes of them', () => {
+  test('do not include a name of 200 code points, but one of 201', () => {
     const name = '🎨'.repeat(200);
     expect(settingsOf({ OPERATOR_NAME: name }).operator.name).toBe(name);
     expect(faultsOf({ OPERATOR_NAME: `${name}🎨` })).toHaveLength(1);
   });
 
-  test('all of them are said together', () => {
+  test('are reported together', () => {
     const faults = faultsOf({ PORT: 'x', LOG_LEVEL: 'x', UPSTREAM_TIMEOUT_MS: 'x' });
-    expect(faults.map((fault) => fault.split(' ')[0])).toEqual([
-      'PORT',
-      'UPSTREAM_TIMEOUT_MS',
-      'LOG_LEVEL',
-    ]);
+    const names = faults.map((fault) => fault.split(' ')[0]);
+    expect(names).toEqual(['PORT', 'UPSTREAM_TIMEOUT_MS', 'LOG_LEVEL']);
   });
 
-  test('what was found before is said with them', () => {
+  test('are reported after earlier faults', () => {
     const read = readSettings({ PORT: 'x' }, ['Before.']);
     expect(read).toEqual({ kind: 'invalid', faults: ['Before.', 'PORT must be a port number.'] });
     expect(readSettings({}, ['Before.'])).toEqual({ kind: 'invalid', faults: ['Before.'] });
@@ -318,13 +322,13 @@ describe('faults', () => {
     [{ SMTP_URL: 'smtp://m.example' }, ['MAIL_FROM']],
     [{ ...production, UPSTREAM_URL: 'inbox:' }, ['CONTRACTOR_ID', 'CONTRACTOR_NAME']],
     [{ ...production, UPSTREAM_URL: 'https://x.example', CONTRACTOR_ID: 'c' }, ['CONTRACTOR_NAME']],
-  ])('%j lacks %j', (environment, missing) => {
+  ])('%j is rejected because %j is missing', (environment, missing) => {
     const faults = faultsOf(environment);
     expect(faults).toHaveLength(missing.length);
     for (const [index, name] of missing.entries()) expect(faults[index]).toMatch(`${name} is requ`);
   });
 
-  test('who is told by mail needs a mail server, and is spelt as a form’s address is', () => {
+  test('include NOTIFY_EMAIL and ALERT_EMAIL without a mail server, which are normalized like a form’s address', () => {
     const told = { NOTIFY_EMAIL: ' Leads@Paint.example ', ALERT_EMAIL: 'faults@paint.example' };
     expect(faultsOf({ ...production, ...told })).toEqual([
       'NOTIFY_EMAIL needs a mail server; set SMTP_URL and MAIL_FROM.',
@@ -335,8 +339,8 @@ describe('faults', () => {
   });
 });
 
-describe('secrets as files', () => {
-  test('exactly the secrets can be given so', () => {
+describe('secrets in files', () => {
+  test('are possible for exactly the secret variables', () => {
     expect(names.filter((name) => fileVariable(name) !== undefined)).toEqual([
       'DATABASE_URL',
       'REDIS_URL',
@@ -349,25 +353,25 @@ describe('secrets as files', () => {
     expect(fileVariable('UPSTREAM_SECRET')).toBe('UPSTREAM_SECRET_FILE');
   });
 
-  test.each(['\n', '\r\n', ''])('a trailing line break %j is dropped', (end) => {
+  test.each(['\n', '\r\n', ''])('lose a trailing line break %j', (end) => {
     const REDIS_URL_FILE = temporaryFile(`redis://r.example${end}`);
     expect(settingsOf({ REDIS_URL_FILE }).redisUrl).toBe('redis://r.example');
   });
 
-  test('both at once is a fault', () => {
+  test('are rejected if the variable itself is set too', () => {
     const REDIS_URL_FILE = temporaryFile('redis://canary.example');
     expect(faultsOf({ REDIS_URL_FILE, REDIS_URL: 'redis://canary.example' })).toEqual([
       'REDIS_URL and REDIS_URL_FILE are both set; keep one of them.',
     ]);
   });
 
-  test('a file that can’t be read is a fault', () => {
+  test('are rejected if the file can’t be read', () => {
     expect(faultsOf({ UPSTREAM_SECRET_FILE: '/nonexistent/canary' })).toEqual([
       'UPSTREAM_SECRET_FILE names a file that can’t be read.',
     ]);
   });
 
-  test('a bad value in a file is a fault that does not show it', () => {
+  test('are rejected without their value if it is invalid', () => {
     const faults = faultsOf({ UPSTREAM_SECRET_FILE: temporaryFile('canary') });
     expect(faults).toHaveLength(1);
     expect(faults[0]).toMatch(/^UPSTREAM_SECRET /);
@@ -375,17 +379,19 @@ describe('secrets as files', () => {
   });
 });
 
-test('the example says of every variable what it means, its default and its file', () => {
+test('.env.example has for every variable its description, default and file variable', () => {
   const example = readFileSync(resolve(import.meta.dirname, '../../.env.example'), 'utf8');
   const blocks = example.trimEnd().split('\n\n').slice(1);
-  const expected = names.map((name) =>
-    [
-      `# ${name}: ${variables[name].meaning}`,
-      `# Default: ${variables[name].default}`,
+  const expected = names.map((name) => {
+    const entry = { otherwise: undefined, ...variables[name] };
+    const isPlain = /^(number|string)$/.test(typeof entry.otherwise) && name !== 'NODE_ENV';
+    return [
+      expect.stringMatching(new RegExp(`^# ${name}: \\S`)),
+      isPlain ? `# Default: ${entry.otherwise}` : expect.stringMatching(/^# Default: \S/),
       ...(fileVariable(name) === undefined ? [] : [`# Or: ${fileVariable(name)}`]),
       `#${name}=`,
-    ].join('\n'),
-  );
-  expect(blocks).toEqual(expected);
+    ];
+  });
+  expect(blocks.map((block) => block.split('\n'))).toEqual(expected);
   expect(parseEnv(example)).toEqual({});
 });

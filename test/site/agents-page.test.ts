@@ -1,4 +1,4 @@
-/** The commands of /agents, as a reader copies them: taken from the served Markdown, run, and what is shown under them. */
+/** Runs the commands of the served /agents page as a reader copies them, and compares the answers that the page shows. */
 import { spawn } from 'node:child_process';
 import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
@@ -16,7 +16,6 @@ let folder: string;
 
 beforeAll(async () => {
   upstream = await startUpstream();
-  // In local mode, where the page shows the credential that waits there.
   service = await startService({ environment: { NODE_ENV: '', UPSTREAM_URL: upstream.url } });
   const { text } = await call(service, '/agents.md', { method: 'GET' });
   blocks = [...text.matchAll(/^```(\w+)([^\n]*)\n([\s\S]*?)^```$/gm)].map(
@@ -36,14 +35,13 @@ beforeEach(() => {
 });
 afterEach(() => rmSync(folder, { recursive: true, force: true }));
 
-const codeIn = (label: string) =>
-  blocks.filter((block) => block.label === label).map(({ code }) => code);
-/** Both parts of a program: they go into one file. */
+const codeIn = (label: string) => blocks.filter((block) => block.label === label).map(({ code }) => code);
+/** Joins both parts of a program, which go into one file. */
 const programIn = (label: string) => codeIn(label).join('\n');
-/** The answers that the page shows, in their order. */
+/** Returns the answers that the page shows, in order. */
 const shown = () => blocks.filter(({ label }) => label.startsWith('answer'));
 
-/** What is another at each time keeps its shape alone: tokens, identifiers, times, addresses. */
+/** Replaces values that differ in each run: tokens, ids, times and secrets. */
 function withoutWhatChanges(answer: unknown): unknown {
   const text = JSON.stringify(answer)
     .replace(/"[\w-]+\.[\w-]+"/g, '"<token>"')
@@ -62,7 +60,7 @@ function run(command: string, args: string[], input = ''): Promise<Ran> {
   return ranToTheEnd(child);
 }
 
-/** Every language does the whole flow, once. */
+/** Checks that the upstream got exactly one event, the one of this receipt. */
 function expectDelivered(receipt: { action_id: string; status: string }): void {
   expect(receipt.status).toBe('submitted');
   expect(upstream.delivered.map(({ event }) => event.data)).toEqual([
@@ -70,7 +68,7 @@ function expectDelivered(receipt: { action_id: string; status: string }): void {
   ]);
 }
 
-test('curl: the credential, a preview, an execution, and the replay that the page promises', async () => {
+test('curl reads the credential, previews, executes and replays with the answers that the page shows', async () => {
   const [credential = ''] = codeIn('');
   const [preview = '', execute = '', , ...more] = codeIn('curl');
   expect(more).toEqual([]);
@@ -83,7 +81,6 @@ test('curl: the credential, a preview, an execution, and the replay that the pag
   expect(JSON.parse(previewed)).toMatchObject({ ok: true, fields: quote });
   expectDelivered(JSON.parse(executed).receipt);
   expect(JSON.parse(replayed)).toEqual({ ...JSON.parse(executed), replay: true });
-  // What stands under the commands is what came back, as it was spelled: the names in their order, too.
   const [first, second] = shown();
   expect([first?.label, second?.label]).toEqual(['answer 200', 'answer 200']);
   for (const [code, answered] of [
@@ -95,15 +92,12 @@ test('curl: the credential, a preview, an execution, and the replay that the pag
   }
 });
 
-test('curl: a page for the person, which answers what is shown', async () => {
+test('curl requests a confirmation page and gets the answer that the page shows', async () => {
   const [credential = ''] = codeIn('');
   const [preview = '', execute = '', ask = ''] = codeIn('curl');
   const beforeCurl = execute.slice(0, execute.indexOf('curl'));
   const written = ask.replace('curl -sS', `curl -sS -w '\\n%{http_code}'`);
-  writeFileSync(
-    join(folder, 'agent.sh'),
-    `set -eu\n${credential}${preview}${beforeCurl}${written}`,
-  );
+  writeFileSync(join(folder, 'agent.sh'), `set -eu\n${credential}${preview}${beforeCurl}${written}`);
   const { status, stdout, stderr } = await run('bash', ['agent.sh']);
   expect([status, stderr]).toEqual([0, '']);
   const [, answered = '', code] = stdout.trim().split('\n');
@@ -120,18 +114,15 @@ const programs = [
   ['Python', 'agent.py', 'python3'],
 ] as const;
 
-test.each(programs)(
-  '%s: shows the preview, takes a yes, executes',
-  async (language, file, command) => {
-    writeFileSync(join(folder, file), programIn(language));
-    const { status, stdout, stderr } = await run(command, [file], 'yes\n');
-    expect([status, stderr]).toEqual([0, '']);
-    expect(stdout).toContain('This goes to Vetted Painters. I confirm that');
-    expectDelivered(JSON.parse(/\{"action_id".*\}/.exec(stdout)?.[0] ?? ''));
-  },
-);
+test.each(programs)('the %s program shows the preview and executes after a yes', async (language, file, command) => {
+  writeFileSync(join(folder, file), programIn(language));
+  const { status, stdout, stderr } = await run(command, [file], 'yes\n');
+  expect([status, stderr]).toEqual([0, '']);
+  expect(stdout).toContain('This goes to Vetted Painters. I confirm that');
+  expectDelivered(JSON.parse(/\{"action_id".*\}/.exec(stdout)?.[0] ?? ''));
+});
 
-test.each(programs)('%s: sends nothing without a yes', async (language, file, command) => {
+test.each(programs)('the %s program sends nothing without a yes', async (language, file, command) => {
   writeFileSync(join(folder, file), programIn(language));
   const { status, stderr } = await run(command, [file], 'no\n');
   expect(status).toBe(1);
@@ -140,7 +131,7 @@ test.each(programs)('%s: sends nothing without a yes', async (language, file, co
 });
 
 test.each(programs)(
-  '%s: says what the service answered to a fault',
+  'the %s program prints the error of the service and exits with 1',
   async (language, file, command) => {
     const code = programIn(language).replace('94110', '');
     writeFileSync(join(folder, file), code);
@@ -150,79 +141,7 @@ test.each(programs)(
   },
 );
 
-/** Runs a program beside the saved `tools.mjs`; what it does with a call of `execute_action` is up to it. */
-async function runTools(program: string): Promise<Ran> {
-  const runner = codeIn('').find((code) => code.includes('runTool')) ?? '';
-  writeFileSync(join(folder, 'tools.mjs'), runner);
-  // As a model in strict mode calls: null where there is nothing to say.
-  const nothing = { phone: null, project_type: null, timeline: null, message: null };
-  const prelude = `
-    import { runTool } from './tools.mjs';
-    const shown = [];
-    const saying = (answer) => async (preview) => { shown.push(preview); return answer; };
-    const preview = await runTool('preview_homeowner_quote', ${JSON.stringify({ ...quote, ...nothing })});
-    const input = {
-      action: preview.action,
-      preview_id: preview.preview_id,
-      confirmation: true,
-      confirmation_text: preview.confirmation_statement,
-    };
-  `;
-  return await run(process.execPath, ['--input-type=module', '-e', prelude + program]);
-}
-
-describe('the tool runner', () => {
-  test('does what a model asks for after a yes, and a repeated call sends and asks nothing twice', async () => {
-    const { status, stdout, stderr } = await runTools(`
-      const first = await runTool('execute_action', input, saying(true));
-      const second = await runTool('execute_action', input, saying(false));
-      const refused = await runTool('preview_contact', { email: 'ada@example.com' });
-      console.log(JSON.stringify([first, second, refused, shown, preview]));
-    `);
-    expect([status, stderr]).toEqual([0, '']);
-    const [first, second, refused, shown, preview] = JSON.parse(stdout);
-    expectDelivered(first.receipt);
-    expect(second).toEqual({ ...first, replay: true });
-    expect(refused.error).toMatch(/name is missing/);
-    // What the service answered, never what a model says of it.
-    expect(shown).toEqual([preview]);
-    expect(preview.fields).toEqual(quote);
-  });
-
-  test.each([
-    ['a no', 'saying(false)'],
-    ['words in the place of a yes', "saying('yes')"],
-  ])('sends nothing after %s', async (_, confirm) => {
-    const { status, stdout } = await runTools(`
-      console.log((await runTool('execute_action', input, ${confirm})).error);
-    `);
-    expect([status, stdout]).toEqual([0, 'The user did not agree. Nothing was sent.\n']);
-    expect(upstream.delivered).toEqual([]);
-  });
-
-  test.each(['', ', undefined', ", 'yes'"])(
-    'executes nothing without a callback to confirm (%j)',
-    async (confirm) => {
-      const { status, stderr } = await runTools(
-        `await runTool('execute_action', input${confirm});`,
-      );
-      expect(status).toBe(1);
-      expect(stderr).toContain('execute_action needs confirm');
-      expect(upstream.delivered).toEqual([]);
-    },
-  );
-
-  test('executes no preview that it has not seen: there is nothing to show', async () => {
-    const { stdout } = await runTools(`
-      const unseen = { ...input, preview_id: 'payload.signature' };
-      console.log(JSON.stringify([await runTool('execute_action', unseen, saying(true)), shown]));
-    `);
-    expect(JSON.parse(stdout)).toEqual([{ error: expect.stringMatching(/preview/i) }, []]);
-    expect(upstream.delivered).toEqual([]);
-  });
-});
-
-test('every block of code is one of those that are run here, or settings of a host', () => {
+test('contains only code blocks that these tests run, and the settings of hosts', () => {
   const step = ['sh curl', 'js JavaScript', 'python Python', 'json answer 200'];
   const hosts = ['sh Claude Code', 'json Cursor', 'json VS Code', 'json Gemini CLI'];
   expect(blocks.map(({ language, label }) => `${language} ${label}`.trim())).toEqual([
@@ -232,15 +151,12 @@ test('every block of code is one of those that are run here, or settings of a ho
     'sh curl',
     'json answer 201',
     ...hosts,
-    'js',
   ]);
 });
 
-describe('the Model Context Protocol', () => {
-  test('each host’s settings are JSON with the address of this deployment and the credential as a variable', () => {
-    const files = ['Cursor', 'VS Code', 'Gemini CLI']
-      .flatMap(codeIn)
-      .map((code) => JSON.parse(code));
+describe('/agents, Model Context Protocol', () => {
+  test('shows settings for each host with the address of this deployment and a variable for the credential', () => {
+    const files = ['Cursor', 'VS Code', 'Gemini CLI'].flatMap(codeIn).map((code) => JSON.parse(code));
     const servers = files.map((file) => Object.values(file.mcpServers ?? file.servers)[0]) as {
       url?: string;
       httpUrl?: string;
@@ -254,7 +170,7 @@ describe('the Model Context Protocol', () => {
     expect(codeIn('Claude Code')[0]).toContain(`leads ${service.url}/mcp --header`);
   });
 
-  test('with MCP=off the page says nothing of it', async () => {
+  test('does not mention MCP with MCP=off', async () => {
     const without = await startService({ environment: { MCP: 'off' } });
     const { text } = await call(without, '/agents.md', { method: 'GET' });
     expect(text).not.toMatch(/\/mcp(?!\.json)|\{\{/);

@@ -1,4 +1,4 @@
-/** The card of the contractor: who gets the request, and what an operator says of them. */
+/** The contractor's card: the recipient of a request, and the facts that the operator set. */
 import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -6,8 +6,8 @@ import { describe, expect, test } from 'vitest';
 import { readSettings } from '../../src/settings/settings.ts';
 import { openSite } from '../../src/site/site.ts';
 
-/** The pages of a site whose `words.yaml` says this. */
-function pagesWith(words: string) {
+/** Returns the pages of a site with this `words.yaml`. */
+async function pagesWith(words: string) {
   const folder = mkdtempSync(join(tmpdir(), 'content-'));
   writeFileSync(join(folder, 'words.yaml'), words);
   try {
@@ -18,7 +18,8 @@ function pagesWith(words: string) {
       OPERATOR_NAME: 'Paint Match',
     });
     if (read.kind === 'invalid') throw new Error(read.faults.join());
-    return openSite(read.settings).pages();
+    const site = await openSite(read.settings);
+    return await site.pages();
   } finally {
     rmSync(folder, { recursive: true });
   }
@@ -36,21 +37,19 @@ const all = `contractor:
   link: https://painter.example/about
 `;
 
-test('stands on the start page, beside the form for a quote, after that was sent, and nowhere else', () => {
-  const pages = pagesWith('lang: en\n');
+test('shows the card only on the start page, the quote form and the thank-you page after a quote', async () => {
+  const pages = await pagesWith('lang: en\n');
   const shown = pages.filter(({ html }) => CARD.test(html)).map(({ path }) => path);
   expect(shown).toEqual(['/', '/quote']);
-  const thanks = pages.flatMap((page) => page.thanks);
-  const after = thanks.filter(({ html }) => CARD.test(html));
-  expect(after.map(({ form }) => form.name)).toEqual(['homeowner_quote']);
-  expect(cardIn(after[0]?.html)).toContain('Your request went to');
+  const thanks = pages.flatMap(({ variantsByReferer = new Map() }) => [...variantsByReferer]);
+  const after = thanks.filter(([, { html }]) => CARD.test(html));
+  expect(after.map(([from]) => from)).toEqual(['/quote']);
+  expect(cardIn(after[0]?.[1].html)).toContain('Your request went to');
 });
 
-test('says with nothing set what holds for every contractor here', () => {
-  const card = cardIn(pagesWith('lang: en\n')[0]?.html);
-  expect(card).toContain(
-    '<span>Your request goes to</span> <strong><bdi>Sample &amp; Sons</bdi></strong>',
-  );
+test('shows the general facts if the operator set none', async () => {
+  const card = cardIn((await pagesWith('lang: en\n'))[0]?.html);
+  expect(card).toContain('<span>Your request goes to</span> <strong><bdi>Sample &amp; Sons</bdi></strong>');
   expect(card.match(/<li>.*<\/li>/g)).toEqual([
     '<li>One contractor, not a list of bidders</li>',
     '<li>Allow two working days</li>',
@@ -58,8 +57,8 @@ test('says with nothing set what holds for every contractor here', () => {
   ]);
 });
 
-test('says the facts that an operator set, each under its name, and nothing of the others', () => {
-  const card = cardIn(pagesWith(all)[0]?.html);
+test('shows only the facts that the operator set, each with its label', async () => {
+  const card = cardIn((await pagesWith(all))[0]?.html);
   const facts = [...card.matchAll(/<dt>(.*?)<\/dt><dd>(.*?)<\/dd>/g)];
   expect(facts.map(([, label, text]) => [label, text])).toEqual([
     ['Place', '<bdi>Springfield, Illinois</bdi>'],
@@ -71,13 +70,11 @@ test('says the facts that an operator set, each under its name, and nothing of t
     ['Website', '<a href="https://painter.example/about"><bdi>painter.example</bdi></a>'],
   ]);
   expect(card).not.toContain('<li>');
-  const one = cardIn(
-    pagesWith('contractor: { since: "2004", labels: { since: Seit } }\n')[0]?.html,
-  );
+  const one = cardIn((await pagesWith('contractor: { since: "2004", labels: { since: Seit } }\n'))[0]?.html);
   expect(one.match(/<dt>.*<\/dd>/g)).toEqual(['<dt>Seit</dt><dd><bdi>2004</bdi></dd>']);
 });
 
-describe('a value that nobody could use stops the start, in one sentence without the value', () => {
+describe('contractor in words.yaml', () => {
   test.each([
     ['since: 98', 'contractor.since: must be a year, as 1998'],
     ['since: long ago', 'contractor.since: must be a year, as 1998'],
@@ -86,14 +83,9 @@ describe('a value that nobody could use stops the start, in one sentence without
     ['link: "javascript:alert(1)"', 'contractor.link: must be an https:// address'],
     ['link: https://user:word@painter.example', 'contractor.link: must be an https:// address'],
     ['place: "a\\nb"', 'contractor.place: must be one line of at most 120 characters'],
-    [
-      `insured: ${'x'.repeat(121)}`,
-      'contractor.insured: must be one line of at most 120 characters',
-    ],
+    [`insured: ${'x'.repeat(121)}`, 'contractor.insured: must be one line of at most 120 characters'],
     ['name: Somebody Else', 'contractor.name: is not known'],
-  ])('%s', (fact, sentence) => {
-    expect(() => pagesWith(`contractor:\n  ${fact}\n`)).toThrow(
-      `CONTENT_DIR: words.yaml: ${sentence}.`,
-    );
+  ])('rejects %s at the start in one sentence without the value', async (fact, sentence) => {
+    await expect(pagesWith(`contractor:\n  ${fact}\n`)).rejects.toThrow(`CONTENT_DIR: words.yaml: ${sentence}.`);
   });
 });

@@ -1,7 +1,7 @@
 import { expect, test } from 'vitest';
 import { renderErrorPage } from '../../src/site/error-page.ts';
 
-test('An error page has a plain heading, the sentence, the way back and whom to ask', () => {
+test('shows a heading, the sentence, the link back to the form and the operator’s contact', () => {
   const html = renderErrorPage({
     status: 502,
     sentence: 'We could not confirm that it arrived.',
@@ -16,13 +16,13 @@ test('An error page has a plain heading, the sentence, the way back and whom to 
   expect(html).toContain('· Fair Coat</title>');
 });
 
-test('Without a form to go back to it leads to the start page, and names no contact it has not', () => {
+test('links to the start page if there is no form, and shows no contact if none is set', () => {
   const html = renderErrorPage({ status: 404, sentence: 'There is nothing at this address.' });
   expect(html).toContain('href="/">To the start page</a>');
   expect(html).not.toMatch(/Back to the form|mailto:|tel:/);
 });
 
-test('Where the browser still has what was typed, no way that loses it is the primary one', () => {
+test('points to the back button and shows no button of its own if the browser still has the input', () => {
   const page = { status: 500, sentence: 'It has been logged.', typed: true };
   for (const backTo of ['/quote', undefined]) {
     const html = renderErrorPage({ ...page, ...(backTo === undefined ? {} : { backTo }) });
@@ -31,13 +31,11 @@ test('Where the browser still has what was typed, no way that loses it is the pr
   }
 });
 
-test('An unforeseen status has a heading too', () => {
-  expect(renderErrorPage({ status: 500, sentence: 'It has been logged.' })).toContain(
-    '<h1>Something went wrong</h1>',
-  );
+test('shows a general heading for status 500', () => {
+  expect(renderErrorPage({ status: 500, sentence: 'It has been logged.' })).toContain('<h1>Something went wrong</h1>');
 });
 
-test('Nothing on it is unescaped, and search engines leave it out', () => {
+test('escapes every value and has noindex', () => {
   const html = renderErrorPage({
     status: 400,
     sentence: '<script>1</script>',

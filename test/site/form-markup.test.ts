@@ -1,11 +1,13 @@
+import { readFileSync } from 'node:fs';
+import { join } from 'node:path';
 import { describe, expect, test } from 'vitest';
 import { type Form, forms } from '../../src/forms/catalog.ts';
-import { type Entered, formMarkup } from '../../src/site/form-markup.ts';
+import { type Entered, renderForm } from '../../src/site/form-markup.ts';
 
 const words = { recipient: 'Coat & Co', use: 'to prepare your quote', submit: 'Send it' };
 const everyForm = Object.values(forms);
 
-/** The opening tags of a name, in order. */
+/** Returns the opening tags with this element name, in order. */
 function tags(html: string, name: string): string[] {
   return html.match(new RegExp(`<${name}\\b[^>]*>`, 'g')) ?? [];
 }
@@ -18,25 +20,21 @@ function values(html: string, tag: string, name: string): string[] {
   return tags(html, tag).flatMap((found) => attribute(found, name) ?? []);
 }
 
-/** The tags of the controls of that name. */
+/** Returns the tags of the controls with this name. */
 function controls(html: string, name: string): string[] {
-  return [...tags(html, 'input'), ...tags(html, 'textarea')].filter(
-    (tag) => attribute(tag, 'name') === name,
-  );
+  return [...tags(html, 'input'), ...tags(html, 'textarea')].filter((tag) => attribute(tag, 'name') === name);
 }
 
 describe.each(everyForm)('the form $name', (form: Form) => {
-  const html = formMarkup(form, words);
+  const html = renderForm(form, words);
 
-  test('has a control for every field of the catalogue and for nothing else', () => {
+  test('has controls only for the catalogue’s fields, the form or consent, and the honeypot', () => {
     const sent = new Set([...values(html, 'input', 'name'), ...values(html, 'textarea', 'name')]);
     const own = form.name === 'newsletter' ? ['privacy'] : ['form'];
-    expect([...sent].sort()).toEqual(
-      [...form.fields.map((field) => field.name), ...own, 'bot-field'].sort(),
-    );
+    expect([...sent].sort()).toEqual([...form.fields.map((field) => field.name), ...own, 'bot-field'].sort());
   });
 
-  test('labels every control that can be seen, and every label has its control', () => {
+  test('has exactly one label for every visible control', () => {
     const ids = [...tags(html, 'input'), ...tags(html, 'textarea')]
       .filter((tag) => attribute(tag, 'type') !== 'hidden')
       .map((tag) => attribute(tag, 'id'));
@@ -44,15 +42,13 @@ describe.each(everyForm)('the form $name', (form: Form) => {
     expect(values(html, 'label', 'for').sort()).toEqual(ids.sort());
   });
 
-  test('ties every description to an element that is there', () => {
-    const described = [...html.matchAll(/aria-describedby="([^"]*)"/g)].flatMap(
-      ([, ids]) => ids?.split(' ') ?? [],
-    );
+  test('refers only to descriptions that exist', () => {
+    const described = [...html.matchAll(/aria-describedby="([^"]*)"/g)].flatMap(([, ids]) => ids?.split(' ') ?? []);
     expect(described).toHaveLength(form.fields.filter((field) => field.hint).length);
     for (const id of described) expect(html).toContain(`id="${id}"`);
   });
 
-  test('requires what the catalogue requires, marks the rest optional, and preselects nothing', () => {
+  test('requires the catalogue’s required fields, marks the others as optional and preselects nothing', () => {
     for (const field of form.fields) {
       const required = controls(html, field.name).map((tag) => / required\b/.test(tag));
       expect(new Set(required), field.name).toEqual(new Set([field.required]));
@@ -62,13 +58,13 @@ describe.each(everyForm)('the form $name', (form: Form) => {
     expect(html).not.toMatch(/ checked\b/);
   });
 
-  test('says who receives the data, and what for, right before the button', () => {
+  test('states the recipient and the purpose right before the button', () => {
     expect(html).toMatch(
       /<strong><bdi>Coat &amp; Co<\/bdi><\/strong>, to prepare your quote\.[^<]*<a href="\/privacy">[^<]*<\/a><\/p>\s*<button[^>]*>Send it<\/button>/,
     );
   });
 
-  test('hides the honeypot from sight, from assistive technology and from the keyboard', () => {
+  test('hides the honeypot from view, assistive technology and the keyboard', () => {
     expect(html).toContain('<div class="bot-field" aria-hidden="true">');
     const [honeypot = ''] = controls(html, 'bot-field');
     expect(attribute(honeypot, 'type')).toBe('text');
@@ -76,17 +72,37 @@ describe.each(everyForm)('the form $name', (form: Form) => {
     expect(attribute(honeypot, 'autocomplete')).toBe('off');
   });
 
-  test('holds no inline style, no script and no maxlength', () => {
+  test('excludes the honeypot from password managers', () => {
+    const [honeypot = ''] = controls(html, 'bot-field');
+    expect(honeypot).toMatch(/ data-1p-ignore data-bwignore[ >]/);
+    expect(attribute(honeypot, 'data-lpignore')).toBe('true');
+    expect(attribute(honeypot, 'data-form-type')).toBe('other');
+  });
+
+  test('contains no inline style, script or maxlength', () => {
     expect(html).not.toMatch(/ style=| on\w+=|<script|maxlength/);
   });
 });
 
-test('A lead posts its name to the lead route, the newsletter its consent to its own', () => {
-  const lead = formMarkup(forms.contact, words);
+test('excludes the honeypots of the embedded forms from password managers', () => {
+  const embed = readFileSync(join(import.meta.dirname, '../../content/embed.md'), 'utf8');
+  const honeypots = embed.match(/<input name="bot-field"[^>]*>/g) ?? [];
+  expect(honeypots).toHaveLength(2);
+  for (const honeypot of honeypots) {
+    expect(attribute(honeypot, 'tabindex')).toBe('-1');
+    expect(attribute(honeypot, 'autocomplete')).toBe('off');
+    expect(honeypot).toMatch(/ data-1p-ignore data-bwignore[ >]/);
+    expect(attribute(honeypot, 'data-lpignore')).toBe('true');
+    expect(attribute(honeypot, 'data-form-type')).toBe('other');
+  }
+});
+
+test('posts a lead’s form name to /api/leads and the newsletter’s consent to /api/subscribe', () => {
+  const lead = renderForm(forms.contact, words);
   expect(lead).toContain('method="post" action="/api/leads"');
   expect(lead).toContain('<input type="hidden" name="form" value="contact">');
 
-  const newsletter = formMarkup(forms.newsletter, words);
+  const newsletter = renderForm(forms.newsletter, words);
   expect(newsletter).toContain('method="post" action="/api/subscribe"');
   expect(newsletter).not.toContain('name="form"');
   const [consent = ''] = controls(newsletter, 'privacy');
@@ -94,8 +110,8 @@ test('A lead posts its name to the lead route, the newsletter its consent to its
   expect(consent).toContain(' required');
 });
 
-test('E-mail, telephone and postal code get the right keyboard and no spelling checker', () => {
-  const html = formMarkup(forms.homeowner_quote, words);
+test('sets the keyboard and disables the spelling checker for e-mail, telephone and postal code', () => {
+  const html = renderForm(forms.homeowner_quote, words);
   const [email = ''] = controls(html, 'email');
   const [phone = ''] = controls(html, 'phone');
   const [postalCode = ''] = controls(html, 'postal_code');
@@ -105,41 +121,37 @@ test('E-mail, telephone and postal code get the right keyboard and no spelling c
   expect(attribute(postalCode, 'autocomplete')).toBe('postal-code');
 });
 
-describe('a form that was refused', () => {
-  const html = formMarkup(forms.homeowner_quote, {
+describe('form with invalid values', () => {
+  const html = renderForm(forms.homeowner_quote, {
     ...words,
     values: { name: '"><b>Ada', message: '</textarea><script>', timeline: 'In spring "maybe"' },
     faults: { email: 'email', project_type: 'missing' },
   });
 
-  test('keeps what was entered, escaped', () => {
+  test('shows the entered values, escaped', () => {
     expect(html).toContain('value="&quot;&gt;&lt;b&gt;Ada"');
     expect(html).toContain('>\n&lt;/textarea&gt;&lt;script&gt;</textarea>');
     expect(html).not.toMatch(/<script|<b>/);
   });
 
-  test('offers and selects a choice that was sent without being offered', () => {
+  test('adds and selects a sent choice that the form did not offer', () => {
     expect(html).toMatch(/value="In spring &quot;maybe&quot;" checked>/);
   });
 
-  test('says each fault at its field and in a summary that links to it', () => {
+  test('shows each error at its field and in a summary that links to the field', () => {
     expect(html).toContain(
       '<a href="#field-email">Please check “E-mail address”: it should look like name@example.com.</a>',
     );
-    expect(html).toContain(
-      '<a href="#field-project_type-1">Please choose an answer to “What is to be painted?”.</a>',
-    );
+    expect(html).toContain('<a href="#field-project_type-1">Please choose an answer to “What is to be painted?”.</a>');
     const [email = ''] = controls(html, 'email');
     expect(attribute(email, 'aria-invalid')).toBe('true');
     expect(attribute(email, 'aria-describedby')).toBe('field-email-hint field-email-error');
-    expect(html).toContain(
-      '<fieldset class="field wrong" aria-describedby="field-project_type-error">',
-    );
+    expect(html).toContain('<fieldset class="field wrong" aria-describedby="field-project_type-error">');
   });
 
-  test('takes values and faults by their own names alone', () => {
+  test('ignores inherited properties of values and faults', () => {
     const inherited = Object.create({ email: 'inherited@example.com' }) as Record<string, string>;
-    const other = formMarkup(forms.newsletter, {
+    const other = renderForm(forms.newsletter, {
       ...words,
       values: inherited,
       faults: inherited as never,
@@ -148,20 +160,20 @@ describe('a form that was refused', () => {
   });
 });
 
-test('A refused subscription keeps the consent, or says that it is missing', () => {
-  const kept = formMarkup(forms.newsletter, { ...words, values: { privacy: 'yes' } });
+test('shows the consent that was given, or an error if it is missing', () => {
+  const kept = renderForm(forms.newsletter, { ...words, values: { privacy: 'yes' } });
   expect(controls(kept, 'privacy')[0]).toContain(' checked');
-  const missing = formMarkup(forms.newsletter, { ...words, consentMissing: true });
+  const missing = renderForm(forms.newsletter, { ...words, consentMissing: true });
   expect(missing).toContain('<a href="#field-privacy">Please tick the box');
   expect(controls(missing, 'privacy')[0]).toContain('aria-describedby="field-privacy-error"');
 });
 
-test('A fault says how long the value is, in the field’s own words, and never what it is', () => {
+test('states the length of a long value under the field’s label, without repeating the value', () => {
   const labelled: Form = {
     ...forms.contact,
     fields: forms.contact.fields.map((field) => ({ ...field, label: `<b>${field.label}` })),
   };
-  const html = formMarkup(labelled, {
+  const html = renderForm(labelled, {
     ...words,
     values: { message: `${'🎨'.repeat(2_010)}\r\n` },
     faults: { message: 'tooLong', name: 'missing', subject: 'characters' },
@@ -172,16 +184,16 @@ test('A fault says how long the value is, in the field’s own words, and never 
   expect(html.match(/🎨/gu)).toHaveLength(2_010);
 });
 
-describe('a form that was in order and not accepted', () => {
+describe('form with valid values that was not accepted', () => {
   const refused = (notice: Entered['notice'], contact?: string) =>
-    formMarkup(forms.homeowner_quote, { ...words, contact, ...(notice && { notice }) });
+    renderForm(forms.homeowner_quote, { ...words, contact, ...(notice && { notice }) });
 
   test.each([
     ['limited', /Not sent yet[\s\S]*send it again in 12 minutes/],
     ['unconfirmed', /may not have arrived[\s\S]*to Coat &amp; Co, and got no confirmation/],
     ['unsent', /were not sent[\s\S]*to Coat &amp; Co\. Nothing was sent\. (?![\s\S]*twice)/],
     ['unavailable', /Nothing was sent[\s\S]*send it again later/],
-  ] as const)('says what became of it: %s', (kind, says) => {
+  ] as const)('explains the outcome %s and offers to send again', (kind, says) => {
     const html = refused({ kind, retryAfterSeconds: 661 }, '+1 555 0100');
     expect(html.slice(0, html.indexOf('<template'))).toMatch(says);
     expect(html).toMatch(/role="alert" tabindex="-1" autofocus/);
@@ -189,11 +201,11 @@ describe('a form that was in order and not accepted', () => {
     expect(html).toContain('<a href="tel:+15550100"><bdi>+1 555 0100</bdi></a>');
   });
 
-  test('names no contact it has not', () => {
+  test('shows no contact if none is set', () => {
     expect(refused({ kind: 'unconfirmed' })).not.toMatch(/tel:|mailto:/);
   });
 
-  test('carries a value of its own each time, so that sending it again is no double click', () => {
+  test('contains a new `send-again` value each time, so that sending again is no double click', () => {
     const values = [1, 2].map(() => controls(refused({ kind: 'unconfirmed' }), 'send-again')[0]);
     expect(attribute(values[0] ?? '', 'value')).toMatch(/^[0-9a-f-]{36}$/);
     expect(values[0]).not.toBe(values[1]);
@@ -201,26 +213,20 @@ describe('a form that was in order and not accepted', () => {
   });
 });
 
-test('tells the keyboard of a telephone what to write, and that the last key sends', () => {
-  const inputs = (form: Form) => tags(formMarkup(form, words), 'input');
-  const of = (form: Form, name: string) => controls(formMarkup(form, words), name)[0] ?? '';
+test('sets capitalization for the keyboard of a phone, and a send key on the last field', () => {
+  const inputs = (form: Form) => tags(renderForm(form, words), 'input');
+  const of = (form: Form, name: string) => controls(renderForm(form, words), name)[0] ?? '';
   const { homeowner_quote: quote, contact, newsletter } = forms;
   expect(attribute(of(quote, 'name'), 'autocapitalize')).toBe('words');
   expect(attribute(of(quote, 'postal_code'), 'autocapitalize')).toBe('characters');
   const sending = [quote, contact, newsletter].map((form) =>
     inputs(form).filter((tag) => attribute(tag, 'enterkeyhint') === 'send'),
   );
-  expect(sending.map((found) => found.map((tag) => attribute(tag, 'name')))).toEqual([
-    [],
-    ['phone'],
-    ['email'],
-  ]);
+  expect(sending.map((found) => found.map((tag) => attribute(tag, 'name')))).toEqual([[], ['phone'], ['email']]);
 });
 
-test('says at each form what the address is for', () => {
-  const hints = Object.values(forms).map(
-    ({ fields }) => fields.find(({ name }) => name === 'email')?.hint,
-  );
+test('gives the e-mail field of each form its own hint', () => {
+  const hints = Object.values(forms).map(({ fields }) => fields.find(({ name }) => name === 'email')?.hint);
   expect(new Set(hints).size).toBe(4);
   expect(hints).not.toContain(undefined);
 });

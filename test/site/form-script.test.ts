@@ -1,25 +1,35 @@
-/** The script of the forms says nothing that the server would not say; a browser runs it in `e2e/`. */
+/** Compares the checks of the form script with those of the server. `e2e/` runs the script in a browser. */
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, test } from 'vitest';
 import { parseEmail } from '../../src/forms/fields.ts';
+import { defaultAssets } from '../../src/site/assets.ts';
 
 const source = (path: string) => readFileSync(join(import.meta.dirname, '../../src', path), 'utf8');
 const script = source('site/assets/form.js');
 
-/** The literal that a constant of the script or of the server is declared as. */
+/** Returns the regular expression that a constant of the script or of the server is declared as. */
 function literalOf(text: string, name: string): RegExp {
-  const [, pattern, flags] =
-    new RegExp(`^const ${name} =\\s+/(.+)/([a-z]*);$`, 'm').exec(text) ?? [];
+  const [, pattern, flags] = new RegExp(`^const ${name} =\\s+/(.+)/([a-z]*);$`, 'm').exec(text) ?? [];
   if (pattern === undefined) return expect.fail(`${name} is not there`);
   return new RegExp(pattern, flags);
 }
 
-describe('the script of the forms', () => {
-  test('removes before it counts what the server removes', () => {
-    const [here, there] = [script, source('forms/fields.ts')].map((text) =>
-      literalOf(text, 'HIDDEN'),
+describe('form script', () => {
+  test('is sent in full, without its comments', () => {
+    const sent = defaultAssets.script.body.toString();
+    const code = ['form.js', 'arrival.js', 'hints.js'].flatMap((file) =>
+      source(`site/assets/${file}`)
+        .split('\n')
+        .map((line) => line.trim())
+        .filter((line) => line !== '' && !line.startsWith('//') && !line.startsWith('/**')),
     );
+    expect(sent.split('\n')).toEqual(code);
+    expect(() => new Function(sent)).not.toThrow();
+  });
+
+  test('strips the same hidden characters as the server before counting', () => {
+    const [here, there] = [script, source('forms/invisible-characters.ts')].map((text) => literalOf(text, 'HIDDEN'));
     expect(here).toEqual(there);
     expect(script).toContain("text.replace(HIDDEN, '$1')");
   });
@@ -44,7 +54,7 @@ describe('the script of the forms', () => {
     'a@b@example.com',
     'ädä@example.com',
     'ada lovelace@example.com',
-  ])('takes an address just when the server does: %s', (address) => {
+  ])('accepts the address %s only if the server does', (address) => {
     expect(literalOf(script, 'EMAIL').test(address)).toBe(parseEmail(address) !== undefined);
   });
 });

@@ -1,34 +1,31 @@
-/** Other languages: the German example leaves no English word, and names keep their way between Arabic letters. */
+/** Sites in other languages: the complete German example, and text direction in Arabic. */
 import { resolve } from 'node:path';
 import { describe, expect, test } from 'vitest';
-import { codeRenderer } from '../../src/confirmations/code-letter.ts';
+import { codeRenderer } from '../../src/confirmations/codes.ts';
 import type { Confirmation } from '../../src/confirmations/confirmations.ts';
 import { confirmationPage, refusedPage } from '../../src/confirmations/page.ts';
 import { forms } from '../../src/forms/catalog.ts';
 import { refusedPage as refusedSubscriber } from '../../src/newsletter/page.ts';
 import type { SigningKeys } from '../../src/settings/signing-keys.ts';
-import { ourConfirmWords } from '../../src/site/confirm-words.ts';
-import { isolated } from '../../src/site/direction.ts';
+import { readContentOverrides } from '../../src/site/content-overrides.ts';
 import { shortWait } from '../../src/site/form-words.ts';
-import { ourFrame } from '../../src/site/layout.ts';
-import { readOverlay } from '../../src/site/overlay.ts';
-import { layWords, ourWords, type Words } from '../../src/site/words.ts';
+import { isolated } from '../../src/site/interpolate.ts';
+import { defaultFrame } from '../../src/site/layout.ts';
+import { defaultWords, mergeWords, type Words } from '../../src/site/words.ts';
 import { call } from '../support/agent.ts';
 import { startService } from '../support/service.ts';
 
 const folder = resolve(import.meta.dirname, '../../examples/content-de');
-const german = readOverlay(folder).words;
-const germanFrame = { ...ourFrame(), words: german };
+const german = readContentOverrides(folder).words;
+const germanFrame = { ...defaultFrame(), words: german };
 const operator = { name: 'Paint Match' };
 const signingKeys = [Buffer.alloc(32, 7)] as unknown as SigningKeys;
 
-/** Each text by the way to it; where links lead is the same in every language. */
+/** Returns each text with its path. Skips `href`, which is the same in every language. */
 function leaves(words: unknown, path = ''): [string, string][] {
   if (typeof words === 'string') return [[path, words]];
   if (typeof words !== 'object' || words === null) return [];
-  return Object.entries(words).flatMap(([name, each]) =>
-    name === 'href' ? [] : leaves(each, `${path}.${name}`),
-  );
+  return Object.entries(words).flatMap(([name, each]) => (name === 'href' ? [] : leaves(each, `${path}.${name}`)));
 }
 
 const asked = {
@@ -51,32 +48,26 @@ const partsIn = (words: Words) => ({
   signingKeys,
 });
 
-describe('the German example', () => {
-  test('has every word of ours in German', () => {
+describe('German example', () => {
+  test('translates every text of ours', () => {
     const own = new Map(leaves(german));
-    const same = leaves(ourWords()).filter(([path, text]) => text !== '' && own.get(path) === text);
+    const same = leaves(defaultWords()).filter(([path, text]) => text !== '' && own.get(path) === text);
     // Words that German has from English.
     expect(same.map(([path]) => path)).toEqual(['.contractor.labels.link']);
   });
 
-  test.each(Object.values(forms))('asks everything of $name in German', ({ name, fields }) => {
+  test.each(Object.values(forms))('translates every label, hint and choice of $name', ({ name, fields }) => {
     for (const field of fields) {
       const given = { ...german.fields[field.name], ...german.forms[name]?.[field.name] };
       expect([field.name, given.label]).not.toEqual([field.name, field.label]);
       expect([field.name, typeof given.label]).toEqual([field.name, 'string']);
-      expect([field.name, given.hint === undefined]).toEqual([
-        field.name,
-        field.hint === undefined,
-      ]);
+      expect([field.name, given.hint === undefined]).toEqual([field.name, field.hint === undefined]);
       expect([field.name, given.choices?.length]).toEqual([field.name, field.choices?.length]);
     }
   });
 
-  test('leaves no English sentence on a page that people see', async () => {
-    const [ours, own] = await Promise.all([
-      startService(),
-      startService({ environment: { CONTENT_DIR: folder } }),
-    ]);
+  test('leaves no English text on a page', async () => {
+    const [ours, own] = await Promise.all([startService(), startService({ environment: { CONTENT_DIR: folder } })]);
     const posted = {
       method: 'POST',
       headers: { accept: 'text/html', 'content-type': 'application/x-www-form-urlencoded' },
@@ -114,37 +105,34 @@ describe('the German example', () => {
       };
       const english = new Set(await textsOf(ours));
       const names = ['Paint Match', 'Vetted Painters'];
-      const left = (await textsOf(own)).filter(
-        (each) => english.has(each) && !names.includes(each),
-      );
+      const left = (await textsOf(own)).filter((each) => english.has(each) && !names.includes(each));
       expect([path.slice(0, 20), left]).toEqual([path.slice(0, 20), []]);
     }
     await ours.close();
     await own.close();
   });
 
-  test('says in German where a button of a confirmation did nothing', () => {
-    const kinds = Object.keys(ourConfirmWords.refused) as (keyof typeof ourConfirmWords.refused)[];
+  test('explains a refused click on a confirmation in German', () => {
+    const { refused } = defaultWords().confirm;
+    const kinds = Object.keys(refused) as (keyof typeof refused)[];
     for (const kind of kinds) {
       const refusal = { kind, retryAfterSeconds: 30 } as Parameters<typeof refusedPage>[1];
       const { html } = refusedPage(partsIn(german), refusal, 'secret');
       expect(html).toContain(`<h1>${german.confirm.refused[kind].title}</h1>`);
-      expect(html).not.toContain(ourConfirmWords.refused[kind].title);
+      expect(html).not.toContain(refused[kind].title);
       if (html.includes('Warten Sie')) expect(html).toContain('Warten Sie 30 Sekunden');
     }
     const again = { kind: 'newsletterTooOften', retryAfterSeconds: 1 } as const;
     expect(refusedSubscriber(partsIn(german), again).html).toContain('Warten Sie 1 Sekunde ');
   });
 
-  test('says in German that a code was mailed, and that what was typed is not it', () => {
+  test('states in German that a code was sent, and that a typed code is wrong', () => {
     const { confirm } = german;
     const masked = { ...asked, via: 'page_email', code_number: 2, wrong_codes: 0 } as Confirmation;
     const shown = { confirmation: masked, secret: 's', now };
     const out = confirmationPage(partsIn(german), shown);
     expect(out).toContain(`<h2>${confirm.anotherMailed}</h2>`);
-    expect(out).toContain(
-      'Der neueste Code ging an a•••@e•••.com: 23. November 2026 um 09:50 UTC.',
-    );
+    expect(out).toContain('Der neueste Code ging an a•••@e•••.com: 23. November 2026 um 09:50 UTC.');
     expect(out).toContain('verschickte Codes: 2.');
     const none = confirmationPage(partsIn(german), { ...shown, left: 5 });
     expect(none).toContain('<title>Fehler: Ihre Bestätigung · Paint Match</title>');
@@ -161,11 +149,11 @@ describe('the German example', () => {
     [3600, '1 Stunde'],
     [7199, '120 Minuten'],
     [86_400, '24 Stunden'],
-  ])('says a wait of %i seconds as %s', (seconds, words) => {
+  ])('shows a wait of %i seconds as %s', (seconds, words) => {
     expect(shortWait(seconds, 'de')).toBe(words);
   });
 
-  test('asks in German, and marks the statement, which stays as it is, as English', () => {
+  test('shows the confirmation page in German with the original statement marked as English', () => {
     const html = confirmationPage(partsIn(german), { confirmation: asked, secret: 's', now });
     expect(html).toContain('<strong lang="en" dir="ltr">I confirm that Service may');
     expect(html).toContain('Auf Deutsch: Ich bestätige');
@@ -173,7 +161,7 @@ describe('the German example', () => {
     expect(html).not.toContain('Request a quote');
   });
 
-  test('mails a code in German', async () => {
+  test('sends a code in German', async () => {
     const render = codeRenderer({
       confirmations: { find: async () => asked } as never,
       signingKeys,
@@ -190,19 +178,19 @@ describe('the German example', () => {
   });
 });
 
-test('the message with a code must have the code', () => {
-  expect(() => layWords('confirm: { message: { text: Hallo } }')).toThrow(
+test('rejects a text for the code message without {code}', () => {
+  expect(() => mergeWords('confirm: { message: { text: Hallo } }')).toThrow(
     'confirm: needs {code} in the text of its message',
   );
 });
 
-test('a name or a number that goes another way than the sentence stands between isolates', () => {
+test('puts isolates around a name or number whose direction differs from the sentence', () => {
   expect(isolated('Paint Match', 'ar')).toBe('\u2068Paint Match\u2069');
   expect(isolated('+1 555 0100', 'he')).toBe('\u2068+1 555 0100\u2069');
   expect(isolated('طلاء', 'en')).toBe('\u2068طلاء\u2069');
   expect(isolated('طلاء', 'ar')).toBe('طلاء');
   expect(isolated('Müller & Söhne, Кисть, 塗装', 'de')).toBe('Müller & Söhne, Кисть, 塗装');
-  const arabic = { ...layWords('lang: ar\nconfirm: { only: "تابع إذا طلبت من {client} ذلك" }') };
+  const arabic = { ...mergeWords('lang: ar\nconfirm: { only: "تابع إذا طلبت من {client} ذلك" }') };
   const html = confirmationPage(partsIn(arabic), { confirmation: asked, secret: 's', now });
   expect(html).toContain('<html lang="ar" dir="rtl">');
   expect(html).toContain('من \u2068Claude\u2069 ذلك');

@@ -2,8 +2,7 @@ import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { call } from '../support/agent.ts';
 import { type Service, startService } from '../support/service.ts';
 
-const CHROMIUM =
-  'text/html,application/xhtml+xml,application/xml;q=0.9,image/avif,image/webp,*/*;q=0.8';
+const CHROMIUM = 'text/html,application/xhtml+xml,application/xml;q=0.9,image/avif,image/webp,*/*;q=0.8';
 
 let service: Service;
 beforeAll(async () => {
@@ -11,19 +10,17 @@ beforeAll(async () => {
 });
 afterAll(() => service.close());
 
-const get = (path: string, headers: Record<string, string> = {}) =>
-  call(service, path, { method: 'GET', headers });
+const get = (path: string, headers: Record<string, string> = {}) => call(service, path, { method: 'GET', headers });
 const pages = [
   ...['/', '/quote', '/contractors', '/contact', '/newsletter', '/agents', '/privacy'],
   ...['/receivers', '/receipts', '/thank-you', '/reference'],
 ];
-/** The page that thanks is another one for each form (`thanks.test.ts`). */
-const varyOf = (path: string) =>
-  `Accept, Accept-Encoding${path === '/thank-you' ? ', Referer' : ''}`;
+/** Returns the expected Vary header. The thank-you page also depends on the form (`thanks.test.ts`). */
+const varyOf = (path: string) => `Accept, Accept-Encoding${path === '/thank-you' ? ', Referer' : ''}`;
 const mirrorOf = (path: string) => `${path === '/' ? '/index' : path}.md`;
 
 describe.each(pages)('%s', (path) => {
-  test('is the page to a browser, and its mirror to whoever asks for Markdown', async () => {
+  test('returns the page to a browser, and its Markdown mirror for Accept: text/markdown', async () => {
     const page = await get(path, { accept: CHROMIUM });
     const markdown = await get(path, { accept: 'text/markdown' });
     const mirror = await get(mirrorOf(path));
@@ -40,13 +37,11 @@ describe.each(pages)('%s', (path) => {
     expect(mirror.headers.get('vary')).toBe('Accept-Encoding');
   });
 
-  test('has an ETag for each of the two, which is 304 to its own alone', async () => {
-    const etagOf = async (accept: string) =>
-      (await get(path, { accept })).headers.get('etag') ?? '';
+  test('has one ETag per representation and returns 304 only for the matching one', async () => {
+    const etagOf = async (accept: string) => (await get(path, { accept })).headers.get('etag') ?? '';
     const [html, markdown] = [await etagOf('text/html'), await etagOf('text/markdown')];
     expect(html).not.toBe(markdown);
-    const again = async (accept: string, etag: string) =>
-      (await get(path, { accept, 'if-none-match': etag })).status;
+    const again = async (accept: string, etag: string) => (await get(path, { accept, 'if-none-match': etag })).status;
     expect(await again('text/html', html)).toBe(304);
     expect(await again('text/markdown', markdown)).toBe(304);
     expect(await again('text/html', markdown)).toBe(200);
@@ -55,14 +50,12 @@ describe.each(pages)('%s', (path) => {
     expect(unchanged.headers.get('vary')).toBe(varyOf(path));
   });
 
-  test('links to its mirror and to llms.txt, in a header and in its head', async () => {
+  test('links to its mirror and llms.txt, in the Link header and in the HTML head', async () => {
     const page = await get(path);
     const links = `<${mirrorOf(path)}>; rel="alternate"; type="text/markdown", </llms.txt>; rel="describedby"; type="text/plain"`;
-    // The first page leads to more (test/discovery/catalogs.test.ts).
+    // The start page has more links (test/discovery/catalogs.test.ts).
     expect(page.headers.get('link')?.slice(0, links.length)).toBe(links);
-    expect(page.text).toContain(
-      `<link rel="alternate" type="text/markdown" href="${mirrorOf(path)}">`,
-    );
+    expect(page.text).toContain(`<link rel="alternate" type="text/markdown" href="${mirrorOf(path)}">`);
     expect(page.text).toContain('<link rel="describedby" type="text/plain" href="/llms.txt">');
     const mirror = await get(mirrorOf(path));
     expect(mirror.headers.get('link')).toBe(
@@ -70,10 +63,9 @@ describe.each(pages)('%s', (path) => {
     );
   });
 
-  test('is told to other sites by Open Graph and to machines by schema.org', async () => {
+  test('describes itself with Open Graph and schema.org', async () => {
     const { text } = await get(path);
-    const property = (name: string) =>
-      new RegExp(`<meta property="og:${name}" content="([^"]+)">`).exec(text)?.[1];
+    const property = (name: string) => new RegExp(`<meta property="og:${name}" content="([^"]+)">`).exec(text)?.[1];
     expect(property('site_name')).toBe('Paint Match');
     expect(property('type')).toBe('website');
     expect(property('url')).toBe(`${service.url}${path}`);
@@ -97,20 +89,20 @@ describe.each(pages)('%s', (path) => {
 });
 
 test.each(['*/*', 'text/*', 'application/json', 'text/markdown;q=0.5, text/html'])(
-  '%s gets the page for people',
+  'returns HTML for Accept: %s',
   async (accept) => {
     const page = await get('/quote', { accept });
     expect(page.headers.get('content-type')).toBe('text/html; charset=utf-8');
   },
 );
 
-test('HEAD is negotiated like GET', async () => {
+test('negotiates HEAD like GET', async () => {
   const head = (accept: string) => call(service, '/quote', { method: 'HEAD', headers: { accept } });
   expect((await head('text/markdown')).headers.get('content-type')).toMatch('text/markdown');
   expect((await head('text/html')).headers.get('content-type')).toMatch('text/html');
 });
 
-test('the page that thanks, and nothing else, is kept out of search engines', async () => {
+test('sends X-Robots-Tag noindex only for the thank-you page and its mirror', async () => {
   for (const path of pages) {
     for (const each of [path, mirrorOf(path)]) {
       const robots = (await get(each)).headers.get('x-robots-tag');

@@ -1,24 +1,22 @@
-/** The picture that messengers and networks show beside a link to a page (Open Graph). */
+/** The Open Graph picture that messengers and social networks show next to a link. */
 import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
-import { readOverlay } from '../../src/site/overlay.ts';
+import { readContentOverrides } from '../../src/site/content-overrides.ts';
 import { call } from '../support/agent.ts';
 import { type Service, startService } from '../support/service.ts';
 
 const BASE_URL = 'https://paint.example';
 
-/** What a page says of itself to whoever is sent a link to it. */
+/** Returns the Open Graph and Twitter properties of a page. */
 async function cardOf(service: Service, path: string): Promise<Record<string, string>> {
   const { text } = await call(service, path, { method: 'GET' });
-  const said = text.matchAll(
-    /<meta (?:property|name)="((?:og|twitter):[^"]+)" content="([^"]*)">/g,
-  );
+  const said = text.matchAll(/<meta (?:property|name)="((?:og|twitter):[^"]+)" content="([^"]*)">/g);
   return Object.fromEntries([...said].map(([, name = '', content = '']) => [name, content]));
 }
 
-/** Of a PNG the head alone, which holds its size. */
+/** Returns the header of a PNG, which contains its size. */
 function png(width: number, height: number): Buffer {
   const size = Buffer.alloc(8);
   size.writeUInt32BE(width, 0);
@@ -34,14 +32,12 @@ beforeAll(async () => {
 });
 afterAll(() => service.close());
 
-test('Every page has a picture, at an absolute address of this site', async () => {
-  for (const path of [...service.parts.pages().map((page) => page.path), '/reference']) {
+test('gives every page a picture at an absolute address of this site', async () => {
+  for (const path of [...(await service.parts.pages()).map((page) => page.path), '/reference']) {
     const card = await cardOf(local, path);
     expect(card, path).toMatchObject({
       'og:url': BASE_URL + path,
-      'og:image': expect.stringMatching(
-        /^https:\/\/paint\.example\/assets\/opengraph-[0-9a-f]{12}\.png$/,
-      ),
+      'og:image': expect.stringMatching(/^https:\/\/paint\.example\/assets\/opengraph-[0-9a-f]{12}\.png$/),
       'og:image:width': '1200',
       'og:image:height': '630',
       'og:image:alt': 'A paint roller, and three paint chips from light blue to dark',
@@ -50,7 +46,7 @@ test('Every page has a picture, at an absolute address of this site', async () =
   }
 });
 
-test('The picture is a small PNG that may be kept for ever, sent as it is', async () => {
+test('serves the picture as an immutable, uncompressed PNG under 40 kB', async () => {
   const { 'og:image': address = '' } = await cardOf(local, '/');
   const answer = await fetch(local.url + new URL(address).pathname);
   const body = Buffer.from(await answer.arrayBuffer());
@@ -61,17 +57,17 @@ test('The picture is a small PNG that may be kept for ever, sent as it is', asyn
   expect(body.length).toBeLessThan(40_000);
 });
 
-test('An error page has none: nobody links to it', async () => {
+test('shows no picture on an error page', async () => {
   const headers = { accept: 'text/html' };
   const { text } = await call(local, '/nothing-here', { method: 'GET', headers });
   expect(text).not.toContain('og:image');
 });
 
-describe('in CONTENT_DIR', () => {
+describe('opengraph.png in CONTENT_DIR', () => {
   const folder = mkdtempSync(join(tmpdir(), 'content-'));
   afterAll(() => rmSync(folder, { recursive: true }));
 
-  test('another stands in its place, with its own size and words', async () => {
+  test('replaces our picture, with its own size and description', async () => {
     writeFileSync(join(folder, 'opengraph.png'), png(600, 315));
     writeFileSync(join(folder, 'words.yaml'), 'frame: { picture: "A red \\"door\\"" }');
     const own = await startService({ environment: { CONTENT_DIR: folder } });
@@ -90,8 +86,8 @@ describe('in CONTENT_DIR', () => {
     ['a JPEG under that name', Buffer.from('ffd8ffe000104a464946', 'hex')],
     ['half of a header', png(1200, 630).subarray(0, 20)],
     ['nothing', Buffer.alloc(0)],
-  ])('%s stops the start', (_name, bytes) => {
+  ])('%s is rejected at the start', (_name, bytes) => {
     writeFileSync(join(folder, 'opengraph.png'), bytes);
-    expect(() => readOverlay(folder)).toThrow(/^CONTENT_DIR: opengraph\.png is no PNG\.$/);
+    expect(() => readContentOverrides(folder)).toThrow(/^CONTENT_DIR: opengraph\.png is no PNG\.$/);
   });
 });

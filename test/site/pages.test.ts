@@ -1,12 +1,12 @@
 import { describe, expect, test } from 'vitest';
-import { CONFIRMATION_STATEMENT } from '../../src/actions/confirmation-statement.ts';
+import { CONFIRMATION_STATEMENT } from '../../src/actions/preview.ts';
 import { type FormName, forms } from '../../src/forms/catalog.ts';
 import { validate } from '../../src/forms/validate.ts';
 import { pathsOfPage } from '../../src/routes.ts';
 import { documentationRules, sentScript } from '../../src/site/assets.ts';
 import { parseContent } from '../../src/site/content.ts';
-import { ourFrame } from '../../src/site/layout.ts';
-import { renderMarkdown } from '../../src/site/markdown.ts';
+import { defaultFrame } from '../../src/site/layout.ts';
+import { renderDocument } from '../../src/site/markdown.ts';
 import { loadPages, type Page } from '../../src/site/pages.ts';
 import { placeholderFiller, type SiteSettings } from '../../src/site/placeholders.ts';
 import { eventTypes } from '../../src/submissions/events.ts';
@@ -33,12 +33,11 @@ const page = (path: string, among: Page[] = pages): Page => {
 };
 
 const DATA_BLOCK = /<script type="application\/ld\+json">([^<]*)<\/script>/;
-const OUR_MODULE =
-  /<script type="module" src="\/assets\/(form|scroll)-[0-9a-f]{12}\.js"><\/script>/;
-const OUR_RULES = `<style>${ourFrame().rules}</style>`;
+const OUR_MODULE = /<script type="module" src="\/assets\/(form|scroll)-[0-9a-f]{12}\.js"><\/script>/;
+const OUR_RULES = `<style>${defaultFrame().rules}</style>`;
 const OUR_OTHER_RULES = `<style>${documentationRules}</style>`;
 const OUR_SCRIPT = `<script type="module" blocking="render">${sentScript}</script>`;
-/** A data block is no script: nothing in it is executed, and no `<` stands in it. */
+/** Removes our own styles and scripts, and the data block, which never executes. */
 const withoutData = (html: string) =>
   [DATA_BLOCK, OUR_MODULE, OUR_RULES, OUR_OTHER_RULES, OUR_SCRIPT].reduce<string>(
     (rest, ours) => rest.replace(ours, ''),
@@ -46,8 +45,8 @@ const withoutData = (html: string) =>
   );
 const dataOf = (html: string) => JSON.parse(DATA_BLOCK.exec(html)?.[1] ?? '');
 
-describe('the pages', () => {
-  test('are those of the contract, each with its mirror', () => {
+describe('pages', () => {
+  test('have the paths of the contract, each with its mirror', () => {
     expect(pages.map((each) => [each.path, each.markdownPath])).toEqual([
       ['/', '/index.md'],
       ['/quote', '/quote.md'],
@@ -63,71 +62,54 @@ describe('the pages', () => {
     ]);
   });
 
-  test.each(Object.keys(forms) as FormName[])('carry %s where the catalogue says', (name) => {
+  test.each(Object.keys(forms) as FormName[])('contain the form %s on the page that the catalogue names', (name) => {
     const carrier = page(pathsOfPage(forms[name].page).path);
     expect(carrier.form).toBe(forms[name]);
     for (const field of forms[name].fields) expect(carrier.html).toContain(`name="${field.name}"`);
   });
 
-  test.each(pages)(
-    '$path leaves no placeholder, no style and no script but ours in the HTML',
-    (each) => {
-      expect(withoutData(each.html)).not.toMatch(/\{\{|<script|<style| style=| on\w+=|undefined/);
-      expect(each.markdown).not.toMatch(/\{\{|undefined/);
-    },
-  );
+  test.each(pages)('$path contains no unfilled placeholder, and only our own styles and scripts', (each) => {
+    expect(withoutData(each.html)).not.toMatch(/\{\{|<script|<style| style=| on\w+=|undefined/);
+    expect(each.markdown).not.toMatch(/\{\{|undefined/);
+  });
 
-  test.each(pages)(
-    '$path brings its rules along, and those of code where it has some',
-    ({ html }) => {
-      expect(html).toContain(OUR_RULES);
-      expect(html.includes(OUR_OTHER_RULES)).toBe(/class="(code|contents)"/.test(html));
-      expect(html).not.toContain('rel="stylesheet"');
-    },
-  );
+  test.each(pages)('$path inlines its CSS rules, with those for code only if it contains code', ({ html }) => {
+    expect(html).toContain(OUR_RULES);
+    expect(html.includes(OUR_OTHER_RULES)).toBe(/class="(code|contents)"/.test(html));
+    expect(html).not.toContain('rel="stylesheet"');
+  });
 
-  test.each(pages)(
-    '$path has one heading of the first level, its links and its ids once',
-    (each) => {
-      expect(each.html.match(/<h1>/g)).toHaveLength(1);
-      expect(each.html).toContain(
-        `<link rel="alternate" type="text/markdown" href="${each.markdownPath}">`,
-      );
-      expect(each.html).toContain(
-        `<link rel="canonical" href="https://paint.example${each.path}">`,
-      );
-      const ids = [...each.html.matchAll(/\sid="([^"]*)"/g)].map(([, id]) => id);
-      expect(new Set(ids).size).toBe(ids.length);
-    },
-  );
+  test.each(pages)('$path has one h1, a link to its mirror, a canonical link and unique ids', (each) => {
+    expect(each.html.match(/<h1>/g)).toHaveLength(1);
+    expect(each.html).toContain(`<link rel="alternate" type="text/markdown" href="${each.markdownPath}">`);
+    expect(each.html).toContain(`<link rel="canonical" href="https://paint.example${each.path}">`);
+    const ids = [...each.html.matchAll(/\sid="([^"]*)"/g)].map(([, id]) => id);
+    expect(new Set(ids).size).toBe(ids.length);
+  });
 
-  test.each(pages)('$path links to nothing on this site that is not there', (each) => {
+  test.each(pages)('$path links only to existing paths of this site', (each) => {
     const known = new Set([
       ...pages.flatMap(({ path, markdownPath }) => [path, markdownPath]),
       ...['/llms.txt', '/openapi.json', '/.well-known/service-agent.json', '/reference'],
       '/.well-known/jwks.json',
-      ...['/agents/openapi.json', '/agents/tools.json', '/agents/tools/openai-responses.json'],
-      ...['/agents/tools/openai-chat-completions.json'],
-      ...['/agents/tools/anthropic.json', '/agents/tools/mcp.json'],
+      '/agents/openapi.json',
       ...eventTypes.map((type) => `/schemas/${type}.json`),
     ]);
     const local = [...each.html.matchAll(/<a [^>]*href="(\/[^"]*)"/g)].map(([, href]) => href);
     expect(local.filter((href = '') => !known.has(href.replace(/#.*/, '')))).toEqual([]);
   });
 
-  test('keep the thank-you page alone out of search engines', () => {
+  test('have noindex only on the thank-you page', () => {
     const hidden = pages.filter(({ html }) => html.includes('name="robots" content="noindex"'));
     expect(hidden.map(({ path }) => path)).toEqual(['/thank-you']);
   });
 
-  test('name who receives each form: the contractor for a quote, otherwise the operator', () => {
-    expect(page('/quote').html).toContain(
-      '<strong><bdi>Sample Painting Company</bdi></strong>, to prepare',
-    );
+  test('name the recipient: the contractor for a quote, the operator for the newsletter', () => {
+    expect(page('/quote').html).toContain('<strong><bdi>Sample Painting Company</bdi></strong>, to prepare');
     expect(page('/newsletter').html).toContain('<strong><bdi>Fair Coat</bdi></strong>, to send');
   });
 
-  test('come back with what was entered when a native post is refused', () => {
+  test('show the entered values and the errors again after a refused native post', () => {
     const refused = page('/contact').renderRefused({
       values: { subject: 'A <question>' },
       faults: { name: 'missing' },
@@ -135,13 +117,13 @@ describe('the pages', () => {
     expect(refused).toContain('<title>Error: Contact · Fair Coat</title>');
     expect(refused).toContain('value="A &lt;question&gt;"');
     expect(refused).toContain('<a href="#field-name">Please fill in “Full name”.</a>');
-    // It is not compressed.
+    // This page links the stylesheet because it is sent uncompressed.
     expect(refused).toContain('<link rel="stylesheet" href="/assets/site-');
   });
 });
 
-describe('what the settings say', () => {
-  test('is text in HTML, whatever it looks like', async () => {
+describe('values of settings in pages', () => {
+  test('are escaped in HTML', async () => {
     const named = loadPages({
       ...settings,
       operator: { name: hostile, contact: undefined },
@@ -157,78 +139,71 @@ describe('what the settings say', () => {
     expect(page('/quote', named).html).toContain(`<strong>${escaped}</strong>`);
   });
 
-  test('is text in a mirror too', async () => {
+  test('are escaped in a Markdown mirror', async () => {
     const named = loadPages({ ...settings, operator: { name: hostile, contact: undefined } });
     const { markdown } = page('/contact', named);
-    const rendered = renderMarkdown(markdown);
+    const rendered = renderDocument(markdown).html;
     expect(markdown).not.toMatch(/(?<!\\)<(script|%)/);
     expect(rendered).toContain('&lt;script&gt;alert(1)&lt;/script&gt; &lt;%= 7 * 7 %&gt; &amp;');
     expect(rendered).not.toContain('href="javascript');
   });
 
-  test('makes the contact a link: mail, telephone, or without one the contact form', () => {
+  test('turn the contact into a mailto: or tel: link, or a link to the contact form', () => {
     const contact = (written: string | undefined) =>
-      placeholderFiller({ ...settings, operator: { name: 'X', contact: written } })(
-        '{{contact}}',
-        'html',
-      );
-    expect(contact('a?b&c@paint.example')).toBe(
-      '<a href="mailto:a%3Fb%26c@paint.example">a?b&amp;c@paint.example</a>',
-    );
+      placeholderFiller({ ...settings, operator: { name: 'X', contact: written } })('{{contact}}', 'html');
+    expect(contact('a?b&c@paint.example')).toBe('<a href="mailto:a%3Fb%26c@paint.example">a?b&amp;c@paint.example</a>');
     expect(contact('+1 (555) 0100')).toBe('<a href="tel:+15550100">+1 (555) 0100</a>');
     expect(contact(undefined)).toBe('<a href="/contact">the contact form</a>');
   });
 
-  test('may name no contractor', async () => {
+  test('describe the contractor in general if no name is set', async () => {
     const unnamed = loadPages({ ...settings, contractor: undefined });
-    expect(page('/quote', unnamed).html).toContain(
-      '<strong>one vetted painting contractor</strong>',
-    );
+    expect(page('/quote', unnamed).html).toContain('<strong>one vetted painting contractor</strong>');
   });
 });
 
-test('the page on privacy says for how long receipts are kept, and what is kept until it is erased', () => {
+test('/privacy states the retention of receipts, and that delivered requests have no fixed date', () => {
   const { html, markdown } = page('/privacy');
   for (const text of [html, markdown]) {
     expect(text).toContain('123 days');
-    expect(text).toMatch(/no day is set/);
+    expect(text).toContain('No fixed date');
   }
 });
 
-describe('a mirror', () => {
-  test('has the title, the description and the text of its page', () => {
+describe('Markdown mirror', () => {
+  test('contains the title, the description and the text of its page', () => {
     const { markdown } = page('/quote');
-    expect(markdown).toMatch(/^# Request a quote\n\n> A few facts .+\n\n## What happens next\n/);
+    expect(markdown).toMatch(/^# Request a quote\n\n> A few facts .+\n\n## Next steps\n/);
     expect(markdown).toContain('**Sample Painting Company**');
   });
 
-  test.each(Object.values(forms))('of $name lists every field as the catalogue has it', (form) => {
-    const { markdown } = page(pathsOfPage(form.page).path);
-    const rows = markdown.match(/^\| `.*$/gm) ?? [];
-    expect(rows.map((row) => row.split(' | ').slice(0, 3))).toEqual(
-      form.fields.map((field) => [
-        `| \`${field.name}\``,
-        field.required ? 'yes' : 'no',
-        `${field.maximum} characters`,
-      ]),
-    );
-  });
-
   test.each(Object.values(forms))(
-    'of $name says how an agent sends it, with a body that is valid',
+    'of $name lists every field with requirement and maximum length as in the catalogue',
     (form) => {
       const { markdown } = page(pathsOfPage(form.page).path);
-      expect(markdown).toContain(`https://paint.example/api/agent/actions/${form.name}/preview`);
-      expect(markdown).toContain(`https://paint.example/api/agent/actions/${form.name}/execute`);
-      expect(markdown).toContain(CONFIRMATION_STATEMENT);
-      const example = /```json\n([\s\S]*?)\n```/.exec(markdown)?.[1] ?? '';
-      expect(validate(form, JSON.parse(example)).kind).toBe('valid');
+      const rows = markdown.match(/^\| `.*$/gm) ?? [];
+      expect(rows.map((row) => row.split(' | ').slice(0, 3))).toEqual(
+        form.fields.map((field) => [
+          `| \`${field.name}\``,
+          field.required ? 'yes' : 'no',
+          `${field.maximum} characters`,
+        ]),
+      );
     },
   );
+
+  test.each(Object.values(forms))('of $name explains how an agent sends it, with a valid example body', (form) => {
+    const { markdown } = page(pathsOfPage(form.page).path);
+    expect(markdown).toContain(`https://paint.example/api/agent/actions/${form.name}/preview`);
+    expect(markdown).toContain(`https://paint.example/api/agent/actions/${form.name}/execute`);
+    expect(markdown).toContain(CONFIRMATION_STATEMENT);
+    const example = /```json\n([\s\S]*?)\n```/.exec(markdown)?.[1] ?? '';
+    expect(validate(form, JSON.parse(example)).kind).toBe('valid');
+  });
 });
 
-describe('the page for agents', () => {
-  test('has commands whose preview is valid and whose confirmation is exact', () => {
+describe('/agents', () => {
+  test('contains commands with a valid preview and the exact confirmation', () => {
     const { markdown } = page('/agents');
     const bodies = [...markdown.matchAll(/ -d '(\{.*\})'/g)].map(([, body]) => body ?? '');
     const [preview = '', execute = ''] = bodies;
@@ -240,16 +215,16 @@ describe('the page for agents', () => {
     });
   });
 
-  test('reads the token from the environment and holds none', () => {
+  test('reads the token from the environment and contains none', () => {
     const { markdown } = page('/agents');
     const credentials = markdown.match(/Bearer [^"'`]+/g) ?? [];
-    expect(credentials).toHaveLength(10);
+    expect(credentials).toHaveLength(9);
     for (const credential of credentials)
       expect(credential).toMatch(/^Bearer (\$TOKEN|\$\{(process|env:|input:)|\{os)/);
   });
 });
 
-test('A homeowner is not led to “agents”, who sell houses; what is for developers stands in a row of its own', () => {
+test('links /agents and /reference only in the footer’s row for developers, without the word “agents”', () => {
   for (const { html } of pages) {
     const [header = '', footer = ''] = ['header', 'footer'].map(
       (name) => new RegExp(`<${name}[\\s\\S]*</${name}>`).exec(html)?.[0] ?? '',
@@ -263,11 +238,9 @@ test('A homeowner is not led to “agents”, who sell houses; what is for devel
   expect(page('/agents').title).toBe('For AI assistants');
 });
 
-test('the questions of the start page are folded, and stand open in its mirror', () => {
+test('the start page folds its questions, and its mirror shows them as headings', () => {
   const { html, markdown } = page('/');
-  const questions = [
-    ...html.matchAll(/<details>\n<summary><h3 id="[^"]*">(.*?)<\/h3><\/summary>/g),
-  ];
+  const questions = [...html.matchAll(/<details>\n<summary><h3 id="[^"]*">(.*?)<\/h3><\/summary>/g)];
   expect(questions.map(([, question]) => question)).toEqual([
     'What does it cost?',
     'Who sees my number?',
@@ -275,36 +248,34 @@ test('the questions of the start page are folded, and stand open in its mirror',
     'What does “vetted” mean?',
   ]);
   expect(html.match(/<\/p>\n<\/details>/g)).toHaveLength(4);
-  expect(markdown).toMatch(/### Who sees my number\?\n\nSample Painting Company, to call you/);
+  expect(markdown).toMatch(/### Who sees my number\?\n\nA number is optional\./);
   expect(page('/contractors').html).not.toContain('<details>');
 });
 
-test('the pictures of the steps are silent, and no mirror has them', () => {
+test('hides the icons of the steps from assistive technology and leaves them out of the mirror', () => {
   const { html, markdown } = page('/');
   expect(html.match(/<li><svg class="icon" [^>]*aria-hidden="true"/g)).toHaveLength(3);
   expect(markdown).toContain('1. **You describe the job.**');
 });
 
-test('the page for messages has the address of who runs the site, where there is one', () => {
+test('/contact shows the operator’s address only if one is set', () => {
   const heading = 'Rather without a form?';
   expect(page('/contact').html).toContain(heading);
-  expect(page('/contact').html).toContain(
-    'href="mailto:help@paint.example">help@paint.example</a> reaches',
-  );
+  expect(page('/contact').html).toContain('href="mailto:help@paint.example">help@paint.example</a> reaches');
   const unreachable = { ...settings, operator: { name: 'Fair Coat', contact: undefined } };
   expect(page('/contact', loadPages(unreachable)).html).not.toContain(heading);
 });
 
 describe('Markdown', () => {
-  test('opens sections that can be linked to in any script', () => {
-    const html = renderMarkdown('## Über uns\n\n## ماذا يحدث؟\n\n## Что дальше\n\n## …\n\n## …\n');
+  test('gives sections ids in any script', () => {
+    const html = renderDocument('## Über uns\n\n## ماذا يحدث؟\n\n## Что дальше\n\n## …\n\n## …\n').html;
     const ids = [...html.matchAll(/<section id="([^"]*)"/g)].map(([, id]) => id);
     expect(ids).toEqual(['über-uns', 'ماذا-يحدث', 'что-дальше', 'section-4', 'section-5']);
   });
 
-  test('names a table after its heading', () => {
+  test('labels a table with its heading', () => {
     const table = '| a | b |\n|---|---|\n| 1 | 2 |\n';
-    const html = renderMarkdown(`${table}\n## Limits\n\n${table}\n### Of previews\n\n${table}`);
+    const html = renderDocument(`${table}\n## Limits\n\n${table}\n### Of previews\n\n${table}`).html;
     const names = [...html.matchAll(/class="scroll" role="group" ([^ ]*) tabindex/g)];
     expect(names.map(([, name]) => name)).toEqual([
       'aria-label="Table"',
@@ -316,10 +287,10 @@ describe('Markdown', () => {
   });
 });
 
-describe('what is for local mode alone', () => {
+describe('parts for local mode', () => {
   const local = loadPages({ ...settings, mode: 'local' });
 
-  test('is told there, and to nobody in production', () => {
+  test('appear on /agents in local mode and not in production', () => {
     for (const spelling of ['html', 'markdown'] as const) {
       expect(page('/agents', local)[spelling]).toContain('data/agent-token');
       expect(page('/agents', local)[spelling]).toContain('npm run credentials');
@@ -327,31 +298,30 @@ describe('what is for local mode alone', () => {
     }
   });
 
-  test('leaves no trace of where it began and ended', () => {
+  test('leave no markers behind', () => {
     for (const each of [...pages, ...local]) expect(each.html + each.markdown).not.toMatch(/\{\{/);
   });
 });
 
-describe('what a deployment can’t take', () => {
+describe('pages of a deployment without upstream, mail or signing keys', () => {
   const none = { kind: 'none' } as const;
   const paths = Object.values(forms).map(({ page: name }) => pathsOfPage(name).path);
   const isClosed = ({ html }: Page) =>
-    html.includes('This form is closed for now') &&
-    !/<form|<button|<script type="module"/.test(html);
+    html.includes('This form is closed for now') && !/<form|<button|<script type="module"/.test(html);
 
-  test('is said where the form would be, before anybody types', () => {
+  test('show a closed notice instead of every form without an upstream', () => {
     const closed = loadPages({ ...settings, upstream: none });
     expect(paths.filter((path) => !isClosed(page(path, closed)))).toEqual([]);
     expect(page('/quote', closed).html).toContain('href="mailto:help@paint.example"');
     expect(paths.filter((path) => isClosed(page(path)))).toEqual([]);
   });
 
-  test('without mail is the newsletter alone', () => {
+  test('close only the newsletter without mail', () => {
     const mailless = loadPages({ ...settings, mail: none });
     expect(paths.filter((path) => isClosed(page(path, mailless)))).toEqual(['/newsletter']);
   });
 
-  test('keeps what someone typed who had opened the form before', () => {
+  test('show the values again to a person who opened the form before it was closed', () => {
     const closed = page('/contact', loadPages({ ...settings, upstream: none }));
     const html = closed.renderRefused({
       values: { subject: 'The colour' },
@@ -361,7 +331,7 @@ describe('what a deployment can’t take', () => {
   });
 
   test.each([{ upstream: none }, { previewSigningKeys: [] }])(
-    'is said to agents: %o',
+    'state on /agents that actions are switched off with %o',
     (missing) => {
       const off = page('/agents', loadPages({ ...settings, ...missing }));
       expect(off.html).toContain('Actions are switched off here');
@@ -373,7 +343,7 @@ describe('what a deployment can’t take', () => {
   );
 });
 
-describe('content that is wrong stops the start', () => {
+describe('invalid content', () => {
   const file = (head: string) => `---\ntitle: T\ndescription: D\norder: 1\n${head}---\nText\n`;
 
   test.each([
@@ -381,11 +351,11 @@ describe('content that is wrong stops the start', () => {
     ['an unknown entry', file('colour: blue\n'), /colour/],
     ['a form that is not declared', file('form: survey\n'), /catalogue/],
     ['a form without its words', file('form: contact\n'), /submit and use/],
-  ])('%s', (_what, text, reason) => {
+  ])('%s is rejected', (_what, text, reason) => {
     expect(() => parseContent('page.md', text)).toThrow(reason);
   });
 
-  test('an unknown placeholder', () => {
+  test('an unknown placeholder is rejected', () => {
     expect(() => placeholderFiller(settings)('{{colour}}', 'text')).toThrow(/colour/);
   });
 
@@ -394,7 +364,7 @@ describe('content that is wrong stops the start', () => {
     '{{#mcp}}\n\nText',
     'Text {{/local}}',
     '{{#production}}\n\nText\n\n{{/production}}',
-  ])('a part that does not begin and end as it should: %j', (text) => {
+  ])('the part %j without a proper beginning or end is rejected', (text) => {
     expect(() => placeholderFiller(settings)(text, 'text')).toThrow(/local|mcp|production/);
   });
 });

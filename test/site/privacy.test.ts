@@ -1,11 +1,11 @@
-/** What the page on privacy promises, tried on a running process. */
+/** Checks the promises of /privacy on a running process. */
 import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { type Answer, call, executeAction, previewId, quote } from '../support/agent.ts';
 import { type ServiceProcess, startProcess, temporaryFolder } from '../support/process.ts';
 
-/** Writes down every socket that the process opens to somewhere, before it connects. */
+/** Preload that prints every outgoing socket before it connects. */
 const WATCH = `
   import { subscribe } from 'node:diagnostics_channel';
   const say = (kind) => () => process.stderr.write('OUTGOING ' + kind + '\\n');
@@ -15,16 +15,8 @@ const WATCH = `
 
 const paths = [
   ...['/', '/quote', '/contractors', '/contact', '/newsletter', '/agents', '/privacy'],
-  ...[
-    '/thank-you',
-    '/receivers',
-    '/receipts',
-    '/reference',
-    '/index.md',
-    '/reference.md',
-    '/llms.txt',
-  ],
-  ...['/openapi.json', '/sitemap.xml', '/robots.txt', '/favicon.ico', '/agents/tools.json'],
+  ...['/thank-you', '/receivers', '/receipts', '/reference', '/index.md', '/reference.md', '/llms.txt'],
+  ...['/openapi.json', '/sitemap.xml', '/robots.txt', '/favicon.ico', '/agents/openapi.json'],
   ...['/.well-known/service-agent.json', '/.well-known/security.txt', '/api/agent/content'],
   ...['/schemas/lead.created.json', '/healthz', '/readyz', '/nothing', '/%', '/api/leads'],
 ];
@@ -70,15 +62,13 @@ beforeAll(async () => {
 });
 afterAll(() => service.end());
 
-test('no answer sets a cookie', () => {
-  expect(new Set(answers.map(({ status }) => status))).toEqual(
-    new Set([200, 302, 303, 304, 400, 404, 405]),
-  );
+test('sets no cookie in any answer', () => {
+  expect(new Set(answers.map(({ status }) => status))).toEqual(new Set([200, 302, 303, 304, 400, 404, 405]));
   for (const { headers } of answers) expect(headers.getSetCookie()).toEqual([]);
 });
 
-test('the service itself calls nobody', async () => {
-  // The watch sees a call where there is one.
+test('opens no outgoing connection with the embedded inbox', async () => {
+  // A service with an HTTP upstream shows that the preload reports calls.
   expect(service.stderr()).not.toContain('OUTGOING');
   const other = await startProcess({
     preload: [join(service.dataDir, 'watch.mjs')].map((path) => {
@@ -94,8 +84,8 @@ test('the service itself calls nobody', async () => {
   expect(other.stderr()).toContain('OUTGOING tcp');
 });
 
-describe('a page', () => {
-  test('loads nothing, and sends nothing, but from and to this site', () => {
+describe('page', () => {
+  test('loads from and sends to this site only', () => {
     expect(pages.length).toBeGreaterThan(10);
     for (const { text, headers } of pages) {
       const loaded = [
@@ -113,7 +103,7 @@ describe('a page', () => {
     }
   });
 
-  test('has scripts and styles that store nothing but what the next page takes out, and ask no one else', async () => {
+  test('has scripts that store only values for the next page and call no other site', async () => {
     const assets = new Set(pages.flatMap(({ text }) => text.match(/\/assets\/[^"]+/g) ?? []));
     expect(assets.size).toBeGreaterThan(2);
     for (const path of assets) {
@@ -130,16 +120,16 @@ describe('a page', () => {
   });
 });
 
-test('the page says for how long and whom to ask, and no command', async () => {
+test('/privacy states retention periods and the contact, and contains no command', async () => {
   const { text } = await call(service, '/privacy.md', { method: 'GET' });
-  expect(text).toContain('after 77 days.');
-  expect(text).toContain('44 days after it has arrived');
+  expect(text).toContain('| 77 days |');
+  expect(text).toContain('44 days after delivery');
   expect(text).toContain('help@paint.example');
-  expect(text).toContain('erases what this site keeps under that address');
+  expect(text).toContain('deletes everything that this site stores under that address');
   expect(text).not.toContain('npm run');
 });
 
-test('no log line says what was typed or from where', () => {
+test('logs no entered value and no client address', () => {
   const logs = service.stdout() + service.stderr();
   expect(logs).toContain('"route":"/api/leads"');
   expect(logs).not.toMatch(/Lovelace|ada@|94110|"10\.\d+\.\d+\.\d+"/);

@@ -1,10 +1,11 @@
 import Fastify, { type FastifyInstance } from 'fastify';
 import { afterAll, beforeAll, expect, test } from 'vitest';
-import { ourAssets } from '../../src/site/assets.ts';
-import { loadPages, type Page, pageNames } from '../../src/site/pages.ts';
+import { defaultAssets } from '../../src/site/assets.ts';
+import { pageNames } from '../../src/site/content-overrides.ts';
+import { loadPages, type Page } from '../../src/site/pages.ts';
 import { registerSite } from '../../src/site/routes.ts';
 
-const assets = Object.values(ourAssets);
+const assets = Object.values(defaultAssets);
 
 let app: FastifyInstance;
 let origin: string;
@@ -24,13 +25,13 @@ beforeAll(async () => {
     submissionRetentionDays: 30,
   });
   app = Fastify();
-  registerSite(app, { pageNames: pageNames(), pages: () => pages, assets });
+  registerSite(app, { pageNames: pageNames(), pages: async () => pages, assets });
   origin = await app.listen({ host: '127.0.0.1', port: 0 });
 });
 
 afterAll(() => app.close());
 
-test('Every page is served as it was rendered', async () => {
+test('serves every page as it was rendered', async () => {
   for (const page of pages) {
     const answer = await fetch(origin + page.path);
     expect(answer.status).toBe(200);
@@ -39,7 +40,7 @@ test('Every page is served as it was rendered', async () => {
   }
 });
 
-test('Every mirror is served as Markdown that any origin may read', async () => {
+test('serves every mirror as Markdown that any origin may read', async () => {
   for (const page of pages) {
     const answer = await fetch(origin + page.markdownPath);
     expect(answer.status).toBe(200);
@@ -50,7 +51,7 @@ test('Every mirror is served as Markdown that any origin may read', async () => 
   }
 });
 
-test('A page, a mirror and an asset that did not change are 304 without a body', async () => {
+test('returns 304 without a body for an unchanged page, mirror and asset', async () => {
   for (const path of ['/quote', '/quote.md', assets[0]?.path]) {
     const first = await fetch(`${origin}${path}`);
     const etag = first.headers.get('etag') ?? '';
@@ -63,12 +64,12 @@ test('A page, a mirror and an asset that did not change are 304 without a body',
   }
 });
 
-test('The assets that pages link are there, immutable under their hashed paths', async () => {
+test('serves the assets that pages link as immutable under hashed paths', async () => {
   const linkedBy = async (path: string) =>
     new Set((await (await fetch(origin + path)).text()).match(/\/assets\/[^"]+/g));
   const all = assets.map(({ path }) => path);
   const allBut = (script: RegExp) => new Set(all.filter((path) => !script.test(path)));
-  // A form has one script, a page with tables or commands another, and the rest has none that is linked.
+  // Forms link one script, and pages with tables or commands another. Other pages link none.
   expect(await linkedBy('/quote')).toEqual(allBut(/\/scroll-|\.css$/));
   expect(await linkedBy('/agents')).toEqual(allBut(/\/form-|\.css$/));
   expect(await linkedBy('/thank-you')).toEqual(allBut(/\.(js|css)$/));
@@ -81,7 +82,7 @@ test('The assets that pages link are there, immutable under their hashed paths',
   }
 });
 
-test('The stylesheet asks no one else for anything, and follows the colour scheme', () => {
+test('the stylesheet loads nothing and follows the colour scheme', () => {
   const css = assets[0]?.body.toString('utf8') ?? '';
   expect(css).not.toMatch(/@import|url\(|https?:/);
   expect(css).toContain('@media (prefers-color-scheme: dark)');

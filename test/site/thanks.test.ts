@@ -1,4 +1,4 @@
-/** The page that thanks is for the form that was just sent, which it knows from the page that the browser names. */
+/** The thank-you page. It derives the form that was sent from the Referer header. */
 import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -17,15 +17,15 @@ const thanked = (headers: Record<string, string> = {}, on = service) =>
   call(on, '/thank-you', { method: 'GET', headers });
 const headingOf = (text: string) => /<h1>(.*)<\/h1>/.exec(text)?.[1];
 
-describe('who comes from', () => {
+describe('GET /thank-you', () => {
   test.each([
     ['/quote', 'Request sent', /Vetted Painters reads your request.*two working days/],
     ['/contractors', 'Request sent', /to find a time.*two working days/],
     ['/contact', 'Message sent', /Paint Match reads your message.*two working days/],
-    ['/newsletter', 'Look in your inbox', /arrives within minutes/],
-    // Where a refused subscription stood, and was sent again.
-    ['/api/subscribe', 'Look in your inbox', /arrives within minutes/],
-  ])('%s reads what happens next for that form alone', async (path, heading, next) => {
+    ['/newsletter', 'Check your inbox', /arrives within minutes/],
+    // A refused subscription is shown at this address and sent again from there.
+    ['/api/subscribe', 'Check your inbox', /arrives within minutes/],
+  ])('shows only the next steps of that form after %s', async (path, heading, next) => {
     const { text, status } = await thanked(from(path));
     expect([status, headingOf(text)]).toEqual([200, heading]);
     expect(text).toContain(`<title>${heading} · Paint Match</title>`);
@@ -37,22 +37,19 @@ describe('who comes from', () => {
   });
 
   test.each([
-    ['nowhere', {}],
+    ['no page', {}],
     ['the start page', { referer: '/' }],
-    ['a refused form, which may be any', { referer: '/api/leads' }],
+    ['any refused form', { referer: '/api/leads' }],
     ['another site', { referer: 'https://elsewhere.example/quote' }],
-    ['what is no address', { referer: 'quote' }],
-  ])(
-    '%s reads what happens after each form',
-    async (_where, { referer = '' }: { referer?: string }) => {
-      const { text } = await thanked(referer.startsWith('/') ? from(referer) : { referer });
-      expect(headingOf(text)).toBe('Thank you');
-      expect(text).toMatch(/You asked for a quote:[\s\S]*You subscribed:/);
-    },
-  );
+    ['an invalid address', { referer: 'quote' }],
+  ])('shows the next steps of each form after %s', async (_where, { referer = '' }: { referer?: string }) => {
+    const { text } = await thanked(referer.startsWith('/') ? from(referer) : { referer });
+    expect(headingOf(text)).toBe('Thank you');
+    expect(text).toMatch(/You asked for a quote:[\s\S]*You subscribed:/);
+  });
 });
 
-test('no cache shows the thanks for one form to who sent another', async () => {
+test('varies by Referer, so that no cache shows the page of another form', async () => {
   const quote = await thanked(from('/quote'));
   const etag = quote.headers.get('etag') ?? '';
   for (const { headers } of [quote, await thanked()]) {
@@ -67,7 +64,7 @@ test('no cache shows the thanks for one form to who sent another', async () => {
   expect((await thanked(conditional)).status).toBe(200);
 });
 
-test('the mirror says what happens after each form, wherever somebody comes from', async () => {
+test('GET /thank-you.md shows the next steps of each form, whatever the Referer is', async () => {
   const { text } = await call(service, '/thank-you.md', { method: 'GET', headers: from('/quote') });
   expect(text).toMatch(/^# Thank you\n/);
   expect(text).toContain('**You sent a message:**');
@@ -76,7 +73,7 @@ test('the mirror says what happens after each form, wherever somebody comes from
   expect(negotiated.text).toBe(text);
 });
 
-test('a native post leads there with nothing in its address', async () => {
+test('a native post redirects to /thank-you without a query', async () => {
   const answer = await call(service, '/api/leads', {
     headers: { 'content-type': 'application/x-www-form-urlencoded', ...from('/contact') },
     body: 'form=contact&name=Ada&email=ada%40example.com&subject=Hello&message=Hello',
@@ -84,7 +81,7 @@ test('a native post leads there with nothing in its address', async () => {
   expect([answer.status, answer.headers.get('location')]).toEqual([303, '/thank-you']);
 });
 
-describe('an operator’s own', () => {
+describe('thank-you.md in CONTENT_DIR', () => {
   const page = (head: string, body: string) =>
     `---\ntitle: Danke\ndescription: Es ist da.\norder: 8\n${head}---\n${body}`;
   const withContent = async (files: Record<string, string>) => {
@@ -97,7 +94,7 @@ describe('an operator’s own', () => {
     }
   };
 
-  test('without words for a form says the same to everybody', async () => {
+  test('shows the same text after every form if it has no text for a form', async () => {
     const own = await withContent({ 'thank-you.md': page('', 'Wir haben es.\n') });
     for (const headers of [{}, { referer: `${own.url}/quote` }]) {
       const { text } = await thanked(headers, own);
@@ -106,7 +103,7 @@ describe('an operator’s own', () => {
     await own.close();
   });
 
-  test('has words for a form, and for a page of its own that carries it', async () => {
+  test('shows its text for a form, also after another page with that form', async () => {
     const after = 'after:\n  contact: { title: Gesendet, description: "An {{operator}}." }\n';
     const parts = '{{#contact}}\nGleich.\n{{/contact}}\n\n{{#any}}\nBald.\n{{/any}}\n';
     const own = await withContent({
@@ -116,11 +113,7 @@ describe('an operator’s own', () => {
     });
     for (const path of ['/contact', '/frage']) {
       const { text } = await thanked({ referer: own.url + path }, own);
-      expect([headingOf(text), text.includes('Gleich.'), text.includes('Bald.')]).toEqual([
-        'Gesendet',
-        true,
-        false,
-      ]);
+      expect([headingOf(text), text.includes('Gleich.'), text.includes('Bald.')]).toEqual(['Gesendet', true, false]);
       expect(text).toContain('<p class="lede">An Paint Match.</p>');
       expect(text).toMatch(/data-at="Um \{time\}"[\s\S]*Zeichen:/);
     }
@@ -132,16 +125,10 @@ describe('an operator’s own', () => {
   test.each([
     ['after: { survey: { title: T, description: D } }\n', 'after: takes names of forms alone.'],
     ['after: { contact: { title: T } }\n', 'after.contact.description: is missing.'],
-    [
-      'after: { contact: { title: T, description: "{{colour}}" } }\n',
-      'content/ knows no placeholder {{colour}}.',
-    ],
-  ])('that is wrong stops the start: %j', async (head, sentence) => {
+    ['after: { contact: { title: T, description: "{{colour}}" } }\n', 'content/ knows no placeholder {{colour}}.'],
+  ])('is rejected at the start with %j', async (head, sentence) => {
     await expect(withContent({ 'thank-you.md': page(head, '') })).rejects.toThrow(
-      `CONTENT_DIR: thank-you.md: thank-you.md: ${sentence}`.replace(
-        /thank-you\.md: (content)/,
-        '$1',
-      ),
+      `CONTENT_DIR: thank-you.md: thank-you.md: ${sentence}`.replace(/thank-you\.md: (content)/, '$1'),
     );
   });
 });

@@ -1,4 +1,4 @@
-/** Words, templates and pages that can't be read any more: an answer is still its own, and the log says why. */
+/** Answers while words, templates and pages are unreadable. */
 import { afterAll, beforeAll, beforeEach, expect, test } from 'vitest';
 import { buildApp } from '../../src/app.ts';
 import { call } from '../support/agent.ts';
@@ -38,16 +38,19 @@ test.each([
   ['a page', '/quote', { method: 'GET', headers: { accept: 'text/html' } }, 500],
   ['a refused form', '/api/leads', { headers: form, body: 'email=ada' }, 400],
   ['a refused subscription', '/api/subscribe', { headers: form, body: 'email=ada' }, 400],
-])('%s is a page with its own status and sentence', async (_name, path, request, status) => {
-  const answer = await call({ url }, path, request);
-  expect(answer.status).toBe(status);
-  expect(answer.headers.get('content-type')).toBe('text/html; charset=utf-8');
-  expect(answer.text).toMatch(/^<!doctype html>.*<h1>\w[^<]+\.<\/h1>/);
-  expect(answer.text).not.toContain('canary');
-  expect(service.logs.join('')).toContain('could not be made');
-});
+])(
+  '%s gets a plain page with its own status and sentence, and the reason is logged',
+  async (_name, path, request, status) => {
+    const answer = await call({ url }, path, request);
+    expect(answer.status).toBe(status);
+    expect(answer.headers.get('content-type')).toBe('text/html; charset=utf-8');
+    expect(answer.text).toMatch(/^<!doctype html>.*<h1>\w[^<]+\.<\/h1>/);
+    expect(answer.text).not.toContain('canary');
+    expect(service.logs.join('')).toContain('could not be made');
+  },
+);
 
-test('a form that breaks off is answered as one, and the process goes on', async () => {
+test('returns a 400 page for malformed chunks of a form, and continues to serve', async () => {
   const [reply] = await exchange(
     url,
     'POST /api/leads HTTP/1.1\r\nHost: x\r\nContent-Type: application/x-www-form-urlencoded\r\nTransfer-Encoding: chunked\r\n\r\nZZZ\r\nfoo\r\n',

@@ -14,7 +14,7 @@ afterAll(() => service.close());
 
 const get = (path: string, from = service) => call(from, path, { method: 'GET' });
 
-test('the sitemap lists every page that search engines may show, by its public address', async () => {
+test('the sitemap lists the public address of every page without noindex', async () => {
   const { headers, text } = await get('/sitemap.xml');
   expect(headers.get('content-type')).toBe('application/xml; charset=utf-8');
   expect(text).toMatch(/^<\?xml version="1.0" encoding="UTF-8"\?>\n<urlset xmlns="[^"]+">/);
@@ -23,10 +23,7 @@ test('the sitemap lists every page that search engines may show, by its public a
     expect(address.startsWith(base)).toBe(true);
     return address.slice(base.length);
   });
-  const shown = service.parts
-    .pages()
-    .filter(({ noindex }) => !noindex)
-    .map(({ path }) => path);
+  const shown = (await service.parts.pages()).filter(({ noindex }) => !noindex).map(({ path }) => path);
   expect(paths).toEqual([...shown, '/reference']);
   expect(paths).not.toContain('/thank-you');
   for (const path of paths) expect((await get(path)).status, path).toBe(200);
@@ -38,7 +35,7 @@ test('robots.txt allows everything and names the sitemap', async () => {
   expect(text).toBe('User-agent: *\nAllow: /\n\nSitemap: https://paint.example/sitemap.xml\n');
 });
 
-test('favicon.ico leads to the icon that the pages link', async () => {
+test('favicon.ico redirects to the icon that the pages link', async () => {
   const { status, headers } = await get('/favicon.ico');
   expect(status).toBe(302);
   const icon = headers.get('location') ?? '';
@@ -47,14 +44,14 @@ test('favicon.ico leads to the icon that the pages link', async () => {
 });
 
 describe('security.txt', () => {
-  test('is not there without a contact', async () => {
+  test('returns 404 without a contact', async () => {
     expect((await get('/.well-known/security.txt')).status).toBe(404);
   });
 
   test.each([
     ['help@paint.example', 'mailto:help@paint.example'],
     ['+1 (555) 0100', 'tel:+15550100'],
-  ])('names the contact %s, and expires within a year', async (contact, href) => {
+  ])('contains the contact %s and expires within a year', async (contact, href) => {
     const clock = testClock('2026-11-21T12:00:00.000Z');
     const other = await startService({ environment: { OPERATOR_CONTACT: contact }, clock });
     const { status, headers, text } = await get('/.well-known/security.txt', other);

@@ -1,17 +1,21 @@
+import { execFileSync } from 'node:child_process';
 import {
   mkdirSync,
   mkdtempSync,
   readdirSync,
   readFileSync,
+  renameSync,
   rmSync,
   statSync,
+  symlinkSync,
   writeFileSync,
 } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { beforeEach, expect, test } from 'vitest';
+import { beforeEach, describe, expect, test } from 'vitest';
 import { parseClients } from '../../src/credentials/clients.ts';
-import { digestOfToken, isIssuedToken } from '../../src/credentials/tokens.ts';
+import { digestOfToken } from '../../src/credentials/file.ts';
+import { isIssuedToken } from '../../src/credentials/tokens.ts';
 import { NO_RECEIPT_KEYS, parseReceiptKeys } from '../../src/settings/receipt-keys.ts';
 import { readSettings } from '../../src/settings/settings.ts';
 import { prepareLocalMode, StartFault } from '../../src/start/first-run.ts';
@@ -33,7 +37,7 @@ const textOf = (name: string) => readFileSync(join(dataDir, name), 'utf8');
 const KEPT = ['agent-token', 'agents.json', 'preview-signing-key', 'receipt-signing-key'];
 const modeOf = (name: string) => statSync(join(dataDir, name)).mode & 0o777;
 
-test('makes the folder, its keys, and one client with both scopes and its token', async () => {
+test('creates the folder, its keys, and one client with both scopes and its token', async () => {
   const prepared = await prepare();
   expect(prepared.firstRun).toBe(true);
   expect(prepared.tokenFile).toBe(join(dataDir, 'agent-token'));
@@ -43,9 +47,7 @@ test('makes the folder, its keys, and one client with both scopes and its token'
     'preview-signing-key',
     'receipt-signing-key',
   ]);
-  expect(prepared.previewSigningKeys).toEqual([
-    Buffer.from(textOf('preview-signing-key'), 'base64'),
-  ]);
+  expect(prepared.previewSigningKeys).toEqual([Buffer.from(textOf('preview-signing-key'), 'base64')]);
   expect(prepared.previewSigningKeys[0]).toHaveLength(32);
   const receiptKeys = parseReceiptKeys(textOf('receipt-signing-key'));
   expect(receiptKeys?.signing?.kid).toBe(prepared.receiptKeys.signing?.kid);
@@ -67,7 +69,7 @@ test('makes the folder, its keys, and one client with both scopes and its token'
   expect(textOf('agents.json')).not.toContain(token);
 });
 
-test.each([0o000, 0o022, 0o077])('nobody else can read them under umask %o', async (umask) => {
+test.each([0o000, 0o022, 0o077])('creates files with mode 0600 under umask %o', async (umask) => {
   const before = process.umask(umask);
   try {
     await prepare();
@@ -78,7 +80,7 @@ test.each([0o000, 0o022, 0o077])('nobody else can read them under umask %o', asy
   for (const name of readdirSync(dataDir)) expect(modeOf(name)).toBe(0o600);
 });
 
-test('a second start changes nothing', async () => {
+test('changes nothing on the second start', async () => {
   const first = await prepare();
   const before = KEPT.map(textOf);
   const second = await prepare();
@@ -88,7 +90,7 @@ test('a second start changes nothing', async () => {
   expect(KEPT.map(textOf)).toEqual(before);
 });
 
-test('a start that ended after the token was written is made whole by the next', async () => {
+test('completes a start that ended after the token was written', async () => {
   await prepare();
   const token = textOf('agent-token');
   rmSync(join(dataDir, 'agents.json'));
@@ -97,7 +99,7 @@ test('a start that ended after the token was written is made whole by the next',
   expect(textOf('agents.json')).toContain(digestOfToken(token.trim()));
 });
 
-test('keys of the settings are used, and none is made', async () => {
+test('uses keys from the settings and creates none', async () => {
   const key = Buffer.alloc(32, 'key');
   const prepared = await prepare({ PREVIEW_SIGNING_KEYS: key.toString('base64') });
   expect(prepared.previewSigningKeys).toEqual([key]);
@@ -106,7 +108,7 @@ test('keys of the settings are used, and none is made', async () => {
   expect(readdirSync(join(dataDir, 'other'))).not.toContain('receipt-signing-key');
 });
 
-test('no client is made beside an operator’s own file, or in one that exists', async () => {
+test('creates no client beside an operator’s own file, or in an existing one', async () => {
   const own = await prepare({ AGENT_CREDENTIALS_FILE: join(dataDir, 'own.json') });
   expect(own.tokenFile).toBeUndefined();
   expect(readdirSync(dataDir).sort()).toEqual(['preview-signing-key', 'receipt-signing-key']);
@@ -115,7 +117,7 @@ test('no client is made beside an operator’s own file, or in one that exists',
   expect(textOf('agents.json')).toBe('{"clients":[]}');
 });
 
-test('production makes nothing, and takes the keys of the settings', async () => {
+test('creates nothing in production', async () => {
   const environment = { NODE_ENV: 'production', BASE_URL: 'https://x.example' };
   const expected = {
     previewSigningKeys: [],
@@ -146,7 +148,7 @@ test.each([
     'remove that file',
   ],
   [
-    'the key of receipts is none',
+    'the receipt key is invalid',
     () => {
       mkdirSync(dataDir);
       writeFileSync(join(dataDir, 'receipt-signing-key'), 'c2hvcnQ=\n');
@@ -154,14 +156,14 @@ test.each([
     'remove that file',
   ],
   [
-    'the token is none',
+    'the token is invalid',
     () => {
       mkdirSync(dataDir);
       writeFileSync(join(dataDir, 'agent-token'), '');
     },
     'remove that file',
   ],
-])('where %s, the start ends with one sentence and its remedy', async (_, spoil, remedy) => {
+])('throws StartFault with one sentence and a remedy if %s', async (_, spoil, remedy) => {
   mkdirSync(join(dataDir, '..'), { recursive: true });
   spoil();
   const fault = await prepare().catch((error) => error);
@@ -169,3 +171,28 @@ test.each([
   expect(fault.message).toMatch(/^[^\n]+\.$/);
   expect(fault.message).toContain(remedy);
 });
+
+describe.each(['agent-token', 'preview-signing-key', 'receipt-signing-key'])(
+  'first run with %s in the data folder',
+  (name) => {
+    test.each([
+      ['a named pipe', (path: string) => execFileSync('mkfifo', [path])],
+      ['a folder', (path: string) => mkdirSync(path)],
+      ['a device or a socket', (path: string) => symlinkSync('/dev/zero', path)],
+    ])('throws StartFault if it is %s', async (kind, make) => {
+      mkdirSync(dataDir, { recursive: true });
+      make(join(dataDir, name));
+      const fault = await prepare().catch((error) => error);
+      expect(fault).toBeInstanceOf(StartFault);
+      expect(fault.message).toBe(`${join(dataDir, name)} is ${kind}, not a file: remove it, and a new file is made.`);
+    });
+
+    test('reads it through a symbolic link', async () => {
+      const { previewSigningKeys } = await prepare();
+      const [path, elsewhere] = [join(dataDir, name), join(dataDir, 'elsewhere')];
+      renameSync(path, elsewhere);
+      symlinkSync(elsewhere, path);
+      expect((await prepare()).previewSigningKeys).toEqual(previewSigningKeys);
+    });
+  },
+);

@@ -40,7 +40,7 @@ const production = {
   CONTRACTOR_NAME: 'Painters',
 };
 
-test('local mode says in at most 14 lines where everything is', () => {
+test('names all addresses and files of local mode in at most 14 lines', () => {
   const text = greeting(factsOf({ BASE_URL: 'http://localhost:4000/', DATA_DIR: '/srv/data' }));
   expect(text.trimEnd().split('\n').length).toBeLessThanOrEqual(14);
   for (const words of [
@@ -58,7 +58,7 @@ test('local mode says in at most 14 lines where everything is', () => {
   }
 });
 
-test('a link for the operator has a line of its own, and none is made for production or a pipe', () => {
+test('shows a sign-in link on its own line on a terminal, and not on a pipe', () => {
   const operatorLink = 'http://localhost:4000/operator/sign-in/token';
   const text = greeting(factsOf({}, { operatorLink }));
   expect(text).toContain(`Operator   ${operatorLink} (once, within 15 minutes)`);
@@ -66,7 +66,7 @@ test('a link for the operator has a line of its own, and none is made for produc
   expect(greeting(factsOf({}, { operatorLink, onTerminal: false }))).not.toContain('sign-in');
 });
 
-test('the command to try works when it is pasted, in a folder with an odd name too', async () => {
+test('shows a working example command, even for a folder with special characters', async () => {
   const folder = join(mkdtempSync(join(tmpdir(), 'greeting-')), "it's a $folder");
   mkdirSync(folder);
   const tokenFile = join(folder, 'agent-token');
@@ -105,19 +105,16 @@ test('the command to try works when it is pasted, in a folder with an odd name t
   ]);
 });
 
-test.each([{}, production])(
-  'says which .env was read, or where none was found: %j',
-  (environment) => {
-    const words = (found: boolean, onTerminal: boolean) =>
-      greeting(factsOf(environment, { envFile: { path: '/srv/app/.env', found }, onTerminal }));
-    expect(words(true, true).split('\n')[0]).toContain('with the settings of /srv/app/.env');
-    expect(words(false, true).split('\n')[0]).toContain('without a file /srv/app/.env');
-    expect(JSON.parse(words(true, false)).envFile).toBe('/srv/app/.env');
-    expect(JSON.parse(words(false, false)).envFile).toBeNull();
-  },
-);
+test.each([{}, production])('names the .env file that was read or not found: %j', (environment) => {
+  const words = (found: boolean, onTerminal: boolean) =>
+    greeting(factsOf(environment, { envFile: { path: '/srv/app/.env', found }, onTerminal }));
+  expect(words(true, true).split('\n')[0]).toContain('with the settings of /srv/app/.env');
+  expect(words(false, true).split('\n')[0]).toContain('without a file /srv/app/.env');
+  expect(JSON.parse(words(true, false)).envFile).toBe('/srv/app/.env');
+  expect(JSON.parse(words(false, false)).envFile).toBeNull();
+});
 
-test('without a local token it says how to issue one, and tries nothing', () => {
+test('explains how to issue a token if there is no local one, and shows no example command', () => {
   const prepared = {
     previewSigningKeys: [],
     receiptKeys: NO_RECEIPT_KEYS,
@@ -134,8 +131,7 @@ test.each([
     { NODE_ENV: 'production', BASE_URL: 'https://paint.example' },
     {
       'form submissions': 'off: UPSTREAM_URL is not set',
-      'agent actions':
-        'off: UPSTREAM_URL, PREVIEW_SIGNING_KEYS, AGENT_CREDENTIALS_FILE are not set',
+      'agent actions': 'off: UPSTREAM_URL, PREVIEW_SIGNING_KEYS, AGENT_CREDENTIALS_FILE are not set',
       subscriptions: 'off: UPSTREAM_URL, SMTP_URL are not set',
       metrics: 'off: METRICS_PORT is not set',
     },
@@ -168,20 +164,17 @@ test.each([
       metrics: 'on',
     },
   ],
-])(
-  'production says what is on, and what is off because of which setting',
-  (environment, features) => {
-    const text = greeting(factsOf(environment));
-    for (const [feature, state] of Object.entries(features)) {
-      expect(text).toMatch(new RegExp(`^ +${feature} +${state}$`, 'm'));
-    }
-    expect(text.trimEnd().split('\n').length).toBeLessThanOrEqual(14);
-    expect(text).not.toContain('canary');
-    expect(text).not.toContain(key);
-  },
-);
+])('lists features of production as on, or off with the missing settings', (environment, features) => {
+  const text = greeting(factsOf(environment));
+  for (const [feature, state] of Object.entries(features)) {
+    expect(text).toMatch(new RegExp(`^ +${feature} +${state}$`, 'm'));
+  }
+  expect(text.trimEnd().split('\n').length).toBeLessThanOrEqual(14);
+  expect(text).not.toContain('canary');
+  expect(text).not.toContain(key);
+});
 
-test('off a terminal the same facts are one line of JSON, without a secret', () => {
+test('prints the same facts as one line of JSON without secrets on a pipe', () => {
   const environment = { ...production, PREVIEW_SIGNING_KEYS: key };
   const text = greeting(factsOf(environment, { onTerminal: undefined }));
   expect(text).toMatch(/^[^\n]+\n$/);

@@ -1,13 +1,12 @@
-/** Which store the settings ask for, where it is kept, and how whole copies of it are made. */
+/** Opening the store that the settings name, its folder, and whole copies of it. */
 import { mkdirSync, readFileSync, statSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { afterAll, describe, expect, test } from 'vitest';
-import { systemClock } from '../../src/clock.ts';
+import { systemClock } from '../../src/platform/clock.ts';
 import { readSettings } from '../../src/settings/settings.ts';
-import { copiesOf } from '../../src/storage/copies.ts';
 import type { Storage } from '../../src/storage/database.ts';
-import { makeFolder } from '../../src/storage/folder.ts';
-import { openStorage } from '../../src/storage/open.ts';
+import { makeFolder } from '../../src/storage/files.ts';
+import { copiesOf, openStorage } from '../../src/storage/open.ts';
 import { databases, type TestDatabase } from '../support/databases.ts';
 import { temporaryFolder } from '../support/process.ts';
 
@@ -22,8 +21,8 @@ async function open(url: string): Promise<Storage> {
   return await openStorage(read.settings, systemClock);
 }
 
-describe.each(databases)('%s', (name, create) => {
-  test('is opened where the settings name it, and copied by what belongs to it', async () => {
+describe.each(databases)('openStorage with %s', (name, create) => {
+  test('opens the database of DATABASE_URL, and copies it in the format of its kind', async () => {
     const database = await create();
     created.push(database);
     const storage = await open(database.url);
@@ -40,22 +39,21 @@ describe.each(databases)('%s', (name, create) => {
   });
 });
 
-describe('the folder of a database file', () => {
+describe('folder of a database file', () => {
   const modeOf = (path: string) => statSync(path).mode & 0o777;
 
-  test('is made with those above it, for the owner alone; one that is there stays as it is', async () => {
+  test('creates missing folders with mode 0700 and leaves an existing one as is', async () => {
     const folder = temporaryFolder();
     mkdirSync(join(folder, 'shared'), { mode: 0o755 });
     const path = join(folder, 'shared', 'new', 'data', 'service.db');
     for (let times = 1; times <= 2; times += 1) await (await open(`sqlite:${path}`)).close();
     expect(modeOf(path)).toBe(0o600);
     expect(modeOf(join(folder, 'shared'))).toBe(0o755);
-    for (const made of ['new', 'new/data'])
-      expect(modeOf(join(folder, 'shared', made))).toBe(0o700);
+    for (const made of ['new', 'new/data']) expect(modeOf(join(folder, 'shared', made))).toBe(0o700);
   });
 
   test.each([
-    ['below /proc, where Node’s own way never comes back', () => '/proc/new/data', 'ENOENT'],
+    ['below /proc, where Node’s recursive mkdir never returns', () => '/proc/new/data', 'ENOENT'],
     [
       'below a file',
       () => {
@@ -65,13 +63,16 @@ describe('the folder of a database file', () => {
       },
       'ENOTDIR',
     ],
-  ])('that can’t be made (%s) makes the store unavailable, and says so', async (_, where, code) => {
-    const folder = where();
-    await expect(open(`sqlite:${folder}/service.db`)).rejects.toMatchObject({
-      name: 'StorageUnavailable',
-      message: `The folder ${folder} can’t be made (${code}).`,
-      cause: { code },
-    });
-    expect(() => makeFolder(folder)).toThrow(code);
-  });
+  ])(
+    'throws StorageUnavailable with the path and the code if the folder can’t be made (%s)',
+    async (_, where, code) => {
+      const folder = where();
+      await expect(open(`sqlite:${folder}/service.db`)).rejects.toMatchObject({
+        name: 'StorageUnavailable',
+        message: `The folder ${folder} can’t be made (${code}).`,
+        cause: { code },
+      });
+      expect(() => makeFolder(folder)).toThrow(code);
+    },
+  );
 });

@@ -1,16 +1,16 @@
-/** What goes to the server of a pool: as few statements as a write needs. */
+/** Statements that a pool of connections sends to the server. */
 import { Kysely, PostgresDialect } from 'kysely';
 import pg from 'pg';
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest';
-import { systemClock } from '../../src/clock.ts';
+import { systemClock } from '../../src/platform/clock.ts';
 import type { Change } from '../../src/storage/database.ts';
-import { readAndWrite } from '../../src/storage/pooled.ts';
+import { readAndWrite } from '../../src/storage/queries.ts';
 import type { Schema } from '../../src/storage/schema.ts';
 import { databases, type TestDatabase } from '../support/databases.ts';
 
 const create = databases.find(([name]) => name === 'PostgreSQL')?.[1];
 
-describe.runIf(create !== undefined)('a pool of connections', () => {
+describe.runIf(create !== undefined)('readAndWrite on a pool', () => {
   let database: TestDatabase;
   let db: Kysely<Schema>;
   let store: ReturnType<typeof readAndWrite>;
@@ -26,7 +26,7 @@ describe.runIf(create !== undefined)('a pool of connections', () => {
     store = readAndWrite(db);
   });
   beforeEach(async () => {
-    await store.write((tx) => tx.deleteFrom('inbox').execute());
+    await store.write((tx) => tx.deleteFrom('operator_audit').execute());
     told.length = 0;
   });
   afterAll(async () => {
@@ -34,28 +34,25 @@ describe.runIf(create !== undefined)('a pool of connections', () => {
     await database.remove();
   });
 
-  const values = { type: 't', form: 'f', email: 'e', received_at: '', event: '{}' };
+  const values = { at: '', name: 'n', what: 'w', about: 'a' };
   const insert = (id: string) =>
     store.compile((on) =>
       on
-        .insertInto('inbox')
-        .values({ ...values, event_id: id })
-        .onConflict((conflict) => conflict.column('event_id').doNothing()),
+        .insertInto('operator_audit')
+        .values({ ...values, id: id })
+        .onConflict((conflict) => conflict.column('id').doNothing()),
     ) as unknown as Change['change'];
-  const strict = (id: string) =>
-    store.compile((on) => on.insertInto('inbox').values({ ...values, event_id: id }));
+  const strict = (id: string) => store.compile((on) => on.insertInto('operator_audit').values({ ...values, id: id }));
   const kept = async () =>
-    (await store.read((on) => on.selectFrom('inbox').select('event_id').orderBy('event_id'))).map(
-      (row) => row.event_id,
-    );
+    (await store.read((on) => on.selectFrom('operator_audit').select('id').orderBy('id'))).map((row) => row.id);
 
-  test('one prepared statement is a transaction by itself', async () => {
+  test('sends one prepared change without begin and commit', async () => {
     expect(await store.write({ change: insert('a') })).toBe(1);
     expect(told).toEqual(['insert']);
     expect(await kept()).toEqual(['a']);
   });
 
-  test('of two statements the second goes out where the first changed a row, in one transaction', async () => {
+  test('sends the second statement in the same transaction, and only if the first changed a row', async () => {
     expect(await store.write({ change: insert('a'), second: strict('b') })).toBe(1);
     expect(told).toEqual(['begin', 'insert', 'insert', 'commit']);
     told.length = 0;

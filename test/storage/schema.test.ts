@@ -1,11 +1,11 @@
 /**
- * What the migrations make of an empty database, as each kind tells it itself. A migration that was released
- * is never changed: where this differs in anything but what a new one does, a database that is kept differs
- * from a new one. For a new migration: `npm test -- test/storage/schema.test.ts -u`, and read what changed.
+ * The schema that the migrations create in an empty database, as each kind of database describes it.
+ * A released migration never changes, or existing databases would differ from new ones.
+ * After a new migration, run `npm test -- test/storage/schema.test.ts -u` and read the difference.
  */
 import { sql } from 'kysely';
 import { expect, test } from 'vitest';
-import { systemClock } from '../../src/clock.ts';
+import { systemClock } from '../../src/platform/clock.ts';
 import { databases } from '../support/databases.ts';
 
 const definitions = {
@@ -29,12 +29,10 @@ const definitions = {
     ) parts where owner not like 'kysely%' order by owner, part, place`,
 };
 
-test.each(databases)('an empty database on %s becomes this one', async (name, create) => {
+test.each(databases)('creates the recorded schema in an empty database on %s', async (name, create) => {
   const database = await create();
   const storage = await database.open(systemClock);
-  const { rows } = await storage.write((tx) =>
-    definitions[name as keyof typeof definitions].execute(tx),
-  );
+  const { rows } = await storage.write((tx) => definitions[name as keyof typeof definitions].execute(tx));
   await storage.close();
   await database.remove();
   const lines = rows.map(({ definition }) => `${definition}\n`).join('');

@@ -7,7 +7,7 @@ import { ada, type Rig, startRig } from './rig.ts';
 
 const DAY_MS = 86_400_000;
 
-describe.each(databases)('sent again by the person, on %s (beyond §1)', (_name, create) => {
+describe.each(databases)('repeated submission of a person on %s (reference §10.10)', (_name, create) => {
   let rig: Rig;
   beforeAll(async () => {
     rig = await startRig(await create());
@@ -21,7 +21,7 @@ describe.each(databases)('sent again by the person, on %s (beyond §1)', (_name,
   const ids = () => new Set(rig.receiver.delivered.map(({ headers }) => headers['webhook-id']));
   const made = async () => (await rig.row()).made.map(({ by, outcome }) => `${by} ${outcome}`);
 
-  /** Another process: it tells of its first look at the store, and of the first that failed once that is away. */
+  /** Opens another instance that reports its first read, and the first failed read while the store is unavailable. */
   function another() {
     const looked = Promise.withResolvers<void>();
     const failed = Promise.withResolvers<void>();
@@ -38,7 +38,7 @@ describe.each(databases)('sent again by the person, on %s (beyond §1)', (_name,
     return { ...rig.instance({ storage: { ...rig.storage, read } }), store };
   }
 
-  /** The upstream holds every request until it is told to answer the last. */
+  /** Makes the upstream hold all requests. The returned function answers the last one. */
   function holding(status: number): () => void {
     let answer = () => {};
     rig.receiver.answer = (response) => {
@@ -47,7 +47,7 @@ describe.each(databases)('sent again by the person, on %s (beyond §1)', (_name,
     return () => answer();
   }
 
-  /** What did not arrive at its first attempt. */
+  /** Sends a submission whose first attempt fails. */
   async function waiting() {
     rig.receiver.answer = answering(500);
     const accepted = await rig.send(ada);
@@ -55,23 +55,23 @@ describe.each(databases)('sent again by the person, on %s (beyond §1)', (_name,
     return accepted;
   }
 
-  test('it is one row and one id, attempted at once, and the answer is of that attempt', async () => {
+  test('attempts the waiting row again at once under the same id, and returns that attempt’s result', async () => {
     const first = await waiting();
     const second = await rig.send(ada);
-    expect(first).toMatchObject({ standing: 'kept' });
-    expect(second).toMatchObject({ reference: first.reference, standing: 'delivered' });
+    expect(first).toMatchObject({ status: 'queued' });
+    expect(second).toMatchObject({ reference: first.reference, status: 'delivered' });
     expect(ids()).toEqual(new Set([first.reference]));
     await rig.settled();
     expect(await made()).toEqual(['first unconfirmed', 'person confirmed']);
-    // What has arrived is said: the same once more is a submission of its own.
+    // An equal submission after the delivery is a new one.
     expect((await rig.send(ada)).reference).not.toBe(first.reference);
   });
 
-  test('where it is not confirmed, neither the moment nor the step changes', async () => {
+  test('changes neither time nor step of the next attempt if the repeated one is not confirmed', async () => {
     await waiting();
     const before = await rig.row();
     rig.receiver.answer = answering(429, { 'retry-after': '86400' });
-    expect(await rig.send(ada)).toMatchObject({ reference: before.id, standing: 'kept' });
+    expect(await rig.send(ada)).toMatchObject({ reference: before.id, status: 'queued' });
     expect(await rig.row()).toMatchObject({
       status: 'waiting',
       step: before.step,
@@ -80,47 +80,44 @@ describe.each(databases)('sent again by the person, on %s (beyond §1)', (_name,
     });
   });
 
-  test('where it is rejected, the row ends', async () => {
+  test('ends the row as undelivered if the repeated attempt is rejected', async () => {
     const { reference } = await waiting();
     rig.receiver.answer = answering(422);
-    expect(await rig.send(ada)).toMatchObject({ reference, standing: 'left' });
+    expect(await rig.send(ada)).toMatchObject({ reference, status: 'failed' });
     expect(await rig.row()).toMatchObject({ status: 'undelivered', reason: 'rejected' });
   });
 
   test.each([
-    ['dismissed', 'left'],
+    ['dismissed', 'failed'],
     ['delivered', 'delivered'],
-    ['undelivered', 'left'],
-  ] as const)(
-    'what its own earlier commit has kept, and others have %s since, is not sent again',
-    async (status, standing) => {
-      const { reference } = await waiting();
-      await rig.change({ status, step: null, next_attempt_ms: null });
-      const again = await rig.send(ada, rig.instance().submissions, reference);
-      expect(again).toMatchObject({ reference, standing });
-      expect(rig.receiver.delivered).toHaveLength(1);
-      expect(await rig.row()).toMatchObject({ id: reference, status });
-    },
-  );
+    ['undelivered', 'failed'],
+  ] as const)('returns the status and sends nothing if its own row was %s meanwhile', async (status, told) => {
+    const { reference } = await waiting();
+    await rig.change({ status, step: null, next_attempt_ms: null });
+    const again = await rig.send(ada, rig.instance().submissions, reference);
+    expect(again).toMatchObject({ reference, status: told });
+    expect(rig.receiver.delivered).toHaveLength(1);
+    expect(await rig.row()).toMatchObject({ id: reference, status });
+  });
 
-  test('two at once make one attempt more, and both hear of it', async () => {
+  test('makes one attempt for two concurrent repeats, and returns its result to both', async () => {
     const { reference } = await waiting();
     const answer = holding(200);
     const { submissions, store } = another();
     const both = Promise.all([rig.send(ada), rig.send(ada, submissions)]);
     await until(() => rig.receiver.delivered.length === 2);
-    // Who looks after the end finds nothing that equals it.
+    // A read after the settled attempt would find no equal row that waits.
     await store.looked;
     answer();
     for (const accepted of await both) {
-      expect(accepted).toMatchObject({ reference, standing: 'delivered' });
+      expect(accepted).toMatchObject({ reference, status: 'delivered' });
     }
     expect(rig.receiver.delivered).toHaveLength(2);
     await until(async () => (await rig.row()).status !== 'sending');
     expect(await made()).toEqual(['first unconfirmed', 'person confirmed']);
   });
 
-  /** It is sent again while a redelivery is under way; what is returned ends that one. */
+  /** Repeats a submission while a redelivery is running. The returned `end` completes the redelivery. */
   async function againBesideRedelivery(status: number) {
     const first = await waiting();
     await rig.age(120_000);
@@ -129,7 +126,7 @@ describe.each(databases)('sent again by the person, on %s (beyond §1)', (_name,
     await until(() => rig.receiver.delivered.length === 2);
     const { submissions, store } = another();
     const again = rig.send(ada, submissions);
-    // Who looks after the end finds nothing that equals it.
+    // A read after the settled attempt would find no equal row that waits.
     await store.looked;
     const end = async () => {
       answer();
@@ -140,45 +137,39 @@ describe.each(databases)('sent again by the person, on %s (beyond §1)', (_name,
 
   test.each([
     [200, 'delivered'],
-    [500, 'kept'],
-    [422, 'left'],
-  ] as const)(
-    'while a redelivery is under way, its end is waited for: %i is %s',
-    async (status, standing) => {
-      const { first, again, end } = await againBesideRedelivery(status);
-      await end();
-      expect(await again).toMatchObject({ reference: first.reference, standing });
-      expect(rig.receiver.delivered).toHaveLength(2);
-    },
-  );
+    [500, 'queued'],
+    [422, 'failed'],
+  ] as const)('waits for the end of a running redelivery: %i is %s', async (answer, told) => {
+    const { first, again, end } = await againBesideRedelivery(answer);
+    await end();
+    expect(await again).toMatchObject({ reference: first.reference, status: told });
+    expect(rig.receiver.delivered).toHaveLength(2);
+  });
 
   test.each([
     [200, 'delivered'],
-    [500, 'kept'],
-    [422, 'left'],
-  ] as const)(
-    'an end that can’t be read at the first look is looked for again: %i is %s',
-    async (status, standing) => {
-      const { first, again, store, end } = await againBesideRedelivery(status);
-      store.isAway = true;
-      await end();
-      await store.failed;
-      store.isAway = false;
-      expect(await again).toMatchObject({ reference: first.reference, standing });
-      expect(rig.receiver.delivered).toHaveLength(2);
-    },
-  );
+    [500, 'queued'],
+    [422, 'failed'],
+  ] as const)('reads the end of a redelivery again after a failed read: %i is %s', async (answer, told) => {
+    const { first, again, store, end } = await againBesideRedelivery(answer);
+    store.isAway = true;
+    await end();
+    await store.failed;
+    store.isAway = false;
+    expect(await again).toMatchObject({ reference: first.reference, status: told });
+    expect(rig.receiver.delivered).toHaveLength(2);
+  });
 
-  test('where the store stays away for two seconds, what was read last is said: it is kept', async () => {
+  test('returns queued if the store stays unavailable for two seconds', async () => {
     const { first, again, store, end } = await againBesideRedelivery(500);
     store.isAway = true;
     await store.failed;
     rig.clock.advance(2_000);
-    expect(await again).toMatchObject({ reference: first.reference, standing: 'kept' });
+    expect(await again).toMatchObject({ reference: first.reference, status: 'queued' });
     await end();
   });
 
-  test('while the first attempt is under way it is a submission of its own', async () => {
+  test('treats it as a new submission while the first attempt is running', async () => {
     const answers: (() => void)[] = [];
     rig.receiver.answer = (response) => {
       answers.push(() => response.writeHead(200).end());
@@ -190,7 +181,7 @@ describe.each(databases)('sent again by the person, on %s (beyond §1)', (_name,
     expect(ids().size).toBe(2);
   });
 
-  test('until 24 hours after it was received, and then it is a new one', async () => {
+  test('treats it as a new submission from 24 hours after the first one', async () => {
     const { reference } = await waiting();
     rig.receiver.answer = answering(500);
     await rig.age(DAY_MS - 60_000);
@@ -200,7 +191,7 @@ describe.each(databases)('sent again by the person, on %s (beyond §1)', (_name,
     expect(await rig.rows()).toHaveLength(2);
   });
 
-  test('of several that equal it, the oldest is taken', async () => {
+  test('attempts the oldest of several equal rows', async () => {
     rig.receiver.answer = answering(500);
     await rig.send();
     await rig.age(10_000);
@@ -213,13 +204,13 @@ describe.each(databases)('sent again by the person, on %s (beyond §1)', (_name,
     expect((await rig.send(ada)).reference).toBe(oldest?.id);
   });
 
-  test('one other letter is another submission', async () => {
+  test('treats it as a new submission if one character differs', async () => {
     const { reference } = await waiting();
     expect((await rig.send({ ...ada, message: 'Hi!' })).reference).not.toBe(reference);
   });
 
   test.each(['undelivered', 'dismissed', 'delivered'] as const)(
-    'what is %s is not taken up: it is a new one',
+    'treats it as a new submission if the first one is %s',
     async (status) => {
       const { reference } = await waiting();
       await rig.change({ status, step: null, next_attempt_ms: null });

@@ -3,13 +3,15 @@ import type { Storage } from '../../src/storage/database.ts';
 import type { SubmissionRow } from '../../src/storage/schema.ts';
 import type { Attempt } from '../../src/submissions/attempts.ts';
 import {
-  type Asked,
-  askForResend,
+  type ChangeRefusal,
+  type DismissalReason,
   dismiss,
-  type Refused,
+  type ResendRequest,
+  type Resent,
+  requestResend,
+  resent,
   undeliveredIds,
 } from '../../src/submissions/operator-changes.ts';
-import { type Resent, resent } from '../../src/submissions/resend.ts';
 import { testClock } from '../support/clock.ts';
 import { databases, type TestDatabase } from '../support/databases.ts';
 import { allRows, attemptLine, keepRows, submissionRow } from '../support/submissions.ts';
@@ -20,7 +22,7 @@ const waiting: Given = { status: 'waiting', step: 2, next_attempt_ms: 5 };
 const undelivered: Given = { status: 'undelivered', reason: 'attempts_used_up' };
 const empty: Given = { fields: {} };
 
-describe.each(databases)('what the operator does to a row, on %s', (name, create) => {
+describe.each(databases)('operator changes to a submission on %s', (name, create) => {
   const clock = testClock();
   let database: TestDatabase;
   let storage: Storage;
@@ -29,9 +31,7 @@ describe.each(databases)('what the operator does to a row, on %s', (name, create
     database = await create();
     storage = await database.open(clock);
   });
-  beforeEach(() =>
-    storage.write(async (tx) => void (await tx.deleteFrom('submissions').execute())),
-  );
+  beforeEach(() => storage.write(async (tx) => void (await tx.deleteFrom('submissions').execute())));
   afterAll(async () => {
     await storage.close();
     await database.remove();
@@ -42,9 +42,12 @@ describe.each(databases)('what the operator does to a row, on %s', (name, create
     await keepRows(storage, [row]);
     return row;
   }
+  const resend = (id: string) => storage.write((tx) => requestResend(storage, tx, id));
+  const putAway = (id: string, reason: DismissalReason, keepsContent = true) =>
+    storage.write((tx) => dismiss(storage, tx, id, { reason, keepsContent }));
   const rowNow = async () => (await allRows(storage))[0] ?? expect.fail('the row is gone');
 
-  /** The database's own clock: only the test's own stands. */
+  /** Compares with the database's clock. PostgreSQL uses its own instead of the test's. */
   function expectNow(ms: number | null): void {
     const now = name === 'SQLite' ? clock.now().getTime() : Date.now();
     expect(Math.abs(Number(ms) - now)).toBeLessThan(60_000);
@@ -54,16 +57,16 @@ describe.each(databases)('what the operator does to a row, on %s', (name, create
     ['waits', waiting],
     ['is undelivered', undelivered],
     ['was delivered', {}],
-    ['the inbox holds', { stored_here: 1 }],
-  ])('what %s is marked, and nothing else of it changes', async (_what, given) => {
+    ['is stored in the inbox', { stored_here: 1 }],
+  ])('askForResend marks a submission that %s, and changes nothing else', async (_what, given) => {
     const { id, ...before } = await keep({ ...given, attempts: [{}, {}] });
-    expect(await askForResend(storage, id)).toEqual({ kind: 'asked', asked: { id, attempts: 2 } });
+    expect(await resend(id)).toEqual({ kind: 'asked', asked: { id, attempts: 2 } });
     const { resend_asked_ms: asked, ...after } = await rowNow();
     expect({ ...after, resend_asked_ms: null }).toEqual({ id, ...before });
     expectNow(asked);
   });
 
-  test.each<[string, Given, Refused]>([
+  test.each<[string, Given, ChangeRefusal]>([
     ['an agent’s', { ...undelivered, origin: 'agent' }, 'agent'],
     ['a delivered one of an agent', { origin: 'agent' }, 'agent'],
     ['what is being sent', { status: 'sending' }, 'underWay'],
@@ -73,17 +76,17 @@ describe.each(databases)('what the operator does to a row, on %s', (name, create
     ['what was sent unkept', { status: 'undelivered', reason: 'sent_unkept' }, 'sentUnkept'],
   ])('%s is not sent again, and stays as it is', async (_what, given, why) => {
     const row = await keep(given);
-    expect(await askForResend(storage, row.id)).toEqual({ kind: 'refused', why });
+    expect(await resend(row.id)).toEqual({ kind: 'refused', why });
     expect(await rowNow()).toEqual(row);
   });
 
-  test('what there is not is refused', async () => {
+  test('askForResend and dismiss refuse an unknown id', async () => {
     const refused = { kind: 'refused', why: 'unknown' };
-    expect(await askForResend(storage, 'nothing')).toEqual(refused);
-    expect(await dismiss(storage, 'nothing', 'spam', { keepsContent: true })).toEqual(refused);
+    expect(await resend('nothing')).toEqual(refused);
+    expect(await putAway('nothing', 'spam')).toEqual(refused);
   });
 
-  test('undelivered ones are those of browsers that can still be sent, oldest first', async () => {
+  test('undeliveredIds returns browser submissions that can still be sent, oldest first', async () => {
     const [first, second] = ['2026-09-01T12:00:00.000Z', '2026-09-02T12:00:00.000Z'];
     const later = await keep({ ...undelivered, receivedAt: second });
     const earlier = await keep({ ...undelivered, receivedAt: first });
@@ -98,10 +101,10 @@ describe.each(databases)('what the operator does to a row, on %s', (name, create
   test.each<[string, Given]>([
     ['waits', waiting],
     ['is undelivered', undelivered],
-    ['an agent could not deliver', { ...undelivered, origin: 'agent' }],
-  ])('what %s is dismissed for a reason, and keeps what was typed', async (_what, given) => {
+    ['could not be delivered for an agent', { ...undelivered, origin: 'agent' }],
+  ])('dismiss stores the reason and the content of a submission that %s', async (_what, given) => {
     const { id, event, email } = await keep(given);
-    expect(await dismiss(storage, id, 'answered', { keepsContent: true })).toEqual({
+    expect(await putAway(id, 'answered')).toEqual({
       kind: 'dismissed',
     });
     const row = await rowNow();
@@ -110,29 +113,29 @@ describe.each(databases)('what the operator does to a row, on %s', (name, create
     expectNow(row.status_since_ms);
   });
 
-  test('where nothing is kept after its end, what was typed goes with the dismissal', async () => {
+  test('dismiss deletes the content if nothing is stored after the end', async () => {
     const { id } = await keep(undelivered);
-    await dismiss(storage, id, 'spam', { keepsContent: false });
+    await putAway(id, 'spam', false);
     const row = await rowNow();
     expect(row).toMatchObject({ status: 'dismissed', email: null, fields_digest: null });
     expect(JSON.parse(row.event).data).toMatchObject({ id, fields: {} });
   });
 
-  test.each<[string, Given, Refused]>([
+  test.each<[string, Given, ChangeRefusal]>([
     ['what is being sent', { status: 'sending' }, 'underWay'],
     ['what is asked for again', { ...undelivered, resend_asked_ms: 1 }, 'underWay'],
     ['what was delivered', {}, 'delivered'],
     ['what was dismissed', { status: 'dismissed', reason: 'spam' }, 'dismissed'],
   ])('%s is not dismissed', async (_what, given, why) => {
     const row = await keep(given);
-    const answer = await dismiss(storage, row.id, 'other', { keepsContent: true });
+    const answer = await putAway(row.id, 'other');
     expect(answer).toEqual({ kind: 'refused', why });
     expect(await rowNow()).toEqual(row);
   });
 
-  describe('what was asked for is waited for', () => {
+  describe('resent', () => {
     /** A service that does the next of these at each look, and the waiting that sees it. */
-    async function see(steps: readonly (() => Promise<unknown>)[], asked: readonly Asked[]) {
+    async function see(steps: readonly (() => Promise<unknown>)[], asked: readonly ResendRequest[]) {
       let waitedMs = 0;
       let next = 0;
       const looking = {
@@ -147,18 +150,16 @@ describe.each(databases)('what the operator does to a row, on %s', (name, create
       return { seen, waitedMs };
     }
     const set = (id: string, change: Partial<SubmissionRow>) => () =>
-      storage.write((tx) =>
-        tx.updateTable('submissions').set(change).where('id', '=', id).execute(),
-      );
+      storage.write((tx) => tx.updateTable('submissions').set(change).where('id', '=', id).execute());
     const take = (id: string) => set(id, { status: 'sending', resend_asked_ms: null });
     const settle = (id: string, status: 'delivered' | 'waiting', ...ended: Partial<Attempt>[]) =>
       set(id, { status, attempts: ended.map((one) => attemptLine(one)).join('') });
-    const ask = async (given: Given): Promise<Asked> => {
-      const answer = await askForResend(storage, (await keep(given)).id);
+    const ask = async (given: Given): Promise<ResendRequest> => {
+      const answer = await resend((await keep(given)).id);
       return answer.kind === 'asked' ? answer.asked : expect.fail('it was refused');
     };
 
-    test('until an attempt of the operator has ended, and what it came to is told', async () => {
+    test('returns the outcome of the operator’s attempt once it has ended', async () => {
       const first = { by: 'operator', outcome: 'confirmed' } as const;
       const asked = await ask({ ...undelivered, attempts: [first] });
       const failed = { by: 'operator', outcome: 'rateLimited' } as const;
@@ -167,7 +168,7 @@ describe.each(databases)('what the operator does to a row, on %s', (name, create
       expect(seen).toEqual([{ id, kind: 'ended', outcome: 'rateLimited' }]);
     });
 
-    test('also where the content goes with its end', async () => {
+    test('returns the outcome even if the content was deleted at the end', async () => {
       const asked = await ask(waiting);
       const { id } = asked;
       const end = settle(id, 'delivered', { by: 'operator' });
@@ -175,7 +176,7 @@ describe.each(databases)('what the operator does to a row, on %s', (name, create
       expect(seen).toEqual([{ id, kind: 'ended', outcome: 'confirmed' }]);
     });
 
-    test('an attempt that somebody else made is not the one', async () => {
+    test('ignores a redelivery that ends before the operator’s attempt', async () => {
       const asked = await ask(waiting);
       const { id } = asked;
       const redelivery = { by: 'redelivery', outcome: 'unconfirmed' } as const;
@@ -189,14 +190,14 @@ describe.each(databases)('what the operator does to a row, on %s', (name, create
       expect([seen, waitedMs]).toEqual([[{ id, kind: 'ended', outcome: 'confirmed' }], 1_000]);
     });
 
-    test('30 s where no service takes it; it stays marked', async () => {
+    test('returns notTaken after 30 s if no service starts the attempt, and leaves the mark', async () => {
       const asked = await ask(undelivered);
       const { seen, waitedMs } = await see([], [asked]);
       expect([seen, waitedMs]).toEqual([[{ id: asked.id, kind: 'notTaken' }], 30_000]);
       expectNow((await rowNow()).resend_asked_ms);
     });
 
-    test('longer while one is being sent, and for the next in turn', async () => {
+    test('waits longer while a submission is being sent, and another 30 s for the next', async () => {
       const [one, other] = [await ask(undelivered), await ask(undelivered)];
       const idle = async () => {};
       const steps = [
@@ -213,14 +214,10 @@ describe.each(databases)('what the operator does to a row, on %s', (name, create
       expect(waitedMs).toBe(steps.length * 250 + 30_000);
     });
 
-    test('what is erased or loses its content meanwhile is gone', async () => {
+    test('returns gone for a submission that was erased or lost its content meanwhile', async () => {
       const [one, other] = [await ask(undelivered), await ask(undelivered)];
-      const erase = () =>
-        storage.write((tx) => tx.deleteFrom('submissions').where('id', '=', one.id).execute());
-      const { seen } = await see(
-        [erase, set(other.id, { email: null, resend_asked_ms: null })],
-        [one, other],
-      );
+      const erase = () => storage.write((tx) => tx.deleteFrom('submissions').where('id', '=', one.id).execute());
+      const { seen } = await see([erase, set(other.id, { email: null, resend_asked_ms: null })], [one, other]);
       expect(seen.map(({ kind }) => kind)).toEqual(['gone', 'gone']);
     });
   });

@@ -1,11 +1,12 @@
 import { afterAll, afterEach, beforeAll, describe, expect, test } from 'vitest';
 import { StorageUnavailable } from '../../src/storage/database.ts';
+import { completeAttempt, completeExpiredAttempts, leaseAttempt, sendAttempt } from '../../src/submissions/attempts.ts';
 import { databases } from '../support/databases.ts';
 import { until } from '../support/until.ts';
 import { answering } from '../support/upstream.ts';
 import { LEASE_MS, type Rig, startRig, UPSTREAM_TIMEOUT_MS } from './rig.ts';
 
-describe.each(databases)('a sender that died or was paused, on %s (beyond §1)', (_name, create) => {
+describe.each(databases)('recovery after a sender died or was paused, on %s (reference §10.6)', (_name, create) => {
   let rig: Rig;
   beforeAll(async () => {
     rig = await startRig(await create());
@@ -14,13 +15,11 @@ describe.each(databases)('a sender that died or was paused, on %s (beyond §1)',
   afterAll(() => rig.end());
 
   const wallNow = async () => {
-    const [now] = await rig.storage.read((db) =>
-      db.selectNoFrom(rig.storage.dialect.wallClock.as('ms')),
-    );
+    const [now] = await rig.storage.read((db) => db.selectNoFrom(rig.storage.dialect.wallClock.as('ms')));
     return Number(now?.ms);
   };
 
-  test('recovery appends the attempt as unknown, and the schedule counts from the end of its lease', async () => {
+  test('records an expired attempt as unknown, and schedules the next from the end of the lease', async () => {
     let died = () => {};
     rig.receiver.answer = (response) => {
       died = () => response.writeHead(200).end();
@@ -28,26 +27,24 @@ describe.each(databases)('a sender that died or was paused, on %s (beyond §1)',
     const sending = rig.send();
     await until(() => rig.receiver.delivered.length === 1);
     await rig.age(LEASE_MS - 1_000);
-    expect(await rig.submissions.settleExpired()).toBe(0);
-    // Its lease ended 30 seconds ago.
+    expect(await completeExpiredAttempts(rig.submissions)).toBe(0);
+    // The lease ended 30 seconds ago.
     await rig.age(31_000);
-    expect(await rig.instance().submissions.settleExpired()).toBe(1);
+    expect(await completeExpiredAttempts(rig.instance().submissions)).toBe(1);
     const row = await rig.row();
     expect(row).toMatchObject({ status: 'waiting', step: 0 });
-    expect(row.made).toEqual([
-      { at: expect.any(String), ms: LEASE_MS, outcome: 'unknown', by: 'first' },
-    ]);
+    expect(row.made).toEqual([{ at: expect.any(String), ms: LEASE_MS, outcome: 'unknown', by: 'first' }]);
     const dueInMs = Number(row.next_attempt_ms) - (await wallNow());
     expect(dueInMs).toBeGreaterThan(60_000 * 0.9 - 30_000 - 3_000);
     expect(dueInMs).toBeLessThan(60_000 * 1.1 - 30_000 + 1_000);
     died();
-    // The person hears the truth; the row was given to its redelivery and stays so.
-    expect(await sending).toMatchObject({ standing: 'delivered' });
+    // The person gets the true outcome. The row stays scheduled for redelivery.
+    expect(await sending).toMatchObject({ status: 'delivered' });
     await rig.settled();
     expect((await rig.row()).status).toBe('waiting');
   });
 
-  test('what is learnt while recovery looks, and can’t be written, is not ended as unknown', async () => {
+  test('does not record unknown if the outcome arrives during recovery and can’t be written', async () => {
     let confirm = () => {};
     rig.receiver.answer = (response) => {
       confirm = () => response.writeHead(200).end();
@@ -61,62 +58,59 @@ describe.each(databases)('a sender that died or was paused, on %s (beyond §1)',
       const rows = await read(run);
       rig.storage.write = () => Promise.reject(new StorageUnavailable('away'));
       confirm();
-      expect(await sending).toMatchObject({ standing: 'delivered' });
+      expect(await sending).toMatchObject({ status: 'delivered' });
       rig.storage.write = write;
       return rows;
     };
-    expect(await rig.submissions.settleExpired()).toBe(0);
+    expect(await completeExpiredAttempts(rig.submissions)).toBe(0);
     expect((await rig.row()).status).toBe('sending');
-    await rig.submissions.settleExpired();
+    await completeExpiredAttempts(rig.submissions);
     const row = await rig.row();
-    expect([row.status, row.made.map((made) => made.outcome)]).toEqual([
-      'delivered',
-      ['confirmed'],
-    ]);
+    expect([row.status, row.made.map((made) => made.outcome)]).toEqual(['delivered', ['confirmed']]);
   });
 
-  test('one that was paused until its lease left no time sends nothing', async () => {
+  test('sends nothing after a pause that left no time on the lease', async () => {
     await rig.send();
     await rig.settled();
     rig.receiver.delivered.length = 0;
     await rig.change({ status: 'waiting', step: 0, next_attempt_ms: 0 });
-    const taken = await rig.submissions.take(await rig.row(), 'redelivery');
+    const taken = await leaseAttempt(rig.submissions, await rig.row(), 'redelivery');
     rig.clock.advance(LEASE_MS - UPSTREAM_TIMEOUT_MS);
-    const { outcome } = await rig.submissions.attempt(taken ?? expect.fail());
+    const { outcome } = await sendAttempt(rig.submissions, taken ?? expect.fail());
     expect([outcome.kind, rig.receiver.delivered.length]).toEqual(['unconfirmed', 0]);
   });
 
-  test('one that wakes up settles nothing of the attempt after its own: each is settled by its number', async () => {
+  test('settles only the attempt with its own number after a pause', async () => {
     rig.receiver.answer = answering(500);
     await rig.send();
     await rig.age(3_600_000);
-    const paused = (await rig.submissions.take(await rig.row(), 'redelivery')) ?? expect.fail();
+    const paused = (await leaseAttempt(rig.submissions, await rig.row(), 'redelivery')) ?? expect.fail();
     await rig.age(LEASE_MS + 1_000);
     const other = rig.instance().submissions;
-    await other.settleExpired();
-    const again = (await other.take(await rig.row(), 'redelivery')) ?? expect.fail();
+    await completeExpiredAttempts(other);
+    const again = (await leaseAttempt(other, await rig.row(), 'redelivery')) ?? expect.fail();
     const attempt = { at: '', ms: 1, outcome: 'rejected', by: 'redelivery' } as const;
     const outcome = { kind: 'rejected', status: 422 } as const;
-    await rig.submissions.settle(paused, { outcome, attempt });
+    await completeAttempt(rig.submissions, paused, { outcome, attempt });
     const row = await rig.row();
     expect([row.status, row.attempt_number]).toEqual(['sending', again.attempt_number]);
     expect(row.made.map((made) => made.outcome)).toEqual(['unconfirmed', 'unknown']);
   });
 
-  test('of two who take a row one gets it', async () => {
+  test('grants one of three concurrent leases of a row', async () => {
     rig.receiver.answer = answering(500);
     await rig.send();
     const row = await rig.row();
     const taken = await Promise.all([
-      rig.submissions.take(row, 'redelivery'),
-      rig.instance().submissions.take(row, 'person'),
-      rig.instance().submissions.take(row, 'operator'),
+      leaseAttempt(rig.submissions, row, 'redelivery'),
+      leaseAttempt(rig.instance().submissions, row, 'person'),
+      leaseAttempt(rig.instance().submissions, row, 'operator'),
     ]);
     expect(taken.filter((each) => each !== undefined)).toHaveLength(1);
     expect((await rig.row()).attempt_number).toBe(2);
   });
 
-  test('a row of an execution has no lease of its own, and is left alone', async () => {
+  test('ignores the row of an execution, which has no lease', async () => {
     await rig.send();
     await rig.settled();
     await rig.change({
@@ -125,7 +119,7 @@ describe.each(databases)('a sender that died or was paused, on %s (beyond §1)',
       lease_started_ms: null,
       lease_ms: null,
     });
-    expect(await rig.submissions.settleExpired()).toBe(0);
+    expect(await completeExpiredAttempts(rig.submissions)).toBe(0);
     expect((await rig.row()).status).toBe('sending');
   });
 });

@@ -2,9 +2,7 @@ import { randomUUID } from 'node:crypto';
 import { afterAll, afterEach, beforeAll, describe, expect, test } from 'vitest';
 import { openOutbox } from '../../src/mail/outbox.ts';
 import { openSubscribers } from '../../src/newsletter/subscribers.ts';
-import { messagesAlongside } from '../../src/notices/alongside.ts';
-import { noNotices } from '../../src/notices/notices.ts';
-import type { Log } from '../../src/operations/log.ts';
+import type { Log } from '../../src/platform/log.ts';
 import { type Storage, StorageUnavailable } from '../../src/storage/database.ts';
 import { databases } from '../support/databases.ts';
 import { until } from '../support/until.ts';
@@ -13,19 +11,19 @@ import { ada, type Rig, startRig } from './rig.ts';
 
 const HOUR_MS = 3_600_000;
 
-describe.each(databases)('redelivery on %s (beyond §1)', (_name, create) => {
+describe.each(databases)('redelivery on %s (reference §10.9)', (_name, create) => {
   let rig: Rig;
   beforeAll(async () => {
     rig = await startRig(await create());
   });
   afterEach(async () => {
     await rig.clear();
-    // A pause of one test is over before the next.
+    // Ends the pause that a test caused.
     rig.clock.advance(60_000);
   });
   afterAll(() => rig.end());
 
-  /** So many people whose submission waits and is due, the first longest. */
+  /** Stores submissions of as many people that wait and are due, the first longest. */
   async function due(count: number): Promise<void> {
     rig.receiver.answer = answering(500);
     for (let number = 0; number < count; number += 1) {
@@ -38,7 +36,7 @@ describe.each(databases)('redelivery on %s (beyond §1)', (_name, create) => {
   }
   const outcomes = async () => (await rig.row()).made.map(({ by, outcome }) => `${by} ${outcome}`);
 
-  test('what is due goes out again under the same id, its body byte for byte, signed anew', async () => {
+  test('sends a due submission with the same id and body, and a new signature', async () => {
     rig.receiver.answer = answering(500);
     await rig.send();
     await rig.redelivery.work();
@@ -63,7 +61,7 @@ describe.each(databases)('redelivery on %s (beyond §1)', (_name, create) => {
     expect(rig.receiver.delivered).toHaveLength(2);
   });
 
-  test('after seven redeliveries it is left to the operator', async () => {
+  test('ends a submission as undelivered after seven redeliveries', async () => {
     rig.receiver.answer = answering(500);
     await rig.send();
     for (let redelivery = 1; redelivery <= 9; redelivery += 1) {
@@ -78,7 +76,7 @@ describe.each(databases)('redelivery on %s (beyond §1)', (_name, create) => {
     });
   });
 
-  test('what the upstream rejects is not tried again', async () => {
+  test('ends a rejected submission as undelivered', async () => {
     await due(1);
     rig.receiver.answer = answering(422);
     await rig.redelivery.work();
@@ -88,7 +86,7 @@ describe.each(databases)('redelivery on %s (beyond §1)', (_name, create) => {
     expect(await rig.row()).toMatchObject({ status: 'undelivered', reason: 'rejected' });
   });
 
-  test('of several the one that is longest due goes first, one at a time', async () => {
+  test('sends the longest due submission first, one at a time', async () => {
     await due(3);
     let underWay = 0;
     rig.receiver.answer = (response) => {
@@ -106,7 +104,7 @@ describe.each(databases)('redelivery on %s (beyond §1)', (_name, create) => {
     expect(rig.receiver.delivered.map(({ headers }) => headers['webhook-id'])).toEqual(byAge);
   });
 
-  test('after one that got no HTTP status it pauses for a minute, of the monotonic clock', async () => {
+  test('pauses for a minute of the monotonic clock after an attempt without an HTTP status', async () => {
     await due(2);
     rig.receiver.answer = (response) => response.destroy();
     await rig.redelivery.work();
@@ -116,7 +114,7 @@ describe.each(databases)('redelivery on %s (beyond §1)', (_name, create) => {
     rig.clock.advance(59_999);
     await rig.redelivery.work();
     expect(rig.receiver.delivered).toHaveLength(1);
-    // Another instance has a pause of its own, and a person heeds none.
+    // Other instances have their own pause, and a person's attempt ignores it.
     await rig.send();
     expect(rig.receiver.delivered).toHaveLength(2);
     rig.clock.advance(1);
@@ -125,12 +123,12 @@ describe.each(databases)('redelivery on %s (beyond §1)', (_name, create) => {
     rig.clock.step(-HOUR_MS);
   });
 
-  test('it pauses as well where the end of that one could not be written', async () => {
+  test('pauses as well if the outcome of that attempt could not be written', async () => {
     await due(2);
     let writes = 0;
     const write: Storage['write'] = async (change) => {
       writes += 1;
-      // Taken, and then the store is away.
+      // The store becomes unavailable after the lease was written.
       if (writes === 2) throw new StorageUnavailable('The store is away.');
       return await rig.storage.write(change);
     };
@@ -141,7 +139,7 @@ describe.each(databases)('redelivery on %s (beyond §1)', (_name, create) => {
     expect([writes, rig.receiver.delivered.length]).toEqual([2, 1]);
   });
 
-  test('a status, whichever, is no reason to pause; nor is a person’s attempt', async () => {
+  test('does not pause after an HTTP status of any kind or a person’s attempt', async () => {
     await due(2);
     rig.receiver.answer = answering(503);
     await rig.redelivery.work();
@@ -154,7 +152,7 @@ describe.each(databases)('redelivery on %s (beyond §1)', (_name, create) => {
     expect((await rig.rows()).map(({ status }) => status)).toEqual(Array(3).fill('delivered'));
   });
 
-  test('a Retry-After of a 429 is waited for', async () => {
+  test('waits for the Retry-After of a 429', async () => {
     rig.receiver.answer = answering(429, { 'retry-after': '3600' });
     await rig.send();
     rig.receiver.answer = answering(200);
@@ -166,7 +164,7 @@ describe.each(databases)('redelivery on %s (beyond §1)', (_name, create) => {
     expect(rig.receiver.delivered).toHaveLength(2);
   });
 
-  test('with REDELIVERY=off nothing goes out by itself, and what waits stays', async () => {
+  test('sends nothing automatically with REDELIVERY=off, and leaves waiting rows', async () => {
     const off = rig.instance({ redelivery: false });
     rig.receiver.answer = answering(500);
     await rig.send(ada, off.submissions);
@@ -177,20 +175,20 @@ describe.each(databases)('redelivery on %s (beyond §1)', (_name, create) => {
     expect((await rig.row()).status).toBe('waiting');
   });
 
-  test('without an upstream what waits stays', async () => {
+  test('leaves waiting rows if there is no upstream', async () => {
     await due(1);
     await rig.instance({ upstream: undefined }).redelivery.work();
     expect((await rig.row()).status).toBe('waiting');
   });
 
-  test('once the inbox is embedded, the next attempt stores the row', async () => {
+  test('stores a due row in the inbox once the inbox is embedded', async () => {
     await due(1);
     await rig.instance({ upstream: { embedded: true } }).redelivery.work();
     expect(await rig.row()).toMatchObject({ status: 'delivered', stored_here: 1 });
     expect(rig.receiver.delivered).toEqual([]);
   });
 
-  test('a 409 to a redelivered subscription is delivered, and its message is written with it', async () => {
+  test('delivers a subscription answered with 409, and queues its message in the same commit', async () => {
     await due(1);
     const email = 'subscriber@example.com';
     const event = JSON.stringify({ type: 'subscriber.created', data: {} });
@@ -202,12 +200,10 @@ describe.each(databases)('redelivery on %s (beyond §1)', (_name, create) => {
     const outbox = openOutbox({ ...mail, hostname: 'paint.example' } as never);
     const parts = { storage, clock, newId: () => 's-1', newToken: () => randomUUID(), baseUrl: '' };
     const subscribers = openSubscribers(parts);
-    await storage.write(
-      subscribers.join({ id: 'first', fields: { email, contractor: 'direct' } } as never),
-    );
+    await storage.write(subscribers.join({ id: 'first', fields: { email, contractor: 'direct' } } as never));
     await rig.change({ form: 'newsletter', email, event, subscriber_id: 's-1' });
     const { redelivery } = rig.instance({
-      alongside: messagesAlongside(noNotices, (ended) => subscribers.messageOf(ended, outbox)),
+      messages: (completed) => subscribers.messageOf(completed, outbox),
     });
     await redelivery.work();
     expect((await rig.row()).status).toBe('delivered');
@@ -215,7 +211,7 @@ describe.each(databases)('redelivery on %s (beyond §1)', (_name, create) => {
     expect(kept).toEqual([{ address: email }]);
   });
 
-  test('two instances at once send each row once', async () => {
+  test('sends each row once if two instances work at the same time', async () => {
     await due(6);
     const other = rig.instance();
     await Promise.all([rig.redelivery.work(), other.redelivery.work()]);
@@ -224,7 +220,7 @@ describe.each(databases)('redelivery on %s (beyond §1)', (_name, create) => {
     expect((await rig.rows()).map(({ made }) => made.length)).toEqual(Array(6).fill(2));
   });
 
-  test('what an agent executed and what was dismissed is never sent again', async () => {
+  test('never sends an agent’s or a dismissed submission', async () => {
     await due(1);
     await rig.change({ status: 'undelivered', reason: 'execution_failed', origin: 'agent' });
     await rig.redelivery.work();
@@ -233,7 +229,7 @@ describe.each(databases)('redelivery on %s (beyond §1)', (_name, create) => {
     expect(rig.receiver.delivered).toEqual([]);
   });
 
-  test('closing waits for the attempt under way, and no other begins', async () => {
+  test('waits for the running attempt on close and starts no other', async () => {
     await due(2);
     let answer = () => {};
     rig.receiver.answer = (response) => {
@@ -249,19 +245,16 @@ describe.each(databases)('redelivery on %s (beyond §1)', (_name, create) => {
     expect(closed).toBe(false);
     answer();
     await Promise.all([closing, working]);
-    expect((await rig.rows()).map(({ status }) => status).toSorted()).toEqual([
-      'delivered',
-      'waiting',
-    ]);
+    expect((await rig.rows()).map(({ status }) => status).toSorted()).toEqual(['delivered', 'waiting']);
     expect(rig.receiver.delivered).toHaveLength(1);
   });
 
-  describe('what the operator asks for', () => {
+  describe('resend for the operator', () => {
     test.each([
       ['waiting', { step: 1, next_attempt_ms: 8e15 }],
       ['undelivered', { step: null, next_attempt_ms: null, reason: 'rejected' }],
       ['delivered', { step: null, next_attempt_ms: null }],
-    ] as const)('%s: is attempted at once and ends where it is confirmed', async (status, set) => {
+    ] as const)('%s: attempts a marked row at once and ends it as delivered', async (status, set) => {
       await rig.send();
       await rig.settled();
       await rig.change({ status, ...set, resend_asked_ms: 1 });
@@ -277,7 +270,7 @@ describe.each(databases)('redelivery on %s (beyond §1)', (_name, create) => {
       ['waiting', { step: 1, next_attempt_ms: 8e15, reason: null }],
       ['undelivered', { step: null, next_attempt_ms: null, reason: 'attempts_used_up' }],
       ['delivered', { step: null, next_attempt_ms: null, reason: null }],
-    ] as const)('%s: is as before where it is not confirmed', async (status, set) => {
+    ] as const)('%s: restores the row’s status if the attempt is not confirmed', async (status, set) => {
       await rig.send();
       await rig.settled();
       await rig.change({ status, ...set, resend_asked_ms: 1 });
@@ -287,7 +280,7 @@ describe.each(databases)('redelivery on %s (beyond §1)', (_name, create) => {
       expect(rig.receiver.delivered).toHaveLength(2);
     });
 
-    test('it neither causes nor heeds the pause', async () => {
+    test('neither causes a pause nor waits for one', async () => {
       await due(2);
       const [asked] = await rig.rows();
       rig.receiver.answer = (response) => response.destroy();

@@ -1,22 +1,16 @@
 import { expect, test } from 'vitest';
-import type { Log } from '../../src/operations/log.ts';
-import { noMetrics } from '../../src/operations/metrics.ts';
-import { askForResend } from '../../src/submissions/operator-changes.ts';
+import type { Log } from '../../src/platform/log.ts';
+import { noMetrics } from '../../src/platform/metrics.ts';
+import { openLeadStore } from '../../src/submissions/lead-store.ts';
+import { type Resent, requestResend, resent } from '../../src/submissions/operator-changes.ts';
 import { openRedelivery } from '../../src/submissions/redelivery.ts';
-import { type Resent, resent } from '../../src/submissions/resend.ts';
-import { openSubmissions } from '../../src/submissions/submissions.ts';
 import type { Outcome, Sent } from '../../src/upstream/upstream.ts';
 import { testClock } from '../support/clock.ts';
 import { databases } from '../support/databases.ts';
 import { allRows, keepRows, submissionRow } from '../support/submissions.ts';
 
-test.each(
-  databases.flatMap(([name, create]) => [
-    [name, create, true] as const,
-    [name, create, false] as const,
-  ]),
-)(
-  'on %s the running service sends what was asked for, and the operator is told',
+test.each(databases.flatMap(([name, create]) => [[name, create, true] as const, [name, create, false] as const]))(
+  'sends marked submissions from the running service on %s, and returns the outcomes to the operator',
   async (_name, create, redelivery) => {
     const database = await create();
     const clock = testClock();
@@ -28,7 +22,7 @@ test.each(
     ];
     const sent: Sent[] = [];
     const log = { info: () => {}, error: expect.fail } as unknown as Log;
-    const submissions = openSubmissions({
+    const submissions = openLeadStore({
       storage,
       clock,
       log,
@@ -39,14 +33,13 @@ test.each(
           sent.push(one);
           return outcomes.shift() ?? expect.fail('it was sent too often');
         },
-        prepare: () => {},
         close: async () => {},
       },
       upstreamTimeoutMs: 1_000,
       redelivery,
       keepsDelivered: true,
     });
-    const service = openRedelivery({ submissions, clock, log });
+    const { resend } = openRedelivery(submissions);
     const next = Date.parse('2100-01-01T00:00:00.000Z');
     const rows = [
       submissionRow({ status: 'undelivered', reason: 'attempts_used_up' }),
@@ -56,11 +49,11 @@ test.each(
     await keepRows(storage, rows);
     const asked = [];
     for (const { id } of rows) {
-      const answer = await askForResend(storage, id);
+      const answer = await storage.write((tx) => requestResend(storage, tx, id));
       if (answer.kind === 'asked') asked.push(answer.asked);
       clock.advance(1);
     }
-    const looks = { monotonic: clock.monotonic, sleep: () => service.work() };
+    const looks = { monotonic: clock.monotonic, sleep: () => resend.run() };
     const seen: Resent[] = [];
     for await (const one of resent(storage, looks, asked)) seen.push(one);
 
@@ -70,14 +63,12 @@ test.each(
       { id: delivered, kind: 'ended', outcome: 'unconfirmed' },
       { id: waiting, kind: 'ended', outcome: 'rejected' },
     ]);
-    expect(sent.map(({ id, body }) => [id, body])).toEqual(
-      rows.map(({ id, event }) => [id, event]),
-    );
+    expect(sent.map(({ id, body }) => [id, body])).toEqual(rows.map(({ id, event }) => [id, event]));
     const after = new Map((await allRows(storage)).map((row) => [row.id, row]));
     expect(after.get(used)).toMatchObject({ status: 'delivered', reason: null });
     expect(after.get(delivered)).toMatchObject({ status: 'delivered' });
     expect(after.get(waiting)).toMatchObject({ status: 'undelivered', reason: 'rejected' });
-    await service.close();
+    await resend.close();
     await storage.close();
     await database.remove();
   },

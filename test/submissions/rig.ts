@@ -1,18 +1,21 @@
-/** People's submissions over a real store and a real upstream, on a clock that stands until it is moved. */
+/** People's submissions over a real store and a real upstream, on a clock that only tests advance. */
 import { expect } from 'vitest';
 import { findForm } from '../../src/forms/catalog.ts';
-import type { Log } from '../../src/operations/log.ts';
+import type { Job } from '../../src/platform/jobs.ts';
+import type { Log } from '../../src/platform/log.ts';
 import type { Storage } from '../../src/storage/database.ts';
 import type { SubmissionRow } from '../../src/storage/schema.ts';
-import { accept } from '../../src/submissions/accept.ts';
-import { type Attempt, attemptsOf } from '../../src/submissions/attempts.ts';
-import { openRedelivery, type Redelivery } from '../../src/submissions/redelivery.ts';
-import type { Accepted } from '../../src/submissions/store.ts';
+import { type Attempt, parseAttempts } from '../../src/submissions/attempts.ts';
+import { deliver } from '../../src/submissions/deliver.ts';
 import {
-  openSubmissions,
-  type Submissions,
-  type SubmissionsOptions,
-} from '../../src/submissions/submissions.ts';
+  closeLeadStore,
+  type Delivered,
+  type LeadStore,
+  type LeadStoreOptions,
+  openLeadStore,
+} from '../../src/submissions/lead-store.ts';
+import { openRedelivery } from '../../src/submissions/redelivery.ts';
+import { newSubmission } from '../../src/submissions/submission.ts';
 import { openHttpUpstream } from '../../src/upstream/http.ts';
 import type { RemoteUpstream } from '../../src/upstream/upstream.ts';
 import { type TestClock, testClock } from '../support/clock.ts';
@@ -24,25 +27,25 @@ export type Rig = {
   storage: Storage;
   receiver: ProgrammableUpstream;
   upstream: RemoteUpstream;
-  submissions: Submissions;
-  redelivery: Redelivery;
+  submissions: LeadStore;
+  redelivery: Pick<Job, 'work' | 'close'>;
   logged: string[];
-  /** Another process beside the first, on the same store. */
-  instance(over?: Partial<SubmissionsOptions>): {
-    submissions: Submissions;
-    redelivery: Redelivery;
+  /** Opens another instance on the same store, like a second process. */
+  instance(over?: Partial<LeadStoreOptions>): {
+    submissions: LeadStore;
+    redelivery: Pick<Job, 'work' | 'close'>;
   };
-  /** Sends a contact form as a person does, each time of somebody else where no fields are given. */
-  send(fields?: Record<string, string>, submissions?: Submissions, id?: string): Promise<Accepted>;
-  /** What ended has been written: a success is answered before that. */
+  /** Sends a contact form as a person does. Without fields, each call is from another person. */
+  send(fields?: Record<string, string>, submissions?: LeadStore, id?: string): Promise<Delivered>;
+  /** Waits until all outcomes are written. A success is answered earlier. */
   settled(): Promise<void>;
   rows(): Promise<(SubmissionRow & { made: Attempt[] })[]>;
-  /** The one row that there is. */
+  /** Returns the only row. */
   row(): Promise<SubmissionRow & { made: Attempt[] }>;
-  /** So much time goes by for every row, whichever clock it goes by. */
+  /** Moves the times of all rows into the past. */
   age(ms: number): Promise<void>;
   change(set: Partial<SubmissionRow>): Promise<void>;
-  /** As after a test: nothing kept, nothing delivered, an upstream that says yes. */
+  /** Restores the initial state: no rows, no deliveries, an upstream that confirms. */
   clear(): Promise<void>;
   end(): Promise<void>;
 };
@@ -52,10 +55,10 @@ export const LEASE_MS = 15_000;
 
 const parties = { contractor: { id: 'c-1', name: 'Painters' }, operatorName: 'Paint Match' };
 
-/** What a person writes. */
+/** The fields of a contact form. */
 export const ada = { name: 'Ada', email: 'ada@example.com', subject: 'Hello', message: 'Hi' };
 
-/** Opens all of it over a database. */
+/** Opens everything over a database. */
 export async function startRig(database: TestDatabase): Promise<Rig> {
   const clock = testClock();
   const storage = await database.open(clock);
@@ -72,8 +75,8 @@ export async function startRig(database: TestDatabase): Promise<Rig> {
   let people = 0;
   let ids = 0;
 
-  const instance = (over: Partial<SubmissionsOptions> = {}) => {
-    const submissions = openSubmissions({
+  const instance = (over: Partial<LeadStoreOptions> = {}) => {
+    const submissions = openLeadStore({
       storage,
       clock,
       log,
@@ -84,7 +87,12 @@ export async function startRig(database: TestDatabase): Promise<Rig> {
       keepsDelivered: true,
       ...over,
     });
-    return { submissions, redelivery: openRedelivery({ submissions, clock, log }) };
+    const jobs = Object.values(openRedelivery(submissions));
+    const redelivery = {
+      work: async () => void (await Promise.all(jobs.map((job) => job.run()))),
+      close: async () => void (await Promise.all(jobs.map((job) => job.close()))),
+    };
+    return { submissions, redelivery };
   };
   const first = instance();
 
@@ -92,7 +100,7 @@ export async function startRig(database: TestDatabase): Promise<Rig> {
     const found = await storage.read((db) =>
       db.selectFrom('submissions').selectAll().orderBy('received_ms').orderBy('id'),
     );
-    return found.map((row) => ({ ...row, made: attemptsOf(row.attempts) }));
+    return found.map((row) => ({ ...row, made: parseAttempts(row.attempts) }));
   };
 
   return {
@@ -114,9 +122,10 @@ export async function startRig(database: TestDatabase): Promise<Rig> {
         client: null,
         consentRecordedAt: null,
       };
-      return accept(submissions, parties, submission, undefined);
+      const received = newSubmission(submission, parties, clock.now().toISOString());
+      return deliver(submissions, received, undefined);
     },
-    settled: () => first.submissions.close(),
+    settled: () => closeLeadStore(first.submissions),
     rows,
     row: async () => {
       const [row, ...others] = await rows();
@@ -140,7 +149,7 @@ export async function startRig(database: TestDatabase): Promise<Rig> {
       await storage.write((tx) => tx.updateTable('submissions').set(set).execute());
     },
     clear: async () => {
-      await first.submissions.close();
+      await closeLeadStore(first.submissions);
       await storage.write((tx) => tx.deleteFrom('submissions').execute());
       receiver.delivered.length = 0;
       receiver.answer = answering(200);
@@ -148,7 +157,7 @@ export async function startRig(database: TestDatabase): Promise<Rig> {
     },
     end: async () => {
       await first.redelivery.close();
-      await first.submissions.close();
+      await closeLeadStore(first.submissions);
       await upstream.close();
       await receiver.close();
       await storage.close();

@@ -7,8 +7,12 @@ const MINUTE = 60_000;
 const HOUR = 60 * MINUTE;
 const DELAYS = [MINUTE, 5 * MINUTE, 30 * MINUTE, 2 * HOUR, 6 * HOUR, 12 * HOUR, 24 * HOUR];
 
-const first: Ended = { by: 'first', resumedStatus: null, step: null };
-const redelivered = (step: number): Ended => ({ by: 'redelivery', resumedStatus: 'waiting', step });
+const first: Ended = { attempt_by: 'first', resumed_status: null, step: null };
+const redelivered = (step: number): Ended => ({
+  attempt_by: 'redelivery',
+  resumed_status: 'waiting',
+  step,
+});
 const unconfirmed: Outcome = { kind: 'unconfirmed', reason: '' };
 const rejected: Outcome = { kind: 'rejected', status: 422 };
 const confirmed: Outcome = { kind: 'confirmed', known: false };
@@ -17,13 +21,13 @@ const limited = (retryAfterSeconds: number): Outcome => ({
   retryAfterSeconds,
 });
 
-/** Draws the least, the middle and the greatest. */
+/** Random draws: the minimum, the middle and the maximum. */
 const least = () => 0;
 const middle = (below: number) => (below - 1) / 2;
 const greatest = (below: number) => below - 1;
 
-describe('the schedule of beyond §1', () => {
-  test('there are seven redeliveries: 1 min, 5 min, 30 min, 2 h, 6 h, 12 h, 24 h after the attempt before', () => {
+describe('nextOf (reference §10.9)', () => {
+  test('schedules seven redeliveries: after 1 min, 5 min, 30 min, 2 h, 6 h, 12 h and 24 h', () => {
     let ended = first;
     for (const [step, delayMs] of DELAYS.entries()) {
       expect(nextOf(ended, unconfirmed, true, middle)).toEqual({ kind: 'waiting', step, delayMs });
@@ -34,7 +38,7 @@ describe('the schedule of beyond §1', () => {
     expect(nextOf(ended, limited(60), true)).toEqual(used);
   });
 
-  test('each is a tenth earlier or later, and both ends are reached', () => {
+  test('varies each delay by up to a tenth, both limits included', () => {
     for (const [step, delay] of DELAYS.entries()) {
       const ended = step === 0 ? first : redelivered(step - 1);
       const at = (draw: (below: number) => number) => {
@@ -46,20 +50,18 @@ describe('the schedule of beyond §1', () => {
     }
   });
 
-  test('a longer Retry-After of a 429 is a minimum, whose jitter only adds; a shorter one changes nothing but the least', () => {
+  test('never waits less than the Retry-After of a 429, and only extends a longer one', () => {
     const wait = (seconds: number, draw: (below: number) => number) => {
       const next = nextOf(first, limited(seconds), true, draw);
       return next.kind === 'waiting' ? next.delayMs : Number.NaN;
     };
-    expect([wait(600, least), wait(600, middle), wait(600, greatest)]).toEqual([
-      660_000, 600_000, 660_000,
-    ]);
+    expect([wait(600, least), wait(600, middle), wait(600, greatest)]).toEqual([660_000, 600_000, 660_000]);
     expect([wait(1, least), wait(1, middle), wait(1, greatest)]).toEqual([54_000, 60_000, 66_000]);
-    // Of 58 seconds the jitter would take two.
+    // Jitter alone would give 54 seconds.
     expect(wait(58, least)).toBe(58_000);
   });
 
-  test('whatever is drawn and asked for: within a tenth of what stands there, and never before Retry-After', () => {
+  test('stays within a tenth of the delay and above Retry-After for arbitrary draws and values', () => {
     const step = fc.integer({ min: -1, max: DELAYS.length - 2 });
     const grain = fc.double({ min: 0, max: 1, noNaN: true });
     const asked = fc.option(fc.integer({ min: 1, max: 86_400 }), { nil: undefined });
@@ -78,16 +80,18 @@ describe('the schedule of beyond §1', () => {
     );
   });
 
-  test('the chance is drawn anew each time', () => {
-    const delays = Array.from({ length: 20 }, () =>
-      JSON.stringify(nextOf(first, unconfirmed, true)),
-    );
+  test('draws a new delay each time', () => {
+    const delays = Array.from({ length: 20 }, () => JSON.stringify(nextOf(first, unconfirmed, true)));
     expect(new Set(delays).size).toBeGreaterThan(1);
   });
 
-  test('what is confirmed is delivered, whoever attempted it; what is rejected is not tried again', () => {
+  test('returns delivered after a confirmation and undelivered after a rejection, for every sender', () => {
     for (const by of ['first', 'redelivery', 'person', 'operator'] as const) {
-      const ended: Ended = { by, resumedStatus: by === 'first' ? null : 'waiting', step: 2 };
+      const ended: Ended = {
+        attempt_by: by,
+        resumed_status: by === 'first' ? null : 'waiting',
+        step: 2,
+      };
       expect(nextOf(ended, confirmed, true)).toEqual({ kind: 'delivered' });
       const left = { kind: 'undelivered', reason: 'rejected' };
       expect(nextOf(ended, rejected, true)).toEqual(left);
@@ -95,22 +99,22 @@ describe('the schedule of beyond §1', () => {
   });
 
   test.each(['person', 'operator'] as const)(
-    'an attempt of the %s changes neither the moment nor the step',
+    'changes neither time nor step after an unconfirmed attempt of the %s',
     (by) => {
       for (const outcome of [unconfirmed, limited(86_400), { kind: 'unknown' } as const]) {
-        const ended: Ended = { by, resumedStatus: 'waiting', step: 3 };
+        const ended: Ended = { attempt_by: by, resumed_status: 'waiting', step: 3 };
         expect(nextOf(ended, outcome, true)).toEqual({ kind: 'resumed' });
       }
     },
   );
 
-  test('what was delivered stays delivered, also where another copy was not taken', () => {
-    const ended: Ended = { by: 'operator', resumedStatus: 'delivered', step: null };
+  test('returns resumed for a delivered row, whatever the outcome of another attempt', () => {
+    const ended: Ended = { attempt_by: 'operator', resumed_status: 'delivered', step: null };
     for (const outcome of [unconfirmed, rejected, limited(1), { kind: 'unknown' } as const])
       expect(nextOf(ended, outcome, true)).toEqual({ kind: 'resumed' });
   });
 
-  test('with REDELIVERY=off a first attempt that was not confirmed is left to the operator', () => {
+  test('returns undelivered for an unconfirmed first attempt with REDELIVERY=off', () => {
     const off = { kind: 'undelivered', reason: 'redelivery_off' };
     for (const outcome of [unconfirmed, limited(1), { kind: 'unknown' } as const])
       expect(nextOf(first, outcome, false)).toEqual(off);

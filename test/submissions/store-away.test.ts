@@ -1,13 +1,18 @@
+import { pino } from 'pino';
 import { afterAll, afterEach, beforeAll, describe, expect, test } from 'vitest';
+import { noAlerts, openAlerts } from '../../src/notices/alerts.ts';
 import { type Storage, StorageUnavailable } from '../../src/storage/database.ts';
+import { completeExpiredAttempts } from '../../src/submissions/attempts.ts';
+import { closeLeadStore, type LeadStoreOptions } from '../../src/submissions/lead-store.ts';
 import { databases } from '../support/databases.ts';
 import { until } from '../support/until.ts';
 import { answering } from '../support/upstream.ts';
 import { ada, LEASE_MS, type Rig, startRig } from './rig.ts';
 
+const noLog = pino({ enabled: false });
 const away = () => Promise.reject(new StorageUnavailable('The store is away.'));
 
-describe.each(databases)('while the store is away, on %s (beyond §1)', (_name, create) => {
+describe.each(databases)('delivery while the store is unavailable, on %s (reference §10.11)', (_name, create) => {
   let rig: Rig;
   beforeAll(async () => {
     rig = await startRig(await create());
@@ -15,107 +20,140 @@ describe.each(databases)('while the store is away, on %s (beyond §1)', (_name, 
   afterEach(() => rig.clear());
   afterAll(() => rig.end());
 
-  /** An instance whose reads and writes do what they are told. */
-  function faulty() {
+  /** Opens an instance whose reads and writes can be replaced. */
+  function faulty(over: Partial<LeadStoreOptions> = {}) {
     const { read, write } = rig.storage;
-    const faults = { read, write, requireRoom: () => {} };
+    const faults = { read, write, requireDiskSpace: () => {} };
     const storage: Storage = {
       ...rig.storage,
       read: (query) => faults.read(query),
       write: (run) => faults.write(run),
-      requireRoom: () => faults.requireRoom(),
+      requireDiskSpace: () => faults.requireDiskSpace(),
     };
-    return { ...rig.instance({ storage }), faults };
+    return { ...rig.instance({ ...over, storage }), faults };
   }
 
-  test('it is tried for two seconds, then forwarded unkept, once, and said so in the log', async () => {
+  test('tries to store for two seconds, then forwards the submission unstored, once, and logs that', async () => {
     const { submissions, faults } = faulty();
     faults.write = away;
     const before = performance.now();
     const accepted = await rig.send(ada, submissions);
     expect(performance.now() - before).toBeGreaterThan(1_900);
-    expect(accepted).toMatchObject({ outcome: { kind: 'confirmed' }, standing: 'unkept' });
+    expect(accepted).toMatchObject({ outcome: { kind: 'confirmed' }, status: 'notPersisted' });
     expect(rig.receiver.delivered[0]?.headers['webhook-id']).toBe(accepted.reference);
     expect(rig.logged).toContain('the store is away: a submission is forwarded unkept');
     faults.write = rig.storage.write;
-    // The next one is kept again.
-    expect(await rig.send(undefined, submissions)).toMatchObject({ standing: 'delivered' });
-    await submissions.close();
+    // The next submission is stored again.
+    expect(await rig.send(undefined, submissions)).toMatchObject({ status: 'delivered' });
+    await closeLeadStore(submissions);
     expect(rig.receiver.delivered).toHaveLength(2);
     expect((await rig.row()).id).not.toBe(accepted.reference);
   });
 
-  test('a store that is back within two seconds keeps it', async () => {
+  test('alerts the operator of unstored submissions once the store is back, and of the end a minute later', async () => {
+    const { clock, storage } = rig;
+    const alerts = openAlerts({
+      ...{ storage, clock, newId: () => crypto.randomUUID(), log: noLog, hostname: 'x.example' },
+      diskSpace: async () => ({ freeBytes: 1e12, wholeBytes: 2e12 }),
+    });
+    const told = () => storage.read((db) => db.selectFrom('messages').select('about').where('kind', '=', 'alert'));
+    const { submissions, faults } = faulty({ onCompleted: alerts.attemptCompleted });
+    // No look of the alerts' own falls into the outage.
+    await alerts.run();
+    faults.write = away;
+    await Promise.all([rig.send(ada, submissions), rig.send(undefined, submissions)]);
+    faults.write = storage.write;
+    expect(await told()).toEqual([]);
+    clock.advance(5_000);
+    await alerts.run();
+    const once = JSON.stringify({ kind: 'store', times: 1, over: false });
+    expect(await told()).toEqual([{ about: once }]);
+    await storage.write((tx) => tx.updateTable('messages').set({ status: 'sent' }).execute());
+    clock.advance(60_000);
+    await alerts.run();
+    expect((await told()).map(({ about }) => JSON.parse(about ?? '{}').over)).toEqual([false, true]);
+    await storage.write((tx) => tx.deleteFrom('messages').execute());
+    await closeLeadStore(submissions);
+  });
+
+  test('queues no alert if ALERT_EMAIL is not set', async () => {
+    const { submissions, faults } = faulty({ onCompleted: noAlerts.attemptCompleted });
+    faults.write = away;
+    await rig.send(ada, submissions);
+    faults.write = rig.storage.write;
+    await noAlerts.run();
+    expect(await rig.storage.read((db) => db.selectFrom('messages').selectAll())).toEqual([]);
+    await closeLeadStore(submissions);
+  });
+
+  test('stores the submission if the store is back within two seconds', async () => {
     const { submissions, faults } = faulty();
     faults.write = away;
     setTimeout(() => {
       faults.write = rig.storage.write;
     }, 300);
-    expect(await rig.send(ada, submissions)).toMatchObject({ standing: 'delivered' });
-    await submissions.close();
+    expect(await rig.send(ada, submissions)).toMatchObject({ status: 'delivered' });
+    await closeLeadStore(submissions);
     expect(await rig.row()).toMatchObject({ status: 'delivered' });
   });
 
-  test('a disk without room is a store that is away', async () => {
+  test('forwards the submission unstored if the disk is full', async () => {
     const { submissions, faults } = faulty();
-    faults.requireRoom = () => {
+    faults.requireDiskSpace = () => {
       throw new StorageUnavailable('The disk is full.');
     };
-    expect(await rig.send(ada, submissions)).toMatchObject({ standing: 'unkept' });
+    expect(await rig.send(ada, submissions)).toMatchObject({ status: 'notPersisted' });
     expect(await rig.rows()).toEqual([]);
   });
 
   test.each([
     [200, { status: 'delivered', reason: null }],
     [500, { status: 'undelivered', reason: 'sent_unkept' }],
-  ])(
-    'a first commit that held after all is ended by what is known, and never sent a second time (%i)',
-    async (status, end) => {
-      const { submissions, redelivery, faults } = faulty();
-      const committed = Promise.withResolvers<void>();
-      faults.write = (async (run: Parameters<Storage['write']>[0]) => {
-        const result = await rig.storage.write(run);
-        faults.write = rig.storage.write;
-        await committed.promise;
-        return result;
-      }) as Storage['write'];
-      rig.receiver.answer = answering(status);
-      const accepted = await rig.send(ada, submissions);
-      expect(accepted).toMatchObject({ standing: 'unkept' });
-      expect(await rig.row()).toMatchObject({ id: accepted.reference, status: 'sending' });
-      committed.resolve();
-      rig.receiver.answer = answering(200);
-      // Settled before another row is taken.
-      await rig.send(undefined, submissions);
-      const row = (await rig.rows()).find(({ id }) => id === accepted.reference);
-      expect(row).toMatchObject(end);
-      await submissions.close();
-      await rig.age(LEASE_MS + 60 * 60_000);
-      await submissions.settleExpired();
-      await redelivery.work();
-      const sent = rig.receiver.delivered.map(({ headers }) => headers['webhook-id']);
-      expect(sent.filter((id) => id === accepted.reference)).toHaveLength(1);
-    },
-  );
+  ])('settles a first commit that succeeded after all, and never sends it again (%i)', async (status, end) => {
+    const { submissions, redelivery, faults } = faulty();
+    const committed = Promise.withResolvers<void>();
+    faults.write = (async (run: Parameters<Storage['write']>[0]) => {
+      const result = await rig.storage.write(run);
+      faults.write = rig.storage.write;
+      await committed.promise;
+      return result;
+    }) as Storage['write'];
+    rig.receiver.answer = answering(status);
+    const accepted = await rig.send(ada, submissions);
+    expect(accepted).toMatchObject({ status: 'notPersisted' });
+    expect(await rig.row()).toMatchObject({ id: accepted.reference, status: 'sending' });
+    committed.resolve();
+    rig.receiver.answer = answering(200);
+    // The outcome is written before another row is claimed.
+    await rig.send(undefined, submissions);
+    const row = (await rig.rows()).find(({ id }) => id === accepted.reference);
+    expect(row).toMatchObject(end);
+    await closeLeadStore(submissions);
+    await rig.age(LEASE_MS + 60 * 60_000);
+    await completeExpiredAttempts(submissions);
+    await redelivery.work();
+    const sent = rig.receiver.delivered.map(({ headers }) => headers['webhook-id']);
+    expect(sent.filter((id) => id === accepted.reference)).toHaveLength(1);
+  });
 
-  test('an end that could not be written is written before another row is taken', async () => {
+  test('writes a remembered outcome before it claims another row', async () => {
     const { submissions, faults } = faulty();
     rig.receiver.answer = (response) => {
       faults.write = away;
       response.writeHead(200).end();
     };
-    const { reference, standing } = await rig.send(ada, submissions);
-    await until(() => submissions.isBehind());
-    expect([standing, (await rig.row()).status]).toEqual(['delivered', 'sending']);
+    const { reference, status } = await rig.send(ada, submissions);
+    await until(() => submissions.pending.hasPendingWrites());
+    expect([status, (await rig.row()).status]).toEqual(['delivered', 'sending']);
     faults.write = rig.storage.write;
     rig.receiver.answer = answering(200);
     await rig.send(undefined, submissions);
     const row = (await rig.rows()).find(({ id }) => id === reference);
     expect(row).toMatchObject({ status: 'delivered', made: [{ outcome: 'confirmed' }] });
-    await submissions.close();
+    await closeLeadStore(submissions);
   });
 
-  test('how the row of an attempt stands that another has ended is looked for again', async () => {
+  test('reads the status again after a failed read if another process ended the attempt', async () => {
     const { submissions, faults } = faulty();
     let answer = () => {};
     rig.receiver.answer = (response) => {
@@ -124,17 +162,17 @@ describe.each(databases)('while the store is away, on %s (beyond §1)', (_name, 
     const sending = rig.send(ada, submissions);
     await until(() => rig.receiver.delivered.length === 1);
     await rig.age(LEASE_MS + 1_000);
-    expect(await rig.submissions.settleExpired()).toBe(1);
+    expect(await completeExpiredAttempts(rig.submissions)).toBe(1);
     await rig.change({ status: 'dismissed', step: null, next_attempt_ms: null });
     faults.read = () => {
       faults.read = rig.storage.read;
       return away();
     };
     answer();
-    expect(await sending).toMatchObject({ standing: 'left' });
+    expect(await sending).toMatchObject({ status: 'failed' });
   });
 
-  test('where another has ended a rejected attempt as unknown, and nothing can be read, it is said to be kept', async () => {
+  test('returns queued if another process ended a rejected attempt as unknown and reads fail', async () => {
     const { submissions, faults } = faulty();
     let answer = () => {};
     rig.receiver.answer = (response) => {
@@ -143,22 +181,22 @@ describe.each(databases)('while the store is away, on %s (beyond §1)', (_name, 
     const sending = rig.send(ada, submissions);
     await until(() => rig.receiver.delivered.length === 1);
     await rig.age(LEASE_MS + 1_000);
-    expect(await rig.submissions.settleExpired()).toBe(1);
+    expect(await completeExpiredAttempts(rig.submissions)).toBe(1);
     faults.read = away;
     answer();
-    expect(await sending).toMatchObject({ standing: 'kept' });
+    expect(await sending).toMatchObject({ status: 'queued' });
     expect(await rig.row()).toMatchObject({ status: 'waiting', made: [{ outcome: 'unknown' }] });
   });
 
-  test('a person whose submission is kept and could not be settled hears that it is kept', async () => {
+  test('returns queued if the submission is stored and its outcome can’t be written', async () => {
     const { submissions, faults } = faulty();
     rig.receiver.answer = (response) => {
       faults.write = away;
       response.writeHead(500).end();
     };
-    expect(await rig.send(ada, submissions)).toMatchObject({ standing: 'kept' });
+    expect(await rig.send(ada, submissions)).toMatchObject({ status: 'queued' });
     faults.write = rig.storage.write;
-    await submissions.close();
+    await closeLeadStore(submissions);
     expect(await rig.row()).toMatchObject({ status: 'waiting', step: 0 });
   });
 });

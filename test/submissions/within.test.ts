@@ -1,8 +1,8 @@
 import { expect, test } from 'vitest';
-import { within } from '../../src/submissions/keep.ts';
+import { within } from '../../src/submissions/persist.ts';
 import { testClock } from '../support/clock.ts';
 
-/** A clock whose timers fire when they are told to. */
+/** Returns a clock whose timers fire on demand. */
 function pausedClock() {
   const clock = testClock();
   const timers: (() => void)[] = [];
@@ -17,14 +17,14 @@ function pausedClock() {
   return { clock, fireAfter };
 }
 
-test('a store that does not answer for two seconds counts as away', async () => {
+test('returns undefined if the store does not answer for two seconds', async () => {
   const { clock, fireAfter } = pausedClock();
   const waiting = within(clock, new Promise<string>(() => {}));
   fireAfter(2_499);
   expect(await waiting).toBe(undefined);
 });
 
-test('a pause of this process is not the store’s: its two seconds begin anew', async () => {
+test('starts the two seconds anew after a pause of the process', async () => {
   const { clock, fireAfter } = pausedClock();
   const store = Promise.withResolvers<string>();
   const waiting = within(clock, store.promise);

@@ -1,4 +1,4 @@
-import { CONFIRMATION_STATEMENT } from '../../src/actions/confirmation-statement.ts';
+import { CONFIRMATION_STATEMENT } from '../../src/actions/preview.ts';
 import { freshAddress, type Service, tokens } from './service.ts';
 
 // biome-ignore lint/suspicious/noExplicitAny: each test says what the body of its answer is.
@@ -11,11 +11,7 @@ type Call = {
 };
 
 /** One request from an address of its own, so that no rate of another test counts. */
-export async function call(
-  service: Pick<Service, 'url'>,
-  path: string,
-  options: Call = {},
-): Promise<Answer> {
+export async function call(service: Pick<Service, 'url'>, path: string, options: Call = {}): Promise<Answer> {
   const { method = 'POST', headers = {}, body } = options;
   const response = await fetch(`${service.url}${path}`, {
     method,
@@ -38,8 +34,7 @@ export const quote = { name: 'Ada Lovelace', email: 'ada@example.com', postal_co
 
 type AgentCall = { token?: string | null; headers?: Record<string, string>; raw?: string };
 
-const bearer = (token: string | null) =>
-  token === null ? {} : { authorization: `Bearer ${token}` };
+const bearer = (token: string | null) => (token === null ? {} : { authorization: `Bearer ${token}` });
 
 /** Calls preview; `raw` replaces the body, a null token leaves the credential out. */
 export function previewAction(
@@ -58,11 +53,7 @@ export function previewAction(
 }
 
 /** Previews and returns the token. */
-export async function previewId(
-  service: Pick<Service, 'url'>,
-  action?: string,
-  fields?: unknown,
-): Promise<string> {
+export async function previewId(service: Pick<Service, 'url'>, action?: string, fields?: unknown): Promise<string> {
   const { body } = await previewAction(service, action, fields);
   return body.preview_id;
 }

@@ -1,4 +1,4 @@
-import { type Clock, systemClock } from '../../src/clock.ts';
+import { type Clock, systemClock } from '../../src/platform/clock.ts';
 
 export type TestClock = Clock & {
   /** Moves both clocks on, in milliseconds. */

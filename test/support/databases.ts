@@ -4,7 +4,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { createClient } from '@redis/client';
 import pg from 'pg';
-import type { Clock } from '../../src/clock.ts';
+import type { Clock } from '../../src/platform/clock.ts';
 import type { Storage } from '../../src/storage/database.ts';
 import { openPostgres } from '../../src/storage/postgres/store.ts';
 import { openSqlite } from '../../src/storage/sqlite/store.ts';
@@ -70,8 +70,7 @@ const required = process.env.TEST_SERVICES === 'required';
 
 /** Whether a Redis answers where the suites may use one. */
 export const redisAnswers = await redisPings();
-if (required && !redisAnswers)
-  throw new Error('Redis does not answer, and TEST_SERVICES=required wants it.');
+if (required && !redisAnswers) throw new Error('Redis does not answer, and TEST_SERVICES=required wants it.');
 
 async function redisPings(): Promise<boolean> {
   const client = createClient({

@@ -5,10 +5,7 @@ import { attemptUntilFinal, previewLeads } from './leads.ts';
 import { type ServiceProcess, startProcess } from './process.ts';
 
 /** A real process whose leases are short; what its first execution loads is loaded. */
-export async function startWarm(
-  upstream: { url: string },
-  dataDir?: string,
-): Promise<ServiceProcess> {
+export async function startWarm(upstream: { url: string }, dataDir?: string): Promise<ServiceProcess> {
   const service = await startProcess({
     environment: { UPSTREAM_URL: upstream.url, UPSTREAM_TIMEOUT_MS: '1000', LOG_LEVEL: 'error' },
     ...(dataDir === undefined ? {} : { dataDir }),
@@ -19,10 +16,7 @@ export async function startWarm(
 }
 
 /** Looks into the database, or writes to it, as another process may. */
-export function beside<T>(
-  service: Pick<ServiceProcess, 'dataDir'>,
-  look: (database: DatabaseSync) => T,
-): T {
+export function beside<T>(service: Pick<ServiceProcess, 'dataDir'>, look: (database: DatabaseSync) => T): T {
   const database = new DatabaseSync(join(service.dataDir, 'service.db'), { timeout: 2_000 });
   try {
     return look(database);

@@ -38,11 +38,7 @@ export const ofTheMachine = {
 };
 
 /** Runs commands one after another, up to the first that fails. */
-export function runCommands(
-  commands: string,
-  folder: string,
-  environment: Record<string, string> = {},
-): Promise<Ran> {
+export function runCommands(commands: string, folder: string, environment: Record<string, string> = {}): Promise<Ran> {
   const child = spawn('bash', ['-euo', 'pipefail', '-c', commands], {
     cwd: folder,
     env: { ...ofTheMachine, ...environment },

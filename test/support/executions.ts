@@ -1,7 +1,7 @@
 /** What the tests of executions claim, keep and are told. */
 import { randomUUID } from 'node:crypto';
-import { systemClock } from '../../src/clock.ts';
-import type { Attempted } from '../../src/submissions/submit.ts';
+import { systemClock } from '../../src/platform/clock.ts';
+import type { Attempted } from '../../src/submissions/attempts.ts';
 import type { Outcome } from '../../src/upstream/upstream.ts';
 
 export const confirmed: Outcome = { kind: 'confirmed', known: false };
@@ -13,18 +13,19 @@ export const parts = {
   upstreamTimeoutMs: 10_000,
   embedded: false,
   keepsDelivered: true,
+  expirePending: async () => 0,
 };
 
 /** What is kept with a claim. */
 export const keep = () => ({
   form: 'contact',
   email: 'ada@example.com',
-  telephone: null,
+  search_text: null,
   event: '{"data":{}}',
 });
 
-/** The digests of a mailbox that has reported nobody. */
-export const unreported = () => [];
+/** The digest of a mailbox that has reported nobody. */
+export const unreported = '';
 
 /** An upstream that ends its attempt so. */
 export const told = (outcome: Outcome) => async (): Promise<Attempted> => ({
@@ -38,12 +39,12 @@ export type Request = ReturnType<typeof plain>;
 export const fresh = (over: Partial<Request> = {}): Request => ({ ...plain(), ...over });
 
 const plain = () => ({
-  actionId: randomUUID(),
+  action_id: randomUUID(),
   action: 'contact',
   client: 'acme',
-  idempotencyKey: randomUUID(),
-  previewDigest: randomUUID(),
-  confirmationText: 'I confirm',
-  confirmedVia: 'agent' as 'agent' | 'client_form',
+  idempotency_key: randomUUID(),
+  preview_digest: randomUUID(),
+  confirmation_text: 'I confirm',
+  confirmed_via: 'agent' as 'agent' | 'client_form',
   destination: 'Vetted Painters',
 });

@@ -15,9 +15,7 @@ export default class FaultsTable implements Reporter {
         rows.set(fault, { times: row.times + times, violations: row.violations + violated(test) });
       }
     }
-    const lines = [...rows].map(
-      ([fault, { times, violations }]) => `| ${fault} | ${times} | ${violations} |`,
-    );
+    const lines = [...rows].map(([fault, { times, violations }]) => `| ${fault} | ${times} | ${violations} |`);
     const head = ['| fault | times injected | violations |', '|---|---|---|'];
     console.log(['', ...head, ...lines, ...skipped.map((name) => `Skipped: ${name}`)].join('\n'));
   }

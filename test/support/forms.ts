@@ -9,13 +9,9 @@ export const encodings = ['json', ...natives] as const;
 const boundary = '----boundary-of-the-tests';
 
 /** A multipart body of text parts; a part may bring its own head. */
-export function multipart(
-  parts: readonly (readonly [name: string, value: string | Buffer, head?: string])[],
-): Buffer {
+export function multipart(parts: readonly (readonly [name: string, value: string | Buffer, head?: string])[]): Buffer {
   const pieces = parts.flatMap(([name, value, head]) => [
-    Buffer.from(
-      `--${boundary}\r\n${head ?? `Content-Disposition: form-data; name="${name}"`}\r\n\r\n`,
-    ),
+    Buffer.from(`--${boundary}\r\n${head ?? `Content-Disposition: form-data; name="${name}"`}\r\n\r\n`),
     Buffer.from(value),
     Buffer.from('\r\n'),
   ]);

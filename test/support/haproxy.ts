@@ -13,9 +13,7 @@ if (!haproxyIsThere && process.env.TEST_SERVICES === 'required') {
 }
 
 /** haproxy before one instance: its connections are shared by all clients, and `/api/leads` is refused. */
-export async function startHaproxy(
-  instance: number,
-): Promise<{ url: string; close(): Promise<void> }> {
+export async function startHaproxy(instance: number): Promise<{ url: string; close(): Promise<void> }> {
   const folder = mkdtempSync(join(tmpdir(), 'haproxy-'));
   const port = await freePort();
   const file = join(folder, 'haproxy.cfg');

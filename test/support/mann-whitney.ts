@@ -3,10 +3,7 @@
  * distribution, but for one time in 15,000. A sign says which is larger.
  */
 export function mannWhitney(a: readonly number[], b: readonly number[]): number {
-  const all = [
-    ...a.map((value) => ({ value, of: 'a' })),
-    ...b.map((value) => ({ value, of: 'b' })),
-  ];
+  const all = [...a.map((value) => ({ value, of: 'a' })), ...b.map((value) => ({ value, of: 'b' }))];
   all.sort((left, right) => left.value - right.value);
   let ranksOfA = 0;
   let ties = 0;

@@ -1,4 +1,4 @@
-import { CONFIRMATION_STATEMENT } from '../../src/actions/confirmation-statement.ts';
+import { CONFIRMATION_STATEMENT } from '../../src/actions/preview.ts';
 import { type Answer, call, quote } from './agent.ts';
 import { type Service, tokens } from './service.ts';
 
@@ -39,9 +39,7 @@ export function send(
     ...options.headers,
   };
   return call(service, '/mcp', {
-    headers: Object.fromEntries(
-      Object.entries(headers).filter((each): each is [string, string] => each[1] !== null),
-    ),
+    headers: Object.fromEntries(Object.entries(headers).filter((each): each is [string, string] => each[1] !== null)),
     body:
       options.raw ??
       JSON.stringify({
@@ -54,12 +52,7 @@ export function send(
 }
 
 /** The result of one call of a tool. */
-export async function callTool(
-  service: Pick<Service, 'url'>,
-  name: string,
-  input: object,
-  options: Options = {},
-) {
+export async function callTool(service: Pick<Service, 'url'>, name: string, input: object, options: Options = {}) {
   const { body } = await send(service, 'tools/call', { name, arguments: input }, options);
   return body.result ?? body.error;
 }

@@ -15,7 +15,5 @@ export async function scrapeMetrics(port: number): Promise<Map<string, Set<strin
 /** The families of a `/metrics` page, with the help of each. */
 export async function metricFamilies(port: number): Promise<Map<string, string>> {
   const text = await (await fetch(`http://127.0.0.1:${port}/metrics`)).text();
-  return new Map(
-    [...text.matchAll(/^# HELP (\w+) (.*)$/gm)].map(([, name = '', help = '']) => [name, help]),
-  );
+  return new Map([...text.matchAll(/^# HELP (\w+) (.*)$/gm)].map(([, name = '', help = '']) => [name, help]));
 }

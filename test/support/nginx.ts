@@ -39,15 +39,11 @@ export async function startNginx(instances: readonly number[], inServer = ''): P
 export async function startCachingNginx(instance: number): Promise<Nginx> {
   const folder = mkdtempSync(join(tmpdir(), 'nginx-'));
   const port = await freePort();
-  const kept =
-    'proxy_cache kept; proxy_cache_valid any 1m; add_header X-Kept $upstream_cache_status always;';
+  const kept = 'proxy_cache kept; proxy_cache_valid any 1m; add_header X-Kept $upstream_cache_status always;';
   const http = `access_log off; proxy_temp_path proxy; client_body_temp_path body; fastcgi_temp_path fastcgi;
     uwsgi_temp_path uwsgi; scgi_temp_path scgi; proxy_cache_path kept keys_zone=kept:1m;
     server { listen 127.0.0.1:${port}; location / { proxy_pass http://127.0.0.1:${instance}; ${kept} } }`;
-  writeFileSync(
-    join(folder, 'nginx.conf'),
-    `pid nginx.pid; error_log stderr error; events {} http { ${http} }`,
-  );
+  writeFileSync(join(folder, 'nginx.conf'), `pid nginx.pid; error_log stderr error; events {} http { ${http} }`);
   return run(folder, port);
 }
 

@@ -5,10 +5,7 @@ import type { ProgrammableUpstream } from './upstream.ts';
 export type Counts = { forwarded: number; rows: number; mails: number };
 
 /** What else there is besides the answer: deliveries, execution rows, messages in the outbox. */
-export async function countEffects(
-  service: Service,
-  upstream?: ProgrammableUpstream,
-): Promise<Counts> {
+export async function countEffects(service: Service, upstream?: ProgrammableUpstream): Promise<Counts> {
   const count = async (table: 'executions' | 'submissions' | 'messages') => {
     const [row] = await service.parts.storage.read((db) =>
       db.selectFrom(table).select((rows) => rows.fn.countAll().as('total')),

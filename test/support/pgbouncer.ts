@@ -13,9 +13,7 @@ if (!pgbouncerIsThere && process.env.TEST_SERVICES === 'required') {
 }
 
 /** pgbouncer in transaction mode in front of a database: its address, with few sessions for many. */
-export async function startPgbouncer(
-  database: string,
-): Promise<{ url: string; close(): Promise<void> }> {
+export async function startPgbouncer(database: string): Promise<{ url: string; close(): Promise<void> }> {
   const url = new URL(database);
   const folder = mkdtempSync(join(tmpdir(), 'pgbouncer-'));
   const port = await freePort();

@@ -1,13 +1,12 @@
 import { type ChildProcess, spawn } from 'node:child_process';
 import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
-import { join, resolve } from 'node:path';
+import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { freePort } from './free-port.ts';
 import { atEndOfFile } from './leftovers.ts';
+import { program as entry } from './program.ts';
 import { credentials } from './service.ts';
-
-const entry = resolve(import.meta.dirname, '../../bin/service.js');
 
 /** A folder of its own, gone with the test file. */
 export function temporaryFolder(): string {
@@ -42,14 +41,13 @@ export type ProcessOptions = {
   shell?: string;
 };
 
-/** Spawns `bin/service.js start` and waits for nothing: for starts that must fail, too. */
+/** Spawns the program's `start` and waits for nothing: for starts that must fail, too. */
 export async function spawnService(options: ProcessOptions = {}): Promise<ServiceProcess> {
   const dataDir = options.dataDir ?? temporaryFolder();
   const port = options.port ?? (await freePort());
   const imports = (options.preload ?? []).flatMap((path) => ['--import', path]);
   const command = [process.execPath, ...imports, entry, 'start'];
-  const [program = '', ...argv] =
-    options.shell === undefined ? command : ['sh', '-c', options.shell, 'sh', ...command];
+  const [program = '', ...argv] = options.shell === undefined ? command : ['sh', '-c', options.shell, 'sh', ...command];
   const child = spawn(program, argv, {
     cwd: tmpdir(),
     env: {

@@ -31,7 +31,6 @@ export function scenario(environment: Record<string, string> = {}): Scenario {
     await started.upstream.close();
   });
   started.clock = clock;
-  started.expecting = (effects, run) =>
-    expectEffects(started.service, started.upstream, effects, run);
+  started.expecting = (effects, run) => expectEffects(started.service, started.upstream, effects, run);
   return started;
 }

@@ -4,8 +4,8 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { pino } from 'pino';
 import { buildApp } from '../../src/app.ts';
-import { type Clock, systemClock } from '../../src/clock.ts';
-import { openParts, type Parts } from '../../src/parts.ts';
+import { openParts, type Parts } from '../../src/compose.ts';
+import { type Clock, systemClock } from '../../src/platform/clock.ts';
 import { readSettings, type Settings } from '../../src/settings/settings.ts';
 import { freePort } from './free-port.ts';
 

@@ -19,13 +19,9 @@ export type Injection = {
 export async function inject(pid: number, ...faults: string[]): Promise<Injection> {
   const expressions = faults.flatMap((fault) => ['-e', `inject=${fault}`]);
   const traced = faults.map((fault) => fault.split(':', 1)[0]).join(',');
-  const child = spawn(
-    'strace',
-    ['-f', '-p', String(pid), '-e', `trace=${traced}`, ...expressions],
-    {
-      stdio: ['ignore', 'ignore', 'pipe'],
-    },
-  );
+  const child = spawn('strace', ['-f', '-p', String(pid), '-e', `trace=${traced}`, ...expressions], {
+    stdio: ['ignore', 'ignore', 'pipe'],
+  });
   let said = '';
   const ended = new Promise<void>((resolve) => child.once('close', () => resolve()));
   await new Promise<void>((resolve, reject) => {

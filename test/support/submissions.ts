@@ -2,9 +2,9 @@ import { randomUUID } from 'node:crypto';
 import { type FormName, forms } from '../../src/forms/catalog.ts';
 import type { Storage } from '../../src/storage/database.ts';
 import type { SubmissionRow } from '../../src/storage/schema.ts';
-import { type Attempt, lineOf } from '../../src/submissions/attempts.ts';
-import type { KeptSubmission } from '../../src/submissions/listing.ts';
-import { lookedFor } from '../../src/submissions/submission.ts';
+import { type Attempt, attemptLine as lineOf } from '../../src/submissions/attempts.ts';
+import type { StoredSubmission } from '../../src/submissions/read/list.ts';
+import { searchColumns } from '../../src/submissions/submission.ts';
 import type { Event } from '../../src/upstream/upstream.ts';
 
 export const RECEIVED = '2026-09-01T12:00:00.000Z';
@@ -27,7 +27,7 @@ export function submissionRow(given: Given = {}): SubmissionRow {
   return {
     form,
     origin,
-    ...lookedFor(typed),
+    ...searchColumns({ id, client: data?.client ?? null, fields: typed }),
     subscriber: null,
     subscriber_id: null,
     received_ms: receivedMs,
@@ -93,8 +93,8 @@ export function eventOf(data: Partial<Event['data']> = {}): Event {
   };
 }
 
-/** A submission as `listing.ts` reads it, delivered. */
-export function keptSubmission(event: Event): KeptSubmission {
+/** A submission as `list.ts` reads it, delivered. */
+export function keptSubmission(event: Event): StoredSubmission {
   const became = { status: 'delivered', reason: null, nextAttemptAt: null, attempts: [] } as const;
   return { receivedAt: RECEIVED, event, ...became, attempts: [] };
 }

@@ -52,12 +52,7 @@ export function timed(
       });
       got.on('end', () => {
         const elapsedMs = performance.now() - startedAt;
-        const {
-          date: _,
-          'x-request-id': __,
-          'submission-reference': reference,
-          ...said
-        } = got.headers;
+        const { date: _, 'x-request-id': __, 'submission-reference': reference, ...said } = got.headers;
         // A reference is new for each request, a member's and a bot's too.
         const told = reference === undefined ? 'none' : freshness(String(reference));
         resolve({ elapsedMs, answer: JSON.stringify([got.statusCode, said, told, body]) });
@@ -95,10 +90,7 @@ export async function sample(kinds: Kinds, each = SAMPLES) {
 /**
  * Holds that nobody can tell them apart: one answer, byte for byte, and no kind slower or quicker than the first. `draw` makes the kinds anew for each chance.
  */
-export async function expectAlike(
-  draw: () => Kinds | Promise<Kinds>,
-  { each = SAMPLES } = {},
-): Promise<void> {
+export async function expectAlike(draw: () => Kinds | Promise<Kinds>, { each = SAMPLES } = {}): Promise<void> {
   const scores: number[] = [];
   do {
     const kinds = await draw();
@@ -118,8 +110,7 @@ function print(names: readonly string[], times: number[][], compared: readonly n
     const sorted = (times[index] ?? []).toSorted((left, right) => left - right);
     const at = (share: number) => sorted[Math.floor(sorted.length * share)]?.toFixed(2);
     const score = index === 0 ? 0 : (compared[index - 1] ?? 0);
-    const longer =
-      50 + 100 * score * Math.sqrt((2 * sorted.length + 1) / (12 * sorted.length ** 2));
+    const longer = 50 + 100 * score * Math.sqrt((2 * sorted.length + 1) / (12 * sorted.length ** 2));
     return {
       kind,
       n: sorted.length,

@@ -1,10 +1,7 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 
 /** Waits until something holds; throws where it does not in time. */
-export async function until(
-  holds: () => boolean | Promise<boolean>,
-  withinMs = 10_000,
-): Promise<void> {
+export async function until(holds: () => boolean | Promise<boolean>, withinMs = 10_000): Promise<void> {
   const deadline = performance.now() + withinMs;
   while (!(await holds())) {
     if (performance.now() > deadline) throw new Error(`Never came: ${holds}`);

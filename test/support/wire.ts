@@ -108,10 +108,7 @@ function parseReplies(text: string, headRequests = false): Reply[] {
 /** What every answer has, whoever gives it: an id, and where it is an error the one shape of errors. */
 export function expectAnswer(reply: Reply | undefined, status: number): Reply {
   if (reply === undefined) expect.fail('There is no answer.');
-  expect([reply.status, reply.headers['x-request-id']]).toEqual([
-    status,
-    expect.stringMatching(/^[0-9a-f-]{36}$/),
-  ]);
+  expect([reply.status, reply.headers['x-request-id']]).toEqual([status, expect.stringMatching(/^[0-9a-f-]{36}$/)]);
   if (reply.body.startsWith('{') && status >= 400) {
     expect(Object.keys(JSON.parse(reply.body))).toContain('error');
   }

@@ -1,13 +1,13 @@
-/** More sends at once than there are connections, to an upstream that says nothing (contract §3, §4). */
+/** More concurrent sends than connections, to an upstream that does not answer (reference §10.4, §5.11). */
 import { afterEach, beforeEach, expect, test } from 'vitest';
-import { systemClock } from '../../src/clock.ts';
+import { systemClock } from '../../src/platform/clock.ts';
 import { openHttpUpstream } from '../../src/upstream/http.ts';
 import type { RemoteUpstream } from '../../src/upstream/upstream.ts';
 import { until } from '../support/until.ts';
 import { answering, type ProgrammableUpstream, startUpstream } from '../support/upstream.ts';
 import { eventOf, freely } from './event.ts';
 
-/** As many as `CONNECTIONS` in `src/upstream/http.ts`. */
+/** Same value as `CONNECTIONS` in `src/upstream/http.ts`. */
 const CONNECTIONS = 128;
 const unconfirmed = { kind: 'unconfirmed', reason: 'The upstream did not answer in time.' };
 const confirmed = { kind: 'confirmed', known: false };
@@ -15,7 +15,7 @@ const confirmed = { kind: 'confirmed', known: false };
 let receiver: ProgrammableUpstream;
 let upstream: RemoteUpstream;
 let timers: Set<() => void>;
-/** Every time-out that was not called off falls due. */
+/** Fires all timeouts that were not cancelled. */
 const timeOut = () => {
   for (const fallDue of timers) fallDue();
 };
@@ -41,28 +41,26 @@ afterEach(async () => {
 });
 
 const deliverMany = (count: number, name: string) =>
-  Promise.all(
-    Array.from({ length: count }, (_, n) => upstream.deliver(eventOf(`${name}-${n}`), freely)),
-  );
+  Promise.all(Array.from({ length: count }, (_, n) => upstream.deliver(eventOf(`${name}-${n}`), freely)));
 const arrived = (name: string) =>
   receiver.delivered.filter(({ event }) => String(event.data.id).startsWith(name)).length;
 
-test('what waited for a connection until its time-out is not sent when one is free again', async () => {
+test('never sends an event that waited for a connection until its timeout', async () => {
   receiver.answer = () => {};
   const delivering = deliverMany(2 * CONNECTIONS, 'waited');
   await until(() => arrived('waited') === CONNECTIONS);
   timeOut();
   const outcomes = await delivering;
-  // What had no connection yet is proven unsent, and the rest is not.
+  // Events that got no connection are proven unsent, the others are not.
   const unsent = { ...unconfirmed, unsent: true };
   expect(outcomes).toEqual(outcomes.map((_, n) => (n < CONNECTIONS ? unconfirmed : unsent)));
   receiver.answer = answering(200);
-  // Connections are given in order: once these were sent, the others had their turn.
+  // Connections are assigned in order, so the earlier events would have been sent first.
   expect(await deliverMany(2 * CONNECTIONS, 'later')).toEqual(outcomes.map(() => confirmed));
   expect(arrived('waited')).toBe(CONNECTIONS);
 });
 
-test('an answer that has not come in time is not waited for: its connection is closed', async () => {
+test('closes the connection of an answer that did not arrive in time', async () => {
   let isClosed = false;
   receiver.answer = (response) => {
     response.on('close', () => {
@@ -77,7 +75,7 @@ test('an answer that has not come in time is not waited for: its connection is c
   await until(() => isClosed);
 });
 
-test('as many answers that never come as there are connections keep none from the next', async () => {
+test('delivers the next event after all connections hung until their timeouts', async () => {
   receiver.answer = () => {};
   const delivering = deliverMany(CONNECTIONS, 'hung');
   await until(() => arrived('hung') === CONNECTIONS);

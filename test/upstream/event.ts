@@ -15,12 +15,12 @@ const event: Event = {
   },
 };
 
-/** What the tests of the upstream deliver: an event, as its bytes leave. */
+/** Returns an event as the bytes that the upstream sends. */
 export function eventOf(id: string, type: Event['type'] = 'lead.created'): Sent {
   return sentOf({ ...event, type, data: { ...event.data, id } });
 }
 
 export const lead = eventOf('e-1');
 
-/** A lease that lets it start. */
+/** A lease that permits the send. */
 export const freely = { mayStart: () => true };

@@ -1,14 +1,13 @@
-/** What is left of an exchange whose status has decided: its body, its connection, its timers (contract §3). */
-import { createRequire } from 'node:module';
-import { afterEach, beforeEach, describe, expect, test, vi } from 'vitest';
-import { systemClock } from '../../src/clock.ts';
+/** The rest of an exchange after its status: body, connection and timers (reference §10.4). */
+import { afterEach, beforeEach, describe, expect, test } from 'vitest';
+import { systemClock } from '../../src/platform/clock.ts';
 import { openHttpUpstream } from '../../src/upstream/http.ts';
 import type { RemoteUpstream } from '../../src/upstream/upstream.ts';
 import { until } from '../support/until.ts';
 import { type ProgrammableUpstream, startUpstream } from '../support/upstream.ts';
 import { freely, lead } from './event.ts';
 
-/** As in `src/upstream/http.ts`. */
+/** Same values as in `src/upstream/http.ts`. */
 const BODY_MAXIMUM_BYTES = 64 * 1024;
 const BODY_MAXIMUM_MS = 1_000;
 
@@ -16,9 +15,9 @@ const confirmed = { kind: 'confirmed', known: false };
 
 let receiver: ProgrammableUpstream;
 let upstream: RemoteUpstream;
-/** The timers that were neither called off nor fell due, with their milliseconds. */
+/** Timers that are neither cancelled nor fired, with their milliseconds. */
 let timers: Map<() => void, number>;
-/** The ports from which it was asked, and those of them that are open. */
+/** Client ports of all requests, and those that are still open. */
 let ports: (number | undefined)[];
 let open: Set<number | undefined>;
 
@@ -41,7 +40,7 @@ afterEach(async () => {
   await receiver.close();
 });
 
-/** The next requests are answered by 200 and so many bytes, of which some never come. */
+/** Answers the next requests with 200 and a body of that size, of which `missing` bytes never arrive. */
 function answerWith(bytes: number, missing = 0): void {
   receiver.answer = (response) => {
     const { socket } = response;
@@ -55,24 +54,24 @@ function answerWith(bytes: number, missing = 0): void {
   };
 }
 
-describe('a body', () => {
+describe('body of an answer', () => {
   test.each([
     [1, 1],
     [BODY_MAXIMUM_BYTES, 1],
     [BODY_MAXIMUM_BYTES + 1, 2],
-  ])('of %i bytes: two exchanges take %i connection(s)', async (bytes, connections) => {
+  ])('of %i bytes: two exchanges use %i connection(s)', async (bytes, connections) => {
     answerWith(bytes);
     for (let times = 1; times <= 2; times += 1) {
       expect(await upstream.deliver(lead, freely)).toEqual(confirmed);
-      // No timer runs on once the body has ended or was given up.
+      // All timers are cancelled once the body has ended or was dropped.
       await until(() => timers.size === 0);
-      // And a moment later the connection is free.
+      // The connection becomes free shortly afterwards.
       await systemClock.sleep(20);
     }
     expect(new Set(ports).size).toBe(connections);
   });
 
-  test('that does not end within a second is given up, and its connection with it', async () => {
+  test('is dropped with its connection if it does not end within a second', async () => {
     answerWith(10, 1);
     expect(await upstream.deliver(lead, freely)).toEqual(confirmed);
     expect([...timers.values()]).toEqual([BODY_MAXIMUM_MS]);
@@ -81,7 +80,7 @@ describe('a body', () => {
     await until(() => open.size === 0);
   });
 
-  test('whose connection breaks has decided before, and leaves no timer', async () => {
+  test('does not change the outcome if its connection breaks, and leaves no timer', async () => {
     answerWith(10, 1);
     expect(await upstream.deliver(lead, freely)).toEqual(confirmed);
     await receiver.close();
@@ -89,7 +88,7 @@ describe('a body', () => {
   });
 });
 
-test('closing ends the connections that are kept, long before the receiver would', async () => {
+test('closes idle connections on close, long before the receiver would', async () => {
   answerWith(1);
   await upstream.deliver(lead, freely);
   await until(() => timers.size === 0);
@@ -98,48 +97,4 @@ test('closing ends the connections that are kept, long before the receiver would
   await upstream.close();
   await until(() => open.size === 0);
   expect(performance.now() - closedAt).toBeLessThan(3_000);
-});
-
-describe('the HTTP client', () => {
-  const { cache, resolve } = createRequire(import.meta.url);
-  const path = resolve('undici/lib/dispatcher/pool.js');
-  const loaded = cache[path];
-  /** Another instance of the module, which has loaded nothing yet. */
-  const openFresh = async () => {
-    delete cache[path];
-    vi.resetModules();
-    const fresh = await import('../../src/upstream/http.ts');
-    return fresh.openHttpUpstream(options());
-  };
-  afterEach(() => {
-    cache[path] = loaded;
-    vi.resetModules();
-  });
-
-  test('is loaded by what prepares a delivery, not by opening', async () => {
-    const fresh = await openFresh();
-    expect(cache).not.toHaveProperty([path]);
-    fresh.prepare?.();
-    expect(cache).toHaveProperty([path]);
-    await fresh.close();
-  });
-
-  test('that can’t be loaded has sent nothing, and is loaded by the next delivery', async () => {
-    const fresh = await openFresh();
-    const broken = {
-      loaded: true,
-      get exports() {
-        throw new Error('too many open files');
-      },
-    };
-    cache[path] = broken as unknown as NodeJS.Module;
-    expect(await fresh.deliver(lead, freely)).toEqual({
-      kind: 'unconfirmed',
-      reason: 'The HTTP client could not be loaded.',
-      unsent: true,
-    });
-    delete cache[path];
-    expect(await fresh.deliver(lead, freely)).toEqual(confirmed);
-    await fresh.close();
-  });
 });

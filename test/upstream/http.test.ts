@@ -3,7 +3,8 @@ import type { AddressInfo } from 'node:net';
 import { createServer } from 'node:net';
 import { Webhook } from 'standardwebhooks';
 import { afterEach, beforeEach, describe, expect, test } from 'vitest';
-import { systemClock } from '../../src/clock.ts';
+import { systemClock } from '../../src/platform/clock.ts';
+import { packageVersion } from '../../src/project.ts';
 import { openHttpUpstream } from '../../src/upstream/http.ts';
 import type { RemoteUpstream } from '../../src/upstream/upstream.ts';
 import { freePort } from '../support/free-port.ts';
@@ -12,19 +13,18 @@ import { eventOf, freely, lead } from './event.ts';
 
 const secret = Buffer.from('a secret of the operator and the upstream');
 const subscription = eventOf('e-1', 'subscriber.created');
-/** When `Retry-After` is read. */
+/** The time at which `Retry-After` is read. */
 const ASKED = new Date('2026-09-01T12:00:00.000Z');
 
 let receiver: ProgrammableUpstream;
 let upstream: RemoteUpstream;
-/** The oldest form of an HTTP date: `Sun Nov  6 08:49:37 1994`, in GMT. */
+/** Returns the oldest form of an HTTP date, as in `Sun Nov  6 08:49:37 1994` (GMT). */
 function asctime(date: Date): string {
   const [weekday = '', day = '', month, year, time] = date.toUTCString().split(' ');
   return `${weekday.slice(0, 3)} ${month} ${String(Number(day)).padStart(2)} ${time} ${year}`;
 }
 
-const open = (url: string, timeoutMs = 400) =>
-  openHttpUpstream({ url, secret, timeoutMs, clock: systemClock });
+const open = (url: string, timeoutMs = 400) => openHttpUpstream({ url, secret, timeoutMs, clock: systemClock });
 
 beforeEach(async () => {
   receiver = await startUpstream();
@@ -35,29 +35,24 @@ afterEach(async () => {
   await receiver.close();
 });
 
-describe('contract §3: what is sent', () => {
-  test('a receiver verifies the signature with the standardwebhooks package', async () => {
+describe('deliver, request (reference §10.1)', () => {
+  test('signs so that the standardwebhooks package verifies the event', async () => {
     await upstream.deliver(lead, freely);
     const { headers, body } = receiver.delivered[0] ?? expect.fail();
-    const verified = new Webhook(secret.toString('base64')).verify(
-      body,
-      headers as Record<string, string>,
-    );
+    const verified = new Webhook(secret.toString('base64')).verify(body, headers as Record<string, string>);
     expect(verified).toEqual(JSON.parse(lead.body));
     expect(headers).toMatchObject({
       'content-type': 'application/json',
       'webhook-id': 'e-1',
       'idempotency-key': 'e-1',
+      'user-agent': `lead-intake/${packageVersion()}`,
     });
     expect(() =>
-      new Webhook(secret.toString('base64')).verify(
-        body.replace('Ada', 'Eve'),
-        headers as Record<string, string>,
-      ),
+      new Webhook(secret.toString('base64')).verify(body.replace('Ada', 'Eve'), headers as Record<string, string>),
     ).toThrow();
   });
 
-  test('without a secret nothing is signed; a traceparent is sent on', async () => {
+  test('sends no signature without a secret, and forwards a traceparent', async () => {
     const unsigned = openHttpUpstream({
       url: receiver.url,
       secret: undefined,
@@ -73,13 +68,13 @@ describe('contract §3: what is sent', () => {
   });
 });
 
-describe('contract §3: every answer has its outcome', () => {
-  test.each([200, 201, 202, 204, 299])('%i is confirmed', async (status) => {
+describe('deliver, outcomes (reference §10.3)', () => {
+  test.each([200, 201, 202, 204, 299])('returns confirmed for %i', async (status) => {
     receiver.answer = answering(status);
     expect(await upstream.deliver(lead, freely)).toEqual({ kind: 'confirmed', known: false });
   });
 
-  test('409 to a subscriber is confirmed as known, to a lead it is rejected', async () => {
+  test('returns for 409 confirmed as known for a subscriber, and rejected for a lead', async () => {
     receiver.answer = answering(409);
     expect(await upstream.deliver(subscription, freely)).toEqual({
       kind: 'confirmed',
@@ -89,7 +84,7 @@ describe('contract §3: every answer has its outcome', () => {
   });
 
   test.each([400, 402, 405, 409, 410, 413, 418, 422, 451, 499])(
-    '%i is rejected with that status',
+    'returns rejected with the status for %i',
     async (status) => {
       receiver.answer = answering(status);
       expect(await upstream.deliver(lead, freely)).toEqual({ kind: 'rejected', status });
@@ -97,13 +92,27 @@ describe('contract §3: every answer has its outcome', () => {
   );
 
   test.each([301, 302, 303, 307, 308, 304, 401, 403, 404, 407, 408, 500, 502, 503, 599])(
-    '%i is unconfirmed and never followed',
+    'returns unconfirmed for %i and never follows it',
     async (status) => {
       receiver.answer = answering(status, { location: `${receiver.url}/again` });
       expect(await upstream.deliver(lead, freely)).toMatchObject({ kind: 'unconfirmed' });
       expect(receiver.delivered).toHaveLength(1);
     },
   );
+
+  test.each([
+    [302, 'confirmed'],
+    [303, 'confirmed'],
+    [307, 'unconfirmed'],
+  ])('for %i returns %s without following it with UPSTREAM_REDIRECT=confirmed', async (status, kind) => {
+    const { url } = receiver;
+    receiver.answer = answering(status, { location: `${url}/again` });
+    const options = { url, secret, timeoutMs: 5_000, clock: systemClock } as const;
+    const trusting = openHttpUpstream({ ...options, redirect: 'confirmed' });
+    expect((await trusting.deliver(lead, freely)).kind).toBe(kind);
+    await trusting.close();
+    expect(receiver.delivered).toHaveLength(1);
+  });
 
   test.each([
     ['120', 120],
@@ -123,7 +132,7 @@ describe('contract §3: every answer has its outcome', () => {
     ['1.5', 1],
     [new Date(ASKED.getTime() + 60_000).toUTCString(), 60],
     [new Date(ASKED.getTime() - 60_000).toUTCString(), 1],
-  ])('429 with Retry-After %j waits %i seconds', async (header, seconds) => {
+  ])('reads the Retry-After %j of a 429 as %i seconds', async (header, seconds) => {
     receiver.answer = answering(429, { 'retry-after': header });
     const clock = { ...systemClock, now: () => ASKED };
     const dated = openHttpUpstream({ url: receiver.url, secret, timeoutMs: 5_000, clock });
@@ -134,7 +143,7 @@ describe('contract §3: every answer has its outcome', () => {
     await dated.close();
   });
 
-  test('429 without Retry-After waits one second', async () => {
+  test('uses one second for a 429 without Retry-After', async () => {
     receiver.answer = answering(429);
     expect(await upstream.deliver(lead, freely)).toEqual({
       kind: 'rateLimited',
@@ -142,14 +151,14 @@ describe('contract §3: every answer has its outcome', () => {
     });
   });
 
-  test('an answer that never comes is unconfirmed after the time-out', async () => {
+  test('returns unconfirmed after the timeout if no answer comes', async () => {
     receiver.answer = () => {};
     const before = performance.now();
     expect(await upstream.deliver(lead, freely)).toMatchObject({ kind: 'unconfirmed' });
     expect(performance.now() - before).toBeLessThan(1_500);
   });
 
-  test('a 200 with an endless body is confirmed at once, and its connection is given up', async () => {
+  test('returns confirmed at once for a 200 with an endless body, and closes its connection', async () => {
     const closed = new Promise<void>((resolve) => {
       receiver.answer = (response) => {
         response.writeHead(200, { 'content-encoding': 'gzip' });
@@ -165,7 +174,7 @@ describe('contract §3: every answer has its outcome', () => {
     await closed;
   });
 
-  test('200s whose bodies trickle for ever keep no connection from the next ones', async () => {
+  test('delivers 130 events at once although the bodies of all answers never end', async () => {
     const timers: NodeJS.Timeout[] = [];
     receiver.answer = (response) => {
       response.writeHead(200);
@@ -173,20 +182,18 @@ describe('contract §3: every answer has its outcome', () => {
     };
     const confirmed = { kind: 'confirmed', known: false };
     const patient = open(receiver.url, 5_000);
-    const outcomes = await Promise.all(
-      Array.from({ length: 130 }, () => patient.deliver(lead, freely)),
-    );
+    const outcomes = await Promise.all(Array.from({ length: 130 }, () => patient.deliver(lead, freely)));
     expect(outcomes).toEqual(outcomes.map(() => confirmed));
     await patient.close();
     for (const timer of timers) clearInterval(timer);
   });
 
-  test('a 200 whose body stalls is confirmed at once', async () => {
+  test('returns confirmed at once for a 200 whose body stalls', async () => {
     receiver.answer = (response) => void response.writeHead(200).write('x');
     expect(await upstream.deliver(lead, freely)).toEqual({ kind: 'confirmed', known: false });
   });
 
-  test('endless 103 ends as unconfirmed after the time-out', async () => {
+  test('returns unconfirmed after the timeout for endless 103 answers', async () => {
     receiver.answer = (response) => {
       const timer = setInterval(() => response.writeEarlyHints({ link: '</a>; rel=preload' }), 20);
       response.on('close', () => clearInterval(timer));
@@ -198,8 +205,8 @@ describe('contract §3: every answer has its outcome', () => {
     ['garbage', 'not http at all\r\n\r\n'],
     ['an upgrade', 'HTTP/1.1 101 Switching Protocols\r\nconnection: upgrade\r\nupgrade: x\r\n\r\n'],
     ['100 KB of headers', `HTTP/1.1 200 OK\r\n${'x-filler: 1234567890\r\n'.repeat(5_000)}\r\n`],
-    ['nothing and a closed connection', ''],
-  ])('%s is unconfirmed', async (_name, bytes) => {
+    ['an empty answer', ''],
+  ])('returns unconfirmed for %s', async (_name, bytes) => {
     const server = createServer((socket) => {
       socket.on('error', () => {});
       socket.once('data', () => socket.end(bytes));
@@ -211,7 +218,7 @@ describe('contract §3: every answer has its outcome', () => {
     server.close();
   });
 
-  test('a refused connection and an unknown host are unconfirmed, without a word about addresses', async () => {
+  test('returns unconfirmed with a code but no address if the connection fails', async () => {
     for (const [url, code] of [
       ['http://127.0.0.1:1/', /ECONNREFUSED/],
       ['http://no-such-host.invalid/', /ENOTFOUND|EAI_AGAIN/],
@@ -229,11 +236,11 @@ describe('contract §3: every answer has its outcome', () => {
   });
 });
 
-describe('what is proven unsent', () => {
+describe('deliver, events that are proven unsent', () => {
   test.each([
     ['a refused connection', 'http://127.0.0.1:1/'],
     ['an unknown host', 'http://no-such-host.invalid/'],
-  ])('%s says so, after a second try', async (_name, url) => {
+  ])('returns unsent for %s after a second try', async (_name, url) => {
     const pauses: number[] = [];
     const clock = {
       ...systemClock,
@@ -249,7 +256,7 @@ describe('what is proven unsent', () => {
     expect(pauses).toEqual([500]);
   });
 
-  test('a receiver that was just restarting gets it once, under the same id', async () => {
+  test('delivers once, under the same id, to a receiver that was just restarting', async () => {
     const port = await freePort();
     const restarting = open(`http://127.0.0.1:${port}/`, 5_000);
     const delivering = restarting.deliver(lead, freely);
@@ -266,7 +273,7 @@ describe('what is proven unsent', () => {
     server.close();
   });
 
-  test('the fence holds for the second try', async () => {
+  test('checks the lease again before the second try', async () => {
     const port = await freePort();
     let asked = 0;
     const restarting = open(`http://127.0.0.1:${port}/`, 5_000);
@@ -284,7 +291,7 @@ describe('what is proven unsent', () => {
     server.close();
   });
 
-  test('what reached a socket is not: an answer that never comes, a reset, a 500', async () => {
+  test('does not return unsent for a missing answer, a reset or a 500', async () => {
     const answers = [() => {}, (response: ServerResponse) => response.destroy(), answering(500)];
     for (const answer of answers) {
       receiver.answer = answer;
@@ -293,18 +300,19 @@ describe('what is proven unsent', () => {
     expect(receiver.delivered).toHaveLength(3);
   });
 
-  test('a reset is told at once: what may have arrived is not sent a second time', async () => {
+  test('returns unconfirmed at once after a reset, without a second try', async () => {
     receiver.answer = (response) => response.destroy();
     const patient = open(receiver.url, 5_000);
     expect(await patient.deliver(lead, freely)).toEqual({
       kind: 'unconfirmed',
       reason: 'The upstream could not be asked: UND_ERR_SOCKET.',
+      code: 'UND_ERR_SOCKET',
     });
     expect(receiver.delivered).toHaveLength(1);
     await patient.close();
   });
 
-  test('nothing is tried again after the time-out', async () => {
+  test('does not try again after the timeout', async () => {
     const port = await freePort();
     const hurried = open(`http://127.0.0.1:${port}/`, 100);
     expect(await hurried.deliver(lead, freely)).toMatchObject({ unsent: true });
@@ -321,25 +329,25 @@ describe('what is proven unsent', () => {
   });
 });
 
-describe('the time that an answer names', () => {
+describe('deliver, Date header of the answer', () => {
   const heardFrom = async (headers: Record<string, string>) => {
     receiver.answer = answering(200, headers);
     const heard: number[] = [];
-    await upstream.deliver(lead, { ...freely, heardTime: (time) => heard.push(time) });
+    await upstream.deliver(lead, { ...freely, onServerTime: (time) => heard.push(time) });
     return heard;
   };
 
-  test('is told to whoever asks', async () => {
+  test('passes the time to heardTime', async () => {
     expect(await heardFrom({ date: 'Sun, 06 Nov 1994 08:49:37 GMT' })).toEqual([784_111_777_000]);
   });
 
-  test('is no number where it can’t be read', async () => {
+  test('passes NaN for an invalid date', async () => {
     expect(await heardFrom({ date: 'about 3' })).toEqual([Number.NaN]);
   });
 });
 
-describe('contract §4: the lease as a fence', () => {
-  test('nothing is sent once the lease leaves no time', async () => {
+describe('deliver, lease (reference §5.11)', () => {
+  test('sends nothing if the lease leaves no time', async () => {
     expect(await upstream.deliver(lead, { mayStart: () => false })).toEqual({
       kind: 'unconfirmed',
       reason: 'The lease left no time to send.',
@@ -348,7 +356,7 @@ describe('contract §4: the lease as a fence', () => {
     expect(receiver.delivered).toHaveLength(0);
   });
 
-  test('the fence is asked when the connection stands, not before', async () => {
+  test('checks the lease once the connection is open', async () => {
     let asked = 0;
     await upstream.deliver(lead, { mayStart: () => ++asked > 0 });
     expect(asked).toBe(1);

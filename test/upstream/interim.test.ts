@@ -1,14 +1,14 @@
 import type { AddressInfo } from 'node:net';
 import { createServer } from 'node:net';
 import { expect, test } from 'vitest';
-import { systemClock } from '../../src/clock.ts';
+import { systemClock } from '../../src/platform/clock.ts';
 import { openHttpUpstream } from '../../src/upstream/http.ts';
 import { freely, lead } from './event.ts';
 
 const interim = 'HTTP/1.1 100 Continue\r\n\r\n';
 const final = 'HTTP/1.1 202 Accepted\r\ncontent-length: 2\r\n\r\nok';
 
-/** An upstream that answers each request by these pieces, one at a time; it counts its connections. */
+/** Starts an upstream that answers each request with these pieces, and counts its connections. */
 async function speaking(pieces: readonly string[], timeoutMs = 400) {
   let connections = 0;
   const server = createServer({ noDelay: true }, (socket) => {
@@ -37,34 +37,31 @@ test.each([
   ['twice, with headers', [`${interim}HTTP/1.1 100 Continue\r\na: b\r\n\r\n${final}`]],
   ['and 103', [interim, 'HTTP/1.1 103 Early Hints\r\n\r\n', interim + final]],
   ['byte by byte', [...(interim + final)]],
-])(
-  '100 Continue that nobody asked for, %s, is passed over (RFC 9110 §15.2)',
-  async (_how, pieces) => {
-    const { raw, connections, close } = await speaking(pieces);
-    for (let times = 0; times < 3; times += 1) {
-      expect(await raw.deliver(lead, freely)).toEqual({
-        kind: 'confirmed',
-        known: false,
-      });
-    }
-    // Each but the first could wait for one that was kept.
-    expect(connections()).toBeLessThan(4);
-    await raw.close();
-    close();
-  },
-);
+])('ignores an unrequested 100 Continue %s (RFC 9110 §15.2)', async (_how, pieces) => {
+  const { raw, connections, close } = await speaking(pieces);
+  for (let times = 0; times < 3; times += 1) {
+    expect(await raw.deliver(lead, freely)).toEqual({
+      kind: 'confirmed',
+      known: false,
+    });
+  }
+  // All requests but the first could reuse a connection.
+  expect(connections()).toBeLessThan(4);
+  await raw.close();
+  close();
+});
 
 test.each([
   ['endless 100', Array.from({ length: 600 }, () => interim)],
-  ['the begin of one and nothing else', ['HTTP/1.1 100 Cont']],
-])('%s is unconfirmed', async (_name, pieces) => {
+  ['the beginning of a 100 and nothing else', ['HTTP/1.1 100 Cont']],
+])('returns unconfirmed for %s', async (_name, pieces) => {
   const { raw, close } = await speaking(pieces);
   expect(await raw.deliver(lead, freely)).toMatchObject({ kind: 'unconfirmed' });
   await raw.close();
   close();
 });
 
-test('one whose headers never end is given up at 16 KB, long before the time-out', async () => {
+test('returns unconfirmed at 16 KB of endless headers, long before the timeout', async () => {
   const endless = Array.from({ length: 50 }, () => interim.slice(0, -2).padEnd(1_000, 'x'));
   const { raw, close } = await speaking(endless, 60_000);
   expect(await raw.deliver(lead, freely)).toMatchObject({

@@ -1,6 +1,6 @@
 import { isMainThread } from 'node:worker_threads';
 import { afterEach, beforeEach, describe, expect, test } from 'vitest';
-import { outcomeOf } from '../../src/upstream/outcome.ts';
+import { outcomeOf } from '../../src/upstream/http.ts';
 
 const confirmed = { kind: 'confirmed', known: false };
 const statusesFrom = (first: number, last: number) =>
@@ -8,34 +8,41 @@ const statusesFrom = (first: number, last: number) =>
 const outcome = (status: number, event: 'lead.created' | 'subscriber.created' = 'lead.created') =>
   outcomeOf(event, status, undefined, new Date());
 
-describe('contract §3: what a status means', () => {
+describe('outcomeOf, statuses (reference §10.3)', () => {
   const ownStanding = [401, 403, 404, 407, 408];
 
-  test('every 2xx is confirmed, and what stands beside them is not', () => {
+  test('returns confirmed for every 2xx, but neither for 199 nor for 300', () => {
     for (const status of statusesFrom(200, 299)) expect(outcome(status)).toEqual(confirmed);
     for (const status of [199, 300]) expect(outcome(status).kind).toBe('unconfirmed');
   });
 
-  test('every 4xx but 429 and the service’s own standing is rejected with that status', () => {
+  test('returns rejected for every 4xx except 401, 403, 404, 407, 408 and 429', () => {
     for (const status of statusesFrom(400, 499)) {
       if (status === 429) continue;
       const { kind } = outcome(status);
-      expect([status, kind]).toEqual([
-        status,
-        ownStanding.includes(status) ? 'unconfirmed' : 'rejected',
-      ]);
+      expect([status, kind]).toEqual([status, ownStanding.includes(status) ? 'unconfirmed' : 'rejected']);
       if (kind === 'rejected') expect(outcome(status)).toEqual({ kind: 'rejected', status });
     }
   });
 
-  test('every 3xx and 5xx is unconfirmed, for a reason that has the status alone', () => {
+  test('returns unconfirmed for every 3xx and 5xx, with a reason that contains only the status', () => {
     for (const status of [...statusesFrom(300, 399), ...statusesFrom(500, 599)]) {
       const reason = `The upstream answered ${status}.`;
-      expect(outcome(status)).toEqual({ kind: 'unconfirmed', reason, answered: true });
+      expect(outcome(status)).toEqual({ kind: 'unconfirmed', reason, status });
     }
   });
 
-  test('409 to a subscriber, and to a subscriber alone, is confirmed as known', () => {
+  test.each([
+    ['unconfirmed', []],
+    ['confirmed', [302, 303]],
+  ] as const)('UPSTREAM_REDIRECT=%s confirms of all redirects %j', (redirect, confirming) => {
+    const confirmedOnes = statusesFrom(300, 399).filter(
+      (status) => outcomeOf('lead.created', status, undefined, new Date(), redirect).kind === 'confirmed',
+    );
+    expect(confirmedOnes).toEqual(confirming);
+  });
+
+  test('returns confirmed as known for 409 to a subscriber only', () => {
     expect(outcome(409, 'subscriber.created')).toEqual({ kind: 'confirmed', known: true });
     expect(outcome(410, 'subscriber.created')).toEqual({ kind: 'rejected', status: 410 });
     expect(outcome(409)).toEqual({ kind: 'rejected', status: 409 });
@@ -43,12 +50,12 @@ describe('contract §3: what a status means', () => {
 });
 
 /**
- * West of Greenwich a date that is read as local time lies hours later. A worker thread, in which mutation
- * tests run, can't change its zone: they set it (`test/mutation/rooms.js`).
+ * West of Greenwich, a date that is read as local time is hours later. Mutation tests run in a worker
+ * thread, which can't change its time zone, so they set it before (`test/mutation/modules.ts`).
  */
 const zones = isMainThread ? ['UTC', 'America/New_York'] : ['America/New_York'];
 
-describe.each(zones)('contract §3: Retry-After, in a zone of %s', (zone) => {
+describe.each(zones)('outcomeOf, Retry-After in the time zone %s (reference §10.3)', (zone) => {
   const ownZone = process.env.TZ;
   beforeEach(() => {
     process.env.TZ = zone;
@@ -78,7 +85,7 @@ describe.each(zones)('contract §3: Retry-After, in a zone of %s', (zone) => {
     ['Tue, 01 Sep 2026 12:00:00 GMT', 1],
     ['Wed, 02 Sep 2026 12:00:00 GMT', 86_400],
     ['Wed, 02 Sep 2026 12:00:01 GMT', 86_400],
-  ])('%j is %i seconds', (header, retryAfterSeconds) => {
+  ])('reads %j as %i seconds', (header, retryAfterSeconds) => {
     expect(waited(header)).toEqual({ kind: 'rateLimited', retryAfterSeconds });
   });
 
@@ -86,7 +93,7 @@ describe.each(zones)('contract §3: Retry-After, in a zone of %s', (zone) => {
     ['Tue, 01 Sep 2026 12:01:00 GMT', 60],
     ['Tue Sep  1 12:01:00 2026', 60],
     ['Tue, 01 Sep 2026 12:00:01 GMT', 1],
-  ])('what is left until %j at half past a second is rounded up', (header, retryAfterSeconds) => {
+  ])('rounds the time until %j up from half past a second', (header, retryAfterSeconds) => {
     const halfPast = '2026-09-01T12:00:00.500Z';
     expect(waited(header, halfPast)).toEqual({ kind: 'rateLimited', retryAfterSeconds });
   });
@@ -114,7 +121,7 @@ describe.each(zones)('contract §3: Retry-After, in a zone of %s', (zone) => {
     'Tue, 5 Jan 2100 12:00:00 GMT',
     'Tue, 05 January 2100 12:00:00 GMT',
     'Tue, 41 Foo 2100 12:00:00 GMT',
-  ])('%j can’t be read, and is 1 second', (header) => {
+  ])('reads the invalid %j as 1 second', (header) => {
     expect(waited(header)).toEqual({ kind: 'rateLimited', retryAfterSeconds: 1 });
   });
 });

@@ -1,7 +1,7 @@
 import { constants } from 'node:http2';
 import { getCACertificates, setDefaultCACertificates } from 'node:tls';
 import { afterAll, afterEach, beforeAll, expect, test } from 'vitest';
-import { systemClock } from '../../src/clock.ts';
+import { systemClock } from '../../src/platform/clock.ts';
 import { openHttpUpstream } from '../../src/upstream/http.ts';
 import type { RemoteUpstream } from '../../src/upstream/upstream.ts';
 import { cert } from '../support/certificate.ts';
@@ -26,16 +26,16 @@ afterEach(async () => {
 });
 afterAll(() => setDefaultCACertificates(trusted));
 
-test('contract §4: a receiver that prefers HTTP/2 is spoken to in HTTP/1.1', async () => {
+test('speaks HTTP/1.1 to a receiver that prefers HTTP/2 (reference §10.4)', async () => {
   await receive();
   expect(await upstream.deliver(lead, freely)).toEqual({ kind: 'confirmed', known: false });
   expect(receiver.spoken).toEqual(['1.1']);
 });
 
-test('contract §4: what has reached a receiver over TLS is not sent a second time, whatever it resets', async () => {
+test('sends nothing a second time over TLS after a reset (reference §10.4)', async () => {
   await receive((request, response) => {
     if (request.httpVersion === '1.1') request.socket.destroy();
-    // To a client of HTTP/2 that means that it was never processed, and the library sent it again by itself.
+    // An HTTP/2 client takes this as never processed, and its library would send it again.
     else response.stream.close(constants.NGHTTP2_REFUSED_STREAM);
   });
   const outcome = await upstream.deliver(lead, freely);

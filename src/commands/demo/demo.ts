@@ -1,104 +1,174 @@
-/** `npm run demo`: drives a running service as an agent and a browser would (contract §1). */
-import { readFileSync } from 'node:fs';
-import type { Settings } from '../../settings/settings.ts';
+/** `npm run demo`: sends the requests of an agent (reference §5) and a browser (reference §4) to a running service. */
+import { existsSync, readFileSync } from 'node:fs';
+import { exampleFields, type Form, forms } from '../../forms/catalog.ts';
+import { randomSecret } from '../../platform/random.ts';
+import { pages, pathsOfPage, pathTo, routes } from '../../routes.ts';
 import { localFiles } from '../../start/first-run.ts';
-import type { Call } from '../command.ts';
-import { runnerOf } from '../command-line.ts';
-import { loadSettings } from '../configuration.ts';
-import { ExitFault, UsageFault } from '../faults.ts';
-import { actAsAgent, discover } from './agent.ts';
-import { actAsBrowser, type MailPlace } from './browser.ts';
+import { isThisMachine } from '../arguments.ts';
+import { ExitFault, UsageFault } from '../command-errors.ts';
+import { type Call, runnerOf } from '../command-line.ts';
+import { loadSettings } from '../open-store.ts';
 import { outage } from './outage.ts';
-import { openStory } from './story.ts';
+import { openStory, type Step, type Story, waitForMails } from './story.ts';
+
+const MAIL_WITHIN_MS = 5_000;
 
 export const run = runnerOf({
   invocation: 'npm run demo --',
-  meaning:
-    'Drives a running service as an agent and a browser would, for real, and tells what happened.',
+  description: 'Drives a running service as an agent and a browser would, for real, and tells what happened.',
   examples: [
     'npm run demo',
     'npm run demo -- --url http://127.0.0.1:4000 --token-file ./token',
     'npm run --silent demo -- --json',
     'npm run demo -- outage',
   ],
-  actions: {
+  subcommands: {
     '': {
-      meaning: 'one execution, three leads and a subscription, with sample data',
+      description: 'one execution, three leads and a subscription, with sample data',
       options: {
-        url: { type: 'string', value: 'URL', meaning: 'where the service is (BASE_URL)' },
-        'token-file': {
-          type: 'string',
-          value: 'FILE',
-          meaning: 'holds an agent credential with both scopes (DATA_DIR/agent-token)',
-        },
-        yes: { type: 'boolean', meaning: 'go on where the sample data leaves this machine' },
+        '--url URL': 'where the service is (BASE_URL)',
+        '--token-file FILE': 'holds an agent credential with both scopes (DATA_DIR/agent-token)',
+        '--yes': 'go on where the sample data leaves this machine',
       },
       run: demonstrate,
     },
     outage: {
-      meaning:
+      description:
         'starts a service of its own, whose upstream dies and comes back: what people sent is kept and arrives once (about a minute and a half)',
       run: outage,
     },
   },
 });
 
-async function demonstrate(call: Call): Promise<void> {
-  const { terminal } = call;
-  const { settings } = loadSettings();
-  const url = urlOf(call.text('url') ?? settings.baseUrl);
-  const isOurs = url === urlOf(settings.baseUrl);
-  if (!isOnThisMachine(url) || (isOurs && settings.upstream.kind === 'http')) {
+async function demonstrate({ terminal, text, flag }: Call): Promise<void> {
+  const { baseUrl, upstream, mail, dataDir } = loadSettings().settings;
+  const url = parseUrl(text('url') ?? baseUrl);
+  const isOurs = url === parseUrl(baseUrl);
+  if (!isThisMachine(new URL(url).hostname) || (isOurs && upstream.kind === 'http')) {
     const question = `The sample data goes through ${url} to whoever receives its leads. Send it?`;
-    if (!(await terminal.confirm(question, call.flag('yes')))) {
-      return terminal.say('Nothing was sent.');
-    }
+    if (!(await terminal.confirm(question, flag('yes')))) return terminal.say('Nothing was sent.');
   }
-  const story = openStory(terminal, url);
-  story.chapter(`As an agent, at ${url}`);
-  await discover(story);
-  await actAsAgent(story, tokenOf(call.text('token-file') ?? localFiles(settings.dataDir).token));
-  story.chapter('As a browser');
-  await actAsBrowser(story, mailPlaceOf(settings, isOurs));
+  const story = openStory(terminal, url, `As an agent, at ${url}`);
+  await actAsAgent(story, text('token-file') ?? localFiles(dataDir).token);
+  story.begin('As a browser');
+  await actAsBrowser(story, isOurs && mail.kind === 'files' ? mail.folder : undefined);
   if (terminal.json) return;
   terminal.print('Every step was answered as it should be.');
-  if (isOurs && settings.upstream.kind === 'inbox') {
-    terminal.print('What arrived: npm run inbox -- list');
-  }
+  if (isOurs && upstream.kind === 'inbox') terminal.print('What arrived: npm run inbox -- list');
 }
 
-function urlOf(text: string): string {
+function parseUrl(text: string): string {
   const url = URL.parse(text);
-  const isWeb = url?.protocol === 'http:' || url?.protocol === 'https:';
-  if (url === null || !isWeb || url.username !== '' || url.password !== '') {
-    throw new UsageFault('--url must be an http:// or https:// address without a user name.');
+  if (url !== null && /^https?:$/.test(url.protocol) && url.username + url.password === '') {
+    return url.origin + url.pathname.replace(/\/$/, '');
   }
-  return `${url.origin}${url.pathname.replace(/(?<!\/)\/+$/, '')}`;
+  throw new UsageFault('--url must be an http:// or https:// address without a user name.');
 }
 
-function isOnThisMachine(url: string): boolean {
-  return /^(localhost|127(\.\d+){3}|\[::1\])$/.test(new URL(url).hostname);
-}
-
-/** The token itself is in no message: a file may hold anything. */
-function tokenOf(path: string): string {
-  let token: string;
-  try {
-    token = readFileSync(path, 'utf8').trim();
-  } catch {
-    throw new ExitFault(
-      `There is no token to read in ${path}: \`npm start\` in local mode makes one there, and --token-file names another.`,
-    );
-  }
+/** Reads the token of a file. The error does not quote the content, because the file may contain anything. */
+function readToken(path: string): string {
+  const token = existsSync(path) ? readFileSync(path, 'utf8').trim() : '';
   if (/^[!-~]+$/.test(token)) return token;
-  throw new ExitFault(`What is in ${path} is not a token.`);
+  throw new ExitFault(
+    `There is no token in ${path}: \`npm start\` in local mode makes one there, and --token-file names another.`,
+  );
 }
 
-function mailPlaceOf({ mail }: Settings, isOurs: boolean): MailPlace {
-  if (isOurs && mail.kind === 'files') return { folder: mail.folder };
-  return {
-    elsewhere: isOurs
-      ? 'It goes out through SMTP_URL, to an address in example.com that nobody reads.'
-      : 'It is where that service sends its mail; this command can’t see it.',
+const randomName = (bytes: number) => `demo-${randomSecret(bytes).toString('hex')}`;
+
+/** Reads the manifest, previews, executes once, and sends requests that the service must refuse. */
+async function actAsAgent({ tell }: Story, tokenFile: string): Promise<void> {
+  const { name: action } = forms.homeowner_quote;
+  await tell('Read the manifest: what can be done here?', {
+    path: routes.getWellKnownManifest.path,
+    answer: [200, `"action":"${action}"`],
+    means: ({ body }) => [`Version ${body.version}, with the actions ${Object.keys(forms).join(', ')}.`],
+  });
+  const authorization = `Bearer ${readToken(tokenFile)}`;
+  const preview = async (does: string, means: Step['means']) => {
+    const path = pathTo(routes.previewAction, { action });
+    const json = exampleFields(forms.homeowner_quote);
+    return (await tell(does, { path, headers: { authorization }, json, answer: [200, '"preview_id":"'], means })).body;
   };
+  const execute = (does: string, key: string, json: object, expected: Pick<Step, 'answer' | 'means'>) => {
+    const path = pathTo(routes.executeAction, { action });
+    const headers = { authorization, 'idempotency-key': key };
+    return tell(does, { path, headers, json, shows: `Idempotency-Key: ${key}`, ...expected });
+  };
+  const { preview_id, confirmation_statement } = await preview('Ask for a preview', ({ body }) => [
+    'Checked and normalized, and sent to nobody yet. The agent shows the person this:',
+    ...Object.entries({ ...Object(body.fields), 'goes to': body.destination }).map(
+      ([name, value]) => `  ${name.padEnd(14)}${value}`,
+    ),
+    `  “${body.confirmation_statement}”`,
+  ]);
+  const yes = { preview_id, confirmation: true, confirmation_text: confirmation_statement };
+  const otherWords = { ...yes, confirmation_text: 'Yes, go ahead.' };
+  const key = randomName(8);
+  await execute('Execute with other words than the statement', key, otherWords, {
+    answer: [409, 'has not confirmed'],
+    means: 'Not confirmed: nothing was sent, and the preview is still good.',
+  });
+  const sent = await execute('Execute with the exact statement: the person said yes', key, yes, {
+    answer: [200, '"status":"submitted"'],
+    means: ({ body }) => [`Submitted. The receipt to keep: ${body.receipt?.action_id}.`],
+  });
+  await execute('Send the same once more, as after a lost answer', key, yes, {
+    answer: [200, JSON.stringify({ ...sent.body, replay: true })],
+    means: 'A replay: the same receipt again, and nothing was sent a second time.',
+  });
+  await execute('Execute the same preview under another key', randomName(8), yes, {
+    answer: [409, 'preview_already_used'],
+    means: 'preview_already_used: one confirmation is good for one submission.',
+  });
+  const means = 'A new request of the person, with a confirmation of its own.';
+  const second = { ...yes, preview_id: (await preview('Ask for a second preview', means)).preview_id };
+  await execute('Execute it under the key of the first', key, second, {
+    answer: [409, 'idempotency_conflict'],
+    means: 'idempotency_conflict: a key belongs to one request. Nothing was sent.',
+  });
+}
+
+/** Opens a page, subscribes, waits for the e-mail, and sends a lead in each encoding. */
+async function actAsBrowser({ tell, note }: Story, mailFolder: string | undefined): Promise<void> {
+  await tell('Open a page with a form', {
+    path: pathsOfPage(forms.newsletter.page).path,
+    answer: [200, `action="${routes.subscribeNewsletter.path}"`],
+    means: 'Plain HTML: the form works without JavaScript, cookies or another origin.',
+  });
+  const answer: Step['answer'] = [303, pages.thankYou.path];
+  // A new address each time, because an address gets one confirmation message in 24 hours.
+  const email = `${randomName(4)}@example.com`;
+  await tell('Subscribe to the newsletter', {
+    path: routes.subscribeNewsletter.path,
+    form: new URLSearchParams({ email, privacy: 'yes' }),
+    shows: 'urlencoded',
+    answer,
+    means: `On to ${pages.thankYou.path}. An address that is on the list already gets the same answer.`,
+  });
+  note('Look for its e-mail', ...(await findMail(mailFolder, email)));
+  const { path } = routes.submitLead;
+  const fieldsOf = (form: Form) => ({ form: form.name, ...exampleFields(form) });
+  await tell('Send a request for a quote, as a script of a page would', {
+    path,
+    json: fieldsOf(forms.homeowner_quote),
+    shows: 'JSON',
+    answer: [200, '"ok":true'],
+    means: 'Accepted. The recipient is chosen by the service, never by the caller.',
+  });
+  const means = `Accepted, and on to ${pages.thankYou.path}.`;
+  let form: URLSearchParams | FormData = new URLSearchParams(fieldsOf(forms.contractor_signup));
+  await tell('Send a request for a walkthrough, as a form does', { path, form, shows: 'urlencoded', answer, means });
+  form = new FormData();
+  for (const [name, value] of Object.entries(fieldsOf(forms.contact))) form.set(name, value);
+  await tell('Send a message, as a multipart form', { path, form, shows: 'multipart', answer, means });
+}
+
+async function findMail(folder: string | undefined, address: string): Promise<string[]> {
+  if (folder === undefined) return ['It goes to example.com, where nobody reads it.'];
+  const [mail] = (await waitForMails(folder, address, MAIL_WITHIN_MS, (count) => count > 0)) ?? [];
+  if (mail !== undefined) return mail.map((line, index) => (index === 0 ? line : `  ${line}`));
+  throw new ExitFault(
+    `No e-mail to the new subscriber is in ${folder} after ${MAIL_WITHIN_MS / 1000} s: does the service run with other settings than this command?`,
+  );
 }

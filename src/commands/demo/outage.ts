@@ -1,161 +1,130 @@
-/**
- * `npm run demo -- outage`: a service of its own, whose upstream dies and comes back. Nobody's lead is lost or
- * arrives twice (beyond §1, §2).
- */
-import { mkdtempSync, readFileSync, rmSync } from 'node:fs';
+/** `npm run demo -- outage`: the upstream of a service fails and returns (reference §10.9, §11.6). */
+import { spawn } from 'node:child_process';
+import { once } from 'node:events';
+import { mkdtempSync, rmSync } from 'node:fs';
+import { createServer, type Server } from 'node:http';
+import type { AddressInfo } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { systemClock } from '../../clock.ts';
-import { forms } from '../../forms/catalog.ts';
-import { exampleFields } from '../../forms/examples.ts';
-import { pathTo, routes } from '../../routes.ts';
+import { createInterface } from 'node:readline';
+import { text } from 'node:stream/consumers';
+import { fileURLToPath } from 'node:url';
+import { exampleFields, forms } from '../../forms/catalog.ts';
+import { projectFile } from '../../project.ts';
+import { routes } from '../../routes.ts';
 import { localFiles } from '../../start/first-run.ts';
-import type { Call } from '../command.ts';
-import { ExitFault } from '../faults.ts';
-import { messagesTo } from './mail-folder.ts';
-import { startOutageService } from './outage-service.ts';
-import { openStory, type Reply, type Story } from './story.ts';
+import { ExitFault } from '../command-errors.ts';
+import type { Call } from '../command-line.ts';
+import { openStory, type Step, type Story, waitForMails } from './story.ts';
 
+const REFERENCE = 'submission-reference';
 const OPERATOR = 'operator@example.com';
-const PEOPLE = ['Ada', 'Grace', 'Edsger', 'Barbara', 'Donald'];
-/** Whoever is unsure and sends the same again. */
-const TWICE = ['Grace', 'Donald'];
+/** Grace and Donald send the same message again. Each initial is unique. */
+const SENDERS = ['Ada', 'Grace', 'Edsger', 'Barbara', 'Donald', 'Grace', 'Donald'];
+/**
+ * Time limit for the end of the outage, in milliseconds. The first redelivery comes after a minute (± 10 %), and then
+ * the all-clear.
+ */
+const OVER_WITHIN_MS = 120_000;
 
-/** The first redelivery comes after a minute, a tenth more or less, and is looked for every five seconds. */
-const ARRIVE_WITHIN_MS = 120_000;
-const LOOK_EVERY_MS = 500;
-
-/** Runs the whole outage, in about a minute and a half; throws `ExitFault` where something is not as promised. */
+/** Starts a service of its own and demonstrates an outage. Throws `ExitFault` if a lead is lost or arrives twice. */
 export async function outage({ terminal }: Call): Promise<void> {
   const folder = mkdtempSync(join(tmpdir(), 'outage-'));
-  const service = await startOutageService(folder, OPERATOR);
+  const arrivals: string[] = [];
+  const upstream = createServer((request, response) => {
+    arrivals.push(String(request.headers['webhook-id']));
+    response.end('{}');
+  });
+  const upstreamPort = await listen(upstream);
+  const spare = createServer();
+  const port = await listen(spare);
+  spare.close();
+  const url = `http://127.0.0.1:${port}`;
+  const service = run('bin/service.js', ['start'], folder, {
+    PORT: String(port),
+    DATA_DIR: folder,
+    UPSTREAM_URL: `http://127.0.0.1:${upstreamPort}`,
+    UPSTREAM_TIMEOUT_MS: '1000',
+    ALERT_EMAIL: OPERATOR,
+    // A header gives each person a client address.
+    TRUST_PROXY: '127.0.0.1',
+    LOG_LEVEL: 'silent',
+  });
+  createInterface({ input: service.stderr }).on('line', (line) => terminal.say(line));
   try {
-    const { upstream, url } = service;
-    const story = openStory(terminal, url);
-    story.chapter(`A service of its own at ${url}, its upstream at ${upstream.url}`);
-    await sendLead(story, 'Vera', 1, { status: 200 });
-    upstream.die();
-    story.note('The upstream dies', ['Nothing listens there any more.']);
-    const references: string[] = [];
-    for (const [index, name] of PEOPLE.entries()) {
-      const { headers } = await sendLead(story, name, index + 2, { status: 502 });
-      references.push(String(headers.get('submission-reference')));
+    // The first line of the service's output says that it listens.
+    await Promise.race([once(service.stdout, 'data'), once(service, 'exit')]);
+    if (service.exitCode !== null) throw new ExitFault('The service of the outage did not start.');
+    const title = `A service of its own at ${url}, its upstream at http://127.0.0.1:${upstreamPort}`;
+    const story = openStory(terminal, url, title);
+    await sendLead(story, 'Vera', [200, '"ok":true']);
+    upstream.close();
+    upstream.closeAllConnections();
+    story.note('The upstream dies', 'Nothing listens there any more.');
+    arrivals.length = 0;
+    const references = new Map<string, string>();
+    for (const name of SENDERS) {
+      references.set(name, await sendLead(story, name, [502, 'error'], references.get(name)));
     }
-    for (const name of TWICE) {
-      const index = PEOPLE.indexOf(name);
-      const reference = references[index];
-      await sendLead(story, name, index + 2, { status: 502, reference });
+    const { name: action } = forms.homeowner_quote;
+    const fields = Object.entries(exampleFields(forms.homeowner_quote)).map((field) => field.join('='));
+    const environment = { BASE_URL: url, TOKEN_FILE: localFiles(folder).token };
+    const agent = run('examples/agent.ts', ['--yes', action, ...fields], folder, environment);
+    story.note(
+      'An agent previews and executes: examples/agent.ts',
+      ...(await text(agent.stderr)).trimEnd().split('\n'),
+      'A failed receipt: the person is asked anew, so nobody sends this one again.',
+    );
+    await listen(upstream, upstreamPort);
+    const redelivery = 'What waits is sent again by itself: for the first time after a minute. Please wait.';
+    story.note('The upstream comes back', redelivery);
+    const sent = [...references.values()];
+    const alerts = await waitForMails(join(folder, 'mail'), OPERATOR, OVER_WITHIN_MS, (count) => {
+      return count > 1 && sent.every((id) => arrivals.includes(id));
+    });
+    if (alerts === undefined) throw new ExitFault('The outage is not over after two minutes.');
+    const counts = [...references, ['the agent', undefined]].map(([name, own]) => {
+      const { length } = arrivals.filter((id) => (own === undefined ? !sent.includes(id) : id === own));
+      return `${name?.padEnd(10)}${length} time${length === 1 ? '' : 's'}`;
+    });
+    story.note('What has arrived', ...counts);
+    const subjects = alerts.map(([, , , subject = '']) => subject.replace('Subject: ', ''));
+    story.note('What the operator was told', ...subjects);
+    // Each submission has arrived, so a further arrival is a duplicate or comes from the agent.
+    if (arrivals.length !== sent.length || alerts.length !== 2) {
+      throw new ExitFault('Something is not as it was promised.');
     }
-    const agents = await failToExecute(story, folder);
-    await upstream.comeBack();
-    story.note('The upstream comes back', [
-      'What waits is sent again by itself: for the first time after a minute. Please wait.',
-    ]);
-    await untilArrived(upstream.arrivals, references);
-    const alerts = await untilTold(service.mailFolder);
-    tell(story, { arrivals: upstream.arrivals(), references, agents, alerts });
     if (!terminal.json) terminal.print('Nothing was lost, and nothing arrived twice.');
   } finally {
-    await service.end();
+    upstream.close();
+    if (service.kill()) await once(service, 'exit');
     rmSync(folder, { recursive: true, force: true });
   }
 }
 
-async function sendLead(
-  story: Story,
-  name: string,
-  number: number,
-  wanted: { status: number; reference?: string | undefined },
-): Promise<Reply> {
-  const fields = {
-    ...exampleFields(forms.contact),
-    name,
-    email: `${name.toLowerCase()}@example.com`,
-  };
-  return await story.tell({
-    does: wanted.reference === undefined ? `${name} sends a message` : `${name} sends it once more`,
-    method: 'POST',
+/** Starts a program of the project with only these settings. */
+function run(program: string, args: string[], cwd: string, env: Record<string, string>) {
+  return spawn(process.execPath, [fileURLToPath(projectFile(program)), ...args], { cwd, env });
+}
+
+/** Sends a lead. Returns the reference of the submission. `again` is the reference of the first try. */
+async function sendLead(story: Story, name: string, answer: Step['answer'], again?: string) {
+  const email = `${name.toLowerCase()}@example.com`;
+  const { headers } = await story.tell(`${name} sends ${again === undefined ? 'a message' : 'it once more'}`, {
     path: routes.submitLead.path,
-    // Somebody else's connection: a rate limit is each person's own.
-    headers: { 'content-type': 'application/json', 'x-forwarded-for': `198.51.100.${number}` },
-    body: JSON.stringify({ form: forms.contact.name, ...fields }),
-    status: wanted.status,
-    holds: ({ headers }) => {
-      const reference = headers.get('submission-reference');
-      return reference !== null && reference === (wanted.reference ?? reference);
-    },
+    // The rate limit counts by client address.
+    headers: { 'x-forwarded-for': `198.51.100.${name.charCodeAt(0)}` },
+    json: { form: forms.contact.name, ...exampleFields(forms.contact), name, email },
+    answer,
     means: ({ headers, body }) => [
-      ...(typeof body.error === 'string' ? [`“${body.error}”`] : ['It arrived.']),
-      `Reference ${headers.get('submission-reference')}${wanted.reference === undefined ? '.' : ', the same.'}`,
+      typeof body.error === 'string' ? `“${body.error}”` : 'It arrived.',
+      `Reference ${headers.get(REFERENCE)}${headers.get(REFERENCE) === again ? ', the same.' : '.'}`,
     ],
   });
+  return String(headers.get(REFERENCE));
 }
 
-/** Returns the `action_id` of what failed. */
-async function failToExecute(story: Story, folder: string): Promise<string> {
-  const form = forms.homeowner_quote;
-  const token = readFileSync(localFiles(folder).token, 'utf8').trim();
-  const headers = { authorization: `Bearer ${token}` };
-  const { body } = await story.tell({
-    does: 'An agent previews',
-    method: 'POST',
-    path: pathTo(routes.previewAction, { action: form.name }),
-    headers,
-    body: JSON.stringify(exampleFields(form)),
-    status: 200,
-    means: ['It shows its person what would be sent, and they say yes.'],
-  });
-  const executed = await story.tell({
-    does: 'It executes',
-    method: 'POST',
-    path: pathTo(routes.executeAction, { action: form.name }),
-    headers: { ...headers, 'idempotency-key': 'outage' },
-    body: JSON.stringify({
-      preview_id: body.preview_id,
-      confirmation: true,
-      confirmation_text: body.confirmation_statement,
-    }),
-    status: 502,
-    means: ['A failed receipt: the person is asked anew, so nobody sends this one again.'],
-  });
-  return String((executed.body.receipt as { action_id?: unknown } | undefined)?.action_id);
-}
-
-async function untilArrived(
-  arrivals: () => readonly string[],
-  references: readonly string[],
-): Promise<void> {
-  for (let waited = 0; waited <= ARRIVE_WITHIN_MS; waited += LOOK_EVERY_MS) {
-    const arrived = arrivals();
-    if (references.every((reference) => arrived.includes(reference))) return;
-    await systemClock.sleep(LOOK_EVERY_MS);
-  }
-  throw new ExitFault(`Not everything has arrived after ${ARRIVE_WITHIN_MS / 1000} s.`);
-}
-
-/** The subjects of what the operator was told; the last comes a moment after the first arrival. */
-async function untilTold(mailFolder: string): Promise<string[]> {
-  for (let waited = 0; waited <= ARRIVE_WITHIN_MS / 10; waited += LOOK_EVERY_MS) {
-    const subjects = messagesTo(mailFolder, OPERATOR);
-    if (subjects.length >= 2) return subjects;
-    await systemClock.sleep(LOOK_EVERY_MS);
-  }
-  throw new ExitFault('The operator was not told of the outage and of its end.');
-}
-
-function tell(
-  story: Story,
-  seen: { arrivals: readonly string[]; references: string[]; agents: string; alerts: string[] },
-): void {
-  const times = (id: string) => seen.arrivals.filter((arrived) => arrived === id).length;
-  const rows = PEOPLE.map((name, index) => [name, times(seen.references[index] ?? '')] as const);
-  const wrong = rows.filter(([, count]) => count !== 1);
-  story.note('What has arrived', [
-    ...rows.map(([name, count]) => `${name.padEnd(10)}${count} time${count === 1 ? '' : 's'}`),
-    `${'the agent'.padEnd(10)}${times(seen.agents)} times`,
-  ]);
-  story.note('What the operator was told', seen.alerts);
-  if (wrong.length > 0 || times(seen.agents) > 0 || seen.alerts.length !== 2) {
-    throw new ExitFault('Something is not as it was promised.');
-  }
+async function listen(server: Server, port = 0): Promise<number> {
+  await once(server.listen(port, '127.0.0.1'), 'listening');
+  return (server.address() as AddressInfo).port;
 }

@@ -1,130 +1,128 @@
-/** How the demo asks and tells: numbered steps, each with what was expected of it. */
+/** Sends the requests of the demo, and prints each as a numbered step with the meaning of its answer. */
+import { readFileSync } from 'node:fs';
 import { STATUS_CODES } from 'node:http';
-import { ExitFault } from '../faults.ts';
-import type { Terminal } from '../terminal.ts';
+import type { Receipt } from '../../actions/executions.ts';
+import { messageFilesTo } from '../../mail/erasure.ts';
+import { systemClock } from '../../platform/clock.ts';
+import { userAgent } from '../../project.ts';
+import { ExitFault } from '../command-errors.ts';
+import type { Piece, Terminal } from '../terminal.ts';
 
-/** Longer than the service itself waits for its upstream at most (contract §2). */
+/** Time limit of a request, longer than the service's longest wait for its upstream (reference §20.3). */
 const TIMEOUT_MS = 70_000;
+const POLL_MS = 100;
 
-export type Reply = {
-  status: number;
-  headers: Headers;
-  text: string;
-  /** Empty where the answer is no JSON object. */
-  body: Readonly<Record<string, unknown>>;
-};
+type Body = { [name: string]: unknown; receipt?: Receipt };
+type Reply = Awaited<ReturnType<typeof send>>;
 
+/** A request, its expected answer and the meaning of that answer. Without `json` and `form` it is a GET. */
 export type Step = {
-  does: string;
-  method: 'GET' | 'POST';
   path: string;
-  headers?: Readonly<Record<string, string>>;
-  body?: string | URLSearchParams | FormData;
-  /** What is shown of the request beside its line; never a credential. */
+  headers?: Record<string, string>;
+  json?: object;
+  form?: URLSearchParams | FormData;
+  /** Part of the request that is printed beside its line. The part is never a credential. */
   shows?: string;
-  status: number;
-  /** What else makes it the expected answer. */
-  holds?: (reply: Reply) => boolean;
-  means: string[] | ((reply: Reply) => string[]);
+  /** Expected status, and a text that the `Location` header or the body must contain. */
+  answer: [status: number, contains: string];
+  means: string | ((reply: Reply) => string[]);
 };
 
-export type Story = {
-  chapter(title: string): void;
-  /** Sends the request and tells it; throws `ExitFault` where the answer is not the expected one. */
-  tell(step: Step): Promise<Reply>;
-  /** A step that is no request. */
-  note(does: string, means: string[]): void;
-};
+export type Story = ReturnType<typeof openStory>;
 
-/** Takes where the service is, without a slash at its end; nothing is printed before it answers. */
-export function openStory(terminal: Terminal, url: string): Story {
+/**
+ * Opens a story. `url` is the address of the service without a slash at its end. `firstTitle` is printed before the
+ * first step.
+ */
+export function openStory(terminal: Terminal, url: string, firstTitle: string) {
   let number = 0;
-  let chapter = '';
+  const heading: Piece[] = [{ emphasis: 'bold', text: firstTitle }, ''];
 
-  function print(does: string, lines: string[], means: string[]): void {
-    if (chapter !== '') terminal.print(`${terminal.emphasize('bold', chapter)}\n`);
-    chapter = '';
-    terminal.print(`${String(number).padStart(3)}  ${terminal.emphasize('bold', does)}`);
-    for (const line of [...lines, ...means.map(printable)]) terminal.print(`     ${line}`);
+  function print(does: string, details: object, lines: Piece[]) {
+    number += 1;
+    if (terminal.json) return terminal.print(JSON.stringify({ step: number, does, ...details }));
+    for (const line of heading.splice(0)) terminal.print(line);
+    terminal.print(`${String(number).padStart(3)}  `, { emphasis: 'bold', text: does });
+    for (const line of lines) terminal.print('     ', line);
     terminal.print('');
   }
 
   return {
-    chapter: (title) => {
-      chapter = title;
-    },
-    tell: async (step) => {
-      number += 1;
-      const reply = await send(url, step, number);
-      const { does, method, path, shows } = step;
-      const isExpected = reply.status === step.status && (step.holds?.(reply) ?? true);
-      const means = isExpected ? meaningOf(step, reply) : [];
-      if (terminal.json) {
-        const told = { step: number, does, method, path, status: reply.status, ok: isExpected };
-        terminal.print(JSON.stringify({ ...told, means }));
-      } else {
-        const status = `${reply.status} ${STATUS_CODES[reply.status] ?? ''}`.trimEnd();
-        const line = `${method} ${path}${shows === undefined ? '' : `   ${shows}`}`;
-        print(does, [line, terminal.emphasize(isExpected ? 'good' : 'bad', status)], means);
-      }
-      if (!isExpected) throw new ExitFault(disappointment(step, reply, number));
+    /** Sets the title to print before the next step. */
+    begin: (title: string) => void heading.push({ emphasis: 'bold', text: title }, ''),
+    /** Sends the request and prints the step. Throws `ExitFault` if the answer is not as expected. */
+    tell: async (does: string, step: Step) => {
+      const { path, shows = '', answer, means } = step;
+      const method = step.json === undefined && step.form === undefined ? 'GET' : 'POST';
+      const reply = await send(url + path, method, step).catch(() => {
+        throw new ExitFault(
+          `The service does not answer at ${url}: start it with \`npm start\`, or say where it is with --url.`,
+        );
+      });
+      const { status } = reply;
+      const ok = status === answer[0] && reply.text.includes(answer[1]);
+      const meaning = !ok ? [] : typeof means === 'string' ? [means] : means(reply);
+      print(does, { method, path, status, ok, means: meaning }, [
+        `${method} ${path}   ${shows}`.trimEnd(),
+        { emphasis: ok ? 'good' : 'bad', text: `${status} ${STATUS_CODES[status] ?? ''}` },
+        ...meaning,
+      ]);
+      if (!ok) throw new ExitFault(`Step ${number}: ${describeMismatch(step, reply)}`);
       return reply;
     },
-    note: (does, means) => {
-      number += 1;
-      if (terminal.json) terminal.print(JSON.stringify({ step: number, does, ok: true, means }));
-      else print(does, [], means);
-    },
+    /** Prints a step that is no request. */
+    note: (does: string, ...means: string[]) => print(does, { ok: true, means }, means),
   };
 }
 
-function meaningOf({ means }: Step, reply: Reply): string[] {
-  return typeof means === 'function' ? means(reply) : means;
+/**
+ * Sends a request and returns the answer. The answer's text begins with the `Location` header. `body` is empty unless
+ * it is a JSON object.
+ */
+async function send(url: string, method: string, { json, form, headers }: Step) {
+  const response = await fetch(url, {
+    method,
+    body: json === undefined ? (form ?? null) : JSON.stringify(json),
+    redirect: 'manual',
+    signal: AbortSignal.timeout(TIMEOUT_MS),
+    headers: { 'user-agent': userAgent(), ...(json && { 'content-type': 'application/json' }), ...headers },
+  });
+  const body: Body = await response
+    .clone()
+    .json()
+    .then(Object, () => ({}));
+  const text = `${response.headers.get('location') ?? ''}\n${await response.text()}`;
+  return { status: response.status, headers: response.headers, text, body };
 }
 
-async function send(url: string, step: Step, number: number): Promise<Reply> {
-  try {
-    const response = await fetch(`${url}${step.path}`, {
-      method: step.method,
-      redirect: 'manual',
-      signal: AbortSignal.timeout(TIMEOUT_MS),
-      ...(step.headers === undefined ? {} : { headers: step.headers }),
-      ...(step.body === undefined ? {} : { body: step.body }),
-    });
-    const { status, headers } = response;
-    const text = await response.text();
-    return { status, headers, text, body: jsonObjectOf(text) };
-  } catch {
-    const when = number === 1 ? '' : ` any more at step ${number}`;
-    throw new ExitFault(
-      `The service does not answer at ${url}${when}: start it with \`npm start\`, or say where it is with --url.`,
-    );
-  }
-}
-
-function jsonObjectOf(text: string): Reply['body'] {
-  try {
-    const value = JSON.parse(text);
-    return typeof value === 'object' && value !== null ? value : {};
-  } catch {
-    return {};
-  }
-}
-
-/** One sentence about an answer that is not the expected one. */
-function disappointment(step: Step, { status, headers, body }: Reply, number: number): string {
+function describeMismatch({ path, answer: [expected] }: Step, { status, headers, body }: Reply) {
   const retryAfter = Number(headers.get('retry-after'));
-  // With a receipt, it is the upstream that says so (contract §3).
+  // A 429 with a receipt comes from the upstream (reference §10.3).
   if (status === 429 && retryAfter > 0 && body.receipt === undefined) {
     const wait = retryAfter > 90 ? `${Math.ceil(retryAfter / 60)} minutes` : `${retryAfter} s`;
-    return `Step ${number}: the rate of this address for ${step.path} is used up, most likely by an earlier demo; run it again in ${wait}.`;
+    return `the rate of this address for ${path} is used up, most likely by an earlier demo; run it again in ${wait}.`;
   }
-  const said = typeof body.error === 'string' ? ` It says: ${printable(body.error)}` : '';
-  if (status === step.status) return `Step ${number}: the answer is not what was expected.${said}`;
-  return `Step ${number}: ${step.status} was expected, and the answer is ${status}.${said}`;
+  const error = typeof body.error === 'string' ? ` It says: ${body.error}` : '';
+  if (status === expected) return `the answer is not what was expected.${error}`;
+  return `${expected} was expected, and the answer is ${status}.${error}`;
 }
 
-/** Nothing of an answer may control the terminal. */
-function printable(text: string): string {
-  return text.replace(/[\p{Cc}\u202A-\u202E\u2066-\u2069]/gu, '');
+/**
+ * Waits for e-mails. Returns path, From, To and Subject of each e-mail. Returns undefined if not enough e-mails arrive
+ * in time.
+ */
+export async function waitForMails(folder: string, to: string, withinMs: number, suffice: (count: number) => boolean) {
+  for (let waited = 0; waited <= withinMs; waited += POLL_MS) {
+    const files = (await messageFilesTo(folder, to)).filter((path) => path.endsWith('.eml'));
+    // The names of the files sort by time.
+    if (suffice(files.length)) return files.sort().map((path) => [path, ...headersOf(readFileSync(path, 'utf8'))]);
+    await systemClock.sleep(POLL_MS);
+  }
+  return undefined;
 }
+
+const headersOf = (mail: string) =>
+  mail
+    .split('\r\n\r\n', 1)
+    .join()
+    .match(/^(From|To|Subject): .+/gm) ?? [];

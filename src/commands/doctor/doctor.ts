@@ -1,90 +1,88 @@
-/** `npm run doctor`: tries what is configured for real, and says each outcome (contract §1). */
-import { systemClock } from '../../clock.ts';
-import { normalize, parseEmail } from '../../forms/fields.ts';
-import type { Call, Command } from '../command.ts';
-import { runCommand } from '../command-line.ts';
-import { loadSettings } from '../configuration.ts';
-import { ExitFault, UsageFault } from '../faults.ts';
+/** `npm run doctor`: tries what is configured, and reports each outcome (reference §13.3). */
+import { systemClock } from '../../platform/clock.ts';
+import { parseAddress } from '../arguments.ts';
+import { ExitFault } from '../command-errors.ts';
+import { type Call, runnerOf } from '../command-line.ts';
+import { loadSettings } from '../open-store.ts';
 import type { Terminal } from '../terminal.ts';
-import { checkClock } from './clock-check.ts';
-import { checkMail, checkMessage, checkUpstream } from './delivery-checks.ts';
-import type { Finding } from './finding.ts';
-import { checkThisMachine } from './local-checks.ts';
-import { checkLimits, checkNotices, checkOperator, checkSite } from './optional-checks.ts';
+import { type Check, type CheckContext, type Finding, failed, warned } from './check.ts';
+import { credentials, receiptKeys, signingKeys } from './key-checks.ts';
+import { database, dataFolder, wallClock } from './local-checks.ts';
+import { mailServer, testMessage } from './mail-checks.ts';
+import { rateLimits } from './redis-check.ts';
+import { notices, operator, site } from './site-checks.ts';
+import { upstream } from './upstream-check.ts';
+import { settingsWarnings } from './warnings.ts';
 
-const command: Command = {
+export const run = runnerOf({
   invocation: 'npm run doctor --',
-  meaning: 'Tries what is configured for real; exit status 1 where something fails.',
-  examples: [
-    'npm run doctor',
-    'npm run doctor -- --no-send',
-    'npm run doctor -- --mail-to you@example.com',
-  ],
-  actions: {
+  description: 'Tries what is configured for real; exit status 1 where something fails.',
+  examples: ['npm run doctor', 'npm run doctor -- --no-send', 'npm run doctor -- --mail-to you@example.com'],
+  subcommands: {
     '': {
-      meaning:
-        'folder, database, keys, credentials, site, operator, rate limits, upstream, clock and mail',
-      operands: [],
+      description: 'folder, database, keys, credentials, site, operator, rate limits, upstream, clock and mail',
       options: {
-        'no-send': { type: 'boolean', meaning: 'deliver no test event and no test message' },
-        'mail-to': {
-          type: 'string',
-          value: 'ADDRESS',
-          meaning: 'who gets the test message, else MAIL_FROM',
-        },
+        '--no-send': 'deliver no test event and no test message',
+        '--mail-to ADDRESS': 'who gets the test message, else MAIL_FROM',
       },
       run: examine,
     },
   },
-};
+});
 
-/** Takes the arguments after the command's name. */
-export function run(argv: readonly string[]): Promise<number> {
-  return runCommand(command, argv);
+/**
+ * The checks in their order. The checks of this machine come first, in the order in which a start needs the checked
+ * parts. The clock is compared with the time in the upstream's answer.
+ */
+const checks: readonly Check[] = [
+  dataFolder,
+  database,
+  signingKeys,
+  receiptKeys,
+  credentials,
+  site,
+  operator,
+  rateLimits,
+  upstream,
+  wallClock,
+  mailServer,
+  notices,
+  testMessage,
+];
+
+async function examine({ terminal, text, flag }: Call): Promise<void> {
+  const given = text('mail-to');
+  const mailTo = given === undefined ? undefined : parseAddress(given, '--mail-to must be an e-mail address.');
+  const { settings } = loadSettings();
+  const send = !flag('no-send');
+  const findings: Finding[] = [];
+  const context: CheckContext = { settings, clock: systemClock, send, mailTo, findings };
+  for (const check of checks) {
+    if (send || check !== testMessage) findings.push(await runCheck(check, context));
+  }
+  const failures = findings.filter(({ outcome }) => outcome === 'failed').length;
+  if (terminal.json) terminal.print(JSON.stringify({ ok: failures === 0, findings }));
+  else for (const finding of findings) report(finding, terminal);
+  if (failures > 0) throw new ExitFault(`${failures} of ${findings.length} checks failed.`);
 }
 
-async function examine(call: Call): Promise<void> {
-  const { terminal } = call;
-  const chosen = addressOf(call.text('mail-to'));
-  const { settings } = loadSettings();
-  const send = !call.flag('no-send');
-  let aheadMs: number | undefined;
-  const heardTime = (time: number) => {
-    if (!Number.isNaN(time)) aheadMs = systemClock.now().getTime() - time;
-  };
-  const findings = [
-    ...(await checkThisMachine(settings, systemClock)),
-    await checkSite(settings),
-    checkOperator(settings),
-    await checkLimits(settings, systemClock),
-    await checkUpstream(settings, systemClock, send, heardTime),
-    // Compared with what the upstream has just said.
-    await checkClock(settings, systemClock, aheadMs),
-    await checkMail(settings),
-    checkNotices(settings),
-    ...(send ? [await checkMessage(settings, systemClock, chosen)] : []),
-  ];
-  const failed = findings.filter(({ outcome }) => outcome === 'failed').length;
-  if (terminal.json) terminal.print(JSON.stringify({ ok: failed === 0, findings }));
-  else for (const finding of findings) report(finding, terminal);
-  if (failed > 0) throw new ExitFault(`${failed} of ${findings.length} checks failed.`);
+/** Runs a check. The message of an `ExitFault` has its own remedy. Other errors get the usual remedy. */
+async function runCheck({ check, remedy, run }: Check, context: CheckContext): Promise<Finding> {
+  const usual = typeof remedy === 'function' ? remedy(context.settings) : remedy;
+  try {
+    const result = warned(await run(context), settingsWarnings(check, context));
+    return { check, ...result, remedy: result.remedy ?? (result.outcome === 'failed' ? usual : undefined) };
+  } catch (error) {
+    if (error instanceof ExitFault) return { check, ...failed(error.message) };
+    // Only the error's code is shown, because messages of libraries can contain addresses and passwords.
+    const code = (error as NodeJS.ErrnoException).code ?? (error as Error).name;
+    return { check, ...failed(`It can’t be used (${code}).`, usual) };
+  }
 }
 
 function report({ check, outcome, says, remedy }: Finding, terminal: Terminal): void {
   const mark = outcome.padEnd(9);
-  const coloured =
-    outcome === 'ok'
-      ? terminal.emphasize('good', mark)
-      : outcome === 'failed'
-        ? terminal.emphasize('bad', mark)
-        : mark;
-  terminal.print(`${coloured}${check.padEnd(14)}${says}`);
+  const emphasis = outcome === 'ok' ? 'good' : outcome === 'failed' ? 'bad' : undefined;
+  terminal.print(emphasis === undefined ? mark : { emphasis, text: mark }, `${check.padEnd(14)}${says}`);
   if (remedy !== undefined) terminal.print(`${' '.repeat(23)}${remedy}`);
-}
-
-function addressOf(text: string | undefined): string | undefined {
-  if (text === undefined) return undefined;
-  const address = parseEmail(normalize(text));
-  if (address === undefined) throw new UsageFault('--mail-to must be an e-mail address.');
-  return address;
 }

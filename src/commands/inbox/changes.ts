@@ -1,23 +1,22 @@
-/** `npm run inbox -- resend` and `dismiss` (beyond §1, "The operator"): one line for each id. */
-import { systemClock } from '../../clock.ts';
-import type { Storage } from '../../storage/database.ts';
+/** `npm run inbox -- resend` and `dismiss` (reference §13.4): one line for each id. */
+import { systemClock } from '../../platform/clock.ts';
 import type { AttemptOutcome } from '../../submissions/attempts.ts';
 import {
-  type Asked,
-  askForResend,
+  type ChangeRefusal,
   dismiss,
   dismissalReasons,
-  type Refused,
+  type ResendRequest,
+  requestResend,
+  resent,
   undeliveredIds,
 } from '../../submissions/operator-changes.ts';
-import { type Resent, resent } from '../../submissions/resend.ts';
-import type { Call } from '../command.ts';
-import { ExitFault, UsageFault } from '../faults.ts';
+import { oneOf } from '../arguments.ts';
+import { ExitFault, UsageFault } from '../command-errors.ts';
+import type { Call } from '../command-line.ts';
+import { withSubmissions } from '../open-store.ts';
 import type { Terminal } from '../terminal.ts';
-import { oneOf } from './filters.ts';
-import { withSubmissions } from './store.ts';
 
-const REFUSED: Readonly<Record<Refused, string>> = {
+const REFUSED: Readonly<Record<ChangeRefusal, string>> = {
   unknown: 'there is nothing with that id; `list` shows them',
   agent: 'an agent’s is never sent again: the agent was told to ask the person anew',
   dismissed: 'it was dismissed',
@@ -27,95 +26,78 @@ const REFUSED: Readonly<Record<Refused, string>> = {
   sentUnkept: 'it was sent while the database was away, and is never sent a second time',
 };
 
-const ATTEMPTED: Readonly<Record<AttemptOutcome, string>> = {
+const RESENT: Readonly<Record<AttemptOutcome | 'gone' | 'not_taken', string>> = {
   confirmed: 'confirmed',
   rejected: 'rejected',
   rateLimited: 'not confirmed: the upstream asks to wait',
   unconfirmed: 'not confirmed',
   unknown: 'not known: its attempt was broken off',
+  gone: 'gone: it was erased meanwhile',
+  not_taken: 'no service took it within 30 s; it stays marked for the one that comes',
 };
-
-/** Marks rows due, and waits for what the running service makes of them. */
-export async function resend(call: Call): Promise<void> {
-  const { terminal } = call;
-  const ids = idsOf(call);
-  const all = call.flag('undelivered');
-  if (all === ids.length > 0) throw new UsageFault('Give ids, or --undelivered; see --help.');
-  const refused = await withSubmissions(call, async (storage) => {
-    const { asked, refused } = await ask(
-      storage,
-      terminal,
-      all ? await undeliveredIds(storage) : ids,
-    );
-    if (asked.length > 0) terminal.say(MAY_HAVE_ARRIVED);
-    let unconfirmed = refused;
-    for await (const one of resent(storage, systemClock, asked)) {
-      if (!isConfirmed(one)) unconfirmed += 1;
-      reportResent(terminal, one);
-    }
-    if (asked.length + refused === 0) terminal.say('There is nothing to send again.');
-    return unconfirmed;
-  });
-  if (refused > 0) throw new ExitFault('Not all of it was confirmed.');
-}
-
-const NOT_TAKEN = 'no service took it within 30 s; it stays marked for the one that comes';
 
 const MAY_HAVE_ARRIVED =
   'What is sent again may have arrived already: it comes under the same id, by which a receiver knows it. Waiting for the running service …';
 
-async function ask(storage: Storage, terminal: Terminal, ids: readonly string[]) {
-  const asked: Asked[] = [];
-  for (const id of ids) {
-    const answer = await askForResend(storage, id);
-    if (answer.kind === 'asked') asked.push(answer.asked);
-    else reportRefused(terminal, id, answer.why);
-  }
-  return { asked, refused: ids.length - asked.length };
+/** Marks submissions as due, and reports what the running service does with them. */
+export async function resend(call: Call): Promise<void> {
+  const { terminal } = call;
+  const given = idsOf(call);
+  const all = call.flag('undelivered');
+  if (all === given.length > 0) throw new UsageFault('Give ids, or --undelivered; see --help.');
+  const unconfirmed = await withSubmissions(terminal, async (storage) => {
+    const ids = all ? await undeliveredIds(storage) : given;
+    if (ids.length === 0) terminal.say('There is nothing to send again.');
+    const asked: ResendRequest[] = [];
+    for (const id of ids) {
+      const answer = await storage.write((tx) => requestResend(storage, tx, id));
+      if (answer.kind === 'asked') asked.push(answer.asked);
+      else reportRefused(terminal, id, answer.why);
+    }
+    if (asked.length > 0) terminal.say(MAY_HAVE_ARRIVED);
+    let count = ids.length - asked.length;
+    for await (const one of resent(storage, systemClock, asked)) {
+      const result = one.kind === 'ended' ? one.outcome : one.kind === 'gone' ? 'gone' : 'not_taken';
+      if (result !== 'confirmed') count += 1;
+      report(terminal, one.id, result, RESENT[result]);
+    }
+    return count;
+  });
+  if (unconfirmed > 0) throw new ExitFault('Not all of it was confirmed.');
 }
 
-function isConfirmed(one: Resent): boolean {
-  return one.kind === 'ended' && one.outcome === 'confirmed';
-}
-
-function reportResent(terminal: Terminal, one: Resent): void {
-  if (one.kind === 'ended') report(terminal, one.id, one.outcome, ATTEMPTED[one.outcome]);
-  else if (one.kind === 'gone') report(terminal, one.id, 'gone', 'gone: it was erased meanwhile');
-  else report(terminal, one.id, 'not_taken', NOT_TAKEN);
-}
-
-/** Puts rows away, each for the same reason. */
+/** Dismisses all given submissions for one reason. */
 export async function dismissAll(call: Call): Promise<void> {
   const { terminal } = call;
   const ids = idsOf(call);
   if (ids.length === 0) throw new UsageFault('<id> is missing; see --help.');
   const reason = oneOf(call, 'reason', dismissalReasons) ?? 'other';
-  const refused = await withSubmissions(call, async (storage, { submissionRetentionDays }) => {
+  let isRefused = false;
+  await withSubmissions(terminal, async (storage, { submissionRetentionDays }) => {
     const keepsContent = submissionRetentionDays > 0;
-    let count = 0;
     for (const id of ids) {
-      const answer = await dismiss(storage, id, reason, { keepsContent });
+      const answer = await storage.write((tx) => dismiss(storage, tx, id, { reason, keepsContent }));
       if (answer.kind === 'dismissed') report(terminal, id, 'dismissed', `dismissed (${reason})`);
-      else {
-        count += 1;
-        reportRefused(terminal, id, answer.why);
-      }
+      else reportRefused(terminal, id, answer.why);
+      isRefused ||= answer.kind !== 'dismissed';
     }
-    return count;
   });
-  if (refused > 0) throw new ExitFault('Not all of it was dismissed.');
+  if (isRefused) throw new ExitFault('Not all of it was dismissed.');
 }
 
-/** Each once, as the store spells it. */
+/** Returns each id once, as the store spells it. */
 function idsOf(call: Call): string[] {
   return [...new Set(call.others().map((id) => id.toLowerCase()))];
 }
 
-function reportRefused(terminal: Terminal, id: string, why: Refused): void {
+function reportRefused(terminal: Terminal, id: string, why: ChangeRefusal): void {
   report(terminal, id, 'refused', `refused: ${REFUSED[why]}`);
 }
 
-/** Whatever else was given may be somebody's name or address, and is not repeated. */
+/**
+ * Matches an argument that may be an id. Any other argument may be a name or an address, so the output does not repeat
+ * it.
+ */
 const LIKE_AN_ID = /^[\da-f-]{1,36}$/;
 
 function report(terminal: Terminal, given: string, result: string, words: string): void {

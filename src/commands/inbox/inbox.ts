@@ -1,13 +1,13 @@
-/** `npm run inbox`: what was submitted and what became of it; to see, to send again, to put away (beyond §1). */
+/** `npm run inbox`: lists, shows, exports, resends and dismisses submissions (reference §13.4). */
 import { dismissalReasons } from '../../submissions/operator-changes.ts';
+import { formatOption } from '../arguments.ts';
 import { runnerOf } from '../command-line.ts';
 import { dismissAll, resend } from './changes.ts';
-import { filterOptions } from './filters.ts';
-import { exportAll, LIST_ROWS, list, show } from './reading.ts';
+import { exportAll, filterOptions, LIST_ROWS, list, show } from './reading.ts';
 
 export const run = runnerOf({
   invocation: 'npm run inbox --',
-  meaning:
+  description:
     'Every submission that is kept: what the embedded destination (UPSTREAM_URL=inbox:) holds, and what was forwarded.',
   examples: [
     'npm run inbox -- list',
@@ -19,58 +19,33 @@ export const run = runnerOf({
     'npm run inbox -- resend --undelivered',
     'npm run inbox -- dismiss 0b4f3a52-4d0f-7d3a-9a53-6e2b8f7f3c11 --reason spam',
   ],
-  actions: {
+  subcommands: {
     list: {
-      meaning: 'the latest, newest first',
-      options: {
-        limit: { type: 'string', value: 'N', meaning: `how many (${LIST_ROWS})` },
-        ...filterOptions,
-      },
+      description: 'the latest, newest first',
+      options: { '--limit N': `how many (${LIST_ROWS})`, ...filterOptions },
       run: list,
     },
-    show: {
-      meaning: 'one in full; the beginning of its id is enough',
-      operands: ['id'],
-      run: show,
-    },
+    show: { description: 'one in full; the beginning of its id is enough', operands: ['id'], run: show },
     export: {
-      meaning: 'all of them, oldest first, on standard output',
+      description: 'all of them, oldest first, on standard output',
       options: {
-        format: {
-          type: 'string',
-          value: 'FORMAT',
-          meaning: 'csv (safe in a spreadsheet) or jsonl',
-        },
-        email: {
-          type: 'string',
-          value: 'ADDRESS',
-          meaning:
-            'everything of one person; - reads the address from standard input (what else there is: `npm run erase -- - --dry-run`)',
-        },
-        limit: { type: 'string', value: 'N', meaning: 'only the first so many' },
+        ...formatOption,
+        '--email ADDRESS': 'everything about one person, as jsonl; - reads the address from standard input',
+        '--limit N': 'only the first so many',
         ...filterOptions,
       },
       run: exportAll,
     },
     resend: {
-      meaning:
-        'has the running service send a browser’s submission again, and waits for the outcome',
+      description: 'has the running service send a browser’s submission again, and waits for the outcome',
       others: 'id',
-      options: {
-        undelivered: { type: 'boolean', meaning: 'all of browsers that are undelivered' },
-      },
+      options: { '--undelivered': 'all of browsers that are undelivered' },
       run: resend,
     },
     dismiss: {
-      meaning: 'puts away what waits or is undelivered: nothing more happens to it',
+      description: 'puts away what waits or is undelivered: nothing more happens to it',
       others: 'id',
-      options: {
-        reason: {
-          type: 'string',
-          value: 'REASON',
-          meaning: `${dismissalReasons.join(', ')} (other)`,
-        },
-      },
+      options: { '--reason REASON': `${dismissalReasons.join(', ')} (other)` },
       run: dismissAll,
     },
   },

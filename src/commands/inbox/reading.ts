@@ -1,96 +1,103 @@
-/** `npm run inbox -- list`, `show` and `export` (beyond §1, "The operator"). */
-import { systemClock } from '../../clock.ts';
-import type { Storage } from '../../storage/database.ts';
+/** `npm run inbox -- list`, `show` and `export` (reference §13.4). */
+import { join } from 'node:path';
+import { exportPerson } from '../../confirmations/person.ts';
+import { messageFilesTo } from '../../mail/erasure.ts';
+import { csvHeader, csvRecordOf, jsonLineOf } from '../../submissions/read/export.ts';
 import {
   findSubmissions,
-  type KeptSubmission,
+  formNames,
+  origins,
+  type SubmissionFilter,
+  statuses,
   submissionPage,
   submissionPages,
-  type Total,
-} from '../../submissions/listing.ts';
-import type { SubmissionFilter } from '../../submissions/listing-queries.ts';
-import { csvHeader, csvRecordOf, jsonLineOf } from '../../submissions/records.ts';
-import { addressAsStored } from '../addresses.ts';
-import type { Call } from '../command.ts';
-import { ExitFault, UsageFault } from '../faults.ts';
-import { printTable } from '../terminal.ts';
-import { filterOf, limitOf } from './filters.ts';
+} from '../../submissions/read/list.ts';
+import { parseSearch } from '../../submissions/read/search.ts';
+import { formatOf, limitOf, oneOf, readAddress, timeOf } from '../arguments.ts';
+import { ExitFault, UsageFault } from '../command-errors.ts';
+import type { Call } from '../command-line.ts';
+import { withSubmissions } from '../open-store.ts';
+import { printTable, writeRecords } from '../terminal.ts';
 import { inboxPage, inboxTable } from './formats.ts';
-import { withSubmissions } from './store.ts';
 
 export const LIST_ROWS = 20;
 
-/** The latest, newest first. */
+export const filterOptions = {
+  '--status STATUS': statuses.join(', '),
+  '--form NAME': formNames.join(', '),
+  '--origin ORIGIN': origins.join(', '),
+  '--since DATE': 'received then or later, like 2026-12-01 (UTC)',
+  '--until DATE': 'received before that',
+  '--search TEXT': 'words that all occur: of a field, a reference or an agent’s name',
+} as const;
+
+/** Returns the filter of the options. Throws `UsageFault` if an option has an invalid value. */
+function filterOf(call: Call): SubmissionFilter {
+  const text = call.text('search');
+  const search = text === undefined ? undefined : parseSearch(text);
+  if (text !== undefined && search === undefined) throw new UsageFault('--search is blank: say what to look for.');
+  return {
+    status: oneOf(call, 'status', statuses),
+    form: oneOf(call, 'form', formNames),
+    origin: oneOf(call, 'origin', origins),
+    since: timeOf(call, 'since'),
+    until: timeOf(call, 'until'),
+    search,
+  };
+}
+
+/** Lists the latest submissions, newest first. */
 export async function list(call: Call): Promise<void> {
   const { terminal } = call;
   const limit = limitOf(call) ?? LIST_ROWS;
   const filter = filterOf(call);
-  const { items, total } = await withSubmissions(call, (storage) =>
-    submissionPage({ storage, clock: systemClock }, filter, { limit }),
-  );
+  const { items, total } = await withSubmissions(terminal, (storage) => submissionPage(storage, filter, { limit }));
   if (terminal.json) return terminal.write(items.map(jsonLineOf).join(''));
   if (items.length === 0) return terminal.say('There is nothing here yet.');
   printTable(terminal, inboxTable(items));
-  terminal.say(
-    `${shownOf(items.length, total)}; \`export --format csv\` has all, by the same filters.`,
-  );
+  const { length } = items;
+  const of = total.isMore ? ` of more than ${total.count}` : length < total.count ? ` of ${total.count}` : '';
+  terminal.say(`${length}${of} shown; \`export --format csv\` has all, by the same filters.`);
 }
 
-function shownOf(shown: number, { isMore, count }: Total): string {
-  if (isMore) return `${shown} of more than ${count} shown`;
-  return shown < count ? `${shown} of ${count} shown` : `${shown} shown`;
-}
-
-/** One in full. */
+/** Shows one submission in full. */
 export async function show(call: Call): Promise<void> {
   const id = call.operand('id');
-  const [item, second] = await withSubmissions(call, (storage) => findSubmissions({ storage }, id));
+  const [item, second] = await withSubmissions(call.terminal, (storage) => findSubmissions(storage, id));
   if (item === undefined) throw new ExitFault('There is nothing with that id; `list` shows them.');
-  if (second !== undefined) {
-    throw new ExitFault('More than one id begins like that: give more of it.');
-  }
+  if (second !== undefined) throw new ExitFault('More than one id begins like that: give more of it.');
   if (call.terminal.json) return call.terminal.write(jsonLineOf(item));
   for (const line of inboxPage(item)) call.terminal.print(line);
 }
 
-/** All of what is filtered, oldest first. */
+/** Writes the filtered submissions, oldest first, or everything about one person. */
 export async function exportAll(call: Call): Promise<void> {
   const { terminal } = call;
-  const isOfOne = call.text('email') !== undefined;
-  const format = call.text('format') ?? (terminal.json || isOfOne ? 'jsonl' : undefined);
-  if (format !== 'csv' && format !== 'jsonl') throw new UsageFault('--format is csv or jsonl.');
-  const filter = { ...filterOf(call), email: await emailOf(call) };
-  const limit = limitOf(call) ?? Number.POSITIVE_INFINITY;
-  await withSubmissions(call, async (storage) => {
-    if (format === 'csv') await terminal.write(csvHeader);
-    for await (const page of upTo(limit, storage, filter)) {
-      await terminal.write(page.map(format === 'csv' ? csvRecordOf : jsonLineOf).join(''));
+  const given = call.text('email');
+  const format = formatOf(call, given === undefined ? undefined : 'jsonl');
+  const filter = filterOf(call);
+  const limit = limitOf(call);
+  const email = given === undefined ? undefined : await readAddress(call, given, '--email is not an e-mail address.');
+  const isFiltered = limit !== undefined || Object.values(filter).some((one) => one !== undefined);
+  await withSubmissions(terminal, async (storage, { dataDir }) => {
+    if (email !== undefined && format === 'jsonl' && !isFiltered) {
+      for await (const { lines } of exportPerson(storage, email)) await terminal.write(lines, format);
+      const { length } = await messageFilesTo(join(dataDir, 'mail'), email);
+      terminal.say(EVERYTHING + (length === 0 ? '' : messageFiles(length)));
+      return;
     }
+    const pages = submissionPages(storage, { ...filter, email });
+    const spelling = { head: csvHeader, csv: csvRecordOf, jsonl: jsonLineOf };
+    await writeRecords(terminal, format, spelling, pages, limit);
+    if (email !== undefined) terminal.say(SUBMISSIONS_ALONE);
   });
-  if (isOfOne) terminal.say(BESIDES);
 }
 
-const BESIDES =
-  'Besides, there may be a confirmation message of theirs: `npm run erase -- - --dry-run` counts it. Receipts hold nothing that was typed into a form.';
+const EVERYTHING =
+  'This is everything about this person in the database. Receipts hold nothing that was typed into a form.';
 
-async function* upTo(
-  limit: number,
-  storage: Storage,
-  filter: SubmissionFilter,
-): AsyncGenerator<KeptSubmission[]> {
-  let left = limit;
-  for await (const page of submissionPages({ storage, clock: systemClock }, filter)) {
-    yield page.slice(0, left);
-    left -= page.length;
-    if (left <= 0) return;
-  }
-}
+const messageFiles = (count: number) =>
+  ` Local mode wrote ${count === 1 ? '1 message' : `${count} messages`} to or about this person into the folder mail of DATA_DIR.`;
 
-async function emailOf({ terminal, text }: Call): Promise<string | undefined> {
-  const given = text('email');
-  if (given === undefined) return undefined;
-  const email = addressAsStored(given === '-' ? await terminal.readLine('E-mail address:') : given);
-  // Not repeated: standard error may end in a log.
-  if (email === undefined) throw new UsageFault('--email is not an e-mail address.');
-  return email;
-}
+const SUBMISSIONS_ALONE =
+  'This is not everything about this person: CSV and filters give submissions only. JSON lines without a filter also have pending confirmations, the newsletter and the number of messages.';

@@ -1,32 +1,30 @@
-/** The reusable parts of the OpenAPI document: records, failures, headers and the credential. */
-import { CONFIRMATION_STATEMENT } from '../../actions/confirmation-statement.ts';
-import { SCOPES } from '../../credentials/scopes.ts';
+/** The reusable parts of the OpenAPI document: schemas and the credential. */
+import { CONFIRMATION_STATEMENT } from '../../actions/preview.ts';
+import { SCOPES } from '../../credentials/clients.ts';
 import type { Form } from '../../forms/catalog.ts';
 import { eventTypes } from '../../submissions/events.ts';
 import { eventSchema } from '../events.ts';
-import {
-  fieldsSchema,
-  type JsonSchema,
-  leadSchema,
-  subscriptionSchema,
-  titleOf,
-} from '../form-schemas.ts';
+import { fieldsSchema, type JsonSchema, leadSchema, subscriptionSchema, titleOf } from '../form-schemas.ts';
 import {
   confirmationSchema,
+  ok,
+  pageVia,
   previewSchema,
   receiptKeysSchema,
   receiptSchema,
   record,
   signedReceiptSchema,
   text,
+  uri,
 } from '../record-schemas.ts';
 
-/** Takes a section of the components and a name in it; returns the reference to it. */
-export function reference(section: 'schemas' | 'headers', name: string): { $ref: string } {
-  return { $ref: `#/components/${section}/${name}` };
-}
+/** Returns a reference to a component. */
+export const reference = (section: 'schemas' | 'headers', name: string) => ({
+  $ref: `#/components/${section}/${name}`,
+});
+export const schema = (name: string) => reference('schemas', name);
 
-/** The credential of the agent routes (spec §5). */
+/** The credential of the agent routes (reference §16.1). */
 export const securitySchemes = {
   agentCredential: {
     type: 'http',
@@ -39,18 +37,18 @@ const resourceEntry = {
   id: text('Identifier; pass it as `resource`.'),
   title: text('Title of the page.'),
   description: text('What the page is about.'),
-  url: { ...text('The page for people.'), format: 'uri' },
+  url: uri('The page for people.'),
 };
-
-const replay: JsonSchema = { const: true, description: 'Set on the replay of an earlier request.' };
+const replay = { 'replay?': { const: true, description: 'Set on the replay of an earlier request.' } };
 const error = text('A sentence fit to show a person, or a code.');
+const version = text('The API version.');
+const receipt = schema('Receipt');
 
-/** Every named schema: those of the forms and events from the catalogue, and the records of spec §2. */
+/** Returns every named schema: forms, events, and the records of reference §5 to §7. */
 export function componentSchemas(everyForm: readonly Form[]): Record<string, JsonSchema> {
+  const ofForms = [...everyForm.map(fieldsSchema), ...everyForm.map(leadSchema), subscriptionSchema()];
   return {
-    ...named(everyForm.map(fieldsSchema)),
-    ...named(everyForm.map(leadSchema)),
-    ...named([subscriptionSchema()]),
+    ...Object.fromEntries(ofForms.map((each) => [String(each.title), each])),
     ...Object.fromEntries(eventTypes.map((type) => [`${titleOf(type)}Event`, eventSchema(type)])),
     ExecuteRequest: record('The body of an execution.', {
       preview_id: text('The token from the preview of the same action.'),
@@ -62,83 +60,47 @@ export function componentSchemas(everyForm: readonly Form[]): Record<string, Jso
     }),
     Preview: previewSchema,
     Receipt: receiptSchema,
-    SignedReceipt: signedReceiptSchema(reference('schemas', 'Receipt')),
+    SignedReceipt: signedReceiptSchema(receipt),
     ReceiptKeys: receiptKeysSchema,
-    Execution: record(
-      'The receipt of this execution, or of the earlier identical one.',
-      { ok: { const: true }, receipt: reference('schemas', 'Receipt'), replay },
-      ['replay'],
-    ),
-    FailedExecution: record(
-      'The execution failed and its preview is consumed.',
-      { error, receipt: reference('schemas', 'Receipt'), replay },
-      ['replay'],
-    ),
-    ConfirmationRequest: record(
-      'What the user is asked to confirm on a page.',
-      {
-        preview_id: text('The token from the preview.'),
-        via: {
-          enum: ['page', 'page_email'],
-          description:
-            'page: the user presses a button there. page_email: after a code from the mailbox in the fields. By default what the action takes at least.',
-        },
-      },
-      ['via'],
-    ),
+    Execution: record('The receipt of this execution, or of the earlier identical one.', { ok, receipt, ...replay }),
+    FailedExecution: record('The execution failed and its preview is consumed.', { error, receipt, ...replay }),
+    ConfirmationRequest: record('What the user is asked to confirm on a page.', {
+      preview_id: text('The token from the preview.'),
+      'via?': pageVia(
+        'page: the user presses a button there. page_email: after a code from the mailbox in the fields. By default what the action takes at least.',
+      ),
+    }),
     NewConfirmation: record('A confirmation, with the page for the user.', {
-      ok: { const: true },
+      ok,
       confirmation: confirmationSchema(true),
     }),
-    ConfirmationState: record(
-      'A confirmation, and its receipt once there is one.',
-      {
-        ok: { const: true },
-        confirmation: confirmationSchema(false),
-        receipt: reference('schemas', 'Receipt'),
-      },
-      ['receipt'],
-    ),
-    Problem: record(
-      'A failure on an agent or discovery route.',
-      {
-        error,
-        retryable: { const: true, description: 'The same request may be repeated as it is.' },
-      },
-      ['retryable'],
-    ),
-    FormProblem: record(
-      'A failure on a form route, in JSON.',
-      {
-        error,
-        fields: {
-          type: 'array',
-          description: 'The required fields that are missing.',
-          items: { type: 'string' },
-        },
-        retry_after: { type: 'integer', minimum: 1, description: 'Seconds, as Retry-After.' },
-      },
-      ['fields', 'retry_after'],
-    ),
-    Accepted: record('The submission was accepted.', { ok: { const: true } }),
+    ConfirmationState: record('A confirmation, and its receipt once there is one.', {
+      ok,
+      confirmation: confirmationSchema(false),
+      'receipt?': receipt,
+    }),
+    Problem: record('A failure on an agent or discovery route.', {
+      error,
+      'retryable?': { const: true, description: 'The same request may be repeated as it is.' },
+    }),
+    FormProblem: record('A failure on a form route, in JSON.', {
+      error,
+      'fields?': { type: 'array', description: 'The required fields that are missing.', items: { type: 'string' } },
+      'retry_after?': { type: 'integer', minimum: 1, description: 'Seconds, as Retry-After.' },
+    }),
+    Accepted: record('The submission was accepted.', { ok }),
     Manifest: {
       type: 'object',
       description: 'The manifest: each action with its fields and endpoints.',
       required: ['version', 'actions'],
-      properties: {
-        version: text('The API version.'),
-        actions: { type: 'array', items: { type: 'object', additionalProperties: true } },
-      },
+      properties: { version, actions: { type: 'array', items: { type: 'object', additionalProperties: true } } },
       additionalProperties: true,
     },
     ContentIndex: record('The resources there are.', {
-      version: text('The API version.'),
+      version,
       resources: {
         type: 'array',
-        items: record('One page.', {
-          ...resourceEntry,
-          markdown_url: { ...text('The same page in Markdown.'), format: 'uri' },
-        }),
+        items: record('One page.', { ...resourceEntry, markdown_url: uri('The same page in Markdown.') }),
       },
     }),
     ContentResource: record('One page with its Markdown.', {
@@ -146,8 +108,4 @@ export function componentSchemas(everyForm: readonly Form[]): Record<string, Jso
       markdown: text('The page in Markdown.'),
     }),
   };
-}
-
-function named(schemas: JsonSchema[]): Record<string, JsonSchema> {
-  return Object.fromEntries(schemas.map((schema) => [String(schema.title), schema]));
 }

@@ -1,47 +1,40 @@
-/** The failures of an operation as OpenAPI responses, rendered from the failure catalogue (spec §7). */
+/** The failures of an operation as OpenAPI responses, rendered from the failure catalogue (reference §18). */
 import { exampleReceipt } from '../../actions/examples.ts';
-import { scopeOf } from '../../credentials/scopes.ts';
+import { scopeOf } from '../../credentials/clients.ts';
 import { type Problem, problems } from '../../failures/catalogue.ts';
-import type { Refusal } from '../../failures/refusals.ts';
+import type { ConsoleRefusal, NewsletterRefusal, PressRefusal, Refusal } from '../../failures/refusals.ts';
 import { renderProblem } from '../../failures/render.ts';
-import { forms } from '../../forms/catalog.ts';
-import type { DocumentedGroup } from '../../route-groups.ts';
+import { type Field, forms } from '../../forms/catalog.ts';
 import { type OperationId, pages, routes } from '../../routes.ts';
-import { reference } from './components.ts';
-import {
-  DOCUMENT_HEADERS,
-  headers as documented,
-  json,
-  RATE_HEADERS,
-  response,
-} from './responses.ts';
+import { schema } from './components.ts';
+import { DOCUMENT_HEADERS, headers as documented, json, RATE_HEADERS, response } from './responses.ts';
 
-/** Answers that carry no RateLimit: those given before the request is counted (contract §4), and of leads all but 429. */
+/**
+ * Statuses of failures without the header RateLimit, because these failures come before the request is counted
+ * (reference §17.1). Among the failures of leads, only 429 has the header. Discovery has no rates.
+ */
 const uncounted: Partial<Record<OperationId, readonly string[]>> = {
   previewAction: ['404', '408', '431'],
   executeAction: ['404', '408'],
-  createConfirmation: ['408', '431'],
-  getConfirmation: ['408', '431'],
-  cancelConfirmation: ['408', '431'],
-  getReceipt: ['408', '431'],
   submitLead: ['400', '408', '413', '431', '502', '503'],
   subscribeNewsletter: ['408', '431', '503'],
 };
 
-/** What a kind carries beside its kind, for the examples: TypeScript asks for each that carries anything. */
+/** Refusals that a documented route can return. Pages show the others. */
+type Documented = Exclude<Refusal, PressRefusal | ConsoleRefusal | NewsletterRefusal>;
+
+/** Example data for each refusal that has data. TypeScript reports a missing example. */
 type Samples = {
-  [R in Refusal as Exclude<keyof R, 'kind'> extends never ? never : R['kind']]: Omit<R, 'kind'>;
+  [R in Documented as Exclude<keyof R, 'kind'> extends never ? never : R['kind']]: Omit<R, 'kind'>;
 };
 
 const failed = { receipt: exampleReceipt('failed') };
-const [email] = forms.newsletter.fields;
-if (email === undefined) throw new Error('The newsletter form has no field.');
-const emailFault = { field: email, kind: 'email' } as const;
+const email = forms.newsletter.fields[0] as Field;
 const samples: Samples = {
   unauthenticated: { credentialSent: true },
   insufficientScope: { scope: scopeOf.preview },
-  invalidFields: { faults: [emailFault] },
-  invalidForm: { faults: [{ ...emailFault, kind: 'missing' }], missing: [email.name] },
+  invalidFields: { faults: [{ field: email, kind: 'email' }] },
+  invalidForm: { faults: [{ field: email, kind: 'missing' }], missing: [email.name] },
   notText: { missing: [] },
   fileUpload: { missing: [] },
   tooManyFields: { missing: [] },
@@ -51,13 +44,6 @@ const samples: Samples = {
   rateLimited: { retryAfterSeconds: 30 },
   confirmationPending: { retryAfterSeconds: 5 },
   tooManyPending: { retryAfterSeconds: 300 },
-  pressTooOften: { retryAfterSeconds: 30 },
-  signInTooOften: { retryAfterSeconds: 30 },
-  newsletterTooOften: { retryAfterSeconds: 30 },
-  newsletterUnknown: { retryAfterSeconds: 30 },
-  tooManyCodes: { retryAfterSeconds: 3600 },
-  noFurtherCode: { retryAfterSeconds: 86_400 },
-  noCode: { retryAfterSeconds: 86_400 },
   kept: {},
   left: {},
   upstreamRateLimited: { retryAfterSeconds: 30, ...failed },
@@ -65,6 +51,7 @@ const samples: Samples = {
   upstreamUnconfirmed: { ...failed, replay: false },
 };
 
+/** Descriptions by status. A 404 has one by its kind, which says what is unknown. */
 const descriptions: Record<string, string> = {
   400: 'The request can’t be used as it is. `error` says what to correct, or which call comes next.',
   401: `No valid credential was sent. GET ${pages.agents.path} says how the operator issues one.`,
@@ -79,44 +66,35 @@ const descriptions: Record<string, string> = {
   500: 'Something went wrong on the side of the service.',
   502: 'The destination failed or could not confirm.',
   503: 'Not configured, not available, or shutting down. `error` says which.',
-};
-
-/** A 404 says by its kind what is unknown. */
-const unknown: Record<string, string> = {
   unknownAction: 'Unknown action. Call getManifest for the list of actions.',
-  unknownReceipt:
-    'No such receipt: of another client, of nobody, or of an execution that has not ended.',
+  unknownReceipt: 'No such receipt: of another client, of nobody, or of an execution that has not ended.',
   unknownResource: 'Unknown resource. Call listContent without it.',
 };
 
-type Example = { status: string; headers: string[]; name: string; body: unknown };
+type Example = { status: string; headers: string[]; name: string; body: object };
 
-/** Takes an operation; returns its failures: one response a status, one example a problem. */
+/** Returns the failures of an operation: one response for each status, with one example for each problem. */
 export function failureResponses(operationId: OperationId): Record<string, object> {
   const { group } = routes[operationId];
   const byStatus = Map.groupBy(examplesOf(operationId), (example) => example.status);
   const responses = [...byStatus].map(([status, examples]): [string, object] => {
     const description =
-      descriptions[status] ??
-      unknown[examples[0]?.name ?? ''] ??
-      `Status ${status}; \`error\` says why.`;
+      descriptions[status] ?? descriptions[examples[0]?.name ?? ''] ?? `Status ${status}; \`error\` says why.`;
     const bodies = Object.fromEntries(examples.map(({ name, body }) => [name, body]));
     const content = {
-      ...json(schemaOf(group, examples), bodies),
-      ...(group === 'forms' ? { 'text/html': { schema: { type: 'string' } } } : {}),
+      ...json(group === 'forms' ? schema('FormProblem') : schemaOf(examples), bodies),
+      ...(group === 'forms' && { 'text/html': { schema: { type: 'string' } } }),
     };
-    const counted = uncounted[operationId]?.includes(status) === false;
+    const before = uncounted[operationId] ?? ['408', '431'];
+    const isCounted = group !== 'discovery' && !before.includes(status);
+    // The failure passes on the destination's answer, so the execution has a receipt (reference §5.9, §10.3).
+    const isRelayed =
+      operationId === 'executeAction' && status.startsWith('4') && !['401', '403', '404', '408'].includes(status);
     const headers = examples.flatMap((example) => example.headers);
-    const relayed = operationId === 'executeAction' && isRelayed(status);
-    const further = [...(counted || relayed ? RATE_HEADERS : []), ...(relayed ? ['Link'] : [])];
+    const further = [...(isCounted || isRelayed ? RATE_HEADERS : []), ...(isRelayed ? ['Link'] : [])];
     return [status, response(group, description, content, [...headers, ...further])];
   });
   return Object.fromEntries(responses);
-}
-
-/** Whether a destination's own answer comes with that status: then the execution has a receipt (spec §4.4, contract §3). */
-function isRelayed(status: string): boolean {
-  return status.startsWith('4') && !['401', '403', '404', '408'].includes(status);
 }
 
 function examplesOf(operationId: OperationId): Example[] {
@@ -133,12 +111,10 @@ function examplesOf(operationId: OperationId): Example[] {
 }
 
 function sampleOf(kind: Refusal['kind'], operationId: OperationId): Refusal {
-  if (kind === 'insufficientScope' && operationId === 'executeAction') {
-    return { kind, scope: scopeOf.execute };
-  }
-  // A subscription has none: it would date an earlier request (beyond §1).
+  if (kind === 'insufficientScope' && operationId === 'executeAction') return { kind, scope: scopeOf.execute };
+  // A subscription has no reference, because a reference would reveal the time of an earlier request (reference §9.8).
   if (operationId === 'submitLead' && (kind === 'kept' || kind === 'left')) {
-    return { kind, reference: String(documented['Submission-Reference'].example) };
+    return { kind, reference: documented['Submission-Reference'].example };
   }
   return { kind, ...(samples as Partial<Record<string, object>>)[kind] } as Refusal;
 }
@@ -146,22 +122,19 @@ function sampleOf(kind: Refusal['kind'], operationId: OperationId): Refusal {
 function exampleOf(operationId: OperationId, name: string, refusal: Refusal): Example {
   const as = routes[operationId].group === 'forms' ? 'json' : 'agent';
   const { status, headers, body } = renderProblem(refusal, as);
-  // The catalogue's 0: whatever 4xx the upstream answered (spec §4.4).
-  const passedThrough = problems[refusal.kind].status === 0;
-  const isDocument = refusal.kind === 'unknownResource';
+  const further = refusal.kind === 'unknownResource' ? DOCUMENT_HEADERS : [];
   return {
-    status: passedThrough ? '4XX' : String(status),
-    headers: Object.keys(headers).concat(isDocument ? DOCUMENT_HEADERS : []),
+    // The status 0 in the catalogue means every other 4xx of the upstream (reference §5.9).
+    status: problems[refusal.kind].status === 0 ? '4XX' : String(status),
+    headers: [...Object.keys(headers), ...further],
     name,
     body,
   };
 }
 
-function schemaOf(group: DocumentedGroup, examples: Example[]): object {
-  if (group === 'forms') return reference('schemas', 'FormProblem');
-  const isFailed = ({ body }: Example) => Object.hasOwn(body as object, 'receipt');
-  const problem = reference('schemas', 'Problem');
-  const failed = reference('schemas', 'FailedExecution');
-  if (examples.every(isFailed)) return failed;
-  return examples.some(isFailed) ? { anyOf: [problem, failed] } : problem;
+function schemaOf(examples: Example[]): object {
+  const isFailed = ({ body }: Example) => Object.hasOwn(body, 'receipt');
+  const [problem, failedExecution] = [schema('Problem'), schema('FailedExecution')];
+  if (examples.every(isFailed)) return failedExecution;
+  return examples.some(isFailed) ? { anyOf: [problem, failedExecution] } : problem;
 }

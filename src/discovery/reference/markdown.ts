@@ -1,71 +1,85 @@
-/** The API reference in Markdown, made from the OpenAPI document: what it says is never said twice. */
+/** Renders the API reference (`/reference` and its mirror) from the OpenAPI document. */
 import { pages, routes } from '../../routes.ts';
-import { slug } from '../../site/markdown.ts';
-import { curlOf } from './curl.ts';
-import type { Body, OpenapiDocument, Operation } from './openapi-document.ts';
-import { describeSchema, table, typeOf } from './schemas.ts';
+import { defaultFrame, type Frame, headOf, renderLayout } from '../../site/layout.ts';
+import { renderContents, renderDocument, slug } from '../../site/markdown.ts';
+import { renderMirror } from '../../site/markdown-mirror.ts';
+import type { SiteSettings } from '../../site/placeholders.ts';
+import { renderTemplate } from '../../site/templates.ts';
+import { type Body, describeSchema, type OpenapiDocument, type Operation, table, typeOf } from './schemas.ts';
 
-/** A status and what `error` says with it. */
+/** A status and a value of `error`. */
 type ErrorRow = [string, string];
 
-/** `address` is empty where it is the operator's to say: that of an event. */
+/** A request to the service, or an event, whose `address` is empty because the operator chooses it. */
 type Call = { where: string; method: string; address: string; operation: Operation };
 
-/** Takes the document; returns the body of the reference. */
-export function referenceMarkdown(document: OpenapiDocument): string {
-  const baseUrl = document.servers[0]?.url ?? '';
-  const calls: Call[] = [
-    ...Object.entries(document.paths).flatMap(([path, methods]) =>
-      Object.entries(methods).map(([method, operation]) => ({
-        where: `${method.toUpperCase()} ${path}`,
-        method: method.toUpperCase(),
-        address: baseUrl + path,
-        operation,
-      })),
-    ),
-    ...Object.entries(document.webhooks).map(([type, { post }]) => ({
-      where: `POST UPSTREAM_URL: ${type}`,
-      method: 'POST',
-      address: '',
-      operation: post,
-    })),
-  ];
-  const common = commonErrors(document);
-  const tagged = document.tags.map((tag) => ({
-    ...tag,
-    calls: calls.filter(({ operation }) => operation.tags.includes(tag.name)),
-  }));
-  const groups = tagged.map(({ name, description, calls: own }) => [
-    `## ${name}`,
+/** Returns the page and its mirror in Markdown. */
+export function renderReference(document: OpenapiDocument, settings: SiteSettings, frame: Frame) {
+  const title = 'API reference';
+  const description = 'Every call, what it takes, what it answers and every error it may give.';
+  const { baseUrl, operator } = settings;
+  const body = referenceMarkdown(document);
+  const page = headOf({ ...pages.reference, title, description, lang: 'en' }, settings, frame);
+  const { documentation: words } = defaultFrame().words;
+  const { html, headings } = renderDocument(body, { words, links: true });
+  const main = renderTemplate('page', {
+    name: 'reference',
+    title,
     description,
-    ...own.flatMap((call) => describeCall(call, common)),
-  ]);
-  const records = Object.entries(document.components.schemas).flatMap(([name, schema]) => [
-    `### ${name}`,
-    ...(schema.description === undefined ? [] : [schema.description]),
-    describeSchema(schema),
-  ]);
+    actions: [],
+    form: undefined,
+    contents: renderContents(headings, words),
+    prose: html,
+  });
+  const about = { title, operatorName: operator.name, noindex: false, lang: 'en' };
+  return {
+    noindex: false,
+    html: renderLayout({ ...about, main, page, isPrepared: true }, frame),
+    markdown: renderMirror({ title, description, body, form: undefined, baseUrl }),
+  };
+}
+
+function referenceMarkdown(document: OpenapiDocument): string {
+  const baseUrl = document.servers[0]?.url ?? '';
+  const requests = Object.entries(document.paths).flatMap(([path, methods]) =>
+    Object.entries(methods).map(([name, operation]): Call => {
+      const method = name.toUpperCase();
+      return { where: `${method} ${path}`, method, address: baseUrl + path, operation };
+    }),
+  );
+  const events = Object.entries(document.webhooks).map(([type, { post: operation }]): Call => {
+    return { where: `POST UPSTREAM_URL: ${type}`, method: 'POST', address: '', operation };
+  });
+  const tagged = document.tags.map(({ name, description }) => {
+    const calls = [...requests, ...events].filter(({ operation }) => operation.tags.includes(name));
+    return { name, description, calls };
+  });
+  const common = commonErrors(requests);
   return [
     `${document.info.description} The version is \`${document.info.version}\`, the base address \`${baseUrl}\`.`,
-    `This page is made from [openapi.json](${routes.getOpenapiDocument.path}), which Postman, Bruno and code generators import. [For AI assistants](${pages.agents.path}) has the flow with commands to paste, [tools.json](${routes.toolIndex.path}) the definitions for language models.`,
+    `This page is made from [openapi.json](${routes.getOpenapiDocument.path}), which Postman, Bruno and code generators import. [For AI assistants](${pages.agents.path}) has the flow with commands to paste.`,
     table(
       ['Call', 'What for'],
-      tagged.flatMap(({ calls: own }) =>
-        own.map(({ where, operation }) => [`\`${where}\``, linkTo(operation)]),
+      tagged.flatMap(({ calls }) =>
+        calls.map(({ where, operation: { summary } }) => [`\`${where}\``, `[${summary}](#${slug(summary)})`]),
       ),
     ),
-    ...groups.flat(),
+    ...tagged.flatMap(({ name, description, calls }) => [
+      `## ${name}`,
+      description,
+      ...calls.flatMap((call) => describeCall(call, common)),
+    ]),
     '## Errors that any call may answer',
     'They are not repeated at each call.',
     table(['Status', 'error'], common),
     '## Records',
     'What bodies and answers are made of. Unless something else is said, other properties may be added later.',
-    ...records,
+    ...Object.entries(document.components.schemas).flatMap(([name, schema]) => [
+      `### ${name}`,
+      ...(schema.description === undefined ? [] : [schema.description]),
+      describeSchema(schema),
+    ]),
   ].join('\n\n');
-}
-
-function linkTo({ summary }: Operation): string {
-  return `[${summary}](#${slug(summary)})`;
 }
 
 function describeCall(call: Call, common: readonly ErrorRow[]): string[] {
@@ -86,7 +100,7 @@ function describeCall(call: Call, common: readonly ErrorRow[]): string[] {
   ];
 }
 
-/** A command to paste and what it answers; of an event, what arrives. */
+/** Returns a command to paste and its answer. For an event, returns the body that arrives. */
 function describeExample({ method, address, operation }: Call): string[] {
   const body = firstExample(Object.values(operation.requestBody?.content ?? {})[0]);
   if (address === '') return body === undefined ? [] : [fence('json', body)];
@@ -120,7 +134,7 @@ function describeResponses({ responses }: Operation, common: readonly ErrorRow[]
   const own = new Set(particular.map(([status]) => status));
   const rows = Object.entries(responses)
     .filter(([status]) => own.has(status) || errorsOf({ [status]: responses[status] }).length === 0)
-    .sort(([one], [other]) => rank(one) - rank(other))
+    .sort(byStatus)
     .map(([status, { description, content = {} }]) => {
       const [body] = Object.values(content);
       return [status, description, body === undefined ? '' : typeOf(body.schema)];
@@ -128,22 +142,21 @@ function describeResponses({ responses }: Operation, common: readonly ErrorRow[]
   return [
     '**Answers:**',
     table(['Status', 'Meaning', 'Body'], rows),
-    ...(particular.length === 0
-      ? []
-      : ['What `error` says:', table(['Status', 'error'], particular)]),
+    ...(particular.length === 0 ? [] : ['What `error` says:', table(['Status', 'error'], particular)]),
   ];
 }
 
-/** `4XX` after every other 4. */
-function rank(status: string): number {
-  return Number(status.replace('XX', '99'));
+/** Compares two entries of `responses`. `4XX` comes after every other status that begins with 4. */
+function byStatus([one]: [string, unknown], [other]: [string, unknown]): number {
+  const rank = (status: string) => Number(status.replace('XX', '99'));
+  return rank(one) - rank(other);
 }
 
-/** Every sentence that `error` may hold, with its status. */
+/** Returns every value that `error` may have, with its status. */
 function errorsOf(responses: Partial<Operation['responses']>): ErrorRow[] {
   return Object.entries(responses)
     .filter(([status]) => /^[45]/.test(status))
-    .sort(([one], [other]) => rank(one) - rank(other))
+    .sort(byStatus)
     .flatMap(([status, response]) => {
       const examples = Object.values(response?.content?.['application/json']?.examples ?? {});
       const errors = examples.map(({ value }) => (value as { error: string }).error);
@@ -151,11 +164,9 @@ function errorsOf(responses: Partial<Operation['responses']>): ErrorRow[] {
     });
 }
 
-/** What every call may answer. */
-function commonErrors({ paths }: OpenapiDocument): ErrorRow[] {
-  const [first = [], ...others] = Object.values(paths)
-    .flatMap((methods) => Object.values(methods))
-    .map(({ responses }) => errorsOf(responses));
+/** Returns the errors that every call may return. */
+function commonErrors(calls: readonly Call[]): ErrorRow[] {
+  const [first = [], ...others] = calls.map(({ operation }) => errorsOf(operation.responses));
   return first.filter((row) => others.every((errors) => errors.some(isSame(row))));
 }
 
@@ -169,4 +180,31 @@ function firstExample(body: Body | undefined): unknown {
 
 function fence(info: string, value: unknown): string {
   return `\`\`\`${info}\n${JSON.stringify(value, null, 2)}\n\`\`\``;
+}
+
+/** Returns a call as a command to paste, with the credential in `TOKEN`. The address has the `{names}` of parameters. */
+export function curlOf(method: string, address: string, operation: Operation, body: unknown): string {
+  const { parameters = [], security } = operation;
+  const url = parameters
+    .filter((parameter) => parameter.in === 'path')
+    .reduce((path, { name, example = '' }) => path.replace(`{${name}}`, example), address);
+  const headers = parameters
+    .filter((parameter) => parameter.in === 'header' && parameter.required)
+    .map(({ name, example }) => `-H ${quoted(`${name}: ${example}`)}`);
+  // curl sends a GET without a body and a POST with a body. Any other method needs -X.
+  const isPlain = method === (body === undefined ? 'GET' : 'POST');
+  return [
+    `curl -sS${isPlain ? '' : ` -X ${method}`} ${quoted(url)}`,
+    // The header is in double quotes, so that the shell inserts the credential.
+    ...(security.length === 0 ? [] : ['-H "Authorization: Bearer $TOKEN"']),
+    ...headers,
+    ...(body === undefined
+      ? []
+      : ["-H 'Content-Type: application/json'", `-d ${quoted(JSON.stringify(body, null, 2))}`]),
+  ].join(' \\\n  ');
+}
+
+/** Returns a text as one word of the shell, with quotes only if the text needs them. */
+function quoted(text: string): string {
+  return /^[\w./:-]+$/.test(text) ? text : `'${text.replaceAll("'", `'\\''`)}'`;
 }

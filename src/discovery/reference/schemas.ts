@@ -1,6 +1,8 @@
-/** Schemas of the OpenAPI document as Markdown: a table of properties, a type in a few words. */
+/**
+ * The parts of OpenAPI that the reference reads, and functions that write schemas as Markdown: a table of properties,
+ * or a type in words.
+ */
 
-/** As much of a schema as is shown. */
 export type Schema = {
   $ref?: string;
   title?: string;
@@ -17,10 +19,33 @@ export type Schema = {
   maxLength?: number;
 };
 
-/** Takes a schema; returns its properties as a table, or its own kind where it has none. */
+export type Body = { schema: Schema; examples?: Record<string, { value: unknown }> };
+
+export type Operation = {
+  operationId: string;
+  tags: string[];
+  summary: string;
+  description: string;
+  security: Record<string, string[]>[];
+  parameters?: { name: string; in: string; required: boolean; description: string; schema: Schema; example?: string }[];
+  requestBody?: { content: Record<string, Body> };
+  responses: Record<string, { description: string; content?: Record<string, Body> }>;
+};
+
+export type OpenapiDocument = {
+  info: { description: string; version: string };
+  servers: { url: string }[];
+  tags: { name: string; description: string }[];
+  paths: Record<string, Record<string, Operation>>;
+  webhooks: Record<string, { post: Operation }>;
+  components: { schemas: Record<string, Schema> };
+};
+
+/** Returns the properties of a schema as a table, or the schema's type as a sentence if it has no properties. */
 export function describeSchema(schema: Schema): string {
   const properties = Object.entries(schema.properties ?? {});
-  if (properties.length === 0) return `${capital(typeOf(schema))}.`;
+  const type = typeOf(schema);
+  if (properties.length === 0) return `${type.charAt(0).toUpperCase()}${type.slice(1)}.`;
   return table(
     ['Name', 'Type', 'Required', 'Meaning'],
     properties.map(([name, property]) => [
@@ -32,10 +57,13 @@ export function describeSchema(schema: Schema): string {
   );
 }
 
-/** Takes a schema; returns its type in a few words, a named one as a link to where it stands. */
+/** Returns the type of a schema in a few words. A named schema becomes a link. */
 export function typeOf(schema: Schema): string {
   const alternatives = schema.anyOf ?? schema.oneOf;
-  if (schema.$ref !== undefined) return linkTo(schema.$ref);
+  if (schema.$ref !== undefined) {
+    const name = schema.$ref.slice(schema.$ref.lastIndexOf('/') + 1);
+    return `[${name}](#${name.toLowerCase()})`;
+  }
   if (alternatives !== undefined) return alternatives.map(typeOf).join(' or ');
   if (schema.const !== undefined) return `\`${JSON.stringify(schema.const)}\``;
   if (schema.enum !== undefined) {
@@ -47,21 +75,9 @@ export function typeOf(schema: Schema): string {
   return `${type}${schema.format === undefined ? '' : ` (${schema.format})`}${most}`;
 }
 
-/** Takes the cells of a table, the head first; returns it in Markdown. */
+/** Returns a table in Markdown. */
 export function table(head: string[], rows: string[][]): string {
+  const cell = (text: string) => text.replaceAll('|', '\\|').replace(/\s+/g, ' ').trim();
   const line = (cells: string[]) => `| ${cells.map(cell).join(' | ')} |`;
   return [line(head), `|${head.map(() => '---|').join('')}`, ...rows.map(line)].join('\n');
-}
-
-function cell(text: string): string {
-  return text.replaceAll('|', '\\|').replace(/\s+/g, ' ').trim();
-}
-
-function linkTo(reference: string): string {
-  const name = reference.slice(reference.lastIndexOf('/') + 1);
-  return `[${name}](#${name.toLowerCase()})`;
-}
-
-function capital(text: string): string {
-  return text.charAt(0).toUpperCase() + text.slice(1);
 }

@@ -1,4 +1,5 @@
-// The contents at the side say which part is being read. Without this script they lead there all the same.
+// Marks the part that the person reads in the list of contents at the side. The links of the list also work without
+// this script.
 
 const entries = new Map(
   [...document.querySelectorAll('.contents > div a')].map((link) => [
@@ -10,7 +11,7 @@ const parts = [...entries.keys()].filter((part) => part !== null);
 let current;
 
 function mark() {
-  // The last one that begins above the upper third.
+  // The person reads the last part that begins in the upper third of the window or above it.
   const line = innerHeight / 3;
   const read = parts.findLast((part) => part.getBoundingClientRect().top < line);
   const link = entries.get(read);

@@ -1,12 +1,12 @@
-// Each block of code gets a button that copies it: without this script there is none. Tabs of one language
-// are turned on every example of the page at once.
+// Adds a button to each block of code that copies the code. Choosing the tab of a language chooses this language in
+// every example of the page.
 
 const status = document.createElement('p');
 status.className = 'unseen';
 status.setAttribute('role', 'status');
 document.body.append(status);
 
-// Where a page comes without TLS, a browser has no clipboard for it: what is selected can be copied all the same.
+// Without TLS, the browser gives a page no clipboard. Then the script selects the code, and the person copies it.
 async function copy(code) {
   try {
     await navigator.clipboard.writeText(code.textContent);
@@ -19,9 +19,7 @@ async function copy(code) {
 
 for (const figure of document.querySelectorAll('.code')) {
   const words = figure.closest('.example').dataset;
-  const [button, label, name] = ['button', 'span', 'span'].map((each) =>
-    document.createElement(each),
-  );
+  const [button, label, name] = ['button', 'span', 'span'].map((each) => document.createElement(each));
   button.type = 'button';
   button.className = 'copy';
   label.textContent = words.copy;
@@ -48,7 +46,7 @@ for (const tab of document.querySelectorAll('.tab input')) {
     for (const other of document.querySelectorAll('.tab input')) {
       if (other.value === tab.value) other.checked = true;
     }
-    // Examples above may have become longer or shorter: the one that was pressed stays where it is.
+    // Examples above may have become longer or shorter. Scrolling keeps the clicked tab at its place in the window.
     scrollBy({ top: tab.getBoundingClientRect().top - before, behavior: 'instant' });
   });
 }

@@ -1,11 +1,12 @@
-// What a form gains where scripts run: checks on submit and from then on while typing, and sending
-// without leaving the page; `hints.js` follows in the same script. Words and bounds stand in the page.
-// Without them everything is sent, and answered, natively.
+// Checks a form on submit, and from then on while someone types. Sends the form without leaving the page. If the script
+// fails, the browser sends the form (reference §4.11). `arrival.js` and `hints.js` follow in the same script.
 
-/** What the server removes before it looks at anything (`forms/fields.ts` has the same). */
+/** Matches the characters that the server removes before validation. `forms/fields.ts` has the same pattern. */
 const HIDDEN =
   /((?:[^\p{Mn}\p{Me}\p{White_Space}\p{Default_Ignorable_Code_Point}\p{Cf}\p{Cc}\u2800\u{13441}\u{13442}\u{1D159}][\u180B-\u180D\u180F\uFE00-\uFE0F]|\p{Script=Han}[\u{E0100}-\u{E01EF}]){1,1000})|[\u200B\u202A-\u202E\u2060-\u206F\uFEFF\uFFF0-\uFFFB\u{E0000}-\u{E0FFF}\p{Variation_Selector}]+/gu;
-/** The shape alone; the server knows more of domains that are not ASCII. */
+/** Matches repetitions of an invisible character. The server stores one character of each run. */
+const RUN = /(\p{Default_Ignorable_Code_Point})\p{Default_Ignorable_Code_Point}+/gu;
+/** Matches the shape of an address. The server checks domains that are not ASCII more closely. */
 const EMAIL =
   /^(?=[^@]{1,64}@)[\w!#$%&'*+/=?^`{|}~-]+(?:\.[\w!#$%&'*+/=?^`{|}~-]+)*@(?:[a-z0-9](?:[a-z0-9-]{0,61}[a-z0-9])?(?:\.[a-z0-9](?:[a-z0-9-]{0,61}[a-z0-9])?)+|[^\s@]*[^ -~][^\s@]*)$/i;
 const SLOW_AFTER_MS = 3_000;
@@ -18,26 +19,30 @@ const button = form.querySelector('button[type=submit]');
 const progress = form.querySelector('.progress');
 const submitWords = button.textContent;
 const title = document.title.replace(`${words.error} `, '');
-/** One of each name: of radio buttons the first. */
+/** The checked controls, with one control for each name. For radio buttons it is the first button. */
 const controls = [...form.querySelectorAll('[data-maximum], [data-missing]')].filter(
   (control, index, all) => all.findIndex(({ name }) => name === control.name) === index,
 );
 let checking = form.querySelector('.notice') !== null;
 let sending = false;
+/** True after a request without an answer of the service. The browser itself then sends the next request. */
+let goNatively = false;
 let slow;
 
 const fieldOf = (control) => control.closest('.field');
 const labelOf = (field) => field.querySelector('legend, label').firstChild.textContent.trim();
 const inWords = (count) => count.toLocaleString(lang);
-/** The day is said where it is another one. */
+/** Returns a time in words, with the date if it is not today. */
 const timeOf = (date) =>
   date.toLocaleString(lang, {
     dateStyle: date.toDateString() === new Date().toDateString() ? undefined : 'long',
     timeStyle: 'short',
   });
 const normalize = (text) => text.replace(HIDDEN, '$1').replace(/\r\n?/g, '\n').trim();
-/** Code points, as the server counts them. */
-const lengthOf = (text) => [...normalize(text)].length;
+/** Returns the length of a text in code points, as the server counts it. */
+const lengthOf = (text) => [...normalize(text).replace(RUN, '$1')].length;
+/** Returns an e-mail address or a phone number as the server stores it. */
+const fold = (text) => text.normalize('NFKC').replace(/\p{Default_Ignorable_Code_Point}/gu, '');
 
 function create(name, className, ...content) {
   const element = document.createElement(name);
@@ -46,28 +51,27 @@ function create(name, className, ...content) {
   return element;
 }
 
-/** What is wrong with a control, in the page's words; empty where nothing is. */
+/** Returns the fault of a control in the page's words, or an empty text if the value is valid. */
 function faultOf({ name, type, value, dataset }) {
   if (type === 'radio' || type === 'checkbox') {
     return form.querySelector(`[name="${name}"]:checked`) ? '' : (dataset.missing ?? '');
   }
-  const length = lengthOf(value);
+  const text = type === 'email' || type === 'tel' ? fold(value) : value;
+  const length = lengthOf(text);
   if (length === 0) return dataset.missing ?? '';
   const isTooLong = length > Number(dataset.maximum);
-  if (dataset.email) return isTooLong || !EMAIL.test(normalize(value)) ? dataset.email : '';
+  if (dataset.email) return isTooLong || !EMAIL.test(normalize(text)) ? dataset.email : '';
   return isTooLong ? dataset.tooLong.replace('{count}', inWords(length)) : '';
 }
 
-/** Says a fault at its field, or takes it away. */
+/** Shows a fault at its field, or removes the shown fault. */
 function mark(control, fault) {
   const field = fieldOf(control);
   const described = control.type === 'radio' ? field : control;
   const id = `field-${control.name}-error`;
   field.querySelector('.error')?.remove();
   field.classList.toggle('wrong', fault !== '');
-  const ids = (described.getAttribute('aria-describedby') ?? '')
-    .split(' ')
-    .filter((each) => each !== id);
+  const ids = (described.getAttribute('aria-describedby') ?? '').split(' ').filter((each) => each !== id);
   if (fault !== '') {
     const error = create('p', 'error', create('span', 'unseen', `${words.error} `), fault);
     error.id = id;
@@ -80,19 +84,17 @@ function mark(control, fault) {
   if (control.type !== 'radio') control.setAttribute('aria-invalid', String(fault !== ''));
 }
 
-/** Puts one of the page's notices on top, and the focus into it. */
+/** Shows one of the page's notices above the form and moves the focus into the notice. */
 function notify(kind, fill = () => {}) {
   form.querySelector('.notice')?.remove();
-  const notice = form
-    .querySelector(`template[data-notice=${kind}]`)
-    .content.firstElementChild.cloneNode(true);
+  const notice = form.querySelector(`template[data-notice=${kind}]`).content.firstElementChild.cloneNode(true);
   fill(notice);
   form.prepend(notice);
   document.title = kind === 'sent' ? title : `${words.error} ${title}`;
   notice.focus();
 }
 
-/** Lists faults on top, with links to their controls. */
+/** Lists faults above the form, with links to their controls. */
 function summarize(faults) {
   checking = true;
   notify('summary', (notice) => {
@@ -113,12 +115,12 @@ function setSending(now, label) {
   form.setAttribute('aria-busy', String(now));
   if (!now) return;
   slow = setTimeout(() => progress.append(words.slow), SLOW_AFTER_MS);
-  // What was said of the last try is not true of this one.
+  // The notice about the last attempt does not apply to this attempt.
   form.querySelector('.notice')?.remove();
   document.title = title;
 }
 
-/** What was typed, by the label of its field. */
+/** Returns the typed values, each with the label of its field. */
 function typed() {
   const answers = '[type=radio]:checked, input:not([type=radio], [type=checkbox]), textarea';
   return [...form.querySelectorAll('.field')].flatMap((field) => {
@@ -127,41 +129,44 @@ function typed() {
   });
 }
 
-/** For the next page of this tab alone, which takes it out again (`sent.js`). */
-function leave(sent) {
-  try {
-    sessionStorage.setItem('sent', JSON.stringify(sent));
-  } catch {
-    // Where nothing may be stored, that page says less.
-  }
+function post() {
+  return fetch(form.getAttribute('action'), {
+    method: 'POST',
+    headers: { 'content-type': 'application/json', accept: 'application/json' },
+    body: JSON.stringify(Object.fromEntries(new FormData(form))),
+    signal: AbortSignal.timeout(GIVE_UP_AFTER_MS),
+  });
 }
 
-async function send() {
-  if (!navigator.onLine) {
-    setSending(false, words.sendAgain);
-    return notify('offline');
-  }
-  setSending(true, words.sending);
+/** Waits for the answer to a sent request. After a success, the next page opens even if this script fails. */
+async function follow(request) {
+  let isAccepted = false;
   try {
-    const response = await fetch(form.getAttribute('action'), {
-      method: 'POST',
-      headers: { 'content-type': 'application/json', accept: 'application/json' },
-      body: JSON.stringify(Object.fromEntries(new FormData(form))),
-      signal: AbortSignal.timeout(GIVE_UP_AFTER_MS),
-    });
-    // Read to its end first: going on to the next page would break it off.
+    const response = await request;
+    // A redirect may come from a network's sign-in page, so it is no success.
+    isAccepted = response.ok && !response.redirected;
+    goNatively = !/^application\/json\b/.test(response.headers.get('content-type'));
+    // The body is read to its end first, because opening the next page would abort the reading.
     const body = await response.json().catch(() => ({}));
-    // A hotel's sign-in page is a 200, too.
-    if (!response.ok || !body.ok) return refuse(response, body);
-    // Whoever comes back finds the form filled in, and would send it a second time.
-    const sentAt = Date.now();
-    history.replaceState({ sentAt }, '');
-    leave({ sentAt, reference: response.headers.get('submission-reference'), values: typed() });
-    location.assign(words.thankYou);
+    if (isAccepted) remember(response);
+    else refuse(response, body);
   } catch {
-    setSending(false, words.sendAgain);
-    notify('broken');
+    if (!isAccepted) {
+      goNatively = true;
+      setSending(false, words.sendAgain);
+      notify(navigator.onLine ? 'broken' : 'offline');
+    }
   }
+  if (isAccepted) location.assign(words.thankYou);
+}
+
+/** Remembers a success for the next page (`sent.js`), and for a person who comes back to this filled-in form. */
+function remember({ headers }) {
+  const sentAt = Date.now();
+  history.replaceState({ sentAt }, '');
+  // Only this tab can read the storage, and the next page removes the entry.
+  const sent = { sentAt, reference: headers.get('submission-reference'), values: typed() };
+  sessionStorage.setItem('sent', JSON.stringify(sent));
 }
 
 function refuse({ status, headers }, body) {
@@ -196,7 +201,7 @@ function refuse({ status, headers }, body) {
   });
 }
 
-/** The server names fields in its sentences, in English; people know them by their labels, in the page's words. */
+/** Returns the faults in the server's answer, in the page's words. The answer is English and names no labels. */
 function faultsIn({ error = '', fields = [] }) {
   const sentences = error.split(/(?<=\.) /);
   const faults = controls.flatMap((control) => {
@@ -211,17 +216,26 @@ function faultsIn({ error = '', fields = [] }) {
 }
 
 form.noValidate = true;
+/** The browser itself submits the form, unless the script has shown a fault or sent its own request. */
 form.addEventListener('submit', (event) => {
-  event.preventDefault();
-  if (sending) return;
-  const faults = controls.map((control) => ({ control, fault: faultOf(control) }));
-  for (const { control, fault } of faults) mark(control, fault);
-  const wrong = faults.filter(({ fault }) => fault !== '');
-  if (wrong.length > 0) summarize(wrong);
-  else send();
+  if (sending) return event.preventDefault();
+  try {
+    const faults = controls.map((control) => ({ control, fault: faultOf(control) }));
+    for (const { control, fault } of faults) mark(control, fault);
+    const wrong = faults.filter(({ fault }) => fault !== '');
+    if (goNatively && wrong.length === 0) return;
+    if (wrong.length > 0) summarize(wrong);
+    else {
+      setSending(true, words.sending);
+      follow(post());
+    }
+    event.preventDefault();
+  } catch {
+    sending = false; // the script failed before it sent a request
+  }
 });
 
-/** A field that is wrong is looked at with every key, the others when they are left. */
+/** Checks an invalid field after every key, and every other field when the person leaves it. */
 for (const type of ['input', 'change']) {
   form.addEventListener(type, ({ target }) => {
     const control = controls.find(({ name }) => name === target.name);
@@ -229,15 +243,3 @@ for (const type of ['input', 'change']) {
     if (type === 'change' || fieldOf(control).matches('.wrong')) mark(control, faultOf(control));
   });
 }
-
-/** A page that comes back, from the browser's memory or anew, is no longer sending and may be sent already. */
-addEventListener('pageshow', ({ persisted }) => {
-  if (persisted) setSending(false, submitWords);
-  const { sentAt } = history.state ?? {};
-  if (sentAt === undefined) return;
-  setSending(false, words.sendAgain);
-  notify('sent', (notice) => {
-    const text = notice.querySelector('p');
-    text.textContent = text.textContent.replace('{time}', timeOf(new Date(sentAt)));
-  });
-});

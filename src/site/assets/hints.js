@@ -1,8 +1,8 @@
-// What a field says while someone fills it in: how much room is left, and a likely correction of a
-// mistyped mail domain; and how a choice is taken back. It refuses nothing; words and bounds stand in the page. Sent behind `form.js` as
-// one script, whose names it uses: a page loads no second one.
+// Helps a person who fills in a field. The script shows how many characters remain, suggests a correction of a mistyped
+// mail domain, and lets the person clear a choice. The script refuses nothing. The page contains the words and bounds.
+// This file follows `form.js` in one script and uses the names of `form.js`.
 
-/** Mail domains that are right as they are; the longer ones are offered to who is one slip away. */
+/** Correct mail domains. The longer domains are suggested to a person whose domain differs by one typing error. */
 const DOMAINS =
   'gmail.com googlemail.com yahoo.com ymail.com hotmail.com outlook.com live.com msn.com icloud.com me.com mac.com aol.com mail.com email.com comcast.net verizon.net att.net sbcglobal.net proton.me protonmail.com gmx.de gmx.net gmx.com web.de t-online.de yahoo.co.uk hotmail.co.uk btinternet.com orange.fr'.split(
     ' ',
@@ -16,7 +16,7 @@ for (const control of form.querySelectorAll('[data-left]')) countIn(control);
 for (const control of form.querySelectorAll('[data-suggestion]')) suggestFor(control);
 for (const group of form.querySelectorAll('fieldset:not(:has([required]))')) letTakeBack(group);
 
-/** A radio that is chosen once more is taken back, where no answer is needed. */
+/** Clears a radio button that the person chooses a second time, in a group that requires no answer. */
 function letTakeBack(group) {
   let chosen = group.querySelector(':checked');
   group.addEventListener('click', ({ target }) => {
@@ -27,7 +27,7 @@ function letTakeBack(group) {
   group.addEventListener('change', ({ target }) => {
     chosen = target;
   });
-  // Not every browser makes a click of it.
+  // Not every browser turns the space key into a click.
   group.addEventListener('keyup', (event) => {
     if (event.key !== ' ' || event.target !== chosen) return;
     event.preventDefault();
@@ -36,7 +36,7 @@ function letTakeBack(group) {
   });
 }
 
-/** Shows near the bound what is left of it; a screen reader hears it when the typing rests. */
+/** Shows the number of remaining characters near the bound. A screen reader reads it when the person pauses. */
 function countIn(control) {
   const seen = create('p', 'counter');
   const spoken = create('p', 'unseen');
@@ -60,7 +60,7 @@ function countIn(control) {
   count();
 }
 
-/** Offers a likely domain for a mistyped one, and refuses nothing. */
+/** Suggests a likely domain for a mistyped domain. Refuses nothing. */
 function suggestFor(control) {
   const offer = create('p', 'suggestion');
   offer.setAttribute('role', 'status');
@@ -87,13 +87,11 @@ function likelyDomain(written) {
   if (DOMAINS.includes(written)) return undefined;
   const corrected = written.replace(MISTYPED_COM, '.com');
   if (DOMAINS.includes(corrected)) return corrected;
-  const near = DOMAINS.find(
-    (domain) => domain.length >= OFFERED_FROM && isOneSlipAway(written, domain),
-  );
+  const near = DOMAINS.find((domain) => domain.length >= OFFERED_FROM && isOneSlipAway(written, domain));
   return near ?? (corrected === written ? undefined : corrected);
 }
 
-/** One character more, less, other, or two in the wrong order. */
+/** Returns true if one character is missing, added or different, or two neighbouring characters are swapped. */
 function isOneSlipAway(written, meant) {
   let same = 0;
   while (same < meant.length && written[same] === meant[same]) same += 1;

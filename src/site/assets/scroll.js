@@ -1,11 +1,9 @@
-// A table or a command that scrolls sideways is a stop of the Tab key, and a table one with a name. Without
-// this script each of them is, whether it scrolls or not: nothing is out of reach of a keyboard then.
+// Removes tables and commands that do not scroll sideways from the tab order. Without this script the Tab key stops at
+// all of them, so that a keyboard reaches everything.
 
 const names = ['role', 'aria-labelledby', 'aria-label', 'tabindex'];
 const scrollers = [...document.querySelectorAll('.scroll, pre')];
-const given = new Map(
-  scrollers.map((each) => [each, names.map((name) => [name, each.getAttribute(name)])]),
-);
+const given = new Map(scrollers.map((each) => [each, names.map((name) => [name, each.getAttribute(name)])]));
 
 function look({ target }) {
   const scrolls = target.scrollWidth > target.clientWidth;

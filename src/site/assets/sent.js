@@ -1,12 +1,12 @@
-// What the page that thanks says more where scripts run: when it was sent, under which reference, and what was
-// typed, to print. `form.js` leaves that in the storage of this tab, from where it is taken out at once.
+// Completes the thank-you page: the time of the submission, its reference, and the typed values to print. `form.js`
+// puts these data into the storage of this tab, and this script removes them at once.
 
 const KEY = 'sent';
 const panel = document.querySelector('.success');
 const copy = document.querySelector('.typed');
 const { lang } = document.documentElement;
 
-/** What `form.js` left, once; what anything else left there is nothing. */
+/** Removes the data of `form.js` from the storage and returns them. Returns undefined if there are no valid data. */
 function takeOut() {
   try {
     const left = sessionStorage.getItem(KEY);
@@ -47,7 +47,8 @@ function show(values) {
 }
 
 const taken = takeOut();
+const sent = taken ?? history.state;
+if (sent?.sentAt) say(sent);
 if (taken?.values?.length) show(taken.values);
-// Of what was typed nothing stays: a reload still says when, and under which reference.
+// The typed values are not stored again. After a reload the page still shows the time and the reference.
 if (taken) history.replaceState({ sentAt: taken.sentAt, reference: taken.reference }, '');
-if (history.state?.sentAt) say(history.state);

@@ -1,33 +1,32 @@
-/** Whole copies of a PostgreSQL database by its own programs: of our tables, whatever else is beside them. */
+/** Copies the tables of the service in PostgreSQL, with `pg_dump` and `pg_restore`. */
+import { execFile } from 'node:child_process';
 import { closeSync, mkdtempSync, openSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
+import { promisify } from 'node:util';
 import pg from 'pg';
 import { StorageUnavailable } from '../database.ts';
-import { isNewer, refuseNewer } from '../migrate.ts';
-import { tables } from '../tables.ts';
-import { APPLICATION_NAME, driverAddress } from './address.ts';
-import { ownSchema } from './own-schema.ts';
-import { runProgram } from './programs.ts';
+import { isUnknown, migrations, refuseSchema, refuseUnknown } from '../migrate.ts';
+import { signInTables, tables } from '../schema.ts';
+import { APPLICATION_NAME, CONNECT_TIMEOUT_MS, driverAddress } from './connection.ts';
+import { ownSchema } from './store.ts';
 
-const CONNECT_TIMEOUT_MS = 2_000;
-
-/** One snapshot, in PostgreSQL's own compressed format. */
+/** Copies one snapshot in PostgreSQL's own compressed format. */
 export async function copyTo(file: string, url: string): Promise<void> {
-  // pg_dump would make it for everybody, and writes to one that is there.
+  // pg_dump would create the file with other permissions, but it accepts an existing file.
   closeSync(openSync(file, 'wx', 0o600));
-  const schema = await asking(url, async (client) => {
+  const schema = await connected(url, async (client) => {
     await refusePooler(client);
     return await schemaOf(client);
   });
   if (schema === undefined) throw new StorageUnavailable('There is nothing of this program yet.');
   const options = ['--format=custom', '--no-owner', '--no-privileges', `--file=${file}`];
-  // Neither somebody else's tables nor an administrator's extensions, which nobody else could restore.
+  // The copy omits tables of other programs, and extensions, which only an administrator can restore.
   const ours = tables.map((table) => `--table=${pg.escapeIdentifier(schema)}.${table}`);
   await runProgram('pg_dump', [...options, ...ours], url);
 }
 
-/** All of it, and the list of its migrations. */
+/** Examines a whole copy, its migrations, and objects that act on the tables. */
 export async function examineCopy(file: string): Promise<void> {
   await runProgram('pg_restore', ['--file=/dev/null', file]);
   const table = ['--data-only', '--table=kysely_migration', '--file=-', file];
@@ -36,35 +35,59 @@ export async function examineCopy(file: string): Promise<void> {
   if (rows === undefined || end === undefined) {
     throw new StorageUnavailable('The file is no dump of a database of this program.');
   }
-  const names = rows.split('\n').filter((row) => row !== '');
-  refuseNewer(names.map((row) => row.replace(/\t.*/, '')));
+  const applied = [...rows.matchAll(/^[^\t\n]+/gm)].map(String);
+  refuseUnknown(applied);
+  const isOlder = applied.length < Object.keys(migrations).length;
+  refuseForeignTables(await runProgram('pg_restore', ['--list', file]), isOlder);
 }
 
-/** In one transaction; tables that are ours and not in the copy, of a later version, go in a second one. */
+/** An entry of the list for an object that acts on a table or replaces it. */
+const ACTS_ON_TABLE = /^\d+; \d+ \d+ (?:TRIGGER|RULE|POLICY|VIEW|MATERIALIZED VIEW|FOREIGN TABLE) \S+ (\S+) /;
+
+/** Refuses a copy with different tables. To compare columns would require a server that runs the copy's migrations. */
+function refuseForeignTables(contents: string, isOlder: boolean): void {
+  const lines = contents.split('\n');
+  for (const line of lines) {
+    const table = ACTS_ON_TABLE.exec(line)?.[1];
+    if (tables.some((ours) => ours === table)) refuseSchema(`the table ${table} is different`);
+  }
+  const copied = copiedTables(lines);
+  const missing = tables.find((table) => !copied.has(table));
+  if (!isOlder && missing !== undefined) refuseSchema(`the table ${missing} is missing`);
+}
+
+function copiedTables(lines: readonly string[]): Set<string> {
+  const copied = lines.filter((line) => line.includes(' TABLE '));
+  return new Set(tables.filter((table) => copied.some((line) => line.includes(` ${table} `))));
+}
+
+/** Restores a copy in one transaction. A second transaction drops tables of a later version, which the copy lacks. */
 export async function restoreFrom(file: string, url: string): Promise<void> {
-  await asking(url, async (client) => {
+  await connected(url, async (client) => {
     await refusePooler(client);
-    await refuseRunning(client);
-    await refuseUnknownTables(client);
+    await refuseInUse(client);
   });
-  const contents = await runProgram('pg_restore', ['--list', file]);
-  await restoreListed(file, withoutExtensions(contents), url);
-  const copied = contents.split('\n').filter((line) => line.includes(' TABLE '));
-  const left = tables.filter((table) => !copied.some((line) => line.includes(` ${table} `)));
-  await asking(url, async (client) => {
+  const lines = (await runProgram('pg_restore', ['--list', file])).split('\n');
+  await restoreListed(file, lines.filter((line) => !isLeftOut(line)).join('\n'), url);
+  const copied = copiedTables(lines);
+  const others = tables.filter((table) => !copied.has(table));
+  await connected(url, async (client) => {
     const schema = await schemaOf(client);
-    if (schema === undefined || left.length === 0) return;
-    const qualified = left.map((table) => `${pg.escapeIdentifier(schema)}.${table}`);
+    if (schema === undefined || others.length === 0) return;
+    const qualified = others.map((table) => `${pg.escapeIdentifier(schema)}.${table}`);
     await client.query(`drop table if exists ${qualified.join(', ')}`);
   });
 }
 
 const schemaOf = (client: pg.Client) => ownSchema((statement) => client.query(statement));
 
-/** Of a copy of the whole database: only an administrator could make them, and they are there. */
-function withoutExtensions(contents: string): string {
-  const lines = contents.split('\n').filter((line) => !line.includes(' EXTENSION '));
-  return lines.join('\n');
+/**
+ * Returns true for extensions, which only an administrator can make, and for sessions and links, which may have ended
+ * since the copy.
+ */
+function isLeftOut(line: string): boolean {
+  const isData = line.includes(' TABLE DATA ');
+  return line.includes(' EXTENSION ') || (isData && signInTables.some((table) => line.includes(` ${table} `)));
 }
 
 async function restoreListed(file: string, contents: string, url: string): Promise<void> {
@@ -73,20 +96,20 @@ async function restoreListed(file: string, contents: string, url: string): Promi
     const list = join(folder, 'contents');
     writeFileSync(list, contents);
     const options = ['--clean', '--if-exists', '--single-transaction', '--exit-on-error'];
-    const whose = ['--no-owner', '--no-privileges'];
-    await runProgram('pg_restore', [...options, ...whose, `--use-list=${list}`, file], url);
+    const owners = ['--no-owner', '--no-privileges'];
+    await runProgram('pg_restore', [...options, ...owners, `--use-list=${list}`, file], url);
   } finally {
     rmSync(folder, { recursive: true });
   }
 }
 
-/** Runs this over one connection of its own. */
-async function asking<T>(url: string, ask: (client: pg.Client) => Promise<T>): Promise<T> {
-  const timeout = { connectionTimeoutMillis: CONNECT_TIMEOUT_MS };
-  const client = new pg.Client({ connectionString: driverAddress(url), ...timeout });
+/** Runs queries over a new connection. */
+async function connected<T>(url: string, run: (client: pg.Client) => Promise<T>): Promise<T> {
+  const connectionTimeoutMillis = CONNECT_TIMEOUT_MS;
+  const client = new pg.Client({ connectionString: driverAddress(url), connectionTimeoutMillis });
   try {
     await client.connect();
-    return await ask(client);
+    return await run(client);
   } catch (error) {
     if (error instanceof StorageUnavailable) throw error;
     throw new StorageUnavailable('PostgreSQL could not be asked.', { cause: error });
@@ -96,8 +119,8 @@ async function asking<T>(url: string, ask: (client: pg.Client) => Promise<T>): P
 }
 
 /**
- * A pooler lends a session to others in between, and what pg_dump sets for itself stays there: the service then
- * finds no table of its own. A pooler answers with a number of its own where the server says its process.
+ * Refuses a pooler. A pooler shares the session, so settings of pg_dump would stay, and the service would find none of
+ * its tables. A pooler returns its own number as the process id at the start of a session.
  */
 async function refusePooler(client: pg.Client): Promise<void> {
   const { rows } = await client.query<{ pid: number }>('select pg_backend_pid() as pid');
@@ -107,25 +130,62 @@ async function refusePooler(client: pg.Client): Promise<void> {
   );
 }
 
-async function refuseRunning(client: pg.Client): Promise<void> {
-  const { rows } = await client.query<{ count: string }>(
-    'select count(*) from pg_stat_activity where application_name = $1 and datname = current_database()',
+async function refuseInUse(client: pg.Client): Promise<void> {
+  const { rows: sessions } = await client.query(
+    'select from pg_stat_activity where application_name = $1 and datname = current_database()',
     [APPLICATION_NAME],
   );
-  if (Number(rows[0]?.count) === 0) return;
-  throw new StorageUnavailable(
-    'The service is running on this database: stop it first. A pooler keeps its connections for a while: stop that, too.',
-  );
-}
-
-/** Only a newer version knows which tables it has made, so only that one can take them away. */
-async function refuseUnknownTables(client: pg.Client): Promise<void> {
+  if (sessions.length > 0) {
+    throw new StorageUnavailable(
+      'The service is running on this database: stop it first. A pooler keeps its connections for a while: stop that, too.',
+    );
+  }
   const schema = await schemaOf(client);
   if (schema === undefined) return;
-  const asked = `select name from ${pg.escapeIdentifier(schema)}.kysely_migration`;
-  const { rows } = await client.query<{ name: string }>(asked);
-  if (!isNewer(rows.map(({ name }) => name))) return;
+  const applied = `select name from ${pg.escapeIdentifier(schema)}.kysely_migration`;
+  const { rows } = await client.query<{ name: string }>(applied);
+  // Only the newer version has the list of its tables, so only that version can drop them.
+  if (!isUnknown(rows.map(({ name }) => name))) return;
   throw new StorageUnavailable(
     'The database was written by a newer version of this program: restore with that version, then start this one.',
   );
+}
+
+const execute = promisify(execFile);
+
+/**
+ * Runs a program of PostgreSQL and returns its output. The password is in no argument.
+ * @throws StorageUnavailable with the first line of the program's error
+ */
+export async function runProgram(program: 'pg_dump' | 'pg_restore', options: string[], url?: string): Promise<string> {
+  const address = url === undefined ? undefined : programAddress(url);
+  const argv = address === undefined ? options : [`--dbname=${address.url}`, ...options];
+  const env = { ...process.env, ...(address?.password && { PGPASSWORD: address.password }) };
+  try {
+    const running = execute(program, argv, { env, maxBuffer: Number.POSITIVE_INFINITY });
+    running.child.stdin?.end(); // Otherwise the program would wait for a password.
+    return (await running).stdout;
+  } catch (error) {
+    const { code, stderr } = error as { code?: unknown; stderr: string };
+    // If the code is a word, it is Node's own, and the program did not start.
+    if (typeof code === 'string') {
+      throw new StorageUnavailable(
+        `${program} is not on this machine: install PostgreSQL's client programs (apt-get install -y postgresql-client).`,
+      );
+    }
+    const said = stderr.replace(/\n.*/s, '').replace(/^\w+: (error: )?/, '');
+    throw new StorageUnavailable(`${program} failed: ${said}`);
+  }
+}
+
+const NOT_FOR_PROGRAMS = /(?<=[?&])(?:password|uselibpqcompat)=[^&]*&?/g;
+
+/** Returns the address without its password and without the option of our driver. */
+function programAddress(url: string): { url: string; password: string } {
+  const address = new URL(url);
+  const password = address.searchParams.get('password') ?? decodeURIComponent(address.password);
+  address.password = '';
+  // URLSearchParams would write a blank as a plus, which PostgreSQL's programs read as a plus.
+  address.search = address.search.replaceAll(NOT_FOR_PROGRAMS, '').replace(/[?&]$/, '');
+  return { url: address.href, password };
 }

@@ -1,14 +1,14 @@
-/** Takes dead rows out of PostgreSQL's tables, and says whether they went. */
+/** Removes dead rows from PostgreSQL's tables. */
 import pg from 'pg';
-import { systemClock } from '../../clock.ts';
+import { systemClock } from '../../platform/clock.ts';
 import { type Scrubbed, StorageUnavailable } from '../database.ts';
-import { judge } from './errors.ts';
+import { SESSION, toStorageError } from './connection.ts';
 
-/** How long a transaction that may still see deleted rows is waited for, looking this often. */
+/** Number of waits for older transactions, and length of each wait in milliseconds. */
 const HOLDER_TRIES = 40;
 const HOLDER_RETRY_MS = 50;
 
-/** Whoever began before this moment keeps VACUUM from removing what was deleted until then, and it does not say so. */
+/** Finds older transactions, which keep VACUUM from removing deleted rows. VACUUM does not report them. */
 const HELD = `
   select exists (
     select from pg_stat_activity
@@ -22,44 +22,39 @@ const HELD = `
     select from pg_replication_slots where age(xmin) > age($1::text::xid)
   ) as held`;
 
-/**
- * Takes how to connect, and what a session begins with. A role that does not own a table is only warned, and the table
- * is skipped: so the connection is its own, and its warnings are listened for.
- */
-export async function vacuum(config: pg.ClientConfig, session: string): Promise<Scrubbed> {
+/** Vacuums over its own connection. If a role does not own a table, VACUUM skips the table and only sends a warning. */
+export async function vacuum(config: pg.ClientConfig): Promise<Scrubbed> {
   const client = new pg.Client(config);
   let warned = false;
   client.on('notice', () => {
     warned = true;
   });
-  client.on('error', () => {}); // what is asked next fails of it
+  client.on('error', () => {}); // After a lost connection, the next query fails.
   try {
     await client.connect();
-    await client.query(session);
+    await client.query(SESSION);
     const wasHeld = await isHeld(client);
-    await client.query(
-      'vacuum (index_cleanup on) submissions, subscribers, confirmations, inbox, messages, outbox',
-    );
+    await client.query('vacuum (index_cleanup on) submissions, subscribers, confirmations, messages');
     if (warned) return 'unvacuumed';
     return wasHeld ? 'seen' : 'vacuumed';
   } catch (error) {
-    const judged = judge(error);
-    if (judged instanceof StorageUnavailable) return 'unvacuumed';
-    throw judged;
+    const explained = toStorageError(error);
+    if (explained instanceof StorageUnavailable) return 'unvacuumed';
+    throw explained;
   } finally {
     await client.end().catch(() => {});
   }
 }
 
-/** Whether somebody else may still see what is deleted by now, after some waiting. */
+/** Waits for older transactions. Returns true if an older transaction may still see rows that are deleted by now. */
 async function isHeld(client: pg.Client): Promise<boolean> {
   const { rows } = await client.query<{ next: string }>(
     'select (pg_snapshot_xmax(pg_current_snapshot())::text::bigint % 4294967296)::text as next',
   );
   const next = rows[0]?.next;
   for (let tries = 0; tries < HOLDER_TRIES; tries += 1) {
-    const { rows: asked } = await client.query<{ held: boolean }>(HELD, [next]);
-    if (!asked[0]?.held) return false;
+    const { rows: found } = await client.query<{ held: boolean }>(HELD, [next]);
+    if (!found[0]?.held) return false;
     await systemClock.sleep(HOLDER_RETRY_MS);
   }
   return true;

@@ -1,16 +1,24 @@
 /**
- * One connection to an SQLite database, as Kysely drives it.
- *
- * A lock of another process is waited for without blocking the event loop. After an error whose
- * effect is unknown (I/O, disk full) the connection is given up and a new one is opened, so that
- * what the next statement reads is what is on the disk (contract §4).
+ * One connection to an SQLite database for Kysely. It waits for locks of other processes without blocking the event
+ * loop. After an error with an unknown effect (I/O, full disk) it closes the database and opens it again. So the next
+ * statement reads the data on the disk (reference §5.12).
  */
 import type { DatabaseSync, SQLInputValue, StatementSync } from 'node:sqlite';
-import type { CompiledQuery, DatabaseConnection, QueryResult } from 'kysely';
-import type { Clock } from '../../clock.ts';
+import {
+  type CompiledQuery,
+  type DatabaseConnection,
+  type Driver,
+  Kysely,
+  type QueryResult,
+  SqliteAdapter,
+  SqliteIntrospector,
+  SqliteQueryCompiler,
+} from 'kysely';
+import type { Clock } from '../../platform/clock.ts';
 import { StorageUnavailable } from '../database.ts';
+import type { Schema } from '../schema.ts';
 
-/** How long a lock of another process is waited for before the store counts as away. */
+/** Limit for the wait for a lock of another process. After a longer wait, the store counts as unavailable. */
 const BUSY_TIMEOUT_MS = 2_000;
 const BUSY_RETRY_MS = 5;
 
@@ -18,7 +26,7 @@ const SQLITE_BUSY = 5;
 const SQLITE_CONSTRAINT = 19;
 const SQLITE_ERROR = 1;
 
-/** What is used of a database that is open. */
+/** The part of an open database that a connection uses. */
 export type SqliteDatabase = Pick<DatabaseSync, 'prepare' | 'exec' | 'close' | 'isTransaction'>;
 
 type Statement = Pick<CompiledQuery, 'sql' | 'parameters'>;
@@ -31,7 +39,7 @@ export class SqliteConnection implements DatabaseConnection {
   #database: SqliteDatabase | undefined;
   #statements = new Map<string, Prepared>();
   #ended = false;
-  /** `lost`: the connection went away inside a transaction; nothing runs until its rollback. */
+  /** `lost`: the connection was closed inside a transaction. Nothing runs until its rollback. */
   #transaction: 'none' | 'open' | 'lost' = 'none';
 
   constructor(open: () => SqliteDatabase, clock: Clock) {
@@ -46,42 +54,41 @@ export class SqliteConnection implements DatabaseConnection {
         return this.#run<R>(query);
       } catch (error) {
         const mayWait = codeOf(error) === SQLITE_BUSY && this.#transaction === 'none';
-        if (!mayWait || this.#clock.monotonic() >= deadline) throw this.#judge(error);
+        if (!mayWait || this.#clock.monotonic() >= deadline) throw this.#toStorageError(error);
         await this.#clock.sleep(BUSY_RETRY_MS);
       }
     }
   }
 
   /**
-   * The number of rows that a statement changes inside the transaction that is open: at once, for its lock is held.
-   * Throws `StorageUnavailable`.
+   * Runs a statement inside the open transaction, which holds the lock. Returns the number of changed rows.
+   * @throws StorageUnavailable
    */
   change(query: Statement): number {
     try {
       const { statement } = this.#prepare(query.sql);
       return Number(statement.run(...valuesOf(query)).changes);
     } catch (error) {
-      throw this.#judge(error);
+      throw this.#toStorageError(error);
     }
   }
 
   /**
-   * The rows of a query that only reads, at once, even while a write waits for another process's lock.
-   * Undefined where the read has to wait: for such a lock itself, or for the end of a transaction on
-   * this connection, because it would see what that has written and not committed.
+   * Returns the rows of a select at once, even while a write waits for another process's lock. Returns undefined if the
+   * read must wait for such a lock, or for a transaction on this connection, whose uncommitted rows it would see.
    */
   readCommitted<R>(query: CompiledQuery<R>): R[] | undefined {
-    // `begin` notes that a transaction is open only after its `await`; until then SQLite alone knows.
+    // `begin` sets `#transaction` only after its `await`. Until then only SQLite knows about the transaction.
     if (this.#transaction !== 'none' || this.#database?.isTransaction) return undefined;
     try {
       return this.#run<R>(query).rows;
     } catch (error) {
       if (codeOf(error) === SQLITE_BUSY) return undefined;
-      throw this.#judge(error);
+      throw this.#toStorageError(error);
     }
   }
 
-  // biome-ignore lint/correctness/useYield: Kysely asks for the method; no query of ours streams.
+  // biome-ignore lint/correctness/useYield: Kysely requires the method, but no query streams.
   async *streamQuery<R>(): AsyncIterableIterator<QueryResult<R>> {
     throw new Error('Streaming is not used.');
   }
@@ -102,35 +109,17 @@ export class SqliteConnection implements DatabaseConnection {
       try {
         this.#database.exec('rollback');
       } catch {
-        this.#giveUp();
+        this.#disconnect();
       }
-    }
-  }
-
-  /** The names of the migrations that the file has had, read by who could write. */
-  async migrations(): Promise<string[]> {
-    const names = async (sql: string) => {
-      const { rows } = await this.executeQuery<{ name: string }>({ sql, parameters: [] });
-      return rows.map(({ name }) => name);
-    };
-    await this.begin();
-    try {
-      const tables = await names(`select name from sqlite_schema where name = 'kysely_migration'`);
-      const applied = tables.length === 0 ? [] : await names('select name from kysely_migration');
-      await this.commit();
-      return applied;
-    } catch (error) {
-      this.rollback();
-      throw error;
     }
   }
 
   end(): void {
     this.#ended = true;
-    this.#giveUp();
+    this.#disconnect();
   }
 
-  #giveUp(): void {
+  #disconnect(): void {
     this.#statements.clear();
     this.#database?.close();
     this.#database = undefined;
@@ -156,25 +145,61 @@ export class SqliteConnection implements DatabaseConnection {
     return prepared;
   }
 
-  /** Our own mistakes stay what they are; everything else means that the store is away. */
-  #judge(error: unknown): unknown {
+  /** Returns an error of the statement itself unchanged, and any other error as `StorageUnavailable`. */
+  #toStorageError(error: unknown): unknown {
     const code = codeOf(error);
     if (code === undefined || code === SQLITE_ERROR || code === SQLITE_CONSTRAINT) return error;
-    // Whether the statement took effect is unknown, and SQLite may have rolled back by itself; a lock
-    // that was waited for in vain may be our own, left behind by an unlocking that failed.
+    // The effect of the statement is unknown, and SQLite may have rolled back. A lock that did not end may be our own,
+    // after an unlock that failed.
     if (this.#transaction === 'open') this.#transaction = 'lost';
-    this.#giveUp();
+    this.#disconnect();
     return new StorageUnavailable('SQLite could not run a statement.', { cause: error });
   }
 }
 
-/** Kysely promises no type of what it lists; only texts, numbers and nulls are put into our queries. */
+/** Kysely does not type parameters. Our queries only have texts, numbers and nulls. */
 function valuesOf({ parameters }: Statement): readonly SQLInputValue[] {
   return parameters as readonly SQLInputValue[];
 }
 
-/** The primary result code of an SQLite error; undefined for any other error. */
+/** Returns the primary result code of an SQLite error, or undefined for any other error. */
 function codeOf(error: unknown): number | undefined {
   const code = (error as { errcode?: unknown }).errcode;
   return typeof code === 'number' ? code & 0xff : undefined;
+}
+
+class Adapter extends SqliteAdapter {
+  /** Makes Kysely use the connection for one transaction or statement at a time, so that transactions never mix. */
+  override get supportsMultipleConnections(): boolean {
+    return false;
+  }
+  /** SQLite can change its schema inside a transaction, although Kysely's adapter returns false. */
+  override get supportsTransactionalDdl(): boolean {
+    return true;
+  }
+}
+
+/** Returns Kysely with SQLite's dialect over a driver. */
+export function kyselyOver(driver: Driver): Kysely<Schema> {
+  return new Kysely<Schema>({
+    dialect: {
+      createAdapter: () => new Adapter(),
+      createDriver: () => driver,
+      createIntrospector: (of) => new SqliteIntrospector(of),
+      createQueryCompiler: () => new SqliteQueryCompiler(),
+    },
+  });
+}
+
+/** Returns a driver of one connection. The adapter prevents parallel use. */
+export function driverOf(connection: SqliteConnection): Driver {
+  return {
+    init: async () => {},
+    acquireConnection: async (): Promise<DatabaseConnection> => connection,
+    beginTransaction: () => connection.begin(),
+    commitTransaction: () => connection.commit(),
+    rollbackTransaction: async () => connection.rollback(),
+    releaseConnection: async () => {},
+    destroy: async () => connection.end(),
+  };
 }

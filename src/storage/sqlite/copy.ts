@@ -1,24 +1,27 @@
-/** Whole copies of an SQLite database: made beside a running service, looked at, put in its place. */
+/** Copies an SQLite database beside a running service, examines and restores the copy. */
 import { closeSync, existsSync, fsyncSync, mkdirSync, openSync, renameSync, rmSync } from 'node:fs';
 import { dirname } from 'node:path';
 import { DatabaseSync } from 'node:sqlite';
-import { systemClock } from '../../clock.ts';
+import { systemClock } from '../../platform/clock.ts';
 import { StorageUnavailable } from '../database.ts';
-import { refuseNewer } from '../migrate.ts';
+import { migrate, migrations, refuseSchema, refuseUnknown } from '../migrate.ts';
+import { signInTables } from '../schema.ts';
+import { driverOf, kyselyOver, SqliteConnection } from './connection.ts';
+import { openFile } from './file.ts';
 
-/** How long a lock is waited for where the service has the database open. */
+/** Limit for the wait for a lock of the running service. */
 const BUSY_TIMEOUT_MS = 10_000;
 
-/** Longer than a start waits for a lock: one that has opened the replaced file gives up, and says so. */
+/** Longer than a start waits for a lock, so that a start on the replaced file fails with an error. */
 const HOLD_MS = 2_500;
 
 const SQLITE_BUSY = 5;
 
-/** In one reading transaction; durable. */
+/** Copies the database in one read transaction, durably. */
 export function copyTo(file: string, path: string): void {
   const database = new DatabaseSync(path, { readOnly: true, timeout: BUSY_TIMEOUT_MS });
   try {
-    // SQLite would make it for everybody, and takes one that is empty.
+    // SQLite would create the file with other permissions, but it accepts an empty file.
     closeSync(openSync(file, 'wx', 0o600));
     database.prepare('vacuum into ?').run(file);
   } finally {
@@ -28,14 +31,15 @@ export function copyTo(file: string, path: string): void {
   flush(dirname(file));
 }
 
-/** By SQLite's own check, and the list of its migrations. */
-export function examineCopy(file: string): void {
+/** Examines a copy by SQLite's own check, its migrations and its schema. */
+export async function examineCopy(file: string): Promise<void> {
   const database = new DatabaseSync(file, { readOnly: true, timeout: BUSY_TIMEOUT_MS });
   try {
     const [row] = database.prepare('pragma integrity_check').all();
     if (row?.integrity_check !== 'ok') throw new StorageUnavailable('The file is damaged.');
     const applied = database.prepare('select name from kysely_migration').all();
-    refuseNewer(applied.map(({ name }) => String(name)));
+    refuseUnknown(applied.map(({ name }) => String(name)));
+    await refuseForeignSchema(database, applied.length);
   } catch (error) {
     if (error instanceof StorageUnavailable) throw error;
     throw new StorageUnavailable('The file is damaged, or no database of this program.');
@@ -44,14 +48,63 @@ export function examineCopy(file: string): void {
   }
 }
 
-/** Puts a copy of the file in the place of the database. */
+/** SQLite's own tables contain no code, and its own indexes have no definition. */
+const DEFINITIONS = `select type, name, tbl_name, sql from sqlite_schema where name not like 'sqlite\\_%' escape '\\'`;
+
+/** SQL definitions by type and name, such as `table messages`. */
+type Definitions = ReadonlyMap<string, string>;
+
+/**
+ * Compares the schema of a copy with the schema of its migrations. A foreign trigger would run in every later commit,
+ * and a missing column would cause an error at the first request that needs the column.
+ * @throws StorageUnavailable
+ */
+async function refuseForeignSchema(copy: DatabaseSync, migrated: number): Promise<void> {
+  const found = definitionsIn(copy);
+  const ours = await definitionsAfter(migrated);
+  for (const [what, definition] of found) {
+    if (!ours.has(what)) refuseSchema(`the ${what} is foreign`);
+    if (ours.get(what) !== definition) refuseSchema(`the ${what} is different`);
+  }
+  for (const what of ours.keys()) {
+    if (!found.has(what)) refuseSchema(`the ${what} is missing`);
+  }
+}
+
+function definitionsIn(database: DatabaseSync): Definitions {
+  const rows = database.prepare(DEFINITIONS).all();
+  return new Map(
+    rows.map(({ type, name, tbl_name, sql }) => {
+      // Another version of Kysely may define its own tables differently.
+      if (String(name).startsWith('kysely_')) return [`${type} ${name}`, ''];
+      // White space and quotation marks have no meaning here.
+      return [`${type} ${name}`, `${tbl_name} ${sql}`.replaceAll('"', '').replaceAll(/\s+/g, ' ')];
+    }),
+  );
+}
+
+async function definitionsAfter(migrated: number): Promise<Definitions> {
+  const memory = openFile(':memory:', systemClock);
+  const connection = new SqliteConnection(() => memory, systemClock);
+  const db = kyselyOver(driverOf(connection));
+  try {
+    const list = Object.fromEntries(Object.entries(migrations).slice(0, migrated));
+    await migrate(db, 'sqlite', { list });
+    return definitionsIn(memory);
+  } finally {
+    await db.destroy();
+  }
+}
+
+/** Replaces the database with a copy of the file. */
 export async function restoreFrom(file: string, path: string): Promise<void> {
   mkdirSync(dirname(path), { recursive: true, mode: 0o700 });
   const staged = `${path}.restored`;
   rmSync(staged, { force: true });
   try {
     copyTo(staged, file);
-    examineCopy(staged);
+    await examineCopy(staged);
+    signOutEverybody(staged);
     const replaced = existsSync(path) ? lockAlone(path) : undefined;
     for (const suffix of ['-wal', '-shm', '-journal']) rmSync(path + suffix, { force: true });
     renameSync(staged, path);
@@ -64,9 +117,19 @@ export async function restoreFrom(file: string, path: string): Promise<void> {
   }
 }
 
+/** Deletes sessions and links, durably, because some were ended or used after the copy was made. */
+function signOutEverybody(file: string): void {
+  const database = new DatabaseSync(file);
+  try {
+    for (const table of signInTables) database.exec(`delete from ${table}`);
+  } finally {
+    database.close();
+  }
+}
+
 /**
- * The database, locked against everybody. Every connection to a write-ahead log has a shared lock, so
- * it can be left only by who is alone. A damaged file can't be locked, and is worth no lock.
+ * Opens the database with an exclusive lock, which fails while any other connection is open. A damaged file can't be
+ * locked and needs no lock.
  */
 function lockAlone(path: string): DatabaseSync {
   const database = new DatabaseSync(path, { timeout: 0 });

@@ -1,10 +1,9 @@
 /**
- * Group commit: writes that come together share one durable commit (contract §4, "A commit whose
- * outcome is unknown"). An error inside a batch fails the whole batch, which is then repeated member
- * by member; an error of the commit itself is every member's, for nobody knows its outcome; one of its
- * beginning, which waits for a lock, is everybody's who waits.
+ * Group commit: writes that arrive together share one durable commit (reference §19.1, "A commit whose outcome is
+ * unknown"). After an error inside a batch, each member runs again alone. An error of the commit fails every member,
+ * because its outcome is unknown. An error of BEGIN, which waits for a lock, fails every write that waits.
  */
-import type { Clock } from '../../clock.ts';
+import type { Clock } from '../../platform/clock.ts';
 import type { OpenTransaction } from '../database.ts';
 
 type Write<T> = (tx: OpenTransaction) => Promise<T>;
@@ -15,16 +14,13 @@ type Member = {
   reject: (error: unknown) => void;
 };
 
-/** How long one commit's batch may grow: bounds how long other requests wait for it, some 10 ms. */
+/** Maximum number of writes in a batch. It limits the time that other requests wait for a batch to about 10 ms. */
 const BATCH_MAXIMUM = 128;
 
-/**
- * Whatever arrives in so many turns of the event loop joins a batch: where nothing does they cost
- * microseconds, and under load a commit saved is an fsync saved.
- */
+/** Turns of the event loop in which writes join a batch. Turns take microseconds, a saved commit saves an fsync. */
 const GATHERING_TURNS = 3;
 
-/** Takes what runs a transaction; returns what runs a write in a transaction that it may share. */
+/** Returns a function that runs a write in a shared transaction. */
 export function groupCommit(
   transact: <T>(run: Write<T>) => Promise<T>,
   clock: Clock,
@@ -39,20 +35,20 @@ export function groupCommit(
       waiting = waiting.slice(BATCH_MAXIMUM);
       const failure = await commit(batch);
       if (failure === undefined) continue;
-      // A lock is waited for once: who came meanwhile would wait for it as long again.
+      // Writes that came meanwhile would wait for the lock again.
       for (const { reject } of waiting) reject(failure.error);
       waiting = [];
     }
     working = false;
   }
 
-  /** Resolves once every member has its result; to the failure, where the transaction did not begin. */
+  /** Resolves once every member has its result. Returns the error if the transaction did not begin. */
   async function commit(batch: readonly Member[]): Promise<{ error: unknown } | undefined> {
-    let begun = false;
+    let hasBegun = false;
     let finished = 0;
     try {
       const values = await transact(async (tx) => {
-        begun = true;
+        hasBegun = true;
         const results: unknown[] = [];
         for (const { run } of batch) {
           results.push(await run(tx));
@@ -62,10 +58,10 @@ export function groupCommit(
       });
       batch.forEach(({ resolve }, index) => void resolve(values[index]));
     } catch (error) {
-      const insideBatch = begun && finished < batch.length;
+      const insideBatch = hasBegun && finished < batch.length;
       if (insideBatch && batch.length > 1) for (const member of batch) await commit([member]);
       else for (const { reject } of batch) reject(error);
-      if (!begun) return { error };
+      if (!hasBegun) return { error };
     }
     return undefined;
   }

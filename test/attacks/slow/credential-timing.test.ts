@@ -1,25 +1,24 @@
-/** The time of a check of a secret says nothing of how near a guess was (ASVS 11.2.4). */
+/** The duration of a check reveals nothing about how close a guess was (ASVS 11.2.4). */
 
 import { randomBytes } from 'node:crypto';
 import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, test } from 'vitest';
 import { openPreview, sealPreview } from '../../../src/actions/preview-token.ts';
-import { checkBearer } from '../../../src/credentials/check.ts';
-import { openCredentials } from '../../../src/credentials/file.ts';
-import { openLog } from '../../../src/operations/log.ts';
+import { checkBearer, openCredentials } from '../../../src/credentials/file.ts';
+import { openLog } from '../../../src/platform/log.ts';
 import { testClock } from '../../support/clock.ts';
 import { mannWhitney } from '../../support/mann-whitney.ts';
 import { temporaryFolder } from '../../support/process.ts';
 import { credentials, tokens } from '../../support/service.ts';
 
 const EACH = 1_000;
-/** So many checks are one measurement: a single one is under a microsecond. */
+/** Checks of one measurement. A single check takes less than a microsecond. */
 const CHECKS = 40;
 
 type Check = (round: number) => unknown;
 
-/** Times each kind the same number of times, in a drawn order; a kind gets the number of the round. */
+/** Times each kind equally often, in random order. A kind gets the number of the round. */
 function measure(kinds: Check[]): number[][] {
   const times: number[][] = kinds.map(() => []);
   const run = () => {
@@ -32,7 +31,7 @@ function measure(kinds: Check[]): number[][] {
     }
   };
   run();
-  // The first ones are the compiler's.
+  // Discard the first times, which include compilation.
   for (const each of times) each.length = 0;
   run();
   return times;
@@ -45,8 +44,8 @@ function shuffled(of: Iterable<number>): number[] {
 }
 
 /**
- * Whether two of them can be told apart. Where guesses lie in memory makes a difference of its own,
- * and so does a busy moment of the machine: each further chance has new guesses.
+ * Fails if two kinds can be told apart. The place of guesses in memory and a busy machine cause differences, too.
+ * Each repetition therefore has new guesses.
  */
 function expectAlike(draw: () => Check[]): void {
   const scores: number[] = [];
@@ -59,15 +58,15 @@ function expectAlike(draw: () => Check[]): void {
 
 const ALPHABET = 'ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-_';
 
-/** For each place a guess a round, wrong in three characters from there on: no two have one digest. */
+/** Returns a guess for each place and round, with three wrong characters at that place. No two have the same digest. */
 function guessesAt(secret: string, places: number[]): string[][] {
   const guesses: string[][] = places.map(() => []);
   for (let round = 0; round < EACH; round += 1) {
-    // Those of one round are made together, in a drawn order: none lies better in memory than another.
+    // Guesses of a round are made together in random order, so that none has a better place in memory.
     for (const place of shuffled(places.keys())) {
       const at = places[place] ?? 0;
       const wrong = Array.from(randomBytes(3), (byte) => ALPHABET[byte & 63]).join('');
-      // As one piece: a text that is put together is flattened by whoever reads it first.
+      // A flat string, because the first reader of a concatenated string flattens it.
       const guess = Buffer.from(secret.slice(0, at) + wrong + secret.slice(at + 3)).toString();
       guesses[place]?.push(guess);
     }
@@ -86,16 +85,14 @@ describe('timing of credential and token checks', () => {
   });
   const signatureAt = preview.indexOf('.') + 1;
 
-  test('a signature that is wrong in its first or in its last characters takes as long', () => {
+  test('takes equally long for a signature that is wrong in its first or in its last characters', () => {
     const places = [signatureAt, signatureAt + 20, preview.length - 4];
     expectAlike(() =>
-      guessesAt(preview, places).map(
-        (guesses) => (round) => openPreview([key], guesses[round] ?? '', clock.now()),
-      ),
+      guessesAt(preview, places).map((guesses) => (round) => openPreview([key], guesses[round] ?? '', clock.now())),
     );
   });
 
-  test('a token that is wrong in its first or in its last characters takes as long', () => {
+  test('takes equally long for a token that is wrong in its first or in its last characters', () => {
     const path = join(temporaryFolder(), 'agents.json');
     writeFileSync(path, JSON.stringify(credentials));
     const held = openCredentials({ path, clock, log: openLog('silent') });
@@ -108,7 +105,7 @@ describe('timing of credential and token checks', () => {
     held.close();
   });
 
-  test('the test would see a difference: a comparison that ends early', () => {
+  test('detects the difference of a comparison that ends early', () => {
     const secret = 'x'.repeat(2_000);
     const early = (guess: string) => {
       for (let at = 0; at < secret.length; at += 1) if (guess[at] !== secret[at]) return false;

@@ -1,4 +1,4 @@
-/** Thousands of sign-ups fill nobody's mailbox (ASVS 2.4.1, API6). */
+/** Thousands of sign-ups fill no mailbox (ASVS 2.4.1, API6). */
 import PostalMime from 'postal-mime';
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import { type MailServer, startMailServer } from '../../mail/mail-server.ts';
@@ -19,7 +19,7 @@ let service: Service;
 beforeAll(async () => {
   clock = testClock();
   mail = await startMailServer();
-  // An upstream that never says that it knows an address: the bound is ours alone.
+  // An upstream that recognizes no address, so that only the service limits the messages.
   upstream = await startUpstream();
   service = await startService({
     clock,
@@ -36,17 +36,15 @@ afterAll(async () => {
   await upstream.close();
 });
 
-/** One mailbox in many spellings, each from a client address of its own. */
+/** Returns a spelling of a victim's mailbox. Each has its own plus-tag. */
 const spelling = (victim: number, n: number) => {
   const tag = n === 0 ? '' : `+${slogan}${n}`;
   const written = `victim${victim}${tag}@Example.COM`;
   return n % 2 === 0 ? written : written.toUpperCase();
 };
 
-test('list bombing: 3,000 sign-ups under plus-tags send each mailbox one message, 60 a minute in all', async () => {
-  const all = Array.from({ length: VICTIMS * SPELLINGS }, (_, n) =>
-    spelling(n % VICTIMS, Math.floor(n / VICTIMS)),
-  );
+test('list bombing: 3,000 sign-ups under plus-tags send one message to each mailbox, 60 a minute in all', async () => {
+  const all = Array.from({ length: VICTIMS * SPELLINGS }, (_, n) => spelling(n % VICTIMS, Math.floor(n / VICTIMS)));
   for (let from = 0; from < all.length; from += 100) {
     const answers = await Promise.all(
       all.slice(from, from + 100).map((email) =>
@@ -86,12 +84,12 @@ test('list bombing: 3,000 sign-ups under plus-tags send each mailbox one message
   expect(new Set(mailboxes).size).toBe(VICTIMS);
 });
 
-test('list bombing: a message holds nothing of whoever asked for it, and says that a machine sent it', async () => {
+test('list bombing: a message contains no input of the sender except its address, and is marked auto-generated', async () => {
   for (const { raw, to } of mail.received) {
     const parsed = await PostalMime.parse(raw);
     const header = Object.fromEntries(parsed.headers.map(({ key, value }) => [key, value]));
     expect(header['auto-submitted']).toBe('auto-generated');
-    // The address itself stands in To alone; a plus-tag is a part of it.
+    // The address is only in To. A plus-tag is a part of it.
     expect(header.to).toContain(to[0] ?? expect.fail());
     const { to: _, ...others } = header;
     expect(JSON.stringify([others, parsed.text])).not.toContain(slogan);

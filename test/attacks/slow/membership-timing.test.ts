@@ -1,6 +1,6 @@
 /**
- * Who is on the list can't be told from who is not, nor a bot from a person (ASVS 6.3.8). `SAMPLES=10000` looks closer
- * than a run of CI does.
+ * Answers do not distinguish members from strangers, nor bots from people (ASVS 6.3.8). `SAMPLES=10000` measures more
+ * precisely than a run of CI.
  */
 import { afterAll, beforeAll, describe, expect, test, vi } from 'vitest';
 import { mannWhitney } from '../../support/mann-whitney.ts';
@@ -24,10 +24,9 @@ beforeAll(async () => {
   }
 });
 
-describe('telling members from others, bots from people', () => {
-  test('/api/subscribe: members, strangers and bots get one answer in one time', async () => {
-    const subscribe = (fields: object) =>
-      post(service, '/api/subscribe', { privacy: 'on', ...fields });
+describe('membership timing', () => {
+  test('answers members, strangers and bots identically and equally fast on /api/subscribe', async () => {
+    const subscribe = (fields: object) => post(service, '/api/subscribe', { privacy: 'on', ...fields });
     await expectAlike(() => ({
       strangers: () => subscribe({ email: stranger() }),
       members: () => subscribe({ email: member }),
@@ -35,14 +34,14 @@ describe('telling members from others, bots from people', () => {
     }));
   });
 
-  test('a newsletter on /api/leads: members and strangers, the same', async () => {
+  test('answers members and strangers identically and equally fast for a newsletter on /api/leads', async () => {
     await expectAlike(() => ({
       strangers: () => post(service, '/api/leads', { form: 'newsletter', email: stranger() }),
       members: () => post(service, '/api/leads', { form: 'newsletter', email: member }),
     }));
   });
 
-  test('the test would see a difference: what is refused at once is quicker', async () => {
+  test('detects the difference between a refused and a delivered request', async () => {
     const lead = () => ({ form: 'contact', email: stranger(), name: 'A', subject: 'B' });
     const { times } = await sample(
       {
@@ -55,8 +54,8 @@ describe('telling members from others, bots from people', () => {
   });
 });
 
-describe('an upstream that takes its time', () => {
-  /** Enough to see a commit that crosses a step: 60 of each were, while the step began with the request. */
+describe('membership timing with a slow upstream', () => {
+  /** Enough to detect a commit that crosses a step. 60 of each sufficed while the step began with the request. */
   const FEW = 200;
   let upstream: ProgrammableUpstream;
   let behind: ServiceProcess;
@@ -71,37 +70,35 @@ describe('an upstream that takes its time', () => {
   const person = () => ({ email: stranger(), privacy: 'on' });
   const lead = () => ({ form: 'contact', ...person(), name: 'A', subject: 'B', message: 'C' });
 
-  /** Those who are compared on a route. */
+  /** Returns the kinds that are compared on a route. */
   const of = (path: string): Kinds => ({
     strangers: () => post(behind, path, person()),
     members: () => post(behind, path, { ...person(), email: member }),
     bots: () => post(behind, path, { ...person(), 'bot-field': 'x' }),
   });
 
-  test.each([5, 40, 46, 47, 96])('%i ms: members, strangers and bots', async (latency) => {
-    // It knows members, and takes as long for everybody.
-    upstream.answer = (response, { event }) =>
-      void setTimeout(
-        () =>
-          response
-            .writeHead((event.data.fields as { email: string }).email === member ? 409 : 200)
-            .end(),
-        latency,
-      );
-    // The last answers are of this latency.
-    await sample({ leads: () => post(behind, '/api/leads', person()) }, 50);
-    await expectAlike(() => of('/api/subscribe'), { each: FEW });
-    await expectAlike(() => of('/api/leads'), { each: FEW });
-  });
+  test.each([5, 40, 46, 47, 96])(
+    'answers members, strangers and bots equally fast with an upstream of %i ms',
+    async (latency) => {
+      // The upstream recognizes members and takes equally long for everybody.
+      upstream.answer = (response, { event }) =>
+        void setTimeout(
+          () => response.writeHead((event.data.fields as { email: string }).email === member ? 409 : 200).end(),
+          latency,
+        );
+      // The service has now measured this latency in its last answers.
+      await sample({ leads: () => post(behind, '/api/leads', person()) }, 50);
+      await expectAlike(() => of('/api/subscribe'), { each: FEW });
+      await expectAlike(() => of('/api/leads'), { each: FEW });
+    },
+  );
 
-  test('20 ms, or up to 20 more: a bot on /api/leads takes as long as a lead', async () => {
-    upstream.answer = (response) =>
-      void setTimeout(() => response.writeHead(200).end(), 20 + Math.random() * 20);
+  test('answers a bot on /api/leads as fast as a lead with an upstream of 20 to 40 ms', async () => {
+    upstream.answer = (response) => void setTimeout(() => response.writeHead(200).end(), 20 + Math.random() * 20);
     const leads = () => post(behind, '/api/leads', lead());
     await sample({ leads }, 50);
-    await expectAlike(
-      () => ({ leads, bots: () => post(behind, '/api/leads', { ...lead(), 'bot-field': 'x' }) }),
-      { each: FEW },
-    );
+    await expectAlike(() => ({ leads, bots: () => post(behind, '/api/leads', { ...lead(), 'bot-field': 'x' }) }), {
+      each: FEW,
+    });
   });
 });

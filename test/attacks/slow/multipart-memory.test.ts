@@ -1,4 +1,4 @@
-/** A body that is too large, or never ends, is not kept (ASVS 1.5.3). */
+/** The service does not store a body that is too large or never ends (ASVS 1.5.3). */
 import { once } from 'node:events';
 import { readFileSync } from 'node:fs';
 import { describe, expect, test } from 'vitest';
@@ -9,14 +9,13 @@ const MEGABYTE = 1024 * 1024;
 const boundary = 'b0undary';
 const part = `--${boundary}\r\nContent-Disposition: form-data; name="a"\r\n\r\n`;
 
-/** What the process had in memory at most since the last call, in bytes. */
+/** Returns the highest memory use of the process so far, in bytes. */
 function peakOf({ pid }: ServiceProcess): number {
-  const [, kilobytes] =
-    /^VmHWM:\s+(\d+) kB$/m.exec(readFileSync(`/proc/${pid}/status`, 'utf8')) ?? [];
+  const [, kilobytes] = /^VmHWM:\s+(\d+) kB$/m.exec(readFileSync(`/proc/${pid}/status`, 'utf8')) ?? [];
   return Number(kilobytes) * 1024;
 }
 
-/** Sends a part that goes on and on, whatever is answered; returns the status. */
+/** Sends a part of this size without waiting for an answer, and returns the status. */
 async function sendEndless(service: ServiceProcess, bytes: number): Promise<number | undefined> {
   const wire = await openWire(service.url);
   wire.write(
@@ -32,17 +31,17 @@ async function sendEndless(service: ServiceProcess, bytes: number): Promise<numb
   return reply?.status;
 }
 
-describe('multipart abuse: memory', () => {
-  test('a body of 512 MB is 413, and costs no more than one of 128', async () => {
+describe('multipart memory', () => {
+  test('returns 413 for a body of 512 MB and uses no more memory than for 128 MB', async () => {
     const service = await startProcess();
-    // What was read and let go is collected late: up to 90 MB of it wait, however much is sent.
+    // Released memory is collected late. Up to 90 MB wait for it, however much is sent.
     await sendEndless(service, 128 * MEGABYTE);
     const before = peakOf(service);
     expect(await sendEndless(service, 512 * MEGABYTE)).toBe(413);
     expect(peakOf(service) - before).toBeLessThan(100 * MEGABYTE);
   });
 
-  test('500 bodies that are open at once cost less than twice what was sent of them', async () => {
+  test('uses less than twice the sent bytes for 500 bodies that are open at the same time', async () => {
     const service = await startProcess();
     const head = `POST /api/leads HTTP/1.1\r\nHost: x\r\nContent-Type: multipart/form-data; boundary=${boundary}\r\nContent-Length: 32000\r\n\r\n`;
     const unfinished = Buffer.from(head + part + '\xff'.repeat(31_000), 'latin1');
@@ -51,7 +50,7 @@ describe('multipart abuse: memory', () => {
       for (let n = 0; n < 500; n += 1) wires.push(await openWire(service.url));
       return wires;
     };
-    // What 500 connections cost by themselves is no cost of a body.
+    // The first 500 connections raise the peak by their own cost, which is not the cost of a body.
     const idle = await open();
     for (const wire of idle) wire.socket.destroy();
     const wires = await open();

@@ -1,25 +1,25 @@
-/** Every pattern of `src/` is linear in its text, shown over all texts by `recheck` (ASVS 1.3.12). */
+/** Proof by `recheck` that every pattern of `src/` takes linear time for all texts (ASVS 1.3.12). */
 import { checkSync } from 'recheck';
 import { describe, expect, test } from 'vitest';
 import { expressionsOfSource } from '../../support/syntax.ts';
 
-// Its JavaScript alone: neither the program nor the Java archive that come with it.
+// Use only the JavaScript of recheck, without its program and its Java archive.
 process.env.RECHECK_SYNC_BACKEND = 'pure';
 
-/** Patterns that are not linear, and why nobody outside can give them a text. */
+/** Patterns that are not linear, with the reason why no stranger supplies their text. */
 const TRUSTED_TEXT: Record<string, string> = {
-  'src/site/overlay.ts': 'the stylesheet of the operator, read once at the start',
+  'src/site/content-overrides.ts': 'the stylesheet of the operator, read once at the start',
 };
 
-describe('expensive patterns, by proof', () => {
+describe('patterns of src, by proof', () => {
   const expressions = new Map(
     expressionsOfSource()
       .filter(({ path }) => !(path in TRUSTED_TEXT))
       .map((each) => [each.text, each]),
   );
 
-  test.each([...expressions.values()])('$path $text is linear', ({ expression }) => {
-    // A second or two; a proof that runs out of time says nothing.
+  test.each([...expressions.values()])('are linear: $path $text', ({ expression }) => {
+    // A proof takes a second or two. One that times out proves nothing.
     const judged = checkSync(expression.source, expression.flags, { timeout: 40_000 });
     expect(judged).toMatchObject({
       status: 'safe',
@@ -27,7 +27,7 @@ describe('expensive patterns, by proof', () => {
     });
   });
 
-  test('a pattern that is not is seen', () => {
+  test('are detected if they are not linear', () => {
     expect(checkSync('^(a+)+$', '').status).toBe('vulnerable');
     expect(checkSync(String.raw`\s+$`, '').status).toBe('vulnerable');
   });

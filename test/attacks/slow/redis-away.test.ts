@@ -1,26 +1,26 @@
-/** Redis gone, hanging or late, by the clock: what no request may be made to wait for (contract §4). */
+/** Redis that is unavailable, hangs or answers late must delay no request (reference §17.3). These tests use the real clock. */
 import { randomUUID } from 'node:crypto';
 import type { AddressInfo } from 'node:net';
 import { createConnection, createServer, type Server, type Socket } from 'node:net';
 import { createClient } from '@redis/client';
 import { pino } from 'pino';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
-import { systemClock } from '../../../src/clock.ts';
 import type { Limits } from '../../../src/limits/limits.ts';
-import { openMemoryLimits } from '../../../src/limits/memory.ts';
+import { openMemoryLimits } from '../../../src/limits/limits.ts';
 import { openRedisLimits } from '../../../src/limits/redis.ts';
+import { systemClock } from '../../../src/platform/clock.ts';
 import { redisAnswers, redisUrl } from '../../support/databases.ts';
 
 const log = pino({ level: 'silent' });
 const openRedis = (url = redisUrl) =>
-  openRedisLimits(url, { clock: systemClock, insurance: openMemoryLimits(systemClock), log });
+  openRedisLimits(url, { clock: systemClock, fallback: openMemoryLimits(systemClock), log });
 
-describe.runIf(redisAnswers)('while Redis is away', () => {
-  /** A proxy in front of Redis that can swallow everything, or be gone. */
+describe.runIf(redisAnswers)('limits without Redis', () => {
+  /** A proxy in front of Redis that can drop all data or close. */
   let proxy: Server;
   let url: string;
   let swallow = false;
-  /** How late Redis' answers come. */
+  /** Delay of the answers of Redis, in milliseconds. */
   let delayMs = 0;
   const sockets = new Set<Socket>();
   beforeAll(async () => {
@@ -50,7 +50,7 @@ describe.runIf(redisAnswers)('while Redis is away', () => {
     return worst;
   };
 
-  test('a hanging Redis costs no request 100 ms, the limit still holds, and it is asked again later', async () => {
+  test('delay no request by 100 ms if Redis hangs, still hold, and use Redis again later', async () => {
     const limits = await openRedis(url);
     const address = randomUUID();
     await limits.take('preview', address);
@@ -75,7 +75,7 @@ describe.runIf(redisAnswers)('while Redis is away', () => {
     await limits.close();
   });
 
-  test('what was counted together stays counted: nobody gets another whole number', async () => {
+  test('keep the shared count if Redis hangs, so that nobody gets a new allowance', async () => {
     const [one, two] = await Promise.all([openRedis(url), openRedis(url)]);
     const address = randomUUID();
     for (let n = 0; n < 60; n += 1) await (n % 2 === 0 ? one : two).take('preview', address);
@@ -83,7 +83,7 @@ describe.runIf(redisAnswers)('while Redis is away', () => {
     const alone = [await one.take('preview', address), await two.take('preview', address)];
     swallow = false;
     for (const socket of sockets) socket.destroy();
-    // The one that counted 59 last may allow one more, and no more than that.
+    // The instance that counted 59 last may allow one more request.
     expect(alone.map(({ remaining, exceeded }) => [remaining, exceeded])).toEqual([
       [0, false],
       [0, true],
@@ -91,25 +91,22 @@ describe.runIf(redisAnswers)('while Redis is away', () => {
     await Promise.all([one.close(), two.close()]);
   });
 
-  test.each([58, 80])(
-    'a process that was busy for %d ms while Redis answered believes Redis all the same',
-    async (busyMs) => {
-      const insurance = { ...openMemoryLimits(systemClock), take: async () => expect.fail() };
-      const limits = await openRedisLimits(redisUrl, { clock: systemClock, insurance, log });
-      const address = randomUUID();
-      await limits.take('preview', address);
-      const taken = limits.take('preview', address);
-      await new Promise((resolve) => setImmediate(resolve));
-      const until = performance.now() + busyMs;
-      while (performance.now() < until);
-      expect((await taken).remaining).toBe(58);
-      await limits.close();
-    },
-  );
+  test.each([58, 80])('accept the answer of Redis after the process was busy for %d ms', async (busyMs) => {
+    const fallback = { ...openMemoryLimits(systemClock), take: async () => expect.fail() };
+    const limits = await openRedisLimits(redisUrl, { clock: systemClock, fallback, log });
+    const address = randomUUID();
+    await limits.take('preview', address);
+    const taken = limits.take('preview', address);
+    await new Promise((resolve) => setImmediate(resolve));
+    const until = performance.now() + busyMs;
+    while (performance.now() < until);
+    expect((await taken).remaining).toBe(58);
+    await limits.close();
+  });
 
-  test('what Redis says too late still counts for the next request that has to be counted alone', async () => {
-    const insurance = openMemoryLimits(systemClock);
-    const limits = await openRedisLimits(url, { clock: systemClock, insurance, log });
+  test('use a late answer of Redis for the next request that is counted locally', async () => {
+    const fallback = openMemoryLimits(systemClock);
+    const limits = await openRedisLimits(url, { clock: systemClock, fallback, log });
     const address = randomUUID();
     await limits.take('preview', address);
     const shared = await openRedis();
@@ -117,13 +114,13 @@ describe.runIf(redisAnswers)('while Redis is away', () => {
     delayMs = 120;
     expect((await limits.take('preview', address)).remaining).toBe(58);
     await expect
-      .poll(async () => (await insurance.take('preview', address)).remaining, { interval: 30 })
+      .poll(async () => (await fallback.take('preview', address)).remaining, { interval: 30 })
       .toBeLessThan(18);
     delayMs = 0;
     await Promise.all([limits.close(), shared.close()]);
   });
 
-  test('a Redis that was never there costs nothing but the sharing', async () => {
+  test('work within 100 ms if Redis was never available', async () => {
     const limits = await openRedis('redis://127.0.0.1:1');
     expect(await slowest(limits, 'a', 60)).toBeLessThan(100);
     expect((await limits.take('preview', 'a')).exceeded).toBe(true);

@@ -1,7 +1,6 @@
 /**
- * A request that two servers read in two ways smuggles none past the first (ASVS 4.2.1). Against the
- * service alone this is shown in test/server/wire.test.ts; here nginx and haproxy stand before it and
- * refuse `/api/leads`: a lead that arrives all the same was smuggled.
+ * Differences between two servers in reading a request smuggle none past the first (ASVS 4.2.1). For the service alone, see
+ * test/server/wire.test.ts. Here, nginx and haproxy refuse `/api/leads`, so a lead that arrives was smuggled.
  */
 import { get } from 'node:http';
 import { text } from 'node:stream/consumers';
@@ -17,13 +16,13 @@ const lead = JSON.stringify({ form: 'homeowner_quote', ...quote });
 const marked =
   'POST /api/leads HTTP/1.1\r\nHost: x\r\nContent-Type: application/json\r\n' +
   `Content-Length: ${lead.length}\r\nConnection: close\r\n\r\n${lead}`;
-/** Once more where the proxy met a connection that the service was just closing, which is nobody's answer. */
+/** Repeats a request that met a closing connection between proxy and service, because that 502 is not a smuggled answer. */
 async function askInnocently(url: string): Promise<[status: number | undefined, body: string]> {
   const first = await askAlone(url);
   return first[0] === 502 ? await askAlone(url) : first;
 }
 
-/** On a connection of its own: the proxy may close a kept one in the moment in which it is used again. */
+/** Uses a new connection, because the proxy may close a reused one at that moment. */
 function askAlone(url: string): Promise<[status: number | undefined, body: string]> {
   return new Promise((resolve, reject) => {
     const asking = get(url, { agent: false }, (answer) => {
@@ -35,7 +34,7 @@ function askAlone(url: string): Promise<[status: number | undefined, body: strin
 
 const chunkOf = (text: string) => `${text.length.toString(16)}\r\n${text}\r\n`;
 
-/** What the carrier says of its body, and how the marked request is hidden in it. */
+/** Headers about the body of the carrier, and the place of the marked request in it. */
 const carriers: [string, (path: string) => string][] = [
   ...(
     [
@@ -80,18 +79,15 @@ const carriers: [string, (path: string) => string][] = [
   ],
   [
     'a list of Content-Length',
-    (path) =>
-      `POST ${path} HTTP/1.1\r\nHost: x\r\nContent-Length: ${marked.length}, 0\r\n\r\n${marked}`,
+    (path) => `POST ${path} HTTP/1.1\r\nHost: x\r\nContent-Length: ${marked.length}, 0\r\n\r\n${marked}`,
   ],
   [
     'a Content-Length with a sign',
-    (path) =>
-      `POST ${path} HTTP/1.1\r\nHost: x\r\nContent-Length: +${marked.length}\r\n\r\n${marked}`,
+    (path) => `POST ${path} HTTP/1.1\r\nHost: x\r\nContent-Length: +${marked.length}\r\n\r\n${marked}`,
   ],
   [
     'a body of a GET (CL.0)',
-    (path) =>
-      `GET ${path} HTTP/1.1\r\nHost: x\r\nContent-Length: ${marked.length}\r\n\r\n${marked}`,
+    (path) => `GET ${path} HTTP/1.1\r\nHost: x\r\nContent-Length: ${marked.length}\r\n\r\n${marked}`,
   ],
   [
     'a chunk size beyond 32 bits',
@@ -100,13 +96,11 @@ const carriers: [string, (path: string) => string][] = [
   ],
   [
     'chunk sizes in a line with bare line feeds',
-    (path) =>
-      `POST ${path} HTTP/1.1\r\nHost: x\r\nTransfer-Encoding: chunked\r\n\r\n1\na\n0\n\n${marked}`,
+    (path) => `POST ${path} HTTP/1.1\r\nHost: x\r\nTransfer-Encoding: chunked\r\n\r\n1\na\n0\n\n${marked}`,
   ],
   [
     'a chunk extension that ends in a bare line feed',
-    (path) =>
-      `POST ${path} HTTP/1.1\r\nHost: x\r\nTransfer-Encoding: chunked\r\n\r\n1;a\nb\r\na\r\n0\r\n\r\n${marked}`,
+    (path) => `POST ${path} HTTP/1.1\r\nHost: x\r\nTransfer-Encoding: chunked\r\n\r\n1;a\nb\r\na\r\n0\r\n\r\n${marked}`,
   ],
   [
     'a trailer with another length',
@@ -119,14 +113,13 @@ const carriers: [string, (path: string) => string][] = [
       `POST ${path} HTTP/1.1\r\nHost: x\r\nExpect: 100-continue\r\nContent-Length: ${marked.length}\r\n\r\n${marked}`,
   ],
   [
-    'an upgrade that nobody asked for',
+    'an unexpected upgrade',
     (path) =>
       `GET ${path} HTTP/1.1\r\nHost: x\r\nConnection: Upgrade\r\nUpgrade: websocket\r\nContent-Length: 0\r\n\r\n${marked}`,
   ],
   [
     'HTTP/1.0 and kept alive',
-    (path) =>
-      `POST ${path} HTTP/1.0\r\nConnection: keep-alive\r\nTransfer-Encoding: chunked\r\n\r\n0\r\n\r\n${marked}`,
+    (path) => `POST ${path} HTTP/1.0\r\nConnection: keep-alive\r\nTransfer-Encoding: chunked\r\n\r\n0\r\n\r\n${marked}`,
   ],
   [
     'a line break in the address',
@@ -142,11 +135,7 @@ afterAll(() => service.close());
 
 type Proxy = { url: string; close(): Promise<void> };
 const proxies: [name: string, isThere: boolean, start: () => Promise<Proxy>][] = [
-  [
-    'nginx',
-    nginxIsThere,
-    () => startNginx([service.settings.port], 'location = /api/leads { return 403; }\n'),
-  ],
+  ['nginx', nginxIsThere, () => startNginx([service.settings.port], 'location = /api/leads { return 403; }\n')],
   ['haproxy', haproxyIsThere, () => startHaproxy(service.settings.port)],
 ];
 
@@ -157,40 +146,34 @@ describe.each(proxies)('smuggling through %s', (_name, isThere, start) => {
   });
   afterAll(() => proxy?.close());
 
-  test.skipIf(!isThere).each(carriers)(
-    '%s: the marked request never arrives',
-    async (_carrier, bytes) => {
-      const before = await countEffects(service);
-      // Routes that read a body, that do not, and that are not there.
-      for (const path of ['/api/agent/actions/contact/preview', '/llms.txt', '/nothing']) {
-        for (let time = 0; time < 2; time += 1) {
-          const wire = await openWire(proxy.url);
-          wire.write(bytes(path));
-          // Whoever comes next on the connection between proxy and service would get what was smuggled.
-          expect(await askInnocently(`${proxy.url}/healthz`)).toEqual([200, '{"status":"ok"}']);
-          const timer = setTimeout(() => wire.socket.destroy(), 100);
-          const replies = await wire.closed();
-          clearTimeout(timer);
-          // 501: a coding that nginx does not know.
-          for (const { status } of replies) expect(status < 500 || status === 501).toBe(true);
-        }
+  test.skipIf(!isThere).each(carriers)('never delivers the marked request with %s', async (_carrier, bytes) => {
+    const before = await countEffects(service);
+    // Routes that read a body, ignore a body, and do not exist.
+    for (const path of ['/api/agent/actions/contact/preview', '/llms.txt', '/nothing']) {
+      for (let time = 0; time < 2; time += 1) {
+        const wire = await openWire(proxy.url);
+        wire.write(bytes(path));
+        // The next request on the connection between proxy and service would get the answer to a smuggled one.
+        expect(await askInnocently(`${proxy.url}/healthz`)).toEqual([200, '{"status":"ok"}']);
+        const timer = setTimeout(() => wire.socket.destroy(), 100);
+        const replies = await wire.closed();
+        clearTimeout(timer);
+        // 501 is the answer of nginx to an unknown transfer coding.
+        for (const { status } of replies) expect(status < 500 || status === 501).toBe(true);
       }
-      expect(await countEffects(service)).toEqual(before);
-    },
-  );
+    }
+    expect(await countEffects(service)).toEqual(before);
+  });
 
-  test.skipIf(!isThere)(
-    'the marked request itself is refused by the proxy, and taken by the service',
-    async () => {
-      const before = await countEffects(service);
-      const wire = await openWire(proxy.url);
-      wire.write(marked);
-      expect((await wire.closed()).map(({ status }) => status)).toEqual([403]);
-      expect(await countEffects(service)).toEqual(before);
-      const direct = await openWire(service.url);
-      direct.write(marked);
-      expect((await direct.closed()).map(({ status }) => status)).toEqual([200]);
-      expect((await countEffects(service)).forwarded).toBe(before.forwarded + 1);
-    },
-  );
+  test.skipIf(!isThere)('refuses the marked request itself, which the service accepts', async () => {
+    const before = await countEffects(service);
+    const wire = await openWire(proxy.url);
+    wire.write(marked);
+    expect((await wire.closed()).map(({ status }) => status)).toEqual([403]);
+    expect(await countEffects(service)).toEqual(before);
+    const direct = await openWire(service.url);
+    direct.write(marked);
+    expect((await direct.closed()).map(({ status }) => status)).toEqual([200]);
+    expect((await countEffects(service)).forwarded).toBe(before.forwarded + 1);
+  });
 });

@@ -22,8 +22,7 @@ beforeAll(async () => {
 });
 afterAll(() => upstream.close());
 
-const ready = async (service: ServiceProcess) =>
-  (await call(service, '/readyz', { method: 'GET' })).status;
+const ready = async (service: ServiceProcess) => (await call(service, '/readyz', { method: 'GET' })).status;
 
 describe.runIf(canInject)('a disk that is full', () => {
   test('20 claims at once, a write inside their batch fails: nothing is stored half, and each retry gets its one answer', async (context) => {
@@ -38,9 +37,7 @@ describe.runIf(canInject)('a disk that is full', () => {
       injected(context, 'disk full inside a batch', times);
       expect(times).toBe(1);
       // Before any of them comes again.
-      const stored = beside(service, (database) =>
-        database.prepare('select idempotency_key from executions').all(),
-      );
+      const stored = beside(service, (database) => database.prepare('select idempotency_key from executions').all());
       const failed = leads.filter(({ answers }) => answers[0]?.status === 503);
       const unsent = failed.filter((lead) => deliveriesOf(upstream, [lead])[0] === 0);
       const keys = stored.map(({ idempotency_key: key }) => key);
@@ -93,30 +90,35 @@ describe.runIf(canInject)('an I/O error at the fsync of a commit', () => {
   );
 });
 
+/** A group has every sixth call, so that each test ends soon. */
+const GROUPS = 6;
+
 describe.runIf(canInject)('kill -9 after each failing write or fsync', () => {
   test.for([
-    ['pwrite64', 'ENOSPC'],
-    ['fsync', 'EIO'],
-  ] as const)(
-    '%s with %s, one after another until none is left: what was answered stands, and the file is whole',
-    async ([call, error], context) => {
+    ...Array.from({ length: GROUPS }, (_, at) => ['pwrite64', 'ENOSPC', at + 1, GROUPS] as const),
+    ['fsync', 'EIO', 1, 1] as const,
+  ])(
+    '%s with %s, call %i and then each %i further: what was answered stands, and the file is whole',
+    async ([call, error, from, stride], context) => {
       const all: Lead[] = [];
       let service = await startWarm(upstream);
-      for (let when = 1; ; when += 1) {
+      for (let when = from; ; when += stride) {
         const leads = await previewLeads(service, 2);
         all.push(...leads);
         const disk = await inject(service.pid, `${call}:error=${error}:when=${when}`);
         await Promise.all(leads.map((lead) => attempt(service, lead)));
         const times = await disk.stop();
+        if (times === 0) break;
         await service.end();
         expectIntact(service);
         service = await startWarm(upstream, service.dataDir);
-        if (times === 0) break;
         injected(context, `kill -9 after each failing ${call}, ${error}`, times);
       }
+      // At least two calls failed.
       expect(all.length).toBeGreaterThan(4);
       await Promise.all(all.map((lead) => attemptUntilFinal(service, lead)));
       expectPromises(upstream, all);
+      expectIntact(service);
     },
   );
 });

@@ -1,13 +1,7 @@
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { beside, expectIntact, startWarm } from '../../support/disk.ts';
 import { injected } from '../../support/injected.ts';
-import {
-  attempt,
-  attemptUntilFinal,
-  expectPromises,
-  type Lead,
-  previewLeads,
-} from '../../support/leads.ts';
+import { attempt, attemptUntilFinal, expectPromises, type Lead, previewLeads } from '../../support/leads.ts';
 import type { ServiceProcess } from '../../support/process.ts';
 import { canInject, inject } from '../../support/strace.ts';
 import { type ProgrammableUpstream, startUpstream } from '../../support/upstream.ts';
@@ -20,15 +14,15 @@ beforeAll(async () => {
 });
 afterAll(() => upstream.close());
 
+const seed = Number(process.env.PROPERTY_SEED ?? 0);
+
 const PADDING = 'x'.repeat(4_000);
 
 /** Another process writes, so that the service reads its pages again; enough of it, and it checkpoints. */
 function writeBeside(service: ServiceProcess, rows: number): void {
   beside(service, (database) => {
     database.exec('pragma wal_autocheckpoint = 0; begin');
-    const insert = database.prepare(
-      "insert into inbox values (hex(randomblob(8)), 'padding', 'f', 'e', '', ?)",
-    );
+    const insert = database.prepare("insert into operator_audit values (hex(randomblob(8)), '', 'jo', 'padding', ?)");
     for (let row = 0; row < rows; row += 1) insert.run(PADDING);
     database.exec('commit');
   });
@@ -41,27 +35,34 @@ async function attemptFailing(service: ServiceProcess, leads: Lead[], fault: str
   return await disk.stop();
 }
 
+/** With a seed the two errors of a write take turns over its calls. Without one each call has both. */
+const turns = process.env.PROPERTY_SEED === undefined ? 1 : 2;
+
+/** The calls that fail: one in so many, from the first on or from the second. */
 const faults = [
-  ['pwrite64', 'ENOSPC'],
-  ['pwrite64', 'EIO'],
-  ['fsync', 'EIO'],
-  ['pread64', 'EIO'],
+  ['pwrite64', 'ENOSPC', turns, 0],
+  ['pwrite64', 'EIO', turns, 1],
+  ['fsync', 'EIO', 1, 0],
+  ['pread64', 'EIO', 2, 0],
+  ['pread64', 'EIO', 2, 1],
 ] as const;
+
+/** A checkpoint has thousands of like calls: its first fails, and then a sample that the seed chooses. */
+const SAMPLED = 291;
 
 /** What the embedded destination holds, as an upstream would have been sent it. */
 const inboxOf = (service: ServiceProcess) => ({
-  delivered: beside(service, (database) =>
-    database.prepare('select event from submissions').all(),
-  ).map(({ event }) => ({ event: JSON.parse(String(event)) })),
+  delivered: beside(service, (database) => database.prepare('select event from submissions').all()).map(
+    ({ event }) => ({ event: JSON.parse(String(event)) }),
+  ),
 });
 
 type Destination = Pick<ProgrammableUpstream, 'delivered'> | ReturnType<typeof inboxOf>;
 
-const destinations: [name: string, url: () => string, of: (from: ServiceProcess) => Destination][] =
-  [
-    ['an upstream', () => upstream.url, () => upstream],
-    ['the embedded inbox', () => 'inbox:', inboxOf],
-  ];
+const destinations: [name: string, url: () => string, of: (from: ServiceProcess) => Destination][] = [
+  ['an upstream', () => upstream.url, () => upstream],
+  ['the embedded inbox', () => 'inbox:', inboxOf],
+];
 
 describe.runIf(canInject).for(destinations)(
   'every I/O call of executions failing once, to %s',
@@ -72,22 +73,28 @@ describe.runIf(canInject).for(destinations)(
     });
     afterAll(() => service.end());
 
-    /** The Nth call for one N after another, until a run has none to fail; the highest N that had. */
-    async function failEach(call: string, error: string, stride: number, padding: number) {
-      for (let when = 1; ; when += stride) {
+    /**
+     * Fails the first call, then every `stride`th call from a seeded one, until a run has no such call. Returns the number
+     * of failed calls.
+     */
+    async function failEach(call: string, error: string, stride: number, padding: number, offset = 0) {
+      const from = 1 + ((seed + offset) % stride);
+      const calls = from === 1 ? [] : [1];
+      for (let times = 0; ; times += 1) {
+        const when = calls[times] ?? from + (times - calls.length) * stride;
         writeBeside(service, padding);
         const leads = await previewLeads(service, 3);
-        const times = await attemptFailing(service, leads, `${call}:error=${error}:when=${when}`);
+        const failed = await attemptFailing(service, leads, `${call}:error=${error}:when=${when}`);
         await Promise.all(leads.map((lead) => attemptUntilFinal(service, lead)));
         expectPromises(destination(service), leads);
-        if (times === 0) return (when - 1) / stride;
+        if (failed === 0) return times;
       }
     }
 
     test.for(faults)(
-      '%s with %s: the promises hold, and the file is whole',
-      async ([call, error], context) => {
-        const times = await failEach(call, error, 1, 1);
+      '%s with %s, one call in %i: the promises hold, and the file is whole',
+      async ([call, error, stride, offset], context) => {
+        const times = await failEach(call, error, stride, 1, offset);
         injected(context, `each I/O call failing once: ${call}, ${error}`, times);
         // A claim and a settling have at least one each.
         expect(times).toBeGreaterThanOrEqual(2);
@@ -96,9 +103,9 @@ describe.runIf(canInject).for(destinations)(
     );
 
     test.for([
-      ['pwrite64', 'ENOSPC', 97],
+      ['pwrite64', 'ENOSPC', SAMPLED],
       ['fsync', 'EIO', 1],
-      ['pread64', 'EIO', 97],
+      ['pread64', 'EIO', SAMPLED],
     ] as const)(
       '%s with %s while it checkpoints: the promises hold, and the file is whole',
       async ([call, error, stride], context) => {
@@ -113,21 +120,18 @@ describe.runIf(canInject).for(destinations)(
 
 describe.runIf(canInject)('a lock of SQLite’s that can’t be taken, or given back', () => {
   // Of a claim: it reads, takes the lock for writing, and gives it back.
-  test.for([4, 5, 7])(
-    'call %i: 503 at the worst, and the service heals by itself',
-    async (when, context) => {
-      const service = await startWarm(upstream);
-      const leads = await previewLeads(service, 1);
-      const times = await attemptFailing(service, leads, `fcntl:error=EIO:when=${when}`);
-      injected(context, 'each I/O call failing once: fcntl, EIO', times);
-      expect(times).toBe(1);
-      await Promise.all(leads.map((lead) => attemptUntilFinal(service, lead)));
-      expectPromises(upstream, leads);
-      const [next] = await previewLeads(service, 1);
-      await attemptUntilFinal(service, next ?? expect.fail());
-      expect(next?.answers.at(-1)?.status).toBe(200);
-      await service.end();
-      expectIntact(service);
-    },
-  );
+  test.for([4, 5, 7])('call %i: 503 at the worst, and the service heals by itself', async (when, context) => {
+    const service = await startWarm(upstream);
+    const leads = await previewLeads(service, 1);
+    const times = await attemptFailing(service, leads, `fcntl:error=EIO:when=${when}`);
+    injected(context, 'each I/O call failing once: fcntl, EIO', times);
+    expect(times).toBe(1);
+    await Promise.all(leads.map((lead) => attemptUntilFinal(service, lead)));
+    expectPromises(upstream, leads);
+    const [next] = await previewLeads(service, 1);
+    await attemptUntilFinal(service, next ?? expect.fail());
+    expect(next?.answers.at(-1)?.status).toBe(200);
+    await service.end();
+    expectIntact(service);
+  });
 });

@@ -4,13 +4,7 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import { call } from '../../support/agent.ts';
 import { injected } from '../../support/injected.ts';
-import {
-  attempt,
-  attemptUntilFinal,
-  deliveriesOf,
-  expectPromises,
-  previewLeads,
-} from '../../support/leads.ts';
+import { attempt, attemptUntilFinal, deliveriesOf, expectPromises, previewLeads } from '../../support/leads.ts';
 import { type ServiceProcess, startProcess } from '../../support/process.ts';
 import { until } from '../../support/until.ts';
 import { type ProgrammableUpstream, startUpstream } from '../../support/upstream.ts';

@@ -66,15 +66,13 @@ test('kill -9 with the 250: the message may come twice, with one Message-ID', as
   await until(() => server.received.length === 2);
   const ids = server.received.map(async ({ raw }) => (await PostalMime.parse(raw)).messageId);
   expect(new Set(await Promise.all(ids)).size).toBe(1);
-  const marked = () =>
-    beside(restarted, (database) => database.prepare('select status from messages').all());
+  const marked = () => beside(restarted, (database) => database.prepare('select status from messages').all());
   await until(() => marked()[0]?.status === 'sent');
 });
 
 test('one poisoned message: its attempts end, it is dead and counted, the others go on', async (context) => {
   const server = await mailServer({
-    recipient: (address) =>
-      address.startsWith('poisoned') ? { code: 451, text: '4.3.0 not now' } : undefined,
+    recipient: (address) => (address.startsWith('poisoned') ? { code: 451, text: '4.3.0 not now' } : undefined),
   });
   const { service, metricsPort } = await start(server.url);
   const dead = async () => {

@@ -3,13 +3,7 @@ import { type MailServer, startMailServer } from '../../mail/mail-server.ts';
 import { databases, type TestDatabase } from '../../support/databases.ts';
 import { post } from '../../support/forms.ts';
 import { injected } from '../../support/injected.ts';
-import {
-  attempt,
-  attemptUntilFinal,
-  deliveriesOf,
-  expectPromises,
-  previewLeads,
-} from '../../support/leads.ts';
+import { attempt, attemptUntilFinal, deliveriesOf, expectPromises, previewLeads } from '../../support/leads.ts';
 import { pgbouncerIsThere, startPgbouncer } from '../../support/pgbouncer.ts';
 import { type ServiceProcess, startProcess } from '../../support/process.ts';
 import { until } from '../../support/until.ts';
@@ -66,9 +60,7 @@ describe.runIf(isThere)('two instances through a pooler in transaction mode', ()
     injected(context, FAULT, addresses.length);
     await Promise.all(
       addresses.flatMap((email) =>
-        [one, two].map((instance) =>
-          post(instance, '/api/subscribe', 'json', { email, privacy: 'on' }),
-        ),
+        [one, two].map((instance) => post(instance, '/api/subscribe', 'json', { email, privacy: 'on' })),
       ),
     );
     await until(() => mail.received.length >= addresses.length);

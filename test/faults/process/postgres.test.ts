@@ -7,12 +7,7 @@ import { databases, type TestDatabase } from '../../support/databases.ts';
 import { freePort } from '../../support/free-port.ts';
 import { injected } from '../../support/injected.ts';
 import { attempt, attemptUntilFinal, expectPromises, previewLeads } from '../../support/leads.ts';
-import {
-  spawnService,
-  startProcess,
-  temporaryFolder,
-  untilItAnswers,
-} from '../../support/process.ts';
+import { spawnService, startProcess, temporaryFolder, untilItAnswers } from '../../support/process.ts';
 import { startTcpProxy, type TcpProxy } from '../../support/tcp-proxy.ts';
 import { until } from '../../support/until.ts';
 import { type ProgrammableUpstream, startUpstream } from '../../support/upstream.ts';
@@ -43,8 +38,7 @@ describe.runIf(create !== undefined)('PostgreSQL commits, and its answer is lost
   });
 
   const statusOf = async (key: string) =>
-    (await beside.query('select status from executions where idempotency_key = $1', [key])).rows[0]
-      ?.status;
+    (await beside.query('select status from executions where idempotency_key = $1', [key])).rows[0]?.status;
 
   test.for([
     { what: 'a claim', statement: /insert into "executions"/, to: 'upstream', kept: 'executing' },
@@ -86,12 +80,8 @@ describe.runIf(create !== undefined)('PostgreSQL commits, and its answer is lost
       expect(lead.answers.at(-1)?.status).toBe(kept === 'executing' ? 502 : 200);
       if (to === 'upstream') expectPromises(upstream, [lead]);
       else {
-        const { rows } = await beside.query('select event from submissions where email = $1', [
-          lead.email,
-        ]);
-        expectPromises({ delivered: rows.map(({ event }) => ({ event: JSON.parse(event) })) }, [
-          lead,
-        ]);
+        const { rows } = await beside.query('select event from submissions where email = $1', [lead.email]);
+        expectPromises({ delivered: rows.map(({ event }) => ({ event: JSON.parse(event) })) }, [lead]);
       }
       await service.end();
     },
@@ -122,11 +112,10 @@ describe.runIf(initdb !== undefined)('a PostgreSQL with fsync=off', () => {
     if (isRoot) chownSync(folder, idOf('u'), idOf('g'));
     const bin = join(initdb ?? '', '..');
     const data = join(folder, 'data');
-    const made = spawnSync(
-      join(bin, 'initdb'),
-      ['-D', data, '-A', 'trust', '-U', 'postgres', '--no-sync'],
-      { ...user, cwd: folder },
-    );
+    const made = spawnSync(join(bin, 'initdb'), ['-D', data, '-A', 'trust', '-U', 'postgres', '--no-sync'], {
+      ...user,
+      cwd: folder,
+    });
     expect(made.status, String(made.stderr)).toBe(0);
     const port = await freePort();
     const server = spawn(

@@ -8,7 +8,7 @@ import { startTcpProxy, type TcpProxy } from '../../support/tcp-proxy.ts';
 
 if (!redisAnswers) console.log('skipped: a Redis that hangs needs a Redis');
 
-/** Spec §8. */
+/** Reference §17.4. */
 const PREVIEWS_A_MINUTE = 60;
 
 describe.runIf(redisAnswers)('Redis hangs', () => {

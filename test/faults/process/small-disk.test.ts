@@ -6,13 +6,7 @@ import { afterAll, afterEach, beforeAll, describe, expect, test } from 'vitest';
 import { call } from '../../support/agent.ts';
 import { beside, expectIntact, startWarm } from '../../support/disk.ts';
 import { injected } from '../../support/injected.ts';
-import {
-  attempt,
-  attemptUntilFinal,
-  deliveriesOf,
-  expectPromises,
-  previewLeads,
-} from '../../support/leads.ts';
+import { attempt, attemptUntilFinal, deliveriesOf, expectPromises, previewLeads } from '../../support/leads.ts';
 import type { ServiceProcess } from '../../support/process.ts';
 import { answering, type ProgrammableUpstream, startUpstream } from '../../support/upstream.ts';
 
@@ -65,9 +59,7 @@ describe.runIf(mounted)('a small disk', () => {
     injected(context, 'no room for a checkpoint');
     expect([(await attempt(service, refused))?.status, await ready()]).toEqual([503, 503]);
     expect(deliveriesOf(upstream, [refused])).toEqual([0]);
-    const [checkpoint] = beside(service, (database) =>
-      database.prepare('pragma wal_checkpoint(truncate)').all(),
-    );
+    const [checkpoint] = beside(service, (database) => database.prepare('pragma wal_checkpoint(truncate)').all());
     expect(checkpoint?.busy).toBe(0);
     rmSync(filler);
     expect(await ready()).toBe(200);

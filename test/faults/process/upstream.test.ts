@@ -82,25 +82,22 @@ test.for([
     head: 'content-encoding: gzip\r\ncontent-length: 99999999999',
     chunk: gzipSync(Buffer.alloc(64 * 1024 * 1024)),
   },
-])(
-  '200 and then $what: confirmed by the status, and the socket is destroyed',
-  async ({ head, chunk }, context) => {
-    let poured = { written: () => 0 };
-    let closed = false;
-    upstream.answer = (socket) => {
-      socket.on('close', () => {
-        closed = true;
-      });
-      poured = pour(socket, `HTTP/1.1 200 OK\r\n${head}\r\n\r\n`, Buffer.from(chunk));
-    };
-    injected(context, 'upstream: 200, then an endless, huge or compressed body');
-    const { lead, answer } = await executeTwice();
-    expect(answer.status).toBe(200);
-    expectPromises(upstream, [lead]);
-    await until(() => closed);
-    expect(poured.written()).toBeLessThan(IN_BUFFERS_BYTES);
-  },
-);
+])('200 and then $what: confirmed by the status, and the socket is destroyed', async ({ head, chunk }, context) => {
+  let poured = { written: () => 0 };
+  let closed = false;
+  upstream.answer = (socket) => {
+    socket.on('close', () => {
+      closed = true;
+    });
+    poured = pour(socket, `HTTP/1.1 200 OK\r\n${head}\r\n\r\n`, Buffer.from(chunk));
+  };
+  injected(context, 'upstream: 200, then an endless, huge or compressed body');
+  const { lead, answer } = await executeTwice();
+  expect(answer.status).toBe(200);
+  expectPromises(upstream, [lead]);
+  await until(() => closed);
+  expect(poured.written()).toBeLessThan(IN_BUFFERS_BYTES);
+});
 
 test.for([
   {
@@ -156,9 +153,7 @@ test('a kept-alive socket is reset before anything of the next request is read: 
   upstream.refuse = () => false;
   expect(answer.status).toBe(502);
   expectPromises(upstream, [lead]);
-  expect(upstream.delivered.some(({ event }) => JSON.stringify(event).includes(lead.email))).toBe(
-    false,
-  );
+  expect(upstream.delivered.some(({ event }) => JSON.stringify(event).includes(lead.email))).toBe(false);
 });
 
 test('idle sockets are closed again and again: each execution has one answer, and one delivery at most', async (context) => {

@@ -4,13 +4,7 @@ import { afterAll, afterEach, beforeAll, describe, expect, test } from 'vitest';
 import { executeAction, previewAction, quote } from '../../support/agent.ts';
 import { post } from '../../support/forms.ts';
 import { injected } from '../../support/injected.ts';
-import {
-  attempt,
-  attemptUntilFinal,
-  deliveriesOf,
-  expectPromises,
-  previewLeads,
-} from '../../support/leads.ts';
+import { attempt, attemptUntilFinal, deliveriesOf, expectPromises, previewLeads } from '../../support/leads.ts';
 import { type ServiceProcess, startProcess, temporaryFolder } from '../../support/process.ts';
 import { freshAddress } from '../../support/service.ts';
 import { until } from '../../support/until.ts';
@@ -88,22 +82,19 @@ describe.runIf(library !== undefined)('the wall clock jumps', () => {
     },
   );
 
-  test.for(steps)(
-    '$name while an address has used up its rate: the limit is unmoved',
-    async ({ ms }, context) => {
-      await jump(0);
-      const from = { 'x-forwarded-for': freshAddress() };
-      const send = () => post(service, '/api/leads', 'json', { email: quote.email }, from);
-      for (let sent = 0; sent < 5; sent += 1) expect((await send()).status).toBe(200);
-      await jump(ms);
-      injected(context, `wall clock ${ms < 0 ? '−' : '+'}${Math.abs(ms) / HOUR_MS} h`);
-      const refused = await send();
-      expect(refused.status).toBe(429);
-      const wait = Number(refused.headers.get('retry-after'));
-      expect(wait).toBeGreaterThan(800);
-      expect(wait).toBeLessThanOrEqual(900);
-    },
-  );
+  test.for(steps)('$name while an address has used up its rate: the limit is unmoved', async ({ ms }, context) => {
+    await jump(0);
+    const from = { 'x-forwarded-for': freshAddress() };
+    const send = () => post(service, '/api/leads', 'json', { email: quote.email }, from);
+    for (let sent = 0; sent < 5; sent += 1) expect((await send()).status).toBe(200);
+    await jump(ms);
+    injected(context, `wall clock ${ms < 0 ? '−' : '+'}${Math.abs(ms) / HOUR_MS} h`);
+    const refused = await send();
+    expect(refused.status).toBe(429);
+    const wait = Number(refused.headers.get('retry-after'));
+    expect(wait).toBeGreaterThan(800);
+    expect(wait).toBeLessThanOrEqual(900);
+  });
 
   test('a preview expires by the wall clock alone, and consumes nothing by it', async (context) => {
     await jump(0);

@@ -1,7 +1,6 @@
 /**
- * A model of which every word is written here, in the loop of the AI SDK: it previews, then submits twice. Takes
- * the address, the credential, and what the person answers where the host can show a form; prints what each
- * tool answered.
+ * Runs a scripted model in the loop of the AI SDK. It previews, then submits twice. Arguments: the address, the
+ * credential and, for a host with forms, the person's answer. Prints the answer of each tool.
  */
 import { createMCPClient, ElicitationRequestSchema } from '@ai-sdk/mcp';
 import { generateText, isStepCount } from 'ai';
@@ -27,15 +26,13 @@ if (person !== undefined) {
 const fields = { name: 'Ada Lovelace', email: 'ada@example.com', postal_code: '94110' };
 const usage = { inputTokens: { total: 1 }, outputTokens: { total: 1 } };
 const calls = (toolName, input) => ({
-  content: [
-    { type: 'tool-call', toolCallId: `${Math.random()}`, toolName, input: JSON.stringify(input) },
-  ],
+  content: [{ type: 'tool-call', toolCallId: `${Math.random()}`, toolName, input: JSON.stringify(input) }],
   finishReason: { unified: 'tool-calls', raw: undefined },
   usage,
   warnings: [],
 });
 
-/** What the last tool answered, as a model is given it. */
+/** Returns the answer of the last tool, as the model gets it. */
 function lastAnswer(prompt) {
   const { output } = prompt.at(-1).content.at(-1);
   const text = typeof output.value === 'string' ? output.value : output.value[0]?.text;
@@ -50,8 +47,7 @@ const model = new MockLanguageModelV4({
     if (step === 1) return calls('preview_homeowner_quote', fields);
     if (step === 2) {
       const [, previewId] = /\\?"preview_id\\?":\\?"([\w.-]+)/.exec(lastAnswer(prompt)) ?? [];
-      const [, statement] =
-        /\\?"confirmation_statement\\?":\\?"([^"\\]+)/.exec(lastAnswer(prompt)) ?? [];
+      const [, statement] = /\\?"confirmation_statement\\?":\\?"([^"\\]+)/.exec(lastAnswer(prompt)) ?? [];
       submission = { preview_id: previewId, confirmation: true, confirmation_text: statement };
     }
     if (step <= 3) return calls('submit', submission);

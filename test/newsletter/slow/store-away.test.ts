@@ -5,7 +5,7 @@ import { ask, confirm, leave, newSubscriber, reader, subscribe } from '../rig.ts
 
 const at = scenario();
 
-test('with the store away nothing is forwarded, and no link does anything: 503 with Retry-After (beyond §6)', async () => {
+test('returns 503 with Retry-After and forwards nothing while the store is unavailable (reference §9.7)', async () => {
   const { service, upstream } = at;
   const row = await newSubscriber(service);
   const { storage } = service.parts;

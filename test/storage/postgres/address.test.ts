@@ -1,14 +1,14 @@
 import pg from 'pg';
 import { expect, test } from 'vitest';
-import { driverAddress } from '../../../src/storage/postgres/address.ts';
+import { driverAddress } from '../../../src/storage/postgres/connection.ts';
 
 const sslOf = (connectionString: string) =>
-  // What the driver makes of it stands in no type of its.
-  (new pg.Client({ connectionString }) as unknown as { connectionParameters: { ssl: unknown } })
-    .connectionParameters.ssl;
+  // The driver’s types don’t declare the parsed TLS settings.
+  (new pg.Client({ connectionString }) as unknown as { connectionParameters: { ssl: unknown } }).connectionParameters
+    .ssl;
 
 test.each(['prefer', 'require', 'verify-ca', 'verify-full'])(
-  'sslmode=%s is told to the driver in the word that it takes it for',
+  'replaces sslmode=%s with verify-full, which the driver treats alike',
   (mode) => {
     for (const url of [
       `postgres://u:p%25@db.example/leads?sslmode=${mode}`,
@@ -27,7 +27,7 @@ test.each([
   'postgres://db.example/leads?sslmode=no-verify',
   'postgres://db.example/leads?uselibpqcompat=true&sslmode=require',
   'postgres://u:sslmode=require@db.example/leads',
-])('%s stays as it is', (url) => {
+])('leaves %s as is', (url) => {
   expect(driverAddress(url)).toBe(url);
 });
 
@@ -39,9 +39,6 @@ test.each([
     'postgres://db.example/leads?fallback_application_name=mine',
     'postgres://db.example/leads?fallback_application_name=mine',
   ],
-])(
-  'a name of one’s own in %s is left out: a restore sees by ours that the service runs',
-  (url, told) => {
-    expect(driverAddress(url)).toBe(told);
-  },
-);
+])('removes application_name from %s, so that a restore recognizes the service’s connections', (url, told) => {
+  expect(driverAddress(url)).toBe(told);
+});

@@ -1,12 +1,14 @@
-/** Dumps of a real PostgreSQL database; and what is read in them, by a program that takes the name of PostgreSQL's. */
+/** Dumps of a real PostgreSQL database, and checks of a dump with a script in place of pg_restore. */
 import { readFileSync, statSync, writeFileSync } from 'node:fs';
 import { createServer, type Server } from 'node:net';
 import { join } from 'node:path';
 import { sql } from 'kysely';
+import pg from 'pg';
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test, vi } from 'vitest';
-import { systemClock } from '../../../src/clock.ts';
+import { systemClock } from '../../../src/platform/clock.ts';
 import { type Storage, StorageUnavailable } from '../../../src/storage/database.ts';
 import { copyTo, examineCopy, restoreFrom } from '../../../src/storage/postgres/copy.ts';
+import { tables } from '../../../src/storage/schema.ts';
 import { databases, type TestDatabase } from '../../support/databases.ts';
 import { temporaryFolder } from '../../support/process.ts';
 import { replaceProgram, takeProgramsBack, toldIn } from './replaced-programs.ts';
@@ -26,7 +28,7 @@ afterEach(() => {
   vi.useRealTimers();
 });
 
-describe.runIf(databases.length > 1)('a real database', () => {
+describe.runIf(databases.length > 1)('copy of a real PostgreSQL database', () => {
   let database: TestDatabase;
   beforeAll(async () => {
     const [, create] = databases[1] ?? expect.fail();
@@ -34,7 +36,7 @@ describe.runIf(databases.length > 1)('a real database', () => {
   });
   afterAll(() => database.remove());
 
-  /** Opens the store, as the service does, for as long as something is done with it. */
+  /** Opens the store, as the service does, while the callback runs. */
   async function running<T>(act: (storage: Storage) => Promise<T>): Promise<T> {
     const storage = await database.open(systemClock);
     try {
@@ -44,26 +46,18 @@ describe.runIf(databases.length > 1)('a real database', () => {
     }
   }
   const keep = (storage: Storage, id: string) =>
-    storage.write((tx) =>
-      sql`insert into inbox values (${id}, 'lead.created', 'contact', 'a@b.example', '', '{}')`.execute(
-        tx,
-      ),
-    );
+    storage.write((tx) => sql`insert into operator_audit values (${id}, '', 'jo', 'sign_in', '{}')`.execute(tx));
   const kept = async (storage: Storage) => {
-    const rows = await storage.read((db) =>
-      db.selectFrom('inbox').select('event_id').orderBy('event_id'),
-    );
-    return rows.map(({ event_id }) => event_id);
+    const rows = await storage.read((db) => db.selectFrom('operator_audit').select('id').orderBy('id'));
+    return rows.map(({ id }) => id);
   };
 
-  test('is copied beside the service, for the owner alone, and restored without anything else', async () => {
+  test('copies beside the running service with mode 0600, and restores after it has stopped', async () => {
     await running(async (storage) => {
       await keep(storage, 'e-1');
       await copyTo(file, database.url);
       await keep(storage, 'e-2');
-      await expect(restoreFrom(file, database.url)).rejects.toThrow(
-        new StorageUnavailable(RUNNING),
-      );
+      await expect(restoreFrom(file, database.url)).rejects.toThrow(new StorageUnavailable(RUNNING));
       expect(await kept(storage)).toEqual(['e-1', 'e-2']);
     });
     expect(statSync(file).mode & 0o777).toBe(0o600);
@@ -73,26 +67,74 @@ describe.runIf(databases.length > 1)('a real database', () => {
     expect(await running(kept)).toEqual(['e-1']);
   });
 
-  test('of a newer version is copied, and refused where the copy is looked at', async () => {
+  test('copies a database of a newer version, and rejects that copy on examination', async () => {
     await running(async (storage) => {
-      await storage.write((tx) =>
-        sql`insert into kysely_migration values ('9999-future', '')`.execute(tx),
-      );
+      await storage.write((tx) => sql`insert into kysely_migration values ('9999-future', '')`.execute(tx));
       await copyTo(file, database.url);
-      await storage.write((tx) =>
-        sql`delete from kysely_migration where name like '9999%'`.execute(tx),
-      );
+      await storage.write((tx) => sql`delete from kysely_migration where name like '9999%'`.execute(tx));
     });
     await expect(examineCopy(file)).rejects.toThrow(/written by a newer version/);
   });
 
-  test('is as it was after a restore that failed half way', async () => {
+  test('deletes sessions and links of all operators on a restore, and keeps the audit', async () => {
+    const signIn = (storage: Storage) =>
+      storage.write(async (tx) => {
+        await sql`insert into operator_sessions values ('d', 'jo', '', '', '')`.execute(tx);
+        await sql`insert into operator_links values ('d', 'jo', '', '9', null)`.execute(tx);
+        await sql`insert into operator_audit values ('a', '', 'jo', 'sign_in', '{}')`.execute(tx);
+      });
+    await running(signIn);
+    await copyTo(file, database.url);
+    await restoreFrom(file, database.url);
+    const left = await running((storage) =>
+      storage.write(async (tx) => [
+        await tx.selectFrom('operator_sessions').selectAll().execute(),
+        await tx.selectFrom('operator_links').selectAll().execute(),
+        await tx.selectFrom('operator_audit').select('id').where('id', '=', 'a').execute(),
+      ]),
+    );
+    expect(left).toEqual([[], [], [{ id: 'a' }]]);
+  });
+
+  test.each([
+    [
+      'table submissions is different',
+      `create function evil() returns trigger language plpgsql as 'begin return null; end';
+       create trigger evil before insert on submissions for each row execute function evil()`,
+      'drop trigger evil on submissions; drop function evil',
+    ],
+    [
+      'table messages is different',
+      'create rule evil as on insert to messages do instead nothing',
+      'drop rule evil on messages',
+    ],
+    [
+      'table operator_audit is different',
+      'alter table operator_audit rename to kept; create view operator_audit as select * from kept',
+      'drop view operator_audit; alter table kept rename to operator_audit',
+    ],
+    [
+      'table mailbox_key is missing',
+      'alter table mailbox_key rename to kept',
+      'alter table kept rename to mailbox_key',
+    ],
+  ])('rejects a copy whose %s', async (what, change, back) => {
+    const client = new pg.Client({ connectionString: database.url });
+    await client.connect();
+    await client.query(change);
+    await copyTo(file, database.url);
+    await client.query(back);
+    await client.end();
+    await expect(examineCopy(file)).rejects.toThrow(
+      `The database’s schema is not what this program makes: the ${what} (`,
+    );
+  });
+
+  test('leaves the database as is if a restore fails halfway', async () => {
     await running((storage) => keep(storage, 'e-3'));
     await copyTo(file, database.url);
-    // Nothing of ours: the restore drops the tables, and then meets one that it can't drop.
-    await running((storage) =>
-      storage.write((tx) => sql`create view blocking as select * from outbox`.execute(tx)),
-    );
+    // The restore drops the tables and then reaches one that a foreign view uses.
+    await running((storage) => storage.write((tx) => sql`create view blocking as select * from messages`.execute(tx)));
     await expect(restoreFrom(file, database.url)).rejects.toThrow(
       /^pg_restore failed: could not execute query: .*cannot drop table/,
     );
@@ -100,19 +142,19 @@ describe.runIf(databases.length > 1)('a real database', () => {
   });
 });
 
-test('a file that is there is not written over', async () => {
+test('copyTo throws EEXIST and leaves an existing file as is', async () => {
   writeFileSync(file, 'precious');
   await expect(copyTo(file, 'postgres://nobody@127.0.0.1:1/x')).rejects.toThrow('EEXIST');
   expect(readFileSync(file, 'utf8')).toBe('precious');
 });
 
-test('a file that is no dump is refused in the words of PostgreSQL, without the name of its program', async () => {
+test('examineCopy reports a file that is no dump without the file name of the program', async () => {
   writeFileSync(file, 'no dump');
   await expect(examineCopy(file)).rejects.toThrow(/^pg_restore failed: input file /);
 });
 
-describe('a server', () => {
-  test('that is not there can’t be asked whether the service runs', async () => {
+describe('restoreFrom, server that does not answer', () => {
+  test('throws StorageUnavailable if the connection is refused', async () => {
     const asked = await restoreFrom(file, 'postgres://nobody@127.0.0.1:1/x').catch((e) => e);
     expect(asked).toBeInstanceOf(StorageUnavailable);
     expect(asked).toMatchObject({
@@ -121,7 +163,7 @@ describe('a server', () => {
     });
   });
 
-  test('that says nothing is waited for two seconds', async () => {
+  test('throws StorageUnavailable after two seconds of silence', async () => {
     const silent: Server = createServer((socket) => void socket.on('error', () => {}));
     const connected = new Promise((resolve) => silent.once('connection', resolve));
     await new Promise<void>((resolve) => silent.listen(0, '127.0.0.1', resolve));
@@ -136,38 +178,31 @@ describe('a server', () => {
   });
 });
 
-describe('what pg_restore tells', () => {
+describe('examineCopy, output of pg_restore', () => {
   const replace = (program: string, script: string) => replaceProgram(folder, program, script);
   const told = () => toldIn(folder);
 
-  const known = '0001-executions-inbox-outbox\t2026';
+  const known = '0001-schema\t2026';
+  const listed = tables.map((table) => `1; 1 1 TABLE public ${table} service`).join('\n');
   const newer = /written by a newer version/;
   const foreign = 'The file is no dump of a database of this program.';
   test.each<[string, string, RegExp | string | undefined]>([
-    [
-      'a list that is known',
-      `--\nCOPY public.kysely_migration (a) FROM stdin;\n${known}\n\\.\n`,
-      undefined,
-    ],
+    ['a list of known migrations', `--\nCOPY public.kysely_migration (a) FROM stdin;\n${known}\n\\.\n`, undefined],
     ['an empty list', 'COPY public.kysely_migration (a) FROM stdin;\n\\.\n', undefined],
-    ['a newer name', `COPY x;\n${known}\n9999-future\t2026\n\\.\n`, newer],
-    ['a name without a time', 'COPY x;\n9999-future\n\\.\n', newer],
+    ['a newer migration', `COPY x;\n${known}\n9999-future\t2026\n\\.\n`, newer],
+    ['a migration without a time', 'COPY x;\n9999-future\n\\.\n', /by a version before 1\.0/],
     ['no list', '-- nothing\n', foreign],
-    ['a list that breaks off', `COPY x;\n${known}\n`, foreign],
-    ['a list that ends inside of a line', `COPY x;\n${known}\\.\n`, foreign],
-    ['a list that ends too late', `COPY x;\n${known}\n\\.x\n`, foreign],
-    ['what only looks like one', ` COPY x;\n${known}\n\\.\n`, foreign],
-    [
-      'a list after two megabytes of words',
-      `${'-- words\n'.repeat(250_000)}COPY x;\n\\.\n`,
-      undefined,
-    ],
-  ])('%s is read so', async (_what, output, refusal) => {
+    ['a list without its end', `COPY x;\n${known}\n`, foreign],
+    ['a list whose end mark is not on its own line', `COPY x;\n${known}\\.\n`, foreign],
+    ['a list whose end mark has a suffix', `COPY x;\n${known}\n\\.x\n`, foreign],
+    ['a COPY line with a leading blank', ` COPY x;\n${known}\n\\.\n`, foreign],
+    ['a list after two megabytes of comments', `${'-- words\n'.repeat(250_000)}COPY x;\n\\.\n`, undefined],
+  ])('accepts or rejects %s', async (_what, output, refusal) => {
     writeFileSync(join(folder, 'output'), output);
     replace(
       'pg_restore',
       `printf '%s\\n' "$*" >> ${join(folder, 'told')}
-       case "$*" in *--file=-*) cat ${join(folder, 'output')};; esac`,
+       case "$*" in *--file=-*) cat ${join(folder, 'output')};; *--list*) echo '${listed}';; esac`,
     );
     const examining = examineCopy(file);
     if (refusal === undefined) await examining;
@@ -175,6 +210,7 @@ describe('what pg_restore tells', () => {
     expect(told()).toEqual([
       `--file=/dev/null ${file}`,
       `--data-only --table=kysely_migration --file=- ${file}`,
+      ...(refusal === undefined ? [`--list ${file}`] : []),
     ]);
   });
 });

@@ -1,9 +1,9 @@
-/** What PostgreSQL's programs are told, by programs that take their names. */
+/** Arguments and environment of PostgreSQL's programs, recorded by scripts with the same names. */
 import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { afterEach, beforeEach, describe, expect, test } from 'vitest';
 import { StorageUnavailable } from '../../../src/storage/database.ts';
-import { runProgram } from '../../../src/storage/postgres/programs.ts';
+import { runProgram } from '../../../src/storage/postgres/copy.ts';
 import { temporaryFolder } from '../../support/process.ts';
 import { replaceProgram, takeProgramsBack, toldIn } from './replaced-programs.ts';
 
@@ -18,28 +18,21 @@ afterEach(() => {
   takeProgramsBack();
 });
 
-describe('a program of PostgreSQL', () => {
+describe('runProgram', () => {
   const replace = (program: string, script: string) => replaceProgram(folder, program, script);
   const told = () => toldIn(folder);
 
   test.each([
-    ['in its place', 'postgres://me:p%40ss@db.example:6543/x?sslmode=require'],
+    ['before the host', 'postgres://me:p%40ss@db.example:6543/x?sslmode=require'],
     ['among the options', 'postgres://me@db.example:6543/x?password=p%40ss&sslmode=require'],
-    [
-      'with a word for our driver',
-      'postgres://me:p%40ss@db.example:6543/x?uselibpqcompat=true&sslmode=require',
-    ],
-  ])('gets a password %s by its environment, never as an argument', async (_where, url) => {
+    ['beside a parameter of our driver', 'postgres://me:p%40ss@db.example:6543/x?uselibpqcompat=true&sslmode=require'],
+  ])('passes a password %s in the environment, never as an argument', async (_where, url) => {
     replace('pg_dump', `printf '%s\\n' "$PGPASSWORD" "$@" > ${join(folder, 'told')}`);
     await runProgram('pg_dump', OPTIONS, url);
-    expect(told()).toEqual([
-      'p@ss',
-      '--dbname=postgres://me@db.example:6543/x?sslmode=require',
-      ...OPTIONS,
-    ]);
+    expect(told()).toEqual(['p@ss', '--dbname=postgres://me@db.example:6543/x?sslmode=require', ...OPTIONS]);
   });
 
-  test('gets the rest of the address as it was written', async () => {
+  test('passes the rest of the address unchanged', async () => {
     replace('pg_dump', `printf '%s\\n' "$@" > ${join(folder, 'told')}`);
     const rest = 'options=-c%20search_path%3Dservice&application_name=a+b';
     await runProgram('pg_dump', OPTIONS, `postgres://me@db.example/x?password=s&${rest}`);
@@ -48,7 +41,7 @@ describe('a program of PostgreSQL', () => {
     expect(told()[0]).toBe('--dbname=postgres://me@db.example/x');
   });
 
-  test('without a password keeps the one of the environment, and everything else there', async () => {
+  test('keeps PGPASSWORD and the rest of the environment if the address has no password', async () => {
     process.env.PGPASSWORD = 'of the environment';
     replace('pg_dump', `printf '%s\\n' "$PGPASSWORD" "$HOME" > ${join(folder, 'told')}`);
     await runProgram('pg_dump', OPTIONS, 'postgres://me@db.example/x');
@@ -56,13 +49,13 @@ describe('a program of PostgreSQL', () => {
     expect(told()).toEqual(['of the environment', process.env.HOME]);
   });
 
-  test('has nobody to ask', async () => {
+  test('closes the program’s standard input', async () => {
     replace('pg_dump', `cat > ${join(folder, 'told')}`);
     await runProgram('pg_dump', OPTIONS, 'postgres://me@db.example/x');
     expect(told()).toEqual(['']);
   });
 
-  test('that is not on this machine is named, with how to get it', async () => {
+  test('names a missing program and how to install it', async () => {
     process.env.PATH = folder;
     const missing = (name: string) =>
       new StorageUnavailable(
@@ -78,7 +71,7 @@ describe('a program of PostgreSQL', () => {
     ['pg_dump: no such role', 'no such role'],
     ['no such role: pg_dump: error: x', 'no such role: pg_dump: error: x'],
     ['', ''],
-  ])('that fails is told by the first line of %j', async (said, sentence) => {
+  ])('reports the first line of %j if the program fails', async (said, sentence) => {
     writeFileSync(join(folder, 'said'), said);
     replace('pg_dump', `cat ${join(folder, 'said')} >&2; exit 3`);
     await expect(runProgram('pg_dump', OPTIONS)).rejects.toMatchObject({

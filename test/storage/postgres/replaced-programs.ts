@@ -1,10 +1,10 @@
-/** Programs that take the names of PostgreSQL's, for what those are told and what is read in what they say. */
+/** Scripts in place of PostgreSQL's programs. They record their arguments and print prepared output. */
 import { mkdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { delimiter, join } from 'node:path';
 
 const path = process.env.PATH ?? '';
 
-/** Puts a shell script in the place of a program, in that folder; it finds the shell's own commands. */
+/** Puts a shell script in the place of a program, in that folder. It finds the shell's own commands. */
 export function replaceProgram(folder: string, program: string, script: string): void {
   const tools = join(folder, 'tools');
   mkdirSync(tools, { recursive: true });
@@ -12,7 +12,7 @@ export function replaceProgram(folder: string, program: string, script: string):
   process.env.PATH = `${tools}${delimiter}${path}`;
 }
 
-/** The lines that such a script wrote to `told` in that folder. */
+/** Returns the lines that such a script wrote to `told` in that folder. */
 export function toldIn(folder: string): string[] {
   return readFileSync(join(folder, 'told'), 'utf8').trimEnd().split('\n');
 }

@@ -1,22 +1,21 @@
-/** Copies where our tables are not alone: extensions, tables of somebody else, and of another version of ours. */
+/** Copies of a database that also has extensions, foreign tables, or tables of another version. */
 import { randomUUID } from 'node:crypto';
 import { existsSync } from 'node:fs';
 import { join } from 'node:path';
 import pg from 'pg';
 import { afterEach, beforeEach, describe, expect, test } from 'vitest';
-import { copyTo, examineCopy, restoreFrom } from '../../../src/storage/postgres/copy.ts';
-import { runProgram } from '../../../src/storage/postgres/programs.ts';
+import { copyTo, examineCopy, restoreFrom, runProgram } from '../../../src/storage/postgres/copy.ts';
 import { openPostgres } from '../../../src/storage/postgres/store.ts';
-import { tables } from '../../../src/storage/tables.ts';
+import { tables } from '../../../src/storage/schema.ts';
 import { databases, type TestDatabase } from '../../support/databases.ts';
 import { pgbouncerIsThere, startPgbouncer } from '../../support/pgbouncer.ts';
 import { temporaryFolder } from '../../support/process.ts';
 
-describe.runIf(databases.length > 1)('a database that others use as well', () => {
+describe.runIf(databases.length > 1)('database shared with other programs', () => {
   let database: TestDatabase;
   let administrator: pg.Client;
   let role: string;
-  /** The address of the role that owns our tables, and nothing else. */
+  /** The address for a role that owns only the service's tables. */
   let url: string;
   let file: string;
 
@@ -50,12 +49,12 @@ describe.runIf(databases.length > 1)('a database that others use as well', () =>
   };
   const start = async () => (await openPostgres(url)).close();
 
-  test('every table of ours is known by name, and no other', async () => {
+  test('creates exactly the listed tables', async () => {
     await start();
     expect(await namesOf()).toEqual([...tables]);
   });
 
-  test('is copied without what is not ours, and restored by who owns nothing else', async () => {
+  test('copies only its own tables, and restores them as a role that owns nothing else', async () => {
     await start();
     await administrator.query('create extension pg_stat_statements');
     await administrator.query('create table somebody_elses (id int)');
@@ -66,7 +65,7 @@ describe.runIf(databases.length > 1)('a database that others use as well', () =>
     expect(await namesOf()).toEqual([...tables, 'somebody_elses'].sort());
   });
 
-  test('a copy of the whole of it, with an extension, is restored as well', async () => {
+  test('restores a dump of the whole database that contains an extension', async () => {
     await start();
     await administrator.query('create extension pg_stat_statements');
     const options = ['--format=custom', '--no-owner', '--no-privileges', `--file=${file}`];
@@ -75,66 +74,61 @@ describe.runIf(databases.length > 1)('a database that others use as well', () =>
     await start();
   });
 
-  test('what a version has made after the copy is gone after it is restored, and the version can start again', async () => {
+  test('removes a table on a restore that a later version created after the copy', async () => {
     await start();
-    await administrator.query('drop table mailbox_keys');
-    await administrator.query("delete from kysely_migration where name like '0015%'");
+    await administrator.query('drop table honeypot_counts');
     await copyTo(file, url);
-    await start();
-    await administrator.query("insert into mailbox_keys values ('k', 'w')");
+    await administrator.query('create table honeypot_counts (day text)');
+    await administrator.query(`alter table honeypot_counts owner to ${role}`);
     await restoreFrom(file, url);
-    expect(await namesOf()).not.toContain('mailbox_keys');
-    await start();
-    expect((await administrator.query('select * from mailbox_keys')).rows).toEqual([]);
+    expect(await namesOf()).not.toContain('honeypot_counts');
   });
 
-  test('is restored into the schema that it was copied from, and another program’s tables stay', async () => {
+  test('restores into the schema of the copy, and leaves another program’s tables as they are', async () => {
     await administrator.query(`create schema "my app" authorization ${role}`);
-    await administrator.query('create table public.mailbox_keys (theirs int)');
+    await administrator.query('create table public.honeypot_counts (theirs int)');
     await administrator.query('create table public.kysely_migration (name text)');
     await administrator.query("insert into public.kysely_migration values ('9999-theirs')");
     await administrator.query(`grant select on all tables in schema public to ${role}`);
     url += `?options=${encodeURIComponent('-c search_path="my\\ app",public')}`;
     await start();
-    await administrator.query('drop table "my app".mailbox_keys');
-    await administrator.query(`delete from "my app".kysely_migration where name like '0015%'`);
+    await administrator.query('drop table "my app".honeypot_counts');
     await copyTo(file, url);
-    await start();
+    await administrator.query('create table "my app".honeypot_counts (day text)');
+    await administrator.query(`alter table "my app".honeypot_counts owner to ${role}`);
     await restoreFrom(file, url);
     const { rows } = await administrator.query<{ place: string }>(
       "select schemaname || '.' || tablename as place from pg_tables where schemaname in ('public', 'my app')",
     );
-    const expected = tables
-      .filter((name) => name !== 'mailbox_keys')
-      .map((name) => `my app.${name}`);
+    const expected = tables.filter((name) => name !== 'honeypot_counts').map((name) => `my app.${name}`);
     expect(rows.map(({ place }) => place).sort()).toEqual(
-      [...expected, 'public.mailbox_keys', 'public.kysely_migration'].sort(),
+      [...expected, 'public.honeypot_counts', 'public.kysely_migration'].sort(),
     );
   });
 
-  test('of a newer version is not restored, for nobody else knows its tables', async () => {
+  test('rejects a restore over a database of a newer version', async () => {
     await start();
     await copyTo(file, url);
     await administrator.query("insert into kysely_migration values ('9999-future', '')");
     await expect(restoreFrom(file, url)).rejects.toThrow(/restore with that version/);
   });
 
-  test('that the service has open under a name of the address’s own is not restored', async () => {
+  test('rejects a restore while the service runs with an application_name in its address', async () => {
     const service = await openPostgres(`${url}?application_name=mine`);
-    await service.read((db) => db.selectFrom('inbox').select('event_id'));
+    await service.read((db) => db.selectFrom('operator_audit').select('id'));
     await copyTo(file, url);
     await expect(restoreFrom(file, url)).rejects.toThrow(/^The service is running/);
     await service.close();
   });
 
   test.runIf(pgbouncerIsThere)(
-    'through a pooler nothing is copied or restored, and its sessions stay as they are',
+    'rejects copy and restore through a pooler, and leaves the pooler’s sessions usable',
     async () => {
       await start();
       await copyTo(file, url);
       const pooler = await startPgbouncer(database.url);
       const service = await openPostgres(pooler.url);
-      const read = () => service.read((db) => db.selectFrom('inbox').select('event_id'));
+      const read = () => service.read((db) => db.selectFrom('operator_audit').select('id'));
       await read();
       await expect(copyTo(`${file}.2`, pooler.url)).rejects.toThrow(/leads to a pooler/);
       await expect(restoreFrom(file, pooler.url)).rejects.toThrow(/leads to a pooler/);

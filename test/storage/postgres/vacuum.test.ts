@@ -1,4 +1,4 @@
-/** What is deleted from a real PostgreSQL is gone, or it is said that it is not. */
+/** Physical removal of deleted rows from a real PostgreSQL, and the result if it is not possible. */
 import { randomUUID } from 'node:crypto';
 import pg from 'pg';
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest';
@@ -6,11 +6,11 @@ import type { Storage } from '../../../src/storage/database.ts';
 import { openPostgres } from '../../../src/storage/postgres/store.ts';
 import { databases, type TestDatabase } from '../../support/databases.ts';
 
-describe.runIf(databases.length > 1)('scrubbing PostgreSQL', () => {
+describe.runIf(databases.length > 1)('scrub on PostgreSQL', () => {
   let database: TestDatabase;
   let administrator: pg.Client;
   let storage: Storage;
-  /** Owns the tables, and sees less of others than an administrator does. */
+  /** Owns the tables, but sees less of other sessions than an administrator does. */
   let role: string;
   beforeAll(async () => {
     database = await (databases[1]?.[1] ?? expect.fail())();
@@ -22,7 +22,7 @@ describe.runIf(databases.length > 1)('scrubbing PostgreSQL', () => {
     address.username = role;
     storage = await openPostgres(address.href);
     await administrator.query('create extension pgstattuple');
-    await administrator.query('alter table inbox set (autovacuum_enabled = off)');
+    await administrator.query('alter table messages set (autovacuum_enabled = off)');
   });
   afterAll(async () => {
     await storage.close();
@@ -33,7 +33,7 @@ describe.runIf(databases.length > 1)('scrubbing PostgreSQL', () => {
   });
   beforeEach(() =>
     administrator.query(
-      "insert into inbox values ('e', 'lead.created', 'contact', 'a@b.example', '', '{}')",
+      "insert into messages values ('notice', 'e', null, null, 2, 'm', 'sent', '', 0, '', null, null)",
     ),
   );
 
@@ -42,25 +42,25 @@ describe.runIf(databases.length > 1)('scrubbing PostgreSQL', () => {
     await client.connect();
     return client;
   }
-  const erase = () => administrator.query("delete from inbox where event_id = 'e'");
-  /** Counted in the table's own pages. */
+  const erase = () => administrator.query("delete from messages where key = 'e'");
+  /** Returns the number of dead rows in the pages of the table. */
   const deadRows = async () => {
     const { rows } = await administrator.query<{ dead: string }>(
-      "select dead_tuple_count as dead from pgstattuple('inbox')",
+      "select dead_tuple_count as dead from pgstattuple('messages')",
     );
     return Number(rows[0]?.dead);
   };
 
-  test('what nobody sees any more goes', async () => {
+  test('returns vacuumed and removes deleted rows that no transaction can see', async () => {
     await erase();
     expect(await storage.scrub()).toBe('vacuumed');
     expect(await deadRows()).toBe(0);
   });
 
   test.each([
-    ['reads', 'begin isolation level repeatable read; select from inbox'],
+    ['reads', 'begin isolation level repeatable read; select from messages'],
     ['has written', 'begin; create table of_another (id int)'],
-  ])('a transaction that %s, and began before, is told of', async (_what, begin) => {
+  ])('returns seen while an earlier transaction %s', async (_what, begin) => {
     const other = await connected(database.url);
     await other.query(begin);
     await erase();
@@ -72,9 +72,9 @@ describe.runIf(databases.length > 1)('scrubbing PostgreSQL', () => {
     await other.end();
   });
 
-  test('a transaction that ends soon is waited for', async () => {
+  test('waits for a transaction that ends soon', async () => {
     const other = await connected(database.url);
-    await other.query('begin isolation level repeatable read; select from inbox');
+    await other.query('begin isolation level repeatable read; select from messages');
     await erase();
     const scrubbing = storage.scrub();
     await other.query('commit');
@@ -82,7 +82,7 @@ describe.runIf(databases.length > 1)('scrubbing PostgreSQL', () => {
     await other.end();
   });
 
-  test('a role that may not take dead rows out of somebody else’s tables says so', async () => {
+  test('returns unvacuumed for a role that may not vacuum the tables of another', async () => {
     const reader = `reader_${randomUUID().slice(0, 8)}`;
     await administrator.query(`create role ${reader} login`);
     await administrator.query(`grant all on all tables in schema public to ${reader}`);

@@ -1,10 +1,11 @@
-/** One connection to a real database file: what it does where a statement can't be run (contract §4). */
+/** One connection to a real database file, and statements that can't run (reference §5.12). */
 import { join } from 'node:path';
 import { DatabaseSync } from 'node:sqlite';
 import { CompiledQuery } from 'kysely';
 import { afterEach, beforeEach, describe, expect, test } from 'vitest';
 import { StorageUnavailable } from '../../../src/storage/database.ts';
-import { SqliteConnection, type SqliteDatabase } from '../../../src/storage/sqlite/connection.ts';
+import { migrate } from '../../../src/storage/migrate.ts';
+import { driverOf, kyselyOver, SqliteConnection, type SqliteDatabase } from '../../../src/storage/sqlite/connection.ts';
 import { type TestClock, testClock } from '../../support/clock.ts';
 import { temporaryFolder } from '../../support/process.ts';
 
@@ -12,23 +13,23 @@ const statement = (sql: string, ...parameters: unknown[]) => ({ sql, parameters 
 const query = (sql: string) => CompiledQuery.raw(sql);
 const numbers = 'select number from numbers order by number';
 
-/** The primary codes of SQLite's errors, and one that says more in its higher bits (SQLITE_IOERR_FSYNC). */
+/** Primary codes of SQLite's errors, and one extended code (SQLITE_IOERR_FSYNC). */
 const [BUSY, FULL, IOERR_FSYNC] = [5, 13, 1034];
 
 let path: string;
 let clock: TestClock;
-/** How often a lock was waited for. */
+/** Number of waits for a lock. */
 let waits: number;
 /** Called before each wait. */
 let onWait: () => void;
 let opened: DatabaseSync[];
 let prepared: string[];
-/** The statements that fail, by the code that SQLite would give. */
+/** The statements that fail, with the code that SQLite would give. */
 let failing: Map<string, number>;
 let other: DatabaseSync;
 let connection: SqliteConnection;
 
-/** A real database, in which statements of the list fail where they would be run. */
+/** Opens a real database in which the listed statements fail when they run. */
 function openFailing(): SqliteDatabase {
   const database = new DatabaseSync(path, { timeout: 0 });
   opened.push(database);
@@ -85,8 +86,7 @@ afterEach(() => {
   other.close();
 });
 
-const insert = (number: number) =>
-  connection.executeQuery(statement('insert into numbers values (?)', number));
+const insert = (number: number) => connection.executeQuery(statement('insert into numbers values (?)', number));
 const stored = () =>
   other
     .prepare(numbers)
@@ -94,8 +94,8 @@ const stored = () =>
     .map(({ number }) => number);
 const openNow = () => opened.filter(({ isOpen }) => isOpen).length;
 
-describe('what runs', () => {
-  test('a statement tells the rows it gives, or how many it changed', async () => {
+describe('SqliteConnection, statements', () => {
+  test('returns the rows of a statement, or the number of rows it changed', async () => {
     expect(opened).toHaveLength(0);
     expect(await insert(1)).toEqual({ rows: [], numAffectedRows: 1n });
     await insert(2);
@@ -109,16 +109,16 @@ describe('what runs', () => {
     expect(opened).toHaveLength(1);
   });
 
-  test('the same statement is prepared once', async () => {
+  test('prepares the same statement once', async () => {
     for (const number of [1, 2, 3]) await insert(number);
     expect([stored(), prepared.length]).toEqual([[1, 2, 3], 1]);
   });
 
-  test('nothing streams', async () => {
+  test('rejects streaming', async () => {
     await expect(connection.streamQuery().next()).rejects.toThrow('Streaming is not used.');
   });
 
-  test('what is closed is closed at once, and nothing opens it again', async () => {
+  test('closes the database on end, and never reopens it', async () => {
     await insert(1);
     connection.end();
     expect(openNow()).toBe(0);
@@ -127,8 +127,8 @@ describe('what runs', () => {
   });
 });
 
-describe('a lock of another process', () => {
-  test('is waited for up to two seconds, every five milliseconds, and the next statement waits anew', async () => {
+describe('SqliteConnection, lock of another process', () => {
+  test('waits for a lock up to two seconds, every five milliseconds, anew for each statement', async () => {
     await insert(1);
     other.exec('begin immediate');
     for (let times = 1; times <= 2; times += 1) {
@@ -140,7 +140,7 @@ describe('a lock of another process', () => {
     expect([stored(), waits]).toEqual([[1, 2], 800]);
   });
 
-  test('that ends meanwhile is no fault', async () => {
+  test('runs the statement if the lock ends meanwhile', async () => {
     other.exec('begin immediate');
     onWait = () => {
       if (waits === 10) other.exec('rollback');
@@ -149,7 +149,7 @@ describe('a lock of another process', () => {
     expect([stored(), waits]).toEqual([[1], 11]);
   });
 
-  test('that was waited for in vain costs the connection, for it may be our own', async () => {
+  test('closes the connection after a wait in vain, and opens another for the next statement', async () => {
     await insert(1);
     other.exec('begin immediate');
     const refused = await insert(2).catch((error: unknown) => error);
@@ -164,7 +164,7 @@ describe('a lock of another process', () => {
     expect([opened.length, openNow()]).toEqual([2, 1]);
   });
 
-  test('inside a transaction is not waited for: others would wait for that', async () => {
+  test('does not wait for a lock inside a transaction, because other writes would wait too', async () => {
     await connection.begin();
     failing.set('insert into numbers values (?)', BUSY);
     await expect(insert(1)).rejects.toThrow(StorageUnavailable);
@@ -172,8 +172,8 @@ describe('a lock of another process', () => {
   });
 });
 
-describe('a transaction', () => {
-  test('holds off whoever else would write, and is there for others once it is committed', async () => {
+describe('SqliteConnection, transactions', () => {
+  test('keeps other writers out until the commit, which makes the rows visible', async () => {
     await connection.begin();
     expect(() => other.exec('begin immediate')).toThrow('locked');
     await insert(1);
@@ -181,13 +181,13 @@ describe('a transaction', () => {
     await connection.commit();
     expect(stored()).toEqual([1]);
     other.exec('begin immediate');
-    // What comes after it waits for a lock again.
+    // The next statement waits for a lock again.
     onWait = () => other.exec('rollback');
     await insert(2);
     expect(waits).toBe(1);
   });
 
-  test('that is rolled back leaves nothing, and the connection goes on', async () => {
+  test('stores nothing after a rollback, and reuses the connection', async () => {
     await connection.begin();
     await insert(1);
     connection.rollback();
@@ -197,7 +197,7 @@ describe('a transaction', () => {
     expect([stored(), opened.length]).toEqual([[2], 1]);
   });
 
-  test('whose rollback fails ends with its connection', async () => {
+  test('closes the connection if the rollback fails', async () => {
     await connection.begin();
     await insert(1);
     failing.set('rollback', FULL);
@@ -207,13 +207,11 @@ describe('a transaction', () => {
     expect([stored(), opened.length]).toEqual([[2], 2]);
   });
 
-  test('whose connection was given up runs nothing until its rollback', async () => {
+  test('runs nothing after its connection was closed, until the rollback', async () => {
     await connection.begin();
     await insert(1);
     failing.set('insert into numbers values (?)', IOERR_FSYNC);
-    await expect(insert(2)).rejects.toThrow(
-      new StorageUnavailable('SQLite could not run a statement.'),
-    );
+    await expect(insert(2)).rejects.toThrow(new StorageUnavailable('SQLite could not run a statement.'));
     expect(openNow()).toBe(0);
     failing.clear();
     await expect(insert(3)).rejects.toThrow(new StorageUnavailable('The transaction was lost.'));
@@ -225,11 +223,11 @@ describe('a transaction', () => {
   });
 });
 
-describe('a statement that fails', () => {
+describe('SqliteConnection, statement that fails', () => {
   test.each([
     ['is no SQL', 'no such statement', 'syntax error'],
     ['breaks a constraint', 'insert into numbers values (1)', 'UNIQUE constraint failed'],
-  ])('because it %s is our own mistake, told as it is', async (_why, sql, message) => {
+  ])('rethrows the error if the statement %s', async (_why, sql, message) => {
     await insert(1);
     const failed = await connection.executeQuery(statement(sql)).catch((error: unknown) => error);
     expect(failed).not.toBeInstanceOf(StorageUnavailable);
@@ -237,14 +235,14 @@ describe('a statement that fails', () => {
     expect([opened.length, openNow(), waits]).toEqual([1, 1, 0]);
   });
 
-  test('before it comes to SQLite is our own mistake as well', async () => {
+  test('rethrows the error if a parameter has no SQL type', async () => {
     const odd = statement('insert into numbers values (?)', Symbol('no value'));
     await expect(connection.executeQuery(odd)).rejects.toThrow(TypeError);
     expect(openNow()).toBe(1);
   });
 
   test.each([FULL, IOERR_FSYNC])(
-    'with an effect that nobody knows (%i) costs the connection: what is read next is on the disk',
+    'closes the connection after an error with an unknown effect (%i), so reads come from disk',
     async (errcode) => {
       await insert(1);
       failing.set('insert into numbers values (?)', errcode);
@@ -262,8 +260,8 @@ describe('a statement that fails', () => {
   );
 });
 
-describe('reading what is committed', () => {
-  test('waits where a transaction is open here, from its first moment to its end', async () => {
+describe('readCommitted', () => {
+  test('returns undefined while a transaction is open here', async () => {
     await insert(1);
     const begun = connection.begin();
     expect(connection.readCommitted(query(numbers))).toBeUndefined();
@@ -275,53 +273,49 @@ describe('reading what is committed', () => {
     expect(connection.readCommitted(query(numbers))).toEqual([{ number: 1 }, { number: 2 }]);
   });
 
-  test('goes on beside the lock of another process that writes', async () => {
+  test('reads beside another process that holds the write lock', async () => {
     await insert(1);
     other.exec('begin immediate; insert into numbers values (2)');
     expect(connection.readCommitted(query(numbers))).toEqual([{ number: 1 }]);
   });
 
-  test('has to wait for a lock that lets nobody read, and keeps its connection', async () => {
+  test('returns undefined if a lock prevents reading, and keeps the connection open', async () => {
     failing.set(numbers, BUSY);
     expect(connection.readCommitted(query(numbers))).toBeUndefined();
     expect(openNow()).toBe(1);
   });
 
-  test('that fails says so as any other statement', () => {
-    expect(() => connection.readCommitted(query('select other from numbers'))).toThrow(
-      'no such column',
-    );
+  test('throws the error of a read that fails', () => {
+    expect(() => connection.readCommitted(query('select other from numbers'))).toThrow('no such column');
     failing.set(numbers, FULL);
     expect(() => connection.readCommitted(query(numbers))).toThrow(StorageUnavailable);
     expect(openNow()).toBe(0);
   });
 });
 
-describe('the migrations that a file has had', () => {
-  const appliedNow = 'create table kysely_migration (name text)';
+describe('migrate on SqliteConnection', () => {
+  const migrating = () => migrate(kyselyOver(driverOf(connection)), 'sqlite');
 
-  test('are none in a new file', async () => {
-    expect(await connection.migrations()).toEqual([]);
-  });
-
-  test('are read in a transaction, which ends', async () => {
-    other.exec(`${appliedNow}; insert into kysely_migration values ('0001-one'), ('0002-two')`);
-    expect(await connection.migrations()).toEqual(['0001-one', '0002-two']);
+  test('ends the transaction in which it reads the list of migrations', async () => {
+    await migrating();
+    await migrating();
     other.exec('begin immediate; rollback');
     expect(await insert(1)).toMatchObject({ numAffectedRows: 1n });
   });
 
-  test('that can’t be read leave no transaction open', async () => {
+  test('leaves no transaction open if the list of migrations can’t be read', async () => {
     other.exec('create table kysely_migration (other text)');
-    await expect(connection.migrations()).rejects.toThrow('no such column');
+    await expect(migrating()).rejects.toThrow('no such column');
     other.exec('begin immediate; rollback');
     await insert(1);
     expect(stored()).toEqual([1]);
   });
 
-  test('wait for a lock: who could write reads them', async () => {
+  test('waits for a lock to read the list of migrations', async () => {
+    await migrating();
     other.exec('begin immediate');
     onWait = () => other.exec('rollback');
-    expect([await connection.migrations(), waits]).toEqual([[], 1]);
+    await migrating();
+    expect(waits).toBe(1);
   });
 });

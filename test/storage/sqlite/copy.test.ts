@@ -1,4 +1,4 @@
-/** Copies of a database file: made beside the service, looked at, and put in its place. */
+/** Copies of a database file: copying beside the service, examining and restoring. */
 import { spawn } from 'node:child_process';
 import fs, {
   copyFileSync,
@@ -14,7 +14,7 @@ import { syncBuiltinESMExports } from 'node:module';
 import { join } from 'node:path';
 import { DatabaseSync } from 'node:sqlite';
 import { afterEach, beforeEach, describe, expect, test, vi } from 'vitest';
-import { systemClock } from '../../../src/clock.ts';
+import { systemClock } from '../../../src/platform/clock.ts';
 import { StorageUnavailable } from '../../../src/storage/database.ts';
 import { copyTo, examineCopy, restoreFrom } from '../../../src/storage/sqlite/copy.ts';
 import { openSqlite } from '../../../src/storage/sqlite/store.ts';
@@ -22,13 +22,13 @@ import { temporaryFolder } from '../../support/process.ts';
 
 const { fsyncSync } = fs;
 
-/** As `HOLD_MS` in `src/storage/sqlite/copy.ts`. */
+/** Same value as `HOLD_MS` in `src/storage/sqlite/copy.ts`. */
 const HOLD_MS = 2_500;
 
 let folder: string;
 let path: string;
 let file: string;
-/** What was made durable, in this order. */
+/** Paths that were flushed to disk, in order. */
 let flushed: string[];
 
 beforeEach(async () => {
@@ -49,7 +49,7 @@ afterEach(() => {
   syncBuiltinESMExports();
 });
 
-/** Runs a statement on a database file; returns the rows. */
+/** Runs a statement on a database file and returns the rows. */
 function ask(of: string, sql: string): Record<string, unknown>[] {
   const database = new DatabaseSync(of);
   try {
@@ -59,35 +59,45 @@ function ask(of: string, sql: string): Record<string, unknown>[] {
   }
 }
 const keep = (of: string, id: string) =>
-  ask(of, `insert into inbox values ('${id}', 'lead.created', 'contact', 'a@b.example', '', '{}')`);
-const kept = (of: string) =>
-  ask(of, 'select event_id from inbox order by 1').map((row) => row.event_id);
+  ask(of, `insert into operator_audit values ('${id}', '', 'jo', 'sign_in', '{}')`);
+const kept = (of: string) => ask(of, 'select id from operator_audit order by 1').map((row) => row.id);
 
-/** Puts a copy in the place of the database, without waiting for the time it is held. */
+/** Restores the copy, and skips the time for which the replaced file is held. */
 async function restore(): Promise<void> {
   vi.useFakeTimers({ toFake: ['setTimeout', 'clearTimeout'] });
   const restoring = restoreFrom(file, path);
+  await held(restoring);
   vi.advanceTimersByTime(HOLD_MS);
   await restoring;
   vi.useRealTimers();
 }
 
-/** Another process that lets nobody read the file, for a third of a second; resolves when it does. */
+/** Waits until a restore has replaced the file and only holds the old one. */
+async function held(restoring: Promise<void>): Promise<void> {
+  let isOver = false;
+  const over = () => {
+    isOver = true;
+  };
+  void restoring.then(over, over);
+  while (!isOver && vi.getTimerCount() === 0) await new Promise((resolve) => setImmediate(resolve));
+}
+
+/** Starts a process that lets nobody read the file for 300 ms. Resolves when the lock is held. */
 async function lockElsewhere(): Promise<void> {
   const program = `
     const database = new (require('node:sqlite').DatabaseSync)(${JSON.stringify(path)});
-    database.exec('pragma locking_mode=exclusive; begin immediate; create table held (x); commit');
+    database.exec('pragma locking_mode=exclusive; begin immediate; create table held (x); drop table held; commit');
     console.log('held');
     setTimeout(() => {}, 300);`;
   const child = spawn(process.execPath, ['-e', program], { stdio: ['ignore', 'pipe', 'inherit'] });
   await new Promise((resolve) => child.stdout.once('data', resolve));
 }
 
-describe('a copy', () => {
-  test('holds what is committed, is for the owner alone and durable, with its name', () => {
+describe('copyTo', () => {
+  test('copies committed rows with mode 0600, and flushes the file and its folder', () => {
     keep(path, 'e-1');
     const running = new DatabaseSync(path);
-    running.exec('begin; delete from inbox');
+    running.exec('begin; delete from operator_audit');
     copyTo(file, path);
     running.exec('rollback');
     running.close();
@@ -96,10 +106,10 @@ describe('a copy', () => {
     expect(flushed).toEqual([file, join(folder, 'copies')]);
   });
 
-  test('is made by reading alone: the database and its log stay as they are', () => {
+  test('changes neither the database nor its log', () => {
     const running = new DatabaseSync(path);
-    running.exec(`insert into inbox values ('e-1', 't', 'f', 'e', '', '{}')`);
-    // As a process leaves them that was killed.
+    running.exec(`insert into operator_audit values ('e-1', '', 'jo', 'sign_in', '{}')`);
+    // Copies the files as a killed process would leave them.
     const left = join(folder, 'left.db');
     for (const suffix of ['', '-wal']) copyFileSync(path + suffix, left + suffix);
     running.close();
@@ -109,7 +119,7 @@ describe('a copy', () => {
     expect(kept(file)).toEqual(['e-1']);
   });
 
-  test('takes the place of no other file', () => {
+  test('throws EEXIST if the target exists', () => {
     writeFileSync(file, '');
     expect(() => copyTo(file, path)).toThrow('EEXIST');
   });
@@ -117,27 +127,27 @@ describe('a copy', () => {
   test('waits for a lock', async () => {
     await lockElsewhere();
     copyTo(file, path);
-    examineCopy(file);
+    await examineCopy(file);
   });
 });
 
-describe('looking at a copy', () => {
+describe('examineCopy', () => {
   const newer = 'The database was written by a newer version of this program; start that version.';
   const foreign = 'The file is damaged, or no database of this program.';
 
-  test('finds nothing in one that is whole, and changes nothing in it', () => {
+  test('accepts a whole copy and changes nothing in its folder', async () => {
     copyTo(file, path);
     const before = readFileSync(file);
-    examineCopy(file);
+    await examineCopy(file);
     expect(readFileSync(file)).toEqual(before);
     expect(readdirSync(join(folder, 'copies'))).toEqual(['copy.db']);
   });
 
   test.each<[string, string, () => void]>([
     ['is no database', foreign, () => writeFileSync(file, 'no database'.repeat(1_000))],
-    ['is another program’s', foreign, () => ask(file, 'create table other (x)')],
+    ['is another program’s database', foreign, () => ask(file, 'create table other (x)')],
     [
-      'is of a newer version',
+      'was written by a newer version',
       newer,
       () => {
         copyTo(file, path);
@@ -151,17 +161,17 @@ describe('looking at a copy', () => {
         keep(path, 'e-1');
         copyTo(file, path);
         const database = new DatabaseSync(file, { defensive: false });
-        // The index loses its definition, then its row, and is declared anew.
+        // The index loses its definition, the table its row, and the index is declared again.
         database.exec('pragma writable_schema=on');
         const [index] = database
           .prepare(
-            `select rowid, * from sqlite_schema where type = 'index' and sql is not null and tbl_name = 'inbox'`,
+            `select rowid, * from sqlite_schema where type = 'index' and sql is not null and tbl_name = 'operator_audit'`,
           )
           .all();
         database.prepare('delete from sqlite_schema where rowid = ?').run(index?.rowid ?? 0);
         database.close();
         const without = new DatabaseSync(file, { defensive: false });
-        without.exec(`delete from inbox; pragma writable_schema=on`);
+        without.exec(`delete from operator_audit; pragma writable_schema=on`);
         without
           .prepare('insert into sqlite_schema values (?, ?, ?, ?, ?)')
           .run(
@@ -172,25 +182,63 @@ describe('looking at a copy', () => {
         without.close();
       },
     ],
-  ])('one that %s is refused', (_what, message, spoil) => {
+  ])('rejects a copy that %s, and closes it', async (_what, message, spoil) => {
     spoil();
-    expect(() => examineCopy(file)).toThrow(new StorageUnavailable(message));
+    await expect(examineCopy(file)).rejects.toThrow(new StorageUnavailable(message));
     expect(openFilesOf(file)).toEqual([]);
   });
 
-  test('one that is not there is a fault of its own', () => {
-    expect(() => examineCopy(file)).toThrow('unable to open database file');
+  test.each([
+    ['trigger evil is foreign', 'create trigger evil after insert on submissions begin delete from submissions; end'],
+    ['trigger evil is foreign', 'create trigger evil after insert on kysely_migration begin select 1; end'],
+    ['view spies is foreign', 'create view spies as select * from submissions'],
+    ['view messages is foreign', 'drop table messages; create view messages as select * from submissions'],
+    ['table others is foreign', 'create table others (x)'],
+    ['index slow is foreign', 'create index slow on submissions (event)'],
+    ['table mailbox_key is missing', 'drop table mailbox_key'],
+    ['table submissions is different', 'alter table submissions drop column reason'],
+    ['table submissions is different', 'alter table submissions add column more text'],
+    ['index operator_audit_at is missing', 'drop index operator_audit_at'],
+    [
+      'index operator_audit_at is different',
+      'drop index operator_audit_at; create index operator_audit_at on messages (address)',
+    ],
+    [
+      'index submissions_subscriber is different',
+      'drop index submissions_subscriber; create unique index submissions_subscriber on submissions (email)',
+    ],
+  ])('rejects a copy whose %s, as a restore does', async (what, change) => {
+    copyTo(file, path);
+    const copy = new DatabaseSync(file);
+    copy.exec(change);
+    copy.close();
+    const sentence = `The database’s schema is not what this program makes: the ${what} (docs/operations.md, "Backup and restore").`;
+    await expect(examineCopy(file)).rejects.toThrow(new StorageUnavailable(sentence));
+    await expect(restoreFrom(file, path)).rejects.toThrow(new StorageUnavailable(sentence));
+    expect(existsSync(`${path}.restored`)).toBe(false);
+  });
+
+  test('accepts a copy with statistics, or whose schema has other white space', async () => {
+    copyTo(file, path);
+    const copy = new DatabaseSync(file);
+    copy.exec('analyze; drop index operator_audit_at; create  index operator_audit_at\n on operator_audit (at, id)');
+    copy.close();
+    await expect(examineCopy(file)).resolves.toBeUndefined();
+  });
+
+  test('throws if the file does not exist, and does not create it', async () => {
+    await expect(examineCopy(file)).rejects.toThrow('unable to open database file');
     expect(existsSync(file)).toBe(false);
   });
 
   test('waits for a lock', async () => {
     await lockElsewhere();
-    examineCopy(path);
+    await examineCopy(path);
   });
 });
 
-describe('a restore', () => {
-  test('replaces everything: nothing of what was there is left, its log included', async () => {
+describe('restoreFrom', () => {
+  test('replaces the database and its logs, and flushes the copy before its name', async () => {
     keep(path, 'e-1');
     copyTo(file, path);
     keep(path, 'e-2');
@@ -200,12 +248,12 @@ describe('a restore', () => {
     expect(kept(path)).toEqual(['e-1']);
     expect(readdirSync(folder).sort()).toEqual(['copies', 'service.db']);
     expect(statSync(path).mode & 0o777).toBe(0o600);
-    // The copy and its name, then the name that it has at last.
+    // The copy, its temporary name, and its final name.
     expect(flushed).toEqual([`${path}.restored`, folder, folder]);
     expect(openFilesOf(path)).toEqual([]);
   });
 
-  test('makes the folder for its owner alone where there is no database yet, and holds nothing', async () => {
+  test('creates a missing folder for the owner alone', async () => {
     copyTo(file, path);
     path = join(folder, 'new', 'data', 'service.db');
     await restoreFrom(file, path);
@@ -214,7 +262,19 @@ describe('a restore', () => {
     expect(readdirSync(join(folder, 'new', 'data'))).toEqual(['service.db']);
   });
 
-  test('is refused while the service runs on the database, which it leaves as it is', async () => {
+  test('deletes sessions and links of all operators in the database, but not in the copy', async () => {
+    ask(path, `insert into operator_sessions values ('d', 'jo', '', '', '')`);
+    ask(path, `insert into operator_links values ('d', 'jo', '', '9', null)`);
+    keep(path, 'e-1');
+    copyTo(file, path);
+    await restore();
+    const left = ['sessions', 'links', 'audit'].map((table) => ask(path, `select * from operator_${table}`).length);
+    expect(left).toEqual([0, 0, 1]);
+    // The copy stays as is.
+    expect(ask(file, 'select * from operator_sessions')).toHaveLength(1);
+  });
+
+  test('rejects while the service runs on the database, and leaves it as is', async () => {
     copyTo(file, path);
     keep(path, 'e-1');
     const service = await openSqlite(path, systemClock);
@@ -227,7 +287,7 @@ describe('a restore', () => {
     expect(readdirSync(folder).sort()).toEqual(['copies', 'service.db']);
   });
 
-  test('puts nothing in its place that is damaged or newer', async () => {
+  test('rejects a copy of a newer version, and leaves the database as is', async () => {
     copyTo(file, path);
     keep(path, 'e-1');
     ask(file, `insert into kysely_migration values ('9999-future', '')`);
@@ -236,7 +296,7 @@ describe('a restore', () => {
     expect(readdirSync(folder).sort()).toEqual(['copies', 'service.db']);
   });
 
-  test('takes the place of a damaged database, and of what an earlier one left half done', async () => {
+  test('replaces a damaged database and the remains of an unfinished restore', async () => {
     keep(path, 'e-1');
     copyTo(file, path);
     writeFileSync(path, 'damaged'.repeat(1_000));
@@ -248,7 +308,7 @@ describe('a restore', () => {
     expect(kept(path)).toEqual(['e-1']);
   });
 
-  test('holds what it replaced until whoever had just opened that has given up', async () => {
+  test('holds the replaced file for 2.5 s, until a process that just opened it stops waiting', async () => {
     copyTo(file, path);
     const starting = new DatabaseSync(path);
     vi.useFakeTimers({ toFake: ['setTimeout', 'clearTimeout'] });
@@ -256,6 +316,7 @@ describe('a restore', () => {
     const restoring = restoreFrom(file, path).then(() => {
       restored = true;
     });
+    await held(restoring);
     expect(existsSync(`${path}.restored`)).toBe(false);
     expect(() => starting.exec('begin immediate')).toThrow('locked');
     await vi.advanceTimersByTimeAsync(HOLD_MS - 1);
@@ -267,7 +328,7 @@ describe('a restore', () => {
   });
 });
 
-/** What this process has open of a file, replaced ones included. */
+/** Returns the paths with that beginning that this process has open, replaced files included. */
 function openFilesOf(of: string): string[] {
   return readdirSync('/proc/self/fd').flatMap((descriptor) => {
     try {

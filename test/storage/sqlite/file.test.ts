@@ -1,10 +1,11 @@
-/** The database file: how it is opened, and the room that its disk has to have. */
+/** Opening the database file, and the disk space that it requires. */
 import fs, { existsSync, rmSync, statSync, writeFileSync } from 'node:fs';
 import { syncBuiltinESMExports } from 'node:module';
 import { dirname, join } from 'node:path';
 import { afterEach, describe, expect, test } from 'vitest';
 import { StorageUnavailable } from '../../../src/storage/database.ts';
-import { openFile, roomRequirer } from '../../../src/storage/sqlite/file.ts';
+import { openFile } from '../../../src/storage/sqlite/file.ts';
+import { diskSpaceCheck } from '../../../src/storage/sqlite/store.ts';
 import { testClock } from '../../support/clock.ts';
 import { temporaryFolder } from '../../support/process.ts';
 
@@ -14,23 +15,21 @@ afterEach(() => {
   syncBuiltinESMExports();
 });
 
-describe('a database file', () => {
-  test('is durable, overwrites what is deleted, and is for the owner alone', () => {
+describe('openFile', () => {
+  test('sets durable commits and secure delete, and changes the mode to 0600', () => {
     const path = join(temporaryFolder(), 'service.db');
-    // As another program, or an earlier version, may have left it.
+    // Another program or an earlier version may have created the file with this mode.
     writeFileSync(path, '', { mode: 0o644 });
     const database = openFile(path, testClock());
     const pragma = (name: string) => Object.values(database.prepare(`pragma ${name}`).get() ?? {});
     expect(
-      ['journal_mode', 'synchronous', 'foreign_keys', 'secure_delete', 'busy_timeout'].map(
-        (name) => pragma(name)[0],
-      ),
+      ['journal_mode', 'synchronous', 'foreign_keys', 'secure_delete', 'busy_timeout'].map((name) => pragma(name)[0]),
     ).toEqual(['wal', 2, 1, 1, 0]);
     expect(statSync(path).mode & 0o777).toBe(0o600);
     database.close();
   });
 
-  test('knows both clocks: leases go by the one, schedules by the other', () => {
+  test('offers the monotonic and the wall clock to SQL', () => {
     const clock = testClock('2026-09-01T12:00:00.250Z');
     const database = openFile(':memory:', clock);
     const read = () => database.prepare('select monotonic_ms() as lease, wall_ms() as wall').get();
@@ -44,7 +43,7 @@ describe('a database file', () => {
   });
 });
 
-describe('the room on its disk', () => {
+describe('roomRequirer', () => {
   const blocks = 4_096;
   const enough = (16 * 1024 * 1024) / blocks;
   const path = '/some/folder/service.db';
@@ -59,36 +58,36 @@ describe('the room on its disk', () => {
     syncBuiltinESMExports();
   };
 
-  test('is 16 MB at least', () => {
+  test('throws below 16 MB of free disk space', () => {
     disk();
     const clock = testClock();
-    const requireRoom = roomRequirer(path, clock);
+    const requireDiskSpace = diskSpaceCheck(path, clock);
     const told = new StorageUnavailable('The disk has less than 16 MB free.');
     free = enough - 1;
-    expect(requireRoom).toThrow(told);
+    expect(requireDiskSpace).toThrow(told);
     // Looked at again at once: it may have healed.
-    expect(requireRoom).toThrow(told);
+    expect(requireDiskSpace).toThrow(told);
     free = enough;
-    requireRoom();
+    requireDiskSpace();
     expect(asked).toEqual(Array(3).fill(dirname(path)));
   });
 
-  test('is looked at once for claims of ten milliseconds, and again by the next one', () => {
+  test('checks the disk once within ten milliseconds, and again on the next claim', () => {
     disk();
     free = enough;
     const clock = testClock();
-    const requireRoom = roomRequirer(path, clock);
+    const requireDiskSpace = diskSpaceCheck(path, clock);
     for (const ms of [0, 9, 1, 9, 1]) {
       clock.advance(ms);
-      requireRoom();
+      requireDiskSpace();
     }
     expect(asked).toHaveLength(3);
   });
 
-  test('can’t be told of a folder that is gone', () => {
+  test('throws ENOENT if the folder no longer exists', () => {
     const folder = temporaryFolder();
-    const requireRoom = roomRequirer(join(folder, 'service.db'), testClock());
+    const requireDiskSpace = diskSpaceCheck(join(folder, 'service.db'), testClock());
     rmSync(folder, { recursive: true });
-    expect(requireRoom).toThrow('ENOENT');
+    expect(requireDiskSpace).toThrow('ENOENT');
   });
 });

@@ -2,7 +2,7 @@ import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
-import { systemClock } from '../../../src/clock.ts';
+import { systemClock } from '../../../src/platform/clock.ts';
 import type { OpenTransaction, Storage } from '../../../src/storage/database.ts';
 import { groupCommit } from '../../../src/storage/sqlite/group-commit.ts';
 import { openSqlite } from '../../../src/storage/sqlite/store.ts';
@@ -19,23 +19,16 @@ afterAll(async () => {
 });
 
 const insert = (id: string) => (tx: OpenTransaction) =>
-  tx
-    .insertInto('inbox')
-    .values({ event_id: id, type: 't', form: 'f', email: 'e', received_at: '', event: '' })
-    .execute();
+  tx.insertInto('operator_audit').values({ id, at: '', name: 'n', what: 'w', about: 'a' }).execute();
 const stored = async (prefix: string) => {
   const rows = await storage.read((db) =>
-    db
-      .selectFrom('inbox')
-      .select('event_id')
-      .where('event_id', 'like', `${prefix}%`)
-      .orderBy('event_id'),
+    db.selectFrom('operator_audit').select('id').where('id', 'like', `${prefix}%`).orderBy('id'),
   );
-  return rows.map((row) => row.event_id);
+  return rows.map((row) => row.id);
 };
 
 describe('group commit', () => {
-  test('writes that come together share commits, and each is there when it resolves', async () => {
+  test('commits concurrent writes together, and each is stored when it resolves', async () => {
     let transactions = 0;
     const write = (id: string) =>
       storage.write(async (tx) => {
@@ -46,7 +39,7 @@ describe('group commit', () => {
     expect([(await stored('a-')).length, transactions]).toEqual([32, 1]);
   });
 
-  test('an error inside a batch fails it whole; repeated member by member, the others succeed', async () => {
+  test('repeats a failed batch member by member, so that the others succeed', async () => {
     let failures = 0;
     const poisoned = storage.write(async (tx) => {
       await insert('b-poisoned')(tx);
@@ -59,7 +52,7 @@ describe('group commit', () => {
     expect([await stored('b-'), failures]).toEqual([['b-1', 'b-2'], 2]);
   });
 
-  test('a batch waits for another process’s lock without blocking the event loop, then gives up as unavailable', async () => {
+  test('waits for another process’s lock without blocking the event loop, then throws StorageUnavailable', async () => {
     const { DatabaseSync } = await import('node:sqlite');
     const other = new DatabaseSync(join(folder, 'service.db'));
     other.exec('begin immediate');
@@ -79,7 +72,7 @@ describe('group commit', () => {
     }
     clearInterval(beat);
     expect(performance.now() - before).toBeLessThan(4_000);
-    // Blocked, it would be all of the two seconds; on a busy machine the process itself waits for a core.
+    // A blocked event loop would take two seconds. On a busy machine, the process itself waits for a core.
     expect(worst).toBeLessThan(500);
     other.exec('rollback');
     other.close();
@@ -87,7 +80,7 @@ describe('group commit', () => {
     expect(await stored('c-')).toEqual(['c-4']);
   });
 
-  test('a lock is waited for once: whoever came meanwhile is refused with those who waited', async () => {
+  test('waits for a lock once, and refuses writes that arrive meanwhile together with the waiting ones', async () => {
     const { DatabaseSync } = await import('node:sqlite');
     let waited = 0;
     const clock = testClock();
@@ -108,20 +101,20 @@ describe('group commit', () => {
     expect(waited).toBeLessThan(3_000);
     other.exec('rollback');
     other.close();
-    // A lock is waited for again by whoever comes afterwards.
+    // A later write waits for the lock again.
     await opened.write(insert('e-300'));
     await opened.close();
     expect(await stored('e-')).toEqual(['e-300']);
   });
 
-  test('what is read is committed: beside an open transaction it waits for the end', async () => {
+  test('makes a read wait for the end of an open transaction', async () => {
     const end = Promise.withResolvers<void>();
     const doomed = storage.write(async (tx) => {
       await insert('d-1')(tx);
       await end.promise;
       throw new Error('rolled back');
     });
-    // By then the transaction is open and has written.
+    // By now, the transaction is open and has written.
     await systemClock.sleep(50);
     const reading = stored('d-');
     const first = await Promise.race([reading, systemClock.sleep(50).then(() => 'it waits')]);
@@ -131,17 +124,17 @@ describe('group commit', () => {
   });
 });
 
-describe('batches', () => {
-  /** As `BATCH_MAXIMUM` and `GATHERING_TURNS` in `src/storage/sqlite/group-commit.ts`. */
+describe('groupCommit, batches', () => {
+  /** Same values as in `src/storage/sqlite/group-commit.ts`. */
   const BATCH_MAXIMUM = 128;
   const GATHERING_TURNS = 3;
 
-  /** A store whose transactions are told by what their members have run, and fail where they are told to. */
+  /** Returns a store that records the members of each transaction and fails on demand. */
   function batching() {
     const batches: string[][] = [];
     const fails = { begin: false, commit: false };
     let turns = 0;
-    /** What happens in the n-th turn of the event loop. */
+    /** Callbacks by number of the event loop's turn. */
     const inTurn = new Map<number, () => void>();
     const turn = async () => {
       turns += 1;
@@ -168,11 +161,9 @@ describe('batches', () => {
   }
   const names = (count: number) => Array.from({ length: count }, (_, n) => `w-${n}`);
   const settled = async (writes: Promise<unknown>[]) =>
-    (await Promise.allSettled(writes)).map((one) =>
-      one.status === 'fulfilled' ? one.value : one.reason.message,
-    );
+    (await Promise.allSettled(writes)).map((one) => (one.status === 'fulfilled' ? one.value : one.reason.message));
 
-  test('hold 128 members at most, and each has its own result', async () => {
+  test('puts at most 128 members in a batch, and returns to each its own result', async () => {
     const { write, batches } = batching();
     const all = names(2 * BATCH_MAXIMUM + 1);
     expect(await settled(all.map((name) => write(name)))).toEqual(all);
@@ -180,7 +171,7 @@ describe('batches', () => {
     expect(batches.flat()).toEqual(all);
   });
 
-  test('gather what comes in three turns of the event loop, and the next one what comes later', async () => {
+  test('gathers the writes of three turns of the event loop, and later ones in the next batch', async () => {
     const { write, batches, inTurn, turns } = batching();
     const later: Promise<unknown>[] = [];
     inTurn.set(GATHERING_TURNS, () => later.push(write('in the third turn')));
@@ -188,25 +179,25 @@ describe('batches', () => {
     await Promise.all(later);
     expect(batches).toEqual([['first', 'in the third turn']]);
     expect(turns()).toBe(GATHERING_TURNS);
-    // Where nobody waits any more, the next one begins anew.
+    // After an idle phase, the next batch gathers anew.
     await write('next');
     expect([batches.at(-1), turns()]).toEqual([['next'], 2 * GATHERING_TURNS]);
   });
 
-  test('of one member whose statement fails are not repeated', async () => {
+  test('does not repeat a batch of one member that fails', async () => {
     const { write, batches } = batching();
     expect(await settled([write('alone', new Error('poisoned'))])).toEqual(['poisoned']);
     expect(batches).toEqual([['alone']]);
   });
 
-  test('of several are repeated member by member where one fails, the last one too', async () => {
+  test('repeats a batch member by member if one fails, even the last', async () => {
     const { write, batches } = batching();
     const writes = [write('a'), write('b'), write('c', new Error('poisoned'))];
     expect(await settled(writes)).toEqual(['a', 'b', 'poisoned']);
     expect(batches).toEqual([['a', 'b', 'c'], ['a'], ['b'], ['c']]);
   });
 
-  test('that fail are no fault of whoever waits for the next one', async () => {
+  test('does not fail the writes that wait for the next batch', async () => {
     const { write, batches } = batching();
     const [first = '', ...others] = names(BATCH_MAXIMUM + 1);
     const writes = [write(first, new Error('poisoned')), ...others.map((name) => write(name))];
@@ -214,7 +205,7 @@ describe('batches', () => {
     expect(batches.at(-1)).toEqual(others.slice(-1));
   });
 
-  test('whose commit fails are never repeated: its error is every member’s', async () => {
+  test('fails every member of a batch whose commit fails, and never repeats it', async () => {
     const { write, batches, fails } = batching();
     fails.commit = true;
     expect(await settled([write('a'), write('b')])).toEqual(['no answer', 'no answer']);
@@ -223,7 +214,7 @@ describe('batches', () => {
     expect(await write('c')).toBe('c');
   });
 
-  test('that can’t begin refuse whoever waits, and nobody who comes afterwards', async () => {
+  test('refuses all waiting writes if a batch can’t begin, but no later ones', async () => {
     const { write, batches, fails } = batching();
     fails.begin = true;
     const refused = names(BATCH_MAXIMUM + 1);

@@ -1,95 +1,114 @@
-/** Taking out of the files of SQLite what deleted rows left behind in them. */
-import { readFileSync, statSync } from 'node:fs';
+/** Removal of deleted rows' remains from the files of SQLite. */
+import { readFileSync, statSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { DatabaseSync } from 'node:sqlite';
-import { afterEach, beforeEach, expect, test, vi } from 'vitest';
+import { afterEach, beforeEach, describe, expect, test } from 'vitest';
+import { systemClock } from '../../../src/platform/clock.ts';
 import type { Storage } from '../../../src/storage/database.ts';
-import { SqliteConnection } from '../../../src/storage/sqlite/connection.ts';
-import { driverOf, kyselyOver } from '../../../src/storage/sqlite/kysely.ts';
-import { scrubSqlite } from '../../../src/storage/sqlite/scrub.ts';
+import { isOpenElsewhere, scrubSqlite } from '../../../src/storage/sqlite/file.ts';
 import { openSqlite } from '../../../src/storage/sqlite/store.ts';
 import { testClock } from '../../support/clock.ts';
 import { temporaryFolder } from '../../support/process.ts';
-
-/** As in `src/storage/sqlite/scrub.ts`: how long a reader of another process is waited for. */
-const [READER_TRIES, READER_RETRY_MS] = [40, 50];
 
 let path: string;
 let storage: Storage;
 let other: DatabaseSync;
 beforeEach(async () => {
   path = join(temporaryFolder(), 'service.db');
-  const clock = testClock();
-  storage = await openSqlite(path, { ...clock, sleep: async (ms) => clock.advance(ms) });
+  storage = await openSqlite(path, testClock());
+  await storage.check();
   other = new DatabaseSync(path);
 });
 afterEach(async () => {
-  vi.useRealTimers();
   other.close();
   await storage.close();
 });
 
-test('an empty log, and a file without what was deleted, are clean', async () => {
+/** Inserts rows that fill many pages. */
+async function fill(rows: number) {
   await storage.write(async (tx) => {
-    for (let n = 0; n < 200; n += 1) {
-      await tx
-        .insertInto('inbox')
-        .values({
-          event_id: `e-${n}`,
-          type: 't',
-          form: 'f',
-          email: 'e',
-          received_at: '',
-          event: 'x'.repeat(500),
-        })
-        .execute();
+    for (let n = 0; n < rows; n += 1) {
+      const about = JSON.stringify({ ids: ['x'.repeat(500)] });
+      const entry = { id: `e-${n}`, at: `t-${n}`, name: 'n', what: 'w', about };
+      await tx.insertInto('operator_audit').values(entry).execute();
     }
   });
-  expect(await storage.scrub()).toBe('clean');
-  const before = statSync(path).size;
-  await storage.write((tx) => tx.deleteFrom('inbox').execute());
-  expect(await storage.scrub()).toBe('clean');
-  expect(statSync(`${path}-wal`).size).toBe(0);
-  expect(statSync(path).size).toBeLessThan(before);
-  expect(readFileSync(path, 'latin1')).not.toContain('x'.repeat(500));
-});
+}
 
-test('a reader of another process is waited for two seconds, and then it is held', async () => {
-  await storage.check();
-  other.exec('begin; select * from inbox');
-  vi.useFakeTimers({ toFake: ['setTimeout', 'clearTimeout'] });
-  let scrubbed: unknown;
-  const scrubbing = storage.scrub().then((state) => {
-    scrubbed = state;
+describe('scrubSqlite', () => {
+  test('shrinks the file, empties the log and removes the bytes of deleted rows', async () => {
+    await fill(200);
+    expect(await storage.scrub()).toBe('clean');
+    const before = statSync(path).size;
+    await storage.write((tx) => tx.deleteFrom('operator_audit').execute());
+    expect(await storage.scrub()).toBe('clean');
+    expect(statSync(`${path}-wal`).size).toBe(0);
+    expect(statSync(path).size).toBeLessThan(before);
+    expect(readFileSync(path, 'latin1')).not.toContain('x'.repeat(500));
   });
-  await vi.advanceTimersByTimeAsync(READER_TRIES * READER_RETRY_MS - 1);
-  expect(scrubbed).toBeUndefined();
-  await vi.advanceTimersByTimeAsync(1);
-  await scrubbing;
-  expect(scrubbed).toBe('held');
+
+  test('does not block the event loop while the file is rewritten', async () => {
+    await fill(40_000);
+    let worst = 0;
+    let last = performance.now();
+    const timer = setInterval(() => {
+      worst = Math.max(worst, performance.now() - last);
+      last = performance.now();
+    }, 1);
+    const began = performance.now();
+    expect(await storage.scrub()).toBe('clean');
+    const took = performance.now() - began;
+    clearInterval(timer);
+    expect(worst).toBeLessThan(took / 2);
+  });
+
+  test('returns held if a reader of another process stays', async () => {
+    other.exec('begin; select * from operator_audit');
+    expect(await scrubSqlite(path, 2)).toBe('held');
+  });
+
+  test('returns clean if the reader ends meanwhile', async () => {
+    other.exec('begin; select * from operator_audit');
+    const scrubbing = storage.scrub();
+    await systemClock.sleep(200);
+    other.exec('commit');
+    expect(await scrubbing).toBe('clean');
+  });
+
+  test('returns failed while another process holds the lock, and clean after that', async () => {
+    other.exec('begin immediate');
+    expect(await storage.scrub()).toBe('failed');
+    other.exec('rollback');
+    expect(await storage.scrub()).toBe('clean');
+  });
+
+  test('returns failed if the file is no database', async () => {
+    const file = join(temporaryFolder(), 'other.db');
+    writeFileSync(file, 'no database '.repeat(100));
+    expect(await scrubSqlite(file)).toBe('failed');
+  });
+
+  test('rejects if the thread throws for another reason than disk or lock', async () => {
+    await expect(scrubSqlite(7 as never)).rejects.toThrow('path');
+  });
 });
 
-test('a reader that ends meanwhile leaves it clean', async () => {
-  await storage.check();
-  other.exec('begin; select * from inbox');
-  vi.useFakeTimers({ toFake: ['setTimeout', 'clearTimeout'] });
-  const scrubbing = storage.scrub();
-  await vi.advanceTimersByTimeAsync(READER_RETRY_MS);
-  other.exec('commit');
-  await vi.advanceTimersByTimeAsync(READER_RETRY_MS);
-  expect(await scrubbing).toBe('clean');
+test('scrubLockMs grows with the size of the file', async () => {
+  const small = storage.scrubLockMs();
+  expect(small).toBeLessThan(50);
+  await fill(4_000);
+  await storage.scrub();
+  expect(storage.scrubLockMs()).toBeGreaterThan(small);
 });
 
-test('where the file can’t be rewritten it has failed', async () => {
-  other.exec('begin immediate');
-  expect(await storage.scrub()).toBe('failed');
-  other.exec('rollback');
-  expect(await storage.scrub()).toBe('clean');
-});
-
-test('a mistake of our own is told as it is', async () => {
-  const mistaken = new SqliteConnection(() => {
-    throw new TypeError('a mistake');
-  }, testClock());
-  await expect(scrubSqlite(kyselyOver(driverOf(mistaken)))).rejects.toThrow('a mistake');
+describe('isOpenElsewhere', () => {
+  test('returns true while another connection is open, and false after that', async () => {
+    expect(isOpenElsewhere(path)).toBe(true);
+    other.close();
+    expect(isOpenElsewhere(path)).toBe(true);
+    await storage.close();
+    expect(isOpenElsewhere(path)).toBe(false);
+    other = new DatabaseSync(path);
+    storage = await openSqlite(path, testClock());
+  });
 });

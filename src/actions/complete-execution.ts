@@ -1,0 +1,108 @@
+/** Writes the end of an execution to its row and its submission's row, also after a fault of the store. */
+import { type Clock, isoTime } from '../platform/clock.ts';
+import type { Change, OpenTransaction, Storage } from '../storage/database.ts';
+import { openPendingWrites } from '../storage/pending-writes.ts';
+import { type Attempt, attemptLine, writeWithMessages } from '../submissions/attempts.ts';
+import type { ExecutionSubmission } from '../submissions/execution-rows.ts';
+import type { Outcome } from '../upstream/upstream.ts';
+import type { Claimed, ClaimRequest, prepareExecutionQueries } from './execution-queries.ts';
+
+/** A successful claim with its submission. The send may start while `mayStart()` returns true. */
+export type Claim = Claimed & { submission: ExecutionSubmission; mayStart(): boolean };
+
+/** The claim by a click on a confirmation page. Each click has its own id, because they share the `action_id`. */
+export type ConfirmRequest = ClaimRequest & { press_id: string };
+
+/** The end of an execution, as this process knows it. If `attempt` is undefined, nothing was sent. */
+export type Known = { outcome: Outcome; attempt?: Attempt };
+
+export type CompletionParts = {
+  storage: Storage;
+  clock: Clock;
+  queries: ReturnType<typeof prepareExecutionQueries>;
+  /** Returns the messages that the commit that sets an execution to `submitted` also writes. */
+  messages?: ((claim: Claim) => readonly Change[]) | undefined;
+  /** Called after the commit that sets an execution to `submitted`. */
+  onSubmitted?: (() => void) | undefined;
+};
+
+/** Returns the writes that end executions. The functions throw `StorageUnavailable`. */
+export function openCompletion(parts: CompletionParts) {
+  const { storage, clock, queries } = parts;
+  const { track, hasPendingWrites, flush, idle, keys } = openPendingWrites<ClaimRequest>();
+  const now = () => isoTime(clock.now().getTime());
+
+  /** Runs the change that submits a claim, with its messages. Returns the number of changed rows. */
+  async function submit(claim: Claim, change: Change): Promise<number> {
+    const submitted = await writeWithMessages(storage, change, parts.messages?.(claim) ?? []);
+    if (submitted > 0) parts.onSubmitted?.();
+    return submitted;
+  }
+
+  /** Writes the outcome. Returns false if the execution was already settled. */
+  async function complete(claimed: ClaimRequest, { outcome, attempt }: Known): Promise<boolean> {
+    const { action_id, preview_digest } = claimed;
+    const line = attempt === undefined ? '' : attemptLine(attempt);
+    const to = { preview_digest, action_id, settled_at: now(), line };
+    // It is unknown whether this click was committed, and another click may have the claim.
+    if (isPress(claimed) && !isClaim(claimed)) {
+      return (await storage.write(queries.failConfirm({ ...to, press_id: claimed.press_id }))) > 0;
+    }
+    if (outcome.kind !== 'confirmed' || !isClaim(claimed)) {
+      return (await storage.write(queries.fail(to))) > 0;
+    }
+    if ((await submit(claimed, queries.submit(to))) > 0) return true;
+    // A confirmation after the lease is recorded, and the receipt never changes (reference §10.7).
+    await storage.write(queries.deliverLate({ action_id, line }));
+    return false;
+  }
+
+  /** Fails every claim with an expired lease, except the claims whose end this process knows and will write. */
+  function failExpired(tx: OpenTransaction, settled_at: string) {
+    const known = keys().map(({ action_id }) => action_id);
+    return tx
+      .updateTable('executions')
+      .set({ status: 'failed', settled_at })
+      .$if(known.length > 0, (query) => query.where('action_id', 'not in', known))
+      .where('status', '=', storage.dialect.constant('executing'))
+      .where(storage.dialect.leaseExpired)
+      .returning(['action_id', 'created_at', 'lease_ms'])
+      .execute();
+  }
+
+  return {
+    complete,
+    submit,
+    hasPendingWrites,
+    flush,
+
+    /** Runs a statement about one execution. If the store fails, `known` is written later. */
+    trackUntilWritten: <T>(claimed: ClaimRequest, known: Known, run: () => Promise<T>) =>
+      track(claimed, run, () => complete(claimed, known)),
+
+    /** Settles the executions of dead processes, and returns the number of these executions. */
+    async settleExpired(): Promise<number> {
+      // First, write the outcomes that this process knows.
+      await idle();
+      await flush();
+      const settled_at = now();
+      return await storage.write(async (tx) => {
+        const rows = await failExpired(tx, settled_at);
+        for (const { action_id, created_at: at, lease_ms: ms } of rows) {
+          const line = attemptLine({ at, ms, outcome: 'unknown', by: 'first' });
+          await tx.change(queries.expireSubmission({ action_id, line }));
+        }
+        return rows.length;
+      });
+    },
+  };
+}
+
+/** Only a successful claim has a submission. */
+function isClaim(claimed: ClaimRequest): claimed is Claim {
+  return 'submission' in claimed;
+}
+
+function isPress(claimed: ClaimRequest): claimed is ConfirmRequest {
+  return 'press_id' in claimed;
+}

@@ -1,0 +1,111 @@
+/** The doctor's checks of the keys that sign previews and receipts, and of the credentials (reference §13.3). */
+import { resolve } from 'node:path';
+import { openPreview, sealPreview } from '../../actions/preview-token.ts';
+import { parseClients } from '../../credentials/clients.ts';
+import { isExpired } from '../../credentials/file.ts';
+import { keysThatSigned } from '../../receipts/receipts.ts';
+import { routes } from '../../routes.ts';
+import { NO_RECEIPT_KEYS, parseReceiptKeys, type ReceiptKeys } from '../../settings/receipt-keys.ts';
+import type { Settings } from '../../settings/settings.ts';
+import { parseSigningKey, SIGNING_KEY_BYTES, type SigningKeys } from '../../settings/signing-keys.ts';
+import { NEW_RECEIPT_KEY } from '../../settings/values.ts';
+import { localFiles } from '../../start/first-run.ts';
+import { readPlainFile } from '../../storage/files.ts';
+import { isDatabaseThere, withStorage } from '../open-store.ts';
+import { type Check, type Diagnosis, failed, fileExists, off, ok, warned } from './check.ts';
+import { accessWarnings } from './warnings.ts';
+
+export const signingKeys: Check = {
+  check: 'signing keys',
+  remedy: ({ dataDir }) => `Remove ${localFiles(dataDir).signingKey}, and a new one is made.`,
+  run({ settings, clock }) {
+    let keys: SigningKeys = settings.previewSigningKeys;
+    let warnings: Diagnosis[] = [];
+    if (keys.length === 0) {
+      if (settings.mode === 'production') {
+        const remedy = `Set PREVIEW_SIGNING_KEYS: openssl rand -base64 ${SIGNING_KEY_BYTES}`;
+        return off('Preview and execute answer 503.', remedy);
+      }
+      const path = localFiles(settings.dataDir).signingKey;
+      if (!fileExists(path)) return ok('The first start makes one.');
+      const key = parseSigningKey(readPlainFile(path));
+      if (key === undefined) throw new Error('KEY_TOO_SHORT');
+      keys = [key];
+      warnings = accessWarnings(path);
+    }
+    const now = clock.now();
+    const token = sealPreview(keys, { action: 'contact', fields: {}, destination: '', createdAt: now.getTime() });
+    if (openPreview(keys, token, now).kind !== 'open') throw new Error('KEYS');
+    return ok(`${keys.length} of them; the first signs, all verify.`, warnings);
+  },
+};
+
+/** Checks that every key that signed a stored receipt is still published (reference §7.3). */
+export const receiptKeys: Check = {
+  check: 'receipt keys',
+  remedy: (settings) =>
+    usesLocalReceiptKey(settings)
+      ? `Check the database; without a private key of P-256 in ${localFiles(settings.dataDir).receiptKey}, remove that file.`
+      : 'Check the database.',
+  async run({ settings }) {
+    const path = localFiles(settings.dataDir).receiptKey;
+    const isLocal = usesLocalReceiptKey(settings);
+    const { signing, published } = isLocal ? readLocalKey(path) : settings.receiptKeys;
+    const warnings = isDatabaseThere(settings.database)
+      ? unpublishedKeys(published, await withStorage(settings, keysThatSigned))
+      : [];
+    if (isLocal) warnings.push(...accessWarnings(path));
+    if (signing !== undefined) return ok(`${signing.kid} signs; ${published.length} published.`, warnings);
+    if (isLocal) return ok('The first start makes one.', warnings);
+    const remedy = `Set RECEIPT_SIGNING_KEYS_FILE to a file of yours: ${NEW_RECEIPT_KEY}`;
+    return warned(off('Receipts are not signed.', remedy), warnings);
+  },
+};
+
+/** Returns true if the service makes a key for receipts: in local mode without such keys in the settings. */
+function usesLocalReceiptKey({ mode, receiptKeys }: Settings): boolean {
+  return mode === 'local' && receiptKeys.published.length === 0;
+}
+
+/** Reads the keys of a file. Throws if the file has anything except keys, or no private key. */
+function readLocalKey(path: string): ReceiptKeys {
+  if (!fileExists(path)) return NO_RECEIPT_KEYS;
+  const keys = parseReceiptKeys(readPlainFile(path));
+  if (keys?.signing === undefined) throw new Error('NO_PRIVATE_KEY');
+  return keys;
+}
+
+/** Returns a warning about signing keys that are no longer published. `signed` has the number of receipts by `kid`. */
+function unpublishedKeys(published: ReceiptKeys['published'], signed: ReadonlyMap<string, number>): Diagnosis[] {
+  return [...signed]
+    .filter(([kid]) => !published.some((key) => key.kid === kid))
+    .map(([kid, receipts]) => ({
+      says: `${kid} signed ${receipts} ${receipts === 1 ? 'receipt that is' : 'receipts that are'} kept, and is not at ${routes.getReceiptKeys.path}: nobody can verify ${receipts === 1 ? 'it' : 'them'}.`,
+      remedy: 'Put the PUBLIC KEY block of that key back into RECEIPT_SIGNING_KEYS.',
+    }));
+}
+
+export const credentials: Check = {
+  check: 'credentials',
+  remedy: 'Check AGENT_CREDENTIALS_FILE, its path and its permissions.',
+  run({ settings: { mode, dataDir, credentialsFile }, clock }) {
+    if (credentialsFile === undefined) {
+      const remedy = 'Set AGENT_CREDENTIALS_FILE, then npm run credentials -- issue <name>.';
+      return off('No credential is valid.', remedy);
+    }
+    const isLocal = mode === 'local' && resolve(credentialsFile) === localFiles(dataDir).clients;
+    if (isLocal && !fileExists(credentialsFile)) return ok('The first start makes one.');
+    const parsed = parseClients(readPlainFile(credentialsFile));
+    if (parsed.kind === 'invalid') return failed(`The file is not valid (${parsed.why}).`);
+    const { clients } = parsed.file;
+    const expired = clients.flatMap(({ name, credentials }) =>
+      credentials.filter(({ expires_at }) => isExpired(expires_at, clock.now())).map(({ id }) => `${id} of ${name}`),
+    );
+    const warnings = accessWarnings(credentialsFile);
+    if (expired.length > 0) {
+      const remedy = 'npm run credentials -- rotate <name>, or revoke <name> --credential <id>';
+      warnings.unshift({ says: `Expired: ${expired.join(', ')}.`, remedy });
+    }
+    return ok(`${clients.length} ${clients.length === 1 ? 'client' : 'clients'}.`, warnings);
+  },
+};

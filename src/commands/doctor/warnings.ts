@@ -1,0 +1,97 @@
+/** Warnings about settings and files that are valid but probably a mistake (reference §13.3). */
+import { statSync } from 'node:fs';
+import { processTimeZone } from '../../platform/clock.ts';
+import { isThisMachine } from '../arguments.ts';
+import type { CheckContext, Diagnosis } from './check.ts';
+
+/**
+ * Mode bits that cause a warning: any access of other users, and writing by the group. Reading by the group is allowed.
+ */
+const TOO_OPEN = 0o027;
+/** Minimum length of a secret in Standard Webhooks. */
+const STANDARD_SECRET_BYTES = 24;
+
+/** Returns the warnings that a check adds because of the settings. */
+export function settingsWarnings(
+  check: string,
+  { settings, send }: Pick<CheckContext, 'settings' | 'send'>,
+): Diagnosis[] {
+  const { mode, upstream, mail, operator, baseUrl, trustProxy, operatorTimeZone } = settings;
+  const isProduction = mode === 'production';
+  const receiver = upstream.kind === 'http' && (isProduction || send) ? upstream : undefined;
+  const rows: readonly [check: string, applies: boolean, says: string, remedy: string][] = [
+    [
+      'operator',
+      isProduction && operator.name === 'Service',
+      'Pages and messages call the operator “Service”.',
+      'Set OPERATOR_NAME.',
+    ],
+    [
+      'operator',
+      isProduction && operator.contact === undefined,
+      'Where something failed, people are shown no contact.',
+      'Set OPERATOR_CONTACT.',
+    ],
+    [
+      'rate limits',
+      // This service speaks HTTP only, so an https address means that a proxy is in front.
+      isProduction && baseUrl.startsWith('https:') && trustProxy.length === 0,
+      'Behind a proxy all people share one limit.',
+      'Set TRUST_PROXY to the addresses of the proxy: TRUST_PROXY=127.0.0.1',
+    ],
+    [
+      'upstream',
+      receiver !== undefined && receiver.secret === undefined,
+      'What is sent is unsigned.',
+      'Set UPSTREAM_SECRET, so that the other side can tell who sends.',
+    ],
+    [
+      'upstream',
+      (receiver?.secret?.length ?? STANDARD_SECRET_BYTES) < STANDARD_SECRET_BYTES,
+      'UPSTREAM_SECRET is short.',
+      `Make one of at least ${STANDARD_SECRET_BYTES} bytes: echo "whsec_$(openssl rand -base64 32)"`,
+    ],
+    [
+      'upstream',
+      isProduction && receiver !== undefined && isUnencrypted(receiver.url),
+      'What people write is not encrypted on its way.',
+      'Set UPSTREAM_URL to an https: address.',
+    ],
+    [
+      'clock',
+      operatorTimeZone === undefined && processTimeZone() === undefined,
+      'TZ names no time zone that is known here, so UTC counts.',
+      'Set OPERATOR_TIME_ZONE, or TZ, to an IANA name such as Europe/Berlin.',
+    ],
+    [
+      'mail',
+      mail.kind === 'smtp' && exposesPassword(mail.url),
+      'The password may be sent without TLS.',
+      'Write smtps:// in SMTP_URL, or ?requireTLS=true at its end.',
+    ],
+  ];
+  return rows.filter(([of, applies]) => of === check && applies).map(([, , says, remedy]) => ({ says, remedy }));
+}
+
+function isUnencrypted(url: string): boolean {
+  const { protocol, hostname } = new URL(url);
+  return protocol === 'http:' && !isThisMachine(hostname);
+}
+
+/**
+ * Returns true if the password may be sent without TLS. Without `requireTLS`, anybody on the way can remove the
+ * server's offer of STARTTLS.
+ */
+function exposesPassword(url: string): boolean {
+  const { protocol, hostname, password, searchParams } = new URL(url);
+  const isOn = (name: string) => /^(true|1)$/.test(searchParams.get(name) ?? '');
+  const isEncrypted = protocol === 'smtps:' || (isOn('requireTLS') && !isOn('ignoreTLS'));
+  return password !== '' && !isEncrypted && !isThisMachine(hostname);
+}
+
+/** Returns a warning if other users have access to a file or folder. A missing file gives no warning. */
+export function accessWarnings(path: string): Diagnosis[] {
+  const mode = statSync(path, { throwIfNoEntry: false })?.mode ?? 0;
+  if ((mode & TOO_OPEN) === 0) return [];
+  return [{ says: `To ${path} others have access.`, remedy: `chmod o-rwx,g-w ${path}` }];
+}

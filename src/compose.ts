@@ -1,0 +1,249 @@
+/** Opens the components in order, wires them, and closes them so that the store closes last. */
+import type { Logger } from 'pino';
+import { type Executions, openExecutions } from './actions/executions.ts';
+import { type Codes, codeRenderer, openCodes } from './confirmations/codes.ts';
+import { type Confirmations, openConfirmations } from './confirmations/confirmations.ts';
+import { type Mailboxes, openMailboxes } from './confirmations/mailbox.ts';
+import { openPending, type PendingConfirmations } from './confirmations/pending.ts';
+import { type Credentials, openCredentials } from './credentials/file.ts';
+import { forms } from './forms/catalog.ts';
+import { type Honeypots, openHoneypots } from './intake/honeypots.ts';
+import type { Limits } from './limits/limits.ts';
+import { openLimits } from './limits/redis.ts';
+import type { Render } from './mail/messages.ts';
+import { type Outbox, openOutbox } from './mail/outbox.ts';
+import { openMailer } from './mail/smtp.ts';
+import { openSubscriptionLinks, type SubscriptionLinks } from './newsletter/confirm-and-unsubscribe.ts';
+import { confirmationRenderer } from './newsletter/confirmation-mail.ts';
+import { openSubscribers, type Subscribers, TOKEN_BYTES } from './newsletter/subscribers.ts';
+import type { Alerts } from './notices/alerts.ts';
+import type { Notices } from './notices/notices.ts';
+import { openOperatorMail } from './notices/operator-mail.ts';
+import type { Clock } from './platform/clock.ts';
+import { type InFlight, openInFlight } from './platform/in-flight.ts';
+import { type Metrics, noMetrics, openMetrics } from './platform/metrics.ts';
+import { type NewId, newId, randomSecret } from './platform/random.ts';
+import { type Drain, openDrain } from './platform/shutdown.ts';
+import { openReceipts, type Receipts } from './receipts/receipts.ts';
+import { routes } from './routes.ts';
+import { answersInTime } from './server/health.ts';
+import type { Answering } from './server/request-log.ts';
+import type { ReceiptKeys } from './settings/receipt-keys.ts';
+import type { Settings } from './settings/settings.ts';
+import type { SigningKeys } from './settings/signing-keys.ts';
+import { openSite, type Site } from './site/site.ts';
+import { openJobs, startJobs } from './start/job-list.ts';
+import type { ReadOnly, Storage } from './storage/database.ts';
+import { openReader, openStorage } from './storage/open.ts';
+import type { MessageKind } from './storage/operation-schema.ts';
+import { openScrubbing, type Scrubbing } from './storage/scrubbing.ts';
+import { closeLeadStore, type LeadStore, openLeadStore } from './submissions/lead-store.ts';
+import { countSubmissions } from './submissions/read/statistics.ts';
+import type { Parties } from './submissions/submission.ts';
+import { openUpstream } from './upstream/http.ts';
+import type { Upstream } from './upstream/upstream.ts';
+
+export type Parts = Site &
+  Drain & {
+    clock: Clock;
+    newId: NewId;
+    log: Logger;
+    storage: Storage;
+    /** Runs the long reads of the console. */
+    reader: ReadOnly;
+    scrubbing: Scrubbing;
+    signingKeys: SigningKeys;
+    receiptKeys: ReceiptKeys;
+    credentials: Credentials;
+    executions: Executions;
+    pending: PendingConfirmations;
+    mailboxes: Mailboxes;
+    confirmations: Confirmations;
+    codes: Codes;
+    receipts: Receipts;
+    upstream: Upstream | undefined;
+    parties: Parties | undefined;
+    submissions: LeadStore;
+    subscribers: Subscribers;
+    subscriptionLinks: SubscriptionLinks;
+    outbox: Outbox | undefined;
+    notices: Notices;
+    alerts: Alerts;
+    limits: Limits;
+    metrics: Metrics;
+    honeypots: Honeypots;
+    answering: InFlight<Answering>;
+    /** Ends the periodic jobs and waits for the jobs that run now. Requests are still served. */
+    endWork(): Promise<void>;
+    close(): Promise<void>;
+  };
+
+/**
+ * Opens all components and starts the periodic jobs, or throws. The keys come from the settings or from `first-run`.
+ */
+export async function openParts(
+  settings: Settings,
+  keys: { previewSigningKeys: SigningKeys; receiptKeys: ReceiptKeys },
+  clock: Clock,
+  log: Logger,
+): Promise<Parts> {
+  const site = await openSite(settings); // opened first, so that a fault in CONTENT_DIR leaves nothing open
+  const credentials = openCredentials({ path: settings.credentialsFile, log, clock });
+  const storage = await openStorage(settings, clock, log);
+  const reader = openReader(settings, storage, clock);
+  const upstream = openUpstream(settings, clock);
+  const mailer = await openMailer(settings, clock);
+  const operatorMail = openOperatorMail(settings, { storage, clock, newId, log });
+  const { notices, alerts } = operatorMail;
+  const { contractor, operator, upstreamTimeoutMs } = settings;
+  const parties = contractor && upstream && { contractor, operatorName: operator.name };
+  const days = settings.submissionRetentionDays;
+  // A notice contains the submission's content, so the content stays stored until the notice is sent.
+  const keepsDelivered = days > 0 || settings.notifyEmail !== undefined;
+  const shared = { storage, clock, upstreamTimeoutMs, keepsDelivered };
+  const pending = openPending({ storage, clock });
+  const executions = openExecutions({
+    ...shared,
+    expirePending: pending.expire,
+    embedded: upstream?.embedded === true,
+    messages:
+      settings.notifyEmail === undefined
+        ? undefined
+        : ({ action_id: id, submission: { form } }) => notices.of({ id, form, origin: 'agent' }),
+    onSubmitted: settings.alertEmail === undefined ? undefined : () => alerts.resolve('upstream'),
+  });
+  const hostname = new URL(settings.baseUrl).hostname;
+  const confirmations = openConfirmations(storage, executions);
+  const signingKeys = keys.previewSigningKeys;
+  const mailboxes = openMailboxes({ storage, randomSecret });
+  const codes = openCodes({ storage, clock, newId, signingKeys, hostname, end: pending.end });
+  const renderCode = codeRenderer({
+    ...settings,
+    confirmations,
+    signingKeys,
+    clock,
+    words: () => site.frame().words.confirm,
+  });
+  const subscribers = openSubscribers({
+    storage,
+    clock,
+    newId,
+    newToken: () => randomSecret(TOKEN_BYTES).toString('base64url'),
+    baseUrl: settings.baseUrl,
+  });
+  const words = () => site.frame().words.newsletter;
+  const renderSubscriber = confirmationRenderer({ ...settings, words }, subscribers);
+  const renderers: Partial<Record<MessageKind, Render>> = {
+    code: renderCode,
+    confirmation: renderSubscriber,
+  };
+  const outbox =
+    mailer &&
+    openOutbox({
+      storage,
+      clock,
+      newId,
+      mailer,
+      render: (row) => (renderers[row.kind] ?? operatorMail.render)(row),
+      prepare: notices.throttle,
+      // A failed alert cannot be reported by another alert.
+      onFailed: (kind) => kind === 'alert' || alerts.raise('dead_message'),
+      perMinute: settings.mailPerMinute,
+      log,
+      hostname,
+    });
+  const limits = await openLimits(settings, clock, log);
+  const metrics =
+    settings.metricsPort === undefined
+      ? noMetrics
+      : await openMetrics(settings.host, settings.metricsPort, {
+          route: routes.metrics,
+          forms: Object.keys(forms),
+          outboxDepth: async () => outbox?.depth() ?? {},
+          submissions: () => countSubmissions(storage),
+          storeAnswers: () => answersInTime(storage, clock),
+          usesFallbackLimits: limits.usesFallback,
+        });
+
+  const submissions = openLeadStore({
+    ...shared,
+    log,
+    metrics,
+    upstream,
+    redelivery: settings.redelivery === 'on',
+    messages:
+      outbox &&
+      ((completed) => [
+        ...(completed.by === 'first' ? notices.of({ ...completed, origin: 'browser' }) : []),
+        ...subscribers.messageOf(completed, outbox),
+      ]),
+    onCompleted: settings.alertEmail === undefined ? undefined : alerts.attemptCompleted,
+  });
+  const subscriptionLinks = openSubscriptionLinks({ storage, clock, newId, log, metrics, subscribers, submissions });
+  const honeypots = openHoneypots({ storage, clock, log, metrics });
+  const scrubbing = openScrubbing({ storage, clock, log, timeZone: settings.operatorTimeZone });
+  const jobs = openJobs({
+    storage,
+    clock,
+    log,
+    metrics,
+    executions,
+    pending,
+    submissions,
+    scrubbing,
+    honeypots,
+    alerts,
+    outbox,
+    receiptDays: settings.receiptRetentionDays,
+    submissionDays: days,
+  });
+  const endWork = startJobs(jobs);
+
+  return {
+    clock,
+    newId,
+    log,
+    storage,
+    reader,
+    scrubbing,
+    signingKeys: keys.previewSigningKeys,
+    receiptKeys: keys.receiptKeys,
+    credentials,
+    executions,
+    pending,
+    mailboxes,
+    confirmations,
+    codes,
+    receipts: openReceipts({ storage, clock, keys: keys.receiptKeys, issuer: settings.baseUrl }),
+    upstream,
+    parties,
+    submissions,
+    subscribers,
+    subscriptionLinks,
+    outbox,
+    notices,
+    alerts,
+    limits,
+    metrics,
+    honeypots,
+    answering: openInFlight<Answering>(),
+    ...site,
+    ...openDrain(clock),
+    endWork,
+    close: async () => {
+      // Users of the store close before the store.
+      await endWork();
+      await subscriptionLinks.close();
+      // Bots may have sent forms since the jobs ended.
+      await honeypots.close();
+      await metrics.close();
+      await limits.close();
+      if (upstream?.embedded === false) await upstream.close();
+      await jobs.recovery.close();
+      await Promise.all([executions.close(), closeLeadStore(submissions)]);
+      await reader.close();
+      await storage.close();
+      credentials.close();
+    },
+  };
+}

@@ -1,0 +1,81 @@
+/**
+ * Identifies a mailbox without its address (reference §6.14), by a keyed digest of the lower-cased address without its
+ * plus-tag. Reports use the digest. The random key of the digest is made once and stored in the database, because all
+ * instances need the same key. A report lives as long as receipts, so the key does not depend on the signing keys.
+ */
+import { createHmac } from 'node:crypto';
+import { mailboxOf } from '../mail/messages.ts';
+import type { Storage } from '../storage/database.ts';
+
+const PURPOSE = 'lead-intake mailbox v1\n';
+
+const KEY_BYTES = 32;
+/** Id of the only row of the table `mailbox_key`. */
+const ID = 1;
+
+export type Mailboxes = ReturnType<typeof openMailboxes>;
+
+/** Returns the functions for digests and reports. The first digest makes the key. They throw `StorageUnavailable`. */
+export function openMailboxes(parts: { storage: Storage; randomSecret: (bytes: number) => Buffer }) {
+  const { storage, randomSecret } = parts;
+  let key: Buffer | undefined;
+
+  async function storedKey(): Promise<Buffer | undefined> {
+    const [row] = await storage.read((db) => db.selectFrom('mailbox_key').select('secret'));
+    return row && Buffer.from(row.secret, 'base64');
+  }
+
+  /** Inserts the key. If several instances start together, one insert wins and all instances read the inserted row. */
+  async function makeKey(): Promise<Buffer> {
+    const secret = randomSecret(KEY_BYTES).toString('base64');
+    await storage.write((tx) =>
+      tx
+        .insertInto('mailbox_key')
+        .values({ id: ID, secret })
+        .onConflict((conflict) => conflict.doNothing())
+        .execute(),
+    );
+    const made = await storedKey();
+    if (made === undefined) throw new Error('The key of the mailboxes was stored and is gone.');
+    return made;
+  }
+
+  /** Returns the digest of an address, in hex. */
+  async function digestOf(email: string): Promise<string> {
+    key ??= (await storedKey()) ?? (await makeKey());
+    const mailbox = mailboxOf(email.toLowerCase());
+    return createHmac('sha256', key)
+      .update(PURPOSE + mailbox)
+      .digest('hex');
+  }
+
+  return {
+    digestOf,
+    /** Returns true if the owner of the mailbox has reported the client. */
+    async hasReported(client: string, email: string): Promise<boolean> {
+      const mailboxDigest = await digestOf(email);
+      const rows = await storage.read((db) =>
+        db
+          .selectFrom('confirmation_reports')
+          .select('client')
+          .where('client', '=', client)
+          .where('mailbox_digest', '=', mailboxDigest),
+      );
+      return rows.length > 0;
+    },
+  };
+}
+
+/** Returns the number of reports since a time, and the time of the last report. Throws `StorageUnavailable`. */
+export async function countReported(
+  storage: Pick<Storage, 'read'>,
+  since: Date,
+): Promise<{ count: number; lastAt: string | null }> {
+  const [reported] = await storage.read((db) =>
+    db
+      .selectFrom('confirmation_reports')
+      .select((row) => [row.fn.countAll<number>().as('rows'), row.fn.max('reported_at').as('last_at')])
+      .where('reported_at', '>=', since.toISOString()),
+  );
+  return { count: Number(reported?.rows ?? 0), lastAt: reported?.last_at ?? null };
+}

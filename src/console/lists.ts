@@ -1,0 +1,78 @@
+/** Pages of lists, with 50 rows a page, newest first. The address of a page contains its filters and cursor. */
+
+import type { Cursor } from '../submissions/read/list.ts';
+import { formNames, origins, parseCursor, statuses, writeCursor } from '../submissions/read/list.ts';
+import { parseSearch } from '../submissions/read/search.ts';
+import type { PageRequest } from './page.ts';
+
+export const PAGE_ROWS = 50;
+const TIME = /^\d{4}-\d{2}-\d{2}T[\d:.]{12}Z$/;
+/** An id as the store spells it. */
+export const ID = /^[\da-f]{8}-[\da-f]{4}-[\da-f]{4}-[\da-f]{4}-[\da-f]{12}$/;
+
+/** Returns an address with these values in its query. */
+export function withQuery(path: string, values: Readonly<Record<string, string>>): string {
+  const query = new URLSearchParams(values).toString();
+  return query === '' ? path : `${path}?${query}`;
+}
+
+/**
+ * Reads one page of a list without filters. Returns its rows and the addresses of the newest and the next older page.
+ * Two columns order the list: a time, and a key with its spelling. A cursor contains the time and the key of the last
+ * row before a page.
+ */
+export async function readPage<At extends string, Key extends string, Row extends Readonly<Record<At | Key, string>>>(
+  { path, query }: PageRequest,
+  { at, key, spelling }: { at: At; key: Key; spelling: RegExp },
+  read: (limit: number, before?: Record<At | Key, string>) => Promise<Row[]>,
+) {
+  const [time = '', name = ''] = (query.get('cursor') ?? '').split(/_(.*)/s);
+  const isCursor = TIME.test(time) && spelling.test(name);
+  const before = isCursor ? ({ [at]: time, [key]: name } as Record<At | Key, string>) : undefined;
+  const found = await read(PAGE_ROWS + 1, before);
+  const rows = found.slice(0, PAGE_ROWS);
+  const last = found.length > PAGE_ROWS ? rows.at(-1) : undefined;
+  return { rows, newest: before && path, older: last && withQuery(path, { cursor: `${last[at]}_${last[key]}` }) };
+}
+
+/** Returns the addresses of the newest and the next older page of leads, with the filters of this page. */
+export function leadLinks(
+  path: string,
+  given: Readonly<Record<string, string>>,
+  { before, older }: { before: Cursor | undefined; older: Cursor | undefined },
+) {
+  return {
+    newest: before && withQuery(path, given),
+    older: older && withQuery(path, { ...given, cursor: writeCursor(older) }),
+  };
+}
+
+const filterNames = ['q', 'status', 'form', 'origin', 'since', 'until'] as const;
+
+/**
+ * Returns the filters of a list of leads (reference §12.7), and the valid filters as they were typed (`given`). Invalid
+ * values are ignored. If a name is repeated, its last value counts.
+ */
+export function leadFilters({
+  query,
+  times,
+}: Pick<PageRequest, 'query'> & { times: Pick<PageRequest['times'], 'parse'> }) {
+  const text = (name: string) => query.getAll(name).at(-1) ?? '';
+  const one = <const T extends string>(name: string, values: readonly T[]): T | undefined =>
+    values.find((value) => value === text(name));
+  const filter = {
+    status: one('status', statuses),
+    form: one('form', formNames),
+    origin: one('origin', origins),
+    since: times.parse(text('since')),
+    until: times.parse(text('until')),
+    search: parseSearch(text('q')),
+  };
+  const used = { ...filter, q: filter.search };
+  const given = filterNames.filter((name) => used[name] !== undefined);
+  return {
+    filter,
+    before: parseCursor(text('cursor')),
+    given: Object.fromEntries(given.map((name) => [name, text(name)])),
+  };
+}

@@ -1,0 +1,89 @@
+/**
+ * The interface of a console page: a function from a request to an answer. To add a page, add such a function, an entry
+ * in the table of `console.ts`, a template in `templates/`, and a route of the group `console` in `src/routes.ts`.
+ * `console.ts` checks session, method, origin and age of the sign-in before it calls the function. Templates escape
+ * every value.
+ *
+ *     export async function agentsPage({ storage }: ConsoleParts, { record }: PageRequest): Promise<Answer> {
+ *       const clients = await agentsOf(storage);
+ *       await record('saw_agents'); // before the page shows anything that somebody typed
+ *       return { kind: 'page', title: 'Agents', template: 'agents', data: { clients } };
+ *     }
+ *
+ * A function that changes something gets a `ChangeRequest`. Such a function writes only through `commit`, which adds
+ * the audit entry in the same transaction.
+ */
+import type { Executions } from '../actions/executions.ts';
+import type { Credentials } from '../credentials/file.ts';
+import type { ConsoleRefusal } from '../failures/refusals.ts';
+import type { Form } from '../forms/catalog.ts';
+import type { Clock } from '../platform/clock.ts';
+import type { Log } from '../platform/log.ts';
+import type { Settings } from '../settings/settings.ts';
+import type { Frame } from '../site/layout.ts';
+import type { ReadOnly, Storage } from '../storage/database.ts';
+import type { Scrubbing } from '../storage/scrubbing.ts';
+import type { About, AuditAction, Commit } from './audit.ts';
+import type { Session, Sessions } from './sessions.ts';
+import type { Times } from './times.ts';
+
+export type GivenParts = {
+  settings: Settings;
+  storage: Storage;
+  /** Runs the reads of lists, searches and statistics, which can take long. */
+  reader: ReadOnly;
+  scrubbing: Pick<Scrubbing, 'soon'>;
+  clock: Clock;
+  newId: () => string;
+  log: Log;
+  credentials: Credentials;
+  executions: Pick<Executions, 'findByAction'>;
+  /** Forms with the operator's own labels. */
+  forms: readonly Form[];
+  frame(): Frame;
+};
+
+export type ConsoleParts = GivenParts & { sessions: Pick<Sessions, 'active' | 'signOut' | 'signOutEverywhere'> };
+
+export type PageRequest = {
+  session: Session;
+  /** Path of the request. */
+  path: string;
+  /** Values of the path's parameters, as they were sent. */
+  values: Readonly<Record<string, string | undefined>>;
+  query: URLSearchParams;
+  now: Date;
+  /** Times in the operator's zone. */
+  times: Times;
+  /** Writes an audit entry and returns its id. A page awaits it before it shows anything. */
+  record(what: AuditAction, about?: About): Promise<string>;
+};
+
+export type ChangeRequest = Omit<PageRequest, 'record'> & {
+  /** Returns a value of the posted form, or null unless the name came exactly once. */
+  sent(name: string): string | null;
+  commit: Commit;
+};
+
+/** The storage has no `write`, so that a change and its audit entry commit together. */
+export type ChangeParts = Omit<ConsoleParts, 'storage'> & { storage: ReadOnly & Pick<Storage, 'scrubLockMs'> };
+
+export type Answer =
+  /** The template also gets `path` and `zone`. */
+  | { kind: 'page'; title: string; template: string; data: object }
+  /** A redirect with 303. */
+  | { kind: 'done'; to: string }
+  /** A redirect to the first page, which deletes the cookie. */
+  | { kind: 'signedOut' }
+  /** A download. `name` is its file name, in plain ASCII. */
+  | { kind: 'file'; name: string; type: string; text: AsyncIterable<string> }
+  | ConsoleRefusal;
+
+type Read = (parts: ConsoleParts, request: PageRequest) => Promise<Answer>;
+type Change = (parts: ChangeParts, request: ChangeRequest) => Promise<Answer>;
+
+/** The function behind a route: `read` for GET, `change` for POST. */
+export type ConsolePage = ({ read: Read; change?: never } | { change: Change; read?: never }) & {
+  /** Returns true for exports and deletions, which need a sign-in link younger than an hour. */
+  needsRecentSignIn?: (request: PageRequest) => boolean;
+};

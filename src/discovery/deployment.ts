@@ -1,0 +1,45 @@
+/** The facts about a deployment that documents for agents contain. */
+import { type Form, forms } from '../forms/catalog.ts';
+import type { MinimumByAction } from '../settings/confirmation-minimum.ts';
+import { receiverOf } from '../submissions/submission.ts';
+
+export type Facts = {
+  /** Without a trailing slash. */
+  baseUrl: string;
+  operatorName: string;
+  /** Undefined if no contractor is configured. */
+  contractorName?: string | undefined;
+  mcp?: 'on' | 'off';
+  /** Weakest accepted confirmation of each action (reference §6.4). */
+  confirmationMinimum?: MinimumByAction;
+  /** Forms with the operator's own labels (CONTENT_DIR), if there are any. */
+  forms?: readonly Form[];
+};
+
+/** Returns the forms, with the operator's own labels if there are any. */
+export function formsOf(facts: Pick<Facts, 'forms'>): readonly Form[] {
+  return facts.forms ?? Object.values(forms);
+}
+
+/** Version of the API in the manifest and OpenAPI (reference §1.5). */
+export const API_VERSION = '2026-09-01';
+
+/** Returns the recipient's name that a person sees (reference §2.9). Returns undefined if the name is unknown. */
+export function destinationName(form: Form, facts: Facts): string | undefined {
+  return receiverOf(form, { contractor: facts.contractorName, operator: facts.operatorName });
+}
+
+/** Supported revisions of the protocol, newest first (reference §8.1). No revision uses sessions here. */
+export const MCP_REVISIONS = ['2026-07-28', '2025-11-25', '2025-06-18', '2025-03-26', '2024-11-05'] as const;
+
+/** Returns the identity of the tools (reference §8.10, §14.8). The name is `reverse.dns/leads`. */
+export function mcpServer({ baseUrl, operatorName }: Facts) {
+  const { hostname } = new URL(baseUrl);
+  const labels = hostname.match(/[^.:[\]]+/g) ?? [];
+  return {
+    name: [labels.reverse().join('.'), 'leads'].join('/'),
+    version: API_VERSION,
+    title: `${operatorName}: forms that people confirm`,
+    description: 'Preview a form for a user, show it to them, and send it once after their yes.',
+  };
+}

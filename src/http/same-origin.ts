@@ -1,0 +1,30 @@
+/** Checks that a form was posted from a page of this service, and reads the form (reference §3.12). */
+import type { IncomingHttpHeaders, IncomingMessage } from 'node:http';
+import { decodeUtf8, headerLines, mediaType } from './request.ts';
+
+/**
+ * Returns whether a post came from a page of this origin, and whether its sender declares itself automated (Web Bot
+ * Auth). If `Sec-Fetch-Site` is present, `Origin` does not count (reference §3.12).
+ */
+export function checkSameOrigin(request: IncomingMessage, origin: string) {
+  const sites = headerLines(request, 'sec-fetch-site');
+  const origins = headerLines(request, 'origin');
+  return {
+    isFromOurPage:
+      sites.length > 0 ? sites.every((site) => site === 'same-origin') : origins.length === 1 && origins[0] === origin,
+    isSigned: headerLines(request, 'signature-agent').length > 0,
+  };
+}
+
+/**
+ * Returns a function that returns the value of a name in the posted form, or null unless the name came exactly once.
+ * Returns undefined if the body is no urlencoded form.
+ */
+export function sentForm(headers: IncomingHttpHeaders, bytes: Buffer): ((name: string) => string | null) | undefined {
+  const type = mediaType(headers['content-type'])?.essence;
+  if (type !== 'application/x-www-form-urlencoded') return undefined;
+  const text = decodeUtf8(bytes);
+  if (text === undefined) return undefined;
+  const sent = new URLSearchParams(text);
+  return (name) => (sent.getAll(name).length === 1 ? sent.get(name) : null);
+}

@@ -1,0 +1,25 @@
+// Serves a person who arrives at a form: by going back to the form, or by a link to one of its controls. This file
+// follows `form.js` in one script and uses the names of `form.js`.
+
+/** When a person comes back to this page, its form is no longer being sent, and may have been sent before. */
+addEventListener('pageshow', ({ persisted }) => {
+  if (persisted) setSending(false, submitWords);
+  const { sentAt } = history.state ?? {};
+  if (sentAt === undefined) return;
+  setSending(false, words.sendAgain);
+  notify('sent', (notice) => {
+    const text = notice.querySelector('p');
+    text.textContent = text.textContent.replace('{time}', timeOf(new Date(sentAt)));
+  });
+});
+
+/** In WebKit (2.50) a fragment focuses its control but sets no caret. `focus()` before the jump sets the caret. */
+document.addEventListener('click', ({ target }) => {
+  const link = target.closest('a[href^="#"]');
+  if (link !== null) document.getElementById(link.hash.slice(1))?.focus();
+});
+
+// The fragment of the page's own address has focused its control already, so the focus is set again for the caret.
+const aimed = document.getElementById(location.hash.slice(1));
+aimed?.blur();
+aimed?.focus();

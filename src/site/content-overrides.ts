@@ -1,0 +1,109 @@
+/**
+ * Reads CONTENT_DIR, which overrides parts of the site: pages, `words.yaml`, `site.css`, a logo and a picture for
+ * links. An error in CONTENT_DIR stops the start, with a sentence that names the file.
+ */
+import { readdirSync, readFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { projectFile } from '../project.ts';
+import { pathTo, routes } from '../routes.ts';
+import { otherThanFile } from '../storage/files.ts';
+import { type AssetOverrides, sizeOfPng } from './assets.ts';
+import { defaultWords, mergeWords, type Words } from './words.ts';
+
+export type ContentOverrides = AssetOverrides & {
+  /** Text of each page by its file name, such as `quote.md`. */
+  pages: ReadonlyMap<string, string>;
+  words: Words;
+};
+
+/** Thrown if CONTENT_DIR is invalid. The message is one sentence. */
+export class ContentFault extends Error {
+  override name = 'ContentFault';
+}
+
+export const noOverrides: ContentOverrides = {
+  pages: new Map(),
+  get words() {
+    return defaultWords();
+  },
+  css: undefined,
+  logo: undefined,
+  picture: undefined,
+};
+
+export const defaultPages = projectFile('content/');
+export const PAGE_ENDING = '.md';
+
+const PAGE = /^[a-z0-9]+(-[a-z0-9]+)*\.md$/;
+const LOGO_TYPES: Readonly<Record<string, string>> = { 'logo.svg': 'image/svg+xml', 'logo.png': 'image/png' };
+
+/** Files that operating systems, editors and version control create (reference §15.5). */
+const IGNORED =
+  /^(\..*|#.*#|.*(~|\.(bak|old|orig|rej|save|swo|swp|tmp))|README(\.\w+)?|(ehthumbs|thumbs)\.db|desktop\.ini|icon\r|lost\+found|__MACOSX)$/is;
+
+/**
+ * Matches style rules that load from another origin, which would see the visitors. The content security policy blocks
+ * such requests.
+ */
+const LOADS_FROM_ELSEWHERE = /@import|url\(\s*(["']\s*)?(https?:)?\/\//i;
+
+const reservedPaths: ReadonlySet<string> = new Set(Object.values(routes).map(({ path }) => path));
+
+/** Returns the names of all pages, such as `quote`. */
+export function pageNames({ pages }: Pick<ContentOverrides, 'pages'> = noOverrides): string[] {
+  const ours = readdirSync(defaultPages).filter((file) => file.endsWith(PAGE_ENDING));
+  return [...new Set([...ours, ...pages.keys()])].map((file) => file.slice(0, -PAGE_ENDING.length));
+}
+
+/** Returns the overrides of the folder, or no overrides if `folder` is undefined. Throws `ContentFault`. */
+export function readContentOverrides(folder: string | undefined): ContentOverrides {
+  if (folder === undefined) return noOverrides;
+  const overrides = { ...noOverrides, pages: new Map<string, string>() };
+  const names = orFault('CONTENT_DIR names a folder that can’t be read.', () => readdirSync(folder));
+  for (const name of names.filter((each) => PAGE.test(each) || !IGNORED.test(each))) {
+    const file = `CONTENT_DIR: ${name}`;
+    const bytes = orFault(`${file} can’t be read.`, () => {
+      const kind = otherThanFile(join(folder, name));
+      if (kind !== undefined) throw new ContentFault(`${file} is ${kind}. A site is made of files alone.`);
+      return readFileSync(join(folder, name));
+    });
+    const text = () => withFileName(file, () => new TextDecoder('utf-8', { fatal: true }).decode(bytes));
+    if (PAGE.test(name)) {
+      if (reservedPaths.has(pathTo(routes.page, { page: name.slice(0, -PAGE_ENDING.length) })))
+        throw new ContentFault(`${file} has a name that is taken.`);
+      overrides.pages.set(name, text());
+    } else if (name === 'words.yaml') {
+      overrides.words = withFileName(file, () => mergeWords(text()));
+    } else if (name === 'site.css') {
+      if (LOADS_FROM_ELSEWHERE.test(text())) throw new ContentFault(`${file} must load nothing from another place.`);
+      overrides.css = bytes;
+    } else if (name === 'opengraph.png') {
+      if (sizeOfPng(bytes) === undefined) throw new ContentFault(`${file} is no PNG.`);
+      overrides.picture = bytes;
+    } else if (Object.hasOwn(LOGO_TYPES, name)) {
+      if (overrides.logo !== undefined) throw new ContentFault('CONTENT_DIR: of logo.svg and logo.png keep one.');
+      overrides.logo = { extension: name.slice(-3), contentType: LOGO_TYPES[name] ?? '', body: bytes };
+    } else {
+      // A misspelt name would have no effect, and nobody would notice.
+      throw new ContentFault(
+        `${file} is no file of a site: pages end in .md, the others are words.yaml, site.css, opengraph.png, logo.svg and logo.png.`,
+      );
+    }
+  }
+  return overrides;
+}
+
+/** Returns the result of `read`. An error in `read` becomes a `ContentFault` that begins with the name of the file. */
+export function withFileName<T>(file: string, read: () => T): T {
+  return orFault((reason) => `${file}: ${reason.replace(/[.:]$/, '')}.`, read);
+}
+
+function orFault<T>(fault: string | ((reason: string) => string), read: () => T): T {
+  try {
+    return read();
+  } catch (error) {
+    if (error instanceof ContentFault) throw error;
+    const [reason = ''] = (error as Error).message.split('\n', 1);
+    throw new ContentFault(typeof fault === 'string' ? fault : fault(reason));
+  }
+}

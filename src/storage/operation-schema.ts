@@ -1,0 +1,108 @@
+/** Types of the tables for e-mails, operators and maintenance. `schema.ts` has the types of the other tables. */
+
+/** Kind of a message. The kind decides the text, the recipient and the meaning of the key. */
+export type MessageKind =
+  /** Code for a confirmation page. The key is the confirmation's id and the code's number (reference §6.13). */
+  | 'code'
+  /** Message to a subscriber. The key is the mailbox, which gets at most one such message in 24 h (reference §9.4). */
+  | 'confirmation'
+  /** Message to the operator about one submission. The key is the id of the submission (reference §11.5). */
+  | 'notice'
+  /** Message to the operator about the submissions beyond the limit of an hour. The key is the start of the hour. */
+  | 'notice_summary'
+  /** Message to the operator about a fault or its end. The key is the kind of fault and its time. */
+  | 'alert';
+
+/** An e-mail in the outbox, or an e-mail that was sent recently. */
+export type MessageRow = {
+  kind: MessageKind;
+  key: string;
+  /** Null if a setting names the recipient at send time. */
+  address: string | null;
+  /** Content that no other table has, as JSON without personal data (`notices/`). */
+  about: string | null;
+  /** Lower values come first: 0 for a code, 1 for a subscriber, 2 for the operator. */
+  priority: 0 | 1 | 2;
+  message_id: string;
+  /** `new`: a notice that is not assigned to an hour yet. */
+  status: 'new' | 'pending' | 'sent' | 'dead';
+  requested_at: string;
+  attempts: number;
+  next_attempt_at: string;
+  /** Time of the last attempt, by which `MAIL_PER_MINUTE` counts. Null until the first attempt. */
+  last_attempt_at: string | null;
+  /** Time of the claim on the clock of leases. Null until the first attempt. */
+  attempt_started_ms: number | null;
+};
+
+/** The current hour of the notices, and of each kind of alert (reference §11.5). */
+export type MailHourRow = {
+  /** `notice`, or a kind of alert (`notices/alert-kinds.ts`). */
+  kind: string;
+  /** Start of the hour. Null if no hour has begun. */
+  began_at: string | null;
+  /** Number of messages that were sent in the hour. */
+  sent: number;
+  /** Counts of the hour, as JSON: notices by form, causes of an alert as `times`. */
+  counted: string;
+  /** 1 if the fault of an alert has not ended. */
+  lasts: 0 | 1;
+  /** Key of the alert whose all-clear is not sent yet, or null. */
+  alert_key: string | null;
+  /** Expiring submissions were reported up to this time, on the database's wall clock. */
+  looked_until_ms: number | null;
+};
+
+/** A link that signs an operator in once (reference §12.2). Times are on the process's wall clock. */
+type OperatorLinkRow = {
+  /** SHA-256 of the secret at the link's end, in hex. */
+  digest: string;
+  /** Name of the operator, as given to `npm run operator -- link --name`. */
+  name: string;
+  created_at: string;
+  expires_at: string;
+  /** Time of the sign-in with this link. Null until then. */
+  used_at: string | null;
+};
+
+/** A browser that is signed in to the console. */
+export type OperatorSessionRow = {
+  /** SHA-256 of the cookie's value, in hex. */
+  digest: string;
+  name: string;
+  /** Creation time of the link. Export and deletion require that the link is at most an hour old. */
+  linked_at: string;
+  signed_in_at: string;
+  /** Time of the last request, accurate to a minute. */
+  last_seen_at: string;
+};
+
+/** An action in the console. The row contains ids, counts and names of filters, but no text that the operator typed. */
+export type OperatorAuditRow = {
+  id: string;
+  at: string;
+  name: string;
+  /** Kind of the action (`console/audit.ts`). */
+  what: string;
+  /** Details of the action, as JSON. */
+  about: string;
+};
+
+/** Number of submissions of a form from bots on a day (reference §4.3). */
+export type HoneypotCountRow = {
+  /** Day in UTC, as `2026-12-01`. */
+  day: string;
+  form: string;
+  times: number;
+};
+
+export type OperationTables = {
+  honeypot_counts: HoneypotCountRow;
+  mail_hours: MailHourRow;
+  messages: MessageRow;
+  operator_audit: OperatorAuditRow;
+  operator_links: OperatorLinkRow;
+  operator_sessions: OperatorSessionRow;
+  /** Requests to remove the remains of an erasure from the database's files. `due_ms` is on the process's clock. */
+  scrub_requests: { id: string; due_ms: number };
+};

@@ -1,0 +1,224 @@
+/**
+ * Lists stored submissions for `inbox` and the console (reference §13.4, §12.7). Each query walks an index in the order
+ * of the pages and ends after enough rows. A search for something rare reads all rows.
+ */
+import type { ExpressionBuilder } from 'kysely';
+import { type FormName, forms } from '../../forms/catalog.ts';
+import type { ReadOnly, Selects } from '../../storage/database.ts';
+import type { Schema, SubmissionReason, SubmissionRow, SubmissionStatus } from '../../storage/schema.ts';
+import type { Event } from '../../upstream/upstream.ts';
+import { type Attempt, parseAttempts } from '../attempts.ts';
+import { containsWord } from './search.ts';
+
+export const statuses = ['sending', 'delivered', 'waiting', 'undelivered', 'dismissed'] as const;
+export const formNames = Object.keys(forms) as FormName[];
+export const origins = ['browser', 'agent'] as const;
+
+export type SubmissionFilter = {
+  status?: SubmissionStatus | undefined;
+  form?: FormName | undefined;
+  origin?: SubmissionRow['origin'] | undefined;
+  /** Start of the time of receipt, inclusive. */
+  since?: Date | undefined;
+  /** End of the time of receipt, exclusive. */
+  until?: Date | undefined;
+  /** The whole address. */
+  email?: string | undefined;
+  /** Words of `parseSearch`. All of them must occur. */
+  search?: readonly string[] | undefined;
+};
+
+export type StoredSubmission = {
+  receivedAt: string;
+  event: Event;
+  status: SubmissionStatus;
+  reason: SubmissionReason | null;
+  /** Null unless the status is `waiting`. */
+  nextAttemptAt: string | null;
+  attempts: Attempt[];
+};
+
+/** A number of rows. `isMore`: there are more than `COUNTED_ROWS`. */
+export type Total = { isMore: boolean; count: number };
+
+export type SubmissionPage = {
+  items: StoredSubmission[];
+  /** Total over all pages. */
+  total: Total;
+  /** Start of the next page. Undefined on the last page. */
+  older: Cursor | undefined;
+};
+
+/** A position in the order of `received_ms` and `id`. */
+export type Cursor = Pick<SubmissionRow, 'received_ms' | 'id'>;
+
+/** Limit of a count (reference §12.7). */
+export const COUNTED_ROWS = 10_000;
+
+/** Rows of an export that are in memory at a time. */
+const PAGE_ROWS = 500;
+
+const CURSOR = /^(\d{1,15}(?:\.\d{1,6})?)_([\da-f]{8}-[\da-f]{4}-[\da-f]{4}-[\da-f]{4}-[\da-f]{12})$/;
+
+/** Returns a position as text for a page's address. PostgreSQL's clock has fractions of a millisecond. */
+export function writeCursor({ received_ms, id }: Cursor): string {
+  return `${received_ms}_${id}`;
+}
+
+/** Returns the position in a page's address, or undefined if the text is invalid. */
+export function parseCursor(text: string): Cursor | undefined {
+  const [, ms, id] = CURSOR.exec(text) ?? [];
+  return ms === undefined || id === undefined ? undefined : { received_ms: Number(ms), id };
+}
+
+/**
+ * Returns up to `limit` matching submissions after a position, newest first.
+ * @throws StorageUnavailable
+ */
+export async function submissionPage(
+  reader: ReadOnly,
+  filter: SubmissionFilter,
+  { before, limit }: { before?: Cursor | undefined; limit: number },
+): Promise<SubmissionPage> {
+  const rows = await reader.read(pageOf(reader, filter, { direction: 'desc', behind: before, limit: limit + 1 }));
+  const isWhole = before === undefined && rows.length <= limit;
+  const total = isWhole ? { isMore: false, count: rows.length } : await countUpTo(reader, filter);
+  const here = rows.slice(0, limit);
+  const last = rows.length > limit ? here.at(-1) : undefined;
+  const older = last && { received_ms: last.received_ms, id: last.id };
+  return { items: here.map(submissionOf), total, older };
+}
+
+/** Yields all matching submissions, oldest first, in pages. */
+export async function* submissionPages(reader: ReadOnly, filter: SubmissionFilter): AsyncGenerator<StoredSubmission[]> {
+  let after: Cursor | undefined;
+  do {
+    const rows = await reader.read(pageOf(reader, filter, { direction: 'asc', behind: after, limit: PAGE_ROWS }));
+    if (rows.length > 0) yield rows.map(submissionOf);
+    after = rows[PAGE_ROWS - 1];
+  } while (after !== undefined);
+}
+
+const NIL_UUID = '00000000-0000-0000-0000-000000000000';
+const LAST_UUID = 'ffffffff-ffff-ffff-ffff-ffffffffffff';
+
+/** Returns at most two submissions whose id has this prefix. Two results show that the prefix is ambiguous. */
+export async function findSubmissions(reader: ReadOnly, idBegins: string): Promise<StoredSubmission[]> {
+  const begins = idBegins.toLowerCase();
+  const least = begins + NIL_UUID.slice(begins.length);
+  if (begins === '' || !/^[\da-f]{8}(-[\da-f]{4}){3}-[\da-f]{12}$/.test(least)) return [];
+  const last = begins + LAST_UUID.slice(begins.length);
+  const rows = await reader.read((db) =>
+    db
+      .selectFrom('submissions')
+      .select(columns)
+      .where('id', '>=', least)
+      .where('id', '<=', last)
+      .orderBy('id')
+      .limit(2),
+  );
+  return rows.map(submissionOf);
+}
+
+/** Counts matching submissions up to `COUNTED_ROWS`. */
+async function countUpTo(reader: ReadOnly, filter: SubmissionFilter): Promise<Total> {
+  const [counted] = await reader.read((db) =>
+    db
+      .selectFrom(
+        matching(reader, db, filter)
+          .select('received_ms')
+          .limit(reader.dialect.constant(COUNTED_ROWS + 1))
+          .as('some'),
+      )
+      .select((row) => row.fn.countAll<number>().as('rows')),
+  );
+  const rows = Number(counted?.rows ?? 0);
+  return { isMore: rows > COUNTED_ROWS, count: Math.min(rows, COUNTED_ROWS) };
+}
+
+const columns = [
+  'submissions.id',
+  'submissions.received_ms',
+  'submissions.event',
+  'submissions.status',
+  'submissions.reason',
+  'submissions.next_attempt_ms',
+  'submissions.attempts',
+] as const;
+
+/** Up to `limit` rows in a direction after a position. */
+type Part = { direction: 'asc' | 'desc'; behind?: Cursor | undefined; limit: number };
+
+/** Returns a part of the matching submissions. */
+export async function submissionsOf(
+  reader: ReadOnly,
+  filter: SubmissionFilter,
+  part: Part,
+): Promise<StoredSubmission[]> {
+  return (await reader.read(pageOf(reader, filter, part))).map(submissionOf);
+}
+
+/** Returns a query that finds the positions of the rows in an index, and then reads the rows. */
+function pageOf(reader: ReadOnly, filter: SubmissionFilter, { direction, behind, limit }: Part) {
+  const isNewest = direction === 'desc';
+  return (db: Selects) => {
+    let positions = matching(reader, db, filter).select(['received_ms', 'id']);
+    if (behind !== undefined) {
+      const { received_ms: ms, id } = behind;
+      // The query has two simple bounds, because PostgreSQL expects that comparing pairs matches a third of all rows.
+      positions = positions.where('received_ms', isNewest ? '<=' : '>=', ms).where((row) => {
+        const further = isNewest ? '<' : '>';
+        return row.or([row('received_ms', further, ms), row('id', further, id)]);
+      });
+    }
+    const page = positions
+      .orderBy('received_ms', direction)
+      .orderBy('id', direction)
+      .limit(reader.dialect.constant(limit));
+    return db
+      .selectFrom(page.as('place'))
+      .innerJoin('submissions', 'submissions.id', 'place.id')
+      .select(columns)
+      .orderBy('place.received_ms', direction)
+      .orderBy('place.id', direction);
+  };
+}
+
+/** Returns a query for the rows of a filter, without columns. */
+function matching(reader: ReadOnly, db: Selects, filter: SubmissionFilter) {
+  const { status, since, until, search = [] } = filter;
+  let query = db.selectFrom('submissions');
+  for (const column of ['status', 'form', 'origin', 'email'] as const) {
+    const value = filter[column];
+    if (value !== undefined) query = query.where(column, '=', value);
+  }
+  if (status === 'waiting' || status === 'undelivered') query = query.where((row) => isOpen(reader, row));
+  if (since !== undefined) query = query.where('received_ms', '>=', since.getTime());
+  if (until !== undefined) query = query.where('received_ms', '<', until.getTime());
+  for (const word of search) query = query.where((row) => containsWord(reader, row, word));
+  return query;
+}
+
+/** Returns the exact condition of the index `submissions_open`. SQLite does not derive this condition from a status. */
+export function isOpen({ dialect }: ReadOnly, row: ExpressionBuilder<Schema, 'submissions'>) {
+  return row('status', 'in', [dialect.constant('waiting'), dialect.constant('undelivered')]);
+}
+
+type Row = Pick<SubmissionRow, 'id' | 'received_ms' | 'event' | 'status' | 'reason' | 'next_attempt_ms' | 'attempts'>;
+
+function submissionOf(row: Row): StoredSubmission {
+  const { status, reason, next_attempt_ms: nextMs } = row;
+  return {
+    receivedAt: new Date(row.received_ms).toISOString(),
+    event: JSON.parse(row.event) as Event,
+    status,
+    reason,
+    nextAttemptAt: status === 'waiting' && nextMs !== null ? new Date(nextMs).toISOString() : null,
+    attempts: parseAttempts(row.attempts),
+  };
+}
+
+/** Returns the row of a submission, or undefined if no row has this id. */
+export async function findSubmission(reader: ReadOnly, id: string): Promise<SubmissionRow | undefined> {
+  return (await reader.read((db) => db.selectFrom('submissions').selectAll().where('id', '=', id)))[0];
+}

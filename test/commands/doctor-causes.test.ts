@@ -1,0 +1,241 @@
+/** `npm run doctor` names the usual cause of each answer (reference §13.3). */
+import { once } from 'node:events';
+import { writeFileSync } from 'node:fs';
+import { type AddressInfo, createServer, type Socket } from 'node:net';
+import { join } from 'node:path';
+import { createServer as createTlsServer } from 'node:tls';
+import { afterEach, beforeEach, describe, expect, test } from 'vitest';
+import { startMailServer } from '../mail/mail-server.ts';
+import { cert, key } from '../support/certificate.ts';
+import { databases, redisAnswers, redisUrl } from '../support/databases.ts';
+import { freePort } from '../support/free-port.ts';
+import { startTlsReceiver } from '../support/tls-receiver.ts';
+import { answering, startUpstream } from '../support/upstream.ts';
+import { runService, temporaryFolder } from './run-service.ts';
+
+type Finding = { check: string; outcome: string; says: string; remedy?: string };
+
+let dataDir: string;
+beforeEach(() => {
+  dataDir = join(temporaryFolder(), 'data');
+});
+
+const closers: (() => unknown)[] = [];
+afterEach(async () => {
+  for (const close of closers.splice(0)) await close();
+});
+
+async function doctor(environment: Record<string, string>, ...args: string[]) {
+  const ran = await runService(['doctor', '--json', ...args], {
+    environment: { DATA_DIR: dataDir, ...environment },
+  });
+  const { findings } = JSON.parse(ran.stdout) as { findings: Finding[] };
+  expect(ran.stdout).not.toContain('canary');
+  return (check: string) => {
+    const { outcome, says = '', remedy = '' } = findings.find((each) => each.check === check) ?? {};
+    return { outcome, told: `${says} ${remedy}` };
+  };
+}
+
+/** Returns the port of a server that calls `serve` for each connection. */
+async function portThat(serve: (socket: Socket) => void, tls = false): Promise<number> {
+  const sockets: Socket[] = [];
+  const take = (socket: Socket) => {
+    sockets.push(socket.on('error', () => {}));
+    serve(socket);
+  };
+  const server = tls ? createTlsServer({ cert, key }, take) : createServer(take);
+  server.on('tlsClientError', () => {});
+  await once(server.listen(0, '127.0.0.1'), 'listening');
+  closers.push(() => {
+    for (const socket of sockets) socket.destroy();
+    server.close();
+  });
+  return (server.address() as AddressInfo).port;
+}
+
+const upstreamAt = async (UPSTREAM_URL: string, environment: Record<string, string> = {}) =>
+  (await doctor({ UPSTREAM_URL, ...environment }))('upstream');
+
+describe('doctor, status of the receiver', () => {
+  async function answeredBy(status: number, environment: Record<string, string> = {}) {
+    const upstream = await startUpstream();
+    closers.push(upstream.close);
+    upstream.answer = answering(status, { location: 'https://canary.example/' });
+    return await upstreamAt(upstream.url, environment);
+  }
+
+  test.each([
+    [301, /301\. Redirects are never followed\. Set UPSTREAM_URL/],
+    [302, /302\. Redirects are never followed\. Set UPSTREAM_URL.*UPSTREAM_REDIRECT=confirmed/],
+    [303, /303\. Redirects are never followed\. Set UPSTREAM_URL.*UPSTREAM_REDIRECT=confirmed/],
+    [307, /307\. Redirects are never followed\. Set UPSTREAM_URL/],
+    [308, /308\. Redirects are never followed\. Set UPSTREAM_URL/],
+    [400, /400\. The receiver refuses the event\./],
+    [401, /401\. The receiver refuses this service\. .*UPSTREAM_SECRET.*UPSTREAM_URL/],
+    [403, /403\. The receiver refuses this service\. .*UPSTREAM_SECRET.*UPSTREAM_URL/],
+    [404, /404\. Nothing is at that address\. .*path of UPSTREAM_URL/],
+    [405, /405\. That address takes no POST\./],
+    [429, /429\. The receiver takes no more/],
+    [500, /500\. The receiver has failed\. See the log/],
+    [502, /502\. A proxy in front of the receiver/],
+  ])('names the cause and the remedy of %i', async (status, words) => {
+    const { outcome, told } = await answeredBy(status);
+    expect(outcome).toBe('failed');
+    expect(told).toMatch(words);
+    if (![302, 303].includes(status)) expect(told).not.toContain('UPSTREAM_REDIRECT');
+  });
+
+  test.each([
+    [302, 'warning'],
+    [303, 'warning'],
+    [307, 'failed'],
+  ])('reports %i with UPSTREAM_REDIRECT=confirmed as %s', async (status, outcome) => {
+    // The warning is about the missing signature.
+    expect(await answeredBy(status, { UPSTREAM_REDIRECT: 'confirmed' })).toMatchObject({ outcome });
+  });
+});
+
+describe('doctor, receiver that gives no answer', () => {
+  test('names a closed port', async () => {
+    const { told } = await upstreamAt(`http://127.0.0.1:${await freePort()}/`);
+    expect(told).toMatch(/\(ECONNREFUSED\)\. Nothing listens there\. Start that server.*UPSTREAM_URL/);
+  });
+
+  test('names a host that does not resolve', async () => {
+    const { told } = await upstreamAt('https://no-such-host.invalid/');
+    expect(told).toMatch(/No such host is known\. Correct the host in UPSTREAM_URL/);
+  });
+
+  test('names a certificate that is not trusted, and accepts it with NODE_EXTRA_CA_CERTS', async () => {
+    const receiver = await startTlsReceiver();
+    closers.push(receiver.close);
+    const { told } = await upstreamAt(receiver.url);
+    expect(told).toMatch(/certificate is not trusted here\. Set NODE_EXTRA_CA_CERTS/);
+    const path = join(temporaryFolder(), 'ca.pem');
+    writeFileSync(path, cert);
+    const trusted = await upstreamAt(receiver.url, { NODE_EXTRA_CA_CERTS: path });
+    expect(trusted.outcome).toBe('warning');
+  });
+
+  test('suggests http:// if the port behind https:// has no TLS', async () => {
+    const upstream = await startUpstream();
+    closers.push(upstream.close);
+    const { told } = await upstreamAt(upstream.url.replace('http:', 'https:'));
+    expect(told).toMatch(/speaks no TLS\. Write http:\/\/ for https:\/\/ in UPSTREAM_URL/);
+  });
+
+  test('suggests https:// if the port behind http:// uses TLS', async () => {
+    const port = await portThat(() => {}, true);
+    const { told } = await upstreamAt(`http://127.0.0.1:${port}/`);
+    expect(told).toMatch(/speaks TLS from its first byte\. Write https:\/\/ for http:\/\//);
+  });
+
+  test('names the timeout if the receiver does not answer within it', async () => {
+    const port = await portThat(() => {});
+    const { told } = await upstreamAt(`http://127.0.0.1:${port}/`, { UPSTREAM_TIMEOUT_MS: '200' });
+    expect(told).toMatch(/did not answer within 200 ms\. .*UPSTREAM_TIMEOUT_MS/);
+  });
+});
+
+describe('doctor, mail server that fails', () => {
+  async function mailAt(SMTP_URL: string) {
+    const startedAt = performance.now();
+    const of = await doctor({ SMTP_URL, MAIL_FROM: 'hello@paint.example' });
+    expect(of('mail').outcome).toBe('failed');
+    expect(of('test message')).toMatchObject({ outcome: 'off' });
+    return { told: of('mail').told, elapsedMs: performance.now() - startedAt };
+  }
+
+  test('suggests smtp:// if the port behind smtps:// has no TLS', async () => {
+    const server = await startMailServer();
+    closers.push(server.close);
+    const { told } = await mailAt(server.url.replace('smtp:', 'smtps:'));
+    expect(told).toMatch(/speaks no TLS\. Write smtp:\/\/ for smtps:\/\/ in SMTP_URL/);
+  });
+
+  test('suggests smtps:// within nine seconds if the port behind smtp:// uses TLS', async () => {
+    const port = await portThat((socket) => socket.write('220 mail.example ESMTP\r\n'), true);
+    const { told, elapsedMs } = await mailAt(`smtp://127.0.0.1:${port}`);
+    expect(told).toMatch(/speaks TLS from its first byte\. Write smtps:\/\/ for smtp:\/\//);
+    expect(elapsedMs).toBeLessThan(9_000);
+  });
+
+  test('names a certificate that is not trusted', async () => {
+    const server = await startMailServer({ starttls: true });
+    closers.push(server.close);
+    const { told } = await mailAt(server.url);
+    expect(told).toMatch(/certificate is not trusted here\. Set NODE_EXTRA_CA_CERTS/);
+  });
+
+  test('names a closed port', async () => {
+    const { told } = await mailAt(`smtp://127.0.0.1:${await freePort()}`);
+    expect(told).toMatch(/Nothing listens there\. Start that server.*SMTP_URL/);
+  });
+
+  test('names a host that does not resolve', async () => {
+    const { told } = await mailAt('smtp://no-such-host.invalid');
+    expect(told).toMatch(/No such host is known\. Correct the host in SMTP_URL/);
+  });
+
+  test('names a refused password', async () => {
+    const server = await startMailServer({ users: { user: 'right' } });
+    closers.push(server.close);
+    const { told } = await mailAt(server.url.replace('smtp://', 'smtp://user:canary@'));
+    expect(told).toMatch(/\(535\): It refuses this user or password\. Correct them in SMTP_URL/);
+  });
+
+  test('names a server that is no mail server', async () => {
+    const port = await portThat((socket) => socket.end('HTTP/1.1 400 Bad Request\r\n\r\n'));
+    const { told } = await mailAt(`smtp://127.0.0.1:${port}`);
+    expect(told).toMatch(/not that of a mail server.*Correct the port in SMTP_URL/);
+  });
+});
+
+test.runIf(databases.length > 1)(
+  'doctor explains a search_path of PostgreSQL whose schema does not exist',
+  async () => {
+    const database = await (databases[1]?.[1] ?? expect.fail())();
+    closers.push(database.remove);
+    const url = new URL(database.url);
+    url.searchParams.set('options', '-c search_path=leads');
+    const { outcome, told } = (await doctor({ DATABASE_URL: url.href }, '--no-send'))('database');
+    expect(outcome).toBe('failed');
+    expect(told).toMatch(/^PostgreSQL can’t be used: No schema of the search_path exists .*create schema/);
+  },
+);
+
+describe.runIf(redisAnswers)('doctor, Redis that fails', () => {
+  const limitsAt = async (REDIS_URL: string) => (await doctor({ REDIS_URL }, '--no-send'))('rate limits').told;
+  test('quotes the error of Redis', async () => {
+    const url = new URL(redisUrl);
+    url.pathname = '/9999';
+    const told = await limitsAt(url.href);
+    expect(told).toMatch(/Redis says: ERR DB index is out of range\. .*REDIS_URL/);
+  });
+
+  test('suggests redis:// if the port behind rediss:// has no TLS', async () => {
+    const told = await limitsAt(redisUrl.replace(/^redis:/, 'rediss:'));
+    expect(told).toMatch(/speaks no TLS\. Write redis:\/\/ for rediss:\/\/ in REDIS_URL/);
+  });
+
+  test('suggests rediss:// if the port behind redis:// uses TLS', async () => {
+    const port = await portThat(() => {}, true);
+    expect(await limitsAt(`redis://127.0.0.1:${port}`)).toMatch(/Write rediss:\/\/ for redis:\/\//);
+  });
+
+  test('names a closed port', async () => {
+    const told = await limitsAt(`redis://127.0.0.1:${await freePort()}`);
+    expect(told).toMatch(/Nothing listens there\. Start that server.*REDIS_URL/);
+  });
+
+  test('quotes an error without the password that it repeats', async () => {
+    const port = await portThat((socket) =>
+      socket.on('data', () =>
+        socket.write("-ERR unknown command 'HELLO', with args beginning with: 'AUTH' 'canary'\r\n"),
+      ),
+    );
+    const told = await limitsAt(`redis://:canary@127.0.0.1:${port}`);
+    expect(told).toMatch(/Redis says: ERR unknown command\./);
+  });
+});

@@ -1,0 +1,52 @@
+import { randomBytes } from 'node:crypto';
+import { afterEach, beforeEach, describe, expect, test } from 'vitest';
+import { openMailboxes } from '../../src/confirmations/mailbox.ts';
+import { systemClock } from '../../src/platform/clock.ts';
+import type { Storage } from '../../src/storage/database.ts';
+import { databases, type TestDatabase } from '../support/databases.ts';
+
+const ada = 'ada@example.com';
+
+describe.each(databases)('digestOf on %s (reference §6.14)', (_name, create) => {
+  let database: TestDatabase;
+  let storage: Storage;
+  beforeEach(async () => {
+    database = await create();
+    storage = await database.open(systemClock);
+  });
+  afterEach(async () => {
+    await storage.close();
+    await database.remove();
+  });
+  /** Returns the mailboxes of an instance that starts now. */
+  const open = () => openMailboxes({ storage, randomSecret: randomBytes });
+  const keys = () => storage.read((db) => db.selectFrom('mailbox_key').selectAll());
+
+  test('ignores case and tag of the address and differs for another address', async () => {
+    const mailboxes = open();
+    const digest = await mailboxes.digestOf(ada);
+    expect(digest).toMatch(/^[\da-f]{64}$/);
+    for (const same of ['Ada@Example.com', 'ada+tag@example.com']) {
+      expect(await mailboxes.digestOf(same)).toBe(digest);
+    }
+    expect(await mailboxes.digestOf('bob@example.com')).not.toBe(digest);
+  });
+
+  test('returns the same digest after a restart and another one with another key', async () => {
+    const digest = await open().digestOf(ada);
+    expect(await open().digestOf(ada)).toBe(digest);
+    await storage.write((tx) => tx.deleteFrom('mailbox_key').execute());
+    expect(await open().digestOf(ada)).not.toBe(digest);
+  });
+
+  test('makes one key if eight instances start at the same moment', async () => {
+    const digests = await Promise.all(Array.from({ length: 8 }, () => open().digestOf(ada)));
+    expect(new Set(digests).size).toBe(1);
+    expect(await keys()).toHaveLength(1);
+  });
+
+  test('makes no key before the first digest', async () => {
+    open();
+    expect(await keys()).toEqual([]);
+  });
+});

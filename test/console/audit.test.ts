@@ -1,0 +1,145 @@
+/** A change and its audit entry commit together, so that no change lacks an entry (reference §12.12). */
+import { sql } from 'kysely';
+import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } from 'vitest';
+import type { Route } from '../../src/route-groups.ts';
+import { routes } from '../../src/routes.ts';
+import type { Storage } from '../../src/storage/database.ts';
+import { tables } from '../../src/storage/schema.ts';
+import { pending } from '../confirmations/rig.ts';
+import { databases, type TestDatabase } from '../support/databases.ts';
+import type { Service } from '../support/service.ts';
+import { keepRows, submissionRow } from '../support/submissions.ts';
+import { linkFor, type Operator, operatorWith, signIn, startWithConsole } from './operator.ts';
+
+/** Every button of the console, with its route and form fields. */
+const presses: [name: string, route: keyof typeof routes, form: Record<string, string>][] = [
+  ['Resend', 'changeLead', { do: 'resend' }],
+  ['Dismiss', 'changeLead', { do: 'dismiss', reason: 'answered' }],
+  ['Spam', 'changeLead', { do: 'spam' }],
+  ['Delete', 'changePerson', { do: 'delete' }],
+  ['Resend of a message', 'changeMessage', { do: 'resend', kind: 'notice', key: 'dead' }],
+  ['Sign out', 'signOut', { do: 'sign-out' }],
+  ['Sign out everywhere', 'signOut', { do: 'sign-out-everywhere' }],
+  ['Sign in', 'signIn', {}],
+];
+
+test('these tests cover every POST route of the console', () => {
+  const posts = Object.entries<Route>(routes).flatMap(([name, { group, method }]) =>
+    group === 'console' && method === 'POST' ? [name] : [],
+  );
+  expect(new Set(presses.map(([, route]) => route))).toEqual(new Set([...posts, 'signIn']));
+});
+
+/** Makes the store fail at every new audit entry. */
+async function breakAudit({ kind, write }: Storage): Promise<void> {
+  await write(async (tx) => {
+    if (kind === 'postgres') {
+      await sql`create function broken() returns trigger language plpgsql as
+        $$ begin raise exception 'full' using errcode = '53100'; end $$`.execute(tx);
+      await sql`create trigger broken before insert on operator_audit
+        for each row execute function broken()`.execute(tx);
+    } else {
+      // A value that is too big counts as a fault of the store, unlike a constraint error.
+      await sql`create trigger broken before insert on operator_audit
+        begin select zeroblob(2147483647); end`.execute(tx);
+    }
+  });
+}
+
+async function mendAudit({ kind, write }: Storage): Promise<void> {
+  await write(async (tx) => {
+    if (kind === 'postgres') await sql`drop function broken() cascade`.execute(tx);
+    else await sql`drop trigger broken`.execute(tx);
+  });
+}
+
+describe.each(databases)('console audit, on %s', (_name, create) => {
+  let database: TestDatabase;
+  let service: Service;
+  let operator: Operator;
+  let lead: ReturnType<typeof submissionRow>;
+  beforeAll(async () => {
+    database = await create();
+    service = await startWithConsole({
+      environment: { DATABASE_URL: database.url, REDELIVERY: 'off' },
+    });
+  });
+  afterAll(async () => {
+    await service.close();
+    await database.remove();
+  });
+  beforeEach(async () => {
+    const { storage } = service.parts;
+    await storage.write(async (tx) => {
+      await tx.deleteFrom('submissions').execute();
+      await tx.deleteFrom('messages').execute();
+    });
+    lead = submissionRow({ status: 'undelivered', reason: 'attempts_used_up' });
+    await keepRows(storage, [lead]);
+    await pending(service);
+    const at = new Date().toISOString();
+    const later = '2100-01-01T00:00:00.000Z';
+    await storage.write((tx) =>
+      tx
+        .insertInto('messages')
+        .values({
+          kind: 'notice',
+          key: 'dead',
+          address: null,
+          about: null,
+          priority: 2,
+          message_id: '<dead@x.example>',
+          status: 'dead',
+          requested_at: at,
+          attempts: 7,
+          next_attempt_at: later,
+          last_attempt_at: at,
+          attempt_started_ms: 1,
+        })
+        .execute(),
+    );
+    operator = await signIn(service);
+  });
+
+  /** Returns all rows of all tables. */
+  async function everything(): Promise<Record<string, unknown[]>> {
+    const { storage } = service.parts;
+    const all: Record<string, unknown[]> = {};
+    for (const table of tables) {
+      // The migrator's own tables are not part of the schema.
+      if (table.startsWith('kysely')) continue;
+      all[table] = await storage.read((db) => db.selectFrom(table as 'messages').selectAll());
+    }
+    return all;
+  }
+  const pathOf = (route: keyof typeof routes, link: string) =>
+    route === 'signIn' ? link : routes[route].path.replace(':id', lead.id);
+
+  describe('while no audit entry can be written', () => {
+    let link: string;
+    let before: Record<string, unknown[]>;
+    beforeEach(async () => {
+      link = await linkFor(service);
+      before = await everything();
+      await breakAudit(service.parts.storage);
+    });
+    afterEach(() => mendAudit(service.parts.storage));
+
+    test.each(presses)('%s returns 503 and changes nothing', async (_press, route, form) => {
+      const who = route === 'signIn' ? operatorWith(service, '') : operator;
+      const answer = await who.press(pathOf(route, link), form);
+      expect([answer.status, answer.headers.get('set-cookie')]).toEqual([503, null]);
+      expect(await everything()).toEqual(before);
+    });
+  });
+
+  test.each(presses)('%s writes one entry', async (_press, route, form) => {
+    const { storage } = service.parts;
+    const link = await linkFor(service);
+    const who = route === 'signIn' ? operatorWith(service, '') : operator;
+    const entries = () => storage.read((db) => db.selectFrom('operator_audit').select('id'));
+    const before = (await entries()).length;
+    expect((await who.press(pathOf(route, link), form)).status).toBe(303);
+    expect((await entries()).length).toBe(before + 1);
+  });
+});

@@ -1,0 +1,119 @@
+/** The hourly limit of each kind of alert, step by step (reference §11.6, `ALERT_EMAIL`). */
+import { expect, test } from 'vitest';
+import type { AlertKind } from '../../src/notices/alert-kinds.ts';
+import {
+  hourOf,
+  isDue,
+  nextAlertState,
+  nothingObserved,
+  type Observed,
+  observedThen,
+} from '../../src/notices/throttle.ts';
+import type { MessageRow } from '../../src/storage/operation-schema.ts';
+
+const START = Date.parse('2026-09-01T12:00:00.000Z');
+const MINUTE = 60_000;
+const at = (minute: number) => new Date(START + minute * MINUTE);
+const came = (times: number): Observed => ({ ...nothingObserved, times });
+const ended: Observed = { ...nothingObserved, endedFirst: true };
+
+/** Returns a function that performs one step of an hour and returns the counts and all-clears sent. */
+function telling(kind: AlertKind) {
+  let hour = hourOf(undefined);
+  return (minute: number, seen: Observed, alert: MessageRow['status'] | undefined = 'sent') => {
+    if (!isDue(hour, seen, at(minute))) return [];
+    const told = nextAlertState(kind, hour, seen, at(minute), alert);
+    hour = told.hour;
+    return told.messages.map(({ about }) => (about.over ? 'over' : about.times));
+  };
+}
+
+test('sends the first alert at once and the count of the others at the end of the hour', () => {
+  const step = telling('upstream');
+  expect(step(0, came(2))).toEqual([2]);
+  expect(step(1, came(3))).toEqual([]);
+  expect(step(59, came(4))).toEqual([]);
+  expect(step(60, nothingObserved)).toEqual([7]);
+  expect(step(61, came(1))).toEqual([]);
+  expect(step(120, came(1))).toEqual([1]);
+  expect(step(180, nothingObserved)).toEqual([1]);
+  // Nothing came: nothing is told, and the next one begins an hour.
+  expect(step(240, nothingObserved)).toEqual([]);
+  expect(step(250, came(1))).toEqual([1]);
+});
+
+test('sends the all-clear once after its alert, and drops the counted faults', () => {
+  const step = telling('upstream');
+  expect(step(0, came(1))).toEqual([1]);
+  expect(step(1, came(5))).toEqual([]);
+  expect(step(2, ended)).toEqual(['over']);
+  expect(step(3, ended)).toEqual([]);
+  expect(step(60, nothingObserved)).toEqual([]);
+});
+
+test('sends an alert at the end of the hour for a fault that came back and still lasts', () => {
+  const lasting = telling('upstream');
+  expect(lasting(0, came(1))).toEqual([1]);
+  expect(lasting(2, ended)).toEqual(['over']);
+  expect(lasting(3, came(2))).toEqual([]);
+  expect(lasting(60, nothingObserved)).toEqual([2]);
+  expect(lasting(61, ended)).toEqual(['over']);
+
+  const passing = telling('upstream');
+  expect(passing(0, came(1))).toEqual([1]);
+  expect(passing(2, ended)).toEqual(['over']);
+  expect(passing(3, came(2))).toEqual([]);
+  // This fault had no alert, so it has no all-clear either.
+  expect(passing(4, ended)).toEqual([]);
+  expect(passing(60, nothingObserved)).toEqual([]);
+});
+
+test('sends the all-clear after its alert was sent, and none if the alert failed permanently', () => {
+  const waiting = telling('disk');
+  expect(waiting(0, came(1))).toEqual([1]);
+  expect(waiting(1, ended, 'pending')).toEqual([]);
+  expect(waiting(2, nothingObserved, 'pending')).toEqual([]);
+  expect(waiting(3, nothingObserved, 'sent')).toEqual(['over']);
+  expect(waiting(4, nothingObserved, 'sent')).toEqual([]);
+
+  const dead = telling('disk');
+  expect(dead(0, came(1))).toEqual([1]);
+  expect(dead(1, ended, 'dead')).toEqual([]);
+  expect(dead(2, nothingObserved, 'sent')).toEqual([]);
+});
+
+test('sends alert and all-clear for a fault that ended before its alert', () => {
+  const step = telling('store');
+  expect(step(0, observedThen(came(1), ended), undefined)).toEqual([1]);
+  expect(step(1, nothingObserved, 'sent')).toEqual(['over']);
+});
+
+test.each(['given_up', 'dead_message', 'expiring'] as const)(
+  '%s has no all-clear, and sends its count at the end of the hour',
+  (kind) => {
+    const step = telling(kind);
+    expect(step(0, came(1))).toEqual([1]);
+    expect(step(1, came(2))).toEqual([]);
+    expect(step(60, nothingObserved)).toEqual([2]);
+    expect(step(120, nothingObserved)).toEqual([]);
+    expect(step(130, came(3))).toEqual([3]);
+  },
+);
+
+test('sends alerts again after a wall clock far ahead began an hour', () => {
+  const step = telling('given_up');
+  expect(step(5 * 365 * 24 * 60, came(1))).toEqual([1]);
+  expect(step(0, came(2))).toEqual([2]);
+  // Clocks of instances differ a little, which does not end an hour.
+  expect(step(-1, came(1))).toEqual([]);
+});
+
+test('seenThen ignores an end between two faults, and keeps one before or after them', () => {
+  const order = (...all: Observed[]) => all.reduce(observedThen, nothingObserved);
+  expect(order(came(1), ended, came(2))).toEqual({ ...nothingObserved, times: 3 });
+  expect(order(ended, came(1), ended)).toEqual({ endedFirst: true, times: 1, endedLast: true });
+  expect(order(ended, ended)).toEqual(ended);
+  expect(order(came(1), nothingObserved)).toEqual(came(1));
+  // What could not be told goes in front of what came since.
+  expect(observedThen(order(came(1), ended), order(ended, came(2)))).toEqual(came(3));
+});

@@ -1,0 +1,90 @@
+import { expect, test } from 'vitest';
+import { highlight } from '../../src/site/code-blocks.ts';
+import { renderDocument } from '../../src/site/markdown.ts';
+
+const fence = (info: string, code: string) => `\`\`\`${info}\n${code}\n\`\`\`\n`;
+/** Returns the text that a reader sees. */
+const textOf = (html: string) =>
+  html
+    .replace(/<[^>]*>/g, '')
+    .replace(/&(quot|#x27|#39);/g, (_, name) => (name === 'quot' ? '"' : "'"))
+    .replaceAll('&lt;', '<')
+    .replaceAll('&gt;', '>')
+    .replaceAll('&amp;', '&');
+
+const code = {
+  sh: `KEY=$(od -An | tr -d ' ')\ncurl -H "X: $KEY" -d '{"a":"<b>"}' # why\n`,
+  js: `const \`a\${1 + /<\\/script>/}\`; // <!-- & -->\n`,
+  json: '{"a": [1, true, null, "</code></pre><script>alert(1)</script>"]}\n',
+  python: `def f(x={}):  # "&amp;"\n    return f"{x['y']!r}" if x else None\n`,
+  php: '<?php\n$a = array_map(fn ($b) => "<$b>", [1]); ?>\n',
+  html: '<form action="/x?a=1&amp;b=2"><!-- c --><script>let a = "</b>";</script></form>\n',
+  cobol: '<b>&amp; DISPLAY "X".\n',
+};
+
+test.each(Object.entries(code))('highlights %s without changing a character', (language, text) => {
+  const html = highlight(text, language);
+  expect(textOf(html)).toBe(text);
+  expect(html.replace(/<span class="(keyword|name|string|number|comment)">|<\/span>/g, '')).not.toMatch(/[<>]/);
+  expect(html.match(/<span/g)?.length ?? 0).toBe(html.match(/<\/span>/g)?.length ?? 0);
+});
+
+test('highlights JSON, but nothing in an unknown language', () => {
+  expect(highlight('{"a": true}', 'json')).toBe(
+    '{<span class="name">&quot;a&quot;</span>: <span class="keyword">true</span>}',
+  );
+  expect(highlight(code.cobol, 'cobol')).not.toContain('<span');
+  expect(highlight(code.cobol, '__proto__')).not.toContain('<span');
+});
+
+test('shows consecutive code blocks as named tabs of one example and selects the first', () => {
+  const { html } = renderDocument(
+    `${fence('sh curl', 'curl')}${fence('js JavaScript', 'fetch()')}${fence('json answer 201', '{}')}`,
+  );
+  expect(html.match(/class="example"/g)).toHaveLength(1);
+  const inputs = [...html.matchAll(/<input type="radio" name="(.+?)" id="(.+?)" value="(.+?)"( checked)?>/g)];
+  expect(inputs.map(([, ...each]) => each)).toEqual([
+    ['example-1', 'example-1-1', 'curl', ' checked'],
+    ['example-1', 'example-1-2', 'JavaScript', undefined],
+  ]);
+  expect(html.match(/<figcaption>.*<\/figcaption>/g)).toEqual([
+    '<figcaption>curl</figcaption>',
+    '<figcaption>JavaScript</figcaption>',
+    '<figcaption>Answer <span class="status">201</span></figcaption>',
+  ]);
+});
+
+test('shows a single block without tabs under the name of its language, and starts a new example after text', () => {
+  const html = renderDocument(`${fence('sh', 'a')}\nText\n\n${fence('js', 'b')}`).html;
+  expect(html.match(/class="example"/g)).toHaveLength(2);
+  expect(html).not.toContain('<input');
+  expect(html.match(/<figcaption>.*<\/figcaption>/g)).toEqual([
+    '<figcaption>Shell</figcaption>',
+    '<figcaption>JavaScript</figcaption>',
+  ]);
+});
+
+test('escapes the label of a fence', () => {
+  const html = renderDocument(fence('sh <b>"x"', 'a') + fence('sh other', 'b')).html;
+  expect(html).toContain('&lt;b&gt;&quot;x&quot;');
+  expect(html).not.toContain('<b>');
+});
+
+test('returns headings as plain text, and adds anchors only with the option `links`', () => {
+  const markdown = '## `GET` & more\n\n### Of *it*\n\n## Records\n\n### Records\n';
+  const { html, headings } = renderDocument(markdown, { links: true });
+  expect(headings).toEqual([
+    { level: 2, id: 'get-more', text: 'GET & more' },
+    { level: 3, id: 'of-it', text: 'Of it' },
+    { level: 2, id: 'records', text: 'Records' },
+    { level: 3, id: 'records-4', text: 'Records' },
+  ]);
+  expect(html).toContain('<a class="anchor" href="#of-it" tabindex="-1" aria-hidden="true">#</a></h3>');
+  expect(renderDocument(markdown).html).not.toContain('anchor');
+});
+
+test('marks an HTTP method only if an address follows it', () => {
+  const html = renderDocument('`POST /api/leads`, `GETTING` and `GET`').html;
+  expect(html).toContain('<code><span class="method post">POST</span> /api/leads</code>');
+  expect(html).toContain('<code>GETTING</code> and <code>GET</code>');
+});

@@ -1,0 +1,134 @@
+import { once } from 'node:events';
+import { type AddressInfo, createServer, type Socket } from 'node:net';
+import { expect, test } from 'vitest';
+import { systemClock } from '../../src/platform/clock.ts';
+import { openMetrics } from '../../src/platform/metrics.ts';
+import { routes } from '../../src/routes.ts';
+import { readSettings } from '../../src/settings/settings.ts';
+import { describeStartFault } from '../../src/start/start-errors.ts';
+import { openStorage } from '../../src/storage/open.ts';
+import { freePort } from '../support/free-port.ts';
+
+function settingsOf(environment: Record<string, string>) {
+  const read = readSettings(environment);
+  if (read.kind === 'invalid') throw new Error(read.faults.join('\n'));
+  return read.settings;
+}
+
+/** Returns the sentence of a start that fails at its database. */
+async function saidOf(url: string): Promise<string> {
+  const settings = settingsOf({ DATABASE_URL: url });
+  const opened = await openStorage(settings, systemClock).catch((error: unknown) => error);
+  const { sentence, exitCode } = describeStartFault(opened, settings);
+  expect(exitCode).toBe(1);
+  return sentence;
+}
+
+const server = process.env.TEST_DATABASE_URL ?? 'postgres://postgres@127.0.0.1:5432/postgres';
+
+/** Returns the address of the tests' PostgreSQL after a change. */
+function changed(change: (url: URL) => void): string {
+  const url = new URL(server);
+  change(url);
+  return url.href;
+}
+
+test.each([
+  [
+    'nothing listens there',
+    async () => `postgres://postgres@127.0.0.1:${await freePort()}/postgres`,
+    'nothing listens',
+  ],
+  ['the host is unknown', async () => 'postgres://postgres@no.such.host.invalid/postgres', 'no such host'],
+  [
+    'the database does not exist',
+    async () =>
+      changed((url) => {
+        url.pathname = '/canary';
+      }),
+    'no such database',
+  ],
+  [
+    'the role does not exist',
+    async () =>
+      changed((url) => {
+        url.username = 'canary';
+      }),
+    'role',
+  ],
+])('names the fault of PostgreSQL and DATABASE_URL, but not the disk: %s', async (_name, url, words) => {
+  const sentence = await saidOf(await url());
+  expect(sentence).toContain(words);
+  expect(sentence).toContain('DATABASE_URL');
+  expect(sentence).not.toMatch(/DATA_DIR|disk|canary|no\.such/);
+});
+
+test('names a server without TLS in a sentence, without a warning of Node', async () => {
+  // PostgreSQL's refusal of the request for TLS.
+  const plain = createServer((socket) => void socket.on('data', () => socket.write('N')));
+  await once(plain.listen(0, '127.0.0.1'), 'listening');
+  const { port } = plain.address() as AddressInfo;
+  const warned: unknown[] = [];
+  const hear = (warning: unknown) => void warned.push(warning);
+  process.on('warning', hear);
+  const sentence = await saidOf(`postgres://postgres@127.0.0.1:${port}/postgres?sslmode=require`);
+  await new Promise(setImmediate);
+  process.off('warning', hear);
+  expect(sentence).toMatch(/no TLS.*DATABASE_URL/);
+  expect(warned).toEqual([]);
+  plain.close();
+});
+
+test('names a server that does not answer in time', async () => {
+  const held: Socket[] = [];
+  const silent = createServer((socket) => void held.push(socket)).listen(0, '127.0.0.1');
+  await once(silent, 'listening');
+  const { port } = silent.address() as AddressInfo;
+  const sentence = await saidOf(`postgres://postgres@127.0.0.1:${port}/postgres`);
+  expect(sentence).toMatch(/does not answer.*DATABASE_URL/);
+  expect(sentence).not.toMatch(/DATA_DIR|disk/);
+  for (const socket of held) socket.destroy();
+  silent.close();
+});
+
+test('names the folder and the disk if the database file can’t be opened', async () => {
+  expect(await saidOf('sqlite:/proc/service.db')).toMatch(/DATABASE_URL, DATA_DIR and the disk/);
+});
+
+/** Returns the sentence of a start whose metrics port is in use. */
+async function saidOfMetrics(environment: Record<string, string>): Promise<string> {
+  const settings = settingsOf(environment);
+  const sources = {
+    route: routes.metrics,
+    forms: [],
+    outboxDepth: async () => ({}),
+    submissions: async () => expect.fail(),
+    storeAnswers: async () => true,
+    usesFallbackLimits: () => false,
+  };
+  const port = settings.metricsPort ?? expect.fail();
+  const error = await openMetrics('127.0.0.1', port, sources).catch((fault: unknown) => fault);
+  return describeStartFault(error, settings).sentence;
+}
+
+test('names METRICS_PORT if it is in use, and suggests a port other than the service’s', async () => {
+  const taken = createServer().listen(0, '127.0.0.1');
+  await once(taken, 'listening');
+  const { port } = taken.address() as AddressInfo;
+  const METRICS_PORT = `${port}`;
+  expect(await saidOfMetrics({ METRICS_PORT })).toBe(
+    `Port ${port} is taken by another program; stop that one, or set METRICS_PORT to a free one: METRICS_PORT=${port + 1} npm start`,
+  );
+  expect(await saidOfMetrics({ METRICS_PORT, PORT: `${port + 1}` })).toContain(`METRICS_PORT=${port + 2} npm start`);
+  taken.close();
+});
+
+test.each([
+  [3001, 'PORT=3002 npm start'],
+  [65_535, 'PORT=3000 npm start'],
+])('does not suggest the used port %i', (port, suggested) => {
+  const fault = Object.assign(new Error(), { code: 'EADDRINUSE', port });
+  const { sentence } = describeStartFault(fault, settingsOf({ PORT: `${port}` }));
+  expect(sentence).toMatch(new RegExp(`^Port ${port} is taken`));
+  expect(sentence).toContain(suggested);
+});
