@@ -132,7 +132,7 @@ function confirmationOf(number: number, filled: Filled): ConfirmationRow {
 
 function reportOf(number: number, filled: Filled) {
   const at = timeAt(number, filled);
-  return { client: CLIENT, mailbox_digest: digestOf(number, 'mailbox'), reported_at: at };
+  return { client: CLIENT, mailbox_digest: digestOf(number, 'mailbox'), reported_at: at, seen: 0 };
 }
 
 /**
@@ -155,6 +155,7 @@ function messageOf(number: number, filled: Filled): MessageRow {
     next_attempt_at: isoTime(filled.began + 12 * MONTH_MS),
     last_attempt_at: at,
     attempt_started_ms: null,
+    reply: null,
   };
 }
 

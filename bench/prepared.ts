@@ -62,7 +62,7 @@ export async function insertLeads(storage: Storage): Promise<void> {
   await fill(storage, { count: LEADS, began: Date.now() - MONTH_MS });
   const at = new Date().toISOString();
   const digest = digestOfToken(SESSION) ?? '';
-  const session = { digest, name: 'bench', linked_at: at, signed_in_at: at, last_seen_at: at };
+  const session = { digest, name: 'bench', mailed: 0 as const, signed_in_at: at, last_seen_at: at };
   await storage.write((tx) => tx.insertInto('operator_sessions').values(session).execute());
 }
 

@@ -36,6 +36,7 @@ const columns: Partial<Record<keyof Schema, Record<string, string>>> = {
     origin: `'browser'`,
     email: 'RANDOM',
     search_text: 'RANDOM',
+    progress: `'new'`,
     received_ms: `${BEGAN_MS} + i`,
     event: EVENT,
     fields_digest: 'RANDOM',
@@ -94,7 +95,7 @@ const columns: Partial<Record<keyof Schema, Record<string, string>>> = {
   operator_sessions: {
     digest: 'RANDOM',
     name: `'somebody'`,
-    linked_at: AT,
+    mailed: '0',
     signed_in_at: AT,
     last_seen_at: AT,
   },

@@ -23,9 +23,9 @@ export type Submissions = {
 
 export function openSubmissions({ prepare }: Database): Submissions {
   const insert = prepare(
-    `insert into submissions (id, form, origin, email, search_text, event, fields_digest, status, received_ms,
+    `insert into submissions (id, form, origin, progress, email, search_text, event, fields_digest, status, received_ms,
        status_since_ms, stored_here, attempts, attempt_number, attempt_by, lease_started_ms, lease_ms)
-     values (?, 'contact', ?, ?, ?, ?, ?, 'sending', ?, ?, 0, '', 1, 'first', ?, ?) on conflict do nothing`,
+     values (?, 'contact', ?, 'new', ?, ?, ?, ?, 'sending', ?, ?, 0, '', 1, 'first', ?, ?) on conflict do nothing`,
   );
   const update = prepare(
     `update submissions set status = ?, status_since_ms = ?, attempts = attempts || ?

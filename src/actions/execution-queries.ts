@@ -190,7 +190,11 @@ export function prepareExecutionQueries(storage: Storage, { leaseMs, embedded, k
     /** `submit`, `fail` and `store` change no row if the execution is settled. */
     submit: prepareBoth<Attempted>(storage, settle('submitted'), submissions.submit),
     fail: prepareBoth<Attempted>(storage, fail, submissions.fail),
-    store: prepareBoth<Ended & ExecutionSubmission>(storage, settle('submitted'), submissions.store),
+    store: prepareBoth<Ended & ExecutionSubmission & { client: string }>(
+      storage,
+      settle('submitted'),
+      submissions.store,
+    ),
     deliverLate: submissions.deliverLate,
     expireSubmission: submissions.expire,
   };

@@ -175,8 +175,8 @@ export function openExecutions(options: ExecutionsOptions) {
         const { outcome } = known;
         return { outcome, row: completed ? settledRow(claim, outcome) : await currentReceipt(claim) };
       }
-      const { action_id, preview_digest, submission } = claim;
-      const of = { preview_digest, action_id, settled_at: now(), ...submission };
+      const { action_id, client, preview_digest, submission } = claim;
+      const of = { preview_digest, action_id, client, settled_at: now(), ...submission };
       const stored = await completion.trackUntilWritten(claim, NEVER_SENT, () =>
         completion.submit(claim, queries.store(of)),
       );

@@ -129,8 +129,10 @@ export function openPending({ storage, clock }: { storage: Storage; clock: Clock
         for (const { action_id } of asked) await endPending(tx, action_id, 'reported', reported_at);
         await tx
           .insertInto('confirmation_reports')
-          .values({ client, mailbox_digest, reported_at })
-          .onConflict((conflict) => conflict.columns(['client', 'mailbox_digest']).doUpdateSet({ reported_at }))
+          .values({ client, mailbox_digest, reported_at, seen: 0 })
+          .onConflict((conflict) =>
+            conflict.columns(['client', 'mailbox_digest']).doUpdateSet({ reported_at, seen: 0 }),
+          )
           .execute();
         return asked.length;
       });

@@ -22,7 +22,7 @@ import { changeMessage, messagesPage } from './messages-page.ts';
 import { overviewPage } from './overview.ts';
 import type { Answer, ChangeParts, ChangeRequest, ConsolePage, ConsoleParts, GivenParts } from './page.ts';
 import { deletePerson, personPage } from './person.ts';
-import { isRecent, LIFETIME_MS, openSessions, type Session } from './sessions.ts';
+import { isFresh, LIFETIME_MS, openSessions, type Session } from './sessions.ts';
 import { subscribersPage } from './subscribers.ts';
 import { consoleLayout, render } from './templates.ts';
 import { timesIn } from './times.ts';
@@ -111,7 +111,7 @@ export function openConsole(given: GivenParts) {
     const { values, query, readForm } = request;
     const times = timesIn(settings.operatorTimeZone);
     const given = { session, path, values, query, now: clock.now(), times, record: recorder(parts, session.name) };
-    if (page.needsRecentSignIn?.(given) && !isRecent(session, given.now)) return { kind: 'signInNotRecent' };
+    if (page.needsRecentSignIn?.(given) && !isFresh(session, given.now)) return { kind: 'signInNotRecent' };
     if (page.read !== undefined) return await page.read(parts, given);
     const sent = await readForm();
     if (sent === undefined) return { kind: 'operatorButton' };

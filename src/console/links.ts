@@ -46,6 +46,8 @@ export async function makeLink(
   const link = {
     digest: digestOfToken(token) ?? '',
     name,
+    mailed: 0 as const,
+    page: null,
     created_at: isoTime(now.getTime()),
     expires_at: isoTime(now.getTime() + LIFETIME_MS),
     used_at: null,

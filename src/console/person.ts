@@ -11,7 +11,7 @@ import { many, titleCase } from './lead-words.ts';
 import { rowOf, totalWords } from './leads.ts';
 import { leadLinks, PAGE_ROWS, withQuery } from './lists.ts';
 import type { Answer, ChangeParts, ChangeRequest, ConsoleParts, PageRequest } from './page.ts';
-import { isRecent } from './sessions.ts';
+import { isFresh } from './sessions.ts';
 import { pathOfPage } from './templates.ts';
 
 /** Limit of the shown pending confirmations, far above the number that agents can request from one person. */
@@ -42,7 +42,7 @@ export async function personPage(parts: ConsoleParts, request: PageRequest): Pro
       isSending: rows.sending > 0,
       leftUnheard: rows.unsubscribed > 0,
       isForwarded: parts.settings.upstream.kind === 'http',
-      isRecent: isRecent(request.session, now),
+      isRecent: isFresh(request.session, now),
       scrubbedAt: dueAt > now ? times.shown(dueAt) : undefined,
     };
     return { kind: 'page', title: 'Delete a person', template: 'person-delete', data };

@@ -14,8 +14,8 @@ const DAY_MS = 24 * 60 * MINUTE_MS;
 /** Longest time without a request (`IDLE_MS`), and longest total time of a session (reference §12.3). */
 const IDLE_MS = DAY_MS / 2;
 export const LIFETIME_MS = 7 * DAY_MS;
-/** Largest age of the sign-in link for exports and deletions. */
-const RECENT_MS = 60 * MINUTE_MS;
+/** Largest age of a fresh session: exports, deletions and changes of clients need one. */
+const FRESH_MS = 60 * MINUTE_MS;
 
 export type Session = OperatorSessionRow;
 
@@ -68,7 +68,7 @@ export function openSessions({ storage, clock, newId }: AuditParts) {
           .where('digest', '=', digest)
           .where('used_at', 'is', null)
           .where('expires_at', '>', isoTime(now))
-          .returning(['name', 'created_at'])
+          .returning(['name', 'mailed', 'page'])
           .executeTakeFirst();
         if (link === undefined) return { refused: 'link not good' };
         // This deletion ends the browser's previous session.
@@ -78,9 +78,11 @@ export function openSessions({ storage, clock, newId }: AuditParts) {
         const session = {
           digest: digestOfToken(token) ?? '',
           name: link.name,
-          linked_at: link.created_at,
+          mailed: link.mailed,
           signed_in_at: isoTime(now),
           last_seen_at: isoTime(now),
+          result: null,
+          undo: null,
         };
         await tx.insertInto('operator_sessions').values(session).execute();
         return { entry: { name: link.name, what: 'signed_in' } };
@@ -125,9 +127,9 @@ function ignoreUnavailable(error: unknown): void {
   if (!(error instanceof StorageUnavailable)) throw error;
 }
 
-/** Returns true if the sign-in link is young enough for exports and deletions (reference §12.4). */
-export function isRecent({ linked_at }: Session, now: Date): boolean {
-  return now.getTime() - Date.parse(linked_at) < RECENT_MS;
+/** Returns true if the sign-in link was used within the last hour (reference §12.4). */
+export function isFresh({ signed_in_at }: Pick<Session, 'signed_in_at'>, now: Date): boolean {
+  return now.getTime() - Date.parse(signed_in_at) < FRESH_MS;
 }
 
 function isAlive({ last_seen_at, signed_in_at }: Session, nowMs: number): boolean {

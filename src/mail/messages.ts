@@ -37,6 +37,7 @@ function newRow({ now, ...message }: NewMessage & Pick<MessageRow, 'address' | '
     next_attempt_at: now,
     last_attempt_at: null,
     attempt_started_ms: null,
+    reply: null,
   };
 }
 

@@ -33,6 +33,8 @@ export type MessageRow = {
   last_attempt_at: string | null;
   /** Time of the claim on the clock of leases. Null until the first attempt. */
   attempt_started_ms: number | null;
+  /** The mail server's reply to the last attempt that failed: its code, and text without addresses. Null without one. */
+  reply: string | null;
 };
 
 /** The current hour of the notices, and of each kind of alert (reference §11.5). */
@@ -57,8 +59,12 @@ export type MailHourRow = {
 type OperatorLinkRow = {
   /** SHA-256 of the secret at the link's end, in hex. */
   digest: string;
-  /** Name of the operator, as given to `npm run operator -- link --name`. */
+  /** Name of the operator, as given to `npm run operator -- link --name`, or their address of `OPERATORS`. */
   name: string;
+  /** 1 if the service mailed the link to an operator of `OPERATORS`, 0 if a command printed it. */
+  mailed: 0 | 1;
+  /** Page of the console to which the sign-in leads, with its query. Null for the first page. */
+  page: string | null;
   created_at: string;
   expires_at: string;
   /** Time of the sign-in with this link. Null until then. */
@@ -70,11 +76,16 @@ export type OperatorSessionRow = {
   /** SHA-256 of the cookie's value, in hex. */
   digest: string;
   name: string;
-  /** Creation time of the link. Export and deletion require that the link is at most an hour old. */
-  linked_at: string;
+  /** As in the link. */
+  mailed: 0 | 1;
+  /** Time of the sign-in. Exports, deletions and changes of clients require that it is at most an hour ago. */
   signed_in_at: string;
   /** Time of the last request, accurate to a minute. */
   last_seen_at: string;
+  /** Result of the last change, which the next page shows once. Null if it was shown. */
+  result: string | null;
+  /** The last change of progress, as JSON (`console/undo.ts`). Null if there is nothing to undo. */
+  undo: string | null;
 };
 
 /** An action in the console. The row contains ids, counts and names of filters, but no text that the operator typed. */

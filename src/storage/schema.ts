@@ -72,10 +72,15 @@ type ConfirmationCodeRow = Pick<ConfirmationRow, 'id' | 'client' | 'mailbox_dige
 /** A report. The service sends nothing more of this client for this mailbox (reference §6.14). */
 type ConfirmationReportRow = Pick<ConfirmationRow, 'client' | 'mailbox_digest'> & {
   reported_at: string;
+  /** 1 once an operator has marked the report as seen. */
+  seen: 0 | 1;
 };
 
 /** Status of a submission (the table of reference §10.5). */
 export type SubmissionStatus = 'sending' | 'delivered' | 'waiting' | 'undelivered' | 'dismissed';
+
+/** Progress of the operator's work on a submission. It is independent of the status (reference §12.14). */
+export type Progress = 'new' | 'answered' | 'won' | 'lost' | 'spam';
 
 /** The cause of an attempt. */
 export type AttemptBy = 'first' | 'redelivery' | 'person' | 'operator';
@@ -98,6 +103,11 @@ export type SubmissionRow = {
   id: string;
   form: string;
   origin: 'browser' | 'agent';
+  /** Name of the client that executed. Null for a browser. */
+  client: string | null;
+  progress: Progress;
+  /** The operator's note. Null without a note, or if the content is deleted. */
+  note: string | null;
   /** Address of the sender. Null once the content is deleted, like `search_text` and `fields_digest`. */
   email: string | null;
   /** Folded text of everything that a search covers (`submissions/submission.ts`). */

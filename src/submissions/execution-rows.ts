@@ -11,7 +11,7 @@ import { redactedColumns } from './submission-queries.ts';
 /** The stored part of an execution. The id of the row is the `action_id`. */
 export type ExecutionSubmission = Pick<SubmissionRow, 'form' | 'email' | 'search_text' | 'event'>;
 
-type Inserted = ExecutionSubmission & { action_id: string };
+type Inserted = ExecutionSubmission & { action_id: string; client: string };
 type Ended = { action_id: string; line: string };
 type Db = QueryCreator<Schema>;
 
@@ -19,9 +19,12 @@ type Db = QueryCreator<Schema>;
 export function executionRows(storage: Storage, keepsDelivered: boolean) {
   const insert =
     (status: Pick<SubmissionRow, 'status' | 'stored_here'>) =>
-    (db: Db, { action_id: id, form, email, search_text, event }: Inserted, changed: RawBuilder<boolean>) => {
+    (db: Db, { action_id: id, form, client, email, search_text, event }: Inserted, changed: RawBuilder<boolean>) => {
       const attempt = { attempts: '', attempt_by: 'first', attempt_number: 1 } as const;
-      const row = { origin: 'agent', ...attempt, id, form, email, search_text, event, ...status } as const;
+      const row = {
+        ...{ origin: 'agent', progress: 'new', ...attempt, ...status },
+        ...{ id, form, client, email, search_text, event },
+      } as const;
       const { wallClock } = storage.dialect;
       const since = [wallClock.as('received_ms'), wallClock.as('status_since_ms')] as const;
       const names = Object.keys(row) as (keyof typeof row)[];

@@ -11,6 +11,8 @@ export const EXPIRED_BATCH = 100;
 /** Columns of a new row. */
 const NEW_ROW = {
   origin: 'browser',
+  client: null,
+  progress: 'new',
   reason: null,
   attempts: '',
   attempt_by: 'first',
@@ -27,6 +29,7 @@ export function redactedColumns({ dialect }: Pick<Storage, 'dialect'>) {
     event: dialect.withoutFields,
     email: null,
     search_text: null,
+    note: null,
     subscriber: null,
     fields_digest: null,
     disclosures: null,

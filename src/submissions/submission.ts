@@ -91,10 +91,10 @@ export const BEFORE_DIGITS = '\x1f';
 /** Matches most texts. In such a text, folding changes only case and quotation marks. */
 const ASCII = /^[\0-\x7f]*$/;
 
-/** Returns the folded text of a submission: its values, the client's name, the reference and the number's digits. */
+/** Returns the folded text of a submission: its values, the client's name, both references and the number's digits. */
 export function searchTextOf({ id, client, fields }: Pick<Submission, 'id' | 'client' | 'fields'>): string {
   const digits = digitsOf(fields.phone ?? '');
-  const values = [...Object.values(fields), client ?? '', id];
+  const values = [...Object.values(fields), client ?? '', id, shortReference(id)];
   return `${fold(values.join('\n'))}\n${BEFORE_DIGITS}${digits}`;
 }
 
@@ -107,6 +107,20 @@ export function digitsOf(text: string): string {
 export function fold(text: string): string {
   const plain = ASCII.test(text) ? text : text.normalize('NFKD').replace(/\p{M}+/gu, '');
   return plain.toLowerCase().replace(/["\u2018\u2019\u201c\u201d]/g, "'");
+}
+
+/** Crockford's base 32: no letter looks like a digit. */
+const BASE_32 = '0123456789ABCDEFGHJKMNPQRSTVWXYZ';
+
+/** Returns the reference that people read aloud, as `XXXX-XXXX`, from the last 40 bits of the id (reference §12.14). */
+export function shortReference(id: string): string {
+  let bits = Number.parseInt(id.slice(-10), 16);
+  let text = '';
+  for (let at = 0; at < 8; at += 1) {
+    text = `${BASE_32[bits % 32]}${text}`;
+    bits = Math.floor(bits / 32);
+  }
+  return `${text.slice(0, 4)}-${text.slice(4)}`;
 }
 
 /** Returns a digest of form and normalized fields, which finds a person's second try (reference §10.10). */

@@ -113,7 +113,7 @@ describe.each(databases)('report on %s', (_name, create) => {
         .executeTakeFirstOrThrow();
       await tx
         .insertInto('confirmation_reports')
-        .values({ ...row, reported_at: new Date().toISOString() })
+        .values({ ...row, reported_at: new Date().toISOString(), seen: 0 })
         .execute();
     });
     const before = await codes();

@@ -48,7 +48,7 @@ describe.each(databases)('notices, on %s', (_name, create) => {
 
   test('sends the labelled fields of a lead, with Reply-To the person and a subject without their data', async () => {
     const { outbox, tell } = await instance();
-    const row = submission({ form: 'homeowner_quote' }, { recipient: { name: 'Painters' } });
+    const row = submission({ form: 'homeowner_quote' }, { recipient: { id: 'contractor-1', name: 'Painters' } });
     await keep(storage, row);
     await tell(row);
     expect(await outbox.work()).toBe(1);

@@ -8,6 +8,7 @@ import type { DiskSpace } from '../../src/notices/probes.ts';
 import { readSettings } from '../../src/settings/settings.ts';
 import type { Storage } from '../../src/storage/database.ts';
 import type { SubmissionRow } from '../../src/storage/schema.ts';
+import type { Event } from '../../src/upstream/upstream.ts';
 import { baseUrl, from, type MailServer } from '../mail/mail-server.ts';
 import type { TestClock } from '../support/clock.ts';
 
@@ -68,7 +69,7 @@ export async function openInstance(
 let count = 0;
 
 /** Returns the row of a delivered contact message from a browser. */
-export function submission(more: Partial<SubmissionRow> = {}, data: object = {}): SubmissionRow {
+export function submission(more: Partial<SubmissionRow> = {}, data: Partial<Event['data']> = {}): SubmissionRow {
   count += 1;
   const id = more.id ?? `s-${count}`;
   const fields = {
@@ -85,6 +86,9 @@ export function submission(more: Partial<SubmissionRow> = {}, data: object = {})
     id,
     form: 'contact',
     origin: 'browser',
+    client: data.client ?? null,
+    progress: 'new',
+    note: null,
     email: 'ada@canary.example',
     search_text: null,
     subscriber: null,

@@ -27,6 +27,9 @@ export function submissionRow(given: Given = {}): SubmissionRow {
   return {
     form,
     origin,
+    client: data?.client ?? (origin === 'agent' ? 'acme' : null),
+    progress: 'new',
+    note: null,
     ...searchColumns({ id, client: data?.client ?? null, fields: typed }),
     subscriber: null,
     subscriber_id: null,
@@ -95,6 +98,13 @@ export function eventOf(data: Partial<Event['data']> = {}): Event {
 
 /** A submission as `list.ts` reads it, delivered. */
 export function keptSubmission(event: Event): StoredSubmission {
-  const became = { status: 'delivered', reason: null, nextAttemptAt: null, attempts: [] } as const;
+  const became = {
+    status: 'delivered',
+    reason: null,
+    progress: 'new',
+    note: null,
+    nextAttemptAt: null,
+    attempts: [],
+  } as const;
   return { receivedAt: RECEIVED, event, ...became, attempts: [] };
 }

@@ -62,7 +62,7 @@ const confirmations = [
     constraint confirmation_codes_id_number primary key (id, number))`,
   'create index confirmation_codes_asked_at on confirmation_codes (asked_at)',
   `create table confirmation_reports (
-    client text not null, mailbox_digest text not null, reported_at text not null,
+    client text not null, mailbox_digest text not null, reported_at text not null, seen integer not null,
     constraint confirmation_reports_key primary key (client, mailbox_digest))`,
   `create table mailbox_key (
     id integer primary key, secret text not null)`,
@@ -70,20 +70,22 @@ const confirmations = [
 
 /**
  * An index that few rows need is partial, so that an insert of a new lead costs no more. The console reads the index
- * `submissions_listed` from its end. This index contains all columns for filters and search, because reading the row
- * would take longer than the rest of a query. PostgreSQL limits the size of an index entry, so there a search for words
- * reads the table, with several workers.
+ * `submissions_listed` from its end. This index contains the columns for filters and search, because reading the row
+ * would take longer than the rest of a query. It does not contain the status, which changes with each attempt: every
+ * change would write the entry again, with its text. PostgreSQL limits the size of an index entry, so there a search
+ * for words reads the table, with several workers.
  */
 function submissions(kind: Storage['kind']): string[] {
   // With `collate "C"`, PostgreSQL compares bytes, whatever the collation of the database.
   const [searchText, listed] =
     kind === 'postgres'
-      ? ['text collate "C"', 'received_ms, id, status, form, origin']
-      : ['text', 'received_ms, id, status, form, origin, search_text'];
+      ? ['text collate "C"', 'received_ms, id, form, progress, client']
+      : ['text', 'received_ms, id, form, progress, client, search_text'];
   return [
     `create table submissions (
       id text primary key,
-      form text not null, origin text not null, email text, search_text ${searchText},
+      form text not null, origin text not null, client text, email text, search_text ${searchText},
+      progress text not null, note text,
       subscriber text, subscriber_id text,
       received_ms double precision not null,
       event text not null, disclosures text, fields_digest text,
@@ -92,6 +94,7 @@ function submissions(kind: Storage['kind']): string[] {
       lease_started_ms double precision, lease_ms integer,
       step integer, next_attempt_ms double precision, resend_asked_ms double precision)`,
     `create index submissions_listed on submissions (${listed})`,
+    `create index submissions_progress on submissions (progress, received_ms, id) where form <> 'newsletter'`,
     'create index submissions_email on submissions (email, received_ms, id)',
     `create index submissions_open on submissions (status, received_ms, id, origin)
       where status in ('waiting', 'undelivered')`,
@@ -99,6 +102,7 @@ function submissions(kind: Storage['kind']): string[] {
       where subscriber is not null`,
     `create index submissions_subscriber_id on submissions (subscriber_id, received_ms)
       where subscriber_id is not null`,
+    `create index submissions_dismissed on submissions (received_ms, id) where status = 'dismissed'`,
     `create index submissions_due on submissions (next_attempt_ms) where status = 'waiting'`,
     `create index submissions_under_way on submissions (lease_started_ms) where status = 'sending'`,
     'create index submissions_sent_again on submissions (fields_digest) where step is not null',
@@ -137,7 +141,7 @@ const messages = [
     address text, about text, priority integer not null,
     message_id text not null, status text not null, requested_at text not null,
     attempts integer not null, next_attempt_at text not null,
-    last_attempt_at text, attempt_started_ms double precision,
+    last_attempt_at text, attempt_started_ms double precision, reply text,
     constraint messages_kind_key primary key (kind, key))`,
   'create index messages_due on messages (status, priority, next_attempt_at)',
   `create index messages_dead on messages (requested_at, message_id) where status = 'dead'`,
@@ -151,11 +155,11 @@ const messages = [
 
 const operator = [
   `create table operator_links (
-    digest text primary key, name text not null,
+    digest text primary key, name text not null, mailed integer not null, page text,
     created_at text not null, expires_at text not null, used_at text)`,
   `create table operator_sessions (
-    digest text primary key, name text not null,
-    linked_at text not null, signed_in_at text not null, last_seen_at text not null)`,
+    digest text primary key, name text not null, mailed integer not null,
+    signed_in_at text not null, last_seen_at text not null, result text, undo text)`,
   `create table operator_audit (
     id text primary key, at text not null,
     name text not null, what text not null, about text not null)`,

@@ -5,19 +5,27 @@
 import type { ExpressionBuilder } from 'kysely';
 import { type FormName, forms } from '../../forms/catalog.ts';
 import type { ReadOnly, Selects } from '../../storage/database.ts';
-import type { Schema, SubmissionReason, SubmissionRow, SubmissionStatus } from '../../storage/schema.ts';
+import type { Progress, Schema, SubmissionReason, SubmissionRow, SubmissionStatus } from '../../storage/schema.ts';
 import type { Event } from '../../upstream/upstream.ts';
 import { type Attempt, parseAttempts } from '../attempts.ts';
-import { containsWord } from './search.ts';
+import { containsWord, type SearchWord } from './search.ts';
 
 export const statuses = ['sending', 'delivered', 'waiting', 'undelivered', 'dismissed'] as const;
 export const formNames = Object.keys(forms) as FormName[];
 export const origins = ['browser', 'agent'] as const;
+export const progresses = ['new', 'answered', 'won', 'lost', 'spam'] as const satisfies readonly Progress[];
 
 export type SubmissionFilter = {
   status?: SubmissionStatus | undefined;
   form?: FormName | undefined;
   origin?: SubmissionRow['origin'] | undefined;
+  progress?: Progress | undefined;
+  /** Name of the client that executed. */
+  client?: string | undefined;
+  /** True to leave out newsletter submissions. */
+  onlyLeads?: boolean | undefined;
+  /** True to leave out submissions that are marked as spam. */
+  withoutSpam?: boolean | undefined;
   /** Start of the time of receipt, inclusive. */
   since?: Date | undefined;
   /** End of the time of receipt, exclusive. */
@@ -25,7 +33,7 @@ export type SubmissionFilter = {
   /** The whole address. */
   email?: string | undefined;
   /** Words of `parseSearch`. All of them must occur. */
-  search?: readonly string[] | undefined;
+  search?: readonly SearchWord[] | undefined;
 };
 
 export type StoredSubmission = {
@@ -33,6 +41,8 @@ export type StoredSubmission = {
   event: Event;
   status: SubmissionStatus;
   reason: SubmissionReason | null;
+  progress: Progress;
+  note: string | null;
   /** Null unless the status is `waiting`. */
   nextAttemptAt: string | null;
   attempts: Attempt[];
@@ -122,16 +132,14 @@ export async function findSubmissions(reader: ReadOnly, idBegins: string): Promi
 
 /** Counts matching submissions up to `COUNTED_ROWS`. */
 async function countUpTo(reader: ReadOnly, filter: SubmissionFilter): Promise<Total> {
-  const [counted] = await reader.read((db) =>
-    db
-      .selectFrom(
-        matching(reader, db, filter)
-          .select('received_ms')
-          .limit(reader.dialect.constant(COUNTED_ROWS + 1))
-          .as('some'),
-      )
-      .select((row) => row.fn.countAll<number>().as('rows')),
-  );
+  const [counted] = await reader.read((db) => {
+    const some = matching(reader, db, filter)
+      .select('received_ms')
+      .limit(reader.dialect.constant(COUNTED_ROWS + 1));
+    // With an order, SQLite reads the texts from the index, which is smaller than the table.
+    const ordered = filter.status === undefined ? some : some.orderBy('received_ms', 'desc');
+    return db.selectFrom(ordered.as('some')).select((row) => row.fn.countAll<number>().as('rows'));
+  });
   const rows = Number(counted?.rows ?? 0);
   return { isMore: rows > COUNTED_ROWS, count: Math.min(rows, COUNTED_ROWS) };
 }
@@ -142,6 +150,8 @@ const columns = [
   'submissions.event',
   'submissions.status',
   'submissions.reason',
+  'submissions.progress',
+  'submissions.note',
   'submissions.next_attempt_ms',
   'submissions.attempts',
 ] as const;
@@ -186,13 +196,21 @@ function pageOf(reader: ReadOnly, filter: SubmissionFilter, { direction, behind,
 
 /** Returns a query for the rows of a filter, without columns. */
 function matching(reader: ReadOnly, db: Selects, filter: SubmissionFilter) {
-  const { status, since, until, search = [] } = filter;
+  const { constant } = reader.dialect;
+  const { status, origin, since, until, search = [] } = filter;
   let query = db.selectFrom('submissions');
-  for (const column of ['status', 'form', 'origin', 'email'] as const) {
+  for (const column of ['form', 'email', 'client'] as const) {
     const value = filter[column];
     if (value !== undefined) query = query.where(column, '=', value);
   }
+  // The conditions in constants are those of partial indexes.
+  if (status !== undefined) query = query.where('status', '=', constant(status));
   if (status === 'waiting' || status === 'undelivered') query = query.where((row) => isOpen(reader, row));
+  if (filter.progress !== undefined) query = query.where('progress', '=', filter.progress);
+  if (filter.onlyLeads) query = query.where('form', '<>', constant('newsletter'));
+  if (filter.withoutSpam) query = query.where('progress', '<>', constant('spam'));
+  // The index has the client and not the origin. A browser's row has no client.
+  if (origin !== undefined) query = query.where('client', origin === 'agent' ? 'is not' : 'is', null);
   if (since !== undefined) query = query.where('received_ms', '>=', since.getTime());
   if (until !== undefined) query = query.where('received_ms', '<', until.getTime());
   for (const word of search) query = query.where((row) => containsWord(reader, row, word));
@@ -204,15 +222,20 @@ export function isOpen({ dialect }: ReadOnly, row: ExpressionBuilder<Schema, 'su
   return row('status', 'in', [dialect.constant('waiting'), dialect.constant('undelivered')]);
 }
 
-type Row = Pick<SubmissionRow, 'id' | 'received_ms' | 'event' | 'status' | 'reason' | 'next_attempt_ms' | 'attempts'>;
+type Row = Pick<
+  SubmissionRow,
+  'id' | 'received_ms' | 'event' | 'status' | 'reason' | 'progress' | 'note' | 'next_attempt_ms' | 'attempts'
+>;
 
 function submissionOf(row: Row): StoredSubmission {
-  const { status, reason, next_attempt_ms: nextMs } = row;
+  const { status, reason, progress, note, next_attempt_ms: nextMs } = row;
   return {
     receivedAt: new Date(row.received_ms).toISOString(),
     event: JSON.parse(row.event) as Event,
     status,
     reason,
+    progress,
+    note,
     nextAttemptAt: status === 'waiting' && nextMs !== null ? new Date(nextMs).toISOString() : null,
     attempts: parseAttempts(row.attempts),
   };

@@ -10,28 +10,42 @@ const MAXIMUM_WORDS = 20;
 
 const TELEPHONE_WORD = /^[\d+()\-./]+$/;
 
+/** A folded word, and the names of the clients whose label contains the word. */
+export type SearchWord = { text: string; clients: readonly string[] };
+
+/** A client and the label that people see, if it has one. */
+type Labelled = { name: string; label?: string | undefined };
+
 /** Returns the words of a query, or undefined if the query has no words. */
-export function parseSearch(typed: string): string[] | undefined {
+export function parseSearch(typed: string, clients: readonly Labelled[] = []): SearchWord[] | undefined {
   const text = normalize([...typed].slice(0, MAXIMUM_CODE_POINTS).join(''));
   // No stored text has control characters, and PostgreSQL refuses some of them.
   const words = fold(text)
     .split(/[\s\p{Cc}]+/u)
     .filter((word) => word !== '')
     .slice(0, MAXIMUM_WORDS);
-  return words.length === 0 ? undefined : words;
+  if (words.length === 0) return undefined;
+  const labels = clients.map(({ name, label }) => ({ name, label: fold(label ?? '') }));
+  return words.map((word) => {
+    const labelled = labels.filter(({ label }) => label.includes(word));
+    return { text: word, clients: labelled.map(({ name }) => name) };
+  });
 }
 
 /** Returns the condition that a row contains a word. */
 export function containsWord(
   { dialect }: Pick<ReadOnly, 'dialect'>,
   row: ExpressionBuilder<Schema, 'submissions'>,
-  word: string,
+  { text: word, clients }: SearchWord,
 ): Expression<SqlBool> {
   const contains = (...texts: string[]) => {
     const escaped = texts.map((text) => text.replace(/[\\%_]/g, '\\$&'));
     return dialect.matches('search_text', `%${escaped.join('%')}%`);
   };
   const digits = TELEPHONE_WORD.test(word) ? digitsOf(word) : '';
-  if (digits.length < 3) return contains(word);
-  return row.or([contains(word), contains(BEFORE_DIGITS, digits)]);
+  return row.or([
+    contains(word),
+    ...(digits.length < 3 ? [] : [contains(BEFORE_DIGITS, digits)]),
+    ...(clients.length === 0 ? [] : [row('client', 'in', [...clients])]),
+  ]);
 }

@@ -39,7 +39,7 @@ export type DayCounts = {
   agent: number;
 };
 
-/** Counts the submissions of each of the last 30 days by origin, the oldest day first. Takes an IANA time zone. */
+/** Counts the leads of each of the last 30 days by origin, the oldest day first. Takes an IANA time zone. */
 export async function dailyCounts(reader: ReadOnly, now: Date, timeZone: string): Promise<DayCounts[]> {
   const days = lastDays(now, timeZone);
   const counted = await reader.read((db) =>
@@ -48,7 +48,7 @@ export async function dailyCounts(reader: ReadOnly, now: Date, timeZone: string)
         db
           .selectFrom('submissions')
           .select((row) => {
-            const isAgent = row.case().when('origin', '=', 'agent').then(1).else(0).end();
+            const isAgent = row.case().when('client', 'is not', null).then(1).else(0).end();
             return [
               reader.dialect.constant(date).as('date'),
               row.fn.countAll<number>().as('rows'),
@@ -56,7 +56,8 @@ export async function dailyCounts(reader: ReadOnly, now: Date, timeZone: string)
             ];
           })
           .where('received_ms', '>=', since)
-          .where('received_ms', '<', until),
+          .where('received_ms', '<', until)
+          .where('form', '<>', reader.dialect.constant('newsletter')),
       )
       .reduce((all, day) => all.unionAll(day)),
   );

@@ -49,11 +49,21 @@ describe('query plans of SQLite', () => {
 
   test.each<[string, SubmissionFilter, string]>([
     ['a status', { status: 'delivered' }, 'submissions_listed'],
-    ['a status with form and origin', { status: 'dismissed', form: 'contact', origin: 'agent' }, 'submissions_listed'],
+    ['a status with form and origin', { status: 'dismissed', form: 'contact', origin: 'agent' }, 'submissions_dismissed'],
     ['a period', { since: new Date(0), until: new Date() }, 'submissions_listed'],
-    ['a word', { search: ['ada'] }, 'submissions_listed'],
-    ['a number', { search: ['+1(555)'] }, 'submissions_listed'],
-    ['words with a status', { search: ['a', 'b'], status: 'delivered' }, 'submissions_listed'],
+    ['a word', { search: [{ text: 'ada', clients: [] }] }, 'submissions_listed'],
+    ['a number', { search: [{ text: '+1(555)', clients: [] }] }, 'submissions_listed'],
+    [
+      'words with a status',
+      {
+        search: [
+          { text: 'a', clients: [] },
+          { text: 'b', clients: [] },
+        ],
+        status: 'delivered',
+      },
+      'submissions_listed',
+    ],
     ['waiting rows', { status: 'waiting' }, 'submissions_open'],
     ['undelivered rows', { status: 'undelivered', origin: 'browser' }, 'submissions_open'],
     ['a person', { email: 'even1@example.com' }, 'submissions_email'],

@@ -2,9 +2,10 @@ import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
 import { normalize } from '../../../src/forms/fields.ts';
 import { parseSearch } from '../../../src/submissions/read/search.ts';
-import { searchTextOf } from '../../../src/submissions/submission.ts';
+import { searchTextOf, shortReference } from '../../../src/submissions/submission.ts';
 
 const id = '0190a000-0000-7000-8000-00000000abcd';
+const textsOf = (typed: string) => parseSearch(typed)?.map(({ text }) => text);
 const textOf = (fields: Record<string, string>) => searchTextOf({ id, client: null, fields });
 
 const anyCharacter = fc
@@ -23,23 +24,23 @@ describe('parseSearch', () => {
     ['a\0b\x1fc', ['a', 'b', 'c']],
     [id.toUpperCase(), [id]],
   ])('splits and folds %j into %j', (typed, words) => {
-    expect(parseSearch(typed)).toEqual(words);
+    expect(textsOf(typed)).toEqual(words);
   });
 
   test.each(['', '  ', '\u200b', '\n', '\0', '\u0301'])('returns undefined for %j', (typed) => {
-    expect(parseSearch(typed)).toBeUndefined();
+    expect(textsOf(typed)).toBeUndefined();
   });
 
   test('returns at most 20 words and 200 code points', () => {
     const letters = Array.from({ length: 25 }, (_, index) => `w${index}`);
-    expect(parseSearch(letters.join(' '))).toEqual(letters.slice(0, 20));
-    expect(parseSearch('🎨'.repeat(300))).toEqual(['🎨'.repeat(200)]);
+    expect(textsOf(letters.join(' '))).toEqual(letters.slice(0, 20));
+    expect(textsOf('🎨'.repeat(300))).toEqual(['🎨'.repeat(200)]);
   });
 
   test('returns only words without white space and control characters for arbitrary text', () => {
     fc.assert(
       fc.property(fc.string({ unit: anyCharacter }), (typed) => {
-        const words = parseSearch(typed) ?? [];
+        const words = textsOf(typed) ?? [];
         const isWord = (word: string) => /^[^\s\p{Cc}]+$/u.test(word);
         expect(words.filter((word) => !isWord(word))).toEqual([]);
       }),
@@ -51,7 +52,7 @@ describe('searchTextOf', () => {
   test('contains every value, the client, the reference and the digits of the telephone number', () => {
     const fields = { name: 'Zoë “Z” ', phone: '+1 (415) 555-01.00', message: 'Two\nROOMS' };
     expect(searchTextOf({ id, client: 'Acme', fields })).toBe(
-      `zoe 'z' \n+1 (415) 555-01.00\ntwo\nrooms\nacme\n${id}\n\x1f14155550100`,
+      `zoe 'z' \n+1 (415) 555-01.00\ntwo\nrooms\nacme\n${id}\n${shortReference(id).toLowerCase()}\n\x1f14155550100`,
     );
   });
 
@@ -60,10 +61,20 @@ describe('searchTextOf', () => {
       fc.property(fc.string({ unit: anyCharacter }), (text) => {
         const message = normalize(text);
         fc.pre(message.isWellFormed());
-        for (const word of parseSearch(message) ?? []) {
+        for (const word of textsOf(message) ?? []) {
           expect(textOf({ message })).toContain(word);
         }
       }),
     );
+  });
+});
+
+describe('shortReference', () => {
+  test.each([
+    ['00000000-0000-7000-8000-000000000000', '0000-0000'],
+    ['ffffffff-ffff-ffff-ffff-ffffffffffff', 'ZZZZ-ZZZZ'],
+    ['0190a000-0000-7000-8000-00000000abcd', '0000-1AYD'],
+  ])('writes the last 40 bits of %s as %s', (uuid, short) => {
+    expect(shortReference(uuid)).toBe(short);
   });
 });

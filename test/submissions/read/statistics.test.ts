@@ -40,7 +40,7 @@ describe.each(databases)('statistics on %s', (_name, create) => {
     await database.remove();
   });
 
-  test('dailyCounts counts each day of the time zone by origin', async () => {
+  test('dailyCounts counts the leads of each day of the time zone by origin', async () => {
     const now = new Date('2026-08-29T10:00:00.000Z');
     const countDays = (zone: string) => dailyCounts(storage, now, zone);
     const days = await countDays('Europe/Vienna');
@@ -49,11 +49,11 @@ describe.each(databases)('statistics on %s', (_name, create) => {
     expect(days[0]?.date).toBe('2026-07-31');
     const of = (date: string) => days.find((day) => day.date === date);
     // The first submission is half an hour before midnight in Vienna.
-    expect(of('2026-08-20')).toEqual({ date: '2026-08-20', browser: 225, agent: 75 });
-    expect(of('2026-08-21')).toEqual({ date: '2026-08-21', browser: 225, agent: 75 });
+    expect(of('2026-08-20')).toEqual({ date: '2026-08-20', browser: 150, agent: 50 });
+    expect(of('2026-08-21')).toEqual({ date: '2026-08-21', browser: 150, agent: 50 });
     expect(of('2026-08-22')).toEqual({ date: '2026-08-22', browser: 0, agent: 0 });
     const there = await countDays('Asia/Tokyo');
-    expect(there.find(({ date }) => date === '2026-08-21')).toMatchObject({ browser: 450 });
+    expect(there.find(({ date }) => date === '2026-08-21')).toMatchObject({ browser: 300 });
   });
 
   test('notArrived returns the number and the oldest of browser submissions', async () => {
