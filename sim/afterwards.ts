@@ -85,7 +85,7 @@ async function waitForRedelivery({ crowd, store, watched, mailWorld }: Afterward
   for (let leaps = 0; leaps < LEAPS_MAXIMUM; leaps += 1) {
     const open = store.read<Open>(
       `select status, next_attempt_ms due, resend_asked_ms asked from submissions
-       where status in ('sending', 'waiting') or (resend_asked_ms is not null and status <> 'dismissed')`,
+       where status in ('sending', 'waiting') or resend_asked_ms is not null`,
     );
     if (open?.length === 0) return;
     const isUnderWay = open?.some(({ status }) => status === 'sending') ?? true;

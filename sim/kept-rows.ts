@@ -77,7 +77,8 @@ export function watchRows(
     // After a commit with an unknown outcome, the same process may insert an erased submission again, as if it were
     // new.
     const by = medium.writer?.name;
-    const isUnknown = ledger.faults.has('commit with an unknown outcome') && insertedBy.get(id) === by;
+    const mayHaveCommitted = ['commit with an unknown outcome', 'statement fails after its effect'];
+    const isUnknown = mayHaveCommitted.some((fault) => ledger.faults.has(fault)) && insertedBy.get(id) === by;
     if (gone.has(id) && !(status === 'sending' && isUnknown)) {
       ledger.violate(9, `${id} was gone, and is back`);
     }

@@ -11,20 +11,21 @@ const STARTED_BY: Readonly<Partial<Record<SubmissionStatus, readonly AttemptBy[]
   waiting: ['redelivery', 'person', 'operator'],
   undelivered: ['operator'],
   delivered: ['operator'],
+  dismissed: ['operator'],
 };
 
 /** Statuses in which an attempt may end, by the status before the attempt. */
 const ENDS: Readonly<Record<'none' | SubmissionStatus, readonly SubmissionStatus[]>> = {
-  none: ['delivered', 'waiting', 'undelivered'],
-  waiting: ['delivered', 'waiting', 'undelivered'],
-  undelivered: ['delivered', 'undelivered'],
+  none: ['delivered', 'waiting', 'undelivered', 'dismissed'],
+  waiting: ['delivered', 'waiting', 'undelivered', 'dismissed'],
+  undelivered: ['delivered', 'undelivered', 'dismissed'],
   delivered: ['delivered'],
   sending: [],
   dismissed: [],
 };
 
 const OF_AN_EXECUTION: Readonly<Record<SubmissionStatus, readonly SubmissionStatus[]>> = {
-  sending: ['delivered', 'undelivered'],
+  sending: ['delivered', 'undelivered', 'dismissed'],
   // A confirmation that arrives after the lease makes the row `delivered`.
   undelivered: ['delivered', 'dismissed'],
   delivered: [],

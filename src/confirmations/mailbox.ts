@@ -5,7 +5,7 @@
  */
 import { createHmac } from 'node:crypto';
 import { mailboxOf } from '../mail/messages.ts';
-import type { Storage } from '../storage/database.ts';
+import type { OpenTransaction, Storage } from '../storage/database.ts';
 
 const PURPOSE = 'lead-intake mailbox v1\n';
 
@@ -66,16 +66,30 @@ export function openMailboxes(parts: { storage: Storage; randomSecret: (bytes: n
   };
 }
 
-/** Returns the number of reports since a time, and the time of the last report. Throws `StorageUnavailable`. */
-export async function countReported(
-  storage: Pick<Storage, 'read'>,
-  since: Date,
-): Promise<{ count: number; lastAt: string | null }> {
-  const [reported] = await storage.read((db) =>
+/** Number of reports about a client that no operator has seen, and the time of the last report. */
+export type UnseenReports = { client: string; count: number; lastAt: string };
+
+/** Returns the reports since a time that no operator has seen, by client. Throws `StorageUnavailable`. */
+export async function unseenReports(storage: Pick<Storage, 'read'>, since: Date): Promise<UnseenReports[]> {
+  const rows = await storage.read((db) =>
     db
       .selectFrom('confirmation_reports')
-      .select((row) => [row.fn.countAll<number>().as('rows'), row.fn.max('reported_at').as('last_at')])
-      .where('reported_at', '>=', since.toISOString()),
+      .select((row) => ['client', row.fn.countAll<number>().as('rows'), row.fn.max('reported_at').as('last_at')])
+      .where('reported_at', '>=', since.toISOString())
+      .where('seen', '=', 0)
+      .groupBy('client')
+      .orderBy('client'),
   );
-  return { count: Number(reported?.rows ?? 0), lastAt: reported?.last_at ?? null };
+  return rows.map(({ client, rows: count, last_at }) => ({ client, count: Number(count), lastAt: last_at }));
+}
+
+/** Marks the reports up to a time as seen, for all operators. Returns the number of these reports. */
+export async function markReportsSeen(tx: OpenTransaction, until: string): Promise<number> {
+  const { numUpdatedRows } = await tx
+    .updateTable('confirmation_reports')
+    .set({ seen: 1 })
+    .where('seen', '=', 0)
+    .where('reported_at', '<=', until)
+    .executeTakeFirst();
+  return Number(numUpdatedRows);
 }

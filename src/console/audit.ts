@@ -5,6 +5,7 @@
 import { isoTime } from '../platform/clock.ts';
 import type { OpenTransaction, Storage } from '../storage/database.ts';
 import type { OperatorAuditRow } from '../storage/operation-schema.ts';
+import type { Progress } from '../storage/schema.ts';
 
 /** Text of each action. */
 const actionWords = {
@@ -15,7 +16,10 @@ const actionWords = {
   saw_lead: 'Looked at a lead',
   resent: 'Had a lead sent again',
   dismissed: 'Dismissed a lead',
-  marked_spam: 'Marked a lead as spam',
+  marked: 'Marked leads',
+  undid: 'Undid a change of progress',
+  noted: 'Changed the note of a lead',
+  saw_report: 'Marked reports as seen',
   exported_leads: 'Exported leads',
   saw_person: 'Looked at everything about a person',
   exported_person: 'Exported everything about a person',
@@ -29,15 +33,20 @@ const actionWords = {
 export type AuditAction = keyof typeof actionWords;
 
 /** Subject of an entry, which never contains the value of a field or filter. */
-export type About = { ids?: readonly string[]; count?: number; filters?: readonly string[] };
+export type About = {
+  ids?: readonly string[];
+  count?: number;
+  filters?: readonly string[];
+  progress?: Progress;
+};
 
 /** An entry without its id and time. */
 type Audited = { name: string; what: AuditAction; about?: About };
 
 export type AuditParts = { storage: Storage; newId: () => string; clock: { now(): Date } };
 
-/** Result of a change: its entry, or the reason why nothing was changed. */
-type Changed<R> = { entry: Audited } | { refused: R };
+/** Result of a change: its entry, or the reason why the change was refused. Without both, nothing was changed. */
+type Changed<R> = { entry?: Audited } | { refused: R };
 
 /** Commits a change together with its entry. Returns undefined, or the reason why nothing was changed. */
 export type Commit = <R = never>(change: (tx: OpenTransaction) => Promise<Changed<R>>) => Promise<R | undefined>;
@@ -67,7 +76,7 @@ export function committer({ storage, newId, clock }: AuditParts): Commit {
     return storage.write(async (tx) => {
       const changed = await change(tx);
       if ('refused' in changed) return changed.refused;
-      await insert(tx, { ...place, ...changed.entry });
+      if (changed.entry !== undefined) await insert(tx, { ...place, ...changed.entry });
       return undefined;
     });
   };

@@ -8,7 +8,7 @@ import { LINK_COMMAND } from '../failures/page-problems.ts';
 import type { ConsoleRefusal } from '../failures/refusals.ts';
 import { renderForPage } from '../failures/render.ts';
 import { headerLines } from '../http/request.ts';
-import { checkSameOrigin } from '../http/same-origin.ts';
+import { checkSameOrigin, type SentForm } from '../http/same-origin.ts';
 import type { Rate } from '../limits/limits.ts';
 import { type ConsoleRoute, pathTo, routes } from '../routes.ts';
 import { agentsPage } from './agents-page.ts';
@@ -16,16 +16,18 @@ import { committer, recorder } from './audit.ts';
 import { auditPage } from './audit-page.ts';
 import { confirmationsPage } from './confirmations-page.ts';
 import { leadsCsv, leadsJsonl } from './downloads.ts';
-import { changeLead, leadPage } from './lead.ts';
-import { leadsPage } from './leads.ts';
+import { leadPage } from './lead.ts';
+import { leadsPage, newLeads } from './leads.ts';
 import { changeMessage, messagesPage } from './messages-page.ts';
-import { overviewPage } from './overview.ts';
+import { overviewPage, seeReports } from './overview.ts';
 import type { Answer, ChangeParts, ChangeRequest, ConsolePage, ConsoleParts, GivenParts } from './page.ts';
 import { deletePerson, personPage } from './person.ts';
-import { isFresh, LIFETIME_MS, openSessions, type Session } from './sessions.ts';
+import { returnPage } from './return-page.ts';
+import { ignoreUnavailable, isFresh, LIFETIME_MS, openSessions, type Session } from './sessions.ts';
 import { subscribersPage } from './subscribers.ts';
-import { consoleLayout, render } from './templates.ts';
+import { consoleLayout, render, type ShownResult } from './templates.ts';
 import { timesIn } from './times.ts';
+import { changeLead, changeLeads, changeNote, changeProgress, undoChange } from './work.ts';
 
 const always = () => true;
 
@@ -36,8 +38,14 @@ const pages: Readonly<Record<ConsoleRoute, ConsolePage>> = {
   operatorLeads: { read: leadsPage },
   operatorLeadsCsv: { read: leadsCsv, needsRecentSignIn: always },
   operatorLeadsJsonl: { read: leadsJsonl, needsRecentSignIn: always },
+  operatorNewLeads: { read: newLeads, isBackground: true },
+  changeLeads: { change: changeLeads },
+  undoChange: { change: undoChange },
   operatorLead: { read: leadPage },
   changeLead: { change: changeLead },
+  changeProgress: { change: changeProgress },
+  changeNote: { change: changeNote },
+  seeReports: { change: seeReports },
   // An export is a GET with `?export`. A deletion is a POST.
   operatorPerson: { read: personPage, needsRecentSignIn: ({ query }) => query.has('export') },
   changePerson: { change: deletePerson, needsRecentSignIn: always },
@@ -54,14 +62,15 @@ export type ConsoleRequest = {
   values: Readonly<Record<string, string | undefined>>;
   query: URLSearchParams;
   takeFromLimit(): Promise<Rate>;
-  /** Returns a function that reads the values of the sent form by name. Returns undefined if the body is no form. */
-  readForm(): Promise<((name: string) => string | null) | undefined>;
+  /** Reads the sent form. Returns undefined if the body is no form. */
+  readForm(): Promise<SentForm | undefined>;
 };
 
 export type ConsoleAnswer =
   /** The answer to an unknown address. */
   | { kind: 'notFound' }
   | { kind: 'html'; status: number; html: string; retryAfterSeconds?: number }
+  | { kind: 'json'; value: object }
   | { kind: 'redirect'; to: string; cookie?: string }
   | { kind: 'file'; name: string; type: string; text: AsyncIterable<string> };
 
@@ -75,12 +84,23 @@ export function openConsole(given: GivenParts) {
   const { origin, protocol } = new URL(settings.baseUrl);
   const cookieName = protocol === 'https:' ? SECURE_COOKIE : COOKIE;
 
-  async function sessionOf(raw: IncomingMessage): Promise<Session | undefined> {
+  async function sessionOf(raw: IncomingMessage, extend = true): Promise<Session | undefined> {
     const token = tokenIn(raw, cookieName);
-    return token === undefined ? undefined : await sessions.find(token);
+    return token === undefined ? undefined : await sessions.find(token, { extend });
   }
 
-  function page(title: string, main: string, more: { name?: string; path?: string } = {}) {
+  /** Returns the result of the last change with its button "Undo". If the store can only be read, the page shows none. */
+  async function resultOf(session: Session, here: string): Promise<ShownResult | undefined> {
+    const text = await sessions.takeResult(session).catch(ignoreUnavailable);
+    const undo = session.undo === null ? undefined : (JSON.parse(session.undo) as { key: string }).key;
+    return text === undefined ? undefined : { text, undo, here };
+  }
+
+  function page(
+    title: string,
+    main: string,
+    more: { name?: string; path?: string; result?: ShownResult | undefined } = {},
+  ) {
     return { kind: 'html' as const, status: 200, html: consoleLayout(parts, { title, main, ...more }) };
   }
 
@@ -110,12 +130,15 @@ export function openConsole(given: GivenParts) {
     if (refusal !== undefined) return refusal;
     const { values, query, readForm } = request;
     const times = timesIn(settings.operatorTimeZone);
-    const given = { session, path, values, query, now: clock.now(), times, record: recorder(parts, session.name) };
+    const here = query.size === 0 ? path : `${path}?${query}`;
+    const record = recorder(parts, session.name);
+    const given = { session, path, values, query, here, now: clock.now(), times, record };
     if (page.needsRecentSignIn?.(given) && !isFresh(session, given.now)) return { kind: 'signInNotRecent' };
     if (page.read !== undefined) return await page.read(parts, given);
     const sent = await readForm();
     if (sent === undefined) return { kind: 'operatorButton' };
-    return await page.change(parts, { ...given, sent, commit: committer(parts) });
+    const returnTo = returnPage(sent('page')) ?? routes.operatorPage.path;
+    return await page.change(parts, { ...given, sent, sentAll: sent.all, returnTo, commit: committer(parts) });
   }
 
   return {
@@ -123,7 +146,8 @@ export function openConsole(given: GivenParts) {
 
     /** Answers a route that needs a session. */
     async answer(name: ConsoleRoute, request: ConsoleRequest): Promise<ConsoleAnswer> {
-      const session = await sessionOf(request.raw);
+      const { isBackground } = pages[name];
+      const session = await sessionOf(request.raw, !isBackground);
       if (session === undefined) {
         if (name !== 'operatorPage') return { kind: 'notFound' };
         const main = render('signed-out', { path: routes[name].path, command: LINK_COMMAND });
@@ -134,9 +158,13 @@ export function openConsole(given: GivenParts) {
       switch (answer.kind) {
         case 'page': {
           const { zone } = timesIn(settings.operatorTimeZone);
-          const main = render(answer.template, { ...answer.data, path, zone });
-          return page(answer.title, main, { name: session.name, path });
+          const here = request.query.size === 0 ? path : `${path}?${request.query}`;
+          const main = render(answer.template, { here, ...answer.data, path, zone });
+          const result = request.raw.method === 'HEAD' ? undefined : await resultOf(session, here);
+          return { ...page(answer.title, main, { name: session.name, path, result }), status: answer.status ?? 200 };
         }
+        case 'json':
+          return answer;
         case 'done':
           return { kind: 'redirect', to: answer.to };
         case 'signedOut':

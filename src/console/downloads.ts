@@ -26,7 +26,7 @@ function exportLeads(
   head: string,
   write: (item: StoredSubmission) => string,
 ): Promise<Answer> {
-  const { filter, given } = leadFilters(request);
+  const { filter, given } = leadFilters(request, parts.credentials.clients());
   async function* chunks() {
     if (head !== '') yield { count: 0, lines: head };
     for await (const page of submissionPages(parts.reader, filter)) {

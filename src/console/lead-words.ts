@@ -1,21 +1,45 @@
 /** Texts for the operator about the columns of a lead. */
-import type { AttemptBy, SubmissionReason, SubmissionStatus } from '../storage/schema.ts';
+import type { AttemptBy, Progress, SubmissionReason, SubmissionStatus } from '../storage/schema.ts';
 import type { AttemptOutcome } from '../submissions/attempts.ts';
+import type { ConsoleParts } from './page.ts';
+
+export const progressWords: Readonly<Record<Progress, string>> = {
+  new: 'New',
+  answered: 'Answered',
+  won: 'Won',
+  lost: 'Lost',
+  spam: 'Spam',
+};
+
+/** One or two words for a status. */
+export const statusTitles: Readonly<Record<SubmissionStatus, string>> = {
+  sending: 'Sending',
+  delivered: 'Delivered',
+  waiting: 'Waiting',
+  undelivered: 'Undelivered',
+  dismissed: 'Dismissed',
+};
+
+/** Returns the name of a client as people see it. */
+export function agentLabel({ credentials }: Pick<ConsoleParts, 'credentials'>, name: string): string {
+  const client: { name: string; label?: string } | undefined = credentials.clients().find((one) => one.name === name);
+  return client?.label ?? name;
+}
 
 export const statusWords: Readonly<Record<SubmissionStatus, string>> = {
   sending: 'Being sent',
   delivered: 'Delivered',
-  waiting: 'Waiting for its next attempt',
-  undelivered: 'Undelivered: nothing more happens by itself',
+  waiting: 'Waiting for the next attempt',
+  undelivered: 'Undelivered: the service makes no further attempt',
   dismissed: 'Dismissed',
 };
 
 export const reasonWords: Readonly<Record<SubmissionReason, string>> = {
   rejected: 'the receiver rejected it',
-  attempts_used_up: 'every attempt was made',
-  redelivery_off: 'redelivery is off',
-  execution_failed: 'an agent’s execution failed; the agent was told to ask the person anew',
-  sent_unkept: 'it was sent while the database was away, and is never sent a second time',
+  attempts_used_up: 'all attempts failed',
+  redelivery_off: 'REDELIVERY is off',
+  execution_failed: 'the execution failed, and the agent got a failed receipt',
+  sent_unkept: 'it was sent while the database was unavailable, so it is never sent again',
   spam: 'spam',
   answered: 'answered',
   other: 'other',
@@ -24,23 +48,23 @@ export const reasonWords: Readonly<Record<SubmissionReason, string>> = {
 export const outcomeWords: Readonly<Record<AttemptOutcome, string>> = {
   confirmed: 'confirmed',
   rejected: 'rejected',
-  rateLimited: 'not confirmed: the receiver asks to wait',
+  rateLimited: 'not confirmed: the receiver is busy',
   unconfirmed: 'not confirmed',
-  unknown: 'not known: the attempt was broken off',
+  unknown: 'unknown: the service stopped during the attempt',
 };
 
 export const byWords: Readonly<Record<AttemptBy, string>> = {
   first: 'first attempt',
-  redelivery: 'sent again by itself',
+  redelivery: 'automatic retry',
   person: 'sent again by the person',
-  operator: 'sent again by the operator',
+  operator: 'resent by an operator',
 };
 
 export const viaWords = {
-  agent: 'The agent repeated the statement.',
-  client_form: 'The agent’s program says that its form was accepted.',
-  page: 'Our page was opened, and its button pressed.',
-  page_email: 'Our page was opened, and its button pressed after a code from the mailbox.',
+  agent: 'The agent repeated the statement',
+  client_form: 'The person accepted a form of the agent’s program',
+  page: 'The person confirmed on our page',
+  page_email: 'The person confirmed on our page, with a code from their mailbox',
 } as const;
 
 /** Returns a count with its noun. */

@@ -1,41 +1,78 @@
-/** One lead (reference §12.10): its fields, its confirmation, its delivery, and buttons to change it. */
+/** One lead (reference §12.10, §12.14): its fields, its note, its delivery and how it was confirmed. */
+import { routes } from '../routes.ts';
 import type { SubmissionRow } from '../storage/schema.ts';
 import { parseAttempts } from '../submissions/attempts.ts';
 import { isMixedScript } from '../submissions/homograph.ts';
-import { dismiss, dismissalReasons, requestResend } from '../submissions/operator-changes.ts';
-import { findSubmission } from '../submissions/read/list.ts';
+import { findSubmission, progresses, submissionsOf } from '../submissions/read/list.ts';
+import { shortReference } from '../submissions/submission.ts';
 import type { Event } from '../upstream/upstream.ts';
-import { byWords, outcomeWords, reasonWords, statusWords, titleCase, viaWords } from './lead-words.ts';
-import { ID } from './lists.ts';
-import type { Answer, ChangeParts, ChangeRequest, ConsoleParts, PageRequest } from './page.ts';
+import {
+  agentLabel,
+  byWords,
+  outcomeWords,
+  progressWords,
+  reasonWords,
+  statusWords,
+  titleCase,
+  viaWords,
+} from './lead-words.ts';
+import { ID, leadFilters, withQuery } from './lists.ts';
+import type { Answer, ChangeParts, ConsoleParts, PageRequest } from './page.ts';
+import { pathOfPage } from './templates.ts';
 import type { Times } from './times.ts';
 
 /** Characters of a number that a telephone does not dial. */
 const NOT_DIALLED = /[^\d+*#,;]/g;
 
-export async function leadPage(parts: ConsoleParts, { values, record, times }: PageRequest): Promise<Answer> {
-  const row = await findLead(parts, values.id);
+export async function leadPage(parts: ConsoleParts, request: PageRequest): Promise<Answer> {
+  const row = await findLead(parts, request.values.id);
   if (row === undefined) return { kind: 'unknownRow' };
+  await request.record('saw_lead', { ids: [row.id] });
+  return await leadView(parts, request, row);
+}
+
+/** Returns the page of a lead. `refused` is a note that was not saved, with the reason. */
+export async function leadView(
+  parts: Pick<ConsoleParts, 'reader' | 'executions' | 'credentials' | 'forms' | 'settings'>,
+  { query, times, here }: Pick<PageRequest, 'query' | 'times' | 'here'>,
+  row: SubmissionRow,
+  refused?: { typed: string; fault: string },
+): Promise<Answer> {
   const { data } = JSON.parse(row.event) as Event;
   const { client, fields } = data;
   const execution = client === null ? undefined : await parts.executions.findByAction(client, row.id);
-  await record('saw_lead', { ids: [row.id] });
-
   const form = parts.forms.find(({ name }) => name === row.form);
   const labels = new Map(form?.fields.map((field) => [field.name, field.label]));
+  const path = pathOfPage('operatorLead', { id: row.id });
   const page = {
+    ...(await neighboursOf(parts, { query, times }, row)),
     id: row.id,
+    path,
+    here,
+    reference: row.form === 'newsletter' ? undefined : shortReference(row.id),
     title: fields.name ?? fields.email ?? titleCase(row.form),
     form: titleCase(row.form),
-    from: client === null ? 'Browser' : `Agent ${client}`,
+    from: client === null ? 'Browser' : agentLabel(parts, client),
+    client,
     received: times.shown(row.received_ms),
     isGone: row.email === null,
+    reply: fields.email && replyLink(fields.email, parts.settings.operator.name),
+    call: fields.phone && contactLink('phone', fields.phone),
     fields: Object.entries(fields).map(([name, value]) => ({
       label: labels.get(name) ?? titleCase(name),
       value,
       href: contactLink(name, value),
     })),
     isMixed: isMixedScript(fields.email),
+    progresses: progresses.map((value) => ({
+      value,
+      label: progressWords[value],
+      isCurrent: value === row.progress,
+    })),
+    progressPath: pathOfPage('changeProgress', { id: row.id }),
+    notePath: pathOfPage('changeNote', { id: row.id }),
+    note: refused?.typed ?? row.note ?? '',
+    noteFault: refused?.fault,
     recipient: data.recipient?.name ?? parts.settings.operator.name,
     ...statusOf(row, times),
     can: possibleChanges(row),
@@ -48,38 +85,25 @@ export async function leadPage(parts: ConsoleParts, { values, record, times }: P
       signed: execution.signed_receipt,
     },
   };
-  return { kind: 'page', title: 'Lead', template: 'lead', data: page };
+  return { kind: 'page', title: page.title, template: 'lead', data: page, ...(refused && { status: 400 }) };
 }
 
-/** The buttons of the page, with the audit action of each. */
-const buttons = new Map<string | null, 'resent' | 'dismissed' | 'marked_spam'>([
-  ['resend', 'resent'],
-  ['dismiss', 'dismissed'],
-  ['spam', 'marked_spam'],
-]);
-
-/** Resends or dismisses a lead by one conditional update, so that only one of two concurrent clicks changes it. */
-export async function changeLead(parts: ChangeParts, request: ChangeRequest): Promise<Answer> {
-  const { storage, settings } = parts;
-  const id = request.values.id ?? '';
-  const what = buttons.get(request.sent('do'));
-  if (what === undefined) return { kind: 'operatorButton' };
-  if ((await findLead(parts, id)) === undefined) return { kind: 'unknownRow' };
-
-  const given = dismissalReasons.find((one) => one === request.sent('reason')) ?? 'other';
-  const reason = what === 'marked_spam' ? 'spam' : given;
-  const keepsContent = settings.submissionRetentionDays > 0;
-  const why = await request.commit(async (tx) => {
-    const changed =
-      what === 'resent'
-        ? await requestResend(storage, tx, id)
-        : await dismiss(storage, tx, id, { reason, keepsContent });
-    if (changed.kind === 'refused') return { refused: changed.why };
-    return { entry: { name: request.session.name, what, about: { ids: [id] } } };
-  });
-  // A lead that was dismissed for another reason stays dismissed.
-  if (why === undefined || (why === 'dismissed' && what !== 'resent')) return { kind: 'done', to: request.path };
-  return { kind: why === 'underWay' ? 'rowUnderWay' : 'unknownRow' };
+/** Returns the addresses of the next newer and the next older lead with the same filter, and of the list. */
+async function neighboursOf(
+  { reader, credentials }: Pick<ConsoleParts, 'reader' | 'credentials'>,
+  request: Pick<PageRequest, 'query' | 'times'>,
+  row: SubmissionRow,
+) {
+  const { filter, given } = leadFilters(request, credentials.clients());
+  const linkTo = async (direction: 'asc' | 'desc') => {
+    const [found] = await submissionsOf(reader, filter, { direction, behind: row, limit: 1 });
+    return found && withQuery(pathOfPage('operatorLead', { id: found.event.data.id }), given);
+  };
+  return {
+    newer: await linkTo('asc'),
+    older: await linkTo('desc'),
+    list: withQuery(routes.operatorLeads.path, given),
+  };
 }
 
 /** Returns the row of a lead by its id, or undefined if there is no such lead. */
@@ -93,8 +117,9 @@ function possibleChanges(row: SubmissionRow) {
   const isOpen = status === 'waiting' || status === 'undelivered';
   const isFree = askedMs === null && status !== 'sending';
   return {
-    resend: origin === 'browser' && isFree && status !== 'dismissed' && reason !== 'sent_unkept' && email !== null,
+    resend: origin === 'browser' && isFree && reason !== 'sent_unkept' && email !== null,
     dismiss: isOpen && isFree,
+    note: email !== null,
     person: email !== null,
   };
 }
@@ -118,9 +143,18 @@ function statusOf(row: SubmissionRow, times: Times) {
   };
 }
 
+/** Returns a link that opens the operator's mail program with a message to the person. */
+function replyLink(email: string, operatorName: string): string {
+  return `${mailto(email)}?subject=${encodeURIComponent(`Your message to ${operatorName}`)}`;
+}
+
+function mailto(email: string): string {
+  return `mailto:${encodeURIComponent(email).replaceAll('%40', '@')}`;
+}
+
 /** Returns the link for a field's value, or undefined if the value is only text. */
 function contactLink(name: string, value: string): string | undefined {
-  if (name === 'email') return `mailto:${encodeURIComponent(value).replaceAll('%40', '@')}`;
+  if (name === 'email') return mailto(value);
   if (name !== 'phone') return undefined;
   const number = value.replace(NOT_DIALLED, '');
   return /\d{3}/.test(number) ? `tel:${encodeURI(number).replaceAll('#', '%23')}` : undefined;

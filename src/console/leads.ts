@@ -1,36 +1,61 @@
-/** The list of leads (reference §12.7). */
+/** The list of leads (reference §12.7, §12.14). */
 import { routes } from '../routes.ts';
 import {
   COUNTED_ROWS,
   formNames,
   origins,
+  progresses,
   type StoredSubmission,
   statuses,
   submissionPage,
+  writeCursor,
 } from '../submissions/read/list.ts';
-import { many, titleCase } from './lead-words.ts';
+import { countChips, countNewer } from '../submissions/read/statistics.ts';
+import { shortReference } from '../submissions/submission.ts';
+import { agentLabel, many, progressWords, statusTitles, titleCase } from './lead-words.ts';
 import { leadFilters, leadLinks, PAGE_ROWS, withQuery } from './lists.ts';
 import type { Answer, ConsoleParts, PageRequest } from './page.ts';
 import { pathOfPage } from './templates.ts';
-import type { Times } from './times.ts';
+
+/** Code points of the message in a row. */
+const SNIPPET = 160;
+/** Limit of the number of new leads that the script shows. */
+const MAXIMUM_NEWER = 100;
 
 export async function leadsPage(parts: ConsoleParts, request: PageRequest): Promise<Answer> {
-  const { path, times } = request;
-  const { filter, before, given } = leadFilters(request);
+  const { path, here } = request;
+  const clients = parts.credentials.clients();
+  const { filter, before, given } = leadFilters(request, clients);
   const { items, total, older } = await submissionPage(parts.reader, filter, { before, limit: PAGE_ROWS });
+  const chips = await countChips(parts.reader);
+  const [newest] = before === undefined && Object.keys(given).length === 0 ? items : await newestLead(parts);
   await request.record('saw_leads', { count: items.length, filters: Object.keys(given) });
 
+  const { q, ...folded } = given;
+  const isListed = clients.some(({ name }) => name === given.agent);
+  const agents = clients.map(({ name }) => ({ value: name, label: agentLabel(parts, name) }));
   const data = {
     given,
+    q,
+    foldedCount: Object.keys(folded).filter((name) => name !== 'progress').length,
     isFiltered: Object.keys(given).length > 0,
     choices: {
-      status: statuses.map((value) => ({ value, label: titleCase(value) })),
+      status: statuses.map((value) => ({ value, label: statusTitles[value] })),
       form: formNames.map((value) => ({ value, label: titleCase(value) })),
       origin: origins.map((value) => ({ value, label: value === 'agent' ? 'Agent' : 'Browser' })),
+      agent: given.agent === undefined || isListed ? agents : [...agents, { value: given.agent, label: given.agent }],
     },
+    chips: chipsOf(path, given, chips),
     total: totalWords(total),
-    rows: items.map((item) => rowOf(item, times)),
+    rows: items.map((item) => rowOf(parts, request, item, withQuery('', given))),
     ...leadLinks(path, given, { before, older }),
+    newer: {
+      href: path,
+      countHref: withQuery(routes.operatorNewLeads.path, newest === undefined ? {} : { after: cursorOf(newest) }),
+    },
+    bulkPath: routes.changeLeads.path,
+    progresses: progresses.map((value) => ({ value, label: progressWords[value] })),
+    here,
     exports: [
       { label: 'CSV', href: withQuery(routes.operatorLeadsCsv.path, given) },
       { label: 'JSON lines', href: withQuery(routes.operatorLeadsJsonl.path, given) },
@@ -39,17 +64,56 @@ export async function leadsPage(parts: ConsoleParts, request: PageRequest): Prom
   return { kind: 'page', title: 'Leads', template: 'leads', data };
 }
 
-/** Returns the row of a lead for a template. */
-export function rowOf({ event: { data }, receivedAt, status }: StoredSubmission, times: Times) {
-  const { name, email, company } = data.fields;
+async function newestLead({ reader }: ConsoleParts): Promise<StoredSubmission[]> {
+  return (await submissionPage(reader, { onlyLeads: true }, { limit: 1 })).items;
+}
+
+function cursorOf({ receivedMs, event }: StoredSubmission): string {
+  return writeCursor({ received_ms: receivedMs, id: event.data.id });
+}
+
+/** Returns the number of leads that came after a cursor, for the script of the list. */
+export async function newLeads({ reader }: ConsoleParts, request: PageRequest): Promise<Answer> {
+  const { after } = leadFilters(request, []);
+  return { kind: 'json', value: { count: await countNewer(reader, after, MAXIMUM_NEWER) } };
+}
+
+/** Returns a link for each progress, and one for undelivered leads, each with the number of leads. */
+function chipsOf(
+  path: string,
+  given: Readonly<Record<string, string>>,
+  counts: Awaited<ReturnType<typeof countChips>>,
+) {
+  const numberOf = (count: number) =>
+    count > COUNTED_ROWS ? `${COUNTED_ROWS.toLocaleString('en')}+` : count.toLocaleString('en');
+  const chip = (label: string, count: number, filter: Record<string, string>) => {
+    const isCurrent = Object.entries(filter).every(([name, value]) => given[name] === value);
+    return { label, count: numberOf(count), isCurrent, href: isCurrent ? path : withQuery(path, filter) };
+  };
+  return [
+    ...progresses.map((progress) => chip(progressWords[progress], counts[progress], { progress })),
+    chip('Undelivered', counts.undelivered, { status: 'undelivered' }),
+  ];
+}
+
+/** Returns the row of a lead for a template. `query` is the query of the link, which keeps the filters. */
+export function rowOf(parts: ConsoleParts, { times, now }: PageRequest, item: StoredSubmission, query = '') {
+  const { event, receivedAt, status, progress } = item;
+  const { data } = event;
+  const { name, email, company, company_size, postal_code, project_type, timeline, subject, message } = data.fields;
+  const facts = [postal_code, project_type, timeline, company, company_size, subject];
   return {
-    href: pathOfPage('operatorLead', { id: data.id }),
+    id: data.id,
+    href: pathOfPage('operatorLead', { id: data.id }) + query,
     title: name ?? email ?? titleCase(data.form),
-    about: [titleCase(data.form), company, name === undefined ? undefined : email].filter(Boolean),
-    from: data.client === null ? 'Browser' : `Agent ${data.client}`,
-    status,
-    statusWord: titleCase(status),
-    received: times.shown(receivedAt),
+    form: titleCase(data.form),
+    facts: facts.filter((fact) => fact !== undefined),
+    snippet: message && [...message.slice(0, 2 * SNIPPET)].slice(0, SNIPPET).join(''),
+    agent: data.client === null ? undefined : agentLabel(parts, data.client),
+    progress: progress === 'new' ? undefined : { value: progress, label: progressWords[progress] },
+    status: status === 'delivered' ? undefined : { value: status, label: statusTitles[status] },
+    received: times.brief(receivedAt, now),
+    reference: data.form === 'newsletter' ? undefined : shortReference(data.id),
   };
 }
 

@@ -1,12 +1,13 @@
 /** Pages of lists, with 50 rows a page, newest first. The address of a page contains its filters and cursor. */
 
 import type { Cursor } from '../submissions/read/list.ts';
-import { formNames, origins, parseCursor, statuses, writeCursor } from '../submissions/read/list.ts';
+import { formNames, origins, parseCursor, progresses, statuses, writeCursor } from '../submissions/read/list.ts';
 import { parseSearch } from '../submissions/read/search.ts';
 import type { PageRequest } from './page.ts';
 
 export const PAGE_ROWS = 50;
-const TIME = /^\d{4}-\d{2}-\d{2}T[\d:.]{12}Z$/;
+/** A time as the store spells it. */
+export const TIME = /^\d{4}-\d{2}-\d{2}T[\d:.]{12}Z$/;
 /** An id as the store spells it. */
 export const ID = /^[\da-f]{8}-[\da-f]{4}-[\da-f]{4}-[\da-f]{4}-[\da-f]{12}$/;
 
@@ -47,16 +48,16 @@ export function leadLinks(
   };
 }
 
-const filterNames = ['q', 'status', 'form', 'origin', 'since', 'until'] as const;
+const filterNames = ['q', 'progress', 'status', 'form', 'origin', 'agent', 'since', 'until'] as const;
 
 /**
  * Returns the filters of a list of leads (reference §12.7), and the valid filters as they were typed (`given`). Invalid
- * values are ignored. If a name is repeated, its last value counts.
+ * values are ignored. If a name is repeated, its last value counts. `clients` have the labels that a search covers.
  */
-export function leadFilters({
-  query,
-  times,
-}: Pick<PageRequest, 'query'> & { times: Pick<PageRequest['times'], 'parse'> }) {
+export function leadFilters(
+  { query, times }: Pick<PageRequest, 'query'> & { times: Pick<PageRequest['times'], 'parse'> },
+  clients: Parameters<typeof parseSearch>[1],
+) {
   const text = (name: string) => query.getAll(name).at(-1) ?? '';
   const one = <const T extends string>(name: string, values: readonly T[]): T | undefined =>
     values.find((value) => value === text(name));
@@ -64,14 +65,17 @@ export function leadFilters({
     status: one('status', statuses),
     form: one('form', formNames),
     origin: one('origin', origins),
+    progress: one('progress', progresses),
+    client: text('agent') === '' || text('agent').includes('\0') ? undefined : text('agent'),
     since: times.parse(text('since')),
     until: times.parse(text('until')),
-    search: parseSearch(text('q')),
+    search: parseSearch(text('q'), clients),
   };
-  const used = { ...filter, q: filter.search };
+  const used = { ...filter, q: filter.search, agent: filter.client };
   const given = filterNames.filter((name) => used[name] !== undefined);
   return {
-    filter,
+    filter: { ...filter, onlyLeads: filter.form === undefined, withoutSpam: filter.progress === undefined },
+    after: parseCursor(text('after')),
     before: parseCursor(text('cursor')),
     given: Object.fromEntries(given.map((name) => [name, text(name)])),
   };

@@ -52,6 +52,8 @@ export type PageRequest = {
   /** Values of the path's parameters, as they were sent. */
   values: Readonly<Record<string, string | undefined>>;
   query: URLSearchParams;
+  /** Path and query of this page, to which its forms return. */
+  here: string;
   now: Date;
   /** Times in the operator's zone. */
   times: Times;
@@ -62,6 +64,10 @@ export type PageRequest = {
 export type ChangeRequest = Omit<PageRequest, 'record'> & {
   /** Returns a value of the posted form, or null unless the name came exactly once. */
   sent(name: string): string | null;
+  /** Returns all values of a name in the posted form. */
+  sentAll(name: string): string[];
+  /** Page that the form was on (reference §12.15). */
+  returnTo: string;
   commit: Commit;
 };
 
@@ -69,8 +75,10 @@ export type ChangeRequest = Omit<PageRequest, 'record'> & {
 export type ChangeParts = Omit<ConsoleParts, 'storage'> & { storage: ReadOnly & Pick<Storage, 'scrubLockMs'> };
 
 export type Answer =
-  /** The template also gets `path` and `zone`. */
-  | { kind: 'page'; title: string; template: string; data: object }
+  /** The template also gets `path`, `here` and `zone`. */
+  | { kind: 'page'; title: string; template: string; data: object; status?: 400 }
+  /** An answer for the script of a page. */
+  | { kind: 'json'; value: object }
   /** A redirect with 303. */
   | { kind: 'done'; to: string }
   /** A redirect to the first page, which deletes the cookie. */
@@ -86,4 +94,6 @@ type Change = (parts: ChangeParts, request: ChangeRequest) => Promise<Answer>;
 export type ConsolePage = ({ read: Read; change?: never } | { change: Change; read?: never }) & {
   /** Returns true for exports and deletions, which need a sign-in link younger than an hour. */
   needsRecentSignIn?: (request: PageRequest) => boolean;
+  /** True for a request of a script, which neither extends the session nor shows the result of a change. */
+  isBackground?: true;
 };

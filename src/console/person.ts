@@ -11,7 +11,7 @@ import { many, titleCase } from './lead-words.ts';
 import { rowOf, totalWords } from './leads.ts';
 import { leadLinks, PAGE_ROWS, withQuery } from './lists.ts';
 import type { Answer, ChangeParts, ChangeRequest, ConsoleParts, PageRequest } from './page.ts';
-import { isFresh } from './sessions.ts';
+import { isFresh, setResult } from './sessions.ts';
 import { pathOfPage } from './templates.ts';
 
 /** Limit of the shown pending confirmations, far above the number that agents can request from one person. */
@@ -54,7 +54,7 @@ export async function personPage(parts: ConsoleParts, request: PageRequest): Pro
     email,
     counts: countsOf(rows),
     total: totalWords(total),
-    rows: items.map((item) => rowOf(item, times)),
+    rows: items.map((item) => rowOf(parts, request, item)),
     pending: (await pendingOf(parts.storage, email, PENDING_ROWS)).map((question) => ({
       client: question.client,
       action: titleCase(question.action),
@@ -65,7 +65,7 @@ export async function personPage(parts: ConsoleParts, request: PageRequest): Pro
     exportHref: withQuery(path, { export: 'jsonl' }),
     deleteHref: withQuery(path, { delete: 'ask' }),
   };
-  return { kind: 'page', title: 'A person', template: 'person', data };
+  return { kind: 'page', title: email, template: 'person', data };
 }
 
 /** Deletes a person's data and writes the audit entry, in one transaction. */
@@ -79,26 +79,27 @@ export async function deletePerson(parts: ChangeParts, request: ChangeRequest): 
   // Id and time are made before the transaction, whose function runs again after a rollback.
   const scrub = { id: newId(), dueAt: scrubDueAt(storage, now, parts.settings.operatorTimeZone) };
   await request.commit(async (tx) => {
-    const { leads, subscriptions, confirmations, subscribers, outbox } = await erasePerson(tx, email, now);
+    const erased = await erasePerson(tx, email, now);
+    const { leads, subscriptions, confirmations, subscribers, outbox } = erased;
     const count = leads + subscriptions + confirmations + subscribers + outbox;
     await requestScrub(tx, scrub);
+    await setResult(tx, session, { text: `Deleted: ${countsOf(erased).join(', ')}.` });
     return { entry: { name: session.name, what: 'deleted_person', about: { ids: [id], count } } };
   });
   parts.log.info({ id }, 'an operator deleted everything about a person');
   parts.scrubbing.soon();
-  // The next page is the audit, which shows the deletion.
-  return { kind: 'done', to: pathOfPage('operatorAudit') };
+  return { kind: 'done', to: pathOfPage('operatorLeads') };
 }
 
 function countsOf({ leads, subscriptions, confirmations, subscribers, outbox }: PersonRows): string[] {
   const stored =
     leads + subscriptions > COUNTED_ROWS
       ? [`more than ${COUNTED_ROWS.toLocaleString('en')} leads and subscriptions`]
-      : [many(leads, 'lead'), many(subscriptions, 'subscription')];
-  return [
-    ...stored,
-    many(confirmations, 'open question'),
-    many(subscribers, 'subscriber to the newsletter', 'subscribers to the newsletter'),
-    many(outbox, 'message to them', 'messages to them'),
+      : [many(leads, 'lead'), subscriptions > 0 && many(subscriptions, 'newsletter submission')];
+  const others = [
+    confirmations > 0 && many(confirmations, 'pending confirmation'),
+    subscribers > 0 && 'the newsletter subscription',
+    outbox > 0 && many(outbox, 'message to them', 'messages to them'),
   ];
+  return [...stored, ...others].filter((words) => words !== false);
 }

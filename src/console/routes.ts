@@ -17,8 +17,9 @@ import { StorageUnavailable } from '../storage/database.ts';
 import type { Console, ConsoleAnswer, ConsoleRequest } from './console.ts';
 import type { GivenParts } from './page.ts';
 
-/** Maximum size of a body: a button, with a reason or an id. */
+/** Maximum size of a body: a button with up to 100 ids, or a note (reference §12.14). */
 const FORM_BODY_BYTES = 8_000;
+const NOTE_BODY_BYTES = 65_536;
 
 export type OpenConsole = () => Promise<Console>;
 
@@ -48,7 +49,7 @@ export function registerConsole(app: FastifyInstance, parts: RouteParts): void {
   const add = (
     where: ReturnType<typeof at>,
     run: (open: Console, request: ConsoleRequest) => ConsoleAnswer | Promise<ConsoleAnswer>,
-    { isHidden = false } = {},
+    { isHidden = false, bodyBytes = FORM_BODY_BYTES } = {},
   ) => {
     app.route<Values>({
       ...where,
@@ -63,7 +64,7 @@ export function registerConsole(app: FastifyInstance, parts: RouteParts): void {
             query: new URLSearchParams(request.url.split(/\?(.*)/s, 2)[1]),
             takeFromLimit: () => parts.takeFromLimit('signIns', request, reply),
             readForm: async () => {
-              const body = await parts.takeBody(request, reply, FORM_BODY_BYTES);
+              const body = await parts.takeBody(request, reply, bodyBytes);
               return body.kind === 'read' ? sentForm(request.headers, body.bytes) : undefined;
             },
           });
@@ -80,20 +81,25 @@ export function registerConsole(app: FastifyInstance, parts: RouteParts): void {
   for (const [name, route] of Object.entries<Route>(routes)) {
     if (route.group !== 'console') continue;
     const isHidden = route !== routes.operatorPage;
-    add(at(route), (open, request) => open.answer(name as ConsoleRoute, request), { isHidden });
+    const bodyBytes = route === routes.changeNote ? NOTE_BODY_BYTES : FORM_BODY_BYTES;
+    add(at(route), (open, request) => open.answer(name as ConsoleRoute, request), { isHidden, bodyBytes });
   }
   add(atSecret(routes.signInPage), (open, request) => open.signInPage(request));
   add(atSecret(routes.signIn), (open, request) => open.signIn(request));
 
-  const stylesheet = once(() => readFile(projectFile('src/console/operator.css'), 'utf8'));
-  app.route({
-    ...at(routes.operatorStylesheet),
-    handler: async (_request, reply) =>
-      reply
-        .header('cache-control', 'public, max-age=300')
-        .type('text/css; charset=utf-8')
-        .send(await stylesheet()),
-  });
+  const addFile = (route: Route, file: string, type: string) => {
+    const text = once(() => readFile(projectFile(`src/console/${file}`), 'utf8'));
+    app.route({
+      ...at(route),
+      handler: async (_request, reply) =>
+        reply
+          .header('cache-control', 'public, max-age=300')
+          .type(`${type}; charset=utf-8`)
+          .send(await text()),
+    });
+  };
+  addFile(routes.operatorStylesheet, 'operator.css', 'text/css');
+  addFile(routes.operatorScript, 'operator.js', 'text/javascript');
 }
 
 function sendAnswer(reply: FastifyReply, answer: Exclude<ConsoleAnswer, { kind: 'notFound' }>): FastifyReply {
@@ -105,6 +111,8 @@ function sendAnswer(reply: FastifyReply, answer: Exclude<ConsoleAnswer, { kind: 
     case 'redirect':
       if (answer.cookie !== undefined) reply.header('set-cookie', answer.cookie);
       return reply.code(303).header('location', answer.to).send();
+    case 'json':
+      return reply.send(answer.value);
     case 'file':
       return reply
         .type(answer.type)

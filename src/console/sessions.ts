@@ -3,7 +3,7 @@
  * makes a stolen cookie invalid too. The times of a session come from the process's wall clock.
  */
 import { isoTime } from '../platform/clock.ts';
-import { type Storage, StorageUnavailable } from '../storage/database.ts';
+import { type OpenTransaction, type Storage, StorageUnavailable } from '../storage/database.ts';
 import type { OperatorSessionRow } from '../storage/operation-schema.ts';
 import { prepareRead } from '../storage/queries.ts';
 import { type AuditParts, committer } from './audit.ts';
@@ -42,13 +42,13 @@ export function openSessions({ storage, clock, newId }: AuditParts) {
   }
 
   return {
-    /** Returns the session of a cookie's token, or undefined if the token has no valid session. */
-    async find(token: string): Promise<Session | undefined> {
+    /** Returns the session of a cookie's token, if it is valid. Without `extend`, the session ends no later. */
+    async find(token: string, { extend = true } = {}): Promise<Session | undefined> {
       const digest = digestOfToken(token);
       const session = digest && (await storage.read(byDigest({ digest })))[0];
       const nowMs = clock.now().getTime();
       if (!session || !isAlive(session, nowMs)) return undefined;
-      await updateLastSeen(session, nowMs).catch(ignoreUnavailable);
+      if (extend) await updateLastSeen(session, nowMs).catch(ignoreUnavailable);
       return session;
     },
 
@@ -99,6 +99,16 @@ export function openSessions({ storage, clock, newId }: AuditParts) {
       return all.filter((session) => isAlive(session, nowMs));
     },
 
+    /** Returns the result of the session's last change, once. */
+    async takeResult({ digest, result }: Session): Promise<string | undefined> {
+      if (result === null) return undefined;
+      const taken = await storage.write(async (tx) => {
+        const cleared = tx.updateTable('operator_sessions').set({ result: null });
+        return await cleared.where('digest', '=', digest).where('result', '=', result).executeTakeFirst();
+      });
+      return taken.numUpdatedRows > 0n ? result : undefined;
+    },
+
     async signOut({ digest, name }: Session): Promise<void> {
       await commit(async (tx) => {
         await tx.deleteFrom('operator_sessions').where('digest', '=', digest).execute();
@@ -123,8 +133,17 @@ export function openSessions({ storage, clock, newId }: AuditParts) {
  * Ignores a failed update of the last request, so that pages work while the store can only be read. The session does
  * not last longer.
  */
-function ignoreUnavailable(error: unknown): void {
+export function ignoreUnavailable(error: unknown): undefined {
   if (!(error instanceof StorageUnavailable)) throw error;
+}
+
+/** Stores the result of a change for the next page of the session. The result replaces an earlier one. */
+export async function setResult(
+  tx: OpenTransaction,
+  { digest }: Session,
+  { text, undo = null }: { text: string; undo?: string | null },
+): Promise<void> {
+  await tx.updateTable('operator_sessions').set({ result: text, undo }).where('digest', '=', digest).execute();
 }
 
 /** Returns true if the sign-in link was used within the last hour (reference §12.4). */

@@ -22,6 +22,9 @@ export function render(name: string, data: object): string {
   return eta.render(`@${name}.eta`, { ...data, pathOf: pathOfPage });
 }
 
+/** The result of the last change. `undo` names the change for the button "Undo". */
+export type ShownResult = { text: string; undo: string | undefined; here: string };
+
 /** The links at the top of every page (reference §12.5). */
 const navigation: readonly [ConsoleRoute, string][] = [
   ['operatorPage', 'Overview'],
@@ -39,7 +42,13 @@ const navigation: readonly [ConsoleRoute, string][] = [
  */
 export function consoleLayout(
   { frame, settings }: ConsoleParts,
-  shown: { title: string; main: string; name?: string | undefined; path?: string | undefined },
+  shown: {
+    title: string;
+    main: string;
+    name?: string | undefined;
+    path?: string | undefined;
+    result?: ShownResult | undefined;
+  },
 ): string {
   const { stylesheetPath, iconPath, iconType } = frame();
   const links = navigation.map(([route, label]) => {
@@ -54,6 +63,7 @@ export function consoleLayout(
     operatorName: settings.operator.name,
     stylesheetPath,
     ownStylesheetPath: routes.operatorStylesheet.path,
+    scriptPath: routes.operatorScript.path,
     iconPath,
     iconType,
   });

@@ -53,7 +53,18 @@ export const pressProblems = {
   }),
 } satisfies Record<PressRefusal['kind'], Problem>;
 
-const POSTS: readonly RouteName[] = ['signIn', 'signOut', 'changeLead', 'changePerson', 'changeMessage'];
+const POSTS: readonly RouteName[] = [
+  'signIn',
+  'signOut',
+  'changeLead',
+  'changeLeads',
+  'undoChange',
+  'changeProgress',
+  'changeNote',
+  'seeReports',
+  'changePerson',
+  'changeMessage',
+];
 const EXPORTS: readonly RouteName[] = ['operatorLeadsCsv', 'operatorLeadsJsonl', 'operatorPerson'];
 
 /** The command that makes a sign-in link. An operator can sign in only with such a link. */
@@ -63,7 +74,10 @@ const signIn = on(['signIn'], '§12.2');
 const posted = on(POSTS, '§12.4');
 const recent = on([...EXPORTS, 'changePerson'], '§12.4');
 const unavailable = on([...POSTS, ...EXPORTS, 'operatorPage', 'operatorLeads', 'operatorLead'], '§12.4');
-const row = on(['operatorLead', 'changeLead', 'operatorPerson', 'changePerson', 'changeMessage'], '§12.4');
+const row = on(
+  ['operatorLead', 'changeLead', 'changeProgress', 'changeNote', 'operatorPerson', 'changePerson', 'changeMessage'],
+  '§12.4',
+);
 
 export const consoleProblems = {
   signInTooOften: signIn(429, TOO_OFTEN, { page: 'The link is as good as before. Wait {wait}, then press again.' }),
@@ -77,6 +91,9 @@ export const consoleProblems = {
   operatorButton: posted(400, NO_SUCH_BUTTON, { page: 'Nothing has changed. Open the page again.' }),
   signInNotRecent: recent(403, 'To export or to delete, sign in anew: your link is older than an hour.', {
     page: `Nothing has changed. Make a new link on the server: ${LINK_COMMAND}`,
+  }),
+  noLeadSelected: on(['changeLeads'], '§12.14')(400, 'Select 1 to 100 leads.', {
+    page: 'Nothing has changed. Go back, tick the leads and press the button again.',
   }),
   unknownRow: row(404, 'There is nothing with that reference, or nothing that can be done to it.', {
     page: 'It may have been dealt with or deleted meanwhile: open the page again.',

@@ -75,7 +75,15 @@ export type PressRefusal =
 export type ConsoleRefusal =
   | { kind: 'signInTooOften'; retryAfterSeconds: number }
   | { kind: 'operatorPressFromElsewhere' | 'operatorPressByAgent' | 'operatorButton' }
-  | { kind: 'signInLinkNotGood' | 'signInNotRecent' | 'unknownRow' | 'rowUnderWay' | 'consoleUnavailable' };
+  | {
+      kind:
+        | 'signInLinkNotGood'
+        | 'signInNotRecent'
+        | 'noLeadSelected'
+        | 'unknownRow'
+        | 'rowUnderWay'
+        | 'consoleUnavailable';
+    };
 
 /** Refusals behind a subscriber's links (reference §9.5). */
 export type NewsletterRefusal =

@@ -26,7 +26,8 @@ export function validate(form: Form, raw: Readonly<Record<string, unknown>>): Va
   return faults.length === 0 ? { kind: 'valid', fields } : { kind: 'invalid', faults };
 }
 
-function checkValue(field: Field, value: unknown): string | Fault | undefined {
+/** Returns the normalized value or its fault. Returns undefined for an empty value of an optional field. */
+export function checkValue(field: Field, value: unknown): string | Fault | undefined {
   if (value === undefined) return field.required ? { field, kind: 'missing' } : undefined;
   if (typeof value !== 'string') return { field, kind: 'notText' };
   const text = normalize(value, field.kind);

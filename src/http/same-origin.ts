@@ -16,15 +16,16 @@ export function checkSameOrigin(request: IncomingMessage, origin: string) {
   };
 }
 
-/**
- * Returns a function that returns the value of a name in the posted form, or null unless the name came exactly once.
- * Returns undefined if the body is no urlencoded form.
- */
-export function sentForm(headers: IncomingHttpHeaders, bytes: Buffer): ((name: string) => string | null) | undefined {
+/** Returns the value of a name, or null unless the name came exactly once. `all` returns every value of the name. */
+export type SentForm = ((name: string) => string | null) & { all(name: string): string[] };
+
+/** Reads the posted form. Returns undefined if the body is no urlencoded form. */
+export function sentForm(headers: IncomingHttpHeaders, bytes: Buffer): SentForm | undefined {
   const type = mediaType(headers['content-type'])?.essence;
   if (type !== 'application/x-www-form-urlencoded') return undefined;
   const text = decodeUtf8(bytes);
   if (text === undefined) return undefined;
   const sent = new URLSearchParams(text);
-  return (name) => (sent.getAll(name).length === 1 ? sent.get(name) : null);
+  const one = (name: string) => (sent.getAll(name).length === 1 ? sent.get(name) : null);
+  return Object.assign(one, { all: (name: string) => sent.getAll(name) });
 }

@@ -64,7 +64,8 @@ export async function leaseAttempt(
   const { id, attempt_number, status } = row;
   const leased = await storage.write(queries.lease[by]({ id, attempt_number, status }));
   if (leased === 0) return undefined;
-  return { ...row, attempt_number: attempt_number + 1, attempt_by: by, resumed_status: status, leasedAt };
+  const resumed_status = status === 'dismissed' ? 'undelivered' : status;
+  return { ...row, attempt_number: attempt_number + 1, attempt_by: by, resumed_status, leasedAt };
 }
 
 /** Sends a leased row. Never throws. */

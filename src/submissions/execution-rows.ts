@@ -2,11 +2,11 @@
  * The row of an execution's submission. This row has no lease and no schedule of its own. The transaction that claims,
  * settles or recovers the execution also changes the row. The service never resends the submission (reference §10.7).
  */
-import type { QueryCreator, RawBuilder } from 'kysely';
+import { type QueryCreator, type RawBuilder, sql } from 'kysely';
 import type { Storage } from '../storage/database.ts';
 import { prepareChange, selectRow } from '../storage/queries.ts';
-import type { Schema, SubmissionRow } from '../storage/schema.ts';
-import { redactedColumns } from './submission-queries.ts';
+import type { Schema, SubmissionReason, SubmissionRow, SubmissionStatus } from '../storage/schema.ts';
+import { ifSpam, redactedColumns } from './submission-queries.ts';
 
 /** The stored part of an execution. The id of the row is the `action_id`. */
 export type ExecutionSubmission = Pick<SubmissionRow, 'form' | 'email' | 'search_text' | 'event'>;
@@ -38,8 +38,12 @@ export function executionRows(storage: Storage, keepsDelivered: boolean) {
     db
       .updateTable('submissions')
       .set((row) => ({
-        status: to,
-        reason: to === 'delivered' ? null : 'execution_failed',
+        ...(to === 'delivered'
+          ? { status: to, reason: null }
+          : {
+              status: ifSpam<SubmissionStatus>('dismissed', sql.lit(to)),
+              reason: ifSpam<SubmissionReason>('spam', sql.lit('execution_failed')),
+            }),
         status_since_ms: storage.dialect.wallClock,
         attempts: row('attempts', '||', of.line),
         ...(to === 'delivered' && !keepsDelivered && redactedColumns(storage)),

@@ -67,7 +67,8 @@ export async function dismiss(
     .updateTable('submissions')
     .set({
       status: 'dismissed',
-      reason,
+      // A submission that was sent unstored is never sent again.
+      reason: row?.reason === 'sent_unkept' ? row.reason : reason,
       status_since_ms: storage.dialect.wallClock,
       step: null,
       next_attempt_ms: null,
@@ -86,7 +87,6 @@ async function lockRow({ dialect }: Dialect, tx: OpenTransaction, id: string): P
 function whyNotSent(row: Decisive): ChangeRefusal | undefined {
   if (row.origin === 'agent') return 'agent';
   if (isUnderWay(row)) return 'underWay';
-  if (row.status === 'dismissed') return 'dismissed';
   if (row.reason === 'sent_unkept') return 'sentUnkept';
   return row.email === null ? 'contentGone' : undefined;
 }

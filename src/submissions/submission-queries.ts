@@ -1,8 +1,8 @@
 /** Statements of browsers' submissions. `lead-store.ts` explains them. */
-import type { QueryCreator } from 'kysely';
+import { type Expression, type QueryCreator, sql } from 'kysely';
 import type { Storage } from '../storage/database.ts';
 import { prepareChange, prepareRead } from '../storage/queries.ts';
-import type { AttemptBy, Schema, SubmissionReason, SubmissionRow } from '../storage/schema.ts';
+import type { AttemptBy, Schema, SubmissionReason, SubmissionRow, SubmissionStatus } from '../storage/schema.ts';
 import type { NewSubmission } from './submission.ts';
 
 /** Number of rows with an expired lease in one read. */
@@ -36,6 +36,18 @@ export function redactedColumns({ dialect }: Pick<Storage, 'dialect'>) {
   };
 }
 
+/**
+ * Returns `value` for a row under way that the operator has marked as spam (`progress.ts`), or else `other`. The end of
+ * the attempt dismisses such a row, unless the attempt was confirmed.
+ */
+export function ifSpam<T extends string | number | null>(value: NoInfer<T>, other: Expression<T>) {
+  return sql<T>`case when reason = 'spam' then ${sql.lit(value)} else ${other} end`;
+}
+
+function ifDismissed<T extends string | null>(value: NoInfer<T>, other: Expression<T>) {
+  return sql<T>`case when status = 'dismissed' then ${sql.lit(value)} else ${other} end`;
+}
+
 /** Columns of a row as it was read, before the lease. */
 type Leasable = Pick<SubmissionRow, 'id' | 'attempt_number' | 'status'>;
 
@@ -57,7 +69,9 @@ export function prepareSubmissionQueries(storage: Storage, leaseMs: number, keep
         .updateTable('submissions')
         .set((row) => ({
           status: 'sending',
-          resumed_status: row.ref('status'),
+          resumed_status: ifDismissed<SubmissionStatus>('undelivered', row.ref('status')),
+          // An operator who resends a dismissed row takes the dismissal back.
+          reason: ifDismissed<SubmissionReason | null>(null, row.ref('reason')),
           attempt_number: row('attempt_number', '+', 1),
           attempt_by: by,
           ...lease(),
@@ -169,26 +183,34 @@ export function prepareSubmissionQueries(storage: Storage, leaseMs: number, keep
     ),
 
     markUndelivered: prepareChange(storage, (db, { reason, ...of }: Fenced & { reason: SubmissionReason }) =>
-      ending(db, of).set({ ...ended(), status: 'undelivered', reason }),
+      ending(db, of).set((row) => ({
+        ...ended(),
+        status: ifSpam<SubmissionStatus>('dismissed', sql.lit('undelivered')),
+        reason: ifSpam<SubmissionReason>('spam', row.val(reason)),
+      })),
     ),
 
     scheduleRetry: prepareChange(storage, (db, of: Fenced & { step: number; delay_ms: number }) =>
       ending(db, of).set((row) => ({
-        status: 'waiting',
+        status: ifSpam<SubmissionStatus>('dismissed', sql.lit('waiting')),
         status_since_ms: row
           .case()
           .when('resumed_status', '=', 'waiting')
           .then(row.ref('status_since_ms'))
           .else(dialect.wallClock)
           .end(),
-        step: of.step,
-        next_attempt_ms: row(dialect.wallClock, '+', of.delay_ms),
+        step: ifSpam<number | null>(null, row.cast<number>(row.val(of.step), 'integer')),
+        next_attempt_ms: ifSpam<number | null>(null, row(dialect.wallClock, '+', of.delay_ms)),
       })),
     ),
 
     /** Restores the status. The schedule and the time of the status stay. */
     resume: prepareChange(storage, (db, of: Fenced) =>
-      ending(db, of).set((row) => ({ status: row.ref('resumed_status').$castTo<SubmissionRow['status']>() })),
+      ending(db, of).set((row) => ({
+        status: ifSpam('dismissed', row.ref('resumed_status').$castTo<SubmissionStatus>()),
+        step: ifSpam<number | null>(null, row.ref('step')),
+        next_attempt_ms: ifSpam<number | null>(null, row.ref('next_attempt_ms')),
+      })),
     ),
 
     /** Finds attempts of processes that have died, with the milliseconds since the end of each lease. */
@@ -224,7 +246,7 @@ export function prepareSubmissionQueries(storage: Storage, leaseMs: number, keep
         .selectAll()
         .where('resend_asked_ms', 'is not', null)
         // With a list of the allowed statuses, SQLite would scan all their rows every five seconds.
-        .where('status', 'not in', ['sending', 'dismissed'])
+        .where('status', '<>', 'sending')
         .orderBy('resend_asked_ms')
         .limit(dialect.constant(1)),
     ),

@@ -106,5 +106,5 @@ export function keptSubmission(event: Event): StoredSubmission {
     nextAttemptAt: null,
     attempts: [],
   } as const;
-  return { receivedAt: RECEIVED, event, ...became, attempts: [] };
+  return { receivedAt: RECEIVED, receivedMs: Date.parse(RECEIVED), event, ...became, attempts: [] };
 }

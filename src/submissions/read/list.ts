@@ -38,6 +38,8 @@ export type SubmissionFilter = {
 
 export type StoredSubmission = {
   receivedAt: string;
+  /** The same time in milliseconds, as the cursor has it. */
+  receivedMs: number;
   event: Event;
   status: SubmissionStatus;
   reason: SubmissionReason | null;
@@ -168,8 +170,8 @@ export async function submissionsOf(
   return (await reader.read(pageOf(reader, filter, part))).map(submissionOf);
 }
 
-/** Returns a query that finds the positions of the rows in an index, and then reads the rows. */
-function pageOf(reader: ReadOnly, filter: SubmissionFilter, { direction, behind, limit }: Part) {
+/** Returns a query for the positions of a part, in an index. */
+export function positionsOf(reader: ReadOnly, filter: SubmissionFilter, { direction, behind, limit }: Part) {
   const isNewest = direction === 'desc';
   return (db: Selects) => {
     let positions = matching(reader, db, filter).select(['received_ms', 'id']);
@@ -181,10 +183,15 @@ function pageOf(reader: ReadOnly, filter: SubmissionFilter, { direction, behind,
         return row.or([row('received_ms', further, ms), row('id', further, id)]);
       });
     }
-    const page = positions
-      .orderBy('received_ms', direction)
-      .orderBy('id', direction)
-      .limit(reader.dialect.constant(limit));
+    return positions.orderBy('received_ms', direction).orderBy('id', direction).limit(reader.dialect.constant(limit));
+  };
+}
+
+/** Returns a query that finds the positions of the rows in an index, and then reads the rows. */
+function pageOf(reader: ReadOnly, filter: SubmissionFilter, part: Part) {
+  const { direction } = part;
+  return (db: Selects) => {
+    const page = positionsOf(reader, filter, part)(db);
     return db
       .selectFrom(page.as('place'))
       .innerJoin('submissions', 'submissions.id', 'place.id')
@@ -195,7 +202,7 @@ function pageOf(reader: ReadOnly, filter: SubmissionFilter, { direction, behind,
 }
 
 /** Returns a query for the rows of a filter, without columns. */
-function matching(reader: ReadOnly, db: Selects, filter: SubmissionFilter) {
+export function matching(reader: ReadOnly, db: Selects, filter: SubmissionFilter) {
   const { constant } = reader.dialect;
   const { status, origin, since, until, search = [] } = filter;
   let query = db.selectFrom('submissions');
@@ -206,7 +213,7 @@ function matching(reader: ReadOnly, db: Selects, filter: SubmissionFilter) {
   // The conditions in constants are those of partial indexes.
   if (status !== undefined) query = query.where('status', '=', constant(status));
   if (status === 'waiting' || status === 'undelivered') query = query.where((row) => isOpen(reader, row));
-  if (filter.progress !== undefined) query = query.where('progress', '=', filter.progress);
+  if (filter.progress !== undefined) query = query.where('progress', '=', constant(filter.progress));
   if (filter.onlyLeads) query = query.where('form', '<>', constant('newsletter'));
   if (filter.withoutSpam) query = query.where('progress', '<>', constant('spam'));
   // The index has the client and not the origin. A browser's row has no client.
@@ -231,6 +238,7 @@ function submissionOf(row: Row): StoredSubmission {
   const { status, reason, progress, note, next_attempt_ms: nextMs } = row;
   return {
     receivedAt: new Date(row.received_ms).toISOString(),
+    receivedMs: row.received_ms,
     event: JSON.parse(row.event) as Event,
     status,
     reason,

@@ -1,7 +1,20 @@
 /** Statistics of submissions, for the console (reference §12.6), metrics and alerts (reference §21.4, §11.6). */
 import type { ReadOnly } from '../../storage/database.ts';
+import type { Progress } from '../../storage/schema.ts';
 import type { Attempt } from '../attempts.ts';
-import { isOpen, type StoredSubmission, submissionPage, submissionsOf, type Total } from './list.ts';
+import {
+  COUNTED_ROWS,
+  type Cursor,
+  isOpen,
+  matching,
+  positionsOf,
+  progresses,
+  type StoredSubmission,
+  type SubmissionFilter,
+  submissionPage,
+  submissionsOf,
+  type Total,
+} from './list.ts';
 
 export type NotArrived = { total: Total; oldest: StoredSubmission };
 
@@ -15,6 +28,39 @@ export async function notArrived(reader: ReadOnly, status: 'undelivered' | 'wait
   if (oldest === undefined) return undefined;
   const { total } = await submissionPage(reader, filter, { limit: 0 });
   return { total, oldest };
+}
+
+/** Number of leads by progress, and of undelivered leads, each counted up to `COUNTED_ROWS` + 1. */
+export type ChipCounts = Record<Progress | 'undelivered', number>;
+
+/** Counts the leads of each progress and the undelivered leads, in small indexes. */
+export async function countChips(reader: ReadOnly): Promise<ChipCounts> {
+  const { constant } = reader.dialect;
+  const filters: [keyof ChipCounts, SubmissionFilter][] = [
+    ...progresses.map((progress): [Progress, SubmissionFilter] => [progress, { progress, onlyLeads: true }]),
+    ['undelivered', { status: 'undelivered', onlyLeads: true }],
+  ];
+  const counted = await reader.read((db) =>
+    filters
+      .map(([name, filter]) =>
+        db
+          .selectFrom(
+            matching(reader, db, filter)
+              .select('id')
+              .limit(constant(COUNTED_ROWS + 1))
+              .as('some'),
+          )
+          .select((row) => [constant(name).as('name'), row.fn.countAll<number>().as('rows')]),
+      )
+      .reduce((all, one) => all.unionAll(one)),
+  );
+  const numberOf = (name: string) => Number(counted.find((row) => row.name === name)?.rows ?? 0);
+  return Object.fromEntries(filters.map(([name]) => [name, numberOf(name)])) as ChipCounts;
+}
+
+/** Counts the leads behind a position, up to `limit`. Without a position, counts all leads. */
+export async function countNewer(reader: ReadOnly, behind: Cursor | undefined, limit: number): Promise<number> {
+  return (await reader.read(positionsOf(reader, { onlyLeads: true }, { direction: 'asc', behind, limit }))).length;
 }
 
 /** Number of the newest rows to read, because an older row may have had the last attempt. */
