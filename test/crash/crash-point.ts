@@ -1,12 +1,16 @@
 /**
- * Loaded before the service (`node --import`): ends or stops the process at a named point, so that
- * the service itself knows nothing of crashes. It watches what Node.js and the wire show, so that it
- * works with the bundle as well.
+ * Ends or stops the process at a named point. It is loaded before the service (`node --import`), so the service
+ * contains no code for crashes. It watches SQLite, the sockets and undici, so it works with the bundle as well.
  *
- * CRASH_POINT: `after the claim` (of a browser's lead: the commit that keeps it; of a subscriber's press: that of its
- * event), `as the commit is sent` (to PostgreSQL: nobody knows whether it arrived), `before the send`, `after the
- * answer`, `before the settle`, `after the settle`, or `statement N`: the Nth statement from the claim on, or from
- * what changes a subscriber, counted from 1. CRASH_SIGNAL: SIGKILL, or SIGSTOP.
+ * CRASH_POINT is one of these:
+ * - `after the claim`. For a browser's lead it is the commit that stores the lead. For a subscriber's click it is the
+ *   commit that stores the event.
+ * - `as the commit is sent` to PostgreSQL. The process can't know whether the commit arrived.
+ * - `before the send`, `after the answer`, `before the settle`, `after the settle`.
+ * - `statement N`: the Nth statement, counted from 1. Counting starts at the claim or at the first change of a
+ *   subscriber.
+ *
+ * CRASH_SIGNAL is SIGKILL or SIGSTOP.
  */
 import { subscribe } from 'node:diagnostics_channel';
 import { DatabaseSync, StatementSync } from 'node:sqlite';
@@ -27,13 +31,13 @@ let claimed = false;
 let settled = false;
 let statements = 0;
 
-/** Counts a statement. Outside of a transaction, the statement is durable. */
+/** Counts a statement that succeeded. Outside a transaction, the statement is durable. */
 function observe(sql: string, isTransaction: boolean): void {
   if (/^(insert into "(executions|submissions)"|update "subscribers")/i.test(sql)) claimed = true;
   if (!claimed) return;
-  // The sweep's own names no preview, and may come at any time.
+  // The periodic job settles without `preview_digest`, and can do so at any time.
   if (/^update "executions".*"preview_digest" =/is.test(sql)) settled = true;
-  // Taking a row for another attempt appends no line.
+  // The update that starts an attempt does not set `attempts`.
   if (/^update "submissions" set "attempts" =/i.test(sql)) settled = true;
   if (settled) reach('before the settle');
   statements += 1;

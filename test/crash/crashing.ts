@@ -6,19 +6,19 @@ import { openSqlite } from '../../src/storage/sqlite/store.ts';
 import { type ProcessOptions, type ServiceProcess, startProcess } from '../support/process.ts';
 import type { ProgrammableUpstream } from '../support/upstream.ts';
 
-/** The longest that the setting allows: no lease expires before a test lets time pass. */
+/** The maximum of the setting, so that no lease expires before a test calls `expireLeases`. */
 const UPSTREAM_TIMEOUT_MS = 60_000;
-/** A process sends only so long after its claim (reference §5.11). Its own clock counts, so a test waits for it. */
+/** A process sends only within this time after its claim (reference §5.11). Its own clock counts, so tests wait. */
 export const FENCED_AFTER_MS = 5_000;
 const LEASE_MS = UPSTREAM_TIMEOUT_MS + FENCED_AFTER_MS;
-/** The delay before the first redelivery: a minute, a tenth more at most. */
+/** The longest delay before the first redelivery: a minute plus 10 %. */
 const FIRST_DELAY_MS = 66_000;
-/** A limit for periodic jobs, which look every five seconds. */
+/** Time limit for the effect of a periodic job, which runs every five seconds. */
 export const LOOKED_WITHIN_MS = 60_000;
 
 const crashPoint = import.meta.resolve('./crash-point.ts');
 
-/** What a process is started with that ends, or stops, at this point. */
+/** Returns options for a process that is killed or stopped at this point. */
 export function crashingAt(point: string, signal = 'SIGKILL') {
   return {
     preload: [crashPoint],

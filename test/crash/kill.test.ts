@@ -26,7 +26,7 @@ afterAll(() => upstream.close());
 
 const start = (options: ProcessOptions) => startFor(upstream, options);
 
-/** A lead that no other test sends, and how often the upstream has seen it. */
+/** Returns fields with this address, and a function that counts their deliveries. */
 function lead(email: string) {
   return {
     fields: { ...quote, email },
@@ -38,7 +38,7 @@ function lead(email: string) {
   };
 }
 
-/** Lets every lease of a folder expire, then repeats an execution while somebody settles it. */
+/** Expires every lease of a folder, then repeats an execution until a process has settled it. */
 async function onceExpired(dataDir: string, execute: () => Promise<Answer>): Promise<Answer> {
   await changeIn(dataDir, expireLeases);
   let answer: Answer | undefined;
@@ -60,7 +60,7 @@ const failed = {
   },
 };
 
-/** Executes into the crash, restarts, and holds every retry to reference §5.10. */
+/** Executes until the crash, restarts, and checks every retry against reference §5.10. */
 async function expectFailedByLease(
   crashing: ServiceProcess,
   fields: Record<string, string>,
@@ -83,14 +83,14 @@ async function expectFailedByLease(
   expect([...standings(crashing.dataDir)]).toEqual([[settled.body.receipt.action_id, 'failed, undelivered, unknown']]);
 }
 
-describe.concurrent('a process that ends, or stands, in an execution', () => {
+describe.concurrent('execution whose process is killed or stopped', () => {
   test.for([
     { point: 'after the claim', seen: 0 },
     { point: 'before the send', seen: 0 },
     { point: 'after the answer', seen: 1 },
     { point: 'before the settle', seen: 1 },
   ])(
-    'kill -9 $point: in progress until the lease has run out, then 502 with the failed receipt; sent $seen times',
+    'returns 409 until the lease expires, then the failed receipt, if killed $point (sent $seen times)',
     async ({ point, seen }, context) => {
       const sent = lead(`${point.replaceAll(' ', '-')}@example.com`);
       const crashing = await start(crashingAt(point));
@@ -100,7 +100,7 @@ describe.concurrent('a process that ends, or stands, in an execution', () => {
     },
   );
 
-  test('kill -9 in mid-send: the same, and it is not sent again', async (context) => {
+  test('returns 409, then the failed receipt, and does not send again, if killed during the send', async (context) => {
     const sent = lead('mid-send@example.com');
     const crashing = await start({});
     crashing.exited.then(() => injected(context, 'kill -9 in mid-send'));
@@ -113,7 +113,7 @@ describe.concurrent('a process that ends, or stands, in an execution', () => {
     expect(sent.seen()).toBe(1);
   });
 
-  test('kill -9 after the settle: the submitted receipt at once, sent once', async (context) => {
+  test('replays the submitted receipt at once if killed after the settle', async (context) => {
     const sent = lead('after-the-settle@example.com');
     const crashing = await start(crashingAt('after the settle'));
     const preview = await previewId(crashing, 'homeowner_quote', sent.fields);
@@ -133,7 +133,7 @@ describe.concurrent('a process that ends, or stands, in an execution', () => {
   });
 
   test.for([{ point: 'after the claim' }, { point: 'before the send' }])(
-    'SIGSTOP $point for longer than the lease, then SIGCONT: nothing is sent, and the receipt that another process settled stands',
+    'sends nothing and returns the receipt of another process if stopped $point for longer than the lease',
     async ({ point }, context) => {
       const sent = lead(`stopped-${point.replaceAll(' ', '-')}@example.com`);
       const stopped = await start(crashingAt(point, 'SIGSTOP'));
@@ -141,7 +141,7 @@ describe.concurrent('a process that ends, or stands, in an execution', () => {
       const preview = await previewId(other, 'homeowner_quote', sent.fields);
 
       const waiting = executeAction(stopped, preview, { key: point });
-      // Only then: without the claim the other process would take it itself.
+      // Without the claim, the other process would execute it.
       await until(() => rowsOf(stopped.dataDir, 'select * from executions').length > 0);
       await sleep(FENCED_AFTER_MS);
       const settled = await onceExpired(stopped.dataDir, () => executeAction(other, preview, { key: point }));
@@ -156,7 +156,7 @@ describe.concurrent('a process that ends, or stands, in an execution', () => {
     },
   );
 
-  test('kill -9 over HTTP, after every statement from the claim on: execution and submission agree in what every crash leaves, and in the end', async (context) => {
+  test('stores consistent states of execution and submission if killed after any statement', async (context) => {
     const emails: string[] = [];
     const began: string[] = [];
     let dataDir: string | undefined;
@@ -178,7 +178,7 @@ describe.concurrent('a process that ends, or stands, in an execution', () => {
       began.push(...left.map(([, standing]) => standing));
       emails.push(email);
     }
-    // Both statements of the claim and its commit; those of the settling and theirs.
+    // The claim has two statements and a commit. The settle also has a begin.
     expect(emails.length).toBeGreaterThanOrEqual(7);
     for (const standing of began) {
       expect(standing).toBeOneOf(['executing, sending', 'submitted, delivered, confirmed']);
@@ -195,7 +195,7 @@ describe.concurrent('a process that ends, or stands, in an execution', () => {
     for (const email of emails) expect(lead(email).seen()).toBeLessThanOrEqual(1);
   });
 
-  test('kill -9 with the embedded inbox, after every statement from the claim on: a lead is stored just where its receipt is submitted', async (context) => {
+  test('stores a lead in the embedded inbox exactly when its receipt is submitted, if killed after any statement', async (context) => {
     const environment = { UPSTREAM_URL: 'inbox:' };
     const previews: string[] = [];
     let dataDir: string | undefined;
@@ -215,7 +215,7 @@ describe.concurrent('a process that ends, or stands, in an execution', () => {
       injected(context, 'kill -9 after each statement, with the embedded inbox');
       previews.push(preview);
     }
-    // The claim, its commit, and begin, settle, store and commit of the delivery, at the least.
+    // There are at least the claim, its commit, and the statements of the delivery.
     expect(previews.length).toBeGreaterThanOrEqual(4);
 
     const restarted = await start({ dataDir, environment });

@@ -1,4 +1,4 @@
-/** kill -9 and SIGSTOP at every point of a browser's lead, and an upstream that dies: it is kept, and arrives (reference §10.6). */
+/** Checks that a stored lead is delivered after kill -9 or SIGSTOP at any point, or an outage (reference §10.6). */
 import { randomUUID } from 'node:crypto';
 import { globSync } from 'node:fs';
 import { join } from 'node:path';
@@ -22,7 +22,7 @@ import {
   startFor,
 } from './crashing.ts';
 
-// Half of the time they wait for periodic jobs.
+// Tests spend half of their time waiting for periodic jobs, so more of them run at once.
 vi.setConfig({ maxConcurrency: 4, testTimeout: 120_000 });
 
 let upstream: ProgrammableUpstream;
@@ -45,14 +45,14 @@ function newLead(): Lead {
   };
 }
 
-/** Everything of it that has reached the upstream: the id, and the body byte for byte. */
+/** Returns the id and the exact body of each delivery of this lead. */
 function seen({ email }: Lead): { id: unknown; body: string }[] {
   return upstream.delivered
     .filter(({ body }) => body.includes(email))
     .map(({ headers, body }) => ({ id: headers['webhook-id'], body }));
 }
 
-/** The rows that keep it: id, status, and how each attempt ended. */
+/** Returns the rows of this lead: id, body, and the status with the outcome of each attempt. */
 function kept(dataDir: string, { email }: Lead) {
   return rowsOf(dataDir, `select * from submissions where email = '${email}'`).map((row) => ({
     id: String(row.id),
@@ -66,7 +66,7 @@ async function untilItStands(dataDir: string, lead: Lead, standing: string) {
   expect(kept(dataDir, lead)).toHaveLength(1);
 }
 
-/** `npm run inbox -- resend ID…` beside a running service, and what it leaves. */
+/** Runs `npm run inbox -- resend ID…` beside a running service, and checks that each lead is delivered once more. */
 async function resend({ dataDir }: ServiceProcess, leads: readonly Lead[]): Promise<void> {
   const rows = leads.map((lead) => kept(dataDir, lead)[0]);
   const before = leads.map((lead) => seen(lead).length);
@@ -81,14 +81,14 @@ async function resend({ dataDir }: ServiceProcess, leads: readonly Lead[]): Prom
   }
 }
 
-describe.concurrent('a process that ends, or stands, with a lead under way', () => {
+describe.concurrent('lead whose process is killed or stopped', () => {
   test.for([
     { point: 'after the claim', times: 0 },
     { point: 'before the send', times: 0 },
     { point: 'after the answer', times: 1 },
     { point: 'before the settle', times: 1 },
   ])(
-    'kill -9 $point: kept, and with the end of its lease it waits; resend delivers it under the same id and body',
+    'waits after its lease, and resend delivers it with the same id and body, if killed $point',
     async ({ point, times }, context) => {
       const lead = newLead();
       const crashing = await start(crashingAt(point));
@@ -107,7 +107,7 @@ describe.concurrent('a process that ends, or stands, with a lead under way', () 
     },
   );
 
-  test('kill -9 in mid-send: kept, and its schedule delivers it under the same id and body', async (context) => {
+  test('is redelivered automatically with the same id and body if killed during the send', async (context) => {
     const lead = newLead();
     const crashing = await start({});
     const usual = upstream.answer;
@@ -129,7 +129,7 @@ describe.concurrent('a process that ends, or stands, with a lead under way', () 
     expect(seen(lead)).toEqual(Array(2).fill({ id: row?.id, body: row?.body }));
   });
 
-  test('kill -9 in the middle of a redelivery: that attempt is unknown as well, and it is delivered once more', async (context) => {
+  test('has two unknown attempts, and the next resend delivers it, if killed during a redelivery', async (context) => {
     const lead = newLead();
     const crashing = await start(crashingAt('before the send'));
     await expect(lead.send(crashing)).rejects.toThrow();
@@ -150,7 +150,7 @@ describe.concurrent('a process that ends, or stands, with a lead under way', () 
 
     await changeIn(dying.dataDir, expireLeases);
     const restarted = await start({ dataDir: dying.dataDir });
-    // The mark was taken with the attempt that nobody knows the end of.
+    // The attempt has no known outcome, so the command reports it as broken off.
     expect((await asked).stdout).toContain('broken off');
     await untilItStands(dying.dataDir, lead, 'waiting, unknown, unknown');
     const again = await runService(['inbox', 'resend', row?.id ?? ''], { environment });
@@ -159,7 +159,7 @@ describe.concurrent('a process that ends, or stands, with a lead under way', () 
     await untilItStands(restarted.dataDir, lead, 'delivered, unknown, unknown, confirmed');
   });
 
-  test('kill -9 after the settle: delivered, and not sent again', async (context) => {
+  test('stays delivered and is not sent again if killed after the settle', async (context) => {
     const lead = newLead();
     const crashing = await start(crashingAt('after the settle'));
     await lead.send(crashing).catch(() => {});
@@ -168,14 +168,14 @@ describe.concurrent('a process that ends, or stands, with a lead under way', () 
     await changeIn(crashing.dataDir, expireLeases);
     await changeIn(crashing.dataDir, endDelays);
     const restarted = await start({ dataDir: crashing.dataDir });
-    // The service looks for expired leases and due rows at its start, and every five seconds.
+    // The service finds expired leases and due rows at its start, and every five seconds.
     await sleep(6_000);
     expect(kept(restarted.dataDir, lead)).toMatchObject([{ standing: 'delivered, confirmed' }]);
     expect(seen(lead)).toHaveLength(1);
   });
 
   test.for([{ point: 'after the claim' }, { point: 'before the send' }])(
-    'SIGSTOP $point for longer than the lease, then SIGCONT: it sends nothing, its person is told that it is kept, and it arrives once',
+    'returns 502 with the reference and sends nothing if stopped $point for longer than the lease',
     async ({ point }, context) => {
       const lead = newLead();
       const stopped = await start(crashingAt(point, 'SIGSTOP'));
@@ -198,8 +198,8 @@ describe.concurrent('a process that ends, or stands, with a lead under way', () 
     },
   );
 
-  // Not a crash of ours, but it waits for the same jobs.
-  test('npm run demo -- outage: the upstream dies and comes back, every lead arrives once, the agent’s never, and the operator is told', async (context) => {
+  // This test kills the upstream, not the service. It is here because it waits for the same periodic jobs.
+  test('npm run demo -- outage reports that no lead was lost or sent twice', async (context) => {
     const folder = temporaryFolder();
     let isBack = false;
     const running = runService(['demo', 'outage'], {
@@ -217,7 +217,7 @@ describe.concurrent('a process that ends, or stands, with a lead under way', () 
     injected(context, 'npm run demo -- outage: the upstream dies while leads come in');
   });
 
-  test('kill -9 after every statement from the first on: what has left is kept, nothing is sent before it is, and resend delivers what waits', async (context) => {
+  test('is stored before it is sent or answered, and resend delivers it, if killed after any statement', async (context) => {
     const leads: Lead[] = [];
     const told: (number | undefined)[] = [];
     let dataDir: string | undefined;
@@ -233,7 +233,7 @@ describe.concurrent('a process that ends, or stands, with a lead under way', () 
       leads.push(lead);
       told.push(answer?.status);
     }
-    // Insert and commit; begin, update and commit.
+    // These are insert and commit, then begin, update and commit.
     expect(leads.length).toBeGreaterThanOrEqual(5);
     expect(told).not.toContain(502);
 
@@ -256,7 +256,7 @@ describe.concurrent('a process that ends, or stands, with a lead under way', () 
   });
 });
 
-/** Whether it has written the end of a lead and lives; a crash comes with the statement itself. */
+/** Returns true if the process settled the lead and still lives 500 ms later. */
 async function endsBySettling(service: ServiceProcess, lead: Lead): Promise<boolean> {
   let exited = false;
   service.exited.then(() => {

@@ -1,4 +1,4 @@
-/** A process that is killed between a person's press and its answer (reference §6.11). */
+/** Kills a process between a person's click on a confirmation page and the answer (reference §6.11). */
 import { afterAll, beforeAll, describe, expect, test, vi } from 'vitest';
 import { lookAt, openPage, pending, pressButton, tokenIn } from '../confirmations/rig.ts';
 import { executeAction } from '../support/agent.ts';
@@ -15,12 +15,12 @@ beforeAll(async () => {
 });
 afterAll(() => upstream.close());
 
-describe.concurrent('kill -9 between press and answer', () => {
+describe.concurrent('click on a confirmation page whose process is killed', () => {
   test.for([
     { point: 'before the settle', sent: 0, end: 'pending' },
     { point: 'before the send', sent: 0, end: 'failed' },
     { point: 'after the answer', sent: 1, end: 'failed' },
-  ])('$point: delivered $sent times, and everybody is told $end', async ({ point, sent, end }, context) => {
+  ])('shows $end to person and agent if killed $point ($sent deliveries)', async ({ point, sent, end }, context) => {
     const crashing = await startFor(upstream, crashingAt(point));
     crashing.exited.then(() => injected(context, `kill -9 in a press, ${point}`));
     const fields = { email: `press-${point.replaceAll(' ', '-')}@example.com` };
@@ -31,7 +31,7 @@ describe.concurrent('kill -9 between press and answer', () => {
 
     const restarted = await startFor(upstream, { dataDir: crashing.dataDir });
     const seen = async () => (await lookAt(restarted, asked.id)).body;
-    // Killed before its commit the press has changed nothing: it can be pressed again.
+    // If its process dies before the commit, the click has changed nothing and can be repeated.
     expect((await seen()).confirmation.status).toBe('pending');
     await changeIn(crashing.dataDir, expireLeases);
     if (end !== 'pending') {

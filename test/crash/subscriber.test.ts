@@ -1,7 +1,7 @@
 /**
- * A process that is killed while a subscriber confirms or leaves (reference §9.3): what it leaves is the state with its
- * event, or neither, and the event comes by itself, under one id: to SQLite after a restart, to PostgreSQL by an
- * instance beside it.
+ * Kills a process while a subscriber confirms or unsubscribes (reference §9.3). The database then has both the new
+ * status and its event, or neither. The event is delivered automatically, under one id: with SQLite after a restart,
+ * with PostgreSQL by a second instance.
  */
 import { afterAll, beforeAll, describe, expect, type TestContext, test, vi } from 'vitest';
 import { systemClock } from '../../src/platform/clock.ts';
@@ -17,7 +17,7 @@ import { crashingAt, endDelays, expireLeases, LOOKED_WITHIN_MS, startFor } from 
 
 vi.setConfig({ testTimeout: 120_000 });
 
-/** More than the statements of one press. */
+/** More statements than one click has. */
 const STATEMENTS = 16;
 const POINTS = ['after the claim', 'before the send', 'after the answer', 'before the settle'];
 
@@ -30,14 +30,14 @@ beforeAll(async () => {
 });
 afterAll(() => upstream.close());
 
-/** Every delivery of what a press says: the id, and the body byte for byte. */
+/** Returns the id and the exact body of each delivery of the event of this click. */
 function seen({ email }: SubscriberRow, press: Press): { id: unknown; body: string }[] {
   return upstream.delivered
     .filter(({ body, event }) => body.includes(email) && event.type === `subscriber.${press}`)
     .map(({ headers, body }) => ({ id: headers['webhook-id'], body }));
 }
 
-/** Opens the database for as long as this takes: otherwise only the service has it open. */
+/** Opens the database only during `act`. Otherwise only the service has it open. */
 async function using<T>(database: TestDatabase, act: (storage: Storage) => Promise<T>): Promise<T> {
   const storage = await database.open(systemClock);
   try {
@@ -110,7 +110,7 @@ async function expectOneEvent(database: TestDatabase, killed: readonly Killed[])
   }
 }
 
-describe.for(databases)('kill -9 between a subscriber’s press and its event, on %s', ([name, create]) => {
+describe.for(databases)('subscriber’s click whose process is killed, on %s', ([name, create]) => {
   const isServer = name === 'PostgreSQL';
   const points = [...POINTS, ...(isServer ? ['as the commit is sent'] : []), 'in mid-send'];
   const killed: Killed[] = [];
@@ -149,21 +149,24 @@ describe.for(databases)('kill -9 between a subscriber’s press and its event, o
   }
 
   const all = (['confirmed', 'unsubscribed'] as const).flatMap((press) => points.map((point) => ({ press, point })));
-  test.for(all)('$press, $point: state and event are both stored or neither', async ({ press, point }, context) => {
-    await kill(context, press, point);
-  });
+  test.for(all)(
+    'stores both status and event or neither if killed $point ($press)',
+    async ({ press, point }, context) => {
+      await kill(context, press, point);
+    },
+  );
 
   test.for(['confirmed', 'unsubscribed'] as const)(
-    '%s, after each statement until the event is delivered: state and event are both stored or neither',
+    'stores both status and event or neither if killed after any statement (%s)',
     async (press, context) => {
       const lefts: string[] = [];
       for (let n = 1; lefts.at(-1) !== 'delivered'; n += 1) lefts.push(await kill(context, press, `statement ${n}`));
-      // Statements of periodic jobs count as well, so they may use up those of one phase. The named points cover each phase.
+      // Statements of periodic jobs count as well, so a phase may get no crash here. The named points cover each phase.
       expect(lefts).toEqual(expect.arrayContaining(['nothing', 'delivered']));
     },
   );
 
-  test('every event comes automatically after that, under one id', async () => {
+  test('delivers every event automatically under one id after the crashes', async () => {
     await using(database, expireLeases);
     const healthy = isServer ? first : await start();
     for (const { row, press, left } of killed) {
