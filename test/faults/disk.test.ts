@@ -13,7 +13,7 @@ const folder = mkdtempSync(join(tmpdir(), 'small-disk-'));
 const mounted = spawnSync('mount', ['-t', 'tmpfs', '-o', 'size=24m', 'tmpfs', folder]).status === 0;
 if (!mounted) console.log('skipped: the disk-full tests need the right to mount a small disk (root)');
 
-describe.runIf(mounted)('a full disk', () => {
+describe.runIf(mounted)('service on a full disk', () => {
   let service: Service;
   let upstream: ProgrammableUpstream;
   const filler = join(folder, 'filler');
@@ -39,11 +39,11 @@ describe.runIf(mounted)('a full disk', () => {
     rmSync(folder, { recursive: true });
   });
 
-  test('below 16 MB claims are refused with 503 and readiness is 503; it heals by itself', async () => {
+  test('returns 503 for executions and /readyz below 16 MB, and recovers when there is room again', async () => {
     const preview = await previewId(service);
     expect(await ready()).toBe(200);
     fillTo(15 * 1024 * 1024);
-    // The disk is looked at once in 10 ms.
+    // The service checks the disk at most once in 10 ms.
     await until(async () => (await ready()) === 503);
     expect((await executeAction(service, preview, { key: 'full' })).status).toBe(503);
     rmSync(filler);
@@ -51,7 +51,7 @@ describe.runIf(mounted)('a full disk', () => {
     expect(upstream.delivered).toHaveLength(1);
   });
 
-  test('full to the last byte while the upstream is asked: 503, then one receipt, nothing half', async () => {
+  test('keeps the database intact, and a retry returns 200, if the disk fills up during a send', async () => {
     const preview = await previewId(service);
     upstream.answer = (response) => {
       fillTo(0);

@@ -17,7 +17,7 @@ type Asked = { url: string };
 
 const ready = async (service: Asked) => (await call(service, '/readyz', { method: 'GET' })).status;
 
-/** A preview, and how often what it confirms was delivered. */
+/** Returns a preview id, and a function that counts the deliveries of its submission. */
 async function newPreview(service: Asked, email: string) {
   const fields = { email, name: 'Ada', postal_code: '1' };
   const { body } = await previewAction(service, 'homeowner_quote', fields);
@@ -31,8 +31,8 @@ async function newPreview(service: Asked, email: string) {
 
 if (!canInject) console.log('skipped: a read-only disk needs strace');
 
-describe.runIf(canInject)('a disk that became read-only', () => {
-  test('execute says 503 and submits nothing, readiness says so before anybody asked; it heals by itself', async () => {
+describe.runIf(canInject)('service on a disk that became read-only', () => {
+  test('returns 503 on /readyz and for executions, sends nothing, and recovers afterwards', async () => {
     const service = await startProcess({
       environment: { UPSTREAM_URL: upstream.url, LOG_LEVEL: 'warn' },
     });
@@ -49,8 +49,8 @@ describe.runIf(canInject)('a disk that became read-only', () => {
   });
 });
 
-describe.runIf(databases.length > 1)('a PostgreSQL that became read-only', () => {
-  test('execute says 503 and submits nothing, readiness says so, replays are answered; it heals by itself', async () => {
+describe.runIf(databases.length > 1)('service on a PostgreSQL that became read-only', () => {
+  test('returns 503 on /readyz and for executions, still replays receipts, and recovers afterwards', async () => {
     const [, create] = databases[1] ?? expect.fail();
     const database = await create();
     const service = await startService({
@@ -59,7 +59,7 @@ describe.runIf(databases.length > 1)('a PostgreSQL that became read-only', () =>
     const administrator = new pg.Client({ connectionString: database.url });
     await administrator.connect();
     const name = new URL(database.url).pathname.slice(1);
-    /** As after a switch of servers: every session is a new one. */
+    /** Also ends all sessions, as a failover does. */
     const setReadOnly = async (value: 'on' | 'off') => {
       await administrator.query(`alter database ${name} set default_transaction_read_only = ${value}`);
       await administrator.query(

@@ -19,14 +19,14 @@ afterAll(() => upstream.close());
 
 const readiness = async (service: Service) => (await call(service, '/readyz', { method: 'GET' })).status;
 
-describe('SQLite is locked by another process', () => {
+describe('service while another process locks SQLite', () => {
   let service: Service;
   beforeAll(async () => {
     service = await startService({ environment: { UPSTREAM_URL: upstream.url } });
   });
   afterAll(() => service.close());
 
-  test('execute says 503 in time, other routes answer meanwhile, and the same key succeeds afterwards', async () => {
+  test('returns 503 to an execution within 5 s, still answers other routes, and accepts the same key afterwards', async () => {
     const preview = await previewId(service);
     const other = new DatabaseSync(join(service.folder, 'service.db'));
     other.exec('begin immediate');
@@ -43,7 +43,7 @@ describe('SQLite is locked by another process', () => {
     expect(upstream.delivered.filter(({ event }) => event.data.client === 'acme')).toHaveLength(1);
   });
 
-  test('the store fails between the upstream’s yes and the settling: 503, then the receipt, one delivery', async () => {
+  test('returns 503, then the submitted receipt, if the lock comes between the upstream’s 200 and the settle', async () => {
     const preview = await previewId(service);
     const other = new DatabaseSync(join(service.folder, 'service.db'));
     const delivered = upstream.delivered.length;
@@ -62,16 +62,16 @@ describe('SQLite is locked by another process', () => {
   });
 });
 
-/** What a server says when it is ready, and when an administrator ends the connection. */
+// Messages of a PostgreSQL server: it is ready, and an administrator ended the connection.
 const READY = Buffer.from([0x5a, 0, 0, 0, 5, 0x49]);
 const words = Buffer.from('SFATAL\0C57P01\0Mterminating connection due to administrator command\0\0');
 const TERMINATED = Buffer.concat([Buffer.from([0x45, 0, 0, 0, words.length + 4]), words]);
 
-describe.runIf(databases.length > 1)('PostgreSQL is away', () => {
+describe.runIf(databases.length > 1)('service while PostgreSQL is unavailable', () => {
   let service: Service;
   let proxy: Server;
   let remove: () => Promise<void>;
-  /** Its address without the proxy. */
+  /** Address of the database without the proxy. */
   let direct: string;
   let mode: 'pass' | 'refuse' | 'swallowAnswers' | 'terminate' = 'pass';
   const sockets = new Set<Socket>();
@@ -112,7 +112,7 @@ describe.runIf(databases.length > 1)('PostgreSQL is away', () => {
     await remove();
   });
 
-  test('execute says 503, readiness too, and both recover by themselves', async () => {
+  test('returns 503 for executions and on /readyz, and recovers afterwards', async () => {
     const preview = await previewId(service);
     expect(await readiness(service)).toBe(200);
     mode = 'refuse';
@@ -126,7 +126,7 @@ describe.runIf(databases.length > 1)('PostgreSQL is away', () => {
     ]);
   });
 
-  test('a connection that is ended in the moment it is ready ends no process', async () => {
+  test('returns 503 and keeps running if a connection is terminated as soon as it is ready', async () => {
     const preview = await previewId(service);
     cut();
     mode = 'terminate';
@@ -136,10 +136,10 @@ describe.runIf(databases.length > 1)('PostgreSQL is away', () => {
     expect((await executeAction(service, preview, { key: 'ended' })).status).toBe(200);
   });
 
-  test('a claim whose answer was lost is 503, then settled as failed without a delivery', async () => {
+  test('returns 503, then one final result, if the answer to the claim is lost', async () => {
     const preview = await previewId(service);
     const delivered = upstream.delivered.length;
-    // The claim is the second statement of an execution: let the look-up pass, swallow what follows.
+    // The claim is the second statement of an execution. The proxy passes the first and swallows the rest.
     const blocker = new pg.Client({ connectionString: direct });
     await blocker.connect();
     await blocker.query('begin; lock table executions in share mode');
@@ -162,7 +162,7 @@ describe.runIf(databases.length > 1)('PostgreSQL is away', () => {
   });
 });
 
-test('with the inbox away a lead is 502 and an execution 503, never a 500', async () => {
+test('service with the embedded inbox returns 502 to a lead and 503 to an execution while SQLite is locked', async () => {
   const service = await startService();
   const preview = await previewId(service);
   const child = spawn(process.execPath, [

@@ -24,11 +24,11 @@ afterAll(() => upstream.close());
 
 const ready = async (service: ServiceProcess) => (await call(service, '/readyz', { method: 'GET' })).status;
 
-describe.runIf(canInject)('a disk that is full', () => {
-  test('20 claims at once, a write inside their batch fails: nothing is stored half, and each retry gets its one answer', async (context) => {
+describe.runIf(canInject)('service on a disk whose writes fail', () => {
+  test('stores no claim of a batch if a write in it fails, and each retry gets 200', async (context) => {
     const service = await startWarm(upstream);
     let largest = 0;
-    // The first write may be of a batch of one: whoever came first. Later ones are of those who waited.
+    // The first batch may have only one claim. Claims that wait for it share later batches.
     for (let when = 3; largest < 2; when += 10) {
       const leads = await previewLeads(service, 20);
       const disk = await inject(service.pid, `pwrite64:error=ENOSPC:when=${when}`);
@@ -36,7 +36,7 @@ describe.runIf(canInject)('a disk that is full', () => {
       const times = await disk.stop();
       injected(context, 'disk full inside a batch', times);
       expect(times).toBe(1);
-      // Before any of them comes again.
+      // This reads the rows before any retry.
       const stored = beside(service, (database) => database.prepare('select idempotency_key from executions').all());
       const failed = leads.filter(({ answers }) => answers[0]?.status === 503);
       const unsent = failed.filter((lead) => deliveriesOf(upstream, [lead])[0] === 0);
@@ -51,7 +51,7 @@ describe.runIf(canInject)('a disk that is full', () => {
     expectIntact(service);
   });
 
-  test('for a while: 503 for all of 20 at once and readiness 503; it heals by itself', async (context) => {
+  test('returns 503 to 20 executions and on /readyz while writes fail, and recovers afterwards', async (context) => {
     const service = await startWarm(upstream);
     const leads = await previewLeads(service, 20);
     const disk = await inject(service.pid, 'pwrite64:error=ENOSPC:when=3+');
@@ -67,10 +67,10 @@ describe.runIf(canInject)('a disk that is full', () => {
   });
 });
 
-describe.runIf(canInject)('an I/O error at the fsync of a commit', () => {
-  // The first is the claim's, the second the settling's.
+describe.runIf(canInject)('service after an I/O error at the fsync of a commit', () => {
+  // The first fsync is that of the claim, the second that of the settle.
   test.for([{ when: 1 }, { when: 2 }])(
-    'number $when, then kill -9: what was answered stands, and the retry gets one receipt',
+    'returns one receipt for each execution after fsync $when failed and the process was killed',
     async ({ when }, context) => {
       const service = await startWarm(upstream);
       const leads = await previewLeads(service, 5);
@@ -90,15 +90,15 @@ describe.runIf(canInject)('an I/O error at the fsync of a commit', () => {
   );
 });
 
-/** A group has every sixth call, so that each test ends soon. */
+/** Number of groups. Each test covers one group, so that it ends soon. */
 const GROUPS = 6;
 
-describe.runIf(canInject)('kill -9 after each failing write or fsync', () => {
+describe.runIf(canInject)('service killed after a failed write or fsync', () => {
   test.for([
     ...Array.from({ length: GROUPS }, (_, at) => ['pwrite64', 'ENOSPC', at + 1, GROUPS] as const),
     ['fsync', 'EIO', 1, 1] as const,
   ])(
-    '%s with %s, call %i and then each %i further: what was answered stands, and the file is whole',
+    'keeps receipts and database intact after %s fails with %s, from call %i in steps of %i',
     async ([call, error, from, stride], context) => {
       const all: Lead[] = [];
       let service = await startWarm(upstream);

@@ -10,7 +10,7 @@ if (library === undefined) {
   console.log('skipped: a wrong wall clock needs libfaketime');
 }
 
-describe.runIf(library !== undefined)('the doctor on a machine with a wrong clock', () => {
+describe.runIf(library !== undefined)('doctor on a machine with a wrong clock', () => {
   let upstream: ProgrammableUpstream;
   beforeAll(async () => {
     upstream = await startUpstream();
@@ -27,7 +27,7 @@ describe.runIf(library !== undefined)('the doctor on a machine with a wrong cloc
       outcome: 'failed',
       says: /9460[78]\d{3} s ahead of/,
     },
-  ])('$what: $outcome', async ({ what, offset, outcome, says }, context) => {
+  ])('reports $outcome for a clock that is $what', async ({ what, offset, outcome, says }, context) => {
     const ran = await runService(['doctor', '--json'], {
       environment: {
         DATA_DIR: temporaryFolder(),

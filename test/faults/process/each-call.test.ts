@@ -18,7 +18,7 @@ const seed = Number(process.env.PROPERTY_SEED ?? 0);
 
 const PADDING = 'x'.repeat(4_000);
 
-/** Another process writes, so that the service reads its pages again; enough of it, and it checkpoints. */
+/** Writes as another process, so that the service reads its pages again. Enough rows make it checkpoint. */
 function writeBeside(service: ServiceProcess, rows: number): void {
   beside(service, (database) => {
     database.exec('pragma wal_autocheckpoint = 0; begin');
@@ -28,17 +28,17 @@ function writeBeside(service: ServiceProcess, rows: number): void {
   });
 }
 
-/** Three leads at once while a call fails; how many calls did. */
+/** Executes the leads at once while one I/O call fails. Returns the number of failed calls. */
 async function attemptFailing(service: ServiceProcess, leads: Lead[], fault: string) {
   const disk = await inject(service.pid, fault);
   await Promise.all(leads.map((lead) => attempt(service, lead)));
   return await disk.stop();
 }
 
-/** With a seed the two errors of a write take turns over its calls. Without one each call has both. */
+/** With a seed, the calls alternate between the two errors of a write. Without a seed, each call gets both. */
 const turns = process.env.PROPERTY_SEED === undefined ? 1 : 2;
 
-/** The calls that fail: one in so many, from the first on or from the second. */
+/** System call, its error, the stride between failing calls, and the offset of the first one. */
 const faults = [
   ['pwrite64', 'ENOSPC', turns, 0],
   ['pwrite64', 'EIO', turns, 1],
@@ -47,10 +47,10 @@ const faults = [
   ['pread64', 'EIO', 2, 1],
 ] as const;
 
-/** A checkpoint has thousands of like calls: its first fails, and then a sample that the seed chooses. */
+/** Stride between failing calls of a checkpoint, which has thousands of similar calls. The seed chooses the offset. */
 const SAMPLED = 291;
 
-/** What the embedded destination holds, as an upstream would have been sent it. */
+/** Returns the events in the embedded inbox, in the form of deliveries to an upstream. */
 const inboxOf = (service: ServiceProcess) => ({
   delivered: beside(service, (database) => database.prepare('select event from submissions').all()).map(
     ({ event }) => ({ event: JSON.parse(String(event)) }),
@@ -65,7 +65,7 @@ const destinations: [name: string, url: () => string, of: (from: ServiceProcess)
 ];
 
 describe.runIf(canInject).for(destinations)(
-  'every I/O call of executions failing once, to %s',
+  'executions while one I/O call after another fails, to %s',
   ([, url, destination]) => {
     let service: ServiceProcess;
     beforeAll(async () => {
@@ -92,11 +92,11 @@ describe.runIf(canInject).for(destinations)(
     }
 
     test.for(faults)(
-      '%s with %s, one call in %i: the promises hold, and the file is whole',
+      'get one receipt and one delivery at most if %s fails with %s (one call in %i), and the database stays intact',
       async ([call, error, stride, offset], context) => {
         const times = await failEach(call, error, stride, 1, offset);
         injected(context, `each I/O call failing once: ${call}, ${error}`, times);
-        // A claim and a settling have at least one each.
+        // A claim and a settle have at least one call each.
         expect(times).toBeGreaterThanOrEqual(2);
         expectIntact(service);
       },
@@ -107,7 +107,7 @@ describe.runIf(canInject).for(destinations)(
       ['fsync', 'EIO', 1],
       ['pread64', 'EIO', SAMPLED],
     ] as const)(
-      '%s with %s while it checkpoints: the promises hold, and the file is whole',
+      'get one receipt and one delivery at most if %s fails with %s in a checkpoint, and the database stays intact',
       async ([call, error, stride], context) => {
         const times = await failEach(call, error, stride, 1_100);
         injected(context, `each I/O call of a checkpoint failing once: ${call}, ${error}`, times);
@@ -118,20 +118,23 @@ describe.runIf(canInject).for(destinations)(
   },
 );
 
-describe.runIf(canInject)('a lock of SQLite’s that can’t be taken, or given back', () => {
-  // Of a claim: it reads, takes the lock for writing, and gives it back.
-  test.for([4, 5, 7])('call %i: 503 at the worst, and the service heals by itself', async (when, context) => {
-    const service = await startWarm(upstream);
-    const leads = await previewLeads(service, 1);
-    const times = await attemptFailing(service, leads, `fcntl:error=EIO:when=${when}`);
-    injected(context, 'each I/O call failing once: fcntl, EIO', times);
-    expect(times).toBe(1);
-    await Promise.all(leads.map((lead) => attemptUntilFinal(service, lead)));
-    expectPromises(upstream, leads);
-    const [next] = await previewLeads(service, 1);
-    await attemptUntilFinal(service, next ?? expect.fail());
-    expect(next?.answers.at(-1)?.status).toBe(200);
-    await service.end();
-    expectIntact(service);
-  });
+describe.runIf(canInject)('execution with a failing lock call of SQLite', () => {
+  // These calls of a claim lock for reading, lock for writing, and unlock.
+  test.for([4, 5, 7])(
+    'gets one receipt after retries if lock call %i fails, and the next execution gets 200',
+    async (when, context) => {
+      const service = await startWarm(upstream);
+      const leads = await previewLeads(service, 1);
+      const times = await attemptFailing(service, leads, `fcntl:error=EIO:when=${when}`);
+      injected(context, 'each I/O call failing once: fcntl, EIO', times);
+      expect(times).toBe(1);
+      await Promise.all(leads.map((lead) => attemptUntilFinal(service, lead)));
+      expectPromises(upstream, leads);
+      const [next] = await previewLeads(service, 1);
+      await attemptUntilFinal(service, next ?? expect.fail());
+      expect(next?.answers.at(-1)?.status).toBe(200);
+      await service.end();
+      expectIntact(service);
+    },
+  );
 });

@@ -1,4 +1,4 @@
-/** Loaded before the service (`node --import`): SIGWINCH says how long its event loop stood still. */
+/** Prints the longest delay of the event loop on SIGWINCH. It is loaded before the service (`node --import`). */
 import { monitorEventLoopDelay } from 'node:perf_hooks';
 
 const delay = monitorEventLoopDelay({ resolution: 5 });

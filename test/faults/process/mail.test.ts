@@ -8,7 +8,7 @@ import { injected } from '../../support/injected.ts';
 import { type ServiceProcess, startProcess } from '../../support/process.ts';
 import { until } from '../../support/until.ts';
 
-/** The attempts that a message gets; see `outbox-rows.ts`. */
+/** Number of attempts for a message (`src/mail/outbox-rows.ts`). */
 const ATTEMPTS = 7;
 
 const closers: (() => Promise<void>)[] = [];
@@ -38,7 +38,7 @@ async function start(url: string, dataDir?: string) {
 const subscribe = (service: ServiceProcess, email: string) =>
   post(service, '/api/subscribe', 'json', { email, privacy: 'on' });
 
-/** The time until the next attempt has passed, by every clock. */
+/** Makes every message due at once, by the wall clock and by the monotonic clock. */
 function bringForward(service: ServiceProcess): void {
   beside(service, (database) =>
     database.exec(
@@ -47,7 +47,7 @@ function bringForward(service: ServiceProcess): void {
   );
 }
 
-test('kill -9 with the 250: the message may come twice, with one Message-ID', async (context) => {
+test('outbox repeats a message with the same Message-ID if it is killed at the server’s 250', async (context) => {
   let killed: ServiceProcess | undefined;
   const server = await mailServer({
     data: () => {
@@ -70,7 +70,7 @@ test('kill -9 with the 250: the message may come twice, with one Message-ID', as
   await until(() => marked()[0]?.status === 'sent');
 });
 
-test('one poisoned message: its attempts end, it is dead and counted, the others go on', async (context) => {
+test('outbox stops after seven refusals of one message, counts it as dead, and sends all others', async (context) => {
   const server = await mailServer({
     recipient: (address) => (address.startsWith('poisoned') ? { code: 451, text: '4.3.0 not now' } : undefined),
   });

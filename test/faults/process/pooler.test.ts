@@ -35,7 +35,7 @@ describe.runIf(isThere)('two instances through a pooler in transaction mode', ()
       SMTP_URL: mail.url,
       MAIL_FROM: 'hello@paint.example',
     };
-    // At once, on an empty database: both find that there is everything to migrate.
+    // Both start at once on an empty database, so both try to run all migrations.
     [one, two] = await Promise.all([startProcess({ environment }), startProcess({ environment })]);
   });
   afterAll(async () => {
@@ -46,7 +46,7 @@ describe.runIf(isThere)('two instances through a pooler in transaction mode', ()
     await database.remove();
   });
 
-  test('20 executions, each of them at both at once: one receipt and one delivery for each', async (context) => {
+  test('create one receipt and one delivery for each of 20 executions sent to both at once', async (context) => {
     const leads = await previewLeads(one, 20);
     injected(context, FAULT, leads.length);
     await Promise.all(leads.flatMap((lead) => [attempt(one, lead), attempt(two, lead)]));
@@ -55,7 +55,7 @@ describe.runIf(isThere)('two instances through a pooler in transaction mode', ()
     for (const { answers } of leads) expect(answers.at(-1)?.status).toBe(200);
   });
 
-  test('each subscriber gets one message, whichever instance sends it', async (context) => {
+  test('send one message to each subscriber who signs up at both', async (context) => {
     const addresses = Array.from({ length: 10 }, (_, n) => `reader-${n}@subscriber.example`);
     injected(context, FAULT, addresses.length);
     await Promise.all(
@@ -67,7 +67,7 @@ describe.runIf(isThere)('two instances through a pooler in transaction mode', ()
     expect(mail.received.flatMap(({ to }) => to).sort()).toEqual(addresses);
   });
 
-  test('one ends in mid-send: the other settles its execution once the lease has run out', async (context) => {
+  test('settle an execution after its lease expires if the other instance is killed during the send', async (context) => {
     const [lead] = await previewLeads(one, 1);
     if (lead === undefined) return expect.fail();
     injected(context, FAULT);

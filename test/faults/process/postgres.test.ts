@@ -15,7 +15,7 @@ import { type ProgrammableUpstream, startUpstream } from '../../support/upstream
 const create = databases.find(([name]) => name === 'PostgreSQL')?.[1];
 if (create === undefined) console.log('skipped: lost answers of PostgreSQL need a PostgreSQL');
 
-describe.runIf(create !== undefined)('PostgreSQL commits, and its answer is lost', () => {
+describe.runIf(create !== undefined)('service that loses PostgreSQL’s answer to a commit', () => {
   let database: TestDatabase;
   let proxy: TcpProxy;
   let upstream: ProgrammableUpstream;
@@ -43,7 +43,7 @@ describe.runIf(create !== undefined)('PostgreSQL commits, and its answer is lost
   test.for([
     { what: 'a claim', statement: /insert into "executions"/, to: 'upstream', kept: 'executing' },
     {
-      what: 'a settling',
+      what: 'a settle',
       statement: /update "executions" .*"preview_digest" = /,
       to: 'upstream',
       kept: 'submitted',
@@ -55,7 +55,7 @@ describe.runIf(create !== undefined)('PostgreSQL commits, and its answer is lost
       kept: 'submitted',
     },
   ])(
-    'of $what: 503, then what is found on a new connection decides; one delivery at most',
+    'returns 503, then the stored result, and delivers at most once, for $what',
     async ({ statement, to, kept }, context) => {
       const service = await startProcess({
         environment: {
@@ -87,7 +87,7 @@ describe.runIf(create !== undefined)('PostgreSQL commits, and its answer is lost
     },
   );
 
-  test('synchronous_commit=off for its database is refused at the start, with a sentence that says why', async (context) => {
+  test('refuses to start, with an explanation, if synchronous_commit is off', async (context) => {
     const name = url.pathname.slice(1);
     await beside.query(`alter database ${name} set synchronous_commit = off`);
     injected(context, 'PostgreSQL: synchronous_commit=off');
@@ -104,8 +104,8 @@ if (initdb === undefined) {
   console.log('skipped: fsync=off needs a PostgreSQL of its own (initdb)');
 }
 
-describe.runIf(initdb !== undefined)('a PostgreSQL with fsync=off', () => {
-  test('is refused at the start, with a sentence that says why', async (context) => {
+describe.runIf(initdb !== undefined)('service on a PostgreSQL with fsync=off', () => {
+  test('refuses to start, with an explanation', async (context) => {
     const folder = temporaryFolder();
     // PostgreSQL does not run as root.
     const user = isRoot ? { uid: idOf('u'), gid: idOf('g') } : {};
@@ -141,7 +141,7 @@ describe.runIf(initdb !== undefined)('a PostgreSQL with fsync=off', () => {
   });
 });
 
-/** Of Debian's user `postgres`. */
+/** Returns an id of Debian's user `postgres`. */
 function idOf(kind: 'u' | 'g'): number {
   return Number(spawnSync('id', [`-${kind}`, 'postgres'], { encoding: 'utf8' }).stdout);
 }

@@ -9,18 +9,18 @@ import { attempt, previewLeads } from '../../support/leads.ts';
 import { temporaryFolder } from '../../support/process.ts';
 import { startUpstream } from '../../support/upstream.ts';
 
-/** Of the format of a WAL: its header, and a frame of one page. */
+// A write-ahead log (WAL) is a header, then frames of one page each.
 const HEADER_BYTES = 32;
 const FRAME_BYTES = 24 + 4_096;
 
-/** Besides the edges of every frame: a sample that the seed chooses. */
+/** Distance between cuts inside frames. The seed chooses the offset. */
 const STRIDE_BYTES = 1_499;
 const seed = Number(process.env.PROPERTY_SEED ?? 0);
 
-/** Each test cuts in one part of the log, so that it ends soon. */
+/** Number of parts of the log. Each test cuts in one part, so that it ends soon. */
 const PARTS = 6;
 
-/** What was acknowledged once the WAL was so long: a claim by its sending, a receipt by its answer. */
+/** A claim (acknowledged by its send) or a receipt (by its answer), with the length of the WAL at that moment. */
 type Acknowledged = { length: number; actionId: string; statuses: string[] };
 
 const acknowledged: Acknowledged[] = [];
@@ -49,11 +49,11 @@ beforeAll(async () => {
   await service.end();
   await upstream.close();
   expect(acknowledged).toHaveLength(16);
-  // The WAL only grew: the lengths tell what was in it when.
+  // The WAL only grew, so each length identifies one moment.
   expect(new Set(acknowledged.map((each) => each.length)).size).toBe(16);
 });
 
-/** Where the log is cut: one byte around every edge of a frame, its end, and the sample. */
+/** Returns positions at which to cut the log: around every edge of a frame, at the end, and a sample between. */
 function allCuts(from: number): number[] {
   const cuts = new Set([from, whole.length]);
   for (let edge = HEADER_BYTES; edge <= whole.length; edge += FRAME_BYTES) {
@@ -64,7 +64,7 @@ function allCuts(from: number): number[] {
 }
 
 test.for(Array.from({ length: PARTS }, (_, at) => ({ part: at + 1 })))(
-  `power is lost at any byte after an acknowledgement, part $part of ${PARTS}: every acknowledged claim and receipt is there`,
+  `SQLite keeps every acknowledged claim and receipt if power is lost at any later byte, part $part of ${PARTS}`,
   async ({ part }, context) => {
     const path = join(temporaryFolder(), 'service.db');
     const all = allCuts(acknowledged[0]?.length ?? expect.fail());

@@ -19,7 +19,7 @@ if (!mounted) {
 
 const MEGABYTE = 1024 * 1024;
 
-describe.runIf(mounted)('a small disk', () => {
+describe.runIf(mounted)('service on a small disk', () => {
   let upstream: ProgrammableUpstream;
   let service: ServiceProcess;
   const filler = join(folder, 'filler');
@@ -28,7 +28,7 @@ describe.runIf(mounted)('a small disk', () => {
     try {
       writeFileSync(filler, Buffer.alloc(bavail * bsize - leave));
     } catch (error) {
-      // The service may write at the same time: then the disk is full a little earlier.
+      // If the service writes at the same time, the disk fills up a little earlier.
       if ((error as NodeJS.ErrnoException).code !== 'ENOSPC') throw error;
     }
   };
@@ -48,7 +48,7 @@ describe.runIf(mounted)('a small disk', () => {
     rmSync(folder, { recursive: true });
   });
 
-  test('below 16 MB free claims are refused, open ones are settled, and a checkpoint has its room', async (context) => {
+  test('refuses claims below 16 MB, but settles open executions and can still checkpoint', async (context) => {
     const [open, refused] = await previewLeads(service, 2);
     if (open === undefined || refused === undefined) return expect.fail();
     upstream.answer = (response) => {
@@ -67,7 +67,7 @@ describe.runIf(mounted)('a small disk', () => {
     expectPromises(upstream, [open, refused]);
   });
 
-  test('full to the last byte while 20 are sent: no half batch, and it heals by itself', async (context) => {
+  test('keeps receipts and database intact if the disk fills up while it sends 20 executions', async (context) => {
     const leads = await previewLeads(service, 20);
     upstream.answer = (response) => {
       upstream.answer = answering(200);

@@ -9,14 +9,14 @@ import { until } from '../../support/until.ts';
 
 const UPSTREAM_TIMEOUT_MS = 1_000;
 
-/** What sockets hold on both sides, which the service can't refuse to be sent. */
+/** Upper limit of the bytes in socket buffers on both sides. They accept bytes that the service never reads. */
 const IN_BUFFERS_BYTES = 16 * 1024 * 1024;
 
-/** A server that speaks no HTTP but what a test writes, and keeps what it was sent. */
+/** A server that writes only the bytes of a test, and records the events that it receives. */
 const upstream = {
   delivered: [] as { event: { data: Record<string, unknown> } }[],
   answer: (_socket: Socket) => {},
-  /** Sees a request's first bytes on a connection that served others before; true: it is not read. */
+  /** Called for the first bytes of each request. If it returns true, the request is not read. */
   refuse: (_socket: Socket) => false,
 };
 let server: Server;
@@ -49,7 +49,7 @@ afterAll(() => void server.close());
 
 const ok = 'HTTP/1.1 200 OK\r\ncontent-length: 0\r\n\r\n';
 
-/** One execution, then the same again: whatever the answer was, it stands. */
+/** Executes twice, and checks that both answers have the same receipt. */
 async function executeTwice() {
   const [lead] = await previewLeads(service, 1);
   if (lead === undefined) return expect.fail();
@@ -59,7 +59,7 @@ async function executeTwice() {
   return { lead, answer: first ?? expect.fail() };
 }
 
-/** Writes for as long as somebody reads; how much was taken stands in `written`. */
+/** Writes until the socket is closed. `written` returns the number of bytes that left the process. */
 function pour(socket: Socket, head: string, chunk: Buffer): { written(): number } {
   socket.write(head);
   const more = () => {
@@ -82,22 +82,25 @@ test.for([
     head: 'content-encoding: gzip\r\ncontent-length: 99999999999',
     chunk: gzipSync(Buffer.alloc(64 * 1024 * 1024)),
   },
-])('200 and then $what: confirmed by the status, and the socket is destroyed', async ({ head, chunk }, context) => {
-  let poured = { written: () => 0 };
-  let closed = false;
-  upstream.answer = (socket) => {
-    socket.on('close', () => {
-      closed = true;
-    });
-    poured = pour(socket, `HTTP/1.1 200 OK\r\n${head}\r\n\r\n`, Buffer.from(chunk));
-  };
-  injected(context, 'upstream: 200, then an endless, huge or compressed body');
-  const { lead, answer } = await executeTwice();
-  expect(answer.status).toBe(200);
-  expectPromises(upstream, [lead]);
-  await until(() => closed);
-  expect(poured.written()).toBeLessThan(IN_BUFFERS_BYTES);
-});
+])(
+  'upstream answer of 200 with $what confirms the delivery, and the service closes the socket',
+  async ({ head, chunk }, context) => {
+    let poured = { written: () => 0 };
+    let closed = false;
+    upstream.answer = (socket) => {
+      socket.on('close', () => {
+        closed = true;
+      });
+      poured = pour(socket, `HTTP/1.1 200 OK\r\n${head}\r\n\r\n`, Buffer.from(chunk));
+    };
+    injected(context, 'upstream: 200, then an endless, huge or compressed body');
+    const { lead, answer } = await executeTwice();
+    expect(answer.status).toBe(200);
+    expectPromises(upstream, [lead]);
+    await until(() => closed);
+    expect(poured.written()).toBeLessThan(IN_BUFFERS_BYTES);
+  },
+);
 
 test.for([
   {
@@ -109,7 +112,7 @@ test.for([
     what: '100 KB of headers',
     answer: `HTTP/1.1 200 OK\r\n${'x-filler: 1234567890\r\n'.repeat(5_000)}\r\n`,
   },
-])('$what: unconfirmed', async ({ what, answer: bytes }, context) => {
+])('upstream answer of $what leaves the delivery unconfirmed', async ({ what, answer: bytes }, context) => {
   upstream.answer = (socket) => {
     const beat = setInterval(() => socket.write(bytes), 20);
     socket.on('close', () => clearInterval(beat));
@@ -124,17 +127,20 @@ test.for([
   { value: '-1', waits: '1' },
   { value: '1000000000000', waits: '86400' },
   { value: 'Tue, 01 Sep 2020 12:00:00 GMT', waits: '1' },
-])('429 with Retry-After $value: passed on as $waits', async ({ value, waits }, context) => {
-  upstream.answer = (socket) => {
-    socket.write(`HTTP/1.1 429 No\r\nretry-after: ${value}\r\ncontent-length: 0\r\n\r\n`);
-  };
-  injected(context, 'upstream: Retry-After of −1, 1e12 or in the past');
-  const [lead] = await previewLeads(service, 1);
-  const answer = await attempt(service, lead ?? expect.fail());
-  expect([answer?.status, answer?.headers.get('retry-after')]).toEqual([429, waits]);
-});
+])(
+  'upstream answer of 429 with Retry-After $value becomes 429 with Retry-After $waits',
+  async ({ value, waits }, context) => {
+    upstream.answer = (socket) => {
+      socket.write(`HTTP/1.1 429 No\r\nretry-after: ${value}\r\ncontent-length: 0\r\n\r\n`);
+    };
+    injected(context, 'upstream: Retry-After of −1, 1e12 or in the past');
+    const [lead] = await previewLeads(service, 1);
+    const answer = await attempt(service, lead ?? expect.fail());
+    expect([answer?.status, answer?.headers.get('retry-after')]).toEqual([429, waits]);
+  },
+);
 
-test('a kept-alive socket is reset before anything of the next request is read: unconfirmed, and not sent again', async (context) => {
+test('upstream that resets a kept-alive socket before reading leaves the delivery unconfirmed, without a retry', async (context) => {
   upstream.answer = (socket) => socket.write(ok);
   expect((await executeTwice()).answer.status).toBe(200);
   const used = new WeakSet<Socket>();
@@ -156,10 +162,10 @@ test('a kept-alive socket is reset before anything of the next request is read: 
   expect(upstream.delivered.some(({ event }) => JSON.stringify(event).includes(lead.email))).toBe(false);
 });
 
-test('idle sockets are closed again and again: each execution has one answer, and one delivery at most', async (context) => {
+test('upstream that keeps closing idle sockets causes no second answer and no second delivery', async (context) => {
   upstream.answer = (socket) => {
     socket.write(ok);
-    // About when the next request is on its way.
+    // The delay is about the time after which the next request arrives.
     setTimeout(() => {
       socket.destroy();
       injected(context, 'upstream: idle sockets are closed');

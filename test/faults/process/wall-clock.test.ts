@@ -25,12 +25,12 @@ const steps = [
   { name: 'three days back', ms: -3 * DAY_MS },
 ];
 
-describe.runIf(library !== undefined)('the wall clock jumps', () => {
+describe.runIf(library !== undefined)('service whose wall clock jumps', () => {
   let upstream: ProgrammableUpstream;
   let service: ServiceProcess;
   const offset = join(temporaryFolder(), 'offset');
 
-  /** The service's wall clock is so far from the machine's: seen in what it says. */
+  /** Sets the offset of the service's wall clock, and waits until its answers show it. */
   async function jump(ms: number): Promise<void> {
     writeFileSync(offset, `${ms < 0 ? '-' : '+'}${Math.abs(ms) / 1000}`);
     await until(async () => {
@@ -59,7 +59,7 @@ describe.runIf(library !== undefined)('the wall clock jumps', () => {
   afterAll(() => upstream.close());
 
   test.for(steps)(
-    '$name during an execution: its lease is unmoved, and it is delivered once',
+    'keeps the lease and delivers once if it jumps $name during an execution',
     async ({ ms }, context) => {
       await jump(0);
       const [lead] = await previewLeads(service, 1);
@@ -82,7 +82,7 @@ describe.runIf(library !== undefined)('the wall clock jumps', () => {
     },
   );
 
-  test.for(steps)('$name while an address has used up its rate: the limit is unmoved', async ({ ms }, context) => {
+  test.for(steps)('keeps a rate limit and its remaining time if it jumps $name', async ({ ms }, context) => {
     await jump(0);
     const from = { 'x-forwarded-for': freshAddress() };
     const send = () => post(service, '/api/leads', 'json', { email: quote.email }, from);
@@ -96,11 +96,11 @@ describe.runIf(library !== undefined)('the wall clock jumps', () => {
     expect(wait).toBeLessThanOrEqual(900);
   });
 
-  test('a preview expires by the wall clock alone, and consumes nothing by it', async (context) => {
+  test('refuses a preview outside its validity without consuming it', async (context) => {
     await jump(0);
     const [lead] = await previewLeads(service, 1);
     if (lead === undefined) return expect.fail();
-    // Behind by an hour, it is dated in the future: not valid either, for as long.
+    // If the clock is an hour behind, the preview is from the future and is also invalid.
     for (const ms of [HOUR_MS, 3 * DAY_MS, -HOUR_MS]) {
       await jump(ms);
       injected(context, `wall clock ${ms < 0 ? '−' : '+'}${Math.abs(ms) / HOUR_MS} h`);
