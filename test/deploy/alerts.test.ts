@@ -1,4 +1,4 @@
-/** The rules of deploy/alerts.yaml under `promtool test rules`: what fires, from when until when. */
+/** Runs the rules of deploy/alerts.yaml with `promtool test rules`, and checks which alerts fire in which minutes. */
 import { spawnSync } from 'node:child_process';
 import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
@@ -13,7 +13,7 @@ if (!isThere) {
   console.warn('Skipped: promtool is not there (Debian: prometheus), so no alert is tried.');
 }
 
-/** Prometheus looks once a minute; the upstream is away from the second hour to the fifth. */
+/** Prometheus scrapes once a minute. The upstream is unavailable from the second hour to the fifth. */
 const MINUTES = 420;
 const OUTAGE = { from: 120, until: 300 };
 const minutes = Array.from({ length: MINUTES }, (_, minute) => minute);
@@ -21,14 +21,14 @@ const isOut = (minute: number) => minute >= OUTAGE.from && minute < OUTAGE.until
 
 type PerMinute = (minute: number) => number;
 const never: PerMinute = () => 0;
-/** One in so many minutes, in the middle of them. */
+/** Returns a series with one event per `count` minutes, in their middle. */
 const oneIn = (count: number): PerMinute => {
   return (minute) => (minute % count === Math.floor(count / 2) ? 1 : 0);
 };
 
 type Series = { series: string; values: string };
 
-/** A counter that is there from minute 0 on, at 0. */
+/** Returns a counter that exists from minute 0, with the value 0. */
 function counter(series: string, added: PerMinute): Series {
   let value = 0;
   const values = minutes.map((minute) => {
@@ -38,7 +38,7 @@ function counter(series: string, added: PerMinute): Series {
   return { series, values: values.join(' ') };
 }
 
-/** What an instance counts of its attempts. */
+/** Returns the counters of first attempts. */
 function attempts(confirmed: PerMinute, failed: PerMinute, outcome = 'unconfirmed'): Series[] {
   const added: Record<string, PerMinute> = {
     confirmed,
@@ -57,7 +57,7 @@ function executions(submitted: PerMinute, failed: PerMinute): Series[] {
   return [counter(of('submitted'), submitted), counter(of('failed'), failed)];
 }
 
-/** With the upstream away for three hours, and well before and after. */
+/** Returns counters with an outage: all submissions fail during it, and succeed before and after. */
 function outage(series: typeof attempts | typeof executions, submissions: PerMinute): Series[] {
   return series(
     (minute) => (isOut(minute) ? 0 : submissions(minute)),
@@ -65,10 +65,10 @@ function outage(series: typeof attempts | typeof executions, submissions: PerMin
   );
 }
 
-/** Takes what Prometheus reads; returns for each alert that fires the minutes in which it does. */
+/** Returns the minutes in which each alert fires. */
 function firing(input_series: Series[]): Record<string, number[]> {
   const folder = mkdtempSync(join(tmpdir(), 'alerts-'));
-  // Nothing is expected in any minute: what there is, promtool complains of.
+  // No alert is expected in any minute, so promtool reports each one that fires.
   const promql_expr_test = minutes.map((minute) => ({
     expr: 'count by (alertname) (ALERTS{alertstate="firing"})',
     eval_time: `${minute}m`,
@@ -88,54 +88,57 @@ function firing(input_series: Series[]): Record<string, number[]> {
       fired[alert] = [...(fired[alert] ?? []), Number(hours) * 60 + Number(rest)];
     }
   }
-  // It neither complained of an alert nor was content: the rules or what it read are wrong.
+  // Without a success and without an alert, the rules or the input are invalid.
   if (!said.includes('SUCCESS') && Object.keys(fired).length === 0) throw new Error(said);
   return fired;
 }
 
-describe.runIf(isThere)('an upstream that confirms nothing', () => {
-  test.each([60, 20, 10, 5, 1])('is told at one submission in %i minutes', (count) => {
-    const fired = firing(outage(attempts, oneIn(count)));
-    const told = fired.SubmissionNotConfirmed ?? [];
-    const firstLost = minutes.find((minute) => isOut(minute) && oneIn(count)(minute) > 0);
-    const lastLost = minutes.findLast((minute) => isOut(minute) && oneIn(count)(minute) > 0);
-    expect(told[0]).toBe(firstLost);
-    // Told all the time, and over an hour after the last one.
-    expect(told).toHaveLength((told.at(-1) ?? 0) - (told[0] ?? 0) + 1);
-    expect(told.at(-1)).toBe((lastLost ?? 0) + 59);
-    expect(['SubmissionNotConfirmed', 'UpstreamFailing']).toEqual(expect.arrayContaining(Object.keys(fired)));
-  });
+describe.runIf(isThere)('alerts about an upstream that confirms nothing', () => {
+  test.each([60, 20, 10, 5, 1])(
+    'fire from the first failure until an hour after the last, at one submission in %i minutes',
+    (count) => {
+      const fired = firing(outage(attempts, oneIn(count)));
+      const told = fired.SubmissionNotConfirmed ?? [];
+      const firstLost = minutes.find((minute) => isOut(minute) && oneIn(count)(minute) > 0);
+      const lastLost = minutes.findLast((minute) => isOut(minute) && oneIn(count)(minute) > 0);
+      expect(told[0]).toBe(firstLost);
+      // The alert fires without a gap, and ends an hour after the last failure.
+      expect(told).toHaveLength((told.at(-1) ?? 0) - (told[0] ?? 0) + 1);
+      expect(told.at(-1)).toBe((lastLost ?? 0) + 59);
+      expect(['SubmissionNotConfirmed', 'UpstreamFailing']).toEqual(expect.arrayContaining(Object.keys(fired)));
+    },
+  );
 
-  test('is told within ten minutes at twenty submissions a minute, and over as soon', () => {
+  test('fire and end within ten minutes at twenty submissions a minute', () => {
     const { UpstreamFailing: told = [] } = firing(outage(attempts, () => 20));
     expect(told[0]).toBeLessThan(OUTAGE.from + 10);
     expect(told.at(-1)).toBeLessThan(OUTAGE.until + 10);
   });
 
-  test.each(['rejected', 'rateLimited', 'unconfirmed'])('is told where one is %s', (outcome) => {
+  test.each(['rejected', 'rateLimited', 'unconfirmed'])('fire if one submission is %s', (outcome) => {
     const one = attempts(never, (minute) => (minute === 200 ? 1 : 0), outcome);
     expect(firing(one)).toMatchObject({ SubmissionNotConfirmed: { 0: 200 } });
   });
 
-  test('is told by the first submission after a start', () => {
+  test('fire if the first submission after a start fails', () => {
     const first = attempts(never, (minute) => (minute === 1 ? 1 : 0));
     expect(firing(first)).toMatchObject({ SubmissionNotConfirmed: { 0: 1 } });
   });
 
-  test('is told by executions that fail, one an hour', () => {
+  test('fire if one execution fails per hour', () => {
     const { ExecutionsFailing: told = [], ...others } = firing(outage(executions, oneIn(60)));
     expect([told[0], told.at(-1)]).toEqual([150, 270 + 59]);
     expect(others).toEqual({});
   });
 });
 
-describe.runIf(isThere)('what is kept and has not arrived', () => {
+describe.runIf(isThere)('alerts about undelivered submissions', () => {
   const gauge = (series: string, value: PerMinute): Series => ({
     series,
     values: minutes.map(value).join(' '),
   });
 
-  test('is told once the oldest has waited for an hour, until it has arrived', () => {
+  test('fire after the oldest submission waited for an hour, until it is delivered', () => {
     const waits = gauge('service_submission_oldest_waiting_seconds', (minute) =>
       isOut(minute) ? (minute - OUTAGE.from) * 60 : 0,
     );
@@ -144,27 +147,27 @@ describe.runIf(isThere)('what is kept and has not arrived', () => {
     expect(others).toEqual({});
   });
 
-  test('is told where nothing more happens by itself, and while that is so', () => {
+  test('fire while a submission will not be retried automatically', () => {
     const left = gauge('service_submissions{status="undelivered"}', (minute) => (isOut(minute) ? 1 : 0));
     const { SubmissionsUndelivered: told = [], ...others } = firing([left]);
     expect([told[0], told.at(-1)]).toEqual([OUTAGE.from, OUTAGE.until - 1]);
     expect(others).toEqual({});
   });
 
-  test('wakes nobody again when it is sent again, without success as before', () => {
+  test('do not fire if a redelivery fails', () => {
     const again = counter('service_submission_attempts_total{outcome="unconfirmed", by="redelivery"}', oneIn(5));
     expect(firing([...attempts(oneIn(5), never), again])).toEqual({});
   });
 });
 
-describe.runIf(isThere)('while all is well', () => {
-  test.each([1 / 20, 1, 60])('nothing is told at one in %d minutes', (count) => {
+describe.runIf(isThere)('alerts on a healthy service', () => {
+  test.each([1 / 20, 1, 60])('do not fire at one submission in %d minutes', (count) => {
     const submissions = count < 1 ? () => 1 / count : oneIn(count);
     const series = [...attempts(submissions, never), ...executions(submissions, never)];
     expect(firing(series)).toEqual({});
   });
 
-  test('one of a thousand an hour that was not confirmed wakes nobody', () => {
+  test('do not fire if one of 1,200 submissions an hour is unconfirmed', () => {
     const one = attempts(
       () => 20,
       (minute) => (minute === 200 ? 1 : 0),
@@ -172,7 +175,7 @@ describe.runIf(isThere)('while all is well', () => {
     expect(firing(one)).toEqual({});
   });
 
-  test('a start, which sets the counters to 0, is no failure', () => {
+  test('do not fire if a restart sets the counters to 0', () => {
     const [first, ...rest] = attempts(oneIn(5), never);
     const values = minutes.map((minute) => Math.floor((minute < 200 ? minute : minute - 200) / 5));
     const restarted = { series: first?.series ?? '', values: values.join(' ') };
@@ -180,7 +183,7 @@ describe.runIf(isThere)('while all is well', () => {
   });
 });
 
-test.runIf(isThere)('the first 500 of a route is told, though its counter begins at 1', () => {
+test.runIf(isThere)('UnexpectedErrors fires at the first 500 of a route, although its counter starts at 1', () => {
   const series = 'http_server_request_duration_seconds_count{http_route="/api/leads", http_response_status_code="500"}';
   const values = minutes.map((minute) => (minute < 200 ? '_' : '1'));
   const { UnexpectedErrors: told = [] } = firing([{ series, values: values.join(' ') }]);

@@ -11,7 +11,7 @@ import { newKey } from '../support/receipts.ts';
 const project = resolve(import.meta.dirname, '../..');
 const read = (path: string) => readFileSync(join(project, path), 'utf8');
 
-/** As loose as JSON: every test says what it looks for. */
+/** The compose file, untyped. */
 const compose: ReturnType<typeof JSON.parse> = load(read('deploy/compose.yaml'), {
   schema: CORE_SCHEMA.withTags(mergeTag),
 });
@@ -19,7 +19,7 @@ const image = readDockerfile(read('deploy/Dockerfile')).at(-1)?.image ?? expect.
 const instances = ['service-1', 'service-2', 'service-3'];
 const nginxAddress: string = compose.services.nginx.networks.front.ipv4_address;
 
-/** What a secret of the compose file holds, made as docs/operations.md says. */
+/** Contents of the secrets that the compose file names, in the formats of docs/operations.md. */
 const secrets: Record<string, string> = {
   database_url: 'postgres://service:password@postgres:5432/service',
   redis_url: 'redis://:password@redis:6379',
@@ -29,7 +29,7 @@ const secrets: Record<string, string> = {
   smtp_url: 'smtp://user:password@mail.example.com:587',
 };
 
-/** The environment of a container, its secrets as files of this machine. */
+/** Returns the environment of a container, with its secrets written to temporary files. */
 function environmentOf(name: string): Record<string, string> {
   const folder = mkdtempSync(join(tmpdir(), 'secrets-'));
   const given: Record<string, string> = compose.services[name].environment;
@@ -45,8 +45,8 @@ function environmentOf(name: string): Record<string, string> {
   return { ...image.environment, ...Object.fromEntries(entries) };
 }
 
-describe('the compose file', () => {
-  test.each([...instances, 'command'])('%s gets settings that are valid and complete', (name) => {
+describe('deploy/compose.yaml', () => {
+  test.each([...instances, 'command'])('gives %s valid and complete settings', (name) => {
     const settings = readSettings(environmentOf(name));
     expect(settings).toMatchObject({
       kind: 'valid',
@@ -66,7 +66,7 @@ describe('the compose file', () => {
     expect(grace).toBeGreaterThan(settings.settings.upstreamTimeoutMs + LEASE_MARGIN_MS);
   });
 
-  test('every instance waits for the databases, has a read-only root, and is where nginx looks', () => {
+  test('starts each instance after the databases, with a read-only root and an address that nginx has', () => {
     const addresses = [...read('deploy/nginx-instances.conf').matchAll(/^server (\S+):3000 /gm)];
     expect(addresses.map(([, address]) => address)).toEqual(
       instances.map((name) => compose.services[name].networks.front.ipv4_address),
@@ -83,7 +83,7 @@ describe('the compose file', () => {
     }
   });
 
-  test('every file that it names is there, save what an operator makes', () => {
+  test('names only files that exist, and secrets that docs/operations.md explains', () => {
     const paths: string[] = compose.services.nginx.volumes.map((mount: string) => mount.split(':')[0]);
     for (const path of paths) expect(existsSync(join(project, 'deploy', path))).toBe(true);
     const made = Object.keys(compose.secrets).map((name) => `secrets/${name}`);
@@ -91,8 +91,8 @@ describe('the compose file', () => {
   });
 });
 
-describe('the Dockerfile', () => {
-  test('runs as a number that is not root, is started without a shell, and says what it is', () => {
+describe('deploy/Dockerfile', () => {
+  test('runs as a numeric user other than root, without a shell, and labels its version and license', () => {
     expect(image.user).toMatch(/^[1-9]\d*:[1-9]\d*$/);
     const started = [...image.entrypoint, ...image.command];
     expect(started.slice(-2)).toEqual(['/app/dist/service.js', 'start']);
@@ -109,7 +109,7 @@ describe('the Dockerfile', () => {
     });
   });
 
-  test('what it copies from the project is let through to Docker, and nothing else', () => {
+  test('copies exactly the paths that Dockerfile.dockerignore allows', () => {
     const copied = readDockerfile(read('deploy/Dockerfile')).flatMap(({ steps }) =>
       steps.flatMap((step) =>
         step.kind === 'copy' && step.copy.from === undefined ? step.copy.paths.slice(0, -1) : [],
@@ -120,7 +120,7 @@ describe('the Dockerfile', () => {
     expect(allowed.sort()).toEqual([...new Set(copied)].map((path) => `!${path}`).sort());
   });
 
-  test('a shell form, or an instruction that its reader does not know, is refused', () => {
+  test('readDockerfile throws for a shell form and for an unknown instruction', () => {
     expect(() => readDockerfile('FROM scratch\nCMD node bin/service.js\n')).toThrow();
     expect(() => readDockerfile('FROM scratch\nADD . .\n')).toThrow('ADD is not known here.');
   });

@@ -1,4 +1,4 @@
-/** The operator's console behind the proxies of `deploy/`, and behind one that keeps what it may (reference §24.5). */
+/** Tests the operator console behind the proxies of `deploy/` and behind a caching proxy (reference §24.5). */
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { cookieOf, linkFor, type Operator, operatorWith, startWithConsole } from '../console/operator.ts';
 import { caddyIsThere, startCaddy } from '../support/caddy.ts';
@@ -8,7 +8,7 @@ import type { Service } from '../support/service.ts';
 import { keepRows, submissionRow } from '../support/submissions.ts';
 
 const BASE_URL = 'https://paint.example';
-/** What a browser sends with a press on a page that it was given under that name. */
+/** Headers that a browser sends with a click on a page of `BASE_URL`. */
 const FROM_OUR_PAGE = { 'sec-fetch-site': 'same-origin', origin: BASE_URL };
 const SECRET = 'person who must be logged nowhere';
 
@@ -29,7 +29,7 @@ async function startWithLead(): Promise<Service> {
   return service;
 }
 
-describe.each(proxies)('the console behind $name', ({ isThere, start }) => {
+describe.each(proxies)('console behind $name', ({ isThere, start }) => {
   let service: Service;
   let proxy: Awaited<ReturnType<typeof start>>;
   beforeAll(async () => {
@@ -52,7 +52,7 @@ describe.each(proxies)('the console behind $name', ({ isThere, start }) => {
     return operatorWith(proxy, cookieOf(pressed));
   }
 
-  test.skipIf(!isThere)('signs in, reads, presses and exports', async () => {
+  test.skipIf(!isThere)('allows sign-in, reading, a change and an export', async () => {
     const operator = await signedIn();
     const page = await operator.get(`/operator/leads/${id}`);
     expect([page.status, page.headers.get('cache-control')]).toEqual([200, 'no-store']);
@@ -70,7 +70,7 @@ describe.each(proxies)('the console behind $name', ({ isThere, start }) => {
     expect(exported.text).toContain(SECRET);
   });
 
-  test.skipIf(!isThere)('knows whose press it is: by Sec-Fetch-Site, else by Origin', async () => {
+  test.skipIf(!isThere)('accepts a click only from its own pages, by Sec-Fetch-Site or else by Origin', async () => {
     const operator = await signedIn();
     const press = (headers: Record<string, string>) =>
       operator.press(`/operator/leads/${id}`, { do: 'spam' }, { headers });
@@ -78,11 +78,11 @@ describe.each(proxies)('the console behind $name', ({ isThere, start }) => {
     expect((await press({ origin: 'https://evil.example' })).status).toBe(403);
     expect((await press({ origin: proxy.url })).status).toBe(403);
     expect((await press({})).status).toBe(403);
-    // One that has been dismissed already changes nothing, and is answered like the one that did it.
+    // A repeated dismissal changes nothing, and gets the same answer as the first one.
     expect((await press({ origin: BASE_URL })).status).toBe(303);
   });
 
-  test.skipIf(!isThere)('counts presses by who made them, whatever they claim', async () => {
+  test.skipIf(!isThere)('limits clicks by the real client address, whatever X-Forwarded-For says', async () => {
     const path = (await linkFor(service)).replace(/[^/]+$/, 'A'.repeat(43));
     const statuses: number[] = [];
     for (let number = 1; number <= 21; number += 1) {
@@ -92,11 +92,11 @@ describe.each(proxies)('the console behind $name', ({ isThere, start }) => {
     expect(statuses.at(-1)).toBe(429);
   });
 
-  test.skipIf(!isThere)('its log has no address of a link, and nothing that was looked for', async () => {
+  test.skipIf(!isThere)('logs neither the token of a sign-in link nor a search term', async () => {
     const path = await linkFor(service);
     const token = path.split('/').at(-1) ?? '';
     await nobody().get(path);
-    // Nobody behind it: what a proxy has to say of that names the request, if it may.
+    // Without a server behind it, the proxy logs an error, which could contain the request line.
     const alone = await start(await freePort());
     const statuses = [
       await operatorWith(alone, '').get(path),
@@ -114,8 +114,8 @@ describe.each(proxies)('the console behind $name', ({ isThere, start }) => {
   });
 });
 
-describe.skipIf(!nginxIsThere)('a proxy that keeps what it may', () => {
-  test('keeps no page of the console, no refusal and no export', async () => {
+describe.skipIf(!nginxIsThere)('console behind a caching proxy', () => {
+  test('forbids caching of its pages, refusals and exports', async () => {
     const service = await startWithLead();
     const proxy = await startCachingNginx(service.settings.port);
     const path = await linkFor(service);
@@ -130,7 +130,7 @@ describe.skipIf(!nginxIsThere)('a proxy that keeps what it may', () => {
       expect(stranger.headers.get('x-kept')).toBe('MISS');
       expect(stranger.text).not.toContain(SECRET);
     }
-    // It does keep what may be kept.
+    // The proxy caches an answer that allows it.
     const manifest = () => operator.get('/.well-known/service-agent.json');
     await manifest();
     expect((await manifest()).headers.get('x-kept')).toBe('HIT');

@@ -1,4 +1,4 @@
-/** README, "Going live": its commands, from top to bottom, in a folder of their own. */
+/** Runs the commands of README, "Going live", in a new folder. */
 import { spawn } from 'node:child_process';
 import { createHmac } from 'node:crypto';
 import { readFileSync, statSync } from 'node:fs';
@@ -34,7 +34,7 @@ afterAll(async () => {
   await mailServer.close();
 });
 
-/** The two addresses that are somebody else's become those of this test. */
+/** Replaces the two example addresses by servers of this test. */
 function withOurAddresses(commands: string): string {
   const ours = commands
     .replace('https://crm.example/hooks/leads', upstream.url)
@@ -45,7 +45,7 @@ function withOurAddresses(commands: string): string {
 
 const run = (commands: string) => runCommands(commands, folder, { PORT: String(port) });
 
-/** From somebody whom the proxy saw at this address. */
+/** Posts JSON, like a proxy that saw the client at this address. */
 function post(path: string, body: object, address: string, headers: Record<string, string> = {}) {
   return fetch(`http://127.0.0.1:${port}${path}`, {
     method: 'POST',
@@ -54,7 +54,7 @@ function post(path: string, body: object, address: string, headers: Record<strin
   });
 }
 
-test('what comes before the start makes the secrets, the settings and a credential', async () => {
+test('the commands before the start create the secrets, the settings and a credential', async () => {
   const [commands = '', ...more] = commandsUnder('README.md', 'Going live');
   expect(more).toEqual([]);
   expect(commands.endsWith(START)).toBe(true);
@@ -65,7 +65,7 @@ test('what comes before the start makes the secrets, the settings and a credenti
   expect(statSync(join(folder, 'secrets')).mode & 0o777).toBe(0o700);
 });
 
-test('the start then serves, in production, with every part configured', async () => {
+test('npm start serves in production mode, with every feature on but metrics', async () => {
   const child = spawn('npm', ['start'], {
     cwd: folder,
     env: { ...ofTheMachine, PORT: String(port) },
@@ -74,7 +74,7 @@ test('the start then serves, in production, with every part configured', async (
   });
   const ended = new Promise((settle) => child.once('close', settle));
   atEndOfFile(() => {
-    // npm and the service: the whole group that this test started.
+    // The process group has npm and the service.
     if (child.pid !== undefined) process.kill(-child.pid, 'SIGTERM');
     return ended;
   });
@@ -91,13 +91,13 @@ test('the start then serves, in production, with every part configured', async (
   expect(off.map(({ feature }: { feature: string }) => feature)).toEqual(['metrics']);
 });
 
-test('npm run doctor finds nothing to mend, and nothing to warn of', async () => {
+test('npm run doctor reports no failure and no warning', async () => {
   const { status, stdout } = await run('npm run --silent doctor');
   expect(stdout).not.toMatch(/^(failed|warning|off)/m);
   expect([status, stdout]).toEqual([0, expect.stringMatching(/^ok +test message/m)]);
 });
 
-test('npm run settings shows what is in force, and no secret', async () => {
+test('npm run settings shows the effective settings, but no secret', async () => {
   const { status, stdout } = await run('npm run --silent settings');
   expect([status, stdout]).toEqual([0, expect.stringContaining('https://paint.example')]);
   for (const name of ['preview-keys', 'receipt-keys', 'upstream']) {
@@ -105,7 +105,7 @@ test('npm run settings shows what is in force, and no secret', async () => {
   }
 });
 
-test('an agent with that credential previews and executes, and the upstream can verify it', async () => {
+test('an agent with the new credential previews and executes, and the upstream gets a valid signature', async () => {
   upstream.delivered = [];
   const authorization = { authorization: `Bearer ${token}` };
   const action = '/api/agent/actions/homeowner_quote';
@@ -125,18 +125,18 @@ test('an agent with that credential previews and executes, and the upstream can 
   expect(headers['webhook-signature']).toBe(`v1,${hmac.digest('base64')}`);
 });
 
-test('people behind the proxy have a limit of their own each: seven leads, none is 429', async () => {
+test('seven people behind the proxy have separate rate limits, so that none of them gets 429', async () => {
   const addresses = Array.from({ length: 7 }, (_, index) => `203.0.113.${index + 10}`);
   const leads = addresses.map((address) => post('/api/leads', { form: 'homeowner_quote', ...quote }, address));
   expect((await Promise.all(leads)).map(({ status }) => status)).toEqual(Array(7).fill(200));
 });
 
-test('a subscriber gets the message that confirms it', async () => {
+test('a subscriber gets the confirmation message, and the operator gets the notices', async () => {
   const answer = await post('/api/subscribe', { email: 'ada@example.com', privacy: 'yes' }, '203.0.113.9');
   expect(answer.status).toBe(200);
   const received = (to: string) => mailServer.received.filter((mail) => mail.to.includes(to));
   await until(() => received('ada@example.com').length === 1);
   expect(received('ada@example.com')).toMatchObject([{ from: 'hello@paint.example' }]);
-  // The execution and the seven leads of before.
+  // The earlier tests sent an execution and seven leads.
   await until(() => received('leads@paint.example').length === 8, 30_000);
 });

@@ -23,17 +23,17 @@ const expressions: [string, string][] = [
   ...panels.flatMap(({ title, targets }) => targets.map(({ expr }): [string, string] => [title, expr])),
 ];
 
-/** What Prometheus itself puts beside what it reads. */
+/** Labels that Prometheus adds. */
 const FROM_PROMETHEUS = new Set(['job', 'instance']);
 const WORDS = new Set(['by', 'without', 'offset', 'and', 'or', 'unless', 'on', 'ignoring']);
 
-/** The series of an expression, each with the labels that it is asked for. */
+/** Returns the series in an expression, with the labels that it uses. */
 function seriesIn(expr: string): { name: string; labels: string[] }[] {
   const plain = expr
     .replace(/"[^"]*"/g, '""')
     .replace(/\b(by|without) \([^)]*\)/g, '')
     .replace(/\[[^\]]*\]|offset \w+/g, '');
-  // A name before a parenthesis is a function; with its braces a series is read whole.
+  // A name before a parenthesis is a function. The braces of a series are part of the match.
   return [...plain.matchAll(/\b([a-z_]\w*)\b(?!\s*\()(\{[^}]*\})?/g)]
     .map(([, name = '', labels = '']) => ({
       name,
@@ -54,8 +54,8 @@ beforeAll(async () => {
 });
 afterAll(() => service.close());
 
-describe('what alerts and dashboard read is there', () => {
-  test('rules and panels were found', () => {
+describe('alerts and dashboard', () => {
+  test('have rules and panels, and their expressions are parsed', () => {
     expect(rules.length).toBeGreaterThan(5);
     expect(panels.length).toBeGreaterThan(5);
     expect(seriesIn('sum by (le) (rate(a_b{c="d", e=~"f"}[5m])) / g_h offset 1h > 0.1')).toEqual([
@@ -64,12 +64,12 @@ describe('what alerts and dashboard read is there', () => {
     ]);
   });
 
-  test.each(expressions)('%s: %s', async (_name, expr) => {
+  test.each(expressions)('read only existing series and labels: %s: %s', async (_name, expr) => {
     const series = await scrapeMetrics(port);
     const asked = seriesIn(expr);
     expect(asked.length).toBeGreaterThan(0);
     for (const { name, labels } of asked) {
-      // Made by Prometheus for every target.
+      // Prometheus creates this series for every target.
       if (name === 'up') continue;
       expect([...series.keys()]).toContain(name);
       const known = [...(series.get(name) ?? []), ...FROM_PROMETHEUS];
@@ -77,7 +77,7 @@ describe('what alerts and dashboard read is there', () => {
     }
   });
 
-  test('every alert says what to do under a heading of docs/operations.md', () => {
+  test('link each alert to an existing heading of docs/operations.md', () => {
     const headings = [...read('docs/operations.md').matchAll(/^#+ (.*)$/gm)].map(([, text]) => text);
     for (const { annotations } of rules) {
       const [, heading] = /^docs\/operations\.md: (.*)$/.exec(annotations.runbook) ?? [];
@@ -86,17 +86,17 @@ describe('what alerts and dashboard read is there', () => {
   });
 });
 
-describe('the gauges say what is', () => {
+describe('GET /metrics', () => {
   const gauge = async (name: string) => {
     const text = await (await fetch(`http://127.0.0.1:${port}/metrics`)).text();
     return new RegExp(`^${name}(?:\\{[^}]*\\})? (.*)$`, 'm').exec(text)?.[1];
   };
 
-  test('rate limits by insurance while Redis is away', async () => {
+  test('shows the fallback of the rate limits while Redis is unavailable', async () => {
     expect(await gauge('service_limits_insured')).toBe('1');
   });
 
-  test('the store, and while it is away all the rest is told', async () => {
+  test('shows that the store is unavailable, and still returns the other metrics', async () => {
     expect(await gauge('service_store_up')).toBe('1');
     expect(await gauge('service_outbox_messages')).toBe('1');
     const other = new DatabaseSync(join(service.folder, 'service.db'));

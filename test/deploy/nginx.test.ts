@@ -14,7 +14,7 @@ if (!nginxIsThere) console.warn('Skipped: nginx is not there, so deploy/nginx.co
 
 type Seen = { method: string; url: string; headers: IncomingMessage['headers'] };
 
-/** A stand-in for an instance, to see what nginx sends where. */
+/** Starts a substitute for an instance. It records the requests that nginx sends. */
 async function startStandIn(seen: Seen[]) {
   const answer: { by: (request: IncomingMessage, response: ServerResponse) => void } = {
     by: (_request, response) => void response.end('ok'),
@@ -56,7 +56,7 @@ describe.skipIf(!nginxIsThere)('deploy/nginx.conf', () => {
   const post = (path: string, headers: Record<string, string> = {}) =>
     ask(path, { method: 'POST', body: '{}', headers });
 
-  test('what a client claims about its address is overwritten', async () => {
+  test('overwrites the headers by which a client claims another address', async () => {
     const claims = {
       'x-forwarded-for': '203.0.113.7',
       forwarded: 'for=1.2.3.4',
@@ -70,13 +70,13 @@ describe.skipIf(!nginxIsThere)('deploy/nginx.conf', () => {
     expect(request?.url).toBe('/api/agent//manifest?a=%2f');
   });
 
-  test('a body over 1 MB is 413 before an instance sees it, and 512 KiB and a bit is the service’s', async () => {
+  test('returns 413 for a body over 1 MB itself, and passes one of 600 kB on', async () => {
     const large = await ask('/api/leads', { method: 'POST', body: 'a'.repeat(1_100_000) });
     expect([large.status, JSON.parse(large.text), seen.length]).toEqual([413, { error: expect.any(String) }, 0]);
     expect((await ask('/api/leads', { method: 'POST', body: 'a'.repeat(600_000) })).status).toBe(200);
   });
 
-  describe('where an instance breaks off after it was sent a request', () => {
+  describe('with instances that close the connection after the request', () => {
     let fresh: Nginx;
     beforeAll(() => {
       for (const { answer } of standIns) answer.by = ({ socket }) => void socket.destroy();
@@ -85,7 +85,7 @@ describe.skipIf(!nginxIsThere)('deploy/nginx.conf', () => {
       for (const { answer } of standIns) answer.by = (_request, response) => void response.end('ok');
     });
     const tried = async (path: string, options: RequestInit) => {
-      // One of its own each time: both stand-ins count as failed for 5 s afterwards.
+      // Each call starts its own nginx, which otherwise treats both instances as failed for 5 s.
       fresh = await startNginx(standIns.map(({ port }) => port));
       seen.length = 0;
       try {
@@ -96,20 +96,20 @@ describe.skipIf(!nginxIsThere)('deploy/nginx.conf', () => {
       }
     };
 
-    test('a lead is sent once, and the answer is 502', async () => {
+    test('sends a lead once and returns 502', async () => {
       const { response, text, sent } = await tried('/api/leads', { method: 'POST', body: '{}' });
       expect([response.status, sent]).toEqual([502, 1]);
       expect(JSON.parse(text)).toEqual({ error: expect.any(String) });
     });
 
-    test('an execution is sent once, and the answer is a 503 that can be tried again', async () => {
+    test('sends an execution once and returns 503 with Retry-After', async () => {
       const path = '/api/agent/actions/contact/execute';
       const { response, text, sent } = await tried(path, { method: 'POST', body: '{}' });
       expect([response.status, response.headers.get('retry-after'), sent]).toEqual([503, '1', 1]);
       expect(JSON.parse(text)).toEqual({ error: expect.any(String) });
     });
 
-    test('a page is asked for again elsewhere, and people are told in HTML', async () => {
+    test('requests a page from both instances and returns 502 in HTML', async () => {
       const { response, text, sent } = await tried('/', { headers: { accept: 'text/html' } });
       expect([response.status, sent]).toEqual([502, 2]);
       expect(response.headers.get('content-type')).toBe('text/html');
@@ -117,7 +117,7 @@ describe.skipIf(!nginxIsThere)('deploy/nginx.conf', () => {
     });
   });
 
-  test('where a connection is refused, a POST goes to the next instance', async () => {
+  test('sends a POST to the next instance if a connection is refused', async () => {
     const [standIn] = standIns;
     const half = await startNginx([await freePort(), standIn?.port ?? 0, await freePort()]);
     seen.length = 0;
@@ -128,9 +128,9 @@ describe.skipIf(!nginxIsThere)('deploy/nginx.conf', () => {
     await half.close();
   });
 
-  describe('the forms of one client address', () => {
+  describe('choice of the instance by client address', () => {
     const addresses = Array.from({ length: 40 }, (_, index) => `127.0.1.${index + 1}`);
-    /** One more from that address: to which of the instances did it go? */
+    /** Posts from a local address, and returns the instance that got the request. */
     const instanceFor = async (to: Nginx, localAddress: string, path = '/api/leads') => {
       const [status, text] = await postFrom(localAddress, `${to.url}${path}`);
       expect(status).toBe(200);
@@ -145,7 +145,7 @@ describe.skipIf(!nginxIsThere)('deploy/nginx.conf', () => {
       for (const { answer } of standIns) answer.by = (_request, response) => void response.end('ok');
     });
 
-    test('go to one instance, and those of all to every instance', async () => {
+    test('sends all forms of one address to one instance, and uses every instance', async () => {
       const instances = new Set<string>();
       for (const address of addresses) {
         const first = await instanceFor(nginx, address);
@@ -157,7 +157,7 @@ describe.skipIf(!nginxIsThere)('deploy/nginx.conf', () => {
       expect([...instances].sort()).toEqual(['instance 0', 'instance 1']);
     });
 
-    test('go elsewhere while that instance is away, each of them once', async () => {
+    test('sends each form once to another instance while theirs is down', async () => {
       const [, staying] = standIns;
       const half = await startNginx([await freePort(), staying?.port ?? 0]);
       seen.length = 0;
@@ -168,7 +168,7 @@ describe.skipIf(!nginxIsThere)('deploy/nginx.conf', () => {
       await half.close();
     });
 
-    test('are all that is held together: previews and pages go round', async () => {
+    test('distributes previews of one address over all instances', async () => {
       const answered: string[] = [];
       for (let count = 0; count < 6; count += 1) {
         const preview = '/api/agent/actions/contact/preview';
@@ -179,7 +179,7 @@ describe.skipIf(!nginxIsThere)('deploy/nginx.conf', () => {
     });
   });
 
-  test('the probe asks without the store, and takes an instance out that does not want any more', async () => {
+  test('probes /readyz?exclude=store, and sends nothing to an instance that answers it with 503', async () => {
     const [leaving, staying] = standIns;
     if (leaving === undefined || staying === undefined) return expect.fail();
     leaving.answer.by = (request, response) => {
@@ -194,7 +194,7 @@ describe.skipIf(!nginxIsThere)('deploy/nginx.conf', () => {
   });
 });
 
-/** A POST from one of this machine's own addresses; returns the status and the answer. */
+/** Posts from a loopback address. Returns the status and the body. */
 function postFrom(localAddress: string, url: string): Promise<[number | undefined, string]> {
   return new Promise((resolve, reject) => {
     const sent = httpRequest(url, { method: 'POST', localAddress }, async (response) => {

@@ -1,6 +1,6 @@
 /**
- * docs/one-box.md: its commands as they stand there, below a folder in the place of `/`. What a machine's root
- * does to users, packages and the firewall is left out; the units are started by what stands in them.
+ * Runs the commands of docs/one-box.md as written, with a folder in place of `/`. Commands for users, packages and
+ * the firewall are left out, because they need root on a real machine. A shell function starts the units.
  */
 import { mkdirSync, readdirSync, readFileSync, statSync, writeFileSync } from 'node:fs';
 import { join, resolve } from 'node:path';
@@ -17,7 +17,7 @@ const OURS = /\/(?:opt|etc|var\/lib)\/lead-intake|\/etc\/(?:systemd|caddy)|\/usr
 let root: string;
 let port: number;
 let mailServer: MailServer;
-/** What the shell of an administrator knows here, before the commands of the page. */
+/** Shell functions that replace programs of the machine. They run before the commands of the page. */
 let machine: string;
 
 beforeAll(async () => {
@@ -78,12 +78,12 @@ beforeAll(async () => {
 });
 afterAll(() => mailServer.close());
 
-/** A text in which what is ours on a machine is below this test's folder. */
+/** Returns the text with the paths of the service moved below the folder of this test. */
 function below(text: string): string {
   return text.replace(OURS, (path) => root + path);
 }
 
-/** Runs commands of the page as the root of this machine; returns what they print. */
+/** Runs commands of the page with the replaced programs. Returns their output. */
 async function run(...commands: string[]) {
   const script = below(commands.join('\n')).replace(
     'smtps://user:password@mail.example:465',
@@ -106,7 +106,7 @@ async function lead(email: string): Promise<number> {
 const held = async () => await run('as_service inbox -- list');
 const backups = () => readdirSync(join(root, 'var/lib/lead-intake-backups'));
 
-test('settings and secrets: every command sees them, and the first credential is made', async () => {
+test('“Settings and secrets” applies the settings to every command, and creates the first credential', async () => {
   const said = await run(...commandsUnder(PAGE, 'Settings and secrets'));
   expect(said).toMatch(/^BASE_URL +https:\/\/paint\.example +/m);
   expect(said).toContain(`${root}/var/lib/lead-intake`);
@@ -122,7 +122,7 @@ test('settings and secrets: every command sees them, and the first credential is
   ]).toEqual(['640', '640', '640', '640', '700', '600']);
 });
 
-test('start: the units are put in their place, the service runs, and doctor finds nothing', async () => {
+test('“Start” installs the units and starts the service, and doctor reports no problem', async () => {
   const said = await run(...commandsUnder(PAGE, 'Start'));
   expect(said).toMatch(/^ok +test message/m);
   expect(said).not.toMatch(/^(failed|warning|off)/m);
@@ -134,7 +134,7 @@ test('start: the units are put in their place, the service runs, and doctor find
   expect(readdirSync(join(root, 'etc/caddy'))).toEqual(['Caddyfile']);
 });
 
-test('backup: a lead from before it is there after the restore, one from later is not', async () => {
+test('“Backup” restores a lead from before the backup, and none from after it', async () => {
   const [back = '', restore = ''] = (commandsUnder(PAGE, 'Backup')[0] ?? '')
     .split(/(?<=\n)(?=systemctl stop)/)
     .map((commands) => commands.replace('restore --', 'restore -- --yes'));
@@ -150,14 +150,14 @@ test('backup: a lead from before it is there after the restore, one from later i
   expect(afterwards).not.toContain('after@example.com');
 });
 
-test('upgrade: a backup first, and doctor finds nothing after the restart', async () => {
+test('“Upgrade” makes a backup and restarts the service, and doctor reports no problem', async () => {
   const said = await run(...commandsUnder(PAGE, 'Upgrade'));
   expect(said).toMatch(/git checkout VERSION\nnpm ci --omit=dev\n/);
   expect(said).not.toMatch(/^(failed|warning|off)/m);
   expect(backups()).toHaveLength(2);
 });
 
-test('what is left out here is what only the root of a real machine can do', () => {
+test('“Install” and “Firewall”, which are not run, contain only commands that need root', () => {
   const others = ['Install', 'Firewall'].flatMap((heading) => commandsUnder(PAGE, heading));
   const programs = others.join('').match(/^\w[\w-]+/gm);
   expect(new Set(programs)).toEqual(new Set(['apt-get', 'useradd', 'git', 'ufw']));

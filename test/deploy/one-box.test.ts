@@ -1,4 +1,4 @@
-/** One machine with systemd and Caddy: the files of deploy/one-box, held by the programs that read them. */
+/** Checks the files of deploy/one-box with systemd and Caddy. */
 import { spawnSync } from 'node:child_process';
 import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
@@ -17,7 +17,7 @@ const project = resolve(import.meta.dirname, '../..');
 const oneBox = join(project, 'deploy/one-box');
 const UNITS = ['lead-intake.service', 'lead-intake-backup.service', 'lead-intake-backup.timer'];
 
-/** Whether a program is on this machine; `TEST_SERVICES=required` (as in CI) makes its absence a failure. */
+/** Returns true if a program is installed. Throws if it is missing and `TEST_SERVICES=required`, as in CI. */
 function isThere(program: string): boolean {
   const there = spawnSync('which', [program]).status === 0;
   if (!there && process.env.TEST_SERVICES === 'required') {
@@ -27,13 +27,13 @@ function isThere(program: string): boolean {
   return there;
 }
 
-describe.skipIf(!isThere('systemd-analyze'))('the units', () => {
+describe.skipIf(!isThere('systemd-analyze'))('systemd units', () => {
   let folder: string;
   beforeAll(() => {
     folder = mkdtempSync(join(tmpdir(), 'units-'));
     for (const name of UNITS) {
       const unit = readFileSync(join(oneBox, name), 'utf8');
-      // What they start has to be there.
+      // systemd-analyze requires that the started program exists.
       writeFileSync(join(folder, name), unit.replaceAll('/opt/lead-intake', project));
     }
   });
@@ -43,29 +43,29 @@ describe.skipIf(!isThere('systemd-analyze'))('the units', () => {
     return { status, said: stdout + stderr };
   };
 
-  test('are what systemd takes, without a word of complaint', () => {
+  test('pass systemd-analyze verify without a warning', () => {
     const verified = analyze('verify', ...UNITS.map((name) => join(folder, name)));
     expect(verified).toEqual({ status: 0, said: '' });
   });
 
-  test('leave the service exposed by 2 of 10 at most', () => {
+  test('have an exposure of 2.0 at most in systemd-analyze security', () => {
     const options = ['--offline=true', '--threshold=20', join(folder, 'lead-intake.service')];
     expect(analyze('security', ...options).status).toBe(0);
   });
 
-  test('give a stop the time that the longest drain by default takes', () => {
+  test('allow a stop to take longer than the longest drain with default settings', () => {
     const [, seconds] = /^TimeoutStopSec=(\d+)$/m.exec(read('lead-intake.service')) ?? [];
     const result = readSettings({});
     const timeout = result.kind === 'valid' ? result.settings.upstreamTimeoutMs : Infinity;
     expect(Number(seconds) * 1000).toBeGreaterThan(timeout + 5_000);
   });
 
-  test('forbid nothing that the service asks of the system', async () => {
+  test('forbid no system call that the service needs', async () => {
     const groups = ['@privileged', '@chown', '@resources'].map((name) => analyze('syscall-filter', name).said);
     const names = groups.flatMap((said) => [...said.matchAll(/^ {4}([a-z]\w*)$/gm)]);
     const calls = names.map(([, name = '']) => name).filter(isKnownToStrace);
     expect(calls.length).toBeGreaterThan(10);
-    // The tracer as a grandchild: the process that is started, and ended, is the service.
+    // `-D` runs strace as a grandchild, so that signals of this test reach the service itself.
     const refused = `-e trace=${calls} -e inject=${calls}:error=EPERM`;
     const confined = await spawnService({
       shell: `exec strace -D -f -qq -o /dev/null ${refused} "$@"`,
@@ -82,7 +82,7 @@ describe.skipIf(!isThere('systemd-analyze'))('the units', () => {
   });
 });
 
-describe.skipIf(!caddyIsThere)('the Caddyfile', () => {
+describe.skipIf(!caddyIsThere)('Caddyfile', () => {
   let caddy: Caddy;
   let service: Service;
   let url: string;
@@ -96,7 +96,7 @@ describe.skipIf(!caddyIsThere)('the Caddyfile', () => {
     await service.close();
   });
 
-  test('overwrites what a client claims about its address: its sixth lead is 429', async () => {
+  test('overwrites X-Forwarded-For of a client, so that its sixth lead gets 429', async () => {
     const statuses: number[] = [];
     for (let number = 1; number <= 6; number += 1) {
       const response = await fetch(`${url}/api/leads`, {
@@ -109,7 +109,7 @@ describe.skipIf(!caddyIsThere)('the Caddyfile', () => {
     expect(statuses).toEqual([200, 200, 200, 200, 200, 429]);
   });
 
-  test('passes bodies on up to the bounds of the service, which says 413 itself', async () => {
+  test('passes a body of 600 kB on, so that the service itself returns 413', async () => {
     const response = await fetch(`${url}/api/leads`, {
       method: 'POST',
       headers: { 'content-type': 'application/json' },
@@ -118,19 +118,19 @@ describe.skipIf(!caddyIsThere)('the Caddyfile', () => {
     expect([response.status, await response.json()]).toEqual([413, { error: expect.any(String) }]);
   });
 
-  test('hands the pages on as they are, compressed by the service', async () => {
+  test('passes pages on as the service compressed them', async () => {
     const response = await fetch(`${url}/quote`, { headers: { 'accept-encoding': 'br' } });
     expect([response.status, response.headers.get('content-encoding')]).toEqual([200, 'br']);
   });
 });
 
-/** What stands in the file that a setting names. */
+/** Returns valid content for the secret file that a setting names. */
 function secretOf(name: string): string {
   if (name.startsWith('RECEIPT')) return newKey();
   return name.startsWith('SMTP') ? 'smtp://mail.example:587' : keyOf();
 }
 
-test('the settings of the box are settings, and valid ones', () => {
+test('deploy/one-box/environment contains valid settings', () => {
   const folder = mkdtempSync(join(tmpdir(), 'settings-'));
   const environment = { ...parseEnv(read('environment')) };
   for (const [name, value] of Object.entries(environment)) {
@@ -152,7 +152,7 @@ function read(name: string): string {
   return readFileSync(join(oneBox, name), 'utf8');
 }
 
-/** strace names those of its own architecture alone. */
+/** Returns true if strace has this system call on this architecture. */
 function isKnownToStrace(name: string): boolean {
   return spawnSync('strace', ['-e', `trace=${name}`, 'true']).status === 0;
 }

@@ -1,4 +1,4 @@
-/** SIGTERM under load, rolling through three instances behind nginx: no failed request (issue, item 5). */
+/** Restarts three instances behind nginx one after another under load, and checks that no request fails. */
 import { mkdtempSync, rmSync } from 'node:fs';
 import { Agent, request as httpRequest } from 'node:http';
 import { tmpdir } from 'node:os';
@@ -31,10 +31,10 @@ const json = { 'content-type': 'application/json' };
 const quote = { name: 'Ada', email: 'ada@example.com', postal_code: '94110' };
 const PEOPLE = 12;
 
-/** nginx's `fail_timeout`, which docs/operations.md has a roll wait for; in milliseconds. */
+/** nginx's `fail_timeout` in milliseconds. A rolling restart waits for it (docs/operations.md). */
 const USED_AGAIN_AFTER_MS = 5_000;
 
-describe.skipIf(missing.length > 0)('three instances on PostgreSQL and Redis behind nginx', () => {
+describe.skipIf(missing.length > 0)('three instances behind nginx, with PostgreSQL and Redis', () => {
   const dataDir = mkdtempSync(join(tmpdir(), 'rolling-'));
   const instances: ServiceProcess[] = [];
   let ports: number[];
@@ -48,7 +48,7 @@ describe.skipIf(missing.length > 0)('three instances on PostgreSQL and Redis beh
   beforeAll(async () => {
     database = (await postgres?.()) ?? expect.fail();
     upstream = await startUpstream();
-    // Some requests are always under way.
+    // The delay makes sure that some requests are always unfinished.
     upstream.answer = (response) => {
       setTimeout(() => response.writeHead(200).end(), 50 * Math.random());
     };
@@ -78,7 +78,7 @@ describe.skipIf(missing.length > 0)('three instances on PostgreSQL and Redis beh
     rmSync(dataDir, { recursive: true, force: true });
   });
 
-  /** One request from an address of this machine's own network, as nginx sees it. */
+  /** Sends a request to nginx from a loopback address. */
   function call(path: string, options: Call, body?: string): Promise<Reply> {
     const { address, agent, method = body === undefined ? 'GET' : 'POST', headers = {} } = options;
     return new Promise((settle, reject) => {
@@ -98,14 +98,14 @@ describe.skipIf(missing.length > 0)('three instances on PostgreSQL and Redis beh
     });
   }
 
-  /** How many of the instances count by themselves, and how often any of them began to. */
+  /** Returns how many instances count limits locally now, and how often one of them began to. */
   const insured = () => {
     const said = instances.map((instance) => instance.stdout()).join('');
     const away = said.split('Redis is away').length - 1;
     return { away, now: away - (said.split('Redis is back').length - 1) };
   };
 
-  test('a rate holds across the instances, whatever address a client claims', async () => {
+  test('share a rate limit for each client, whatever X-Forwarded-For says', async () => {
     const seventy = async () => {
       const address = randomAddress();
       const statuses: number[] = [];
@@ -116,7 +116,7 @@ describe.skipIf(missing.length > 0)('three instances on PostgreSQL and Redis beh
       }
       return [count(statuses, 400), count(statuses, 429)];
     };
-    // On a machine that is busy with other tests Redis may be too late: then it has to be asked again.
+    // On a busy machine Redis may answer too late, and the instances count locally. Then this is repeated.
     let before = insured();
     let counted = await seventy();
     for (let tries = 1; tries < 5 && (before.now > 0 || insured().away > before.away); tries += 1) {
@@ -125,13 +125,13 @@ describe.skipIf(missing.length > 0)('three instances on PostgreSQL and Redis beh
       counted = await seventy();
     }
     expect(counted).toEqual([60, 10]);
-    // All of them had a part in it.
+    // Every instance served some of the requests.
     for (const instance of instances) {
       expect(instance.stdout().match(/"\/api\/agent\/actions\/:action\/preview"/g)?.length).toBeGreaterThan(9);
     }
   });
 
-  test('a double click on a form without JavaScript is one lead, whichever instance is asked', async () => {
+  test('store one lead for a double click on a form without JavaScript', async () => {
     const headers = {
       'content-type': 'application/x-www-form-urlencoded',
       'sec-fetch-mode': 'navigate',
@@ -149,7 +149,7 @@ describe.skipIf(missing.length > 0)('three instances on PostgreSQL and Redis beh
     expect(upstream.delivered.length - before).toBe(PEOPLE);
   });
 
-  test('SIGTERM under load, rolling through the three: no failed request, exit status 0', async () => {
+  test('fail no request and exit with 0 if they are restarted one after another under load', async () => {
     let rolling = true;
     let answered = 0;
     const executed: string[] = [];
@@ -161,7 +161,7 @@ describe.skipIf(missing.length > 0)('three instances on PostgreSQL and Redis beh
       return got;
     };
 
-    /** A person with an agent and a browser, from an address of their own. */
+    /** Sends the requests of one person, by agent and by browser, from a new address. */
     const person = async () => {
       const address = randomAddress();
       const agent = new Agent({ keepAlive: true, maxSockets: 1 });
@@ -191,7 +191,7 @@ describe.skipIf(missing.length > 0)('three instances on PostgreSQL and Redis beh
     const load = Array.from({ length: PEOPLE }, async () => {
       while (rolling) await person();
     });
-    // What the compose file's `probe` does.
+    // This is what the `probe` of the compose file does.
     const probing = (async () => {
       while (rolling) {
         await expecting(200, 'probe', call('/nginx/probe', { address: '127.0.0.1' }));
@@ -221,7 +221,7 @@ describe.skipIf(missing.length > 0)('three instances on PostgreSQL and Redis beh
 
 const count = (all: readonly unknown[], wanted: unknown) => all.filter((one) => one === wanted).length;
 
-/** All of 127.0.0.0/8 is this machine: an address nobody has used, whose limits are untouched. */
+/** Returns a random loopback address (127.0.0.0/8), whose rate limits are unused. */
 function randomAddress(): string {
   const part = () => 1 + Math.floor(250 * Math.random());
   return `127.${part()}.${part()}.${part()}`;
