@@ -5,7 +5,7 @@ import { defects } from '../sim/defects/defects.ts';
 
 const project = resolve(import.meta.dirname, '..');
 
-test.each(defects)('the source contains each text that the defect "$name" replaces, exactly once', ({ edits }) => {
+test.each(defects)('the source contains exactly once each text that this defect replaces: $name', ({ edits }) => {
   const texts = new Map<string, string>();
   for (const { file, find, replace } of edits) {
     const text = texts.get(file) ?? readFileSync(resolve(project, file), 'utf8');

@@ -6,7 +6,7 @@ const PENDING = 'src/confirmations/pending.ts';
 
 export const defectsOfConfirmations: readonly Defect[] = [
   {
-    name: 'a press that is not conditional',
+    name: 'a click on “send” is not a conditional update',
     edits: [
       {
         file: QUERIES,
@@ -16,7 +16,7 @@ export const defectsOfConfirmations: readonly Defect[] = [
     ],
   },
   {
-    name: 'a confirmation outside the unique keys',
+    name: 'a confirmation is outside the unique keys',
     edits: [
       {
         file: PENDING,
@@ -26,7 +26,7 @@ export const defectsOfConfirmations: readonly Defect[] = [
     ],
   },
   {
-    name: 'a report that ends the reported request alone',
+    name: 'a report ends only the reported confirmation',
     edits: [
       {
         file: PENDING,
@@ -36,7 +36,7 @@ export const defectsOfConfirmations: readonly Defect[] = [
     ],
   },
   {
-    name: 'an execute that ignores a decline',
+    name: 'execute ignores a decline',
     edits: [
       {
         file: 'src/actions/preview-token.ts',

@@ -7,7 +7,7 @@ const DAILY_CAP = 'src/mail/messages.ts';
 
 export const defectsOfMessages: readonly Defect[] = [
   {
-    name: 'a message is marked before it is sent',
+    name: 'a message is marked as sent before the send',
     edits: [
       {
         file: OUTBOX,
@@ -18,7 +18,7 @@ export const defectsOfMessages: readonly Defect[] = [
   },
   {
     // The simulator found this defect in the source.
-    name: 'an attempt is under way by the wall clock alone',
+    name: 'only the wall clock decides whether an attempt is in progress',
     edits: [
       {
         file: OUTBOX_QUERIES,
@@ -28,7 +28,7 @@ export const defectsOfMessages: readonly Defect[] = [
     ],
   },
   {
-    name: 'a pause inside the take is not seen',
+    name: 'a pause during the claim of a message is not detected',
     edits: [
       {
         file: OUTBOX,
@@ -48,12 +48,12 @@ export const defectsOfMessages: readonly Defect[] = [
     ],
   },
   {
-    name: 'a plus-tag makes another mailbox',
+    name: 'an address with a plus-tag counts as another mailbox',
     edits: [{ file: DAILY_CAP, find: ".replace(/\\+.*/s, '')", replace: '' }],
   },
   {
     // The simulator found this defect in the source.
-    name: 'a pause while a message is written is not seen',
+    name: 'a pause while a message is rendered is not detected',
     edits: [
       {
         file: OUTBOX,
@@ -63,7 +63,7 @@ export const defectsOfMessages: readonly Defect[] = [
     ],
   },
   {
-    name: 'a message of before a restart rests until the machine is up as long again',
+    name: 'after a restart, a message waits for as long as the machine ran before',
     edits: [
       {
         file: OUTBOX_QUERIES,

@@ -15,7 +15,7 @@ const SCHEDULE = 'src/submissions/schedule.ts';
 
 export const defectsOfSubmissions: readonly Defect[] = [
   {
-    name: 'redelivery takes an agent’s row',
+    name: 'redelivery claims an agent’s row',
     edits: [
       {
         file: QUERIES,
@@ -26,7 +26,7 @@ export const defectsOfSubmissions: readonly Defect[] = [
     ],
   },
   {
-    name: 'the submission is kept outside the claim’s transaction',
+    name: 'the submission is stored outside the transaction of the claim',
     edits: [
       {
         file: EXECUTION_QUERIES,
@@ -49,7 +49,7 @@ export const defectsOfSubmissions: readonly Defect[] = [
     ],
   },
   {
-    name: 'redelivery sends under a new id',
+    name: 'redelivery uses a new id',
     edits: [
       {
         file: ATTEMPTS,
@@ -60,7 +60,7 @@ export const defectsOfSubmissions: readonly Defect[] = [
     ],
   },
   {
-    name: 'there is no fence on redelivery',
+    name: 'redelivery has no fence',
     edits: [
       {
         file: ATTEMPTS,
@@ -71,7 +71,7 @@ export const defectsOfSubmissions: readonly Defect[] = [
     ],
   },
   {
-    name: 'recovery forgets an execution’s submission',
+    name: 'recovery does not end the submission of an execution',
     edits: [
       {
         file: EXECUTION_COMPLETION,
@@ -81,7 +81,7 @@ export const defectsOfSubmissions: readonly Defect[] = [
     ],
   },
   {
-    name: 'recovery forgets people’s submissions',
+    name: 'recovery ignores submissions of browsers',
     edits: [
       {
         file: RECOVERY,
@@ -91,7 +91,7 @@ export const defectsOfSubmissions: readonly Defect[] = [
     ],
   },
   {
-    name: 'who sends again has a second row',
+    name: 'sending an equal form again creates a second row',
     edits: [
       {
         file: PERSIST,
@@ -101,7 +101,7 @@ export const defectsOfSubmissions: readonly Defect[] = [
     ],
   },
   {
-    name: 'a lead is sent before it is kept',
+    name: 'a lead is sent before it is stored',
     edits: [
       {
         file: PERSIST,
@@ -111,7 +111,7 @@ export const defectsOfSubmissions: readonly Defect[] = [
     ],
   },
   {
-    name: 'what was sent unkept is sent again',
+    name: 'a submission sent unstored is sent again',
     edits: [
       {
         file: ATTEMPTS,
@@ -121,7 +121,7 @@ export const defectsOfSubmissions: readonly Defect[] = [
     ],
   },
   {
-    name: 'taking a row does not name its attempt',
+    name: 'claiming a row does not name its attempt',
     edits: [
       {
         file: QUERIES,
@@ -131,7 +131,7 @@ export const defectsOfSubmissions: readonly Defect[] = [
     ],
   },
   {
-    name: 'an attempt that ended is forgotten where it can’t be written',
+    name: 'an ended attempt is lost if it can’t be written',
     edits: [
       {
         file: PENDING_WRITES,
@@ -141,7 +141,7 @@ export const defectsOfSubmissions: readonly Defect[] = [
     ],
   },
   {
-    name: 'the operator’s attempt moves the schedule on',
+    name: 'an attempt of the operator advances the schedule',
     edits: [
       {
         file: SCHEDULE,
@@ -151,7 +151,7 @@ export const defectsOfSubmissions: readonly Defect[] = [
     ],
   },
   {
-    name: 'a longer Retry-After is not heeded',
+    name: 'a longer Retry-After is ignored',
     edits: [
       {
         file: SCHEDULE,
@@ -161,7 +161,7 @@ export const defectsOfSubmissions: readonly Defect[] = [
     ],
   },
   {
-    name: 'a yes that comes after the lease is not recorded',
+    name: 'a confirmation of the upstream after the lease is not recorded',
     edits: [
       {
         file: EXECUTION_COMPLETION,
@@ -172,7 +172,7 @@ export const defectsOfSubmissions: readonly Defect[] = [
   },
   {
     // The simulator found this defect in the source.
-    name: 'what keeps a submission waits for what waits for it',
+    name: 'storing a submission and flushing outcomes wait for each other',
     edits: [
       {
         file: PERSIST,
@@ -183,7 +183,7 @@ export const defectsOfSubmissions: readonly Defect[] = [
   },
   {
     // The simulator found this defect in the source.
-    name: 'what was rejected, and is not written yet, is told as kept',
+    name: 'a rejected submission whose row is not written yet is reported as stored',
     edits: [
       {
         file: DELIVER,
@@ -193,7 +193,7 @@ export const defectsOfSubmissions: readonly Defect[] = [
     ],
   },
   {
-    name: 'redelivery does not rest while the upstream is away',
+    name: 'redelivery does not pause while the upstream is unavailable',
     edits: [
       {
         file: REDELIVERY,

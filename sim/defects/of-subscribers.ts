@@ -5,7 +5,7 @@ const QUERIES = 'src/newsletter/subscriber-queries.ts';
 
 export const defectsOfSubscribers: readonly Defect[] = [
   {
-    name: 'a confirmation that is not conditional',
+    name: 'confirming a subscription is not a conditional update',
     edits: [
       {
         file: QUERIES,
@@ -15,7 +15,7 @@ export const defectsOfSubscribers: readonly Defect[] = [
     ],
   },
   {
-    name: 'the event of a subscriber is kept after the commit of their state',
+    name: 'a subscriber’s event is stored after the commit of the state',
     edits: [
       {
         file: 'src/newsletter/confirm-and-unsubscribe.ts',
@@ -25,7 +25,7 @@ export const defectsOfSubscribers: readonly Defect[] = [
     ],
   },
   {
-    name: 'a subscription is forwarded while the store is away',
+    name: 'a subscription is forwarded while the database is unavailable',
     edits: [
       {
         file: 'src/submissions/deliver.ts',
@@ -36,7 +36,7 @@ export const defectsOfSubscribers: readonly Defect[] = [
     ],
   },
   {
-    name: 'who has confirmed is pending again',
+    name: 'a confirmed subscriber becomes pending again',
     edits: [
       {
         file: QUERIES,

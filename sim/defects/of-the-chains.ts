@@ -11,7 +11,7 @@ const LEADS = 'src/intake/leads.ts';
 
 export const defectsOfTheChains: readonly Defect[] = [
   {
-    name: 'there is no fence',
+    name: 'executions have no fence',
     edits: [
       {
         file: EXECUTIONS,
@@ -21,7 +21,7 @@ export const defectsOfTheChains: readonly Defect[] = [
     ],
   },
   {
-    name: 'a replay comes from memory alone',
+    name: 'a replay reads memory only',
     edits: [
       {
         file: EXECUTIONS,
@@ -42,7 +42,7 @@ export const defectsOfTheChains: readonly Defect[] = [
     ],
   },
   {
-    name: 'the lease goes by the wall clock',
+    name: 'leases use the wall clock',
     edits: [
       {
         file: EXECUTIONS,
@@ -57,7 +57,7 @@ export const defectsOfTheChains: readonly Defect[] = [
     ],
   },
   {
-    name: 'a key counts as kept before it is durable',
+    name: 'a key counts as stored before its commit is durable',
     edits: [
       {
         file: EXECUTIONS,
@@ -67,7 +67,7 @@ export const defectsOfTheChains: readonly Defect[] = [
     ],
   },
   {
-    name: 'an unconfirmed send is tried again under a new id',
+    name: 'an unconfirmed send is repeated under a new id',
     edits: [
       {
         file: SUBMIT,
@@ -82,7 +82,7 @@ export const defectsOfTheChains: readonly Defect[] = [
     ],
   },
   {
-    name: 'what is known of a confirmation is forgotten at a second failure',
+    name: 'a second failure loses an unwritten confirmed outcome',
     edits: [
       {
         file: PENDING_WRITES,
@@ -92,7 +92,7 @@ export const defectsOfTheChains: readonly Defect[] = [
     ],
   },
   {
-    name: 'a lease is swept before what is known of it is written',
+    name: 'recovery settles a lease before the unwritten outcome is written',
     edits: [
       {
         file: COMPLETION,
@@ -102,7 +102,7 @@ export const defectsOfTheChains: readonly Defect[] = [
     ],
   },
   {
-    name: 'the embedded inbox delivers though the claim is settled',
+    name: 'the embedded inbox delivers after the claim was settled',
     edits: [
       {
         file: EXECUTIONS,
@@ -113,7 +113,7 @@ export const defectsOfTheChains: readonly Defect[] = [
     ],
   },
   {
-    name: 'a preview that is executed under another key is told as in progress',
+    name: 'a preview under another key is reported as in progress',
     edits: [
       {
         file: EXAMINE,
@@ -124,7 +124,7 @@ export const defectsOfTheChains: readonly Defect[] = [
     ],
   },
   {
-    name: 'a lead counts as accepted unless it is rejected',
+    name: 'a lead counts as accepted unless it was rejected',
     edits: [
       {
         file: LEADS,
@@ -135,7 +135,7 @@ export const defectsOfTheChains: readonly Defect[] = [
   },
   {
     // The simulator found this defect in the source.
-    name: 'a process ends without writing what it knows',
+    name: 'a process ends without writing its unwritten outcomes',
     edits: [
       {
         file: EXECUTIONS,
@@ -145,7 +145,7 @@ export const defectsOfTheChains: readonly Defect[] = [
     ],
   },
   {
-    name: 'a receipt is signed again at each request',
+    name: 'each request signs the receipt again',
     edits: [
       {
         file: RECEIPTS,
@@ -156,11 +156,11 @@ export const defectsOfTheChains: readonly Defect[] = [
     ],
   },
   {
-    name: 'a signature overwrites the one that came first',
+    name: 'a later signature overwrites the first',
     edits: [{ file: RECEIPTS, find: ".where('signed_receipt', 'is', null)", replace: '' }],
   },
   {
-    name: 'every failed lead is told as one that was never sent',
+    name: 'every failed lead is reported as not sent',
     edits: [{ file: LEADS, find: "'unsent' in outcome ? 'unsent' : 'unconfirmed'", replace: "'unsent'" }],
   },
 ];

@@ -33,7 +33,7 @@ export const defectsOfTheStore: readonly Defect[] = [
     ],
   },
   {
-    name: 'a drain closes the store before the requests have ended',
+    name: 'a drain closes the database before the requests end',
     edits: [
       {
         file: DRAIN,
@@ -43,11 +43,11 @@ export const defectsOfTheStore: readonly Defect[] = [
     ],
   },
   {
-    name: 'a lease of before a restart runs on',
+    name: 'a lease from before a restart of the machine goes on',
     edits: [{ file: DIALECT, find: ' or lease_started_ms > monotonic_ms()', replace: '' }],
   },
   {
-    name: 'a key is everybody’s',
+    name: 'an idempotency key is shared by all clients',
     edits: [
       {
         file: QUERIES,
@@ -62,7 +62,7 @@ export const defectsOfTheStore: readonly Defect[] = [
     ],
   },
   {
-    name: 'retention goes by the wall clock alone',
+    name: 'retention uses the wall clock only',
     edits: [
       {
         file: RETENTION,
@@ -72,7 +72,7 @@ export const defectsOfTheStore: readonly Defect[] = [
     ],
   },
   {
-    name: 'a read sees what an open transaction has written',
+    name: 'a read sees uncommitted writes',
     edits: [
       {
         file: CONNECTION,

@@ -1,6 +1,6 @@
 /**
- * `node --import sim/defects/plant.ts test/sim/first-seed.ts SEED`: simulates this seed, then at most 2,000 seeds of the
- * bases. Prints the first seed that breaks a promise, with the promises, or nothing.
+ * `node --import sim/defects/plant.ts test/sim/first-seed.ts SEED` simulates this seed, then at most 2,000 seeds of the
+ * bases. It prints the first seed that violates an invariant, with the violations. It prints nothing if none does.
  */
 import { simulate } from '../../sim/run.ts';
 
@@ -8,7 +8,7 @@ import { simulate } from '../../sim/run.ts';
 const BASES = ['planted', 'w6'];
 const SEEDS = 1_000;
 
-// A run creates many errors, and prints none of their stacks.
+// A run creates many errors, and nobody reads their stacks.
 Error.stackTraceLimit = 0;
 
 const first = process.argv.slice(2);

@@ -8,18 +8,18 @@ import { project } from '../support/program.ts';
 import { type Ran, ranToTheEnd } from '../support/ran.ts';
 import { foundAt } from './found-at.ts';
 
-// Each of two cores runs one simulator.
+// CI has two cores, and each runs one simulator.
 vi.setConfig({ maxConcurrency: 2 });
 
-/** Seeds that found a defect, which also has its own test. */
+/** Seeds that once found a defect in the source or the simulator. Each defect also has its own test. */
 const KEPT: [seed: string, found: string][] = [
-  ['kept-137', 'a step of the wall clock brought a message that was under way a second time'],
-  ['kept-1406', 'the same'],
-  ['05b5cda-289', 'one look that failed had "kept" said of what had been rejected'],
-  ['b369ce9-4230', 'one was told that its client is reported, examined just before it was'],
+  ['kept-137', 'a jump of the wall clock sent a message twice'],
+  ['kept-1406', 'a jump of the wall clock sent a message twice'],
+  ['05b5cda-289', 'a failed read reported a rejected submission as stored'],
+  ['b369ce9-4230', 'a request that was checked before a report of its client was refused because of it'],
 ];
 
-/** Simulates with a planted defect: the seed that found it last, then other seeds, until one breaks a promise. */
+/** Simulates with a seeded defect. Runs the seed that last found it, then others, until one violates an invariant. */
 function look(name: string): Promise<Ran> {
   const seeds = foundAt.get(name) ?? [];
   const argv = ['--import', './sim/defects/plant.ts', 'test/sim/first-seed.ts', ...seeds];
@@ -27,8 +27,8 @@ function look(name: string): Promise<Ran> {
   return ranToTheEnd(spawn(process.execPath, argv, { cwd: project, env, stdio: ['ignore', 'pipe', 'pipe'] }));
 }
 
-describe('the simulator', () => {
-  test('does the same for the same seed, and something else for another', async () => {
+describe('simulator', () => {
+  test('runs identically for the same seed, and differently for another seed', async () => {
     const [one, again, other] = [
       await simulate('determinism-1', true),
       await simulate('determinism-1', true),
@@ -39,7 +39,7 @@ describe('the simulator', () => {
     expect(one.trace.length).toBeGreaterThan(10);
   });
 
-  test.each(KEPT)('seed %s keeps every promise: %s', async (seed) => {
+  test.each(KEPT)('finds no violation for seed %s: %s', async (seed) => {
     expect((await simulate(seed, false)).violations).toEqual([]);
   });
 
@@ -48,7 +48,7 @@ describe('the simulator', () => {
       defects.map(({ name }) => name),
       3,
     ),
-  )('finds a planted defect within 2,000 seeds: %s', { timeout: 120_000 }, async (name) => {
+  )('finds a seeded defect within 2,000 seeds: %s', { timeout: 120_000 }, async (name) => {
     const { status, stdout, stderr } = await look(name);
     expect([status, stderr, stdout]).toEqual([0, '', expect.stringMatching(/^\{"seed":/)]);
     const { seed, violations } = JSON.parse(stdout);
