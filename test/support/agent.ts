@@ -1,7 +1,7 @@
 import { CONFIRMATION_STATEMENT } from '../../src/actions/preview.ts';
 import { freshAddress, type Service, tokens } from './service.ts';
 
-// biome-ignore lint/suspicious/noExplicitAny: each test says what the body of its answer is.
+// biome-ignore lint/suspicious/noExplicitAny: each test expects another body.
 export type Answer = { status: number; headers: Headers; body: any; text: string };
 
 type Call = {
@@ -10,7 +10,7 @@ type Call = {
   body?: string | Buffer | FormData | URLSearchParams;
 };
 
-/** One request from an address of its own, so that no rate of another test counts. */
+/** Sends a request from a new client address, whose rate limits are unused. */
 export async function call(service: Pick<Service, 'url'>, path: string, options: Call = {}): Promise<Answer> {
   const { method = 'POST', headers = {}, body } = options;
   const response = await fetch(`${service.url}${path}`, {
@@ -20,7 +20,7 @@ export async function call(service: Pick<Service, 'url'>, path: string, options:
     ...(body === undefined ? {} : { body: body as string }),
   });
   const text = await response.text();
-  // JSON lines are none.
+  // `application/jsonl` is not one JSON value.
   const isJson = /json\b/.test(response.headers.get('content-type') ?? '');
   return {
     status: response.status,
@@ -36,7 +36,7 @@ type AgentCall = { token?: string | null; headers?: Record<string, string>; raw?
 
 const bearer = (token: string | null) => (token === null ? {} : { authorization: `Bearer ${token}` });
 
-/** Calls preview; `raw` replaces the body, a null token leaves the credential out. */
+/** Calls preview. `raw` replaces the body. With the token null, the credential is omitted. */
 export function previewAction(
   service: Pick<Service, 'url'>,
   action = 'homeowner_quote',
@@ -52,13 +52,13 @@ export function previewAction(
   });
 }
 
-/** Previews and returns the token. */
+/** Calls preview and returns the `preview_id`. */
 export async function previewId(service: Pick<Service, 'url'>, action?: string, fields?: unknown): Promise<string> {
   const { body } = await previewAction(service, action, fields);
   return body.preview_id;
 }
 
-/** Calls execute with the exact confirmation; `key: null` leaves the header out. */
+/** Calls execute with the exact confirmation statement. With the key null, the header is omitted. */
 export function executeAction(
   service: Pick<Service, 'url'>,
   preview: unknown,

@@ -8,7 +8,7 @@ import { listens } from './listens.ts';
 
 const caddyfile = resolve(import.meta.dirname, '../../deploy/one-box/Caddyfile');
 
-/** Whether Caddy is on this machine; `TEST_SERVICES=required` (as in CI) makes its absence a failure. */
+/** True if Caddy is installed. With `TEST_SERVICES=required`, as in CI, its absence is an error. */
 export const caddyIsThere = spawnSync('caddy', ['version']).status === 0;
 if (!caddyIsThere && process.env.TEST_SERVICES === 'required') {
   throw new Error('caddy is not there, and TEST_SERVICES=required wants it.');
@@ -16,12 +16,12 @@ if (!caddyIsThere && process.env.TEST_SERVICES === 'required') {
 
 export type Caddy = {
   url: string;
-  /** All that it has written down so far. */
+  /** Returns the output and log of the proxy so far. */
   said(): string;
   close(): Promise<void>;
 };
 
-/** Caddy with the file of one box, in front of that port. */
+/** Starts Caddy with the Caddyfile of deploy/one-box, in front of this port. */
 export async function startCaddy(servicePort: number): Promise<Caddy> {
   const folder = mkdtempSync(join(tmpdir(), 'caddy-'));
   const port = await freePort();

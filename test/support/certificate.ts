@@ -1,4 +1,4 @@
-/** A server's certificate for `localhost` that signs itself, until 2126, and its key: for tests alone. */
+/** A self-signed certificate for `localhost`, valid until 2126, and its key. Only tests use them. */
 export const key = `-----BEGIN PRIVATE KEY-----
 MIGHAgEAMBMGByqGSM49AgEGCCqGSM49AwEHBG0wawIBAQQg5+Rn7aFEpadNWX0Y
 rjJpjPk97BU/A4k4gB0jcHgA9tehRANCAAQ6uBaqhOsLKqGXIRPfQvOZRLyau1fL

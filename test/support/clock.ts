@@ -1,13 +1,13 @@
 import { type Clock, systemClock } from '../../src/platform/clock.ts';
 
 export type TestClock = Clock & {
-  /** Moves both clocks on, in milliseconds. */
+  /** Advances the wall clock and the monotonic clock by this many milliseconds. */
   advance(ms: number): void;
-  /** Steps the wall clock alone. */
+  /** Moves only the wall clock, by this many milliseconds. */
   step(ms: number): void;
 };
 
-/** A clock that stands until it is moved; what waits, waits by the machine's own. */
+/** Returns a clock that moves only by `advance` and `step`. Timers still use the real clock. */
 export function testClock(start = '2026-09-01T12:00:00.000Z'): TestClock {
   let wall = Date.parse(start);
   let monotonic = 1_000_000;

@@ -9,12 +9,12 @@ import type { Storage } from '../../src/storage/database.ts';
 import { openPostgres } from '../../src/storage/postgres/store.ts';
 import { openSqlite } from '../../src/storage/sqlite/store.ts';
 
-/** Where a PostgreSQL may be tried; `TEST_SERVICES=required` (as in CI) makes its absence a failure. */
+/** URL of a PostgreSQL for tests. With `TEST_SERVICES=required`, as in CI, its absence is an error. */
 const postgresUrl = process.env.TEST_DATABASE_URL ?? 'postgres://postgres@127.0.0.1:5432/postgres';
 export const redisUrl = process.env.TEST_REDIS_URL ?? 'redis://127.0.0.1:6379';
 
 export type TestDatabase = {
-  /** `DATABASE_URL` of a database nobody else uses. */
+  /** `DATABASE_URL` of a database that only this test uses. */
   url: string;
   open(clock: Clock): Promise<Storage>;
   remove(): Promise<void>;
@@ -60,7 +60,7 @@ if (!postgresAnswers && process.env.TEST_SERVICES === 'required') {
   throw new Error('PostgreSQL does not answer, and TEST_SERVICES=required wants it.');
 }
 
-/** Every store the suites run against: one list of cases, each database in turn. */
+/** Available databases. Suites that use the database run once for each. */
 export const databases: [name: string, create: () => Promise<TestDatabase>][] = [
   ['SQLite', newSqlite],
   ...(postgresAnswers ? [['PostgreSQL', newPostgres] as [string, typeof newPostgres]] : []),
@@ -68,7 +68,7 @@ export const databases: [name: string, create: () => Promise<TestDatabase>][] = 
 
 const required = process.env.TEST_SERVICES === 'required';
 
-/** Whether a Redis answers where the suites may use one. */
+/** True if a Redis for tests answers. */
 export const redisAnswers = await redisPings();
 if (required && !redisAnswers) throw new Error('Redis does not answer, and TEST_SERVICES=required wants it.');
 

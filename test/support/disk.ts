@@ -4,7 +4,7 @@ import { expect } from 'vitest';
 import { attemptUntilFinal, previewLeads } from './leads.ts';
 import { type ServiceProcess, startProcess } from './process.ts';
 
-/** A real process whose leases are short; what its first execution loads is loaded. */
+/** Starts a process with short leases, and executes once so that all modules are loaded. */
 export async function startWarm(upstream: { url: string }, dataDir?: string): Promise<ServiceProcess> {
   const service = await startProcess({
     environment: { UPSTREAM_URL: upstream.url, UPSTREAM_TIMEOUT_MS: '1000', LOG_LEVEL: 'error' },
@@ -15,7 +15,7 @@ export async function startWarm(upstream: { url: string }, dataDir?: string): Pr
   return service;
 }
 
-/** Looks into the database, or writes to it, as another process may. */
+/** Reads or writes the database from outside the service. */
 export function beside<T>(service: Pick<ServiceProcess, 'dataDir'>, look: (database: DatabaseSync) => T): T {
   const database = new DatabaseSync(join(service.dataDir, 'service.db'), { timeout: 2_000 });
   try {
@@ -25,7 +25,7 @@ export function beside<T>(service: Pick<ServiceProcess, 'dataDir'>, look: (datab
   }
 }
 
-/** Holds SQLite's own judgement of the file. */
+/** Expects that SQLite's integrity check passes. */
 export function expectIntact(service: Pick<ServiceProcess, 'dataDir'>): void {
   const rows = beside(service, (database) => database.prepare('pragma integrity_check').all());
   expect(rows).toEqual([{ integrity_check: 'ok' }]);

@@ -1,4 +1,4 @@
-/** The commands of a page, as a reader copies them, and a folder to run them in. */
+/** Extracts commands from a documentation page, and runs them in a folder. */
 import { spawn } from 'node:child_process';
 import { mkdirSync, mkdtempSync, readFileSync, rmSync, symlinkSync } from 'node:fs';
 import { tmpdir } from 'node:os';
@@ -8,21 +8,21 @@ import { type Ran, ranToTheEnd } from './ran.ts';
 
 const project = resolve(import.meta.dirname, '../..');
 
-/** Every block of shell commands under a second-level heading of a page of the project. */
+/** Returns every block of shell commands under a second-level heading of a page. */
 export function commandsUnder(path: string, heading: string): string[] {
   const [, section = ''] = readFileSync(join(project, path), 'utf8').split(`\n## ${heading}\n`);
   const [own = ''] = section.split('\n## ', 1);
   return [...own.matchAll(/^```sh\n([\s\S]*?)^```$/gm)].map(([, code = '']) => code);
 }
 
-/** An empty folder, gone with the test file. */
+/** Returns an empty folder, which is removed at the end of the test file. */
 export function emptyFolder(): string {
   const folder = mkdtempSync(join(tmpdir(), 'documented-'));
   atEndOfFile(() => rmSync(folder, { recursive: true, force: true }));
   return folder;
 }
 
-/** Makes the project as it is after `npm ci`, without settings and data, in a folder that is not there yet. */
+/** Creates a folder with the project as it is after `npm ci`, without settings and data. */
 export function checkOut(folder: string): void {
   mkdirSync(folder, { recursive: true });
   for (const name of ['bin', 'content', 'examples', 'node_modules', 'package.json', 'src']) {
@@ -30,14 +30,14 @@ export function checkOut(folder: string): void {
   }
 }
 
-/** What a login shell of this machine has: not the Node.js of this project, which npm brings. */
+/** Environment of a login shell, without the Node.js of this project. npm adds that one. */
 export const ofTheMachine = {
   PATH: (process.env.PATH ?? '').replaceAll(join(project, 'node_modules/.bin'), ''),
   HOME: process.env.HOME ?? '',
   npm_config_update_notifier: 'false',
 };
 
-/** Runs commands one after another, up to the first that fails. */
+/** Runs commands one after another until one fails. */
 export function runCommands(commands: string, folder: string, environment: Record<string, string> = {}): Promise<Ran> {
   const child = spawn('bash', ['-euo', 'pipefail', '-c', commands], {
     cwd: folder,

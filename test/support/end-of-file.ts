@@ -1,4 +1,4 @@
-/** Runs beside every test file, also where several share a worker and load a module but once. */
+/** Setup file that runs for every test file, even if several share a worker and its loaded modules. */
 import { afterAll } from 'vitest';
 import { endAll } from './leftovers.ts';
 

@@ -1,4 +1,4 @@
-/** Preloaded by a test: SIGTERM comes in the moment in which the port opens. */
+/** Preloaded module that sends SIGTERM to its process at the moment at which the port opens. */
 import { Server } from 'node:net';
 
 const { emit } = Server.prototype;

@@ -1,4 +1,4 @@
-/** What the tests of executions claim, keep and are told. */
+/** Example requests, submissions and outcomes for the tests of executions. */
 import { randomUUID } from 'node:crypto';
 import { systemClock } from '../../src/platform/clock.ts';
 import type { Attempted } from '../../src/submissions/attempts.ts';
@@ -7,7 +7,7 @@ import type { Outcome } from '../../src/upstream/upstream.ts';
 export const confirmed: Outcome = { kind: 'confirmed', known: false };
 export const rejected: Outcome = { kind: 'rejected', status: 422 };
 
-/** Of an instance with an upstream; its storage is the test's. */
+/** Components of an instance with an upstream, except the storage, which the test adds. */
 export const parts = {
   clock: systemClock,
   upstreamTimeoutMs: 10_000,
@@ -16,7 +16,7 @@ export const parts = {
   expirePending: async () => 0,
 };
 
-/** What is kept with a claim. */
+/** Returns the submission that is stored with a claim. */
 export const keep = () => ({
   form: 'contact',
   email: 'ada@example.com',
@@ -24,10 +24,10 @@ export const keep = () => ({
   event: '{"data":{}}',
 });
 
-/** The digest of a mailbox that has reported nobody. */
+/** Digest of a mailbox that has reported no client. */
 export const unreported = '';
 
-/** An upstream that ends its attempt so. */
+/** Returns a send function whose attempt has this outcome. */
 export const told = (outcome: Outcome) => async (): Promise<Attempted> => ({
   outcome,
   attempt: { at: '2026-09-01T12:00:00.000Z', ms: 5, outcome: outcome.kind, by: 'first' },
@@ -35,7 +35,7 @@ export const told = (outcome: Outcome) => async (): Promise<Attempted> => ({
 
 export type Request = ReturnType<typeof plain>;
 
-/** A request that nobody has made before, but for what is given. */
+/** Returns a request with a new key and preview, except for the given values. */
 export const fresh = (over: Partial<Request> = {}): Request => ({ ...plain(), ...over });
 
 const plain = () => ({

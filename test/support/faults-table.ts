@@ -1,8 +1,8 @@
 import type { Reporter, TestCase, TestModule } from 'vitest/node';
 
 /**
- * Prints what was injected, and what it broke, as one table of Markdown: a violation is a
- * test that injected that fault and found a promise broken.
+ * Prints the injected faults and their violations as a Markdown table. A violation is a failed test that injected the
+ * fault.
  */
 export default class FaultsTable implements Reporter {
   onTestRunEnd(modules: readonly TestModule[]): void {

@@ -8,7 +8,7 @@ export const encodings = ['json', ...natives] as const;
 
 const boundary = '----boundary-of-the-tests';
 
-/** A multipart body of text parts; a part may bring its own head. */
+/** Returns a multipart body with these parts. A part may have a head of its own. */
 export function multipart(parts: readonly (readonly [name: string, value: string | Buffer, head?: string])[]): Buffer {
   const pieces = parts.flatMap(([name, value, head]) => [
     Buffer.from(`--${boundary}\r\n${head ?? `Content-Disposition: form-data; name="${name}"`}\r\n\r\n`),
@@ -24,14 +24,14 @@ const types: Record<Encoding, string> = {
   multipart: `multipart/form-data; boundary=${boundary}`,
 };
 
-/** Fields as a body of that encoding. */
+/** Returns the fields as a body in this encoding. */
 export function encode(encoding: Encoding, fields: Record<string, string>): string | Buffer {
   if (encoding === 'json') return JSON.stringify(fields);
   if (encoding === 'urlencoded') return new URLSearchParams(fields).toString();
   return multipart(Object.entries(fields));
 }
 
-/** Posts raw bytes as that encoding. */
+/** Posts raw bytes with the content type of this encoding. */
 export function postRaw(
   service: Pick<Service, 'url'>,
   path: string,
@@ -42,7 +42,7 @@ export function postRaw(
   return call(service, path, { headers: { 'content-type': types[encoding], ...headers }, body });
 }
 
-/** Posts fields as that encoding. */
+/** Posts fields in this encoding. */
 export function post(
   service: Pick<Service, 'url'>,
   path: string,

@@ -4,7 +4,7 @@ import { expect, test } from 'vitest';
 import { freePort, reserve } from './free-port.ts';
 import { atEndOfFile } from './leftovers.ts';
 
-test('a port that was given to one process is given to no other while the first lives, whether anybody listens or not', async () => {
+test('reserve returns false for a port of another process until that process ends', async () => {
   const module = JSON.stringify(import.meta.resolve('./free-port.ts'));
   const script = `import { freePort } from ${module}; console.log(await freePort()); setInterval(() => {}, 1000);`;
   const other = spawn(process.execPath, ['--input-type=module', '--eval', script]);
@@ -18,7 +18,7 @@ test('a port that was given to one process is given to no other while the first 
   expect(await reserve(port)).toBe(true);
 });
 
-test('the same port is never given twice', async () => {
+test('freePort never returns the same port twice', async () => {
   const ports = [await freePort(), await freePort(), await freePort()];
   expect(new Set(ports).size).toBe(3);
   expect(await reserve(Number(ports[0]))).toBe(false);

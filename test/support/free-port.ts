@@ -1,16 +1,15 @@
 import { createSocket } from 'node:dgram';
 import { createServer } from 'node:net';
 
-/** Below the ports that the kernel gives to whoever asks for any, and to every connection. */
+/** Lowest port. The range is below the ephemeral ports, which the kernel gives to connections and to port 0. */
 const FIRST = 20_000;
 const LAST = 32_000;
 
 let next = FIRST + Math.floor(Math.random() * (LAST - FIRST));
 
 /**
- * A port of 127.0.0.1 that nobody listens on, and that no other server or connection is given as long as this process
- * lives: also while the caller's program starts, or starts again. A second program on the port of one that is just
- * being started again would end, and its test would talk to the other's.
+ * Returns a free port of 127.0.0.1. No other test process gets it while this process lives, even while no program
+ * listens on it. Otherwise, a program that restarts could lose its port, and its test would talk to another program.
  */
 export async function freePort(): Promise<number> {
   for (;;) {
@@ -20,7 +19,7 @@ export async function freePort(): Promise<number> {
   }
 }
 
-/** Whether the port is from now on this process's: UDP's port of the same number says so to the other processes. */
+/** Reserves the port for this process. Returns false if another has it. The UDP port of this number is the mark. */
 export function reserve(port: number): Promise<boolean> {
   return new Promise((resolve) => {
     const reservation = createSocket('udp4').unref();

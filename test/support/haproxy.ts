@@ -6,13 +6,13 @@ import { freePort } from './free-port.ts';
 import { until } from './until.ts';
 import { refusesConnections } from './wire.ts';
 
-/** Whether haproxy is on this machine; `TEST_SERVICES=required` (as in CI) makes its absence a failure. */
+/** True if haproxy is installed. With `TEST_SERVICES=required`, as in CI, its absence is an error. */
 export const haproxyIsThere = spawnSync('haproxy', ['-v']).status === 0;
 if (!haproxyIsThere && process.env.TEST_SERVICES === 'required') {
   throw new Error('haproxy is not there, and TEST_SERVICES=required wants it.');
 }
 
-/** haproxy before one instance: its connections are shared by all clients, and `/api/leads` is refused. */
+/** Starts haproxy in front of one instance. All clients share its connections, and it refuses `/api/leads`. */
 export async function startHaproxy(instance: number): Promise<{ url: string; close(): Promise<void> }> {
   const folder = mkdtempSync(join(tmpdir(), 'haproxy-'));
   const port = await freePort();

@@ -1,4 +1,4 @@
-/** Characters that must not reach a terminal, as text that others have written holds them. */
+/** Characters that a stranger can put into a text and that must not reach a terminal. */
 
 export const hostileCharacters = {
   'a line break': '\n',
@@ -31,12 +31,12 @@ export const hostileCharacters = {
   'a tag': '\u{E0041}',
 } as const;
 
-/** A line that only the program itself may begin. */
+/** A line that imitates output of the program. */
 export const forgedLine = 'Valid. FORGED';
-/** All of them, each between letters. */
+/** All hostile characters and the forged line, between letters. */
 export const hostile = `x\n${forgedLine} a${Object.values(hostileCharacters).join('b')}c`;
 
-/** Names that people have, which stay as they are. */
+/** Real names, which must stay unchanged. */
 export const legitimateNames = [
   'محمد‌رضا',
   'क्‍ष',
@@ -49,7 +49,7 @@ export const legitimateNames = [
   'Zoë Nguyễn',
 ];
 
-/** Those of an output that a terminal may not get; line breaks end our own lines. */
+/** Returns the hostile characters in an output. Line breaks are allowed, because they end the program's own lines. */
 export function hostileIn(output: string): string[] {
   const found = Object.entries(hostileCharacters)
     .filter(([, character]) => character !== '\n' && output.includes(character))

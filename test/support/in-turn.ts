@@ -1,6 +1,6 @@
 /**
- * What takes long and rarely finds anything: CI tries one in so many for each state of the tree, by its seed; without
- * one, all.
+ * Selects slow cases that rarely fail. With `PROPERTY_SEED`, as in CI, it returns one of `oneIn` cases, which the seed
+ * chooses. Without the seed, it returns all.
  */
 export function inTurn<T>(all: readonly T[], oneIn: number): T[] {
   const seed = process.env.PROPERTY_SEED;

@@ -2,7 +2,7 @@ import type { TestContext } from 'vitest';
 
 declare module 'vitest' {
   interface TaskMeta {
-    /** How often a test really injected which row of the list of faults. */
+    /** Number of times that the test injected each fault, by the name of the fault. */
     injected?: Record<string, number>;
   }
 }

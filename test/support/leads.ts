@@ -5,15 +5,15 @@ import { until } from './until.ts';
 
 type Asked = Pick<Service, 'url'>;
 
-/** The upstream, or whatever else says what was delivered. */
+/** The upstream, or another source of the delivered events. */
 type Destination = { delivered: { event: { data: Record<string, unknown> } }[] };
 
-/** What one person confirmed, and every answer their agent got under its one key. */
+/** A confirmed submission of one person, and every answer that the agent got under its idempotency key. */
 export type Lead = { email: string; preview: string; key: string; answers: Answer[] };
 
 let leads = 0;
 
-/** Previews this many leads, each of somebody else. */
+/** Previews this many leads, each of another person. */
 export function previewLeads(service: Asked, count: number): Promise<Lead[]> {
   const preview = async (): Promise<Lead> => {
     leads += 1;
@@ -24,19 +24,19 @@ export function previewLeads(service: Asked, count: number): Promise<Lead[]> {
   return Promise.all(Array.from({ length: count }, preview));
 }
 
-/** Executes once; undefined where the connection broke before an answer was there. */
+/** Executes once. Returns undefined if the connection broke before the answer. */
 export async function attempt(service: Asked, lead: Lead): Promise<Answer | undefined> {
   const answer = await executeAction(service, lead.preview, { key: lead.key }).catch(() => {});
   if (answer !== undefined) lead.answers.push(answer);
   return answer ?? undefined;
 }
 
-/** Executes as a patient agent does: again under the same key, until the answer is final. */
+/** Executes again and again under the same key until the answer is final. */
 export async function attemptUntilFinal(service: Asked, lead: Lead): Promise<void> {
   await until(async () => [200, 502].includes((await attempt(service, lead))?.status ?? 0));
 }
 
-/** How often each of them was delivered, in their order. */
+/** Returns the number of deliveries of each lead, in their order. */
 export function deliveriesOf(destination: Destination, of: readonly Lead[]): number[] {
   return of.map(
     ({ email }) =>
@@ -48,9 +48,10 @@ export function deliveriesOf(destination: Destination, of: readonly Lead[]): num
 }
 
 /**
- * Holds what the agents and the destination saw to the promises: one delivery at most; exactly one for
- * each 200; one receipt, byte for byte; a final answer in the end; and never an answer but 200, 502
- * with a receipt, 503, and the 409 that can be tried again.
+ * Checks the answers and deliveries of each lead:
+ * - It has one delivery at most, and exactly one if an answer was 200.
+ * - All its receipts are equal, byte for byte.
+ * - The last answer is final: 200, or 502 with a receipt. Others may also be 503 or a retryable 409.
  */
 export function expectPromises(destination: Destination, of: readonly Lead[]): void {
   const deliveries = deliveriesOf(destination, of);

@@ -1,13 +1,13 @@
-/** What a test file starts and makes is ended and gone before the next one, which may have the same worker. */
+/** Ends everything that a test file started before the next file, which may share its worker. */
 const ends: (() => unknown)[] = [];
 
-/** Calls this at the end of the test file that is running. */
+/** Calls the function at the end of the current test file. */
 export function atEndOfFile(end: () => unknown): void {
   ends.push(end);
 }
 
-/** Of `end-of-file.ts` alone. */
+/** Only `end-of-file.ts` calls this. */
 export async function endAll(): Promise<void> {
-  // Folders go last: who was started first may have its files in them.
+  // The reverse order removes folders after the processes that use them.
   for (const end of ends.splice(0).reverse()) await end();
 }

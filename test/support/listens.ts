@@ -1,6 +1,6 @@
 import { connect } from 'node:net';
 
-/** Whether something takes connections on this port of the machine. */
+/** Returns true if a program accepts connections on this port. */
 export function listens(port: number): Promise<boolean> {
   return new Promise((settle) => {
     const socket = connect(port, '127.0.0.1');

@@ -1,4 +1,4 @@
-/** Preloaded by a test: to this process `localhost` is two addresses, of which 127.0.0.1 is the second. */
+/** Preloaded module that resolves `localhost` to two addresses, of which 127.0.0.1 is the second. */
 import dns from 'node:dns';
 
 const { lookup } = dns;

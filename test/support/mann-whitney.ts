@@ -1,6 +1,6 @@
 /**
- * The Mann–Whitney U test of two samples, as a standard score: within ±4 where both come from one
- * distribution, but for one time in 15,000. A sign says which is larger.
+ * Returns the standard score of the Mann–Whitney U test of two samples. If both have one distribution, the score is
+ * within ±4, except one time in 15,000. The sign shows which sample is larger.
  */
 export function mannWhitney(a: readonly number[], b: readonly number[]): number {
   const all = [...a.map((value) => ({ value, of: 'a' })), ...b.map((value) => ({ value, of: 'b' }))];

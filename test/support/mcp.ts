@@ -7,16 +7,16 @@ type Message = Record<string, unknown>;
 type Options = {
   token?: string | null;
   headers?: Record<string, string | null>;
-  /** What the client declares of itself. */
+  /** Capabilities that the client declares. */
   capabilities?: object;
-  /** Beside the message's own parameters. */
+  /** Additional parameters of the message. */
   parameters?: object;
   raw?: string;
 };
 
 const REVISION = '2026-07-28';
 
-/** One message of 2026-07-28, written here from the specification: no library stands between. */
+/** Sends a message of revision 2026-07-28, written by hand from the specification without a library. */
 export function send(
   service: Pick<Service, 'url'>,
   method: string,
@@ -51,29 +51,29 @@ export function send(
   });
 }
 
-/** The result of one call of a tool. */
+/** Calls a tool and returns its result. */
 export async function callTool(service: Pick<Service, 'url'>, name: string, input: object, options: Options = {}) {
   const { body } = await send(service, 'tools/call', { name, arguments: input }, options);
   return body.result ?? body.error;
 }
 
-/** Previews by a tool; returns the token. */
+/** Previews with a tool and returns the `preview_id`. */
 export async function previewByTool(service: Pick<Service, 'url'>): Promise<string> {
   const { structuredContent } = await callTool(service, 'preview_homeowner_quote', quote);
   return structuredContent.preview_id;
 }
 
-/** What a client without forms sends after the person's yes. */
+/** Returns the arguments that a client without forms sends after the person's confirmation. */
 export const confirmed = (previewId: string) => ({
   preview_id: previewId,
   confirmation: true,
   confirmation_text: CONFIRMATION_STATEMENT,
 });
 
-/** A client that says it can show a form. */
+/** Capabilities of a client that can show a form. */
 export const WITH_FORMS = { capabilities: { elicitation: { form: {} } } };
 
-/** The call again, with what the host's form came back with. */
+/** Returns the parameters of the repeated call, with the response of the host's form. */
 export function answering(state: string, response: object) {
   return {
     ...WITH_FORMS,
@@ -81,7 +81,7 @@ export function answering(state: string, response: object) {
   };
 }
 
-/** The person chose the statement. */
+/** Form response in which the person chose the confirmation statement. */
 export const ACCEPTED = {
   action: 'accept',
   content: { confirmation_text: CONFIRMATION_STATEMENT },

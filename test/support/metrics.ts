@@ -1,4 +1,4 @@
-/** What a `/metrics` page holds: every series name, with the labels that were seen on it. */
+/** Returns every series name of `/metrics`, with the labels of the series. */
 export async function scrapeMetrics(port: number): Promise<Map<string, Set<string>>> {
   const text = await (await fetch(`http://127.0.0.1:${port}/metrics`)).text();
   const series = new Map<string, Set<string>>();
@@ -12,7 +12,7 @@ export async function scrapeMetrics(port: number): Promise<Map<string, Set<strin
   return series;
 }
 
-/** The families of a `/metrics` page, with the help of each. */
+/** Returns the metric families of `/metrics`, with their help texts. */
 export async function metricFamilies(port: number): Promise<Map<string, string>> {
   const text = await (await fetch(`http://127.0.0.1:${port}/metrics`)).text();
   return new Map([...text.matchAll(/^# HELP (\w+) (.*)$/gm)].map(([, name = '', help = '']) => [name, help]));

@@ -1,4 +1,4 @@
-/** Preloaded by a test: no server ever says that it has closed. */
+/** Preloaded module in which a server never reports that it has closed. */
 import { Server } from 'node:net';
 
 Server.prototype.close = function () {

@@ -8,7 +8,7 @@ import { listens } from './listens.ts';
 
 const deploy = resolve(import.meta.dirname, '../../deploy');
 
-/** Whether nginx is on this machine; `TEST_SERVICES=required` (as in CI) makes its absence a failure. */
+/** True if nginx is installed. With `TEST_SERVICES=required`, as in CI, its absence is an error. */
 export const nginxIsThere = spawnSync('nginx', ['-v']).status === 0;
 if (!nginxIsThere && process.env.TEST_SERVICES === 'required') {
   throw new Error('nginx is not there, and TEST_SERVICES=required wants it.');
@@ -17,12 +17,12 @@ if (!nginxIsThere && process.env.TEST_SERVICES === 'required') {
 export type Nginx = {
   url: string;
   port: number;
-  /** All that it has written down so far. */
+  /** Returns the output and logs of nginx so far. */
   said(): string;
   close(): Promise<void>;
 };
 
-/** nginx with the file of the deployment; only its two includes are the test's own. */
+/** Starts nginx with deploy/nginx.conf. Only its two included files come from the test. */
 export async function startNginx(instances: readonly number[], inServer = ''): Promise<Nginx> {
   const folder = mkdtempSync(join(tmpdir(), 'nginx-'));
   const port = await freePort();
@@ -35,7 +35,7 @@ export async function startNginx(instances: readonly number[], inServer = ''): P
   return run(folder, port);
 }
 
-/** nginx that keeps whatever may be kept, in front of one instance; each answer says whether it was kept. */
+/** Starts an nginx that caches every cacheable answer of one instance. The header `X-Kept` shows a cache hit. */
 export async function startCachingNginx(instance: number): Promise<Nginx> {
   const folder = mkdtempSync(join(tmpdir(), 'nginx-'));
   const port = await freePort();
@@ -47,9 +47,9 @@ export async function startCachingNginx(instance: number): Promise<Nginx> {
   return run(folder, port);
 }
 
-/** Runs the `nginx.conf` of a folder until it is closed; the folder goes with it. */
+/** Runs the `nginx.conf` of a folder. `close` ends nginx and removes the folder. */
 async function run(folder: string, port: number): Promise<Nginx> {
-  // Started by root its workers would be another user, who can't look into the folder.
+  // If root starts nginx, its workers would run as another user, who can't read the folder.
   const globals = `daemon off;${process.getuid?.() === 0 ? ' user root;' : ''}`;
   const argv = ['-p', folder, '-c', join(folder, 'nginx.conf'), '-g', globals];
   const child = spawn('nginx', argv, { stdio: ['ignore', 'ignore', 'pipe'] });

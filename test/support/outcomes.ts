@@ -4,7 +4,7 @@ import type { ProgrammableUpstream } from './upstream.ts';
 
 export type Counts = { forwarded: number; rows: number; mails: number };
 
-/** What else there is besides the answer: deliveries, execution rows, messages in the outbox. */
+/** Counts the effects besides the answer: deliveries, execution rows, messages in the outbox. */
 export async function countEffects(service: Service, upstream?: ProgrammableUpstream): Promise<Counts> {
   const count = async (table: 'executions' | 'submissions' | 'messages') => {
     const [row] = await service.parts.storage.read((db) =>
@@ -19,7 +19,7 @@ export async function countEffects(service: Service, upstream?: ProgrammableUpst
   };
 }
 
-/** Runs something and holds what else happened to this; what is unnamed is 0. */
+/** Runs a function and expects exactly these effects. An effect that is not named must be 0. */
 export async function expectEffects<T>(
   service: Service,
   upstream: ProgrammableUpstream | undefined,

@@ -1,4 +1,4 @@
-/** Preloaded by a test: says which packages the process loads, and what of the console, each file of them. */
+/** Preloaded module that prints each loaded file of a package or of the console. */
 import { registerHooks } from 'node:module';
 
 registerHooks({

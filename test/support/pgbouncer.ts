@@ -6,13 +6,13 @@ import { freePort } from './free-port.ts';
 import { listens } from './listens.ts';
 import { until } from './until.ts';
 
-/** Whether pgbouncer is on this machine; `TEST_SERVICES=required` (as in CI) wants it. */
+/** True if pgbouncer is installed. With `TEST_SERVICES=required`, as in CI, its absence is an error. */
 export const pgbouncerIsThere = spawnSync('pgbouncer', ['--version']).status === 0;
 if (!pgbouncerIsThere && process.env.TEST_SERVICES === 'required') {
   throw new Error('pgbouncer is not there, and TEST_SERVICES=required wants it.');
 }
 
-/** pgbouncer in transaction mode in front of a database: its address, with few sessions for many. */
+/** Starts pgbouncer in transaction mode in front of a database, with few server connections. */
 export async function startPgbouncer(database: string): Promise<{ url: string; close(): Promise<void> }> {
   const url = new URL(database);
   const folder = mkdtempSync(join(tmpdir(), 'pgbouncer-'));
@@ -35,7 +35,7 @@ pool_mode = transaction
 default_pool_size = 3
 `,
   );
-  // It does not run as root, and has to read its file.
+  // pgbouncer runs as another user than root, and that user must read the file.
   chmodSync(folder, 0o755);
   const argv = process.getuid?.() === 0 ? ['-u', 'nobody', path] : [path];
   const child = spawn('pgbouncer', ['--quiet', ...argv], { stdio: 'ignore' });

@@ -8,7 +8,7 @@ import { atEndOfFile } from './leftovers.ts';
 import { program as entry } from './program.ts';
 import { credentials } from './service.ts';
 
-/** A folder of its own, gone with the test file. */
+/** Returns a new folder, which is removed at the end of the test file. */
 export function temporaryFolder(): string {
   const path = mkdtempSync(join(tmpdir(), 'service-process-'));
   atEndOfFile(() => rmSync(path, { recursive: true, force: true }));
@@ -26,22 +26,22 @@ export type ServiceProcess = {
   stderr(): string;
   kill(signal: NodeJS.Signals): void;
   exited: Promise<Exit>;
-  /** SIGKILL, and waits for the end. */
+  /** Sends SIGKILL and waits for the end. */
   end(): Promise<Exit>;
 };
 
 export type ProcessOptions = {
   environment?: Record<string, string>;
-  /** Where a killed process kept its data; a folder of its own where it is not given. */
+  /** Data folder, for example that of a killed process (default: a new folder). */
   dataDir?: string;
   port?: number;
-  /** Modules that are loaded before the service, for what only a test wants inside of it. */
+  /** Modules that are loaded before the service, to change or observe it from inside. */
   preload?: string[];
   /** A shell command that becomes the service by `exec "$@"`. */
   shell?: string;
 };
 
-/** Spawns the program's `start` and waits for nothing: for starts that must fail, too. */
+/** Spawns the program with `start` and does not wait for it, so that a start may fail. */
 export async function spawnService(options: ProcessOptions = {}): Promise<ServiceProcess> {
   const dataDir = options.dataDir ?? temporaryFolder();
   const port = options.port ?? (await freePort());
@@ -92,7 +92,7 @@ function observe(child: ChildProcess, port: number, dataDir: string): ServicePro
   };
 }
 
-/** Spawns the service and waits until it answers; its clients are those of `tokens`. */
+/** Spawns the service with the clients of `tokens`, and waits until it answers. */
 export async function startProcess(options: ProcessOptions = {}): Promise<ServiceProcess> {
   const dataDir = options.dataDir ?? temporaryFolder();
   writeFileSync(join(dataDir, 'agents.json'), JSON.stringify(credentials), { mode: 0o600 });
@@ -101,7 +101,7 @@ export async function startProcess(options: ProcessOptions = {}): Promise<Servic
   return service;
 }
 
-/** Resolves at the first answer; throws with what the process said where it ended instead. */
+/** Resolves at the first answer. Throws with the output of the process if it ends before. */
 export async function untilItAnswers(service: ServiceProcess): Promise<void> {
   let ended = false;
   service.exited.then(() => {

@@ -3,5 +3,5 @@ import { join, resolve } from 'node:path';
 /** The project's folder. */
 export const project = resolve(import.meta.dirname, '../..');
 
-/** The program that the tests of processes start: the sources, or the bundle with `PROGRAM=dist/service.js`. */
+/** Program that process tests start: the sources, or the bundle with `PROGRAM=dist/service.js`. */
 export const program = join(project, process.env.PROGRAM ?? 'bin/service.js');

@@ -1,4 +1,4 @@
-/** With `PROPERTY_SEED` the properties draw the same each time: what failed in CI fails here. */
+/** With `PROPERTY_SEED`, property tests use the same random values each time, so a failure of CI can be repeated. */
 import fc from 'fast-check';
 
 const seed = Number(process.env.PROPERTY_SEED);

@@ -1,12 +1,12 @@
 import type { ChildProcessByStdio } from 'node:child_process';
 import type { Readable, Writable } from 'node:stream';
 
-/** What became of a program that a test ran. */
+/** Result of a program that a test ran. */
 export type Ran = { status: number | null; stdout: string; stderr: string };
 
 /**
- * Resolves when a program has ended and its output has: by `close`. By `exit` it waits for nobody whom the
- * program left running in the background, with the pipes open.
+ * Resolves when a program and its output have ended (`close`). With `exit`, it does not wait for background processes
+ * that hold the pipes open.
  */
 export function ranToTheEnd(
   child: ChildProcessByStdio<Writable | null, Readable, Readable>,

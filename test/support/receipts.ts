@@ -1,22 +1,22 @@
-/** Signed receipts as others verify them: `jose` the signature, `@sd-jwt/core` the disclosures. */
+/** Verifies signed receipts with independent libraries: `jose` for signatures, `@sd-jwt/core` for disclosures. */
 import { createPublicKey, generateKeyPairSync, hash } from 'node:crypto';
 import { SDJwt } from '@sd-jwt/core';
 import { createLocalJWKSet, type JSONWebKeySet, jwtVerify } from 'jose';
 import { type Answer, call, executeAction, previewId } from './agent.ts';
 import { type Service, tokens } from './service.ts';
 
-/** A private key of P-256, as the setting takes it. */
+/** Returns a private P-256 key in the format of the setting. */
 export function newKey(): string {
   const { privateKey } = generateKeyPairSync('ec', { namedCurve: 'P-256' });
   return privateKey.export({ format: 'pem', type: 'pkcs8' }).toString();
 }
 
-/** The public half of it. */
+/** Returns the public key of a private key. */
 export function publicOf(privateKey: string): string {
   return createPublicKey(privateKey).export({ format: 'pem', type: 'spki' }).toString();
 }
 
-/** GET of a receipt. */
+/** Requests a receipt with GET. */
 export function getReceipt(
   service: Pick<Service, 'url'>,
   actionId: string,
@@ -28,7 +28,7 @@ export function getReceipt(
   });
 }
 
-/** Executes once; returns the `action_id`. */
+/** Executes once and returns the `action_id`. */
 export async function execute(
   service: Pick<Service, 'url'>,
   action = 'homeowner_quote',
@@ -40,12 +40,12 @@ export async function execute(
   return body.receipt.action_id;
 }
 
-/** The keys that the service publishes. */
+/** Returns the keys that the service publishes. */
 export async function keysOf({ url }: Pick<Service, 'url'>): Promise<JSONWebKeySet> {
   return (await (await fetch(`${url}/.well-known/jwks.json`)).json()) as JSONWebKeySet;
 }
 
-/** Takes the body of a receipt and the keys; returns what others verify it to say. Throws where they refuse it. */
+/** Verifies the body of a receipt with the libraries and returns its claims. Throws if they reject it. */
 export async function verifyElsewhere(
   body: { signed_receipt: string; disclosures: string[] },
   keys: JSONWebKeySet,

@@ -8,11 +8,11 @@ export type Scenario = {
   clock: TestClock;
   service: Service;
   upstream: ProgrammableUpstream;
-  /** Holds what else happened to these deliveries, rows and messages; unnamed is 0. */
+  /** Runs a function and expects exactly these effects (see `expectEffects`). */
   expecting<T>(effects: Partial<Counts>, run: () => Promise<T>): Promise<T>;
 };
 
-/** The service before a programmable upstream that says 200 at the start of each test of the file. */
+/** Starts the service with a programmable upstream. Each test of the file starts with an upstream that answers 200. */
 export function scenario(environment: Record<string, string> = {}): Scenario {
   const clock = testClock();
   const started = {} as Scenario;

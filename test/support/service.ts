@@ -9,7 +9,7 @@ import { type Clock, systemClock } from '../../src/platform/clock.ts';
 import { readSettings, type Settings } from '../../src/settings/settings.ts';
 import { freePort } from './free-port.ts';
 
-/** The tokens of the test clients, by what they may do. */
+/** Tokens of the test clients, by their scopes. */
 export const tokens = {
   both: 'test-token-both',
   rotated: 'test-token-both-rotated',
@@ -26,7 +26,7 @@ export type Service = {
   folder: string;
   settings: Settings;
   parts: Parts;
-  /** Every log line since the start. */
+  /** All log lines since the start. */
   logs: string[];
   close(): Promise<void>;
 };
@@ -37,7 +37,7 @@ export type ServiceOptions = {
   folder?: string;
 };
 
-/** The service on a real port, in this process, so that its clock can be the test's own. */
+/** Starts the service on a real port in this process, so that a test can replace its clock. */
 export async function startService(options: ServiceOptions = {}): Promise<Service> {
   const folder = options.folder ?? mkdtempSync(join(tmpdir(), 'service-'));
   const port = await freePort();
@@ -88,7 +88,7 @@ const credential = (id: string, token: string, expiresAt: string | null = null) 
   expires_at: expiresAt,
 });
 
-/** The clients whose tokens are above. */
+/** Credentials file with the clients of `tokens`. */
 export const credentials = {
   clients: [
     {
@@ -112,7 +112,7 @@ export const credentials = {
 
 let addresses = 0;
 
-/** A client address nobody has used: `X-Forwarded-For` of the trusted peer that the tests are. */
+/** Returns an unused client address for `X-Forwarded-For`. The tests connect from a trusted proxy address. */
 export function freshAddress(): string {
   addresses += 1;
   return `10.${(addresses >> 16) & 255}.${(addresses >> 8) & 255}.${addresses & 255}`;

@@ -1,4 +1,4 @@
-/** A receipt that an issuer of the test's own has signed, whatever its fields are called. */
+/** Creates a receipt with any field names, signed by an issuer of the test. */
 import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { CONFIRMATION_STATEMENT } from '../../src/actions/preview.ts';
@@ -21,8 +21,8 @@ const row = {
 } as ExecutionRow;
 
 /**
- * Writes `receipt.json` of https://paint.example with these fields, its `jwks.json`, and `unsigned.json`, whose key
- * is called like the first field.
+ * Writes `receipt.json` of https://paint.example with these fields, its `jwks.json`, and `unsigned.json`, which has a
+ * member with the name of the first field.
  */
 export function signedReceiptFile(folder: string, fields: Record<string, string>): void {
   const keys = parseReceiptKeys(newKey());

@@ -1,20 +1,20 @@
 import { spawn, spawnSync } from 'node:child_process';
 import { readdirSync } from 'node:fs';
 
-/** Whether system calls of a process can be made to fail; `TEST_SERVICES=required` wants it. */
+/** True if strace is installed. With `TEST_SERVICES=required`, as in CI, its absence is an error. */
 export const canInject = spawnSync('strace', ['-V']).status === 0;
 if (!canInject && process.env.TEST_SERVICES === 'required') {
   throw new Error('strace is not there, and TEST_SERVICES=required wants it.');
 }
 
 export type Injection = {
-  /** Lets the process go, and resolves to how many system calls failed. */
+  /** Detaches from the process. Resolves with the number of failed system calls. */
   stop(): Promise<number>;
 };
 
 /**
- * Makes system calls of every thread of a process fail from now on, as strace's own expressions say:
- * `pwrite64:error=EROFS`, `fsync:error=EIO:when=2`. Resolves once every thread is held.
+ * Makes system calls of every thread of a process fail from now on. The faults are strace expressions, such as
+ * `pwrite64:error=EROFS` or `fsync:error=EIO:when=2`. Resolves when strace is attached to every thread.
  */
 export async function inject(pid: number, ...faults: string[]): Promise<Injection> {
   const expressions = faults.flatMap((fault) => ['-e', `inject=${fault}`]);

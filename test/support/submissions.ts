@@ -16,7 +16,7 @@ type Given = Partial<Omit<SubmissionRow, 'event' | 'attempts'>> & {
   attempts?: readonly Partial<Attempt>[];
 };
 
-/** A row as the service leaves it once the upstream has confirmed, but for what is given. */
+/** Returns a row of a delivered submission, except for the given values. */
 export function submissionRow(given: Given = {}): SubmissionRow {
   const { receivedAt = RECEIVED, fields, data, attempts = [], ...columns } = given;
   const id = columns.id ?? randomUUID();
@@ -55,12 +55,12 @@ export function submissionRow(given: Given = {}): SubmissionRow {
   };
 }
 
-/** A line of `attempts`, confirmed by the first one but for what is given. */
+/** Returns a line of `attempts`: a confirmed first attempt, except for the given values. */
 export function attemptLine(attempt: Partial<Attempt> = {}): string {
   return lineOf({ at: RECEIVED, ms: 12, outcome: 'confirmed', by: 'first', ...attempt });
 }
 
-/** Puts rows into the store, as they are. */
+/** Inserts rows unchanged. */
 export async function keepRows(storage: Storage, rows: readonly SubmissionRow[]): Promise<void> {
   await storage.write(async (tx) => {
     for (let from = 0; from < rows.length; from += 200) {
@@ -72,12 +72,12 @@ export async function keepRows(storage: Storage, rows: readonly SubmissionRow[])
   });
 }
 
-/** All rows of the store, in the order of their ids. */
+/** Returns all submissions in the order of their ids. */
 export function allRows(storage: Storage): Promise<SubmissionRow[]> {
   return storage.read((db) => db.selectFrom('submissions').selectAll().orderBy('id'));
 }
 
-/** The event of a submission. */
+/** Returns the event of a submission. */
 export function eventOf(data: Partial<Event['data']> = {}): Event {
   const { form = 'contact' } = data;
   return {
@@ -96,7 +96,7 @@ export function eventOf(data: Partial<Event['data']> = {}): Event {
   };
 }
 
-/** A submission as `list.ts` reads it, delivered. */
+/** Returns a delivered submission in the form that `list.ts` returns. */
 export function keptSubmission(event: Event): StoredSubmission {
   const became = {
     status: 'delivered',

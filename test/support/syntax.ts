@@ -5,12 +5,12 @@ import { API } from 'typescript/unstable/sync';
 
 const project = resolve(import.meta.dirname, '../..');
 
-/** What a rule about the source asks for: where it stands, and its text. */
+/** A place in the source that a rule searches for: its file and its text. */
 export type Found = { path: string; text: string };
 
 type ParsedFile = { path: string; source: string; root: Node };
 
-/** Parsed once for a test file: the parser opens the whole project. */
+/** Parses the source once for a test file, because the parser opens the whole project. */
 function parseSource(): ParsedFile[] {
   const api = new API({ cwd: project });
   try {
@@ -28,7 +28,7 @@ function parseSource(): ParsedFile[] {
 
 let parsed: ParsedFile[] | undefined;
 
-/** Every node of these kinds in `src/`, found by the TypeScript parser itself. */
+/** Returns every node of these kinds in `src/`, as the TypeScript parser finds them. */
 export function nodesOfSource(...kinds: SyntaxKind[]): (Found & { node: Node })[] {
   parsed ??= parseSource();
   return parsed.flatMap(({ path, source, root }) => {
@@ -44,7 +44,7 @@ export function nodesOfSource(...kinds: SyntaxKind[]): (Found & { node: Node })[
   });
 }
 
-/** Every regular-expression literal of `src/`, compiled. */
+/** Returns every regular-expression literal of `src/`, compiled. */
 export function expressionsOfSource(): (Found & { expression: RegExp })[] {
   return nodesOfSource(SyntaxKind.RegularExpressionLiteral).map(({ path, text }) => {
     const [, pattern = '', flags = ''] = /^\/(.*)\/([a-z]*)$/s.exec(text) ?? [];

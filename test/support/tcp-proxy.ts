@@ -3,18 +3,18 @@ import { createConnection, createServer, type Socket } from 'node:net';
 
 export type TcpProxy = {
   port: number;
-  /** What the server says reaches nobody. */
+  /** If true, the proxy drops everything that the server sends. */
   swallowAnswers: boolean;
-  /** How many pieces of it there were. */
+  /** Number of dropped chunks. */
   swallowed: number;
-  /** Called with what a client sends, before it is passed on. */
+  /** Called with each chunk of a client before the proxy passes it on. */
   onRequest: (bytes: Buffer) => void;
   /** Ends every connection. */
   cut(): void;
   close(): void;
 };
 
-/** A proxy in front of a server, which passes everything on until it is told otherwise. */
+/** Starts a proxy in front of a server. By default, it passes everything on. */
 export async function startTcpProxy(target: { host: string; port: number }): Promise<TcpProxy> {
   const sockets = new Set<Socket>();
   const server = createServer((client) => {

@@ -1,4 +1,4 @@
-/** Preloaded by a test: each SIGWINCH causes an error that nothing catches, in turn thrown and rejected. */
+/** Preloaded module in which SIGWINCH causes an uncaught exception and an unhandled rejection, in turn. */
 let count = 0;
 process.on('SIGWINCH', () => {
   count += 1;

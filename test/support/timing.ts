@@ -1,4 +1,4 @@
-/** Answers compared by their bytes and their times, as somebody compares them who looks for a difference. */
+/** Compares answers by their bytes and durations, like an attacker who searches for a difference. */
 import { Agent, request } from 'node:http';
 import { expect } from 'vitest';
 import { mannWhitney } from './mann-whitney.ts';
@@ -6,33 +6,33 @@ import { freshAddress, type Service } from './service.ts';
 
 const given = process.env.SAMPLES;
 
-/** Of each kind: `SAMPLES=10000` looks closer, once, and prints what it saw; a run of CI takes fewer. */
+/** Samples of each kind. With `SAMPLES=10000`, one precise measurement runs and prints its result. CI uses fewer. */
 export const SAMPLES = Number(given ?? 1_000);
 
 const AT_ONCE = 16;
-/** Further off than this are two samples of one distribution once in 15,000 times. */
+/** Score above which samples differ. Two samples of one distribution exceed it once in 15,000 times. */
 const ALIKE = 4;
-/** A busy moment of the machine makes a difference of its own: each further chance has fresh samples. */
+/** Number of tries with new samples, because a busy moment of the machine can also cause a difference. */
 const CHANCES = given === undefined ? 3 : 1;
 
 const agent = new Agent({ keepAlive: true, maxSockets: AT_ONCE });
 
 export type Told = { elapsedMs: number; answer: string };
 
-/** What is compared, by name: each call is one request. */
+/** Kinds of requests to compare, by name. Each call sends one request. */
 export type Kinds = Record<string, () => Promise<Told>>;
 
 const UUID = /^[0-9a-f]{8}-[0-9a-f]{4}-7[0-9a-f]{3}-[89ab][0-9a-f]{3}-[0-9a-f]{12}$/;
 const referred = new Set<string>();
 
-/** What a reference says: only that it is one, and whether it was given before. */
+/** Describes a reference, whose value always differs: whether it is an id, and whether it is new. */
 function freshness(reference: string): string {
   const wasNew = !referred.has(reference);
   referred.add(reference);
   return `${UUID.test(reference) ? 'an id' : reference}, ${wasNew ? 'new' : 'seen before'}`;
 }
 
-/** Asks as somebody new, with fields as JSON where there are any; returns how long it took, and all that was said. */
+/** Sends a request from a new address, with fields as JSON if there are any. Returns its duration and its answer. */
 export function timed(
   service: Pick<Service, 'url'>,
   method: 'GET' | 'POST',
@@ -53,7 +53,7 @@ export function timed(
       got.on('end', () => {
         const elapsedMs = performance.now() - startedAt;
         const { date: _, 'x-request-id': __, 'submission-reference': reference, ...said } = got.headers;
-        // A reference is new for each request, a member's and a bot's too.
+        // Each request gets a new reference, also those of members and bots.
         const told = reference === undefined ? 'none' : freshness(String(reference));
         resolve({ elapsedMs, answer: JSON.stringify([got.statusCode, said, told, body]) });
       });
@@ -66,7 +66,7 @@ export function timed(
 export const post = (service: Pick<Service, 'url'>, path: string, fields: object) =>
   timed(service, 'POST', path, fields);
 
-/** Asks for each kind so many times, in no order; returns the times by kind, and the answers. */
+/** Sends each kind equally often, in random order. Returns the durations by kind, and the answers. */
 export async function sample(kinds: Kinds, each = SAMPLES) {
   const times = Object.keys(kinds).map((): number[] => []);
   const answers = new Set<string>();
@@ -88,7 +88,8 @@ export async function sample(kinds: Kinds, each = SAMPLES) {
 }
 
 /**
- * Holds that nobody can tell them apart: one answer, byte for byte, and no kind slower or quicker than the first. `draw` makes the kinds anew for each chance.
+ * Expects that the kinds can't be told apart: equal answers, and equal durations as far as can be measured. `draw`
+ * creates new kinds for each try.
  */
 export async function expectAlike(draw: () => Kinds | Promise<Kinds>, { each = SAMPLES } = {}): Promise<void> {
   const scores: number[] = [];
@@ -104,7 +105,7 @@ export async function expectAlike(draw: () => Kinds | Promise<Kinds>, { each = S
   expect(Math.min(...scores)).toBeLessThan(ALIKE);
 }
 
-/** The score, and how often a sample of the kind took longer than one of the first: 50 % where they are alike. */
+/** Prints the scores, and how often a kind took longer than the first. It is 50 % if they have equal durations. */
 function print(names: readonly string[], times: number[][], compared: readonly number[]): void {
   const rows = names.map((kind, index) => {
     const sorted = (times[index] ?? []).toSorted((left, right) => left - right);

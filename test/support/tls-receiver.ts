@@ -4,7 +4,7 @@ import { cert, key } from './certificate.ts';
 
 type Answer = (request: Http2ServerRequest, response: Http2ServerResponse) => void;
 
-/** Speaks both versions, as most receivers do, and HTTP/2 with whoever offers it; `spoken` has each request's. */
+/** Starts a receiver with HTTP/1.1 and, if the client offers it, HTTP/2. `spoken` lists the version of each request. */
 export async function startTlsReceiver(answer: Answer = (_request, response) => response.end()) {
   const spoken: string[] = [];
   const server = createSecureServer({ cert, key, allowHTTP1: true }, (request, response) => {

@@ -1,6 +1,6 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 
-/** Waits until something holds; throws where it does not in time. */
+/** Waits until `holds` returns true. Throws after `withinMs` milliseconds. */
 export async function until(holds: () => boolean | Promise<boolean>, withinMs = 10_000): Promise<void> {
   const deadline = performance.now() + withinMs;
   while (!(await holds())) {

@@ -10,12 +10,12 @@ type Delivered = {
 export type ProgrammableUpstream = {
   url: string;
   delivered: Delivered[];
-  /** How the next requests are answered; 200 where it is not set. */
+  /** Answers the next requests (default: status 200). */
   answer: (response: ServerResponse, delivered: Delivered) => void;
   close(): Promise<void>;
 };
 
-/** A real HTTP server that keeps what it was sent and answers as it is told. */
+/** Starts an HTTP server that records its requests. The test sets the answers. */
 export async function startUpstream(): Promise<ProgrammableUpstream> {
   const server = createServer((request, response) => {
     const chunks: Buffer[] = [];
@@ -42,7 +42,7 @@ export async function startUpstream(): Promise<ProgrammableUpstream> {
   return upstream;
 }
 
-/** Answers every request with this status and these headers. */
+/** Returns a function that answers every request with this status and these headers. */
 export function answering(status: number, headers: Record<string, string> = {}) {
   return (response: ServerResponse) => response.writeHead(status, headers).end('{"secret":"body"}');
 }

@@ -11,13 +11,13 @@ export type Wire = {
   socket: Socket;
   text(): string;
   write(bytes: string | Buffer): void;
-  /** Waits until that many whole answers are there. */
+  /** Waits for this many complete answers. */
   answers(count: number): Promise<Reply[]>;
-  /** Waits until the peer has closed; returns all its answers. */
+  /** Waits until the peer closes the connection. Returns all its answers. */
   closed(): Promise<Reply[]>;
 };
 
-/** A raw connection: what goes over it is exactly what the test writes. */
+/** Opens a connection over which the test sends exact bytes. */
 export async function openWire(url: string): Promise<Wire> {
   const { hostname, port } = new URL(url);
   const socket = connect(Number(port), hostname);
@@ -60,7 +60,7 @@ export async function openWire(url: string): Promise<Wire> {
   };
 }
 
-/** Whether nobody listens there any more. */
+/** Returns true if connections to this URL are refused. */
 export async function refusesConnections(url: string): Promise<boolean> {
   try {
     const { socket } = await openWire(url);
@@ -71,7 +71,7 @@ export async function refusesConnections(url: string): Promise<boolean> {
   }
 }
 
-/** Opens a connection, writes, and returns what was answered until the peer closed. */
+/** Opens a connection, writes, and returns all answers until the peer closes. */
 export async function exchange(url: string, bytes: string | Buffer): Promise<Reply[]> {
   const wire = await openWire(url);
   wire.write(bytes);
@@ -79,7 +79,7 @@ export async function exchange(url: string, bytes: string | Buffer): Promise<Rep
   return parseReplies(wire.text(), bytes.toString().startsWith('HEAD '));
 }
 
-/** The answers in a stream, `100 Continue` among them; a part that is none ends the list. */
+/** Returns the answers in a stream, `100 Continue` included. An incomplete answer ends the list. */
 function parseReplies(text: string, headRequests = false): Reply[] {
   const replies: Reply[] = [];
   let rest = text;
@@ -105,7 +105,7 @@ function parseReplies(text: string, headRequests = false): Reply[] {
   }
 }
 
-/** What every answer has, whoever gives it: an id, and where it is an error the one shape of errors. */
+/** Expects the status, a request id, and for an error the common shape of errors. */
 export function expectAnswer(reply: Reply | undefined, status: number): Reply {
   if (reply === undefined) expect.fail('There is no answer.');
   expect([reply.status, reply.headers['x-request-id']]).toEqual([status, expect.stringMatching(/^[0-9a-f-]{36}$/)]);
