@@ -95,7 +95,7 @@ test('plain HTML that is refused opens our page with the answers', async () => {
   await page.getByRole('heading', { name: /check what you entered/i }).waitFor();
   expect(new URL(page.url()).origin).toBe(site.service.url);
   expect(await page.getByLabel('Full name').inputValue()).toBe('Ada Lovelace');
-  // From there, it is sent as from any page of ours.
+  // The returned page sends the form like any other page of the service.
   await page.getByLabel('E-mail address').fill('ada@example.com');
   await page.locator('form button[type=submit]').click();
   await page.waitForURL(`${site.service.url}/thank-you`);

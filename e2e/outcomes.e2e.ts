@@ -40,7 +40,7 @@ const press = (page: Page) => page.locator('form button[type=submit]').click();
 const arrivedFrom = (email: string) =>
   site.upstream.delivered.filter(({ event }) => (event.data.fields as Record<string, string>).email === email);
 
-/** Messages of Chromium about a status in the console. No others may be there. */
+/** Returns the messages that Chromium logs for these statuses. No others may appear. */
 const only = (...statuses: number[]) =>
   statuses.map((status) => expect.stringMatching(`^console: .* status of ${status} `));
 

@@ -127,7 +127,7 @@ describe('confirmation spoofing', () => {
     ['only Greek', 'αθήνα', false],
     ['Japanese with Latin, which is usual', 'tokyo東京とキョー', false],
     ['Korean with Latin', 'seoul서울', false],
-  ])('domain of %s (%s): marks it in the inbox: %s', (_name, label, marked) => {
+  ])('inbox marks a domain of %s (%s): %s', (_name, label, marked) => {
     const email = `ada@${label}.example`;
     const parsed = validate(forms.newsletter, { email });
     if (parsed.kind !== 'valid') return expect.fail(`${email} is refused`);

@@ -96,7 +96,7 @@ describe('failing open', () => {
     const subscription = { email: 'a@b.co', privacy: 'on' };
     const { status } = await post(service, '/api/subscribe', 'json', subscription);
     expect([status, (await countEffects(service, upstream)).mails]).toEqual([200, 0]);
-    // A failing outbox delays no other request.
+    // A failing outbox does not affect a lead.
     expect((await post(service, '/api/leads', 'json', quoted)).status).toBe(200);
     outbox.messageTo = messageTo;
     await completeExpiredAttempts(service.parts.submissions);
