@@ -124,7 +124,7 @@ describe('the second click creates one row', () => {
     expect(await sentBy(2, meets('nothing'), form)).toBe(1);
   });
 
-  test('if the first one met the limit and the wait can’t be formatted', async () => {
+  test('if the first click met the limit and the wait can’t be formatted', async () => {
     const limited = meets({
       status: 429,
       contentType: 'application/json',

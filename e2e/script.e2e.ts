@@ -152,7 +152,7 @@ describe('suggested correction of the mail domain', () => {
 });
 
 describe('while the form is sent', () => {
-  test('the button shows it, a slow answer shows a message, and another click does nothing', async () => {
+  test('the button shows the progress, a slow answer shows a message, and another click does nothing', async () => {
     const { page, complaints, close } = await filled();
     const before = site.upstream.delivered.length;
     site.upstream.answer = (response) => setTimeout(() => response.writeHead(200).end(), 4_000);

@@ -132,7 +132,7 @@ describe('paths outside src/routes.ts', () => {
     ['https://schemas.example/a', false, false],
     ['/', true, false],
     [' / second', true, false],
-  ])('are recognized in %s (after something: %s): %s', (text, afterSomething, isPath) => {
+  ])('are recognized in %s (after other text: %s): %s', (text, afterSomething, isPath) => {
     expect(pathsIn(text, afterSomething).length > 0).toBe(isPath);
   });
 

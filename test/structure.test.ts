@@ -185,7 +185,7 @@ describe('rule on time and random values', () => {
     expect([status, output]).toEqual([1, expect.stringContaining('come from src/platform/clock.ts')]);
   });
 
-  test('accepts the two files that it names and a date that is parsed', () => {
+  test('accepts the two listed files, and a date that is parsed', () => {
     const clean = lint({
       'src/platform/clock.ts': 'export const a = () => new Date();\n',
       'src/platform/random.ts': 'export const a = () => Math.random();\n',

@@ -126,7 +126,7 @@ describe('bin/check-node.cjs, for the Node.js that the package `node` downloads'
     expect(checkIn(undefined)).toEqual({ status: 0, stderr: '', isLeft: false });
   });
 
-  test('ends the installation and removes the binary if it is another one', () => {
+  test('ends the installation and removes the binary if its digest differs', () => {
     const { status, stderr, isLeft } = checkIn(Buffer.from('#!/bin/sh\n'));
     expect([status, isLeft]).toEqual([1, false]);
     expect(stderr).toMatch(/^The Node\.js that was fetched for [^\n]* was removed\.[^\n]*\n$/);

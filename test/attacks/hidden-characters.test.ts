@@ -202,7 +202,7 @@ describe('text in runs of invisible characters', () => {
   );
 
   test.each(SINGLES.map((single) => [escaped(single), single]))(
-    'keeps one of 200 times %s after a letter, an emoji or a blank',
+    'keeps one of 200 repetitions of %s after a letter, an emoji or a blank',
     (_name, single) => {
       const run = single.repeat(200);
       const isSelector = /\p{Variation_Selector}/u.test(single);

@@ -144,7 +144,7 @@ describe('POST /mcp with a deep value', () => {
     `{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{"name":"${tool}","arguments":${input},"_meta":{"${REVISION}":"${revision}","${CAPABILITIES}":{},${more}}}}`;
 
   test.each(Object.keys(places).flatMap((place) => Object.keys(shapes).map((shape) => [place, shape])))(
-    'returns 400 for one in %s, made of %s, in every revision',
+    'returns 400 for a deep value in %s, made of %s, in every revision',
     async (place, shape) => {
       const messageWith = places[place] ?? expect.fail();
       const deep = shapes[shape] ?? expect.fail();

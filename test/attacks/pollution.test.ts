@@ -68,18 +68,21 @@ describe('mass assignment', () => {
     });
   });
 
-  test.each(encodings)('/api/leads and /api/subscribe set them themselves in %s', async (encoding) => {
-    for (const [path, fields] of [
-      ['/api/leads', { form: 'homeowner_quote', ...quote }],
-      ['/api/subscribe', { email: 'reader@example.com', privacy: 'on' }],
-    ] as const) {
-      await post(at.service, path, encoding, fields);
-      const plain = decided();
-      await at.expecting({ forwarded: 1 }, () => post(at.service, path, encoding, { ...asText, ...fields }));
-      // The events of a subscriber have increasing times, independently of the clock.
-      expect({ ...decided(), timestamp: plain.timestamp }).toEqual(plain);
-    }
-  });
+  test.each(encodings)(
+    '/api/leads and /api/subscribe set these values themselves for a body in %s',
+    async (encoding) => {
+      for (const [path, fields] of [
+        ['/api/leads', { form: 'homeowner_quote', ...quote }],
+        ['/api/subscribe', { email: 'reader@example.com', privacy: 'on' }],
+      ] as const) {
+        await post(at.service, path, encoding, fields);
+        const plain = decided();
+        await at.expecting({ forwarded: 1 }, () => post(at.service, path, encoding, { ...asText, ...fields }));
+        // The events of a subscriber have increasing times, independently of the clock.
+        expect({ ...decided(), timestamp: plain.timestamp }).toEqual(plain);
+      }
+    },
+  );
 
   test('preview ignores members with arbitrary names', async () => {
     const names = ['name', 'email', 'postal_code', 'phone', 'project_type', 'timeline', 'message'];

@@ -63,7 +63,7 @@ afterAll(async () => {
 });
 
 describe('instructions to a model hidden in fields', () => {
-  test.each(names)('%s: a preview and a receipt contain them only as values of fields', async (name) => {
+  test.each(names)('%s: a preview and a receipt contain instructions only as field values', async (name) => {
     const fields = instructed(name);
     const { status, body, headers } = await previewAction(service, name, fields);
     expect(status).toBe(200);
@@ -81,7 +81,7 @@ describe('instructions to a model hidden in fields', () => {
     expect(JSON.stringify([event.type, data, sent])).not.toContain(canary);
   });
 
-  test('refusals repeat none of them, for every form and reader', async () => {
+  test('refusals repeat no instruction, for every form and reader', async () => {
     for (const name of names) {
       const fields = instructed(name);
       const wrong = { ...fields, email: line, phone: `${line}\u0000` };
@@ -100,7 +100,7 @@ describe('instructions to a model hidden in fields', () => {
     }
   });
 
-  test('a returned form contains them only inside its controls, escaped', async () => {
+  test('a returned form contains instructions only inside its controls, escaped', async () => {
     for (const name of names) {
       const wrong = { form: name, ...instructed(name), email: `${canary} <b>` };
       const page = await post(service, '/api/leads', 'urlencoded', wrong);
@@ -114,7 +114,7 @@ describe('instructions to a model hidden in fields', () => {
     }
   });
 
-  test('the confirmation message contains none of them', async () => {
+  test('the confirmation message contains no instruction', async () => {
     for (const [n, encoding] of encodings.entries()) {
       const typed = { contractor: canary, name: line, subject: line, message: instruction };
       const address = { email: `reader${n}@example.com`, privacy: 'on' };

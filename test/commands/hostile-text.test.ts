@@ -104,27 +104,33 @@ describe('commands with hostile characters in their data', () => {
     ['an unknown subcommand', () => ['inbox', hostile], 'FORGED'],
     ['an unknown option', () => ['inbox', 'list', `--${hostile}`], 'FORGED'],
     ['start with an argument', () => ['start', hostile], ''],
-  ])('%s prints none of them raw', async (_name, args, shown) => {
+  ])('%s prints each hostile character as an escape', async (_name, args, shown) => {
     const ran = await run(args());
     expect(hostileIn(ran.stdout + ran.stderr)).toEqual([]);
     expect(ran.stdout + ran.stderr).toContain(shown);
   });
 
-  test.each([[['settings']], [['settings', '--json']]])('%j prints none of them raw from a path', async (args) => {
-    const ran = await run(args, { DATA_DIR: join(folder, lineOnly) });
-    expect(hostileIn(ran.stdout + ran.stderr)).toEqual([]);
-    expect(ran.stdout).toContain('FORGED');
-  });
+  test.each([[['settings']], [['settings', '--json']]])(
+    '%j prints each hostile character of a path as an escape',
+    async (args) => {
+      const ran = await run(args, { DATA_DIR: join(folder, lineOnly) });
+      expect(hostileIn(ran.stdout + ran.stderr)).toEqual([]);
+      expect(ran.stdout).toContain('FORGED');
+    },
+  );
 
-  test.each(['settings', 'start'])('%s prints none of them raw from invalid settings', async (command) => {
-    writeFileSync(join(folder, '.env'), `${lineOnly}\nLOG_LEVEL=${lineOnly}\n`);
-    const ran = await run([command], { [`PORT_${lineOnly}`]: 'x', DATABASE_URL: hostile });
-    writeFileSync(join(folder, '.env'), '');
-    expect(ran.status).toBe(78);
-    expect(hostileIn(ran.stdout + ran.stderr)).toEqual([]);
-  });
+  test.each(['settings', 'start'])(
+    '%s prints each hostile character of invalid settings as an escape',
+    async (command) => {
+      writeFileSync(join(folder, '.env'), `${lineOnly}\nLOG_LEVEL=${lineOnly}\n`);
+      const ran = await run([command], { [`PORT_${lineOnly}`]: 'x', DATABASE_URL: hostile });
+      writeFileSync(join(folder, '.env'), '');
+      expect(ran.status).toBe(78);
+      expect(hostileIn(ran.stdout + ran.stderr)).toEqual([]);
+    },
+  );
 
-  test('start prints none of them raw if the folder can’t be made', async () => {
+  test('start prints each hostile character as an escape if the folder can’t be created', async () => {
     writeFileSync(join(folder, 'file'), '');
     writeFileSync(join(folder, 'good.json'), '{"clients":[]}');
     const ran = await run(['start'], {

@@ -62,7 +62,7 @@ describe('inbox resend', () => {
     expect(ran.status).toBe(0);
   });
 
-  test('exits with 1 if one is refused or unconfirmed, and attempts the others', async () => {
+  test('exits with 1 if one submission is refused or unconfirmed, and attempts all others', async () => {
     const agent = await keep({ ...undelivered, origin: 'agent' });
     const [bad, good] = [await keep(undelivered), await keep({ status: 'waiting', step: 1 })];
     const nobody = randomUUID();

@@ -151,7 +151,7 @@ describe('editClients, writing', () => {
 });
 
 describe('editClients, lock', () => {
-  test('exists during the edit with mode 0600 and a unique owner', async () => {
+  test('creates a lock with mode 0600 and a unique owner for each edit', async () => {
     const owners: string[] = [];
     for (const name of ['one', 'two']) {
       await editClients(path, (file) => {
@@ -164,7 +164,7 @@ describe('editClients, lock', () => {
     for (const owner of owners) expect(owner).toMatch(/^[0-9a-f-]{36}$/);
   });
 
-  test('of another process is waited for, two seconds at most', async () => {
+  test('waits two seconds for the lock of another process, then throws EditFault', async () => {
     vi.useFakeTimers({ now });
     writeFileSync(lock, 'another');
     utimesSync(lock, now, now);
@@ -184,7 +184,7 @@ describe('editClients, lock', () => {
     expect(names()).toEqual([]);
   });
 
-  test('of another process that ends meanwhile lets the edit begin', async () => {
+  test('begins the edit once another process has removed its lock', async () => {
     vi.useFakeTimers({ now });
     writeFileSync(lock, 'another');
     utimesSync(lock, now, now);
@@ -199,7 +199,7 @@ describe('editClients, lock', () => {
   test.each([
     [STALE_LOCK_MS, 'waited for'],
     [STALE_LOCK_MS + 1, 'taken over'],
-  ])('that is %i ms old is %s', async (age, what) => {
+  ])('a lock that is %i ms old is %s', async (age, what) => {
     vi.useFakeTimers({ now });
     writeFileSync(lock, 'another');
     const then = new Date(now.getTime() - age);
@@ -211,7 +211,7 @@ describe('editClients, lock', () => {
     expect(readdirSync(folder)).toEqual(['agents.json']);
   });
 
-  test('that another process is taking over is left to it', async () => {
+  test('waits while another process takes a stale lock over', async () => {
     vi.useFakeTimers({ now });
     const then = new Date(now.getTime() - 60_000);
     writeFileSync(lock, 'dead');
@@ -228,7 +228,7 @@ describe('editClients, lock', () => {
   });
 
   test.each(['readFileSync', 'statSync'] as const)(
-    'that disappears between the attempt and %s is tried again',
+    'tries again if the lock disappears between the attempt and %s',
     async (look) => {
       writeFileSync(lock, 'another');
       utimesSync(lock, 0, 0);
@@ -242,7 +242,7 @@ describe('editClients, lock', () => {
     },
   );
 
-  test('that was taken over meanwhile is reported even if nothing was to be written', async () => {
+  test('throws if its lock was taken over meanwhile, even if nothing was to be written', async () => {
     const heldUp = editClients(path, () => void writeFileSync(lock, 'another'));
     await expect(heldUp).rejects.toThrow(/^Another command took the lock over/);
     expect(readFileSync(lock, 'utf8')).toBe('another');
@@ -258,7 +258,7 @@ describe('editClients, lock', () => {
         utimesSync(lock, 0, 0);
       },
     ],
-  ])('that %s is reported at once', async (_what, code, spoil) => {
+  ])('throws at once if the lock %s', async (_what, code, spoil) => {
     spoil();
     await expect(editClients(path, adding('own'))).rejects.toThrow(
       `The credentials file can’t be written (${code}); check the permissions of ${folder}.`,

@@ -226,7 +226,7 @@ describe('OpenAPI failures', () => {
     ['/api/subscribe', ['missingConsent', 'subscriptionNotKept']],
     ['/api/agent/content', ['unknownResource']],
     ['/api/agent/receipts/{action_id}', ['unknownReceipt']],
-  ])('that only %s returns are documented there alone', (path, expected) => {
+  ])('that only %s returns are documented at no other operation', (path, expected) => {
     const paths = Map.groupBy(everyFailure(), (failure) => failure.name);
     const alone = [...paths].filter(([, all]) => all.length === 1 && all[0]?.path === path);
     expect(alone.map(([name]) => name).sort()).toEqual([...expected].sort());

@@ -14,11 +14,11 @@ describe('normalize, lengthOf and isBlank (reference §2.4)', () => {
     ['of the rest of that plane', '\u{e0080}\u{e00ff}\u{e0100}\u{e01ef}\u{e01f0}\u{e0fff}a', 'a'],
     ['that select a variant of a character without variants', '\ufe0fa \ufe0f\u200d\ufe0fb', 'a \u200db'],
     ['that select a variant a second time', 'a\ufe0f\ufe0e葛\u{e0100}\u{e0101}\ufe00', 'a\ufe0f葛\u{e0100}'],
-  ])('removes characters that deceive: those %s', (_name, written, kept) => {
+  ])('removes deceiving characters: those %s', (_name, written, kept) => {
     expect(normalize(written)).toBe(kept);
   });
 
-  test('keeps the neighbours of those characters in the tables of Unicode', () => {
+  test('keeps the characters next to deceiving ones in the tables of Unicode', () => {
     const kept = '\u200a\u200c\u2029\u202f\u205f\u2070\u200d\ufefe\uff00\uffef\ufffc\u{dffff}\u{e1000}';
     expect(normalize(`a${kept}b`)).toBe(`a${kept.replace('\u2029', '\n')}b`);
   });

@@ -124,7 +124,7 @@ describe('validate, normalization (reference §2.4)', () => {
     expect(fieldsOf(homeowner_quote, { ...quote, name: '\v\f\t\n Ada \v\f' })).toEqual(quote);
   });
 
-  test('removes characters that deceive before all other checks', () => {
+  test('removes deceiving characters before all other checks', () => {
     const pasted = '\u202a+1 555\u2066 0100\u2069\u202c\u200b\u2060\ufeff\u{e0061}';
     expect(fieldsOf(homeowner_quote, { ...quote, phone: pasted })).toEqual({
       ...quote,

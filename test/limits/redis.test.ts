@@ -240,7 +240,7 @@ describe.runIf(redisAnswers)('limits in Redis', () => {
     await nowhere.close();
   });
 
-  test('closes the connection and the insurance on close', async () => {
+  test('closes the connection and the local fallback on close', async () => {
     const connections = () => [...sockets].filter(({ destroyed }) => !destroyed).length;
     const before = connections();
     const other = await open(url);

@@ -7,7 +7,7 @@ import { databases } from '../support/databases.ts';
 import { mailerThat, never, render, sent, withClock } from './outbox-parts.ts';
 
 test.each(databases)(
-  'what the mail server refused for good is sent again at once when the operator asks, on %s',
+  'resendFailed sends a permanently refused message once more under its Message-ID, on %s',
   async (_name, create) => {
     const clock = testClock();
     const database = await create();

@@ -10,7 +10,7 @@ import { freshAddress, tokens } from '../support/service.ts';
 import { type ProgrammableUpstream, startUpstream } from '../support/upstream.ts';
 import { exchange } from '../support/wire.ts';
 
-/** Text from a caller reaches nothing that an operator or another caller reads. */
+/** Marker in every value that a caller sends. It must not appear in logs, errors or metrics. */
 const canary = 'canary7f3a';
 const email = `${canary}@${canary}.example`;
 const fields = {
@@ -106,8 +106,8 @@ const lines = () =>
     .split('\n')
     .map((line) => JSON.parse(line));
 
-describe('logs, errors and metrics without text from callers', () => {
-  test.each(Object.keys(upstreamAnswers))('submissions while the upstream answers by %s', async (name) => {
+describe('text of callers', () => {
+  test.each(Object.keys(upstreamAnswers))('is sent in submissions while the upstream answers by %s', async (name) => {
     upstream.answer = upstreamAnswers[name] ?? expect.fail();
     const sending = actions.flatMap((action) => [
       submitAction(action, name),
@@ -126,7 +126,7 @@ describe('logs, errors and metrics without text from callers', () => {
     expect(statuses.has(502)).toBe(name !== 'success');
   });
 
-  test('refused requests', async () => {
+  test('is sent in refused requests', async () => {
     upstream.answer = upstreamAnswers.success ?? expect.fail();
     const long = canary.repeat(300);
     const file = multipart([
@@ -178,7 +178,7 @@ describe('logs, errors and metrics without text from callers', () => {
     );
   });
 
-  test('addresses, discovery and invalid requests', async () => {
+  test('is sent in paths, discovery requests and invalid requests', async () => {
     for (const path of ['', '/quote', '/api/agent/content', '/api/agent/manifest', '/assets']) {
       for (const rest of [`?resource=${canary}`, `/${canary}`, `/%zz${canary}`, `#${canary}`]) {
         await note(call(service, path + rest, { method: 'GET', headers: headers() }));
@@ -199,7 +199,7 @@ describe('logs, errors and metrics without text from callers', () => {
     }
   });
 
-  test('execution while the store is unavailable', async () => {
+  test('is sent in an execution while the store is unavailable', async () => {
     upstream.answer = upstreamAnswers.success ?? expect.fail();
     const { body } = await previewAction(service, 'contact', fields.contact);
     const database = new DatabaseSync(join(service.dataDir, 'service.db'));
@@ -210,7 +210,7 @@ describe('logs, errors and metrics without text from callers', () => {
     expect(answer.status).toBe(503);
   });
 
-  test('contain nothing from the requests above', async () => {
+  test('appears in no log line, error or metric', async () => {
     await expect.poll(() => mail.offered.join(), { timeout: 10_000 }).toContain(canary);
     const mails = () => lines().filter(({ msg }) => msg.startsWith('message '));
     await expect.poll(() => mails().length, { timeout: 5_000 }).toBeGreaterThan(0);
@@ -229,7 +229,7 @@ describe('logs, errors and metrics without text from callers', () => {
     }
   });
 
-  test('contain one JSON line per request with its id, route pattern and status', () => {
+  test('logs contain one JSON line per request with its id, route pattern and status', () => {
     const [greeting, ...events] = lines();
     expect(greeting).toMatchObject({ level: 'info', msg: expect.any(String) });
     for (const event of events) {
@@ -249,7 +249,7 @@ describe('logs, errors and metrics without text from callers', () => {
     expect(routes).toContain('unknown');
   });
 
-  test('contain the trace id of a valid traceparent', async () => {
+  test('logs contain the trace id of a valid traceparent', async () => {
     const traceId = '0af7651916cd43dd8448eb211c80319c';
     const answer = await call(service, '/healthz', {
       method: 'GET',

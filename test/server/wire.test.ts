@@ -270,7 +270,7 @@ describe('order of answers on a connection', () => {
     expect(new Set(ids).size).toBe(4);
   });
 
-  test('puts the answer to a broken request after that to the whole one before it', async () => {
+  test('puts the answer to a broken request after the answer to the valid request before it', async () => {
     const whole = post('/api/leads', json + length(lead), lead);
     const replies = await exchange(service.url, `${whole}GARBAGE\r\n\r\n`);
     expect(statuses(replies)).toEqual([200, 400]);

@@ -139,7 +139,7 @@ describe.each(databases)('repeated submission of a person on %s (reference §10.
     [200, 'delivered'],
     [500, 'queued'],
     [422, 'failed'],
-  ] as const)('waits for the end of a running redelivery: %i is %s', async (answer, told) => {
+  ] as const)('waits for the end of a running redelivery: status %i gives %s', async (answer, told) => {
     const { first, again, end } = await againBesideRedelivery(answer);
     await end();
     expect(await again).toMatchObject({ reference: first.reference, status: told });
@@ -150,7 +150,7 @@ describe.each(databases)('repeated submission of a person on %s (reference §10.
     [200, 'delivered'],
     [500, 'queued'],
     [422, 'failed'],
-  ] as const)('reads the end of a redelivery again after a failed read: %i is %s', async (answer, told) => {
+  ] as const)('reads the end of a redelivery again after a failed read: status %i gives %s', async (answer, told) => {
     const { first, again, store, end } = await againBesideRedelivery(answer);
     store.isAway = true;
     await end();
@@ -169,7 +169,7 @@ describe.each(databases)('repeated submission of a person on %s (reference §10.
     await end();
   });
 
-  test('treats it as a new submission while the first attempt is running', async () => {
+  test('is a new submission while the first attempt is running', async () => {
     const answers: (() => void)[] = [];
     rig.receiver.answer = (response) => {
       answers.push(() => response.writeHead(200).end());
@@ -181,7 +181,7 @@ describe.each(databases)('repeated submission of a person on %s (reference §10.
     expect(ids().size).toBe(2);
   });
 
-  test('treats it as a new submission from 24 hours after the first one', async () => {
+  test('is a new submission from 24 hours after the first one', async () => {
     const { reference } = await waiting();
     rig.receiver.answer = answering(500);
     await rig.age(DAY_MS - 60_000);
@@ -204,13 +204,13 @@ describe.each(databases)('repeated submission of a person on %s (reference §10.
     expect((await rig.send(ada)).reference).toBe(oldest?.id);
   });
 
-  test('treats it as a new submission if one character differs', async () => {
+  test('is a new submission if one character differs', async () => {
     const { reference } = await waiting();
     expect((await rig.send({ ...ada, message: 'Hi!' })).reference).not.toBe(reference);
   });
 
   test.each(['undelivered', 'dismissed', 'delivered'] as const)(
-    'treats it as a new submission if the first one is %s',
+    'is a new submission if the first one is %s',
     async (status) => {
       const { reference } = await waiting();
       await rig.change({ status, step: null, next_attempt_ms: null });

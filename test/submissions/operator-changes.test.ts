@@ -67,14 +67,14 @@ describe.each(databases)('operator changes to a submission on %s', (name, create
   });
 
   test.each<[string, Given, ChangeRefusal]>([
-    ['an agent’s', { ...undelivered, origin: 'agent' }, 'agent'],
-    ['a delivered one of an agent', { origin: 'agent' }, 'agent'],
-    ['what is being sent', { status: 'sending' }, 'underWay'],
-    ['what is asked for already', { ...waiting, resend_asked_ms: 1 }, 'underWay'],
-    ['what was dismissed', { status: 'dismissed', reason: 'spam' }, 'dismissed'],
-    ['what has lost its content', empty, 'contentGone'],
-    ['what was sent unkept', { status: 'undelivered', reason: 'sent_unkept' }, 'sentUnkept'],
-  ])('%s is not sent again, and stays as it is', async (_what, given, why) => {
+    ['an undelivered submission of an agent', { ...undelivered, origin: 'agent' }, 'agent'],
+    ['a delivered submission of an agent', { origin: 'agent' }, 'agent'],
+    ['a submission that is being sent', { status: 'sending' }, 'underWay'],
+    ['a submission already marked for resending', { ...waiting, resend_asked_ms: 1 }, 'underWay'],
+    ['a dismissed submission', { status: 'dismissed', reason: 'spam' }, 'dismissed'],
+    ['a submission without content', empty, 'contentGone'],
+    ['a submission that was sent unstored', { status: 'undelivered', reason: 'sent_unkept' }, 'sentUnkept'],
+  ])('askForResend refuses %s and changes nothing', async (_what, given, why) => {
     const row = await keep(given);
     expect(await resend(row.id)).toEqual({ kind: 'refused', why });
     expect(await rowNow()).toEqual(row);
@@ -122,11 +122,11 @@ describe.each(databases)('operator changes to a submission on %s', (name, create
   });
 
   test.each<[string, Given, ChangeRefusal]>([
-    ['what is being sent', { status: 'sending' }, 'underWay'],
-    ['what is asked for again', { ...undelivered, resend_asked_ms: 1 }, 'underWay'],
-    ['what was delivered', {}, 'delivered'],
-    ['what was dismissed', { status: 'dismissed', reason: 'spam' }, 'dismissed'],
-  ])('%s is not dismissed', async (_what, given, why) => {
+    ['a submission that is being sent', { status: 'sending' }, 'underWay'],
+    ['a submission marked for resending', { ...undelivered, resend_asked_ms: 1 }, 'underWay'],
+    ['a delivered submission', {}, 'delivered'],
+    ['a dismissed submission', { status: 'dismissed', reason: 'spam' }, 'dismissed'],
+  ])('dismiss refuses %s', async (_what, given, why) => {
     const row = await keep(given);
     const answer = await putAway(row.id, 'other');
     expect(answer).toEqual({ kind: 'refused', why });

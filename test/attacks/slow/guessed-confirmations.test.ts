@@ -110,7 +110,7 @@ test(
 );
 
 test(
-  'guessed codes: five count for a confirmation, and none opens it',
+  'guessed codes: end a confirmation after five, and open none',
   async () => {
     const all = await Promise.all(
       Array.from({ length: PENDING }, (_, n) =>

@@ -254,7 +254,7 @@ describe.runIf(databases.length > 1)('store in PostgreSQL', () => {
       [-10_000, 9_000, true],
       [-10_000, 11_000, false],
       [1_000, 0, false],
-    ])('a lease that began %i ms from now for %i ms has run out: %s', async (begun, ms, isOver) => {
+    ])('treats a lease that began %i ms from now and lasts %i ms as expired: %s', async (begun, ms, isOver) => {
       const lease = sql`select ${now} + ${begun}::integer as lease_started_ms, ${ms}::integer as lease_ms`;
       const rows = await storage.read((db) =>
         db

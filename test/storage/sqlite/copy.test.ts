@@ -253,7 +253,7 @@ describe('restoreFrom', () => {
     expect(openFilesOf(path)).toEqual([]);
   });
 
-  test('creates a missing folder for the owner alone', async () => {
+  test('creates a missing folder for the owner only', async () => {
     copyTo(file, path);
     path = join(folder, 'new', 'data', 'service.db');
     await restoreFrom(file, path);

@@ -141,7 +141,7 @@ describe('SQLite dialect', () => {
     [0, 1, 0],
     // The lease began before the machine restarted.
     [1, 1_000, 1],
-  ])('tells for a lease that began %i ms from now for %i ms whether it has expired: %i', async (begun, ms, isOver) => {
+  ])('treats a lease that began %i ms from now and lasts %i ms as expired: %i', async (begun, ms, isOver) => {
     const lease = sql`select ${clock.monotonic() + begun} as lease_started_ms, ${ms} as lease_ms`;
     const rows = await storage.read((db) =>
       db.selectFrom(sql<Record<never, never>>`(${lease})`.as('lease')).select(storage.dialect.leaseExpired.as('over')),
