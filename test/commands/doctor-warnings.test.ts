@@ -169,13 +169,13 @@ describe('doctor, files that others can access', () => {
     [0o604, 1],
     [0o602, 1],
     [0o701, 1],
-  ])('accessDangers for mode %i: %i warnings', (mode, count) => {
+  ])('accessWarnings for mode %i: %i warnings', (mode, count) => {
     chmodSync(dataDir, mode);
     expect(accessWarnings(dataDir)).toHaveLength(count);
     chmodSync(dataDir, 0o700);
   });
 
-  test('accessDangers returns nothing for a missing file', () => {
+  test('accessWarnings returns nothing for a missing file', () => {
     expect(accessWarnings(join(dataDir, 'nothing'))).toEqual([]);
   });
 });

@@ -102,7 +102,7 @@ test('look returns the answer for one more request, and counts nothing', async (
   expect(limits.peek('leads', 'b').remaining).toBe(4);
 });
 
-test('isInsured returns false for a single process', async () => {
+test('usesFallback returns false for a single process', async () => {
   const limits = openMemoryLimits(testClock());
   expect(limits.usesFallback()).toBe(false);
   await limits.close();

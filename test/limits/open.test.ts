@@ -37,7 +37,7 @@ test.runIf(redisAnswers)('openLimits counts across processes with Redis', async 
   expect(await leftInTheSecond({ REDIS_URL: redisUrl })).toBe(3);
 });
 
-test('openLimits counts per process if Redis is unavailable, and isInsured returns true', async () => {
+test('openLimits counts per process if Redis is unavailable, and usesFallback returns true', async () => {
   const environment = { REDIS_URL: 'redis://127.0.0.1:1' };
   expect(await leftInTheSecond(environment)).toBe(4);
   expect(opened.map((limits) => limits.usesFallback())).toEqual([true, true]);

@@ -161,7 +161,7 @@ describe.runIf(redisAnswers)('limits in Redis', () => {
     moved.advance(1);
     await takeInSilence();
     expect([held.length, limits.usesFallback()]).toEqual([asked + 1, true]);
-    // What comes too late for its own request says that Redis is there.
+    // A late answer is useless for its own request, but shows that Redis is available.
     release();
     await until(() => !limits.usesFallback());
     expect(said).toEqual([

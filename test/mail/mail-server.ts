@@ -127,7 +127,7 @@ export const from: Sender = parseSender('Paint, Match <hello@paint.example>');
 
 export const baseUrl = 'https://paint.example';
 
-/** As long as links and words make it. */
+/** A confirmation message with the default texts. */
 export const confirmation: MailContent = confirmationMail(
   {
     words: () => defaultWords().newsletter,

@@ -111,7 +111,7 @@ describe.each(databases)('rows of the outbox, on %s', (_name, create) => {
     const booted: TestClock = { ...clock, monotonic: () => clock.monotonic() - uptime };
     const reopened = await database.open(booted);
     const after = openOutboxRows(withClock(reopened, booted), { ...parts(), clock: booted });
-    // One that is under way still, as its back-off says.
+    // The attempt counts as in progress until its back-off has passed.
     expect(await after.claim()).toBeUndefined();
     clock.advance(MINUTE);
     expect(await after.claim()).toMatchObject({ address: jane, attempts: 2 });

@@ -1,4 +1,4 @@
-/** The modules that keep the promises; `MUTATE_MODULE=mail npm run mutate` takes one of them, with its tests alone. */
+/** Modules to mutate, with their tests. `MUTATE_MODULE=mail npm run mutate` selects one. */
 export const modules = process.env.MUTATE_MODULE?.split(',') ?? [
   'actions',
   'forms',
@@ -10,5 +10,5 @@ export const modules = process.env.MUTATE_MODULE?.split(',') ?? [
   'credentials',
 ];
 
-// Its tests tell local time from GMT, and run in a thread that can't change its zone.
+// Tests distinguish local time from GMT. They run in a worker thread, which can't change the time zone.
 process.env.TZ = 'America/New_York';

@@ -1,9 +1,9 @@
 import { modules } from './modules.ts';
 
 /**
- * `npm run mutate`: breaks the modules that keep the promises, one small change at a time, and sees whether
- * a test fails. `MUTATE_MODULE=mail npm run mutate` for one module, `… -- --mutate src/mail/outbox.ts` for one
- * file of it, and `MUTATE_TESTS='test/mail/outbox.test.ts'` before it for these tests alone; hours for all.
+ * `npm run mutate` makes small changes to the most important modules, one at a time, and checks that a test fails. It
+ * takes hours. `MUTATE_MODULE=mail npm run mutate` limits it to one module, and `-- --mutate src/mail/outbox.ts` after
+ * that to one file. `MUTATE_TESTS='test/mail/outbox.test.ts'` limits the tests.
  */
 export default {
   mutate: modules.map((module) => `src/${module}/**/*.ts`),
@@ -13,7 +13,7 @@ export default {
   coverageAnalysis: 'perTest',
   concurrency: 1,
   timeoutMS: 10_000,
-  // It would be rewritten by an interface of the compiler that TypeScript 7 does not have.
+  // Stryker would rewrite the file with a compiler interface that TypeScript 7 does not have.
   tsconfigFile: 'none',
   ignorePatterns: ['data', 'screenshots', 'reports'],
   reporters: ['clear-text', 'progress-append-only', 'json'],

@@ -2,7 +2,7 @@ import { resolve } from 'node:path';
 import { defineConfig } from 'vitest/config';
 import { modules } from './modules.ts';
 
-/** The tests that every mutant has to get past: `npm run mutate`. */
+/** Tests that run for every mutant (`npm run mutate`). */
 export default defineConfig({
   root: resolve(import.meta.dirname, '../..'),
   test: {

@@ -5,7 +5,7 @@ import { testClock } from '../support/clock.ts';
 import { databases, type TestDatabase } from '../support/databases.ts';
 import { keepRows, RECEIVED, submissionRow } from '../support/submissions.ts';
 
-describe.each(databases)('momentAfter, on %s', (name, create) => {
+describe.each(databases)('nextEventTime, on %s', (name, create) => {
   let database: TestDatabase;
   let storage: Storage;
   beforeAll(async () => {

@@ -12,7 +12,7 @@ const MINUTE = 60_000;
 const HOUR = 60 * MINUTE;
 const DAY = 24 * HOUR;
 
-/** As a submission that was sent unstored. */
+/** Reports an unstored submission, so that the alerts see a fault of the store. */
 function storeWasAway(alerts: Pick<Alerts, 'attemptCompleted'>): void {
   alerts.attemptCompleted({
     by: 'redelivery',
@@ -22,7 +22,7 @@ function storeWasAway(alerts: Pick<Alerts, 'attemptCompleted'>): void {
   });
 }
 
-/** Stores whose transactions begin together, as far as both have one. */
+/** Returns a function that wraps two stores, so that their transactions begin together. */
 function inStepWith() {
   let waiting: (() => void) | undefined;
   const meet = () =>

@@ -37,7 +37,7 @@ test('sends the first alert at once and the count of the others at the end of th
   expect(step(61, came(1))).toEqual([]);
   expect(step(120, came(1))).toEqual([1]);
   expect(step(180, nothingObserved)).toEqual([1]);
-  // Nothing came: nothing is told, and the next one begins an hour.
+  // Without a fault there is no alert, and the next fault begins a new hour.
   expect(step(240, nothingObserved)).toEqual([]);
   expect(step(250, came(1))).toEqual([1]);
 });
@@ -108,12 +108,12 @@ test('sends alerts again after a wall clock far ahead began an hour', () => {
   expect(step(-1, came(1))).toEqual([]);
 });
 
-test('seenThen ignores an end between two faults, and keeps one before or after them', () => {
+test('observedThen ignores an end between two faults, and keeps one before or after them', () => {
   const order = (...all: Observed[]) => all.reduce(observedThen, nothingObserved);
   expect(order(came(1), ended, came(2))).toEqual({ ...nothingObserved, times: 3 });
   expect(order(ended, came(1), ended)).toEqual({ endedFirst: true, times: 1, endedLast: true });
   expect(order(ended, ended)).toEqual(ended);
   expect(order(came(1), nothingObserved)).toEqual(came(1));
-  // What could not be told goes in front of what came since.
+  // Faults that could not be reported precede the later ones.
   expect(observedThen(order(came(1), ended), order(ended, came(2)))).toEqual(came(3));
 });

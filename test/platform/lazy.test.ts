@@ -46,7 +46,7 @@ test('once rejects all waiting callers with a promise’s error, then tries agai
   expect([await read(), await read(), calls.count]).toEqual(['made', 'made', 2]);
 });
 
-test('keepingLast stores only the last result', () => {
+test('memoizeLast stores only the last result', () => {
   const asked: number[] = [];
   const halve = memoizeLast((of: number) => {
     asked.push(of);

@@ -58,7 +58,7 @@ describe.each(databases)('operator changes to a submission on %s', (name, create
     ['is undelivered', undelivered],
     ['was delivered', {}],
     ['is stored in the inbox', { stored_here: 1 }],
-  ])('askForResend marks a submission that %s, and changes nothing else', async (_what, given) => {
+  ])('requestResend marks a submission that %s, and changes nothing else', async (_what, given) => {
     const { id, ...before } = await keep({ ...given, attempts: [{}, {}] });
     expect(await resend(id)).toEqual({ kind: 'asked', asked: { id, attempts: 2 } });
     const { resend_asked_ms: asked, ...after } = await rowNow();
@@ -74,13 +74,13 @@ describe.each(databases)('operator changes to a submission on %s', (name, create
     ['a dismissed submission', { status: 'dismissed', reason: 'spam' }, 'dismissed'],
     ['a submission without content', empty, 'contentGone'],
     ['a submission that was sent unstored', { status: 'undelivered', reason: 'sent_unkept' }, 'sentUnkept'],
-  ])('askForResend refuses %s and changes nothing', async (_what, given, why) => {
+  ])('requestResend refuses %s and changes nothing', async (_what, given, why) => {
     const row = await keep(given);
     expect(await resend(row.id)).toEqual({ kind: 'refused', why });
     expect(await rowNow()).toEqual(row);
   });
 
-  test('askForResend and dismiss refuse an unknown id', async () => {
+  test('requestResend and dismiss refuse an unknown id', async () => {
     const refused = { kind: 'refused', why: 'unknown' };
     expect(await resend('nothing')).toEqual(refused);
     expect(await putAway('nothing', 'spam')).toEqual(refused);
@@ -134,7 +134,7 @@ describe.each(databases)('operator changes to a submission on %s', (name, create
   });
 
   describe('resent', () => {
-    /** A service that does the next of these at each look, and the waiting that sees it. */
+    /** Runs `resent` while a step of a service happens at each of its reads. Returns its results and its waiting time. */
     async function see(steps: readonly (() => Promise<unknown>)[], asked: readonly ResendRequest[]) {
       let waitedMs = 0;
       let next = 0;

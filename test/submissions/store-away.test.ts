@@ -58,7 +58,7 @@ describe.each(databases)('delivery while the store is unavailable, on %s (refere
     });
     const told = () => storage.read((db) => db.selectFrom('messages').select('about').where('kind', '=', 'alert'));
     const { submissions, faults } = faulty({ onCompleted: alerts.attemptCompleted });
-    // No look of the alerts' own falls into the outage.
+    // The alerts make no check of their own during the outage.
     await alerts.run();
     faults.write = away;
     await Promise.all([rig.send(ada, submissions), rig.send(undefined, submissions)]);

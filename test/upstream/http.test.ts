@@ -337,7 +337,7 @@ describe('deliver, Date header of the answer', () => {
     return heard;
   };
 
-  test('passes the time to heardTime', async () => {
+  test('passes the time to onServerTime', async () => {
     expect(await heardFrom({ date: 'Sun, 06 Nov 1994 08:49:37 GMT' })).toEqual([784_111_777_000]);
   });
 

@@ -43,7 +43,7 @@ describe('openFile', () => {
   });
 });
 
-describe('roomRequirer', () => {
+describe('diskSpaceCheck', () => {
   const blocks = 4_096;
   const enough = (16 * 1024 * 1024) / blocks;
   const path = '/some/folder/service.db';
@@ -65,7 +65,7 @@ describe('roomRequirer', () => {
     const told = new StorageUnavailable('The disk has less than 16 MB free.');
     free = enough - 1;
     expect(requireDiskSpace).toThrow(told);
-    // Looked at again at once: it may have healed.
+    // After a failure, each call checks again, because there may be space.
     expect(requireDiskSpace).toThrow(told);
     free = enough;
     requireDiskSpace();
