@@ -1,4 +1,4 @@
-/** Files of the project's folder, version of the service, and the name by which it introduces itself to other servers (reference §10.1). */
+/** Addresses of project files, the version of the service, and its `User-Agent` (reference §10.1). */
 import { readFileSync } from 'node:fs';
 import { once } from './platform/lazy.ts';
 
@@ -16,5 +16,5 @@ export const packageVersion = once((): string => {
   return JSON.parse(readFileSync(projectFile('package.json'), 'utf8')).version;
 });
 
-/** Returns the value of `User-Agent`, because firewalls of receivers refuse requests without this header. */
+/** Returns the value of `User-Agent`. Firewalls of some receivers refuse requests without this header. */
 export const userAgent = () => `lead-intake/${packageVersion()}`;

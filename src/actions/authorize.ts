@@ -31,19 +31,19 @@ type ExecutorParts = ReaderParts & {
   upstream: Upstream | undefined;
 };
 
-/** Returns the client if its limit is not exceeded, it may execute and executions are configured, else the refusal. */
+/** Returns the client or the refusal. Checks the limit, the credential, the scope of execute, then the settings. */
 export async function admit(parts: ExecutorParts, request: AgentRequest) {
   const caller = await admitWith(parts, request, scopeOf.execute);
   if (caller.kind !== 'client') return caller;
   return isConfigured(parts) ? caller : ({ kind: 'actionsNotConfigured' } as const);
 }
 
-/** Returns the client or the refusal. Either scope allows to read receipts and confirmations (reference §6.6, §7.1). */
+/** Returns the client or the refusal. Either scope allows reading receipts and confirmations (reference §6.6, §7.1). */
 export async function admitReader(parts: ReaderParts, request: AgentRequest) {
   return await admitWith(parts, request, ...SCOPES);
 }
 
-/** Returns the client if its limit is not exceeded and the client has one of the scopes. Else returns the refusal. */
+/** Returns the client or the refusal. Checks the limit, then the credential and its scopes. One scope is enough. */
 export async function admitWith(parts: ReaderParts, request: AgentRequest, ...scopes: readonly Scope[]) {
   const rate = await request.takeFromLimit();
   if (rate.exceeded) {
@@ -52,7 +52,7 @@ export async function admitWith(parts: ReaderParts, request: AgentRequest, ...sc
   return authorize(parts, request, ...scopes);
 }
 
-/** Returns the client if the client has one of the scopes now. Else returns the refusal. */
+/** Returns the client or the refusal. The credential must be valid now and have one of the scopes. */
 export function authorize(
   { credentials }: ReaderParts,
   { authorization }: Pick<AgentRequest, 'authorization'>,

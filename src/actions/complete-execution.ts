@@ -13,7 +13,7 @@ export type Claim = Claimed & { submission: ExecutionSubmission; mayStart(): boo
 /** The claim by a click on a confirmation page. Each click has its own id, because they share the `action_id`. */
 export type ConfirmRequest = ClaimRequest & { press_id: string };
 
-/** The end of an execution, as this process knows it. If `attempt` is undefined, nothing was sent. */
+/** An outcome that this process has seen and must write. If `attempt` is undefined, nothing was sent. */
 export type Known = { outcome: Outcome; attempt?: Attempt };
 
 export type CompletionParts = {
@@ -57,7 +57,7 @@ export function openCompletion(parts: CompletionParts) {
     return false;
   }
 
-  /** Fails every claim with an expired lease, except the claims whose end this process knows and will write. */
+  /** Settles expired claims as `failed`, except the claims whose outcome this process remembers and will write. */
   function failExpired(tx: OpenTransaction, settled_at: string) {
     const known = keys().map(({ action_id }) => action_id);
     return tx
@@ -80,9 +80,9 @@ export function openCompletion(parts: CompletionParts) {
     trackUntilWritten: <T>(claimed: ClaimRequest, known: Known, run: () => Promise<T>) =>
       track(claimed, run, () => complete(claimed, known)),
 
-    /** Settles the executions of dead processes, and returns the number of these executions. */
+    /** Settles expired executions, whose process died or was stopped, as `failed`. Returns their number. */
     async settleExpired(): Promise<number> {
-      // First, write the outcomes that this process knows.
+      // Outcomes that this process remembers are written first.
       await idle();
       await flush();
       const settled_at = now();

@@ -172,14 +172,14 @@ export function prepareExecutionQueries(storage: Storage, { leaseMs, embedded, k
           ),
         ),
     ),
-    /** Stores the id of the click that won, so that the remembered outcome of another click ends nothing. */
+    /** Stores the id of the click that claimed, so that a remembered failure of another click has no effect. */
     confirmed: prepareChange(storage, (db, of: { action_id: string; press_id: string }) =>
       db
         .updateTable('confirmations')
         .set({ press_id: of.press_id, fields: null, email: null })
         .where('id', '=', of.action_id),
     ),
-    /** Fails the claim of a click that sent nothing, if that claim was committed. */
+    /** Settles the claim of a click that sent nothing as `failed`, if the claim was committed. */
     failConfirm: prepareBoth<Attempted & { press_id: string }>(
       storage,
       (db, of) =>

@@ -73,7 +73,7 @@ export function isActionId(id: string): boolean {
 export type ExecutionsOptions = Omit<CompletionParts, 'queries'> &
   Omit<QueryOptions, 'leaseMs'> & {
     upstreamTimeoutMs: number;
-    /** Ends the expired pending confirmations, and returns the number of these confirmations. */
+    /** Ends the expired pending confirmations and returns their number. */
     expirePending(): Promise<number>;
   };
 

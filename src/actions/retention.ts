@@ -12,7 +12,7 @@ import { PREVIEW_LIFETIME_MS } from './preview-token.ts';
 
 const DAY_MS = 86_400_000;
 const EVERY_MS = 3_600_000;
-/** Delay of the first run. The first seconds belong to requests. */
+/** Delay of the first run, so that it does not slow down the requests right after a start. */
 const FIRST_AFTER_MS = 60_000;
 /** Number of rows in one commit. Claims wait a few milliseconds for the commit. */
 const BATCH_ROWS = 200;
@@ -41,15 +41,15 @@ export function openRetention({ storage, clock, log, days }: RetentionOptions): 
 }
 
 /**
- * Deletes one batch. A receipt also stays while its preview could still be executed by the lease clock. So a wrong wall
- * clock cannot make an execution happen twice.
+ * Deletes one batch. A receipt stays while its preview may still be valid according to the lease clock. Otherwise, a
+ * wrong wall clock could delete the receipt, and the preview could be executed a second time.
  */
 async function deleteBatch({ dialect }: Storage, tx: OpenTransaction, before: string): Promise<number> {
   const { leaseClock } = dialect;
   const claimedLately = (row: ExpressionBuilder<Schema, 'executions'>) =>
     row.and([
       row('lease_started_ms', '>', row(leaseClock, '-', PREVIEW_LIFETIME_MS)),
-      // A start in the future is from before a restart. Then the machine must have run for `PREVIEW_LIFETIME_MS`.
+      // A lease start in the future is from before a restart. It is recent until the machine has run long enough.
       row.or([row('lease_started_ms', '<=', leaseClock), row(leaseClock, '<', PREVIEW_LIFETIME_MS)]),
     ]);
   const { numDeletedRows } = await tx

@@ -2,9 +2,9 @@
 const UNSHOWN = /[\p{Cc}\p{Zl}\p{Zp}\p{Cs}\p{Default_Ignorable_Code_Point}\uFFF9-\uFFFB\u{13430}-\u{1343F}]/u;
 
 /**
- * Matches the characters of `UNSHOWN`. The group of the pattern matches two kinds of characters that writing needs. One
- * kind is a joiner behind a character of a script other than Latin (an emoji's U+FE0F may be between). The other kind
- * is a variation selector behind the character that it changes.
+ * Matches the characters of `UNSHOWN`. The group contains characters that writing needs, so that they stay unchanged.
+ * These are joiners behind a character that is not Latin (an emoji's U+FE0F may be between), and variation selectors
+ * behind the character that they change.
  */
 const SHOWN_OR_UNSHOWN =
   /((?<=[^\p{ASCII}\p{Script=Latin}\p{C}\p{Z}\p{Default_Ignorable_Code_Point}]\uFE0F?)[\u200C\u200D]|(?<=[^\p{ASCII}\p{Script=Latin}\p{C}\p{Z}\p{Default_Ignorable_Code_Point}]|[0-9#*])[\u180B-\u180D\u180F\uFE00-\uFE0F]|(?<=\p{Script=Han})[\u{E0100}-\u{E01EF}])|[\p{Cc}\p{Zl}\p{Zp}\p{Cs}\p{Default_Ignorable_Code_Point}\uFFF9-\uFFFB\u{13430}-\u{1343F}]/gu;

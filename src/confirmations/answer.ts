@@ -48,7 +48,7 @@ export type AnswerRequest = {
 export type Answered =
   /** The page shows the result. */
   | { kind: 'done' }
-  /** A code was checked. `left` is the number of attempts after a wrong code. */
+  /** A code was checked. After a wrong code, `left` is the number of remaining attempts. */
   | {
       kind: 'checked';
       shown: { confirmation: Confirmation } & ({ unmasked: true } | { left: number });
@@ -152,7 +152,7 @@ async function mailCode(parts: AnswerParts, confirmation: Confirmation): Promise
   const now = parts.clock.now();
   const endsMs = Date.parse(confirmation.expires_at) - now.getTime();
   if (retryAfterSeconds * 1000 < endsMs) return { kind: 'tooManyCodes', retryAfterSeconds };
-  // The link ends before another code can be mailed.
+  // The link expires before another code can be mailed.
   const kind = isCodeOut(confirmation, now) ? 'noFurtherCode' : 'noCode';
   return { kind, retryAfterSeconds };
 }

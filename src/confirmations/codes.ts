@@ -139,7 +139,7 @@ export function openCodes(parts: CodeParts) {
       });
       const isSpent = checked.kind === 'wrong' ? checked.left === 0 : checked.kind === 'changed';
       if (!isSpent || (checked.kind === 'changed' && wrong_codes < WRONG_MAXIMUM)) return checked;
-      // `end` uses a second transaction, because a claim locks the rows in the other order. Meanwhile no code counts.
+      // A claim locks the rows in the other order, so `end` is a second transaction. Until then, every code is refused.
       return { kind: 'changed', expired: await end(confirmation, 'expired') };
     },
   };

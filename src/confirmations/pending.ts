@@ -36,7 +36,7 @@ export type PendingConfirmations = ReturnType<typeof openPending>;
 export function openPending({ storage, clock }: { storage: Storage; clock: Clock }) {
   const now = () => isoTime(clock.now().getTime());
 
-  /** Locks the client, so that a request or report sees the rows of every earlier concurrent request and report. */
+  /** Locks the client, so that its requests and reports run one after another and see each other's rows. */
   async function pendingOf(tx: OpenTransaction, client: string, time: string) {
     await storage.dialect.advisoryLock(tx, `confirmations of ${client}`);
     return await tx
@@ -138,7 +138,7 @@ export function openPending({ storage, clock }: { storage: Storage; clock: Clock
       });
     },
 
-    /** Ends the confirmations that have expired, and returns the number of these confirmations. */
+    /** Ends the expired confirmations and returns their number. */
     async expire(): Promise<number> {
       let ended = 0;
       for (;;) {

@@ -29,8 +29,8 @@ export function contentIndex(pages: readonly SourcePage[], baseUrl: string) {
 }
 
 /**
- * Returns a function for each resource, by the resource's identifier. The function makes the resource, because
- * rendering the Markdown takes time.
+ * Returns the resources by identifier, each as a function. A resource is rendered only when its function is called,
+ * because rendering takes time.
  */
 export function contentResources(pages: readonly SourcePage[], baseUrl: string) {
   return resourcePages(pages).map((page) => {

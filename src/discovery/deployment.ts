@@ -1,10 +1,10 @@
-/** The facts about a deployment that documents for agents contain. */
+/** Facts about a deployment, for the documents that agents read. */
 import { type Form, forms } from '../forms/catalog.ts';
 import type { MinimumByAction } from '../settings/confirmation-minimum.ts';
 import { receiverOf } from '../submissions/submission.ts';
 
 export type Facts = {
-  /** Without a trailing slash. */
+  /** Address of the service, without a trailing slash. */
   baseUrl: string;
   operatorName: string;
   /** Undefined if no contractor is configured. */

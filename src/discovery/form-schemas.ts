@@ -19,7 +19,7 @@ const honeypotSchema: JsonSchema = {
   description: 'Leave this out or empty: a filled one is answered as success and dropped.',
 };
 
-/** Returns `homeowner_quote` or `lead.created` as `HomeownerQuote` or `LeadCreated`. */
+/** Converts a name to PascalCase: `homeowner_quote` becomes `HomeownerQuote`, `lead.created` becomes `LeadCreated`. */
 export function titleOf(name: string): string {
   return name
     .split(/[._]/)

@@ -41,7 +41,7 @@ export const pressProblems = {
   tooManyCodes: press(429, 'Too many codes were mailed.', {
     page: 'No other one was. Wait {wait}; you can still say no.',
   }),
-  // The link ends before another code can be mailed, so the page names no time to wait.
+  // The link expires before another code can be mailed, so the page names no time to wait.
   noFurtherCode: press(429, 'No further code can be mailed for this link.', {
     page: 'Nothing has changed. Open the page again: the newest code still counts, and you can still say no.',
   }),

@@ -14,7 +14,7 @@ export type Problem = {
   error: string;
   /** Section of `docs/reference/`. */
   section: string;
-  /** The routes that can answer with this problem. Empty if the problem arises where no route was found. */
+  /** The routes that can answer with this problem. Empty if it belongs to no route. */
   operations: readonly RouteName[] | 'any';
   retryable?: true;
   /** Seconds for `Retry-After` if the refusal has no `retryAfterSeconds`. */

@@ -22,7 +22,7 @@ export const bounds = {
     execute: { limit: 20, windowSeconds: 60 },
     leads: { limit: 5, windowSeconds: 15 * 60 },
     subscribe: { limit: 5, windowSeconds: 15 * 60 },
-    /** Every request to the endpoint of the tools. A tool also counts in its own rate. */
+    /** Requests to the endpoint of the tools. A call of a tool also counts towards the rate of that tool. */
     mcp: { limit: 120, windowSeconds: 60 },
     /** Requests for a confirmation. */
     confirmations: { limit: 20, windowSeconds: 60 },

@@ -21,8 +21,8 @@ export function mediaType(header: string | undefined): MIMEType | undefined {
 }
 
 /**
- * Returns the bytes of a body that nobody has read yet, or why the body is refused. `maximum` is in bytes. Node
- * discards the bytes over the maximum.
+ * Returns the bytes of an unread body, or the reason for its refusal. `maximum` is in bytes. Node discards the bytes
+ * over the maximum.
  */
 export async function readBody(request: IncomingMessage, maximum: number): Promise<ReadBody> {
   if (request.headers['content-encoding'] !== undefined) return { kind: 'contentEncoding' };

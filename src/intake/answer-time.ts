@@ -11,8 +11,8 @@ import type { FormResult } from './leads.ts';
 const STEP_MS = 50;
 
 /**
- * Largest random addition to an answer time. Requests that arrive together delay each other. The answer to a bot takes
- * another time than answers to people. Without this addition, the difference of 0.3 ms would reveal the honeypot.
+ * Upper limit of a random time that is added to each answer. Among requests that arrive together, answers to bots and
+ * to people differ by 0.3 ms. Without the random time, this difference would reveal the honeypot.
  */
 const SPREAD_MS = 16;
 
@@ -55,8 +55,8 @@ export function openAnswerTimes(clock: Clock, draw = randomInt) {
 }
 
 /**
- * Waits for the next step after the upstream's answer. If steps were counted from the request, later work could cross a
- * step.
+ * Waits until a whole number of steps has passed since the upstream's answer. Steps are not counted from the request,
+ * because the time of the upstream could then move the work that follows into another step.
  */
 async function untilStep(clock: Clock, answeredAt: number): Promise<void> {
   // A timer counts from the beginning of its event-loop turn, and a commit may have taken long in that turn.

@@ -122,7 +122,7 @@ async function fromMultipart(bytes: Buffer, contentType: string): Promise<FormBo
     }).formData();
     const entries: [string, string | Blob][] = [];
     for (const [name, value] of parsed) {
-      // The platform has decoded a base64 part.
+      // Only a base64 part, which the platform decodes, gives a character beyond one byte.
       if (BEYOND_A_BYTE.test(name + value)) return { kind: 'malformedForm' };
       const decodedName = decodeUtf8(Buffer.from(name, 'latin1'));
       const decoded = typeof value === 'string' ? decodeUtf8(Buffer.from(value, 'latin1')) : value;

@@ -58,7 +58,7 @@ export function registerIntake(app: FastifyInstance, parts: IntakeRouteParts): v
     const form: FormRequest = {
       contentType,
       takeFromLimit: () => parts.takeFromLimit(intake.rate, request, reply),
-      // The body is read once, for whichever caller is first.
+      // The first call reads the body. Later calls get the same result.
       readBody: (maximum) => {
         body ??= parts.takeBody(request, reply, maximum);
         return body;
@@ -112,8 +112,8 @@ export function registerIntake(app: FastifyInstance, parts: IntakeRouteParts): v
 }
 
 /**
- * Returns the path of the page with the form. The path comes from the `Referer` if it names a page of this site. The
- * page of a refused form has the path of the route. There is one page for subscriptions.
+ * Returns the path of the page with the form: the page that the `Referer` names, or for a subscription the newsletter
+ * page. Returns undefined for a lead whose `Referer` names no page with a form.
  */
 function formPathOf(
   { headers, hostname }: FastifyRequest,

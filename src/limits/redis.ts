@@ -16,10 +16,10 @@ const TIMEOUT_MS = 55;
 const OWN_DELAY_MS = 10;
 const SECOND_TIMEOUT_MS = 15;
 
-/** Time without an answer after which Redis counts as unavailable. One late answer may be our own delay. */
+/** Time without an answer after which Redis counts as unavailable. A delay of this process can make one answer late. */
 const SILENCE_MS = 200;
 
-/** Pause before the next request to an unavailable Redis. A Redis that hangs costs one wait a second. */
+/** Pause before the next request to an unavailable Redis. While Redis hangs, only one request a second waits for it. */
 const PAUSE_MS = 1_000;
 
 const CONNECT_TIMEOUT_MS = 1_000;

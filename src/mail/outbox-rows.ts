@@ -104,7 +104,7 @@ function prepareOutboxQueries(storage: Storage, perMinute: number) {
         .where('attempts', '=', of.attempts),
     ),
 
-    /** Deletes `new` notices that no instance throttles any more. These notices would prevent the retention (§19.6). */
+    /** Deletes old rows. Old `new` notices would prevent the deletion of their submissions (§19.6). */
     sweep: prepareChange(storage, (db, of: { capped_until: string }) =>
       db
         .deleteFrom('messages')

@@ -7,9 +7,9 @@ import { openFilesMailer } from './files.ts';
 import { CONCURRENT_SENDS, type Mailer, openSend } from './mail.ts';
 
 export type SmtpTimeouts = {
-  /** Time until the server's greeting and TLS, if it offers TLS. */
+  /** Time limit for the server's greeting, and for TLS if it offers TLS. */
   connectionMs: number;
-  /** Longest silence at any point of the conversation. */
+  /** Time limit for each silence of the server. */
   socketMs: number;
   /** Time limit for a whole message, because a server that sends its replies byte by byte is never silent. */
   sendMs: number;
@@ -18,7 +18,7 @@ export type SmtpTimeouts = {
 /** All timeouts are shorter than the outbox's first retry delay of a minute, so a message is never under way twice. */
 const DEFAULT_TIMEOUTS: SmtpTimeouts = { connectionMs: 20_000, socketMs: 30_000, sendMs: 45_000 };
 
-/** A connection serves one burst of messages, because a server may drop an idle connection unnoticed. */
+/** Idle time after which a connection is closed. The server may drop one that is idle for longer without a sign. */
 const IDLE_TIMEOUT_MS = 5_000;
 
 /** Allowed options in the query of `SMTP_URL`. Other options could turn on nodemailer's logs, for example. */

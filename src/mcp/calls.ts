@@ -15,8 +15,7 @@ export type ToolParts = RequestParts & { facts: Facts; receipts: Receipts };
 type Tool = (parts: ToolParts, call: AgentCall) => Promise<ToolAnswer>;
 
 /**
- * Returns the function of each tool by its name.
- * @throws StorageUnavailable in the tools
+ * Returns the function of each tool by its name. The functions throw `StorageUnavailable`.
  */
 export function toolsByName(facts: Facts): ReadonlyMap<string, Tool> {
   const previews = formsOf(facts).map((form): [string, Tool] => {

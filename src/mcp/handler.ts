@@ -95,7 +95,7 @@ export function openMcp(parts: ToolParts): (message: McpMessage) => Promise<Resp
   };
 }
 
-/** Returns what a client of 2026-07-28 declares with each request. In older revisions no form can be shown. */
+/** Returns the client's declared support for forms and its answer to a form. Before 2026-07-28, there are none. */
 function declaredBy({ mcpReq }: ServerContext): Pick<AgentCall, 'canShowForms' | 'question'> {
   const envelope: Record<string, unknown> = mcpReq.envelope ?? {};
   const capabilities = envelope[CLIENT_CAPABILITIES_META_KEY] as ClientCapabilities | undefined;

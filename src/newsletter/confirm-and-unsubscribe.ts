@@ -88,11 +88,11 @@ export function openSubscriptionLinks(parts: SubscriptionLinksParts) {
         data: { ...subscribers.dataOf(row), confirmed_at, unsubscribed_at },
       },
     };
-    // The submission has no digest of its fields, because nobody sends an event a second time.
+    // The digest of the fields recognizes a form that a person sends again. An event has none, because nobody sends it.
     return { ...newSubmission(submission, undefined, at), fields_digest: null };
   }
 
-  /** Never throws. A failed write is repeated later, or recovery finds the row. */
+  /** Sends the event. Never throws. A failed write is repeated later, or recovery finds the row. */
   async function send(leased: LeasedAttempt): Promise<void> {
     const attempted = submissions.upstream === undefined ? unconfigured(clock) : await sendAttempt(submissions, leased);
     try {

@@ -80,7 +80,7 @@ export function prepareSubscriberQueries(storage: Storage) {
         .where('expires_at', '>', of.now),
     ),
 
-    /** Ends a subscription. Has an effect once. A pending row must not be expired. */
+    /** Ends a subscription. Has an effect once, and none on an expired pending row. */
     unsubscribe: prepareChange(storage, (db, of: LinkChange) =>
       db
         .updateTable('subscribers')
@@ -98,7 +98,7 @@ export const subscriberByEmail = (db: Pick<QueryCreator<Schema>, 'selectFrom'>, 
 export const subscriberById = (db: Pick<QueryCreator<Schema>, 'selectFrom'>, id: string) =>
   db.selectFrom('subscribers').selectAll().where('id', '=', id);
 
-/** Builds the query for the last events of a subscriber. One millisecond never has more events. */
+/** Builds the query for a subscriber's last ten events by time of receipt. No more have the same millisecond. */
 export const lastEventsOf = (db: Pick<QueryCreator<Schema>, 'selectFrom'>, id: string) =>
   db.selectFrom('submissions').select('event').where('subscriber_id', '=', id).orderBy('received_ms', 'desc').limit(10);
 

@@ -10,7 +10,7 @@ import type { Metrics } from '../platform/metrics.ts';
 import type { OpenTransaction, Storage } from '../storage/database.ts';
 
 const EVERY_MS = 3_600_000;
-/** The first seconds of a start belong to requests. */
+/** Delay of the first run, so that it does not slow down the requests right after a start. */
 const FIRST_AFTER_MS = 5_000;
 /** Number of subscriptions in one commit. Other writes wait for it for a few milliseconds. */
 const BATCH_ROWS = 100;

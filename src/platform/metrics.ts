@@ -17,7 +17,7 @@ export type Metrics = {
   close(): Promise<void>;
 };
 
-/** Counts nothing, because `METRICS_PORT` is not set. */
+/** Metrics without an effect. They are used if `METRICS_PORT` is not set. */
 export const noMetrics: Metrics = {
   observeRequest: () => {},
   countIgnoredForwardedFor: () => {},

@@ -31,8 +31,8 @@ type DrainSteps = {
   /** Closes the port, then waits for the accepted requests. */
   endRequests(): Promise<void>;
   /**
-   * Closes the connections of the remaining requests. Every send has ended by then, so these requests never arrive
-   * whole.
+   * Closes the connections of the remaining requests. All sends have ended by then, so these are requests that their
+   * clients never sent in full.
    */
   cutRequests(): void;
   /** Closes the components, which nothing uses any more. */

@@ -134,7 +134,7 @@ function claimsIn(encoded: string): Record<string, unknown> {
     STATUSES.includes(claims.status) &&
     CONFIRMED_VIA.includes(claims.confirmed_via) &&
     !LIMITS.some((name) => Object.hasOwn(claims, name)) &&
-    // No claim has further claims inside.
+    // Claims are not nested.
     Object.entries(claims).every(([name, value]) => name === '_sd' || value === null || typeof value !== 'object');
   demand(isWhole && !Object.hasOwn(claims, '...'), 'Its claims are not those of a receipt.');
   return claims;

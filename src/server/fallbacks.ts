@@ -1,5 +1,6 @@
 /**
- * Answers that no route gives: 404, 405, a slash at the end (reference §3.1), ambiguous requests and unexpected errors.
+ * Answers requests that no route answers: unknown paths (404) and methods (405), paths with a final slash (reference
+ * §3.1), ambiguous requests and unexpected errors.
  */
 import type { IncomingMessage } from 'node:http';
 import type { FastifyError, FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';

@@ -31,7 +31,7 @@ export function registerHealth(
   });
 }
 
-/** Returns true if the store takes a statement within the time limit. */
+/** Returns true if the store executes a statement within the time limit. */
 export function answersInTime(storage: Pick<Storage, 'check'>, clock: Clock): Promise<boolean> {
   return new Promise((resolve) => {
     const cancel = clock.after(CHECK_TIMEOUT_MS, () => resolve(false));

@@ -61,7 +61,7 @@ function operationOf(form: Form, step: Step, described: Described): [string, obj
     parameters: parameters.filter((each) => !('in' in each && each.in === 'path')),
     responses: { ...responses, ...failures },
   };
-  // The link to the second step has an object of parameters, for the path. An operation has a list.
+  // Only the link to the second step has `parameters` as an object. They are those of the path, which has none here.
   const withoutPathParameters = (key: string, value: unknown) =>
     key === 'parameters' && !Array.isArray(value) ? undefined : value;
   const named = JSON.stringify(operation, withoutPathParameters)

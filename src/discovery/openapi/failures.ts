@@ -51,7 +51,7 @@ const samples: Samples = {
   upstreamUnconfirmed: { ...failed, replay: false },
 };
 
-/** Descriptions by status. A 404 has one by its kind, which says what is unknown. */
+/** Descriptions by status. For 404, they are by kind of refusal, because each kind means another unknown thing. */
 const descriptions: Record<string, string> = {
   400: 'The request can’t be used as it is. `error` says what to correct, or which call comes next.',
   401: `No valid credential was sent. GET ${pages.agents.path} says how the operator issues one.`,

@@ -1,7 +1,7 @@
-// Serves a person who arrives at a form: by going back to the form, or by a link to one of its controls. This file
-// follows `form.js` in one script and uses the names of `form.js`.
+// Handles two ways to arrive at a form: going back to its page, and a link to one of its controls. This file follows
+// `form.js` in one script and uses the names of `form.js`.
 
-/** When a person comes back to this page, its form is no longer being sent, and may have been sent before. */
+/** Resets the button when a person comes back to this page, and says when the form was sent, if it was. */
 addEventListener('pageshow', ({ persisted }) => {
   if (persisted) setSending(false, submitWords);
   const { sentAt } = history.state ?? {};
