@@ -26,7 +26,8 @@ export async function auditPage({ storage, sessions }: ConsoleParts, request: Pa
   return { kind: 'page', title: 'Audit', template: 'audit', data };
 }
 
-function rowOf({ at, name, what, about: { ids = [], count, filters = [] } }: AuditEntry, times: Times) {
+function rowOf({ at, name, what, about: { ids = [], count, filters = [], progress } }: AuditEntry, times: Times) {
   const links = ids.map((id) => ({ id, href: pathOfPage('operatorLead', { id }) }));
-  return { at: times.shown(at), name, what, count, filters: filters.join(', '), links };
+  const words = progress === undefined ? what : `${what} as ${progress}`;
+  return { at: times.shown(at), name, what: words, count, filters: filters.join(', '), links };
 }

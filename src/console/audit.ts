@@ -16,6 +16,7 @@ const actionWords = {
   saw_lead: 'Looked at a lead',
   resent: 'Had a lead sent again',
   dismissed: 'Dismissed a lead',
+  marked_spam: 'Marked a lead as spam',
   marked: 'Marked leads',
   undid: 'Undid a change of progress',
   noted: 'Changed the note of a lead',

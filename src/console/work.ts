@@ -33,17 +33,25 @@ async function markOne(parts: ChangeParts, request: ChangeRequest, progress: Pro
   return why === undefined ? { kind: 'done', to: request.returnTo } : { kind: 'unknownRow' };
 }
 
+/** The buttons of a lead's delivery, with the audit action of each. */
+const leadButtons = new Map<string | null, 'resent' | 'dismissed' | 'marked_spam'>([
+  ['resend', 'resent'],
+  ['dismiss', 'dismissed'],
+  ['spam', 'marked_spam'],
+]);
+
 /** Resends or dismisses one lead by a conditional update, so that only one of two concurrent clicks changes it. */
 export async function changeLead(parts: ChangeParts, request: ChangeRequest): Promise<Answer> {
   const what = request.sent('do');
-  if (what === 'spam') return await markOne(parts, request, 'spam');
-  if (what !== 'resend' && what !== 'dismiss') return { kind: 'operatorButton' };
+  const entry = leadButtons.get(what);
+  if (entry === undefined) return { kind: 'operatorButton' };
   const { storage, settings } = parts;
   const { session, sent, values, commit } = request;
   const returnTo = sent('page') === null ? request.path : request.returnTo;
   const id = values.id ?? '';
   if (!ID.test(id)) return { kind: 'unknownRow' };
-  const reason = dismissalReasons.find((one) => one === sent('reason')) ?? 'other';
+  const given = dismissalReasons.find((one) => one === sent('reason')) ?? 'other';
+  const reason = what === 'spam' ? 'spam' : given;
   const keepsContent = settings.submissionRetentionDays > 0;
   const why = await commit<ChangeRefusal>(async (tx) => {
     const changed =
@@ -51,12 +59,13 @@ export async function changeLead(parts: ChangeParts, request: ChangeRequest): Pr
         ? await requestResend(storage, tx, id)
         : await dismiss(storage, tx, id, { reason, keepsContent });
     if (changed.kind === 'refused') return { refused: changed.why };
+    if (what === 'spam') await setProgress(storage, tx, [id], { progress: 'spam', keepsContent });
     const text = what === 'resend' ? '1 lead will be sent again soon.' : '1 lead dismissed. It is not sent any more.';
     await setResult(tx, session, { text });
-    return { entry: { name: session.name, what: what === 'resend' ? 'resent' : 'dismissed', about: { ids: [id] } } };
+    return { entry: { name: session.name, what: entry, about: { ids: [id] } } };
   });
   // A lead that was dismissed for another reason stays dismissed.
-  if (why === undefined || (why === 'dismissed' && what === 'dismiss')) return { kind: 'done', to: returnTo };
+  if (why === undefined || (why === 'dismissed' && what !== 'resend')) return { kind: 'done', to: returnTo };
   return { kind: why === 'underWay' ? 'rowUnderWay' : 'unknownRow' };
 }
 

@@ -11,11 +11,20 @@ import type { Service } from '../support/service.ts';
 import { keepRows, submissionRow } from '../support/submissions.ts';
 import { linkFor, type Operator, operatorWith, signIn, startWithConsole } from './operator.ts';
 
+const LEAD = '0190a000-0000-7000-8000-00000000abcd';
+const UNDO = JSON.stringify({ key: 'k', to: 'won', previous: [{ id: LEAD, progress: 'new' }] });
+
 /** Every button of the console, with its route and form fields. */
 const presses: [name: string, route: keyof typeof routes, form: Record<string, string>][] = [
   ['Resend', 'changeLead', { do: 'resend' }],
   ['Dismiss', 'changeLead', { do: 'dismiss', reason: 'answered' }],
   ['Spam', 'changeLead', { do: 'spam' }],
+  ['Progress', 'changeProgress', { progress: 'answered' }],
+  ['Note', 'changeNote', { note: 'Call at 5' }],
+  ['Progress of several leads', 'changeLeads', { do: 'lost', id: LEAD }],
+  ['Resend of several leads', 'changeLeads', { do: 'resend', id: LEAD }],
+  ['Undo', 'undoChange', { change: 'k' }],
+  ['Seen', 'seeReports', { do: 'seen', until: '2100-01-01T00:00:00.000Z' }],
   ['Delete', 'changePerson', { do: 'delete' }],
   ['Resend of a message', 'changeMessage', { do: 'resend', kind: 'notice', key: 'dead' }],
   ['Sign out', 'signOut', { do: 'sign-out' }],
@@ -74,8 +83,13 @@ describe.each(databases)('console audit, on %s', (_name, create) => {
       await tx.deleteFrom('submissions').execute();
       await tx.deleteFrom('messages').execute();
     });
-    lead = submissionRow({ status: 'undelivered', reason: 'attempts_used_up' });
+    lead = submissionRow({ id: LEAD, progress: 'won', status: 'undelivered', reason: 'attempts_used_up' });
     await keepRows(storage, [lead]);
+    await storage.write(async (tx) => {
+      const report = { client: 'acme', mailbox_digest: 'd', reported_at: '2026-11-19T09:00:00.000Z', seen: 0 as const };
+      await tx.deleteFrom('confirmation_reports').execute();
+      await tx.insertInto('confirmation_reports').values(report).execute();
+    });
     await pending(service);
     const at = new Date().toISOString();
     const later = '2100-01-01T00:00:00.000Z';
@@ -99,6 +113,7 @@ describe.each(databases)('console audit, on %s', (_name, create) => {
         .execute(),
     );
     operator = await signIn(service);
+    await storage.write((tx) => tx.updateTable('operator_sessions').set({ undo: UNDO }).execute());
   });
 
   /** Returns all rows of all tables. */

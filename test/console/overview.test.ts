@@ -32,7 +32,7 @@ async function overview(): Promise<string> {
 describe('GET /operator (reference §12.6)', () => {
   test('states that nothing needs attention, and links to all pages', async () => {
     const text = await overview();
-    expect(text).toContain('Nothing needs you');
+    expect(text).toContain('Nothing. No lead is new, and every lead has arrived.');
     expect(text).toContain('Nothing was sent yet.');
     for (const word of ['Leads', 'Agents', 'Confirmations', 'Subscribers', 'Messages', 'Audit']) {
       expect(text).toMatch(new RegExp(`<a href="/operator/${word.toLowerCase()}">${word}</a>`));
@@ -70,7 +70,9 @@ describe('GET /operator (reference §12.6)', () => {
     });
     clock.advance(600_000); // A day's count is cached for this long.
     const text = await overview();
-    expect(text).toContain('What needs you');
+    expect(text).toContain('To do');
+    expect(text).toContain('3 new leads');
+    expect(text).toContain('Reports by agent: acme 1.');
     // An agent's undelivered lead counts as settled, because the agent was asked to start again.
     expect(text).toContain('2 leads did not arrive');
     expect(text).toContain('18 Nov 2026, 11:00: the receiver rejected it');
@@ -90,7 +92,7 @@ describe('GET /operator (reference §12.6)', () => {
     }));
     const clients = [{ ...acme, credentials: ending }, ...others];
     writeFileSync(service.settings.credentialsFile ?? '', JSON.stringify({ clients }));
-    await until(async () => (await overview()).includes('The credentials of acme end soon'));
+    await until(async () => (await overview()).includes('The credentials of acme expire soon'));
     writeFileSync(service.settings.credentialsFile ?? '', JSON.stringify(credentials));
   });
 

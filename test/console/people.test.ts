@@ -79,8 +79,8 @@ describe.each(databases)('console, on %s', (_name, create) => {
         expect(text).toContain(ESCAPED);
         expect(text).not.toContain(EVIL);
         expect(text).not.toContain('ada@example.com');
-        expect(text).toContain('1 lead, 1 subscription, 1 open question');
-        expect(text).toMatch(/<title>A person · /);
+        expect(text).toContain('1 lead, 1 newsletter submission, 1 pending confirmation');
+        expect(text).toMatch(/<title>eve@example.com · /);
       }
       expect(await audit()).toContainEqual(['Jo', 'saw_person', { ids: [first.id] }]);
     });
@@ -125,7 +125,7 @@ describe.each(databases)('console, on %s', (_name, create) => {
       expect((await operator.press(path, { do: 'erase' })).status).toBe(400);
       expect((await operator.press(path, { do: 'delete' }, { headers: {} })).status).toBe(403);
       const deleted = await operator.press(path, { do: 'delete' });
-      expect([deleted.status, deleted.headers.get('location')]).toEqual([303, '/operator/audit']);
+      expect([deleted.status, deleted.headers.get('location')]).toEqual([303, '/operator/leads']);
       expect((await allRows(service.parts.storage)).map(({ id }) => id)).toEqual([other.id]);
       const left = await service.parts.storage.read((db) => db.selectFrom('messages').select('key'));
       expect(left.map(({ key }) => key)).toEqual([other.id]);

@@ -58,6 +58,7 @@ describe.each(databases)('operator changes to a submission on %s', (name, create
     ['is undelivered', undelivered],
     ['was delivered', {}],
     ['is stored in the inbox', { stored_here: 1 }],
+    ['was dismissed', { status: 'dismissed', reason: 'spam' }],
   ])('requestResend marks a submission that %s, and changes nothing else', async (_what, given) => {
     const { id, ...before } = await keep({ ...given, attempts: [{}, {}] });
     expect(await resend(id)).toEqual({ kind: 'asked', asked: { id, attempts: 2 } });
@@ -71,7 +72,6 @@ describe.each(databases)('operator changes to a submission on %s', (name, create
     ['a delivered submission of an agent', { origin: 'agent' }, 'agent'],
     ['a submission that is being sent', { status: 'sending' }, 'underWay'],
     ['a submission already marked for resending', { ...waiting, resend_asked_ms: 1 }, 'underWay'],
-    ['a dismissed submission', { status: 'dismissed', reason: 'spam' }, 'dismissed'],
     ['a submission without content', empty, 'contentGone'],
     ['a submission that was sent unstored', { status: 'undelivered', reason: 'sent_unkept' }, 'sentUnkept'],
   ])('requestResend refuses %s and changes nothing', async (_what, given, why) => {

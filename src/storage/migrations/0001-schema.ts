@@ -94,7 +94,7 @@ function submissions(kind: Storage['kind']): string[] {
       lease_started_ms double precision, lease_ms integer,
       step integer, next_attempt_ms double precision, resend_asked_ms double precision)`,
     `create index submissions_listed on submissions (${listed})`,
-    `create index submissions_progress on submissions (progress, received_ms, id) where form <> 'newsletter'`,
+    `create index submissions_progress on submissions (progress, received_ms, id, form) where form <> 'newsletter'`,
     'create index submissions_email on submissions (email, received_ms, id)',
     `create index submissions_open on submissions (status, received_ms, id, origin)
       where status in ('waiting', 'undelivered')`,

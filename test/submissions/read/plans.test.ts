@@ -4,7 +4,7 @@ import { latestFailed } from '../../../src/mail/failed-messages.ts';
 import { systemClock } from '../../../src/platform/clock.ts';
 import type { Storage } from '../../../src/storage/database.ts';
 import { type SubmissionFilter, submissionPage } from '../../../src/submissions/read/list.ts';
-import { countExpiring, countSubmissions, dailyCounts } from '../../../src/submissions/read/statistics.ts';
+import { countChips, countExpiring, countSubmissions, dailyCounts } from '../../../src/submissions/read/statistics.ts';
 import { prepareSubmissionQueries } from '../../../src/submissions/submission-queries.ts';
 import { databases, type TestDatabase } from '../../support/databases.ts';
 import { keepRows, submissionRow } from '../../support/submissions.ts';
@@ -49,7 +49,11 @@ describe('query plans of SQLite', () => {
 
   test.each<[string, SubmissionFilter, string]>([
     ['a status', { status: 'delivered' }, 'submissions_listed'],
-    ['a status with form and origin', { status: 'dismissed', form: 'contact', origin: 'agent' }, 'submissions_dismissed'],
+    [
+      'a status with form and origin',
+      { status: 'dismissed', form: 'contact', origin: 'agent' },
+      'submissions_dismissed',
+    ],
     ['a period', { since: new Date(0), until: new Date() }, 'submissions_listed'],
     ['a word', { search: [{ text: 'ada', clients: [] }] }, 'submissions_listed'],
     ['a number', { search: [{ text: '+1(555)', clients: [] }] }, 'submissions_listed'],
@@ -66,6 +70,10 @@ describe('query plans of SQLite', () => {
     ],
     ['waiting rows', { status: 'waiting' }, 'submissions_open'],
     ['undelivered rows', { status: 'undelivered', origin: 'browser' }, 'submissions_open'],
+    ['leads', { onlyLeads: true, withoutSpam: true }, 'submissions_listed'],
+    ['leads of an agent', { onlyLeads: true, client: 'acme' }, 'submissions_listed'],
+    ['leads of a progress', { onlyLeads: true, progress: 'won' }, 'submissions_progress'],
+    ['undelivered leads', { onlyLeads: true, withoutSpam: true, status: 'undelivered' }, 'submissions_open'],
     ['a person', { email: 'even1@example.com' }, 'submissions_email'],
   ])('reads %s along one index, without sorting', async (_what, filter, index) => {
     const before = { received_ms: Date.now(), id: 'f' };
@@ -75,6 +83,14 @@ describe('query plans of SQLite', () => {
       expect(walks.length).toBeGreaterThan(0);
       for (const walk of walks) expect(walk).toContain(index);
     }
+  });
+
+  test('counts the leads of each progress in small covering indexes', async () => {
+    const said = await plansOf(countChips);
+    const walks = said.filter((plan) => /SEARCH|SCAN submissions/.test(plan));
+    expect(walks).toHaveLength(6);
+    for (const walk of walks.slice(0, 5)) expect(walk).toContain('COVERING INDEX submissions_progress');
+    expect(walks[5]).toContain('submissions_open');
   });
 
   test('counts days in one covering index', async () => {
