@@ -1,4 +1,5 @@
 /** Lists every page of the operator's console, with each filter and each kind of search (reference §12.5). */
+import { progresses } from '../src/submissions/read/list.ts';
 import { type Filled, FLOOD, idAt, MONTH_MS, numberOf } from './console-rows.ts';
 
 /** Placeholder in a path. Each load replaces it by a different number. */
@@ -26,6 +27,8 @@ export function pagesOf(filled: Filled): Record<string, string> {
     { form: 'newsletter' },
     { origin: 'browser' },
     { origin: 'agent' },
+    { agent: 'acme-assistant' },
+    ...progresses.map((progress) => ({ progress })),
     { status: 'undelivered', form: 'contact', origin: 'browser' },
     some,
     { ...some, status: 'delivered', origin: 'browser' },
@@ -52,6 +55,8 @@ export function pagesOf(filled: Filled): Record<string, string> {
     { form: 'contact' },
     { origin: 'browser' },
     { origin: 'agent' },
+    { agent: 'acme-assistant' },
+    { progress: 'won' },
     some,
     { ...some, status: 'delivered', form: 'contact' },
   ];
@@ -73,6 +78,7 @@ export function pagesOf(filled: Filled): Record<string, string> {
       q: 'needle12',
       cursor: `${filled.began + 1}_${idAt(0, filled)}`,
     }),
+    'the number of new leads': `/operator/leads/new?after=${at}_${idAt(0, filled)}`,
     'a lead': `/operator/leads/${ids.some}`,
     'a lead of an agent’s': `/operator/leads/${ids.agents}`,
     'a person': `/operator/people/${ids.some}`,

@@ -4,6 +4,7 @@ import { isoTime } from '../src/platform/clock.ts';
 import type { Storage } from '../src/storage/database.ts';
 import type { MessageRow, OperatorAuditRow } from '../src/storage/operation-schema.ts';
 import type { ConfirmationRow, ExecutionRow, Schema, SubscriberRow } from '../src/storage/schema.ts';
+import { progresses } from '../src/submissions/read/list.ts';
 import { submissionRow } from '../test/support/submissions.ts';
 import { CLIENT } from './settings.ts';
 
@@ -77,6 +78,7 @@ function submissionOf(number: number, filled: Filled) {
     origin: isAgents(number) ? 'agent' : 'browser',
     data: { client: isAgents(number) ? CLIENT : null },
     status,
+    progress: progresses[number % 9] ?? 'new',
     reason: status === 'undelivered' ? 'rejected' : null,
     attempts: [{ outcome: status === 'undelivered' ? 'rejected' : 'confirmed' }],
     fields: {

@@ -104,7 +104,7 @@ function submissions(kind: Storage['kind']): string[] {
       where subscriber_id is not null`,
     `create index submissions_dismissed on submissions (received_ms, id) where status = 'dismissed'`,
     `create index submissions_due on submissions (next_attempt_ms) where status = 'waiting'`,
-    `create index submissions_under_way on submissions (lease_started_ms) where status = 'sending'`,
+    `create index submissions_under_way on submissions (received_ms, id) where status = 'sending'`,
     'create index submissions_sent_again on submissions (fields_digest) where step is not null',
     `create index submissions_asked_for on submissions (resend_asked_ms)
       where resend_asked_ms is not null`,

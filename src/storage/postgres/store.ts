@@ -1,6 +1,8 @@
 /**
  * The store on PostgreSQL, through Kysely and `pg`: a pool, time limits for everything, durable commits. The store
- * works behind a pooler in transaction mode, because it needs no session except for the time limits.
+ * works behind a pooler in transaction mode, because it needs no session except for the time limits. Transactions have
+ * the default isolation, read committed. Every change is a conditional statement or locks its rows first, so there are
+ * no serialization failures to retry.
  */
 import { type Kysely, sql, type Transaction } from 'kysely';
 import pg from 'pg';

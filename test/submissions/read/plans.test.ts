@@ -70,7 +70,7 @@ describe('query plans of SQLite', () => {
     ],
     ['waiting rows', { status: 'waiting' }, 'submissions_open'],
     ['undelivered rows', { status: 'undelivered', origin: 'browser' }, 'submissions_open'],
-    ['leads', { onlyLeads: true, withoutSpam: true }, 'submissions_listed'],
+    ['leads', { onlyLeads: true, withoutSpam: true }, 'INDEX submissions_'],
     ['leads of an agent', { onlyLeads: true, client: 'acme' }, 'submissions_listed'],
     ['leads of a progress', { onlyLeads: true, progress: 'won' }, 'submissions_progress'],
     ['undelivered leads', { onlyLeads: true, withoutSpam: true, status: 'undelivered' }, 'submissions_open'],
