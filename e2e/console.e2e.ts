@@ -67,6 +67,14 @@ afterAll(async () => {
 const enter = (width: number, scheme: 'light' | 'dark' = 'light', javaScript = true) =>
   signedIn(browser, site, { javaScript, width, scheme });
 
+/** Signs out by the menu of the operator's name. */
+const signOut = async (page: Page) => {
+  const menu = page.locator('details.session');
+  if ((await menu.getAttribute('open')) === null) await menu.locator('summary').click();
+  await page.getByRole('button', { name: 'Sign out', exact: true }).click();
+  await page.getByText('npm run operator -- link').waitFor();
+};
+
 const pictured = async (page: Page, name: string) => {
   const folder = process.env.SCREENSHOTS;
   if (folder) await page.screenshot({ path: `${folder}/console-${name}.png`, fullPage: true });
@@ -89,8 +97,7 @@ describe.each(['light', 'dark'] as const)('console in %s', (scheme) => {
       expect([path, await page.locator('table').evaluateAll(wide)]).toEqual([path, []]);
       await pictured(page, `${index}-${width}-${scheme}`);
     }
-    await page.getByRole('button', { name: 'Sign out', exact: true }).click();
-    await page.getByText('npm run operator -- link').waitFor();
+    await signOut(page);
     await pictured(page, `out-${width}-${scheme}`);
     expect(complaints).toEqual([]);
     await close();
@@ -110,21 +117,23 @@ test('the operator works through a morning by keyboard, without a script', async
     'mailto:grace@example.com',
   );
   expect(await page.getByRole('link', { name: '+1 555 0101' }).getAttribute('href')).toBe('tel:+15550101');
-  await page.getByLabel('Why nothing more should happen').focus();
+  await page.getByLabel('Reason to stop the delivery').focus();
   await page.keyboard.press('Tab');
   await page.keyboard.press('Enter');
-  await page.getByText('Dismissed').waitFor();
+  await page.getByText('1 lead dismissed. It is not sent any more.').waitFor();
   const rows = await allRows(site.service.parts.storage);
   expect(rows.find(({ id }) => id === lost.id)).toMatchObject({
     status: 'dismissed',
     reason: 'answered',
   });
   await go('Leads');
-  await page.getByLabel('Search').fill('person6@');
+  await page.getByLabel('Search', { exact: true }).fill('person6@');
   await page.keyboard.press('Enter');
   await page.getByText('1 lead', { exact: true }).waitFor();
   await go('Audit');
   await page.getByText('Dismissed a lead').waitFor();
+  await page.locator('details.session summary').focus();
+  await page.keyboard.press('Enter');
   await page.getByRole('button', { name: 'Sign out everywhere' }).focus();
   await page.keyboard.press('Enter');
   await page.getByText('npm run operator -- link').waitFor();
@@ -147,8 +156,7 @@ test('on a phone, an option of a command and a date do not break across lines', 
   expect(await broken('tbody th')).toEqual([]);
   await page.goto('/operator/agents');
   expect(await broken('.option')).toEqual([]);
-  await page.getByRole('button', { name: 'Sign out', exact: true }).click();
-  await page.getByText('npm run operator -- link').waitFor();
+  await signOut(page);
   expect(await broken('.option')).toEqual([]);
   await close();
 });
@@ -173,8 +181,7 @@ test('input of strangers is shown as text wherever an operator reads it', async 
 test('the browser shows no page from its history after the operator has signed out', async () => {
   const { page, close } = await enter(1280);
   await page.goto(`/operator/leads/${lost.id}`);
-  await page.getByRole('button', { name: 'Sign out', exact: true }).click();
-  await page.getByText('npm run operator -- link').waitFor();
+  await signOut(page);
   await page.goBack();
   expect(await page.locator('body').innerText()).not.toContain('Grace');
   await close();

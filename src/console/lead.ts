@@ -85,7 +85,7 @@ export async function leadView(
       signed: execution.signed_receipt,
     },
   };
-  return { kind: 'page', title: page.title, template: 'lead', data: page, ...(refused && { status: 400 }) };
+  return { kind: 'page', title: 'Lead', template: 'lead', data: page, ...(refused && { status: 400 }) };
 }
 
 /** Returns the addresses of the next newer and the next older lead with the same filter, and of the list. */

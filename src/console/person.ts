@@ -65,7 +65,7 @@ export async function personPage(parts: ConsoleParts, request: PageRequest): Pro
     exportHref: withQuery(path, { export: 'jsonl' }),
     deleteHref: withQuery(path, { delete: 'ask' }),
   };
-  return { kind: 'page', title: email, template: 'person', data };
+  return { kind: 'page', title: 'Person', template: 'person', data };
 }
 
 /** Deletes a person's data and writes the audit entry, in one transaction. */

@@ -120,7 +120,7 @@ describe('/operator/leads/:id', () => {
     expect(text).toContain('href="tel:+15550100"');
     expect(text).toContain('not confirmed');
     expect(text).toContain('automatic retry');
-    expect(text).toMatch(/<title>Ada Lovelace · /);
+    expect(text).toMatch(/<title>Lead · /);
     expect(await audit()).toContainEqual(['Jo', 'saw_lead', { ids: [row.id] }]);
   });
 
