@@ -147,7 +147,7 @@ describe.each(surroundingsInTurn)('result of a form, %s', (_name, how: Surroundi
     await fillIn(page, form, answers);
     await press(page);
     expect(await noticeOn(page)).toMatch(
-      /details are kept.*Vetted Painters yet.*need not send them again.*reference: [0-9a-f-]{36} /,
+      /details are kept.*Vetted Painters yet.*need not send them again.*reference: [0-9A-HJKMNP-TV-Z]{4}-[0-9A-HJKMNP-TV-Z]{4} /,
     );
     expect(await page.locator('.notice a').getAttribute('href')).toBe(`mailto:${CONTACT}`);
     expect(await standingIn(page, form)).toEqual(answers);

@@ -3,6 +3,7 @@ import type { Browser, Page } from 'playwright-core';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { type Form, forms } from '../src/forms/catalog.ts';
 import { pathsOfPage } from '../src/routes.ts';
+import { shortReference } from '../src/submissions/submission.ts';
 import { findings } from './axe.ts';
 import { openBrowser, openPage, overflowOf, type Surroundings } from './browser.ts';
 import { type Site, startSite } from './site.ts';
@@ -52,7 +53,7 @@ describe.each(surroundingsInTurn)('thank-you page, %s', (_name, how: Surrounding
       expect(said).not.toContain('You asked for');
       expect(/Sent at \d/.test(said), form.name).toBe(how.javaScript);
       expect(said.includes('What you sent'), form.name).toBe(how.javaScript);
-      const reference = site.upstream.delivered.at(-1)?.headers['webhook-id'];
+      const reference = shortReference(String(site.upstream.delivered.at(-1)?.headers['webhook-id']));
       const hasReference = how.javaScript && form !== forms.newsletter;
       expect(said.includes(`Your reference: ${reference}`), form.name).toBe(hasReference);
       expect(await overflowOf(page)).toBe(0);

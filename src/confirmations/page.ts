@@ -12,6 +12,7 @@ import { fillInIsolated } from '../site/interpolate.ts';
 import { type Frame, renderLayout } from '../site/layout.ts';
 import { renderTemplate } from '../site/templates.ts';
 import { localizedForm } from '../site/words.ts';
+import { shownReference } from '../submissions/submission.ts';
 import { CODE_LIFETIME_MS } from './codes.ts';
 import { type Confirmation, isCodeOut } from './confirmations.ts';
 import { sealPage } from './tokens.ts';
@@ -110,14 +111,14 @@ function endPage(
   status: keyof Frame['words']['confirm']['ends'],
 ): string {
   const { confirm, lang } = parts.frame().words;
-  const { id, client, destination, execution } = confirmation;
+  const { id, action, client, destination, execution } = confirmation;
   const at = timeOf(execution.settled_at ?? execution.created_at, lang);
   const { title, text } = fillInIsolated(confirm.ends[status], { client, destination, at }, lang);
   const main = renderTemplate('confirm-end', {
     title,
     text,
     words: confirm,
-    reference: status === 'expired' ? undefined : id,
+    reference: status === 'expired' ? undefined : shownReference(action, id),
     reload: status === 'executing',
     action: pathTo(routes.confirmationPage, { secret }),
   });

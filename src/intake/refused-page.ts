@@ -7,6 +7,7 @@ import { normalize } from '../forms/fields.ts';
 import { validate } from '../forms/validate.ts';
 import type { Entered } from '../site/form-markup.ts';
 import type { Page } from '../site/pages.ts';
+import { shownReference } from '../submissions/submission.ts';
 import { decodeForm, type FormRequest } from './decode-form.ts';
 
 /**
@@ -34,7 +35,9 @@ function explain(form: Form, values: Readonly<Record<string, string>>, refusal: 
       return { notice: { kind: 'limited', retryAfterSeconds: refusal.retryAfterSeconds } };
     case 'kept':
     case 'left':
-      return { notice: { kind: refusal.kind, reference: refusal.reference } };
+      return {
+        notice: { kind: refusal.kind, reference: refusal.reference && shownReference(form.name, refusal.reference) },
+      };
     case 'unconfirmed':
     case 'unsent':
       return { notice: { kind: refusal.kind } };

@@ -1,6 +1,6 @@
 /** An accepted submission, its event for the upstream, and its row (reference §10.2). */
 import { createHash } from 'node:crypto';
-import type { Form } from '../forms/catalog.ts';
+import { type Form, findForm } from '../forms/catalog.ts';
 import type { Fields } from '../forms/validate.ts';
 import type { SubmissionRow } from '../storage/schema.ts';
 import type { Event, Sent, SubscriberData, SubscriberEvent } from '../upstream/upstream.ts';
@@ -121,6 +121,11 @@ export function shortReference(id: string): string {
     bits = Math.floor(bits / 32);
   }
   return `${text.slice(0, 4)}-${text.slice(4)}`;
+}
+
+/** Returns the short reference that pages and mails show. A newsletter subscription has none. */
+export function shownReference(form: string, id: string): string | undefined {
+  return findForm(form)?.event === 'subscriber.created' ? undefined : shortReference(id);
 }
 
 /** Returns a digest of form and normalized fields, which finds a person's second try (reference §10.10). */

@@ -1,5 +1,6 @@
 /** Each state of a confirmation, and the answer of execute in it (reference §6.3, the table), on both databases. */
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { shortReference } from '../../src/submissions/submission.ts';
 import { executeAction, previewId } from '../support/agent.ts';
 import { testClock } from '../support/clock.ts';
 import { databases, type TestDatabase } from '../support/databases.ts';
@@ -109,6 +110,9 @@ describe.each(databases)('states of a confirmation on %s', (_name, create) => {
       db.selectFrom('executions').select('confirmed_via').where('action_id', '=', id),
     );
     expect(row?.confirmed_via).toBe('page');
+    const ended = await openPage(service, path);
+    expect(ended.text).toContain(`Reference: <code>${shortReference(id)}</code>`);
+    expect(ended.text).not.toContain(id);
     // A second click finds it settled.
     expect((await pressButton(service, path, 'send', { token: 'x' })).status).toBe(303);
     expect((await kept()).filter((each) => each.id === id)).toHaveLength(1);
@@ -122,6 +126,8 @@ describe.each(databases)('states of a confirmation on %s', (_name, create) => {
     const { id, path, key, preview } = await pending(service, { action: 'newsletter', fields });
     expect((await pressButton(service, path, button)).status).toBe(303);
     expect(await statusOf(id)).toBe(status);
+    // A newsletter subscription has no reference.
+    expect((await openPage(service, path)).text).not.toContain('<code>');
     for (const other of [{ key }, { key: 'another' }, { key, token: tokens.other }]) {
       const answer = await executeAction(service, preview, { action: 'newsletter', ...other });
       expect([answer.status, answer.body]).toEqual([409, { error: 'confirmation_declined' }]);

@@ -2,6 +2,7 @@ import { randomUUID } from 'node:crypto';
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest';
 import { recorder } from '../../src/console/audit.ts';
 import { forms } from '../../src/forms/catalog.ts';
+import { shortReference } from '../../src/submissions/submission.ts';
 import { executeAction, previewId, quote } from '../support/agent.ts';
 import { testClock } from '../support/clock.ts';
 import type { Service } from '../support/service.ts';
@@ -118,6 +119,7 @@ describe('/operator/leads/:id', () => {
     }
     expect(text).toContain('href="mailto:ada@example.com"');
     expect(text).toContain('href="tel:+15550100"');
+    expect(text).toContain(`Reference <code class="reference">${shortReference(row.id)}</code> <code>${row.id}</code>`);
     expect(text).toContain('not confirmed');
     expect(text).toContain('automatic retry');
     expect(text).toMatch(/<title>Lead · /);

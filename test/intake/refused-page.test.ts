@@ -1,6 +1,7 @@
 import { describe, expect, test } from 'vitest';
 import { problems } from '../../src/failures/catalogue.ts';
 import { StorageUnavailable } from '../../src/storage/database.ts';
+import { shortReference } from '../../src/submissions/submission.ts';
 import { multipart, natives, post, postRaw } from '../support/forms.ts';
 import { scenario } from '../support/scenario.ts';
 import { freshAddress, startService } from '../support/service.ts';
@@ -101,9 +102,10 @@ describe.each(natives)('page for a refused %s form', (encoding) => {
       expect(answer.status).toBe(502);
       expect(shown(answer.text)).toMatch(words);
       expect(shown(answer.text)).toContain('You need not send them again.');
-      const id = at.upstream.delivered.at(-1)?.headers['webhook-id'];
+      const id = String(at.upstream.delivered.at(-1)?.headers['webhook-id']);
       expect(answer.headers.get('submission-reference')).toBe(id);
-      expect(shown(answer.text)).toContain(`Your reference: <code>${id}</code>`);
+      expect(shown(answer.text)).toContain(`Your reference: <code>${shortReference(id)}</code>`);
+      expect(answer.text).not.toContain(id);
       expect(answer.text).toContain('mailto:help@paint.example');
       expectKept(answer.text);
     },

@@ -129,6 +129,15 @@ function typed() {
   });
 }
 
+/** Returns the short reference (§12.14) of an answer, or '' if it has none: the last 40 bits of the id in its header. */
+function referenceIn(headers) {
+  const id = headers.get('submission-reference');
+  if (id === null) return '';
+  const digits = Number.parseInt(id.slice(-10), 16).toString(32).padStart(8, '0');
+  const code = digits.replace(/./g, (digit) => '0123456789ABCDEFGHJKMNPQRSTVWXYZ'[Number.parseInt(digit, 32)]);
+  return `${code.slice(0, 4)}-${code.slice(4)}`;
+}
+
 function post() {
   return fetch(form.getAttribute('action'), {
     method: 'POST',
@@ -165,7 +174,7 @@ function remember({ headers }) {
   const sentAt = Date.now();
   history.replaceState({ sentAt }, '');
   // Only this tab can read the storage, and the next page removes the entry.
-  const sent = { sentAt, reference: headers.get('submission-reference'), values: typed() };
+  const sent = { sentAt, reference: referenceIn(headers), values: typed() };
   sessionStorage.setItem('sent', JSON.stringify(sent));
 }
 
@@ -181,7 +190,7 @@ function refuse({ status, headers }, body) {
     return notify(kept, (notice) => {
       const reference = notice.querySelector('.reference');
       const code = reference.querySelector('code');
-      code.textContent = headers.get('submission-reference') ?? '';
+      code.textContent = referenceIn(headers);
       reference.hidden = code.textContent === '';
     });
   }
@@ -190,11 +199,7 @@ function refuse({ status, headers }, body) {
   if (status !== 429) return notify(body.error === words.unsent ? 'unsent' : 'unconfirmed');
   const minutes = Math.ceil((Number(headers.get('retry-after')) || 60) / 60);
   const until = timeOf(new Date(Date.now() + minutes * 60_000));
-  const wait = new Intl.NumberFormat(lang, {
-    style: 'unit',
-    unit: 'minute',
-    unitDisplay: 'long',
-  }).format(minutes);
+  const wait = minutes.toLocaleString(lang, { style: 'unit', unit: 'minute', unitDisplay: 'long' });
   notify('limited', (notice) => {
     const text = notice.querySelector('p');
     text.textContent = text.textContent.replace('{wait}', `${wait} (${until})`);
