@@ -34,11 +34,15 @@ type SmtpMailerOptions = {
   timeouts?: SmtpTimeouts;
 };
 
-/** Opens the mailer of the settings. Returns undefined if no mail is configured. */
+/**
+ * Opens the mailer of the settings. Returns undefined if no mail is configured. The sender has the operator's name,
+ * unless `MAIL_FROM` has a name.
+ */
 export async function openMailer(settings: Settings, clock: Clock = systemClock): Promise<Mailer | undefined> {
-  const { mail, baseUrl } = settings;
+  const { mail, baseUrl, operator } = settings;
   if (mail.kind === 'none') return undefined;
-  const from = parseSender(mail.from);
+  const { name, address } = parseSender(mail.from);
+  const from = { name: name || operator.name, address };
   if (mail.kind === 'files') return openFilesMailer({ folder: mail.folder, from, clock });
   return await openSmtpMailer({ url: mail.url, baseUrl, from, clock });
 }

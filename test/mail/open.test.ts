@@ -36,3 +36,18 @@ test('sends messages to the server of SMTP_URL, with the configured sender', asy
   await mailer?.close();
   expect(server.received).toMatchObject([{ from: 'ada@paint.example', to: ['jane@x.example'] }]);
 });
+
+test.each([
+  ['hello@paint.example', '=?UTF-8?Q?Malerei_Gr=C3=BCn?= <hello@paint.example>'],
+  ['<hello@paint.example>', '=?UTF-8?Q?Malerei_Gr=C3=BCn?= <hello@paint.example>'],
+  ['Ada <hello@paint.example>', 'Ada <hello@paint.example>'],
+])('shows the operator’s name for MAIL_FROM=%s, unless that has a name', async (from, shown) => {
+  const server = await startMailServer();
+  onTestFinished(server.close);
+  const mail = { kind: 'smtp' as const, url: server.url, from };
+  const mailer = await openMailer({ ...settingsOf({ OPERATOR_NAME: 'Malerei Grün' }), mail });
+  expect(await mailer?.send(message)).toEqual({ kind: 'sent' });
+  await mailer?.close();
+  expect(server.received[0]?.from).toBe('hello@paint.example');
+  expect(server.received[0]?.raw).toContain(`\r\nFrom: ${shown}\r\n`);
+});
