@@ -23,7 +23,7 @@ export type AnswerParts = ExecuteParts & {
   codes: Codes;
   /** True if the service can mail codes. */
   mailsCodes: boolean;
-  alerts: { raise(kind: 'reported'): void };
+  alerts: { raise(kind: 'reported', client: string): void };
   metrics: Pick<Metrics, 'countConfirmation'>;
 };
 
@@ -138,7 +138,7 @@ async function report(parts: AnswerParts, confirmation: Confirmation): Promise<A
   if (ended > 0) {
     parts.metrics.countConfirmation('reported', ended);
     parts.log.warn({ ...logged(confirmation), ended }, 'a person did not ask for this');
-    parts.alerts.raise('reported');
+    parts.alerts.raise('reported', confirmation.client);
   }
   return { kind: 'done' };
 }

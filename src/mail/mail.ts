@@ -17,7 +17,7 @@ export type SendResult =
 
 /** Content of a message. The content is plain text, so there is no markup to escape and nothing to load. */
 export type MailContent = {
-  /** Subject, which contains settings and declared texts, but nothing that a person typed. */
+  /** Subject. Only a notice's subject contains something that a person typed (`notices/notice-mail.ts`). */
   subject: string;
   text: string;
   /** Address for answers (default: the sender). */

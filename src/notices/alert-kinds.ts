@@ -1,110 +1,144 @@
 /**
- * The kinds of alert with their texts: counts, and commands that help. The texts contain no personal data (reference
- * §11.6). To add an alert, add an entry and call `alerts.raise` where the fault is found.
+ * The kinds of alert with their texts: what happened, whether anything is lost, and what to do. The texts contain no
+ * personal data (reference §11.6). To add an alert, add an entry and call `alerts.raise` where the fault is found.
  */
-import type { MailContent } from '../mail/mail.ts';
-import type { MailSite } from './notice-mail.ts';
+import { routes } from '../routes.ts';
 
-type Alert = {
+export type Alert = {
   subject: string;
-  /** The rest of the sentence that begins with the number of faults, in the singular and the plural. */
+  /** The first sentence, for one fault and for several. `{n}` is their number. */
   one: string;
   many: string;
-  description: string;
-  commands: readonly string[];
-  /** Text of the all-clear. A kind without an all-clear is about a single event. */
-  over?: string;
+  /** Whether anything is lost. Undefined if it depends on the counts. */
+  lost?: string;
+  /** The console's page about the fault, and the commands that replace the page. */
+  see: { intro: string; path: string; commands: readonly string[] };
+  /** Commands for the server, for which the console has no page. */
+  server?: { intro: string; commands: readonly string[] };
+  /** Subject and text of the all-clear. A kind without an all-clear is about a single event. */
+  over?: { subject: string; text: string };
 };
 
-/** Placeholder in commands, because the operator's shell has no DATA_DIR. */
-const FOLDER = '{DATA_DIR}';
+/** Number of notices by form, or of faults by the detail that `alerts.raise` got. */
+export type Counted = Readonly<Record<string, number>>;
 
-const ALERTS = {
+export const totalOf = (counted: Counted) => Object.values(counted).reduce((sum, times) => sum + times, 0);
+
+/** Detail of the kind `upstream`: the submission is not stored either. The detail of `reported` is the client's name. */
+export const UNSTORED = 'unstored';
+
+/** Placeholder in commands, because the operator's shell has no DATA_DIR. */
+export const FOLDER = '{DATA_DIR}';
+
+/** Path of the console's list of leads with a delivery status. */
+const leadsThatAre = (status: 'waiting' | 'undelivered') => `${routes.operatorLeads.path}?status=${status}`;
+const undelivered = leadsThatAre('undelivered');
+/** The console's first page. */
+export const OVERVIEW = { intro: 'To see how the service is:', path: routes.operatorPage.path, commands: [] };
+const doctor = { intro: 'To check the service, on its server:', commands: ['npm run doctor'] };
+
+const alerts = {
   upstream: {
-    subject: 'leads do not reach the upstream',
-    one: 'submission from a browser was not confirmed at its first attempt.',
-    many: 'submissions from browsers were not confirmed at their first attempts.',
-    description: 'What could be kept is kept, with its reason:',
-    commands: ['npm run inbox -- list --status waiting', 'npm run doctor'],
-    over: 'The upstream confirms again.',
+    subject: 'Leads do not reach the receiver',
+    one: '{n} submission from a browser was not confirmed by the receiver at its first attempt.',
+    many: '{n} submissions from browsers were not confirmed by the receiver at their first attempts.',
+    see: {
+      intro: 'To see the waiting ones:',
+      path: leadsThatAre('waiting'),
+      commands: ['npm run inbox -- list --status waiting'],
+    },
+    server: doctor,
+    over: { subject: 'leads reach the receiver again', text: 'Leads reach the receiver again.' },
   },
   given_up: {
-    subject: 'leads were given up',
-    one: 'submission was given up: nothing more happens to it by itself.',
-    many: 'submissions were given up: nothing more happens to them by itself.',
-    description: 'To see them, and to have them sent again:',
-    commands: ['npm run inbox -- list --status undelivered', 'npm run inbox -- resend --undelivered'],
+    subject: 'Leads are undelivered',
+    one: '{n} submission could not be delivered. The service has stopped trying.',
+    many: '{n} submissions could not be delivered. The service has stopped trying.',
+    lost: 'Nothing is lost. Undelivered submissions are stored for 90 days.',
+    see: {
+      intro: 'To see them, and to send them again:',
+      path: undelivered,
+      commands: ['npm run inbox -- list --status undelivered', 'npm run inbox -- resend --undelivered'],
+    },
   },
   dead_message: {
-    subject: 'messages could not be sent',
-    one: 'message was refused for good, or too often, and is not sent again.',
-    many: 'messages were refused for good, or too often, and are not sent again.',
-    description: 'What the mail server says, and whether it takes a message to you:',
-    commands: ['npm run doctor'],
+    subject: 'Messages could not be sent',
+    one: '{n} e-mail failed permanently. The service does not send it again.',
+    many: '{n} e-mails failed permanently. The service does not send them again.',
+    lost: 'No lead is lost, because leads are stored or delivered without e-mail.',
+    see: {
+      intro: 'To see them, and to send them again within 24 hours:',
+      path: routes.operatorMessages.path,
+      commands: [],
+    },
+    server: { intro: 'To check the mail server:', commands: ['npm run doctor'] },
   },
   store: {
-    subject: 'the database was away',
-    one: 'time the database could not be used; it answers again.',
-    many: 'times the database could not be used; it answers again.',
-    description: 'What was submitted meanwhile was refused, or forwarded without being kept. To look at it:',
-    commands: ['npm run doctor'],
-    over: 'The database has answered for a minute without a fault.',
+    subject: 'The database was unavailable',
+    one: '{n} outage of the database was found. The database works again.',
+    many: '{n} outages of the database were found. The database works again.',
+    lost: 'Nothing that was stored is lost. New submissions were forwarded without being stored, or refused for now.',
+    see: OVERVIEW,
+    server: doctor,
+    over: { subject: 'the database works again', text: 'The database has worked for a minute without a fault.' },
   },
   disk: {
-    subject: 'the disk is nearly full',
-    one: 'look a minute has found too little room on the disk of DATA_DIR.',
-    many: 'looks, one a minute, have found too little room on the disk of DATA_DIR.',
-    description: 'Below 16 MB executions answer 503. To see what uses the space:',
-    commands: [`df -h ${FOLDER}`, `du -xh ${FOLDER} | sort -h | tail`],
-    over: 'There is room on the disk of DATA_DIR again.',
+    subject: 'The disk is nearly full',
+    one: '{n} check found too little free space on the disk of DATA_DIR.',
+    many: '{n} checks, one a minute, found too little free space on the disk of DATA_DIR.',
+    lost: 'Nothing is lost yet. With SQLite, the service stores no new leads below 16 MB.',
+    see: OVERVIEW,
+    server: {
+      intro: 'To see what uses the space, on the server:',
+      commands: [`df -h ${FOLDER}`, `du -xh ${FOLDER} | sort -h | tail`],
+    },
+    over: { subject: 'the disk has enough space again', text: 'The disk of DATA_DIR has enough free space again.' },
   },
   reported: {
-    subject: 'an agent asked for what nobody wanted',
-    one: 'person has reported that they did not ask for what an agent wanted to send for them.',
-    many: 'people have reported that they did not ask for what an agent wanted to send for them.',
-    description:
-      'Nothing was sent, and nothing more of that client is, for their mailbox. The log names the client; to see all of them, or to revoke a credential:',
-    commands: ['npm run credentials -- list', 'npm run credentials -- revoke NAME'],
+    subject: 'People reported an agent',
+    one: '{n} person reported that they did not ask for what an agent wanted to send for them.',
+    many: '{n} people reported that they did not ask for what an agent wanted to send for them.',
+    lost: 'Nothing was sent. The service sends nothing more from a reported agent for the person who reported it.',
+    see: {
+      intro: 'To see the requests:',
+      path: routes.operatorConfirmations.path,
+      commands: ['npm run credentials -- list'],
+    },
+    server: {
+      intro: 'To block an agent, revoke its credential on the server:',
+      commands: ['npm run credentials -- revoke NAME'],
+    },
   },
   expiring: {
-    subject: 'undelivered leads are deleted within a week',
-    one: 'undelivered submission has entered its last week: then its content is deleted.',
-    many: 'undelivered submissions have entered their last week: then their content is deleted.',
-    description: 'To see them, and to have them sent again or written to a file:',
-    commands: [
-      'npm run inbox -- list --status undelivered',
-      'npm run inbox -- resend --undelivered',
-      'npm run --silent inbox -- export --status undelivered --format csv > undelivered.csv',
-    ],
+    subject: 'Undelivered leads will be deleted within a week',
+    one: '{n} undelivered submission will lose its content within a week.',
+    many: '{n} undelivered submissions will lose their content within a week.',
+    lost: 'Nothing is lost yet.',
+    see: {
+      intro: 'To see them, and to send them again or export them:',
+      path: undelivered,
+      commands: [
+        'npm run inbox -- list --status undelivered',
+        'npm run inbox -- resend --undelivered',
+        'npm run --silent inbox -- export --status undelivered --format csv > undelivered.csv',
+      ],
+    },
   },
 } as const satisfies Record<string, Alert>;
 
-export type AlertKind = keyof typeof ALERTS;
+export type AlertKind = keyof typeof alerts;
 
-export const alertKinds = Object.keys(ALERTS) as AlertKind[];
+export const alertKinds = Object.keys(alerts) as AlertKind[];
 
-export const hasAllClear = (kind: AlertKind): boolean => 'over' in ALERTS[kind];
+export const alertOf = (kind: AlertKind): Alert => alerts[kind];
 
-/**
- * Content of an alert or, with `over`, of an all-clear. With `since`, `times` counts the faults after an earlier alert.
- */
-export type AlertEvent = { kind: AlertKind; times: number; over: boolean; since?: string };
+export const hasAllClear = (kind: AlertKind): boolean => 'over' in alerts[kind];
 
-export function alertMail({ kind, times, over, since }: AlertEvent, site: MailSite & { dataDir: string }): MailContent {
-  const { subject, one, many, description, commands, over: allClear = '' }: Alert = ALERTS[kind];
-  const signature = `${site.operatorName}\n${site.baseUrl}\n`;
-  if (over) return { subject: `${site.operatorName}: over: ${subject}`, text: `${allClear}\n\n${signature}` };
-  const more = since === undefined ? '' : ` more since ${since}`;
-  const folder = `'${site.dataDir.replaceAll("'", "'\\''")}'`;
-  return {
-    subject: `${site.operatorName}: ${subject}`,
-    text: `${times}${more} ${times === 1 ? one : many}
-
-${description}
-${commands.join('\n').replaceAll(FOLDER, () => folder)}
-
-Of a fault that lasts you are told at most once an hour.
-
-${signature}`,
-  };
-}
+/** An alert or, with `over`, an all-clear. */
+export type AlertEvent = {
+  kind: AlertKind;
+  counted: Counted;
+  over: boolean;
+  /** Start of the time in which the faults were counted, if an alert came before. For an all-clear, time of its alert. */
+  since?: string;
+};

@@ -16,7 +16,7 @@ import type { MailHourRow } from '../storage/operation-schema.ts';
 import { prepareRead } from '../storage/queries.ts';
 import type { CompletedAttempt } from '../submissions/lead-store.ts';
 import { countExpiring } from '../submissions/read/statistics.ts';
-import { type AlertKind, alertKinds } from './alert-kinds.ts';
+import { type AlertKind, alertKinds, UNSTORED } from './alert-kinds.ts';
 import { type DiskSpace, openDiskProbe, openStoreProbe, type ProbeResult } from './probes.ts';
 import { changeHour, hourOf, isDue, nextAlertState, nothingObserved, type Observed, observedThen } from './throttle.ts';
 
@@ -29,8 +29,8 @@ const EXPIRING_EVERY_MS = 3_600_000;
  * since.
  */
 export type Alerts = Pick<Job, 'run' | 'start' | 'close'> & {
-  /** Counts a fault. */
-  raise(kind: AlertKind): void;
+  /** Counts a fault, under a detail of its kind (`alert-kinds.ts`). */
+  raise(kind: AlertKind, detail?: string): void;
   /** Ends a fault: the all-clear is due. */
   resolve(kind: AlertKind): void;
   /** Counts or ends faults according to the result of a submission's attempt. */
@@ -72,7 +72,7 @@ export function openAlerts(parts: AlertParts): Alerts {
   function observe(kind: AlertKind, then: Partial<Observed>): void {
     observed.set(kind, observedThen(observed.get(kind) ?? nothingObserved, { ...nothingObserved, ...then }));
   }
-  const raise = (kind: AlertKind) => observe(kind, { times: 1 });
+  const raise = (kind: AlertKind, detail = '') => observe(kind, { counted: { [detail]: 1 } });
   const resolve = (kind: AlertKind) => observe(kind, { endedFirst: true });
   function observeProbe(kind: AlertKind, result: ProbeResult): void {
     if (result === 'fault') raise(kind);
@@ -116,7 +116,7 @@ export function openAlerts(parts: AlertParts): Alerts {
         .executeTakeFirst();
       // The update above locks the hour, so no other instance has locked it.
       if (moved.numUpdatedRows === 0n || count === 0) return true;
-      return await queueDue(tx, 'expiring', { ...nothingObserved, times: count });
+      return await queueDue(tx, 'expiring', { ...nothingObserved, counted: { '': count } });
     });
     if (isDone) expiringAt = clock.monotonic();
   }
@@ -164,7 +164,7 @@ export function openAlerts(parts: AlertParts): Alerts {
     attemptCompleted({ by, outcome, next, unstored }) {
       if (unstored) store.wasUnavailable();
       if (outcome.kind === 'confirmed') resolve('upstream');
-      else if (by === 'first') raise('upstream');
+      else if (by === 'first') raise('upstream', unstored ? UNSTORED : undefined);
       else if (next.kind === 'undelivered') raise('given_up');
     },
     run,

@@ -3,13 +3,15 @@
  * §11.7).
  */
 import type { Render } from '../mail/messages.ts';
-import type { Clock } from '../platform/clock.ts';
+import { type Clock, processTimeZone } from '../platform/clock.ts';
 import type { Log } from '../platform/log.ts';
 import type { NewId } from '../platform/random.ts';
 import type { Settings } from '../settings/settings.ts';
 import type { Storage } from '../storage/database.ts';
 import { findSubmission } from '../submissions/read/list.ts';
-import { alertMail } from './alert-kinds.ts';
+import { countDeliveredLater, deliveryState } from '../submissions/read/statistics.ts';
+import type { AlertEvent } from './alert-kinds.ts';
+import { alertMail } from './alert-mail.ts';
 import { noAlerts, openAlerts } from './alerts.ts';
 import { noticeMail, summaryMail } from './notice-mail.ts';
 import { noNotices, openNotices } from './notices.ts';
@@ -22,28 +24,41 @@ type OperatorMailParts = {
   log: Log;
   /** Measures the disk of `DATA_DIR`. */
   diskSpace?: () => Promise<DiskSpace | undefined>;
+  /** Returns the label of a client (default: its name). */
+  labelOf?: (client: string) => string;
 };
 
 /** Opens notices and alerts. `render` renders their messages and returns undefined for all other kinds. */
 export function openOperatorMail(settings: Settings, parts: OperatorMailParts) {
-  const { notifyEmail, alertEmail, baseUrl, dataDir, operator } = settings;
-  const { diskSpace = () => diskSpaceOf(dataDir) } = parts;
+  const { notifyEmail, alertEmail, baseUrl, dataDir, operator, operatorConsole, operatorTimeZone } = settings;
+  const { storage, diskSpace = () => diskSpaceOf(dataDir), labelOf = (client) => client } = parts;
   const hostname = new URL(baseUrl).hostname;
-  const site = { operatorName: operator.name, baseUrl, dataDir };
+  const timeOf = timesIn(operatorTimeZone ?? processTimeZone() ?? 'UTC');
+  const hasConsole = operatorConsole === 'on';
+  const site = { operatorName: operator.name, baseUrl, dataDir, hasConsole, timeOf, labelOf };
+
+  /** Reads the state of the delivery for the kind `upstream`. Other kinds need no state. */
+  async function deliveryFacts({ kind, over, since }: AlertEvent) {
+    if (kind !== 'upstream') return undefined;
+    const deliveredLater = over && since !== undefined ? await countDeliveredLater(storage, new Date(since)) : 0;
+    return { ...(await deliveryState(storage)), deliveredLater };
+  }
 
   const render: Render = async ({ kind, key, about }) => {
     const address = kind === 'alert' ? alertEmail : notifyEmail;
     if (address == null) return undefined;
     switch (kind) {
       case 'notice': {
-        const row = await findSubmission(parts.storage, key);
+        const row = await findSubmission(storage, key);
         const content = row && noticeMail(row, site);
         return content && { ...content, address };
       }
       case 'notice_summary':
         return { ...summaryMail(JSON.parse(about ?? '{}'), key, site), address };
-      case 'alert':
-        return { ...alertMail(JSON.parse(about ?? '{}'), site), address };
+      case 'alert': {
+        const event = JSON.parse(about ?? '{}') as AlertEvent;
+        return { ...alertMail(event, site, await deliveryFacts(event)), address };
+      }
       default:
         return undefined;
     }
@@ -54,4 +69,14 @@ export function openOperatorMail(settings: Settings, parts: OperatorMailParts) {
     alerts: alertEmail === undefined ? noAlerts : openAlerts({ ...parts, hostname, diskSpace }),
     render,
   };
+}
+
+/** Returns the function that shows a time in a zone, such as `1 Sept 2026, 14:00 CEST`. */
+function timesIn(timeZone: string): (at: string | number) => string {
+  const format = new Intl.DateTimeFormat('en-GB', {
+    ...{ day: 'numeric', month: 'short', year: 'numeric' },
+    ...{ hour: '2-digit', minute: '2-digit', timeZoneName: 'short' },
+    timeZone,
+  });
+  return (at) => format.format(new Date(at));
 }

@@ -6,20 +6,25 @@
  */
 import type { OpenTransaction, Storage } from '../storage/database.ts';
 import type { MailHourRow, MessageRow } from '../storage/operation-schema.ts';
-import { type AlertEvent, type AlertKind, hasAllClear } from './alert-kinds.ts';
+import { type AlertEvent, type AlertKind, type Counted, hasAllClear, totalOf } from './alert-kinds.ts';
 
 const NOTICES_AN_HOUR = 20;
 const ALERTS_AN_HOUR = 1;
 const HOUR_MS = 3_600_000;
 
-/** Number of notices by form, or of an alert's faults as `times`. */
-type Counted = Readonly<Record<string, number>>;
+/** Returns the sum of two counts. A client's name can be the name of a property that every object has. */
+function plus(one: Counted, other: Counted): Counted {
+  const sum = new Map(Object.entries(one));
+  for (const [detail, times] of Object.entries(other)) sum.set(detail, (sum.get(detail) ?? 0) + times);
+  return Object.fromEntries(sum);
+}
 
 export type Hour = {
   /** Beginning of the hour in ISO 8601. Null if no hour runs. */
   began_at: string | null;
   /** Number of messages sent in this hour. */
   sent: number;
+  /** Number of notices by form, or of faults by detail. */
   counted: Counted;
   /** True while the fault of an alert lasts. */
   lasts: boolean;
@@ -73,14 +78,14 @@ function endHour(hour: Hour, by: Date): { began_at: string; counted: Counted } |
   return { began_at, counted };
 }
 
-/** Returns true if the hour allows another message. Otherwise counts its subject. */
-function allows(hour: Hour, limit: number, at: string, subject: string, times = 1): boolean {
+/** Returns true if the hour allows another message. Otherwise counts the message's notice or faults. */
+function allows(hour: Hour, limit: number, at: string, counted: Counted): boolean {
   hour.began_at ??= at;
   if (hour.sent < limit) {
     hour.sent += 1;
     return true;
   }
-  hour.counted = { ...hour.counted, [subject]: (hour.counted[subject] ?? 0) + times };
+  hour.counted = plus(hour.counted, counted);
   return false;
 }
 
@@ -103,33 +108,33 @@ export function throttleNotices(before: Hour, notices: readonly NewNotice[], now
   }
   for (const { key, form, requested_at } of notices) {
     end(new Date(requested_at));
-    (allows(hour, NOTICES_AN_HOUR, requested_at, form) ? send : count).push(key);
+    (allows(hour, NOTICES_AN_HOUR, requested_at, { [form]: 1 }) ? send : count).push(key);
   }
   if (isAll) end(now);
   return { hour, send, count, summaries };
 }
 
-/** Events of one kind of fault since the last check, in this order: an end, `times` faults, another end. */
-export type Observed = { endedFirst: boolean; times: number; endedLast: boolean };
+/** Events of one kind of fault since the last check, in this order: an end, the counted faults, another end. */
+export type Observed = { endedFirst: boolean; counted: Counted; endedLast: boolean };
 
-export const nothingObserved: Observed = { endedFirst: false, times: 0, endedLast: false };
+export const nothingObserved: Observed = { endedFirst: false, counted: {}, endedLast: false };
 
 /** Joins two observations in their order. An end between two faults is dropped. */
 export function observedThen(before: Observed, then: Observed): Observed {
-  if (then.times > 0) {
-    const times = before.times + then.times;
-    const endedFirst = before.endedFirst || (before.times === 0 && then.endedFirst);
-    return { endedFirst, times, endedLast: then.endedLast };
+  const hadFaults = totalOf(before.counted) > 0;
+  if (totalOf(then.counted) > 0) {
+    const endedFirst = before.endedFirst || (!hadFaults && then.endedFirst);
+    return { endedFirst, counted: plus(before.counted, then.counted), endedLast: then.endedLast };
   }
   if (!then.endedFirst && !then.endedLast) return before;
-  return before.times > 0 ? { ...before, endedLast: true } : { ...before, endedFirst: true };
+  return hadFaults ? { ...before, endedLast: true } : { ...before, endedFirst: true };
 }
 
 /** Returns true if an alert or an all-clear is due, or the hour ends. */
 export function isDue(hour: Hour, observed: Observed, now: Date): boolean {
   const isOver = !hour.lasts && hour.alert_key !== null;
   const endsNow = hour.lasts && observed.endedFirst;
-  return isOver || endsNow || hasEnded(hour.began_at, now) || observed.times > 0;
+  return isOver || endsNow || hasEnded(hour.began_at, now) || totalOf(observed.counted) > 0;
 }
 
 /**
@@ -147,28 +152,28 @@ export function nextAlertState(
   const messages: { key: string; about: AlertEvent }[] = [];
   const at = now.toISOString();
 
-  function alert(times: number, since?: string): void {
-    if (!allows(hour, ALERTS_AN_HOUR, at, 'times', times)) return;
+  function alert(counted: Counted, since?: string): void {
+    if (!allows(hour, ALERTS_AN_HOUR, at, counted)) return;
     const key = `${kind} ${at}`;
-    messages.push({ key, about: { kind, times, over: false, ...(since !== undefined && { since }) } });
+    messages.push({ key, about: { kind, counted, over: false, ...(since !== undefined && { since }) } });
     if (hasAllClear(kind)) hour.alert_key = key;
   }
   const end = () => Object.assign(hour, { lasts: false, counted: {} });
 
   const ended = endHour(hour, now);
-  const rest = ended?.counted.times ?? 0;
-  if (rest > 0 && (hour.lasts || !hasAllClear(kind))) alert(rest, ended?.began_at);
+  const others = ended?.counted ?? {};
+  if (totalOf(others) > 0 && (hour.lasts || !hasAllClear(kind))) alert(others, ended?.began_at);
   if (observed.endedFirst) end();
-  if (observed.times > 0) {
+  if (totalOf(observed.counted) > 0) {
     hour.lasts = true;
-    alert(observed.times);
+    alert(observed.counted);
   }
   if (observed.endedLast) end();
 
   // While the alert waits for the mail server, its all-clear would arrive first.
   const wasSent = hour.alert_key === before.alert_key && alertStatus !== 'pending';
   if (!hour.lasts && hour.alert_key !== null && wasSent) {
-    const about = { kind, times: 0, over: true };
+    const about = { kind, counted: {}, over: true, since: hour.alert_key.slice(`${kind} `.length) };
     if (alertStatus !== 'dead') messages.push({ key: `${hour.alert_key} over`, about });
     hour.alert_key = null;
   }

@@ -3,7 +3,8 @@ import { spawnSync } from 'node:child_process';
 import { mkdirSync } from 'node:fs';
 import { join } from 'node:path';
 import { beforeAll, expect, test } from 'vitest';
-import { type AlertKind, alertMail } from '../../src/notices/alert-kinds.ts';
+import type { AlertKind } from '../../src/notices/alert-kinds.ts';
+import { alertMail } from '../../src/notices/alert-mail.ts';
 import { startProcess, temporaryFolder } from '../support/process.ts';
 import { project } from '../support/program.ts';
 
@@ -26,8 +27,9 @@ beforeAll(async () => {
 });
 
 test.each(Object.entries(kinds))('runs each command of the alert %s', (kind, count) => {
-  const site = { operatorName: 'Paint Match', baseUrl: 'https://paint.example', dataDir };
-  const about = { kind: kind as AlertKind, times: 1, over: false };
+  const words = { timeOf: String, labelOf: String };
+  const site = { operatorName: 'Paint Match', baseUrl: 'https://paint.example', dataDir, hasConsole: false, ...words };
+  const about = { kind: kind as AlertKind, counted: { '': 1 }, over: false };
   const { text } = alertMail(about, site);
   const commands = text.split('\n').filter((line) => /^(?:npm run|df|du) /.test(line));
   expect(commands).toHaveLength(count);

@@ -86,7 +86,7 @@ describe.each(databases)('report on %s', (_name, create) => {
       const [row] = await one.parts.storage.read((db) =>
         db.selectFrom('mail_hours').select('counted').where('kind', '=', 'reported'),
       );
-      return JSON.parse(row?.counted ?? '{}').times ?? 0;
+      return JSON.parse(row?.counted ?? '{}').acme ?? 0;
     };
     const before = await alertsOf();
     const linesBefore = one.logs.filter((line) => line.includes('did not ask for this')).length;

@@ -84,7 +84,7 @@ describe.each(databases)('alerts, on %s', (_name, create) => {
   const subjects = async () => (await parsed(server)).map(({ subject }) => subject);
   const messages = () => storage.read((db) => db.selectFrom('messages').selectAll());
 
-  test('alerts about an unconfirming upstream once an hour, with counts and commands, then sends the all-clear', async () => {
+  test('alerts about an unconfirming upstream once an hour, with counts, then sends the all-clear', async () => {
     const { alerts, pass } = await instance();
     alerts.raise('upstream');
     alerts.raise('upstream');
@@ -95,21 +95,22 @@ describe.each(databases)('alerts, on %s', (_name, create) => {
     expect(more).toEqual([]);
     expect(first?.to).toEqual([{ name: '', address: alertEmail }]);
     expect(first?.replyTo).toBeUndefined();
-    expect(first?.subject).toBe('Paint Match: leads do not reach the upstream');
-    expect(first?.text).toContain('2 submissions from browsers were not confirmed');
-    expect(first?.text).toContain('npm run inbox -- list --status waiting\nnpm run doctor\n');
+    expect(first?.subject).toBe('Leads do not reach the receiver');
+    expect(first?.text).toMatch(
+      /^2 submissions from browsers were not confirmed by the receiver at their first attempts\./,
+    );
     await pass(HOUR - MINUTE);
-    expect((await parsed(server))[1]?.text).toMatch(/^1 more since 2026-09-01T12:00:00.000Z /);
+    expect((await parsed(server))[1]?.text).toMatch(/^Since 1 Sept 2026, 12:00 \w+: 1 more submission from a browser /);
     alerts.resolve('upstream');
     await pass(MINUTE);
     alerts.resolve('upstream');
     await pass(3 * HOUR);
     expect(await subjects()).toEqual([
-      'Paint Match: leads do not reach the upstream',
-      'Paint Match: leads do not reach the upstream',
-      'Paint Match: over: leads do not reach the upstream',
+      'Leads do not reach the receiver',
+      'Leads do not reach the receiver',
+      'Resolved: leads reach the receiver again',
     ]);
-    expect((await parsed(server))[2]?.text).toContain('The upstream confirms again.');
+    expect((await parsed(server))[2]?.text).toMatch(/^Leads reach the receiver again\. 0 were delivered, 0 wait\./);
   });
 
   test('sends one alert for a fault that two instances see, and one all-clear', async () => {
@@ -122,13 +123,13 @@ describe.each(databases)('alerts, on %s', (_name, create) => {
     for (let round = 0; round < 3; round += 1) {
       await Promise.all([one.pass(0), two.pass(0)]);
     }
-    expect(await subjects()).toEqual(['Paint Match: leads do not reach the upstream']);
+    expect(await subjects()).toEqual(['Leads do not reach the receiver']);
     two.alerts.resolve('upstream');
     one.alerts.resolve('upstream');
     for (let round = 0; round < 3; round += 1) {
       await Promise.all([one.pass(MINUTE), two.pass(0)]);
     }
-    expect((await subjects()).slice(1)).toEqual(['Paint Match: over: leads do not reach the upstream']);
+    expect((await subjects()).slice(1)).toEqual(['Resolved: leads reach the receiver again']);
   });
 
   test('alerts about a message that failed permanently, but not about a failed alert', async () => {
@@ -137,7 +138,7 @@ describe.each(databases)('alerts, on %s', (_name, create) => {
     await storage.write(outbox.messageTo('jane@canary.example'));
     await outbox.work();
     await pass(0);
-    expect(await subjects()).toEqual(['Paint Match: messages could not be sent']);
+    expect(await subjects()).toEqual(['Messages could not be sent']);
     expect(server.received.map(({ raw }) => raw).join()).not.toContain('canary');
 
     answers.recipient = () => ({ code: 550, text: '5.1.1 no' });
@@ -167,14 +168,11 @@ describe.each(databases)('alerts, on %s', (_name, create) => {
     expect(await messages()).toEqual([]);
     away = false;
     await pass(5_000);
-    expect((await subjects()).sort()).toEqual([
-      'Paint Match: leads were given up',
-      'Paint Match: the database was away',
-    ]);
+    expect((await subjects()).sort()).toEqual(['Leads are undelivered', 'The database was unavailable']);
     await pass(59_000);
     expect(server.received).toHaveLength(2);
     await pass(1_000);
-    expect((await subjects())[2]).toBe('Paint Match: over: the database was away');
+    expect((await subjects())[2]).toBe('Resolved: the database works again');
   });
 
   test('alerts once about a database outage that only requests noticed, and not before the database is available', async () => {
@@ -196,8 +194,8 @@ describe.each(databases)('alerts, on %s', (_name, create) => {
     storeWasAway(alerts);
     await pass(5_000);
     const [first] = await parsed(server);
-    expect(first?.subject).toBe('Paint Match: the database was away');
-    expect(first?.text).toMatch(/^1 time the database could not be used/);
+    expect(first?.subject).toBe('The database was unavailable');
+    expect(first?.text).toMatch(/^1 outage of the database was found\. /);
     // The fault is counted within the hour, and ends only a minute later.
     await pass(30_000);
     storeWasAway(alerts);
@@ -205,7 +203,7 @@ describe.each(databases)('alerts, on %s', (_name, create) => {
     await pass(59_000);
     expect(server.received).toHaveLength(1);
     await pass(1_000);
-    expect((await subjects())[1]).toBe('Paint Match: over: the database was away');
+    expect((await subjects())[1]).toBe('Resolved: the database works again');
   });
 
   test('alerts each hour about a disk below 1 GB, and sends the all-clear at 2 GB', async () => {
@@ -217,15 +215,15 @@ describe.each(databases)('alerts, on %s', (_name, create) => {
     await pass(MINUTE - 1);
     expect(server.received).toEqual([]);
     await pass(1);
-    expect(await subjects()).toEqual(['Paint Match: the disk is nearly full']);
+    expect(await subjects()).toEqual(['The disk is nearly full']);
     for (let minute = 0; minute < 60; minute += 10) await pass(10 * MINUTE);
-    expect((await parsed(server))[1]?.text).toMatch(/^5 more since /);
+    expect((await parsed(server))[1]?.text).toMatch(/^Since 1 Sept 2026, 12:01 \w+: 5 more checks, one a minute, /);
     freeBytes = 2e9 - 1;
     await pass(MINUTE);
     expect(server.received).toHaveLength(2);
     freeBytes = 2e9;
     await pass(MINUTE);
-    expect((await subjects())[2]).toBe('Paint Match: over: the disk is nearly full');
+    expect((await subjects())[2]).toBe('Resolved: the disk has enough space again');
   });
 
   test('uses 5 % for a small disk, and sends the all-clear after a restart', async () => {
@@ -236,10 +234,10 @@ describe.each(databases)('alerts, on %s', (_name, create) => {
     await before.pass(0);
     const between = await instance(small(99e6));
     await between.pass(MINUTE);
-    expect(await subjects()).toEqual(['Paint Match: the disk is nearly full']);
+    expect(await subjects()).toEqual(['The disk is nearly full']);
     const then = await instance(small(100e6));
     await then.pass(MINUTE);
-    expect((await subjects())[1]).toBe('Paint Match: over: the disk is nearly full');
+    expect((await subjects())[1]).toBe('Resolved: the disk has enough space again');
   });
 
   test('alerts once about undelivered browser submissions in their last week, with two instances', async () => {
@@ -259,9 +257,9 @@ describe.each(databases)('alerts, on %s', (_name, create) => {
     }
     const [mail, ...more] = await parsed(server);
     expect(more).toEqual([]);
-    expect(mail?.subject).toBe('Paint Match: undelivered leads are deleted within a week');
-    expect(mail?.text).toMatch(/^2 undelivered submissions have entered their last week/);
-    expect(mail?.text).toContain('npm run inbox -- resend --undelivered\n');
+    expect(mail?.subject).toBe('Undelivered leads will be deleted within a week');
+    expect(mail?.text).toMatch(/^2 undelivered submissions will lose their content within a week\./);
+    expect(mail?.text).toContain('https://paint.example/operator/leads?status=undelivered\n');
   });
 
   test('sends alerts that the store refused later, and writes the counted ones at close', async () => {
@@ -283,7 +281,7 @@ describe.each(databases)('alerts, on %s', (_name, create) => {
     clock.advance(5_000);
     await alerts.close();
     await pass(0);
-    expect((await parsed(server)).map(({ text }) => text?.slice(0, 25))).toEqual(['2 submissions were given ']);
+    expect((await parsed(server)).map(({ text }) => text?.slice(0, 24))).toEqual(['2 submissions could not ']);
   });
 
   test('sends an alert of a kind without a row in the database', async () => {
@@ -293,7 +291,7 @@ describe.each(databases)('alerts, on %s', (_name, create) => {
     await pass(0);
     alerts.raise('reported');
     await pass(MINUTE);
-    expect(await subjects()).toEqual(['Paint Match: an agent asked for what nobody wanted']);
+    expect(await subjects()).toEqual(['People reported an agent']);
   });
 
   test('writes nothing if ALERT_EMAIL is not set', async () => {

@@ -2,6 +2,7 @@
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } from 'vitest';
 import { eraseNoticesOf } from '../../src/mail/erasure.ts';
 import type { Storage } from '../../src/storage/database.ts';
+import { shortReference } from '../../src/submissions/submission.ts';
 import { type MailServer, type MailServerOptions, startMailServer } from '../mail/mail-server.ts';
 import { withClock } from '../mail/outbox-parts.ts';
 import { type TestClock, testClock } from '../support/clock.ts';
@@ -46,9 +47,20 @@ describe.each(databases)('notices, on %s', (_name, create) => {
   }
   const messages = () => storage.read((db) => db.selectFrom('messages').selectAll());
 
-  test('sends the labelled fields of a lead, with Reply-To the person and a subject without their data', async () => {
-    const { outbox, tell } = await instance();
-    const row = submission({ form: 'homeowner_quote' }, { recipient: { id: 'contractor-1', name: 'Painters' } });
+  test('sends one notice with name, telephone, e-mail address and job on top, and Reply-To the person', async () => {
+    const { outbox, tell } = await instance({ environment: { OPERATOR_TIME_ZONE: 'America/Los_Angeles' } });
+    const fields = {
+      name: 'Margaret O’Neill',
+      email: 'ada@canary.example',
+      postal_code: '94110',
+      phone: '+1 (415) 555-0165',
+      project_type: 'Interior',
+      timeline: 'Within a month',
+      message: 'Two bedrooms.\nThe ceilings too.',
+    };
+    const id = '3f0c9a52-7d84-4b1e-9c55-0123456789ab';
+    const data = { fields, recipient: { id: 'contractor-1', name: 'Painters' } };
+    const row = submission({ id, form: 'homeowner_quote' }, data);
     await keep(storage, row);
     await tell(row);
     expect(await outbox.work()).toBe(1);
@@ -56,22 +68,71 @@ describe.each(databases)('notices, on %s', (_name, create) => {
     expect(server.received.map(({ to }) => to)).toEqual([[notifyEmail]]);
     expect(mail?.to).toEqual([{ name: '', address: notifyEmail }]);
     expect(mail?.replyTo).toEqual([{ name: '', address: 'ada@canary.example' }]);
-    expect(mail?.subject).toBe('Paint Match: new homeowner quote, from a browser');
-    expect(mail?.text).toContain('Who gets it: Painters\nStatus: delivered\n');
-    expect(mail?.text).toContain('Full name\n    Ada Canary\n');
-    expect(mail?.text).toContain('\n    First line\n    Second line\n');
-    expect(mail?.text).toContain(`npm run inbox -- show ${row.id}\n`);
+    expect(mail?.subject).toBe('Margaret O’Neill, 94110: homeowner quote');
+    expect(mail?.text?.trimEnd()).toBe(`Full name: Margaret O’Neill
+Phone number: +1 (415) 555-0165
+E-mail address: ada@canary.example
+Postal code: 94110
+What is to be painted? Interior
+When should it be done? Within a month
+
+What should the contractor know?
+    Two bedrooms.
+    The ceilings too.
+
+A reply to this message goes to this person.
+
+Form: homeowner quote, from a browser
+Goes to: Painters
+Status: delivered
+Received: 1 Sept 2026, 04:59 GMT-7
+Reference: ${shortReference(id)}
+
+To see it and its delivery:
+https://paint.example/operator/leads/${id}
+
+Paint Match
+https://paint.example`);
     expect(await outbox.work()).toBe(0);
     clock.advance(2 * HOUR);
     expect(await outbox.work()).toBe(0);
   });
 
+  test('has the command instead of a link if the console is off', async () => {
+    const { outbox, tell } = await instance({ environment: { OPERATOR_CONSOLE: 'off' } });
+    const row = submission();
+    await keep(storage, row);
+    await tell(row);
+    await outbox.work();
+    const text = (await parsed(server))[0]?.text;
+    expect(text).toContain(`\nnpm run inbox -- show ${row.id}\n`);
+    expect(text).not.toContain('/operator');
+  });
+
+  test('shows the company in the subject, an agent by its label, and warns of an address with mixed scripts', async () => {
+    const { outbox, tell } = await instance({ labelOf: (client) => `${client.toUpperCase()} Assistant` });
+    const email = 'info@xn--pple-43d.example';
+    const fields = { name: 'Ada', email, company: 'Canary & Sons' };
+    const signup = { form: 'contractor_signup', email, origin: 'agent' } as const;
+    const row = submission(signup, { client: 'acme', fields });
+    await keep(storage, row);
+    await tell(row);
+    await outbox.work();
+    const [mail] = await parsed(server);
+    expect(mail?.subject).toBe('Ada, Canary & Sons: contractor signup');
+    expect(mail?.text).toContain('\nForm: contractor signup, from an agent, ACME Assistant\n');
+    expect(mail?.text).toContain('\nCareful: the e-mail address mixes letters of several alphabets.\n');
+  });
+
   test.each([
-    [{ status: 'delivered', stored_here: 1 } as const, 'kept here, in the inbox'],
-    [{ status: 'waiting' } as const, 'kept here, not delivered yet; it is tried again'],
-    [{ status: 'undelivered' } as const, 'NOT DELIVERED: it needs you'],
+    [{ status: 'delivered', stored_here: 1 } as const, 'stored in the inbox'],
+    [
+      { status: 'waiting', next_attempt_ms: Date.parse('2026-09-01T12:05:00Z') } as const,
+      'stored, not delivered yet, next attempt on 1 Sept 2026, 12:05 UTC',
+    ],
+    [{ status: 'undelivered' } as const, 'NOT DELIVERED. It is stored, and it needs you.'],
   ])('shows the status at the time of sending: %j', async (now, words) => {
-    const { outbox, tell } = await instance();
+    const { outbox, tell } = await instance({ environment: { OPERATOR_TIME_ZONE: 'UTC' } });
     const row = submission({ status: 'sending' });
     await keep(storage, row);
     await tell(row);
@@ -90,9 +151,10 @@ describe.each(databases)('notices, on %s', (_name, create) => {
     await tell(subscription);
     await outbox.work();
     const mails = await parsed(server);
-    expect(mails.map(({ subject }) => subject)).toEqual(['Paint Match: new newsletter, from an agent']);
-    expect(mails[0]?.text).toContain('came from an agent, acme.');
-    expect(mails[0]?.text).toContain('Who gets it: Paint Match\n');
+    expect(mails.map(({ subject }) => subject)).toEqual(['newsletter']);
+    expect(mails[0]?.text).toContain('Form: newsletter, from an agent, acme\nGoes to: Paint Match\n');
+    // A newsletter subscription has no reference.
+    expect(mails[0]?.text).not.toContain('Reference');
   });
 
   test('sends nothing and removes the notice if the submission or its content was deleted', async () => {
@@ -127,7 +189,7 @@ describe.each(databases)('notices, on %s', (_name, create) => {
   });
 
   test('sends twenty notices per hour and one summary of the others at its end, without personal data', async () => {
-    const { outbox, tell } = await instance();
+    const { outbox, tell } = await instance({ environment: { OPERATOR_TIME_ZONE: 'Europe/Berlin' } });
     const began = clock.now().toISOString();
     for (let n = 0; n < 26; n += 1) {
       const row = submission({ form: n < 23 ? 'contact' : 'homeowner_quote' });
@@ -144,10 +206,11 @@ describe.each(databases)('notices, on %s', (_name, create) => {
     clock.advance(1);
     await outbox.work();
     const summary = (await parsed(server))[20];
-    expect(summary?.subject).toBe('Paint Match: 6 more submissions within an hour');
+    expect(summary?.subject).toBe('6 more submissions within an hour');
     expect(summary?.replyTo).toBeUndefined();
+    expect(summary?.text).toMatch(/^In the hour from 1 Sept 2026, 14:00 CEST, 6 more submissions came in\. /);
     expect(summary?.text).toContain('\n\ncontact: 3\nhomeowner quote: 3\n\n');
-    expect(summary?.text).toContain(`npm run inbox -- list --since ${began}`);
+    expect(summary?.text).toContain(`https://paint.example/operator/leads?since=${encodeURIComponent(began)}\n`);
     expect(server.received[20]?.raw).not.toMatch(/canary/i);
 
     // The next hour begins with its first notice, not at the end of the previous hour.
@@ -163,7 +226,7 @@ describe.each(databases)('notices, on %s', (_name, create) => {
     expect(server.received).toHaveLength(41);
     clock.advance(1);
     await outbox.work();
-    expect((await parsed(server))[41]?.subject).toMatch(/: 1 more submission within/);
+    expect((await parsed(server))[41]?.subject).toBe('1 more submission within an hour');
     clock.advance(5 * HOUR);
     expect(await outbox.work()).toBe(0);
   });
@@ -249,7 +312,7 @@ describe.each(databases)('notices, on %s', (_name, create) => {
     for (const mail of await parsed(server)) {
       const names = new Set(mail.headers.map(({ key }) => key));
       expect([...names].filter((name) => /bcc|cc|sender/.test(name))).toEqual([]);
-      expect(mail.subject).toBe('Paint Match: new contact, from a browser');
+      expect(mail.subject).toMatch(/^Ada .*: contact$/);
       expect(mail.text?.match(/^Status: /gm)).toHaveLength(1);
     }
     const answerable = (await parsed(server)).filter(({ replyTo }) => replyTo !== undefined);

@@ -21,6 +21,7 @@ export type InstanceOptions = {
   environment?: Record<string, string>;
   perMinute?: number;
   diskSpace?: () => Promise<DiskSpace>;
+  labelOf?: (client: string) => string;
 };
 
 /** Opens an instance. `outbox.work()` sends the messages that it writes. */
@@ -28,7 +29,7 @@ export async function openInstance(
   storage: Storage,
   clock: TestClock,
   server: Pick<MailServer, 'url'>,
-  { environment, perMinute = 1_000, diskSpace = spacious }: InstanceOptions = {},
+  { environment, perMinute = 1_000, diskSpace = spacious, labelOf }: InstanceOptions = {},
 ) {
   const read = readSettings({
     BASE_URL: 'https://paint.example',
@@ -44,6 +45,7 @@ export async function openInstance(
   const mail = openOperatorMail(read.settings, {
     ...parts,
     diskSpace,
+    ...(labelOf && { labelOf }),
   });
   const { notices, alerts, render } = mail;
   const mailer = await openSmtpMailer({ url: server.url, baseUrl, from, clock });

@@ -1,6 +1,6 @@
 /** The hourly limit of each kind of alert, step by step (reference §11.6, `ALERT_EMAIL`). */
 import { expect, test } from 'vitest';
-import type { AlertKind } from '../../src/notices/alert-kinds.ts';
+import { type AlertKind, totalOf } from '../../src/notices/alert-kinds.ts';
 import {
   hourOf,
   isDue,
@@ -14,7 +14,7 @@ import type { MessageRow } from '../../src/storage/operation-schema.ts';
 const START = Date.parse('2026-09-01T12:00:00.000Z');
 const MINUTE = 60_000;
 const at = (minute: number) => new Date(START + minute * MINUTE);
-const came = (times: number): Observed => ({ ...nothingObserved, times });
+const came = (times: number): Observed => ({ ...nothingObserved, counted: { '': times } });
 const ended: Observed = { ...nothingObserved, endedFirst: true };
 
 /** Returns a function that performs one step of an hour and returns the counts and all-clears sent. */
@@ -24,7 +24,7 @@ function telling(kind: AlertKind) {
     if (!isDue(hour, seen, at(minute))) return [];
     const told = nextAlertState(kind, hour, seen, at(minute), alert);
     hour = told.hour;
-    return told.messages.map(({ about }) => (about.over ? 'over' : about.times));
+    return told.messages.map(({ about }) => (about.over ? 'over' : totalOf(about.counted)));
   };
 }
 
@@ -110,10 +110,44 @@ test('sends alerts again after a wall clock far ahead began an hour', () => {
 
 test('observedThen ignores an end between two faults, and keeps one before or after them', () => {
   const order = (...all: Observed[]) => all.reduce(observedThen, nothingObserved);
-  expect(order(came(1), ended, came(2))).toEqual({ ...nothingObserved, times: 3 });
-  expect(order(ended, came(1), ended)).toEqual({ endedFirst: true, times: 1, endedLast: true });
+  expect(order(came(1), ended, came(2))).toEqual(came(3));
+  expect(order(ended, came(1), ended)).toEqual({ endedFirst: true, counted: { '': 1 }, endedLast: true });
   expect(order(ended, ended)).toEqual(ended);
   expect(order(came(1), nothingObserved)).toEqual(came(1));
   // Faults that could not be reported precede the later ones.
   expect(observedThen(order(came(1), ended), order(ended, came(2)))).toEqual(came(3));
+});
+
+test('adds up the faults of each detail, whatever it is called', () => {
+  const by = (...details: string[]) =>
+    details.map((detail): Observed => ({ ...nothingObserved, counted: { [detail]: 1 } }));
+  const names = ['acme', 'constructor', '__proto__', 'acme', '__proto__'];
+  const { counted } = by(...names).reduce(observedThen, nothingObserved);
+  expect(Object.entries(counted)).toEqual([
+    ['acme', 2],
+    ['constructor', 1],
+    ['__proto__', 2],
+  ]);
+
+  let hour = nextAlertState('reported', hourOf(undefined), { ...nothingObserved, counted }, at(0), undefined).hour;
+  for (const seen of by('beta', '__proto__', 'beta'))
+    hour = nextAlertState('reported', hour, seen, at(1), undefined).hour;
+  const { messages } = nextAlertState('reported', hour, nothingObserved, at(60), undefined);
+  expect(messages.map(({ about }) => Object.entries(about.counted))).toEqual([
+    [
+      ['beta', 2],
+      ['__proto__', 1],
+    ],
+  ]);
+});
+
+test('names the alert’s time in its all-clear', () => {
+  const before = { ...hourOf(undefined), lasts: true, alert_key: `disk ${at(0).toISOString()}` };
+  const { messages } = nextAlertState('disk', before, ended, at(5), 'sent');
+  expect(messages).toEqual([
+    {
+      key: `disk ${at(0).toISOString()} over`,
+      about: { kind: 'disk', counted: {}, over: true, since: at(0).toISOString() },
+    },
+  ]);
 });

@@ -48,9 +48,9 @@ test('sends an alert and an all-clear for a fault of the service', async () => {
   alerts.raise('upstream');
   await alerts.run();
   const [mail] = await arrived(1);
-  expect(mail?.subject).toBe('Paint Match: leads do not reach the upstream');
+  expect(mail?.subject).toBe('Leads do not reach the receiver');
   clock.advance(MINUTE);
   alerts.resolve('upstream');
   await alerts.run();
-  expect((await arrived(2))[1]?.subject).toContain(': over: ');
+  expect((await arrived(2))[1]?.subject).toMatch(/^Resolved: /);
 });

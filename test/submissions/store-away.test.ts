@@ -66,7 +66,7 @@ describe.each(databases)('delivery while the store is unavailable, on %s (refere
     expect(await told()).toEqual([]);
     clock.advance(5_000);
     await alerts.run();
-    const once = JSON.stringify({ kind: 'store', times: 1, over: false });
+    const once = JSON.stringify({ kind: 'store', counted: { '': 1 }, over: false });
     expect(await told()).toEqual([{ about: once }]);
     await storage.write((tx) => tx.updateTable('messages').set({ status: 'sent' }).execute());
     clock.advance(60_000);

@@ -66,14 +66,63 @@ export async function countNewer(reader: ReadOnly, behind: Cursor | undefined, l
 /** Number of the newest rows to read, because an older row may have had the last attempt. */
 const LAST_ROWS = 50;
 
-/** Returns the attempt that ended last, or undefined if no attempt has ended. */
-export async function lastAnswer(reader: ReadOnly): Promise<Attempt | undefined> {
-  const newest = await submissionsOf(reader, {}, { direction: 'desc', limit: LAST_ROWS });
+/** Returns the attempt of matching submissions that ended last, or undefined if no attempt has ended. */
+export async function lastAnswer(reader: ReadOnly, filter: SubmissionFilter = {}): Promise<Attempt | undefined> {
+  const newest = await submissionsOf(reader, filter, { direction: 'desc', limit: LAST_ROWS });
+  return lastOf(newest.flatMap(({ attempts }) => attempts.slice(-1)));
+}
+
+function lastOf(attempts: readonly Attempt[]): Attempt | undefined {
   const endedAt = ({ at, ms }: Attempt) => Date.parse(at) + ms;
-  return newest
-    .flatMap(({ attempts }) => attempts.slice(-1))
-    .sort((one, other) => endedAt(one) - endedAt(other))
-    .at(-1);
+  return attempts.toSorted((one, other) => endedAt(one) - endedAt(other)).at(-1);
+}
+
+/** State of the browser submissions that have not arrived, for the alert `upstream`. */
+export type DeliveryState = Pick<SubmissionCounts, 'waiting' | 'undelivered'> & {
+  /** Earliest next attempt, on the database's wall clock. Undefined if no submission waits. */
+  nextAttemptMs: number | undefined;
+  /** The last attempt that ended without a delivery. */
+  lastAttempt: Attempt | undefined;
+};
+
+/** @throws StorageUnavailable */
+export async function deliveryState(storage: ReadOnly): Promise<DeliveryState> {
+  const { waiting, undelivered } = await countSubmissions(storage);
+  const [due] = await storage.read((db) =>
+    db
+      .selectFrom('submissions')
+      .select((row) => row.fn.min('next_attempt_ms').as('ms'))
+      .where('status', '=', storage.dialect.constant('waiting')),
+  );
+  const answers = [];
+  for (const status of ['waiting', 'undelivered'] as const) {
+    const answer = await lastAnswer(storage, { status, origin: 'browser' });
+    if (answer !== undefined) answers.push(answer);
+  }
+  return { waiting, undelivered, nextAttemptMs: due?.ms ?? undefined, lastAttempt: lastOf(answers) };
+}
+
+/**
+ * Counts the submissions that a redelivery or a resend has delivered to an HTTP upstream since a time.
+ * @throws StorageUnavailable
+ */
+export async function countDeliveredLater(storage: ReadOnly, since: Date): Promise<number> {
+  const { constant } = storage.dialect;
+  const [counted] = await storage.read((db) => {
+    const delivered = db
+      .selectFrom('submissions')
+      .select('id')
+      .where('status', '=', 'delivered')
+      // The conditions in constants are those of partial indexes.
+      .where('status', '<>', constant('sending'))
+      .where('stored_here', '=', constant(0))
+      .where('status_since_ms', '>=', since.getTime())
+      .where('attempt_number', '>', 1);
+    // Rows with and without content have different indexes.
+    const both = delivered.where('email', 'is not', null).unionAll(delivered.where('email', 'is', null));
+    return db.selectFrom(both.as('both')).select((row) => row.fn.countAll<number>().as('rows'));
+  });
+  return Number(counted?.rows ?? 0);
 }
 
 const DAYS = 30;

@@ -4,7 +4,14 @@ import { latestFailed } from '../../../src/mail/failed-messages.ts';
 import { systemClock } from '../../../src/platform/clock.ts';
 import type { Storage } from '../../../src/storage/database.ts';
 import { type SubmissionFilter, submissionPage } from '../../../src/submissions/read/list.ts';
-import { countChips, countExpiring, countSubmissions, dailyCounts } from '../../../src/submissions/read/statistics.ts';
+import {
+  countChips,
+  countDeliveredLater,
+  countExpiring,
+  countSubmissions,
+  dailyCounts,
+  deliveryState,
+} from '../../../src/submissions/read/statistics.ts';
 import { prepareSubmissionQueries } from '../../../src/submissions/submission-queries.ts';
 import { databases, type TestDatabase } from '../../support/databases.ts';
 import { keepRows, submissionRow } from '../../support/submissions.ts';
@@ -105,6 +112,14 @@ describe('query plans of SQLite', () => {
     expect(metrics.join()).toMatch(/submissions_under_way.*COVERING INDEX submissions_open/);
     const alerts = await plansOf((store) => countExpiring(store, null));
     expect(alerts.join()).toContain('submissions_open (status=?)');
+    const end = await plansOf((store) => countDeliveredLater(store, new Date(0)));
+    expect(end.filter((plan) => plan.includes('submissions'))).toEqual([
+      expect.stringContaining('submissions_content_ends (status=? AND status_since_ms>?)'),
+      expect.stringContaining('submissions_row_ends (status=? AND status_since_ms>?)'),
+    ]);
+    const state = await plansOf(deliveryState);
+    expect(state.filter((plan) => /SCAN submissions$|TEMP B-TREE/.test(plan))).toEqual([]);
+    expect(state.join()).toContain('COVERING INDEX submissions_due');
   });
 
   test('finds marked and due rows by an index each, without sorting', async () => {
