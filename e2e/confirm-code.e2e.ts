@@ -112,7 +112,7 @@ describe.each([
     await page.getByRole('heading', { name: 'That is not the code.' }).waitFor();
     await looked('wrong');
     await page.getByRole('button', { name: 'Mail me another code' }).click();
-    await page.getByRole('heading', { name: 'No further code' }).waitFor();
+    await page.getByRole('heading', { name: 'We can’t send another code' }).waitFor();
     await looked('no-further');
     // The status 429 is intended, and the browser logs it.
     expect(complaints.filter((each) => !each.includes('429'))).toEqual([]);

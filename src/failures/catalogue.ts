@@ -34,19 +34,20 @@ const body = on([...ACTIONS, 'createConfirmation', ...FORMS, 'mcp'], '§3.2');
 const any = on('any', '§18.4');
 const unrouted = on([], '§3.1');
 
+const PREVIEW_TOOL_AGAIN = 'the preview tool again, show the user the new preview and ask for their confirmation.';
 const NEW_PREVIEW = {
   route: 'Call preview again, show the user the new preview and ask for their confirmation.',
-  tool: 'Call the preview tool again, show the user the new preview and ask for their confirmation.',
+  tool: `Call ${PREVIEW_TOOL_AGAIN}`,
 };
-const NEW_REQUEST = 'This call sent nothing. For a new request call the preview tool and ask the user again.';
+const NEW_REQUEST = 'This call sent nothing. For a new request, call the preview tool and ask the user again.';
 const SAME_CALL = 'Wait {wait}, then call this tool again with the same arguments';
-const SENT_ONCE = 'whatever happens, it is sent once.';
+const SENT_ONCE = 'A repeated call never sends anything twice.';
 /** A widget on another site's page adds its own fields to the form (reference §4.6). */
-const UNKNOWN_FIELDS = 'Fields that the form does not have count, too.';
+const UNKNOWN_FIELDS = 'The limit also applies to unknown fields.';
 /** Next step if the form is on another site's page that has an older encoding. */
 const AS_UTF8 = {
-  route: 'Send it as UTF-8.',
-  page: 'The page that you used has to be set to UTF-8. Please tell the people who run it, or use the form on our site.',
+  route: 'Send the text as UTF-8.',
+  page: 'The page that you used must be set to UTF-8. Please tell its operator, or use the form on our site.',
 };
 const BY_PERSON = { code: 'human_confirmation_required' };
 
@@ -57,28 +58,28 @@ export const problems = {
   unknownAction: on(ACTIONS, '§5.5')(404, 'There is no such action.', {
     route: `GET ${routes.getManifest.path} lists the actions.`,
   }),
-  unauthenticated: credential(401, 'A valid bearer credential is needed in the Authorization header.', {
-    route: `The operator issues them; ${pages.agents.path} says how.`,
+  unauthenticated: credential(401, 'The Authorization header must have a valid bearer credential.', {
+    route: `The operator issues credentials. ${pages.agents.path} explains how to get one.`,
   }),
   insufficientScope: scope(403, 'This credential lacks the scope for this call.', {
-    route: 'Ask the operator for it.',
-    tool: 'Tell the user: the operator can add the scope, and calling again changes nothing.',
+    route: 'Ask the operator for the scope.',
+    tool: 'Tell the user that the operator can add the scope. Until then, this call fails again.',
   }),
   actionsNotConfigured: agent(503, 'Actions are not configured on this deployment. Nothing was sent.', {
-    tool: 'Tell the user: calling again changes nothing until the operator has set it up.',
+    tool: 'Tell the user. This call fails again until the operator has configured actions.',
   }),
-  storeUnavailable: stored(503, 'The receipt storage is unavailable.', {
-    route: 'Wait {wait}, then repeat the same request, an execution with the same Idempotency-Key.',
-    tool: `${SAME_CALL}: ${SENT_ONCE}`,
+  storeUnavailable: stored(503, 'The service can’t reach its database.', {
+    route: 'Wait {wait}, then repeat the request unchanged, with any Idempotency-Key.',
+    tool: `${SAME_CALL}. ${SENT_ONCE}`,
     waitSeconds: 5,
   }),
   invalidFields: on(['previewAction'], '§2.10')(400, 'Some fields are not valid.', {
-    route: 'Correct them and call preview again.',
-    tool: 'Ask the user for a required field, leave out an optional one that you don’t know, and never make anything up. Then call this tool again with all fields.',
+    route: 'Correct the fields and call preview again.',
+    tool: 'Ask the user for each required field, leave out an optional field that you don’t know, and never invent a value. Then call this tool again with all fields.',
   }),
   missingIdempotencyKey: executeOrAsk(
     400,
-    `Send one Idempotency-Key header: 1 to ${bounds.idempotencyKeyLength} printable ASCII characters, made once for each user request and reused on a retry.`,
+    `Send one Idempotency-Key header with 1 to ${bounds.idempotencyKeyLength} printable ASCII characters. Create a key for each user request, and reuse the key on a retry.`,
   ),
   previewIdNotText: executeOrAsk(400, 'preview_id must be the string that preview returned.', {
     route: 'Call preview first.',
@@ -87,89 +88,93 @@ export const problems = {
   invalidPreview: executeOrAsk(400, 'This preview_id is not valid.', NEW_PREVIEW),
   expiredPreview: executeOrAsk(400, 'This preview has expired.', NEW_PREVIEW),
   otherAction: execute(400, 'This preview belongs to a different action.', {
-    route: 'Execute it under the action that was previewed.',
+    route: 'Execute the preview under its own action.',
   }),
   notConfirmed: execute(409, 'The user has not confirmed.', {
     route:
-      'Show them the fields, the destination and the confirmation_statement, then execute with confirmation true and that statement as confirmation_text.',
-    tool: 'Show them the fields, the destination and the confirmation_statement and ask. After an explicit yes call submit again, with confirmation true and that statement as confirmation_text.',
+      'Show the user the fields, the destination and the confirmation_statement. After an explicit yes, execute with confirmation true and the statement as confirmation_text.',
+    tool: 'Show the user the fields, the destination and the confirmation_statement, and ask. After an explicit yes, call submit again with confirmation true and the statement as confirmation_text.',
   }),
   inProgress: on(['executeAction', 'cancelConfirmation'], '§5.8')(409, 'This execution is in progress.', {
     route: 'Wait {wait}, then repeat the same request with the same Idempotency-Key.',
     tool: `${SAME_CALL}.`,
     retryable: true,
   }),
-  previewAlreadyUsed: executeOrAsk(409, 'This preview was already used by another request.', {
+  previewAlreadyUsed: executeOrAsk(409, 'Another request already used this preview.', {
     tool: NEW_REQUEST,
     code: 'preview_already_used',
   }),
-  idempotencyConflict: executeOrAsk(409, 'The key of this request was used with another preview.', {
+  idempotencyConflict: executeOrAsk(409, 'The key of this request belongs to another preview.', {
     tool: NEW_REQUEST,
     code: 'idempotency_conflict',
   }),
   upstreamRejected: execute(0, 'The destination rejected the submission.', NEW_PREVIEW),
-  upstreamRateLimited: execute(429, 'The destination takes no more submissions for now.', {
+  upstreamRateLimited: execute(429, 'The destination accepts no more submissions for now.', {
     route: `Wait {wait}. ${NEW_PREVIEW.route}`,
     tool: `Wait {wait}. ${NEW_PREVIEW.tool}`,
   }),
   upstreamUnconfirmed: execute(502, 'The destination could not confirm the submission.', {
     route: NEW_PREVIEW.route,
-    tool: `Tell the user that it may not have arrived. To try again: ${NEW_PREVIEW.tool}`,
+    tool: `Tell the user that the submission may not have arrived. To try again, call ${PREVIEW_TOOL_AGAIN}`,
   }),
 
   // Refusals about confirmations that agents get (reference §8.8, §6.10).
-  confirmationDeclined: declined(409, 'The user has declined, and nothing was sent.', {
-    tool: `Only if the user wants it after all: ${NEW_PREVIEW.tool}`,
+  confirmationDeclined: declined(409, 'The user declined, and nothing was sent.', {
+    tool: `Only if the user changes their mind, call ${PREVIEW_TOOL_AGAIN}`,
     code: 'confirmation_declined',
   }),
   confirmationPending: on(['executeAction'], '§6.3')(
     409,
-    'The user was asked on a page of ours and has not answered yet. Nothing was sent.',
+    'The user has not answered on the confirmation page yet. Nothing was sent.',
     {
       tool: 'Wait {wait}, then call get_receipt with the id of the confirmation as action_id.',
       ...BY_PERSON,
       retryable: true,
     },
   ),
-  humanConfirmationRequired: minimum(409, 'For this action the user confirms on a page of ours. Nothing was sent.', {
-    tool: 'Call request_confirmation with the same preview_id, and give the user the confirmation_url.',
-    ...BY_PERSON,
-  }),
-  clientReported: reported(
-    403,
-    'The owner of this mailbox has reported that they did not ask for this. Nothing was sent.',
+  humanConfirmationRequired: minimum(
+    409,
+    'For this action, the user must confirm on a page of this service. Nothing was sent.',
     {
-      route: 'Send nothing more for them here.',
-      tool: 'Tell the user. Nothing can be sent for this e-mail address through this service.',
+      tool: 'Call request_confirmation with the same preview_id, and give the user the confirmation_url.',
+      ...BY_PERSON,
     },
   ),
-  viaNotValid: ask(400, 'via must be page or page_email, and not less than this action takes.', {
-    route: `confirmation_minimum in ${routes.getManifest.path} says what it takes.`,
+  clientReported: reported(
+    403,
+    'The owner of this e-mail address reported a request of this client as unwanted. Nothing was sent.',
+    {
+      route: 'Send no more requests for this address.',
+      tool: 'Tell the user that you can’t send anything for this e-mail address through this service.',
+    },
+  ),
+  viaNotValid: ask(400, 'via must be page or page_email, and at least the minimum of this action.', {
+    route: `GET ${routes.getManifest.path} shows the minimum as confirmation_minimum.`,
     tool: 'Call this tool again without via.',
   }),
-  codesNotConfigured: ask(503, 'This deployment sends no mail, so that no code can be mailed. Nothing was asked.', {
-    route: 'Ask with via page.',
+  codesNotConfigured: ask(503, 'This service can’t send codes by e-mail. No confirmation was created.', {
+    route: 'Use via page.',
     tool: 'Call this tool again with via page.',
   }),
-  tooManyPending: ask(429, 'Too many confirmations of this client are waiting for an answer.', {
-    route: 'Wait {wait}, or cancel one.',
+  tooManyPending: ask(429, 'This client has too many pending confirmations.', {
+    route: 'Wait {wait}, or cancel a confirmation.',
     tool: `${SAME_CALL}.`,
   }),
   unknownConfirmation: on(CONFIRMATION, '§6.6')(404, 'There is no such confirmation for this client.'),
   ...pressProblems,
   ...consoleProblems,
   ...newsletterProblems,
-  confirmationUnanswered: mcp(409, 'The user was asked and did not answer. Nothing was sent.', {
-    tool: 'Ask them whether it may be sent: call request_confirmation with the same preview_id and give them the confirmation_url, or call submit again, which asks them once more.',
+  confirmationUnanswered: mcp(409, 'The user did not answer. Nothing was sent.', {
+    tool: 'To ask again, call request_confirmation with the same preview_id and give the user the confirmation_url. You can also call submit again, which asks the user directly.',
   }),
   unknownReceipt: receipt(404, 'There is no such receipt for this client.', {
     route: 'Use the action_id of an execution of this client that has ended.',
     tool: 'Use the action_id of a receipt that submit returned.',
   }),
-  foreignOrigin: mcp(403, 'This address takes no requests from the pages of other sites.'),
+  foreignOrigin: mcp(403, 'This address accepts no requests from the pages of other sites.'),
 
   // Form routes, reference §4.7.
-  submissionsNotConfigured: form(503, 'This form can’t be sent on this site at the moment. Nothing was sent.'),
+  submissionsNotConfigured: form(503, 'This site can’t accept this form right now. Nothing was sent.'),
   contentType: on(FORMS, '§4.1')(
     400,
     'Send the form as application/json, application/x-www-form-urlencoded or multipart/form-data.',
@@ -184,46 +189,49 @@ export const problems = {
   missingConsent: on(['subscribeNewsletter'], '§2.8')(400, 'The consent to the privacy notice is missing.'),
   kept: form(
     502,
-    'We could not confirm yet that your submission arrived. What you wrote is kept and will be passed on: you need not send it again.',
+    'We stored your submission and will deliver it. Its delivery is not confirmed yet. You don’t need to send it again.',
   ),
   left: form(
     502,
-    'Your submission could not be passed on by itself. What you wrote is kept, and the operator of this site has it: you need not send it again.',
+    'We could not deliver your submission, but the site operator has it. You don’t need to send it again.',
   ),
   subscriptionNotKept: on(['subscribeNewsletter'], '§4.7')(
     503,
-    'Your subscription could not be taken at the moment. Please wait {wait}, then try again.',
+    'We can’t store your subscription right now. Please wait {wait}, then try again.',
     { waitSeconds: 60 },
   ),
   unconfirmed: form(502, 'We could not confirm that your submission arrived. Please try again.'),
-  unsent: form(502, 'Your submission could not be passed on. Nothing was sent. Please try again.'),
+  unsent: form(502, 'We could not deliver your submission. Nothing was sent. Please try again.'),
 
   // Agent and form routes, reference §18.
   rateLimited: on([...AGENT, ...FORMS, 'mcp'], '§17.1')(429, 'Too many requests.', {
-    route: 'Wait {wait}, then repeat this one.',
+    route: 'Wait {wait}, then repeat this request.',
     tool: `${SAME_CALL}.`,
   }),
   invalidJson: body(400, 'The body must be one JSON object.'),
   jsonTooDeep: body(400, `The JSON is nested deeper than ${bounds.jsonDepth} levels.`),
   bodyTooLarge: body(413, 'The body is too large.'),
-  bodyAborted: body(400, 'The body did not arrive whole.'),
-  contentEncoding: body(400, 'A body with a Content-Encoding is not accepted.'),
-  charset: body(400, 'The text is declared in another encoding than UTF-8. Nothing was sent.', AS_UTF8),
-  invalidUtf8: body(400, 'The text did not arrive in the encoding UTF-8. Nothing was sent.', AS_UTF8),
+  bodyAborted: body(400, 'The body did not arrive completely.'),
+  contentEncoding: body(400, 'Send the body without a Content-Encoding header.'),
+  charset: body(400, 'The request declares an encoding other than UTF-8. Nothing was sent.', AS_UTF8),
+  invalidUtf8: body(400, 'The text is not valid UTF-8. Nothing was sent.', AS_UTF8),
 
   // The content endpoint.
   unknownResource: on(['listContent'], '§14.4')(404, 'There is no such resource.', {
-    route: `GET ${routes.listContent.path} lists them.`,
+    route: `GET ${routes.listContent.path} lists the resources.`,
   }),
 
   // Any route, or no route.
   notFound: unrouted(404, 'There is nothing at this address.'),
-  methodNotAllowed: unrouted(405, 'This address does not take that method; Allow lists those it takes.'),
+  methodNotAllowed: unrouted(
+    405,
+    'This address does not support this method. The Allow header lists the supported ones.',
+  ),
   badRequest: any(400, 'The request could not be read.'),
   requestTimeout: any(408, 'The request took too long to arrive.'),
   headersTooLarge: any(431, 'The request headers are too large.'),
-  internal: any(500, 'Something went wrong on our side. It has been logged.', {
-    tool: `Call this tool again with the same arguments: ${SENT_ONCE}`,
+  internal: any(500, 'Something went wrong on our side. We logged the error.', {
+    tool: `Call this tool again with the same arguments. ${SENT_ONCE}`,
   }),
   shuttingDown: any(503, 'The service is shutting down. Try again in a moment.'),
 } satisfies Record<Refusal['kind'], Problem>;

@@ -9,47 +9,48 @@ import type { ConsoleRefusal, NewsletterRefusal, PressRefusal } from './refusals
 const press = on(['pressConfirmation'], '§6.10');
 const confirmation = on(['confirmationPage', 'pressConfirmation'], '§6.8');
 
-const TOO_OFTEN = 'That was a little too often.';
-const FROM_ELSEWHERE = 'This was not pressed on our own page.';
-const BY_AGENT = 'An automated program pressed this, and only a person may.';
-const NO_SUCH_BUTTON = 'That was none of the buttons of this page.';
-const SEE_AGAIN = 'Open the page again in a moment: it says what happened.';
+const TOO_OFTEN = 'You tried too often.';
+const FROM_ELSEWHERE = 'This request did not come from our page.';
+const NO_SUCH_BUTTON = 'This page has no such button.';
+const SEE_AGAIN = 'Open the page again in a moment to see the result.';
 
 /** Refusals on the page of a confirmation (reference §6.10). */
 export const pressProblems = {
-  pressTooOften: press(429, TOO_OFTEN, { page: 'Nothing has changed. Wait {wait}, then press again.' }),
+  pressTooOften: press(429, TOO_OFTEN, { page: 'Nothing has changed. Wait {wait}, then try again.' }),
   pressFromElsewhere: press(403, FROM_ELSEWHERE, {
-    page: 'Nothing has changed. Open the link again and press the button there.',
+    page: 'Nothing has changed. Open the link and use the button there.',
   }),
-  pressByAgent: press(403, BY_AGENT, { page: 'Nothing has changed. Open the link in your own browser.' }),
+  pressByAgent: press(403, 'Only a person can confirm this.', {
+    page: 'Nothing has changed. Open the link in your own browser.',
+  }),
   unknownLink: confirmation(404, 'There is nothing to confirm at this address.', {
-    page: 'The link may be incomplete, or too old. Ask whoever sent it for a new one.',
+    page: 'The link may be incomplete or too old. Ask your assistant for a new one.',
   }),
   unknownButton: press(400, NO_SUCH_BUTTON, { page: 'Nothing has changed. Open the link again.' }),
   pageTooOld: press(403, 'This page has been open for too long.', {
-    page: 'Nothing was sent. Open the link again, look once more, and press then.',
+    page: 'Nothing was sent. Open the link again and check your details before you send them.',
   }),
-  clientNotAllowed: press(403, 'Whoever asked for this may not send anything here any more.', {
+  clientNotAllowed: press(403, 'The assistant that asked for this may not send anything here.', {
     page: 'Nothing was sent.',
   }),
-  destinationChanged: press(409, 'The recipient has changed since you were asked.', {
-    page: 'Nothing was sent. Ask whoever sent you the link to start again.',
+  destinationChanged: press(409, 'The recipient has changed since your assistant created this link.', {
+    page: 'Nothing was sent. Ask your assistant to start again.',
   }),
-  sendingNotConfigured: press(503, 'Nothing can be sent on this site at the moment.', {
-    page: 'Nothing was sent. The link stays good for as long as it says: try again later.',
+  sendingNotConfigured: press(503, 'This site can’t send anything right now.', {
+    page: 'Nothing was sent. Try again later. The page says how long the link is valid.',
   }),
-  tooManyCodes: press(429, 'Too many codes were mailed.', {
-    page: 'No other one was. Wait {wait}; you can still say no.',
+  tooManyCodes: press(429, 'Too many codes were sent.', {
+    page: 'Wait {wait} for another one. You can still decline.',
   }),
   // The link expires before another code can be mailed, so the page names no time to wait.
-  noFurtherCode: press(429, 'No further code can be mailed for this link.', {
-    page: 'Nothing has changed. Open the page again: the newest code still counts, and you can still say no.',
+  noFurtherCode: press(429, 'We can’t send another code for this link.', {
+    page: 'Nothing has changed. Open the page again. The newest code is still valid, and you can still decline.',
   }),
-  noCode: press(429, 'No code can be mailed for this link.', {
-    page: 'Too many were mailed before. Nothing was sent, and you can still say no.',
+  noCode: press(429, 'We can’t send a code for this link.', {
+    page: 'Too many codes were sent before. Your details were not sent, and you can still decline.',
   }),
-  pressUnknown: confirmation(503, 'We can’t see at the moment what became of this.', {
-    page: 'Open the link again in a moment: it says what happened. It is sent once at most.',
+  pressUnknown: confirmation(503, 'We can’t check the result right now.', {
+    page: 'Open the link again in a moment to see the result. We send your details once at most.',
   }),
 } satisfies Record<PressRefusal['kind'], Problem>;
 
@@ -80,28 +81,32 @@ const row = on(
 );
 
 export const consoleProblems = {
-  signInTooOften: signIn(429, TOO_OFTEN, { page: 'The link is as good as before. Wait {wait}, then press again.' }),
-  signInLinkNotGood: signIn(403, 'This link does not sign anybody in.', {
-    page: `A link works once, within 15 minutes. Make a new one on the server: ${LINK_COMMAND}`,
+  signInTooOften: signIn(429, TOO_OFTEN, {
+    page: 'This attempt did not use up the link. Wait {wait}, then try again.',
+  }),
+  signInLinkNotGood: signIn(403, 'This sign-in link is invalid or used.', {
+    page: `Create a new one on the server: ${LINK_COMMAND}`,
   }),
   operatorPressFromElsewhere: posted(403, FROM_ELSEWHERE, {
-    page: 'Nothing has changed. Open the page again and press the button there.',
+    page: 'Nothing has changed. Open the page again and use the button there.',
   }),
-  operatorPressByAgent: posted(403, BY_AGENT, { page: 'Nothing has changed. Open the page in your own browser.' }),
+  operatorPressByAgent: posted(403, 'Only a person can use this page.', {
+    page: 'Nothing has changed. Open the page in your own browser.',
+  }),
   operatorButton: posted(400, NO_SUCH_BUTTON, { page: 'Nothing has changed. Open the page again.' }),
-  signInNotRecent: recent(403, 'To export or to delete, sign in anew: your link is older than an hour.', {
-    page: `Nothing has changed. Make a new link on the server: ${LINK_COMMAND}`,
+  signInNotRecent: recent(403, 'Exports and deletions need a sign-in link that is less than an hour old.', {
+    page: `Nothing has changed. Create a new link on the server: ${LINK_COMMAND}`,
   }),
   noLeadSelected: on(['changeLeads'], '§12.14')(400, 'Select 1 to 100 leads.', {
     page: 'Nothing has changed. Go back, tick the leads and press the button again.',
   }),
-  unknownRow: row(404, 'There is nothing with that reference, or nothing that can be done to it.', {
-    page: 'It may have been dealt with or deleted meanwhile: open the page again.',
+  unknownRow: row(404, 'This entry is gone or can’t be changed.', {
+    page: 'Open the page again.',
   }),
-  rowUnderWay: on(['changeLead', 'changeMessage'], '§12.4')(409, 'It is being sent at this moment.', {
+  rowUnderWay: on(['changeLead', 'changeMessage'], '§12.4')(409, 'The service is sending this entry right now.', {
     page: `Nothing has changed. ${SEE_AGAIN}`,
   }),
-  consoleUnavailable: unavailable(503, 'The database can’t be reached at the moment.', { page: SEE_AGAIN }),
+  consoleUnavailable: unavailable(503, 'The service can’t reach its database right now.', { page: SEE_AGAIN }),
 } satisfies Record<ConsoleRefusal['kind'], Problem>;
 
 const confirming = on(['newsletterPage', 'confirmSubscription'], '§9.5');
@@ -112,9 +117,9 @@ export const newsletterProblems = {
     page: 'Nothing has changed. Wait {wait}, then open the link again.',
   }),
   unknownSubscription: confirming(404, 'There is no subscription to confirm at this address.', {
-    page: 'The link may be incomplete, or too old. If you still want updates, subscribe again: you get a new one.',
+    page: 'The link may be incomplete or too old. If you still want updates, subscribe again to get a new link.',
   }),
-  newsletterUnknown: anyLink(503, 'This can’t be done at the moment.', {
-    page: 'Wait {wait}, then open the link again, and press once more.',
+  newsletterUnknown: anyLink(503, 'We can’t do this right now.', {
+    page: 'Wait {wait}, then open the link again and use the button there.',
   }),
 } satisfies Record<NewsletterRefusal['kind'], Problem>;

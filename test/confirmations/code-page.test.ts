@@ -145,9 +145,9 @@ describe('page after too many codes', () => {
     }
     const over = await pressButton(service, path, 'code');
     expect([over.status, over.headers.get('retry-after')]).toEqual([429, expect.stringMatching(/^86\d{3}$/)]);
-    expect(over.text).toContain('<h1>No further code can be mailed for this link.</h1>');
+    expect(over.text).toContain('<h1>We can’t send another code for this link.</h1>');
     expect(over.text).toContain(
-      'Nothing has changed. Open the page again: the newest code still counts, and you can still say no.',
+      'Nothing has changed. Open the page again. The newest code is still valid, and you can still decline.',
     );
     expect(over.text).not.toMatch(/wait|second|hour/i);
     const right = await pressButton(service, path, 'check', { code });
@@ -161,9 +161,9 @@ describe('page after too many codes', () => {
     for (const each of [path, other.path]) {
       const none = await pressButton(service, each, 'code');
       expect([none.status, none.headers.has('retry-after')]).toEqual([429, true]);
-      expect(none.text).toContain('<h1>No code can be mailed for this link.</h1>');
+      expect(none.text).toContain('<h1>We can’t send a code for this link.</h1>');
       expect(none.text).not.toMatch(/newest|wait|second|hour/i);
-      expect(none.text).toContain('Nothing was sent, and you can still say no.');
+      expect(none.text).toContain('Your details were not sent, and you can still decline.');
     }
     expect((await pressButton(service, path, 'decline')).status).toBe(303);
     expect((await lookAt(service, id)).body.confirmation.status).toBe('declined');
@@ -181,6 +181,6 @@ describe('page after too many codes', () => {
     );
     const over = await pressButton(service, path, 'code');
     expect([over.status, over.headers.get('retry-after')]).toEqual([429, '930']);
-    expect(over.text).toContain('Wait 16 minutes; you can still say no.');
+    expect(over.text).toContain('Wait 16 minutes for another one. You can still decline.');
   });
 });

@@ -178,7 +178,7 @@ describe('reported client', () => {
       confirmation: true,
       confirmation_text: 'I confirm that Service may use these details for the selected action.',
     });
-    expect(tool.content[0].text).toContain('did not ask');
+    expect(tool.content[0].text).toContain('as unwanted');
     // A replay is not refused, nor is another mailbox or another client.
     const replay = await executeAction(service, sent, { action: 'newsletter', key: 'before' });
     expect(replay.body.replay).toBe(true);

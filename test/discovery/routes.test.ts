@@ -172,7 +172,7 @@ describe('GET /api/agent/content', () => {
       expect(response.status).toBe(404);
       expect(response.headers.get('access-control-allow-origin')).toBe('*');
       expect(await response.json()).toEqual({
-        error: 'There is no such resource. GET /api/agent/content lists them.',
+        error: 'There is no such resource. GET /api/agent/content lists the resources.',
       });
     },
   );

@@ -134,7 +134,7 @@ describe('agent after a dropped connection', () => {
 describe('agent after another answer', () => {
   test.each([
     [422, '422: The destination rejected the submission.'],
-    [429, '429: The destination takes no more submissions for now.'],
+    [429, '429: The destination accepts no more submissions for now.'],
     [500, '502: The destination could not confirm the submission.'],
   ])('explains the answer %i of the destination and sends nothing again', async (answer, words) => {
     upstream.answer = answering(answer);

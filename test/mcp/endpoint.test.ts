@@ -15,7 +15,7 @@ describe('/mcp, HTTP checks (reference §8.2)', () => {
     const headers = { accept: 'text/html', origin: 'https://elsewhere.example' };
     const answer = await call(started.service, '/mcp', { method, headers });
     expect([answer.status, answer.headers.get('allow')]).toEqual([405, 'POST']);
-    expect(answer.body.error).toContain('does not take that method');
+    expect(answer.body.error).toContain('does not support this method');
     expect(answer.headers.has('access-control-allow-origin')).toBe(false);
   });
 

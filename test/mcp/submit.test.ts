@@ -12,7 +12,8 @@ type Options = Parameters<typeof callTool>[3];
 const submit = (input: object, options?: Options) => callTool(started.service, 'submit', input, options);
 const preview = () => previewByTool(started.service);
 const textOf = (result: { content: { text: string }[] }) => result.content[0]?.text ?? '';
-const NEW_PREVIEW = 'Call the preview tool again, show the user the new preview and ask for their confirmation.';
+const PREVIEW_AGAIN = 'the preview tool again, show the user the new preview and ask for their confirmation.';
+const NEW_PREVIEW = `Call ${PREVIEW_AGAIN}`;
 
 /** Previews, calls submit and returns the call and state for the second call. */
 async function ask(input: Record<string, unknown> = {}) {
@@ -51,7 +52,7 @@ describe('submit, client without forms', () => {
     await started.expecting({}, async () => {
       const result = await submit({ preview_id: previewed, ...given });
       expect(result.isError).toBe(true);
-      expect(textOf(result)).toContain('After an explicit yes call submit again');
+      expect(textOf(result)).toContain('After an explicit yes, call submit again');
     });
     expect((await submit(confirmed(previewed))).structuredContent.ok).toBe(true);
   });
@@ -127,7 +128,7 @@ describe('submit, client with forms', () => {
       const declined = await submit(call, answering(state, answer));
       expect([declined.isError, textOf(declined)]).toEqual([
         true,
-        `The user has declined, and nothing was sent (confirmation_declined). Only if the user wants it after all: ${NEW_PREVIEW}`,
+        `The user declined, and nothing was sent (confirmation_declined). Only if the user changes their mind, call ${PREVIEW_AGAIN}`,
       ]);
       for (const [token, options] of [
         [tokens.both, answering(state, ACCEPTED)],
@@ -154,7 +155,7 @@ describe('submit, client with forms', () => {
       const result = await submit(call, answering(state, answer));
       expect([result.isError, textOf(result)]).toEqual([
         true,
-        expect.stringContaining('did not answer. Nothing was sent. Ask them'),
+        expect.stringContaining('did not answer. Nothing was sent. To ask again'),
       ]);
     });
     const sent = await submit(call, answering(state, ACCEPTED));
@@ -276,7 +277,7 @@ describe('submit, failed execution', () => {
     [
       500,
       {},
-      `could not confirm the submission. Tell the user that it may not have arrived. To try again: ${NEW_PREVIEW}`,
+      `could not confirm the submission. Tell the user that the submission may not have arrived. To try again, call ${PREVIEW_AGAIN}`,
     ],
   ])('returns the reason and the action_id if the destination answers %i', async (status, headers, said) => {
     started.upstream.answer = upstreamAnswering(status, headers);

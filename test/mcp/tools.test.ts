@@ -132,7 +132,7 @@ describe('preview tools', () => {
     expect(result).toMatchObject({ isError: true });
     expect(result).not.toHaveProperty('structuredContent');
     expect(textOf(result)).toBe(
-      'This credential lacks the scope for this call. Tell the user: the operator can add the scope, and calling again changes nothing.',
+      'This credential lacks the scope for this call. Tell the user that the operator can add the scope. Until then, this call fails again.',
     );
   });
 

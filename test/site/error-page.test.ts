@@ -23,7 +23,7 @@ test('links to the start page if there is no form, and shows no contact if none 
 });
 
 test('points to the back button and shows no button of its own if the browser still has the input', () => {
-  const page = { status: 500, sentence: 'It has been logged.', typed: true };
+  const page = { status: 500, sentence: 'We logged the error.', typed: true };
   for (const backTo of ['/quote', undefined]) {
     const html = renderErrorPage({ ...page, ...(backTo === undefined ? {} : { backTo }) });
     expect(html).toContain('browser’s back button');
@@ -32,7 +32,7 @@ test('points to the back button and shows no button of its own if the browser st
 });
 
 test('shows a general heading for status 500', () => {
-  expect(renderErrorPage({ status: 500, sentence: 'It has been logged.' })).toContain('<h1>Something went wrong</h1>');
+  expect(renderErrorPage({ status: 500, sentence: 'We logged the error.' })).toContain('<h1>Something went wrong</h1>');
 });
 
 test('escapes every value and has noindex', () => {
