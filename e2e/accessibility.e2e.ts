@@ -62,7 +62,7 @@ describe.each(['light', 'dark'] as const)('axe has no findings in %s', (scheme) 
     await page.getByRole('button', { name: 'ada@gmail.com' }).waitFor();
     expect(await findings(page, 'AAA')).toEqual([]);
     await press(page);
-    await page.getByText('Your details are kept').waitFor();
+    await page.getByText('We have your details').waitFor();
     expect(await findings(page, 'AAA')).toEqual([]);
     await page.context().setOffline(true);
     await press(page);
@@ -128,7 +128,7 @@ test('a quote can be requested by keyboard alone, with a visible focus at every 
   expect(await tab()).toBe('field-timeline-1');
   await keyboard.press('Space');
   expect(await tab()).toBe('field-message');
-  expect(await tab()).toBe('How they are handled');
+  expect(await tab()).toBe('How we handle your details');
   expect(await tab()).toBe('Request my quote');
   await keyboard.press('Enter');
   await page.waitForURL('**/thank-you');

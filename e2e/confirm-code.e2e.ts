@@ -32,7 +32,7 @@ const opened = async (email: string, surroundings: Surroundings) => {
 /** Requests a code and returns it once the mailbox has this many. */
 const mailed = async (page: Page, email: string, count: number): Promise<string> => {
   await page.getByRole('button', { name: /^Mail me a/ }).click();
-  await page.getByText(count === 1 ? 'A code was mailed' : `link so far: ${count}`).waitFor();
+  await page.getByText(count === 1 ? 'We mailed you a code' : `link so far: ${count}`).waitFor();
   const codes = () =>
     mail.received.flatMap(({ to, raw }) =>
       to.includes(email) ? [/\r?\n\r?\n(\d{6}) is your code/.exec(raw)?.[1] ?? ''] : [],
@@ -62,12 +62,12 @@ test('without a script, each click is answered at the focus, and a code may cont
   await mailed(page, email, 1);
   for (const isReloaded of [false, true]) {
     if (isReloaded) await page.reload();
-    expect(await focused.innerText()).toMatch(/^A code was mailed\s.*b•••@e•••\.com on .* UTC\./s);
-    expect(await page.title()).toMatch(/^A code was mailed · /);
+    expect(await focused.innerText()).toMatch(/^We mailed you a code\s.*b•••@e•••\.com on .* UTC\./s);
+    expect(await page.title()).toMatch(/^We mailed you a code · /);
   }
   const code = await mailed(page, email, 2);
-  expect(await focused.innerText()).toMatch(/^Another code was mailed\s.* so far: 2\./s);
-  expect(await page.title()).toMatch(/^Another code was mailed · /);
+  expect(await focused.innerText()).toMatch(/^We mailed you another code\s.* so far: 2\./s);
+  expect(await page.title()).toMatch(/^We mailed you another code · /);
   // The link leads to the field, and another Tab into its input.
   await page.keyboard.press('Tab');
   await page.keyboard.press('Enter');
@@ -76,13 +76,13 @@ test('without a script, each click is answered at the focus, and a code may cont
   const input = page.locator('input#code:focus');
   expect(await input.inputValue()).toBe('12');
   await input.clear();
-  expect(await description(input)).toEqual(['Six digits. They are good for ten minutes.']);
+  expect(await description(input)).toEqual(['Six digits, valid for ten minutes.']);
 
   await typed(page, `${code.slice(0, 3)} ${code.slice(3, 5)}`);
-  expect(await focused.innerText()).toMatch(/^That is not the code\.\s.*You can try 4 more/s);
+  expect(await focused.innerText()).toMatch(/^This code is wrong\.\s.*You can try 4 more/s);
   expect(await page.title()).toMatch(/^Error: /);
   const wrong = page.locator('input#code[aria-invalid="true"]');
-  expect((await description(wrong)).at(-1)).toBe('Error: That is not the code.');
+  expect((await description(wrong)).at(-1)).toBe('Error: This code is wrong.');
 
   await typed(page, `${code.slice(0, 3)}\u00a0 ${code.slice(3)}`);
   await page.getByText('Ada Lovelace').waitFor();
@@ -109,7 +109,7 @@ describe.each([
     const code = await mailed(page, email, 3);
     await looked('another');
     await typed(page, wrongOf(code));
-    await page.getByRole('heading', { name: 'That is not the code.' }).waitFor();
+    await page.getByRole('heading', { name: 'This code is wrong.' }).waitFor();
     await looked('wrong');
     await page.getByRole('button', { name: 'Mail me another code' }).click();
     await page.getByRole('heading', { name: 'We can’t send another code' }).waitFor();

@@ -189,7 +189,7 @@ describe('copy button', () => {
     });
     await page.goto('/receivers');
     await page.getByRole('button', { name: 'Copy Node' }).click();
-    await expect.poll(() => page.getByRole('status').innerText()).toBe('It is selected, so that you can copy it');
+    await expect.poll(() => page.getByRole('status').innerText()).toBe('The text is selected, so that you can copy it');
     expect(String(await page.evaluate('getSelection().toString()'))).toContain('isSigned');
     expect(complaints).toEqual([]);
     await close();

@@ -59,8 +59,8 @@ test.each([true, false])('one button confirms and one unsubscribes, with JavaScr
   await page.reload();
   await page.goto(leave);
   expect(await page.locator('main').innerText()).not.toContain('@');
-  await page.getByRole('button', { name: 'Leave' }).click();
-  await page.getByRole('heading', { name: 'You have left' }).waitFor();
+  await page.getByRole('button', { name: 'Unsubscribe' }).click();
+  await page.getByRole('heading', { name: 'You are unsubscribed' }).waitFor();
   expect(await statusOf(email)).toBe('unsubscribed');
   await page.goto(confirm);
   await page.getByRole('link', { name: 'To the newsletter' }).click();
@@ -92,7 +92,7 @@ describe.each(['light', 'dark'] as const)('newsletter pages in %s', (scheme) => 
     await page.goto(leave);
     await looked('leave');
     await page.getByRole('button').click();
-    await page.getByRole('heading', { name: 'You have left' }).waitFor();
+    await page.getByRole('heading', { name: 'You are unsubscribed' }).waitFor();
     await looked('left');
     await page.goto(confirm);
     await looked('left-then-confirm');

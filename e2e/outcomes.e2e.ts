@@ -102,8 +102,8 @@ describe.each(surroundingsInTurn)('result of a form, %s', (_name, how: Surroundi
     const sentences = [
       'Please fill in “Full name”.',
       'Please check “E-mail address”: it should look like name@example.com.',
-      '“Company” is 201 characters long, and at most 200 fit. Please shorten it.',
-      '“What would you like to see?” is 2,001 characters long, and at most 2,000 fit. Please shorten it.',
+      '“Company” has 201 characters, and the limit is 200. Please shorten it.',
+      '“What would you like to see?” has 2,001 characters, and the limit is 2,000. Please shorten it.',
     ];
     const links = page.locator('.notice a');
     expect(await links.allInnerTexts()).toEqual(sentences);
@@ -147,7 +147,7 @@ describe.each(surroundingsInTurn)('result of a form, %s', (_name, how: Surroundi
     await fillIn(page, form, answers);
     await press(page);
     expect(await noticeOn(page)).toMatch(
-      /details are kept.*Vetted Painters yet.*need not send them again.*reference: [0-9A-HJKMNP-TV-Z]{4}-[0-9A-HJKMNP-TV-Z]{4} /,
+      /have your details.*Vetted Painters has not confirmed.*don’t need to send them again.*reference: [0-9A-HJKMNP-TV-Z]{4}-[0-9A-HJKMNP-TV-Z]{4} /,
     );
     expect(await page.locator('.notice a').getAttribute('href')).toBe(`mailto:${CONTACT}`);
     expect(await standingIn(page, form)).toEqual(answers);
@@ -169,7 +169,7 @@ describe.each(surroundingsInTurn)('result of a form, %s', (_name, how: Surroundi
     await fillIn(page, form, answers);
     await press(page);
     const said = await noticeOn(page);
-    expect(said).toMatch(/details are kept.*Vetted Painters by ourselves.*whoever runs this site/);
+    expect(said).toMatch(/have your details.*could not send.*Vetted Painters.*the site operator has them/);
     expect(said).not.toMatch(/twice|may not have|and will/);
     expect(await standingIn(page, form)).toEqual(answers);
     expect(complaints).toEqual(only(502));
@@ -222,7 +222,7 @@ describe.each(everySurroundings.filter(([, { width, scheme }]) => width === 360 
   'result of a form without a store or a network, %s',
   (_name, how) => {
     test.each([
-      ['an upstream that confirms nothing', () => site, /may not have arrived.*they simply get it twice/],
+      ['an upstream that confirms nothing', () => site, /may not have arrived.*simply gets it twice/],
       ['an unreachable upstream', () => unreached, /were not sent.*Nothing was sent\./],
     ] as const)(
       'without the store and with %s, 502 keeps the answers and says whether they may have arrived',

@@ -134,7 +134,7 @@ test('a form too large to read gets an error page with a way back', async () => 
     message: 'a'.repeat(33_000),
   });
   expect(await submitted(page)).toBe(413);
-  await page.getByRole('heading', { name: 'That is more than the form takes' }).waitFor();
+  await page.getByRole('heading', { name: 'Your text is too long' }).waitFor();
   expect(await overflowOf(page)).toBeLessThanOrEqual(0);
   // The browser's back button keeps the answers, so the link to an empty form must not look like it.
   expect(await page.locator('main .button:not(.quiet)').count()).toBe(0);

@@ -96,7 +96,7 @@ describe('checks of the script', () => {
     const { page, close } = await filled(forms.contact, { subject: 'A\u0007bell' });
     await press(page);
     expect(await page.locator('.notice a').innerText()).toBe(
-      '“Subject” holds characters that can’t be sent. Please type it again.',
+      '“Subject” contains characters that we can’t accept. Please type it again.',
     );
     expect(await page.locator('#field-subject-error').count()).toBe(1);
     await close();
@@ -176,7 +176,7 @@ describe('while the form is sent', () => {
     const { page, close } = await filled();
     await page.route('**/api/leads', (route) => route.abort('connectionreset'));
     await press(page);
-    expect(await page.locator('.notice').innerText()).toMatch(/broke off[\s\S]*can’t tell whether/);
+    expect(await page.locator('.notice').innerText()).toMatch(/was interrupted[\s\S]*can’t tell whether/);
     expect(await page.getByLabel('Message').inputValue()).toBe('When can I expect an answer?');
     await page.unroute('**/api/leads');
     await page.getByRole('button', { name: 'Send again' }).click();

@@ -47,7 +47,7 @@ test.each([
       const notice = page.locator('form > .notice');
       await notice.waitFor({ timeout: 5_000 });
       expect(await notice.innerText()).toMatch(
-        /You have sent this already[\s\S]*at \d{1,2}:\d\d\s[AP]M[\s\S]*need not send it again/,
+        /You have sent this already[\s\S]*at \d{1,2}:\d\d\s[AP]M[\s\S]*don’t need to send it again/,
       );
       expect(await notice.count()).toBe(1);
       expect(await page.title()).toBe(plainTitle);
@@ -121,7 +121,7 @@ test('a refused form is not shown as sent', async () => {
   await fillIn(page, form, answersTo(form, 'ada@example.com'));
   await page.route('**/api/leads', (route) => route.abort('connectionreset'));
   await press(page);
-  await page.getByText('The connection broke off').waitFor();
+  await page.getByText('The connection was interrupted').waitFor();
   await page.goto('/');
   await page.goBack();
   await page.locator('form').waitFor();

@@ -42,9 +42,9 @@ describe('page with an unexpired code', () => {
     await pressButton(service, path, 'code');
     const first = await shown(path);
     expect(noticesOf(first)).toEqual([
-      'A code was mailed The newest code went to n•••@e•••.com on September 1, 2026 at 1:05 PM UTC. Only that one counts. Type the code',
+      'We mailed you a code The newest code went to n•••@e•••.com on September 1, 2026 at 1:05 PM UTC. Only this code is valid. Enter the code',
     ]);
-    expect(titleOf(first)).toBe('A code was mailed · Your confirmation · Paint Match');
+    expect(titleOf(first)).toBe('We mailed you a code · Your confirmation · Paint Match');
     expect(first).toMatch(/<div class="notice calm"[^>]* tabindex="-1" autofocus>/);
     expect(await shown(path)).toBe(first);
 
@@ -52,9 +52,9 @@ describe('page with an unexpired code', () => {
     await pressButton(service, path, 'code');
     const second = await shown(path);
     expect(noticesOf(second)).toEqual([
-      'Another code was mailed The newest code went to n•••@e•••.com on September 1, 2026 at 1:05 PM UTC. Only that one counts. Codes mailed for this link so far: 2. Type the code',
+      'We mailed you another code The newest code went to n•••@e•••.com on September 1, 2026 at 1:05 PM UTC. Only this code is valid. Codes mailed for this link so far: 2. Enter the code',
     ]);
-    expect(titleOf(second)).toBe('Another code was mailed · Your confirmation · Paint Match');
+    expect(titleOf(second)).toBe('We mailed you another code · Your confirmation · Paint Match');
     await pressButton(service, path, 'code');
     expect(noticesOf(await shown(path))[0]).toContain('so far: 3.');
 
@@ -72,16 +72,16 @@ describe('page with an unexpired code', () => {
     expect([status, titleOf(text)]).toEqual([200, 'Error: Your confirmation · Paint Match']);
     expect(noticesOf(text)).toEqual([
       expect.stringMatching(
-        /^That is not the code\. You can try 4 more times\..* The newest code went to w•••@e•••\.com on .* UTC\. Only that one counts\. Type the code$/,
+        /^This code is wrong\. You can try 4 more times\..* The newest code went to w•••@e•••\.com on .* UTC\. Only this code is valid\. Enter the code$/,
       ),
     ]);
     // A fragment of the input itself would focus it without a caret in WebKit.
-    expect(text).toContain('<a href="#code-field">Type the code</a>');
+    expect(text).toContain('<a href="#code-field">Enter the code</a>');
     expect(text).toContain('<div class="field wrong" id="code-field">');
     expect(inputOf(text)).toContain('aria-invalid="true"');
     expect(inputOf(text)).toContain('aria-describedby="code-hint code-error"');
     expect(text).toMatch(
-      /<p class="error" id="code-error"><span class="unseen">Error: <\/span>That is not the code\.<\/p>/,
+      /<p class="error" id="code-error"><span class="unseen">Error: <\/span>This code is wrong\.<\/p>/,
     );
     expect(text).not.toContain('wrong@example.com');
     // The page has no error if it is opened again.
@@ -92,7 +92,7 @@ describe('page with an unexpired code', () => {
     clock.advance(10 * MINUTE_MS);
     const late = await pressButton(service, path, 'check', { code });
     expect(noticesOf(late.text)).toEqual([
-      'That is not the code. You can try 3 more times. Then this link ends, and nothing is sent.',
+      'This code is wrong. You can try 3 more times. Then this link expires, and nothing is sent.',
     ]);
     expect([titleOf(late.text), inputOf(late.text)]).toEqual([titleOf(text), undefined]);
   });
@@ -128,7 +128,7 @@ describe('typed code', () => {
       const { status, text } = await pressButton(service, path, 'check', { code });
       expect([status, noticesOf(text)[0]]).toEqual([
         200,
-        expect.stringMatching(/^That is not the code\. You can try 4 more times\./),
+        expect.stringMatching(/^This code is wrong\. You can try 4 more times\./),
       ]);
       expect(tokenIn(text)).toBeUndefined();
     },

@@ -173,7 +173,7 @@ describe('two equal forms that are no double click', () => {
 
 test('returns 413 to a browser for a form that is too large', async () => {
   const answer = await send(browser(), { ...quote, message: 'x'.repeat(33_000) });
-  expect([answer.status, answer.text]).toEqual([413, expect.stringContaining('That is more than the form takes')]);
+  expect([answer.status, answer.text]).toEqual([413, expect.stringContaining('Your text is too long')]);
 });
 
 describe('openDoubleClicks', () => {

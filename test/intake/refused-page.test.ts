@@ -52,7 +52,7 @@ describe.each(natives)('page for a refused %s form', (encoding) => {
     const message = 'é'.repeat(2_100);
     const answer = await post(at.service, '/api/leads', encoding, { ...quote, message });
     expect(answer.status).toBe(413);
-    expect(answer.text).toContain('is 2,100 characters long, and at most 2,000 fit.');
+    expect(answer.text).toContain('has 2,100 characters, and the limit is 2,000.');
     expect(answer.text).toContain(`>\n${message}</textarea>`);
   });
 
@@ -70,7 +70,7 @@ describe.each(natives)('page for a refused %s form', (encoding) => {
     expect(answer.status).toBe(413);
     expect(answer.text).toContain('<title>Error: ');
     expect(shown(answer.text)).toContain('<a href="#field-phone">');
-    expect(answer.text).toContain('is 51 characters long, and at most 50 fit.');
+    expect(answer.text).toContain('has 51 characters, and the limit is 50.');
     expect(answer.text.match(/class="error" id=/g)).toHaveLength(1);
     for (const value of [signup.name, signup.email, signup.company, signup.phone]) {
       expect(answer.text).toContain(`value="${value}"`);
@@ -92,8 +92,11 @@ describe.each(natives)('page for a refused %s form', (encoding) => {
   });
 
   test.each([
-    [500, /are kept[\s\S]*Vetted Painters yet, but we have them and will/],
-    [422, /are kept[\s\S]*Vetted Painters by ourselves, but whoever runs this site has them/],
+    [
+      500,
+      /have your details[\s\S]*Vetted Painters has not confirmed them yet, and we will send them again automatically/,
+    ],
+    [422, /have your details[\s\S]*could not send[\s\S]*Vetted Painters, but the site operator has them/],
   ])(
     '502 if the upstream answers %i: says that the submission is stored, with reference and all values (reference §4.7)',
     async (status, words) => {
@@ -101,7 +104,7 @@ describe.each(natives)('page for a refused %s form', (encoding) => {
       const answer = await post(at.service, '/api/leads', encoding, quote);
       expect(answer.status).toBe(502);
       expect(shown(answer.text)).toMatch(words);
-      expect(shown(answer.text)).toContain('You need not send them again.');
+      expect(shown(answer.text)).toContain('don’t need to send them again.');
       const id = String(at.upstream.delivered.at(-1)?.headers['webhook-id']);
       expect(answer.headers.get('submission-reference')).toBe(id);
       expect(shown(answer.text)).toContain(`Your reference: <code>${shortReference(id)}</code>`);
@@ -184,7 +187,7 @@ test('page for a refused form says in a sentence what no single field causes', a
     ...many,
   });
   expect(status).toBe(400);
-  expect(shown(text)).toMatch(/This could not be sent[\s\S]*A form has at most 20 fields\./);
+  expect(shown(text)).toMatch(/We could not accept this form[\s\S]*A form has at most 20 fields\./);
   expectKept(text);
   expect(text).not.toContain('typed"');
 });
@@ -210,8 +213,8 @@ describe('page for a form that could not be read', () => {
     const headers = { referer: `${at.service.url}/quote` };
     const { status, text } = await postRaw(at.service, '/api/leads', 'urlencoded', body, headers);
     expect(status).toBe(413);
-    expect(text).toContain('That is more than the form takes');
-    expect(text).toContain('what you typed is still there');
+    expect(text).toContain('Your text is too long');
+    expect(text).toContain('you typed is still there');
     expect(text).toContain('href="/quote">Start again with an empty form</a>');
     expect(text).not.toContain('xxxxx');
   });

@@ -77,7 +77,7 @@ describe('/newsletter/confirm/:token (reference §9.5)', () => {
     expect(await shown()).toContain('You are subscribed');
     await leave(at.service, row);
     const left = await shown();
-    expect(left).toContain('You have left');
+    expect(left).toContain('You are unsubscribed');
     expect(left).not.toContain('<button');
   });
 });

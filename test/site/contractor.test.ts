@@ -52,7 +52,7 @@ test('shows the general facts if the operator set none', async () => {
   expect(card).toContain('<span>Your request goes to</span> <strong><bdi>Sample &amp; Sons</bdi></strong>');
   expect(card.match(/<li>.*<\/li>/g)).toEqual([
     '<li>One contractor, not a list of bidders</li>',
-    '<li>Allow two working days</li>',
+    '<li>Allow two working days for an answer</li>',
     '<li>No account, no cookies</li>',
   ]);
 });

@@ -178,7 +178,7 @@ test('states the length of a long value under the field’s label, without repea
     values: { message: `${'🎨'.repeat(2_010)}\r\n` },
     faults: { message: 'tooLong', name: 'missing', subject: 'characters' },
   });
-  expect(html).toContain('“&lt;b&gt;Message” is 2,010 characters long, and at most 2,000 fit.');
+  expect(html).toContain('“&lt;b&gt;Message” has 2,010 characters, and the limit is 2,000.');
   expect(html).toContain('Please fill in “&lt;b&gt;Full name”.');
   expect(html).not.toContain('<b>');
   expect(html.match(/🎨/gu)).toHaveLength(2_010);
@@ -190,7 +190,7 @@ describe('form with valid values that was not accepted', () => {
 
   test.each([
     ['limited', /Not sent yet[\s\S]*send it again in 12 minutes/],
-    ['unconfirmed', /may not have arrived[\s\S]*to Coat &amp; Co, and got no confirmation/],
+    ['unconfirmed', /may not have arrived[\s\S]*to Coat &amp; Co, but got no confirmation/],
     ['unsent', /were not sent[\s\S]*to Coat &amp; Co\. Nothing was sent\. (?![\s\S]*twice)/],
     ['unavailable', /Nothing was sent[\s\S]*send it again later/],
   ] as const)('explains the outcome %s and offers to send again', (kind, says) => {
