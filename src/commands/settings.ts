@@ -8,9 +8,9 @@ import { printTable, tableOf } from './terminal.ts';
 
 export const run = runnerOf({
   invocation: 'npm run settings --',
-  description: 'Every setting in force, and where it came from; secrets are hidden.',
+  description: 'Prints every setting with its value and its source. Secrets are hidden.',
   examples: ['npm run settings', 'npm run --silent settings -- --json'],
-  subcommands: { '': { description: 'all settings', run: show } },
+  subcommands: { '': { description: 'Print all settings', run: show } },
 });
 
 type Row = {
@@ -26,7 +26,7 @@ async function show({ terminal }: Call): Promise<void> {
   const rows = names.map((name) => rowOf(name, settings, loaded));
   if (terminal.json) return terminal.print(JSON.stringify(rows));
   const cells = rows.map(({ name, value, source }) => [name, value ?? '-', source]);
-  printTable(terminal, tableOf([['VARIABLE', 'IN FORCE', 'FROM'], ...cells]));
+  printTable(terminal, tableOf([['VARIABLE', 'VALUE', 'SOURCE'], ...cells]));
 }
 
 function rowOf(name: VariableName, settings: Settings, loaded: LoadedEnvironment): Row {

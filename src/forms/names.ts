@@ -4,7 +4,7 @@ import { isBlank } from './invisible-characters.ts';
 
 /** The rule in words, after "must ". */
 export const NAME_RULE =
-  'be in Unicode form NFC, with no hidden characters, no blank at an end and at most eight marks on a letter';
+  'be in Unicode form NFC, without hidden characters, without blanks at its ends, and with at most eight marks on a letter';
 
 /**
  * Returns true if a name is one visible line within the bound (code points) that the rules of a form's field leave

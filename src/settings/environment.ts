@@ -63,7 +63,7 @@ function readEnvFile(path: string): { values: Environment; found: boolean; fault
     const fault =
       error instanceof EncodingFault
         ? `The .env file ${error.message}.`
-        : 'The .env file can’t be read; check its permissions.';
+        : 'The .env file can’t be read. Check its permissions.';
     return { values: {}, found: false, faults: isAbsent ? [] : [fault] };
   }
 }
@@ -74,20 +74,20 @@ const inFront = (where: string) => where.replace(/^l/, 'L');
 function readLine(line: string, where: string): { entry?: [string, string]; fault?: string } {
   if (line === '' || line.startsWith('#')) return {};
   const [, name, written = ''] = ASSIGNMENT.exec(line) ?? [];
-  if (name === undefined) return { fault: `${inFront(where)} is no NAME=value.` };
+  if (name === undefined) return { fault: `${inFront(where)} is not NAME=value.` };
   const known = (Object.keys(variables) as VariableName[])
     .flatMap((each) => [each, fileVariable(each)])
     .filter((each) => each !== undefined);
   if (!known.includes(name)) {
     const near = nearest(name.toUpperCase(), known);
-    const remedy = near === undefined ? 'see .env.example.' : `did you mean ${near}?`;
+    const remedy = near === undefined ? 'See .env.example.' : `Did you mean ${near}?`;
     // A name with small letters may be a part of a secret that was broken over lines, so the fault omits the name.
     const subject = /^[A-Z][A-Z0-9_]*$/.test(name) ? `${name} (${where})` : inFront(where);
-    return { fault: `${subject} names no setting; ${remedy}` };
+    return { fault: `${subject} names no setting. ${remedy}` };
   }
   const value = readValue(written);
   if (value !== undefined) return { entry: [name, value] };
-  return { fault: `${name} (${where}) has a quote that is not closed, or something behind it.` };
+  return { fault: `${name} (${where}) has an unclosed quotation mark, or text behind the closing one.` };
 }
 
 /** Parses the text behind `=`. Returns undefined if the text begins with a quote but is not one quoted value. */
@@ -119,5 +119,5 @@ export function readText(path: string): string {
     const text = new TextDecoder('utf-8', { fatal: true }).decode(bytes);
     if (!text.includes('\0')) return text;
   } catch {}
-  throw new EncodingFault('is no text in UTF-8. Save it as UTF-8');
+  throw new EncodingFault('is not valid UTF-8. Save it as UTF-8');
 }

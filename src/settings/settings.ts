@@ -51,7 +51,7 @@ export function readSettings(environment: Environment, before: readonly string[]
 function ownValue(environment: Environment, name: string | undefined, faults: string[]): string | undefined {
   const value = (name && environment[name]) || undefined;
   if (value === undefined || !isQuoted(value)) return value;
-  faults.push(`${name} stands in quotation marks that nothing has removed. Take them away.`);
+  faults.push(`${name} is in quotation marks, which would become part of the value. Remove them.`);
   return undefined;
 }
 
@@ -62,7 +62,7 @@ function textOf(environment: Environment, name: VariableName, faults: string[]):
   const file = ownValue(environment, fileName, faults);
   if (file === undefined) return own;
   if (own !== undefined) {
-    faults.push(`${name} and ${fileName} are both set; keep one of them.`);
+    faults.push(`${name} and ${fileName} are both set. Remove one of them.`);
     return undefined;
   }
   try {
@@ -109,15 +109,15 @@ function combinationFaults(
   const rules: readonly [isBroken: boolean, fault: string][] = [
     [isProduction && isMissing('BASE_URL'), 'BASE_URL is required in production.'],
     [given.has('SMTP_URL') && isMissing('MAIL_FROM'), 'MAIL_FROM is required with SMTP_URL.'],
-    [given.has('NOTIFY_EMAIL') && hasNoMail, 'NOTIFY_EMAIL needs a mail server; set SMTP_URL and MAIL_FROM.'],
-    [given.has('ALERT_EMAIL') && hasNoMail, 'ALERT_EMAIL needs a mail server; set SMTP_URL and MAIL_FROM.'],
-    [needsMail && hasNoMail, 'CONFIRMATION_MINIMUM needs a mail server for page_email; set SMTP_URL and MAIL_FROM.'],
+    [given.has('NOTIFY_EMAIL') && hasNoMail, 'NOTIFY_EMAIL needs a mail server. Set SMTP_URL and MAIL_FROM.'],
+    [given.has('ALERT_EMAIL') && hasNoMail, 'ALERT_EMAIL needs a mail server. Set SMTP_URL and MAIL_FROM.'],
+    [needsMail && hasNoMail, 'CONFIRMATION_MINIMUM needs a mail server for page_email. Set SMTP_URL and MAIL_FROM.'],
     [
       // Without TLS, anybody on the way can read the session cookie (reference §12.1).
       isProduction && operatorConsole === 'on' && !/^https:/i.test(baseUrl),
       'OPERATOR_CONSOLE needs a BASE_URL with https:// in production.',
     ],
-    [metricsPort === port, 'METRICS_PORT must be another than PORT.'],
+    [metricsPort === port, 'METRICS_PORT must differ from PORT.'],
     [isForwarded && isMissing('CONTRACTOR_ID'), 'CONTRACTOR_ID is required with UPSTREAM_URL.'],
     [isForwarded && isMissing('CONTRACTOR_NAME'), 'CONTRACTOR_NAME is required with UPSTREAM_URL.'],
   ];

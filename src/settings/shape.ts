@@ -23,7 +23,7 @@ function describe(issue: Issue): string {
     case 'missing_value':
       return 'is missing';
     case 'unrecognized_keys':
-      return 'is not known';
+      return 'is an unknown name';
     case 'invalid_type':
     case 'invalid_literal':
       return `must be ${issue.expected.join(' or ')}`;

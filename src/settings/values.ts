@@ -51,8 +51,8 @@ const hasUserInfo = (given: string) => {
   return username !== '' || password !== '';
 };
 
-const NOT_READABLE = 'must be an address that can be read, with a host and a port from 1 to 65535';
-const NOT_ENCODED = 'must have a user name and a password in which / is written %2F, # %23, ? %3F and % %25';
+const NOT_READABLE = 'must be a valid URL with a host and a port from 1 to 65535';
+const NOT_ENCODED = 'must have a percent-encoded user name and password: / as %2F, # as %23, ? as %3F and % as %25';
 
 /** A query may hold `@`, as `?user=name@server` does. */
 const QUERY = /^(\/?[^/?#@]*)\?[\w.]+=[^#]*$/s;
@@ -98,10 +98,10 @@ export const name = line
 export const baseUrl = line
   .map((given) => given.trim())
   .assert((given) => /^https?:\/\/[^/\\]/i.test(given) && URL.canParse(given), 'must be an http:// or https:// address')
-  .assert((given) => !hasUserInfo(given), 'must hold no user name and password')
-  .assert((given) => !/[?#]/.test(given), 'must hold no query and no fragment')
+  .assert((given) => !hasUserInfo(given), 'must contain no user name or password')
+  .assert((given) => !/[?#]/.test(given), 'must contain no query or fragment')
   .map((given) => given.replace(/\/$/, ''))
-  .assert((given) => /^https?:\/\/[^/\\]+$/i.test(given), 'must hold no path');
+  .assert((given) => /^https?:\/\/[^/\\]+$/i.test(given), 'must contain no path');
 
 /** Returns the base URL of a service without a proxy. A zone of IPv6 is valid on this machine only, so it is removed. */
 export const ownBaseUrl = ({ host, port }: { host: string; port: number }) =>
@@ -116,35 +116,35 @@ export const redisUrl = address(/^rediss?:\/\//i, 'must be a redis:// address')
   .assert((given) => URL.parse(given)?.hostname !== '', 'must name a host')
   .assert(
     (given) => /^\/?\d*$/.test(URL.parse(given)?.pathname ?? ''),
-    'must have no path but the number of a database',
+    'must have no path except the number of a database',
   );
 
 export const upstreamUrl = text
   .assert((given) => given === 'inbox:' || isWebUrl(given), 'must be inbox:, or an http:// or https:// address')
-  .assert((given) => !hasUserInfo(given), 'must hold no user name and password');
+  .assert((given) => !hasUserInfo(given), 'must contain no user name or password');
 
 export const upstreamSecret = text
   .map((given) => (given.startsWith('whsec_') ? base64(given.slice(6)) : Buffer.alloc(0)))
   .assert(
     (key) => key.length >= UPSTREAM_SECRET_MINIMUM_BYTES,
-    'must be whsec_ and base64 of at least 8 bytes, better 32; this makes one: echo "whsec_$(openssl rand -base64 32)"',
+    'must be whsec_ followed by base64 of at least 8 bytes, better 32. Create one with: echo "whsec_$(openssl rand -base64 32)"',
   );
 
 export const signingKeys = list
   .map((keys) => keys.map(base64))
   .assert(
     (keys) => keys.length > 0 && keys.every(isSigningKey),
-    `must be base64 keys of at least ${SIGNING_KEY_BYTES} bytes, comma-separated; this makes one: openssl rand -base64 ${SIGNING_KEY_BYTES}`,
+    `must be base64 keys of at least ${SIGNING_KEY_BYTES} bytes, comma-separated. Create one with: openssl rand -base64 ${SIGNING_KEY_BYTES}`,
   )
   .assert(
     (keys) => keys.every((key) => key.some((byte) => byte !== 0)),
-    `must hold no key of zeros; this makes a good one: openssl rand -base64 ${SIGNING_KEY_BYTES}`,
+    `must contain no key of zeros only. Create a key with: openssl rand -base64 ${SIGNING_KEY_BYTES}`,
   );
 
 export const receiptKeys = text.chain((given) => {
   // Files of environment variables hold no line breaks, so keys arrive with `\n` written out (reference §20.3).
   const keys = parseReceiptKeys(given.replaceAll(/\\r|\\n/g, '\n'));
-  const wanted = 'must be PEM blocks of P-256 alone, PRIVATE KEY (PKCS #8) or PUBLIC KEY; this makes one:';
+  const wanted = 'must contain only PEM blocks of P-256: PRIVATE KEY (PKCS #8) or PUBLIC KEY. Create one with:';
   return keys === undefined ? v.err(`${wanted} ${NEW_RECEIPT_KEY}`) : v.ok(keys);
 });
 
@@ -171,13 +171,13 @@ export const proxies = list
   .assert((items) => items.every(isAddressOrRange), 'must be addresses or CIDR ranges, comma-separated')
   .assert(
     (items) => !items.some(isEveryAddress),
-    'must not be every address: whoever sends X-Forwarded-For could choose what they count as',
+    'must not cover every address, because any client could then choose its address in X-Forwarded-For',
   );
 
 export const origins = list
   .assert(
     (items) => !items.some((item) => item.includes('*')),
-    'must name each origin in full: * and https://*.example.com match nothing',
+    'must contain each origin in full. Wildcards such as https://*.example.com match nothing',
   )
   .assert(
     (items) => items.every((item) => URL.canParse(item) && new URL(item).origin === item),
@@ -202,13 +202,13 @@ export const toolOrigins = list.assert(
 
 export const onOrOff = oneOf('on', 'off');
 
-export const timeZone = line.assert(isTimeZone, 'must be the IANA name of a time zone, as Europe/Berlin');
+export const timeZone = line.assert(isTimeZone, 'must be the IANA name of a time zone, such as Europe/Berlin');
 
 export const logLevel = oneOf('fatal', 'error', 'warn', 'info', 'debug', 'trace', 'silent');
 
 export const confirmationMinimum = text.chain((given) => {
   const minimum = parseConfirmationMinimum(given);
   return minimum === undefined
-    ? v.err('must be agent, page or page_email, or pairs as homeowner_quote=page_email,newsletter=page')
+    ? v.err('must be agent, page or page_email, or pairs such as homeowner_quote=page_email,newsletter=page')
     : v.ok(minimum);
 });

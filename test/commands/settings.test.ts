@@ -65,7 +65,7 @@ test('shows no secret', async () => {
 test('prints a table without --json', async () => {
   const ran = await runService(['settings'], { environment: { OPERATOR_NAME: 'Paint Match' } });
   expect(ran).toMatchObject({ status: 0, stderr: '' });
-  expect(ran.stdout).toMatch(/^VARIABLE +IN FORCE +FROM$/m);
+  expect(ran.stdout).toMatch(/^VARIABLE +VALUE +SOURCE$/m);
   expect(ran.stdout).toMatch(/^OPERATOR_NAME +Paint Match +environment$/m);
 });
 
@@ -75,7 +75,7 @@ test('exits with 78 for an invalid .env, and shows none of its values', async ()
   const ran = await runService(['settings'], { folder });
   expect(ran).toMatchObject({ status: 78, stdout: '' });
   expect(ran.stderr.trimEnd().split('\n')).toEqual([
-    'PROT (line 1 of .env) names no setting; did you mean PORT?',
-    'OPERATOR_NAME (line 2 of .env) has a quote that is not closed, or something behind it.',
+    'PROT (line 1 of .env) names no setting. Did you mean PORT?',
+    'OPERATOR_NAME (line 2 of .env) has an unclosed quotation mark, or text behind the closing one.',
   ]);
 });

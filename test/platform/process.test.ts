@@ -213,8 +213,8 @@ describe.concurrent('start that fails', () => {
     const environment = { AGENT_CREDENTIALS_FILE: join(folder, 'canary'), PORT: 'x' };
     const lines = await faultsOf({ environment, shell: `cd ${folder}; exec "$@"` }, 78);
     expect(lines).toEqual([
-      'UPSTREM_URL (line 2 of .env) names no setting; did you mean UPSTREAM_URL?',
-      'Line 3 of .env is no NAME=value.',
+      'UPSTREM_URL (line 2 of .env) names no setting. Did you mean UPSTREAM_URL?',
+      'Line 3 of .env is not NAME=value.',
       expect.stringMatching(/^AGENT_CREDENTIALS_FILE .*: npm run credentials -- issue NAME$/),
       'PORT must be a port number.',
       expect.stringMatching(/^LOG_LEVEL must be /),

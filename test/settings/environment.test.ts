@@ -46,25 +46,25 @@ describe('.env (reference §20.2)', () => {
   });
 
   test.each([
-    ['UPSTREM_URL=canary', 'UPSTREM_URL (line 2 of .env) names no setting; did you mean UPSTREAM_URL?'],
-    ['SMTP_URL_FIL=canary', 'SMTP_URL_FIL (line 2 of .env) names no setting; did you mean SMTP_URL_FILE?'],
-    ['port=canary', 'Line 2 of .env names no setting; did you mean PORT?'],
-    ['ZZZZZZZZZZZZZZZZZZ=canary', 'ZZZZZZZZZZZZZZZZZZ (line 2 of .env) names no setting; see .env.example.'],
-    ['canarycanarycanarycanary==', 'Line 2 of .env names no setting; see .env.example.'],
-    ['canary', 'Line 2 of .env is no NAME=value.'],
-    ['OPERATOR NAME=canary', 'Line 2 of .env is no NAME=value.'],
-    ['=canary', 'Line 2 of .env is no NAME=value.'],
+    ['UPSTREM_URL=canary', 'UPSTREM_URL (line 2 of .env) names no setting. Did you mean UPSTREAM_URL?'],
+    ['SMTP_URL_FIL=canary', 'SMTP_URL_FIL (line 2 of .env) names no setting. Did you mean SMTP_URL_FILE?'],
+    ['port=canary', 'Line 2 of .env names no setting. Did you mean PORT?'],
+    ['ZZZZZZZZZZZZZZZZZZ=canary', 'ZZZZZZZZZZZZZZZZZZ (line 2 of .env) names no setting. See .env.example.'],
+    ['canarycanarycanarycanary==', 'Line 2 of .env names no setting. See .env.example.'],
+    ['canary', 'Line 2 of .env is not NAME=value.'],
+    ['OPERATOR NAME=canary', 'Line 2 of .env is not NAME=value.'],
+    ['=canary', 'Line 2 of .env is not NAME=value.'],
     [
       'OPERATOR_NAME="canary & Sons',
-      'OPERATOR_NAME (line 2 of .env) has a quote that is not closed, or something behind it.',
+      'OPERATOR_NAME (line 2 of .env) has an unclosed quotation mark, or text behind the closing one.',
     ],
     [
       "OPERATOR_NAME='canary's",
-      'OPERATOR_NAME (line 2 of .env) has a quote that is not closed, or something behind it.',
+      'OPERATOR_NAME (line 2 of .env) has an unclosed quotation mark, or text behind the closing one.',
     ],
     [
       'OPERATOR_NAME="canary" & Sons',
-      'OPERATOR_NAME (line 2 of .env) has a quote that is not closed, or something behind it.',
+      'OPERATOR_NAME (line 2 of .env) has an unclosed quotation mark, or text behind the closing one.',
     ],
   ])('%j is rejected without its value', (line, fault) => {
     expect(load(`PORT=4001\n${line}\nHOST="::1"\n`).faults).toEqual([fault]);
@@ -100,11 +100,11 @@ describe('.env (reference §20.2)', () => {
   test.each([
     ['UTF-16 with a BOM', utf16, 'The .env file is UTF-16. Save it as UTF-8.'],
     ['UTF-16 in big-endian order', Buffer.from(utf16).swap16(), 'The .env file is UTF-16. Save it as UTF-8.'],
-    ['UTF-16 without a BOM', utf16.subarray(2), 'The .env file is no text in UTF-8. Save it as UTF-8.'],
+    ['UTF-16 without a BOM', utf16.subarray(2), 'The .env file is not valid UTF-8. Save it as UTF-8.'],
     [
       'Latin-1',
       Buffer.from('OPERATOR_NAME=M\xfcller', 'latin1'),
-      'The .env file is no text in UTF-8. Save it as UTF-8.',
+      'The .env file is not valid UTF-8. Save it as UTF-8.',
     ],
   ])('is rejected with its encoding if that is %s', (_, content, fault) => {
     expect(load(content).faults).toEqual([fault]);
@@ -113,6 +113,6 @@ describe('.env (reference §20.2)', () => {
   test('is rejected if it can’t be read', () => {
     const folder = emptyFolder();
     mkdirSync(join(folder, '.env'));
-    expect(loadEnvironment(folder).faults).toEqual(['The .env file can’t be read; check its permissions.']);
+    expect(loadEnvironment(folder).faults).toEqual(['The .env file can’t be read. Check its permissions.']);
   });
 });

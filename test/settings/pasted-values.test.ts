@@ -33,7 +33,7 @@ describe('settings with percent-encoding', () => {
   ] as const)('%s=%j is rejected with the way to write a password', (name, value) => {
     const others = name === 'SMTP_URL' ? { MAIL_FROM: 'a@b.example' } : {};
     expect(faultsOf({ ...others, [name]: value })).toEqual([
-      `${name} must have a user name and a password in which / is written %2F, # %23, ? %3F and % %25.`,
+      `${name} must have a percent-encoded user name and password: / as %2F, # as %23, ? as %3F and % as %25.`,
     ]);
   });
 
@@ -60,7 +60,7 @@ describe('settings in quotation marks', () => {
     ['REDIS_URL_FILE', '"/run/secrets/redis"'],
   ])('%s=%j is rejected because of its quotation marks', (name, value) => {
     expect(faultsOf({ [name]: value })).toEqual([
-      `${name} stands in quotation marks that nothing has removed. Take them away.`,
+      `${name} is in quotation marks, which would become part of the value. Remove them.`,
     ]);
   });
 

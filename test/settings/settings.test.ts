@@ -331,8 +331,8 @@ describe('invalid settings', () => {
   test('include NOTIFY_EMAIL and ALERT_EMAIL without a mail server, which are normalized like a form’s address', () => {
     const told = { NOTIFY_EMAIL: ' Leads@Paint.example ', ALERT_EMAIL: 'faults@paint.example' };
     expect(faultsOf({ ...production, ...told })).toEqual([
-      'NOTIFY_EMAIL needs a mail server; set SMTP_URL and MAIL_FROM.',
-      'ALERT_EMAIL needs a mail server; set SMTP_URL and MAIL_FROM.',
+      'NOTIFY_EMAIL needs a mail server. Set SMTP_URL and MAIL_FROM.',
+      'ALERT_EMAIL needs a mail server. Set SMTP_URL and MAIL_FROM.',
     ]);
     const { notifyEmail, alertEmail } = settingsOf(told);
     expect([notifyEmail, alertEmail]).toEqual(['leads@paint.example', 'faults@paint.example']);
@@ -361,7 +361,7 @@ describe('secrets in files', () => {
   test('are rejected if the variable itself is set too', () => {
     const REDIS_URL_FILE = temporaryFile('redis://canary.example');
     expect(faultsOf({ REDIS_URL_FILE, REDIS_URL: 'redis://canary.example' })).toEqual([
-      'REDIS_URL and REDIS_URL_FILE are both set; keep one of them.',
+      'REDIS_URL and REDIS_URL_FILE are both set. Remove one of them.',
     ]);
   });
 

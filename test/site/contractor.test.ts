@@ -84,7 +84,7 @@ describe('contractor in words.yaml', () => {
     ['link: https://user:word@painter.example', 'contractor.link: must be an https:// address'],
     ['place: "a\\nb"', 'contractor.place: must be one line of at most 120 characters'],
     [`insured: ${'x'.repeat(121)}`, 'contractor.insured: must be one line of at most 120 characters'],
-    ['name: Somebody Else', 'contractor.name: is not known'],
+    ['name: Somebody Else', 'contractor.name: is an unknown name'],
   ])('rejects %s at the start in one sentence without the value', async (fact, sentence) => {
     await expect(pagesWith(`contractor:\n  ${fact}\n`)).rejects.toThrow(`CONTENT_DIR: words.yaml: ${sentence}.`);
   });
