@@ -77,7 +77,7 @@ async function linkForLocalMode(
     const { makeLink } = await import('./console/links.ts');
     return await makeLink(storage, { name: 'local', now: clock.now(), baseUrl });
   } catch (error) {
-    log.warn({ err: error }, 'no link for the operator could be made');
+    log.warn({ err: error }, 'sign-in link not created');
     return undefined;
   }
 }
@@ -106,7 +106,7 @@ function drainAtTheEnd(settings: Settings, parts: Parts, app: Awaited<ReturnType
     process.exit();
   };
   const report = (err: unknown) => {
-    parts.log.fatal({ err }, 'the process ends because of an unexpected error');
+    parts.log.fatal({ err }, 'process ended by an unexpected error');
     process.exitCode = 1;
   };
   const fail = (err: unknown) => {

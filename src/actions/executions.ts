@@ -181,7 +181,7 @@ export function openExecutions(options: ExecutionsOptions) {
         completion.submit(claim, queries.store(of)),
       );
       if (stored > 0) return { outcome: DELIVERED, row: settledRow(claim, DELIVERED) };
-      const outcome: Outcome = { kind: 'unconfirmed', reason: 'The lease had run out.' };
+      const outcome: Outcome = { kind: 'unconfirmed', reason: 'The lease had expired.' };
       return { outcome, row: await currentReceipt(claim) };
     },
 
@@ -193,7 +193,7 @@ export function openExecutions(options: ExecutionsOptions) {
 }
 
 /** The outcome after a failed commit of a claim, or of a delivery to the embedded inbox. Nothing was sent. */
-const NEVER_SENT: Known = { outcome: { kind: 'unconfirmed', reason: 'The store was away.' } };
+const NEVER_SENT: Known = { outcome: { kind: 'unconfirmed', reason: 'The store was unavailable.' } };
 
 const DELIVERED: Outcome = { kind: 'confirmed', known: false };
 

@@ -22,9 +22,9 @@ export function openRecovery({ executions, submissions, clock, log }: RecoveryPa
   async function settleAndLog(what: string, settle: () => Promise<number>): Promise<void> {
     try {
       const count = await settle();
-      if (count > 0) log.warn({ count }, `${what} whose lease ran out were settled`);
+      if (count > 0) log.warn({ count }, `expired ${what} settled`);
     } catch (error) {
-      log.error({ err: error }, `expired ${what} could not be settled`);
+      log.error({ err: error }, `expired ${what} not settled`);
     }
   }
 

@@ -34,9 +34,9 @@ export function openRetention({ storage, clock, log, days }: RetentionOptions): 
       }
     },
     done(count) {
-      if (count > 0) log.info({ count }, 'receipts past their retention were deleted');
+      if (count > 0) log.info({ count }, 'receipts past retention deleted');
     },
-    failed: (error) => log.error({ err: error }, 'old receipts could not be deleted'),
+    failed: (error) => log.error({ err: error }, 'receipts past retention not deleted'),
   });
 }
 

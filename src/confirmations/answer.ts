@@ -128,7 +128,7 @@ async function send(
 async function decline(parts: AnswerParts, confirmation: Confirmation): Promise<Answered> {
   if (await parts.pending.end(confirmation, 'declined')) {
     parts.metrics.countConfirmation('declined');
-    parts.log.info(logged(confirmation), 'a person declined');
+    parts.log.info(logged(confirmation), 'confirmation declined');
   }
   return { kind: 'done' };
 }
@@ -137,7 +137,7 @@ async function report(parts: AnswerParts, confirmation: Confirmation): Promise<A
   const ended = await parts.pending.report(confirmation);
   if (ended > 0) {
     parts.metrics.countConfirmation('reported', ended);
-    parts.log.warn({ ...logged(confirmation), ended }, 'a person did not ask for this');
+    parts.log.warn({ ...logged(confirmation), ended }, 'confirmation reported');
     parts.alerts.raise('reported', confirmation.client);
   }
   return { kind: 'done' };
@@ -166,7 +166,7 @@ async function checkCode(parts: AnswerParts, confirmation: Confirmation, code: s
   }
   if (checked.expired) {
     parts.metrics.countConfirmation('expired');
-    parts.log.warn(logged(confirmation), 'a confirmation ended after five wrong codes');
+    parts.log.warn(logged(confirmation), 'confirmation expired after five wrong codes');
   }
   return { kind: 'done' };
 }

@@ -51,7 +51,7 @@ export async function cancelConfirmation(parts: ReadParts, request: ReadRequest)
   if (confirmation.execution.status === 'asked') {
     if (await parts.pending.end(confirmation, 'expired')) {
       parts.metrics.countConfirmation('expired');
-      parts.log.info({ confirmationId: confirmation.id }, 'confirmation cancelled by its client');
+      parts.log.info({ confirmationId: confirmation.id }, 'confirmation cancelled by client');
     }
   }
   const { id, client } = confirmation;

@@ -100,7 +100,7 @@ export async function requestFor(
   }
   parts.metrics.countConfirmation('asked');
   parts.metrics.countConfirmation('expired', asked.ended);
-  parts.log.info({ confirmationId: id, client, action: form.name, via: wanted }, 'asked to confirm');
+  parts.log.info({ confirmationId: id, client, action: form.name, via: wanted }, 'confirmation requested');
   const made = await parts.confirmations.findOf(client, id);
   if (made === undefined) throw new Error('A confirmation that was asked is gone.');
   return answered(parts, made, token, true);

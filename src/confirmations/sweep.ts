@@ -64,6 +64,6 @@ export function openSweep({ storage, clock, log, pending, metrics, days }: Sweep
       await deleteOld();
       deletedAt = clock.monotonic();
     },
-    failed: (error) => log.error({ err: error }, 'old confirmations could not be ended'),
+    failed: (error) => log.error({ err: error }, 'overdue confirmations not expired'),
   });
 }

@@ -70,7 +70,7 @@ export function openCredentials({ path, log, clock, pollMs = POLL_MS }: Credenti
 
   const refuse = (sentence: string) => {
     // Each fault is logged once, not at every reading.
-    if (sentence !== fault) log.error(`${sentence} The last good one stays in force.`);
+    if (sentence !== fault) log.error(`${sentence} The last valid file stays in force.`);
     fault = sentence;
   };
   const accept = (text: string) => {
@@ -81,7 +81,7 @@ export function openCredentials({ path, log, clock, pollMs = POLL_MS }: Credenti
     fault = undefined;
     file = parsed.file;
     holders = indexByDigest(file);
-    log.info({ clients: file.clients.length }, 'the agent credentials were read again');
+    log.info({ clients: file.clients.length }, 'agent credentials reloaded');
   };
   let isReading = false;
   /** Reads the file, unless a reading is under way. Otherwise a slow reading could replace the result of a later one. */

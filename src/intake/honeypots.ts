@@ -82,7 +82,7 @@ export function openHoneypots({ storage, clock, log, metrics }: HoneypotParts): 
     clock,
     everyMs: WRITE_EVERY_MS,
     work,
-    failed: (error) => log.error({ err: error }, 'the counts of bots could not be written'),
+    failed: (error) => log.error({ err: error }, 'honeypot counts not stored'),
     runsAtClose: true,
   });
   return {

@@ -101,7 +101,7 @@ export function registerIntake(app: FastifyInstance, parts: IntakeRouteParts): v
       const page = await renderRefusedPage(shown, form, refusal, intake);
       return page ?? parts.renderProblemPage({ ...problem, backTo });
     } catch (error) {
-      parts.log.error({ err: error }, 'the page of a refused form could not be made');
+      parts.log.error({ err: error }, 'page of refused form not rendered');
       return parts.renderProblemPage(problem);
     }
   };

@@ -68,7 +68,7 @@ export async function subscribe(parts: SubscribeParts, request: FormRequest): Pr
     });
   } catch (error) {
     if (!(error instanceof StorageUnavailable)) throw error;
-    parts.log.error({ submissionId: submission.id, err: error }, 'a subscription was not taken');
+    parts.log.error({ submissionId: submission.id, err: error }, 'subscription not stored');
     return { kind: 'subscriptionNotKept' };
   }
   if (isPending) parts.metrics.countSubscriber('pending');

@@ -47,8 +47,8 @@ export async function openRedisLimits(
   const setAway = (isAway: boolean) => {
     if (away === isAway) return;
     away = isAway;
-    if (isAway) log.warn('Redis is away: rate limits are counted in this process');
-    else log.info('Redis is back: rate limits are shared again');
+    if (isAway) log.warn('Redis unavailable, rate limits counted in this process');
+    else log.info('Redis available, rate limits shared again');
   };
   client.on('error', () => setAway(true));
   const connected = client.connect().catch(() => setAway(true));

@@ -74,7 +74,7 @@ export function openOutbox(options: OutboxOptions) {
     try {
       await marks.track(row, () => rows.mark(row, status));
     } catch (error) {
-      log.error({ messageId: row.message_id, reason: reasonOf(error) }, 'outbox mark has to wait');
+      log.error({ messageId: row.message_id, reason: reasonOf(error) }, 'message outcome not stored yet');
     }
   }
 
@@ -105,13 +105,13 @@ export function openOutbox(options: OutboxOptions) {
   async function attempt(row: MessageRow, claimedAt: number): Promise<void> {
     const entry = { messageId: row.message_id, kind: row.kind, attempt: row.attempts };
     const result = await send(row, claimedAt);
-    if (result.kind === 'late') log.warn(entry, 'message left to its next attempt after a pause');
-    else if (result.kind === 'obsolete') log.info(entry, 'message dropped: nothing is left to say');
+    if (result.kind === 'late') log.warn(entry, 'message attempt skipped after a pause');
+    else if (result.kind === 'obsolete') log.info(entry, 'obsolete message dropped');
     else if (result.kind === 'sent') {
       log.info(entry, 'message sent');
       await conclude(row, 'sent');
     } else if (result.permanent || row.attempts >= ATTEMPTS) {
-      log.error({ ...entry, reason: result.reason }, 'message given up');
+      log.error({ ...entry, reason: result.reason }, 'message failed permanently');
       onFailed?.(row.kind);
       await conclude(row, 'dead');
     } else {
@@ -130,7 +130,7 @@ export function openOutbox(options: OutboxOptions) {
       await options.prepare?.();
     } catch (error) {
       // Notices that have to wait don't stop other messages.
-      log.error({ reason: reasonOf(error) }, 'notices could not be looked at');
+      log.error({ reason: reasonOf(error) }, 'notices not throttled');
     }
     for (let attempts = 0; ; attempts += 1) {
       while (sending.size >= CONCURRENT_SENDS) await Promise.race(sending);
@@ -149,7 +149,7 @@ export function openOutbox(options: OutboxOptions) {
     clock,
     everyMs: TICK_MS,
     work: dispatch,
-    failed: (error) => log.error({ reason: reasonOf(error) }, 'outbox could not work'),
+    failed: (error) => log.error({ reason: reasonOf(error) }, 'outbox not processed'),
     repeatsFailures: true,
   });
 

@@ -50,7 +50,7 @@ export function openSubscriptionLinks(parts: SubscriptionLinksParts) {
     const changed = await storage.write((tx) => change(tx, to, token, found.id, eventId));
     if (changed === undefined) return;
     metrics.countSubscriber(to);
-    log.info({ subscriberId: found.id, submissionId: changed.event?.id, to }, 'a subscriber pressed');
+    log.info({ subscriberId: found.id, submissionId: changed.event?.id, to }, 'subscriber status changed');
     if (changed.event === undefined) return;
     const sending = send(firstAttempt(changed.event, leasedAt));
     void sending.finally(underWay.add(sending));
@@ -98,7 +98,7 @@ export function openSubscriptionLinks(parts: SubscriptionLinksParts) {
     try {
       await completeAttempt(submissions, leased, attempted);
     } catch (error) {
-      log.error({ submissionId: leased.id, err: error }, 'the end of an attempt has to wait');
+      log.error({ submissionId: leased.id, err: error }, 'attempt outcome not stored yet');
     }
   }
 

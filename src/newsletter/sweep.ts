@@ -40,9 +40,9 @@ export function openNewsletterSweep({ storage, clock, log, metrics }: SweepParts
       }
     },
     done(count) {
-      if (count > 0) log.info({ count }, 'subscriptions that nobody confirmed were erased');
+      if (count > 0) log.info({ count }, 'unconfirmed subscriptions erased');
     },
-    failed: (error) => log.error({ err: error }, 'old subscriptions could not be erased'),
+    failed: (error) => log.error({ err: error }, 'unconfirmed subscriptions not erased'),
   });
 }
 

@@ -76,27 +76,27 @@ export async function openMetrics(host: string, port: number, sources: Sources):
   );
   const executions = counter(
     'service_executions_total',
-    'Executions that this instance has settled, by action and status.',
+    'Executions settled by this instance, by action and status.',
     ...['action', 'status'],
   );
   const confirmations = counter(
     'service_confirmations_total',
-    'Confirmations that were asked for on a page of ours, and how this instance has seen them end.',
+    'Confirmations requested on this instance, and their results on this instance, by status.',
     'status',
   );
   const subscribers = counter(
     'service_subscribers_total',
-    'Subscribers that this instance has asked, and how it has seen them confirm, leave and run out.',
+    'Changes of subscribers on this instance, by new status.',
     'status',
   );
   const honeypots = counter(
     'service_honeypot_total',
-    'Submissions with a filled honeypot, which this instance has dropped, by form.',
+    'Submissions dropped by this instance because of a filled honeypot, by form.',
     'form',
   );
   const attempts = counter(
     'service_submission_attempts_total',
-    'Attempts of this instance to have a submission confirmed, by outcome and by what caused them.',
+    'Delivery attempts of this instance, by outcome and cause.',
     ...['outcome', 'by'],
   );
   // Prometheus sees no increase in a counter that begins at 1, so each counter begins at 0.
@@ -134,22 +134,24 @@ export async function openMetrics(host: string, port: number, sources: Sources):
   gaugeByStatus('service_outbox_messages', 'Messages in the outbox, by status.', sources.outboxDepth);
   gauge(
     'service_submission_oldest_waiting_seconds',
-    'How long the oldest of the submissions that wait for the upstream has been here.',
+    'Age of the oldest submission that waits for the upstream.',
     async () => (await sources.submissions().catch(() => undefined))?.oldestWaitingSeconds ?? Number.NaN,
   );
   gaugeByStatus(
     'service_submissions',
-    'Submissions that have not arrived, by status; undelivered ones of browsers alone.',
+    'Submissions that have not arrived, by status. Undelivered ones count only if they come from browsers.',
     async () => {
       const counts = await sources.submissions();
       return Object.fromEntries(UNARRIVED.map((status) => [status, counts[status]]));
     },
   );
-  gauge('service_store_up', 'Whether the store takes a statement: 1, or 0 while it is away.', async () =>
+  gauge('service_store_up', '1 if the store is available, otherwise 0.', async () =>
     Number(await sources.storeAnswers()),
   );
-  gauge('service_limits_insured', 'Whether rate limits are counted in this process alone because Redis is away.', () =>
-    Number(sources.usesFallbackLimits()),
+  gauge(
+    'service_limits_insured',
+    '1 if Redis is unavailable and this instance counts rate limits locally, otherwise 0.',
+    () => Number(sources.usesFallbackLimits()),
   );
 
   const collecting = new Set<Promise<void>>();

@@ -154,7 +154,7 @@ export function brokenRequestAnswerer(parts: {
     const request = unfinished?.response.req;
     const requestId = unfinished?.id ?? newId();
     if (unfinished !== undefined) unfinished.brokenStatus = status;
-    else log.info({ requestId, status }, 'broken request');
+    else log.info({ requestId, status }, 'invalid request refused');
     const asPage = request !== undefined && isFormPath(pathOf(request.url)) && wantsPage(request);
     const content = asPage ? renderProblemPage({ status, sentence: body.error, typed: true }) : JSON.stringify(body);
     const headers = {

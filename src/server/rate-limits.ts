@@ -46,7 +46,7 @@ export function rateTaker(
     metrics.countIgnoredForwardedFor();
     if (clock.monotonic() - warnedAt < WARN_EVERY_MS) return;
     warnedAt = clock.monotonic();
-    log.warn('X-Forwarded-For from a peer outside TRUST_PROXY is ignored');
+    log.warn('X-Forwarded-For from a peer outside TRUST_PROXY ignored');
   };
 
   return async (name, request, reply) => {

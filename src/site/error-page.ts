@@ -19,7 +19,7 @@ export function problemPageRenderer(parts: {
     try {
       return renderErrorPage(page, frame());
     } catch (error) {
-      log.error({ err: error }, 'the page of an error could not be made');
+      log.error({ err: error }, 'error page not rendered');
       return `<!doctype html><html lang="en"><meta charset="utf-8"><title>${problem.status}</title><h1>${escapeHtml(problem.sentence)}</h1></html>`;
     }
   };

@@ -96,7 +96,7 @@ function asLogLine({ settings, envFile, prepared, parts, version }: Started) {
   return {
     level: 'info',
     time: parts.clock.now().toISOString(),
-    msg: 'the service listens',
+    msg: 'service started',
     version,
     mode,
     host,

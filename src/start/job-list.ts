@@ -62,7 +62,7 @@ export function openJobs(parts: Working) {
         const { deleteExpired } = await import('../console/sessions.ts');
         await deleteExpired(storage, { nowMs: clock.now().getTime(), days });
       },
-      failed: (error) => log.error({ err: error }, 'old rows of the console could not be deleted'),
+      failed: (error) => log.error({ err: error }, 'expired console rows not deleted'),
     }),
   };
 }

@@ -38,7 +38,7 @@ export async function deliver(
     if (persisted.kind === 'stored') return await sendStored(leads, persisted.leased, traceparent);
     if (persisted.kind === 'notPersisted') {
       if (join !== undefined) throw new StorageUnavailable('A subscription could not be stored.');
-      leads.log.error({ submissionId: submission.id }, 'the store is away: a submission is forwarded unkept');
+      leads.log.error({ submissionId: submission.id }, 'submission forwarded without being stored');
       return await sendUnstored(leads, submission, persisted.insert, traceparent);
     }
     const { row } = persisted;
@@ -63,7 +63,7 @@ async function sendStored(
   const { outcome } = attempted;
   const answer = { reference: leased.id, outcome, answeredAt: clock.monotonic() };
   const completing = completeAttempt(leads, leased, attempted).catch((error: unknown) => {
-    log.error({ submissionId: leased.id, err: error }, 'the end of an attempt has to wait');
+    log.error({ submissionId: leased.id, err: error }, 'attempt outcome not stored yet');
   });
   if (outcome.kind === 'confirmed') {
     if (leased.form === 'newsletter') await within(clock, completing);
@@ -180,7 +180,7 @@ async function deliverToInbox(leads: LeadStore, submission: NewSubmission, join?
     if (!(error instanceof StorageUnavailable)) throw error;
     metrics.countAttempt('unconfirmed', 'first');
     if (join !== undefined) throw error;
-    const outcome = { kind: 'unconfirmed', reason: 'The inbox could not be written.' } as const;
+    const outcome = { kind: 'unconfirmed', reason: 'The inbox could not store the submission.' } as const;
     return { reference, outcome, status: 'notPersisted', answeredAt: clock.monotonic() };
   }
 }

@@ -34,7 +34,7 @@ export function openRedelivery(submissions: LeadStore): Redelivery {
       // The pause begins before the write of the outcome, which may fail.
       if (by === 'redelivery' && isAway(outcome)) pausedUntil = clock.monotonic() + PAUSE_MS;
       const { kind } = await completeAttempt(submissions, leased, attempted);
-      log.info({ submissionId: row.id, by, outcome, status: kind }, 'submission sent again');
+      log.info({ submissionId: row.id, by, outcome, status: kind }, 'submission resent');
       return outcome;
     }
     return undefined;
@@ -55,7 +55,7 @@ export function openRedelivery(submissions: LeadStore): Redelivery {
       clock,
       everyMs: POLL_EVERY_MS,
       work,
-      failed: (error) => log.error({ err: error }, 'submissions could not be sent again'),
+      failed: (error) => log.error({ err: error }, 'submissions not resent'),
       repeatsFailures: true,
     });
   return { redelivery: jobOf(redeliver), resend: jobOf(resend) };

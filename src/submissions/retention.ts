@@ -120,9 +120,9 @@ export function openSubmissionRetention(options: SubmissionRetentionOptions): Jo
     work,
     done({ emptied, deleted }) {
       if (emptied + deleted > 0) {
-        log.info({ emptied, deleted }, 'submissions past their retention were removed');
+        log.info({ emptied, deleted }, 'submissions past retention removed');
       }
     },
-    failed: (error) => log.error({ err: error }, 'old submissions could not be removed'),
+    failed: (error) => log.error({ err: error }, 'submissions past retention not removed'),
   });
 }

@@ -171,7 +171,7 @@ function send(
         // The message of an error can contain addresses and hosts.
         const { code: own, name } = error as NodeJS.ErrnoException;
         const code = typeof own === 'string' ? own : name;
-        unconfirmed(`The upstream could not be asked: ${code}.`, code);
+        unconfirmed(`The request to the upstream failed: ${code}.`, code);
       },
     };
     pool.dispatch(options, handler);

@@ -51,9 +51,9 @@ test('settles expired claims every five seconds, one sweep at a time, also after
   sweeps[1]?.end(2);
   await systemClock.turn();
   expect(logged).toEqual([
-    ['error', 'expired executions could not be settled'],
-    ['warn', 'executions whose lease ran out were settled'],
-    ['warn', 'submissions whose lease ran out were settled'],
+    ['error', 'expired executions not settled'],
+    ['warn', 'expired executions settled'],
+    ['warn', 'expired submissions settled'],
   ]);
   // Submissions are settled also if the sweep of the executions failed (reference §10.6).
   expect(submissionsSwept()).toBe(2);

@@ -142,7 +142,7 @@ describe.each(databases)('retention of receipts on %s', (name, create) => {
     await vi.advanceTimersByTimeAsync(59_999);
     expect(tried).toBe(0);
     await vi.advanceTimersByTimeAsync(1 + 2 * 3_600_000);
-    expect([tried, lines]).toEqual([3, ['old receipts could not be deleted']]);
+    expect([tried, lines]).toEqual([3, ['receipts past retention not deleted']]);
     expect(entries).toEqual([{ err: expect.any(StorageUnavailable) }]);
     away = false;
     await vi.advanceTimersByTimeAsync(3_600_000);
@@ -161,7 +161,7 @@ describe.each(databases)('retention of receipts on %s', (name, create) => {
     const { retention, look } = lookedAtByHand();
     look();
     await retention.close();
-    expect([entries, lines]).toEqual([[{ count: 2 }], ['receipts past their retention were deleted']]);
+    expect([entries, lines]).toEqual([[{ count: 2 }], ['receipts past retention deleted']]);
   });
 
   test('waits for the running batch on close and starts no other', async () => {

@@ -81,6 +81,6 @@ test('openCredentials keeps the last valid file in force if a new one has a dece
   writeFileSync(path, JSON.stringify({ clients: [clientOf('acme\u202e', ['two'])] }));
   await vi.waitFor(() => expect(lines).toHaveLength(1));
   credentials.close();
-  expect(lines[0]).toMatch(/clients\.0\.name: must be one line .* The last good one stays in force/);
+  expect(lines[0]).toMatch(/clients\.0\.name: must be one line .* The last valid file stays in force/);
   expect(credentials.clients().map(({ name }) => name)).toEqual(['acme']);
 });

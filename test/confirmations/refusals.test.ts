@@ -163,7 +163,7 @@ describe('reported client', () => {
     await executeAction(service, sent, { action: 'newsletter', key: 'before' });
     const before = await previewId(service);
     await pressButton(service, path, 'report');
-    expect(service.logs.join('')).toContain('a person did not ask for this');
+    expect(service.logs.join('')).toContain('confirmation reported');
     const preview = await previewId(service, 'contact', {
       name: 'Grace',
       email: 'grace+other@example.com',

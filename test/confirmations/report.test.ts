@@ -89,11 +89,11 @@ describe.each(databases)('report on %s', (_name, create) => {
       return JSON.parse(row?.counted ?? '{}').acme ?? 0;
     };
     const before = await alertsOf();
-    const linesBefore = one.logs.filter((line) => line.includes('did not ask for this')).length;
+    const linesBefore = one.logs.filter((line) => line.includes('confirmation reported')).length;
     const first = await contact('once@example.com');
     await quote('once@example.com');
     await pressButton(one, first.path, 'report');
-    const lines = one.logs.filter((line) => line.includes('did not ask for this'));
+    const lines = one.logs.filter((line) => line.includes('confirmation reported'));
     expect(lines).toHaveLength(linesBefore + 1);
     expect(JSON.parse(lines.at(-1) ?? '')).toMatchObject({ confirmationId: first.id, ended: 2 });
     expect(await alertsOf()).toBe(before + 1);

@@ -114,7 +114,7 @@ describe('openCredentials while the file changes', () => {
     const { nameOf, lines } = open(path);
     rmSync(path);
     execFileSync('mkfifo', [path]);
-    await vi.waitFor(() => expect(lines.join()).toContain('(a named pipe). The last good one'));
+    await vi.waitFor(() => expect(lines.join()).toContain('(a named pipe). The last valid file'));
     expect(nameOf('one')).toBe('acme');
   });
 
@@ -123,7 +123,7 @@ describe('openCredentials while the file changes', () => {
     const { nameOf, lines } = open(path);
     write(path, clientOf('other', ['two']), clientOf('more', []));
     await vi.waitFor(() => expect(nameOf('two')).toBe('other'));
-    expect(lines).toEqual(['{"clients":2} the agent credentials were read again']);
+    expect(lines).toEqual(['{"clients":2} agent credentials reloaded']);
     expect(nameOf('one')).toBeUndefined();
     // The command renames another file over this one.
     write(`${path}.new`, clientOf('third', ['three']));
@@ -138,7 +138,7 @@ describe('openCredentials while the file changes', () => {
     await vi.waitFor(() => expect(credentials.state().fault).toContain('not valid'));
     await readAgainTimes(5);
     expect(lines).toHaveLength(1);
-    expect(lines[0]).toMatch(/AGENT_CREDENTIALS_FILE.*last good one stays/);
+    expect(lines[0]).toMatch(/AGENT_CREDENTIALS_FILE.*last valid file stays/);
     expect(lines.join()).not.toContain('canary');
     expect(nameOf('one')).toBe('acme');
 

@@ -83,7 +83,7 @@ test('npm start serves in production mode, with every feature on but metrics', a
     said += text;
   });
   await until(() => listens(port));
-  const start = /^\{.*"the service listens".*$/m;
+  const start = /^\{.*"service started".*$/m;
   await until(() => start.test(said));
   const { mode, features, envFile } = JSON.parse(start.exec(said)?.[0] ?? '');
   expect([mode, envFile]).toEqual(['production', join(folder, '.env')]);

@@ -101,8 +101,8 @@ describe.skipIf(missing.length > 0)('three instances behind nginx, with PostgreS
   /** Returns how many instances count limits locally now, and how often one of them began to. */
   const insured = () => {
     const said = instances.map((instance) => instance.stdout()).join('');
-    const away = said.split('Redis is away').length - 1;
-    return { away, now: away - (said.split('Redis is back').length - 1) };
+    const away = said.split('Redis unavailable').length - 1;
+    return { away, now: away - (said.split('Redis available').length - 1) };
   };
 
   test('share a rate limit for each client, whatever X-Forwarded-For says', async () => {

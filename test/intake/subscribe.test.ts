@@ -147,7 +147,7 @@ describe('log of a subscription', () => {
     expect(linesOfLast()).toEqual([
       expect.objectContaining({
         level: 50,
-        msg: 'the end of an attempt has to wait',
+        msg: 'attempt outcome not stored yet',
         err: expect.objectContaining({ message: 'It broke.' }),
       }),
       expect.objectContaining({ msg: 'subscription settled' }),

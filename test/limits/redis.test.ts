@@ -144,7 +144,7 @@ describe.runIf(redisAnswers)('limits in Redis', () => {
     moved.advance(silence - PATIENCE_MS);
     await takeInSilence();
     expect(limits.usesFallback()).toBe(isAway);
-    expect(said).toEqual(isAway ? ['Redis is away: rate limits are counted in this process'] : []);
+    expect(said).toEqual(isAway ? ['Redis unavailable, rate limits counted in this process'] : []);
   });
 
   test('does not ask an unavailable Redis for a second, and uses it again after its next answer', async () => {
@@ -165,8 +165,8 @@ describe.runIf(redisAnswers)('limits in Redis', () => {
     release();
     await until(() => !limits.usesFallback());
     expect(said).toEqual([
-      'Redis is away: rate limits are counted in this process',
-      'Redis is back: rate limits are shared again',
+      'Redis unavailable, rate limits counted in this process',
+      'Redis available, rate limits shared again',
     ]);
     const before = insured.length;
     expect((await limits.take('preview', address())).remaining).toBe(59);
@@ -224,8 +224,8 @@ describe.runIf(redisAnswers)('limits in Redis', () => {
       return !limits.usesFallback();
     });
     expect(said).toEqual([
-      'Redis is away: rate limits are counted in this process',
-      'Redis is back: rate limits are shared again',
+      'Redis unavailable, rate limits counted in this process',
+      'Redis available, rate limits shared again',
     ]);
   });
 
@@ -236,7 +236,7 @@ describe.runIf(redisAnswers)('limits in Redis', () => {
     const nowhere = await opening;
     await until(() => nowhere.usesFallback());
     expect((await nowhere.take('preview', address())).remaining).toBe(59);
-    expect(said).toEqual(['Redis is away: rate limits are counted in this process']);
+    expect(said).toEqual(['Redis unavailable, rate limits counted in this process']);
     await nowhere.close();
   });
 

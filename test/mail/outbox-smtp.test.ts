@@ -63,7 +63,7 @@ test('marks a message as permanently failed on 550, never retries it, and logs t
   expect(server.offered).toHaveLength(1);
   expect(await outbox.depth()).toEqual({ pending: 0, dead: 1 });
   expect(lines.map((line) => JSON.parse(line))).toMatchObject([
-    { msg: 'message given up', reason: '550 5.1.1', attempt: 1 },
+    { msg: 'message failed permanently', reason: '550 5.1.1', attempt: 1 },
   ]);
   expect(lines.join('')).not.toMatch(/jane|subscriber/);
 });

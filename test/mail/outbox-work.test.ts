@@ -94,8 +94,8 @@ test('logs each attempt with Message-ID and outcome, and without an address', as
   expect(lines).toEqual([
     { level: 30, ...idOf(1), msg: 'message sent' },
     { level: 40, ...idOf(2), reason: '451', msg: 'message deferred' },
-    { level: 50, ...idOf(3), reason: '550', msg: 'message given up' },
-    { level: 30, ...idOf(4), msg: 'message dropped: nothing is left to say' },
+    { level: 50, ...idOf(3), reason: '550', msg: 'message failed permanently' },
+    { level: 30, ...idOf(4), msg: 'obsolete message dropped' },
   ]);
   expect(dead).toEqual(['confirmation']);
   expect((await rows()).map(({ key }) => key).sort()).toEqual(['later@x.example', 'never@x.example', 'sent@x.example']);
@@ -157,7 +157,7 @@ test('logs the Message-ID of a mark that the store refused', async () => {
   await outbox.work();
   const reason = 'StorageUnavailable';
   expect(lines.slice(1)).toEqual([
-    { level: 50, messageId: given[0]?.messageId, reason, msg: 'outbox mark has to wait' },
+    { level: 50, messageId: given[0]?.messageId, reason, msg: 'message outcome not stored yet' },
   ]);
 });
 
@@ -180,9 +180,7 @@ test.each([
   await outbox.work();
   expect(given).toHaveLength(expected);
   expect(lines).toMatchObject([
-    expected === 1
-      ? { msg: 'message sent' }
-      : { level: 40, attempt: 1, msg: 'message left to its next attempt after a pause' },
+    expected === 1 ? { msg: 'message sent' } : { level: 40, attempt: 1, msg: 'message attempt skipped after a pause' },
   ]);
 });
 
@@ -200,7 +198,7 @@ test('prepares notices before it claims messages, and sends the messages even if
   expect(await outbox.work()).toBe(1);
   expect([prepared, given.length]).toEqual([[0], 1]);
   const reason = 'StorageUnavailable';
-  expect(lines[0]).toEqual({ level: 50, reason, msg: 'notices could not be looked at' });
+  expect(lines[0]).toEqual({ level: 50, reason, msg: 'notices not throttled' });
 });
 
 test('deletes old rows once an hour, and no more often', async () => {
@@ -308,7 +306,7 @@ test('logs a failed check, and sends at the next one', async () => {
   clock.pass(1_000);
   await expect.poll(() => lines).toHaveLength(1);
   const reason = 'StorageUnavailable';
-  expect(lines[0]).toEqual({ level: 50, reason, msg: 'outbox could not work' });
+  expect(lines[0]).toEqual({ level: 50, reason, msg: 'outbox not processed' });
   away = false;
   await turns();
   clock.pass(1_000);

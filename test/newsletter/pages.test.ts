@@ -171,7 +171,7 @@ test('logs neither an address nor a token', async () => {
   await leave(at.service, row);
   await at.service.parts.subscriptionLinks.close();
   const lines = at.service.logs.join('\n');
-  expect(lines).toContain('a subscriber pressed');
+  expect(lines).toContain('subscriber status changed');
   for (const secret of [row.email, row.confirm_token, row.leave_token]) {
     expect(lines).not.toContain(secret);
   }

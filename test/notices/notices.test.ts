@@ -168,7 +168,7 @@ https://paint.example`);
     expect(server.offered).toEqual([]);
     expect(await messages()).toEqual([]);
     expect(await outbox.depth()).toEqual({ pending: 0, dead: 0 });
-    expect(lines.join('')).toContain('message dropped: nothing is left to say');
+    expect(lines.join('')).toContain('obsolete message dropped');
   });
 
   test('writes nothing if NOTIFY_EMAIL is not set, and removes notices of another instance', async () => {

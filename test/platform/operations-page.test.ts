@@ -59,5 +59,5 @@ test('the table of log lines equals the log calls in the source', () => {
   const said = messagesOfSource();
   expect(said.length).toBeGreaterThan(20);
   // On a pipe, this line is written before the log is open.
-  expect(rows.sort()).toEqual([...new Set([...said, 'info: the service listens'])].sort());
+  expect(rows.sort()).toEqual([...new Set([...said, 'info: service started'])].sort());
 });

@@ -42,7 +42,7 @@ describe.each(databases)('submission of an execution on %s (reference §10.7)', 
     const { row, outcome } = await executions.conclude(claim, told(confirmed));
     expect([row.status, outcome, (await standing(request))[1]]).toEqual([
       'failed',
-      { kind: 'unconfirmed', reason: 'The lease had run out.' },
+      { kind: 'unconfirmed', reason: 'The lease had expired.' },
       undefined,
     ]);
   });

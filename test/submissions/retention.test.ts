@@ -143,7 +143,7 @@ describe.each(databases)('retention of submissions on %s', (name, create) => {
     await vi.advanceTimersByTimeAsync(1 + 2 * 3_600_000);
     expect([tried, lines]).toEqual([
       3,
-      [[{ err: expect.any(StorageUnavailable) }, 'old submissions could not be removed']],
+      [[{ err: expect.any(StorageUnavailable) }, 'submissions past retention not removed']],
     ]);
     away = false;
     await vi.advanceTimersByTimeAsync(3_600_000);
@@ -168,7 +168,7 @@ describe.each(databases)('retention of submissions on %s', (name, create) => {
     retention.start();
     look();
     await vi.waitFor(() => expect(lines).toHaveLength(1));
-    expect(lines).toEqual([[{ emptied: 2, deleted: 1 }, 'submissions past their retention were removed']]);
+    expect(lines).toEqual([[{ emptied: 2, deleted: 1 }, 'submissions past retention removed']]);
     await retention.close();
   });
 

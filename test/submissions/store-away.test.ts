@@ -41,7 +41,7 @@ describe.each(databases)('delivery while the store is unavailable, on %s (refere
     expect(performance.now() - before).toBeGreaterThan(1_900);
     expect(accepted).toMatchObject({ outcome: { kind: 'confirmed' }, status: 'notPersisted' });
     expect(rig.receiver.delivered[0]?.headers['webhook-id']).toBe(accepted.reference);
-    expect(rig.logged).toContain('the store is away: a submission is forwarded unkept');
+    expect(rig.logged).toContain('submission forwarded without being stored');
     faults.write = rig.storage.write;
     // The next submission is stored again.
     expect(await rig.send(undefined, submissions)).toMatchObject({ status: 'delivered' });

@@ -227,7 +227,7 @@ describe('deliver, outcomes (reference §10.3)', () => {
       const outcome = await nowhere.deliver(lead, freely);
       expect(outcome).toMatchObject({
         kind: 'unconfirmed',
-        reason: expect.stringMatching(/^The upstream could not be asked: [A-Z_]+\.$/),
+        reason: expect.stringMatching(/^The request to the upstream failed: [A-Z_]+\.$/),
       });
       expect(JSON.stringify(outcome)).toMatch(code);
       expect(JSON.stringify(outcome)).not.toMatch(/127|invalid/);
@@ -305,7 +305,7 @@ describe('deliver, events that are proven unsent', () => {
     const patient = open(receiver.url, 5_000);
     expect(await patient.deliver(lead, freely)).toEqual({
       kind: 'unconfirmed',
-      reason: 'The upstream could not be asked: UND_ERR_SOCKET.',
+      reason: 'The request to the upstream failed: UND_ERR_SOCKET.',
       code: 'UND_ERR_SOCKET',
     });
     expect(receiver.delivered).toHaveLength(1);

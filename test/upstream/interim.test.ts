@@ -66,7 +66,7 @@ test('returns unconfirmed at 16 KB of endless headers, long before the timeout',
   const { raw, close } = await speaking(endless, 60_000);
   expect(await raw.deliver(lead, freely)).toMatchObject({
     kind: 'unconfirmed',
-    reason: expect.stringMatching('could not be asked'),
+    reason: expect.stringMatching('The request to the upstream failed'),
   });
   await raw.close();
   close();

@@ -50,7 +50,7 @@ const broken = new WeakSet<pg.PoolClient>();
 export function connect(config: pg.PoolConfig, log: Log | undefined): Kysely<Schema> {
   const pool = new pg.Pool({ ...config, onConnect: (client) => client.query(SESSION) });
   // The pool replaces an idle connection that breaks.
-  pool.on('error', () => log?.warn('an idle database connection was lost'));
+  pool.on('error', () => log?.warn('idle database connection lost'));
   // The server can end a session in the same packet that starts it, before the pool returns the connection. An error
   // without a listener ends the process.
   pool.on('connect', (client) => {

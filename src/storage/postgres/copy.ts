@@ -112,7 +112,7 @@ async function connected<T>(url: string, run: (client: pg.Client) => Promise<T>)
     return await run(client);
   } catch (error) {
     if (error instanceof StorageUnavailable) throw error;
-    throw new StorageUnavailable('PostgreSQL could not be asked.', { cause: error });
+    throw new StorageUnavailable('The request to PostgreSQL failed.', { cause: error });
   } finally {
     await client.end().catch(() => {});
   }

@@ -158,7 +158,7 @@ describe('restoreFrom, server that does not answer', () => {
     const asked = await restoreFrom(file, 'postgres://nobody@127.0.0.1:1/x').catch((e) => e);
     expect(asked).toBeInstanceOf(StorageUnavailable);
     expect(asked).toMatchObject({
-      message: 'PostgreSQL could not be asked.',
+      message: 'The request to PostgreSQL failed.',
       cause: { code: 'ECONNREFUSED' },
     });
   });
@@ -172,7 +172,7 @@ describe('restoreFrom, server that does not answer', () => {
     const asking = restoreFrom(file, `postgres://nobody@127.0.0.1:${port}/x`).catch((e) => e);
     await connected;
     vi.advanceTimersByTime(2_000);
-    expect(await asking).toMatchObject({ message: 'PostgreSQL could not be asked.' });
+    expect(await asking).toMatchObject({ message: 'The request to PostgreSQL failed.' });
     vi.useRealTimers();
     silent.close();
   });
