@@ -63,7 +63,7 @@ export async function prepareLocalMode(settings: Settings, clock: Clock): Promis
     if (error instanceof StartFault) throw error;
     const code = (error as NodeJS.ErrnoException).code ?? 'unknown error';
     throw new StartFault(
-      `The folder ${dataDir} can’t be written (${code}): change its permissions, or set DATA_DIR to a folder of yours.`,
+      `The folder ${dataDir} can’t be written (${code}), so change its permissions, or set DATA_DIR to a folder that you own.`,
     );
   }
 }
@@ -73,7 +73,7 @@ function localSigningKey(path: string): { bytes: Buffer; made: boolean } {
   const made = createExclusively(path, newSigningKey);
   const bytes = parseSigningKey(readOwn(path));
   if (bytes !== undefined) return { bytes, made };
-  throw new StartFault(`The key in ${path} is too short: remove that file, and a new one is made.`);
+  throw new StartFault(`The key in ${path} is too short, so remove that file, and the next start creates a new key.`);
 }
 
 /** Returns the key that signs receipts. A restart uses the same key, so earlier receipts can be verified. */
@@ -81,7 +81,9 @@ function localReceiptKey(path: string): ReceiptKeys {
   createExclusively(path, newPrivateKey);
   const keys = parseReceiptKeys(readOwn(path));
   if (keys?.signing !== undefined) return keys;
-  throw new StartFault(`There is no private key of P-256 in ${path}: remove that file, and a new one is made.`);
+  throw new StartFault(
+    `There is no private key of P-256 in ${path}, so remove that file, and the next start creates a new key.`,
+  );
 }
 
 /**
@@ -95,7 +97,7 @@ function makeLocalAgent({ dataDir, credentialsFile }: Settings, clock: Clock): b
   createExclusively(tokenFile, () => `${generateToken()}\n`);
   const token = readOwn(tokenFile).trim();
   if (!isIssuedToken(token))
-    throw new StartFault(`There is no token in ${tokenFile}: remove that file, and one is made.`);
+    throw new StartFault(`There is no token in ${tokenFile}, so remove that file, and the next start creates a new token.`);
   const credential = { sha256: digestOfToken(token), createdAt: clock.now(), expiresAt: null };
   const change = issue({ clients: [] }, LOCAL_AGENT, [...SCOPES], credential);
   return change.kind === 'changed' && createExclusively(path, () => `${JSON.stringify(change.file, null, 2)}\n`);
@@ -106,7 +108,7 @@ function readOwn(path: string): string {
     return readPlainFile(path);
   } catch (error) {
     if (!(error instanceof NoFile)) throw error;
-    throw new StartFault(`${path} is ${error.code}, not a file: remove it, and a new file is made.`);
+    throw new StartFault(`${path} is ${error.code}, not a file, so remove it, and the next start creates a new file.`);
   }
 }
 

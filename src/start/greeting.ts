@@ -53,21 +53,23 @@ function localLines(started: Started): string[] {
   const { settings, envFile, prepared, version } = started;
   const { baseUrl, dataDir, upstream, mail } = settings;
   const token = prepared.tokenFile;
-  const made = prepared.firstRun ? ' (made just now)' : '';
+  const isNew = prepared.firstRun ? ' (new)' : '';
   return [
-    `Lead intake ${version} in local mode, ${settingsFrom(envFile)}: everything it keeps is in ${dataDir}${made}.`,
+    `Lead intake ${version}, local mode. ${settingsFrom(envFile)} Data folder: ${dataDir}${isNew}.`,
     // The text has at most 14 lines.
     ...(started.operatorLink === undefined ? [''] : []),
     `  Site       ${baseUrl}`,
     `  Agents     ${baseUrl}${pages.agents.path}`,
     `  Reference  ${baseUrl}${pages.reference.path}`,
-    `  Leads      ${upstream.kind === 'http' ? 'UPSTREAM_URL' : 'npm run inbox -- list'}`,
-    `  E-mail     ${mail.kind === 'files' ? `${mail.folder} (written there, not sent)` : 'SMTP_URL'}`,
-    ...(started.operatorLink === undefined ? [] : [`  Operator   ${started.operatorLink} (once, within 15 minutes)`]),
-    `  Token      ${token ?? 'issue one: npm run credentials -- issue my-agent'}`,
+    `  Leads      ${upstream.kind === 'http' ? 'forwarded to UPSTREAM_URL' : 'npm run inbox -- list'}`,
+    `  E-mail     ${mail.kind === 'files' ? `${mail.folder} (files, not sent)` : 'sent through SMTP_URL'}`,
+    ...(started.operatorLink === undefined
+      ? []
+      : [`  Operator   ${started.operatorLink} (one-time link, valid 15 minutes)`]),
+    `  Token      ${token ?? 'none, issue one with: npm run credentials -- issue my-agent'}`,
     '',
     ...(token === undefined ? [] : ['Try:', tryCommand(baseUrl, token), '']),
-    'To go live: NODE_ENV=production, BASE_URL, UPSTREAM_URL, CONTRACTOR_ID, CONTRACTOR_NAME,',
+    'To go live, set NODE_ENV=production, BASE_URL, UPSTREAM_URL, CONTRACTOR_ID, CONTRACTOR_NAME,',
     '  PREVIEW_SIGNING_KEYS, AGENT_CREDENTIALS_FILE, SMTP_URL, MAIL_FROM (see .env.example).',
   ];
 }
@@ -79,7 +81,7 @@ function productionLines({ settings, envFile, parts, version }: Started): string
     return `  ${feature.padEnd(18)}${state}`;
   });
   return [
-    `Lead intake ${version} in production, on ${host}:${port}, ${settingsFrom(envFile)}.`,
+    `Lead intake ${version}, production, on ${host}:${port}. ${settingsFrom(envFile)}`,
     '',
     `  Site              ${baseUrl}`,
     `  Agents            ${baseUrl}${pages.agents.path}`,
@@ -117,7 +119,7 @@ function asLogLine({ settings, envFile, prepared, parts, version }: Started) {
 }
 
 function settingsFrom({ path, found }: LoadedEnvironment['file']): string {
-  return found ? `with the settings of ${path}` : `without a file ${path}`;
+  return found ? `Settings file: ${path}.` : `No settings file ${path}.`;
 }
 
 /** Returns a shell command that requests a preview of the first form. */

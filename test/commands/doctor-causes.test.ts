@@ -201,7 +201,7 @@ test.runIf(databases.length > 1)(
     url.searchParams.set('options', '-c search_path=leads');
     const { outcome, told } = (await doctor({ DATABASE_URL: url.href }, '--no-send'))('database');
     expect(outcome).toBe('failed');
-    expect(told).toMatch(/^PostgreSQL can’t be used: No schema of the search_path exists .*create schema/);
+    expect(told).toMatch(/^PostgreSQL can’t be used\. No schema of the search_path exists .*create schema/);
   },
 );
 

@@ -181,7 +181,7 @@ describe.concurrent('start that fails', () => {
     const port = await freePort();
     const other = createServer().listen(port, '127.0.0.1');
     const lines = await faultsOf({ port }, 1);
-    expect(lines).toEqual([expect.stringMatching(`^Port ${port} is taken.* PORT=${port + 1} npm start$`)]);
+    expect(lines).toEqual([expect.stringMatching(`^Port ${port} is already in use.* PORT=${port + 1} npm start$`)]);
     other.close();
   });
 

@@ -61,7 +61,7 @@ test('names all addresses and files of local mode in at most 14 lines', () => {
 test('shows a sign-in link on its own line on a terminal, and not on a pipe', () => {
   const operatorLink = 'http://localhost:4000/operator/sign-in/token';
   const text = greeting(factsOf({}, { operatorLink }));
-  expect(text).toContain(`Operator   ${operatorLink} (once, within 15 minutes)`);
+  expect(text).toContain(`Operator   ${operatorLink} (one-time link, valid 15 minutes)`);
   expect(text.trimEnd().split('\n').length).toBeLessThanOrEqual(14);
   expect(greeting(factsOf({}, { operatorLink, onTerminal: false }))).not.toContain('sign-in');
 });
@@ -108,8 +108,8 @@ test('shows a working example command, even for a folder with special characters
 test.each([{}, production])('names the .env file that was read or not found: %j', (environment) => {
   const words = (found: boolean, onTerminal: boolean) =>
     greeting(factsOf(environment, { envFile: { path: '/srv/app/.env', found }, onTerminal }));
-  expect(words(true, true).split('\n')[0]).toContain('with the settings of /srv/app/.env');
-  expect(words(false, true).split('\n')[0]).toContain('without a file /srv/app/.env');
+  expect(words(true, true).split('\n')[0]).toContain('Settings file: /srv/app/.env.');
+  expect(words(false, true).split('\n')[0]).toContain('No settings file /srv/app/.env.');
   expect(JSON.parse(words(true, false)).envFile).toBe('/srv/app/.env');
   expect(JSON.parse(words(false, false)).envFile).toBeNull();
 });

@@ -117,7 +117,7 @@ test('names METRICS_PORT if it is in use, and suggests a port other than the ser
   const { port } = taken.address() as AddressInfo;
   const METRICS_PORT = `${port}`;
   expect(await saidOfMetrics({ METRICS_PORT })).toBe(
-    `Port ${port} is taken by another program; stop that one, or set METRICS_PORT to a free one: METRICS_PORT=${port + 1} npm start`,
+    `Port ${port} is already in use, so stop the other program, or set METRICS_PORT to a free port: METRICS_PORT=${port + 1} npm start`,
   );
   expect(await saidOfMetrics({ METRICS_PORT, PORT: `${port + 1}` })).toContain(`METRICS_PORT=${port + 2} npm start`);
   taken.close();
@@ -129,6 +129,6 @@ test.each([
 ])('does not suggest the used port %i', (port, suggested) => {
   const fault = Object.assign(new Error(), { code: 'EADDRINUSE', port });
   const { sentence } = describeStartFault(fault, settingsOf({ PORT: `${port}` }));
-  expect(sentence).toMatch(new RegExp(`^Port ${port} is taken`));
+  expect(sentence).toMatch(new RegExp(`^Port ${port} is already in use`));
   expect(sentence).toContain(suggested);
 });

@@ -73,7 +73,7 @@ describe.runIf(databases.length > 1)('openPostgres', () => {
     const url = new URL(database.url);
     url.searchParams.set('options', '-c search_path=leads');
     expect(await saidOf(url.href)).toMatch(
-      /^PostgreSQL can’t be used: No schema of the search_path exists for this role\. .*create schema NAME/,
+      /^PostgreSQL can’t be used\. No schema of the search_path exists for this role\. .*create schema NAME/,
     );
   });
 
@@ -91,7 +91,7 @@ describe.runIf(databases.length > 1)('openPostgres', () => {
     test('explains that the role may not create tables in public', async () => {
       await administrator.query('revoke create on schema public from public');
       expect(await saidOf(url.href)).toMatch(
-        /^PostgreSQL can’t be used: This role may not create tables\. .*alter database NAME owner to ROLE/,
+        /^PostgreSQL can’t be used\. This role may not create tables\. .*alter database NAME owner to ROLE/,
       );
     });
 
@@ -104,7 +104,7 @@ describe.runIf(databases.length > 1)('openPostgres', () => {
     test('explains that the tables belong to another role', async () => {
       await (await openPostgres(database.url)).close();
       expect(await saidOf(url.href)).toMatch(
-        /^PostgreSQL can’t be used: this role may not use these tables: .*DATABASE_URL\.$/,
+        /^PostgreSQL can’t be used, because this role may not use the tables\. .*DATABASE_URL\.$/,
       );
     });
   });
