@@ -22,7 +22,7 @@ function check() {
   if (found === SHA256[platform]) return;
   fs.unlinkSync(binary);
   process.stderr.write(
-    `The Node.js that was fetched for ${platform} is not the one this version was made with (its SHA-256 is ${found}); it was removed. Look at where npm fetches from (\`npm config get registry\`), then run \`npm ci\` again.\n`,
+    `The Node.js that npm installed for ${platform} has an unexpected SHA-256 (${found}), so this check removed the file. Check your npm registry (\`npm config get registry\`), then run \`npm ci\` again.\n`,
   );
   process.exitCode = 1;
 }

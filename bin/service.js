@@ -29,7 +29,7 @@
 
   if (parseInt(process.versions.node, 10) < LEAST_MAJOR) {
     fail(
-      `This is Node.js ${process.versions.node}, and the service needs ${LEAST_MAJOR}: \`npm ci\` brings it as a dependency, and npm puts it first (\`npm start\`); where install scripts are blocked, run \`npm rebuild node\` or \`npm ci --ignore-scripts=false\`.`,
+      `This is Node.js ${process.versions.node}, but the service needs Node.js ${LEAST_MAJOR}: run \`npm ci\`, then \`npm start\`, and if npm blocks install scripts, also \`npm rebuild node\` or \`npm ci --ignore-scripts=false\`.`,
     );
     return;
   }
@@ -55,9 +55,9 @@
     },
     (error) => {
       if (error.code === 'ERR_MODULE_NOT_FOUND') {
-        fail('A part of the program is not there: run `npm ci` first.');
+        fail('A package is missing, so run `npm ci` first.');
       } else {
-        fail(`The command could not be loaded: ${error.message}`);
+        fail(`The command did not load: ${error.message}`);
       }
     },
   );

@@ -33,24 +33,24 @@ export function timeOf({ text }: Call, option: string): Date | undefined {
   if (given === undefined) return undefined;
   const moment = timesIn('UTC').parse(given);
   if (moment !== undefined) return moment;
-  throw new UsageFault(`--${option} must be a date like 2027-01-01 or 2027-01-01T12:00:00Z.`);
+  throw new UsageFault(`--${option} must be a date such as 2027-01-01 or 2027-01-01T12:00:00Z.`);
 }
 
 /** Returns the milliseconds of an option like `30m`, `24h` or `7d`. */
 export function durationOf({ text }: Call, option: string, otherwise: string): number {
   const [, amount, unit] = DURATION.exec(text(option) ?? otherwise) ?? [];
-  if (amount === undefined) throw new UsageFault(`--${option} must be like 30m, 24h or 7d.`);
+  if (amount === undefined) throw new UsageFault(`--${option} must be a duration such as 30m, 24h or 7d.`);
   return Number(amount) * MILLISECONDS[unit as keyof typeof MILLISECONDS];
 }
 
-export const formatOption = { '--format FORMAT': 'csv (safe in a spreadsheet) or jsonl' };
+export const formatOption = { '--format FORMAT': 'csv (spreadsheet-safe) or jsonl' };
 
 /** Returns the number of rows that `--limit` names. */
 export function limitOf({ text }: Call): number | undefined {
   const given = text('limit');
   if (given === undefined) return undefined;
   if (/^[1-9]\d{0,5}$/.test(given)) return Number(given);
-  throw new UsageFault('--limit is a whole number from 1 to 999999.');
+  throw new UsageFault('--limit must be a whole number from 1 to 999999.');
 }
 
 /** Returns the value of an option that allows only certain values. */
@@ -69,5 +69,5 @@ export function oneOf<const Value extends string>(
 export function formatOf({ terminal, text }: Call, otherwise?: 'jsonl'): 'csv' | 'jsonl' {
   const format = text('format') ?? (terminal.json ? 'jsonl' : otherwise);
   if (format === 'csv' || format === 'jsonl') return format;
-  throw new UsageFault('--format is csv or jsonl.');
+  throw new UsageFault('--format must be csv or jsonl.');
 }

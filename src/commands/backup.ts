@@ -10,11 +10,11 @@ import { loadSettings, placeOf, requireDatabase } from './open-store.ts';
 export const run = runnerOf({
   invocation: 'npm run backup --',
   description:
-    'Copies the database to a file, while the service runs. It holds everything that was answered before it began, and people’s data: keep it like the database.',
+    'Copies the database to a file while the service runs. The file has everything that the service answered before the copy began. It contains personal data, so protect the file like the database.',
   examples: ['npm run backup -- backups/2026-12-01.db', 'npm run --silent backup -- backups/2026-12-01.dump --json'],
   subcommands: {
     '': {
-      description: 'makes the file, mode 0600, and reads it again; never replaces one',
+      description: 'Create the file with mode 0600 and verify it. An existing file is never replaced.',
       operands: ['file'],
       run: backup,
     },
@@ -24,7 +24,7 @@ export const run = runnerOf({
 async function backup({ operand, terminal }: Call): Promise<void> {
   const file = resolve(operand('file'));
   const { database } = loadSettings().settings;
-  if (existsSync(file)) throw new ExitFault(`There is a file at ${file}: give another name.`);
+  if (existsSync(file)) throw new ExitFault(`There is a file at ${file} already. Choose another name.`);
   requireDatabase(database);
   // The file gets its final name when it is complete.
   const partial = `${file}.partial`;
@@ -38,7 +38,7 @@ async function backup({ operand, terminal }: Call): Promise<void> {
     if (error instanceof StorageUnavailable) throw error;
     const { code = 'unknown error' } = error as NodeJS.ErrnoException;
     throw new ExitFault(
-      `The backup could not be written (${code}): does the folder exist, may it be written, is there room?`,
+      `The backup could not be written (${code}). Check that the folder exists, is writable and has enough free space.`,
     );
   } finally {
     rmSync(partial, { force: true });
@@ -46,5 +46,5 @@ async function backup({ operand, terminal }: Call): Promise<void> {
   const bytes = statSync(file).size;
   if (terminal.json) return terminal.print(JSON.stringify({ file, bytes }));
   terminal.print(file);
-  terminal.say(`${bytes} bytes, read again and whole. Try a restore from time to time.`);
+  terminal.say(`${bytes} bytes, read back and complete. Test a restore from time to time.`);
 }

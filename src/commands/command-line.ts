@@ -44,9 +44,9 @@ export type Command = {
 };
 
 const COMMON: Options = {
-  '--json': 'the same as JSON on standard output',
-  '--help': 'this text',
-  '--version': 'the version of the service',
+  '--json': 'output as JSON',
+  '--help': 'this help',
+  '--version': 'version of the service',
 };
 
 /** Runs a command with the arguments after its name and sets the exit status of the process. Never throws. */
@@ -85,7 +85,7 @@ async function dispatch(command: Command, argv: readonly string[], terminal: Ter
     for (const line of helpOf(command, name)) terminal.print(line);
   } else if (subcommand === undefined) {
     parseOptions(argv, COMMON);
-    throw new UsageFault(`Say which: ${Object.keys(subcommands).join(', ')}. See --help.`);
+    throw new UsageFault(`Missing subcommand: ${Object.keys(subcommands).join(', ')}. See --help.`);
   } else {
     await subcommand.run(parseCall(subcommand, name === '' ? argv : argv.slice(1), terminal));
   }
@@ -94,10 +94,10 @@ async function dispatch(command: Command, argv: readonly string[], terminal: Ter
 function parseCall({ operands = [], others, options }: Subcommand, argv: readonly string[], terminal: Terminal): Call {
   const { values, positionals } = parseOptions(argv, { ...COMMON, ...options });
   if (positionals.length > operands.length && others === undefined) {
-    throw new UsageFault('There is an argument too many; see --help.');
+    throw new UsageFault('Too many arguments. See --help.');
   }
   const missing = operands[positionals.length];
-  if (missing !== undefined) throw new UsageFault(`<${missing}> is missing; see --help.`);
+  if (missing !== undefined) throw new UsageFault(`Missing argument: <${missing}>. See --help.`);
   const texts = (name: string) => (values[name] ?? []).filter((value) => typeof value === 'string');
   return {
     terminal,
@@ -127,14 +127,14 @@ function parseOptions(argv: readonly string[], declared: Options) {
   } catch (error) {
     // The first line of the message names the option and its fault.
     const [sentence = ''] = (error as Error).message.split('\n');
-    throw new UsageFault(`${sentence.replace(/\.$/, '')}; see --help.`);
+    throw new UsageFault(`${sentence.replace(/\.$/, '')}. See --help.`);
   }
 }
 
 /** Returns one sentence about an unknown name, with the nearest name of `names`. */
 export function unknownName(what: string, given: string, names: readonly string[]): string {
   const near = nearest(given, names);
-  return `There is no ${what}${near === undefined ? '; see --help.' : `: did you mean ${near}?`}`;
+  return `There is no ${what}. ${near === undefined ? 'See --help.' : `Did you mean ${near}?`}`;
 }
 
 /** Returns the help of one subcommand, or of the whole command if the name is empty. Examples come first. */
@@ -148,7 +148,7 @@ function helpOf({ invocation, description, examples, subcommands }: Command, nam
     ...Object.entries(subcommands)
       .filter(([each]) => isWhole || each === name)
       .flatMap(([each, subcommand]) => usageOf(`${invocation} ${each}`.trimEnd(), subcommand)),
-    ...(isWhole ? ['', 'With all of them:'] : []),
+    ...(isWhole ? ['', 'Global options:'] : []),
     ...optionLines(COMMON, isWhole ? 2 : 6),
   ];
 }

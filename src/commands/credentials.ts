@@ -13,11 +13,11 @@ import { printTable, tableOf } from './terminal.ts';
 
 const NAME = /^[A-Za-z0-9][A-Za-z0-9._-]{0,99}$/;
 
-const expiresOption = { '--expires DATE': 'when the new credential ends, like 2027-01-01; without it, never' };
+const expiresOption = { '--expires DATE': 'end of the new credential, such as 2027-01-01 (default: never)' };
 
 export const run = runnerOf({
   invocation: 'npm run credentials --',
-  description: 'The bearer credentials of agents. A change counts within 5 s, without a restart.',
+  description: 'Manages the credentials of agents. A running service applies a change within 5 s.',
   examples: [
     'npm run credentials -- issue acme-assistant',
     `npm run credentials -- issue acme-assistant --scope ${scopeOf.preview} --expires 2027-01-01`,
@@ -27,32 +27,35 @@ export const run = runnerOf({
   ],
   subcommands: {
     issue: {
-      description: 'a new client; its token is printed once, and only its SHA-256 is kept',
+      description: 'Create a client and print its token once. Only the SHA-256 of the token is stored.',
       operands: ['name'],
-      options: { '--scope SCOPE': `${SCOPES.join(' or ')}, as often as needed; without it, both`, ...expiresOption },
+      options: { '--scope SCOPE': `${SCOPES.join(' or ')}, repeatable (default: both)`, ...expiresOption },
       run: (call) => {
         const scopes = scopesOf(call);
         return change(call, (file, name, credential) => issue(file, name, scopes, credential));
       },
     },
     rotate: {
-      description: 'a further token for a client; the ones it has end after the overlap',
+      description: 'Add a token to a client. Its other tokens expire after the overlap.',
       operands: ['name'],
-      options: { '--overlap DURATION': 'how long the old tokens still work: 30m, 24h, 7d (24h)', ...expiresOption },
+      options: {
+        '--overlap DURATION': 'time for which old tokens stay valid, such as 30m or 7d (default: 24h)',
+        ...expiresOption,
+      },
       run: (call) => {
         const overlapMs = durationOf(call, 'overlap', '24h');
         const ends = new Date(systemClock.now().getTime() + overlapMs);
-        const note = `The old tokens end at ${ends.toISOString()}.`;
+        const note = `The old tokens expire at ${ends.toISOString()}.`;
         return change(call, (file, name, credential) => rotate(file, name, credential, ends), note);
       },
     },
     revoke: {
-      description: 'removes a client, or one of its credentials, at once',
+      description: 'Remove a client, or one of its credentials',
       operands: ['name'],
-      options: { '--credential ID': 'this one alone, like c_1', '--yes': 'do not ask' },
+      options: { '--credential ID': 'only this credential, such as c_1', '--yes': 'no confirmation prompt' },
       run: remove,
     },
-    list: { description: 'the clients, their scopes, and their credentials with their dates', run: list },
+    list: { description: 'List clients with their scopes, credentials and dates', run: list },
   },
 });
 
@@ -64,11 +67,11 @@ async function change(
   const { terminal } = call;
   const name = call.operand('name');
   if (!NAME.test(name)) {
-    throw new UsageFault('A name is letters, digits, dots, dashes and underscores, at most 100.');
+    throw new UsageFault('A name has at most 100 letters, digits, dots, dashes and underscores.');
   }
   const createdAt = systemClock.now();
   const expiresAt = timeOf(call, 'expires') ?? null;
-  if (expiresAt !== null && expiresAt <= createdAt) throw new UsageFault('--expires is past.');
+  if (expiresAt !== null && expiresAt <= createdAt) throw new UsageFault('--expires must be in the future.');
 
   const token = generateToken();
   const added = { sha256: digestOfToken(token), createdAt, expiresAt };
@@ -77,7 +80,7 @@ async function change(
     const expires_at = expiresAt?.toISOString() ?? null;
     return terminal.print(JSON.stringify({ client: name, credential: id, token, expires_at }));
   }
-  terminal.say(`The token of ${name}, ${id}. It is shown once: keep it safe.`);
+  terminal.say(`Token of ${name}, ${id}. The token is shown only once, so store it safely.`);
   if (note !== undefined) terminal.say(note);
   terminal.print(token);
 }
@@ -90,7 +93,7 @@ async function remove({ terminal, operand, text, flag }: Call): Promise<void> {
     throw new ExitFault('Nothing was revoked.');
   }
   await edit(name, (file) => revoke(file, name, id));
-  terminal.say(`Revoked: ${what}. A running service refuses it within 5 s.`);
+  terminal.say(`Revoked: ${what}. A running service refuses its tokens within 5 s.`);
   if (terminal.json) terminal.print(JSON.stringify({ client: name, credential: id ?? null }));
 }
 
@@ -104,7 +107,7 @@ async function list({ terminal }: Call): Promise<void> {
     }),
   );
   if (terminal.json) return terminal.print(JSON.stringify(rows));
-  if (rows.length === 0) return terminal.say('There are no clients yet: issue a credential.');
+  if (rows.length === 0) return terminal.say('There are no clients yet. Create one with `issue`.');
   const cells = rows.map(({ client, credential, scopes, created_at, expires_at, expired }) => {
     const ends = `${expires_at ?? 'never'}${expired ? ' (expired)' : ''}`;
     return [client, credential, scopes.join(' '), created_at, ends];
@@ -122,9 +125,9 @@ async function edit(name: string, apply: (file: ClientsFile) => Change): Promise
   });
   if (outcome?.kind === 'changed') return outcome.credential;
   const refusals = {
-    clientExists: `${name} has a credential already: \`rotate ${name}\` adds another.`,
-    noClient: `There is no client ${name}; \`list\` shows them.`,
-    noCredential: `${name} has no such credential; \`list\` shows them.`,
+    clientExists: `${name} already has a credential. Add another with \`rotate ${name}\`.`,
+    noClient: `There is no client ${name}. \`list\` shows all clients.`,
+    noCredential: `${name} has no such credential. \`list\` shows all credentials.`,
   };
   throw new ExitFault(refusals[outcome?.why ?? 'noClient']);
 }
@@ -132,7 +135,7 @@ async function edit(name: string, apply: (file: ClientsFile) => Change): Promise
 function credentialsPath(): string {
   const path = loadSettings().settings.credentialsFile;
   if (path !== undefined) return path;
-  throw new ExitFault('AGENT_CREDENTIALS_FILE is not set: name the file that holds the clients.');
+  throw new ExitFault('AGENT_CREDENTIALS_FILE is not set. Set it to the path of the credentials file.');
 }
 
 function scopesOf({ texts }: Call): Scope[] {
@@ -140,5 +143,5 @@ function scopesOf({ texts }: Call): Scope[] {
   const known = SCOPES.filter((scope) => given.includes(scope));
   if (given.length === 0) return [...SCOPES];
   if (given.every((scope) => known.some((one) => one === scope))) return known;
-  throw new UsageFault(`--scope is ${SCOPES.join(' or ')}.`);
+  throw new UsageFault(`--scope must be ${SCOPES.join(' or ')}.`);
 }

@@ -18,7 +18,7 @@ import type { Terminal } from './terminal.ts';
 export const run = runnerOf({
   invocation: 'npm run erase --',
   description:
-    'Erases what is kept of a person, found by their e-mail address: leads and subscriptions with what became of them, a subscriber and the events about them, what they were asked to confirm, and confirmation messages. Receipts stay: they hold nothing that was typed into a form. An argument stays in the shell’s history; give - and the address on standard input instead.',
+    'Erases everything that is stored about a person, by e-mail address: leads and subscriptions with their attempts, the subscriber and its events, pending confirmations, and queued messages. Receipts stay, because they contain nothing that was typed into a form. An argument stays in the history of the shell. To avoid this, use - and give the address on standard input.',
   examples: [
     'npm run erase -- ada@example.com --dry-run',
     'npm run erase -- -',
@@ -26,9 +26,9 @@ export const run = runnerOf({
   ],
   subcommands: {
     '': {
-      description: 'erases for good, after asking; - reads the address from standard input',
+      description: 'Erase permanently, after a confirmation prompt. - reads the address from standard input.',
       operands: ['email'],
-      options: { '--dry-run': 'only count what would go', '--yes': 'do not ask' },
+      options: { '--dry-run': 'count only, and erase nothing', '--yes': 'no confirmation prompt' },
       run: erase,
     },
   },
@@ -38,12 +38,12 @@ type Found = PersonRows & { files: string[] };
 
 async function erase(call: Call): Promise<void> {
   const { terminal } = call;
-  const email = await readAddress(call, call.operand('email'), 'That is not an e-mail address.');
+  const email = await readAddress(call, call.operand('email'), 'The argument is not an e-mail address.');
   const { settings } = loadSettings();
   const dueAt = await withConfiguredStorage((storage) => eraseFrom(storage, settings, email, call));
   if (dueAt !== undefined) await scrubFiles(settings, dueAt, terminal);
   if (settings.upstream.kind === 'http') {
-    terminal.say('What was sent to UPSTREAM_URL is kept there: have it erased there too.');
+    terminal.say('The receiver at UPSTREAM_URL still stores what it received. Have the data erased there too.');
   }
 }
 
@@ -62,7 +62,7 @@ async function eraseFrom(
     return undefined;
   }
   const isEmpty = countsOf(found).every(([count]) => count === 0);
-  if (!isEmpty && !(await terminal.confirm(`Erase ${inWords(found)} for good?`, flag('yes')))) {
+  if (!isEmpty && !(await terminal.confirm(`Erase ${inWords(found)} permanently?`, flag('yes')))) {
     throw new ExitFault('Nothing was erased.');
   }
   const now = systemClock.now();
@@ -90,7 +90,7 @@ async function scrubFiles({ database, operatorTimeZone }: Settings, dueAt: Date,
   if (isLater && database.kind === 'sqlite' && isOpenElsewhere(database.path)) {
     const { shown, zone } = timesIn(operatorTimeZone);
     terminal.say(
-      `The rows are deleted. The database file keeps traces of them until the running service rewrites it: on ${shown(dueAt).text} (${zone}), as nobody else can write meanwhile.`,
+      `The rows are deleted. The database file contains traces of them until ${shown(dueAt).text} (${zone}). The running service then rewrites the file, which blocks all other writes.`,
     );
   } else {
     const scrubbed =
@@ -101,7 +101,7 @@ async function scrubFiles({ database, operatorTimeZone }: Settings, dueAt: Date,
     terminal.say(AFTERWARDS[scrubbed]);
   }
   terminal.say(
-    'Receipts stay; an Idempotency-Key in one is its client’s own choice, and should name nobody. Backups made before hold what was erased.',
+    'Receipts stay. A receipt contains the Idempotency-Key that its client chose, which should name nobody. Earlier backups still contain the erased data.',
   );
 }
 
@@ -122,29 +122,29 @@ function inWords(found: Found): string {
 const countsOf = (found: Found): [count: number, noun: string, where?: string][] => [
   [found.leads, 'lead'],
   [found.subscriptions, 'subscription'],
-  [found.confirmations, 'pending question'],
+  [found.confirmations, 'pending confirmation'],
   [found.subscribers, 'subscriber'],
-  [found.outbox, 'confirmation', ' in the outbox'],
+  [found.outbox, 'message', ' in the outbox'],
   [found.files.length, 'message file'],
 ];
 
 const UNDER_WAY =
-  'Some of it was being sent at that moment, and may still arrive at UPSTREAM_URL: have it erased there too.';
+  'Some submissions were being sent at that moment, and may still arrive at UPSTREAM_URL. Have them erased there too.';
 
 /** If these events never arrive, the receiver continues to write to the person. */
 const unsubscribedUndelivered = (count: number) =>
-  `${count} of it said that they have left the newsletter, and had not arrived at UPSTREAM_URL: take them off the list there.`;
+  `${count === 1 ? '1 unsubscribe event' : `${count} unsubscribe events`} had not arrived at UPSTREAM_URL. Remove the person from the list there.`;
 
 const AFTERWARDS: Readonly<Record<Scrubbed, string>> = {
-  clean: 'Nothing of it is left in the database’s files.',
-  held: 'The rows are deleted. Traces of them stay in the write-ahead log, because another process is reading the database. The service tries again within the hour, or run this again when that has ended.',
+  clean: 'The files of the database contain no traces of the data.',
+  held: 'The rows are deleted. Traces of them stay in the write-ahead log, because another process is reading the database. The service tries again within the hour. You can also run this command again after that process has ended.',
   failed:
-    'The rows are deleted. The database file keeps traces of them, because it could not be rewritten: this needs as much free disk space again, and a moment without other writers. The service tries again within the hour, or run this again.',
+    'The rows are deleted. The database file still contains traces of them, because it could not be rewritten. A rewrite needs free disk space of the size of the file, and a moment without other writers. The service tries again within the hour. You can also run this command again.',
   vacuumed:
-    'The dead rows were vacuumed away. PostgreSQL’s free space, its write-ahead log and archives of it may hold remains until they are overwritten or expire.',
-  seen: 'It is erased, but its dead rows are still in the tables: a transaction that began before (a backup, a forgotten psql, a replication slot) keeps them. Run this again when that has ended.',
+    'VACUUM removed the deleted rows. Free space, write-ahead log and log archives of PostgreSQL may contain traces until they are overwritten or expire.',
+  seen: 'The data is erased, but deleted rows remain in the tables because of an older transaction. Examples are a backup, an open psql or a replication slot. Run this command again when that transaction has ended.',
   unvacuumed:
-    'It is erased, but VACUUM did not end in time, or is not this role’s to run: the dead rows go with autovacuum, or with `VACUUM (INDEX_CLEANUP ON) submissions, subscribers, confirmations, messages` in psql as the tables’ owner.',
+    'The data is erased, but VACUUM did not end in time, or this role may not run it. Autovacuum removes the deleted rows later. To remove them now, run `VACUUM (INDEX_CLEANUP ON) submissions, subscribers, confirmations, messages` in psql as the owner of the tables.',
 };
 
 /** Outcomes after which the command must run again. */

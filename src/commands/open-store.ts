@@ -26,7 +26,7 @@ export function isDatabaseThere(database: Settings['database']): boolean {
 /** Throws `ExitFault` if there is no database yet. */
 export function requireDatabase(database: Settings['database']): void {
   if (isDatabaseThere(database)) return;
-  throw new ExitFault(`There is no database yet at ${placeOf(database)}: \`npm start\` makes it.`);
+  throw new ExitFault(`There is no database yet at ${placeOf(database)}. \`npm start\` creates it.`);
 }
 
 /** Returns the path of the database's file, or the address of its server. */
@@ -67,7 +67,9 @@ export function withSubmissions<T>(
 ): Promise<T> {
   return withConfiguredStorage((storage, settings) => {
     if (settings.upstream.kind === 'none') {
-      terminal.say('UPSTREAM_URL is not set, so nothing is accepted; here is what came before that.');
+      terminal.say(
+        'UPSTREAM_URL is not set, so the service accepts no submissions. This command works on earlier ones.',
+      );
     }
     return use(storage, settings);
   });

@@ -8,12 +8,12 @@ import { withConfiguredStorage } from './open-store.ts';
 
 export const run = runnerOf({
   invocation: 'npm run operator --',
-  description: `Who may use the operator’s console at ${routes.operatorPage.path} (OPERATOR_CONSOLE).`,
+  description: `Creates sign-in links for the operator console at ${routes.operatorPage.path} (OPERATOR_CONSOLE).`,
   examples: ['npm run operator -- link --name "Jo Painter"', 'npm run --silent operator -- link --name jo'],
   subcommands: {
     link: {
-      description: 'makes a link that signs in once, within 15 minutes, and prints it',
-      options: { '--name NAME': 'who it is for, as the audit says it: 1 to 80 characters' },
+      description: 'Print a sign-in link that works once, within 15 minutes',
+      options: { '--name NAME': 'name of the operator in the audit: 1 to 80 characters' },
       run: link,
     },
   },
@@ -22,13 +22,15 @@ export const run = runnerOf({
 async function link({ terminal, text }: Call): Promise<void> {
   const name = nameOfOperator(text('name') ?? '');
   if (name === undefined)
-    throw new UsageFault('--name is one line of 1 to 80 visible characters, with no hidden ones.');
+    throw new UsageFault('--name must be one line of 1 to 80 visible characters, without hidden characters.');
   const url = await withConfiguredStorage((storage, { operatorConsole, baseUrl }) => {
     if (operatorConsole === 'off') {
-      terminal.say('The console is off: set OPERATOR_CONSOLE=on and start the service anew.');
+      terminal.say('The console is off. Set OPERATOR_CONSOLE=on and restart the service.');
     }
     return makeLink(storage, { name, now: systemClock.now(), baseUrl });
   });
   terminal.print(terminal.json ? JSON.stringify({ name, url }) : url);
-  terminal.say('It signs in once, within 15 minutes. Whoever has it can use it: send it to nobody else.');
+  terminal.say(
+    'This link works once, within 15 minutes. Anybody who has the link can use it, so share it with nobody else.',
+  );
 }

@@ -10,23 +10,23 @@ import { loadSettings, placeOf } from './open-store.ts';
 
 export const run = runnerOf({
   invocation: 'npm run restore --',
-  description: 'Replaces everything in the database by a backup. Stop every instance first.',
+  description: 'Replaces everything in the database with a backup. Stop every instance first.',
   examples: [
     'npm run restore -- backups/2026-12-01.db',
     'npm run --silent restore -- backups/2026-12-01.dump --yes --json',
   ],
   subcommands: {
     '': {
-      description: 'looks at the backup, asks, and replaces; all of it or nothing',
+      description: 'Check the backup, ask for confirmation, and replace everything or nothing',
       operands: ['file'],
-      options: { '--yes': 'do not ask' },
+      options: { '--yes': 'no confirmation prompt' },
       run: restore,
     },
   },
 });
 
 /** A preview that was executed after the backup could be executed again (reference §19.9). */
-const AFTERWARDS = `What came after the backup is forgotten, and every operator is signed out. So that nothing is submitted twice, start the service ${bounds.previewLifetimeMinutes} minutes after it was stopped, or with a new signing key alone (docs/operations.md, "Backup and restore").`;
+const AFTERWARDS = `All later data is gone, and every operator is signed out. To submit nothing twice, start the service ${bounds.previewLifetimeMinutes} minutes after it was stopped, or with a new signing key only (docs/operations.md, "Backup and restore").`;
 
 async function restore({ operand, flag, terminal }: Call): Promise<void> {
   const file = resolve(operand('file'));
@@ -36,19 +36,19 @@ async function restore({ operand, flag, terminal }: Call): Promise<void> {
     const names = { sqlite: 'SQLite', postgres: 'PostgreSQL' };
     throw new ExitFault(
       kind === undefined
-        ? 'The file is no backup: neither of SQLite nor of PostgreSQL.'
-        : `The backup is of ${names[kind]}, and DATABASE_URL names ${names[database.kind]}.`,
+        ? 'The file is not a backup of SQLite or PostgreSQL.'
+        : `The backup is from ${names[kind]}, but DATABASE_URL is for ${names[database.kind]}.`,
     );
   }
   const { examineCopy, restoreFrom } = await copiesOf(kind);
   await examineCopy(file);
   const target = database.kind === 'sqlite' ? database.path : 'the PostgreSQL database';
-  if (!(await terminal.confirm(`Replace everything in ${target} by this backup?`, flag('yes')))) {
+  if (!(await terminal.confirm(`Replace everything in ${target} with this backup?`, flag('yes')))) {
     throw new ExitFault('Nothing was replaced.');
   }
   await restoreFrom(file, placeOf(database));
   if (terminal.json) terminal.print(JSON.stringify({ restored: file }));
-  terminal.say(`The database is that of the backup. ${AFTERWARDS}`);
+  terminal.say(`The database was restored. ${AFTERWARDS}`);
 }
 
 /** Returns the kind of database from the first bytes of a backup. Returns undefined if the file is no backup. */

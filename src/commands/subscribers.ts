@@ -19,12 +19,12 @@ const LIST_ROWS = 20;
 
 const filterOptions = {
   '--status STATUS': subscriberStatuses.join(', '),
-  '--search TEXT': 'an address, or its beginning',
+  '--search TEXT': 'address, or its beginning',
 } as const;
 
 export const run = runnerOf({
   invocation: 'npm run subscribers --',
-  description: `Who subscribed with ${routes.subscribeNewsletter.path}: pending until they confirm (erased after ${bounds.subscriptionLifetimeDays} days), confirmed, or unsubscribed.`,
+  description: `Lists the people who subscribed with ${routes.subscribeNewsletter.path}. A subscriber is pending, confirmed or unsubscribed. The service deletes pending subscribers after ${bounds.subscriptionLifetimeDays} days.`,
   examples: [
     'npm run subscribers -- list',
     'npm run subscribers -- list --status pending --limit 100',
@@ -32,13 +32,13 @@ export const run = runnerOf({
   ],
   subcommands: {
     list: {
-      description: 'the latest, newest first; by address where one is looked for',
-      options: { '--limit N': `how many (${LIST_ROWS})`, ...filterOptions },
+      description: 'List the latest subscribers, newest first, or sorted by address with --search',
+      options: { '--limit N': `maximum number (default: ${LIST_ROWS})`, ...filterOptions },
       run: list,
     },
     export: {
-      description: 'all of them in that order, on standard output',
-      options: { ...formatOption, '--limit N': 'only the first so many', ...filterOptions },
+      description: 'Export all subscribers in the same order to standard output',
+      options: { ...formatOption, '--limit N': 'maximum number (default: all)', ...filterOptions },
       run: exportAll,
     },
   },
@@ -61,11 +61,13 @@ async function list(call: Call): Promise<void> {
   const filter = filterOf(call);
   const { subscribers, next } = await withConfiguredStorage((storage) => listSubscribers(storage, filter, limit));
   if (terminal.json) return terminal.write(subscribers.map(jsonLineOf).join(''));
-  if (subscribers.length === 0) return terminal.say('There is nobody here yet.');
+  if (subscribers.length === 0) return terminal.say('There are no such subscribers.');
   const head = columns.map((name) => name.replaceAll('_', ' ').toUpperCase());
   printTable(terminal, tableOf([head, ...subscribers.map(cellsOf)]));
   if (next !== undefined)
-    terminal.say(`${subscribers.length} shown, there are more; --limit shows more, \`export --format csv\` has all.`);
+    terminal.say(
+      `Showing ${subscribers.length}. Use --limit for more. For all matches, use \`export --format csv\` with the same filters.`,
+    );
 }
 
 async function exportAll(call: Call): Promise<void> {
@@ -79,7 +81,7 @@ async function exportAll(call: Call): Promise<void> {
 
 function filterOf(call: Call): SubscriberFilter {
   const search = call.text('search');
-  if (search?.trim() === '') throw new UsageFault('--search is blank: say what to look for.');
+  if (search?.trim() === '') throw new UsageFault('--search must not be blank.');
   return { status: oneOf(call, 'status', subscriberStatuses), search };
 }
 

@@ -69,7 +69,7 @@ export function openTerminal(streams: TerminalStreams, json: boolean): Terminal 
     confirm: async (question, yes) => {
       if (yes) return true;
       if (stdin.isTTY !== true || stderr.isTTY !== true) {
-        throw new UsageFault(`${question} Off a terminal, say so with --yes.`);
+        throw new UsageFault(`${question} This is not a terminal, so confirm with --yes.`);
       }
       const lines = createInterface({ input: stdin, output: stderr });
       try {

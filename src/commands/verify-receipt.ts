@@ -16,7 +16,7 @@ const KEYS_MAXIMUM_BYTES = 64 * 1024;
 export const run = runnerOf({
   invocation: 'npm run verify-receipt --',
   description:
-    'Verifies a signed receipt, and prints what it says. Exit status 0: valid; 1: not; 2: it, or the keys, can’t be read.',
+    'Verifies a signed receipt and prints its claims. Exit status 0 means valid, 1 not valid, and 2 that the receipt or the keys can’t be read.',
   examples: [
     'npm run verify-receipt -- receipt.json',
     'npm run verify-receipt -- receipt.json --issuer https://paint.example',
@@ -24,11 +24,11 @@ export const run = runnerOf({
   ],
   subcommands: {
     '': {
-      description: 'the JSON of a receipt as the service answers it, or the JWT with its disclosures',
+      description: 'Verify the JSON of a receipt as the service answers it, or a JWT with its disclosures',
       operands: ['file'],
       options: {
-        '--jwks FILE|URL': `the issuer’s keys, else those at its ${routes.getReceiptKeys.path}`,
-        '--issuer URL': 'who must have signed it, else BASE_URL',
+        '--jwks FILE|URL': `keys of the issuer (default: its ${routes.getReceiptKeys.path})`,
+        '--issuer URL': 'required issuer (default: BASE_URL)',
       },
       run: verify,
     },
@@ -71,7 +71,7 @@ function readText(path: string): string {
 }
 
 const UNPROTECTED =
-  'The keys come over http, so anybody on the way can replace them. Use https, or a file with --jwks.';
+  'The keys come over http, so others on the network can replace them. Use https, or a file with --jwks.';
 
 function isUnprotected(place: string): boolean {
   const url = URL.parse(place);
@@ -95,7 +95,7 @@ async function fetchText(address: string): Promise<string> {
     .then((response) => (response.ok ? textOf(response) : undefined))
     .catch(() => undefined);
   if (text !== undefined) return text;
-  throw new UsageFault(`${address} gave no keys of at most 64 KB within 10 s; --jwks takes a file as well.`);
+  throw new UsageFault(`${address} returned no keys of at most 64 KB within 10 s. --jwks also accepts a file.`);
 }
 
 /**

@@ -147,12 +147,12 @@ describe.each(databases)('backup and restore on %s', (name, create) => {
     writeFileSync(cut, bytes.subarray(0, bytes.length / 2));
     expectRefusal(await restore(target, cut, '--yes'), /damaged|failed/);
     writeFileSync(cut, 'something else');
-    expectRefusal(await restore(target, cut, '--yes'), /is no backup/);
+    expectRefusal(await restore(target, cut, '--yes'), /is not a backup/);
     expectRefusal(await restore(target, join(folder, 'none'), '--yes'), /ENOENT/);
     const other = name === 'SQLite' ? 'postgres://127.0.0.1:1/none' : 'sqlite:none.db';
     const environment = { DATABASE_URL: other };
     const ran = await runService(['restore', file, '--yes'], { environment });
-    expectRefusal(ran, /^The backup is of/);
+    expectRefusal(ran, /^The backup is from/);
   });
 });
 

@@ -35,7 +35,7 @@ describe('bin/service.js', () => {
     const code = readFileSync(join(project, 'bin/service.js'), 'utf8');
     const started = [...code.matchAll(/^ {4}(\w+): \(\) => import\(/gm)].map(([, name]) => name);
     const { stdout } = await runService(['--help']);
-    const told = [...stdout.matchAll(/^ {2}node bin\/service\.js (\w+)$/gm)].map(([, name]) => name);
+    const told = [...stdout.matchAll(/^ {2}npm run (\w+)$/gm)].map(([, name]) => name);
     const { scripts } = JSON.parse(readFileSync(join(project, 'package.json'), 'utf8'));
     const offered = Object.entries<string>(scripts).flatMap(([script, line]) => {
       const [, name] = /node bin\/service\.js (\w+)$/.exec(line) ?? [];
@@ -92,7 +92,7 @@ describe('service, any command', () => {
   ])('answers %j with the nearest match, %s, and status 2', async (args, nearest) => {
     const ran = await runService(args);
     expect(ran).toMatchObject({ status: 2, stdout: '' });
-    expect(ran.stderr).toContain(`did you mean ${nearest}?`);
+    expect(ran.stderr).toContain(`Did you mean ${nearest}?`);
   });
 
   test.each([

@@ -74,7 +74,7 @@ describe('demo against a service in local mode', () => {
     const { status, stderr } = await runService(['demo'], { environment: environment() });
     expect(status).toBe(1);
     expect(stderr).toMatch(
-      /^Step 14: the rate of this address for \/api\/leads is used up, most likely by an earlier demo; run it again in 1\d minutes\.\n$/,
+      /^Step 14: the rate limit of this address for \/api\/leads is used up, probably by an earlier demo\. Run the demo again in 1\d minutes\.\n$/,
     );
   });
 });
@@ -109,14 +109,14 @@ describe('demo that exits with 1', () => {
     expect(await runService(['demo', '--url', url])).toEqual({
       status: 1,
       stdout: '',
-      stderr: `The service does not answer at ${url}: start it with \`npm start\`, or say where it is with --url.\n`,
+      stderr: `The service does not answer at ${url}. Start it with \`npm start\`, or give its address with --url.\n`,
     });
   });
 
   test.each([
-    [tokens.create, 'Step 2: 200 was expected, and the answer is 403. It says: '],
-    [tokens.preview, 'Step 3: 409 was expected, and the answer is 403. It says: '],
-    ['canary-token', 'Step 2: 200 was expected, and the answer is 401. It says: '],
+    [tokens.create, 'Step 2: the expected status is 200, but the answer has 403. Its error: '],
+    [tokens.preview, 'Step 3: the expected status is 409, but the answer has 403. Its error: '],
+    ['canary-token', 'Step 2: the expected status is 200, but the answer has 401. Its error: '],
   ])('names the step and the answer if the credential %s lacks a permission', async (token, words) => {
     const args = ['demo', '--url', service.url, '--token-file', tokenFile(token)];
     const { status, stdout, stderr } = await runService(args);
@@ -149,7 +149,7 @@ describe('demo that exits with 1', () => {
     server.close();
     expect(ran).toMatchObject({
       status: 1,
-      stderr: 'Step 1: the answer is not what was expected. It says: \\u001b[2Jcanary\n',
+      stderr: 'Step 1: the answer is not the expected one. Its error: \\u001b[2Jcanary\n',
     });
   });
 });

@@ -74,10 +74,10 @@ describe('doctor, status of the receiver', () => {
     [400, /400\. The receiver refuses the event\./],
     [401, /401\. The receiver refuses this service\. .*UPSTREAM_SECRET.*UPSTREAM_URL/],
     [403, /403\. The receiver refuses this service\. .*UPSTREAM_SECRET.*UPSTREAM_URL/],
-    [404, /404\. Nothing is at that address\. .*path of UPSTREAM_URL/],
-    [405, /405\. That address takes no POST\./],
-    [429, /429\. The receiver takes no more/],
-    [500, /500\. The receiver has failed\. See the log/],
+    [404, /404\. There is nothing at this address\. .*path of UPSTREAM_URL/],
+    [405, /405\. This address does not accept POST\./],
+    [429, /429\. The receiver accepts no more/],
+    [500, /500\. The receiver failed\. See the log/],
     [502, /502\. A proxy in front of the receiver/],
   ])('names the cause and the remedy of %i', async (status, words) => {
     const { outcome, told } = await answeredBy(status);
@@ -99,19 +99,19 @@ describe('doctor, status of the receiver', () => {
 describe('doctor, receiver that gives no answer', () => {
   test('names a closed port', async () => {
     const { told } = await upstreamAt(`http://127.0.0.1:${await freePort()}/`);
-    expect(told).toMatch(/\(ECONNREFUSED\)\. Nothing listens there\. Start that server.*UPSTREAM_URL/);
+    expect(told).toMatch(/\(ECONNREFUSED\)\. Nothing listens at this address\. Start the server.*UPSTREAM_URL/);
   });
 
   test('names a host that does not resolve', async () => {
     const { told } = await upstreamAt('https://no-such-host.invalid/');
-    expect(told).toMatch(/No such host is known\. Correct the host in UPSTREAM_URL/);
+    expect(told).toMatch(/The name of the host can’t be resolved\. Correct the host in UPSTREAM_URL/);
   });
 
   test('names a certificate that is not trusted, and accepts it with NODE_EXTRA_CA_CERTS', async () => {
     const receiver = await startTlsReceiver();
     closers.push(receiver.close);
     const { told } = await upstreamAt(receiver.url);
-    expect(told).toMatch(/certificate is not trusted here\. Set NODE_EXTRA_CA_CERTS/);
+    expect(told).toMatch(/does not trust the certificate of the server\. Set NODE_EXTRA_CA_CERTS/);
     const path = join(temporaryFolder(), 'ca.pem');
     writeFileSync(path, cert);
     const trusted = await upstreamAt(receiver.url, { NODE_EXTRA_CA_CERTS: path });
@@ -122,13 +122,13 @@ describe('doctor, receiver that gives no answer', () => {
     const upstream = await startUpstream();
     closers.push(upstream.close);
     const { told } = await upstreamAt(upstream.url.replace('http:', 'https:'));
-    expect(told).toMatch(/speaks no TLS\. Write http:\/\/ for https:\/\/ in UPSTREAM_URL/);
+    expect(told).toMatch(/does not support TLS\. Replace https:\/\/ with http:\/\/ in UPSTREAM_URL/);
   });
 
   test('suggests https:// if the port behind http:// uses TLS', async () => {
     const port = await portThat(() => {}, true);
     const { told } = await upstreamAt(`http://127.0.0.1:${port}/`);
-    expect(told).toMatch(/speaks TLS from its first byte\. Write https:\/\/ for http:\/\//);
+    expect(told).toMatch(/expects TLS from the first byte\. Replace http:\/\/ with https:\/\//);
   });
 
   test('names the timeout if the receiver does not answer within it', async () => {
@@ -151,13 +151,13 @@ describe('doctor, mail server that fails', () => {
     const server = await startMailServer();
     closers.push(server.close);
     const { told } = await mailAt(server.url.replace('smtp:', 'smtps:'));
-    expect(told).toMatch(/speaks no TLS\. Write smtp:\/\/ for smtps:\/\/ in SMTP_URL/);
+    expect(told).toMatch(/does not support TLS\. Replace smtps:\/\/ with smtp:\/\/ in SMTP_URL/);
   });
 
   test('suggests smtps:// within nine seconds if the port behind smtp:// uses TLS', async () => {
     const port = await portThat((socket) => socket.write('220 mail.example ESMTP\r\n'), true);
     const { told, elapsedMs } = await mailAt(`smtp://127.0.0.1:${port}`);
-    expect(told).toMatch(/speaks TLS from its first byte\. Write smtps:\/\/ for smtp:\/\//);
+    expect(told).toMatch(/expects TLS from the first byte\. Replace smtp:\/\/ with smtps:\/\//);
     expect(elapsedMs).toBeLessThan(9_000);
   });
 
@@ -165,30 +165,32 @@ describe('doctor, mail server that fails', () => {
     const server = await startMailServer({ starttls: true });
     closers.push(server.close);
     const { told } = await mailAt(server.url);
-    expect(told).toMatch(/certificate is not trusted here\. Set NODE_EXTRA_CA_CERTS/);
+    expect(told).toMatch(/does not trust the certificate of the server\. Set NODE_EXTRA_CA_CERTS/);
   });
 
   test('names a closed port', async () => {
     const { told } = await mailAt(`smtp://127.0.0.1:${await freePort()}`);
-    expect(told).toMatch(/Nothing listens there\. Start that server.*SMTP_URL/);
+    expect(told).toMatch(/Nothing listens at this address\. Start the server.*SMTP_URL/);
   });
 
   test('names a host that does not resolve', async () => {
     const { told } = await mailAt('smtp://no-such-host.invalid');
-    expect(told).toMatch(/No such host is known\. Correct the host in SMTP_URL/);
+    expect(told).toMatch(/The name of the host can’t be resolved\. Correct the host in SMTP_URL/);
   });
 
   test('names a refused password', async () => {
     const server = await startMailServer({ users: { user: 'right' } });
     closers.push(server.close);
     const { told } = await mailAt(server.url.replace('smtp://', 'smtp://user:canary@'));
-    expect(told).toMatch(/\(535\): It refuses this user or password\. Correct them in SMTP_URL/);
+    expect(told).toMatch(
+      /error 535\. The server refuses this user or password\. Correct user and password in SMTP_URL/,
+    );
   });
 
   test('names a server that is no mail server', async () => {
     const port = await portThat((socket) => socket.end('HTTP/1.1 400 Bad Request\r\n\r\n'));
     const { told } = await mailAt(`smtp://127.0.0.1:${port}`);
-    expect(told).toMatch(/not that of a mail server.*Correct the port in SMTP_URL/);
+    expect(told).toMatch(/not a mail server.*Correct the port in SMTP_URL/);
   });
 });
 
@@ -216,17 +218,17 @@ describe.runIf(redisAnswers)('doctor, Redis that fails', () => {
 
   test('suggests redis:// if the port behind rediss:// has no TLS', async () => {
     const told = await limitsAt(redisUrl.replace(/^redis:/, 'rediss:'));
-    expect(told).toMatch(/speaks no TLS\. Write redis:\/\/ for rediss:\/\/ in REDIS_URL/);
+    expect(told).toMatch(/does not support TLS\. Replace rediss:\/\/ with redis:\/\/ in REDIS_URL/);
   });
 
   test('suggests rediss:// if the port behind redis:// uses TLS', async () => {
     const port = await portThat(() => {}, true);
-    expect(await limitsAt(`redis://127.0.0.1:${port}`)).toMatch(/Write rediss:\/\/ for redis:\/\//);
+    expect(await limitsAt(`redis://127.0.0.1:${port}`)).toMatch(/Replace redis:\/\/ with rediss:\/\//);
   });
 
   test('names a closed port', async () => {
     const told = await limitsAt(`redis://127.0.0.1:${await freePort()}`);
-    expect(told).toMatch(/Nothing listens there\. Start that server.*REDIS_URL/);
+    expect(told).toMatch(/Nothing listens at this address\. Start the server.*REDIS_URL/);
   });
 
   test('quotes an error without the password that it repeats', async () => {

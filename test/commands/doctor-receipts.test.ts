@@ -44,7 +44,7 @@ describe.each(databases)('doctor with receipts on %s that one key signed', (_nam
   test('reports ok while that key is published, also as a public key', async () => {
     expect(await doctorOf(key)).toMatchObject({
       outcome: 'ok',
-      says: `${kid} signs; 1 published.`,
+      says: `${kid} signs, and 1 key is published.`,
     });
     expect(await doctorOf(newKey() + publicOf(key))).toMatchObject({ outcome: 'ok' });
   });
@@ -53,8 +53,8 @@ describe.each(databases)('doctor with receipts on %s that one key signed', (_nam
     for (const keys of [newKey(), '']) {
       expect(await doctorOf(keys)).toMatchObject({
         outcome: 'warning',
-        says: expect.stringContaining(`${kid} signed 2 receipts that are kept, and is not at /.well-known/jwks.json`),
-        remedy: expect.stringContaining('back into RECEIPT_SIGNING_KEYS'),
+        says: expect.stringContaining(`2 stored receipts, because the key ${kid} is not at /.well-known/jwks.json`),
+        remedy: expect.stringContaining('to RECEIPT_SIGNING_KEYS again'),
       });
     }
   });
@@ -71,7 +71,7 @@ test('doctor reports unsigned receipts without a key, and how to create one', as
 
 test('doctor examines the key file in local mode, and shows nothing of its content', async () => {
   const DATA_DIR = temporaryFolder();
-  expect(await finding({ DATA_DIR })).toMatchObject({ says: 'The first start makes one.' });
+  expect(await finding({ DATA_DIR })).toMatchObject({ says: 'The first start creates a key.' });
   const path = join(DATA_DIR, 'receipt-signing-key');
   writeFileSync(path, newKey(), { mode: 0o600 });
   expect(await finding({ DATA_DIR })).toMatchObject({ outcome: 'ok' });

@@ -60,16 +60,16 @@ test('warns of each dangerous production setting with its remedy, and exits with
   const [operator, limits, upstream] = warnings;
   expect(operator?.says).toMatch(/“Service”.* no contact/);
   expect(operator?.remedy).toMatch(/OPERATOR_NAME.*OPERATOR_CONTACT/);
-  expect(limits?.says).toContain('share one limit');
+  expect(limits?.says).toContain('share one rate limit');
   expect(limits?.remedy).toContain('TRUST_PROXY');
-  expect(upstream?.says).toMatch(/unsigned.*not encrypted/);
+  expect(upstream?.says).toMatch(/not signed.*without encryption/);
   expect(upstream?.remedy).toMatch(/UPSTREAM_SECRET.*https:/);
 });
 
 test.each([':/etc/localtime', 'Etc/Unknown'])('warns of an unknown time zone of the process: TZ=%s', async (zone) => {
   const { status, warnings } = await doctor({ ...production, TZ: zone }, '--no-send');
   expect([status, warnings.map(({ check }) => check)]).toEqual([0, ['clock']]);
-  expect(warnings[0]?.says).toContain('UTC counts');
+  expect(warnings[0]?.says).toContain('uses UTC');
   expect(warnings[0]?.remedy).toContain('OPERATOR_TIME_ZONE');
   const set = { ...production, TZ: zone, OPERATOR_TIME_ZONE: 'Europe/Berlin' };
   expect((await doctor(set, '--no-send')).warnings).toEqual([]);

@@ -68,7 +68,7 @@ test.each(['http://127.0.0.1:1/hook', 'http://no-such-host.invalid/hook'])(
     const { status, of } = await doctor({ UPSTREAM_URL });
     expect(status).toBe(1);
     expect(of('upstream')?.says).toMatch(
-      /is not confirmed \(E[A-Z]+\)\. (Nothing listens there|No such host is known)\.$/,
+      /is not confirmed \(E[A-Z]+\)\. (Nothing listens at this address|The name of the host can’t be resolved)\.$/,
     );
     expect(of('test message')).toMatchObject({ outcome: 'ok' });
   },
@@ -79,7 +79,7 @@ test('creates no database, and names the path where it looked for one', async ()
   expect((await doctor()).of('database')).toEqual({
     check: 'database',
     outcome: 'ok',
-    says: `There is none yet at ${path}: the first start makes it.`,
+    says: `There is no database yet at ${path}. The first start creates it.`,
   });
   expect(existsSync(path)).toBe(false);
   const nowhere = await doctor({ DATABASE_URL: 'sqlite:/proc/nowhere/service.db' });
@@ -101,7 +101,7 @@ test('fails if the data folder can’t be written or the database is damaged', a
 
 test.runIf(redisAnswers)('reports that Redis counts rate limits', async () => {
   const { of } = await doctor({ REDIS_URL: redisUrl }, '--no-send');
-  expect(of('rate limits')).toMatchObject({ outcome: 'ok', says: 'Redis counts them.' });
+  expect(of('rate limits')).toMatchObject({ outcome: 'ok', says: 'Redis counts the limits.' });
 });
 
 test('fails if nothing listens at the port of Redis', async () => {
@@ -137,7 +137,7 @@ test('reports the clock as ok if there is no folder to compare it with', async (
     '--no-send',
   );
   expect(of('clock')).toMatchObject({ outcome: 'ok' });
-  expect(of('clock')?.says).toMatch(/No upstream named its time; nothing to compare it with\.$/);
+  expect(of('clock')?.says).toMatch(/There is no upstream time to compare with\.$/);
 });
 
 test('fails if the clock is behind a file that the service wrote', async () => {
@@ -171,8 +171,8 @@ describe('doctor, clock compared with the upstream’s', () => {
     [-50, 'ok', /\d\d s ahead of the upstream’s clock\.$/],
     [90, 'warning', /s behind the upstream’s clock\.$/],
     [-90, 'warning', /s ahead of the upstream’s clock\.$/],
-    [3 * 86_400, 'failed', /s behind .* refuse more than 5 minutes\.$/],
-    [-330, 'failed', /s ahead of .* refuse more than 5 minutes\.$/],
+    [3 * 86_400, 'failed', /s behind .* refuse a difference of more than 5 minutes\.$/],
+    [-330, 'failed', /s ahead of .* refuse a difference of more than 5 minutes\.$/],
   ])('reports a difference of %i s as %s', async (seconds, outcome, says) => {
     const { status, clock } = await clockBeside(off(seconds));
     expect({ status, outcome: clock?.outcome }).toEqual({
@@ -193,7 +193,7 @@ describe('doctor, clock compared with the upstream’s', () => {
     writeFileSync(join(dataDir, 'agents.json'), '{"clients":[]}', { mode: 0o600 });
     const { clock } = await clockBeside(() => date);
     expect(clock).toMatchObject({ outcome: 'ok' });
-    expect(clock?.says).toMatch(/No upstream named its time; no file in .* is younger\.$/);
+    expect(clock?.says).toMatch(/There is no upstream time to compare with, and no file in .* has a later time\.$/);
   });
 });
 
@@ -298,14 +298,12 @@ describe('doctor, mail', () => {
   test('names the addresses that are notified of leads and of faults, or that they are missing', async () => {
     const none = await doctor({}, '--no-send');
     expect(none.of('notices')).toMatchObject({ outcome: 'off' });
-    expect(none.of('notices')?.says).toBe(
-      'No one is told of leads (NOTIFY_EMAIL). No one is told of faults (ALERT_EMAIL).',
-    );
+    expect(none.of('notices')?.says).toBe('No one gets notices of leads. No one gets alerts about faults.');
     const both = { NOTIFY_EMAIL: 'leads@x.example', ALERT_EMAIL: 'faults@x.example' };
     const set = await doctor(both, '--no-send');
     expect(set.of('notices')).toMatchObject({
       outcome: 'ok',
-      says: 'leads@x.example is told of leads. faults@x.example is told of faults.',
+      says: 'leads@x.example gets notices of leads. faults@x.example gets alerts about faults.',
     });
   });
 

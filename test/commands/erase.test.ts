@@ -72,7 +72,7 @@ describe.each(databases)('erase on %s while the service runs', (name, create) =>
 
   test('--dry-run counts in words and as JSON, and erases nothing', async () => {
     const words =
-      'Would be erased: 2 leads, 1 subscription, 0 pending questions, 1 subscriber, 1 confirmation in the outbox, 1 message file.';
+      'Would be erased: 2 leads, 1 subscription, 0 pending confirmations, 1 subscriber, 1 message in the outbox, 1 message file.';
     expect(await erase([ada.email, '--dry-run'])).toEqual({
       status: 0,
       stdout: `${words}\n`,
@@ -97,7 +97,7 @@ describe.each(databases)('erase on %s while the service runs', (name, create) =>
   test('requires --yes without a terminal, and erases nothing without it', async () => {
     const ran = await erase([ada.email]);
     expect(ran).toMatchObject({ status: 2, stdout: '' });
-    expect(ran.stderr).toMatch(/^Erase 2 leads.* for good\? .*--yes\.\n$/);
+    expect(ran.stderr).toMatch(/^Erase 2 leads.* permanently\? .*--yes\.\n$/);
     expect(await kept()).toBe(5);
   });
 
@@ -106,7 +106,7 @@ describe.each(databases)('erase on %s while the service runs', (name, create) =>
     expect(ran.status).toBe(0);
     expect(JSON.parse(ran.stdout)).toMatchObject({ leads: 2, subscriptions: 1, message_files: 1 });
     expect(ran.stdout + ran.stderr).not.toMatch(/canary/i);
-    expect(ran.stderr).toContain(name === 'SQLite' ? 'Nothing of it is left' : 'vacuumed');
+    expect(ran.stderr).toContain(name === 'SQLite' ? 'no traces of the data' : 'VACUUM removed');
     expect([await kept(), await outbox(), messages().length]).toEqual([2, 1, 1]);
 
     const rows = await service.parts.storage.read((db) => db.selectFrom('executions').selectAll());
@@ -174,7 +174,7 @@ describe.each(databases)('erase on %s while the service runs', (name, create) =>
   test('exits with 0 for an address without data', async () => {
     const ran = await erase(['nobody@example.com']);
     expect(ran.stdout).toMatch(
-      /^Erased: 0 leads, 0 subscriptions, 0 pending questions, 0 subscribers, 0 confirm.*, 0 message files\.\n$/,
+      /^Erased: 0 leads, 0 subscriptions, 0 pending confirmations, 0 subscribers, 0 messages.*, 0 message files\.\n$/,
     );
     expect(ran.status).toBe(0);
   });
@@ -236,13 +236,16 @@ describe('erase on a SQLite file', () => {
     const beside = await erase(person(1));
     expect([beside.status, beside.stderr]).toEqual([
       0,
-      expect.stringMatching(/^The rows are deleted\..* until the running service rewrites it: on .*03:00 \(/),
+      expect.stringMatching(/^The rows are deleted\..* contains traces of them until .*03:00 \(/),
     ]);
     expect((await requested()).map(({ due_ms }) => due_ms > Date.now())).toEqual([true]);
     await storage.close();
 
     const alone = await erase(person(2));
-    expect([alone.status, alone.stderr]).toEqual([0, expect.stringMatching(/^Nothing of it is left/)]);
+    expect([alone.status, alone.stderr]).toEqual([
+      0,
+      expect.stringMatching(/^The files of the database contain no traces/),
+    ]);
     const after = await openIn(folder);
     expect(await after.read((db) => db.selectFrom('scrub_requests').selectAll())).toEqual([]);
     await after.close();
@@ -258,7 +261,9 @@ describe('erase on a SQLite file', () => {
 test('erase on a SQLite file says what to do if another process reads the database', async () => {
   const ran = await waiting;
   expect(ran.status).toBe(1);
-  expect(ran.stderr).toMatch(/^The rows are deleted. Traces of them stay in the write-ahead log.*run this again/);
+  expect(ran.stderr).toMatch(
+    /^The rows are deleted. Traces of them stay in the write-ahead log.*run this command again/,
+  );
   reader.exec('commit');
   expect((await eraseAda()).status).toBe(0);
   const raw = globSync(join(readFolder, 'service.db*')).map((path) => readFileSync(path, 'latin1'));

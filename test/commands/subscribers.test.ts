@@ -53,7 +53,7 @@ test('list filters by status and beginning of an address, newest first, and show
   const { stdout, stderr, status } = await subscribers('list', '--limit', '2');
   expect([status, stderr]).toEqual([
     0,
-    '2 shown, there are more; --limit shows more, `export --format csv` has all.\n',
+    'Showing 2. Use --limit for more. For all matches, use `export --format csv` with the same filters.\n',
   ]);
   expect(stdout.split('\n')[0]).toMatch(/^EMAIL +CONTRACTOR +STATUS +CREATED AT/);
   expect(stdout).toMatch(/reader699@.*\n.*reader698@/);

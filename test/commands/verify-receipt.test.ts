@@ -146,7 +146,7 @@ describe('verify-receipt, unusable input', () => {
       server.close();
       const [, sentence, memory] = /^([^\n]+)\n(\d+)$/.exec(ran.stderr) ?? [];
       expect([ran.status, ran.stdout]).toEqual([2, '']);
-      expect(sentence).toMatch(/gave no keys of at most 64 KB within 10 s/);
+      expect(sentence).toMatch(/returned no keys of at most 64 KB within 10 s/);
       expect(Number(memory)).toBeLessThan(200 * MEGABYTE);
     },
     30_000,

@@ -15,7 +15,7 @@ const MAIL_WITHIN_MS = 5_000;
 
 export const run = runnerOf({
   invocation: 'npm run demo --',
-  description: 'Drives a running service as an agent and a browser would, for real, and tells what happened.',
+  description: 'Sends the requests of an agent and a browser to a running service, and explains each answer.',
   examples: [
     'npm run demo',
     'npm run demo -- --url http://127.0.0.1:4000 --token-file ./token',
@@ -24,17 +24,17 @@ export const run = runnerOf({
   ],
   subcommands: {
     '': {
-      description: 'one execution, three leads and a subscription, with sample data',
+      description: 'Send one execution, three leads and a subscription with sample data',
       options: {
-        '--url URL': 'where the service is (BASE_URL)',
-        '--token-file FILE': 'holds an agent credential with both scopes (DATA_DIR/agent-token)',
-        '--yes': 'go on where the sample data leaves this machine',
+        '--url URL': 'address of the service (default: BASE_URL)',
+        '--token-file FILE': 'file with an agent token that has both scopes (default: DATA_DIR/agent-token)',
+        '--yes': 'continue even if sample data goes to another machine',
       },
       run: demonstrate,
     },
     outage: {
       description:
-        'starts a service of its own, whose upstream dies and comes back: what people sent is kept and arrives once (about a minute and a half)',
+        'Start a separate service, and stop and restart its upstream. Each submission is stored and arrives once. This takes about 90 seconds.',
       run: outage,
     },
   },
@@ -45,7 +45,7 @@ async function demonstrate({ terminal, text, flag }: Call): Promise<void> {
   const url = parseUrl(text('url') ?? baseUrl);
   const isOurs = url === parseUrl(baseUrl);
   if (!isThisMachine(new URL(url).hostname) || (isOurs && upstream.kind === 'http')) {
-    const question = `The sample data goes through ${url} to whoever receives its leads. Send it?`;
+    const question = `The sample data goes through ${url} to the receiver of its leads. Send the data?`;
     if (!(await terminal.confirm(question, flag('yes')))) return terminal.say('Nothing was sent.');
   }
   const story = openStory(terminal, url, `As an agent, at ${url}`);
@@ -53,8 +53,8 @@ async function demonstrate({ terminal, text, flag }: Call): Promise<void> {
   story.begin('As a browser');
   await actAsBrowser(story, isOurs && mail.kind === 'files' ? mail.folder : undefined);
   if (terminal.json) return;
-  terminal.print('Every step was answered as it should be.');
-  if (isOurs && upstream.kind === 'inbox') terminal.print('What arrived: npm run inbox -- list');
+  terminal.print('Every step got the expected answer.');
+  if (isOurs && upstream.kind === 'inbox') terminal.print('To see the submissions: npm run inbox -- list');
 }
 
 function parseUrl(text: string): string {
@@ -70,7 +70,7 @@ function readToken(path: string): string {
   const token = existsSync(path) ? readFileSync(path, 'utf8').trim() : '';
   if (/^[!-~]+$/.test(token)) return token;
   throw new ExitFault(
-    `There is no token in ${path}: \`npm start\` in local mode makes one there, and --token-file names another.`,
+    `There is no token in ${path}. \`npm start\` in local mode creates it. For another file, use --token-file.`,
   );
 }
 
@@ -169,6 +169,6 @@ async function findMail(folder: string | undefined, address: string): Promise<st
   const [mail] = (await waitForMails(folder, address, MAIL_WITHIN_MS, (count) => count > 0)) ?? [];
   if (mail !== undefined) return mail.map((line, index) => (index === 0 ? line : `  ${line}`));
   throw new ExitFault(
-    `No e-mail to the new subscriber is in ${folder} after ${MAIL_WITHIN_MS / 1000} s: does the service run with other settings than this command?`,
+    `No e-mail to the new subscriber is in ${folder} after ${MAIL_WITHIN_MS / 1000} s. Check that the service and this command use the same settings.`,
   );
 }

@@ -73,10 +73,11 @@ export async function outage({ terminal }: Call): Promise<void> {
     story.note(
       'An agent previews and executes: examples/agent.ts',
       ...(await text(agent.stderr)).trimEnd().split('\n'),
-      'A failed receipt: the person is asked anew, so nobody sends this one again.',
+      'The receipt says failed. The agent must ask the person again, so the service does not retry this submission.',
     );
     await listen(upstream, upstreamPort);
-    const redelivery = 'What waits is sent again by itself: for the first time after a minute. Please wait.';
+    const redelivery =
+      'The service retries waiting submissions automatically, for the first time after a minute. Please wait.';
     story.note('The upstream comes back', redelivery);
     const sent = [...references.values()];
     const alerts = await waitForMails(join(folder, 'mail'), OPERATOR, OVER_WITHIN_MS, (count) => {
@@ -87,12 +88,12 @@ export async function outage({ terminal }: Call): Promise<void> {
       const { length } = arrivals.filter((id) => (own === undefined ? !sent.includes(id) : id === own));
       return `${name?.padEnd(10)}${length} time${length === 1 ? '' : 's'}`;
     });
-    story.note('What has arrived', ...counts);
+    story.note('Arrivals at the upstream', ...counts);
     const subjects = alerts.map(([, , , subject = '']) => subject.replace('Subject: ', ''));
-    story.note('What the operator was told', ...subjects);
+    story.note('Alerts to the operator', ...subjects);
     // Each submission has arrived, so a further arrival is a duplicate or comes from the agent.
     if (arrivals.length !== sent.length || alerts.length !== 2) {
-      throw new ExitFault('Something is not as it was promised.');
+      throw new ExitFault('A submission arrived twice, or the number of alerts is wrong.');
     }
     if (!terminal.json) terminal.print('Nothing was lost, and nothing arrived twice.');
   } finally {

@@ -56,7 +56,7 @@ export function openStory(terminal: Terminal, url: string, firstTitle: string) {
       const method = step.json === undefined && step.form === undefined ? 'GET' : 'POST';
       const reply = await send(url + path, method, step).catch(() => {
         throw new ExitFault(
-          `The service does not answer at ${url}: start it with \`npm start\`, or say where it is with --url.`,
+          `The service does not answer at ${url}. Start it with \`npm start\`, or give its address with --url.`,
         );
       });
       const { status } = reply;
@@ -100,11 +100,11 @@ function describeMismatch({ path, answer: [expected] }: Step, { status, headers,
   // A 429 with a receipt comes from the upstream (reference §10.3).
   if (status === 429 && retryAfter > 0 && body.receipt === undefined) {
     const wait = retryAfter > 90 ? `${Math.ceil(retryAfter / 60)} minutes` : `${retryAfter} s`;
-    return `the rate of this address for ${path} is used up, most likely by an earlier demo; run it again in ${wait}.`;
+    return `the rate limit of this address for ${path} is used up, probably by an earlier demo. Run the demo again in ${wait}.`;
   }
-  const error = typeof body.error === 'string' ? ` It says: ${body.error}` : '';
-  if (status === expected) return `the answer is not what was expected.${error}`;
-  return `${expected} was expected, and the answer is ${status}.${error}`;
+  const error = typeof body.error === 'string' ? ` Its error: ${body.error}` : '';
+  if (status === expected) return `the answer is not the expected one.${error}`;
+  return `the expected status is ${expected}, but the answer has ${status}.${error}`;
 }
 
 /**

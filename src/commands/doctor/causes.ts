@@ -6,35 +6,39 @@ export type Server = { setting: string; withTls: string; withoutTls: string };
 
 /** Causes by code of a network or TLS error. `SETTING` stands for the name of the setting. */
 const ERROR_CAUSES: readonly [code: RegExp, says: string, remedy: string][] = [
-  [/^ECONNREFUSED$/, 'Nothing listens there.', 'Start that server, or correct the host and the port in SETTING.'],
+  [
+    /^ECONNREFUSED$/,
+    'Nothing listens at this address.',
+    'Start the server, or correct the host and the port in SETTING.',
+  ],
   [
     /^(ENOTFOUND|EAI_AGAIN|EDNS)$/,
-    'No such host is known.',
-    'Correct the host in SETTING, or see to the name servers of this machine.',
+    'The name of the host can’t be resolved.',
+    'Correct the host in SETTING, or check the name servers of this machine.',
   ],
   [
     /^(ETIMEDOUT|EHOSTUNREACH|ENETUNREACH|UND_ERR_CONNECT_TIMEOUT)$/,
-    'Nothing answers there.',
-    'Correct the host and the port in SETTING, or open the firewall between.',
+    'Nothing answers at this address.',
+    'Correct the host and the port in SETTING, or open the firewall.',
   ],
   [
     /^(ECONNRESET|EPIPE|UND_ERR_SOCKET)$/,
-    'It ended the connection without an answer.',
-    'See the log of that server, and check the port in SETTING.',
+    'The server closed the connection without an answer.',
+    'See the log of the server, and check the port in SETTING.',
   ],
   [
     /^(DEPTH_ZERO_SELF_SIGNED_CERT|SELF_SIGNED_CERT_IN_CHAIN|UNABLE_TO_GET_ISSUER_CERT(_LOCALLY)?|UNABLE_TO_VERIFY_LEAF_SIGNATURE|CERT_UNTRUSTED)$/,
-    'Its certificate is not trusted here.',
-    'Set NODE_EXTRA_CA_CERTS to a PEM file of the authority that signed it, in the environment (not in .env), or have the server send its whole chain.',
+    'This machine does not trust the certificate of the server.',
+    'Set NODE_EXTRA_CA_CERTS in the environment (not in .env) to a PEM file of the certificate authority, or make the server send its whole chain.',
   ],
   [
     /^(CERT_HAS_EXPIRED|CERT_NOT_YET_VALID)$/,
-    'Its certificate is not valid today.',
-    'Renew it on the server, and see to the clock of this machine.',
+    'The certificate of the server is not valid today.',
+    'Renew the certificate, and check the clock of this machine.',
   ],
   [
     /^ERR_TLS_CERT_ALTNAME_INVALID$/,
-    'Its certificate is for another host.',
+    'The certificate of the server is for another host.',
     'Write the host of the certificate in SETTING.',
   ],
 ];
@@ -50,51 +54,51 @@ export function causeOfError(code = '', server: Server): Diagnosis | undefined {
 export function tlsMismatch({ setting, withTls, withoutTls }: Server, portSpeaksTls: boolean): Diagnosis {
   const [right, wrong] = portSpeaksTls ? [withTls, withoutTls] : [withoutTls, withTls];
   return {
-    says: portSpeaksTls ? 'That port speaks TLS from its first byte.' : 'That port speaks no TLS.',
-    remedy: `Write ${right} for ${wrong} in ${setting}, or correct the port.`,
+    says: portSpeaksTls ? 'The port expects TLS from the first byte.' : 'The port does not support TLS.',
+    remedy: `Replace ${wrong} with ${right} in ${setting}, or correct the port.`,
   };
 }
 
 const NOT_FOLLOWED = 'Redirects are never followed.';
-const FINAL_ADDRESS = 'Set UPSTREAM_URL to the address that it leads to (curl -i shows it).';
+const FINAL_ADDRESS = 'Set UPSTREAM_URL to the target of the redirect (curl -i shows it).';
 
 /** Causes by status of an answer that does not confirm the test event. */
 const STATUS_CAUSES: readonly [status: RegExp, says: string, remedy: string][] = [
   [
     /^30[23]$/,
     NOT_FOLLOWED,
-    `${FINAL_ADDRESS} Where the receiver answers so to a POST that it has carried out, as Google Apps Script does, set UPSTREAM_REDIRECT=confirmed.`,
+    `${FINAL_ADDRESS} If the receiver answers a successful POST with this redirect, as Google Apps Script does, set UPSTREAM_REDIRECT=confirmed.`,
   ],
   [/^[123]/, NOT_FOLLOWED, FINAL_ADDRESS],
   [
     /^40[13]$/,
     'The receiver refuses this service.',
-    'Check that UPSTREAM_SECRET is the one that the receiver verifies with, then the address in UPSTREAM_URL.',
+    'Check that the receiver verifies with the same UPSTREAM_SECRET, then check the address in UPSTREAM_URL.',
   ],
-  [/^404$/, 'Nothing is at that address.', 'Correct the path of UPSTREAM_URL, or turn the receiver on.'],
-  [/^405$/, 'That address takes no POST.', 'Correct the path of UPSTREAM_URL.'],
-  [/^407$/, 'A proxy on the way wants a sign-in.', 'Set UPSTREAM_URL to an address that is reached without it.'],
-  [/^410$/, 'That address is no longer used.', 'Set UPSTREAM_URL to the receiver’s present address.'],
+  [/^404$/, 'There is nothing at this address.', 'Correct the path of UPSTREAM_URL, or turn the receiver on.'],
+  [/^405$/, 'This address does not accept POST.', 'Correct the path of UPSTREAM_URL.'],
+  [/^407$/, 'A proxy requires authentication.', 'Set UPSTREAM_URL to an address that needs no proxy.'],
+  [/^410$/, 'The receiver no longer uses this address.', 'Set UPSTREAM_URL to the current address of the receiver.'],
   [
     /^429$/,
-    'The receiver takes no more at the moment.',
+    'The receiver accepts no more requests right now.',
     'Wait a minute and try again, or raise the limit of the receiver.',
   ],
   [
     /^4/,
     'The receiver refuses the event.',
-    'See the log of the receiver: it must answer 2xx to the test event as well.',
+    'See the log of the receiver. The receiver must also answer the test event with 2xx.',
   ],
   [
     /^50[234]$/,
-    'A proxy in front of the receiver does not reach it.',
+    'A proxy in front of the receiver can’t reach the receiver.',
     'Start the receiver, and see the log of its proxy.',
   ],
 ];
 
 /** Returns the cause of an answer that does not confirm the test event. */
 export function causeOfStatus(status: number): Diagnosis {
-  const [, says = 'The receiver has failed.', remedy = 'See the log of the receiver.'] =
+  const [, says = 'The receiver failed.', remedy = 'See the log of the receiver.'] =
     STATUS_CAUSES.find(([pattern]) => pattern.test(String(status))) ?? [];
   return { says, remedy };
 }

@@ -16,14 +16,14 @@ import { settingsWarnings } from './warnings.ts';
 
 export const run = runnerOf({
   invocation: 'npm run doctor --',
-  description: 'Tries what is configured for real; exit status 1 where something fails.',
+  description: 'Tests the configuration with real requests. The exit status is 1 if a check fails.',
   examples: ['npm run doctor', 'npm run doctor -- --no-send', 'npm run doctor -- --mail-to you@example.com'],
   subcommands: {
     '': {
-      description: 'folder, database, keys, credentials, site, operator, rate limits, upstream, clock and mail',
+      description: 'Check folder, database, keys, credentials, site, operator, rate limits, upstream, clock and mail',
       options: {
-        '--no-send': 'deliver no test event and no test message',
-        '--mail-to ADDRESS': 'who gets the test message, else MAIL_FROM',
+        '--no-send': 'no test event and no test message',
+        '--mail-to ADDRESS': 'recipient of the test message (default: MAIL_FROM)',
       },
       run: examine,
     },
@@ -76,7 +76,7 @@ async function runCheck({ check, remedy, run }: Check, context: CheckContext): P
     if (error instanceof ExitFault) return { check, ...failed(error.message) };
     // Only the error's code is shown, because messages of libraries can contain addresses and passwords.
     const code = (error as NodeJS.ErrnoException).code ?? (error as Error).name;
-    return { check, ...failed(`It can’t be used (${code}).`, usual) };
+    return { check, ...failed(`This check failed (${code}).`, usual) };
   }
 }
 

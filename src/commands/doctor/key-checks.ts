@@ -17,17 +17,17 @@ import { accessWarnings } from './warnings.ts';
 
 export const signingKeys: Check = {
   check: 'signing keys',
-  remedy: ({ dataDir }) => `Remove ${localFiles(dataDir).signingKey}, and a new one is made.`,
+  remedy: ({ dataDir }) => `Remove ${localFiles(dataDir).signingKey}, and the next start creates a new key.`,
   run({ settings, clock }) {
     let keys: SigningKeys = settings.previewSigningKeys;
     let warnings: Diagnosis[] = [];
     if (keys.length === 0) {
       if (settings.mode === 'production') {
-        const remedy = `Set PREVIEW_SIGNING_KEYS: openssl rand -base64 ${SIGNING_KEY_BYTES}`;
+        const remedy = `Set PREVIEW_SIGNING_KEYS to a new key: openssl rand -base64 ${SIGNING_KEY_BYTES}`;
         return off('Preview and execute answer 503.', remedy);
       }
       const path = localFiles(settings.dataDir).signingKey;
-      if (!fileExists(path)) return ok('The first start makes one.');
+      if (!fileExists(path)) return ok('The first start creates a key.');
       const key = parseSigningKey(readPlainFile(path));
       if (key === undefined) throw new Error('KEY_TOO_SHORT');
       keys = [key];
@@ -36,7 +36,10 @@ export const signingKeys: Check = {
     const now = clock.now();
     const token = sealPreview(keys, { action: 'contact', fields: {}, destination: '', createdAt: now.getTime() });
     if (openPreview(keys, token, now).kind !== 'open') throw new Error('KEYS');
-    return ok(`${keys.length} of them; the first signs, all verify.`, warnings);
+    return ok(
+      keys.length === 1 ? '1 key.' : `${keys.length} keys. The first key signs, and all keys verify.`,
+      warnings,
+    );
   },
 };
 
@@ -45,7 +48,7 @@ export const receiptKeys: Check = {
   check: 'receipt keys',
   remedy: (settings) =>
     usesLocalReceiptKey(settings)
-      ? `Check the database; without a private key of P-256 in ${localFiles(settings.dataDir).receiptKey}, remove that file.`
+      ? `Check the database. If there is no private key of P-256 in ${localFiles(settings.dataDir).receiptKey}, remove that file.`
       : 'Check the database.',
   async run({ settings }) {
     const path = localFiles(settings.dataDir).receiptKey;
@@ -55,9 +58,13 @@ export const receiptKeys: Check = {
       ? unpublishedKeys(published, await withStorage(settings, keysThatSigned))
       : [];
     if (isLocal) warnings.push(...accessWarnings(path));
-    if (signing !== undefined) return ok(`${signing.kid} signs; ${published.length} published.`, warnings);
-    if (isLocal) return ok('The first start makes one.', warnings);
-    const remedy = `Set RECEIPT_SIGNING_KEYS_FILE to a file of yours: ${NEW_RECEIPT_KEY}`;
+    if (signing !== undefined)
+      return ok(
+        `${signing.kid} signs, and ${published.length === 1 ? '1 key is' : `${published.length} keys are`} published.`,
+        warnings,
+      );
+    if (isLocal) return ok('The first start creates a key.', warnings);
+    const remedy = `Set RECEIPT_SIGNING_KEYS_FILE to a file with a new key: ${NEW_RECEIPT_KEY}`;
     return warned(off('Receipts are not signed.', remedy), warnings);
   },
 };
@@ -80,8 +87,8 @@ function unpublishedKeys(published: ReceiptKeys['published'], signed: ReadonlyMa
   return [...signed]
     .filter(([kid]) => !published.some((key) => key.kid === kid))
     .map(([kid, receipts]) => ({
-      says: `${kid} signed ${receipts} ${receipts === 1 ? 'receipt that is' : 'receipts that are'} kept, and is not at ${routes.getReceiptKeys.path}: nobody can verify ${receipts === 1 ? 'it' : 'them'}.`,
-      remedy: 'Put the PUBLIC KEY block of that key back into RECEIPT_SIGNING_KEYS.',
+      says: `Nobody can verify ${receipts === 1 ? '1 stored receipt' : `${receipts} stored receipts`}, because the key ${kid} is not at ${routes.getReceiptKeys.path}.`,
+      remedy: 'Add the PUBLIC KEY block of that key to RECEIPT_SIGNING_KEYS again.',
     }));
 }
 
@@ -90,11 +97,11 @@ export const credentials: Check = {
   remedy: 'Check AGENT_CREDENTIALS_FILE, its path and its permissions.',
   run({ settings: { mode, dataDir, credentialsFile }, clock }) {
     if (credentialsFile === undefined) {
-      const remedy = 'Set AGENT_CREDENTIALS_FILE, then npm run credentials -- issue <name>.';
+      const remedy = 'Set AGENT_CREDENTIALS_FILE, then run: npm run credentials -- issue NAME';
       return off('No credential is valid.', remedy);
     }
     const isLocal = mode === 'local' && resolve(credentialsFile) === localFiles(dataDir).clients;
-    if (isLocal && !fileExists(credentialsFile)) return ok('The first start makes one.');
+    if (isLocal && !fileExists(credentialsFile)) return ok('The first start creates a client.');
     const parsed = parseClients(readPlainFile(credentialsFile));
     if (parsed.kind === 'invalid') return failed(`The file is not valid (${parsed.why}).`);
     const { clients } = parsed.file;
@@ -103,7 +110,7 @@ export const credentials: Check = {
     );
     const warnings = accessWarnings(credentialsFile);
     if (expired.length > 0) {
-      const remedy = 'npm run credentials -- rotate <name>, or revoke <name> --credential <id>';
+      const remedy = 'Run: npm run credentials -- rotate NAME, or: revoke NAME --credential ID';
       warnings.unshift({ says: `Expired: ${expired.join(', ')}.`, remedy });
     }
     return ok(`${clients.length} ${clients.length === 1 ? 'client' : 'clients'}.`, warnings);

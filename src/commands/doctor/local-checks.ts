@@ -11,23 +11,23 @@ import { accessWarnings } from './warnings.ts';
 
 export const dataFolder: Check = {
   check: 'data folder',
-  remedy: ({ dataDir }) => `Change the permissions of ${dataDir}, or set DATA_DIR to a folder of yours.`,
+  remedy: ({ dataDir }) => `Change the permissions of ${dataDir}, or set DATA_DIR to a folder that you own.`,
   run({ settings: { mode, database, dataDir } }) {
-    if (mode === 'production' && database.kind === 'postgres') return off('Nothing is kept in DATA_DIR.');
+    if (mode === 'production' && database.kind === 'postgres') return off('The service stores nothing in DATA_DIR.');
     mkdirSync(dataDir, { recursive: true, mode: 0o700 });
     writeTestFile(dataDir);
-    return ok(`${dataDir} can be written.`, accessWarnings(dataDir));
+    return ok(`${dataDir} is writable.`, accessWarnings(dataDir));
   },
 };
 
 export const database: Check = {
   check: 'database',
-  remedy: 'Check DATABASE_URL, DATA_DIR, and whether the disk is full.',
+  remedy: 'Check DATABASE_URL, DATA_DIR and the free space of the disk.',
   async run({ settings }) {
     const place = placeOf(settings.database);
     if (!isDatabaseThere(settings.database)) {
       writeTestFile(nearestFolder(dirname(place)));
-      return ok(`There is none yet at ${place}: the first start makes it.`);
+      return ok(`There is no database yet at ${place}. The first start creates it.`);
     }
     try {
       return await withStorage(settings, async (storage) => {
@@ -37,7 +37,7 @@ export const database: Check = {
           await tx.insertInto('scrub_requests').values({ id, due_ms: 0 }).execute();
           await tx.deleteFrom('scrub_requests').where('id', '=', id).execute();
         });
-        return ok(`${storage.kind} opens and takes a write.`);
+        return ok(`${storage.kind === 'sqlite' ? 'SQLite' : 'PostgreSQL'} is readable and writable.`);
       });
     } catch (error) {
       if (!(error instanceof StorageUnavailable)) throw error;
@@ -64,28 +64,29 @@ const TOLERANCE_MS = 60_000;
 /** Receivers refuse events with a larger difference (Standard Webhooks), so every submission would be lost. */
 const REFUSED_MS = 5 * 60_000;
 
-const CLOCK_REMEDY = 'Set the clock of this machine, and keep it by NTP: events are dated and previews expire by it.';
+const CLOCK_REMEDY =
+  'Set the clock of this machine, and synchronize it with NTP, because events and previews depend on it.';
 
 export const wallClock: Check = {
   check: 'clock',
   remedy: CLOCK_REMEDY,
   run({ settings: { dataDir }, clock, aheadMs }) {
     const now = clock.now();
-    const time = `It is ${now.toISOString()}`;
+    const time = `The time is ${now.toISOString()}`;
     if (now.getUTCFullYear() < FIRST_PLAUSIBLE_YEAR) return failed(`${time}.`);
     const latest = latestChange(dataDir);
     if (latest !== undefined && latest > now.getTime() + TOLERANCE_MS) {
-      return failed(`${time}. A file in ${dataDir} is younger.`);
+      return failed(`${time}. A file in ${dataDir} has a later time.`);
     }
     if (aheadMs === undefined) {
-      const compared = latest === undefined ? 'nothing to compare it with' : `no file in ${dataDir} is younger`;
-      return ok(`${time}. No upstream named its time; ${compared}.`);
+      const compared = latest === undefined ? '' : `, and no file in ${dataDir} has a later time`;
+      return ok(`${time}. There is no upstream time to compare with${compared}.`);
     }
     // The upstream's header `Date` has whole seconds.
     const seconds = Math.round(Math.abs(aheadMs) / 1000);
     const says = `${time}, ${seconds} s ${aheadMs < 0 ? 'behind' : 'ahead of'} the upstream’s clock.`;
     if (Math.abs(aheadMs) <= TOLERANCE_MS) return ok(says);
-    if (Math.abs(aheadMs) > REFUSED_MS) return failed(`${says} Receivers refuse more than 5 minutes.`);
+    if (Math.abs(aheadMs) > REFUSED_MS) return failed(`${says} Receivers refuse a difference of more than 5 minutes.`);
     return { outcome: 'warning', says, remedy: CLOCK_REMEDY };
   },
 };

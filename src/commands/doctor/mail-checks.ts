@@ -21,15 +21,21 @@ const MAIL_REMEDY = 'Check SMTP_URL: scheme, host, port, user and password.';
 /** Causes by code of the mail library. */
 const SMTP_CAUSES: Readonly<Record<string, Diagnosis>> = {
   EAUTH: {
-    says: 'It refuses this user or password.',
+    says: 'The server refuses this user or password.',
     remedy:
-      'Correct them in SMTP_URL, with / # ? % written %2F %23 %3F %25. Some services want a password made for programs.',
+      'Correct user and password in SMTP_URL, and write / # ? % as %2F %23 %3F %25. Some services need a separate password for programs.',
   },
-  ENOAUTH: { says: 'It wants a user and a password.', remedy: 'Write them in SMTP_URL: smtp://user:password@host' },
-  ETLS: { says: 'It offers no TLS that works.', remedy: 'Take requireTLS out of SMTP_URL, or turn TLS on there.' },
+  ENOAUTH: {
+    says: 'The server requires a user and a password.',
+    remedy: 'Add both to SMTP_URL: smtp://user:password@host',
+  },
+  ETLS: {
+    says: 'The server offers no usable TLS.',
+    remedy: 'Remove requireTLS from SMTP_URL, or turn TLS on at the server.',
+  },
   EPROTOCOL: {
-    says: 'Its answer is not that of a mail server, or it refuses the greeting.',
-    remedy: 'Correct the port in SMTP_URL, or name a host that it knows with ?name= at its end.',
+    says: 'This is not a mail server, or the server refuses the greeting.',
+    remedy: 'Correct the port in SMTP_URL, or append ?name= with a host name that the server accepts.',
   },
 };
 
@@ -47,7 +53,7 @@ export const mailServer: Check = {
       return ok(`Messages are written to ${mail.folder}, not sent.`);
     }
     const cause = await causeOfMail(baseUrl, mail.url);
-    return cause === undefined ? ok('The mail server takes the connection.') : failed(cause.says, cause.remedy);
+    return cause === undefined ? ok('The mail server accepts the connection.') : failed(cause.says, cause.remedy);
   },
 };
 
@@ -72,8 +78,8 @@ async function causeOfMail(baseUrl: string, url: string): Promise<Diagnosis | un
     const { originalCode, code, responseCode } = error as NodemailerError;
     const reason = responseCode ?? originalCode ?? reasonOf(error as NodemailerError);
     const cause = causeOfError(originalCode ?? code, MAIL_SERVER) ?? SMTP_CAUSES[code ?? ''];
-    const { says, remedy } = cause ?? { says: 'It refuses the conversation.', remedy: MAIL_REMEDY };
-    return { says: `The mail server (${reason}): ${says}`, remedy };
+    const { says, remedy } = cause ?? { says: 'The server refuses the connection.', remedy: MAIL_REMEDY };
+    return { says: `Mail server error ${reason}. ${says}`, remedy };
   } finally {
     transport.close();
   }
@@ -82,10 +88,10 @@ async function causeOfMail(baseUrl: string, url: string): Promise<Diagnosis | un
 /** Sends the message that a subscriber gets to `--mail-to`, or to the sender. The message's links are random. */
 export const testMessage: Check = {
   check: 'test message',
-  remedy: 'Check SMTP_URL and MAIL_FROM: may this account send from that address?',
+  remedy: 'Check SMTP_URL and MAIL_FROM. The account must be allowed to send from that address.',
   async run({ settings, clock, mailTo, findings }) {
     if (findings.some(({ check, outcome }) => check === mailServer.check && outcome === 'failed')) {
-      return off('Not tried, because the mail server can’t be used.');
+      return off('Not tested, because the mail server is unavailable.');
     }
     const mailer = await openMailer(settings, clock);
     if (mailer === undefined || settings.mail.kind === 'none') return off('No mail is configured.');
@@ -97,9 +103,9 @@ export const testMessage: Check = {
       const words = () => site.frame().words.newsletter;
       const letter = confirmationMail({ ...settings, words }, { confirm_token: token(), leave_token: token() });
       const result = await mailer.send({ ...letter, address, messageId });
-      if (result.kind === 'refused') return failed(`It was refused (${result.reason}).`);
-      const where = settings.mail.kind === 'files' ? 'written' : 'taken by the mail server';
-      return ok(`The confirmation message was ${where}.`);
+      if (result.kind === 'refused') return failed(`The mail server refused the message (${result.reason}).`);
+      const where = settings.mail.kind === 'files' ? 'written to a file' : 'accepted by the mail server';
+      return ok(`The test message was ${where}.`);
     } finally {
       await mailer.close();
     }

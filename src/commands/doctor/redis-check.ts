@@ -20,18 +20,18 @@ const PAUSE_MS = 60;
 
 export const rateLimits: Check = {
   check: 'rate limits',
-  remedy: 'Check REDIS_URL, and that Redis runs and can be reached from here.',
+  remedy: 'Check REDIS_URL, and that Redis runs and is reachable from this machine.',
   async run({ settings, clock }) {
-    if (settings.redisUrl === undefined) return ok('Each instance counts for itself; REDIS_URL shares them.');
+    if (settings.redisUrl === undefined) return ok('Each instance counts its own limits. REDIS_URL shares them.');
     const limits = await openLimits(settings, clock, openLog('silent'));
     try {
       for (let time = 0; time < TIMES; time += 1) {
         await limits.take('preview', DOCTOR);
         await clock.sleep(PAUSE_MS);
       }
-      if (!limits.usesFallback()) return ok('Redis counts them.');
+      if (!limits.usesFallback()) return ok('Redis counts the limits.');
       const { says, remedy } = await causeOfRedis(settings.redisUrl);
-      return failed(`Each instance counts for itself. ${says}`, remedy);
+      return failed(`Each instance counts its own limits. ${says}`, remedy);
     } finally {
       await limits.close();
     }
@@ -47,7 +47,7 @@ async function causeOfRedis(url: string): Promise<Diagnosis> {
   try {
     const answer = await Promise.race([pong, systemClock.sleep(ANSWER_WITHIN_MS)]);
     if (answer === undefined) return await causeOfNoAnswer(url, undefined);
-    const remedy = 'See the log of Redis: this user must be allowed to run scripts (eval, evalsha).';
+    const remedy = 'See the log of Redis. This user must be allowed to run scripts (eval, evalsha).';
     return { says: 'Redis answers, but does not count.', remedy };
   } catch (error) {
     if (!(error instanceof ErrorReply)) return await causeOfNoAnswer(url, (error as NodeJS.ErrnoException).code);
@@ -74,5 +74,5 @@ async function causeOfNoAnswer(url: string, code: string | undefined): Promise<D
   const port = portOf(url, 6379);
   if (isVague && /^rediss:/i.test(url) && (await speaksRedis(port))) return tlsMismatch(REDIS, false);
   if (isVague && /^redis:/i.test(url) && (await speaksTls(port))) return tlsMismatch(REDIS, true);
-  return usual ?? { says: 'No Redis answers there.', remedy: 'Check REDIS_URL: host and port.' };
+  return usual ?? { says: 'No Redis answers at this address.', remedy: 'Check host and port in REDIS_URL.' };
 }

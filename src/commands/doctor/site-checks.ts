@@ -6,12 +6,12 @@ import { type Check, failed, off, ok } from './check.ts';
 /** Checks CONTENT_DIR by rendering every page. */
 export const site: Check = {
   check: 'site',
-  remedy: 'Check CONTENT_DIR; docs/content.md says what may stand there.',
+  remedy: 'Check CONTENT_DIR. docs/content.md lists the allowed files.',
   async run({ settings }) {
     try {
       const pages = await (await openSite(settings)).pages();
       for (const page of pages) void [page.html, page.markdown];
-      return ok(`${pages.length} pages${settings.contentDir === undefined ? '' : ', with those of CONTENT_DIR'}.`);
+      return ok(`${pages.length} pages${settings.contentDir === undefined ? '' : ', including those of CONTENT_DIR'}.`);
     } catch (error) {
       if (error instanceof ContentFault) return failed(error.message);
       throw error;
@@ -22,13 +22,11 @@ export const site: Check = {
 export const notices: Check = {
   check: 'notices',
   run({ settings: { mail, notifyEmail, alertEmail } }) {
-    const recipient = (what: string, name: string, address: string | undefined) =>
-      address === undefined ? `No one is told of ${what} (${name}).` : `${address} is told of ${what}.`;
-    const leads = recipient('leads', 'NOTIFY_EMAIL', notifyEmail);
-    const says = `${leads} ${recipient('faults', 'ALERT_EMAIL', alertEmail)}`;
-    if (notifyEmail !== undefined && alertEmail !== undefined) return ok(says);
+    const says = `${notifyEmail ?? 'No one'} gets notices of leads. ${alertEmail ?? 'No one'} gets alerts about faults.`;
+    const missing = [...(notifyEmail ? [] : ['NOTIFY_EMAIL']), ...(alertEmail ? [] : ['ALERT_EMAIL'])];
+    if (missing.length === 0) return ok(says);
     const first = mail.kind === 'none' ? 'Set SMTP_URL and MAIL_FROM, then' : 'Set';
-    return off(says, `${first} what is missing to an address of yours.`);
+    return off(says, `${first} ${missing.join(' and ')}.`);
   },
 };
 

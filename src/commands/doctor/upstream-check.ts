@@ -25,7 +25,7 @@ const testSubmission = {
     name: 'Doctor',
     email: 'doctor@example.com',
     subject: 'Test event',
-    message: 'Sent by `npm run doctor`. Nobody asked anything.',
+    message: 'Test event of `npm run doctor`. No person sent it.',
   },
   origin: 'browser',
   client: null,
@@ -46,13 +46,13 @@ export const upstream: Check = {
     const { settings, clock, send } = context;
     const { contractor, operator, database } = settings;
     if (settings.upstream.kind === 'none' || contractor === undefined) {
-      return { outcome: 'warning', says: 'Submissions answer 503.', remedy: 'Set UPSTREAM_URL.' };
+      return { outcome: 'warning', says: 'The service answers submissions with 503.', remedy: 'Set UPSTREAM_URL.' };
     }
-    if (!send) return off('Not tried, because of --no-send.');
+    if (!send) return off('Not tested, because of --no-send.');
     const id = newId();
     const upstream = openUpstream(settings, clock);
     if (upstream?.embedded !== false) {
-      if (!isDatabaseThere(database)) return ok('Leads stay in the database, which the first start makes.');
+      if (!isDatabaseThere(database)) return ok('Leads stay in the database, which the first start creates.');
       // With the embedded inbox, a write to the store is the delivery.
       await withStorage(settings, (storage) => storage.check());
       return delivered(id);
@@ -87,7 +87,7 @@ async function resultOf(outcome: Outcome, id: string, { upstream, upstreamTimeou
       ? causeOfStatus(status)
       : causeOfSilence(code, unsent, upstreamTimeoutMs);
   const happened =
-    status !== undefined ? `was answered ${status}` : `is not confirmed${code === undefined ? '' : ` (${code})`}`;
+    status !== undefined ? `got status ${status}` : `is not confirmed${code === undefined ? '' : ` (${code})`}`;
   return failed(`Test event ${id} ${happened}. ${says}`, remedy);
 }
 
@@ -100,8 +100,9 @@ function causeOfSilence(code: string | undefined, unsent: boolean, timeoutMs: nu
   if (usual !== undefined) return usual;
   if (code !== undefined) {
     const remedy = 'See the log of the receiver, and check UPSTREAM_URL.';
-    return { says: 'The receiver’s answer can’t be read.', remedy };
+    return { says: 'The answer of the receiver can’t be read.', remedy };
   }
-  const remedy = 'Have the receiver answer first and work afterwards, or raise UPSTREAM_TIMEOUT_MS (to 60000 at most).';
+  const remedy =
+    'Make the receiver answer before it processes the event, or raise UPSTREAM_TIMEOUT_MS (at most 60000).';
   return { says: `The receiver did not answer within ${timeoutMs} ms.`, remedy };
 }

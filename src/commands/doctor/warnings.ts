@@ -29,45 +29,45 @@ export function settingsWarnings(
     [
       'operator',
       isProduction && operator.contact === undefined,
-      'Where something failed, people are shown no contact.',
+      'Error pages show no contact to people.',
       'Set OPERATOR_CONTACT.',
     ],
     [
       'rate limits',
       // This service speaks HTTP only, so an https address means that a proxy is in front.
       isProduction && baseUrl.startsWith('https:') && trustProxy.length === 0,
-      'Behind a proxy all people share one limit.',
+      'All visitors share one rate limit, because TRUST_PROXY is not set.',
       'Set TRUST_PROXY to the addresses of the proxy: TRUST_PROXY=127.0.0.1',
     ],
     [
       'upstream',
       receiver !== undefined && receiver.secret === undefined,
-      'What is sent is unsigned.',
-      'Set UPSTREAM_SECRET, so that the other side can tell who sends.',
+      'Forwarded submissions are not signed.',
+      'Set UPSTREAM_SECRET, so that the receiver can verify the sender.',
     ],
     [
       'upstream',
       (receiver?.secret?.length ?? STANDARD_SECRET_BYTES) < STANDARD_SECRET_BYTES,
       'UPSTREAM_SECRET is short.',
-      `Make one of at least ${STANDARD_SECRET_BYTES} bytes: echo "whsec_$(openssl rand -base64 32)"`,
+      `Create a secret of at least ${STANDARD_SECRET_BYTES} bytes: echo "whsec_$(openssl rand -base64 32)"`,
     ],
     [
       'upstream',
       isProduction && receiver !== undefined && isUnencrypted(receiver.url),
-      'What people write is not encrypted on its way.',
+      'Submissions are sent without encryption.',
       'Set UPSTREAM_URL to an https: address.',
     ],
     [
       'clock',
       operatorTimeZone === undefined && processTimeZone() === undefined,
-      'TZ names no time zone that is known here, so UTC counts.',
+      'TZ is not a known time zone, so the service uses UTC.',
       'Set OPERATOR_TIME_ZONE, or TZ, to an IANA name such as Europe/Berlin.',
     ],
     [
       'mail',
       mail.kind === 'smtp' && exposesPassword(mail.url),
-      'The password may be sent without TLS.',
-      'Write smtps:// in SMTP_URL, or ?requireTLS=true at its end.',
+      'The mail password may be sent without TLS.',
+      'Write smtps:// in SMTP_URL, or append ?requireTLS=true.',
     ],
   ];
   return rows.filter(([of, applies]) => of === check && applies).map(([, , says, remedy]) => ({ says, remedy }));
@@ -93,5 +93,5 @@ function exposesPassword(url: string): boolean {
 export function accessWarnings(path: string): Diagnosis[] {
   const mode = statSync(path, { throwIfNoEntry: false })?.mode ?? 0;
   if ((mode & TOO_OPEN) === 0) return [];
-  return [{ says: `To ${path} others have access.`, remedy: `chmod o-rwx,g-w ${path}` }];
+  return [{ says: `Other users can read or change ${path}.`, remedy: `chmod o-rwx,g-w ${path}` }];
 }
