@@ -44,14 +44,14 @@ const client = v
 const schema = v
   .object({ clients: v.array(client) })
   .rest(v.unknown())
-  .assert(({ clients }) => areUnique(clients.map(({ name }) => name)), 'two clients have one name')
+  .assert(({ clients }) => areUnique(clients.map(({ name }) => name)), 'two clients have the same name')
   .assert(
     ({ clients }) => clients.every((each) => areUnique(each.credentials.map(({ id }) => id))),
-    'two credentials of a client have one id',
+    'two credentials of a client have the same id',
   )
   .assert(
     ({ clients }) => areUnique(clients.flatMap((each) => each.credentials.map(({ sha256 }) => sha256))),
-    'two credentials have one sha256',
+    'two credentials have the same sha256',
   );
 
 export type ClientsFile = v.Infer<typeof schema>;

@@ -14,7 +14,7 @@ const STALE_LOCK_MS = 10_000;
 const LOCK_ATTEMPTS = 100;
 const LOCK_RETRY_MS = 20;
 
-const TAKEN_OVER = 'Another command took the lock over; nothing was changed here, so try again.';
+const TAKEN_OVER = 'Another command took over the lock, so this command changed nothing. Try again.';
 
 /** A lock is a file with the id of its owner, which distinguishes it from the next lock at the same path. */
 type Lock = { path: string; owner: string };
@@ -35,7 +35,7 @@ export function readClients(path: string): ClientsFile {
   }
   const parsed = parseClients(text);
   if (parsed.kind === 'valid') return parsed.file;
-  throw new EditFault(`The credentials file is not valid (${parsed.why}); mend it first: ${path}`);
+  throw new EditFault(`The credentials file is not valid (${parsed.why}). Correct it first: ${path}`);
 }
 
 /** Reads the clients and writes the result of `change`. If `change` returns undefined, writes nothing. */
@@ -58,7 +58,7 @@ export async function editClients(path: string, change: (file: ClientsFile) => C
   } catch (error) {
     if (error instanceof EditFault || codeOf(error) === undefined) throw error;
     throw new EditFault(
-      `The credentials file can’t be written (${codeOf(error)}); check the permissions of ${dirname(target)}.`,
+      `The credentials file can’t be written (${codeOf(error)}). Check the permissions of ${dirname(target)}.`,
     );
   }
 }
@@ -70,7 +70,7 @@ async function acquireLock(path: string): Promise<Lock> {
     const stale = staleLock(path);
     if (stale === undefined || !releaseLock(stale)) await systemClock.sleep(LOCK_RETRY_MS);
   }
-  throw new EditFault(`Somebody else is changing the credentials; try again, or remove ${path}.`);
+  throw new EditFault(`Another command is changing the credentials. Try again, or remove ${path}.`);
 }
 
 /** Returns the lock at the path if it is stale. */

@@ -143,7 +143,7 @@ function readAtStart(path: string): { text: string; file: ClientsFile } {
     text = readPlainFile(path);
   } catch (error) {
     const isMissing = (error as NodeJS.ErrnoException).code === 'ENOENT';
-    const remedy = isMissing ? ' This makes it: npm run credentials -- issue NAME' : '';
+    const remedy = isMissing ? ' Create it with: npm run credentials -- issue NAME' : '';
     throw new CredentialsFault(`${unreadable(error)}${remedy}`);
   }
   const parsed = parseClients(text);

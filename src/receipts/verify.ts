@@ -52,15 +52,15 @@ export function verifyReceipt(text: string, { keys, issuer }: { keys: Verificati
 function verifyJson(text: string, keys: VerificationKeys, issuer: string): Valid {
   const body = parse(text);
   const members = ['confirmed_via', 'disclosures', 'ok', 'receipt', 'signed_receipt'];
-  demand(isObject(body) && hasOnly(body, members), 'This JSON is no receipt.');
+  demand(isObject(body) && hasOnly(body, members), 'This JSON is not a receipt.');
   const { ok, receipt, confirmed_via, signed_receipt: signed, disclosures } = body;
   demand(signed !== null, 'This receipt is not signed.');
-  demand(ok === true && typeof signed === 'string' && Array.isArray(disclosures), 'This JSON is no receipt.');
+  demand(ok === true && typeof signed === 'string' && Array.isArray(disclosures), 'This JSON is not a receipt.');
   const isSeparate =
     signed.indexOf(SEPARATOR) === signed.length - 1 &&
     isTexts(disclosures) &&
     !disclosures.some((each) => each.includes(SEPARATOR));
-  demand(isSeparate, 'The disclosures are not where they belong.');
+  demand(isSeparate, 'The disclosures are in the wrong place.');
   const verified = verifySdJwt(signed + disclosures.map((each) => each + SEPARATOR).join(''), keys, issuer);
   const { claims } = verified;
   const isEqual = isDeepStrictEqual(receipt, receiptIn(claims)) && confirmed_via === claims.confirmed_via;
@@ -89,26 +89,26 @@ function receiptIn({ jti, ...claims }: Readonly<Record<string, unknown>>) {
 function verifySdJwt(text: string, keys: VerificationKeys, issuer: string): Valid {
   const [jwt = '', ...disclosures] = text.split(SEPARATOR);
   const last = disclosures.pop();
-  demand(last !== undefined, 'This is no SD-JWT.');
-  demand(last === '', 'It ends with something that is no disclosure: a key binding is not taken.');
+  demand(last !== undefined, 'This is not an SD-JWT.');
+  demand(last === '', 'There is text after the last disclosure, such as a key binding, which is not supported.');
 
   const [encodedHeader = '', encodedClaims = '', signature = '', ...more] = jwt.split('.');
   const header = decode(encodedHeader);
-  demand(isObject(header) && more.length === 0, 'This is no SD-JWT.');
+  demand(isObject(header) && more.length === 0, 'This is not an SD-JWT.');
   const { alg, typ, kid } = header;
   demand(
     hasOnly(header, ['alg', 'kid', 'typ']) && alg === 'ES256' && typ === RECEIPT_TYPE && typeof kid === 'string',
-    'Its header is not that of a receipt.',
+    'The header is not the header of a receipt.',
   );
   const key = keys.get(kid);
   demand(key !== undefined, `None of the keys has the name ${JSON.stringify(kid)}.`);
   const isSigned = isSignedBy(key, `${encodedHeader}.${encodedClaims}`, signature);
-  demand(isSigned, 'The signature does not fit: something was changed, or another key signed it.');
+  demand(isSigned, 'The signature is invalid. The receipt was changed, or another key signed it.');
 
   const { _sd_alg, _sd: digests, ...claims } = claimsIn(encodedClaims);
-  demand(claims.iss === issuer, `It was not issued by ${issuer}.`);
+  demand(claims.iss === issuer, `The issuer is not ${issuer}.`);
   const isOfReceipt = _sd_alg === 'sha-256' && isTexts(digests) && new Set(digests).size === digests.length;
-  demand(isOfReceipt, 'Its digests are not those of a receipt.');
+  demand(isOfReceipt, 'The digests are not the digests of a receipt.');
   return { kind: 'valid', claims, fields: fieldsOf(disclosures, digests, claims) };
 }
 
@@ -136,7 +136,7 @@ function claimsIn(encoded: string): Record<string, unknown> {
     !LIMITS.some((name) => Object.hasOwn(claims, name)) &&
     // Claims are not nested.
     Object.entries(claims).every(([name, value]) => name === '_sd' || value === null || typeof value !== 'object');
-  demand(isWhole && !Object.hasOwn(claims, '...'), 'Its claims are not those of a receipt.');
+  demand(isWhole && !Object.hasOwn(claims, '...'), 'The claims are not the claims of a receipt.');
   return claims;
 }
 
@@ -149,12 +149,12 @@ function fieldsOf(
   const left = new Set(digests);
   const fields = new Map<string, string>();
   for (const disclosure of disclosures) {
-    demand(left.delete(digestOf(disclosure)), 'A disclosure was not signed, or is there twice.');
+    demand(left.delete(digestOf(disclosure)), 'A disclosure was not signed, or occurs twice.');
     const shown = decode(disclosure);
     demand(isTexts(shown) && shown.length === 3, 'A disclosure shows no field.');
     const [, name = '', value = ''] = shown;
     const isFree = !['_sd', '_sd_alg', '...'].includes(name) && !Object.hasOwn(claims, name);
-    demand(isFree && !fields.has(name), 'A disclosure shows what is told elsewhere.');
+    demand(isFree && !fields.has(name), 'A disclosure has the name of a claim or of another field.');
     fields.set(name, value);
   }
   return [...fields];

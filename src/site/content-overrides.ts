@@ -64,29 +64,31 @@ export function readContentOverrides(folder: string | undefined): ContentOverrid
     const file = `CONTENT_DIR: ${name}`;
     const bytes = orFault(`${file} can’t be read.`, () => {
       const kind = otherThanFile(join(folder, name));
-      if (kind !== undefined) throw new ContentFault(`${file} is ${kind}. A site is made of files alone.`);
+      if (kind !== undefined) throw new ContentFault(`${file} is ${kind}. Only files are allowed.`);
       return readFileSync(join(folder, name));
     });
     const text = () => withFileName(file, () => new TextDecoder('utf-8', { fatal: true }).decode(bytes));
     if (PAGE.test(name)) {
       if (reservedPaths.has(pathTo(routes.page, { page: name.slice(0, -PAGE_ENDING.length) })))
-        throw new ContentFault(`${file} has a name that is taken.`);
+        throw new ContentFault(`${file} has a reserved name.`);
       overrides.pages.set(name, text());
     } else if (name === 'words.yaml') {
       overrides.words = withFileName(file, () => mergeWords(text()));
     } else if (name === 'site.css') {
-      if (LOADS_FROM_ELSEWHERE.test(text())) throw new ContentFault(`${file} must load nothing from another place.`);
+      if (LOADS_FROM_ELSEWHERE.test(text()))
+        throw new ContentFault(`${file} must not load anything from another address.`);
       overrides.css = bytes;
     } else if (name === 'opengraph.png') {
-      if (sizeOfPng(bytes) === undefined) throw new ContentFault(`${file} is no PNG.`);
+      if (sizeOfPng(bytes) === undefined) throw new ContentFault(`${file} is not a PNG.`);
       overrides.picture = bytes;
     } else if (Object.hasOwn(LOGO_TYPES, name)) {
-      if (overrides.logo !== undefined) throw new ContentFault('CONTENT_DIR: of logo.svg and logo.png keep one.');
+      if (overrides.logo !== undefined)
+        throw new ContentFault('CONTENT_DIR: logo.svg and logo.png exclude each other. Remove one of them.');
       overrides.logo = { extension: name.slice(-3), contentType: LOGO_TYPES[name] ?? '', body: bytes };
     } else {
       // A misspelt name would have no effect, and nobody would notice.
       throw new ContentFault(
-        `${file} is no file of a site: pages end in .md, the others are words.yaml, site.css, opengraph.png, logo.svg and logo.png.`,
+        `${file} is not a file of a site. Pages end in .md. The other files are words.yaml, site.css, opengraph.png, logo.svg and logo.png.`,
       );
     }
   }

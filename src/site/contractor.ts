@@ -19,7 +19,7 @@ const factThat = (matches: (text: string) => boolean, wrong: string) =>
 /** An empty fact is not shown. The contractor's name is CONTRACTOR_NAME. */
 const facts = {
   place: fact,
-  since: factThat((text) => /^(1[6-9]|20)\d\d$/.test(text), 'must be a year, as 1998'),
+  since: factThat((text) => /^(1[6-9]|20)\d\d$/.test(text), 'must be a year such as 1998'),
   licence: fact,
   insured: fact,
   checked: fact,

@@ -16,7 +16,7 @@ import { checkShape } from '../settings/shape.ts';
 import { contractorWords } from './contractor.ts';
 
 /** A language tag (BCP 47). */
-export const languageTag = v.string().assert(isLanguageTag, 'is no language tag');
+export const languageTag = v.string().assert(isLanguageTag, 'is not a language tag');
 
 function isLanguageTag(text: string): boolean {
   try {
@@ -69,7 +69,7 @@ const schema = v.object({
   }),
   documentation: texts('contents language answer copy copied notCopied table'),
   flow: texts('title description no yes recipient').extend({
-    steps: v.array(texts('title note')).assert(({ length }) => length === 5, 'must be five'),
+    steps: v.array(texts('title note')).assert(({ length }) => length === 5, 'must have five items'),
   }),
   contractor: contractorWords,
   sent: texts('at reference copy copyNote print'),
@@ -133,7 +133,7 @@ export const defaultWords = once((): Words => {
 export function mergeWords(text: string): Words {
   // A file that contains only comments has no document.
   const [own, second] = loadAll(text);
-  if (second !== undefined) throw new Error('it holds more than one document');
+  if (second !== undefined) throw new Error('it contains more than one document');
   const checked = checkShape(schema, merge(defaultWords(), own ?? {}));
   if (checked.kind === 'invalid') throw new Error(checked.why);
   const words = checked.value;

@@ -97,7 +97,9 @@ function makeLocalAgent({ dataDir, credentialsFile }: Settings, clock: Clock): b
   createExclusively(tokenFile, () => `${generateToken()}\n`);
   const token = readOwn(tokenFile).trim();
   if (!isIssuedToken(token))
-    throw new StartFault(`There is no token in ${tokenFile}, so remove that file, and the next start creates a new token.`);
+    throw new StartFault(
+      `There is no token in ${tokenFile}, so remove that file, and the next start creates a new token.`,
+    );
   const credential = { sha256: digestOfToken(token), createdAt: clock.now(), expiresAt: null };
   const change = issue({ clients: [] }, LOCAL_AGENT, [...SCOPES], credential);
   return change.kind === 'changed' && createExclusively(path, () => `${JSON.stringify(change.file, null, 2)}\n`);

@@ -15,8 +15,9 @@ export const migrations: Migrations = {
 /** Every database of this program has this migration. */
 export const [FIRST_MIGRATION = ''] = Object.keys(migrations);
 
-const NEWER = 'The database was written by a newer version of this program; start that version.';
-const FOREIGN = 'The database was made by a version before 1.0, or by another program; give this one a new database.';
+const NEWER = 'The database was written by a newer version of this program, so start that version.';
+const FOREIGN =
+  'The database was made by a version before 1.0, or by another program, so use a new database for this version.';
 
 /** Returns true if one of the applied migrations is not in the list. */
 export function isUnknown(applied: readonly string[], list = migrations): boolean {
@@ -29,10 +30,10 @@ export function refuseUnknown(applied: readonly string[], list = migrations): vo
   throw new StorageUnavailable(applied.includes(FIRST_MIGRATION) ? NEWER : FOREIGN);
 }
 
-/** Throws `StorageUnavailable` with a difference like `the trigger x is foreign`. */
+/** Throws `StorageUnavailable` with a difference like `the trigger x is unknown`. */
 export function refuseSchema(difference: string): never {
   throw new StorageUnavailable(
-    `The database’s schema is not what this program makes: ${difference} (docs/operations.md, "Backup and restore").`,
+    `The schema of the database differs from that of this version: ${difference} (docs/operations.md, "Backup and restore").`,
   );
 }
 

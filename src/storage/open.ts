@@ -22,7 +22,7 @@ export async function openStorage({ database }: Settings, clock: Clock, log?: Lo
     makeFolder(folder);
   } catch (error) {
     const { code } = error as NodeJS.ErrnoException;
-    throw new StorageUnavailable(`The folder ${folder} can’t be made (${code}).`, { cause: error });
+    throw new StorageUnavailable(`The folder ${folder} can’t be created (${code}).`, { cause: error });
   }
   return await openSqlite(database.path, clock);
 }

@@ -85,7 +85,7 @@ describe.each(databases)('backup and restore on %s', (name, create) => {
     expect(readdirSync(folder)).toEqual(['backup']);
 
     expectRefusal(await backup(database), /^There is a file/);
-    expectRefusal(await restore(database, file, '--yes'), /is running on this database: stop it/);
+    expectRefusal(await restore(database, file, '--yes'), /is running on this database\. Stop the service/);
     const { status } = await executeAction(service, await previewId(service));
     expect(status).toBe(200);
   });
@@ -205,6 +205,6 @@ test.runIf(databases.length > 1)('says what to install if pg_dump is missing, an
   address.password = 'hunter2';
   const environment = { PATH: '/nowhere', DATABASE_URL: address.href };
   const ran = await runService(['backup', join(temporaryFolder(), 'a')], { environment });
-  expectRefusal(ran, /^pg_dump is not on this machine: install .*postgresql-client/);
+  expectRefusal(ran, /^pg_dump is not installed\. Install .*postgresql-client/);
   expect(ran.stderr).not.toContain('hunter2');
 });

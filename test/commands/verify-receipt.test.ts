@@ -94,7 +94,7 @@ describe('verify-receipt, invalid receipt', () => {
 
   test('exits with 1 if another issuer signed it', async () => {
     const ran = await verify([...['receipt.json', '--issuer', 'https://x.example'], ...['--jwks', 'jwks.json']]);
-    expect([ran.status, ran.stderr]).toEqual([1, 'Not valid. It was not issued by https://x.example.\n']);
+    expect([ran.status, ran.stderr]).toEqual([1, 'Not valid. The issuer is not https://x.example.\n']);
   });
 
   test('exits with 1 if the file holds no receipt', async () => {

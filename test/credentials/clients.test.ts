@@ -48,7 +48,7 @@ describe('parseClients, invalid file', () => {
     [file({ expires_at: undefined }), 'clients.0.credentials.0.expires_at: is missing'],
     [
       file({}, { credentials: [credential, { ...credential, sha256: 'cd'.repeat(32) }] }),
-      'the file: two credentials of a client have one id',
+      'the file: two credentials of a client have the same id',
     ],
     [
       JSON.stringify({
@@ -61,7 +61,7 @@ describe('parseClients, invalid file', () => {
           },
         ],
       }),
-      'the file: two credentials of a client have one id',
+      'the file: two credentials of a client have the same id',
     ],
     [
       JSON.stringify({
@@ -71,11 +71,11 @@ describe('parseClients, invalid file', () => {
           credentials: [{ ...credential, sha256: pair.repeat(32) }],
         })),
       }),
-      'the file: two clients have one name',
+      'the file: two clients have the same name',
     ],
     [
       file({}, { credentials: [credential, { ...credential, id: 'c_2' }] }),
-      'the file: two credentials have one sha256',
+      'the file: two credentials have the same sha256',
     ],
   ])('returns the place of the fault without a value: %s', (text, why) => {
     expect(parseClients(text)).toEqual({ kind: 'invalid', why });

@@ -70,7 +70,7 @@ describe('readClients', () => {
     const spoilt = { name: 'EditFault', message: expect.any(String) };
     expect(() => readClients(folder)).toThrow(`The credentials file can’t be read (a folder): ${folder}`);
     writeFileSync(path, '{');
-    const sentence = `The credentials file is not valid (it is not JSON); mend it first: ${path}`;
+    const sentence = `The credentials file is not valid (it is not JSON). Correct it first: ${path}`;
     expect(() => readClients(path)).toThrow(sentence);
     const edited = await editClients(path, adding('own')).catch((error: unknown) => error);
     expect(edited).toMatchObject({ ...spoilt, message: sentence });
@@ -137,7 +137,7 @@ describe('editClients, writing', () => {
       });
       await expect(editClients(path, adding('own'))).rejects.toMatchObject({
         name: 'EditFault',
-        message: `The credentials file can’t be written (${code}); check the permissions of ${folder}.`,
+        message: `The credentials file can’t be written (${code}). Check the permissions of ${folder}.`,
       });
       expect([names(), readdirSync(folder), openIn(folder)]).toEqual([[], ['agents.json'], []]);
     },
@@ -145,7 +145,7 @@ describe('editClients, writing', () => {
 
   test('names the reason if the folder can’t be created', async () => {
     await expect(editClients(join(path, 'agents.json'), adding('own'))).rejects.toThrow(
-      `The credentials file can’t be written (EEXIST); check the permissions of ${path}.`,
+      `The credentials file can’t be written (EEXIST). Check the permissions of ${path}.`,
     );
   });
 });
@@ -178,7 +178,7 @@ describe('editClients, lock', () => {
     await editing;
     expect(told).toMatchObject({
       name: 'EditFault',
-      message: `Somebody else is changing the credentials; try again, or remove ${lock}.`,
+      message: `Another command is changing the credentials. Try again, or remove ${lock}.`,
     });
     expect(readFileSync(lock, 'utf8')).toBe('another');
     expect(names()).toEqual([]);
@@ -244,7 +244,7 @@ describe('editClients, lock', () => {
 
   test('throws if its lock was taken over meanwhile, even if nothing was to be written', async () => {
     const heldUp = editClients(path, () => void writeFileSync(lock, 'another'));
-    await expect(heldUp).rejects.toThrow(/^Another command took the lock over/);
+    await expect(heldUp).rejects.toThrow(/^Another command took over the lock/);
     expect(readFileSync(lock, 'utf8')).toBe('another');
   });
 
@@ -261,7 +261,7 @@ describe('editClients, lock', () => {
   ])('throws at once if the lock %s', async (_what, code, spoil) => {
     spoil();
     await expect(editClients(path, adding('own'))).rejects.toThrow(
-      `The credentials file can’t be written (${code}); check the permissions of ${folder}.`,
+      `The credentials file can’t be written (${code}). Check the permissions of ${folder}.`,
     );
     expect(names()).toEqual([]);
   });

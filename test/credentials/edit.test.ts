@@ -89,7 +89,9 @@ test('editClients throws and changes nothing if its lock was taken over meanwhil
     writeFileSync(`${path}.lock`, 'of a third one');
     return adding('own')(file);
   });
-  await expect(heldUp).rejects.toThrow('Another command took the lock over; nothing was changed here, so try again.');
+  await expect(heldUp).rejects.toThrow(
+    'Another command took over the lock, so this command changed nothing. Try again.',
+  );
   expect(names()).toEqual(['other']);
   expect(readdirSync(folder).sort()).toEqual(['agents.json', 'agents.json.lock', 'go', 'held']);
 });

@@ -46,7 +46,7 @@ describe('openCredentials at the start', () => {
     [
       'is missing',
       (path: string) => rmSync(path),
-      /^AGENT_CREDENTIALS_FILE .*can’t be read \(ENOENT\)\. This makes it: npm run credentials -- issue NAME$/,
+      /^AGENT_CREDENTIALS_FILE .*can’t be read \(ENOENT\)\. Create it with: npm run credentials -- issue NAME$/,
     ],
     [
       'is a folder',

@@ -172,9 +172,7 @@ describe('CONTENT_DIR, other files (reference §15.5)', () => {
   ])('rejects %s with its name and kind', (kind, make) => {
     const folder = mkdtempSync(join(tmpdir(), 'content-'));
     make(join(folder, 'images'));
-    expect(() => readContentOverrides(folder)).toThrow(
-      `CONTENT_DIR: images is ${kind}. A site is made of files alone.`,
-    );
+    expect(() => readContentOverrides(folder)).toThrow(`CONTENT_DIR: images is ${kind}. Only files are allowed.`);
     rmSync(folder, { recursive: true });
   });
 });
@@ -187,26 +185,26 @@ describe('CONTENT_DIR, invalid content', () => {
     ['quote.md', page('order: first\n'), /^CONTENT_DIR: quote\.md: .*order.*\.$/],
     ['quote.md', page('order: 1\n'), /^CONTENT_DIR: quote\.md: needs form: homeowner_quote\.$/],
     ['extra.md', page('order: 1\n', '{{colour}}'), /^CONTENT_DIR: extra\.md: .*\{\{colour\}\}\.$/],
-    ['extra.md', page('order: 1\nlang: d!\n'), /^CONTENT_DIR: extra\.md: .*lang: is no language tag\.$/],
+    ['extra.md', page('order: 1\nlang: d!\n'), /^CONTENT_DIR: extra\.md: .*lang: is not a language tag\.$/],
     ['extra.md', page('order: .nan\n'), /^CONTENT_DIR: extra\.md: .*order: must be a number\.$/],
     ['extra.md', page('order: [\n'), /^CONTENT_DIR: extra\.md: .+\.$/],
     ['extra.md', page('order: 1\nform: survey\n'), /^CONTENT_DIR: extra\.md: .*catalogue/],
     ['extra.md', Buffer.from([0xff]), /^CONTENT_DIR: extra\.md: .+\.$/],
-    ['reference.md', page('order: 1\n'), /^CONTENT_DIR: reference\.md has a name that is taken\.$/],
-    ['Quote.md', page('order: 1\n'), /^CONTENT_DIR: Quote\.md is no file of a site: /],
-    ['word.yaml', 'lang: de', /^CONTENT_DIR: word\.yaml is no file of a site: /],
-    ['logo.gif', 'GIF', /^CONTENT_DIR: logo\.gif is no file of a site: /],
+    ['reference.md', page('order: 1\n'), /^CONTENT_DIR: reference\.md has a reserved name\.$/],
+    ['Quote.md', page('order: 1\n'), /^CONTENT_DIR: Quote\.md is not a file of a site\. /],
+    ['word.yaml', 'lang: de', /^CONTENT_DIR: word\.yaml is not a file of a site\. /],
+    ['logo.gif', 'GIF', /^CONTENT_DIR: logo\.gif is not a file of a site\. /],
     ['words.yaml', 'frame: { skipp: x }', /^CONTENT_DIR: words\.yaml: frame\.skipp: is an unknown name\.$/],
-    ['words.yaml', 'lang: deutsch!', /^CONTENT_DIR: words\.yaml: lang: is no language tag\.$/],
-    ['words.yaml', 'lang: de-a', /^CONTENT_DIR: words\.yaml: lang: is no language tag\.$/],
+    ['words.yaml', 'lang: deutsch!', /^CONTENT_DIR: words\.yaml: lang: is not a language tag\.$/],
+    ['words.yaml', 'lang: de-a', /^CONTENT_DIR: words\.yaml: lang: is not a language tag\.$/],
     ['words.yaml', 'lang: de\n---\nlang: fr\n', /^CONTENT_DIR: words\.yaml: .*one document\.$/],
     ['words.yaml', 'lang: [', /^CONTENT_DIR: words\.yaml: .+\.$/],
     ['words.yaml', 'form: { error: 1 }', /^CONTENT_DIR: words\.yaml: form\.error: .+\.$/],
     ['words.yaml', 'fields: { colour: { label: x } }', /^CONTENT_DIR: words\.yaml: no form has a field colour\.$/],
     ['words.yaml', 'forms: { survey: {} }', /^CONTENT_DIR: words\.yaml: forms\.survey: is an unknown name\.$/],
     ['words.yaml', 'errors: { headings: { 200: x } }', /^CONTENT_DIR: words\.yaml: errors\.headings.*\.$/],
-    ['site.css', '@import "a.css";', /^CONTENT_DIR: site\.css must load nothing from another place\.$/],
-    ['site.css', 'a { background: url( "//x.example/a") }', /^CONTENT_DIR: site\.css must load/],
+    ['site.css', '@import "a.css";', /^CONTENT_DIR: site\.css must not load anything from another address\.$/],
+    ['site.css', 'a { background: url( "//x.example/a") }', /^CONTENT_DIR: site\.css must not load/],
   ])('rejects %s with the content %j in one sentence that names the file', async (name, content, sentence) => {
     const folder = mkdtempSync(join(tmpdir(), 'content-'));
     writeFileSync(join(folder, name), content);
@@ -218,7 +216,7 @@ describe('CONTENT_DIR, invalid content', () => {
     const folder = mkdtempSync(join(tmpdir(), 'content-'));
     cpSync(join(german, 'logo.svg'), join(folder, 'logo.svg'));
     writeFileSync(join(folder, 'logo.png'), 'x');
-    expect(() => readContentOverrides(folder)).toThrow(/^CONTENT_DIR: of logo\.svg and logo\.png keep one\.$/);
+    expect(() => readContentOverrides(folder)).toThrow(/^CONTENT_DIR: logo\.svg and logo\.png exclude each other\. Remove one of them\.$/);
     expect(() => readContentOverrides(join(folder, 'none'))).toThrow(/^CONTENT_DIR names a folder that can/);
     expect(readContentOverrides(undefined)).toBe(noOverrides);
     rmSync(folder, { recursive: true });

@@ -76,8 +76,8 @@ test('shows only the facts that the operator set, each with its label', async ()
 
 describe('contractor in words.yaml', () => {
   test.each([
-    ['since: 98', 'contractor.since: must be a year, as 1998'],
-    ['since: long ago', 'contractor.since: must be a year, as 1998'],
+    ['since: 98', 'contractor.since: must be a year such as 1998'],
+    ['since: long ago', 'contractor.since: must be a year such as 1998'],
     ['telephone: call us', 'contractor.telephone: must be a telephone number'],
     ['link: http://painter.example', 'contractor.link: must be an https:// address'],
     ['link: "javascript:alert(1)"', 'contractor.link: must be an https:// address'],

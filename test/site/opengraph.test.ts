@@ -88,6 +88,6 @@ describe('opengraph.png in CONTENT_DIR', () => {
     ['nothing', Buffer.alloc(0)],
   ])('%s is rejected at the start', (_name, bytes) => {
     writeFileSync(join(folder, 'opengraph.png'), bytes);
-    expect(() => readContentOverrides(folder)).toThrow(/^CONTENT_DIR: opengraph\.png is no PNG\.$/);
+    expect(() => readContentOverrides(folder)).toThrow(/^CONTENT_DIR: opengraph\.png is not a PNG\.$/);
   });
 });

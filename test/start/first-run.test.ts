@@ -184,7 +184,9 @@ describe.each(['agent-token', 'preview-signing-key', 'receipt-signing-key'])(
       make(join(dataDir, name));
       const fault = await prepare().catch((error) => error);
       expect(fault).toBeInstanceOf(StartFault);
-      expect(fault.message).toBe(`${join(dataDir, name)} is ${kind}, not a file, so remove it, and the next start creates a new file.`);
+      expect(fault.message).toBe(
+        `${join(dataDir, name)} is ${kind}, not a file, so remove it, and the next start creates a new file.`,
+      );
     });
 
     test('reads it through a symbolic link', async () => {

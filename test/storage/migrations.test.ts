@@ -93,7 +93,7 @@ describe.each(databases)('migrations on %s', (name, create) => {
     await before.close();
     for (let start = 0; start < 2; start += 1) {
       await expect(database.open(systemClock)).rejects.toThrow(
-        new StorageUnavailable('The database was written by a newer version of this program; start that version.'),
+        new StorageUnavailable('The database was written by a newer version of this program, so start that version.'),
       );
     }
     await database.remove();
@@ -116,7 +116,7 @@ describe.each(databases)('migrations on %s', (name, create) => {
       await storage.close();
       await expect(database.open(systemClock)).rejects.toThrow(
         new StorageUnavailable(
-          'The database was made by a version before 1.0, or by another program; give this one a new database.',
+          'The database was made by a version before 1.0, or by another program, so use a new database for this version.',
         ),
       );
       await database.remove();

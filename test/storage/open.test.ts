@@ -69,7 +69,7 @@ describe('folder of a database file', () => {
       const folder = where();
       await expect(open(`sqlite:${folder}/service.db`)).rejects.toMatchObject({
         name: 'StorageUnavailable',
-        message: `The folder ${folder} can’t be made (${code}).`,
+        message: `The folder ${folder} can’t be created (${code}).`,
         cause: { code },
       });
       expect(() => makeFolder(folder)).toThrow(code);

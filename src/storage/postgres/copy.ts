@@ -19,7 +19,7 @@ export async function copyTo(file: string, url: string): Promise<void> {
     await refusePooler(client);
     return await schemaOf(client);
   });
-  if (schema === undefined) throw new StorageUnavailable('There is nothing of this program yet.');
+  if (schema === undefined) throw new StorageUnavailable('The database has no tables of this program yet.');
   const options = ['--format=custom', '--no-owner', '--no-privileges', `--file=${file}`];
   // The copy omits tables of other programs, and extensions, which only an administrator can restore.
   const ours = tables.map((table) => `--table=${pg.escapeIdentifier(schema)}.${table}`);
@@ -33,7 +33,7 @@ export async function examineCopy(file: string): Promise<void> {
   const [, copied] = (await runProgram('pg_restore', table)).split(/^COPY .*\n/m);
   const [rows, end] = copied?.split(/^\\\.$/m) ?? [];
   if (rows === undefined || end === undefined) {
-    throw new StorageUnavailable('The file is no dump of a database of this program.');
+    throw new StorageUnavailable('The file is not a dump of a database of this program.');
   }
   const applied = [...rows.matchAll(/^[^\t\n]+/gm)].map(String);
   refuseUnknown(applied);
@@ -126,7 +126,7 @@ async function refusePooler(client: pg.Client): Promise<void> {
   const { rows } = await client.query<{ pid: number }>('select pg_backend_pid() as pid');
   if ((client as { processID?: number }).processID === rows[0]?.pid) return;
   throw new StorageUnavailable(
-    'DATABASE_URL leads to a pooler, whose sessions a copy would leave unusable: give PostgreSQL’s own address.',
+    'DATABASE_URL is the address of a pooler, and a copy would make its sessions unusable. Use the address of PostgreSQL itself.',
   );
 }
 
@@ -137,7 +137,7 @@ async function refuseInUse(client: pg.Client): Promise<void> {
   );
   if (sessions.length > 0) {
     throw new StorageUnavailable(
-      'The service is running on this database: stop it first. A pooler keeps its connections for a while: stop that, too.',
+      'The service is running on this database. Stop the service first. Also stop a pooler, because it holds connections for a while.',
     );
   }
   const schema = await schemaOf(client);
@@ -147,7 +147,7 @@ async function refuseInUse(client: pg.Client): Promise<void> {
   // Only the newer version has the list of its tables, so only that version can drop them.
   if (!isUnknown(rows.map(({ name }) => name))) return;
   throw new StorageUnavailable(
-    'The database was written by a newer version of this program: restore with that version, then start this one.',
+    'The database was written by a newer version of this program. Restore with that version, then start this version.',
   );
 }
 
@@ -170,7 +170,7 @@ export async function runProgram(program: 'pg_dump' | 'pg_restore', options: str
     // If the code is a word, it is Node's own, and the program did not start.
     if (typeof code === 'string') {
       throw new StorageUnavailable(
-        `${program} is not on this machine: install PostgreSQL's client programs (apt-get install -y postgresql-client).`,
+        `${program} is not installed. Install PostgreSQL's client programs (apt-get install -y postgresql-client).`,
       );
     }
     const said = stderr.replace(/\n.*/s, '').replace(/^\w+: (error: )?/, '');

@@ -81,7 +81,7 @@ async function lockMigrations(transaction: Transaction<Schema>): Promise<string 
   const { schema = null, may = null } = rows[0] ?? {};
   if (schema === null) {
     throw new StorageUnavailable(
-      'No schema of the search_path exists for this role. This makes one: create schema NAME authorization ROLE.',
+      'No schema of the search_path exists for this role. Create one with: create schema NAME authorization ROLE.',
     );
   }
   if (may === true) return schema;
@@ -100,11 +100,11 @@ async function refuseSettings(db: Kysely<Schema>): Promise<void> {
     where name in ('fsync', 'synchronous_commit', 'server_encoding') order by name`.execute(db);
   for (const { name, reset_val } of rows) {
     if (name !== 'server_encoding' && reset_val === 'off') {
-      throw new StorageUnavailable(`PostgreSQL runs with ${name}=off, which loses what it has confirmed; turn it on.`);
+      throw new StorageUnavailable(`PostgreSQL runs with ${name}=off, which can lose confirmed data. Turn it on.`);
     }
     if (name === 'server_encoding' && reset_val !== 'UTF8') {
       throw new StorageUnavailable(
-        `The database’s encoding is ${reset_val}, which can’t hold what people write; make one with ENCODING 'UTF8' TEMPLATE template0.`,
+        `The encoding of the database is ${reset_val}, which can’t store all characters. Create a database with ENCODING 'UTF8' TEMPLATE template0.`,
       );
     }
   }

@@ -42,7 +42,7 @@ export async function examineCopy(file: string): Promise<void> {
     await refuseForeignSchema(database, applied.length);
   } catch (error) {
     if (error instanceof StorageUnavailable) throw error;
-    throw new StorageUnavailable('The file is damaged, or no database of this program.');
+    throw new StorageUnavailable('The file is damaged, or is not a database of this program.');
   } finally {
     database.close();
   }
@@ -63,7 +63,7 @@ async function refuseForeignSchema(copy: DatabaseSync, migrated: number): Promis
   const found = definitionsIn(copy);
   const ours = await definitionsAfter(migrated);
   for (const [what, definition] of found) {
-    if (!ours.has(what)) refuseSchema(`the ${what} is foreign`);
+    if (!ours.has(what)) refuseSchema(`the ${what} is unknown`);
     if (ours.get(what) !== definition) refuseSchema(`the ${what} is different`);
   }
   for (const what of ours.keys()) {
@@ -138,7 +138,7 @@ function lockAlone(path: string): DatabaseSync {
   } catch (error) {
     if (((error as { errcode?: number }).errcode ?? 0) % 256 === SQLITE_BUSY) {
       database.close();
-      throw new StorageUnavailable('The service is running on this database: stop it first.');
+      throw new StorageUnavailable('The service is running on this database. Stop the service first.');
     }
   }
   return database;

@@ -14,7 +14,7 @@ import { temporaryFolder } from '../../support/process.ts';
 import { replaceProgram, takeProgramsBack, toldIn } from './replaced-programs.ts';
 
 const RUNNING =
-  'The service is running on this database: stop it first. A pooler keeps its connections for a while: stop that, too.';
+  'The service is running on this database. Stop the service first. Also stop a pooler, because it holds connections for a while.';
 
 let folder: string;
 let file: string;
@@ -126,7 +126,7 @@ describe.runIf(databases.length > 1)('copy of a real PostgreSQL database', () =>
     await client.query(back);
     await client.end();
     await expect(examineCopy(file)).rejects.toThrow(
-      `The database’s schema is not what this program makes: the ${what} (`,
+      `The schema of the database differs from that of this version: the ${what} (`,
     );
   });
 
@@ -185,7 +185,7 @@ describe('examineCopy, output of pg_restore', () => {
   const known = '0001-schema\t2026';
   const listed = tables.map((table) => `1; 1 1 TABLE public ${table} service`).join('\n');
   const newer = /written by a newer version/;
-  const foreign = 'The file is no dump of a database of this program.';
+  const foreign = 'The file is not a dump of a database of this program.';
   test.each<[string, string, RegExp | string | undefined]>([
     ['a list of known migrations', `--\nCOPY public.kysely_migration (a) FROM stdin;\n${known}\n\\.\n`, undefined],
     ['an empty list', 'COPY public.kysely_migration (a) FROM stdin;\n\\.\n', undefined],

@@ -59,7 +59,7 @@ describe('runProgram', () => {
     process.env.PATH = folder;
     const missing = (name: string) =>
       new StorageUnavailable(
-        `${name} is not on this machine: install PostgreSQL's client programs (apt-get install -y postgresql-client).`,
+        `${name} is not installed. Install PostgreSQL's client programs (apt-get install -y postgresql-client).`,
       );
     for (const program of ['pg_dump', 'pg_restore'] as const) {
       await expect(runProgram(program, OPTIONS)).rejects.toThrow(missing(program));

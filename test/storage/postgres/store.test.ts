@@ -174,9 +174,7 @@ describe.runIf(databases.length > 1)('store in PostgreSQL', () => {
   test('rejects a start with synchronous_commit=off', async () => {
     await setDatabase('set synchronous_commit = off');
     await expect(openPostgres(database.url)).rejects.toThrow(
-      new StorageUnavailable(
-        'PostgreSQL runs with synchronous_commit=off, which loses what it has confirmed; turn it on.',
-      ),
+      new StorageUnavailable('PostgreSQL runs with synchronous_commit=off, which can lose confirmed data. Turn it on.'),
     );
     await setDatabase('reset synchronous_commit');
   });

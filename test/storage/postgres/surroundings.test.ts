@@ -30,7 +30,7 @@ describe.runIf(databases.length > 1)('openPostgres', () => {
     const url = new URL(database.url);
     url.pathname = latin;
     await expect(openPostgres(url.href)).rejects.toThrow(StorageUnavailable);
-    await expect(openPostgres(url.href)).rejects.toThrow(/encoding is LATIN1, .* ENCODING 'UTF8'/);
+    await expect(openPostgres(url.href)).rejects.toThrow(/encoding of the database is LATIN1, .* ENCODING 'UTF8'/);
     await administrator.query(`drop database ${latin}`);
   });
 

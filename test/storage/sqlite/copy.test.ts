@@ -132,8 +132,8 @@ describe('copyTo', () => {
 });
 
 describe('examineCopy', () => {
-  const newer = 'The database was written by a newer version of this program; start that version.';
-  const foreign = 'The file is damaged, or no database of this program.';
+  const newer = 'The database was written by a newer version of this program, so start that version.';
+  const foreign = 'The file is damaged, or is not a database of this program.';
 
   test('accepts a whole copy and changes nothing in its folder', async () => {
     copyTo(file, path);
@@ -189,12 +189,12 @@ describe('examineCopy', () => {
   });
 
   test.each([
-    ['trigger evil is foreign', 'create trigger evil after insert on submissions begin delete from submissions; end'],
-    ['trigger evil is foreign', 'create trigger evil after insert on kysely_migration begin select 1; end'],
-    ['view spies is foreign', 'create view spies as select * from submissions'],
-    ['view messages is foreign', 'drop table messages; create view messages as select * from submissions'],
-    ['table others is foreign', 'create table others (x)'],
-    ['index slow is foreign', 'create index slow on submissions (event)'],
+    ['trigger evil is unknown', 'create trigger evil after insert on submissions begin delete from submissions; end'],
+    ['trigger evil is unknown', 'create trigger evil after insert on kysely_migration begin select 1; end'],
+    ['view spies is unknown', 'create view spies as select * from submissions'],
+    ['view messages is unknown', 'drop table messages; create view messages as select * from submissions'],
+    ['table others is unknown', 'create table others (x)'],
+    ['index slow is unknown', 'create index slow on submissions (event)'],
     ['table mailbox_key is missing', 'drop table mailbox_key'],
     ['table submissions is different', 'alter table submissions drop column reason'],
     ['table submissions is different', 'alter table submissions add column more text'],
@@ -212,7 +212,7 @@ describe('examineCopy', () => {
     const copy = new DatabaseSync(file);
     copy.exec(change);
     copy.close();
-    const sentence = `The database’s schema is not what this program makes: the ${what} (docs/operations.md, "Backup and restore").`;
+    const sentence = `The schema of the database differs from that of this version: the ${what} (docs/operations.md, "Backup and restore").`;
     await expect(examineCopy(file)).rejects.toThrow(new StorageUnavailable(sentence));
     await expect(restoreFrom(file, path)).rejects.toThrow(new StorageUnavailable(sentence));
     expect(existsSync(`${path}.restored`)).toBe(false);
@@ -279,7 +279,7 @@ describe('restoreFrom', () => {
     keep(path, 'e-1');
     const service = await openSqlite(path, systemClock);
     await expect(restoreFrom(file, path)).rejects.toThrow(
-      new StorageUnavailable('The service is running on this database: stop it first.'),
+      new StorageUnavailable('The service is running on this database. Stop the service first.'),
     );
     await service.check();
     await service.close();
