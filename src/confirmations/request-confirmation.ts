@@ -102,7 +102,7 @@ export async function requestFor(
   parts.metrics.countConfirmation('expired', asked.ended);
   parts.log.info({ confirmationId: id, client, action: form.name, via: wanted }, 'confirmation requested');
   const made = await parts.confirmations.findOf(client, id);
-  if (made === undefined) throw new Error('A confirmation that was asked is gone.');
+  if (made === undefined) throw new Error('A new confirmation is missing.');
   return answered(parts, made, token, true);
 }
 

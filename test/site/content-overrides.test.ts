@@ -216,7 +216,9 @@ describe('CONTENT_DIR, invalid content', () => {
     const folder = mkdtempSync(join(tmpdir(), 'content-'));
     cpSync(join(german, 'logo.svg'), join(folder, 'logo.svg'));
     writeFileSync(join(folder, 'logo.png'), 'x');
-    expect(() => readContentOverrides(folder)).toThrow(/^CONTENT_DIR: logo\.svg and logo\.png exclude each other\. Remove one of them\.$/);
+    expect(() => readContentOverrides(folder)).toThrow(
+      /^CONTENT_DIR: logo\.svg and logo\.png exclude each other\. Remove one of them\.$/,
+    );
     expect(() => readContentOverrides(join(folder, 'none'))).toThrow(/^CONTENT_DIR names a folder that can/);
     expect(readContentOverrides(undefined)).toBe(noOverrides);
     rmSync(folder, { recursive: true });

@@ -107,11 +107,11 @@ async function actAsAgent({ tell }: Story, tokenFile: string): Promise<void> {
   const key = randomName(8);
   await execute('Execute with other words than the statement', key, otherWords, {
     answer: [409, 'has not confirmed'],
-    means: 'Not confirmed: nothing was sent, and the preview is still good.',
+    means: 'Not confirmed: nothing was sent, and the preview is still valid.',
   });
   const sent = await execute('Execute with the exact statement: the person said yes', key, yes, {
     answer: [200, '"status":"submitted"'],
-    means: ({ body }) => [`Submitted. The receipt to keep: ${body.receipt?.action_id}.`],
+    means: ({ body }) => [`Submitted. Store the receipt: ${body.receipt?.action_id}.`],
   });
   await execute('Send the same once more, as after a lost answer', key, yes, {
     answer: [200, JSON.stringify({ ...sent.body, replay: true })],
@@ -119,7 +119,7 @@ async function actAsAgent({ tell }: Story, tokenFile: string): Promise<void> {
   });
   await execute('Execute the same preview under another key', randomName(8), yes, {
     answer: [409, 'preview_already_used'],
-    means: 'preview_already_used: one confirmation is good for one submission.',
+    means: 'preview_already_used: one confirmation allows one submission.',
   });
   const means = 'A new request of the person, with a confirmation of its own.';
   const second = { ...yes, preview_id: (await preview('Ask for a second preview', means)).preview_id };
@@ -146,7 +146,7 @@ async function actAsBrowser({ tell, note }: Story, mailFolder: string | undefine
     answer,
     means: `On to ${pages.thankYou.path}. An address that is on the list already gets the same answer.`,
   });
-  note('Look for its e-mail', ...(await findMail(mailFolder, email)));
+  note('Find the e-mail of the subscription', ...(await findMail(mailFolder, email)));
   const { path } = routes.submitLead;
   const fieldsOf = (form: Form) => ({ form: form.name, ...exampleFields(form) });
   await tell('Send a request for a quote, as a script of a page would', {
