@@ -1,7 +1,8 @@
 /** Parses values of the command line: addresses, dates, durations, numbers and names. */
+import { existsSync, readFileSync } from 'node:fs';
 import { timesIn } from '../console/times.ts';
 import { normalize, parseEmail } from '../forms/fields.ts';
-import { UsageFault } from './command-errors.ts';
+import { ExitFault, UsageFault } from './command-errors.ts';
 import { type Call, unknownName } from './command-line.ts';
 
 const DURATION = /^(\d{1,6})(m|h|d)$/;
@@ -70,4 +71,25 @@ export function formatOf({ terminal, text }: Call, otherwise?: 'jsonl'): 'csv' |
   const format = text('format') ?? (terminal.json ? 'jsonl' : otherwise);
   if (format === 'csv' || format === 'jsonl') return format;
   throw new UsageFault('--format must be csv or jsonl.');
+}
+
+/** Returns the address of a service without a slash at its end. Throws `UsageFault` for any other text. */
+export function serviceUrlOf(text: string): string {
+  const url = URL.parse(text);
+  if (url !== null && /^https?:$/.test(url.protocol) && url.username + url.password === '') {
+    return url.origin + url.pathname.replace(/\/$/, '');
+  }
+  throw new UsageFault('--url must be an http:// or https:// address without a user name.');
+}
+
+/**
+ * Returns the token in a file. The error does not quote the content, because the file may contain anything.
+ * @throws ExitFault if the file has no token
+ */
+export function readToken(path: string): string {
+  const token = existsSync(path) ? readFileSync(path, 'utf8').trim() : '';
+  if (/^[!-~]+$/.test(token)) return token;
+  throw new ExitFault(
+    `There is no token in ${path}. \`npm start\` in local mode creates it. For another file, use --token-file.`,
+  );
 }

@@ -33,7 +33,7 @@ export async function overviewPage(parts: ConsoleParts, { now, times }: PageRequ
     upstream: isEmbedded
       ? { text: 'Leads are stored here, in the embedded inbox.' }
       : answer && { text: outcomeWords[answer.outcome], at: times.shown(answer.at) },
-    bots: `${many(bots, 'form')} from bots refused in the last ${BOT_DAYS} days`,
+    bots: `${many(bots, 'submission')} from bots in the last ${BOT_DAYS} days`,
     disk: space && `${freeSpace(space)} free`,
     picture: chartOf(await dailyCounts(reader, now, times.zone), times),
   };

@@ -1,11 +1,9 @@
 /** `npm run demo`: sends the requests of an agent (reference §5) and a browser (reference §4) to a running service. */
-import { existsSync, readFileSync } from 'node:fs';
 import { exampleFields, type Form, forms } from '../../forms/catalog.ts';
 import { randomSecret } from '../../platform/random.ts';
 import { pages, pathsOfPage, pathTo, routes } from '../../routes.ts';
 import { localFiles } from '../../start/first-run.ts';
-import { isThisMachine } from '../arguments.ts';
-import { ExitFault, UsageFault } from '../command-errors.ts';
+import { isThisMachine, readToken, serviceUrlOf } from '../arguments.ts';
 import { type Call, runnerOf } from '../command-line.ts';
 import { loadSettings } from '../open-store.ts';
 import { outage } from './outage.ts';
@@ -42,8 +40,8 @@ export const run = runnerOf({
 
 async function demonstrate({ terminal, text, flag }: Call): Promise<void> {
   const { baseUrl, upstream, mail, dataDir } = loadSettings().settings;
-  const url = parseUrl(text('url') ?? baseUrl);
-  const isOurs = url === parseUrl(baseUrl);
+  const url = serviceUrlOf(text('url') ?? baseUrl);
+  const isOurs = url === serviceUrlOf(baseUrl);
   if (!isThisMachine(new URL(url).hostname) || (isOurs && upstream.kind === 'http')) {
     const question = `The sample data goes through ${url} to the receiver of its leads. Send the data?`;
     if (!(await terminal.confirm(question, flag('yes')))) return terminal.say('Nothing was sent.');
@@ -55,23 +53,6 @@ async function demonstrate({ terminal, text, flag }: Call): Promise<void> {
   if (terminal.json) return;
   terminal.print('Every step got the expected answer.');
   if (isOurs && upstream.kind === 'inbox') terminal.print('To see the submissions: npm run inbox -- list');
-}
-
-function parseUrl(text: string): string {
-  const url = URL.parse(text);
-  if (url !== null && /^https?:$/.test(url.protocol) && url.username + url.password === '') {
-    return url.origin + url.pathname.replace(/\/$/, '');
-  }
-  throw new UsageFault('--url must be an http:// or https:// address without a user name.');
-}
-
-/** Reads the token of a file. The error does not quote the content, because the file may contain anything. */
-function readToken(path: string): string {
-  const token = existsSync(path) ? readFileSync(path, 'utf8').trim() : '';
-  if (/^[!-~]+$/.test(token)) return token;
-  throw new ExitFault(
-    `There is no token in ${path}. \`npm start\` in local mode creates it. For another file, use --token-file.`,
-  );
 }
 
 const randomName = (bytes: number) => `demo-${randomSecret(bytes).toString('hex')}`;
@@ -90,18 +71,17 @@ async function actAsAgent({ tell }: Story, tokenFile: string): Promise<void> {
     const json = exampleFields(forms.homeowner_quote);
     return (await tell(does, { path, headers: { authorization }, json, answer: [200, '"preview_id":"'], means })).body;
   };
+  const path = pathTo(routes.executeAction, { action });
   const execute = (does: string, key: string, json: object, expected: Pick<Step, 'answer' | 'means'>) => {
-    const path = pathTo(routes.executeAction, { action });
     const headers = { authorization, 'idempotency-key': key };
     return tell(does, { path, headers, json, shows: `Idempotency-Key: ${key}`, ...expected });
   };
-  const { preview_id, confirmation_statement } = await preview('Ask for a preview', ({ body }) => [
-    'Checked and normalized, and sent to nobody yet. The agent shows the person this:',
-    ...Object.entries({ ...Object(body.fields), 'goes to': body.destination }).map(
-      ([name, value]) => `  ${name.padEnd(14)}${value}`,
-    ),
-    `  “${body.confirmation_statement}”`,
-  ]);
+  const { preview_id, confirmation_statement } = await preview('Ask for a preview', ({ body }) => {
+    const shown = Object.entries({ ...Object(body.fields), 'goes to': body.destination });
+    const lines = shown.map(([name, value]) => `  ${name.padEnd(14)}${value}`);
+    const intro = 'Checked and normalized, and sent to nobody yet. The agent shows the person this:';
+    return [intro, ...lines, `  “${body.confirmation_statement}”`];
+  });
   const yes = { preview_id, confirmation: true, confirmation_text: confirmation_statement };
   const otherWords = { ...yes, confirmation_text: 'Yes, go ahead.' };
   const key = randomName(8);
@@ -166,9 +146,7 @@ async function actAsBrowser({ tell, note }: Story, mailFolder: string | undefine
 
 async function findMail(folder: string | undefined, address: string): Promise<string[]> {
   if (folder === undefined) return ['It goes to example.com, where nobody reads it.'];
-  const [mail] = (await waitForMails(folder, address, MAIL_WITHIN_MS, (count) => count > 0)) ?? [];
-  if (mail !== undefined) return mail.map((line, index) => (index === 0 ? line : `  ${line}`));
-  throw new ExitFault(
-    `No e-mail to the new subscriber is in ${folder} after ${MAIL_WITHIN_MS / 1000} s. Check that the service and this command use the same settings.`,
-  );
+  const fault = `${folder} has no e-mail to the new subscriber. Check that the service and this command use the same settings.`;
+  const [[path = '', ...headers] = []] = await waitForMails(folder, address, MAIL_WITHIN_MS, fault);
+  return [path, ...headers.map((line) => `  ${line}`)];
 }

@@ -21,10 +21,7 @@ const REFERENCE = 'submission-reference';
 const OPERATOR = 'operator@example.com';
 /** Grace and Donald send the same message again. Each initial is unique. */
 const SENDERS = ['Ada', 'Grace', 'Edsger', 'Barbara', 'Donald', 'Grace', 'Donald'];
-/**
- * Time limit for the end of the outage, in milliseconds. The first redelivery comes after a minute (± 10 %), and then
- * the all-clear.
- */
+/** Limit for the end of the outage. The first redelivery comes after a minute (± 10 %), and then the all-clear. */
 const OVER_WITHIN_MS = 120_000;
 
 /** Starts a service of its own and demonstrates an outage. Throws `ExitFault` if a lead is lost or arrives twice. */
@@ -80,10 +77,9 @@ export async function outage({ terminal }: Call): Promise<void> {
       'The service retries waiting submissions automatically, for the first time after a minute. Please wait.';
     story.note('The upstream comes back', redelivery);
     const sent = [...references.values()];
-    const alerts = await waitForMails(join(folder, 'mail'), OPERATOR, OVER_WITHIN_MS, (count) => {
-      return count > 1 && sent.every((id) => arrivals.includes(id));
-    });
-    if (alerts === undefined) throw new ExitFault('The outage is not over after two minutes.');
+    const isOver = (count: number) => count > 1 && sent.every((id) => arrivals.includes(id));
+    const fault = 'The outage is not over after two minutes.';
+    const alerts = await waitForMails(join(folder, 'mail'), OPERATOR, OVER_WITHIN_MS, fault, isOver);
     const counts = [...references, ['the agent', undefined]].map(([name, own]) => {
       const { length } = arrivals.filter((id) => (own === undefined ? !sent.includes(id) : id === own));
       return `${name?.padEnd(10)}${length} time${length === 1 ? '' : 's'}`;
