@@ -36,8 +36,8 @@ const pages: Readonly<Record<ConsoleRoute, ConsolePage>> = {
   operatorPage: { read: overviewPage },
   signOut: { change: endSession },
   operatorLeads: { read: leadsPage },
-  operatorLeadsCsv: { read: leadsCsv, needsRecentSignIn: always },
-  operatorLeadsJsonl: { read: leadsJsonl, needsRecentSignIn: always },
+  operatorLeadsCsv: { read: leadsCsv, needsFreshSession: always },
+  operatorLeadsJsonl: { read: leadsJsonl, needsFreshSession: always },
   operatorNewLeads: { read: newLeads, isBackground: true },
   changeLeads: { change: changeLeads },
   undoChange: { change: undoChange },
@@ -47,8 +47,8 @@ const pages: Readonly<Record<ConsoleRoute, ConsolePage>> = {
   changeNote: { change: changeNote },
   seeReports: { change: seeReports },
   // An export is a GET with `?export`. A deletion is a POST.
-  operatorPerson: { read: personPage, needsRecentSignIn: ({ query }) => query.has('export') },
-  changePerson: { change: deletePerson, needsRecentSignIn: always },
+  operatorPerson: { read: personPage, needsFreshSession: ({ query }) => query.has('export') },
+  changePerson: { change: deletePerson, needsFreshSession: always },
   operatorAgents: { read: agentsPage },
   operatorConfirmations: { read: confirmationsPage },
   operatorSubscribers: { read: subscribersPage },
@@ -133,7 +133,7 @@ export function openConsole(given: GivenParts) {
     const here = query.size === 0 ? path : `${path}?${query}`;
     const record = recorder(parts, session.name);
     const given = { session, path, values, query, here, now: clock.now(), times, record };
-    if (page.needsRecentSignIn?.(given) && !isFresh(session, given.now)) return { kind: 'signInNotRecent' };
+    if (page.needsFreshSession?.(given) && !isFresh(session, given.now)) return { kind: 'sessionNotFresh' };
     if (page.read !== undefined) return await page.read(parts, given);
     const sent = await readForm();
     if (sent === undefined) return { kind: 'operatorButton' };
@@ -171,7 +171,7 @@ export function openConsole(given: GivenParts) {
           return toFirstPage('', 0);
         case 'file':
           return answer;
-        case 'signInNotRecent':
+        case 'sessionNotFresh':
           return refuse(answer, session.name, routes.operatorPage.path);
         default:
           return refuse(answer, session.name, path);

@@ -42,7 +42,7 @@ export async function personPage(parts: ConsoleParts, request: PageRequest): Pro
       isSending: rows.sending > 0,
       leftUnheard: rows.unsubscribed > 0,
       isForwarded: parts.settings.upstream.kind === 'http',
-      isRecent: isFresh(request.session, now),
+      isFresh: isFresh(request.session, now),
       scrubbedAt: dueAt > now ? times.shown(dueAt) : undefined,
     };
     return { kind: 'page', title: 'Delete a person', template: 'person-delete', data };

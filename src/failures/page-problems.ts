@@ -94,7 +94,7 @@ export const consoleProblems = {
     page: 'Nothing has changed. Open the page in your own browser.',
   }),
   operatorButton: posted(400, NO_SUCH_BUTTON, { page: 'Nothing has changed. Open the page again.' }),
-  signInNotRecent: recent(403, 'Exports and deletions need a sign-in link that is less than an hour old.', {
+  sessionNotFresh: recent(403, 'Exports and deletions need a sign-in link that is less than an hour old.', {
     page: `Nothing has changed. Create a new link on the server: ${LINK_COMMAND}`,
   }),
   noLeadSelected: on(['changeLeads'], '§12.14')(400, 'Select 1 to 100 leads.', {

@@ -78,7 +78,7 @@ export type ConsoleRefusal =
   | {
       kind:
         | 'signInLinkNotGood'
-        | 'signInNotRecent'
+        | 'sessionNotFresh'
         | 'noLeadSelected'
         | 'unknownRow'
         | 'rowUnderWay'
