@@ -2,7 +2,13 @@
 import { isAbsolute, join, resolve } from 'node:path';
 
 /** Settings on which defaults of other settings depend. */
-export type BasicSettings = { mode: 'local' | 'production'; host: string; port: number; dataDir: string };
+export type BasicSettings = {
+  mode: 'local' | 'production';
+  host: string;
+  port: number;
+  dataDir: string;
+  operators: readonly string[];
+};
 
 export type Groups = {
   database: { kind: 'sqlite'; path: string } | { kind: 'postgres'; url: string };

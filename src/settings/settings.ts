@@ -97,7 +97,7 @@ function assemble(given: ReadonlyMap<VariableName, unknown>): Settings {
 
 /** Checks the rules that involve several variables. */
 function combinationFaults(
-  { mode, port, metricsPort, mail, confirmationMinimum, operatorConsole, baseUrl }: Settings,
+  { mode, port, metricsPort, mail, confirmationMinimum, baseUrl }: Settings,
   given: ReadonlyMap<VariableName, unknown>,
   faults: readonly string[],
 ): string[] {
@@ -105,6 +105,9 @@ function combinationFaults(
   const isForwarded = isProduction && given.has('UPSTREAM_URL');
   const hasNoMail = mail.kind === 'none';
   const needsMail = Object.values(confirmationMinimum).includes('page_email');
+  // Without TLS, anybody on the way can read the session cookie (reference §12.1).
+  const isOpen = isProduction && !/^https:/i.test(baseUrl);
+  const isConsoleOn = given.get('OPERATOR_CONSOLE') === 'on';
   const isMissing = (name: VariableName) => !given.has(name) && !faults.some((fault) => fault.startsWith(`${name} `));
   const rules: readonly [isBroken: boolean, fault: string][] = [
     [isProduction && isMissing('BASE_URL'), 'BASE_URL is required in production.'],
@@ -112,11 +115,9 @@ function combinationFaults(
     [given.has('NOTIFY_EMAIL') && hasNoMail, 'NOTIFY_EMAIL needs a mail server. Set SMTP_URL and MAIL_FROM.'],
     [given.has('ALERT_EMAIL') && hasNoMail, 'ALERT_EMAIL needs a mail server. Set SMTP_URL and MAIL_FROM.'],
     [needsMail && hasNoMail, 'CONFIRMATION_MINIMUM needs a mail server for page_email. Set SMTP_URL and MAIL_FROM.'],
-    [
-      // Without TLS, anybody on the way can read the session cookie (reference §12.1).
-      isProduction && operatorConsole === 'on' && !/^https:/i.test(baseUrl),
-      'OPERATOR_CONSOLE needs a BASE_URL with https:// in production.',
-    ],
+    [given.has('OPERATORS') && hasNoMail, 'OPERATORS needs a mail server. Set SMTP_URL and MAIL_FROM.'],
+    [given.has('OPERATORS') && isOpen, 'OPERATORS needs a BASE_URL with https:// in production.'],
+    [isConsoleOn && isOpen, 'OPERATOR_CONSOLE needs a BASE_URL with https:// in production.'],
     [metricsPort === port, 'METRICS_PORT must differ from PORT.'],
     [isForwarded && isMissing('CONTRACTOR_ID'), 'CONTRACTOR_ID is required with UPSTREAM_URL.'],
     [isForwarded && isMissing('CONTRACTOR_NAME'), 'CONTRACTOR_NAME is required with UPSTREAM_URL.'],

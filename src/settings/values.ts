@@ -162,6 +162,19 @@ export const mailbox = line
   .map((given) => parseEmail(normalize(given, 'email')) ?? '')
   .assert((given) => given !== '' && given.length <= bounds.emailLength, 'must be one e-mail address, without a name');
 
+/** Number of operators who can sign in by mail (reference §12.16). */
+const OPERATORS_MAXIMUM = 20;
+
+/** An empty item is a fault, because a name that is missing by mistake would lock its owner out. */
+export const operators = line
+  .map((given): readonly string[] => given.split(',').map((item) => parseEmail(normalize(item, 'email')) ?? ''))
+  .assert(
+    (items) =>
+      items.length <= OPERATORS_MAXIMUM && items.every((item) => item !== '' && item.length <= bounds.emailLength),
+    `must be 1 to ${OPERATORS_MAXIMUM} e-mail addresses without names, comma-separated`,
+  )
+  .assert((items) => new Set(items).size === items.length, 'must contain each address once');
+
 export const contact = line.assert(
   (given) => parseEmail(given) !== undefined || /^\+?[\d ()./-]{3,40}$/.test(given),
   'must be an e-mail address or a telephone number',

@@ -97,10 +97,12 @@ export const variables = {
   },
   MCP: { setting: 'mcp', schema: values.onOrOff, otherwise: 'on' },
   MCP_ALLOWED_ORIGINS: { setting: 'mcpAllowedOrigins', schema: values.toolOrigins, otherwise: () => [] },
+  /** Addresses of the operators who sign in by mail. */
+  OPERATORS: { setting: 'operators', schema: values.operators, otherwise: (): readonly string[] => [] },
   OPERATOR_CONSOLE: {
     setting: 'operatorConsole',
     schema: values.onOrOff,
-    otherwise: ({ mode }: BasicSettings) => (mode === 'local' ? 'on' : 'off'),
+    otherwise: ({ mode, operators }: BasicSettings) => (mode === 'local' || operators.length > 0 ? 'on' : 'off'),
   },
   OPERATOR_TIME_ZONE: { setting: 'operatorTimeZone', schema: values.timeZone },
   LOG_LEVEL: { setting: 'logLevel', schema: values.logLevel, otherwise: 'info' },

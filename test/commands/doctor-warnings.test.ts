@@ -66,6 +66,20 @@ test('warns of each dangerous production setting with its remedy, and exits with
   expect(upstream?.remedy).toMatch(/UPSTREAM_SECRET.*https:/);
 });
 
+test('warns of a console without OPERATORS, and of OPERATORS without the console', () => {
+  const mail = { SMTP_URL: 'smtps://mail.example', MAIL_FROM: 'a@paint.example' };
+  const warningsOf = (environment: Record<string, string>) => {
+    const read = readSettings({ ...production, ...mail, ...environment });
+    if (read.kind === 'invalid') return expect.fail(read.faults.join(' '));
+    return settingsWarnings('console', { settings: read.settings, send: false }).map(({ says }) => says);
+  };
+  const OPERATORS = 'jo@paint.example';
+  expect(warningsOf({})).toEqual([]);
+  expect(warningsOf({ OPERATORS })).toEqual([]);
+  expect(warningsOf({ OPERATOR_CONSOLE: 'on' })).toEqual(['Operators need a shell on the server to sign in.']);
+  expect(warningsOf({ OPERATORS, OPERATOR_CONSOLE: 'off' })).toEqual(['OPERATORS is set, but the console is off.']);
+});
+
 test.each([':/etc/localtime', 'Etc/Unknown'])('warns of an unknown time zone of the process: TZ=%s', async (zone) => {
   const { status, warnings } = await doctor({ ...production, TZ: zone }, '--no-send');
   expect([status, warnings.map(({ check }) => check)]).toEqual([0, ['clock']]);

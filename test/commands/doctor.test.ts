@@ -39,6 +39,7 @@ test('reports a fresh machine as well, and leaves nothing in the database', asyn
       'credentials: ok',
       'site: ok',
       'operator: ok',
+      'console: ok',
       'rate limits: ok',
       'upstream: ok',
       'clock: ok',

@@ -60,6 +60,7 @@ describe('default settings (reference §20.3)', () => {
       contact: 'agent',
       newsletter: 'agent',
     },
+    operators: [],
     metricsPort: undefined,
   };
 
@@ -136,6 +137,7 @@ describe('values of settings', () => {
       CONFIRMATION_MINIMUM: 'homeowner_quote=page_email, newsletter=page',
       MCP: 'off',
       MCP_ALLOWED_ORIGINS: 'https://claude.ai, vscode-file://vscode-app,file://,app://-',
+      OPERATORS: ' Jo@Paint.example,al+console@bücher.example ',
       OPERATOR_CONSOLE: 'on',
       OPERATOR_TIME_ZONE: 'Europe/Berlin',
       METRICS_PORT: '9100',
@@ -177,6 +179,7 @@ describe('values of settings', () => {
       },
       mcp: 'off',
       mcpAllowedOrigins: ['https://claude.ai', 'vscode-file://vscode-app', 'file://', 'app://-'],
+      operators: ['jo@paint.example', 'al+console@xn--bcher-kva.example'],
       operatorConsole: 'on',
       operatorTimeZone: 'Europe/Berlin',
       metricsPort: 9100,

@@ -10,7 +10,7 @@ import { credentials, receiptKeys, signingKeys } from './key-checks.ts';
 import { database, dataFolder, wallClock } from './local-checks.ts';
 import { mailServer, testMessage } from './mail-checks.ts';
 import { rateLimits } from './redis-check.ts';
-import { notices, operator, site } from './site-checks.ts';
+import { notices, operator, operatorConsole, site } from './site-checks.ts';
 import { upstream } from './upstream-check.ts';
 import { settingsWarnings } from './warnings.ts';
 
@@ -20,7 +20,8 @@ export const run = runnerOf({
   examples: ['npm run doctor', 'npm run doctor -- --no-send', 'npm run doctor -- --mail-to you@example.com'],
   subcommands: {
     '': {
-      description: 'Check folder, database, keys, credentials, site, operator, rate limits, upstream, clock and mail',
+      description:
+        'Check folder, database, keys, credentials, site, operator, console, rate limits, upstream, clock and mail',
       options: {
         '--no-send': 'no test event and no test message',
         '--mail-to ADDRESS': 'recipient of the test message (default: MAIL_FROM)',
@@ -42,6 +43,7 @@ const checks: readonly Check[] = [
   credentials,
   site,
   operator,
+  operatorConsole,
   rateLimits,
   upstream,
   wallClock,

@@ -1,4 +1,6 @@
 /** The doctor's checks of the pages, the operator, and who is notified (reference §13.3). */
+import { LINK_COMMAND } from '../../failures/page-problems.ts';
+import { routes } from '../../routes.ts';
 import { ContentFault } from '../../site/content-overrides.ts';
 import { openSite } from '../../site/site.ts';
 import { type Check, failed, off, ok } from './check.ts';
@@ -27,6 +29,18 @@ export const notices: Check = {
     if (missing.length === 0) return ok(says);
     const first = mail.kind === 'none' ? 'Set SMTP_URL and MAIL_FROM, then' : 'Set';
     return off(says, `${first} ${missing.join(' and ')}.`);
+  },
+};
+
+export const operatorConsole: Check = {
+  check: 'console',
+  run({ settings: { operatorConsole, operators, baseUrl } }) {
+    if (operatorConsole === 'off') return off('The console is off.', 'Set OPERATORS, or OPERATOR_CONSOLE=on.');
+    const signIn =
+      operators.length > 0
+        ? `${operators.length} ${operators.length === 1 ? 'address signs' : 'addresses sign'} in by mail.`
+        : `Links to sign in: ${LINK_COMMAND}`;
+    return ok(`${baseUrl}${routes.operatorPage.path}. ${signIn}`);
   },
 };
 

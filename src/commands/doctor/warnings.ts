@@ -16,7 +16,8 @@ export function settingsWarnings(
   check: string,
   { settings, send }: Pick<CheckContext, 'settings' | 'send'>,
 ): Diagnosis[] {
-  const { mode, upstream, mail, operator, baseUrl, trustProxy, operatorTimeZone } = settings;
+  const { mode, upstream, mail, operator, operators, operatorConsole, baseUrl, trustProxy, operatorTimeZone } =
+    settings;
   const isProduction = mode === 'production';
   const receiver = upstream.kind === 'http' && (isProduction || send) ? upstream : undefined;
   const rows: readonly [check: string, applies: boolean, says: string, remedy: string][] = [
@@ -31,6 +32,18 @@ export function settingsWarnings(
       isProduction && operator.contact === undefined,
       'Error pages show no contact to people.',
       'Set OPERATOR_CONTACT.',
+    ],
+    [
+      'console',
+      isProduction && operatorConsole === 'on' && operators.length === 0,
+      'Operators need a shell on the server to sign in.',
+      'Set OPERATORS to their e-mail addresses.',
+    ],
+    [
+      'console',
+      operatorConsole === 'off' && operators.length > 0,
+      'OPERATORS is set, but the console is off.',
+      'Remove OPERATOR_CONSOLE=off.',
     ],
     [
       'rate limits',
