@@ -1,5 +1,5 @@
 /** Builds the HTTP application, and registers every group of `routes.ts`. */
-import fastify, { type FastifyInstance, type FastifyReply, type FastifyRequest } from 'fastify';
+import fastify, { type FastifyInstance } from 'fastify';
 import { registerActions } from './actions/routes.ts';
 import type { Parts } from './compose.ts';
 import { registerConfirmationPage, registerConfirmations } from './confirmations/routes.ts';
@@ -122,8 +122,7 @@ export async function buildApp(settings: Settings, parts: Parts): Promise<Fastif
   registerReceipts(app, { ...parts, takeFromLimit });
   if (settings.mcp === 'on') registerMcp(app, { ...agentParts, facts, isToolOrigin });
   if (openConsole !== undefined) {
-    const answerNotFound = (request: FastifyRequest, reply: FastifyReply) => answerProblem(request, reply, 'notFound');
-    registerConsole(app, { openConsole, takeFromLimit, takeBody, log: parts.log, answerNotFound });
+    registerConsole(app, { ...parts, openConsole, takeFromLimit, takeBody });
   }
   registerSite(app, parts);
   registerWellKnown(app, { ...settings, ...parts });

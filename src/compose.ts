@@ -1,7 +1,7 @@
 /** Opens the components in order, wires them, and closes them so that the store closes last. */
 import type { Logger } from 'pino';
 import { type Executions, openExecutions } from './actions/executions.ts';
-import { type Codes, codeRenderer, openCodes } from './confirmations/codes.ts';
+import { type Codes, openCodes } from './confirmations/codes.ts';
 import { type Confirmations, openConfirmations } from './confirmations/confirmations.ts';
 import { type Mailboxes, openMailboxes } from './confirmations/mailbox.ts';
 import { openPending, type PendingConfirmations } from './confirmations/pending.ts';
@@ -10,11 +10,9 @@ import { forms } from './forms/catalog.ts';
 import { type Honeypots, openHoneypots } from './intake/honeypots.ts';
 import type { Limits } from './limits/limits.ts';
 import { openLimits } from './limits/redis.ts';
-import type { Render } from './mail/messages.ts';
 import { type Outbox, openOutbox } from './mail/outbox.ts';
 import { openMailer } from './mail/smtp.ts';
 import { openSubscriptionLinks, type SubscriptionLinks } from './newsletter/confirm-and-unsubscribe.ts';
-import { confirmationRenderer } from './newsletter/confirmation-mail.ts';
 import { openSubscribers, type Subscribers, TOKEN_BYTES } from './newsletter/subscribers.ts';
 import type { Alerts } from './notices/alerts.ts';
 import type { Notices } from './notices/notices.ts';
@@ -33,9 +31,10 @@ import type { Settings } from './settings/settings.ts';
 import type { SigningKeys } from './settings/signing-keys.ts';
 import { openSite, type Site } from './site/site.ts';
 import { openJobs, startJobs } from './start/job-list.ts';
+import { signOutRemovedOperators } from './start/removed-operators.ts';
+import { openRenderers } from './start/renderers.ts';
 import type { ReadOnly, Storage } from './storage/database.ts';
 import { openReader, openStorage } from './storage/open.ts';
-import type { MessageKind } from './storage/operation-schema.ts';
 import { openScrubbing, type Scrubbing } from './storage/scrubbing.ts';
 import { closeLeadStore, type LeadStore, openLeadStore } from './submissions/lead-store.ts';
 import { countSubmissions } from './submissions/read/statistics.ts';
@@ -73,6 +72,8 @@ export type Parts = Site &
     metrics: Metrics;
     honeypots: Honeypots;
     answering: InFlight<Answering>;
+    /** Work that continues after its response. `close` waits for it. */
+    background: InFlight<Promise<void>>;
     /** Ends the periodic jobs and waits for the jobs that run now. Requests are still served. */
     endWork(): Promise<void>;
     close(): Promise<void>;
@@ -90,6 +91,7 @@ export async function openParts(
   const site = await openSite(settings); // opened first, so that a fault in CONTENT_DIR leaves nothing open
   const credentials = openCredentials({ path: settings.credentialsFile, log, clock });
   const storage = await openStorage(settings, clock, log);
+  await signOutRemovedOperators(storage, settings.operators);
   const reader = openReader(settings, storage, clock);
   const upstream = openUpstream(settings, clock);
   const mailer = await openMailer(settings, clock);
@@ -117,13 +119,6 @@ export async function openParts(
   const signingKeys = keys.previewSigningKeys;
   const mailboxes = openMailboxes({ storage, randomSecret });
   const codes = openCodes({ storage, clock, newId, signingKeys, hostname, end: pending.end });
-  const renderCode = codeRenderer({
-    ...settings,
-    confirmations,
-    signingKeys,
-    clock,
-    words: () => site.frame().words.confirm,
-  });
   const subscribers = openSubscribers({
     storage,
     clock,
@@ -131,12 +126,15 @@ export async function openParts(
     newToken: () => randomSecret(TOKEN_BYTES).toString('base64url'),
     baseUrl: settings.baseUrl,
   });
-  const words = () => site.frame().words.newsletter;
-  const renderSubscriber = confirmationRenderer({ ...settings, words }, subscribers);
-  const renderers: Partial<Record<MessageKind, Render>> = {
-    code: renderCode,
-    confirmation: renderSubscriber,
-  };
+  const render = openRenderers(settings, {
+    site,
+    storage,
+    clock,
+    confirmations,
+    signingKeys,
+    subscribers,
+    operatorMail,
+  });
   const outbox =
     mailer &&
     openOutbox({
@@ -144,7 +142,7 @@ export async function openParts(
       clock,
       newId,
       mailer,
-      render: (row) => (renderers[row.kind] ?? operatorMail.render)(row),
+      render,
       prepare: notices.throttle,
       // A failed alert cannot be reported by another alert.
       onFailed: (kind) => kind === 'alert' || alerts.raise('dead_message'),
@@ -197,6 +195,7 @@ export async function openParts(
     receiptDays: settings.receiptRetentionDays,
     submissionDays: days,
   });
+  const background = openInFlight<Promise<void>>();
   const endWork = startJobs(jobs);
 
   return {
@@ -227,6 +226,7 @@ export async function openParts(
     metrics,
     honeypots,
     answering: openInFlight<Answering>(),
+    background,
     ...site,
     ...openDrain(clock),
     endWork,
@@ -234,6 +234,7 @@ export async function openParts(
       // Users of the store close before the store.
       await endWork();
       await subscriptionLinks.close();
+      await Promise.all(background.all());
       // Bots may have sent forms since the jobs ended.
       await honeypots.close();
       await metrics.close();

@@ -43,7 +43,14 @@ export async function erasePerson(tx: OpenTransaction, email: string, now: Date)
   const { counts, ids } = await eraseSubmissionsOf(tx, email);
   const messages = await eraseOutboxOf(tx, email);
   const outbox = messages + (await eraseNoticesOf(tx, ids));
+  await erasePagesOfLinks(tx);
   return { ...counts, confirmations, subscribers, outbox };
+}
+
+/** Erases all pages to which a sign-in link returns, because their queries can contain a search for the person. */
+async function erasePagesOfLinks(tx: OpenTransaction): Promise<void> {
+  await tx.updateTable('messages').set({ about: null }).where('kind', '=', 'sign_in').execute();
+  await tx.updateTable('operator_links').set({ page: null }).where('page', 'is not', null).execute();
 }
 
 /**

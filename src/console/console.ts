@@ -1,17 +1,12 @@
 /**
- * Answers every request to the console, in the order of reference §12.4: session (404), method (405, in
- * `server/fallbacks.ts`), same origin (403), recent sign-in for exports and deletions (403), then the page itself. The
- * first request with a cookie, or to the sign-in page, loads this module and all pages.
+ * Answers every request to the console, in the order of reference §12.4: session (303 to the sign-in page), method (405,
+ * in `server/fallbacks.ts`), same origin (403), fresh session for exports and deletions (403), then the page itself. The
+ * first request with a cookie, or to a sign-in page, loads this module and all pages.
  */
 import type { IncomingMessage } from 'node:http';
-import { LINK_COMMAND } from '../failures/page-problems.ts';
-import type { ConsoleRefusal } from '../failures/refusals.ts';
-import { renderForPage } from '../failures/render.ts';
-import { headerLines } from '../http/request.ts';
-import { checkSameOrigin, type SentForm } from '../http/same-origin.ts';
-import type { Rate } from '../limits/limits.ts';
 import { type ConsoleRoute, pathTo, routes } from '../routes.ts';
 import { agentsPage } from './agents-page.ts';
+import { type ConsoleAnswer, type ConsoleRequest, openAnswers } from './answers.ts';
 import { committer, recorder } from './audit.ts';
 import { auditPage } from './audit-page.ts';
 import { confirmationsPage } from './confirmations-page.ts';
@@ -21,11 +16,12 @@ import { leadsPage, newLeads } from './leads.ts';
 import { changeMessage, messagesPage } from './messages-page.ts';
 import { overviewPage, seeReports } from './overview.ts';
 import type { Answer, ChangeParts, ChangeRequest, ConsolePage, ConsoleParts, GivenParts } from './page.ts';
-import { deletePerson, personPage } from './person.ts';
-import { returnPage } from './return-page.ts';
-import { ignoreUnavailable, isFresh, LIFETIME_MS, openSessions, type Session } from './sessions.ts';
+import { deletePerson, deletionPage, personPage } from './person.ts';
+import { pageOfForm, returnPage } from './return-page.ts';
+import { freshLinkOf, ignoreUnavailable, isFresh, openSessions, type Session } from './sessions.ts';
+import { openSignInPages } from './sign-in-pages.ts';
 import { subscribersPage } from './subscribers.ts';
-import { consoleLayout, render, type ShownResult } from './templates.ts';
+import { render, type ShownResult } from './templates.ts';
 import { timesIn } from './times.ts';
 import { changeLead, changeLeads, changeNote, changeProgress, undoChange } from './work.ts';
 
@@ -48,7 +44,7 @@ const pages: Readonly<Record<ConsoleRoute, ConsolePage>> = {
   seeReports: { change: seeReports },
   // An export is a GET with `?export`. A deletion is a POST.
   operatorPerson: { read: personPage, needsFreshSession: ({ query }) => query.has('export') },
-  changePerson: { change: deletePerson, needsFreshSession: always },
+  changePerson: { change: deletePerson, needsFreshSession: always, formPage: deletionPage },
   operatorAgents: { read: agentsPage },
   operatorConfirmations: { read: confirmationsPage },
   operatorSubscribers: { read: subscribersPage },
@@ -57,23 +53,6 @@ const pages: Readonly<Record<ConsoleRoute, ConsolePage>> = {
   operatorAudit: { read: auditPage },
 };
 
-export type ConsoleRequest = {
-  raw: IncomingMessage;
-  values: Readonly<Record<string, string | undefined>>;
-  query: URLSearchParams;
-  takeFromLimit(): Promise<Rate>;
-  /** Reads the sent form. Returns undefined if the body is no form. */
-  readForm(): Promise<SentForm | undefined>;
-};
-
-export type ConsoleAnswer =
-  /** The answer to an unknown address. */
-  | { kind: 'notFound' }
-  | { kind: 'html'; status: number; html: string; retryAfterSeconds?: number }
-  | { kind: 'json'; value: object }
-  | { kind: 'redirect'; to: string; cookie?: string }
-  | { kind: 'file'; name: string; type: string; text: AsyncIterable<string> };
-
 export type Console = ReturnType<typeof openConsole>;
 
 /** Opens the console, whose functions throw `StorageUnavailable`. */
@@ -81,11 +60,11 @@ export function openConsole(given: GivenParts) {
   const sessions = openSessions(given);
   const parts: ConsoleParts = { ...given, sessions };
   const { settings, clock } = parts;
-  const { origin, protocol } = new URL(settings.baseUrl);
-  const cookieName = protocol === 'https:' ? SECURE_COOKIE : COOKIE;
+  const answers = openAnswers(parts);
+  const { page, refuse, redirectWithCookie, whyNotFromOurPage, tokenOf } = answers;
 
   async function sessionOf(raw: IncomingMessage, extend = true): Promise<Session | undefined> {
-    const token = tokenIn(raw, cookieName);
+    const token = tokenOf(raw);
     return token === undefined ? undefined : await sessions.find(token, { extend });
   }
 
@@ -94,35 +73,6 @@ export function openConsole(given: GivenParts) {
     const text = await sessions.takeResult(session).catch(ignoreUnavailable);
     const undo = session.undo === null ? undefined : (JSON.parse(session.undo) as { key: string }).key;
     return text === undefined ? undefined : { text, undo, here };
-  }
-
-  function page(
-    title: string,
-    main: string,
-    more: { name?: string; path?: string; result?: ShownResult | undefined } = {},
-  ) {
-    return { kind: 'html' as const, status: 200, html: consoleLayout(parts, { title, main, ...more }) };
-  }
-
-  function refuse(refusal: ConsoleRefusal, name?: string, back?: string) {
-    const { status, sentence, next } = renderForPage(refusal);
-    const main = render('message', { heading: sentence, text: next, back });
-    const html = consoleLayout(parts, { title: sentence, main, name });
-    const wait = 'retryAfterSeconds' in refusal && { retryAfterSeconds: refusal.retryAfterSeconds };
-    return { kind: 'html' as const, status, html, ...wait };
-  }
-
-  /** Redirects to the first page and sets the cookie for `seconds`. Zero seconds delete the cookie. */
-  function toFirstPage(token: string, seconds: number): ConsoleAnswer {
-    const secure = cookieName === SECURE_COOKIE ? '; Secure' : '';
-    const cookie = `${cookieName}=${token}; Path=/; Max-Age=${seconds}; HttpOnly; SameSite=Strict${secure}`;
-    return { kind: 'redirect', to: routes.operatorPage.path, cookie };
-  }
-
-  function whyNotFromOurPage(raw: IncomingMessage): ConsoleRefusal | undefined {
-    const { isFromOurPage, isSigned } = checkSameOrigin(raw, origin);
-    if (!isFromOurPage) return { kind: 'operatorPressFromElsewhere' };
-    return isSigned ? { kind: 'operatorPressByAgent' } : undefined;
   }
 
   async function run(page: ConsolePage, session: Session, path: string, request: ConsoleRequest): Promise<Answer> {
@@ -148,11 +98,7 @@ export function openConsole(given: GivenParts) {
     async answer(name: ConsoleRoute, request: ConsoleRequest): Promise<ConsoleAnswer> {
       const { isBackground } = pages[name];
       const session = await sessionOf(request.raw, !isBackground);
-      if (session === undefined) {
-        if (name !== 'operatorPage') return { kind: 'notFound' };
-        const main = render('signed-out', { path: routes[name].path, command: LINK_COMMAND });
-        return page('Sign in', main);
-      }
+      if (session === undefined) return { kind: 'noSession' };
       const path = pathTo(routes[name], request.values);
       const answer = await run(pages[name], session, path, request);
       switch (answer.kind) {
@@ -168,31 +114,20 @@ export function openConsole(given: GivenParts) {
         case 'done':
           return { kind: 'redirect', to: answer.to };
         case 'signedOut':
-          return toFirstPage('', 0);
+          return redirectWithCookie('', 0);
         case 'file':
           return answer;
-        case 'sessionNotFresh':
-          return refuse(answer, session.name, routes.operatorPage.path);
+        case 'sessionNotFresh': {
+          const { formPage = (of: string) => pageOfForm(of, request.query) } = pages[name];
+          const back = formPage(path);
+          return refuse(answer, { name: session.name, back, link: freshLinkOf(session, back) });
+        }
         default:
-          return refuse(answer, session.name, path);
+          return refuse(answer, { name: session.name, back: path });
       }
     },
 
-    /** Returns the same page for every token, so that it reveals nothing. */
-    signInPage(request: ConsoleRequest): ConsoleAnswer {
-      const path = pathTo(routes.signIn, request.values);
-      return page('Sign in', render('sign-in', { path }));
-    },
-
-    async signIn({ raw, values, takeFromLimit }: ConsoleRequest): Promise<ConsoleAnswer> {
-      const rate = await takeFromLimit();
-      if (rate.exceeded) return refuse({ kind: 'signInTooOften', retryAfterSeconds: rate.resetSeconds });
-      const refusal = whyNotFromOurPage(raw);
-      if (refusal !== undefined) return refuse(refusal);
-      const token = await sessions.signIn(values.token ?? '', tokenIn(raw, cookieName));
-      if (token === undefined) return refuse({ kind: 'signInLinkNotGood' });
-      return toFirstPage(token, LIFETIME_MS / 1_000);
-    },
+    ...openSignInPages(parts, sessions, answers),
 
     /** Returns the page for an unavailable store. */
     unavailable: () => refuse({ kind: 'consoleUnavailable' }),
@@ -211,20 +146,4 @@ async function endSession({ sessions }: ChangeParts, { sent, session }: ChangeRe
     default:
       return { kind: 'operatorButton' };
   }
-}
-
-const COOKIE = 'operator';
-/** The prefix stops other hosts and plain connections from setting the cookie of an https site. */
-const SECURE_COOKIE = `__Host-${COOKIE}`;
-
-/**
- * Returns the cookie's value. Returns undefined if there is no such cookie or several, because somebody else set one of
- * the several.
- */
-function tokenIn(request: IncomingMessage, name: string): string | undefined {
-  const found = headerLines(request, 'cookie')
-    .flatMap((line) => line.split(';'))
-    .map((pair) => pair.trim())
-    .filter((pair) => pair.startsWith(`${name}=`));
-  return found.length === 1 ? found[0]?.slice(name.length + 1) : undefined;
 }

@@ -5,9 +5,10 @@ import { isoTime } from '../platform/clock.ts';
 import { randomSecret } from '../platform/random.ts';
 import { pathTo, routes } from '../routes.ts';
 import type { Storage } from '../storage/database.ts';
+import type { OperatorLinkRow } from '../storage/operation-schema.ts';
 
 /** Reference §12.2. */
-const LIFETIME_MS = 15 * 60_000;
+export const LINK_LIFETIME_MS = 15 * 60_000;
 const NAME_LENGTH = 80;
 /**
  * 256 random bits. A token is 43 characters of base64url. The last character has only four of the bits, so it is never
@@ -34,26 +35,32 @@ export function nameOfOperator(typed: string): string | undefined {
   return isName(NAME_LENGTH, name) ? name : undefined;
 }
 
+type NewLink = Pick<OperatorLinkRow, 'name' | 'mailed' | 'message' | 'page'> & { now: Date; baseUrl: string };
+
+/** Returns the whole address of a new link, and its row. The link signs nobody in before its row is stored. */
+export function newLink({ now, baseUrl, ...link }: NewLink): { url: string; row: OperatorLinkRow } {
+  const token = newToken();
+  const row = {
+    ...link,
+    digest: digestOfToken(token) ?? '',
+    created_at: isoTime(now.getTime()),
+    expires_at: isoTime(now.getTime() + LINK_LIFETIME_MS),
+    used_at: null,
+  };
+  return { url: baseUrl + pathTo(routes.signInPage, { token }), row };
+}
+
 /**
- * Makes a sign-in link for the operator's name and returns its whole address.
+ * Makes a link that a command prints, for the operator's name, and returns its whole address.
  * @throws StorageUnavailable
  */
 export async function makeLink(
   storage: Storage,
-  { name, now, baseUrl }: { name: string; now: Date; baseUrl: string },
+  printed: { name: string; now: Date; baseUrl: string },
 ): Promise<string> {
-  const token = newToken();
-  const link = {
-    digest: digestOfToken(token) ?? '',
-    name,
-    mailed: 0 as const,
-    page: null,
-    created_at: isoTime(now.getTime()),
-    expires_at: isoTime(now.getTime() + LIFETIME_MS),
-    used_at: null,
-  };
+  const { url, row } = newLink({ ...printed, mailed: 0, message: null, page: null });
   await storage.write(async (tx) => {
-    await tx.insertInto('operator_links').values(link).execute();
+    await tx.insertInto('operator_links').values(row).execute();
   });
-  return baseUrl + pathTo(routes.signInPage, { token });
+  return url;
 }

@@ -44,6 +44,7 @@ export async function changeMessage(
 
 const kindWords: Readonly<Record<MessageKind, string>> = {
   code: 'Code for a confirmation',
+  sign_in: 'Sign-in link',
   confirmation: 'Confirmation of a subscription',
   notice: 'Notice of a lead',
   notice_summary: 'Summary of notices',

@@ -92,8 +92,10 @@ type Change = (parts: ChangeParts, request: ChangeRequest) => Promise<Answer>;
 
 /** The function behind a route: `read` for GET, `change` for POST. */
 export type ConsolePage = ({ read: Read; change?: never } | { change: Change; read?: never }) & {
-  /** Returns true for exports and deletions, which need a sign-in link younger than an hour. */
+  /** Returns true for exports, deletions and changes of clients, which need a sign-in within the last hour. */
   needsFreshSession?: (request: PageRequest) => boolean;
   /** True for a request of a script, which neither extends the session nor shows the result of a change. */
   isBackground?: true;
+  /** Returns the page with the form, for the path of a POST (default: `pageOfForm`). */
+  formPage?: (path: string) => string;
 };

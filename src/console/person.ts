@@ -11,7 +11,7 @@ import { many, titleCase } from './lead-words.ts';
 import { rowOf, totalWords } from './leads.ts';
 import { leadLinks, PAGE_ROWS, withQuery } from './lists.ts';
 import type { Answer, ChangeParts, ChangeRequest, ConsoleParts, PageRequest } from './page.ts';
-import { isFresh, setResult } from './sessions.ts';
+import { freshLinkOf, isFresh, setResult } from './sessions.ts';
 import { pathOfPage } from './templates.ts';
 
 /** Limit of the shown pending confirmations, far above the number that agents can request from one person. */
@@ -42,7 +42,7 @@ export async function personPage(parts: ConsoleParts, request: PageRequest): Pro
       isSending: rows.sending > 0,
       leftUnheard: rows.unsubscribed > 0,
       isForwarded: parts.settings.upstream.kind === 'http',
-      isFresh: isFresh(request.session, now),
+      link: isFresh(request.session, now) ? undefined : freshLinkOf(request.session, deletionPage(path)),
       scrubbedAt: dueAt > now ? times.shown(dueAt) : undefined,
     };
     return { kind: 'page', title: 'Delete a person', template: 'person-delete', data };
@@ -63,10 +63,13 @@ export async function personPage(parts: ConsoleParts, request: PageRequest): Pro
     })),
     ...leadLinks(path, {}, { before, older }),
     exportHref: withQuery(path, { export: 'jsonl' }),
-    deleteHref: withQuery(path, { delete: 'ask' }),
+    deleteHref: deletionPage(path),
   };
   return { kind: 'page', title: 'Person', template: 'person', data };
 }
+
+/** Returns the address of the page that asks before the deletion. */
+export const deletionPage = (path: string) => withQuery(path, { delete: 'ask' });
 
 /** Deletes a person's data and writes the audit entry, in one transaction. */
 export async function deletePerson(parts: ChangeParts, request: ChangeRequest): Promise<Answer> {

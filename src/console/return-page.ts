@@ -11,6 +11,22 @@ const pages = Object.values(routes)
   .map(({ path }) => path.replace(/:\w+/g, '[\\w-]+'));
 const PAGE = new RegExp(`^(?<path>${pages.join('|')})(?:\\?(?<query>[!"$-~]*))?$`);
 
+/**
+ * Returns the page with the button or the link that leads to this path, such as the list with the same query for an
+ * export.
+ */
+export function pageOfForm(path: string, query: URLSearchParams): string {
+  const others = new URLSearchParams(query);
+  others.delete('export');
+  const search = others.size > 0 ? `?${others}` : '';
+  // A download has the path of its list with an ending. Other paths are below their page.
+  for (let above = path.replace(/\.\w+$/, ''); above !== ''; above = above.slice(0, above.lastIndexOf('/'))) {
+    const page = returnPage(above + search) ?? returnPage(above);
+    if (page !== undefined) return page;
+  }
+  return routes.operatorPage.path;
+}
+
 /** Returns a path with its query if a GET of it answers a page of the console. Returns undefined for any other text. */
 export function returnPage(text: string | null | undefined): string | undefined {
   if (text == null || text.length > MAXIMUM_LENGTH) return undefined;

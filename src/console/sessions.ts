@@ -2,6 +2,7 @@
  * Sign-in and sessions (reference §12.3). A session is a row, so that every instance can read it. Ending the session
  * makes a stolen cookie invalid too. The times of a session come from the process's wall clock.
  */
+import { LINK_COMMAND } from '../failures/page-problems.ts';
 import { isoTime } from '../platform/clock.ts';
 import { type OpenTransaction, type Storage, StorageUnavailable } from '../storage/database.ts';
 import type { OperatorSessionRow } from '../storage/operation-schema.ts';
@@ -52,13 +53,20 @@ export function openSessions({ storage, clock, newId }: AuditParts) {
       return session;
     },
 
-    /** Marks a sign-in link as used. Returns the value of the new cookie, or undefined if the link is invalid. */
-    async signIn(linkToken: string, oldToken: string | undefined): Promise<string | undefined> {
+    /**
+     * Marks a sign-in link as used. Returns the value of the new cookie and the link's page, or undefined if the link
+     * is invalid.
+     */
+    async signIn(
+      linkToken: string,
+      oldToken: string | undefined,
+    ): Promise<{ token: string; page: string | null } | undefined> {
       const digest = digestOfToken(linkToken);
       if (digest === undefined) return undefined;
       const now = clock.now().getTime();
       const token = newToken();
       const oldDigest = oldToken === undefined ? undefined : digestOfToken(oldToken);
+      let page: string | null = null;
       const refused = await commit(async (tx) => {
         // The link's row stays locked until the commit, so that a concurrent `signOutEverywhere` waits for the new
         // session.
@@ -71,6 +79,7 @@ export function openSessions({ storage, clock, newId }: AuditParts) {
           .returning(['name', 'mailed', 'page'])
           .executeTakeFirst();
         if (link === undefined) return { refused: 'link not good' };
+        page = link.page;
         // This deletion ends the browser's previous session.
         if (oldDigest !== undefined) {
           await tx.deleteFrom('operator_sessions').where('digest', '=', oldDigest).execute();
@@ -87,7 +96,7 @@ export function openSessions({ storage, clock, newId }: AuditParts) {
         await tx.insertInto('operator_sessions').values(session).execute();
         return { entry: { name: link.name, what: 'signed_in' } };
       });
-      return refused === undefined ? token : undefined;
+      return refused === undefined ? { token, page } : undefined;
     },
 
     /** Returns all sessions that are valid now, of every name, the last used first. */
@@ -116,13 +125,16 @@ export function openSessions({ storage, clock, newId }: AuditParts) {
       });
     },
 
-    /** Ends all sessions of the name and deletes its unused links. */
-    async signOutEverywhere({ name }: Session): Promise<void> {
+    /**
+     * Ends all sessions of the operator and deletes their unused links. A name of printed links and the same address of
+     * mailed ones are different operators.
+     */
+    async signOutEverywhere({ name, mailed }: Session): Promise<void> {
       await commit(async (tx) => {
         // The links are deleted first. This statement waits for a concurrent sign-in, whose session the second
         // statement then deletes.
-        await tx.deleteFrom('operator_links').where('name', '=', name).execute();
-        await tx.deleteFrom('operator_sessions').where('name', '=', name).execute();
+        await tx.deleteFrom('operator_links').where('name', '=', name).where('mailed', '=', mailed).execute();
+        await tx.deleteFrom('operator_sessions').where('name', '=', name).where('mailed', '=', mailed).execute();
         return { entry: { name, what: 'signed_out_everywhere' } };
       });
     },
@@ -144,6 +156,14 @@ export async function setResult(
   { text, undo = null }: { text: string; undo?: string | null },
 ): Promise<void> {
   await tx.updateTable('operator_sessions').set({ result: text, undo }).where('digest', '=', digest).execute();
+}
+
+/** How an operator gets a fresh link: by a mail whose link returns to `page`, or by the command. */
+export type FreshLink = { email: string; page: string } | { command: string };
+
+/** Returns the way to a fresh link for the operator of a session. */
+export function freshLinkOf({ name, mailed }: Session, page: string): FreshLink {
+  return mailed === 1 ? { email: name, page } : { command: LINK_COMMAND };
 }
 
 /** Returns true if the sign-in link was used within the last hour (reference §12.4). */

@@ -17,9 +17,9 @@ export function pathOfPage(name: ConsoleRoute, values: Record<string, string> = 
   return pathTo(routes[name] as Route, values);
 }
 
-/** Returns the HTML of a template. The template reads `data` and `pathOf` as members of `it`. */
+/** Returns the HTML of a template. The template reads `data`, `pathOf` and `signInPath` as members of `it`. */
 export function render(name: string, data: object): string {
-  return eta.render(`@${name}.eta`, { ...data, pathOf: pathOfPage });
+  return eta.render(`@${name}.eta`, { ...data, pathOf: pathOfPage, signInPath: routes.signInForm.path });
 }
 
 /** The result of the last change. `undo` names the change for the button "Undo". */

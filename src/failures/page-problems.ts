@@ -68,12 +68,12 @@ const POSTS: readonly RouteName[] = [
 ];
 const EXPORTS: readonly RouteName[] = ['operatorLeadsCsv', 'operatorLeadsJsonl', 'operatorPerson'];
 
-/** The command that makes a sign-in link. An operator can sign in only with such a link. */
+/** The command that makes a sign-in link. */
 export const LINK_COMMAND = 'npm run operator -- link --name NAME';
 
 const signIn = on(['signIn'], '§12.2');
-const posted = on(POSTS, '§12.4');
-const recent = on([...EXPORTS, 'changePerson'], '§12.4');
+const posted = on([...POSTS, 'requestSignIn'], '§12.4');
+const fresh = on([...EXPORTS, 'changePerson'], '§12.4');
 const unavailable = on([...POSTS, ...EXPORTS, 'operatorPage', 'operatorLeads', 'operatorLead'], '§12.4');
 const row = on(
   ['operatorLead', 'changeLead', 'changeProgress', 'changeNote', 'operatorPerson', 'changePerson', 'changeMessage'],
@@ -85,7 +85,10 @@ export const consoleProblems = {
     page: 'This attempt did not use up the link. Wait {wait}, then try again.',
   }),
   signInLinkNotGood: signIn(403, 'This sign-in link is invalid or used.', {
-    page: `Create a new one on the server: ${LINK_COMMAND}`,
+    page: 'A link works once, within 15 minutes. Get a new one.',
+  }),
+  linksTooOften: on(['requestSignIn'], '§12.16')(429, TOO_OFTEN, {
+    page: 'No link was sent. Wait {wait}, then try again.',
   }),
   operatorPressFromElsewhere: posted(403, FROM_ELSEWHERE, {
     page: 'Nothing has changed. Open the page again and use the button there.',
@@ -94,8 +97,8 @@ export const consoleProblems = {
     page: 'Nothing has changed. Open the page in your own browser.',
   }),
   operatorButton: posted(400, NO_SUCH_BUTTON, { page: 'Nothing has changed. Open the page again.' }),
-  sessionNotFresh: recent(403, 'Exports and deletions need a sign-in link that is less than an hour old.', {
-    page: `Nothing has changed. Create a new link on the server: ${LINK_COMMAND}`,
+  sessionNotFresh: fresh(403, 'You signed in more than an hour ago.', {
+    page: 'Nothing has changed. Exports, deletions and changes of clients need a fresh link.',
   }),
   noLeadSelected: on(['changeLeads'], '§12.14')(400, 'Select 1 to 100 leads.', {
     page: 'Nothing has changed. Go back, tick the leads and press the button again.',

@@ -73,7 +73,7 @@ export type PressRefusal =
 
 /** Refusals in the operator console (reference §12.4). */
 export type ConsoleRefusal =
-  | { kind: 'signInTooOften'; retryAfterSeconds: number }
+  | { kind: 'signInTooOften' | 'linksTooOften'; retryAfterSeconds: number }
   | { kind: 'operatorPressFromElsewhere' | 'operatorPressByAgent' | 'operatorButton' }
   | {
       kind:

@@ -32,6 +32,8 @@ export const bounds = {
     presses: { limit: 20, windowSeconds: 60 },
     /** Every use of an operator's sign-in button. */
     signIns: { limit: 20, windowSeconds: 60 },
+    /** Every request of an operator for a link by mail. */
+    signInMails: { limit: 10, windowSeconds: 15 * 60 },
     /** The page that confirms a subscription, and its button. */
     newsletter: { limit: 30, windowSeconds: 60 },
     /** Refused bodies over `refusedBodyBytes`, on all routes together (reference §3.6). */

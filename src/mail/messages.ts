@@ -5,11 +5,12 @@ import { prepareChange } from '../storage/queries.ts';
 import type { MailContent } from './mail.ts';
 
 /**
- * Lower numbers are sent first: codes, for which a person waits on a page, then newsletter messages, then messages to
- * the operator.
+ * Lower numbers are sent first: codes and sign-in links, for which a person waits on a page, then newsletter messages,
+ * then notices and alerts.
  */
 const PRIORITY: Readonly<Record<MessageKind, MessageRow['priority']>> = {
   code: 0,
+  sign_in: 0,
   confirmation: 1,
   notice: 2,
   notice_summary: 2,
@@ -41,15 +42,19 @@ function newRow({ now, ...message }: NewMessage & Pick<MessageRow, 'address' | '
   };
 }
 
-/** Prepares the change that queues a message without an address. The change has no effect if the kind and key exist. */
+/**
+ * Prepares the change that queues a message, by default without an address. The change has no effect if the kind and
+ * key exist.
+ */
 export function prepareMessage(storage: Storage) {
-  const add = prepareChange(storage, (db, of: NewMessage & Pick<MessageRow, 'priority'>) =>
+  const add = prepareChange(storage, (db, of: NewMessage & Pick<MessageRow, 'address' | 'priority'>) =>
     db
       .insertInto('messages')
-      .values(newRow({ ...of, address: null }))
+      .values(newRow(of))
       .onConflict((conflict) => conflict.doNothing()),
   );
-  return (message: NewMessage) => add({ ...message, priority: PRIORITY[message.kind] });
+  return ({ address = null, ...message }: NewMessage & Partial<Pick<MessageRow, 'address'>>) =>
+    add({ ...message, address, priority: PRIORITY[message.kind] });
 }
 
 /**

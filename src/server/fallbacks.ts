@@ -27,8 +27,9 @@ export type AnswerProblem = (request: FastifyRequest, reply: FastifyReply, kind:
 /** These routes are answered during a drain as well, because readiness reports the drain to a proxy. */
 const HEALTH = pathsOf('health');
 
-/** Without a session, these routes do not exist (reference §12.4). */
-const CONSOLE = pathsOf('console');
+/** Every path below this folder needs a session, except the sign-in pages (reference §12.16). */
+const CONSOLE = `${routes.operatorPage.path}/`;
+const SIGN_IN = pathsOf('signIn');
 
 /** Registers the handlers. Call it before any route. */
 export function registerFallbacks(
@@ -51,26 +52,26 @@ export function registerFallbacks(
     return sendProblem(reply, problem, renderProblemPage({ status, sentence: body.error, typed }));
   };
 
-  /** Calls `run`. Answers 404 instead if the route belongs to the console and the request has no session. */
-  const unlessHidden = (route: string, request: FastifyRequest, reply: FastifyReply, run: () => FastifyReply) => {
-    if (!CONSOLE.has(route) || isSignedIn === undefined) return run();
-    return isSignedIn(request.raw).then((signedIn) => (signedIn ? run() : answer(request, reply, 'notFound')));
+  /** Calls `run`. Redirects to the sign-in page instead if the path needs a session and the request has none. */
+  const ifSignedIn = (route: string | undefined, request: FastifyRequest, reply: FastifyReply, run: Answer) => {
+    const needsSession = `${pathOf(request.url)}/`.startsWith(CONSOLE) && !SIGN_IN.has(route ?? '');
+    if (!needsSession || isSignedIn === undefined) return run();
+    return isSignedIn(request.raw).then((signedIn) => (signedIn ? run() : redirectToSignIn(request, reply)));
   };
 
   const answerNotFound = (request: FastifyRequest, reply: FastifyReply) => {
     const known = knownPaths.find(pathOf(request.url));
-    if (known === undefined) return answer(request, reply, 'notFound');
-    return unlessHidden(known.route, request, reply, () => {
+    return ifSignedIn(known?.route, request, reply, () => {
+      if (known === undefined) return answer(request, reply, 'notFound');
       reply.header('allow', [...known.methods].sort().join(', '));
       return answer(request, reply, 'methodNotAllowed');
     });
   };
 
   const redirectTo = (clean: CleanAddress, request: FastifyRequest, reply: FastifyReply) => {
-    const redirect = () => reply.code(308).headers({ 'cache-control': 'no-store', location: clean.url }).send();
-    // This page of the console is public. The page explains how to sign in.
-    if (clean.route === routes.operatorPage.path) return redirect();
-    return unlessHidden(clean.route, request, reply, redirect);
+    return ifSignedIn(clean.route, request, reply, () =>
+      reply.code(308).headers({ 'cache-control': 'no-store', location: clean.url }).send(),
+    );
   };
 
   app.setNotFoundHandler(answerNotFound);
@@ -97,6 +98,16 @@ export function registerFallbacks(
     return answer(request, reply, 'internal');
   });
   return answer;
+}
+
+type Answer = () => FastifyReply;
+
+/** Redirects a request without a session to the sign-in page. The address contains the path and query of a GET. */
+export function redirectToSignIn({ method, url }: FastifyRequest, reply: FastifyReply): FastifyReply {
+  const page = writtenPath(url) + (/\?[^#]*/.exec(url)?.[0] ?? '');
+  const query = isRead(method) ? `?page=${encodeURIComponent(page)}` : '';
+  const location = routes.signInForm.path + query;
+  return reply.code(303).headers({ 'cache-control': 'no-store', 'x-robots-tag': 'noindex', location }).send();
 }
 
 /** Returns true unless the request has one `Host` (RFC 9112 §3.2), and no transfer coding but `chunked`. */

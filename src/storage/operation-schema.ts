@@ -4,6 +4,8 @@
 export type MessageKind =
   /** Code for a confirmation page. The key is the confirmation's id and the code's number (reference §6.13). */
   | 'code'
+  /** Sign-in link for an operator of `OPERATORS`. The key is a new id, `about` the page to return to (§12.16). */
+  | 'sign_in'
   /** Message to a subscriber. The key is the mailbox, which gets at most one such message in 24 h (reference §9.4). */
   | 'confirmation'
   /** Message to the operator about one submission. The key is the id of the submission (reference §11.5). */
@@ -19,9 +21,9 @@ export type MessageRow = {
   key: string;
   /** Null if a setting names the recipient at send time. */
   address: string | null;
-  /** Content that no other table has, as JSON without personal data (`notices/`). */
+  /** Content that no other table has: JSON without personal data (`notices/`), or the page of a sign-in link. */
   about: string | null;
-  /** Lower values come first: 0 for a code, 1 for a subscriber, 2 for the operator. */
+  /** Lower values come first: 0 for a code and a sign-in link, 1 for a subscriber, 2 for the operator. */
   priority: 0 | 1 | 2;
   message_id: string;
   /** `new`: a notice that is not assigned to an hour yet. */
@@ -56,13 +58,15 @@ export type MailHourRow = {
 };
 
 /** A link that signs an operator in once (reference §12.2). Times are on the process's wall clock. */
-type OperatorLinkRow = {
+export type OperatorLinkRow = {
   /** SHA-256 of the secret at the link's end, in hex. */
   digest: string;
   /** Name of the operator, as given to `npm run operator -- link --name`, or their address of `OPERATORS`. */
   name: string;
   /** 1 if the service mailed the link to an operator of `OPERATORS`, 0 if a command printed it. */
   mailed: 0 | 1;
+  /** Key of the e-mail with this link. Null for a printed link. */
+  message: string | null;
   /** Page of the console to which the sign-in leads, with its query. Null for the first page. */
   page: string | null;
   created_at: string;

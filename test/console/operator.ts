@@ -48,6 +48,18 @@ export function operatorWith(service: Pick<Service, 'url'>, cookie: string): Ope
   };
 }
 
+/** Returns the address to which a request without a session is redirected. */
+export function signInFor(page: string): string {
+  return `/operator/sign-in?page=${encodeURIComponent(page)}`;
+}
+
+/** Returns true if the client has a session. */
+export async function isSignedIn({ get }: Operator): Promise<boolean> {
+  const { status, headers } = await get('/operator/audit');
+  if (status === 303) return headers.get('location') !== signInFor('/operator/audit');
+  return status === 200;
+}
+
 /** Returns the cookie of `Set-Cookie`, without its attributes. */
 export function cookieOf({ headers }: Answer): string {
   return headers.get('set-cookie')?.split(';', 1)[0] ?? '';

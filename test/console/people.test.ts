@@ -3,13 +3,13 @@ import { globSync, readFileSync } from 'node:fs';
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest';
 import { lastScrubDueAt } from '../../src/storage/scrubbing.ts';
 import { pending as pendingWith, pressButton } from '../confirmations/rig.ts';
-import { quote } from '../support/agent.ts';
+import { type Answer, quote } from '../support/agent.ts';
 import { testClock } from '../support/clock.ts';
 import { databases, type TestDatabase } from '../support/databases.ts';
 import type { Service } from '../support/service.ts';
 import { allRows, keepRows, submissionRow } from '../support/submissions.ts';
 import { until } from '../support/until.ts';
-import { linkFor, type Operator, operatorWith, signIn, startWithConsole } from './operator.ts';
+import { type Operator, operatorWith, signIn, signInFor, startWithConsole } from './operator.ts';
 
 const EVIL = '"><img src=x onerror=alert(1)>';
 const ESCAPED = '&quot;&gt;&lt;img src=x onerror=alert(1)&gt;';
@@ -165,12 +165,12 @@ describe.each(databases)('console, on %s', (_name, create) => {
         expect(text).toContain('npm run operator -- link');
       }
       expect((await operator.get(path)).status).toBe(200);
-      expect((await operator.get(`${path}?delete=ask`)).text).toContain('older than an hour');
+      expect((await operator.get(`${path}?delete=ask`)).text).toContain('more than an hour ago');
       expect(await allRows(service.parts.storage)).toHaveLength(1);
       const nobody = operatorWith(service, '');
-      expect((await nobody.get(path)).status).toBe(404);
-      expect((await nobody.press(path, { do: 'delete' })).status).toBe(404);
-      await linkFor(service);
+      const location = ({ headers }: Answer) => headers.get('location');
+      expect(location(await nobody.get(path))).toBe(signInFor(path));
+      expect(location(await nobody.press(path, { do: 'delete' }))).toBe('/operator/sign-in');
     });
 
     test('returns 404 for an unknown lead, or one whose fields were deleted', async () => {

@@ -2,7 +2,17 @@ import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { call } from '../support/agent.ts';
 import { testClock } from '../support/clock.ts';
 import { freshAddress, type Service, startService } from '../support/service.ts';
-import { cookieOf, linkFor, OUR_PAGE, operatorWith, signIn, startWithConsole } from './operator.ts';
+import { exchange } from '../support/wire.ts';
+import {
+  cookieOf,
+  isSignedIn,
+  linkFor,
+  OUR_PAGE,
+  operatorWith,
+  signIn,
+  signInFor,
+  startWithConsole,
+} from './operator.ts';
 
 const MINUTE_MS = 60_000;
 const HOUR_MS = 60 * MINUTE_MS;
@@ -69,24 +79,23 @@ describe('/operator/sign-in/:token (reference §12.2)', () => {
     expect((await nobody().press(path, {})).status).toBe(303);
   });
 
-  test('sets a new cookie each time, limited to this host and SameSite=Strict', async () => {
+  test('sets a new cookie each time, limited to this host and SameSite=Lax', async () => {
     const old = await signIn(service);
     const pressed = await operatorWith(service, old.cookie).press(await linkFor(service), {});
     expect(pressed.headers.get('set-cookie')).toMatch(
-      /^operator=[\w-]{43}; Path=\/; Max-Age=604800; HttpOnly; SameSite=Strict$/,
+      /^operator=[\w-]{43}; Path=\/; Max-Age=604800; HttpOnly; SameSite=Lax$/,
     );
     expect(cookieOf(pressed)).not.toBe(old.cookie);
     // The sign-in ends the earlier session of the same browser.
-    expect((await old.get('/operator/leads')).status).toBe(404);
+    expect(await isSignedIn(old)).toBe(false);
   });
 
   test('ignores a cookie value that an attacker planted, before and after a sign-in', async () => {
     const planted = `operator=${'A'.repeat(43)}`;
     const pressed = await operatorWith(service, planted).press(await linkFor(service), {});
     expect(cookieOf(pressed)).not.toBe(planted);
-    expect((await operatorWith(service, planted).get('/operator/audit')).status).toBe(404);
-    const both = operatorWith(service, `${planted}; ${cookieOf(pressed)}`);
-    expect((await both.get('/operator/audit')).status).toBe(404);
+    expect(await isSignedIn(operatorWith(service, planted))).toBe(false);
+    expect(await isSignedIn(operatorWith(service, `${planted}; ${cookieOf(pressed)}`))).toBe(false);
   });
 
   test('sets the __Host- prefix and Secure if BASE_URL uses https', async () => {
@@ -97,7 +106,7 @@ describe('/operator/sign-in/:token (reference §12.2)', () => {
     const pressed = await operatorWith(there, '').press(await linkFor(other), {});
     expect(pressed.headers.get('set-cookie')).toMatch(/^__Host-operator=[^;]+; Path=\/;.*; Secure$/);
     const plain = cookieOf(pressed).replace('__Host-', '');
-    expect((await operatorWith(there, plain).get('/operator/audit')).status).toBe(404);
+    expect(await isSignedIn(operatorWith(there, plain))).toBe(false);
     await other.close();
   });
 });
@@ -110,10 +119,10 @@ describe('session', () => {
       clock.advance(6 * HOUR_MS - 1_000);
       expect((await busy.get('/operator/audit')).status, `${hour}`).toBe(200);
       if (hour === 0) expect((await idle.get('/operator/audit')).status).toBe(200);
-      if (hour === 18) expect((await idle.get('/operator/audit')).status).toBe(404);
+      if (hour === 18) expect(await isSignedIn(idle)).toBe(false);
     }
     clock.advance(60_000);
-    expect((await busy.get('/operator/audit')).status).toBe(404);
+    expect(await isSignedIn(busy)).toBe(false);
   });
 
   test('ends for every holder of the cookie after the sign-out', async () => {
@@ -121,8 +130,7 @@ describe('session', () => {
     const out = await operator.press('/operator', { do: 'sign-out' });
     expect([out.status, out.headers.get('location')]).toEqual([303, '/operator']);
     expect(out.headers.get('set-cookie')).toContain('Max-Age=0');
-    expect((await operator.get('/operator/leads')).status).toBe(404);
-    expect((await operator.get('/operator')).text).toContain('npm run operator -- link');
+    expect(await isSignedIn(operator)).toBe(false);
   });
 
   test('“Sign out everywhere” ends all sessions and unused links of the same name, and no others', async () => {
@@ -132,9 +140,7 @@ describe('session', () => {
     // The audit shows who else is signed in.
     expect((await one.get('/operator/audit')).text).toMatch(/<strong>Al<\/strong>.*since/);
     await one.press('/operator', { do: 'sign-out-everywhere' });
-    expect((await one.get('/operator/leads')).status).toBe(404);
-    expect((await two.get('/operator/leads')).status).toBe(404);
-    expect((await other.get('/operator/audit')).status).toBe(200);
+    expect(await Promise.all([one, two, other].map(isSignedIn))).toEqual([false, false, true]);
     expect((await nobody().press(unused, {})).status).toBe(403);
     expect((await nobody().press(ofOther, {})).status).toBe(303);
   });
@@ -153,19 +159,50 @@ describe('session', () => {
 });
 
 describe('order of checks (reference §12.4)', () => {
-  const behind = ['/leads', '/leads.csv', '/leads/x', '/people/x', '/messages', '/audit', '/agents'];
+  const behind = ['', '/leads', '/leads.csv', '/leads/x', '/people/x', '/messages', '/audit', '/nowhere', '/a/b', '//'];
 
-  test('returns 404 for every path below /operator and every method without a session', async () => {
-    for (const path of behind) {
-      for (const method of ['GET', 'POST', 'PUT', 'DELETE', 'OPTIONS', 'PATCH']) {
-        const answer = await call(service, `/operator${path}`, { method, headers: OUR_PAGE });
-        expect([method, path, answer.status, answer.headers.get('allow')]).toEqual([method, path, 404, null]);
+  test('redirects every path below /operator and every method to the sign-in page without a session', async () => {
+    for (const cookie of ['', 'operator=x', `operator=${'A'.repeat(43)}`]) {
+      for (const path of behind.map((each) => `/operator${each}`)) {
+        for (const method of ['GET', 'HEAD', 'POST', 'PUT', 'DELETE', 'OPTIONS', 'PATCH']) {
+          const headers = { ...OUR_PAGE, ...(cookie && { cookie }) };
+          const { status, headers: sent, text } = await call(service, path, { method, headers });
+          const isRead = method === 'GET' || method === 'HEAD';
+          const location = isRead ? signInFor(path) : '/operator/sign-in';
+          expect([method, path, status, sent.get('location'), text]).toEqual([method, path, 303, location, '']);
+          expect([sent.get('allow'), sent.get('cache-control'), sent.get('x-robots-tag')]).toEqual([
+            null,
+            'no-store',
+            'noindex',
+          ]);
+        }
       }
     }
-    const [there, nowhere] = await Promise.all(
-      ['/operator/leads', '/operator/nowhere'].map((path) => nobody().get(path)),
+  });
+
+  test('names the path with its query in the redirect, percent-encoded', async () => {
+    for (const path of ['/operator/leads?q=Ada+L%C3%B6ve&a=%2F', '/operator/leads/', '/operator/%C3%B6']) {
+      expect((await nobody().get(path)).headers.get('location')).toBe(signInFor(path));
+    }
+    const [reply] = await exchange(
+      service.url,
+      'GET http://evil.example/operator/audit?a=1 HTTP/1.1\r\nHost: x\r\nConnection: close\r\n\r\n',
     );
-    expect(there?.text).toBe(nowhere?.text);
+    expect([reply?.status, reply?.headers.location]).toEqual([303, signInFor('/operator/audit?a=1')]);
+  });
+
+  test('does not redirect the sign-in pages, and returns 405 for their wrong methods', async () => {
+    for (const [path, allow] of [
+      ['/operator/sign-in', 'GET, HEAD, POST'],
+      ['/operator/sign-in/sent', 'GET, HEAD'],
+      ['/operator/sign-in/x', 'GET, HEAD, POST'],
+    ] as const) {
+      expect((await nobody().get(path)).status, path).toBe(200);
+      const wrong = await call(service, path, { method: 'PUT' });
+      expect([wrong.status, wrong.headers.get('allow')]).toEqual([405, allow]);
+      const slash = await nobody().get(`${path}/`);
+      expect([slash.status, slash.headers.get('location')]).toEqual([308, path]);
+    }
   });
 
   test('returns 405 for a wrong method with a session, before any other check', async () => {
@@ -186,8 +223,10 @@ describe('order of checks (reference §12.4)', () => {
 
   test('returns 404 if the console is off, and requires https in production', async () => {
     const off = await startService();
-    for (const path of ['/operator', '/operator/sign-in/x', '/assets/operator.css']) {
-      expect((await operatorWith(off, '').get(path)).status).toBe(404);
+    const paths = ['', '/', '/leads', '/nowhere', '/sign-in', '/sign-in/sent', '/sign-in/x'];
+    for (const path of [...paths.map((each) => `/operator${each}`), '/assets/operator.css']) {
+      expect((await operatorWith(off, '').get(path)).status, path).toBe(404);
+      expect((await operatorWith(off, '').press(path, {})).status, path).toBe(404);
     }
     await off.close();
     await expect(startService({ environment: { OPERATOR_CONSOLE: 'on' } })).rejects.toThrow(
@@ -198,7 +237,13 @@ describe('order of checks (reference §12.4)', () => {
 
 test('every console page forbids caching, framing and indexing, and has a strict content security policy', async () => {
   const operator = await signIn(service);
-  for (const path of ['/operator', '/operator/sign-in/x', '/operator/audit']) {
+  for (const path of [
+    '/operator',
+    '/operator/sign-in',
+    '/operator/sign-in/sent',
+    '/operator/sign-in/x',
+    '/operator/audit',
+  ]) {
     const { headers } = await operator.get(path);
     expect(headers.get('cache-control')).toBe('no-store');
     expect(headers.get('x-robots-tag')).toBe('noindex');

@@ -2,11 +2,15 @@ import { expect, test } from 'vitest';
 import { call } from '../support/agent.ts';
 import { startProcess } from '../support/process.ts';
 
-test('loads only the routes of the console before a sign-in, and prints no sign-in link without a terminal', async () => {
+test('loads only the routes of the console for requests without a cookie, and prints no sign-in link without a terminal', async () => {
   const preload = [import.meta.resolve('../support/packages-loaded.ts')];
   const service = await startProcess({ preload });
   await call(service, '/', { method: 'GET', headers: { accept: 'text/html' } });
-  await call(service, '/operator/leads', { method: 'PUT' });
+  for (const path of ['/operator', '/operator/leads', '/operator/leads/', '/operator/nowhere']) {
+    for (const method of ['GET', 'POST', 'PUT']) {
+      expect((await call(service, path, { method })).status, `${method} ${path}`).toBe(303);
+    }
+  }
   expect(service.stdout()).toContain('/src/console/routes.ts');
   const loaded = service.stdout().match(/\/src\/console\/[\w-]+\.ts/g);
   expect(new Set(loaded)).toEqual(new Set(['/src/console/routes.ts']));

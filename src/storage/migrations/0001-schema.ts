@@ -155,7 +155,7 @@ const messages = [
 
 const operator = [
   `create table operator_links (
-    digest text primary key, name text not null, mailed integer not null, page text,
+    digest text primary key, name text not null, mailed integer not null, message text, page text,
     created_at text not null, expires_at text not null, used_at text)`,
   `create table operator_sessions (
     digest text primary key, name text not null, mailed integer not null,

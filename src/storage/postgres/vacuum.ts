@@ -34,7 +34,7 @@ export async function vacuum(config: pg.ClientConfig): Promise<Scrubbed> {
     await client.connect();
     await client.query(SESSION);
     const wasHeld = await isHeld(client);
-    await client.query('vacuum (index_cleanup on) submissions, subscribers, confirmations, messages');
+    await client.query('vacuum (index_cleanup on) submissions, subscribers, confirmations, messages, operator_links');
     if (warned) return 'unvacuumed';
     return wasHeld ? 'seen' : 'vacuumed';
   } catch (error) {

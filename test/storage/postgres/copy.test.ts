@@ -80,7 +80,7 @@ describe.runIf(databases.length > 1)('copy of a real PostgreSQL database', () =>
     const signIn = (storage: Storage) =>
       storage.write(async (tx) => {
         await sql`insert into operator_sessions values ('d', 'jo', 0, '', '', null, null)`.execute(tx);
-        await sql`insert into operator_links values ('d', 'jo', 0, null, '', '9', null)`.execute(tx);
+        await sql`insert into operator_links values ('d', 'jo', 0, null, null, '', '9', null)`.execute(tx);
         await sql`insert into operator_audit values ('a', '', 'jo', 'sign_in', '{}')`.execute(tx);
       });
     await running(signIn);

@@ -264,7 +264,7 @@ describe('restoreFrom', () => {
 
   test('deletes sessions and links of all operators in the database, but not in the copy', async () => {
     ask(path, `insert into operator_sessions values ('d', 'jo', 0, '', '', null, null)`);
-    ask(path, `insert into operator_links values ('d', 'jo', 0, null, '', '9', null)`);
+    ask(path, `insert into operator_links values ('d', 'jo', 0, null, null, '', '9', null)`);
     keep(path, 'e-1');
     copyTo(file, path);
     await restore();
