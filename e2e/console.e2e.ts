@@ -17,6 +17,8 @@ const PAGES = [
   '/operator/subscribers',
   '/operator/messages',
   '/operator/audit',
+  '/operator/sign-in',
+  '/operator/sign-in/sent',
   '/operator/sign-in/x',
 ];
 
