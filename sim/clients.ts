@@ -13,6 +13,8 @@ export const credentials: ExecuteParts['credentials'] = {
     return name && { name, scopes: SCOPES };
   },
   mayStill: () => true,
+  labelOf: (name) => name,
+  reload: async () => {},
   state: () => ({ clients: CLIENTS.length, fault: undefined }),
   clients: () => [],
   lastUse: () => undefined,

@@ -1,9 +1,15 @@
 /** `npm run credentials`: issues, rotates, revokes and lists agent credentials (reference §13.6). */
-import { type Change, issue, type NewCredential, revoke, rotate } from '../credentials/changes.ts';
-import { type ClientsFile, SCOPES, type Scope, scopeOf } from '../credentials/clients.ts';
-import { editClients, readClients } from '../credentials/edit.ts';
-import { digestOfToken, isExpired } from '../credentials/file.ts';
-import { generateToken } from '../credentials/tokens.ts';
+import { SCOPES, type Scope, scopeOf } from '../credentials/clients.ts';
+import { readClients } from '../credentials/edit.ts';
+import { isExpired } from '../credentials/file.ts';
+import {
+  issueCredential,
+  labelClient,
+  type ManagedFile,
+  type RefusedChange,
+  revokeCredential,
+  rotateCredential,
+} from '../credentials/manage.ts';
 import { systemClock } from '../platform/clock.ts';
 import { durationOf, timeOf } from './arguments.ts';
 import { ExitFault, UsageFault } from './command-errors.ts';
@@ -11,17 +17,16 @@ import { type Call, runnerOf } from './command-line.ts';
 import { loadSettings } from './open-store.ts';
 import { printTable, tableOf } from './terminal.ts';
 
-const NAME = /^[A-Za-z0-9][A-Za-z0-9._-]{0,99}$/;
-
 const expiresOption = { '--expires DATE': 'end of the new credential, such as 2027-01-01 (default: never)' };
 
 export const run = runnerOf({
   invocation: 'npm run credentials --',
   description: 'Manages the credentials of agents. A running service applies a change within 5 s.',
   examples: [
-    'npm run credentials -- issue acme-assistant',
+    'npm run credentials -- issue acme-assistant --label "Acme Assistant"',
     `npm run credentials -- issue acme-assistant --scope ${scopeOf.preview} --expires 2027-01-01`,
     'npm run credentials -- rotate acme-assistant --overlap 7d',
+    'npm run credentials -- label acme-assistant "Acme Assistant"',
     'npm run credentials -- revoke acme-assistant --credential c_1',
     'npm run credentials -- list --json',
   ],
@@ -29,11 +34,12 @@ export const run = runnerOf({
     issue: {
       description: 'Create a client and print its token once. Only the SHA-256 of the token is stored.',
       operands: ['name'],
-      options: { '--scope SCOPE': `${SCOPES.join(' or ')}, repeatable (default: both)`, ...expiresOption },
-      run: (call) => {
-        const scopes = scopesOf(call);
-        return change(call, (file, name, credential) => issue(file, name, scopes, credential));
+      options: {
+        '--label LABEL': 'text that people see instead of the name, 1 to 60 characters',
+        '--scope SCOPE': `${SCOPES.join(' or ')}, repeatable (default: both)`,
+        ...expiresOption,
       },
+      run: issue,
     },
     rotate: {
       description: 'Add a token to a client. Its other tokens expire after the overlap.',
@@ -42,12 +48,12 @@ export const run = runnerOf({
         '--overlap DURATION': 'time for which old tokens stay valid, such as 30m or 7d (default: 24h)',
         ...expiresOption,
       },
-      run: (call) => {
-        const overlapMs = durationOf(call, 'overlap', '24h');
-        const ends = new Date(systemClock.now().getTime() + overlapMs);
-        const note = `The old tokens expire at ${ends.toISOString()}.`;
-        return change(call, (file, name, credential) => rotate(file, name, credential, ends), note);
-      },
+      run: rotate,
+    },
+    label: {
+      description: 'Set or replace the label of a client',
+      operands: ['name', 'label'],
+      run: setLabel,
     },
     revoke: {
       description: 'Remove a client, or one of its credentials',
@@ -55,34 +61,53 @@ export const run = runnerOf({
       options: { '--credential ID': 'only this credential, such as c_1', '--yes': 'no confirmation prompt' },
       run: remove,
     },
-    list: { description: 'List clients with their scopes, credentials and dates', run: list },
+    list: { description: 'List clients with their labels, scopes, credentials and dates', run: list },
   },
 });
 
-async function change(
-  call: Call,
-  apply: (file: ClientsFile, name: string, credential: NewCredential) => Change,
-  note?: string,
-): Promise<void> {
-  const { terminal } = call;
+async function issue(call: Call): Promise<void> {
+  const file = credentialsFile();
   const name = call.operand('name');
-  if (!NAME.test(name)) {
-    throw new UsageFault('A name has at most 100 letters, digits, dots, dashes and underscores.');
-  }
-  const createdAt = systemClock.now();
-  const expiresAt = timeOf(call, 'expires') ?? null;
-  if (expiresAt !== null && expiresAt <= createdAt) throw new UsageFault('--expires must be in the future.');
+  const client = {
+    name,
+    label: call.text('label'),
+    scopes: scopesOf(call),
+    expiresAt: timeOf(call, 'expires') ?? null,
+  };
+  printToken(call, client.expiresAt, accepted(name, await issueCredential(file, client)));
+}
 
-  const token = generateToken();
-  const added = { sha256: digestOfToken(token), createdAt, expiresAt };
-  const id = await edit(name, (file) => apply(file, name, added));
+async function rotate(call: Call): Promise<void> {
+  const file = credentialsFile();
+  const name = call.operand('name');
+  const overlapMs = durationOf(call, 'overlap', '24h');
+  const expiresAt = timeOf(call, 'expires') ?? null;
+  const rotated = accepted(name, await rotateCredential(file, { name, overlapMs, expiresAt }));
+  const ends = new Date(file.now.getTime() + overlapMs);
+  printToken(call, expiresAt, rotated, `The old tokens expire at ${ends.toISOString()}.`);
+}
+
+function printToken(
+  { terminal }: Call,
+  expiresAt: Date | null,
+  { client, credential, token }: { client: string; credential: string; token: string },
+  note?: string,
+): void {
   if (terminal.json) {
     const expires_at = expiresAt?.toISOString() ?? null;
-    return terminal.print(JSON.stringify({ client: name, credential: id, token, expires_at }));
+    terminal.print(JSON.stringify({ client, credential, token, expires_at }));
+    return;
   }
-  terminal.say(`Token of ${name}, ${id}. The token is shown only once, so store it safely.`);
+  terminal.say(`Token of ${client}, ${credential}. The token is shown only once, so store it safely.`);
   if (note !== undefined) terminal.say(note);
   terminal.print(token);
+}
+
+async function setLabel({ terminal, operand }: Call): Promise<void> {
+  const name = operand('name');
+  const { client, label } = accepted(name, await labelClient(credentialsFile(), name, operand('label')));
+  terminal.say(`${client} is now shown as ${label}. A running service shows it within 5 s.`);
+  if (terminal.json) terminal.print(JSON.stringify({ client, label }));
 }
 
 async function remove({ terminal, operand, text, flag }: Call): Promise<void> {
@@ -92,49 +117,51 @@ async function remove({ terminal, operand, text, flag }: Call): Promise<void> {
   if (!(await terminal.confirm(`Revoke ${what}?`, flag('yes')))) {
     throw new ExitFault('Nothing was revoked.');
   }
-  await edit(name, (file) => revoke(file, name, id));
+  accepted(name, await revokeCredential(credentialsFile(), { name, credential: id }));
   terminal.say(`Revoked: ${what}. A running service refuses its tokens within 5 s.`);
   if (terminal.json) terminal.print(JSON.stringify({ client: name, credential: id ?? null }));
 }
 
 async function list({ terminal }: Call): Promise<void> {
-  const { clients } = readClients(credentialsPath());
-  const now = systemClock.now();
-  const rows = clients.flatMap(({ name, scopes, credentials }) =>
+  const { path, now } = credentialsFile();
+  const rows = readClients(path).clients.flatMap(({ name, label = null, scopes, credentials }) =>
     credentials.map(({ id: credential, created_at, expires_at }) => {
       const expired = isExpired(expires_at, now);
-      return { client: name, credential, scopes, created_at, expires_at, expired };
+      return { client: name, label, credential, scopes, created_at, expires_at, expired };
     }),
   );
   if (terminal.json) return terminal.print(JSON.stringify(rows));
   if (rows.length === 0) return terminal.say('There are no clients yet. Create one with `issue`.');
-  const cells = rows.map(({ client, credential, scopes, created_at, expires_at, expired }) => {
+  const cells = rows.map(({ client, label, credential, scopes, created_at, expires_at, expired }) => {
     const ends = `${expires_at ?? 'never'}${expired ? ' (expired)' : ''}`;
-    return [client, credential, scopes.join(' '), created_at, ends];
+    return [client, label ?? '', credential, scopes.join(' '), created_at, ends];
   });
-  const head = ['CLIENT', 'CREDENTIAL', 'SCOPES', 'CREATED', 'EXPIRES'];
+  const head = ['CLIENT', 'LABEL', 'CREDENTIAL', 'SCOPES', 'CREATED', 'EXPIRES'];
   printTable(terminal, tableOf([head, ...cells]));
 }
 
-/** Changes the file and returns the id of the credential. Throws `ExitFault` if the change is refused. */
-async function edit(name: string, apply: (file: ClientsFile) => Change): Promise<string> {
-  let outcome: Change | undefined;
-  await editClients(credentialsPath(), (file) => {
-    outcome = apply(file);
-    return outcome.kind === 'changed' ? outcome.file : undefined;
-  });
-  if (outcome?.kind === 'changed') return outcome.credential;
-  const refusals = {
-    clientExists: `${name} already has a credential. Add another with \`rotate ${name}\`.`,
-    noClient: `There is no client ${name}. \`list\` shows all clients.`,
-    noCredential: `${name} has no such credential. \`list\` shows all credentials.`,
-  };
-  throw new ExitFault(refusals[outcome?.why ?? 'noClient']);
+/** Returns the change. Throws `ExitFault` with a sentence if the change was refused. */
+function accepted<Changed extends { kind: 'changed' }>(name: string, result: Changed | RefusedChange): Changed {
+  if (result.kind === 'changed') return result;
+  switch (result.why) {
+    case 'badName':
+      throw new UsageFault('A name has at most 100 letters, digits, dots, dashes and underscores.');
+    case 'badLabel':
+      throw new UsageFault('A label has 1 to 60 visible characters on one line, and no hidden ones.');
+    case 'endIsPast':
+      throw new UsageFault('--expires must be in the future.');
+    case 'clientExists':
+      throw new ExitFault(`${name} already has a credential. Add another with \`rotate ${name}\`.`);
+    case 'noClient':
+      throw new ExitFault(`There is no client ${name}. \`list\` shows all clients.`);
+    case 'noCredential':
+      throw new ExitFault(`${name} has no such credential. \`list\` shows all credentials.`);
+  }
 }
 
-function credentialsPath(): string {
+function credentialsFile(): ManagedFile {
   const path = loadSettings().settings.credentialsFile;
-  if (path !== undefined) return path;
+  if (path !== undefined) return { path, now: systemClock.now() };
   throw new ExitFault('AGENT_CREDENTIALS_FILE is not set. Set it to the path of the credentials file.');
 }
 

@@ -5,16 +5,28 @@ import { isExpired } from './file.ts';
 /** `sha256` is the digest of the token, in hex. */
 export type NewCredential = { sha256: string; createdAt: Date; expiresAt: Date | null };
 
+export type NewClient = { name: string; label?: string | undefined; scopes: Scope[] };
+
 export type Change =
-  | { kind: 'changed'; file: ClientsFile; credential: string }
+  /** `credentials` are the ids of the credentials that were added or removed. */
+  | { kind: 'changed'; file: ClientsFile; credentials: string[] }
   | { kind: 'refused'; why: 'clientExists' | 'noClient' | 'noCredential' };
 
 /** Adds a client with its first credential. Refuses a client that exists. */
-export function issue(file: ClientsFile, name: string, scopes: Scope[], credential: NewCredential): Change {
+export function issue(file: ClientsFile, { name, label, scopes }: NewClient, credential: NewCredential): Change {
   if (file.clients.some((client) => client.name === name)) return { kind: 'refused', why: 'clientExists' };
   const added = numbered(credential, []);
-  const clients = [...file.clients, { name, scopes, credentials: [added] }];
-  return { kind: 'changed', file: { ...file, clients }, credential: added.id };
+  const client = { name, ...(label !== undefined && { label }), scopes, credentials: [added] };
+  return { kind: 'changed', file: { ...file, clients: [...file.clients, client] }, credentials: [added.id] };
+}
+
+/** Sets the label of a client. */
+export function relabel(file: ClientsFile, name: string, label: string): Change {
+  const client = file.clients.find((each) => each.name === name);
+  if (client === undefined) return { kind: 'refused', why: 'noClient' };
+  const { name: _name, label: _label, ...rest } = client;
+  const clients = file.clients.map((each) => (each === client ? { name, label, ...rest } : each));
+  return { kind: 'changed', file: { ...file, clients }, credentials: [] };
 }
 
 /** Adds a credential. The client's other credentials end at `overlapEnds`, and expired credentials are removed. */
@@ -26,18 +38,18 @@ export function rotate(file: ClientsFile, name: string, credential: NewCredentia
     .map((each) => ({ ...each, expires_at: earlier(each.expires_at, overlapEnds) }));
   // Removed credentials count too, so that an id never names two credentials.
   const added = numbered(credential, client.credentials);
-  return { kind: 'changed', file: replace(file, client, [...ending, added]), credential: added.id };
+  return { kind: 'changed', file: replace(file, client, [...ending, added]), credentials: [added.id] };
 }
 
 /** Removes a client, or one of its credentials. To remove its last credential removes the client. */
 export function revoke(file: ClientsFile, name: string, credentialId: string | undefined): Change {
   const client = file.clients.find((each) => each.name === name);
   if (client === undefined) return { kind: 'refused', why: 'noClient' };
-  const credentials = client.credentials.filter((each) => credentialId !== undefined && each.id !== credentialId);
-  if (credentialId !== undefined && credentials.length === client.credentials.length) {
-    return { kind: 'refused', why: 'noCredential' };
-  }
-  return { kind: 'changed', file: replace(file, client, credentials), credential: credentialId ?? 'all' };
+  const isRemoved = ({ id }: { id: string }) => credentialId === undefined || id === credentialId;
+  const removed = client.credentials.filter(isRemoved).map(({ id }) => id);
+  if (credentialId !== undefined && removed.length === 0) return { kind: 'refused', why: 'noCredential' };
+  const remaining = client.credentials.filter((each) => !isRemoved(each));
+  return { kind: 'changed', file: replace(file, client, remaining), credentials: removed };
 }
 
 /** Returns the credential in the format of the file, with the next id. */

@@ -12,10 +12,19 @@ export const SCOPES: readonly Scope[] = Object.values(scopeOf);
 
 const ISO_8601 = /^\d{4}-\d\d-\d\dT(?!24)\d\d:\d\d:\d\d(\.\d+)?(Z|[+-]\d\d:\d\d)$/;
 
-/** A name that is shown in confirmations, in mail, in the console and on a terminal. */
-const line = v
-  .string()
-  .assert((text) => isName(200, text), `must be one line of 1 to 200 visible characters, and must ${NAME_RULE}`);
+/** Maximum lengths of a name and a label, in code points. */
+const NAME_LENGTH = 200;
+const LABEL_LENGTH = 60;
+
+/** A name or label that is shown in confirmations, in mail, in the console and on a terminal. */
+const line = (maximum: number) =>
+  v
+    .string()
+    .assert(
+      (text) => isName(maximum, text),
+      `must be one line of 1 to ${maximum} visible characters, and must ${NAME_RULE}`,
+    );
+const name = line(NAME_LENGTH);
 const time = v.string().assert(isTime, 'must be an ISO 8601 time');
 const sha256 = v
   .string()
@@ -25,7 +34,7 @@ const sha256 = v
 // With `rest`, further members stay when a command edits the file.
 const credential = v
   .object({
-    id: line,
+    id: name,
     sha256,
     created_at: time,
     // `expires_at` is required, so that a misspelt name never makes a credential last for ever.
@@ -35,7 +44,9 @@ const credential = v
 
 const client = v
   .object({
-    name: line,
+    name,
+    /** The text that people and operators see instead of the name. */
+    label: line(LABEL_LENGTH).optional(),
     scopes: v.array(v.union(...SCOPES.map((scope) => v.literal(scope)))),
     credentials: v.array(credential),
   })
@@ -70,6 +81,12 @@ export function parseClients(text: string): ParsedClients {
   }
   const checked = checkShape(schema, json, 'the file');
   return checked.kind === 'valid' ? { kind: 'valid', file: checked.value } : checked;
+}
+
+/** Returns a typed label as it is stored, or undefined if the file must not have it. */
+export function labelIn(typed: string): string | undefined {
+  const label = typed.trim().normalize('NFC');
+  return isName(LABEL_LENGTH, label) ? label : undefined;
 }
 
 /** Returns true for an ISO 8601 time. Refuses a day that its month lacks, which `Date` moves to the next month. */

@@ -2,7 +2,18 @@
  * Changes the credentials file under a lock, atomically. A reader sees the old file or the new one, never a part, and
  * no edit overwrites another.
  */
-import { chownSync, mkdirSync, readFileSync, realpathSync, renameSync, rmSync, statSync, writeFileSync } from 'node:fs';
+import {
+  accessSync,
+  chownSync,
+  constants,
+  mkdirSync,
+  readFileSync,
+  realpathSync,
+  renameSync,
+  rmSync,
+  statSync,
+  writeFileSync,
+} from 'node:fs';
 import { dirname } from 'node:path';
 import { systemClock } from '../platform/clock.ts';
 import { newId } from '../platform/random.ts';
@@ -20,7 +31,7 @@ const TAKEN_OVER = 'Another command took over the lock, so this command changed 
 type Lock = { path: string; owner: string };
 
 /** The credentials file can't be read or edited. The message is one sentence. */
-class EditFault extends Error {
+export class EditFault extends Error {
   override name = 'EditFault';
 }
 
@@ -38,23 +49,66 @@ export function readClients(path: string): ClientsFile {
   throw new EditFault(`The credentials file is not valid (${parsed.why}). Correct it first: ${path}`);
 }
 
-/** Reads the clients and writes the result of `change`. If `change` returns undefined, writes nothing. */
-export async function editClients(path: string, change: (file: ClientsFile) => ClientsFile | undefined): Promise<void> {
+/** Returns the clients of the file. Returns none if the file is not set, missing, unreadable or invalid. */
+export function clientsIfReadable(path: string | undefined): ClientsFile['clients'] {
+  try {
+    return path === undefined ? [] : readClients(path).clients;
+  } catch {
+    return [];
+  }
+}
+
+/** Returns true if this process can probably replace the file. A full disk, for example, shows only during an edit. */
+export function isEditable(path: string): boolean {
+  // The permission model forbids fsync, without which a crash could leave an empty file.
+  if (process.permission !== undefined) return false;
   const target = followLink(path);
   try {
+    accessSync(dirname(target), constants.W_OK);
+    const owner = statSync(target).uid;
+    return process.getuid === undefined || [0, owner].includes(process.getuid());
+  } catch {
+    return false;
+  }
+}
+
+/**
+ * Reads the clients and writes the result of `change`. If `change` returns undefined, writes nothing. Calls
+ * `beforeReplace` once the new file is complete, and replaces the old one only if that succeeds.
+ * @throws EditFault, or the error of `change` or `beforeReplace`
+ */
+export async function editClients(
+  path: string,
+  change: (file: ClientsFile) => ClientsFile | undefined,
+  beforeReplace: () => Promise<void> = async () => {},
+): Promise<void> {
+  const target = followLink(path);
+  const lock = await orEditFault(target, () => {
     mkdirSync(dirname(target), { recursive: true, mode: 0o700 });
-    const lock = await acquireLock(`${target}.lock`);
-    try {
+    return acquireLock(`${target}.lock`);
+  });
+  let written: string | undefined;
+  try {
+    written = await orEditFault(target, () => {
       const changed = change(readClients(target));
-      const written = changed && writeBeside(target, `${JSON.stringify(changed, null, 2)}\n`, lock.owner);
-      if (!releaseLock(lock, () => written && renameSync(written, target))) {
-        if (written) rmSync(written);
-        throw new EditFault(TAKEN_OVER);
-      }
-    } catch (error) {
+      return changed && writeBeside(target, `${JSON.stringify(changed, null, 2)}\n`, lock.owner);
+    });
+    if (written !== undefined) await beforeReplace();
+    const replace = () => written && renameSync(written, target);
+    if (!(await orEditFault(target, () => releaseLock(lock, replace)))) throw new EditFault(TAKEN_OVER);
+  } catch (error) {
+    await orEditFault(target, () => {
       releaseLock(lock);
-      throw error;
-    }
+      if (written !== undefined) rmSync(written, { force: true });
+    });
+    throw error;
+  }
+}
+
+/** Runs a step. Throws an error of the file system as `EditFault`, which names the folder. */
+async function orEditFault<T>(target: string, step: () => T | Promise<T>): Promise<T> {
+  try {
+    return await step();
   } catch (error) {
     if (error instanceof EditFault || codeOf(error) === undefined) throw error;
     throw new EditFault(

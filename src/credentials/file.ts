@@ -39,6 +39,7 @@ export function checkBearer(credentials: Credentials, lines: readonly string[]):
 
 export type ListedClient = {
   name: string;
+  label?: string;
   scopes: readonly string[];
   credentials: { id: string; createdAt: string; expiresAt: string | null }[];
 };
@@ -83,13 +84,15 @@ export function openCredentials({ path, log, clock, pollMs = POLL_MS }: Credenti
     holders = indexByDigest(file);
     log.info({ clients: file.clients.length }, 'agent credentials reloaded');
   };
-  let isReading = false;
+  let reading: Promise<void> | undefined;
   /** Reads the file, unless a reading is under way. Otherwise a slow reading could replace the result of a later one. */
-  const read = async (from: string) => {
-    if (isReading) return;
-    isReading = true;
-    await readPlainFileLater(from).then(accept, (error) => refuse(unreadable(error)));
-    isReading = false;
+  const read = (from: string): Promise<void> => {
+    reading ??= readPlainFileLater(from)
+      .then(accept, (error) => refuse(unreadable(error)))
+      .finally(() => {
+        reading = undefined;
+      });
+    return reading;
   };
 
   return {
@@ -109,15 +112,24 @@ export function openCredentials({ path, log, clock, pollMs = POLL_MS }: Credenti
       [...holders.values()].some(
         (holder) => holder.name === name && holder.scopes.has(scope) && !isExpired(holder.expiresAt, clock.now()),
       ),
+    /** Returns the label of a client, or its name if it has no label or is no longer in the file. */
+    labelOf: (name: string): string => file.clients.find((client) => client.name === name)?.label ?? name,
+    /** Reads the file now, so that a change by this process counts at once. */
+    reload: async (): Promise<void> => {
+      if (path === undefined) return;
+      // A reading that is under way may have begun before the change.
+      await reading;
+      await read(path);
+    },
     /** `fault` is the reason why the present file is refused, or undefined while it is in force. */
     state: () => ({ clients: file.clients.length, fault }),
     /** Returns the clients of the file in force, without digests. */
     clients: (): ListedClient[] =>
-      file.clients.map(({ name, scopes, credentials }) => {
+      file.clients.map(({ name, label, scopes, credentials }) => {
         const listed = credentials.map(({ id, created_at, expires_at }) => {
           return { id, createdAt: created_at, expiresAt: expires_at };
         });
-        return { name, scopes, credentials: listed };
+        return { name, ...(label !== undefined && { label }), scopes, credentials: listed };
       }),
     /** Returns when a valid token of that client last reached this process, or undefined if no valid token did. */
     lastUse: (name: string) => lastUses.get(name),

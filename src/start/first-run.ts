@@ -101,7 +101,7 @@ function makeLocalAgent({ dataDir, credentialsFile }: Settings, clock: Clock): b
       `There is no token in ${tokenFile}, so remove that file, and the next start creates a new token.`,
     );
   const credential = { sha256: digestOfToken(token), createdAt: clock.now(), expiresAt: null };
-  const change = issue({ clients: [] }, LOCAL_AGENT, [...SCOPES], credential);
+  const change = issue({ clients: [] }, { name: LOCAL_AGENT, scopes: [...SCOPES] }, credential);
   return change.kind === 'changed' && createExclusively(path, () => `${JSON.stringify(change.file, null, 2)}\n`);
 }
 

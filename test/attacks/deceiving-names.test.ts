@@ -10,11 +10,14 @@ import { testClock } from '../support/clock.ts';
 
 const isClient = (name: string) =>
   parseClients(JSON.stringify({ clients: [clientOf(name, ['token'])] })).kind === 'valid';
+const isLabel = (label: string) =>
+  parseClients(JSON.stringify({ clients: [{ ...clientOf('acme', ['token']), label }] })).kind === 'valid';
 const isSetting = (variable: string) => (name: string) =>
   readSettings({ NODE_ENV: 'test', [variable]: name }).kind === 'valid';
 
 const DOORS: [door: string, takes: (name: string) => boolean][] = [
   ['a client in the credentials file', isClient],
+  ['a label in the credentials file', isLabel],
   ['OPERATOR_NAME', isSetting('OPERATOR_NAME')],
   ['CONTRACTOR_NAME', isSetting('CONTRACTOR_NAME')],
   ['operator link --name', (name) => nameOfOperator(name) === name],

@@ -61,6 +61,25 @@ describe('credentials issue', () => {
     });
   });
 
+  test('stores the label and leaves it out without --label', async () => {
+    await credentials('issue', 'acme', '--label', ' Acme “Assistant” ');
+    await credentials('issue', 'other');
+    expect(clients().map(({ label }) => label)).toEqual(['Acme “Assistant”', undefined]);
+  });
+
+  test.each([
+    ['a name with a blank', ['issue', 'acme assistant']],
+    ['an empty label', ['issue', 'acme', '--label', '']],
+    ['a label over 60 characters', ['issue', 'acme', '--label', 'x'.repeat(61)]],
+    ['a label with a line break', ['issue', 'acme', '--label', 'Acme\nBank']],
+    ['a label with a mark that turns the direction', ['issue', 'acme', '--label', 'Acme\u202e']],
+  ])('refuses %s with status 2 and one sentence, and writes nothing', async (_, args) => {
+    const ran = await credentials(...args);
+    expect(ran).toMatchObject({ status: 2, stdout: '' });
+    expect(ran.stderr).toMatch(/^A (?:name|label) has [^\n]+\n$/);
+    expect(existsSync(file)).toBe(false);
+  });
+
   test.each([
     ['an unknown scope', ['--scope', 'lead:delete']],
     ['an expiry date in the past', ['--expires', '2020-01-01']],
@@ -159,6 +178,28 @@ describe('credentials rotate', () => {
   });
 });
 
+describe('credentials label', () => {
+  test('sets and replaces the label of one client, and keeps its other entries', async () => {
+    await credentials('issue', 'acme');
+    await credentials('issue', 'other');
+    const before = clients();
+    expect(await credentials('label', 'acme', 'Acme')).toMatchObject({ status: 0, stdout: '' });
+    const ran = await credentials('label', 'acme', 'Jose\u0301’s Assistant ', '--json');
+    expect(JSON.parse(ran.stdout)).toEqual({ client: 'acme', label: 'José’s Assistant' });
+    expect(clients()).toEqual([{ ...before[0], label: 'José’s Assistant' }, before[1]]);
+  });
+
+  test('refuses an unknown client with status 1, and a deceiving or missing label with status 2', async () => {
+    await credentials('issue', 'acme');
+    const before = readFileSync(file, 'utf8');
+    expect(await credentials('label', 'other', 'Other')).toMatchObject({ status: 1, stdout: '' });
+    for (const label of [[], [''], ['Acme\u200b'], ['Acme', 'Assistant']]) {
+      expect(await credentials('label', 'acme', ...label)).toMatchObject({ status: 2, stdout: '' });
+    }
+    expect(readFileSync(file, 'utf8')).toBe(before);
+  });
+});
+
 describe('credentials revoke', () => {
   test('requires --yes without a terminal, and removes nothing without it', async () => {
     await credentials('issue', 'acme');
@@ -186,13 +227,19 @@ describe('credentials revoke', () => {
   });
 });
 
-test('credentials list shows names, scopes, ids and dates, but no digest', async () => {
+test('credentials list shows names, labels, scopes, ids and dates, but no digest', async () => {
   await credentials('issue', 'acme', '--scope', 'lead:create');
   const [credential] = clients()[0]?.credentials ?? [];
   const table = await credentials('list');
   expect(table.stdout).toMatch(/^CLIENT/);
   expect(table.stdout).toMatch(/^acme +c_1 +lead:create +\S+ +never$/m);
+  await credentials('label', 'acme', 'Acme Assistant');
+  expect((await credentials('list')).stdout).toMatch(/^acme +Acme Assistant +c_1 +lead:create +\S+ +never$/m);
+  await credentials('issue', 'other');
   const json = await credentials('list', '--json');
-  expect(JSON.parse(json.stdout)).toMatchObject([{ client: 'acme', credential: 'c_1' }]);
+  expect(JSON.parse(json.stdout)).toMatchObject([
+    { client: 'acme', label: 'Acme Assistant', credential: 'c_1' },
+    { client: 'other', label: null, credential: 'c_1' },
+  ]);
   expect(table.stdout + json.stdout).not.toContain(credential?.sha256.slice(0, 16));
 });

@@ -1,6 +1,6 @@
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
-import { mkdirSync } from 'node:fs';
+import { mkdirSync, rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import fc from 'fast-check';
 import { beforeAll, describe, expect, test } from 'vitest';
@@ -8,6 +8,7 @@ import { inboxTable } from '../../src/commands/inbox/formats.ts';
 import { systemClock } from '../../src/platform/clock.ts';
 import { openSqlite } from '../../src/storage/sqlite/store.ts';
 import { csvHeader, csvRecordOf } from '../../src/submissions/read/export.ts';
+import { clientOf } from '../credentials/credentials-file.ts';
 import { project } from '../support/program.ts';
 import { eventOf, keepRows, keptSubmission, RECEIVED, submissionRow } from '../support/submissions.ts';
 import { runService, temporaryFolder } from './run-service.ts';
@@ -68,6 +69,18 @@ beforeAll(async () => {
 });
 
 describe('inbox list', () => {
+  test('finds submissions by the label of their client, and by no label without a readable credentials file', async () => {
+    const file = join(dataDir, 'agents.json');
+    const find = async () =>
+      idsIn((await inbox('list', '--search', 'paint assistánt', '--json')).stdout || '{"data":{}}');
+    expect(await find()).toEqual([undefined]);
+    writeFileSync(file, JSON.stringify({ clients: [{ ...clientOf('acme', []), label: 'Acme Paint Assistant' }] }));
+    expect(await find()).toEqual([QUOTE]);
+    writeFileSync(file, '{');
+    expect(await find()).toEqual([undefined]);
+    rmSync(file);
+  });
+
   test('shows the newest first as a table, and marks an e-mail domain of mixed scripts', async () => {
     const ran = await inbox('list', '--limit', '2');
     const [head, first, who, second, whoElse, ...rest] = ran.stdout.trimEnd().split('\n');

@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import { issue, type NewCredential, revoke, rotate } from '../../src/credentials/changes.ts';
+import { issue, type NewCredential, relabel, revoke, rotate } from '../../src/credentials/changes.ts';
 import type { ClientsFile } from '../../src/credentials/clients.ts';
 
 const createdAt = new Date('2026-09-01T12:00:00.000Z');
@@ -17,28 +17,49 @@ const clientOf = (name: string, ...credentials: ReturnType<typeof held>[]) => ({
   scopes: ['lead:preview' as const],
   credentials,
 });
+const acme = { name: 'acme', scopes: ['lead:preview' as const] };
 const other = clientOf('other', held('c_1'));
 const fileOf = (...clients: ReturnType<typeof clientOf>[]): ClientsFile => ({ clients });
 const added = (id: string) => ({ ...held(id), sha256: fresh.sha256 });
 
 test('issue adds a client with its first credential, and leaves the others as they are', () => {
-  expect(issue(fileOf(other), 'acme', ['lead:preview'], fresh)).toEqual({
+  expect(issue(fileOf(other), acme, fresh)).toEqual({
     kind: 'changed',
-    credential: 'c_1',
+    credentials: ['c_1'],
     file: fileOf(other, clientOf('acme', added('c_1'))),
   });
 });
 
 test('issue sets the given expiry date', () => {
   const ending = { ...fresh, expiresAt: overlapEnds };
-  expect(issue(fileOf(), 'acme', ['lead:preview'], ending)).toMatchObject({
+  expect(issue(fileOf(), acme, ending)).toMatchObject({
     file: { clients: [{ credentials: [{ expires_at: overlapEnds.toISOString() }] }] },
   });
 });
 
+test('issue and relabel set the label of one client, before its scopes', () => {
+  const issued = issue(fileOf(other), { ...acme, label: 'Acme' }, fresh);
+  if (issued.kind === 'refused') throw new Error(issued.why);
+  expect(issued.file.clients[1]).toEqual({ ...clientOf('acme', added('c_1')), label: 'Acme' });
+  for (const file of [issued.file, fileOf(other, clientOf('acme', added('c_1')))]) {
+    const changed = relabel(file, 'acme', 'Acme Assistant');
+    if (changed.kind === 'refused') throw new Error(changed.why);
+    expect(changed.credentials).toEqual([]);
+    const [first, second] = changed.file.clients;
+    expect([first, Object.entries(second ?? {}).slice(0, 3)]).toEqual([
+      other,
+      [
+        ['name', 'acme'],
+        ['label', 'Acme Assistant'],
+        ['scopes', ['lead:preview']],
+      ],
+    ]);
+  }
+});
+
 test('issue refuses a client that exists', () => {
   const refused = { kind: 'refused', why: 'clientExists' };
-  expect(issue(fileOf(clientOf('acme'), other), 'other', [], fresh)).toEqual(refused);
+  expect(issue(fileOf(clientOf('acme'), other), { name: 'other', scopes: [] }, fresh)).toEqual(refused);
 });
 
 test('rotate expires older credentials by the end of the overlap, and removes expired ones', () => {
@@ -48,7 +69,7 @@ test('rotate expires older credentials by the end of the overlap, and removes ex
   const end = overlapEnds.toISOString();
   expect(rotate(fileOf(acme, other), 'acme', fresh, overlapEnds)).toEqual({
     kind: 'changed',
-    credential: 'c_11',
+    credentials: ['c_11'],
     file: fileOf(clientOf('acme', held('c_2', soon), held('c_10', end), held('c_4', end), added('c_11')), other),
   });
 });
@@ -58,32 +79,33 @@ test.each([['mine'], ['c_'], ['xc_5'], ['c_5x'], ['c_1234567890']])(
   (id) => {
     const { credentials } = clientOf('acme', held(id));
     const rotated = rotate(fileOf(clientOf('acme', ...credentials)), 'acme', fresh, overlapEnds);
-    expect(rotated).toMatchObject({ kind: 'changed', credential: 'c_1' });
+    expect(rotated).toMatchObject({ kind: 'changed', credentials: ['c_1'] });
   },
 );
 
 test('rotate does not reuse the number of an expired credential', () => {
   const acme = clientOf('acme', held('c_123456789', created_at));
   const rotated = rotate(fileOf(acme), 'acme', fresh, overlapEnds);
-  expect(rotated).toMatchObject({ credential: 'c_123456790' });
+  expect(rotated).toMatchObject({ credentials: ['c_123456790'] });
 });
 
 test('revoke removes one credential, or the client with all of them', () => {
   const file = fileOf(clientOf('acme', held('c_1'), held('c_2')), other);
   expect(revoke(file, 'acme', 'c_1')).toEqual({
     kind: 'changed',
-    credential: 'c_1',
+    credentials: ['c_1'],
     file: fileOf(clientOf('acme', held('c_2')), other),
   });
-  const without = { kind: 'changed', credential: 'all', file: fileOf(other) };
-  expect(revoke(file, 'acme', undefined)).toEqual(without);
+  const without = { kind: 'changed', file: fileOf(other) };
+  expect(revoke(file, 'acme', undefined)).toEqual({ ...without, credentials: ['c_1', 'c_2'] });
   const last = fileOf(clientOf('acme', held('c_1')), other);
-  expect(revoke(last, 'acme', 'c_1')).toEqual({ ...without, credential: 'c_1' });
+  expect(revoke(last, 'acme', 'c_1')).toEqual({ ...without, credentials: ['c_1'] });
 });
 
-test('rotate and revoke refuse an unknown client or credential', () => {
+test('rotate, relabel and revoke refuse an unknown client or credential', () => {
   const noClient = { kind: 'refused', why: 'noClient' };
   expect(rotate(fileOf(other), 'acme', fresh, overlapEnds)).toEqual(noClient);
+  expect(relabel(fileOf(other), 'acme', 'Acme')).toEqual(noClient);
   expect(revoke(fileOf(other), 'acme', undefined)).toEqual(noClient);
   const noCredential = { kind: 'refused', why: 'noCredential' };
   expect(revoke(fileOf(other), 'other', 'c_2')).toEqual(noCredential);

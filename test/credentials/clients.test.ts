@@ -1,10 +1,11 @@
 /** Rejected contents of the credentials file, whose values are never repeated. */
 import { describe, expect, test } from 'vitest';
-import { parseClients } from '../../src/credentials/clients.ts';
+import { labelIn, parseClients } from '../../src/credentials/clients.ts';
 import { NAME_RULE } from '../../src/forms/names.ts';
 
 const SHA256 = 'ab'.repeat(32);
 const CANARY = 'canary-4711';
+const NOT_A_LABEL = `must be one line of 1 to 60 visible characters, and must ${NAME_RULE}`;
 const NOT_A_NAME = `must be one line of 1 to 200 visible characters, and must ${NAME_RULE}`;
 
 const credential = {
@@ -38,6 +39,13 @@ describe('parseClients, invalid file', () => {
     [file({}, { name: `\n${CANARY}` }), `clients.0.name: ${NOT_A_NAME}`],
     [file({}, { name: `${CANARY}\u202e` }), `clients.0.name: ${NOT_A_NAME}`],
     [file({ id: `${CANARY}\u200b` }), `clients.0.credentials.0.id: ${NOT_A_NAME}`],
+    [file({}, { label: '' }), `clients.0.label: ${NOT_A_LABEL}`],
+    [file({}, { label: 'x'.repeat(61) }), `clients.0.label: ${NOT_A_LABEL}`],
+    [file({}, { label: `${CANARY}\n` }), `clients.0.label: ${NOT_A_LABEL}`],
+    [file({}, { label: `${CANARY}\u202e` }), `clients.0.label: ${NOT_A_LABEL}`],
+    [file({}, { label: ` ${CANARY}` }), `clients.0.label: ${NOT_A_LABEL}`],
+    [file({}, { label: 4711 }), 'clients.0.label: must be string'],
+    [file({}, { label: null }), 'clients.0.label: must be string'],
     [file({}, { scopes: [CANARY] }), 'clients.0.scopes.0: must be lead:preview or lead:create'],
     [file({ sha256: CANARY }), 'clients.0.credentials.0.sha256: must be 64 hexadecimal digits'],
     [file({ sha256: `${SHA256}0` }), 'clients.0.credentials.0.sha256: must be 64 hexadecimal digits'],
@@ -81,6 +89,25 @@ describe('parseClients, invalid file', () => {
     expect(parseClients(text)).toEqual({ kind: 'invalid', why });
     expect(why).not.toMatch(/canary|4711/);
   });
+});
+
+test.each(['Acme Assistant', '🎨'.repeat(60), '<b>"Acme" & \'Sons\'</b>', 'محمد‌رضا'])(
+  'parseClients accepts the label %s unchanged',
+  (label) => {
+    expect(parseClients(file({}, { label }))).toMatchObject({ file: { clients: [{ label }] } });
+  },
+);
+
+test.each([
+  ['  Acme\t', 'Acme'],
+  ['Jose\u0301', 'Jos\u00e9'],
+  ['Acme\nBank', undefined],
+  ['Acme\u202e', undefined],
+  ['Acme\u200b', undefined],
+  [' ', undefined],
+  ['x'.repeat(61), undefined],
+])('labelIn returns a typed label trimmed and in NFC, and nothing for a deceiving one: %j', (typed, label) => {
+  expect(labelIn(typed)).toBe(label);
 });
 
 describe('parseClients, expiry date', () => {

@@ -1,5 +1,7 @@
 /** Files that an edit reads, writes and waits for (reference §16.3). */
+import { execFileSync } from 'node:child_process';
 import fs, {
+  chmodSync,
   chownSync,
   lstatSync,
   mkdirSync,
@@ -13,10 +15,10 @@ import fs, {
   writeFileSync,
 } from 'node:fs';
 import { syncBuiltinESMExports } from 'node:module';
-import { dirname, join } from 'node:path';
+import { dirname, join, resolve } from 'node:path';
 import { afterEach, beforeEach, describe, expect, test, vi } from 'vitest';
 import type { ClientsFile } from '../../src/credentials/clients.ts';
-import { editClients, readClients } from '../../src/credentials/edit.ts';
+import { clientsIfReadable, editClients, isEditable, readClients } from '../../src/credentials/edit.ts';
 import { temporaryFolder } from '../support/process.ts';
 
 /** Same values as in `src/credentials/edit.ts`: age of a stale lock, and maximum wait for another one. */
@@ -24,7 +26,7 @@ const STALE_LOCK_MS = 10_000;
 const LOCK_WAIT_MS = 100 * 20;
 
 const { fsyncSync, openSync } = fs;
-const real = { fsyncSync, openSync, readFileSync, statSync, writeFileSync };
+const real = { accessSync: fs.accessSync, fsyncSync, openSync, readFileSync, statSync, writeFileSync };
 const now = new Date('2026-09-01T12:00:00.000Z');
 
 let folder: string;
@@ -76,6 +78,53 @@ describe('readClients', () => {
     expect(edited).toMatchObject({ ...spoilt, message: sentence });
     expect(readdirSync(folder)).toEqual(['agents.json']);
     expect(readFileSync(path, 'utf8')).toBe('{');
+  });
+});
+
+describe('clientsIfReadable', () => {
+  test('returns the clients, or none if the file is not set, missing, a folder or broken', () => {
+    writeFileSync(path, JSON.stringify({ clients: [client('own')] }));
+    expect(clientsIfReadable(path).map(({ name }) => name)).toEqual(['own']);
+    writeFileSync(join(folder, 'broken.json'), '{"clients": [{"label": "\u202e"}]}');
+    const others = [undefined, folder, ...['missing.json', 'broken.json'].map((name) => join(folder, name))];
+    expect(others.map(clientsIfReadable)).toEqual([[], [], [], []]);
+  });
+});
+
+describe('isEditable', () => {
+  test('is true for a file that this process may replace, also through a link', () => {
+    const link = join(temporaryFolder(), 'link.json');
+    symlinkSync(path, link);
+    expect([path, link].map(isEditable)).toEqual([true, true]);
+  });
+
+  test('is false without the file, in a folder that refuses, and under the permission model', () => {
+    expect(isEditable(join(folder, 'missing.json'))).toBe(false);
+    const { accessSync } = fs;
+    before('accessSync', /./, () => {
+      throw Object.assign(new Error('as the disk says it'), { code: 'EROFS' });
+    });
+    expect(isEditable(path)).toBe(false);
+    fs.accessSync = accessSync;
+    syncBuiltinESMExports();
+    Object.defineProperty(process, 'permission', { configurable: true, value: { has: () => true } });
+    expect(isEditable(path)).toBe(false);
+    Reflect.deleteProperty(process, 'permission');
+    expect(isEditable(path)).toBe(true);
+  });
+
+  test.runIf(process.getuid?.() === 0)('is false for another user’s file, whose owner an edit could not keep', () => {
+    const isEditableFor = (uid: number) => {
+      const program = `import { isEditable } from ${JSON.stringify(resolve('src/credentials/edit.ts'))};
+        process.setuid(${uid});
+        console.log(isEditable(${JSON.stringify(path)}));`;
+      return execFileSync(process.execPath, ['--input-type=module', '-e', program], { encoding: 'utf8' }).trim();
+    };
+    chmodSync(folder, 0o777);
+    chownSync(path, 4711, 4712);
+    expect([0, 4711, 4713].map(isEditableFor)).toEqual(['true', 'true', 'false']);
+    chmodSync(folder, 0o755);
+    expect(isEditableFor(4711)).toBe('false');
   });
 });
 

@@ -1,6 +1,6 @@
 /** Two concurrent edits, and a stale lock (reference §16.3). */
 import { type ChildProcess, spawn } from 'node:child_process';
-import fs, { existsSync, readdirSync, utimesSync, writeFileSync } from 'node:fs';
+import fs, { existsSync, readdirSync, readFileSync, utimesSync, writeFileSync } from 'node:fs';
 import { syncBuiltinESMExports } from 'node:module';
 import { join, resolve } from 'node:path';
 import { afterEach, beforeEach, expect, test } from 'vitest';
@@ -94,6 +94,32 @@ test('editClients throws and changes nothing if its lock was taken over meanwhil
   );
   expect(names()).toEqual(['other']);
   expect(readdirSync(folder).sort()).toEqual(['agents.json', 'agents.json.lock', 'go', 'held']);
+});
+
+test('editClients calls beforeReplace with the complete new file beside the old one', async () => {
+  const texts: string[] = [];
+  await editClients(path, adding('own'), async () => {
+    const [beside = ''] = readdirSync(folder).filter((name) => name.endsWith('.tmp'));
+    for (const name of ['agents.json', beside]) texts.push(readFileSync(join(folder, name), 'utf8'));
+    expect(existsSync(`${path}.lock`)).toBe(true);
+  });
+  const [before, after] = texts.map((text) => JSON.parse(text));
+  expect([before, after]).toEqual([{ clients: [] }, { clients: [client('own')] }]);
+  expect(names()).toEqual(['own']);
+});
+
+test.each([
+  ['an error without a code', new Error('no')],
+  ['an error with a code', Object.assign(new Error('no'), { code: '53100' })],
+])('editClients leaves the file and no other file if beforeReplace throws %s', async (_what, error) => {
+  const failing = editClients(path, adding('own'), () => Promise.reject(error));
+  await expect(failing).rejects.toBe(error);
+  expect([names(), readdirSync(folder)]).toEqual([[], ['agents.json']]);
+  await editClients(
+    path,
+    () => undefined,
+    () => expect.fail('nothing is replaced'),
+  );
 });
 
 test('editClients removes its lock if the edit throws', async () => {

@@ -131,6 +131,29 @@ describe('openCredentials while the file changes', () => {
     await vi.waitFor(() => expect(nameOf('three')).toBe('third'));
   });
 
+  test('reload applies a change at once, also while another reading is under way', async () => {
+    const path = writeCredentials(clientOf('acme', ['one']));
+    const { credentials, nameOf } = open(path, 1);
+    for (let number = 2; number < 40; number += 1) {
+      const earlier = credentials.reload();
+      write(path, clientOf('acme', [`token ${number}`]));
+      await credentials.reload();
+      expect(nameOf(`token ${number}`)).toBe('acme');
+      await earlier;
+    }
+    await open(undefined).credentials.reload();
+  });
+
+  test('returns the label of a client, and the name of a client without one or outside the file', async () => {
+    const path = writeCredentials({ ...clientOf('acme', ['one']), label: 'Acme Assistant' }, clientOf('other', []));
+    const { credentials } = open(path);
+    expect(['acme', 'other', 'gone'].map(credentials.labelOf)).toEqual(['Acme Assistant', 'other', 'gone']);
+    expect(credentials.clients().map(({ label }) => label)).toEqual(['Acme Assistant', undefined]);
+    write(path, { ...clientOf('acme', ['one']), label: 'Acme' });
+    await credentials.reload();
+    expect(credentials.labelOf('acme')).toBe('Acme');
+  });
+
   test('logs an invalid file once, and keeps the last valid clients', async () => {
     const path = writeCredentials(clientOf('acme', ['one']));
     const { credentials, nameOf, lines } = open(path);

@@ -1,6 +1,7 @@
 /** `npm run inbox -- list`, `show` and `export` (reference §13.4). */
 import { join } from 'node:path';
 import { exportPerson } from '../../confirmations/person.ts';
+import { clientsIfReadable } from '../../credentials/edit.ts';
 import { messageFilesTo } from '../../mail/erasure.ts';
 import { csvHeader, csvRecordOf, jsonLineOf } from '../../submissions/read/export.ts';
 import {
@@ -16,7 +17,7 @@ import { parseSearch } from '../../submissions/read/search.ts';
 import { formatOf, limitOf, oneOf, readAddress, timeOf } from '../arguments.ts';
 import { ExitFault, UsageFault } from '../command-errors.ts';
 import type { Call } from '../command-line.ts';
-import { withSubmissions } from '../open-store.ts';
+import { loadSettings, withSubmissions } from '../open-store.ts';
 import { printTable, writeRecords } from '../terminal.ts';
 import { inboxPage, inboxTable } from './formats.ts';
 
@@ -34,7 +35,8 @@ export const filterOptions = {
 /** Returns the filter of the options. Throws `UsageFault` if an option has an invalid value. */
 function filterOf(call: Call): SubmissionFilter {
   const text = call.text('search');
-  const search = text === undefined ? undefined : parseSearch(text);
+  const search =
+    text === undefined ? undefined : parseSearch(text, clientsIfReadable(loadSettings().settings.credentialsFile));
   if (text !== undefined && search === undefined) throw new UsageFault('--search is blank: say what to look for.');
   return {
     status: oneOf(call, 'status', statuses),
