@@ -95,7 +95,7 @@ export async function openParts(
   const reader = openReader(settings, storage, clock);
   const upstream = openUpstream(settings, clock);
   const mailer = await openMailer(settings, clock);
-  const operatorMail = openOperatorMail(settings, { storage, clock, newId, log });
+  const operatorMail = openOperatorMail(settings, { storage, clock, newId, log, labelOf: credentials.labelOf });
   const { notices, alerts } = operatorMail;
   const { contractor, operator, upstreamTimeoutMs } = settings;
   const parties = contractor && upstream && { contractor, operatorName: operator.name };
@@ -131,6 +131,7 @@ export async function openParts(
     storage,
     clock,
     confirmations,
+    credentials,
     signingKeys,
     subscribers,
     operatorMail,

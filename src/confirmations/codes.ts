@@ -4,6 +4,7 @@
  * guesses are concurrent.
  */
 import { isUnreported } from '../actions/execution-queries.ts';
+import type { Credentials } from '../credentials/file.ts';
 import { bounds } from '../forms/bounds.ts';
 import { findForm } from '../forms/catalog.ts';
 import { prepareMessage, type Render } from '../mail/messages.ts';
@@ -153,6 +154,7 @@ function freeAt(codes: readonly { asked_at: string }[], most: number, windowMs: 
 
 type RendererParts = Pick<Settings, 'operator' | 'baseUrl'> & {
   confirmations: Confirmations;
+  credentials: Pick<Credentials, 'labelOf'>;
   signingKeys: SigningKeys;
   clock: Clock;
   words: () => Words['confirm'];
@@ -164,7 +166,7 @@ type RendererParts = Pick<Settings, 'operator' | 'baseUrl'> & {
  * or has a newer code.
  */
 export function codeRenderer(parts: RendererParts): Render {
-  const { confirmations, signingKeys, clock, words, operator, baseUrl } = parts;
+  const { confirmations, credentials, signingKeys, clock, words, operator, baseUrl } = parts;
   return async ({ key }) => {
     const [id = '', number = ''] = key.split('.');
     const found = await confirmations.find(id);
@@ -177,7 +179,7 @@ export function codeRenderer(parts: RendererParts): Render {
       code: codeOf(signingKeys, id, code_number),
       minutes: String(bounds.codeLifetimeMinutes),
       purpose: form === undefined ? found.action : purposes[form.name],
-      client,
+      client: credentials.labelOf(client),
       destination,
       operator: operator.name,
       site: baseUrl,

@@ -1,5 +1,6 @@
 /** Renders the confirmation page and its result with the site's layout, without a script (reference §6.8). */
 import { CONFIRMATION_STATEMENT } from '../actions/preview.ts';
+import type { Credentials } from '../credentials/file.ts';
 import { pressProblems } from '../failures/page-problems.ts';
 import type { PressRefusal } from '../failures/refusals.ts';
 import { type Form, findForm } from '../forms/catalog.ts';
@@ -21,6 +22,7 @@ export type PageParts = {
   frame(): Frame;
   operator: { name: string };
   signingKeys: SigningKeys;
+  credentials: Pick<Credentials, 'labelOf'>;
 };
 
 export type Shown = {
@@ -39,7 +41,8 @@ export function confirmationPage(parts: PageParts, shown: Shown): string {
   if (status !== 'asked') return endPage(parts, shown, status);
   const frame = parts.frame();
   const { confirmation, secret, now, unmasked = false, left } = shown;
-  const { id, client, destination, via, code_expires_at: codeEnds, code_number } = confirmation;
+  const { id, destination, via, code_expires_at: codeEnds, code_number } = confirmation;
+  const client = parts.credentials.labelOf(confirmation.client);
   const fields = JSON.parse(confirmation.fields ?? '{}') as Fields;
   const { lang } = frame.words;
   const values = {
@@ -111,7 +114,8 @@ function endPage(
   status: keyof Frame['words']['confirm']['ends'],
 ): string {
   const { confirm, lang } = parts.frame().words;
-  const { id, action, client, destination, execution } = confirmation;
+  const { id, action, destination, execution } = confirmation;
+  const client = parts.credentials.labelOf(confirmation.client);
   const at = timeOf(execution.settled_at ?? execution.created_at, lang);
   const { title, text } = fillInIsolated(confirm.ends[status], { client, destination, at }, lang);
   const main = renderTemplate('confirm-end', {

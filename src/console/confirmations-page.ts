@@ -9,10 +9,10 @@ import { pathOfPage } from './templates.ts';
 
 const ORDER = { at: 'created_at', key: 'id', spelling: ID } as const;
 
-export async function confirmationsPage({ storage }: ConsoleParts, request: PageRequest): Promise<Answer> {
+export async function confirmationsPage({ storage, credentials }: ConsoleParts, request: PageRequest): Promise<Answer> {
   const { rows, ...links } = await readPage(request, ORDER, (limit, before) => latestQuestions(storage, limit, before));
   await request.record('saw_confirmations', { count: rows.length });
-  const data = { ...links, rows: rows.map((question) => rowOf(question, request)) };
+  const data = { ...links, rows: rows.map((question) => rowOf(question, credentials, request)) };
   return { kind: 'page', title: 'Confirmations', template: 'confirmations', data };
 }
 
@@ -27,15 +27,17 @@ const statuses = {
   expired: ['Expired', 'dismissed'],
 } as const;
 
-function rowOf(question: AskedQuestion, { now, times }: PageRequest) {
+function rowOf(question: AskedQuestion, credentials: ConsoleParts['credentials'], { now, times }: PageRequest) {
   const { id, client, action, via, destination, settled_at: settledAt } = question;
   const status = statusOf(question, now);
   const [statusWord, style] = statuses[status];
+  const label = credentials.labelOf(client);
   const isLead = status === 'submitted' || status === 'failed';
   return {
     action: titleCase(action),
     href: isLead ? pathOfPage('operatorLead', { id }) : undefined,
-    client,
+    label,
+    client: label === client ? undefined : client,
     destination,
     needsCode: via === 'page_email',
     asked: times.shown(question.created_at),

@@ -56,7 +56,7 @@ export async function personPage(parts: ConsoleParts, request: PageRequest): Pro
     total: totalWords(total),
     rows: items.map((item) => rowOf(parts, request, item)),
     pending: (await pendingOf(parts.storage, email, PENDING_ROWS)).map((question) => ({
-      client: question.client,
+      client: parts.credentials.labelOf(question.client),
       action: titleCase(question.action),
       asked: times.shown(question.created_at),
       ends: times.shown(question.expires_at),

@@ -4,6 +4,7 @@ import type { Confirmations } from '../confirmations/confirmations.ts';
 import type { Render } from '../mail/messages.ts';
 import { confirmationRenderer } from '../newsletter/confirmation-mail.ts';
 import type { Subscribers } from '../newsletter/subscribers.ts';
+import type { Credentials } from '../credentials/file.ts';
 import type { Clock } from '../platform/clock.ts';
 import { once } from '../platform/lazy.ts';
 import type { Settings } from '../settings/settings.ts';
@@ -17,6 +18,7 @@ type RendererParts = {
   storage: Storage;
   clock: Clock;
   confirmations: Confirmations;
+  credentials: Pick<Credentials, 'labelOf'>;
   signingKeys: SigningKeys;
   subscribers: Subscribers;
   /** Renders the messages to the operator. */

@@ -42,10 +42,12 @@ const asked = {
   execution: { status: 'asked', created_at: '2026-11-23T09:00:00.000Z', settled_at: null },
 } as unknown as Confirmation;
 const now = new Date('2026-11-23T09:30:00.000Z');
+const credentials = { labelOf: (name: string) => name };
 const partsIn = (words: Words) => ({
   frame: () => ({ ...germanFrame, words }),
   operator,
   signingKeys,
+  credentials,
 });
 
 describe('German example', () => {
@@ -164,6 +166,7 @@ describe('German example', () => {
   test('sends a code in German', async () => {
     const render = codeRenderer({
       confirmations: { find: async () => asked } as never,
+      credentials,
       signingKeys,
       clock: { now: () => now } as never,
       words: () => german.confirm,
