@@ -1,51 +1,133 @@
-/** The agents page (reference §12.13): clients, their scopes and credentials, their latest executions. */
-
-import type { ListedClient } from '../credentials/file.ts';
-import { isExpired } from '../credentials/file.ts';
+/** The agents page (reference §12.17): clients, their scopes and credentials, their latest executions. */
+import { SCOPES } from '../credentials/clients.ts';
+import { isEditable } from '../credentials/edit.ts';
+import { isExpired, type ListedClient } from '../credentials/file.ts';
 import type { ReadOnly } from '../storage/database.ts';
 import type { ExecutionRow } from '../storage/schema.ts';
 import { many } from './lead-words.ts';
+import { withQuery } from './lists.ts';
 import type { Answer, ConsoleParts, PageRequest } from './page.ts';
+import { freshLinkOf, isFresh } from './sessions.ts';
+import { pathOfPage } from './templates.ts';
 import type { Times } from './times.ts';
 
 const DAY_MS = 86_400_000;
 /** Number of the newest executions that are counted. */
 const COUNTED_EXECUTIONS = 10_000;
 
-export async function agentsPage(parts: ConsoleParts, { now, times }: PageRequest): Promise<Answer> {
+/** How long old tokens work after a rotation. */
+export const overlaps = {
+  '1h': { label: '1 hour', ms: 3_600_000 },
+  '24h': { label: '24 hours', ms: DAY_MS },
+  '7d': { label: '7 days', ms: 7 * DAY_MS },
+} as const;
+
+type Parts = Pick<ConsoleParts, 'credentials' | 'settings' | 'reader'>;
+
+/** A form to issue a credential that was refused: its values, the field with the fault, and a sentence. */
+export type RefusedIssue = {
+  given: { name: string; label: string; scopes: readonly string[]; expires: string };
+  fault: { field: 'name' | 'label' | 'scope' | 'expires'; text: string };
+};
+
+/** Shows the clients. With `?revoke`, shows the page that asks before a client or credential is removed. */
+export async function agentsPage(parts: ConsoleParts, request: PageRequest): Promise<Answer> {
+  const revoked = request.query.getAll('revoke').at(-1);
+  if (revoked === undefined || !isChangeable(parts)) return await agentsView(parts, request);
+  return revokePage(parts, request, revoked, request.query.getAll('credential').at(-1));
+}
+
+/** Returns the agents page. `refused` is a form that could not be accepted. */
+export async function agentsView(
+  parts: Parts,
+  { session, now, times }: Pick<PageRequest, 'session' | 'now' | 'times'>,
+  refused?: RefusedIssue,
+): Promise<Answer> {
   const { credentials, settings } = parts;
   const usage = await usageByClient(parts.reader);
-  const clients = credentials.clients().map(({ name, scopes, credentials: own }) => {
-    const used = usage.get(name);
-    const lastUses = [credentials.lastUse(name)?.getTime(), used && Date.parse(used.lastAt)];
-    // Time of the last use: the latest use that this process saw, or the latest execution of any process.
-    const last = Math.max(...lastUses.filter((ms) => ms !== undefined));
-    return {
-      name,
-      // A name that the shell would interpret is left for the operator to type.
-      inCommand: /^[\w.-]+$/.test(name) ? name : 'NAME',
-      scopes,
-      credentials: own.map((one) => credentialRow(one, now, times)),
-      last: Number.isFinite(last) ? times.shown(last) : undefined,
-      counts: Object.entries(used?.counts ?? {})
-        .sort(([one], [other]) => (one < other ? -1 : 1))
-        .map(([status, count]) => `${count.toLocaleString('en')} ${status}`),
-    };
-  });
+  const clients = credentials.clients().map((client) => clientRow(parts, client, usage.get(client.name), now, times));
   const data = {
     clients,
+    total: many(clients.length, 'client'),
     isBroken: credentials.state().fault !== undefined,
     hasFile: settings.credentialsFile !== undefined,
+    isChangeable: isChangeable(parts),
+    link: isFresh(session, now) ? undefined : freshLinkOf(session, pathOfPage('operatorAgents')),
+    given: refused?.given ?? { name: '', label: '', scopes: SCOPES, expires: '' },
+    fault: refused?.fault,
+    scopes: SCOPES,
+    overlaps: Object.entries(overlaps).map(([value, { label }]) => ({ value, label })),
     lookedAt: COUNTED_EXECUTIONS.toLocaleString('en'),
   };
-  return { kind: 'page', title: 'Agents', template: 'agents', data };
+  if (refused === undefined) return { kind: 'page', title: 'Agents', template: 'agents', data };
+  // Screen readers read the title first, so it begins with the error.
+  return { kind: 'page', title: 'Error: Agents', template: 'agents', data, status: 400 };
+}
+
+/** Returns true if the service can change the credentials file. A broken file must first be corrected by hand. */
+function isChangeable({ credentials, settings }: Pick<Parts, 'credentials' | 'settings'>): boolean {
+  const { credentialsFile: path } = settings;
+  return path !== undefined && credentials.state().fault === undefined && isEditable(path);
+}
+
+function revokePage(
+  { credentials }: ConsoleParts,
+  { session, now, here }: PageRequest,
+  name: string,
+  credential: string | undefined,
+): Answer {
+  const client = credentials.clients().find((one) => one.name === name);
+  const ids = client?.credentials.map(({ id }) => id) ?? [];
+  if (client === undefined || (credential !== undefined && !ids.includes(credential))) return { kind: 'unknownRow' };
+  const label = credentials.labelOf(name);
+  const data = {
+    label,
+    name,
+    hasLabel: label !== name,
+    credential,
+    ids,
+    isWhole: credential === undefined || ids.length === 1,
+    link: isFresh(session, now) ? undefined : freshLinkOf(session, here),
+  };
+  return { kind: 'page', title: 'Revoke', template: 'agents-revoke', data };
+}
+
+function clientRow(
+  { credentials }: Parts,
+  { name, scopes, credentials: own }: ListedClient,
+  used: Usage | undefined,
+  now: Date,
+  times: Times,
+) {
+  const lastUses = [credentials.lastUse(name)?.getTime(), used && Date.parse(used.lastAt)];
+  // Time of the last use: the latest use that this process saw, or the latest execution of any process.
+  const last = Math.max(...lastUses.filter((ms) => ms !== undefined));
+  const label = credentials.labelOf(name);
+  const path = pathOfPage('operatorAgents');
+  return {
+    name,
+    label,
+    hasLabel: label !== name,
+    // A name that the shell would interpret is left for the operator to type.
+    inCommand: /^[\w.-]+$/.test(name) ? name : 'NAME',
+    scopes,
+    credentials: own.map((one) => ({
+      ...credentialRow(one, now, times),
+      revokeHref: own.length > 1 ? withQuery(path, { revoke: name, credential: one.id }) : undefined,
+    })),
+    revokeHref: withQuery(path, { revoke: name }),
+    last: Number.isFinite(last) ? times.shown(last) : undefined,
+    counts: Object.entries(used?.counts ?? {})
+      .sort(([one], [other]) => (one < other ? -1 : 1))
+      .map(([status, count]) => `${count.toLocaleString('en')} ${status}`),
+  };
 }
 
 function credentialRow({ id, createdAt, expiresAt }: ListedClient['credentials'][number], now: Date, times: Times) {
   const days = Math.max(Math.floor((now.getTime() - Date.parse(createdAt)) / DAY_MS), 0);
   return {
     id,
-    created: times.shown(createdAt),
+    created: times.brief(createdAt, now),
     age: `${many(days, 'day')} old`,
     ends: expiresAt === null ? undefined : times.shown(expiresAt),
     isExpired: isExpired(expiresAt, now),

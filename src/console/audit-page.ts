@@ -26,8 +26,9 @@ export async function auditPage({ storage, sessions }: ConsoleParts, request: Pa
   return { kind: 'page', title: 'Audit', template: 'audit', data };
 }
 
-function rowOf({ at, name, what, about: { ids = [], count, filters = [], progress } }: AuditEntry, times: Times) {
+function rowOf({ at, name, what, about }: AuditEntry, times: Times) {
+  const { ids = [], count, filters = [], progress, client, credentials = [] } = about;
   const links = ids.map((id) => ({ id, href: pathOfPage('operatorLead', { id }) }));
   const words = progress === undefined ? what : `${what} as ${progress}`;
-  return { at: times.shown(at), name, what: words, count, filters: filters.join(', '), links };
+  return { at: times.shown(at), name, what: words, count, filters: filters.join(', '), links, client, credentials };
 }

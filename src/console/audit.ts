@@ -28,6 +28,9 @@ const actionWords = {
   saw_subscribers: 'Looked at the subscribers',
   saw_confirmations: 'Looked at the confirmations',
   saw_messages: 'Looked at the messages',
+  issued: 'Issued a credential',
+  rotated: 'Rotated a credential',
+  revoked: 'Revoked a credential',
   resent_message: 'Had a message sent again',
 } as const;
 
@@ -39,6 +42,9 @@ export type About = {
   count?: number;
   filters?: readonly string[];
   progress?: Progress;
+  /** Name of a client, with the ids of its credentials. */
+  client?: string;
+  credentials?: readonly string[];
 };
 
 /** An entry without its id and time. */

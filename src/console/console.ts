@@ -5,6 +5,7 @@
  */
 import type { IncomingMessage } from 'node:http';
 import { type ConsoleRoute, pathTo, routes } from '../routes.ts';
+import { changeAgents } from './agents-change.ts';
 import { agentsPage } from './agents-page.ts';
 import { type ConsoleAnswer, type ConsoleRequest, openAnswers } from './answers.ts';
 import { committer, recorder } from './audit.ts';
@@ -46,6 +47,7 @@ const pages: Readonly<Record<ConsoleRoute, ConsolePage>> = {
   operatorPerson: { read: personPage, needsFreshSession: ({ query }) => query.has('export') },
   changePerson: { change: deletePerson, needsFreshSession: always, formPage: deletionPage },
   operatorAgents: { read: agentsPage },
+  changeAgents: { change: changeAgents, needsFreshSession: always },
   operatorConfirmations: { read: confirmationsPage },
   operatorSubscribers: { read: subscribersPage },
   operatorMessages: { read: messagesPage },

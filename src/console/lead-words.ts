@@ -22,8 +22,7 @@ export const statusTitles: Readonly<Record<SubmissionStatus, string>> = {
 
 /** Returns the name of a client as people see it. */
 export function agentLabel({ credentials }: Pick<ConsoleParts, 'credentials'>, name: string): string {
-  const client: { name: string; label?: string } | undefined = credentials.clients().find((one) => one.name === name);
-  return client?.label ?? name;
+  return credentials.labelOf(name);
 }
 
 export const statusWords: Readonly<Record<SubmissionStatus, string>> = {

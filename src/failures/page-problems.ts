@@ -65,6 +65,7 @@ const POSTS: readonly RouteName[] = [
   'seeReports',
   'changePerson',
   'changeMessage',
+  'changeAgents',
 ];
 const EXPORTS: readonly RouteName[] = ['operatorLeadsCsv', 'operatorLeadsJsonl', 'operatorPerson'];
 
@@ -73,10 +74,20 @@ export const LINK_COMMAND = 'npm run operator -- link --name NAME';
 
 const signIn = on(['signIn'], '§12.2');
 const posted = on([...POSTS, 'requestSignIn'], '§12.4');
-const fresh = on([...EXPORTS, 'changePerson'], '§12.4');
+const fresh = on([...EXPORTS, 'changePerson', 'changeAgents'], '§12.4');
 const unavailable = on([...POSTS, ...EXPORTS, 'operatorPage', 'operatorLeads', 'operatorLead'], '§12.4');
 const row = on(
-  ['operatorLead', 'changeLead', 'changeProgress', 'changeNote', 'operatorPerson', 'changePerson', 'changeMessage'],
+  [
+    'operatorLead',
+    'changeLead',
+    'changeProgress',
+    'changeNote',
+    'operatorPerson',
+    'changePerson',
+    'changeMessage',
+    'operatorAgents',
+    'changeAgents',
+  ],
   '§12.4',
 );
 
@@ -98,13 +109,16 @@ export const consoleProblems = {
   }),
   operatorButton: posted(400, NO_SUCH_BUTTON, { page: 'Nothing has changed. Open the page again.' }),
   sessionNotFresh: fresh(403, 'You signed in more than an hour ago.', {
-    page: 'Nothing has changed. Exports, deletions and changes of clients need a fresh link.',
+    page: 'Nothing has changed. Exports, deletions and changes of agents need a fresh link.',
   }),
   noLeadSelected: on(['changeLeads'], '§12.14')(400, 'Select 1 to 100 leads.', {
     page: 'Nothing has changed. Go back, tick the leads and press the button again.',
   }),
   unknownRow: row(404, 'This entry is gone or can’t be changed.', {
     page: 'Open the page again.',
+  }),
+  clientsNotEditable: on(['changeAgents'], '§12.17')(503, 'The service can’t change the credentials file.', {
+    page: 'Nothing has changed. The log has the reason. Use the command on the server: npm run credentials -- --help',
   }),
   rowUnderWay: on(['changeLead', 'changeMessage'], '§12.4')(409, 'The service is sending this entry right now.', {
     page: `Nothing has changed. ${SEE_AGAIN}`,

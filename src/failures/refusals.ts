@@ -80,6 +80,7 @@ export type ConsoleRefusal =
         | 'signInLinkNotGood'
         | 'sessionNotFresh'
         | 'noLeadSelected'
+        | 'clientsNotEditable'
         | 'unknownRow'
         | 'rowUnderWay'
         | 'consoleUnavailable';

@@ -1,10 +1,10 @@
 /** The renderer of each kind of message (reference §11.1). */
 import { codeRenderer } from '../confirmations/codes.ts';
 import type { Confirmations } from '../confirmations/confirmations.ts';
+import type { Credentials } from '../credentials/file.ts';
 import type { Render } from '../mail/messages.ts';
 import { confirmationRenderer } from '../newsletter/confirmation-mail.ts';
 import type { Subscribers } from '../newsletter/subscribers.ts';
-import type { Credentials } from '../credentials/file.ts';
 import type { Clock } from '../platform/clock.ts';
 import { once } from '../platform/lazy.ts';
 import type { Settings } from '../settings/settings.ts';

@@ -1,4 +1,6 @@
 /** A change and its audit entry commit together, so that no change lacks an entry (reference §12.12). */
+import { readdirSync, readFileSync } from 'node:fs';
+import { dirname, join } from 'node:path';
 import { sql } from 'kysely';
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } from 'vitest';
 import type { Route } from '../../src/route-groups.ts';
@@ -27,6 +29,9 @@ const presses: [name: string, route: keyof typeof routes, form: Record<string, s
   ['Seen', 'seeReports', { do: 'seen', until: '2100-01-01T00:00:00.000Z' }],
   ['Delete', 'changePerson', { do: 'delete' }],
   ['Resend of a message', 'changeMessage', { do: 'resend', kind: 'notice', key: 'dead' }],
+  ['Issue', 'changeAgents', { do: 'issue', name: 'bee', scope: 'lead:preview' }],
+  ['Rotate', 'changeAgents', { do: 'rotate', name: 'acme', overlap: '1h' }],
+  ['Revoke', 'changeAgents', { do: 'revoke', name: 'other' }],
   ['Sign out', 'signOut', { do: 'sign-out' }],
   ['Sign out everywhere', 'signOut', { do: 'sign-out-everywhere' }],
   ['Sign in', 'signIn', {}],
@@ -116,7 +121,7 @@ describe.each(databases)('console audit, on %s', (_name, create) => {
     await storage.write((tx) => tx.updateTable('operator_sessions').set({ undo: UNDO }).execute());
   });
 
-  /** Returns all rows of all tables. */
+  /** Returns all rows of all tables, and the files of the folder of the credentials file with its text. */
   async function everything(): Promise<Record<string, unknown[]>> {
     const { storage } = service.parts;
     const all: Record<string, unknown[]> = {};
@@ -125,6 +130,9 @@ describe.each(databases)('console audit, on %s', (_name, create) => {
       if (table.startsWith('kysely')) continue;
       all[table] = await storage.read((db) => db.selectFrom(table as 'messages').selectAll());
     }
+    const folder = dirname(service.settings.credentialsFile ?? '');
+    all.files = readdirSync(folder).filter((name) => name.startsWith('agents.json'));
+    all.credentials = [readFileSync(join(folder, 'agents.json'), 'utf8')];
     return all;
   }
   const pathOf = (route: keyof typeof routes, link: string) =>
@@ -154,7 +162,9 @@ describe.each(databases)('console audit, on %s', (_name, create) => {
     const who = route === 'signIn' ? operatorWith(service, '') : operator;
     const entries = () => storage.read((db) => db.selectFrom('operator_audit').select('id'));
     const before = (await entries()).length;
-    expect((await who.press(pathOf(route, link), form)).status).toBe(303);
+    // A new token is shown at once, in the answer.
+    const status = form.do === 'issue' || form.do === 'rotate' ? 200 : 303;
+    expect((await who.press(pathOf(route, link), form)).status).toBe(status);
     expect((await entries()).length).toBe(before + 1);
   });
 });

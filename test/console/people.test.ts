@@ -287,9 +287,8 @@ describe.each(databases)('console, on %s', (_name, create) => {
     expect(status).toBe(200);
     expect(text).toContain('acme');
     expect(text).toContain('lead:preview, lead:create');
-    expect(text).toContain('npm run credentials -- rotate acme');
     expect(text).toMatch(/\d+ asked/);
     expect(text).not.toMatch(/[\da-f]{64}/);
-    expect(text).toMatch(/Last use<\/dt><dd><time/);
+    expect(text).toMatch(/Last used <time/);
   });
 });

@@ -101,7 +101,7 @@ describe('label of a client', () => {
 
   test('is on the console’s pages, escaped, with the name beside it', async () => {
     await pending(service, { fields: { ...quote, email: 'third@example.com' } });
-    for (const path of ['/operator/confirmations']) {
+    for (const path of ['/operator/confirmations', '/operator/agents', '/operator/agents?revoke=acme']) {
       const { text } = await operator.get(path);
       expect(text).toContain(`<bdi>${ESCAPED}</bdi>`);
       expect(text).toContain('<bdi>acme</bdi>');
