@@ -1,5 +1,5 @@
 /** Lists every page of the operator's console, with each filter and each kind of search (reference §12.5). */
-import { progresses } from '../src/submissions/read/list.ts';
+import { progresses } from '../src/submissions/read/filter.ts';
 import { type Filled, FLOOD, idAt, MONTH_MS, numberOf } from './console-rows.ts';
 
 /** Placeholder in a path. Each load replaces it by a different number. */

@@ -4,7 +4,7 @@ import { isoTime } from '../src/platform/clock.ts';
 import type { Storage } from '../src/storage/database.ts';
 import type { MessageRow, OperatorAuditRow } from '../src/storage/operation-schema.ts';
 import type { ConfirmationRow, ExecutionRow, Schema, SubscriberRow } from '../src/storage/schema.ts';
-import { progresses } from '../src/submissions/read/list.ts';
+import { progresses } from '../src/submissions/read/filter.ts';
 import { submissionRow } from '../test/support/submissions.ts';
 import { CLIENT } from './settings.ts';
 

@@ -3,7 +3,8 @@ import { routes } from '../routes.ts';
 import type { SubmissionRow } from '../storage/schema.ts';
 import { parseAttempts } from '../submissions/attempts.ts';
 import { isMixedScript } from '../submissions/homograph.ts';
-import { findSubmission, progresses, submissionsOf } from '../submissions/read/list.ts';
+import { progresses } from '../submissions/read/filter.ts';
+import { findSubmission, submissionsOf } from '../submissions/read/list.ts';
 import { shortReference } from '../submissions/submission.ts';
 import type { Event } from '../upstream/upstream.ts';
 import {

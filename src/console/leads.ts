@@ -1,15 +1,7 @@
 /** The list of leads (reference §12.7, §12.14). */
 import { routes } from '../routes.ts';
-import {
-  COUNTED_ROWS,
-  formNames,
-  origins,
-  progresses,
-  type StoredSubmission,
-  statuses,
-  submissionPage,
-  writeCursor,
-} from '../submissions/read/list.ts';
+import { formNames, origins, progresses, statuses } from '../submissions/read/filter.ts';
+import { COUNTED_ROWS, type StoredSubmission, submissionPage, writeCursor } from '../submissions/read/list.ts';
 import { countChips, countNewer } from '../submissions/read/statistics.ts';
 import { shortReference } from '../submissions/submission.ts';
 import { agentLabel, many, progressWords, statusTitles, titleCase } from './lead-words.ts';

@@ -1,7 +1,8 @@
 /** Pages of lists, with 50 rows a page, newest first. The address of a page contains its filters and cursor. */
 
+import { formNames, origins, progresses, statuses } from '../submissions/read/filter.ts';
 import type { Cursor } from '../submissions/read/list.ts';
-import { formNames, origins, parseCursor, progresses, statuses, writeCursor } from '../submissions/read/list.ts';
+import { parseCursor, writeCursor } from '../submissions/read/list.ts';
 import { parseSearch } from '../submissions/read/search.ts';
 import type { PageRequest } from './page.ts';
 

@@ -5,7 +5,7 @@ import type { OpenTransaction } from '../storage/database.ts';
 import type { Progress } from '../storage/schema.ts';
 import { type ChangeRefusal, dismiss, dismissalReasons, requestResend } from '../submissions/operator-changes.ts';
 import { type Previous, restoreProgress, setNote, setProgress } from '../submissions/progress.ts';
-import { progresses } from '../submissions/read/list.ts';
+import { progresses } from '../submissions/read/filter.ts';
 import { findLead, leadView } from './lead.ts';
 import { many } from './lead-words.ts';
 import { ID } from './lists.ts';

@@ -193,12 +193,7 @@ export function prepareSubmissionQueries(storage: Storage, leaseMs: number, keep
     scheduleRetry: prepareChange(storage, (db, of: Fenced & { step: number; delay_ms: number }) =>
       ending(db, of).set((row) => ({
         status: ifSpam<SubmissionStatus>('dismissed', sql.lit('waiting')),
-        status_since_ms: row
-          .case()
-          .when('resumed_status', '=', 'waiting')
-          .then(row.ref('status_since_ms'))
-          .else(dialect.wallClock)
-          .end(),
+        status_since_ms: sql<number>`case resumed_status when 'waiting' then status_since_ms else ${dialect.wallClock} end`,
         step: ifSpam<number | null>(null, row.cast<number>(row.val(of.step), 'integer')),
         next_attempt_ms: ifSpam<number | null>(null, row(dialect.wallClock, '+', of.delay_ms)),
       })),

@@ -4,15 +4,8 @@ import { exportPerson } from '../../confirmations/person.ts';
 import { clientsIfReadable } from '../../credentials/edit.ts';
 import { messageFilesTo } from '../../mail/erasure.ts';
 import { csvHeader, csvRecordOf, jsonLineOf } from '../../submissions/read/export.ts';
-import {
-  findSubmissions,
-  formNames,
-  origins,
-  type SubmissionFilter,
-  statuses,
-  submissionPage,
-  submissionPages,
-} from '../../submissions/read/list.ts';
+import { formNames, origins, type SubmissionFilter, statuses } from '../../submissions/read/filter.ts';
+import { findSubmissions, submissionPage, submissionPages } from '../../submissions/read/list.ts';
 import { parseSearch } from '../../submissions/read/search.ts';
 import { formatOf, limitOf, oneOf, readAddress, timeOf } from '../arguments.ts';
 import { ExitFault, UsageFault } from '../command-errors.ts';

@@ -2,15 +2,12 @@
 import type { ReadOnly } from '../../storage/database.ts';
 import type { Progress } from '../../storage/schema.ts';
 import type { Attempt } from '../attempts.ts';
+import { isOpen, matching, progresses, type SubmissionFilter } from './filter.ts';
 import {
   COUNTED_ROWS,
   type Cursor,
-  isOpen,
-  matching,
   positionsOf,
-  progresses,
   type StoredSubmission,
-  type SubmissionFilter,
   submissionPage,
   submissionsOf,
   type Total,

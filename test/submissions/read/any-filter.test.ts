@@ -1,12 +1,8 @@
 import fc from 'fast-check';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import type { Storage } from '../../../src/storage/database.ts';
-import {
-  type Cursor,
-  type SubmissionFilter,
-  submissionPage,
-  submissionPages,
-} from '../../../src/submissions/read/list.ts';
+import type { SubmissionFilter } from '../../../src/submissions/read/filter.ts';
+import { type Cursor, submissionPage, submissionPages } from '../../../src/submissions/read/list.ts';
 import { parseSearch } from '../../../src/submissions/read/search.ts';
 import { testClock } from '../../support/clock.ts';
 import { databases, type TestDatabase } from '../../support/databases.ts';

@@ -1,11 +1,11 @@
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import type { Storage } from '../../../src/storage/database.ts';
 import type { SubmissionRow } from '../../../src/storage/schema.ts';
+import type { SubmissionFilter } from '../../../src/submissions/read/filter.ts';
 import {
   type Cursor,
   findSubmissions,
   parseCursor,
-  type SubmissionFilter,
   submissionPage,
   submissionPages,
   writeCursor,

@@ -3,7 +3,8 @@ import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { latestFailed } from '../../../src/mail/failed-messages.ts';
 import { systemClock } from '../../../src/platform/clock.ts';
 import type { Storage } from '../../../src/storage/database.ts';
-import { type SubmissionFilter, submissionPage } from '../../../src/submissions/read/list.ts';
+import type { SubmissionFilter } from '../../../src/submissions/read/filter.ts';
+import { submissionPage } from '../../../src/submissions/read/list.ts';
 import {
   countChips,
   countDeliveredLater,
