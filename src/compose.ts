@@ -126,16 +126,8 @@ export async function openParts(
     newToken: () => randomSecret(TOKEN_BYTES).toString('base64url'),
     baseUrl: settings.baseUrl,
   });
-  const render = openRenderers(settings, {
-    site,
-    storage,
-    clock,
-    confirmations,
-    credentials,
-    signingKeys,
-    subscribers,
-    operatorMail,
-  });
+  const mailed = { site, storage, clock, confirmations, credentials, signingKeys, subscribers, operatorMail };
+  const render = openRenderers(settings, mailed);
   const outbox =
     mailer &&
     openOutbox({
