@@ -35,7 +35,8 @@ function rowOf(name: VariableName, settings: Settings, loaded: LoadedEnvironment
   const given = Boolean(loaded.environment[name]);
   const givenAsFile = file !== undefined && Boolean(loaded.environment[file]);
   const isSecret = file !== undefined && (given || givenAsFile);
-  const value = isSecret ? '(set)' : (inForce(name, settings) ?? null);
+  const isHidden = isSecret && !('shownIfSet' in variables[name]);
+  const value = isHidden ? '(set)' : (inForce(name, settings) ?? null);
   const source = givenAsFile ? 'file' : given ? loaded.origins(name) : undefined;
   return { name, value, source: source ?? 'default' };
 }

@@ -12,7 +12,7 @@ export type BasicSettings = {
 
 export type Groups = {
   database: { kind: 'sqlite'; path: string } | { kind: 'postgres'; url: string };
-  upstream: { kind: 'none' } | { kind: 'inbox' } | { kind: 'http'; url: string; secret: Buffer | undefined };
+  upstream: { kind: 'none' } | { kind: 'inbox' } | { kind: 'http'; url: string; secrets: readonly Buffer[] };
   mail:
     | { kind: 'none' }
     | { kind: 'files'; folder: string; from: string }
@@ -35,9 +35,9 @@ export function databaseOf(url: Given, { dataDir }: BasicSettings): Groups['data
  * Returns the upstream of UPSTREAM_URL and UPSTREAM_SECRET. The default is the embedded inbox in local mode, and no
  * upstream in production.
  */
-export function upstreamOf(url: Given, secret: Buffer | undefined, { mode }: BasicSettings): Groups['upstream'] {
+export function upstreamOf(url: Given, secrets: readonly Buffer[] = [], { mode }: BasicSettings): Groups['upstream'] {
   if (url === undefined) return { kind: mode === 'local' ? 'inbox' : 'none' };
-  return url === 'inbox:' ? { kind: 'inbox' } : { kind: 'http', url, secret };
+  return url === 'inbox:' ? { kind: 'inbox' } : { kind: 'http', url, secrets };
 }
 
 /**

@@ -15,10 +15,12 @@ import { isSigningKey, SIGNING_KEY_BYTES } from './signing-keys.ts';
 
 const BASE64 = /^[A-Za-z0-9+/_-]+={0,2}$/;
 /**
- * Minimum length of UPSTREAM_SECRET, because a shorter secret can be guessed. The doctor warns below 24 bytes, the
+ * Minimum length of a key in UPSTREAM_SECRET, because a shorter key can be guessed. The doctor warns below 24 bytes, the
  * minimum of Standard Webhooks.
  */
 const UPSTREAM_SECRET_MINIMUM_BYTES = 8;
+/** Maximum number of keys in UPSTREAM_SECRET: the keys before, during and after a change. */
+const UPSTREAM_SECRETS_MAXIMUM = 3;
 /** Command that makes a key for receipts. */
 export const NEW_RECEIPT_KEY = 'openssl genpkey -algorithm EC -pkeyopt ec_paramgen_curve:P-256';
 
@@ -123,11 +125,16 @@ export const upstreamUrl = text
   .assert((given) => given === 'inbox:' || isWebUrl(given), 'must be inbox:, or an http:// or https:// address')
   .assert((given) => !hasUserInfo(given), 'must contain no user name or password');
 
-export const upstreamSecret = text
-  .map((given) => (given.startsWith('whsec_') ? base64(given.slice(6)) : Buffer.alloc(0)))
+export const upstreamSecrets = list
+  .map((keys) => keys.map((key) => (key.startsWith('whsec_') ? base64(key.slice(6)) : Buffer.alloc(0))))
   .assert(
-    (key) => key.length >= UPSTREAM_SECRET_MINIMUM_BYTES,
-    'must be whsec_ followed by base64 of at least 8 bytes, better 32. Create one with: echo "whsec_$(openssl rand -base64 32)"',
+    (keys) => keys.length > 0 && keys.every((key) => key.length >= UPSTREAM_SECRET_MINIMUM_BYTES),
+    'must be whsec_ followed by base64 of at least 8 bytes, better 32, or up to three such keys, comma-separated. Create one with: echo "whsec_$(openssl rand -base64 32)"',
+  )
+  .assert((keys) => keys.length <= UPSTREAM_SECRETS_MAXIMUM, 'must have at most three keys')
+  .assert(
+    (keys) => keys.every((key, index) => !keys.slice(0, index).some((earlier) => earlier.equals(key))),
+    'must not have a key twice',
   );
 
 export const signingKeys = list

@@ -7,7 +7,12 @@ import type * as v from '@badrap/valita';
 import { type MinimumByAction, NO_MINIMUM, writeConfirmationMinimum } from './confirmation-minimum.ts';
 import type { BasicSettings, Groups } from './groups.ts';
 import { NO_RECEIPT_KEYS } from './receipt-keys.ts';
+import { upstreamHeaders } from './upstream-headers.ts';
 import * as values from './values.ts';
+
+/** Settings that the functions `shown` read. */
+type Shown = BasicSettings &
+  Groups & { confirmationMinimum: MinimumByAction; upstreamHeaders: v.Infer<typeof upstreamHeaders> };
 
 type Variable = {
   /** Name of the setting. Undefined for the variables of `groups.ts`. */
@@ -19,7 +24,9 @@ type Variable = {
   /** True if the value is never shown and can be given as a file, `NAME_FILE`. */
   secret?: true;
   /** Returns the text that `npm run settings` shows instead of the value. */
-  shown?: (settings: BasicSettings & Groups & { confirmationMinimum: MinimumByAction }) => string | undefined;
+  shown?: (settings: Shown) => string | undefined;
+  /** True if that text also replaces `(set)`, because it has no secret part of the value. */
+  shownIfSet?: true;
 };
 
 const generated = ({ mode }: BasicSettings) => (mode === 'local' ? '(generated once in DATA_DIR)' : undefined);
@@ -49,7 +56,15 @@ export const variables = {
     secret: true,
     shown: ({ upstream }) => ({ none: undefined, inbox: 'inbox:', http: '(set)' })[upstream.kind],
   },
-  UPSTREAM_SECRET: { schema: values.upstreamSecret, secret: true, shown: () => undefined },
+  UPSTREAM_SECRET: { schema: values.upstreamSecrets, secret: true, shown: () => undefined },
+  UPSTREAM_HEADERS: {
+    setting: 'upstreamHeaders',
+    schema: upstreamHeaders,
+    otherwise: () => [],
+    secret: true,
+    shown: ({ upstreamHeaders }) => upstreamHeaders.map(([name]) => name).join(', ') || undefined,
+    shownIfSet: true,
+  },
   UPSTREAM_TIMEOUT_MS: { setting: 'upstreamTimeoutMs', schema: values.whole(100, 60_000), otherwise: 10_000 },
   UPSTREAM_REDIRECT: { setting: 'upstreamRedirect', schema: values.redirectMeaning, otherwise: 'unconfirmed' },
   REDELIVERY: { setting: 'redelivery', schema: values.onOrOff, otherwise: 'on' },

@@ -32,8 +32,10 @@ const ABORTED = new Error('The exchange was aborted.');
 
 export type HttpUpstreamOptions = {
   url: string;
-  /** The decoded `whsec_` key. If it is undefined, events are unsigned. */
-  secret: Buffer | undefined;
+  /** The decoded `whsec_` keys. Each makes one signature. Without keys, events are unsigned. */
+  secrets: readonly Buffer[];
+  /** Headers of the operator (default: none). */
+  headers?: readonly (readonly [name: string, value: string])[];
   /** Time limit from the start of a send until the status of the answer arrives, in milliseconds. */
   timeoutMs: number;
   /** Meaning of a 302 or 303 (default: unconfirmed). */
@@ -43,18 +45,19 @@ export type HttpUpstreamOptions = {
 
 /** Returns the upstream of the settings, or undefined if submissions are not configured. */
 export function openUpstream(
-  { upstream, upstreamTimeoutMs: timeoutMs, upstreamRedirect: redirect }: Settings,
+  { upstream, upstreamHeaders: headers, upstreamTimeoutMs: timeoutMs, upstreamRedirect: redirect }: Settings,
   clock: Clock,
 ): Upstream | undefined {
   if (upstream.kind === 'none') return undefined;
   if (upstream.kind === 'inbox') return { embedded: true };
-  return openHttpUpstream({ ...upstream, timeoutMs, redirect, clock });
+  return openHttpUpstream({ ...upstream, headers, timeoutMs, redirect, clock });
 }
 
 /** Returns the upstream with a pool of connections. The first delivery opens a connection. */
 export function openHttpUpstream(options: HttpUpstreamOptions): RemoteUpstream {
   const { origin, pathname, search } = new URL(options.url);
   const agent = userAgent();
+  const own = Object.fromEntries(options.headers ?? []);
   const pool = new Pool(origin, {
     connections: CONNECTIONS,
     allowH2: ALLOW_H2,
@@ -64,8 +67,9 @@ export function openHttpUpstream(options: HttpUpstreamOptions): RemoteUpstream {
     embedded: false,
     deliver: ({ id, type, body }, delivery) => {
       const headers = {
+        ...own,
         'user-agent': agent,
-        ...signedHeaders(id, body, options.clock.now(), options.secret),
+        ...signedHeaders(id, body, options.clock.now(), options.secrets),
         traceparent: delivery.traceparent,
       };
       const request = { path: `${pathname}${search}`, method: 'POST' as const, headers, body };
@@ -87,7 +91,7 @@ function connector(timeout: number): buildConnector.connector {
 }
 
 /** Returns the headers of Standard Webhooks, and the id as the idempotency key. */
-function signedHeaders(id: string, body: string, now: Date, secret: Buffer | undefined) {
+function signedHeaders(id: string, body: string, now: Date, secrets: readonly Buffer[]) {
   const timestamp = Math.floor(now.getTime() / 1000);
   const headers: Record<string, string> = {
     'content-type': 'application/json',
@@ -95,9 +99,10 @@ function signedHeaders(id: string, body: string, now: Date, secret: Buffer | und
     'webhook-timestamp': String(timestamp),
     'idempotency-key': id,
   };
-  if (secret !== undefined) {
-    const signature = createHmac('sha256', secret).update(`${id}.${timestamp}.${body}`);
-    headers['webhook-signature'] = `v1,${signature.digest('base64')}`;
+  if (secrets.length > 0) {
+    // A receiver accepts any one of the signatures, so it can change its key without a gap.
+    const signed = secrets.map((secret) => createHmac('sha256', secret).update(`${id}.${timestamp}.${body}`));
+    headers['webhook-signature'] = signed.map((signature) => `v1,${signature.digest('base64')}`).join(' ');
   }
   return headers;
 }

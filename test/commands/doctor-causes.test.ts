@@ -72,8 +72,8 @@ describe('doctor, status of the receiver', () => {
     [307, /307\. Redirects are never followed\. Set UPSTREAM_URL/],
     [308, /308\. Redirects are never followed\. Set UPSTREAM_URL/],
     [400, /400\. The receiver refuses the event\./],
-    [401, /401\. The receiver refuses this service\. .*UPSTREAM_SECRET.*UPSTREAM_URL/],
-    [403, /403\. The receiver refuses this service\. .*UPSTREAM_SECRET.*UPSTREAM_URL/],
+    [401, /401\. The receiver refuses this service\. .*UPSTREAM_HEADERS.*UPSTREAM_SECRET.*UPSTREAM_URL/],
+    [403, /403\. The receiver refuses this service\. .*UPSTREAM_HEADERS.*UPSTREAM_SECRET.*UPSTREAM_URL/],
     [404, /404\. There is nothing at this address\. .*path of UPSTREAM_URL/],
     [405, /405\. This address does not accept POST\./],
     [429, /429\. The receiver accepts no more/],
@@ -94,6 +94,17 @@ describe('doctor, status of the receiver', () => {
     // The warning is about the missing signature.
     expect(await answeredBy(status, { UPSTREAM_REDIRECT: 'confirmed' })).toMatchObject({ outcome });
   });
+});
+
+test('doctor sends the test event with UPSTREAM_HEADERS, which a receiver may ask for', async () => {
+  const upstream = await startUpstream();
+  closers.push(upstream.close);
+  upstream.answer = (response, { headers }) => {
+    response.writeHead(headers.authorization === 'Bearer canary' ? 204 : 401).end();
+  };
+  expect((await upstreamAt(upstream.url)).outcome).toBe('failed');
+  const { told } = await upstreamAt(upstream.url, { UPSTREAM_HEADERS: 'Authorization: Bearer canary' });
+  expect(told).toContain('was delivered');
 });
 
 describe('doctor, receiver that gives no answer', () => {

@@ -120,6 +120,18 @@ test('warns of an UPSTREAM_SECRET shorter than Standard Webhooks requires', asyn
   ]);
 });
 
+test('warns of each short key in UPSTREAM_SECRET by its number', () => {
+  const short = (text: string) => `whsec_${Buffer.from(text).toString('base64')}`;
+  const given = { ...production, UPSTREAM_SECRET: `${short('too short')},${secret},${short('short too')}` };
+  const read = readSettings(given);
+  if (read.kind === 'invalid') expect.fail(read.faults.join());
+  const warnings = settingsWarnings('upstream', { settings: read.settings, send: false });
+  expect(warnings.map(({ says }) => says)).toEqual([
+    'Key 1 of UPSTREAM_SECRET is short.',
+    'Key 3 of UPSTREAM_SECRET is short.',
+  ]);
+});
+
 test('does not warn in local mode', async () => {
   const environment = { BASE_URL: 'https://x.example', UPSTREAM_URL: 'http://crm.example/' };
   expect((await doctor(environment, '--no-send')).warnings).toEqual([]);

@@ -49,17 +49,29 @@ test('shows no secret', async () => {
     DATABASE_URL: 'postgres://user:canary@db.example/x',
     REDIS_URL: 'redis://:canary@r.example',
     UPSTREAM_URL: 'https://x.example/canary',
-    UPSTREAM_SECRET: `whsec_${key}`,
+    UPSTREAM_SECRET: `whsec_${key}, whsec_${Buffer.alloc(24, 'canary').toString('base64')}`,
+    UPSTREAM_HEADERS: 'Authorization: Bearer canary\nX-Key: canary',
     PREVIEW_SIGNING_KEYS: key,
     RECEIPT_SIGNING_KEYS: receiptKey,
     SMTP_URL: 'smtp://user:canary@mail.example',
     MAIL_FROM: 'a@b.example',
   });
+  expect(byName.UPSTREAM_HEADERS?.value).toBe('Authorization, X-Key');
   const secrets = Object.entries(variables).filter(([, variable]) => 'secret' in variable);
-  for (const [name] of secrets) expect(byName[name]?.value).toBe('(set)');
+  const hidden = secrets.map(([name]) => name).filter((name) => name !== 'UPSTREAM_HEADERS');
+  for (const name of hidden) expect(byName[name]?.value).toBe('(set)');
   expect(text).not.toContain('canary');
   expect(text).not.toContain(key);
   expect(text).not.toContain('PRIVATE KEY');
+});
+
+test('shows the names of UPSTREAM_HEADERS_FILE, and null without headers', async () => {
+  const folder = temporaryFolder();
+  writeFileSync(join(folder, 'headers'), 'X-Key: canary\r\n\r\nX-Other: canary\r\n');
+  const { byName, text } = await settingsOf({ UPSTREAM_HEADERS_FILE: 'headers' }, folder);
+  expect(byName.UPSTREAM_HEADERS).toEqual({ value: 'X-Key, X-Other', source: 'file' });
+  expect(text).not.toContain('canary');
+  expect((await settingsOf({})).byName.UPSTREAM_HEADERS).toEqual({ value: null, source: 'default' });
 });
 
 test('prints a table without --json', async () => {

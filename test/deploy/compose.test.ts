@@ -55,7 +55,7 @@ describe('deploy/compose.yaml', () => {
         host: '0.0.0.0',
         database: { kind: 'postgres' },
         redisUrl: secrets.redis_url,
-        upstream: { kind: 'http', secret: expect.any(Buffer) },
+        upstream: { kind: 'http', secrets: [expect.any(Buffer)] },
         mail: { kind: 'smtp' },
         credentialsFile: '/credentials/agents.json',
         trustProxy: [nginxAddress],

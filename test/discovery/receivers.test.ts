@@ -131,9 +131,9 @@ function newEvent(): Event {
 }
 
 /** Delivers an event as the service does, signed at `ageSeconds` before now. */
-async function deliver(url: string, event: Event, ageSeconds = 0) {
+async function deliver(url: string, event: Event, ageSeconds = 0, secrets = [secret]) {
   const clock: Clock = { ...systemClock, now: () => new Date(Date.now() - ageSeconds * 1_000) };
-  const upstream = openHttpUpstream({ url, secret, timeoutMs: 10_000, clock });
+  const upstream = openHttpUpstream({ url, secrets, timeoutMs: 10_000, clock });
   const outcome = await upstream.deliver(sentOf(event), { mayStart: () => true });
   await upstream.close();
   return outcome;
@@ -196,6 +196,18 @@ describe.each(languages.filter((language) => lacking[language] === undefined))('
     const other = `v1,${Buffer.alloc(32).toString('base64')}`;
     several.headers['webhook-signature'] = `v1a,x ${other} ${good} v2,*`;
     expect(await send(receiver.url, several)).toBe(204);
+  });
+
+  test('accepts an event that the service signed with the old and the new key, in any order', async () => {
+    const [before, after] = [Buffer.alloc(32, 'before'), Buffer.alloc(32, 'after')];
+    for (const secrets of [
+      [secret, after],
+      [before, secret],
+      [before, secret, after],
+    ]) {
+      expect(await deliver(receiver.url, newEvent(), 0, secrets)).toMatchObject({ kind: 'confirmed' });
+    }
+    expect(await deliver(receiver.url, newEvent(), 0, [before, after])).toMatchObject({ status: 401 });
   });
 
   test('refuses a body that was changed, or parsed and serialized again', async () => {

@@ -57,7 +57,8 @@ let mail: MailServer;
 let service: ServiceProcess;
 let metricsPort: number;
 const answers: Answer[] = [];
-const secrets: string[] = [tokens.both, tokens.preview, 'idempotency-of-'];
+const upstreamKeys = ['one', 'two'].map((name) => Buffer.alloc(32, name).toString('base64'));
+const secrets: string[] = [tokens.both, tokens.preview, 'idempotency-of-', 'gateway-secret', ...upstreamKeys];
 
 /** Stores an answer until the logs are complete. */
 async function note(answering: Promise<Answer>): Promise<Answer> {
@@ -75,6 +76,8 @@ beforeAll(async () => {
     environment: {
       LOG_LEVEL: 'trace',
       UPSTREAM_URL: upstream.url,
+      UPSTREAM_SECRET: upstreamKeys.map((key) => `whsec_${key}`).join(),
+      UPSTREAM_HEADERS: 'Authorization: Bearer gateway-secret',
       UPSTREAM_TIMEOUT_MS: '2000',
       SMTP_URL: mail.url,
       MAIL_FROM: 'hello@paint.example',
@@ -124,6 +127,7 @@ describe('text of callers', () => {
     const statuses = new Set(answers.slice(before).map(({ status }) => status));
     expect(statuses.has(200)).toBe(true);
     expect(statuses.has(502)).toBe(name !== 'success');
+    expect(upstream.delivered.at(-1)?.headers.authorization).toBe('Bearer gateway-secret');
   });
 
   test('is sent in refused requests', async () => {

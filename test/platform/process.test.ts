@@ -194,6 +194,7 @@ describe.concurrent('start that fails', () => {
       REDIS_URL: canary,
       UPSTREAM_URL: `https://user:${canary}@example.com`,
       UPSTREAM_SECRET: canary,
+      UPSTREAM_HEADERS: canary,
       UPSTREAM_TIMEOUT_MS: '99',
       PREVIEW_SIGNING_KEYS: canary,
       SMTP_URL: `http://${canary}`,

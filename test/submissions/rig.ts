@@ -65,7 +65,7 @@ export async function startRig(database: TestDatabase): Promise<Rig> {
   const receiver = await startUpstream();
   const upstream = openHttpUpstream({
     url: receiver.url,
-    secret: Buffer.from('secret'),
+    secrets: [Buffer.from('secret')],
     timeoutMs: UPSTREAM_TIMEOUT_MS,
     clock,
   });

@@ -24,7 +24,7 @@ beforeEach(async () => {
   receiver = await startUpstream();
   upstream = openHttpUpstream({
     url: receiver.url,
-    secret: undefined,
+    secrets: [],
     timeoutMs: 20_000,
     clock: {
       ...systemClock,

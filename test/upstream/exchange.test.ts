@@ -28,7 +28,7 @@ const clock = {
     return () => timers.delete(fallDue);
   },
 };
-const options = () => ({ url: receiver.url, secret: undefined, timeoutMs: 20_000, clock });
+const options = () => ({ url: receiver.url, secrets: [], timeoutMs: 20_000, clock });
 
 beforeEach(async () => {
   [timers, ports, open] = [new Map(), [], new Set()];

@@ -24,7 +24,8 @@ function asctime(date: Date): string {
   return `${weekday.slice(0, 3)} ${month} ${String(Number(day)).padStart(2)} ${time} ${year}`;
 }
 
-const open = (url: string, timeoutMs = 400) => openHttpUpstream({ url, secret, timeoutMs, clock: systemClock });
+const open = (url: string, timeoutMs = 400) =>
+  openHttpUpstream({ url, secrets: [secret], timeoutMs, clock: systemClock });
 
 beforeEach(async () => {
   receiver = await startUpstream();
@@ -36,6 +37,43 @@ afterEach(async () => {
 });
 
 describe('deliver, request (reference §10.1)', () => {
+  test('sends one signature for each key, and each verifies by itself', async () => {
+    const secrets = [secret, Buffer.alloc(32, 'new'), Buffer.alloc(24, 'next')];
+    const several = openHttpUpstream({ url: receiver.url, secrets, timeoutMs: 400, clock: systemClock });
+    await several.deliver(lead, freely);
+    await several.close();
+    const { headers, body } = receiver.delivered[0] ?? expect.fail();
+    expect(headers['webhook-signature']).toMatch(/^v1,[\w+/]{43}= v1,[\w+/]{43}= v1,[\w+/]{43}=$/);
+    for (const key of secrets) {
+      const verified = new Webhook(key.toString('base64')).verify(body, headers as Record<string, string>);
+      expect(verified).toEqual(JSON.parse(lead.body));
+    }
+  });
+
+  test('sends the headers of the operator with every event, beside its own', async () => {
+    const headers = [
+      ['Authorization', 'Bearer a, "b"'],
+      ['X-Gateway', 'g:1'],
+    ] as const;
+    const options = { url: receiver.url, secrets: [secret], headers, timeoutMs: 400, clock: systemClock };
+    const own = openHttpUpstream(options);
+    await own.deliver(lead, { ...freely, traceparent: '00-1-2-01' });
+    await own.deliver(subscription, freely);
+    await own.close();
+    const plain = open(receiver.url);
+    await plain.deliver(lead, freely);
+    await plain.close();
+    const [first, second, without] = receiver.delivered;
+    for (const delivered of [first, second]) {
+      expect(delivered?.headers).toMatchObject({ authorization: 'Bearer a, "b"', 'x-gateway': 'g:1' });
+      expect(Object.keys(delivered?.headers ?? {})).toEqual(
+        expect.arrayContaining(Object.keys(without?.headers ?? {})),
+      );
+    }
+    expect(first?.headers).toMatchObject({ 'content-type': 'application/json', traceparent: '00-1-2-01' });
+    expect(without?.headers).not.toHaveProperty('authorization');
+  });
+
   test('signs so that the standardwebhooks package verifies the event', async () => {
     await upstream.deliver(lead, freely);
     const { headers, body } = receiver.delivered[0] ?? expect.fail();
@@ -53,12 +91,7 @@ describe('deliver, request (reference §10.1)', () => {
   });
 
   test('sends no signature without a secret, and forwards a traceparent', async () => {
-    const unsigned = openHttpUpstream({
-      url: receiver.url,
-      secret: undefined,
-      timeoutMs: 400,
-      clock: systemClock,
-    });
+    const unsigned = openHttpUpstream({ url: receiver.url, secrets: [], timeoutMs: 400, clock: systemClock });
     await unsigned.deliver(lead, { ...freely, traceparent: '00-1-2-01' });
     await unsigned.close();
     expect(receiver.delivered[0]?.headers).not.toHaveProperty('webhook-signature');
@@ -107,7 +140,7 @@ describe('deliver, outcomes (reference §10.3)', () => {
   ])('for %i returns %s without following it with UPSTREAM_REDIRECT=confirmed', async (status, kind) => {
     const { url } = receiver;
     receiver.answer = answering(status, { location: `${url}/again` });
-    const options = { url, secret, timeoutMs: 5_000, clock: systemClock } as const;
+    const options = { url, secrets: [secret], timeoutMs: 5_000, clock: systemClock } as const;
     const trusting = openHttpUpstream({ ...options, redirect: 'confirmed' });
     expect((await trusting.deliver(lead, freely)).kind).toBe(kind);
     await trusting.close();
@@ -135,7 +168,7 @@ describe('deliver, outcomes (reference §10.3)', () => {
   ])('reads the Retry-After %j of a 429 as %i seconds', async (header, seconds) => {
     receiver.answer = answering(429, { 'retry-after': header });
     const clock = { ...systemClock, now: () => ASKED };
-    const dated = openHttpUpstream({ url: receiver.url, secret, timeoutMs: 5_000, clock });
+    const dated = openHttpUpstream({ url: receiver.url, secrets: [secret], timeoutMs: 5_000, clock });
     expect(await dated.deliver(lead, freely)).toEqual({
       kind: 'rateLimited',
       retryAfterSeconds: seconds,
@@ -249,7 +282,7 @@ describe('deliver, events that are proven unsent', () => {
         return systemClock.sleep(ms);
       },
     };
-    const nowhere = openHttpUpstream({ url, secret, timeoutMs: 5_000, clock });
+    const nowhere = openHttpUpstream({ url, secrets: [secret], timeoutMs: 5_000, clock });
     const outcome = await nowhere.deliver(lead, freely);
     await nowhere.close();
     expect(outcome).toMatchObject({ kind: 'unconfirmed', unsent: true });

@@ -25,7 +25,7 @@ async function speaking(pieces: readonly string[], timeoutMs = 400) {
   await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
   const url = `http://127.0.0.1:${(server.address() as AddressInfo).port}/`;
   return {
-    raw: openHttpUpstream({ url, secret: undefined, timeoutMs, clock: systemClock }),
+    raw: openHttpUpstream({ url, secrets: [], timeoutMs, clock: systemClock }),
     connections: () => connections,
     close: () => server.close(),
   };

@@ -35,7 +35,7 @@ async function deliverBlocked(status: number) {
   const url = `http://127.0.0.1:${port}/?status=${status}`;
   const upstream = openHttpUpstream({
     url,
-    secret: undefined,
+    secrets: [],
     timeoutMs: TIMEOUT_MS,
     clock: systemClock,
   });

@@ -16,7 +16,7 @@ let upstream: RemoteUpstream;
 async function receive(answer?: Parameters<typeof startTlsReceiver>[0]) {
   receiver = await startTlsReceiver(answer);
   const { url } = receiver;
-  upstream = openHttpUpstream({ url, secret: undefined, timeoutMs: 2_000, clock: systemClock });
+  upstream = openHttpUpstream({ url, secrets: [], timeoutMs: 2_000, clock: systemClock });
 }
 
 beforeAll(() => setDefaultCACertificates([...trusted, cert]));

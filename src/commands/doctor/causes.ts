@@ -73,7 +73,7 @@ const STATUS_CAUSES: readonly [status: RegExp, says: string, remedy: string][] =
   [
     /^40[13]$/,
     'The receiver refuses this service.',
-    'Check that the receiver verifies with the same UPSTREAM_SECRET, then check the address in UPSTREAM_URL.',
+    'Put the headers that it requires, such as Authorization, into UPSTREAM_HEADERS. Check that it verifies with the same UPSTREAM_SECRET, then check the address in UPSTREAM_URL.',
   ],
   [/^404$/, 'There is nothing at this address.', 'Correct the path of UPSTREAM_URL, or turn the receiver on.'],
   [/^405$/, 'This address does not accept POST.', 'Correct the path of UPSTREAM_URL.'],

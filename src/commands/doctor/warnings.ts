@@ -20,7 +20,7 @@ export function settingsWarnings(
     settings;
   const isProduction = mode === 'production';
   const receiver = upstream.kind === 'http' && (isProduction || send) ? upstream : undefined;
-  const rows: readonly [check: string, applies: boolean, says: string, remedy: string][] = [
+  const rows: readonly (readonly [check: string, applies: boolean, says: string, remedy: string])[] = [
     [
       'operator',
       isProduction && operator.name === 'Service',
@@ -54,16 +54,19 @@ export function settingsWarnings(
     ],
     [
       'upstream',
-      receiver !== undefined && receiver.secret === undefined,
+      receiver?.secrets.length === 0,
       'Forwarded submissions are not signed.',
       'Set UPSTREAM_SECRET, so that the receiver can verify the sender.',
     ],
-    [
-      'upstream',
-      (receiver?.secret?.length ?? STANDARD_SECRET_BYTES) < STANDARD_SECRET_BYTES,
-      'UPSTREAM_SECRET is short.',
-      `Create a secret of at least ${STANDARD_SECRET_BYTES} bytes: echo "whsec_$(openssl rand -base64 32)"`,
-    ],
+    ...(receiver?.secrets ?? []).map(
+      (key, index, { length }) =>
+        [
+          'upstream',
+          key.length < STANDARD_SECRET_BYTES,
+          `${length === 1 ? '' : `Key ${index + 1} of `}UPSTREAM_SECRET is short.`,
+          `Create a secret of at least ${STANDARD_SECRET_BYTES} bytes: echo "whsec_$(openssl rand -base64 32)"`,
+        ] as const,
+    ),
     [
       'upstream',
       isProduction && receiver !== undefined && isUnencrypted(receiver.url),

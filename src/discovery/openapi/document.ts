@@ -80,7 +80,8 @@ const deliveryHeaders = {
   'webhook-id': 'Identifier of the event; ignore one that was seen before.',
   'idempotency-key': 'Equal to webhook-id.',
   'webhook-timestamp': 'When it was sent, in seconds since 1970.',
-  'webhook-signature': 'Standard Webhooks, HMAC-SHA256; sent where UPSTREAM_SECRET is set.',
+  'webhook-signature':
+    'Standard Webhooks, HMAC-SHA256. One signature for each key of UPSTREAM_SECRET, separated by blanks.',
 };
 
 function webhook(type: (typeof eventTypes)[number], { baseUrl }: Facts): object {
