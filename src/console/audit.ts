@@ -55,8 +55,14 @@ export type AuditParts = { storage: Storage; newId: () => string; clock: { now()
 /** Result of a change: its entry, or the reason why the change was refused. Without both, nothing was changed. */
 type Changed<R> = { entry?: Audited } | { refused: R };
 
-/** Commits a change together with its entry. Returns undefined, or the reason why nothing was changed. */
-export type Commit = <R = never>(change: (tx: OpenTransaction) => Promise<Changed<R>>) => Promise<R | undefined>;
+/**
+ * Commits a change together with its entry. Returns undefined, or the reason why nothing was changed. A change in
+ * `bulk` can have many rows.
+ */
+export type Commit = <R = never>(
+  change: (tx: OpenTransaction) => Promise<Changed<R>>,
+  options?: { bulk: boolean },
+) => Promise<R | undefined>;
 
 /** An entry as people read it. */
 export type AuditEntry = { id: string; at: string; name: string; what: string; about: About };
@@ -77,10 +83,10 @@ async function insert(tx: OpenTransaction, { about = {}, ...row }: AuditCursor &
  * @throws StorageUnavailable
  */
 export function committer({ storage, newId, clock }: AuditParts): Commit {
-  return (change) => {
+  return (change, { bulk } = { bulk: false }) => {
     // Id and time are made before the transaction, whose function runs again after a rollback.
     const place = { id: newId(), at: isoTime(clock.now().getTime()) };
-    return storage.write(async (tx) => {
+    return storage[bulk ? 'writeBulk' : 'write'](async (tx) => {
       const changed = await change(tx);
       if ('refused' in changed) return changed.refused;
       if (changed.entry !== undefined) await insert(tx, { ...place, ...changed.entry });

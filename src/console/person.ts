@@ -81,14 +81,17 @@ export async function deletePerson(parts: ChangeParts, request: ChangeRequest): 
   if (!email) return { kind: 'unknownRow' };
   // Id and time are made before the transaction, whose function runs again after a rollback.
   const scrub = { id: newId(), dueAt: scrubDueAt(storage, now, parts.settings.operatorTimeZone) };
-  await request.commit(async (tx) => {
-    const erased = await erasePerson(tx, email, now);
-    const { leads, subscriptions, confirmations, subscribers, outbox } = erased;
-    const count = leads + subscriptions + confirmations + subscribers + outbox;
-    await requestScrub(tx, scrub);
-    await setResult(tx, session, { text: `Deleted: ${countsOf(erased).join(', ')}.` });
-    return { entry: { name: session.name, what: 'deleted_person', about: { ids: [id], count } } };
-  });
+  await request.commit(
+    async (tx) => {
+      const erased = await erasePerson(tx, email, now);
+      const { leads, subscriptions, confirmations, subscribers, outbox } = erased;
+      const count = leads + subscriptions + confirmations + subscribers + outbox;
+      await requestScrub(tx, scrub);
+      await setResult(tx, session, { text: `Deleted: ${countsOf(erased).join(', ')}.` });
+      return { entry: { name: session.name, what: 'deleted_person', about: { ids: [id], count } } };
+    },
+    { bulk: true },
+  );
   parts.log.info({ id }, 'an operator deleted everything about a person');
   parts.scrubbing.soon();
   return { kind: 'done', to: pathOfPage('operatorLeads') };

@@ -75,6 +75,11 @@ export type Storage = {
    * function must do nothing but run statements.
    */
   write<T>(change: Change<T> | ((tx: OpenTransaction) => Promise<T>)): Promise<T>;
+  /**
+   * Changes many rows in one transaction, as `write` does, without blocking the event loop. On SQLite other writes wait
+   * for its end, and reads do not.
+   */
+  writeBulk<T>(change: (tx: OpenTransaction) => Promise<T>): Promise<T>;
   /** Removes the remains of deleted rows from the database's files, without blocking the event loop. */
   scrub(): Promise<Scrubbed>;
   /** Returns the expected time for which `scrub` blocks writers, in milliseconds (0 on PostgreSQL). */

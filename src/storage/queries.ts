@@ -143,7 +143,7 @@ export function transact<T>(
 }
 
 /** Returns reads and writes for a pool. Each transaction has its own connection. */
-export function readAndWrite(db: Kysely<Schema>): Pick<Storage, 'compile' | 'read' | 'write'> {
+export function readAndWrite(db: Kysely<Schema>): Pick<Storage, 'compile' | 'read' | 'write' | 'writeBulk'> {
   const compile = compilerOver(db);
   return {
     compile,
@@ -154,11 +154,12 @@ export function readAndWrite(db: Kysely<Schema>): Pick<Storage, 'compile' | 'rea
       if (change.second === undefined) return runChange(db, change);
       return transact(db, (tx) => tx.change(change), runChange);
     },
+    writeBulk: (change) => transact(db, change, runChange),
   };
 }
 
-/** Runs a change and returns the number of changed rows. A nested statement returns this number as a result row. */
-async function runChange<T>(on: Kysely<Schema>, { change, second }: Change<T>): Promise<T> {
+/** Runs a change with Kysely and returns the number of changed rows. A nested statement returns this number as a result row. */
+export async function runChange<T>(on: Kysely<Schema>, { change, second }: Change<T>): Promise<T> {
   const { rows, numAffectedRows } = await on.executeQuery(change);
   const count = Number(numAffectedRows ?? (rows[0] as { changed: number }).changed);
   if (count > 0 && second !== undefined) await on.executeQuery(second);

@@ -49,7 +49,7 @@ export function openThreadReader(
       cancelIdle();
       cancelIdle = clock.after(IDLE_MS, () => void end());
       try {
-        return (await thread.run(sql, parameters)) as R[];
+        return (await thread.run(sql, parameters)).rows as R[];
       } catch (cause) {
         throw new StorageUnavailable('A read of SQLite failed.', { cause });
       }

@@ -12,6 +12,9 @@ export type PersonCounts = {
   unsubscribed: number;
 };
 
+/** Number of rows that one statement of an erasure deletes. */
+const ROWS_AT_ONCE = 1_000;
+
 /** Counts the submissions of this normalized address, or only its newest `atMost` submissions. */
 export async function countSubmissionsOf(reader: ReadOnly, email: string, atMost?: number): Promise<PersonCounts> {
   const found = await reader.read((db) => {
@@ -29,18 +32,28 @@ export async function countSubmissionsOf(reader: ReadOnly, email: string, atMost
   return countsOf(found);
 }
 
-/** Deletes the submissions of this address with their attempts. Returns the counts and ids of these submissions. */
+/**
+ * Deletes the submissions of this address with their attempts. Returns the counts and ids of these submissions. One
+ * statement returns few rows, because the event loop reads them at once.
+ */
 export async function eraseSubmissionsOf(
   tx: OpenTransaction,
   email: string,
 ): Promise<{ counts: PersonCounts; ids: string[] }> {
-  const erased = await tx
-    .deleteFrom('submissions')
-    .where('email', '=', email)
-    .returning((row) => ['id', 'form', 'status', isUnsubscribed(row).as('unsubscribed')])
-    .execute();
-  const counts = countsOf(erased.map((row) => ({ ...row, rows: 1 })));
-  return { counts, ids: erased.map(({ id }) => id) };
+  const all = { counts: countsOf([]), ids: [] as string[] };
+  for (let isLast = false; ; ) {
+    const deleted = tx.deleteFrom('submissions').where('email', '=', email);
+    const some = tx.selectFrom('submissions').select('id').where('email', '=', email).limit(ROWS_AT_ONCE);
+    // The last statement has no limit, so that no row of a concurrent change remains.
+    const erased = await (isLast ? deleted : deleted.where('id', 'in', some))
+      .returning((row) => ['id', 'form', 'status', isUnsubscribed(row).as('unsubscribed')])
+      .execute();
+    const counts = countsOf(erased.map((row) => ({ ...row, rows: 1 })));
+    for (const kind of Object.keys(counts) as (keyof PersonCounts)[]) all.counts[kind] += counts[kind];
+    for (const { id } of erased) all.ids.push(id);
+    if (isLast) return all;
+    isLast = erased.length < ROWS_AT_ONCE;
+  }
 }
 
 /** Selects 1 for an unsubscribe event that has not arrived, else 0. The text of an event begins with its type. */

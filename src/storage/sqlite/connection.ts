@@ -147,8 +147,7 @@ export class SqliteConnection implements DatabaseConnection {
 
   /** Returns an error of the statement itself unchanged, and any other error as `StorageUnavailable`. */
   #toStorageError(error: unknown): unknown {
-    const code = codeOf(error);
-    if (code === undefined || code === SQLITE_ERROR || code === SQLITE_CONSTRAINT) return error;
+    if (codeOf(error) === undefined || isStatementError(error)) return error;
     // The effect of the statement is unknown, and SQLite may have rolled back. A lock that did not end may be our own,
     // after an unlock that failed.
     if (this.#transaction === 'open') this.#transaction = 'lost';
@@ -160,6 +159,12 @@ export class SqliteConnection implements DatabaseConnection {
 /** Kysely does not type parameters. Our queries only have texts, numbers and nulls. */
 function valuesOf({ parameters }: Statement): readonly SQLInputValue[] {
   return parameters as readonly SQLInputValue[];
+}
+
+/** Returns true for an error of the statement itself. The effect of a statement with another error is unknown. */
+export function isStatementError(error: unknown): boolean {
+  const code = codeOf(error);
+  return code === SQLITE_ERROR || code === SQLITE_CONSTRAINT;
 }
 
 /** Returns the primary result code of an SQLite error, or undefined for any other error. */

@@ -60,8 +60,8 @@ export async function scrubSqlite(path: string, readerTries = READER_TRIES): Pro
     await thread.run('pragma busy_timeout=0');
     for (let tries = 0; tries < readerTries; tries += 1) {
       await thread.run('pragma wal_checkpoint(passive)');
-      const [row] = await thread.run('pragma wal_checkpoint(truncate)');
-      if (row?.busy === 0) return 'clean';
+      const { rows } = await thread.run('pragma wal_checkpoint(truncate)');
+      if (rows[0]?.busy === 0) return 'clean';
       await systemClock.sleep(READER_RETRY_MS);
     }
     return 'held';

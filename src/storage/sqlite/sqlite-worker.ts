@@ -9,5 +9,9 @@ const { path, readOnly } = workerData as { path: string; readOnly: boolean };
 const database = new DatabaseSync(path, { readOnly, timeout: LOCK_TIMEOUT_MS });
 
 parentPort?.on('message', ({ sql, parameters }: { sql: string; parameters: SQLInputValue[] }) => {
-  parentPort?.postMessage(database.prepare(sql).all(...parameters));
+  const statement = database.prepare(sql);
+  const returnsRows = statement.columns().length > 0;
+  const rows = returnsRows ? statement.all(...parameters) : [];
+  const changes = returnsRows ? 0 : Number(statement.run(...parameters).changes);
+  parentPort?.postMessage({ rows, changes });
 });

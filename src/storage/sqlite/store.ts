@@ -3,9 +3,10 @@ import { statfsSync } from 'node:fs';
 import { dirname } from 'node:path';
 import { sql } from 'kysely';
 import type { Clock } from '../../platform/clock.ts';
-import { type Change, type Dialect, type Storage, StorageUnavailable } from '../database.ts';
+import { type Change, type Dialect, type OpenTransaction, type Storage, StorageUnavailable } from '../database.ts';
 import { migrate } from '../migrate.ts';
 import { compilerOver, transact } from '../queries.ts';
+import { transactInThread } from './bulk-write.ts';
 import { driverOf, kyselyOver, SqliteConnection } from './connection.ts';
 import { CHECKPOINT_PAGES, openFile, scrubLockMsOf, scrubSqlite } from './file.ts';
 import { groupCommit } from './group-commit.ts';
@@ -43,24 +44,26 @@ export async function openSqlite(path: string, clock: Clock): Promise<Storage> {
   let checkpointPages = CHECKPOINT_PAGES;
   const connection = new SqliteConnection(() => openFile(path, clock, checkpointPages), clock);
   await migrate(kyselyOver(driverOf(connection)), 'sqlite');
+  const setCheckpointPages = async (pages: number) => {
+    checkpointPages = pages;
+    const sql = `pragma wal_autocheckpoint=${pages}`;
+    await connection.executeQuery({ sql, parameters: [] });
+  };
+  // A thread can fill the write-ahead log with the whole file. Only the thread may move the log into the file.
+  const withoutCheckpoints = async <T>(run: () => Promise<T>) => {
+    try {
+      await setCheckpointPages(0);
+      return await run();
+    } finally {
+      await setCheckpointPages(CHECKPOINT_PAGES);
+    }
+  };
   return connectSqlite({
     connection,
     clock,
     requireDiskSpace: diskSpaceCheck(path, clock),
-    scrub: async () => {
-      // After a rewrite, the write-ahead log has the whole file. Only the rewrite's thread may move the log back.
-      const setCheckpointPages = async (pages: number) => {
-        checkpointPages = pages;
-        const sql = `pragma wal_autocheckpoint=${pages}`;
-        await connection.executeQuery({ sql, parameters: [] });
-      };
-      try {
-        await setCheckpointPages(0);
-        return await scrubSqlite(path);
-      } finally {
-        await setCheckpointPages(CHECKPOINT_PAGES);
-      }
-    },
+    transactInThread: (run) => withoutCheckpoints(() => transactInThread(path, run)),
+    scrub: () => withoutCheckpoints(() => scrubSqlite(path)),
     scrubLockMs: () => scrubLockMsOf(path),
   });
 }
@@ -69,10 +72,13 @@ export async function openSqlite(path: string, clock: Clock): Promise<Storage> {
 export function connectSqlite({
   connection,
   clock,
+  transactInThread,
   ...parts
 }: Pick<Storage, 'requireDiskSpace' | 'scrub' | 'scrubLockMs'> & {
   connection: SqliteConnection;
   clock: Clock;
+  /** Runs the transaction of a bulk write (default: on the connection). */
+  transactInThread?: <T>(run: (tx: OpenTransaction) => Promise<T>) => Promise<T>;
 }): Storage {
   const db = kyselyOver(driverOf(connection));
   const compile = compilerOver(db);
@@ -93,6 +99,7 @@ export function connectSqlite({
       return rows ?? (await db.executeQuery(compiled)).rows;
     },
     write: (change) => commit('change' in change ? (tx) => tx.change(change) : change),
+    writeBulk: (change) => commit(change, transactInThread),
     ...parts,
     check: async () => {
       parts.requireDiskSpace();

@@ -184,6 +184,34 @@ describe('groupCommit, batches', () => {
     expect([batches.at(-1), turns()]).toEqual([['next'], 2 * GATHERING_TURNS]);
   });
 
+  test('runs a write alone in its own transaction, between the batches before and after it', async () => {
+    const batches: string[][] = [];
+    const transact = async <T>(run: (tx: OpenTransaction) => Promise<T>) => {
+      batches.push([]);
+      return await run({} as OpenTransaction);
+    };
+    const own = async <T>(run: (tx: OpenTransaction) => Promise<T>) => {
+      batches.push(['alone:']);
+      await systemClock.sleep(5);
+      return await run({} as OpenTransaction);
+    };
+    const commit = groupCommit(transact, systemClock);
+    const write = (name: string) => async () => {
+      batches.at(-1)?.push(name);
+      if (name === 'failing') throw new Error('no');
+      return name;
+    };
+    const writes = [commit(write('a')), commit(write('b')), commit(write('c'), own), commit(write('failing'), own)];
+    writes.push(commit(write('d')), commit(write('e')));
+    expect(await settled(writes)).toEqual(['a', 'b', 'c', 'no', 'd', 'e']);
+    expect(batches).toEqual([
+      ['a', 'b'],
+      ['alone:', 'c'],
+      ['alone:', 'failing'],
+      ['d', 'e'],
+    ]);
+  });
+
   test('does not repeat a batch of one member that fails', async () => {
     const { write, batches } = batching();
     expect(await settled([write('alone', new Error('poisoned'))])).toEqual(['poisoned']);
