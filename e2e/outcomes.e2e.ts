@@ -113,10 +113,12 @@ describe.each(surroundingsInTurn)('result of a form, %s', (_name, how: Surroundi
     expect(await standingIn(page, form)).toEqual(wrong);
 
     await links.first().click();
+    // Without a script the link leads to the field, and one Tab into its control, in every browser.
+    if (!how.javaScript) await page.keyboard.press('Tab');
     await page.locator('#field-name:focus').waitFor();
     await page.keyboard.type('Ada');
     expect(await page.locator('#field-name').inputValue()).toContain('Ada');
-    expect(new URL(page.url()).hash).toBe('#field-name');
+    expect(new URL(page.url()).hash).toBe(how.javaScript ? '#field-name' : '#name-field');
     await fillIn(page, form, answersTo(form, newAddress()));
     await press(page);
     await page.waitForURL('**/thank-you');

@@ -75,6 +75,10 @@ describe.each([
     expect(await alert.getByRole('link').allTextContents()).toEqual(
       ['Full name', 'E-mail address', 'Postal code'].map((label) => expect.stringContaining(label)),
     );
+    // The script leads the links of the server's page into the controls.
+    await alert.getByRole('link').nth(1).click();
+    await page.keyboard.type('typed');
+    expect(await page.getByLabel('E-mail address').inputValue()).toBe('typed');
     await fillIn(page, form, answersTo(form, `missing-${width}@example.com`));
     await press(page);
     await page.waitForURL('**/thank-you');

@@ -14,6 +14,12 @@ type Attributes = Readonly<Record<string, string | undefined>>;
 
 export const idOf = (name: string) => `field-${name}`;
 
+/**
+ * Returns the id of the element around a label and its control, to which the error summary links. In WebKit (2.50) a
+ * link to a control focuses it and sets no caret. A link to an element without focus works: one Tab leads on.
+ */
+export const anchorOf = (name: string) => `${name}-field`;
+
 /** Returns the data of a field for `form.eta`. */
 export function controlOf(field: Field, value: string, fault: FaultKind | undefined, context: ControlContext) {
   const { words, lang } = context;
@@ -42,8 +48,7 @@ export function controlOf(field: Field, value: string, fault: FaultKind | undefi
   return {
     kind: field.kind === 'choice' ? 'choice' : field.kind === 'text' ? 'textarea' : 'input',
     id,
-    // Target of the link in the error summary: in a group of radios, the first one.
-    target: choices[0]?.id ?? id,
+    anchor: anchorOf(field.name),
     field,
     hintId,
     errorId,

@@ -8,7 +8,7 @@ import { problems } from '../failures/catalogue.ts';
 import { type Form, HONEYPOT } from '../forms/catalog.ts';
 import { newId } from '../platform/random.ts';
 import { routes } from '../routes.ts';
-import { controlOf, idOf } from './form-control.ts';
+import { anchorOf, controlOf, idOf } from './form-control.ts';
 import { type FaultKind, type FormWords, type NoticeKind, waitWords } from './form-words.ts';
 import { contactHref, fillIn, isolated } from './interpolate.ts';
 import { renderTemplate } from './templates.ts';
@@ -54,13 +54,14 @@ export function renderForm(form: Form, given: FormContext & Entered): string {
   const subscribes = form.name === 'newsletter';
   const consent = {
     id: idOf('privacy'),
+    anchor: anchorOf('privacy'),
     error: given.consentMissing ? words.faults.consent : undefined,
     missing: words.faults.consent,
     checked: own(values, 'privacy') !== undefined,
   };
   const summary = [
-    ...controls.map(({ target, error }) => ({ target, sentence: error })),
-    ...(subscribes ? [{ target: consent.id, sentence: consent.error }] : []),
+    ...controls.map(({ anchor, error }) => ({ anchor, sentence: error })),
+    ...(subscribes ? [{ anchor: consent.anchor, sentence: consent.error }] : []),
   ].filter(({ sentence }) => sentence !== undefined);
   // A stored submission needs no second try, so the button keeps its usual text.
   const isStored = notice?.kind === 'kept' || notice?.kind === 'left';

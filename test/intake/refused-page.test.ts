@@ -41,8 +41,8 @@ describe.each(natives)('page for a refused %s form', (encoding) => {
       postal_code: ' ',
     });
     expect(text).toContain('<title>Error: Request a quote');
-    expect(text).toContain('<a href="#field-postal_code">Please fill in “Postal code”.</a>');
-    expect(text).toContain('<a href="#field-email">Please check “E-mail address”:');
+    expect(text).toContain('<a href="#postal_code-field">Please fill in “Postal code”.</a>');
+    expect(text).toContain('<a href="#email-field">Please check “E-mail address”:');
     expect(text.match(/class="error" id="field-(email|postal_code)-error"/g)).toHaveLength(2);
     expect(text).not.toMatch(/postal_code is missing|email is not/);
     expect(text).toContain('Request my quote</button>');
@@ -69,7 +69,7 @@ describe.each(natives)('page for a refused %s form', (encoding) => {
     const answer = await post(at.service, '/api/leads', encoding, signup);
     expect(answer.status).toBe(413);
     expect(answer.text).toContain('<title>Error: ');
-    expect(shown(answer.text)).toContain('<a href="#field-phone">');
+    expect(shown(answer.text)).toContain('<a href="#phone-field">');
     expect(answer.text).toContain('has 51 characters, and the limit is 50.');
     expect(answer.text.match(/class="error" id=/g)).toHaveLength(1);
     for (const value of [signup.name, signup.email, signup.company, signup.phone]) {
@@ -159,10 +159,10 @@ describe.each(natives)('page for a refused %s form', (encoding) => {
     const headers = { 'x-forwarded-for': freshAddress() };
     const send = (fields: Record<string, string>) => post(at.service, '/api/subscribe', encoding, fields, headers);
     const withoutConsent = await send({ email: 'ada@example.com' });
-    expect(withoutConsent.text).toContain('<a href="#field-privacy">Please tick the box');
+    expect(withoutConsent.text).toContain('<a href="#privacy-field">Please tick the box');
     expect(withoutConsent.text).toContain('value="ada@example.com"');
     const wrong = await send({ email: 'ada@', privacy: 'on' });
-    expect(wrong.text).toContain('<a href="#field-email">Please check');
+    expect(wrong.text).toContain('<a href="#email-field">Please check');
     expect(wrong.text).toMatch(/name="privacy"[^>]* checked/);
     for (let count = 0; count < 3; count += 1) await send({ email: 'nope' });
     const often = await send({ email: 'ada@example.com', privacy: 'on' });

@@ -140,13 +140,24 @@ describe('form with invalid values', () => {
 
   test('shows each error at its field and in a summary that links to the field', () => {
     expect(html).toContain(
-      '<a href="#field-email">Please check “E-mail address”: it should look like name@example.com.</a>',
+      '<a href="#email-field">Please check “E-mail address”: it should look like name@example.com.</a>',
     );
-    expect(html).toContain('<a href="#field-project_type-1">Please choose an answer to “What is to be painted?”.</a>');
+    expect(html).toContain('<a href="#project_type-field">Please choose an answer to “What is to be painted?”.</a>');
     const [email = ''] = controls(html, 'email');
     expect(attribute(email, 'aria-invalid')).toBe('true');
     expect(attribute(email, 'aria-describedby')).toBe('field-email-hint field-email-error');
-    expect(html).toContain('<fieldset class="field wrong" aria-describedby="field-project_type-error">');
+    expect(html).toContain(
+      '<fieldset class="field wrong" id="project_type-field" aria-describedby="field-project_type-error">',
+    );
+  });
+
+  test('gives each field an anchor that is its own and that its control does not have', () => {
+    for (const form of Object.values(forms)) {
+      const ids = [...renderForm(form, words).matchAll(/ id="([^"]+)"/g)].map(([, id = '']) => id);
+      expect(new Set(ids).size).toBe(ids.length);
+      const names = form.fields.map(({ name }) => `${name}-field`);
+      expect(ids).toEqual(expect.arrayContaining(names));
+    }
   });
 
   test('ignores inherited properties of values and faults', () => {
@@ -164,7 +175,7 @@ test('shows the consent that was given, or an error if it is missing', () => {
   const kept = renderForm(forms.newsletter, { ...words, values: { privacy: 'yes' } });
   expect(controls(kept, 'privacy')[0]).toContain(' checked');
   const missing = renderForm(forms.newsletter, { ...words, consentMissing: true });
-  expect(missing).toContain('<a href="#field-privacy">Please tick the box');
+  expect(missing).toContain('<a href="#privacy-field">Please tick the box');
   expect(controls(missing, 'privacy')[0]).toContain('aria-describedby="field-privacy-error"');
 });
 

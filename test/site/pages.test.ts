@@ -116,7 +116,7 @@ describe('pages', () => {
     });
     expect(refused).toContain('<title>Error: Contact · Fair Coat</title>');
     expect(refused).toContain('value="A &lt;question&gt;"');
-    expect(refused).toContain('<a href="#field-name">Please fill in “Full name”.</a>');
+    expect(refused).toContain('<a href="#name-field">Please fill in “Full name”.</a>');
     // This page links the stylesheet because it is sent uncompressed.
     expect(refused).toContain('<link rel="stylesheet" href="/assets/site-');
   });

@@ -13,6 +13,12 @@ addEventListener('pageshow', ({ persisted }) => {
   });
 });
 
+// The server's error summary links to fields, for a person without a script. With the script, a link leads to the control.
+for (const link of form.querySelectorAll('.notice a[href^="#"]')) {
+  const control = document.getElementById(link.hash.slice(1))?.querySelector('input, textarea');
+  if (control) link.hash = control.id;
+}
+
 /** In WebKit (2.50) a fragment focuses its control but sets no caret. `focus()` before the jump sets the caret. */
 document.addEventListener('click', ({ target }) => {
   const link = target.closest('a[href^="#"]');
