@@ -65,6 +65,8 @@ describe('checks of the script', () => {
     'ada@bücher.example',
     '\u200eada@example.com',
     'ａｄａ＠example.com',
+    // The blank Braille cell, which the server removes.
+    'ada\u2800@example.com\u2800',
   ])('accept %s, as the server does', async (email) => {
     const { page, close } = await filled(forms.newsletter, { email });
     await press(page);
@@ -91,6 +93,44 @@ describe('checks of the script', () => {
     await page.waitForURL('**/thank-you');
     await close();
   });
+
+  test.each([
+    ['a run of blank Braille cells', forms.contact, { subject: `A${'\u2800'.repeat(3_000)}b` }],
+    ['invisible characters between blanks', forms.contact, { message: `A${' \u00ad'.repeat(1_500)}b` }],
+    [
+      'invisible characters in a postal code',
+      forms.homeowner_quote,
+      { postal_code: `9${'\u00ad\u2800'.repeat(1_500)}4110` },
+    ],
+    [
+      'invisible characters in a telephone number',
+      forms.contractor_signup,
+      { phone: `1${'\u2060\u2800'.repeat(90)}2` },
+    ],
+  ])('send %s, which the server shortens', async (_what, form, other) => {
+    const { page, close } = await filled(form, other);
+    await press(page);
+    await page.waitForURL('**/thank-you');
+    await close();
+  });
+
+  test.each(Object.values(forms).filter(({ name }) => name !== 'newsletter'))(
+    'show the field of $name that the server refuses as too long',
+    async (form) => {
+      for (const { name, maximum, kind } of form.fields) {
+        if (kind === 'choice' || kind === 'email') continue;
+        const { page, close } = await filled(form, { [name]: '5'.repeat(maximum + 1) });
+        await press(page);
+        const links = page.locator('.notice a');
+        await links.first().waitFor();
+        expect(await links.allInnerTexts()).toEqual([
+          expect.stringContaining(`${(maximum + 1).toLocaleString('en')} char`),
+        ]);
+        expect(await links.getAttribute('href')).toBe(`#field-${name}`);
+        await close();
+      }
+    },
+  );
 
   test('show a refusal of the server with the labels of the page', async () => {
     const { page, close } = await filled(forms.contact, { subject: 'A\u0007bell' });

@@ -1,6 +1,6 @@
 /**
  * Removes characters that a person cannot see, and decides whether a text shows anything (reference §2.5, §2.6).
- * `site/assets/form.js` repeats HIDDEN, because it counts characters as the server does.
+ * `site/assets/form.js` repeats INVISIBLES, because it must not refuse an address that the server accepts.
  */
 
 /**

@@ -1,8 +1,9 @@
 /** Compares the checks of the form script with those of the server. `e2e/` runs the script in a browser. */
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
+import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
-import { parseEmail } from '../../src/forms/fields.ts';
+import { normalize, parseEmail } from '../../src/forms/fields.ts';
 import { defaultAssets } from '../../src/site/assets.ts';
 
 const source = (path: string) => readFileSync(join(import.meta.dirname, '../../src', path), 'utf8');
@@ -28,10 +29,58 @@ describe('form script', () => {
     expect(() => new Function(sent)).not.toThrow();
   });
 
-  test('strips the same hidden characters as the server before counting', () => {
-    const [here, there] = [script, source('forms/invisible-characters.ts')].map((text) => literalOf(text, 'HIDDEN'));
+  test('removes the same invisible characters from an address as the server', () => {
+    const [here, there] = [script, source('forms/invisible-characters.ts')].map((text) =>
+      literalOf(text, 'INVISIBLES'),
+    );
     expect(here).toEqual(there);
-    expect(script).toContain("text.replace(HIDDEN, '$1')");
+  });
+
+  test('never refuses an address that the server accepts', () => {
+    const [, folded = ''] = /^const fold = \(text\) => (.+);$/m.exec(script) ?? [];
+    const fold = new Function('INVISIBLES', 'text', `return ${folded}`);
+    const [invisibles, email] = [literalOf(script, 'INVISIBLES'), literalOf(script, 'EMAIL')];
+    const parts = [
+      'a',
+      'B',
+      '9',
+      '.',
+      '-',
+      '_',
+      '+',
+      '@',
+      'ü',
+      'ß',
+      '日',
+      '＠',
+      '。',
+      'ｅ',
+      '\u0301',
+      'xn--',
+      '%',
+      ' ',
+    ];
+    const unseen = [
+      '\u200b',
+      '\u2800',
+      '\u00ad',
+      '\ufffc',
+      '\u{13430}',
+      '\u{16fe4}',
+      '\u3164',
+      '\ufe0f',
+      '\u2028',
+      '\t',
+    ];
+    const text = fc.array(fc.constantFrom(...parts, ...unseen), { maxLength: 12 }).map((each) => each.join(''));
+    const address = fc.tuple(text, text).map(([local, domain]) => `a${local}@${domain}b.example`);
+    fc.assert(
+      fc.property(address, (written) => {
+        const isAccepted = parseEmail(normalize(written, 'email')) !== undefined;
+        expect(!isAccepted || email.test(fold(invisibles, written))).toBe(true);
+      }),
+      { numRuns: 5_000 },
+    );
   });
 
   test.each([

@@ -1,11 +1,9 @@
 // Checks a form on submit, and from then on while someone types. Sends the form without leaving the page. If the script
 // fails, the browser sends the form (reference §4.11). `arrival.js` and `hints.js` follow in the same script.
 
-/** Matches the characters that the server removes before validation. `forms/fields.ts` has the same pattern. */
-const HIDDEN =
-  /((?:[^\p{Mn}\p{Me}\p{White_Space}\p{Default_Ignorable_Code_Point}\p{Cf}\p{Cc}\u2800\u{13441}\u{13442}\u{1D159}][\u180B-\u180D\u180F\uFE00-\uFE0F]|\p{Script=Han}[\u{E0100}-\u{E01EF}]){1,1000})|[\u200B\u202A-\u202E\u2060-\u206F\uFEFF\uFFF0-\uFFFB\u{E0000}-\u{E0FFF}\p{Variation_Selector}]+/gu;
-/** Matches repetitions of an invisible character. The server stores one character of each run. */
-const RUN = /(\p{Default_Ignorable_Code_Point})\p{Default_Ignorable_Code_Point}+/gu;
+/** Matches the characters that the server removes from an address. `forms/invisible-characters.ts` has the same pattern. */
+const INVISIBLES =
+  /[\p{Default_Ignorable_Code_Point}\u2800\uFFF9-\uFFFC\u{13430}-\u{1343F}\u{13441}\u{13442}\u{16FE4}\u{1D159}]+/gu;
 /** Matches the shape of an address. The server checks domains that are not ASCII more closely. */
 const EMAIL =
   /^(?=[^@]{1,64}@)[\w!#$%&'*+/=?^`{|}~-]+(?:\.[\w!#$%&'*+/=?^`{|}~-]+)*@(?:[a-z0-9](?:[a-z0-9-]{0,61}[a-z0-9])?(?:\.[a-z0-9](?:[a-z0-9-]{0,61}[a-z0-9])?)+|[^\s@]*[^ -~][^\s@]*)$/i;
@@ -38,11 +36,10 @@ const timeOf = (date) =>
     dateStyle: date.toDateString() === new Date().toDateString() ? undefined : 'long',
     timeStyle: 'short',
   });
-const normalize = (text) => text.replace(HIDDEN, '$1').replace(/\r\n?/g, '\n').trim();
-/** Returns the length of a text in code points, as the server counts it. */
-const lengthOf = (text) => [...normalize(text).replace(RUN, '$1')].length;
-/** Returns an e-mail address or a phone number as the server stores it. */
-const fold = (text) => text.normalize('NFKC').replace(/\p{Default_Ignorable_Code_Point}/gu, '');
+/** Returns the length of a text in code points. The server removes invisible characters, so its length may be less. */
+const lengthOf = (text) => [...text.trim()].length;
+/** Returns an e-mail address as the server reads it. */
+const fold = (text) => text.replace(INVISIBLES, '').normalize('NFKC').trim();
 
 function create(name, className, ...content) {
   const element = document.createElement(name);
@@ -51,17 +48,26 @@ function create(name, className, ...content) {
   return element;
 }
 
-/** Returns the fault of a control in the page's words, or an empty text if the value is valid. */
+/** Returns the fault that keeps a form from being sent, in the page's words, or an empty text. */
 function faultOf({ name, type, value, dataset }) {
-  if (type === 'radio' || type === 'checkbox') {
-    return form.querySelector(`[name="${name}"]:checked`) ? '' : (dataset.missing ?? '');
-  }
-  const text = type === 'email' || type === 'tel' ? fold(value) : value;
-  const length = lengthOf(text);
-  if (length === 0) return dataset.missing ?? '';
-  const isTooLong = length > Number(dataset.maximum);
-  if (dataset.email) return isTooLong || !EMAIL.test(normalize(text)) ? dataset.email : '';
-  return isTooLong ? dataset.tooLong.replace('{count}', inWords(length)) : '';
+  const isChoice = type === 'radio' || type === 'checkbox';
+  const isEmpty = isChoice ? !form.querySelector(`[name="${name}"]:checked`) : value.trim() === '';
+  if (isEmpty) return dataset.missing ?? '';
+  return dataset.email && !EMAIL.test(fold(value)) ? dataset.email : '';
+}
+
+/** Returns the fault to show at a control. Only the server refuses a text as too long, because its length may be less. */
+function shownFaultOf(control) {
+  const { value, dataset } = control;
+  const tooLong = dataset.email ?? dataset.tooLong?.replace('{count}', inWords(lengthOf(value)));
+  return faultOf(control) || (lengthOf(value) > Number(dataset.maximum) ? tooLong : '');
+}
+
+/** Marks every control by its fault, and returns the faults. */
+function markBy(of) {
+  const faults = controls.map((control) => ({ control, fault: of(control) }));
+  for (const { control, fault } of faults) mark(control, fault);
+  return faults.filter(({ fault }) => fault !== '');
 }
 
 /** Shows a fault at its field, or removes the shown fault. */
@@ -124,7 +130,7 @@ function setSending(now, label) {
 function typed() {
   const answers = '[type=radio]:checked, input:not([type=radio], [type=checkbox]), textarea';
   return [...form.querySelectorAll('.field')].flatMap((field) => {
-    const value = normalize(field.querySelector(answers)?.value ?? '');
+    const value = field.querySelector(answers)?.value.trim() ?? '';
     return value === '' ? [] : [[labelOf(field), value]];
   });
 }
@@ -188,10 +194,9 @@ function refuse({ status, headers }, body) {
   if (kept !== undefined) {
     setSending(false, submitWords);
     return notify(kept, (notice) => {
-      const reference = notice.querySelector('.reference');
-      const code = reference.querySelector('code');
+      const code = notice.querySelector('.reference code');
       code.textContent = referenceIn(headers);
-      reference.hidden = code.textContent === '';
+      code.closest('.reference').hidden = code.textContent === '';
     });
   }
   setSending(false, words.sendAgain);
@@ -209,15 +214,13 @@ function refuse({ status, headers }, body) {
 /** Returns the faults in the server's answer, in the page's words. The answer is English and names no labels. */
 function faultsIn({ error = '', fields = [] }) {
   const sentences = error.split(/(?<=\.) /);
-  const faults = controls.flatMap((control) => {
+  return markBy((control) => {
     const { name, dataset } = control;
     const isMissing = fields.includes(name);
-    if (!isMissing && !sentences.some((each) => each.startsWith(`${name} `))) return [];
-    const known = isMissing ? dataset.missing : faultOf(control) || dataset.email;
-    return [{ control, fault: known ?? dataset.characters ?? dataset.missing }];
+    if (!isMissing && !sentences.some((each) => each.startsWith(`${name} `))) return '';
+    const known = isMissing ? dataset.missing : shownFaultOf(control) || dataset.email;
+    return known ?? dataset.characters ?? dataset.missing;
   });
-  for (const { control, fault } of faults) mark(control, fault);
-  return faults;
 }
 
 form.noValidate = true;
@@ -225,11 +228,8 @@ form.noValidate = true;
 form.addEventListener('submit', (event) => {
   if (sending) return event.preventDefault();
   try {
-    const faults = controls.map((control) => ({ control, fault: faultOf(control) }));
-    for (const { control, fault } of faults) mark(control, fault);
-    const wrong = faults.filter(({ fault }) => fault !== '');
-    if (goNatively && wrong.length === 0) return;
-    if (wrong.length > 0) summarize(wrong);
+    if (markBy(faultOf).length > 0) summarize(markBy(shownFaultOf));
+    else if (goNatively) return;
     else {
       setSending(true, words.sending);
       follow(post());
@@ -245,6 +245,6 @@ for (const type of ['input', 'change']) {
   form.addEventListener(type, ({ target }) => {
     const control = controls.find(({ name }) => name === target.name);
     if (!checking || !control) return;
-    if (type === 'change' || fieldOf(control).matches('.wrong')) mark(control, faultOf(control));
+    if (type === 'change' || fieldOf(control).matches('.wrong')) mark(control, shownFaultOf(control));
   });
 }
