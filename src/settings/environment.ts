@@ -18,13 +18,13 @@ export type LoadedEnvironment = {
 
 /** `NAME=value`, with or without `export`. Matches the name before the first `=`, and the text behind it. */
 const ASSIGNMENT = /^(?:export\s+)?([^\s=]+)\s*=(.*)$/s;
-/** A quoted value ends on its line. A comment may follow. Double quotes may hold `\"`, `\\` and `\n`. */
-const QUOTED = /^(?:"((?:[^"\\]|\\.)*)"|'([^']*)'|`([^`]*)`)\s*(?:#.*)?$/;
+/** A quoted value ends on its line. A blank and a comment may follow. Double quotes may hold `\"`, `\\` and `\n`. */
+const QUOTED = /^(?:"((?:[^"\\]|\\.)*)"|'([^']*)'|`([^`]*)`)\s*(?:\s#.*)?$/;
 /** In a value without quotes, `#` begins a comment only behind a blank, so `Paint#1` is a name (reference §20.2). */
 const COMMENT = /\s#/;
 
-/** Matches a whole value between two quotation marks of one kind. A comment may follow. */
-const IN_QUOTES = /^\s*(["'])(?:(?!\1).)*\1\s*(?:\s#\s.*)?$/s;
+/** Matches a whole value between two quotation marks, also with `\"` inside. A comment may follow. */
+const IN_QUOTES = /^\s*(?:"(?:[^"]|\\")*"|'[^']*')\s*(?:\s#\s.*)?$/s;
 
 /**
  * Returns true if a value is in quotation marks. `docker run --env-file` does not remove the marks of `NAME="value"`,

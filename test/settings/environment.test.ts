@@ -66,6 +66,11 @@ describe('.env (reference §20.2)', () => {
       'OPERATOR_NAME="canary" & Sons',
       'OPERATOR_NAME (line 2 of .env) has an unclosed quotation mark, or text behind the closing one.',
     ],
+    // Without a blank in front, `#` begins no comment, and nothing else may follow a quoted value.
+    ...['"canary"#1', '"canary"# words', "'canary'#1", '`canary`#1'].map((written) => [
+      `OPERATOR_NAME=${written}`,
+      'OPERATOR_NAME (line 2 of .env) has an unclosed quotation mark, or text behind the closing one.',
+    ]),
   ])('%j is rejected without its value', (line, fault) => {
     expect(load(`PORT=4001\n${line}\nHOST="::1"\n`).faults).toEqual([fault]);
   });
@@ -76,7 +81,8 @@ describe('.env (reference §20.2)', () => {
     ['Paint #1', 'Paint'],
     [' # only words', ''],
     ['"Paint #1" # words', 'Paint #1'],
-    ['"Paint"# words', 'Paint'],
+    ['"Paint"\t# words', 'Paint'],
+    ['"Paint" ', 'Paint'],
     ["'Paint #1'", 'Paint #1'],
     ['`Paint "#1"`', 'Paint "#1"'],
     [String.raw`"Jo \"Big\" Neil"`, 'Jo "Big" Neil'],

@@ -54,6 +54,9 @@ describe('settings in quotation marks', () => {
     ['OPERATOR_NAME', "'Paint Example'"],
     ['OPERATOR_NAME', '"Paint Example" # from .env'],
     ['OPERATOR_NAME', '""'],
+    ['OPERATOR_NAME', '"Jo \\"Big\\" Neil"'],
+    ['OPERATOR_NAME', '"\\"Big\\" Neil" # from .env'],
+    ['DATA_DIR', '"C:\\data\\"'],
     ['NODE_ENV', '"production"'],
     ['UPSTREAM_SECRET', `"whsec_${key}"`],
     ['AGENT_CREDENTIALS_FILE', '"/srv/agents.json"'],
@@ -64,7 +67,7 @@ describe('settings in quotation marks', () => {
     ]);
   });
 
-  test.each(['"Big" Jo', 'Jo "Big"', '"A" and "B"', '"Best" #1 Painters', 'O’Neil'])(
+  test.each(['"Big" Jo', 'Jo "Big"', '"A" and "B"', '"A\\" and "B"', '"Best" #1 Painters', '"Paint"#1', 'O’Neil'])(
     'OPERATOR_NAME=%j is accepted',
     (OPERATOR_NAME) => {
       expect(readSettings({ OPERATOR_NAME })).toMatchObject({
@@ -78,8 +81,7 @@ describe('settings in quotation marks', () => {
   });
 });
 
-test('RECEIPT_SIGNING_KEYS accepts \
- in place of line breaks', () => {
+test('RECEIPT_SIGNING_KEYS accepts \\n in place of line breaks', () => {
   const pem = newKey() + publicOf(newKey());
   const expected = readSettings({ RECEIPT_SIGNING_KEYS: pem });
   const kids = (read: ReturnType<typeof readSettings>) =>
