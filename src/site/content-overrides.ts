@@ -37,9 +37,15 @@ export const PAGE_ENDING = '.md';
 const PAGE = /^[a-z0-9]+(-[a-z0-9]+)*\.md$/;
 const LOGO_TYPES: Readonly<Record<string, string>> = { 'logo.svg': 'image/svg+xml', 'logo.png': 'image/png' };
 
-/** Files that operating systems, editors and version control create (reference §15.5). */
+/** Files and folders that operating systems, editors and version control create (reference §15.5). */
 const IGNORED =
-  /^(\..*|#.*#|.*(~|\.(bak|old|orig|rej|save|swo|swp|tmp))|README(\.\w+)?|(ehthumbs|thumbs)\.db|desktop\.ini|icon\r|lost\+found|__MACOSX)$/is;
+  /^(\..*|#.*#|~\$.*|.*(~|\.(backup|bak|old|orig|rej|save|swo|swp|tmp))|README(\.\w+)?|(ehthumbs(_vista)?|thumbs)\.db|desktop\.ini|icon\r|lost\+found|__MACOSX|\$RECYCLE\.BIN|System Volume Information|@eaDir|#recycle)$/is;
+
+/** Copies that a file manager, a browser or a synchronization makes: `quote - Copy (2).md`, `quote (1).md`. */
+const COPY =
+  /^[^(]* (- )?(\([^()]*)?\b(copy|kopie|copie|copia)\b[\d ()-]*\.\w+$|^[^(]* \(\d+\)\.\w+$|\.sync-conflict-/i;
+
+const isIgnored = (name: string) => !PAGE.test(name) && (IGNORED.test(name) || COPY.test(name));
 
 /**
  * Matches style rules that load from another origin, which would see the visitors. The content security policy blocks
@@ -60,7 +66,7 @@ export function readContentOverrides(folder: string | undefined): ContentOverrid
   if (folder === undefined) return noOverrides;
   const overrides = { ...noOverrides, pages: new Map<string, string>() };
   const names = orFault('CONTENT_DIR names a folder that can’t be read.', () => readdirSync(folder));
-  for (const name of names.filter((each) => PAGE.test(each) || !IGNORED.test(each))) {
+  for (const name of names.filter((each) => !isIgnored(each))) {
     const file = `CONTENT_DIR: ${name}`;
     const bytes = orFault(`${file} can’t be read.`, () => {
       const kind = otherThanFile(join(folder, name));

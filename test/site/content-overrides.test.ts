@@ -151,6 +151,10 @@ describe('CONTENT_DIR, other files (reference §15.5)', () => {
     ...['.DS_Store', '._quote.md', 'Thumbs.db', 'ehthumbs.db', 'desktop.ini', 'Icon\r'],
     ...['README.md', 'README', 'readme.txt', 'quote.md~', 'quote.md.bak', 'words.yaml.orig'],
     ...['site.css.old', '.quote.md.swp', 'quote.md.swp', '#quote.md#', 'logo.svg.tmp', 'a.rej'],
+    ...['quote.md.backup', 'quote.md.~1~', '~$quote.docx', 'ehthumbs_vista.db', 'Thumbs.db'],
+    ...['quote - Copy.md', 'quote - Copy (2).md', 'quote copy.md', 'quote copy 2.md', 'quote (copy).md'],
+    ...['quote (another copy).md', 'quote (1).md', 'words - Kopie.yaml', 'logo copia.svg', 'quote (Copie).md'],
+    ...['site (conflicted copy 2026-11-25 120000).css', 'quote.sync-conflict-20261125-120000-ABCDEFG.md'],
   ];
   test.each(left)('ignores %j', (name) => {
     const folder = mkdtempSync(join(tmpdir(), 'content-'));
@@ -158,6 +162,26 @@ describe('CONTENT_DIR, other files (reference §15.5)', () => {
     expect(readContentOverrides(folder)).toEqual({ ...noOverrides, pages: new Map() });
     rmSync(folder, { recursive: true });
   });
+
+  test.each(['$RECYCLE.BIN', '@eaDir', '#recycle', 'System Volume Information', '__MACOSX', 'lost+found'])(
+    'ignores the folder %s',
+    (name) => {
+      const folder = mkdtempSync(join(tmpdir(), 'content-'));
+      mkdirSync(join(folder, name));
+      expect(readContentOverrides(folder)).toEqual({ ...noOverrides, pages: new Map() });
+      rmSync(folder, { recursive: true });
+    },
+  );
+
+  test.each(['Quote.md', 'our copy shop.md', 'copy that.md', 'quote two.md', 'quote (draft).md', 'quote.backup.md'])(
+    'rejects %j, which may be meant as a page',
+    (name) => {
+      const folder = mkdtempSync(join(tmpdir(), 'content-'));
+      writeFileSync(join(folder, name), 'text');
+      expect(() => readContentOverrides(folder)).toThrow(`CONTENT_DIR: ${name} is not a file of a site`);
+      rmSync(folder, { recursive: true });
+    },
+  );
 
   test('treats readme.md as a page', () => {
     const folder = mkdtempSync(join(tmpdir(), 'content-'));
