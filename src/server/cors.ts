@@ -45,8 +45,12 @@ function originsOf(request: FastifyRequest, allowedOrigins: string[]): Origin {
 const TOOL_HEADERS = ['authorization', 'content-type', 'mcp-protocol-version', 'mcp-method', 'mcp-name', 'traceparent'];
 const TOOL_EXPOSED = ['www-authenticate', 'retry-after', 'ratelimit', 'ratelimit-policy', 'x-request-id'];
 
-/** An origin of this machine, at any port. Browsers resolve every name below `localhost` to it. */
-const LOOPBACK = /^https?:\/\/(?:(?:[a-z0-9-]+\.)*localhost|127\.0\.0\.1|\[::1\])(?::\d{1,5})?$/;
+/**
+ * An origin of this machine, at any port: 127.0.0.0/8, ::1, the same range as IPv4-mapped addresses, and `localhost`.
+ * Browsers resolve every name below `localhost` to this machine.
+ */
+const LOOPBACK =
+  /^https?:\/\/(?:(?:[a-z0-9-]+\.)*localhost\.?|127(?:\.(?:25[0-5]|2[0-4]\d|1\d\d|[1-9]?\d)){3}|\[::1\]|\[::ffff:7f[\da-f]{2}:[\da-f]{1,4}\])(?::\d{1,5})?$/;
 
 export type IsToolOrigin = ReturnType<typeof toolOriginCheck>;
 
