@@ -1,7 +1,12 @@
 /** The operator's morning (reference §12): sign in, see what needs attention, read, dismiss, sign out. */
+import { connect } from 'node:net';
+import { createServer } from 'node:tls';
 import type { Browser, Page } from 'playwright-core';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { linkFor } from '../test/console/operator.ts';
 import { executeAction, previewId, quote } from '../test/support/agent.ts';
+import { cert, key } from '../test/support/certificate.ts';
+import { freePort } from '../test/support/free-port.ts';
 import { allRows, keepRows, submissionRow } from '../test/support/submissions.ts';
 import { findings } from './axe.ts';
 import { openBrowser, overflowOf } from './browser.ts';
@@ -178,11 +183,57 @@ test('input of strangers is shown as text wherever an operator reads it', async 
   await close();
 });
 
+test.each([390, 600, 900, 1280])('the filters of the leads fit their fields at %i px', async (width) => {
+  const { page, close } = await enter(width);
+  await page.goto('/operator/leads?status=undelivered');
+  const boxOf = async (selector: string) => (await page.locator(selector).first().boundingBox()) ?? expect.fail();
+  // Firefox needs 9.5rem for an empty date and its picture.
+  for (const date of ['#since', '#until']) expect((await boxOf(date)).width).toBeGreaterThanOrEqual(152);
+  // "Show" is in line with the last field, also beside "Show all".
+  const [show, last] = [await boxOf('.filters .button'), await boxOf('#until')];
+  expect(Math.abs(show.y - last.y)).toBeLessThanOrEqual(1);
+  // WebKit draws a double line of less than 6 pixels as one bar.
+  const mark = await page.evaluate(`(({ borderInlineStartWidth, borderInlineStartStyle }) =>
+    [parseFloat(borderInlineStartWidth) >= 6, borderInlineStartStyle])(
+      getComputedStyle(document.querySelector('.status.undelivered')))`);
+  expect(mark).toEqual([true, 'double']);
+  await close();
+});
+
 test('the browser shows no page from its history after the operator has signed out', async () => {
   const { page, close } = await enter(1280);
+  await expectNoHistory(page);
+  await close();
+});
+
+test('the browser shows no page from its history over https either', async () => {
+  const port = await freePort();
+  const secure = await startSite({ BASE_URL: `https://localhost:${port}`, OPERATOR_CONSOLE: 'on' });
+  const { settings } = secure.service;
+  const proxy = createServer({ cert, key }, (client) => {
+    const service = connect(settings.port, settings.host);
+    client.pipe(service).pipe(client);
+    for (const socket of [client, service]) socket.on('error', () => client.destroy());
+  });
+  await new Promise<void>((resolve) => proxy.listen(port, '127.0.0.1', resolve));
+  await keepRows(secure.service.parts.storage, [lost]);
+  const context = await browser.newContext({ baseURL: settings.baseUrl, ignoreHTTPSErrors: true });
+  const page = await context.newPage();
+  await page.goto(await linkFor(secure.service));
+  await page.getByRole('button', { name: 'Sign in' }).click();
+  await page.getByRole('heading', { level: 1, name: 'Overview' }).waitFor();
+  expect(await context.cookies()).toMatchObject([{ secure: true }]);
+  await expectNoHistory(page);
+  await context.close();
+  proxy.close();
+  await secure.close();
+});
+
+/** Opens a lead, signs out and goes back, which must not show the lead. */
+async function expectNoHistory(page: Page): Promise<void> {
   await page.goto(`/operator/leads/${lost.id}`);
+  await page.getByRole('heading', { level: 1, name: 'Grace Hopper' }).waitFor();
   await signOut(page);
   await page.goBack();
   expect(await page.locator('body').innerText()).not.toContain('Grace');
-  await close();
-});
+}

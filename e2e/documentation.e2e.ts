@@ -67,6 +67,17 @@ describe('contents', () => {
     await close();
   });
 
+  test('leave room for a scrollbar that lies on top of them', async () => {
+    const { page, close } = await at(1280);
+    await page.goto('/reference');
+    const room = await page.evaluate(
+      `parseFloat(getComputedStyle(document.querySelector('.contents')).paddingInlineEnd)`,
+    );
+    // An overlay scrollbar of Firefox and WebKit is about 12 pixels wide.
+    expect(room).toBeGreaterThanOrEqual(12);
+    await close();
+  });
+
   test('are folded on a phone and open without a script', async () => {
     const { page, close } = await at(360, false);
     for (const path of paths) {

@@ -143,6 +143,48 @@ describe('checks of the script', () => {
   });
 });
 
+describe('focus, which WebKit needs for a caret', () => {
+  /** Records each call of `focus()` and `blur()`, because Chromium sets the caret without them. */
+  const recorded = async (page: Page) => {
+    await page.addInitScript({
+      content: `window.calls = [];
+        for (const name of ['focus', 'blur']) {
+          const own = HTMLElement.prototype[name];
+          HTMLElement.prototype[name] = function (...given) {
+            calls.push(name + ' ' + this.id + ' ' + location.hash);
+            return own.apply(this, given);
+          };
+        }`,
+    });
+    return () => page.evaluate('calls.splice(0)');
+  };
+
+  test('is set before a link of the summary jumps to its control', async () => {
+    const { page, close } = await openPage(browser, site.service.url, how);
+    const calls = await recorded(page);
+    await page.goto('/contact');
+    await press(page);
+    await calls();
+    await page.locator('.notice a').nth(1).click();
+    expect(await calls()).toEqual(['focus field-email ']);
+    expect(new URL(page.url()).hash).toBe('#field-email');
+    await page.keyboard.type('ada');
+    expect(await page.getByLabel('E-mail address').inputValue()).toBe('ada');
+    await close();
+  });
+
+  test('is set anew at a control to which the address of the page leads', async () => {
+    const { page, close } = await openPage(browser, site.service.url, how);
+    const calls = await recorded(page);
+    await page.goto('/contact#field-name');
+    await page.locator('#field-name:focus').waitFor();
+    expect(await calls()).toEqual(['blur field-name #field-name', 'focus field-name #field-name']);
+    await page.keyboard.type('Ada');
+    expect(await page.getByLabel('Full name').inputValue()).toBe('Ada');
+    await close();
+  });
+});
+
 test('the counter shows the remaining characters near the limit', async () => {
   const { page, close } = await filled(forms.contact, { message: 'x'.repeat(1_700) });
   const counter = page.locator('.counter');

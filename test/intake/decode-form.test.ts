@@ -1,5 +1,4 @@
 import { describe, expect, test, vi } from 'vitest';
-import { problems } from '../../src/failures/catalogue.ts';
 import { decodeForm, encodingOf, type FormRequest } from '../../src/intake/decode-form.ts';
 import { multipart, postRaw } from '../support/forms.ts';
 import { scenario } from '../support/scenario.ts';
@@ -194,8 +193,8 @@ describe('UTF-8 (reference §3.2)', () => {
     for (const path of ['/api/leads', '/api/subscribe']) {
       const answer = await at.expecting({}, () => postRaw(at.service, path, encoding, body));
       expect(answer.status).toBe(400);
-      const { sentence, next } = problems.invalidUtf8;
-      expect(answer.text).toContain(`${sentence} ${next.page}`);
+      expect(answer.text).toContain('The text is not valid UTF-8. Nothing was sent.');
+      expect(answer.text).toContain('The page that you used must be set to UTF-8. Please tell its operator');
     }
   });
 });

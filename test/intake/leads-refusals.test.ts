@@ -224,15 +224,10 @@ describe('POST /api/leads, refusals without a delivery (reference §4.4)', () =>
         urlencoded: 'application/x-www-form-urlencoded',
         multipart: 'multipart/form-data; boundary=----boundary-of-the-tests',
       }[encoding];
-      expectRefusal(
-        await expecting({}, () =>
-          post(at.service, path, encoding, quote, {
-            'content-type': `${type}; charset=iso-8859-1`,
-          }),
-        ),
-        encoding,
-        400,
-      );
+      const foreign = { 'content-type': `${type}; charset=iso-8859-1` };
+      const answer = await expecting({}, () => post(at.service, path, encoding, quote, foreign));
+      expectRefusal(answer, encoding, 400);
+      expect(answer.text).toContain('The request declares an encoding other than UTF-8. Nothing was sent.');
       expect(
         (
           await post(at.service, path, encoding, quote, {

@@ -258,6 +258,14 @@ test('hides the icons of the steps from assistive technology and leaves them out
   expect(markdown).toContain('1. **You describe the job.**');
 });
 
+test('/embed warns that an unknown form name makes a newsletter subscription, and of another encoding', () => {
+  const { markdown, html } = page('/embed');
+  for (const text of [markdown, html.replaceAll(/<[^>]+>/g, '')]) {
+    expect(text).toMatch(/a value other than the four form names, the submission counts as a newsletter subscription/);
+    expect(text).toContain('If your page has another encoding than UTF-8');
+  }
+});
+
 test('/contact shows the operator’s address only if one is set', () => {
   const heading = 'Rather without a form?';
   expect(page('/contact').html).toContain(heading);
