@@ -25,7 +25,7 @@ const processes = [
   'test/commands/**/*.test.ts',
   'test/examples/**/*.test.ts',
   'test/faults/store-away.test.ts',
-  'test/platform/{failing-store,logs,process}.test.ts',
+  'test/platform/{debugger-signal,failing-store,logs,process}.test.ts',
   'test/storage/migrations.test.ts',
   'test/submissions/store-away.test.ts',
 ];

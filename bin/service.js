@@ -2,7 +2,7 @@
 // old Node.js then prints a sentence with the remedy instead of a stack trace.
 (() => {
   // This disables the debugger, which Node.js opens at this signal by default. Programs that rotate logs send it
-  // (reference §20.6 rule 9).
+  // (reference §20.6 rule 9). Until this line, `--disable-sigusr1` does the same. An old Node.js has no such option.
   process.on('SIGUSR1', () => {});
 
   var LEAST_MAJOR = 26;

@@ -38,7 +38,7 @@ describe('bin/service.js', () => {
     const told = [...stdout.matchAll(/^ {2}npm run (\w+)$/gm)].map(([, name]) => name);
     const { scripts } = JSON.parse(readFileSync(join(project, 'package.json'), 'utf8'));
     const offered = Object.entries<string>(scripts).flatMap(([script, line]) => {
-      const [, name] = /node bin\/service\.js (\w+)$/.exec(line) ?? [];
+      const [, name] = /\bnode (?:\$\(.+\) )?bin\/service\.js (\w+)$/.exec(line) ?? [];
       return name === undefined ? [] : [`${script} ${name}`];
     });
     expect(told).toEqual(started);

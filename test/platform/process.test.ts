@@ -326,17 +326,6 @@ describe.concurrent('start', () => {
   });
 });
 
-test('keeps running after SIGUSR1 and opens no debugger', async () => {
-  const service = await startProcess();
-  service.kill('SIGUSR1');
-  for (let request = 0; request < 20; request += 1) {
-    expect((await fetch(`${service.url}/healthz`)).status).toBe(200);
-  }
-  service.kill('SIGTERM');
-  expect(await service.exited).toEqual({ status: 0, signal: null });
-  expect(service.stderr()).toBe('');
-});
-
 test('exits with 0 after SIGTERM at the moment the port opens', async () => {
   const preload = [import.meta.resolve('../support/end-on-listening.ts')];
   const service = await spawnService({ preload });
