@@ -183,15 +183,19 @@ test('input of strangers is shown as text wherever an operator reads it', async 
   await close();
 });
 
-test.each([390, 600, 900, 1280])('the filters of the leads fit their fields at %i px', async (width) => {
+test.each([390, 600, 900, 1280])('the dates of the filters are wide enough for Firefox at %i px', async (width) => {
   const { page, close } = await enter(width);
   await page.goto('/operator/leads?status=undelivered');
-  const boxOf = async (selector: string) => (await page.locator(selector).first().boundingBox()) ?? expect.fail();
   // Firefox needs 9.5rem for an empty date and its picture.
-  for (const date of ['#since', '#until']) expect((await boxOf(date)).width).toBeGreaterThanOrEqual(152);
-  // "Show" is in line with the last field, also beside "Show all".
-  const [show, last] = [await boxOf('.filters .button'), await boxOf('#until')];
-  expect(Math.abs(show.y - last.y)).toBeLessThanOrEqual(1);
+  for (const date of ['#since', '#until']) {
+    expect((await page.locator(date).boundingBox())?.width).toBeGreaterThanOrEqual(152);
+  }
+  await close();
+});
+
+test('the mark of an undelivered lead is wide enough for two lines in WebKit', async () => {
+  const { page, close } = await enter(1280);
+  await page.goto(`/operator/leads/${marked.id}`);
   // WebKit draws a double line of less than 6 pixels as one bar.
   const mark = await page.evaluate(`(({ borderInlineStartWidth, borderInlineStartStyle }) =>
     [parseFloat(borderInlineStartWidth) >= 6, borderInlineStartStyle])(
