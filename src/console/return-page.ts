@@ -6,10 +6,22 @@ const notPages = [routes.operatorLeadsCsv, routes.operatorLeadsJsonl, routes.ope
 
 const MAXIMUM_LENGTH = 2_000;
 
+/** The segments of every path of the console that answers GET, such as `operator`, `leads`, `:id`. */
 const pages = Object.values(routes)
   .filter(({ group, method }) => group === 'console' && method === 'GET')
-  .map(({ path }) => path.replace(/:\w+/g, '[\\w-]+'));
-const PAGE = new RegExp(`^(?<path>${pages.join('|')})(?:\\?(?<query>[!"$-~]*))?$`);
+  .map(({ path }) => path.split('/'));
+
+const VALUE = /^[\w-]+$/;
+const QUERY = /^[!"$-~]*$/;
+
+function isPath(path: string): boolean {
+  const segments = path.split('/');
+  return pages.some(
+    (page) =>
+      page.length === segments.length &&
+      page.every((own, at) => own === segments[at] || (own.startsWith(':') && VALUE.test(segments[at] ?? ''))),
+  );
+}
 
 /**
  * Returns the page with the button or the link that leads to this path, such as the list with the same query for an
@@ -30,8 +42,8 @@ export function pageOfForm(path: string, query: URLSearchParams): string {
 /** Returns a path with its query if a GET of it answers a page of the console. Returns undefined for any other text. */
 export function returnPage(text: string | null | undefined): string | undefined {
   if (text == null || text.length > MAXIMUM_LENGTH) return undefined;
-  const { path = '', query } = PAGE.exec(text)?.groups ?? {};
+  const [path = '', query = ''] = text.split(/\?(.*)/s, 2);
+  if (!isPath(path) || notPages.includes(path) || !QUERY.test(query)) return undefined;
   // A person's page with `export` is a download.
-  const isPage = path !== '' && !notPages.includes(path) && !new URLSearchParams(query).has('export');
-  return isPage ? text : undefined;
+  return new URLSearchParams(query).has('export') ? undefined : text;
 }

@@ -6,6 +6,8 @@ import { post } from '../support/forms.ts';
 import type { Service } from '../support/service.ts';
 import { allRows, keepRows, submissionRow } from '../support/submissions.ts';
 
+/** The console's only script, in the head of a page with a session. */
+const OWN_SCRIPT = '<script src="/assets/operator.js" type="module"></script>';
 const CANARY = '"\'><script>canary()</script><img src=x onerror=canary()>{{canary}}<%= canary %>';
 
 let service: Service;
@@ -18,7 +20,7 @@ afterAll(() => service.close());
 
 /** Fails if a tag or attribute of the canary is in the markup. */
 function expectText(html: string): void {
-  expect(html).not.toMatch(/<script|<img src=x|onerror=canary\(\)>(?!\{)|<%=/i);
+  expect(html.replace(OWN_SCRIPT, '')).not.toMatch(/<script|<img src=x|onerror=canary\(\)>(?!\{)|<%=/i);
   expect(html).toContain('&lt;script&gt;canary()');
 }
 
@@ -45,7 +47,7 @@ describe('operator console, markup in stored input', () => {
     expectText((await operator.get(`/operator/leads?q=${query}&since=${query}`)).text);
     expectText((await operator.get('/operator/audit')).text);
     const page = await operatorWith(service, '').get(`/operator/sign-in/${query}`);
-    expect(page.text).not.toMatch(/<script|<img src=x/);
+    expect(page.text.replace(OWN_SCRIPT, '')).not.toMatch(/<script|<img src=x/);
   });
 
   test('shows markup sent through a form as text and logs neither it nor a search', async () => {
