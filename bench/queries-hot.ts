@@ -24,7 +24,7 @@ import { prepareSubmissionQueries } from '../src/submissions/submission-queries.
 const LEASE_MS = 15_000;
 const LATER = '9999-12-31T00:00:00.000Z';
 const PAGE_ROWS = 50;
-const LINE = '{"at":"2026-09-01T12:00:00.000Z","ms":12,"outcome":"confirmed","by":"first"}\n';
+const LINE = '{"at":"2026-09-01T12:00:00.000Z","ms":12,"outcome":"confirmed","by":"first","http_status":200}\n';
 
 const newId = () => randomUUIDv7();
 /** Returns a random key like the keys of the rows, so that a search may end anywhere among the rows. */

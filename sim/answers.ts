@@ -1,4 +1,5 @@
 /** Compares the answers that people got for their forms with the state of their submissions: invariant 11. */
+import { parseAttempts } from '../src/submissions/attempts.ts';
 import { LEASE_MARGIN_MS } from '../src/submissions/lead-store.ts';
 import type { WatchedRows } from './kept-rows.ts';
 import type { FormAnswer, Ledger } from './ledger.ts';
@@ -48,7 +49,8 @@ export function faultOfFormAnswer(
   }
   const isOver = row.status === 'undelivered' || row.status === 'dismissed';
   // Until the outcome is written, only the process that made the last attempt has this outcome.
-  const isUnknown = row.attempts.trimEnd().endsWith('"outcome":"unknown","by":"first"}');
+  const last = parseAttempts(row.attempts).at(-1);
+  const isUnknown = last?.outcome === 'unknown' && last.by === 'first';
   const { isTouched } = ledger;
   if (answer === 'left') {
     const goesOn = row.status === 'waiting' && !isUnknown && !isTouched;

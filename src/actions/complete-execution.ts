@@ -89,7 +89,7 @@ export function openCompletion(parts: CompletionParts) {
       return await storage.write(async (tx) => {
         const rows = await failExpired(tx, settled_at);
         for (const { action_id, created_at: at, lease_ms: ms } of rows) {
-          const line = attemptLine({ at, ms, outcome: 'unknown', by: 'first' });
+          const line = attemptLine({ at, ms, outcome: 'unknown', by: 'first', http_status: null });
           await tx.change(queries.expireSubmission({ action_id, line }));
         }
         return rows.length;

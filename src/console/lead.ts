@@ -134,10 +134,11 @@ function statusOf(row: SubmissionRow, times: Times) {
     since: times.shown(status_since_ms),
     isMarked: row.resend_asked_ms !== null,
     next: status === 'waiting' && nextMs !== null ? times.shown(nextMs) : undefined,
-    attempts: parseAttempts(attempts).map(({ at, ms, outcome, by }) => ({
+    attempts: parseAttempts(attempts).map(({ at, ms, outcome, by, http_status }) => ({
       at: times.shown(at),
       ms,
       outcome: outcomeWords[outcome],
+      httpStatus: http_status,
       by: byWords[by],
       isGood: outcome === 'confirmed',
     })),

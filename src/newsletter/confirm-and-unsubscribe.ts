@@ -125,6 +125,6 @@ function unconfigured(clock: Clock) {
   const at = isoTime(clock.now().getTime());
   return {
     outcome: { kind: 'unconfirmed', reason: 'No upstream is configured.', unsent: true },
-    attempt: { at, ms: 0, outcome: 'unconfirmed', by: 'first' },
+    attempt: { at, ms: 0, outcome: 'unconfirmed', by: 'first', http_status: null },
   } as const;
 }

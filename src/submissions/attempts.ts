@@ -18,11 +18,13 @@ export type Attempt = {
   ms: number;
   outcome: AttemptOutcome;
   by: AttemptBy;
+  /** HTTP status of the upstream's answer. Null without an answer, and in the embedded inbox. */
+  http_status: number | null;
 };
 
 /** Returns the line of JSON that an update appends to `submissions.attempts`. */
-export function attemptLine({ at, ms, outcome, by }: Attempt): string {
-  return `${JSON.stringify({ at, ms, outcome, by })}\n`;
+export function attemptLine({ at, ms, outcome, by, http_status }: Attempt): string {
+  return `${JSON.stringify({ at, ms, outcome, by, http_status })}\n`;
 }
 
 /** Returns the attempts in `submissions.attempts`, oldest first. */
@@ -47,7 +49,8 @@ export async function submit(
   const startedAt = clock.monotonic();
   const outcome = await upstream.deliver(sent, delivery);
   metrics.countAttempt(outcome.kind, by);
-  return { outcome, attempt: { at, ms: clock.monotonic() - startedAt, outcome: outcome.kind, by } };
+  const ms = clock.monotonic() - startedAt;
+  return { outcome, attempt: { at, ms, outcome: outcome.kind, by, http_status: outcome.status ?? null } };
 }
 
 /**
@@ -78,7 +81,7 @@ export async function sendAttempt(
     const outcome: Outcome = { kind: 'confirmed', known: false };
     metrics.countAttempt(outcome.kind, by);
     const at = isoTime(clock.now().getTime());
-    return { outcome, attempt: { at, ms: 0, outcome: outcome.kind, by } };
+    return { outcome, attempt: { at, ms: 0, outcome: outcome.kind, by, http_status: null } };
   }
   // All events of subscribers get one type here, because a 409 means the same for all of them.
   const type: Sent['type'] = form === 'newsletter' ? 'subscriber.created' : 'lead.created';
@@ -161,7 +164,7 @@ async function completeUnknown(leads: LeadStore, row: SubmissionRow & { overdue_
   const overdueMs = Math.max(Number(row.overdue_ms), 0);
   const ms = row.lease_ms ?? leads.leaseMs;
   const at = isoTime(leads.clock.now().getTime() - overdueMs - ms);
-  const attempt: Attempt = { at, ms, outcome: 'unknown', by };
+  const attempt: Attempt = { at, ms, outcome: 'unknown', by, http_status: null };
   const leased = { ...row, leasedAt: 0 };
   await completeAttempt(leads, leased, { outcome: { kind: 'unknown' }, attempt }, overdueMs);
   leads.metrics.countAttempt('unknown', by);

@@ -191,7 +191,8 @@ async function storeDelivered(
   submission: NewSubmission,
   join: Join | undefined,
 ): Promise<Stored> {
-  const line = attemptLine({ at: isoTime(clock.now().getTime()), ms: 0, outcome: 'confirmed', by: 'first' });
+  const at = isoTime(clock.now().getTime());
+  const line = attemptLine({ at, ms: 0, outcome: 'confirmed', by: 'first', http_status: null });
   const change = (of: NewSubmission) =>
     queries.insertDelivered({ ...of, subscriber: of.form === 'newsletter' ? of.email : null, line });
   const completedOf = ({ id, form, email, event, subscriber_id }: NewSubmission, inserted: number): Stored => ({

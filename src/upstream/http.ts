@@ -206,10 +206,10 @@ export function outcomeOf(
   now: Date,
   redirect: RedirectMeaning = 'unconfirmed',
 ): Outcome {
-  if (status >= 200 && status <= 299) return { kind: 'confirmed', known: false };
-  if (redirect === 'confirmed' && SEE_RESULT.has(status)) return { kind: 'confirmed', known: false };
-  if (status === 409 && event !== 'lead.created') return { kind: 'confirmed', known: true };
-  if (status === 429) return { kind: 'rateLimited', retryAfterSeconds: parseRetryAfter(retryAfter, now) };
+  if (status >= 200 && status <= 299) return { kind: 'confirmed', known: false, status };
+  if (redirect === 'confirmed' && SEE_RESULT.has(status)) return { kind: 'confirmed', known: false, status };
+  if (status === 409 && event !== 'lead.created') return { kind: 'confirmed', known: true, status };
+  if (status === 429) return { kind: 'rateLimited', retryAfterSeconds: parseRetryAfter(retryAfter, now), status };
   if (status >= 400 && status <= 499 && !ABOUT_ACCESS.has(status)) return { kind: 'rejected', status };
   return { kind: 'unconfirmed', reason: `The upstream answered ${status}.`, status };
 }

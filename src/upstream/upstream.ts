@@ -34,14 +34,15 @@ export type Event = {
 /** The id of an event and its body, byte for byte. */
 export type Sent = { id: string; type: Event['type']; body: string };
 
+/** `status` is the HTTP status of the answer. Without an answer, and in the embedded inbox, it is undefined. */
 export type Outcome =
   /** `known`: the address is already on the list of subscribers. */
-  | { kind: 'confirmed'; known: boolean }
+  | { kind: 'confirmed'; known: boolean; status?: number }
   | { kind: 'rejected'; status: number }
-  | { kind: 'rateLimited'; retryAfterSeconds: number }
+  | { kind: 'rateLimited'; retryAfterSeconds: number; status: number }
   /**
-   * The reason is for the log, never for the caller. `unsent`: provably no byte was sent. `status`: HTTP status of an
-   * answer that confirms nothing. `code`: code of the error that ended the exchange.
+   * The reason is for the log, never for the caller. `unsent`: provably no byte was sent. `code`: code of the error that
+   * ended the exchange.
    */
   | { kind: 'unconfirmed'; reason: string; unsent?: true; status?: number; code?: string };
 

@@ -87,7 +87,7 @@ describe('execute (reference §5.6, §5.9)', () => {
 
 describe('execute, log and metrics', () => {
   test.each([
-    [200, 'submitted', { kind: 'confirmed', known: false }],
+    [200, 'submitted', { kind: 'confirmed', known: false, status: 200 }],
     [422, 'failed', { kind: 'rejected', status: 422 }],
   ] as const)(
     'logs one line with its ids and counts once if the upstream answers %i',

@@ -51,7 +51,10 @@ beforeAll(async () => {
     receivedAt: '2026-09-03T00:00:01.000Z',
     status: 'undelivered',
     reason: 'execution_failed',
-    attempts: [{ outcome: 'unconfirmed', ms: 10_000 }],
+    attempts: [
+      { outcome: 'unconfirmed', ms: 9, http_status: 503 },
+      { outcome: 'unconfirmed', ms: 10_000, http_status: null },
+    ],
     fields: {
       name: '=HYPERLINK("x")',
       email: 'ada@xn--pple-43d.example',
@@ -108,7 +111,9 @@ describe('inbox show', () => {
     expect(ran.stdout).toMatch(/^recipient +Painters, Ltd$/m);
     expect(ran.stdout).toMatch(/^phone +\+1 555 0100$/m);
     expect(ran.stdout).toMatch(/^status +undelivered \(execution_failed\)$/m);
-    expect(ran.stdout).toMatch(/^attempt +\S+Z {2}unconfirmed after 10000 ms \(first\)$/m);
+    expect(ran.stdout).toMatch(
+      /^attempt +\S+Z {2}unconfirmed, HTTP 503, after 9 ms \(first\)\nattempt +\S+Z {2}unconfirmed after 10000 ms \(first\)$/m,
+    );
     expect(ran.stdout).toMatch(/^warning +the e-mail domain mixes scripts$/m);
     expect(JSON.parse((await inbox('show', '0190b', '--json')).stdout).data.client).toBe('acme');
   });
@@ -155,7 +160,10 @@ describe('inbox export', () => {
       status: 'undelivered',
       reason: 'execution_failed',
       next_attempt_at: null,
-      attempts: [{ at: RECEIVED, ms: 10_000, outcome: 'unconfirmed', by: 'first' }],
+      attempts: [
+        { at: RECEIVED, ms: 9, outcome: 'unconfirmed', by: 'first', http_status: 503 },
+        { at: RECEIVED, ms: 10_000, outcome: 'unconfirmed', by: 'first', http_status: null },
+      ],
     });
   });
 
@@ -163,7 +171,7 @@ describe('inbox export', () => {
     const { stdout } = await inbox('export', '--format', 'csv', '--since', '2026-09-02');
     expect(stdout).toBe(
       'id,received_at,type,form,recipient,origin,client,consent_recorded_at,name,email,postal_code,phone,project_type,timeline,message,company,company_size,subject,contractor,status,reason,next_attempt_at,attempts\r\n' +
-        `${QUOTE},2026-09-03T00:00:01.000Z,lead.created,homeowner_quote,"Painters, Ltd",agent,acme,2026-09-03T00:00:00.000Z,"'=HYPERLINK(""x"")",ada@xn--pple-43d.example,1000,'+1 555 0100,,,,,,,,undelivered,execution_failed,,1\r\n`,
+        `${QUOTE},2026-09-03T00:00:01.000Z,lead.created,homeowner_quote,"Painters, Ltd",agent,acme,2026-09-03T00:00:00.000Z,"'=HYPERLINK(""x"")",ada@xn--pple-43d.example,1000,'+1 555 0100,,,,,,,,undelivered,execution_failed,,2\r\n`,
     );
   });
 

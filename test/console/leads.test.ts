@@ -109,7 +109,10 @@ describe('/operator/leads/:id', () => {
     const row = submissionRow({
       form: 'homeowner_quote',
       fields: { ...fields, phone: '+1 (555) 0100' },
-      attempts: [{ outcome: 'unconfirmed' }, { by: 'redelivery' }],
+      attempts: [
+        { outcome: 'unconfirmed', http_status: 503 },
+        { by: 'redelivery', http_status: null },
+      ],
     });
     await keep(row);
     const { text } = await operator.get(`/operator/leads/${row.id}`);
@@ -120,8 +123,8 @@ describe('/operator/leads/:id', () => {
     expect(text).toContain('href="mailto:ada@example.com"');
     expect(text).toContain('href="tel:+15550100"');
     expect(text).toContain(`Reference <code class="reference">${shortReference(row.id)}</code> <code>${row.id}</code>`);
-    expect(text).toContain('not confirmed');
-    expect(text).toContain('automatic retry');
+    expect(text).toContain('not confirmed</strong> <span class="note">HTTP 503, first attempt, 12 ms');
+    expect(text).toContain('<span class="note">automatic retry, 12 ms');
     expect(text).toMatch(/<title>Lead · /);
     expect(await audit()).toContainEqual(['Jo', 'saw_lead', { ids: [row.id] }]);
   });

@@ -119,7 +119,7 @@ describe('POST /api/leads (reference §4.4)', () => {
   });
 
   test.each([
-    [200, { kind: 'confirmed', known: false }],
+    [200, { kind: 'confirmed', known: false, status: 200 }],
     [422, { kind: 'rejected', status: 422 }],
   ])('upstream %i: logs one line with the id, the form and the outcome', async (status, outcome) => {
     at.upstream.answer = answering(status);

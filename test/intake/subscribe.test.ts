@@ -122,8 +122,8 @@ describe('log of a subscription', () => {
   };
 
   test.each([
-    [200, { kind: 'confirmed', known: false }],
-    [409, { kind: 'confirmed', known: true }],
+    [200, { kind: 'confirmed', known: false, status: 200 }],
+    [409, { kind: 'confirmed', known: true, status: 409 }],
     [422, { kind: 'rejected', status: 422 }],
   ])('upstream %i: logs one line with the id and the outcome', async (status, outcome) => {
     at.upstream.answer = answering(status);

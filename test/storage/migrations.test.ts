@@ -53,7 +53,7 @@ describe.each(databases)('migrations on %s', (name, create) => {
       '',
     );
     const confirmed = { kind: 'confirmed', known: false } as const;
-    const attempt = { at: '', ms: 5, outcome: confirmed.kind, by: 'first' } as const;
+    const attempt = { at: '', ms: 5, outcome: confirmed.kind, by: 'first', http_status: 200 } as const;
     const { row } = await executions.conclude(claim ?? expect.fail(), async () => ({
       outcome: confirmed,
       attempt,

@@ -95,8 +95,30 @@ describe.each(databases)('storing a submission on %s (reference §10.6)', (_name
     expect(seen().id).toMatch(UUID_7);
     await until(async () => (await rowOf(seen().id)).status === 'delivered');
     expect(parseAttempts((await rowOf(seen().id)).attempts)).toEqual([
-      { at: expect.any(String), ms: expect.any(Number), outcome: 'confirmed', by: 'first' },
+      { at: expect.any(String), ms: expect.any(Number), outcome: 'confirmed', by: 'first', http_status: 200 },
     ]);
+  });
+
+  test.each([
+    [202, 'confirmed', 202],
+    [422, 'rejected', 422],
+    [429, 'rateLimited', 429],
+    [503, 'unconfirmed', 503],
+    ['a lost connection', 'unconfirmed', null],
+  ] as const)('records only the HTTP status of %s, for a lead and an execution', async (answered, outcome, status) => {
+    upstream.answer = (response) => {
+      if (typeof answered !== 'number') return response.destroy();
+      return response.writeHead(answered, { 'x-receiver': 'secret' }).end('{"secret":"body"}');
+    };
+    const sent = await post(service, '/api/leads', 'json', lead());
+    const { body } = await executeAction(service, await previewId(service));
+    const actionId = body.receipt?.action_id ?? upstream.delivered.at(-1)?.event.data.id;
+    for (const id of [referenceOf(sent), actionId]) {
+      await until(async () => (await rowOf(id)).status !== 'sending');
+      const row = await rowOf(id);
+      expect(parseAttempts(row.attempts)).toMatchObject([{ outcome, http_status: status }]);
+      expect(JSON.stringify(row)).not.toContain('secret');
+    }
   });
 
   test('commits an execution’s submission with its claim', async () => {

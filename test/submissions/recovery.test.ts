@@ -33,7 +33,9 @@ describe.each(databases)('recovery after a sender died or was paused, on %s (ref
     expect(await completeExpiredAttempts(rig.instance().submissions)).toBe(1);
     const row = await rig.row();
     expect(row).toMatchObject({ status: 'waiting', step: 0 });
-    expect(row.made).toEqual([{ at: expect.any(String), ms: LEASE_MS, outcome: 'unknown', by: 'first' }]);
+    expect(row.made).toEqual([
+      { at: expect.any(String), ms: LEASE_MS, outcome: 'unknown', by: 'first', http_status: null },
+    ]);
     const dueInMs = Number(row.next_attempt_ms) - (await wallNow());
     expect(dueInMs).toBeGreaterThan(60_000 * 0.9 - 30_000 - 3_000);
     expect(dueInMs).toBeLessThan(60_000 * 1.1 - 30_000 + 1_000);
@@ -89,7 +91,7 @@ describe.each(databases)('recovery after a sender died or was paused, on %s (ref
     const other = rig.instance().submissions;
     await completeExpiredAttempts(other);
     const again = (await leaseAttempt(other, await rig.row(), 'redelivery')) ?? expect.fail();
-    const attempt = { at: '', ms: 1, outcome: 'rejected', by: 'redelivery' } as const;
+    const attempt = { at: '', ms: 1, outcome: 'rejected', by: 'redelivery', http_status: 422 } as const;
     const outcome = { kind: 'rejected', status: 422 } as const;
     await completeAttempt(rig.submissions, paused, { outcome, attempt });
     const row = await rig.row();

@@ -19,6 +19,7 @@ const confirmed: Outcome = { kind: 'confirmed', known: false };
 const limited = (retryAfterSeconds: number): Outcome => ({
   kind: 'rateLimited',
   retryAfterSeconds,
+  status: 429,
 });
 
 /** Random draws: the minimum, the middle and the maximum. */

@@ -30,7 +30,13 @@ export const unreported = '';
 /** Returns a send function whose attempt has this outcome. */
 export const told = (outcome: Outcome) => async (): Promise<Attempted> => ({
   outcome,
-  attempt: { at: '2026-09-01T12:00:00.000Z', ms: 5, outcome: outcome.kind, by: 'first' },
+  attempt: {
+    at: '2026-09-01T12:00:00.000Z',
+    ms: 5,
+    outcome: outcome.kind,
+    by: 'first',
+    http_status: outcome.status ?? null,
+  },
 });
 
 export type Request = ReturnType<typeof plain>;

@@ -57,7 +57,7 @@ export function submissionRow(given: Given = {}): SubmissionRow {
 
 /** Returns a line of `attempts`: a confirmed first attempt, except for the given values. */
 export function attemptLine(attempt: Partial<Attempt> = {}): string {
-  return lineOf({ at: RECEIVED, ms: 12, outcome: 'confirmed', by: 'first', ...attempt });
+  return lineOf({ at: RECEIVED, ms: 12, outcome: 'confirmed', by: 'first', http_status: 200, ...attempt });
 }
 
 /** Inserts rows unchanged. */

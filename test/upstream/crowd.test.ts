@@ -10,7 +10,7 @@ import { eventOf, freely } from './event.ts';
 /** Same value as `CONNECTIONS` in `src/upstream/http.ts`. */
 const CONNECTIONS = 128;
 const unconfirmed = { kind: 'unconfirmed', reason: 'The upstream did not answer in time.' };
-const confirmed = { kind: 'confirmed', known: false };
+const confirmed = { kind: 'confirmed', known: false, status: 200 };
 
 let receiver: ProgrammableUpstream;
 let upstream: RemoteUpstream;

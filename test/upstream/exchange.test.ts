@@ -11,7 +11,7 @@ import { freely, lead } from './event.ts';
 const BODY_MAXIMUM_BYTES = 64 * 1024;
 const BODY_MAXIMUM_MS = 1_000;
 
-const confirmed = { kind: 'confirmed', known: false };
+const confirmed = { kind: 'confirmed', known: false, status: 200 };
 
 let receiver: ProgrammableUpstream;
 let upstream: RemoteUpstream;

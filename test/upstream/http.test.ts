@@ -104,15 +104,12 @@ describe('deliver, request (reference §10.1)', () => {
 describe('deliver, outcomes (reference §10.3)', () => {
   test.each([200, 201, 202, 204, 299])('returns confirmed for %i', async (status) => {
     receiver.answer = answering(status);
-    expect(await upstream.deliver(lead, freely)).toEqual({ kind: 'confirmed', known: false });
+    expect(await upstream.deliver(lead, freely)).toEqual({ kind: 'confirmed', known: false, status });
   });
 
   test('returns for 409 confirmed as known for a subscriber, and rejected for a lead', async () => {
     receiver.answer = answering(409);
-    expect(await upstream.deliver(subscription, freely)).toEqual({
-      kind: 'confirmed',
-      known: true,
-    });
+    expect(await upstream.deliver(subscription, freely)).toEqual({ kind: 'confirmed', known: true, status: 409 });
     expect(await upstream.deliver(lead, freely)).toEqual({ kind: 'rejected', status: 409 });
   });
 
@@ -172,6 +169,7 @@ describe('deliver, outcomes (reference §10.3)', () => {
     expect(await dated.deliver(lead, freely)).toEqual({
       kind: 'rateLimited',
       retryAfterSeconds: seconds,
+      status: 429,
     });
     await dated.close();
   });
@@ -181,6 +179,7 @@ describe('deliver, outcomes (reference §10.3)', () => {
     expect(await upstream.deliver(lead, freely)).toEqual({
       kind: 'rateLimited',
       retryAfterSeconds: 1,
+      status: 429,
     });
   });
 
@@ -203,7 +202,7 @@ describe('deliver, outcomes (reference §10.3)', () => {
         pour();
       };
     });
-    expect(await upstream.deliver(lead, freely)).toEqual({ kind: 'confirmed', known: false });
+    expect(await upstream.deliver(lead, freely)).toEqual({ kind: 'confirmed', known: false, status: 200 });
     await closed;
   });
 
@@ -213,7 +212,7 @@ describe('deliver, outcomes (reference §10.3)', () => {
       response.writeHead(200);
       timers.push(setInterval(() => response.write('x'), 100));
     };
-    const confirmed = { kind: 'confirmed', known: false };
+    const confirmed = { kind: 'confirmed', known: false, status: 200 };
     const patient = open(receiver.url, 5_000);
     const outcomes = await Promise.all(Array.from({ length: 130 }, () => patient.deliver(lead, freely)));
     expect(outcomes).toEqual(outcomes.map(() => confirmed));
@@ -223,7 +222,7 @@ describe('deliver, outcomes (reference §10.3)', () => {
 
   test('returns confirmed at once for a 200 whose body stalls', async () => {
     receiver.answer = (response) => void response.writeHead(200).write('x');
-    expect(await upstream.deliver(lead, freely)).toEqual({ kind: 'confirmed', known: false });
+    expect(await upstream.deliver(lead, freely)).toEqual({ kind: 'confirmed', known: false, status: 200 });
   });
 
   test('returns unconfirmed after the timeout for endless 103 answers', async () => {
@@ -300,7 +299,7 @@ describe('deliver, events that are proven unsent', () => {
     });
     await systemClock.sleep(100);
     await new Promise<void>((resolve) => server.listen(port, '127.0.0.1', resolve));
-    expect(await delivering).toEqual({ kind: 'confirmed', known: false });
+    expect(await delivering).toEqual({ kind: 'confirmed', known: false, status: 200 });
     expect(ids).toEqual(['e-1']);
     await restarting.close();
     server.close();

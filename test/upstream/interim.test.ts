@@ -43,6 +43,7 @@ test.each([
     expect(await raw.deliver(lead, freely)).toEqual({
       kind: 'confirmed',
       known: false,
+      status: 202,
     });
   }
   // All requests but the first could reuse a connection.

@@ -48,9 +48,9 @@ async function deliverBlocked(status: number) {
 }
 
 test.each([
-  [200, { kind: 'confirmed', known: false }],
+  [200, { kind: 'confirmed', known: false, status: 200 }],
   [422, { kind: 'rejected', status: 422 }],
-  [429, { kind: 'rateLimited', retryAfterSeconds: 7 }],
+  [429, { kind: 'rateLimited', retryAfterSeconds: 7, status: 429 }],
   [500, { kind: 'unconfirmed', reason: expect.stringContaining('500') }],
 ])(
   'returns the outcome of the answer %i that waits in the socket if the timeout fires late',

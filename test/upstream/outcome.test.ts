@@ -2,7 +2,6 @@ import { isMainThread } from 'node:worker_threads';
 import { afterEach, beforeEach, describe, expect, test } from 'vitest';
 import { outcomeOf } from '../../src/upstream/http.ts';
 
-const confirmed = { kind: 'confirmed', known: false };
 const statusesFrom = (first: number, last: number) =>
   Array.from({ length: last - first + 1 }, (_, index) => first + index);
 const outcome = (status: number, event: 'lead.created' | 'subscriber.created' = 'lead.created') =>
@@ -12,7 +11,9 @@ describe('outcomeOf, statuses (reference §10.3)', () => {
   const ownStanding = [401, 403, 404, 407, 408];
 
   test('returns confirmed for every 2xx, but neither for 199 nor for 300', () => {
-    for (const status of statusesFrom(200, 299)) expect(outcome(status)).toEqual(confirmed);
+    for (const status of statusesFrom(200, 299)) {
+      expect(outcome(status)).toEqual({ kind: 'confirmed', known: false, status });
+    }
     for (const status of [199, 300]) expect(outcome(status).kind).toBe('unconfirmed');
   });
 
@@ -43,7 +44,7 @@ describe('outcomeOf, statuses (reference §10.3)', () => {
   });
 
   test('returns confirmed as known for 409 to a subscriber only', () => {
-    expect(outcome(409, 'subscriber.created')).toEqual({ kind: 'confirmed', known: true });
+    expect(outcome(409, 'subscriber.created')).toEqual({ kind: 'confirmed', known: true, status: 409 });
     expect(outcome(410, 'subscriber.created')).toEqual({ kind: 'rejected', status: 410 });
     expect(outcome(409)).toEqual({ kind: 'rejected', status: 409 });
   });
@@ -86,7 +87,7 @@ describe.each(zones)('outcomeOf, Retry-After in the time zone %s (reference §10
     ['Wed, 02 Sep 2026 12:00:00 GMT', 86_400],
     ['Wed, 02 Sep 2026 12:00:01 GMT', 86_400],
   ])('reads %j as %i seconds', (header, retryAfterSeconds) => {
-    expect(waited(header)).toEqual({ kind: 'rateLimited', retryAfterSeconds });
+    expect(waited(header)).toEqual({ kind: 'rateLimited', retryAfterSeconds, status: 429 });
   });
 
   test.each([
@@ -95,7 +96,7 @@ describe.each(zones)('outcomeOf, Retry-After in the time zone %s (reference §10
     ['Tue, 01 Sep 2026 12:00:01 GMT', 1],
   ])('rounds the time until %j up from half past a second', (header, retryAfterSeconds) => {
     const halfPast = '2026-09-01T12:00:00.500Z';
-    expect(waited(header, halfPast)).toEqual({ kind: 'rateLimited', retryAfterSeconds });
+    expect(waited(header, halfPast)).toEqual({ kind: 'rateLimited', retryAfterSeconds, status: 429 });
   });
 
   test.each([
@@ -122,6 +123,6 @@ describe.each(zones)('outcomeOf, Retry-After in the time zone %s (reference §10
     'Tue, 05 January 2100 12:00:00 GMT',
     'Tue, 41 Foo 2100 12:00:00 GMT',
   ])('reads the invalid %j as 1 second', (header) => {
-    expect(waited(header)).toEqual({ kind: 'rateLimited', retryAfterSeconds: 1 });
+    expect(waited(header)).toEqual({ kind: 'rateLimited', retryAfterSeconds: 1, status: 429 });
   });
 });

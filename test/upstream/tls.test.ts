@@ -28,7 +28,7 @@ afterAll(() => setDefaultCACertificates(trusted));
 
 test('speaks HTTP/1.1 to a receiver that prefers HTTP/2 (reference §10.4)', async () => {
   await receive();
-  expect(await upstream.deliver(lead, freely)).toEqual({ kind: 'confirmed', known: false });
+  expect(await upstream.deliver(lead, freely)).toEqual({ kind: 'confirmed', known: false, status: 200 });
   expect(receiver.spoken).toEqual(['1.1']);
 });
 

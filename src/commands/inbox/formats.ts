@@ -63,8 +63,9 @@ export function inboxPage(item: StoredSubmission): string[] {
     ['received', receivedAt],
     ['status', reason === null ? status : `${status} (${reason})`],
     ['next attempt', nextAttemptAt],
-    ...attempts.map(({ at, ms, outcome, by }): [string, string] => {
-      return ['attempt', `${at}  ${outcome} after ${ms} ms (${by})`];
+    ...attempts.map(({ at, ms, outcome, by, http_status }): [string, string] => {
+      const answer = http_status === null ? '' : `, HTTP ${http_status},`;
+      return ['attempt', `${at}  ${outcome}${answer} after ${ms} ms (${by})`];
     }),
     ['type', type],
     ['form', data.form],
