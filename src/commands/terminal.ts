@@ -5,6 +5,7 @@
 import { once } from 'node:events';
 import { createInterface } from 'node:readline/promises';
 import type { Readable, Writable } from 'node:stream';
+import type { Formats } from '../submissions/read/export.ts';
 import { UsageFault } from './command-errors.ts';
 import { printable, printableLines } from './printable.ts';
 
@@ -58,7 +59,8 @@ export function openTerminal(streams: TerminalStreams, json: boolean): Terminal 
     print: (...pieces) => void stdout.write(`${pieces.map(shown).join('')}\n`),
     write: async (lines, format = 'jsonl') => {
       const isExact = format === 'csv' && stdout.isTTY !== true;
-      if (!stdout.write(isExact ? lines : printableLines(lines, LINE_END[format]))) await once(stdout, 'drain');
+      const text = isExact ? lines : printableLines(lines.replace(BYTE_ORDER_MARK, ''), LINE_END[format]);
+      if (!stdout.write(text)) await once(stdout, 'drain');
     },
     say: (line) => void stderr.write(`${printable(line)}\n`),
     readLine: async (question) => {
@@ -86,6 +88,9 @@ export function openTerminal(streams: TerminalStreams, json: boolean): Terminal 
   };
 }
 
+/** The beginning of a CSV file, for spreadsheets only. */
+const BYTE_ORDER_MARK = /^\uFEFF/;
+
 /** A CSV cell may have line breaks `\n`, so a record ends with `\r\n`. */
 const LINE_END = { jsonl: '\n', csv: '\r\n' };
 
@@ -99,14 +104,14 @@ export function printTable(terminal: Terminal, [head = '', ...lines]: readonly s
 export async function writeRecords<Row>(
   terminal: Terminal,
   format: 'csv' | 'jsonl',
-  spelling: { head: string; csv(row: Row): string; jsonl(row: Row): string },
+  formats: Formats<Row>,
   pages: AsyncIterable<readonly Row[]>,
   limit = Number.POSITIVE_INFINITY,
 ): Promise<void> {
-  if (format === 'csv') await terminal.write(spelling.head, format);
+  if (format === 'csv') await terminal.write(formats.head, format);
   let left = limit;
   for await (const page of pages) {
-    await terminal.write(page.slice(0, left).map(spelling[format]).join(''), format);
+    await terminal.write(page.slice(0, left).map(formats[format]).join(''), format);
     left -= page.length;
     if (left <= 0) return;
   }

@@ -1,5 +1,5 @@
-/** Leads as a file (reference §12.9). The audit gets the count and the names of the filters. */
-import { csvHeader, csvRecordOf, jsonLineOf } from '../submissions/read/export.ts';
+/** Exports as files (reference §12.9). The audit gets the count and the names of the filters. */
+import { jsonLineOf, submissionFormats } from '../submissions/read/export.ts';
 import { type StoredSubmission, submissionPages } from '../submissions/read/list.ts';
 import { type About, type AuditAction, recordCount } from './audit.ts';
 import { leadFilters } from './lists.ts';
@@ -7,18 +7,19 @@ import type { Answer, ConsoleParts, PageRequest } from './page.ts';
 
 type File = { name: string; type: string };
 
-/** Returns the leads as CSV that is safe to open in a spreadsheet. */
+const CSV = 'text/csv; charset=utf-8';
+export const JSON_LINES = 'application/jsonl; charset=utf-8';
+
 export function leadsCsv(parts: ConsoleParts, request: PageRequest): Promise<Answer> {
-  const file = { name: 'leads.csv', type: 'text/csv; charset=utf-8' };
-  return exportLeads(parts, request, file, csvHeader, csvRecordOf);
+  const { head, csv } = submissionFormats(request.times.zone);
+  return exportLeads(parts, request, { name: 'leads.csv', type: CSV }, head, csv);
 }
 
 export function leadsJsonl(parts: ConsoleParts, request: PageRequest): Promise<Answer> {
   return exportLeads(parts, request, { name: 'leads.jsonl', type: JSON_LINES }, '', jsonLineOf);
 }
 
-export const JSON_LINES = 'application/jsonl; charset=utf-8';
-
+/** Returns the leads of the list with the same filters, the newest first. */
 function exportLeads(
   parts: ConsoleParts,
   request: PageRequest,
@@ -27,13 +28,14 @@ function exportLeads(
   write: (item: StoredSubmission) => string,
 ): Promise<Answer> {
   const { filter, given } = leadFilters(request, parts.credentials.clients());
-  async function* chunks() {
-    if (head !== '') yield { count: 0, lines: head };
-    for await (const page of submissionPages(parts.reader, filter)) {
-      yield { count: page.length, lines: page.map(write).join('') };
-    }
-  }
-  return recordedFile(parts, request, file, 'exported_leads', { filters: Object.keys(given) }, chunks());
+  const chunks = chunksOf(head, submissionPages(parts.reader, filter, 'desc'), write);
+  return recordedFile(parts, request, file, 'exported_leads', { filters: Object.keys(given) }, chunks);
+}
+
+/** Yields the text of a file: its head, then each page of rows. */
+async function* chunksOf<Row>(head: string, pages: AsyncIterable<readonly Row[]>, write: (row: Row) => string) {
+  if (head !== '') yield { count: 0, lines: head };
+  for await (const page of pages) yield { count: page.length, lines: page.map(write).join('') };
 }
 
 /**

@@ -1,9 +1,9 @@
-/** A spreadsheet computes nothing when it opens an export (ASVS 1.2.10). For the property test, see the tests of the inbox. */
+/** A spreadsheet computes nothing when it opens an export (ASVS 1.2.10). `test/submissions/read/export.test.ts` has the properties. */
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { expect, test } from 'vitest';
 import { forms } from '../../src/forms/catalog.ts';
-import { csvHeader, csvRecordOf } from '../../src/submissions/read/export.ts';
+import { submissionFormats } from '../../src/submissions/read/export.ts';
 import { eventOf, keptSubmission } from '../support/submissions.ts';
 
 const payloads = [
@@ -11,9 +11,10 @@ const payloads = [
   "+cmd|' /C calc'!A0",
   '-2+3+cmd|"x"!A0',
   '@SUM(1,1)',
-  '\tstarts with a tab',
-  '\rstarts with a carriage return',
-  '\nstarts with a line feed',
+  '-2+3',
+  '\t=starts with a tab',
+  '\r=starts with a carriage return',
+  '\n=starts with a line feed',
   '＝1＋1',
   '＋1',
   '－1',
@@ -25,19 +26,30 @@ const payloads = [
   '\u00ad\u034f@SUM(1)',
   '\u200d\u2800-1',
   '\u3164 ＝1',
+  '+1-415-555-0100',
+  '- 2+3',
+  '- two rooms+SUM (1)',
+  "- two rooms|' /C calc'!A0",
+  '+14155550100',
+  '+1 (415) 555-0100',
+  '+1 555 0100',
+  '-5 degrees',
+  '- two rooms, 12" pipe & a door!',
+  '-',
   'plain',
   'a\u200e=1',
   '\u200eplain',
 ];
 
+const { head, csv } = submissionFormats('Europe/Berlin');
 const names = [...new Set(Object.values(forms).flatMap(({ fields }) => fields))].map(({ name }) => name);
 
 /** Returns a record for each payload, with the payload in every column that a stranger fills. */
 function everyRecord(of: readonly string[] = payloads): string {
   return of
     .map((payload) =>
-      csvRecordOf(
-        keptSubmission(
+      csv({
+        ...keptSubmission(
           eventOf({
             fields: Object.fromEntries(names.map((name) => [name, payload])),
             recipient: { id: 'c-1', name: payload },
@@ -45,14 +57,15 @@ function everyRecord(of: readonly string[] = payloads): string {
             client: payload,
           }),
         ),
-      ),
+        note: payload,
+      }),
     )
     .join('');
 }
 
 test('formulas in CSV: the export of every prefix in every column equals the golden file', () => {
   const golden = readFileSync(join(import.meta.dirname, 'formulas.csv'), 'utf8');
-  expect(csvHeader + everyRecord()).toBe(golden);
+  expect(head + everyRecord()).toBe(golden);
 });
 
 test('formulas in CSV: a value that starts with NUL is prefixed, too', () => {

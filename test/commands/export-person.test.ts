@@ -79,6 +79,17 @@ describe.each(databases)('inbox export --email on %s', (_name, create) => {
     expect(ran.stderr).not.toContain('DATA_DIR');
   });
 
+  test('writes the same bytes for a row of the CSV as the console', async () => {
+    const operator = await signIn(service);
+    const { text } = await operator.get('/operator/leads.csv?q=Eve');
+    const environment = { DATABASE_URL: database.url, DATA_DIR: service.folder, OPERATOR_TIME_ZONE: 'Europe/Berlin' };
+    const ran = await runService(['inbox', 'export', '--email', email, '--format', 'csv'], { environment });
+    const [head, row, ...others] = text.split('\r\n');
+    expect(others).toEqual(['']);
+    expect(row).toContain(lead.id);
+    expect(ran.stdout.split('\r\n').slice(0, 2)).toEqual([`\uFEFF${head}`, row]);
+  });
+
   test.each([
     ['as CSV', ['--format', 'csv']],
     ['with a filter', ['--form', 'contact']],

@@ -208,8 +208,9 @@ describe('GET /operator/leads.csv and leads.jsonl', () => {
     expect(csv.headers.get('cache-control')).toBe('no-store');
     const records = csv.text.split('\r\n');
     expect(records).toHaveLength(4);
-    expect(records[1]).toContain(",'=1+1,");
-    expect(records[2]).toContain(',"B,""C""",');
+    // The newest comes first, in the operator's time zone.
+    expect(records[1]).toMatch(/^2026-08-01 02:02:00,contact,new,"B,""C""",b@x\.co,/);
+    expect(records[2]).toMatch(/^2026-08-01 02:01:00,contact,new,'=1\+1,a@x\.co,/);
     const jsonl = await operator.get('/operator/leads.jsonl');
     const lines = jsonl.text.trim().split('\n');
     expect(lines.map((line) => JSON.parse(line).data.form)).toEqual(Array(3).fill('contact'));
@@ -219,6 +220,45 @@ describe('GET /operator/leads.csv and leads.jsonl', () => {
         ['Jo', 'exported_leads', { count: 3, filters: [] }],
       ]),
     );
+  });
+
+  test('leave out spam and newsletter submissions as the list does', async () => {
+    const named = (name: string) => ({ name, email: 'x@x.co' });
+    await keep(
+      submissionRow({ receivedAt: at(1), fields: named('Old') }),
+      submissionRow({ receivedAt: at(2), fields: named('Spam'), progress: 'spam' }),
+      submissionRow({ receivedAt: at(3), form: 'newsletter', fields: named('News') }),
+      submissionRow({
+        receivedAt: at(4),
+        fields: named('Won'),
+        progress: 'won',
+        note: 'paid',
+        data: { client: 'acme' },
+      }),
+    );
+    for (const [query, names] of [
+      ['', ['Won', 'Old']],
+      ['?progress=spam', ['Spam']],
+      ['?form=newsletter', ['News']],
+      ['?agent=acme', ['Won']],
+    ] as const) {
+      const csv = (await operator.get(`/operator/leads.csv${query}`)).text.trimEnd().split('\r\n').slice(1);
+      expect(csv.map((record) => record.split(',')[3])).toEqual(names);
+      const jsonl = (await operator.get(`/operator/leads.jsonl${query}`)).text.trim().split('\n');
+      expect(jsonl.map((line) => JSON.parse(line).data.fields.name)).toEqual(names);
+      const list = await operator.get(`/operator/leads${query}`);
+      expect(names.map((name) => list.text.includes(name))).toEqual(names.map(() => true));
+    }
+  });
+
+  test('write the CSV with a byte order mark, and more than one page of rows', async () => {
+    await keep(...Array.from({ length: 501 }, (_, n) => submissionRow({ receivedAt: at(n) })));
+    const answer = await fetch(`${service.url}/operator/leads.csv`, { headers: { cookie: operator.cookie } });
+    const text = Buffer.from(await answer.arrayBuffer()).toString();
+    expect(text.startsWith('\uFEFFreceived_at,form,')).toBe(true);
+    const times = text.trimEnd().split('\r\n').slice(1);
+    expect(times).toHaveLength(501);
+    expect(times).toEqual(times.toSorted().reverse());
   });
 
   test('return 403 when the sign-in link is an hour old', async () => {

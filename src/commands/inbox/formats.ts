@@ -1,6 +1,7 @@
 /** Formats submissions as text for people: a table, and a page. */
 import { isMixedScript } from '../../submissions/homograph.ts';
 import type { StoredSubmission } from '../../submissions/read/list.ts';
+import { shortReference } from '../../submissions/submission.ts';
 import { printable } from '../printable.ts';
 import { tableOf } from '../terminal.ts';
 
@@ -56,11 +57,14 @@ function clip(text: string, maximum: number): string {
 
 /** Returns the lines of one submission in full. */
 export function inboxPage(item: StoredSubmission): string[] {
-  const { receivedAt, event, status, reason, nextAttemptAt, attempts } = item;
+  const { receivedAt, event, status, reason, progress, note, nextAttemptAt, attempts } = item;
   const { data, type } = event;
   const rows: [string, string | null | undefined][] = [
     ['id', data.id],
+    ['reference', data.form === 'newsletter' ? undefined : shortReference(data.id)],
     ['received', receivedAt],
+    ['progress', progress],
+    ['note', note],
     ['status', reason === null ? status : `${status} (${reason})`],
     ['next attempt', nextAttemptAt],
     ...attempts.map(({ at, ms, outcome, by, http_status }): [string, string] => {

@@ -7,10 +7,10 @@ import { exportAll, filterOptions, LIST_ROWS, list, show } from './reading.ts';
 
 export const run = runnerOf({
   invocation: 'npm run inbox --',
-  description:
-    'Every submission that is kept: what the embedded destination (UPSTREAM_URL=inbox:) holds, and what was forwarded.',
+  description: 'The stored submissions: those of the embedded inbox (UPSTREAM_URL=inbox:), and the forwarded ones.',
   examples: [
     'npm run inbox -- list',
+    'npm run inbox -- list --progress new --agent acme-assistant',
     'npm run inbox -- list --status undelivered --origin browser',
     'npm run inbox -- list --search "+1 555 0100"',
     'npm run inbox -- show 0b4f3a52',
@@ -21,31 +21,35 @@ export const run = runnerOf({
   ],
   subcommands: {
     list: {
-      description: 'the latest, newest first',
-      options: { '--limit N': `how many (${LIST_ROWS})`, ...filterOptions },
+      description: 'List the latest submissions, newest first',
+      options: { '--limit N': `number of submissions (default: ${LIST_ROWS})`, ...filterOptions },
       run: list,
     },
-    show: { description: 'one in full; the beginning of its id is enough', operands: ['id'], run: show },
+    show: {
+      description: 'Show one submission in full. The beginning of its id is enough',
+      operands: ['id'],
+      run: show,
+    },
     export: {
-      description: 'all of them, oldest first, on standard output',
+      description: 'Write all submissions to standard output, oldest first',
       options: {
         ...formatOption,
-        '--email ADDRESS': 'everything about one person, as jsonl; - reads the address from standard input',
-        '--limit N': 'only the first so many',
+        '--email ADDRESS': 'everything about one person, as jsonl. - reads the address from standard input',
+        '--limit N': 'number of submissions (default: all)',
         ...filterOptions,
       },
       run: exportAll,
     },
     resend: {
-      description: 'has the running service send a browser’s submission again, and waits for the outcome',
+      description: 'Have the running service send submissions from browsers again, and wait for the outcome',
       others: 'id',
-      options: { '--undelivered': 'all of browsers that are undelivered' },
+      options: { '--undelivered': 'all undelivered submissions from browsers' },
       run: resend,
     },
     dismiss: {
-      description: 'puts away what waits or is undelivered: nothing more happens to it',
+      description: 'Stop the delivery of waiting and undelivered submissions',
       others: 'id',
-      options: { '--reason REASON': `${dismissalReasons.join(', ')} (other)` },
+      options: { '--reason REASON': `${dismissalReasons.join(', ')} (default: other)` },
       run: dismissAll,
     },
   },

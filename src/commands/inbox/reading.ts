@@ -1,10 +1,11 @@
 /** `npm run inbox -- list`, `show` and `export` (reference §13.4). */
 import { join } from 'node:path';
 import { exportPerson } from '../../confirmations/person.ts';
+import { timesIn } from '../../console/times.ts';
 import { clientsIfReadable } from '../../credentials/edit.ts';
 import { messageFilesTo } from '../../mail/erasure.ts';
-import { csvHeader, csvRecordOf, jsonLineOf } from '../../submissions/read/export.ts';
-import { formNames, origins, type SubmissionFilter, statuses } from '../../submissions/read/filter.ts';
+import { jsonLineOf, submissionFormats } from '../../submissions/read/export.ts';
+import { formNames, origins, progresses, type SubmissionFilter, statuses } from '../../submissions/read/filter.ts';
 import { findSubmissions, submissionPage, submissionPages } from '../../submissions/read/list.ts';
 import { parseSearch } from '../../submissions/read/search.ts';
 import { formatOf, limitOf, oneOf, readAddress, timeOf } from '../arguments.ts';
@@ -17,12 +18,14 @@ import { inboxPage, inboxTable } from './formats.ts';
 export const LIST_ROWS = 20;
 
 export const filterOptions = {
+  '--progress PROGRESS': progresses.join(', '),
   '--status STATUS': statuses.join(', '),
   '--form NAME': formNames.join(', '),
   '--origin ORIGIN': origins.join(', '),
-  '--since DATE': 'received then or later, like 2026-12-01 (UTC)',
-  '--until DATE': 'received before that',
-  '--search TEXT': 'words that all occur: of a field, a reference or an agent’s name',
+  '--agent NAME': 'name of the agent client',
+  '--since DATE': 'received at this time or later, as 2026-12-01 (UTC)',
+  '--until DATE': 'received before this time',
+  '--search TEXT': 'words that all occur in the fields, the reference, or the agent’s name and label',
 } as const;
 
 /** Returns the filter of the options. Throws `UsageFault` if an option has an invalid value. */
@@ -30,8 +33,12 @@ function filterOf(call: Call): SubmissionFilter {
   const text = call.text('search');
   const search =
     text === undefined ? undefined : parseSearch(text, clientsIfReadable(loadSettings().settings.credentialsFile));
-  if (text !== undefined && search === undefined) throw new UsageFault('--search is blank: say what to look for.');
+  if (text !== undefined && search === undefined) throw new UsageFault('--search is blank. Give at least one word.');
+  const client = call.text('agent');
+  if (client === '') throw new UsageFault('--agent is blank. Give the name of a client.');
   return {
+    progress: oneOf(call, 'progress', progresses),
+    client,
     status: oneOf(call, 'status', statuses),
     form: oneOf(call, 'form', formNames),
     origin: oneOf(call, 'origin', origins),
@@ -48,19 +55,21 @@ export async function list(call: Call): Promise<void> {
   const filter = filterOf(call);
   const { items, total } = await withSubmissions(terminal, (storage) => submissionPage(storage, filter, { limit }));
   if (terminal.json) return terminal.write(items.map(jsonLineOf).join(''));
-  if (items.length === 0) return terminal.say('There is nothing here yet.');
+  if (items.length === 0) {
+    return terminal.say(isFiltered(filter) ? 'Nothing matches.' : 'There are no submissions yet.');
+  }
   printTable(terminal, inboxTable(items));
   const { length } = items;
   const of = total.isMore ? ` of more than ${total.count}` : length < total.count ? ` of ${total.count}` : '';
-  terminal.say(`${length}${of} shown; \`export --format csv\` has all, by the same filters.`);
+  terminal.say(`${length}${of} shown. \`export --format csv\` writes all of them, with the same filters.`);
 }
 
 /** Shows one submission in full. */
 export async function show(call: Call): Promise<void> {
   const id = call.operand('id');
   const [item, second] = await withSubmissions(call.terminal, (storage) => findSubmissions(storage, id));
-  if (item === undefined) throw new ExitFault('There is nothing with that id; `list` shows them.');
-  if (second !== undefined) throw new ExitFault('More than one id begins like that: give more of it.');
+  if (item === undefined) throw new ExitFault('No submission has this id. `list` shows the ids.');
+  if (second !== undefined) throw new ExitFault('Several ids begin like this. Give more characters.');
   if (call.terminal.json) return call.terminal.write(jsonLineOf(item));
   for (const line of inboxPage(item)) call.terminal.print(line);
 }
@@ -73,26 +82,29 @@ export async function exportAll(call: Call): Promise<void> {
   const filter = filterOf(call);
   const limit = limitOf(call);
   const email = given === undefined ? undefined : await readAddress(call, given, '--email is not an e-mail address.');
-  const isFiltered = limit !== undefined || Object.values(filter).some((one) => one !== undefined);
-  await withSubmissions(terminal, async (storage, { dataDir }) => {
-    if (email !== undefined && format === 'jsonl' && !isFiltered) {
+  const isWhole = limit === undefined && !isFiltered(filter);
+  await withSubmissions(terminal, async (storage, { dataDir, operatorTimeZone }) => {
+    if (email !== undefined && format === 'jsonl' && isWhole) {
       for await (const { lines } of exportPerson(storage, email)) await terminal.write(lines, format);
       const { length } = await messageFilesTo(join(dataDir, 'mail'), email);
       terminal.say(EVERYTHING + (length === 0 ? '' : messageFiles(length)));
       return;
     }
     const pages = submissionPages(storage, { ...filter, email });
-    const spelling = { head: csvHeader, csv: csvRecordOf, jsonl: jsonLineOf };
-    await writeRecords(terminal, format, spelling, pages, limit);
+    await writeRecords(terminal, format, submissionFormats(timesIn(operatorTimeZone).zone), pages, limit);
     if (email !== undefined) terminal.say(SUBMISSIONS_ALONE);
   });
 }
 
+function isFiltered(filter: SubmissionFilter): boolean {
+  return Object.values(filter).some((one) => one !== undefined);
+}
+
 const EVERYTHING =
-  'This is everything about this person in the database. Receipts hold nothing that was typed into a form.';
+  'This is everything about this person in the database. Receipts contain nothing that was typed into a form.';
 
 const messageFiles = (count: number) =>
-  ` Local mode wrote ${count === 1 ? '1 message' : `${count} messages`} to or about this person into the folder mail of DATA_DIR.`;
+  ` Local mode wrote ${count === 1 ? '1 message' : `${count} messages`} to or about this person into the folder DATA_DIR/mail.`;
 
 const SUBMISSIONS_ALONE =
-  'This is not everything about this person: CSV and filters give submissions only. JSON lines without a filter also have pending confirmations, the newsletter and the number of messages.';
+  'This is not everything about this person. With CSV or a filter, the export has submissions only. JSON lines without a filter also have pending confirmations, the newsletter and the number of messages.';

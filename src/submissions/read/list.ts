@@ -73,14 +73,18 @@ export async function submissionPage(
   return { items: here.map(submissionOf), total, older };
 }
 
-/** Yields all matching submissions, oldest first, in pages. */
-export async function* submissionPages(reader: ReadOnly, filter: SubmissionFilter): AsyncGenerator<StoredSubmission[]> {
-  let after: Cursor | undefined;
+/** Yields all matching submissions in pages: the oldest first with `asc`, the newest first with `desc`. */
+export async function* submissionPages(
+  reader: ReadOnly,
+  filter: SubmissionFilter,
+  direction: Part['direction'] = 'asc',
+): AsyncGenerator<StoredSubmission[]> {
+  let behind: Cursor | undefined;
   do {
-    const rows = await reader.read(pageOf(reader, filter, { direction: 'asc', behind: after, limit: PAGE_ROWS }));
+    const rows = await reader.read(pageOf(reader, filter, { direction, behind, limit: PAGE_ROWS }));
     if (rows.length > 0) yield rows.map(submissionOf);
-    after = rows[PAGE_ROWS - 1];
-  } while (after !== undefined);
+    behind = rows[PAGE_ROWS - 1];
+  } while (behind !== undefined);
 }
 
 const NIL_UUID = '00000000-0000-0000-0000-000000000000';
