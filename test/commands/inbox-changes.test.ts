@@ -58,7 +58,7 @@ describe('inbox resend', () => {
       attemptMarked({ [one]: 'confirmed', [other]: 'confirmed' }),
     ]);
     expect(ran.stdout).toBe(`${one}  confirmed\n${other}  confirmed\n`);
-    expect(ran.stderr).toMatch(/^What is sent again may have arrived already: .*\n$/);
+    expect(ran.stderr).toMatch(/^A resent submission may have arrived before\. .*\n$/);
     expect(ran.status).toBe(0);
   });
 
@@ -119,7 +119,7 @@ describe('inbox dismiss', () => {
     const [delivered, waiting] = [await keep({}), await keep({ status: 'waiting' })];
     const ran = await inbox(['dismiss', delivered, waiting]);
     expect(ran.status).toBe(1);
-    expect(ran.stdout).toContain(`${delivered}  refused: it was delivered\n`);
+    expect(ran.stdout).toContain(`${delivered}  refused: it is already delivered\n`);
     expect(await rowOf(waiting)).toMatchObject({ status: 'dismissed', reason: 'other' });
   });
 

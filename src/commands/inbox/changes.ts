@@ -17,37 +17,37 @@ import { withSubmissions } from '../open-store.ts';
 import type { Terminal } from '../terminal.ts';
 
 const REFUSED: Readonly<Record<ChangeRefusal, string>> = {
-  unknown: 'there is nothing with that id; `list` shows them',
-  agent: 'an agent’s is never sent again: the agent was told to ask the person anew',
-  dismissed: 'it was dismissed',
-  delivered: 'it was delivered',
-  underWay: 'it is under way; try again when that has ended',
-  contentGone: 'what was written in it is gone',
-  sentUnkept: 'it was sent while the database was away, and is never sent a second time',
+  unknown: 'no submission has this id',
+  agent: 'it came from an agent, which must ask the person again',
+  dismissed: 'it is already dismissed',
+  delivered: 'it is already delivered',
+  underWay: 'an attempt is under way, try again in a minute',
+  contentGone: 'its content is deleted',
+  sentUnkept: 'it was sent while the database was unavailable, and is never sent twice',
 };
 
 const RESENT: Readonly<Record<AttemptOutcome | 'gone' | 'not_taken', string>> = {
   confirmed: 'confirmed',
-  rejected: 'rejected',
-  rateLimited: 'not confirmed: the upstream asks to wait',
+  rejected: 'rejected by the receiver',
+  rateLimited: 'not confirmed: the receiver asks to wait',
   unconfirmed: 'not confirmed',
-  unknown: 'not known: its attempt was broken off',
-  gone: 'gone: it was erased meanwhile',
-  not_taken: 'no service took it within 30 s; it stays marked for the one that comes',
+  unknown: 'unknown: the service stopped during the attempt',
+  gone: 'deleted before it was sent',
+  not_taken: 'no running service sent it within 30 s. It stays marked, and a service sends it after its start',
 };
 
 const MAY_HAVE_ARRIVED =
-  'What is sent again may have arrived already: it comes under the same id, by which a receiver knows it. Waiting for the running service …';
+  'A resent submission may have arrived before. It has the same id, by which the receiver recognises it. Waiting for the service …';
 
 /** Marks submissions as due, and reports what the running service does with them. */
 export async function resend(call: Call): Promise<void> {
   const { terminal } = call;
   const given = idsOf(call);
   const all = call.flag('undelivered');
-  if (all === given.length > 0) throw new UsageFault('Give ids, or --undelivered; see --help.');
+  if (all === given.length > 0) throw new UsageFault('Give one or more ids, or --undelivered. See --help.');
   const unconfirmed = await withSubmissions(terminal, async (storage) => {
     const ids = all ? await undeliveredIds(storage) : given;
-    if (ids.length === 0) terminal.say('There is nothing to send again.');
+    if (ids.length === 0) terminal.say('No submission is undelivered.');
     const asked: ResendRequest[] = [];
     for (const id of ids) {
       const answer = await storage.write((tx) => requestResend(storage, tx, id));
@@ -63,14 +63,14 @@ export async function resend(call: Call): Promise<void> {
     }
     return count;
   });
-  if (unconfirmed > 0) throw new ExitFault('Not all of it was confirmed.');
+  if (unconfirmed > 0) throw new ExitFault('Some submissions were not confirmed.');
 }
 
 /** Dismisses all given submissions for one reason. */
 export async function dismissAll(call: Call): Promise<void> {
   const { terminal } = call;
   const ids = idsOf(call);
-  if (ids.length === 0) throw new UsageFault('<id> is missing; see --help.');
+  if (ids.length === 0) throw new UsageFault('Give one or more ids. See --help.');
   const reason = oneOf(call, 'reason', dismissalReasons) ?? 'other';
   let isRefused = false;
   await withSubmissions(terminal, async (storage, { submissionRetentionDays }) => {
@@ -82,7 +82,7 @@ export async function dismissAll(call: Call): Promise<void> {
       isRefused ||= answer.kind !== 'dismissed';
     }
   });
-  if (isRefused) throw new ExitFault('Not all of it was dismissed.');
+  if (isRefused) throw new ExitFault('Some submissions were not dismissed.');
 }
 
 /** Returns each id once, as the store spells it. */
