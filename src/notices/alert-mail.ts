@@ -94,12 +94,11 @@ const CAUSES: Readonly<Record<AttemptOutcome, string>> = {
 };
 
 /** Returns why the last attempt delivered nothing. */
-function causeText(attempt: Attempt, { timeOf }: MailSite): string {
-  const status = 'http_status' in attempt ? attempt.http_status : undefined;
-  const hasNoAnswer = attempt.outcome === 'unconfirmed' && status === null;
-  const cause = hasNoAnswer ? 'the receiver did not answer' : CAUSES[attempt.outcome];
-  const detail = typeof status === 'number' ? ` (HTTP status ${status})` : '';
-  return `Cause: ${cause}${detail}. Last attempt: ${timeOf(attempt.at)}.`;
+function causeText({ at, outcome, http_status: status }: Attempt, { timeOf }: MailSite): string {
+  const hasNoAnswer = outcome === 'unconfirmed' && status === null;
+  const cause = hasNoAnswer ? 'the receiver did not answer' : CAUSES[outcome];
+  const detail = status === null ? '' : ` (HTTP status ${status})`;
+  return `Cause: ${cause}${detail}. Last attempt: ${timeOf(at)}.`;
 }
 
 /** Returns the number of reports of each agent, the most reported one first. */
