@@ -86,6 +86,7 @@ export const routes = {
   changeAgents: operator.post('/operator/agents', '§12.17', 'Issue, rotate or revoke a credential'),
   operatorConfirmations: operator.get('/operator/confirmations', '§12.13', 'What was asked'),
   operatorSubscribers: operator.get('/operator/subscribers', '§12.13', 'The subscribers'),
+  operatorSubscribersCsv: operator.get('/operator/subscribers.csv', '§12.9', 'The same as CSV'),
   seeReports: operator.post('/operator/confirmations', '§12.14', 'Mark reports as seen'),
   operatorMessages: operator.get('/operator/messages', '§12.13', 'Messages and dead ones'),
   changeMessage: operator.post('/operator/messages', '§12.13', 'Resend one'),

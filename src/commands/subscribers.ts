@@ -1,14 +1,17 @@
 /** `npm run subscribers`: lists and exports the subscribers of the newsletter (reference §13.5). */
+
+import { timesIn } from '../console/times.ts';
 import { bounds } from '../forms/bounds.ts';
 import {
+  exportStatuses,
+  exportSubscribers,
   type ListedSubscriber,
   listSubscribers,
-  type SubscriberFilter,
-  subscriberPages,
+  shownColumns,
+  subscriberFormats,
   subscriberStatuses,
 } from '../newsletter/listing.ts';
 import { routes } from '../routes.ts';
-import { csvRecord } from '../submissions/read/export.ts';
 import { formatOf, formatOption, limitOf, oneOf } from './arguments.ts';
 import { UsageFault } from './command-errors.ts';
 import { type Call, runnerOf } from './command-line.ts';
@@ -17,10 +20,7 @@ import { printTable, tableOf, writeRecords } from './terminal.ts';
 
 const LIST_ROWS = 20;
 
-const filterOptions = {
-  '--status STATUS': subscriberStatuses.join(', '),
-  '--search TEXT': 'address, or its beginning',
-} as const;
+const search = { '--search TEXT': 'address, or its beginning' };
 
 export const run = runnerOf({
   invocation: 'npm run subscribers --',
@@ -28,71 +28,63 @@ export const run = runnerOf({
   examples: [
     'npm run subscribers -- list',
     'npm run subscribers -- list --status pending --limit 100',
-    'npm run --silent subscribers -- export --status confirmed --format csv > subscribers.csv',
+    'npm run --silent subscribers -- export --format csv > subscribers.csv',
   ],
   subcommands: {
     list: {
       description: 'List the latest subscribers, newest first, or sorted by address with --search',
-      options: { '--limit N': `maximum number (default: ${LIST_ROWS})`, ...filterOptions },
+      options: {
+        '--limit N': `maximum number (default: ${LIST_ROWS})`,
+        '--status STATUS': subscriberStatuses.join(', '),
+        ...search,
+      },
       run: list,
     },
     export: {
-      description: 'Export all subscribers in the same order to standard output',
-      options: { ...formatOption, '--limit N': 'maximum number (default: all)', ...filterOptions },
+      description: 'Export confirmed subscribers in the same order to standard output, each with a link to unsubscribe',
+      options: {
+        ...formatOption,
+        '--limit N': 'maximum number (default: all)',
+        '--status STATUS': `${exportStatuses.join(', ')} (default: confirmed)`,
+        ...search,
+      },
       run: exportAll,
     },
   },
 });
 
-/** Columns of the output. The columns never include the id or a token. */
-const columns = [
-  'email',
-  'contractor',
-  'status',
-  'created_at',
-  'consent_recorded_at',
-  'confirmed_at',
-  'unsubscribed_at',
-] as const satisfies readonly (keyof ListedSubscriber)[];
-
 async function list(call: Call): Promise<void> {
   const { terminal } = call;
   const limit = limitOf(call) ?? LIST_ROWS;
-  const filter = filterOf(call);
+  const filter = { status: oneOf(call, 'status', subscriberStatuses), search: searchOf(call) };
   const { subscribers, next } = await withConfiguredStorage((storage) => listSubscribers(storage, filter, limit));
   if (terminal.json) return terminal.write(subscribers.map(jsonLineOf).join(''));
-  if (subscribers.length === 0) return terminal.say('There are no such subscribers.');
-  const head = columns.map((name) => name.replaceAll('_', ' ').toUpperCase());
-  printTable(terminal, tableOf([head, ...subscribers.map(cellsOf)]));
-  if (next !== undefined)
-    terminal.say(
-      `Showing ${subscribers.length}. Use --limit for more. For all matches, use \`export --format csv\` with the same filters.`,
-    );
+  if (subscribers.length === 0) {
+    const isFiltered = filter.status !== undefined || filter.search !== undefined;
+    return terminal.say(isFiltered ? 'Nothing matches.' : 'There are no subscribers yet.');
+  }
+  const head = shownColumns.map((name) => name.replaceAll('_', ' ').toUpperCase());
+  const cells = subscribers.map((subscriber) => shownColumns.map((name) => subscriber[name] ?? ''));
+  printTable(terminal, tableOf([head, ...cells]));
+  if (next !== undefined) terminal.say(`Showing ${subscribers.length}. Use --limit for more.`);
 }
 
 async function exportAll(call: Call): Promise<void> {
   const format = formatOf(call);
-  const filter = filterOf(call);
+  const filter = { status: oneOf(call, 'status', exportStatuses), search: searchOf(call) };
   const limit = limitOf(call);
-  await withConfiguredStorage((storage) =>
-    writeRecords(call.terminal, format, spelling, subscriberPages(storage, filter), limit),
-  );
+  await withConfiguredStorage((storage, { baseUrl, operatorTimeZone }) => {
+    const formats = subscriberFormats(timesIn(operatorTimeZone).zone);
+    return writeRecords(call.terminal, format, formats, exportSubscribers(storage, filter, baseUrl), limit);
+  });
 }
 
-function filterOf(call: Call): SubscriberFilter {
-  const search = call.text('search');
-  if (search?.trim() === '') throw new UsageFault('--search must not be blank.');
-  return { status: oneOf(call, 'status', subscriberStatuses), search };
+function searchOf(call: Call): string | undefined {
+  const text = call.text('search');
+  if (text?.trim() === '') throw new UsageFault('--search must not be blank.');
+  return text;
 }
-
-const cellsOf = (subscriber: ListedSubscriber) => columns.map((name) => subscriber[name] ?? '');
 
 function jsonLineOf(subscriber: ListedSubscriber): string {
-  return `${JSON.stringify(Object.fromEntries(columns.map((name) => [name, subscriber[name]])))}\n`;
+  return `${JSON.stringify(Object.fromEntries(shownColumns.map((name) => [name, subscriber[name]])))}\n`;
 }
-
-const spelling = {
-  head: csvRecord(columns),
-  csv: (subscriber: ListedSubscriber) => csvRecord(cellsOf(subscriber)),
-  jsonl: jsonLineOf,
-};

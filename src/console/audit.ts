@@ -26,6 +26,7 @@ const actionWords = {
   exported_person: 'Exported everything about a person',
   deleted_person: 'Deleted everything about a person',
   saw_subscribers: 'Looked at the subscribers',
+  exported_subscribers: 'Exported subscribers',
   saw_confirmations: 'Looked at the confirmations',
   saw_messages: 'Looked at the messages',
   issued: 'Issued a credential',

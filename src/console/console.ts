@@ -21,7 +21,7 @@ import { deletePerson, deletionPage, personPage } from './person.ts';
 import { pageOfForm, returnPage } from './return-page.ts';
 import { freshLinkOf, ignoreUnavailable, isFresh, openSessions, type Session } from './sessions.ts';
 import { openSignInPages } from './sign-in-pages.ts';
-import { subscribersPage } from './subscribers.ts';
+import { subscribersCsv, subscribersPage } from './subscribers.ts';
 import { render, type ShownResult } from './templates.ts';
 import { timesIn } from './times.ts';
 import { changeLead, changeLeads, changeNote, changeProgress, undoChange } from './work.ts';
@@ -50,6 +50,7 @@ const pages: Readonly<Record<ConsoleRoute, ConsolePage>> = {
   changeAgents: { change: changeAgents, needsFreshSession: always },
   operatorConfirmations: { read: confirmationsPage },
   operatorSubscribers: { read: subscribersPage },
+  operatorSubscribersCsv: { read: subscribersCsv, needsFreshSession: always },
   operatorMessages: { read: messagesPage },
   changeMessage: { change: changeMessage },
   operatorAudit: { read: auditPage },

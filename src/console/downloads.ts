@@ -7,7 +7,7 @@ import type { Answer, ConsoleParts, PageRequest } from './page.ts';
 
 type File = { name: string; type: string };
 
-const CSV = 'text/csv; charset=utf-8';
+export const CSV = 'text/csv; charset=utf-8';
 export const JSON_LINES = 'application/jsonl; charset=utf-8';
 
 export function leadsCsv(parts: ConsoleParts, request: PageRequest): Promise<Answer> {
@@ -33,7 +33,7 @@ function exportLeads(
 }
 
 /** Yields the text of a file: its head, then each page of rows. */
-async function* chunksOf<Row>(head: string, pages: AsyncIterable<readonly Row[]>, write: (row: Row) => string) {
+export async function* chunksOf<Row>(head: string, pages: AsyncIterable<readonly Row[]>, write: (row: Row) => string) {
   if (head !== '') yield { count: 0, lines: head };
   for await (const page of pages) yield { count: page.length, lines: page.map(write).join('') };
 }

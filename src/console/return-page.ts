@@ -2,7 +2,12 @@
 import { routes } from '../routes.ts';
 
 /** Routes that answer GET with something else than a page. */
-const notPages = [routes.operatorLeadsCsv, routes.operatorLeadsJsonl, routes.operatorNewLeads].map(({ path }) => path);
+const notPages = [
+  routes.operatorLeadsCsv,
+  routes.operatorLeadsJsonl,
+  routes.operatorNewLeads,
+  routes.operatorSubscribersCsv,
+].map(({ path }) => path);
 
 const MAXIMUM_LENGTH = 2_000;
 

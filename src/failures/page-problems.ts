@@ -67,7 +67,12 @@ const POSTS: readonly RouteName[] = [
   'changeMessage',
   'changeAgents',
 ];
-const EXPORTS: readonly RouteName[] = ['operatorLeadsCsv', 'operatorLeadsJsonl', 'operatorPerson'];
+const EXPORTS: readonly RouteName[] = [
+  'operatorLeadsCsv',
+  'operatorLeadsJsonl',
+  'operatorSubscribersCsv',
+  'operatorPerson',
+];
 
 /** The command that makes a sign-in link. */
 export const LINK_COMMAND = 'npm run operator -- link --name NAME';

@@ -9,7 +9,7 @@ import { pages, pathTo, routes } from '../routes.ts';
 import { fillInAll } from '../site/interpolate.ts';
 import type { Words } from '../site/words.ts';
 import type { SubscriberRow } from '../storage/schema.ts';
-import type { Subscribers } from './subscribers.ts';
+import { type Subscribers, unsubscribeUrl } from './subscribers.ts';
 
 export type ConfirmationMailParts = {
   words: () => Words['newsletter'];
@@ -22,19 +22,19 @@ export function confirmationMail(
   { words, operator, baseUrl }: ConfirmationMailParts,
   { confirm_token, leave_token }: Pick<SubscriberRow, 'confirm_token' | 'leave_token'>,
 ): MailContent {
-  const unsubscribeUrl = baseUrl + pathTo(routes.leavePage, { token: leave_token });
+  const leaveUrl = unsubscribeUrl(baseUrl, leave_token);
   const { subject, text } = fillInAll(words().message, {
     operator: operator.name,
     site: baseUrl,
     confirm_url: baseUrl + pathTo(routes.newsletterPage, { token: confirm_token }),
-    leave_url: unsubscribeUrl,
+    leave_url: leaveUrl,
     privacy_url: baseUrl + pages.privacy.path,
     days: String(bounds.subscriptionLifetimeDays),
   });
   const headers = {
     // Mail programs unsubscribe by one POST to this address (RFC 8058). Mail programs can't read the address if the
     // header is folded or encoded.
-    'List-Unsubscribe': { prepared: true, value: `<${unsubscribeUrl}>` },
+    'List-Unsubscribe': { prepared: true, value: `<${leaveUrl}>` },
     'List-Unsubscribe-Post': 'List-Unsubscribe=One-Click',
   } as const;
   return { subject, text, headers };

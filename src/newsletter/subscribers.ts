@@ -29,6 +29,11 @@ const TOKEN = /^[A-Za-z0-9_-]{22}$/;
 
 const NEVER = { consent_recorded_at: '', confirmed_at: null, unsubscribed_at: null };
 
+/** Returns the address where a subscriber unsubscribes. `baseUrl` has no trailing slash. */
+export function unsubscribeUrl(baseUrl: string, leaveToken: string): string {
+  return baseUrl + pathTo(routes.leavePage, { token: leaveToken });
+}
+
 export type SubscribersParts = {
   storage: Storage;
   clock: Clock;
@@ -57,7 +62,7 @@ export function openSubscribers(parts: SubscribersParts) {
   /** Returns the data of a subscriber's row that an event contains. */
   const dataOf = ({ status, leave_token }: Pick<SubscriberRow, 'status' | 'leave_token'>): SubscriberData => ({
     status,
-    unsubscribe_url: `${baseUrl}${pathTo(routes.leavePage, { token: leave_token })}`,
+    unsubscribe_url: unsubscribeUrl(baseUrl, leave_token),
   });
 
   return {

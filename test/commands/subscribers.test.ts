@@ -8,7 +8,14 @@ import { openSqlite } from '../../src/storage/sqlite/store.ts';
 import { runService, temporaryFolder } from './run-service.ts';
 
 let dataDir: string;
-const subscribers = (...args: string[]) => runService(['subscribers', ...args], { environment: { DATA_DIR: dataDir } });
+const subscribers = (...args: string[]) =>
+  runService(['subscribers', ...args], {
+    environment: {
+      DATA_DIR: dataDir,
+      BASE_URL: 'https://news.example',
+      OPERATOR_TIME_ZONE: 'America/Los_Angeles',
+    },
+  });
 
 const statuses = ['pending', 'confirmed', 'unsubscribed'] as const;
 const row = (index: number): SubscriberRow => ({
@@ -51,10 +58,7 @@ beforeAll(async () => {
 
 test('list filters by status and beginning of an address, newest first, and shows no token', async () => {
   const { stdout, stderr, status } = await subscribers('list', '--limit', '2');
-  expect([status, stderr]).toEqual([
-    0,
-    'Showing 2. Use --limit for more. For all matches, use `export --format csv` with the same filters.\n',
-  ]);
+  expect([status, stderr]).toEqual([0, 'Showing 2. Use --limit for more.\n']);
   expect(stdout.split('\n')[0]).toMatch(/^EMAIL +CONTRACTOR +STATUS +CREATED AT/);
   expect(stdout).toMatch(/reader699@.*\n.*reader698@/);
   const found = await subscribers('list', '--json', '--search', 'Reader69', '--status', 'pending');
@@ -68,15 +72,39 @@ test('list filters by status and beginning of an address, newest first, and show
   expect(stdout + found.stdout).not.toContain('secret');
 });
 
-test('export writes every subscriber, safe in a spreadsheet, and no token', async () => {
+test('export writes confirmed subscribers only, each with a link to unsubscribe', async () => {
   const { stdout } = await subscribers('export', '--format', 'csv');
-  const lines = stdout.trim().split('\r\n');
-  expect(lines).toHaveLength(701);
-  expect(lines[0]).toBe('email,contractor,status,created_at,consent_recorded_at,confirmed_at,unsubscribed_at');
-  expect(lines.at(-1)).toMatch(/^'=cmd@example\.com,direct,pending,/);
+  const [head, first, ...others] = stdout.trimEnd().split('\r\n');
+  expect(head).toBe(
+    '\uFEFFemail,contractor,status,created_at,consent_recorded_at,confirmed_at,unsubscribed_at,unsubscribe_url',
+  );
+  expect(first).toBe(
+    'reader697@example.com,direct,confirmed,2026-09-01 05:00:00,2026-09-01 05:00:00,2026-09-01 06:00:00,,https://news.example/newsletter/leave/secret-l-697',
+  );
+  expect(others).toHaveLength(232);
+  expect(others.every((line) => line.includes(',confirmed,'))).toBe(true);
   const { stdout: json } = await subscribers('export', '--json', '--limit', '3');
   expect(json.trim().split('\n')).toHaveLength(3);
-  expect(stdout + json).not.toContain('secret');
+  expect(JSON.parse(json.split('\n', 1)[0] ?? '')).toMatchObject({
+    email: 'reader697@example.com',
+    created_at: '2026-09-01T12:00:00.000Z',
+    unsubscribe_url: 'https://news.example/newsletter/leave/secret-l-697',
+  });
+  expect(stdout + json).not.toContain('secret-c');
+});
+
+test('export writes every subscriber with --status all, safe in a spreadsheet', async () => {
+  const { stdout } = await subscribers('export', '--format', 'csv', '--status', 'all');
+  const lines = stdout.trimEnd().split('\r\n');
+  expect(lines).toHaveLength(701);
+  expect(lines.at(-1)).toMatch(/^'=cmd@example\.com,direct,pending,/);
+  const { stdout: pending } = await subscribers('export', '--json', '--status', 'pending', '--search', 'reader69');
+  expect(pending.trim().split('\n')).toHaveLength(5);
+});
+
+test('list says that nothing matches', async () => {
+  const { stdout, stderr, status } = await subscribers('list', '--search', 'nobody');
+  expect([status, stdout, stderr]).toEqual([0, '', 'Nothing matches.\n']);
 });
 
 test.each([[['list', '--status', 'bounced']], [['list', '--limit', '0']], [['list', '--search', ' ']], [['export']]])(

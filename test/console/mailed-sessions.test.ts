@@ -97,6 +97,7 @@ describe.each(databases)('operators who signed in by mail, on %s', (_name, creat
       ['/operator/leads.csv', get('/operator/leads.csv'), '/operator/leads'],
       ['a filtered CSV', get('/operator/leads.csv?status=waiting&q=Ada+b'), '/operator/leads?status=waiting&q=Ada+b'],
       ['/operator/leads.jsonl', get('/operator/leads.jsonl?form=contact'), '/operator/leads?form=contact'],
+      ['an export of subscribers', get('/operator/subscribers.csv?q=a'), '/operator/subscribers?q=a'],
       ['the export of a person', get(`${person}?export=jsonl`), person],
       ['a deletion', () => operator.press(person, { do: 'delete' }), `${person}?delete=ask`],
     ])('gets 403 for %s, with a button whose link returns to the page of the form', async (_what, act, page) => {

@@ -27,6 +27,7 @@ describe('returnPage', () => {
     '/operator/leads/',
     '/operator/leads/a/b',
     '/operator/leads.csv',
+    '/operator/subscribers.csv?status=all',
     '/operator/leads.jsonl?q=a',
     `/operator/people/${ID}?export=jsonl`,
     `/operator/people/${ID}?a=1&%65xport`,

@@ -159,7 +159,19 @@ describe('session', () => {
 });
 
 describe('order of checks (reference §12.4)', () => {
-  const behind = ['', '/leads', '/leads.csv', '/leads/x', '/people/x', '/messages', '/audit', '/nowhere', '/a/b', '//'];
+  const behind = [
+    '',
+    '/leads',
+    '/leads.csv',
+    '/subscribers.csv',
+    '/leads/x',
+    '/people/x',
+    '/messages',
+    '/audit',
+    '/nowhere',
+    '/a/b',
+    '//',
+  ];
 
   test('redirects every path below /operator and every method to the sign-in page without a session', async () => {
     for (const cookie of ['', 'operator=x', `operator=${'A'.repeat(43)}`]) {
