@@ -1,5 +1,6 @@
 /** The messages page (reference §12.13): messages that failed permanently, each with a button to resend it. */
 import { countMessages, type FailedMessage, latestFailed, resendFailed } from '../mail/failed-messages.ts';
+import { ATTEMPTS } from '../mail/outbox-rows.ts';
 import { routes } from '../routes.ts';
 import type { MessageKind } from '../storage/operation-schema.ts';
 import { many } from './lead-words.ts';
@@ -52,17 +53,25 @@ const kindWords: Readonly<Record<MessageKind, string>> = {
 };
 
 function rowOf(message: FailedMessage, times: Times) {
-  const { kind, key, address, attempts, requested_at, last_attempt_at: lastAt } = message;
+  const { kind, key, address, attempts, requested_at, last_attempt_at: lastAt, reply } = message;
   return {
     kind,
     key,
     title: Object.hasOwn(kindWords, kind) ? kindWords[kind] : kind,
     href: kind === 'notice' ? pathOfPage('operatorLead', { id: key }) : undefined,
     to: address ?? 'the address in the settings',
+    cause: causeWords(attempts, reply),
+    reply,
     attempts: many(attempts, 'attempt'),
     asked: times.shown(requested_at),
     last: lastAt === null ? undefined : times.shown(lastAt),
   };
+}
+
+/** Returns why a message failed, in words before the mail server's reply. */
+function causeWords(attempts: number, reply: string | null): string {
+  if (reply === null) return attempts < ATTEMPTS ? 'The address is not valid' : 'The mail server did not reply';
+  return reply.startsWith('5') ? 'The mail server refused it' : 'The mail server refused it for now, each time';
 }
 
 function countWords({ isMore, count }: { isMore: boolean; count: number }): string {

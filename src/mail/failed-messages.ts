@@ -5,7 +5,16 @@ import type { OpenTransaction, Storage } from '../storage/database.ts';
 import type { MessageKind, MessageRow } from '../storage/operation-schema.ts';
 import type { Schema } from '../storage/schema.ts';
 
-const COLUMNS = ['kind', 'key', 'address', 'message_id', 'requested_at', 'attempts', 'last_attempt_at'] as const;
+const COLUMNS = [
+  'kind',
+  'key',
+  'address',
+  'message_id',
+  'requested_at',
+  'attempts',
+  'last_attempt_at',
+  'reply',
+] as const;
 
 export type FailedMessage = Pick<MessageRow, (typeof COLUMNS)[number]>;
 

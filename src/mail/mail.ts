@@ -6,14 +6,18 @@ import type { NodemailerError, SendMailOptions } from 'nodemailer';
 import { parseEmail } from '../forms/fields.ts';
 import type { Clock } from '../platform/clock.ts';
 import type { Sender } from '../settings/groups.ts';
+import { shownReply } from './reply.ts';
 
 /** Number of simultaneous sends. If the server stalls on one message, the others continue. */
 export const CONCURRENT_SENDS = 5;
 
 export type SendResult =
   | { kind: 'sent' }
-  /** `reason` is a reply code or an error code, because the text of a reply often repeats the address. */
-  | { kind: 'refused'; permanent: boolean; reason: string };
+  /**
+   * `reason` is a reply code or an error code for the log, because the text of a reply often repeats the address.
+   * `reply` is the mail server's reply for the operator. It is undefined if the server did not reply.
+   */
+  | { kind: 'refused'; permanent: boolean; reason: string; reply?: string };
 
 /** Content of a message. The content is plain text, so there is no markup to escape and nothing to load. */
 export type MailContent = {
@@ -72,7 +76,7 @@ export function openSend(
       await deliver(mail);
       return { kind: 'sent' };
     } catch (error) {
-      return refusal(error as NodemailerError);
+      return refusal(error as NodemailerError, message);
     }
   };
 }
@@ -88,15 +92,17 @@ export function reasonOf(error: unknown): string {
  * Returns the result of a failed send. The refusal is permanent if the server refuses this recipient or this message.
  * If the server refuses the sign-in or the sender, the messages wait, because only the operator can repair this.
  */
-function refusal(error: NodemailerError): SendResult {
+function refusal(error: NodemailerError, message: Message): SendResult {
   const { responseCode, response = '', command } = error;
   if (responseCode === undefined) {
     return { kind: 'refused', permanent: false, reason: reasonOf(error) };
   }
   const enhanced = /^\d{3}[ -]([245]\.\d{1,3}\.\d{1,3})\b/.exec(response)?.[1];
+  const reason = enhanced === undefined ? `${responseCode}` : `${responseCode} ${enhanced}`;
   return {
     kind: 'refused',
     permanent: error.permanent === true && (command === 'RCPT TO' || command === 'DATA'),
-    reason: enhanced === undefined ? `${responseCode}` : `${responseCode} ${enhanced}`,
+    reason,
+    reply: `${reason} ${shownReply(response, message)}`.trimEnd(),
   };
 }

@@ -100,6 +100,7 @@ export function prepareConfirmation(storage: Storage) {
             requested_at: row.ref('excluded.requested_at'),
             attempts: row.ref('excluded.attempts'),
             next_attempt_at: row.ref('excluded.next_attempt_at'),
+            reply: row.ref('excluded.reply'),
           }))
           .where('messages.requested_at', '<=', of.capped_until)
           // A retry may have arrived long after the request. A `dead` message did not arrive.

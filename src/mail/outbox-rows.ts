@@ -51,10 +51,10 @@ function prepareOutboxQueries(storage: Storage, perMinute: number) {
   const isPending = (row: ExpressionBuilder<Schema, 'messages'>, of: ReadRow) =>
     row.and({ kind: of.kind, key: of.key, message_id: of.message_id, status: 'pending' });
 
-  const marked = (db: QueryCreator<Schema>, of: ReadRow, status: 'sent' | 'dead') =>
+  const marked = (db: QueryCreator<Schema>, of: ReadRow, end: Pick<MessageRow, 'status' | 'reply'>) =>
     db
       .updateTable('messages')
-      .set({ status })
+      .set(end)
       .where((row) => isPending(row, of));
 
   return {
@@ -91,10 +91,12 @@ function prepareOutboxQueries(storage: Storage, perMinute: number) {
     ),
 
     /** Marks a message that the server accepted as sent, even if another worker attempts it now. */
-    markSent: prepareChange(storage, (db, of: ReadRow) => marked(db, of, 'sent')),
+    markSent: prepareChange(storage, (db, of: ReadRow) => marked(db, of, { status: 'sent', reply: null })),
 
     /** Marks a message as failed permanently, which only the last attempt can do. */
-    markDead: prepareChange(storage, (db, of: ReadRow) => marked(db, of, 'dead').where('attempts', '=', of.attempts)),
+    markDead: prepareChange(storage, (db, { reply, ...of }: ReadRow & Pick<MessageRow, 'reply'>) =>
+      marked(db, of, { status: 'dead', reply }).where('attempts', '=', of.attempts),
+    ),
 
     /** Deletes a row. Has no effect if another worker has attempted the row since it was read. */
     remove: prepareChange(storage, (db, of: ReadRow) =>
@@ -138,10 +140,13 @@ export function openOutboxRows(storage: Storage, parts: OutboxRowsParts) {
   const ago = (ms: number) => new Date(clock.now().getTime() - ms).toISOString();
   const lately = () => ({ now: ago(0), minute_ago: ago(MINUTE_MS) });
 
-  /** Sets the final status. Returns 0 if the row is final already or belongs to another attempt. */
-  async function mark(row: MessageRow, status: 'sent' | 'dead'): Promise<number> {
+  /**
+   * Sets the final status, and the server's reply of a failed message. Returns 0 if the row is final already or belongs
+   * to another attempt.
+   */
+  async function mark(row: MessageRow, status: 'sent' | 'dead', reply: string | null = null): Promise<number> {
     const { markSent, markDead } = queries;
-    return await storage.write((status === 'sent' ? markSent : markDead)(row));
+    return await storage.write(status === 'sent' ? markSent(row) : markDead({ ...row, reply }));
   }
 
   async function nextDue(): Promise<MessageRow | undefined> {

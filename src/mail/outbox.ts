@@ -70,9 +70,9 @@ export function openOutbox(options: OutboxOptions) {
   const marks = openPendingWrites<MessageRow>();
   let sweptAt = Number.NEGATIVE_INFINITY;
 
-  async function conclude(row: MessageRow, status: 'sent' | 'dead'): Promise<void> {
+  async function conclude(row: MessageRow, status: 'sent' | 'dead', reply?: string): Promise<void> {
     try {
-      await marks.track(row, () => rows.mark(row, status));
+      await marks.track(row, () => rows.mark(row, status, reply));
     } catch (error) {
       log.error({ messageId: row.message_id, reason: reasonOf(error) }, 'message outcome not stored yet');
     }
@@ -113,7 +113,7 @@ export function openOutbox(options: OutboxOptions) {
     } else if (result.permanent || row.attempts >= ATTEMPTS) {
       log.error({ ...entry, reason: result.reason }, 'message failed permanently');
       onFailed?.(row.kind);
-      await conclude(row, 'dead');
+      await conclude(row, 'dead', result.reply);
     } else {
       // The claim has scheduled the next attempt.
       log.warn({ ...entry, reason: result.reason }, 'message deferred');

@@ -35,7 +35,7 @@ export type MessageRow = {
   last_attempt_at: string | null;
   /** Time of the claim on the clock of leases. Null until the first attempt. */
   attempt_started_ms: number | null;
-  /** The mail server's reply to the last attempt that failed: its code, and text without addresses. Null without one. */
+  /** Reply of the mail server because of which the message failed permanently (`mail/reply.ts`). Null without one. */
   reply: string | null;
 };
 

@@ -249,6 +249,20 @@ describe.each(databases)('console, on %s', (_name, create) => {
       expect(seen.size).toBe(60);
     });
 
+    test.each([
+      [
+        1,
+        '550 5.1.1 … <b>unknown</b>',
+        'The mail server refused it: <bdi>550 5.1.1 … &lt;b&gt;unknown&lt;/b&gt;</bdi>',
+      ],
+      [7, '452 4.2.2 full', 'The mail server refused it for now, each time: <bdi>452 4.2.2 full</bdi>'],
+      [7, null, 'The mail server did not reply</span>'],
+      [1, null, 'The address is not valid</span>'],
+    ])('shows why a message failed after %i attempts with the reply %j', async (attempts, reply, words) => {
+      await addMessages([messageRow({ kind: 'confirmation', key: 'a@x.co', address: 'a@x.co', attempts, reply })]);
+      expect((await operator.get('/operator/messages')).text).toContain(`<span class="cause">${words}`);
+    });
+
     test('resends a failed message once and records it in the audit', async () => {
       const row = messageRow({
         kind: 'confirmation',

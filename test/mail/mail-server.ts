@@ -37,8 +37,8 @@ export type MailServerOptions = {
   sender?: () => { code: number; text: string } | undefined;
   /** Reply to a recipient. Undefined accepts it, `stall` never replies. */
   recipient?: (address: string) => { code: number; text: string } | 'stall' | undefined;
-  /** Reply to the message. Undefined accepts it, `drop` stores it and closes the connection. */
-  data?: () => { code: number; text: string } | 'drop' | undefined;
+  /** Reply to the message, whose bytes it gets. Undefined accepts the message, `drop` stores it and closes the connection. */
+  data?: (raw: string) => { code: number; text: string } | 'drop' | undefined;
   /** Delays the reply to each complete message. */
   thinks?: () => Promise<void>;
 };
@@ -81,13 +81,14 @@ export async function startMailServer(options: MailServerOptions = {}): Promise<
       stream.on('data', (chunk: Buffer) => chunks.push(chunk));
       stream.on('end', async () => {
         await options.thinks?.();
-        const answer = options.data?.();
+        const raw = Buffer.concat(chunks).toString('utf8');
+        const answer = options.data?.(raw);
         if (answer === undefined || answer === 'drop') {
           const { mailFrom, rcptTo } = session.envelope;
           received.push({
             from: mailFrom === false ? '' : mailFrom.address,
             to: rcptTo.map((recipient) => recipient.address),
-            raw: Buffer.concat(chunks).toString('utf8'),
+            raw,
             secure: session.secure,
             greeting: session.hostNameAppearsAs,
             signedIn: methods.get(session.id),

@@ -4,6 +4,7 @@ import { join } from 'node:path';
 import { pino } from 'pino';
 import PostalMime from 'postal-mime';
 import { afterEach, beforeEach, expect, test } from 'vitest';
+import { latestFailed, resendFailed } from '../../src/mail/failed-messages.ts';
 import { openOutbox } from '../../src/mail/outbox.ts';
 import { openSmtpMailer } from '../../src/mail/smtp.ts';
 import type { Storage } from '../../src/storage/database.ts';
@@ -66,6 +67,45 @@ test('marks a message as permanently failed on 550, never retries it, and logs t
     { msg: 'message failed permanently', reason: '550 5.1.1', attempt: 1 },
   ]);
   expect(lines.join('')).not.toMatch(/jane|subscriber/);
+  const [failed] = await latestFailed(storage, 1);
+  expect(failed).toMatchObject({ address: 'jane@subscriber.example', reply: '550 5.1.1 … unknown' });
+});
+
+test('stores the reply to the last attempt, and clears it when a resend succeeds', async () => {
+  let text = '4.2.2 mailbox full';
+  let isFull = true;
+  const server = await mailServer({ recipient: () => (isFull ? { code: 452, text } : undefined) });
+  const outbox = await outboxTo(server.url);
+  const replies = async () => {
+    const rows = await storage.read((db) => db.selectFrom('messages').select(['status', 'reply', 'attempts']));
+    return rows.map(({ status, reply, attempts }) => [status, reply, attempts]);
+  };
+  await storage.write(outbox.messageTo('jane@subscriber.example'));
+  for (let attempt = 1; attempt <= 7; attempt += 1) {
+    text = attempt === 7 ? '4.2.2 still full' : text;
+    expect(await replies()).toEqual([['pending', null, attempt - 1]]);
+    await outbox.work();
+    clock.advance(13 * 60 * MINUTE);
+  }
+  expect(await replies()).toEqual([['dead', '452 4.2.2 still full', 7]]);
+  isFull = false;
+  const [failed] = await latestFailed(storage, 1);
+  await storage.write((tx) => resendFailed(tx, failed ?? expect.fail(), clock.now()));
+  expect(await replies()).toEqual([['pending', '452 4.2.2 still full', 0]]);
+  await outbox.work();
+  expect(await replies()).toEqual([['sent', null, 1]]);
+});
+
+test('stores no reply if the server never replied', async () => {
+  const down = await startMailServer();
+  await down.close();
+  const outbox = await outboxTo(down.url);
+  await storage.write(outbox.messageTo('jane@subscriber.example'));
+  for (let attempt = 1; attempt <= 7; attempt += 1) {
+    await outbox.work();
+    clock.advance(13 * 60 * MINUTE);
+  }
+  expect((await latestFailed(storage, 1))[0]).toMatchObject({ attempts: 7, reply: null });
 });
 
 test('sends a greylisted message once on retry, under the same Message-ID', async () => {

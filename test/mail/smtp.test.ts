@@ -117,22 +117,23 @@ describe('sent message', () => {
 
 describe('refusals', () => {
   const text = `user ${message.address} said no`;
+  const SHOWN = 'user … said no';
 
   test.each([
-    ['a permanently refused recipient', { recipient: { code: 550, text: `5.1.1 ${text}` } }, true, '550 5.1.1'],
-    ['a temporarily refused recipient', { recipient: { code: 451, text: `4.7.1 ${text}` } }, false, '451 4.7.1'],
-    ['a permanently refused message', { data: { code: 554, text } }, true, '554'],
-    ['a temporarily refused message', { data: { code: 452, text } }, false, '452'],
+    ['a permanently refused recipient', { recipient: { code: 550, text: `5.1.1 ${text}` } }, true, '550 5.1.1', SHOWN],
+    ['a temporarily refused recipient', { recipient: { code: 451, text: `4.7.1 ${text}` } }, false, '451 4.7.1', SHOWN],
+    ['a permanently refused message', { data: { code: 554, text } }, true, '554', SHOWN],
+    ['a temporarily refused message', { data: { code: 452, text } }, false, '452', SHOWN],
     // A refused sender concerns every message, until the operator corrects it.
-    ['a refused sender', { sender: { code: 550, text: `5.7.1 ${text}` } }, false, '550 5.7.1'],
-    ['a reply with longer codes', { data: { code: 554, text: `5.123.260 ${text}` } }, true, '554 5.123.260'],
-    ['a reply in several lines', { data: { code: 554, text: '5.7.1 one\n5.7.1 two' } }, true, '554 5.7.1'],
-    ['a reply with an invalid code', { data: { code: 554, text: `3.1.1 ${text}` } }, true, '554'],
-    ['a reply with a code of too many digits', { data: { code: 554, text: '5.1.2345 x' } }, true, '554'],
-    ['a reply with a code within its text', { data: { code: 554, text: 'no 123 5.1.1 no' } }, true, '554'],
+    ['a refused sender', { sender: { code: 550, text: `5.7.1 ${text}` } }, false, '550 5.7.1', SHOWN],
+    ['a reply with longer codes', { data: { code: 554, text: `5.123.260 ${text}` } }, true, '554 5.123.260', SHOWN],
+    ['a reply in several lines', { data: { code: 554, text: '5.7.1 one\n5.7.1 two' } }, true, '554 5.7.1', 'one … two'],
+    ['a reply with an invalid code', { data: { code: 554, text: `3.1.1 ${text}` } }, true, '554', `… ${SHOWN}`],
+    ['a reply with a code of too many digits', { data: { code: 554, text: '5.1.2345 x' } }, true, '554', '… x'],
+    ['a reply with a code within its text', { data: { code: 554, text: 'no 123 5.1.1 no' } }, true, '554', 'no … no'],
   ])(
-    'returns kind and code, and never the text, for %s',
-    async (_, replies: { sender?: Reply; recipient?: Reply; data?: Reply }, permanent, reason) => {
+    'returns kind, code and a text without the address for %s',
+    async (_, replies: { sender?: Reply; recipient?: Reply; data?: Reply }, permanent, reason, shown) => {
       const { sender, recipient, data } = replies;
       const server = await mailServer({
         sender: () => sender,
@@ -140,7 +141,8 @@ describe('refusals', () => {
         data: () => data,
       });
       const mailer = await mailerTo(server.url);
-      expect(await mailer.send(message)).toEqual({ kind: 'refused', permanent, reason });
+      const reply = `${reason} ${shown}`;
+      expect(await mailer.send(message)).toEqual({ kind: 'refused', permanent, reason, reply });
     },
   );
 
@@ -148,7 +150,8 @@ describe('refusals', () => {
     const server = await mailServer({ users: { service: 'right' } });
     const url = (password: string) => `smtp://service:${password}@127.0.0.1:${server.port}`;
     const wrong = await (await mailerTo(url('wr%40ng'))).send(message);
-    expect(wrong).toEqual({ kind: 'refused', permanent: false, reason: '535 5.7.8' });
+    const reason = '535 5.7.8';
+    expect(wrong).toEqual({ kind: 'refused', permanent: false, reason, reply: '535 5.7.8 no' });
     expect(await (await mailerTo(url('right'))).send(message)).toEqual({ kind: 'sent' });
   });
 

@@ -1,0 +1,61 @@
+/**
+ * The mail server's reply to a message that failed, as the operator sees it (reference §11.2). A server may repeat
+ * anything that it got, also in another encoding. So only plain words and small numbers stay, and an ellipsis replaces
+ * everything else.
+ */
+
+/** Longest text of a reply, in code points. */
+const MAXIMUM_LENGTH = 200;
+/** Number of characters of a reply that are read. */
+const READ_LENGTH = 2_000;
+/** Shorter words can't identify anybody, and many occur in a token by chance. */
+const HIDDEN_LENGTH = 3;
+
+/** The code at the beginning of a line, and the enhanced status code (RFC 3463). */
+const CODES = /^(?:\d{3}(?:[ -]|$))?(?:[245]\.\d{1,3}\.\d{1,3}(?!\S))?/gm;
+
+/** The local part of an address in quotation marks, which may contain blanks (RFC 5321). */
+const QUOTED_LOCAL_PART = /"(?:\\.|[^"\\])*"(?=\s*@)/g;
+
+/** A word in lower case, in upper case or with a capital letter, or a number below 100. A token mixes both cases. */
+const WORD =
+  /^["'([]*((?:\p{Lu}?[\p{Ll}\p{Lo}]{1,20}|\p{Lu}{1,20}|\d{1,2})(?:['’/-](?:\p{Lu}?\p{Ll}{1,20}|\p{Lu}{1,20}))*)?["')\].,:;!?-]*$/u;
+
+type Sent = { address: string; replyTo?: string; subject: string; text: string };
+
+/** Returns the text of a reply without its codes, and without addresses, links and codes of the message. */
+export function shownReply(response: string, { address, replyTo = '', subject, text }: Sent): string {
+  const written = `${address} ${replyTo} ${subject} ${text}`.normalize('NFKC').split(/\s+/);
+  const names = new Set(written.filter((word) => word.includes('@')).flatMap(partsOf));
+  const secrets = written.filter((word) => !WORD.test(word)).map((word) => word.toLowerCase());
+  const isHidden = (part: string) =>
+    part.length >= HIDDEN_LENGTH && (names.has(part) || secrets.some((secret) => secret.includes(part)));
+
+  const words = wordsOf(response);
+  const isAddress = (word: string, at: number) =>
+    word.includes('@') || words[at + 1]?.startsWith('@') || words[at - 1]?.endsWith('@');
+  const shown = words
+    .map((word, at) => (WORD.test(word) && !isAddress(word, at) && !partsOf(word).some(isHidden) ? word : '…'))
+    .join(' ')
+    .replace(/…(?: …)+/g, '…');
+  const characters = [...shown];
+  return characters.length > MAXIMUM_LENGTH ? `${characters.slice(0, MAXIMUM_LENGTH - 1).join('')}…` : shown;
+}
+
+function wordsOf(response: string): string[] {
+  const lines = response
+    .slice(0, READ_LENGTH)
+    .normalize('NFKC')
+    .replace(/\p{Default_Ignorable_Code_Point}/gu, '');
+  const text = lines
+    .replace(CODES, ' ')
+    .replace(/[\p{Cc}\s]+/gu, ' ')
+    .replace(QUOTED_LOCAL_PART, '…');
+  return text.split(' ').filter((word) => word !== '');
+}
+
+/** Returns a word without punctuation around it, and its parts of letters only. */
+function partsOf(word: string): string[] {
+  const lower = word.toLowerCase();
+  return [lower.replace(/^[^\p{L}\p{N}]+|[^\p{L}\p{N}]+$/gu, ''), ...lower.split(/[^\p{L}]+/u)];
+}
