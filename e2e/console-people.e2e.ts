@@ -1,7 +1,9 @@
 /** The operator exports and deletes a person, and reads the pages of agents and messages (reference §12.11, §12.13). */
 import { randomUUID } from 'node:crypto';
+import { readFileSync } from 'node:fs';
 import type { Browser } from 'playwright-core';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import type { SubscriberStatus } from '../src/storage/schema.ts';
 import { pending, pressButton } from '../test/confirmations/rig.ts';
 import { quote } from '../test/support/agent.ts';
 import { allRows, keepRows, submissionRow } from '../test/support/submissions.ts';
@@ -51,10 +53,24 @@ beforeAll(async () => {
     next_attempt_at: now,
     last_attempt_at: now,
     attempt_started_ms: null,
+    reply: kind === 'notice' ? null : '550 5.1.1 … Recipient address rejected: User unknown in virtual mailbox table',
   });
   const address = `a-very-long-mailbox-of-somebody-who-left-${'x'.repeat(20)}@example.com`;
   const rows = [dead('confirmation', address, address), dead('notice', other.id, null)];
   await storage.write((tx) => tx.insertInto('messages').values(rows).execute());
+  const subscriber = (email: string, status: SubscriberStatus, contractor: string) => ({
+    ...{ id: randomUUID(), email, contractor, status, made_by: '', expires_at: null },
+    ...{ confirm_token: randomUUID(), leave_token: randomUUID() },
+    ...{ created_at: now, consent_recorded_at: now },
+    confirmed_at: status === 'pending' ? null : now,
+    unsubscribed_at: status === 'unsubscribed' ? now : null,
+  });
+  const subscribers = [
+    subscriber('ada@example.com', 'confirmed', 'direct'),
+    subscriber(address, 'pending', 'acme-painting'),
+    subscriber('joan@example.com', 'unsubscribed', 'direct'),
+  ];
+  await storage.write((tx) => tx.insertInto('subscribers').values(subscribers).execute());
 });
 afterAll(async () => {
   await browser.close();
@@ -69,6 +85,7 @@ const PAGES = {
   delete: `/operator/people/${first.id}?delete=ask`,
   confirmations: '/operator/confirmations',
   messages: '/operator/messages',
+  subscribers: '/operator/subscribers',
   agents: '/operator/agents',
 };
 
@@ -98,6 +115,22 @@ describe.each(['light', 'dark'] as const)('console pages about people in %s', (s
   });
 });
 
+test('the operator downloads the confirmed subscribers with their link to unsubscribe', async () => {
+  const { page, complaints, close } = await enter(1280);
+  await page.getByRole('link', { name: 'Subscribers', exact: true }).click();
+  await page.getByText('3 subscribers: 1 confirmed, 1 pending, 1 left').waitFor();
+  const downloading = page.waitForEvent('download');
+  await page.getByRole('link', { name: 'CSV of confirmed' }).click();
+  const download = await downloading;
+  expect(download.suggestedFilename()).toBe('subscribers.csv');
+  const text = readFileSync(await download.path(), 'utf8');
+  expect(text).toMatch(
+    /^\uFEFFemail,.*,unsubscribe_url\r\nada@example\.com,direct,confirmed,.*\/newsletter\/leave\/\S+\r\n$/,
+  );
+  expect(complaints).toEqual([]);
+  await close();
+});
+
 test('a click on Resend sends a message that the mail server refused', async () => {
   const { page, complaints, close } = await enter(1280);
   await page.getByRole('link', { name: 'Messages', exact: true }).click();
@@ -118,7 +151,7 @@ test('the operator exports and deletes everything about a person by keyboard, wi
   };
   await page.goto(`/operator/leads/${second.id}`);
   await go('Everything about this person');
-  await page.getByRole('heading', { level: 1, name: 'A person' }).waitFor();
+  await page.getByRole('heading', { level: 1, name: 'eve@example.com' }).waitFor();
   expect(await page.getByRole('listitem').filter({ hasText: 'Eve <script>' }).count()).toBe(2);
 
   const download = page.waitForEvent('download');
@@ -131,8 +164,9 @@ test('the operator exports and deletes everything about a person by keyboard, wi
   await go('Delete');
   await page.getByRole('button', { name: 'Delete' }).focus();
   await page.keyboard.press('Enter');
-  await page.getByRole('heading', { level: 1, name: 'Audit' }).waitFor();
+  await page.getByRole('heading', { level: 1, name: 'Leads' }).waitFor();
   expect((await allRows(site.service.parts.storage)).map(({ id }) => id)).toEqual([other.id]);
+  await go('Audit');
   await page.getByText('Deleted everything about a person').waitFor();
   expect(await page.locator('main').innerText()).not.toContain('eve@');
   expect(complaints).toEqual([]);

@@ -30,7 +30,11 @@ export async function subscribersPage(parts: ConsoleParts, request: PageRequest)
     given,
     total,
     isFiltered: Object.keys(given).length > 0,
-    choices: subscriberStatuses.map((value) => ({ value, label: statusWords[value] })),
+    choices: [undefined, ...subscriberStatuses].map((each) => ({
+      label: each === undefined ? 'All' : statusWords[each],
+      isCurrent: each === status,
+      href: withQuery(path, { ...(search && { q: search }), ...(each && { status: each }) }),
+    })),
     rows: subscribers.map((subscriber) => rowOf(subscriber, times)),
     older: next && withQuery(path, { ...given, cursor: next }),
     newest: cursor && withQuery(path, given),
