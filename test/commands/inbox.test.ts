@@ -94,14 +94,14 @@ describe('inbox list', () => {
     expect(whoElse).toMatch(/^ +Ada, ada1099@example.com, Hello, line one line 1099$/);
     expect(rest).toEqual([]);
     expect(ran.stderr).toMatch(
-      /^2 of 1\d\d\d shown\. `export --format csv` writes all of them, with the same filters\.$/m,
+      /^Showing 2 of 1\d\d\d\. Use --limit for more\. For a file, use `export --format csv` with the same filters\.$/m,
     );
   });
 
   test('filters by form and date', async () => {
     const quotes = await inbox('list', '--form', 'homeowner_quote', '--json');
     expect(idsIn(quotes.stdout)).toEqual([QUOTE]);
-    expect((await inbox('list', '--form', 'homeowner_quote')).stderr).toMatch(/^1 shown\. /m);
+    expect((await inbox('list', '--form', 'homeowner_quote')).stderr).toMatch(/^Showing 1\. For a file, /m);
     const late = await inbox('list', '--since', '2026-09-04');
     expect(late).toMatchObject({ status: 0, stdout: '' });
     expect(late.stderr).toMatch(/^Nothing matches\.$/m);

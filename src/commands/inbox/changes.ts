@@ -70,7 +70,7 @@ export async function resend(call: Call): Promise<void> {
 export async function dismissAll(call: Call): Promise<void> {
   const { terminal } = call;
   const ids = idsOf(call);
-  if (ids.length === 0) throw new UsageFault('Give one or more ids. See --help.');
+  if (ids.length === 0) throw new UsageFault('Missing argument: <id>. See --help.');
   const reason = oneOf(call, 'reason', dismissalReasons) ?? 'other';
   let isRefused = false;
   await withSubmissions(terminal, async (storage, { submissionRetentionDays }) => {

@@ -7,7 +7,7 @@ import { exportAll, filterOptions, LIST_ROWS, list, show } from './reading.ts';
 
 export const run = runnerOf({
   invocation: 'npm run inbox --',
-  description: 'The stored submissions: those of the embedded inbox (UPSTREAM_URL=inbox:), and the forwarded ones.',
+  description: 'Lists, exports, resends and dismisses the stored submissions, forwarded ones included.',
   examples: [
     'npm run inbox -- list',
     'npm run inbox -- list --progress new --agent acme-assistant',
@@ -22,20 +22,20 @@ export const run = runnerOf({
   subcommands: {
     list: {
       description: 'List the latest submissions, newest first',
-      options: { '--limit N': `number of submissions (default: ${LIST_ROWS})`, ...filterOptions },
+      options: { '--limit N': `maximum number (default: ${LIST_ROWS})`, ...filterOptions },
       run: list,
     },
     show: {
-      description: 'Show one submission in full. The beginning of its id is enough',
+      description: 'Show one submission in full. The beginning of its id is enough.',
       operands: ['id'],
       run: show,
     },
     export: {
-      description: 'Write all submissions to standard output, oldest first',
+      description: 'Export all submissions to standard output, oldest first',
       options: {
         ...formatOption,
         '--email ADDRESS': 'everything about one person, as jsonl. - reads the address from standard input',
-        '--limit N': 'number of submissions (default: all)',
+        '--limit N': 'maximum number (default: all)',
         ...filterOptions,
       },
       run: exportAll,

@@ -23,9 +23,9 @@ export const filterOptions = {
   '--form NAME': formNames.join(', '),
   '--origin ORIGIN': origins.join(', '),
   '--agent NAME': 'name of the agent client',
-  '--since DATE': 'received at this time or later, as 2026-12-01 (UTC)',
+  '--since DATE': 'received at this time or later, such as 2026-12-01 (UTC)',
   '--until DATE': 'received before this time',
-  '--search TEXT': 'words that all occur in the fields, the reference, or the agent’s name and label',
+  '--search TEXT': 'words that all occur in the fields, the reference, or the agent’s name or label',
 } as const;
 
 /** Returns the filter of the options. Throws `UsageFault` if an option has an invalid value. */
@@ -33,9 +33,9 @@ function filterOf(call: Call): SubmissionFilter {
   const text = call.text('search');
   const search =
     text === undefined ? undefined : parseSearch(text, clientsIfReadable(loadSettings().settings.credentialsFile));
-  if (text !== undefined && search === undefined) throw new UsageFault('--search is blank. Give at least one word.');
+  if (text !== undefined && search === undefined) throw new UsageFault('--search must not be blank.');
   const client = call.text('agent');
-  if (client === '') throw new UsageFault('--agent is blank. Give the name of a client.');
+  if (client === '') throw new UsageFault('--agent must not be blank.');
   return {
     progress: oneOf(call, 'progress', progresses),
     client,
@@ -61,14 +61,15 @@ export async function list(call: Call): Promise<void> {
   printTable(terminal, inboxTable(items));
   const { length } = items;
   const of = total.isMore ? ` of more than ${total.count}` : length < total.count ? ` of ${total.count}` : '';
-  terminal.say(`${length}${of} shown. \`export --format csv\` writes all of them, with the same filters.`);
+  const rest = of === '' ? '' : ' Use --limit for more.';
+  terminal.say(`Showing ${length}${of}.${rest} For a file, use \`export --format csv\` with the same filters.`);
 }
 
 /** Shows one submission in full. */
 export async function show(call: Call): Promise<void> {
   const id = call.operand('id');
   const [item, second] = await withSubmissions(call.terminal, (storage) => findSubmissions(storage, id));
-  if (item === undefined) throw new ExitFault('No submission has this id. `list` shows the ids.');
+  if (item === undefined) throw new ExitFault('No submission has this id. `list` shows all ids.');
   if (second !== undefined) throw new ExitFault('Several ids begin like this. Give more characters.');
   if (call.terminal.json) return call.terminal.write(jsonLineOf(item));
   for (const line of inboxPage(item)) call.terminal.print(line);
