@@ -129,7 +129,7 @@ describe('bin/check-node.cjs, for the Node.js that the package `node` downloads'
   test('ends the installation and removes the binary if its digest differs', () => {
     const { status, stderr, isLeft } = checkIn(Buffer.from('#!/bin/sh\n'));
     expect([status, isLeft]).toEqual([1, false]);
-    expect(stderr).toMatch(/^The Node\.js that was fetched for [^\n]* was removed\.[^\n]*\n$/);
+    expect(stderr).toMatch(/^The Node\.js that npm installed for [^\n]* this check removed the file\.[^\n]*\n$/);
   });
 });
 

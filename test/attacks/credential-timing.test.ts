@@ -15,7 +15,7 @@ const HARMLESS: Record<string, string> = {
   'row.preview_digest === previewDigest': 'the same, after the database has looked it up by it',
   'key?.made === true': 'whether a key was made',
   'resolve(credentialsFile) !== path': 'paths',
-  'each.id !== credentialId': 'names of credentials, in the operator’s own command',
+  'id === credentialId': 'names of credentials, in the operator’s own command',
   'each.mailbox_digest === mailbox_digest': 'digests of mailboxes, both of this database’s rows',
   'row.mailbox_digest === mailbox_digest': 'digests of mailboxes, both of this database’s rows',
 };
