@@ -184,6 +184,16 @@ export function pathsOfPage(page: string): PagePaths {
   };
 }
 
+/**
+ * Returns the path of a page with values in its fragment, which fill in its form (reference §15.9). The path ends in a
+ * letter or digit and has no `*`, because programs that recognize links omit other characters.
+ */
+export function filledPath(page: string, values: Readonly<Record<string, string>>): string {
+  const encoded = new URLSearchParams(values).toString();
+  const fragment = encoded.replace(/\*|[._-]$/g, (mark) => `%${mark.charCodeAt(0).toString(16).toUpperCase()}`);
+  return pathsOfPage(page).path + (fragment === '' ? '' : `#${fragment}`);
+}
+
 /** The pages whose paths the code needs. */
 export const pages = {
   agents: pathsOfPage('agents'),

@@ -1,6 +1,7 @@
 /**
  * Removes characters that a person cannot see, and decides whether a text shows anything (reference §2.5, §2.6).
  * `site/assets/form.js` repeats INVISIBLES, because it must not refuse an address that the server accepts.
+ * `site/assets/fill.js` repeats HIDDEN and SURPLUS, because a person checks what a link filled in.
  */
 
 /**

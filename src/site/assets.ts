@@ -10,7 +10,7 @@ export type Asset = { path: string; contentType: string; body: Buffer };
 export const defaultAssets = {
   stylesheet: readAsset('site', 'css', 'text/css; charset=utf-8', ['site.css', 'front.css']),
   /** The script of a page with a form, as one file. */
-  script: readAsset('form', 'js', 'text/javascript; charset=utf-8', ['form.js', 'arrival.js', 'hints.js']),
+  script: readAsset('form', 'js', 'text/javascript; charset=utf-8', ['form.js', 'arrival.js', 'hints.js', 'fill.js']),
   /** The script of a page without a form, with tables or commands. */
   scrollScript: readAsset('scroll', 'js', 'text/javascript; charset=utf-8', ['scroll.js', 'copy.js', 'contents.js']),
   icon: readAsset('icon', 'svg', 'image/svg+xml'),

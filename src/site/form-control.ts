@@ -109,6 +109,7 @@ function scriptData(
     'data-maximum': String(maximum),
     'data-too-long': sentence('tooLong'),
     'data-characters': sentence('characters'),
+    'data-folded': kind === 'line' || kind === 'text' ? undefined : '',
     ...(kind === 'email' && { 'data-email': sentence('email'), 'data-suggestion': words.suggestion }),
     ...(kind === 'text' && { 'data-left': words.left, 'data-over': words.over }),
   };

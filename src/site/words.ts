@@ -75,7 +75,7 @@ const schema = v.object({
   sent: texts('at reference copy copyNote print'),
   errors: texts('heading typed back again start').extend({ headings: byStatus, sentences: byStatus }),
   form: texts(
-    'optional error summary contact reference sendAgain sending slow left over suggestion',
+    'optional error summary filled contact reference sendAgain sending slow left over suggestion',
     'recipient handled consent privacy honeypot',
   ).extend({
     faults: texts('missing missingChoice consent notText characters email tooLong'),
@@ -85,11 +85,12 @@ const schema = v.object({
     ),
   }),
   confirm: texts(
-    'title only asks gets purpose heading masked statement statementMeans until send sendNote decline declineNote',
-    'report reportNote codeHeading codeText mailCode mailAnother codeLabel codeHint check codeMailed anotherMailed',
-    'newest mailedSoFar toCode wrong wrongLeft wrongLast hidden back reload reference',
+    'title only asks gets purpose heading masked statement statementMeans until send sendNote change changeNote',
+    'decline declineNote report reportNote codeHeading codeText mailCode mailAnother codeLabel codeHint check',
+    'codeMailed anotherMailed newest mailedSoFar toCode wrong wrongLeft wrongLast hidden back reload reference',
   )
     .extend({
+      changed: texts('title text open'),
       ends: allOf(names('executing submitted failed declined reported expired'), titleAndText),
       purposes: allOf(namesOf(forms), text),
       refused: allOf(namesOf(pressProblems), titleAndText),

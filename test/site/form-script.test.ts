@@ -3,11 +3,13 @@ import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
+import type { FieldKind } from '../../src/forms/catalog.ts';
 import { normalize, parseEmail } from '../../src/forms/fields.ts';
 import { defaultAssets } from '../../src/site/assets.ts';
 
 const source = (path: string) => readFileSync(join(import.meta.dirname, '../../src', path), 'utf8');
 const script = source('site/assets/form.js');
+const filling = source('site/assets/fill.js');
 
 /** Returns the regular expression that a constant of the script or of the server is declared as. */
 function literalOf(text: string, name: string): RegExp {
@@ -19,7 +21,7 @@ function literalOf(text: string, name: string): RegExp {
 describe('form script', () => {
   test('is sent in full, without its comments', () => {
     const sent = defaultAssets.script.body.toString();
-    const code = ['form.js', 'arrival.js', 'hints.js'].flatMap((file) =>
+    const code = ['form.js', 'arrival.js', 'hints.js', 'fill.js'].flatMap((file) =>
       source(`site/assets/${file}`)
         .split('\n')
         .map((line) => line.trim())
@@ -105,5 +107,38 @@ describe('form script', () => {
     'ada lovelace@example.com',
   ])('accepts the address %s only if the server does', (address) => {
     expect(literalOf(script, 'EMAIL').test(address)).toBe(parseEmail(address) !== undefined);
+  });
+});
+
+describe('script that fills in a form', () => {
+  type Control = { type: string; dataset: { folded?: string } };
+  const names = ['HIDDEN', 'SURPLUS', 'INVISIBLES'] as const;
+  const patterns = names.map((name) => literalOf(source('forms/invisible-characters.ts'), name));
+  const [body = ''] = /^function normalize[\s\S]*?^}$/m.exec(filling) ?? [];
+  const normalizeInBrowser = (value: string, control: Control): string =>
+    new Function(...names, `return ${body}`)(...patterns)(value, control);
+
+  test.each(['HIDDEN', 'SURPLUS'])('has the pattern %s of the server', (name) => {
+    const [here, there] = [filling, source('forms/invisible-characters.ts')].map((text) => literalOf(text, name));
+    expect(here).toEqual(there);
+  });
+
+  test.each<[FieldKind, Control]>([
+    ['line', { type: 'text', dataset: {} }],
+    ['choice', { type: 'radio', dataset: {} }],
+    ['text', { type: 'textarea', dataset: {} }],
+    ['email', { type: 'email', dataset: { folded: '' } }],
+    ['phone', { type: 'tel', dataset: { folded: '' } }],
+    ['code', { type: 'text', dataset: { folded: '' } }],
+  ])('normalizes any value of the kind %s as the server does', (kind, control) => {
+    const unseen = ['\u200b', '\u200e', '\u00ad', '\u202e', '\ufe0f', '\u200d', '\u{e0041}', '\u{e0100}', '\u2800'];
+    const visible = ['a', '漢', '🎨', 'ａ', ' ', '\t', '\r\n', '\r', '\u2028', '\v', '\x85'];
+    const pieces = fc.array(fc.constantFrom(...unseen, ...visible)).map((each) => each.join(''));
+    fc.assert(
+      fc.property(fc.oneof(fc.string({ unit: 'binary' }), pieces), (written) => {
+        expect(normalizeInBrowser(written, control)).toBe(normalize(written, kind));
+      }),
+      { numRuns: 500 },
+    );
   });
 });

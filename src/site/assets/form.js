@@ -1,5 +1,5 @@
 // Checks a form on submit, and from then on while someone types. Sends the form without leaving the page. If the script
-// fails, the browser sends the form (reference §4.11). `arrival.js` and `hints.js` follow in the same script.
+// fails, the browser sends the form (reference §4.11). `arrival.js`, `hints.js` and `fill.js` follow in the same script.
 
 /** Matches the characters that the server removes from an address. `forms/invisible-characters.ts` has the same pattern. */
 const INVISIBLES =
@@ -96,7 +96,7 @@ function notify(kind, fill = () => {}) {
   const notice = form.querySelector(`template[data-notice=${kind}]`).content.firstElementChild.cloneNode(true);
   fill(notice);
   form.prepend(notice);
-  document.title = kind === 'sent' ? title : `${words.error} ${title}`;
+  document.title = notice.matches('.calm') ? title : `${words.error} ${title}`;
   notice.focus();
 }
 

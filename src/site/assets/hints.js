@@ -25,7 +25,7 @@ function letTakeBack(group) {
     chosen = target.checked ? target : undefined;
   });
   group.addEventListener('change', ({ target }) => {
-    chosen = target;
+    chosen = target.checked ? target : undefined;
   });
   // Not every browser turns the space key into a click.
   group.addEventListener('keyup', (event) => {
