@@ -81,12 +81,12 @@ describe('confirmation page', () => {
     });
     await page.goto(path);
     const names: string[] = [];
-    for (let presses = 0; presses < 40 && names.length < 3; presses += 1) {
+    for (let presses = 0; presses < 40 && names.length < 4; presses += 1) {
       await page.keyboard.press('Tab');
       const focused = page.locator('main button:focus');
       if ((await focused.count()) > 0) names.push(await focused.innerText());
     }
-    expect(names).toEqual(['Send to Vetted Painters', 'Don’t send', 'I did not ask for this']);
+    expect(names).toEqual(['Send to Vetted Painters', 'Change something', 'Don’t send', 'I did not ask for this']);
     await page.keyboard.press('Shift+Tab');
     await page.keyboard.press('Enter');
     await page.getByRole('heading', { name: 'Not sent' }).waitFor();

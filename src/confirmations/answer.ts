@@ -29,7 +29,7 @@ export type AnswerParts = ExecuteParts & {
 
 /** The values that the form of a button sends. */
 export type Button =
-  | { do: 'send'; token: string }
+  | { do: 'send' | 'change'; token: string }
   | { do: 'decline' | 'report' | 'code' }
   | { do: 'check'; code: string };
 
@@ -48,6 +48,8 @@ export type AnswerRequest = {
 export type Answered =
   /** The page shows the result. */
   | { kind: 'done' }
+  /** The person declined, and gets the form with the fields to change them. */
+  | { kind: 'changed'; confirmation: Confirmation }
   /** A code was checked. After a wrong code, `left` is the number of remaining attempts. */
   | {
       kind: 'checked';
@@ -77,8 +79,11 @@ export async function answerConfirmation(parts: AnswerParts, request: AnswerRequ
   switch (button.do) {
     case 'send':
       return await send(parts, confirmation, button.token, request.traceparent);
+    case 'change':
+      return await change(parts, confirmation, button.token);
     case 'decline':
-      return await decline(parts, confirmation);
+      await decline(parts, confirmation);
+      return { kind: 'done' };
     case 'report':
       return await report(parts, confirmation);
     case 'code':
@@ -125,12 +130,20 @@ async function send(
   return { kind: 'done' };
 }
 
-async function decline(parts: AnswerParts, confirmation: Confirmation): Promise<Answered> {
-  if (await parts.pending.end(confirmation, 'declined')) {
+/** Declines, and hands the fields to the person. The token shows that the person has seen the fields. */
+async function change(parts: AnswerParts, confirmation: Confirmation, token: string): Promise<Answered> {
+  if (!isPageToken(parts.signingKeys, confirmation.id, token, parts.clock.now())) return { kind: 'pageTooOld' };
+  return (await decline(parts, confirmation)) ? { kind: 'changed', confirmation } : { kind: 'done' };
+}
+
+/** Returns false if the confirmation is no longer pending. */
+async function decline(parts: AnswerParts, confirmation: Confirmation): Promise<boolean> {
+  const isDeclined = await parts.pending.end(confirmation, 'declined');
+  if (isDeclined) {
     parts.metrics.countConfirmation('declined');
     parts.log.info(logged(confirmation), 'confirmation declined');
   }
-  return { kind: 'done' };
+  return isDeclined;
 }
 
 async function report(parts: AnswerParts, confirmation: Confirmation): Promise<Answered> {

@@ -6,7 +6,7 @@ import type { PressRefusal } from '../failures/refusals.ts';
 import { type Form, findForm } from '../forms/catalog.ts';
 import { maskedAddress } from '../forms/fields.ts';
 import type { Fields } from '../forms/validate.ts';
-import { pathTo, routes } from '../routes.ts';
+import { filledPath, pathTo, routes } from '../routes.ts';
 import type { SigningKeys } from '../settings/signing-keys.ts';
 import { shortWait } from '../site/form-words.ts';
 import { fillInIsolated } from '../site/interpolate.ts';
@@ -87,6 +87,21 @@ export function confirmationPage(parts: PageParts, shown: Shown): string {
   return layout(parts, codeIsOut && !isWrong ? `${mailed} · ${words.title}` : title, main);
 }
 
+/** Returns the page after “Change something”, with a link to the filled-in form (reference §6.15). */
+export function changedPage(parts: PageParts, confirmation: Confirmation): string {
+  const { action, destination, fields } = confirmation;
+  const { confirm, lang } = parts.frame().words;
+  const client = parts.credentials.labelOf(confirmation.client);
+  const { title, text, open } = fillInIsolated(confirm.changed, { client, destination }, lang);
+  const form = findForm(action);
+  const main = renderTemplate('confirm-end', {
+    title,
+    text,
+    link: form && { href: filledPath(form.page, JSON.parse(fields ?? '{}') as Fields), text: open },
+  });
+  return layout(parts, title, main);
+}
+
 /** Returns the status and the HTML of the page for a button that had no effect. */
 export function refusedPage(
   parts: PageParts,
@@ -123,8 +138,7 @@ function endPage(
     text,
     words: confirm,
     reference: status === 'expired' ? undefined : shownReference(action, id),
-    reload: status === 'executing',
-    action: pathTo(routes.confirmationPage, { secret }),
+    link: status === 'executing' && { href: pathTo(routes.confirmationPage, { secret }), text: confirm.reload },
   });
   return layout(parts, title, main);
 }

@@ -11,7 +11,7 @@ import type { TakeBody, TakeFromLimit } from '../server/rate-limits.ts';
 import { atSecret } from '../server/secret-paths.ts';
 import { StorageUnavailable } from '../storage/database.ts';
 import { type Answered, type AnswerParts, answerConfirmation, type Button } from './answer.ts';
-import { confirmationPage, type PageParts, refusedPage, type Shown } from './page.ts';
+import { changedPage, confirmationPage, type PageParts, refusedPage, type Shown } from './page.ts';
 import { cancelConfirmation, type ReadParts, readConfirmation } from './read-and-cancel.ts';
 import { type RequestParts, requestConfirmation } from './request-confirmation.ts';
 import { digestOfSecret } from './tokens.ts';
@@ -119,6 +119,7 @@ export function registerConfirmationPage(
       const location = pathTo(routes.confirmationPage, { secret });
       return reply.code(303).headers({ 'cache-control': 'no-store', location }).send();
     }
+    if (pressed.kind === 'changed') return sendPage(reply, 200, changedPage(parts, pressed.confirmation));
     if (pressed.kind !== 'checked') return refusePage(reply, pressed, secret);
     return show(reply, { ...pressed.shown, secret });
   };
@@ -150,7 +151,7 @@ function buttonIn({ headers }: FastifyRequest, bytes: Buffer): Button | undefine
   if (only === undefined) return undefined;
   const pressed = only('do');
   const code = only('code');
-  if (pressed === 'send') return { do: pressed, token: only('token') ?? '' };
+  if (pressed === 'send' || pressed === 'change') return { do: pressed, token: only('token') ?? '' };
   if (pressed === 'check' && code !== null) return { do: pressed, code };
   const isOther = pressed === 'decline' || pressed === 'report' || pressed === 'code';
   return isOther ? { do: pressed } : undefined;

@@ -34,7 +34,7 @@ describe('GET /confirm/:secret', () => {
     }
     expect(text).toContain('<meta name="robots" content="noindex">');
     expect(text).not.toContain('<script');
-    expect(text.match(/<button[^>]* name="do" value="[a-z]+"/g)).toHaveLength(3);
+    expect(text.match(/<button[^>]* name="do" value="[a-z]+"/g)).toHaveLength(4);
     const secret = path.split('/').at(-1) ?? '';
     expect(/<title>([^<]*)/.exec(text)?.[1]).not.toContain(secret);
     expect(service.logs.join('')).not.toContain(secret);

@@ -102,10 +102,15 @@ describe.each(databases)('races of a confirmation on %s', (_name, create) => {
     expect(new Set(statuses)).toEqual(new Set(['submitted']));
   });
 
-  test.each(['decline', 'report'])('sends at most once if a click on send races a click on %s', async (button) => {
-    const statuses = await race((asked) => Promise.all([press(one, asked), pressButton(other, asked.path, button)]));
-    expect(statuses).toHaveLength(TIMES);
-  });
+  test.each(['decline', 'change', 'report'])(
+    'sends at most once if a click on send races a click on %s',
+    async (button) => {
+      const statuses = await race((asked) =>
+        Promise.all([press(one, asked), pressButton(other, asked.path, button, { token: asked.page })]),
+      );
+      expect(statuses).toHaveLength(TIMES);
+    },
+  );
 
   test('sends at most once if a click on send races its client’s DELETE', async () => {
     await race((asked) =>

@@ -52,7 +52,7 @@ export async function pressButton(
   }: { headers?: Record<string, string>; token?: string; code?: string } = {},
 ): Promise<Answer> {
   const body = new URLSearchParams({ do: button, ...inputs });
-  if (button === 'send' && inputs.token === undefined) {
+  if (['send', 'change'].includes(button) && inputs.token === undefined) {
     body.set('token', tokenIn((await openPage(service, path)).text) ?? '');
   }
   return await call(service, path, { headers, body });

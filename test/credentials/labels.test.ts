@@ -64,9 +64,11 @@ describe('label of a client', () => {
   test('is shown escaped on the confirmation page and its result, without the name', async () => {
     const { path } = await pending(service);
     const asked = await openPage(service, path);
-    await pressButton(service, path, 'report');
-    const ended = await openPage(service, path);
-    for (const { status, text } of [asked, ended]) {
+    const changed = await pressButton(service, path, 'change');
+    const other = await pending(service);
+    await pressButton(service, other.path, 'report');
+    const reported = await openPage(service, other.path);
+    for (const { status, text } of [asked, changed, reported]) {
       expect(status).toBe(200);
       expect(text).toContain(ESCAPED);
       expect(text).not.toContain(LABEL);
