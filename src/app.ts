@@ -120,7 +120,7 @@ export async function buildApp(settings: Settings, parts: Parts): Promise<Fastif
     receiptRetentionDays: settings.receiptRetentionDays,
   });
   registerReceipts(app, { ...parts, takeFromLimit });
-  if (settings.mcp === 'on') registerMcp(app, { ...agentParts, facts, isToolOrigin });
+  if (settings.mcp === 'on') registerMcp(app, { ...agentParts, facts, configuration: settings, isToolOrigin });
   if (openConsole !== undefined) {
     registerConsole(app, { ...parts, openConsole, takeFromLimit, takeBody });
   }

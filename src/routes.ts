@@ -57,6 +57,7 @@ export const routes = {
   skill: definitions.get('/.well-known/agent-skills/:skill/SKILL.md', '§14.9', 'One of them'),
 
   mcp: tools.post('/mcp', '§8.2', 'The tools, by the Model Context Protocol'),
+  handOff: tools.post('/mcp/open', '§8.11', 'The tool that fills in a form, without a credential'),
 
   confirmationPage: press.get('/confirm/:secret', '§6.8', 'What one person is asked'),
   pressConfirmation: press.post('/confirm/:secret', '§6.10', 'The buttons of that page'),

@@ -1,6 +1,6 @@
 /** Catalogues of the APIs and tools (reference §14.8). Addresses are absolute. */
-import { pages, routes } from '../routes.ts';
-import { type Facts, MCP_REVISIONS, mcpServer } from './deployment.ts';
+import { pages, pathsOfPage, routes } from '../routes.ts';
+import { exampleOfFilled, type Facts, formsOf, MCP_REVISIONS, mcpServer } from './deployment.ts';
 
 /** Media type of the API catalogue (RFC 9727). */
 export const API_CATALOG_TYPE = 'application/linkset+json; profile="https://www.rfc-editor.org/info/rfc9727"';
@@ -37,9 +37,10 @@ export function aiCatalog(facts: Facts) {
   return { specVersion: '1.0', host: { displayName: operatorName }, entries: [entry] };
 }
 
-/** Returns the server card of the tools. */
+/** Returns the server card of the tools: an address for clients with a credential, and one for anybody. */
 export function serverCard(facts: Facts) {
   const { baseUrl } = facts;
+  const server = mcpServer(facts);
   const token = {
     description: `A credential of this service; ${baseUrl}${pages.agents.path} says how to get one.`,
     isRequired: true,
@@ -47,7 +48,7 @@ export function serverCard(facts: Facts) {
   };
   return {
     $schema: 'https://static.modelcontextprotocol.io/schemas/v1/server-card.schema.json',
-    ...mcpServer(facts),
+    ...server,
     websiteUrl: baseUrl + pages.agents.path,
     remotes: [
       {
@@ -65,6 +66,20 @@ export function serverCard(facts: Facts) {
         ],
         supportedProtocolVersions: MCP_REVISIONS,
       },
+      { type: 'streamable-http', url: baseUrl + routes.handOff.path, supportedProtocolVersions: MCP_REVISIONS },
     ],
+    _meta: { [`${server.name}-filled-in`]: filledForms(facts) },
+  };
+}
+
+/** Describes the addresses of filled-in forms, which an assistant can make without a tool (reference §15.9). */
+function filledForms(facts: Facts) {
+  return {
+    description:
+      'A fragment of a form’s page fills in the form: names and values as application/x-www-form-urlencoded. The user checks the values and sends the form.',
+    example: exampleOfFilled(facts),
+    forms: formsOf(facts).map(({ name, page, fields }) => {
+      return { form: name, page: facts.baseUrl + pathsOfPage(page).path, fields: fields.map((field) => field.name) };
+    }),
   };
 }

@@ -1,5 +1,6 @@
 /** Facts about a deployment, for the documents that agents read. */
-import { type Form, forms } from '../forms/catalog.ts';
+import { type Form, forms, leastFields } from '../forms/catalog.ts';
+import { filledPath } from '../routes.ts';
 import type { MinimumByAction } from '../settings/confirmation-minimum.ts';
 import { receiverOf } from '../submissions/submission.ts';
 
@@ -21,6 +22,12 @@ export function formsOf(facts: Pick<Facts, 'forms'>): readonly Form[] {
   return facts.forms ?? Object.values(forms);
 }
 
+/** Returns the address of a form that is filled in with example values (reference §15.9). */
+export function exampleOfFilled({ baseUrl }: Pick<Facts, 'baseUrl'>): string {
+  const form = forms.homeowner_quote;
+  return baseUrl + filledPath(form.page, leastFields(form));
+}
+
 /** Version of the API in the manifest and OpenAPI (reference §1.5). */
 export const API_VERSION = '2026-09-01';
 
@@ -40,6 +47,6 @@ export function mcpServer({ baseUrl, operatorName }: Facts) {
     name: [labels.reverse().join('.'), 'leads'].join('/'),
     version: API_VERSION,
     title: `${operatorName}: forms that people confirm`,
-    description: 'Preview a form for a user, show it to them, and send it once after their yes.',
+    description: 'Fill in a form for a user: give them a link to it, or preview it and send it once after their yes.',
   };
 }

@@ -2,10 +2,10 @@
 import { hash } from 'node:crypto';
 import { CONFIRMATION_STATEMENT } from '../actions/preview.ts';
 import { forms } from '../forms/catalog.ts';
-import { pages as linked, pathTo, routes, templateOf } from '../routes.ts';
+import { pages as linked, pathsOfPage, pathTo, routes, templateOf } from '../routes.ts';
 import { escapeMarkdown } from '../site/interpolate.ts';
 import { resourcePages, type SourcePage } from './content.ts';
-import { type Facts, formsOf } from './deployment.ts';
+import { exampleOfFilled, type Facts, formsOf } from './deployment.ts';
 
 /** Returns /llms.txt in the format of llmstxt.org: a heading, a summary, notes, then sections of links. */
 export function llmsText(pages: readonly SourcePage[], facts: Facts): string {
@@ -37,6 +37,8 @@ How an agent sends one:
 
 Where the user is to confirm for themselves, POST \`preview_id\` to \`${routes.createConfirmation.path}\` instead of step 4, give them the \`confirmation_url\`, and GET \`${templateOf(routes.getConfirmation)}\` until it is not pending. Where an action's \`confirmation_minimum\` in the manifest is not \`agent\`, this is the only way.
 
+${handOff(facts)}
+
 ## For agents
 
 ${link('Agent manifest', baseUrl + routes.getManifest.path, 'each action with its fields, endpoints, scopes and limits')}
@@ -50,6 +52,22 @@ ${link('Content index', baseUrl + routes.listContent.path, 'the pages below as J
 
 ${links.join('\n')}
 `;
+}
+
+/** Returns how an assistant without a credential gives a filled-in form to its user (reference §14.3, §15.9). */
+function handOff(facts: Facts): string {
+  const { baseUrl } = facts;
+  const fields = formsOf(facts).map((form) => {
+    const names = form.fields.map(({ name, required }) => (required ? `${name} (required)` : name));
+    return `- ${baseUrl}${pathsOfPage(form.page).path} has ${names.join(', ')}`;
+  });
+  const tool =
+    facts.mcp === 'on'
+      ? ` The tool \`prepare_form\` at \`${baseUrl}${routes.handOff.path}\` (Model Context Protocol, no credential) checks the values and returns this address.`
+      : '';
+  return `Without a credential, give the user a link to the form, filled in with what they told you. After \`#\`, its address has the values as \`application/x-www-form-urlencoded\`: \`${exampleOfFilled(facts)}\`.${tool} The user checks the values and sends the form. The fields:
+
+${fields.join('\n')}`;
 }
 
 function link(title: string, url: string, note: string): string {
@@ -83,6 +101,10 @@ ${actions.join('\n')}
 
 A bearer credential is needed; ${baseUrl}${linked.agents.path} says how to get one. It belongs to your program: never show it to a model.
 ${tools}
+${handOff(facts)}
+
+With a credential:
+
 1. Ask the user for the required fields. Never make anything up.
 2. POST them as one JSON object to ${baseUrl}${templateOf(routes.previewAction)}. Nothing is sent to anybody yet.
 3. Show the user every field, the destination and the confirmation_statement that come back, and ask. Silence or an earlier instruction is not a yes.

@@ -27,10 +27,11 @@ const stored = on([...EXECUTE_OR_ASK, ...CONFIRMATION, 'getReceipt'], '§5.5');
 const minimum = on(['executeAction'], '§6.4');
 const receipt = on(['getReceipt', 'mcp'], '§7.1');
 const mcp = on(['mcp'], '§8.2');
+const handOff = on(['handOff'], '§8.11');
 const form = on(FORMS, '§4.7');
 const lead = on(['submitLead'], '§4.4');
 const bound = on(['submitLead'], '§4.6');
-const body = on([...ACTIONS, 'createConfirmation', ...FORMS, 'mcp'], '§3.2');
+const body = on([...ACTIONS, 'createConfirmation', ...FORMS, 'mcp', 'handOff'], '§3.2');
 const any = on('any', '§18.4');
 const unrouted = on([], '§3.1');
 
@@ -171,7 +172,18 @@ export const problems = {
     route: 'Use the action_id of an execution of this client that has ended.',
     tool: 'Use the action_id of a receipt that submit returned.',
   }),
-  foreignOrigin: mcp(403, 'This address accepts no requests from the pages of other sites.'),
+  foreignOrigin: on(['mcp', 'handOff'], '§8.2')(403, 'This address accepts no requests from the pages of other sites.'),
+  unknownForm: handOff(404, 'There is no such form. Nothing was sent.', {
+    tool: 'Call this tool again with one of the names in its schema as form.',
+  }),
+  fieldsNotObject: handOff(400, 'fields must be an object. Nothing was sent.', {
+    tool: 'Call this tool again with the values by the names of the form’s fields.',
+  }),
+  addressTooLong: handOff(
+    400,
+    `The address would have more than ${bounds.filledAddressLength.toLocaleString('en')} characters. Nothing was sent.`,
+    { tool: 'Call this tool again without the longest value, and give the user that value to paste into the form.' },
+  ),
 
   // Form routes, reference §4.7.
   submissionsNotConfigured: form(503, 'This site can’t accept this form right now. Nothing was sent.'),
@@ -204,7 +216,7 @@ export const problems = {
   unsent: form(502, 'We could not deliver your submission. Nothing was sent. Please try again.'),
 
   // Agent and form routes, reference §18.
-  rateLimited: on([...AGENT, ...FORMS, 'mcp'], '§17.1')(429, 'Too many requests.', {
+  rateLimited: on([...AGENT, ...FORMS, 'mcp', 'handOff'], '§17.1')(429, 'Too many requests.', {
     route: 'Wait {wait}, then repeat this request.',
     tool: `${SAME_CALL}.`,
   }),

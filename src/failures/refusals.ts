@@ -107,6 +107,7 @@ export type Refusal =
   | NewsletterRefusal
   /** Refusals that only the tools and their endpoint return (reference §8.9). */
   | { kind: 'foreignOrigin' | 'confirmationUnanswered' }
+  | { kind: 'unknownForm' | 'fieldsNotObject' | 'addressTooLong' }
   | ServerRefusal
   /** Refusal of the content endpoint (reference §14.4). */
   | { kind: 'unknownResource' };

@@ -24,6 +24,8 @@ export const bounds = {
     subscribe: { limit: 5, windowSeconds: 15 * 60 },
     /** Requests to the endpoint of the tools. A call of a tool also counts towards the rate of that tool. */
     mcp: { limit: 120, windowSeconds: 60 },
+    /** Requests to the endpoint without a credential (reference §8.11). */
+    handOffs: { limit: 60, windowSeconds: 60 },
     /** Requests for a confirmation. */
     confirmations: { limit: 20, windowSeconds: 60 },
     /** Reads of receipts and confirmations, and cancellations. */
@@ -56,6 +58,8 @@ export const bounds = {
   refusedBodyBytes: 32_000,
   /** Multipart bodies with more parts are not parsed. `fieldsPerRequest` is checked later, after the honeypot. */
   multipartParts: 100,
+  /** Length of the address that the tool `prepare_form` returns, in characters (reference §8.11). */
+  filledAddressLength: 8_000,
   /** Length of an originating site's slug (reference §2.8). */
   slugLength: 100,
 } as const;

@@ -10,11 +10,19 @@ export type Fault = { field: Field; kind: 'missing' | 'notText' | 'characters' |
 
 export type Validation = { kind: 'valid'; fields: Fields } | { kind: 'invalid'; faults: Fault[] };
 
+type RawValues = Readonly<Record<string, unknown>>;
+
+/** Returns the normalized fields without empty optional fields, or every fault in declared order. */
+export function validate(form: Form, raw: RawValues): Validation {
+  const { fields, faults } = checkValues(form, raw);
+  return faults.length === 0 ? { kind: 'valid', fields } : { kind: 'invalid', faults };
+}
+
 /**
- * Returns the normalized fields without empty optional fields, or every fault in declared order. Only own properties of
- * the raw values count, and unknown properties are ignored.
+ * Returns the normalized value of each valid field, and the fault of each other field, in declared order. Only own
+ * properties of the raw values count, and unknown properties are ignored.
  */
-export function validate(form: Form, raw: Readonly<Record<string, unknown>>): Validation {
+export function checkValues(form: Form, raw: RawValues): { fields: Fields; faults: Fault[] } {
   const fields: Fields = {};
   const faults: Fault[] = [];
   for (const field of form.fields) {
@@ -23,7 +31,7 @@ export function validate(form: Form, raw: Readonly<Record<string, unknown>>): Va
     if (typeof checked === 'string') fields[field.name] = checked;
     else if (checked !== undefined) faults.push(checked);
   }
-  return faults.length === 0 ? { kind: 'valid', fields } : { kind: 'invalid', faults };
+  return { fields, faults };
 }
 
 /** Returns the normalized value or its fault. Returns undefined for an empty value of an optional field. */

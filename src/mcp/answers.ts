@@ -3,7 +3,7 @@ import { digestOfPreview, type ExecuteResult } from '../actions/preview-token.ts
 import type { Refusal } from '../failures/refusals.ts';
 import type { Rate, RateName } from '../limits/limits.ts';
 import type { questionOf } from './elicitation.ts';
-import { GET_RECEIPT } from './tools.ts';
+import { GET_RECEIPT, type ToolDefinition } from './tools.ts';
 
 /** The parts of an HTTP request that a tool needs. */
 export type CallOfRequest = {
@@ -24,6 +24,17 @@ export type AgentCall = CallOfRequest & {
 
 /** One accepted message, with its protocol headers. */
 export type McpMessage = { body: Record<string, unknown>; headers: Record<string, string>; call: CallOfRequest };
+
+/** The tools of an endpoint. */
+export type Toolset = {
+  /** Text for the client's model about all tools together. */
+  instructions: string;
+  definitions: readonly ToolDefinition[];
+  functions: ReadonlyMap<string, ToolFunction>;
+};
+
+/** Answers a call. Throws `StorageUnavailable`. */
+export type ToolFunction = (call: AgentCall) => Promise<ToolAnswer>;
 
 export type ToolAnswer =
   /** A success: one sentence, then the body that the HTTP route would send. */

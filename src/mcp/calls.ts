@@ -6,22 +6,24 @@ import { foundOf } from '../confirmations/read-and-cancel.ts';
 import { type RequestParts, requestFor } from '../confirmations/request-confirmation.ts';
 import { type Facts, formsOf } from '../discovery/deployment.ts';
 import type { Receipts } from '../receipts/receipts.ts';
-import { type AgentCall, keyOfTool, refused, type ToolAnswer } from './answers.ts';
+import { type AgentCall, keyOfTool, refused, type ToolAnswer, type ToolFunction, type Toolset } from './answers.ts';
 import { submitTool } from './submit.ts';
-import { GET_RECEIPT, previewToolName, REQUEST_CONFIRMATION, SUBMIT } from './tools.ts';
+import { GET_RECEIPT, INSTRUCTIONS, previewToolName, REQUEST_CONFIRMATION, SUBMIT, toolDefinitions } from './tools.ts';
 
 export type ToolParts = RequestParts & { facts: Facts; receipts: Receipts };
 
-type Tool = (parts: ToolParts, call: AgentCall) => Promise<ToolAnswer>;
-
-/**
- * Returns the function of each tool by its name. The functions throw `StorageUnavailable`.
- */
-export function toolsByName(facts: Facts): ReadonlyMap<string, Tool> {
-  const previews = formsOf(facts).map((form): [string, Tool] => {
-    return [previewToolName(form), (parts, call) => previewTool(parts, form.name, call)];
-  });
-  return new Map([...previews, [SUBMIT, submitTool], [REQUEST_CONFIRMATION, confirmTool], [GET_RECEIPT, receiptTool]]);
+/** Returns the tools for clients with a credential. */
+export function agentTools(parts: ToolParts): Toolset {
+  const { facts } = parts;
+  const functions = new Map<string, ToolFunction>([
+    ...formsOf(facts).map((form): [string, ToolFunction] => {
+      return [previewToolName(form), (call) => previewTool(parts, form.name, call)];
+    }),
+    [SUBMIT, (call) => submitTool(parts, call)],
+    [REQUEST_CONFIRMATION, (call) => confirmTool(parts, call)],
+    [GET_RECEIPT, (call) => receiptTool(parts, call)],
+  ]);
+  return { instructions: INSTRUCTIONS, definitions: toolDefinitions(facts), functions };
 }
 
 /** Makes a preview with the arguments as fields (reference §5.3). */

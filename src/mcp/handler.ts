@@ -15,14 +15,20 @@ import {
   Server,
   type ServerContext,
 } from '@modelcontextprotocol/server';
-import { MCP_REVISIONS, mcpServer } from '../discovery/deployment.ts';
+import { type Facts, MCP_REVISIONS, mcpServer } from '../discovery/deployment.ts';
 import { renderForTool } from '../failures/render.ts';
+import type { Log } from '../platform/log.ts';
 import { StorageUnavailable } from '../storage/database.ts';
-import { type AgentCall, type CallOfRequest, type McpMessage, refused, type ToolAnswer } from './answers.ts';
+import {
+  type AgentCall,
+  type CallOfRequest,
+  type McpMessage,
+  refused,
+  type ToolAnswer,
+  type Toolset,
+} from './answers.ts';
 import { argumentReader, withoutNullParams } from './arguments.ts';
-import { type ToolParts, toolsByName } from './calls.ts';
 import { QUESTION } from './elicitation.ts';
-import { INSTRUCTIONS, toolDefinitions } from './tools.ts';
 
 /** The library would keep a stream open for this method, although the tools never change while the service runs. */
 const LISTEN = 'subscriptions/listen';
@@ -36,21 +42,24 @@ const NO_VALIDATION: jsonSchemaValidator = {
     (input) => ({ valid: true, data: input as T, errorMessage: undefined }),
 };
 
-/** Returns the function that answers one message. */
-export function openMcp(parts: ToolParts): (message: McpMessage) => Promise<Response> {
-  const { facts, log } = parts;
-  const definitions = { tools: toolDefinitions(facts) };
-  const tools = toolsByName(facts);
+export type McpParts = { facts: Facts; log: Log };
+
+/** Returns the function that answers one message to the endpoint of these tools. */
+export function openMcp(
+  { facts, log }: McpParts,
+  { instructions, functions, definitions: tools }: Toolset,
+): (message: McpMessage) => Promise<Response> {
+  const definitions = { tools: [...tools] };
   const readers = new Map(definitions.tools.map(({ name, inputSchema }) => [name, argumentReader(inputSchema)]));
   const cached = { ttlMs: UNCHANGED_FOR_MS, cacheScope: 'private' } as const;
 
   const run = async (name: string, call: AgentCall): Promise<ToolAnswer> => {
-    const [tool, read] = [tools.get(name), readers.get(name)];
+    const [tool, read] = [functions.get(name), readers.get(name)];
     if (tool === undefined || read === undefined) {
       throw new ProtocolError(ProtocolErrorCode.InvalidParams, 'There is no such tool; tools/list has them.');
     }
     try {
-      return await tool(parts, { ...call, arguments: read(call.arguments) });
+      return await tool({ ...call, arguments: read(call.arguments) });
     } catch (error) {
       // A tool's failure is its result. JSON-RPC errors are for faults of the protocol.
       const unavailable = error instanceof StorageUnavailable;
@@ -62,7 +71,7 @@ export function openMcp(parts: ToolParts): (message: McpMessage) => Promise<Resp
   const serve = (of: CallOfRequest) => {
     const server = new Server(mcpServer(facts), {
       capabilities: { tools: {} },
-      instructions: INSTRUCTIONS,
+      instructions,
       supportedProtocolVersions: [...MCP_REVISIONS],
       jsonSchemaValidator: NO_VALIDATION,
       cacheHints: { 'tools/list': cached, 'server/discover': cached },

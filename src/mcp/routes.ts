@@ -1,18 +1,32 @@
-/** `POST /mcp`: the checks before the protocol, in the order of reference §8.2. */
+/** The endpoints of the tools: the checks before the protocol, in the order of reference §8.2. */
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
 import { checkBearer } from '../credentials/file.ts';
 import type { Refusal } from '../failures/refusals.ts';
 import { renderProblem } from '../failures/render.ts';
 import { bounds } from '../forms/bounds.ts';
 import { childTraceparent, headerLines, isObject, parseJson, parseTraceparent } from '../http/request.ts';
+import type { RateName } from '../limits/limits.ts';
 import { once } from '../platform/lazy.ts';
+import type { Route } from '../route-groups.ts';
 import { at, routes } from '../routes.ts';
 import type { IsToolOrigin } from '../server/cors.ts';
 import { sendProblem } from '../server/page-or-json.ts';
 import type { TakeBody, TakeFromLimit } from '../server/rate-limits.ts';
+import type { McpMessage } from './answers.ts';
 import type { ToolParts } from './calls.ts';
+import type { HandOffParts } from './hand-off.ts';
 
-type McpParts = ToolParts & { takeFromLimit: TakeFromLimit; takeBody: TakeBody; isToolOrigin: IsToolOrigin };
+type HttpParts = { takeFromLimit: TakeFromLimit; takeBody: TakeBody; isToolOrigin: IsToolOrigin };
+type McpParts = ToolParts & HandOffParts & HttpParts;
+
+type Endpoint = {
+  route: Route;
+  rate: RateName;
+  /** False if anybody may call the tools. */
+  needsCredential: boolean;
+  /** Loads the protocol and returns the function that answers a message. */
+  open(): Promise<(message: McpMessage) => Promise<Response>>;
+};
 
 /** The headers that the library reads. */
 const PROTOCOL_HEADERS = ['mcp-protocol-version', 'mcp-method', 'mcp-name'] as const;
@@ -24,19 +38,32 @@ const BATCH_REFUSED = {
   error: { code: -32600, message: 'Send one message in a request: batches are not supported.' },
 };
 
-/** Registers the endpoint of the tools. */
+/** Registers the endpoint for clients with a credential, and the endpoint for anybody (reference §8.11). */
 export function registerMcp(app: FastifyInstance, parts: McpParts): void {
-  const { origin } = new URL(parts.facts.baseUrl);
-  const open = once(async () => (await import('./handler.ts')).openMcp(parts));
+  const handler = () => import('./handler.ts');
+  registerEndpoint(app, parts, {
+    route: routes.mcp,
+    rate: 'mcp',
+    needsCredential: true,
+    open: once(async () => (await handler()).openMcp(parts, (await import('./calls.ts')).agentTools(parts))),
+  });
+  registerEndpoint(app, parts, {
+    route: routes.handOff,
+    rate: 'handOffs',
+    needsCredential: false,
+    open: once(async () => (await handler()).openMcp(parts, (await import('./hand-off.ts')).handOffTools(parts))),
+  });
+}
 
+function registerEndpoint(app: FastifyInstance, parts: McpParts, endpoint: Endpoint): void {
   app.route({
-    ...at(routes.mcp),
+    ...at(endpoint.route),
     handler: async (request, reply) => {
       reply.header('cache-control', 'no-store');
-      const admitted = await admit(parts, origin, request, reply);
+      const admitted = await admit(parts, endpoint, request, reply);
       if (admitted.kind === 'batch') return reply.code(400).send(BATCH_REFUSED);
       if (admitted.kind !== 'admitted') return sendProblem(reply, renderProblem(admitted, 'agent'));
-      const answer = await open();
+      const answer = await endpoint.open();
       const headers = PROTOCOL_HEADERS.map((name) => [name, request.headers[name]]);
       const response = await answer({
         body: admitted.body,
@@ -63,16 +90,24 @@ async function sendResponse(reply: FastifyReply, response: Response): Promise<Fa
 
 type Admitted = { kind: 'admitted'; body: Record<string, unknown> } | { kind: 'batch' } | Refusal;
 
-async function admit(parts: McpParts, origin: string, request: FastifyRequest, reply: FastifyReply): Promise<Admitted> {
-  const rate = await parts.takeFromLimit('mcp', request, reply);
+async function admit(
+  parts: McpParts,
+  { rate: name, needsCredential }: Endpoint,
+  request: FastifyRequest,
+  reply: FastifyReply,
+): Promise<Admitted> {
+  const rate = await parts.takeFromLimit(name, request, reply);
   if (rate.exceeded) return { kind: 'rateLimited', retryAfterSeconds: rate.resetSeconds };
 
   // A page of another site can make a browser call the tools. Only pages of listed origins may.
+  const { origin } = new URL(parts.facts.baseUrl);
   const origins = headerLines(request.raw, 'origin');
   if (origins.some((each) => each !== origin && !parts.isToolOrigin(each))) return { kind: 'foreignOrigin' };
 
-  const caller = checkBearer(parts.credentials, headerLines(request.raw, 'authorization'));
-  if (caller.kind !== 'client') return { kind: 'unauthenticated', credentialSent: caller.kind === 'invalid' };
+  if (needsCredential) {
+    const caller = checkBearer(parts.credentials, headerLines(request.raw, 'authorization'));
+    if (caller.kind !== 'client') return { kind: 'unauthenticated', credentialSent: caller.kind === 'invalid' };
+  }
 
   const body = await parts.takeBody(request, reply, bounds.jsonBodyBytes);
   if (body.kind !== 'read') return body;

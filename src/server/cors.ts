@@ -6,7 +6,7 @@ import cors from '@fastify/cors';
 import type { FastifyInstance, FastifyRequest } from 'fastify';
 import { routes } from '../routes.ts';
 import type { Settings } from '../settings/settings.ts';
-import { isDiscovery, isFormPath, pathOf } from './page-or-json.ts';
+import { isDiscovery, isFormPath, isToolPath, pathOf } from './page-or-json.ts';
 
 type Origin = string[] | '*' | false;
 type SetOptions = (error: Error | null, options: { origin: Origin; exposedHeaders: string[] }) => void;
@@ -70,7 +70,7 @@ export function registerToolCors(app: FastifyInstance, isToolOrigin: IsToolOrigi
   app.addHook('onRequest', (request, reply, done) => {
     const { origin, 'access-control-request-method': wanted } = request.headers;
     if (origin === undefined || !isToolOrigin(origin)) return done();
-    if (pathOf(request.url) !== routes.mcp.path) return done();
+    if (!isToolPath(pathOf(request.url))) return done();
     reply.headers({ vary: 'Origin', 'access-control-allow-origin': origin, 'access-control-expose-headers': exposed });
     if (request.method !== 'OPTIONS' || wanted === undefined) return done();
     return reply.code(204).headers(allowed).send();

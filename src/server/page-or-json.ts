@@ -59,6 +59,11 @@ export function isFormPath(path: string): boolean {
   return FORMS.has(path);
 }
 
+/** Returns true for the paths of the tools. */
+export function isToolPath(path: string): boolean {
+  return TOOLS.has(path);
+}
+
 /** Returns true if the request comes from a person in a browser. For a form, the media type of the request decides. */
 export function wantsPage(request: RequestHead): boolean {
   const path = pathOf(request.url);

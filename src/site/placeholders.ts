@@ -20,7 +20,7 @@ export type SiteSettings = Pick<Settings, 'mode' | 'mcp' | 'upstream' | 'mail' |
   submissionRetentionDays: number;
 };
 
-type Configuration = Pick<SiteSettings, 'mode' | 'upstream' | 'mail' | 'previewSigningKeys'>;
+export type Configuration = Pick<SiteSettings, 'mode' | 'upstream' | 'mail' | 'previewSigningKeys'>;
 
 /** Returns false if the form answers 503 (reference §15.1). In that case the page shows no form. */
 export function acceptsForm({ upstream, mail }: Configuration, form: Form): boolean {

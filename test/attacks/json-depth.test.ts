@@ -107,6 +107,7 @@ describe('JSON nested 64 deep', () => {
     ['/api/agent/actions/contact/execute', '{"preview_id":"x","x":DEEP}'],
     ['/api/agent/confirmations', '{"preview_id":"x","x":DEEP}'],
     ['/mcp', '{"jsonrpc":"2.0","id":1,"method":"ping","x":DEEP}'],
+    ['/mcp/open', '{"jsonrpc":"2.0","id":1,"method":"ping","x":DEEP}'],
   ];
 
   test.each(routes)('passes the parser at %s, and returns 400 with one more level', async (path, body) => {

@@ -9,7 +9,9 @@ const started = scenario();
 
 const REVISIONS = [...MCP_REVISIONS, '2099-01-01', '', 'x'];
 const METHODS = ['tools/call', 'tools/list', 'server/discover', 'initialize', 'ping', 'x', '__proto__'];
-const TOOLS = ['submit', 'get_receipt', 'preview_contact', 'constructor', '__proto__', ''];
+const TOOLS = ['submit', 'get_receipt', 'preview_contact', 'prepare_form', 'constructor', '__proto__', ''];
+
+const anyForm = fc.constantFrom('contact', 'homeowner_quote', '__proto__');
 
 const anyId = fc.oneof(
   fc.integer(),
@@ -30,7 +32,10 @@ const message = fc.record(
       fc.record(
         {
           name: fc.oneof(fc.constantFrom(...TOOLS), fc.jsonValue()),
-          arguments: fc.oneof(fc.jsonValue(), fc.record({ preview_id: fc.jsonValue() })),
+          arguments: fc.oneof(
+            fc.jsonValue(),
+            fc.record({ preview_id: fc.jsonValue(), form: anyForm, fields: fc.jsonValue() }),
+          ),
           requestState: fc.oneof(fc.string(), fc.jsonValue()),
           inputResponses: fc.jsonValue(),
           protocolVersion: fc.constantFrom(...REVISIONS),
@@ -58,11 +63,13 @@ const anyHeaders = fc.record({
 });
 
 async function survives(raw: string, headers: Record<string, string | null> = {}) {
-  const { status } = await send(started.service, 'tools/call', {}, { raw, headers });
-  expect(status, raw.slice(0, 300)).toBeLessThan(500);
+  for (const path of ['/mcp', '/mcp/open']) {
+    const { status } = await send(started.service, 'tools/call', {}, { raw, headers, path });
+    expect(status, raw.slice(0, 300)).toBeLessThan(500);
+  }
 }
 
-describe('POST /mcp with arbitrary messages', () => {
+describe('POST /mcp and /mcp/open with arbitrary messages', () => {
   test('answers below 500, and delivers and stores nothing', async () => {
     await started.expecting({}, async () => {
       const anything = fc.oneof({ weight: 9, arbitrary: message }, fc.jsonValue());

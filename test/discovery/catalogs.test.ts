@@ -113,15 +113,34 @@ describe('announcements of the tools', () => {
     expect(card).toMatchObject(said);
     expect(card.name).toMatch(/^[a-z0-9.-]+\/leads$/);
     expect(card.description.length).toBeLessThanOrEqual(100);
-    const [remote] = card.remotes;
-    expect(remote.url).toBe(`${service.url}/mcp`);
-    expect(remote.supportedProtocolVersions).toEqual([
-      '2026-07-28',
-      '2025-11-25',
-      '2025-06-18',
-      '2025-03-26',
-      '2024-11-05',
-    ]);
+    const [remote, open, ...more] = card.remotes;
+    expect([remote.url, open.url, more]).toEqual([`${service.url}/mcp`, `${service.url}/mcp/open`, []]);
+    expect(open).not.toHaveProperty('headers');
+    for (const { supportedProtocolVersions } of [remote, open]) {
+      expect(supportedProtocolVersions).toEqual(['2026-07-28', '2025-11-25', '2025-06-18', '2025-03-26', '2024-11-05']);
+    }
+  });
+
+  test('the server card and llms.txt describe the address of a filled-in form', async () => {
+    const example = `${service.url}/quote#name=Ada+Lovelace&email=ada%40example.com&postal_code=94110`;
+    const { name, _meta } = await json('/mcp/server-card');
+    const described = _meta[`${name}-filled-in`];
+    expect(described.example).toBe(example);
+    expect(described.forms).toEqual(
+      Object.values(forms).map((form) => ({
+        form: form.name,
+        page: `${service.url}/${form.page}`,
+        fields: form.fields.map((field) => field.name),
+      })),
+    );
+    for (const [from, count] of [
+      [service, 1],
+      [without, 0],
+    ] as const) {
+      const { text } = await get('/llms.txt', from);
+      expect(text).toContain(example.replace(service.url, from.url));
+      expect(text.split('/mcp/open').length - 1).toBe(count);
+    }
   });
 
   test('the skill’s digest matches its bytes', async () => {

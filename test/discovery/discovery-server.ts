@@ -30,8 +30,8 @@ export const facts = {
 
 export async function startDiscovery(): Promise<DiscoveryServer> {
   const app = fastify();
-  const { previewAction, executeAction, getReceipt, getReceiptKeys, mcp } = routes;
-  for (const route of [previewAction, executeAction, getReceipt, getReceiptKeys, mcp]) {
+  const { previewAction, executeAction, getReceipt, getReceiptKeys, mcp, handOff } = routes;
+  for (const route of [previewAction, executeAction, getReceipt, getReceiptKeys, mcp, handOff]) {
     app.route({ ...at(route), handler: async () => ({ ok: true }) });
   }
   const settings = {

@@ -67,7 +67,7 @@ describe('discovery documents', () => {
     for (const link of links) {
       const { origin, pathname } = new URL(link);
       expect(origin).toBe(facts.baseUrl);
-      const method = /\/(preview|execute|mcp)$/.test(pathname) ? 'POST' : 'GET';
+      const method = /\/(preview|execute|mcp|open)$/.test(pathname) ? 'POST' : 'GET';
       const found = await fetch(server.url + pathname, { method });
       expect(found.status, `${method} ${link}`).toBe(200);
       await found.arrayBuffer();

@@ -12,6 +12,8 @@ type Options = {
   /** Additional parameters of the message. */
   parameters?: object;
   raw?: string;
+  /** Path of the endpoint (default: `/mcp`). */
+  path?: string;
 };
 
 const REVISION = '2026-07-28';
@@ -38,7 +40,7 @@ export function send(
     authorization: token === null ? null : `Bearer ${token}`,
     ...options.headers,
   };
-  return call(service, '/mcp', {
+  return call(service, options.path ?? '/mcp', {
     headers: Object.fromEntries(Object.entries(headers).filter((each): each is [string, string] => each[1] !== null)),
     body:
       options.raw ??
