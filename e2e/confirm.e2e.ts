@@ -4,6 +4,7 @@
  */
 import type { Browser, Page } from 'playwright-core';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { shortReference } from '../src/submissions/submission.ts';
 import { lookAt, pending } from '../test/confirmations/rig.ts';
 import { type MailServer, startMailServer } from '../test/mail/mail-server.ts';
 import { quote } from '../test/support/agent.ts';
@@ -61,7 +62,7 @@ describe('confirmation page', () => {
     await page.getByRole('button', { name: 'Send to Vetted Painters' }).click();
     await page.getByRole('heading', { name: 'Sent' }).waitFor();
     const end = await page.locator('main').innerText();
-    expect(end).toContain(id);
+    expect(end).toContain(shortReference(id));
     expect(end).not.toContain('Lovelace');
     const { body } = await lookAt(site.service, id);
     expect(body).toMatchObject({
