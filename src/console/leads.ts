@@ -3,7 +3,6 @@ import { routes } from '../routes.ts';
 import { formNames, origins, progresses, statuses } from '../submissions/read/filter.ts';
 import { COUNTED_ROWS, type StoredSubmission, submissionPage, writeCursor } from '../submissions/read/list.ts';
 import { countChips, countNewer } from '../submissions/read/statistics.ts';
-import { shortReference } from '../submissions/submission.ts';
 import { agentLabel, many, progressWords, statusTitles, titleCase } from './lead-words.ts';
 import { leadFilters, leadLinks, PAGE_ROWS, withQuery } from './lists.ts';
 import type { Answer, ConsoleParts, PageRequest } from './page.ts';
@@ -105,7 +104,6 @@ export function rowOf(parts: ConsoleParts, { times, now }: PageRequest, item: St
     progress: progress === 'new' ? undefined : { value: progress, label: progressWords[progress] },
     status: status === 'delivered' ? undefined : { value: status, label: statusTitles[status] },
     received: times.brief(receivedAt, now),
-    reference: data.form === 'newsletter' ? undefined : shortReference(data.id),
   };
 }
 
