@@ -60,7 +60,7 @@ function keptReceipts() {
   return text === '' ? [] : text.split('\n').map((line) => JSON.parse(line));
 }
 
-test('shows fields, destination and statement, delivers once and stores the receipt', async () => {
+test('with --yes, prints fields, destination and statement, delivers once and stores the receipt', async () => {
   const { status, stdout, stderr } = await runAgent(['--yes', ...quote]);
   expect(status).toBe(0);
   for (const words of ['email: ada@example.com', 'message: walls = white', 'Vetted Painters']) {
@@ -74,7 +74,7 @@ test('shows fields, destination and statement, delivers once and stores the rece
   expect(stdout + stderr).not.toContain(tokens.both);
 });
 
-test('runs by the command in README and in its header, whatever Node.js is installed', async () => {
+test('the command in README and in the header of agent.ts sends a lead, whichever Node.js is installed', async () => {
   const [command = '', ...more] = commandsUnder('README.md', 'For agent makers');
   expect(more).toEqual([]);
   expect(readFileSync(example, 'utf8')).toContain(command.trim());
@@ -86,7 +86,7 @@ test('runs by the command in README and in its header, whatever Node.js is insta
   expect(JSON.parse(ran.stdout)).toMatchObject({ status: 'submitted' });
 });
 
-test('reads its credential from a file', async () => {
+test('reads the credential from TOKEN_FILE if TOKEN is empty', async () => {
   const file = join(folder, 'token');
   writeFileSync(file, `${tokens.other}\n`);
   const ran = await runAgent(['--yes', ...quote], { TOKEN: '', TOKEN_FILE: file });
@@ -112,7 +112,7 @@ describe('agent after a dropped connection', () => {
     expect(keptReceipts()).toHaveLength(1);
   });
 
-  test('waits for the Retry-After of a slow destination, and delivers once', async () => {
+  test('waits as long as Retry-After says if its first attempt is still in progress (409), and delivers once', async () => {
     const arrived = Promise.withResolvers<void>();
     let confirm = () => {};
     upstream.answer = (response) => {
@@ -131,12 +131,12 @@ describe('agent after a dropped connection', () => {
   });
 });
 
-describe('agent after another answer', () => {
+describe('agent after a failed or refused request', () => {
   test.each([
     [422, '422: The destination rejected the submission.'],
     [429, '429: The destination accepts no more submissions for now.'],
     [500, '502: The destination could not confirm the submission.'],
-  ])('explains the answer %i of the destination and sends nothing again', async (answer, words) => {
+  ])('explains the failure and does not repeat the execution if the destination answers %i', async (answer, words) => {
     upstream.answer = answering(answer);
     const { status, stdout, stderr } = await runAgent(['--yes', ...quote]);
     expect([status, stdout]).toEqual([1, '']);
@@ -150,9 +150,9 @@ describe('agent after another answer', () => {
     ['a wrong credential', ['--yes', ...quote], { TOKEN: 'no-such-token' }, /401: .*operator/],
     ['a missing scope', ['--yes', ...quote], { TOKEN: tokens.preview }, /403: .*operator/],
     ['a missing field', ['--yes', ...quote.slice(0, 3)], {}, /400: postal_code is missing/],
-    ['no action', [], {}, / {2}contact: name, email, subject, message/],
+    ['no action argument', [], {}, / {2}contact: name, email, subject, message/],
     ['no person to confirm', quote, {}, /There was no yes, so nothing was sent/],
-  ])('explains the refusal and sends nothing: %s', async (_name, args, environment, words) => {
+  ])('explains the reason and sends nothing with %s', async (_name, args, environment, words) => {
     const { status, stdout, stderr } = await runAgent(args, environment);
     expect([status, stdout]).toEqual([1, '']);
     expect(stderr).toMatch(words);
@@ -161,7 +161,7 @@ describe('agent after another answer', () => {
     expect(keptReceipts()).toEqual([]);
   });
 
-  test('rejects a manifest that would send the credential to another address', async () => {
+  test('rejects a manifest whose addresses are not under BASE_URL, and sends nothing', async () => {
     // At its own address, the service names the relay's address as its base.
     const { status, stderr } = await runAgent(['--yes', ...quote], { BASE_URL: relay.target });
     expect(status).toBe(1);
