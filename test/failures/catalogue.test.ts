@@ -24,7 +24,7 @@ describe('failure catalogue (reference §18)', () => {
     expect(documented()).toEqual(Object.entries<Problem>(problems).map(rowOf));
   });
 
-  test('has no placeholder except the wait', () => {
+  test('has no placeholder except {wait} in any text', () => {
     for (const { error, next } of Object.values<Problem>(problems)) {
       for (const words of [error, next.tool ?? '', next.page ?? '']) {
         expect(words.replace('{wait}', '')).not.toMatch(/[{}]|Retry-After/);
@@ -33,14 +33,14 @@ describe('failure catalogue (reference §18)', () => {
   });
 });
 
-describe('sentences with a wait, which models read in the body instead of Retry-After', () => {
+describe('error sentences with a wait, for models that see no headers', () => {
   const receipt = {};
   test.each<[Refusal, string]>([
     [{ kind: 'rateLimited', retryAfterSeconds: 30 }, '30 seconds'],
     [{ kind: 'rateLimited', retryAfterSeconds: 1 }, '1 second'],
     [{ kind: 'upstreamRateLimited', retryAfterSeconds: 86_400, receipt }, '86400 seconds'],
     [{ kind: 'inProgress' }, '1 second'],
-  ])('contain the seconds of Retry-After: %o', (refusal, words) => {
+  ])('contain the same number of seconds as Retry-After: %o', (refusal, words) => {
     const { headers, body } = renderProblem(refusal, 'agent');
     expect(body.error).toMatch(new RegExp(`Wait ${words}[,.]`));
     expect(headers['retry-after']).toBe(words.split(' ')[0]);
