@@ -39,7 +39,7 @@ describe.runIf(mounted)('service on a full disk', () => {
     rmSync(folder, { recursive: true });
   });
 
-  test('returns 503 for executions and /readyz below 16 MB, and recovers when there is room again', async () => {
+  test('returns 503 for executions and /readyz below 16 MB of free space, and 200 after space is free again', async () => {
     const preview = await previewId(service);
     expect(await ready()).toBe(200);
     fillTo(15 * 1024 * 1024);
@@ -51,7 +51,7 @@ describe.runIf(mounted)('service on a full disk', () => {
     expect(upstream.delivered).toHaveLength(1);
   });
 
-  test('keeps the database intact, and a retry returns 200, if the disk fills up during a send', async () => {
+  test('keeps the database intact if the disk fills up during a send, and a retry with free space returns 200', async () => {
     const preview = await previewId(service);
     upstream.answer = (response) => {
       fillTo(0);

@@ -16,7 +16,7 @@ afterAll(async () => {
   await upstream.close();
 });
 
-test('POST /api/subscribe returns 503 and sends nothing if it can’t store the message (reference §9.2)', async () => {
+test('POST /api/subscribe returns 503 and sends nothing if the message can’t be stored (reference §9.2)', async () => {
   const other = new DatabaseSync(join(service.folder, 'service.db'));
   other.exec('begin immediate');
   const email = 'jane@subscriber.example';

@@ -126,7 +126,7 @@ describe.runIf(databases.length > 1)('service while PostgreSQL is unavailable', 
     ]);
   });
 
-  test('returns 503 and keeps running if a connection is terminated as soon as it is ready', async () => {
+  test('returns 503 and keeps running if PostgreSQL ends each connection as soon as the connection is ready', async () => {
     const preview = await previewId(service);
     cut();
     mode = 'terminate';
@@ -136,7 +136,7 @@ describe.runIf(databases.length > 1)('service while PostgreSQL is unavailable', 
     expect((await executeAction(service, preview, { key: 'ended' })).status).toBe(200);
   });
 
-  test('returns 503, then one final result, if the answer to the claim is lost', async () => {
+  test('returns 503, then one final result, if PostgreSQL’s answer to the claim is lost', async () => {
     const preview = await previewId(service);
     const delivered = upstream.delivered.length;
     // The claim is the second statement of an execution. The proxy passes the first and swallows the rest.

@@ -25,7 +25,7 @@ afterAll(() => upstream.close());
 const ready = async (service: ServiceProcess) => (await call(service, '/readyz', { method: 'GET' })).status;
 
 describe.runIf(canInject)('service on a disk whose writes fail', () => {
-  test('stores no claim of a batch if a write in it fails, and each retry gets 200', async (context) => {
+  test('stores no claim of a batch if one write of the batch fails, and each retry gets 200', async (context) => {
     const service = await startWarm(upstream);
     let largest = 0;
     // The first batch may have only one claim. Claims that wait for it share later batches.
@@ -70,7 +70,7 @@ describe.runIf(canInject)('service on a disk whose writes fail', () => {
 describe.runIf(canInject)('service after an I/O error at the fsync of a commit', () => {
   // The first fsync is that of the claim, the second that of the settle.
   test.for([{ when: 1 }, { when: 2 }])(
-    'returns one receipt for each execution after fsync $when failed and the process was killed',
+    'returns one receipt for each execution after fsync call $when failed and the process was killed',
     async ({ when }, context) => {
       const service = await startWarm(upstream);
       const leads = await previewLeads(service, 5);
@@ -98,7 +98,7 @@ describe.runIf(canInject)('service killed after a failed write or fsync', () => 
     ...Array.from({ length: GROUPS }, (_, at) => ['pwrite64', 'ENOSPC', at + 1, GROUPS] as const),
     ['fsync', 'EIO', 1, 1] as const,
   ])(
-    'keeps receipts and database intact after %s fails with %s, from call %i in steps of %i',
+    'keeps receipts and database intact after one call of %s fails with %s (from call %i, in steps of %i)',
     async ([call, error, from, stride], context) => {
       const all: Lead[] = [];
       let service = await startWarm(upstream);

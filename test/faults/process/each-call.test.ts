@@ -65,7 +65,7 @@ const destinations: [name: string, url: () => string, of: (from: ServiceProcess)
 ];
 
 describe.runIf(canInject).for(destinations)(
-  'executions while one I/O call after another fails, to %s',
+  'executions with %s as destination, while one I/O call after another fails',
   ([, url, destination]) => {
     let service: ServiceProcess;
     beforeAll(async () => {
@@ -92,7 +92,7 @@ describe.runIf(canInject).for(destinations)(
     }
 
     test.for(faults)(
-      'get one receipt and one delivery at most if %s fails with %s (one call in %i), and the database stays intact',
+      'get one receipt and at most one delivery if a call of %s fails with %s (every %i calls), with an intact database',
       async ([call, error, stride, offset], context) => {
         const times = await failEach(call, error, stride, 1, offset);
         injected(context, `each I/O call failing once: ${call}, ${error}`, times);
@@ -107,7 +107,7 @@ describe.runIf(canInject).for(destinations)(
       ['fsync', 'EIO', 1],
       ['pread64', 'EIO', SAMPLED],
     ] as const)(
-      'get one receipt and one delivery at most if %s fails with %s in a checkpoint, and the database stays intact',
+      'get one receipt and at most one delivery if a call of %s fails with %s in a checkpoint, with an intact database',
       async ([call, error, stride], context) => {
         const times = await failEach(call, error, stride, 1_100);
         injected(context, `each I/O call of a checkpoint failing once: ${call}, ${error}`, times);
@@ -121,7 +121,7 @@ describe.runIf(canInject).for(destinations)(
 describe.runIf(canInject)('execution with a failing lock call of SQLite', () => {
   // These calls of a claim lock for reading, lock for writing, and unlock.
   test.for([4, 5, 7])(
-    'gets one receipt after retries if lock call %i fails, and the next execution gets 200',
+    'gets one receipt after retries if lock call %i fails, and a later execution gets 200',
     async (when, context) => {
       const service = await startWarm(upstream);
       const leads = await previewLeads(service, 1);

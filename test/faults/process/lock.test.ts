@@ -34,7 +34,7 @@ async function stoodStillMs(): Promise<number> {
 }
 
 // Other work on the machine can delay one run. A lock that blocks the event loop would delay every run.
-test('service returns 503 to claims within 3 s and replays at once, without blocking, while SQLite is locked', {
+test('service with a locked SQLite returns 503 to executions within 3 s, replays at once and stays responsive', {
   retry: 2,
 }, async (context) => {
   const leads = await previewLeads(service, 20);

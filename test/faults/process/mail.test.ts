@@ -47,7 +47,7 @@ function bringForward(service: ServiceProcess): void {
   );
 }
 
-test('outbox repeats a message with the same Message-ID if it is killed at the server’s 250', async (context) => {
+test('outbox repeats a message with the same Message-ID if the process is killed when the server answers 250', async (context) => {
   let killed: ServiceProcess | undefined;
   const server = await mailServer({
     data: () => {
@@ -70,7 +70,7 @@ test('outbox repeats a message with the same Message-ID if it is killed at the s
   await until(() => marked()[0]?.status === 'sent');
 });
 
-test('outbox stops after seven refusals of one message, counts it as dead, and sends all others', async (context) => {
+test('outbox sends a message at most seven times if each attempt is refused, and sends all other messages', async (context) => {
   const server = await mailServer({
     recipient: (address) => (address.startsWith('poisoned') ? { code: 451, text: '4.3.0 not now' } : undefined),
   });

@@ -46,7 +46,7 @@ describe.runIf(isThere)('two instances through a pooler in transaction mode', ()
     await database.remove();
   });
 
-  test('create one receipt and one delivery for each of 20 executions sent to both at once', async (context) => {
+  test('create one receipt and one delivery for each of 20 executions sent to both instances at once', async (context) => {
     const leads = await previewLeads(one, 20);
     injected(context, FAULT, leads.length);
     await Promise.all(leads.flatMap((lead) => [attempt(one, lead), attempt(two, lead)]));
@@ -55,7 +55,7 @@ describe.runIf(isThere)('two instances through a pooler in transaction mode', ()
     for (const { answers } of leads) expect(answers.at(-1)?.status).toBe(200);
   });
 
-  test('send one message to each subscriber who signs up at both', async (context) => {
+  test('send one message to each subscriber who signs up at both instances at once', async (context) => {
     const addresses = Array.from({ length: 10 }, (_, n) => `reader-${n}@subscriber.example`);
     injected(context, FAULT, addresses.length);
     await Promise.all(

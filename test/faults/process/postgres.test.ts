@@ -55,7 +55,7 @@ describe.runIf(create !== undefined)('service that loses PostgreSQL’s answer t
       kept: 'submitted',
     },
   ])(
-    'returns 503, then the stored result, and delivers at most once, for $what',
+    'returns 503, then the stored result, and delivers at most once, if the answer to $what is lost',
     async ({ statement, to, kept }, context) => {
       const service = await startProcess({
         environment: {

@@ -64,7 +64,7 @@ function allCuts(from: number): number[] {
 }
 
 test.for(Array.from({ length: PARTS }, (_, at) => ({ part: at + 1 })))(
-  `SQLite keeps every acknowledged claim and receipt if power is lost at any later byte, part $part of ${PARTS}`,
+  `SQLite keeps every acknowledged claim and receipt if power fails at any later byte of the log, part $part of ${PARTS}`,
   async ({ part }, context) => {
     const path = join(temporaryFolder(), 'service.db');
     const all = allCuts(acknowledged[0]?.length ?? expect.fail());

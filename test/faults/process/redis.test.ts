@@ -23,7 +23,7 @@ describe.runIf(redisAnswers)('service while Redis hangs', () => {
   afterAll(() => proxy.close());
 
   // A busy machine can delay one run. A request that waits for Redis would be late in every run.
-  test('answers within 100 ms and still limits previews in its own memory', {
+  test('answers previews within 100 ms, counts them in its own memory and refuses those above the limit', {
     retry: 2,
   }, async (context) => {
     // The address is random because Redis still has the counts of earlier runs.

@@ -48,7 +48,7 @@ describe.runIf(mounted)('service on a small disk', () => {
     rmSync(folder, { recursive: true });
   });
 
-  test('refuses claims below 16 MB, but settles open executions and can still checkpoint', async (context) => {
+  test('below 16 MB of free space, refuses claims, settles open executions and leaves room for a checkpoint', async (context) => {
     const [open, refused] = await previewLeads(service, 2);
     if (open === undefined || refused === undefined) return expect.fail();
     upstream.answer = (response) => {
@@ -67,7 +67,7 @@ describe.runIf(mounted)('service on a small disk', () => {
     expectPromises(upstream, [open, refused]);
   });
 
-  test('keeps receipts and database intact if the disk fills up while it sends 20 executions', async (context) => {
+  test('keeps receipts and database intact if the disk fills up while the service sends 20 executions', async (context) => {
     const leads = await previewLeads(service, 20);
     upstream.answer = (response) => {
       upstream.answer = answering(200);

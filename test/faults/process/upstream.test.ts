@@ -78,7 +78,7 @@ test.for([
   },
   { what: 'a huge body', head: 'content-length: 99999999999', chunk: 'x'.repeat(0x4000) },
   {
-    what: 'a compressed bomb',
+    what: 'a decompression bomb',
     head: 'content-encoding: gzip\r\ncontent-length: 99999999999',
     chunk: gzipSync(Buffer.alloc(64 * 1024 * 1024)),
   },
@@ -140,7 +140,7 @@ test.for([
   },
 );
 
-test('upstream that resets a kept-alive socket before reading leaves the delivery unconfirmed, without a retry', async (context) => {
+test('a delivery stays unconfirmed, without a retry, if the upstream resets a kept-alive socket before reading', async (context) => {
   upstream.answer = (socket) => socket.write(ok);
   expect((await executeTwice()).answer.status).toBe(200);
   const used = new WeakSet<Socket>();
@@ -162,7 +162,7 @@ test('upstream that resets a kept-alive socket before reading leaves the deliver
   expect(upstream.delivered.some(({ event }) => JSON.stringify(event).includes(lead.email))).toBe(false);
 });
 
-test('upstream that keeps closing idle sockets causes no second answer and no second delivery', async (context) => {
+test('repeated executions get the same answer and at most one delivery if the upstream closes idle sockets', async (context) => {
   upstream.answer = (socket) => {
     socket.write(ok);
     // The delay is about the time after which the next request arrives.

@@ -59,7 +59,7 @@ describe.runIf(library !== undefined)('service whose wall clock jumps', () => {
   afterAll(() => upstream.close());
 
   test.for(steps)(
-    'keeps the lease and delivers once if it jumps $name during an execution',
+    'keeps the lease and delivers once if the clock jumps $name during an execution',
     async ({ ms }, context) => {
       await jump(0);
       const [lead] = await previewLeads(service, 1);
@@ -82,7 +82,7 @@ describe.runIf(library !== undefined)('service whose wall clock jumps', () => {
     },
   );
 
-  test.for(steps)('keeps a rate limit and its remaining time if it jumps $name', async ({ ms }, context) => {
+  test.for(steps)('keeps a rate limit and its remaining time if the clock jumps $name', async ({ ms }, context) => {
     await jump(0);
     const from = { 'x-forwarded-for': freshAddress() };
     const send = () => post(service, '/api/leads', 'json', { email: quote.email }, from);
@@ -96,7 +96,7 @@ describe.runIf(library !== undefined)('service whose wall clock jumps', () => {
     expect(wait).toBeLessThanOrEqual(900);
   });
 
-  test('refuses a preview outside its validity without consuming it', async (context) => {
+  test('refuses a preview while the clock is outside its validity, and accepts the preview after a correction', async (context) => {
     await jump(0);
     const [lead] = await previewLeads(service, 1);
     if (lead === undefined) return expect.fail();
