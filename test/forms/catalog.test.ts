@@ -8,7 +8,7 @@ const everyField = everyForm.flatMap((form) =>
 );
 
 describe('forms (reference §1.2)', () => {
-  test('have the audience and the purpose of the table, a recipient, an event and a page', () => {
+  test('have the audience, purpose, recipient, event and page of the table in the reference', () => {
     expect(
       Object.entries(forms).map(([key, form]) => [
         key,
@@ -50,7 +50,7 @@ describe('forms (reference §1.2)', () => {
     }
   });
 
-  test('default to the newsletter if a browser names none (reference §4.2)', () => {
+  test('include the newsletter as the default if a browser names no form (reference §4.2)', () => {
     expect(fallbackForm).toBe(forms.newsletter);
   });
 });
@@ -81,7 +81,7 @@ describe('fields of a form', () => {
     ]);
   });
 
-  test('have autocomplete tokens for all values that a browser knows (WCAG 2.2, 1.3.5)', () => {
+  test('have autocomplete tokens wherever HTML defines one for the value (WCAG 2.2, 1.3.5)', () => {
     const tokens = new Set(everyField.map(([, field]) => `${field.name} ${field.autocomplete}`));
     expect([...tokens].filter((each) => !each.endsWith(' undefined')).sort()).toEqual([
       'company organization',
@@ -92,17 +92,20 @@ describe('fields of a form', () => {
     ]);
   });
 
-  test.each(everyField)('%s has a label, and any hint is a sentence', (_name, field) => {
-    expect(field.label).toMatch(/^[A-Z][^.]{3,}[^. ]$/);
-    if (field.hint !== undefined) expect(field.hint).toMatch(/^[A-Z].{10,}\.$/);
-  });
+  test.each(everyField)(
+    '%s has a label without a full stop, and its hint, if present, is a sentence',
+    (_name, field) => {
+      expect(field.label).toMatch(/^[A-Z][^.]{3,}[^. ]$/);
+      if (field.hint !== undefined) expect(field.hint).toMatch(/^[A-Z].{10,}\.$/);
+    },
+  );
 
   test('have hints for e-mail address, telephone number and postal code', () => {
     const explained = new Set(everyField.filter(([, { hint }]) => hint !== undefined).map(([, { name }]) => name));
     expect([...explained].sort()).toEqual(['email', 'phone', 'postal_code']);
   });
 
-  test('offer at least four different choices, one of them as the example', () => {
+  test('of the kind choice offer at least four different choices, and one of these is the example', () => {
     const choices = everyField.filter(([, { kind }]) => kind === 'choice');
     expect(choices).toHaveLength(3);
     for (const [name, field] of choices) {
@@ -114,7 +117,7 @@ describe('fields of a form', () => {
     }
   });
 
-  test.each(everyForm)('have valid examples in $name', (form) => {
+  test.each(everyForm)('have valid examples in the form $name', (form) => {
     const examples = Object.fromEntries(form.fields.map(({ name, example }) => [name, example]));
     expect(validate(form, examples)).toEqual({ kind: 'valid', fields: examples });
   });

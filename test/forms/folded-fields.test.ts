@@ -37,7 +37,7 @@ function storedOf(field: string, value: string): string | undefined {
 
 describe('validate, invisible characters in e-mail, telephone and postal code', () => {
   test.each(UNSEEN.map((unseen) => [unseen.codePointAt(0)?.toString(16), unseen]))(
-    'removes U+%s everywhere, however often it occurs',
+    'removes U+%s at every position, however often the character occurs',
     (_point, unseen = '') => {
       for (const many of [unseen, unseen.repeat(3), unseen.repeat(3_000)]) {
         for (const [field, value] of [
@@ -57,7 +57,7 @@ describe('validate, invisible characters in e-mail, telephone and postal code', 
     expect(storedOf(field, written)).toBe(stored);
   });
 
-  test('keeps full-width letters and single joiners in other fields', () => {
+  test('keeps full-width letters and digits in fields of other kinds', () => {
     const result = validate(forms.contact, {
       ...{ name: 'Ａｄａ', email: 'a@b.co', subject: '１', message: '（①）' },
     });
@@ -72,14 +72,14 @@ describe('validate, address that only NFKC converts to ASCII', () => {
     ['a name and an address', 'Ada ＜ada@b.co＞'],
     ['quotes', '＂ada＂@b.co'],
     ['a comment', 'ada（x）@b.co'],
-    ['a literal', 'ada@［127.0.0.1］'],
+    ['an address literal', 'ada@［127.0.0.1］'],
     ['a second @', 'ada﹫b@c.co'],
     ['a colon', 'mailto：ada@b.co'],
     ['a backslash', 'a＼da@b.co'],
     ['two dots in a row', 'a‥b@c.co'],
     ['a path in the domain', 'ada@b℀.co'],
     ['a blank', 'ada\u3000b@c.co'],
-    ['a domain that decodes', 'ada@b％2ec.co'],
+    ['a percent-encoded domain', 'ada@b％2ec.co'],
     ['an accent that decomposes to a blank', 'a´b@c.co'],
   ])('rejects %s: %s', (_name, email) => {
     expect(validate(forms.newsletter, { email })).toMatchObject({
@@ -102,7 +102,7 @@ describe('validate, limits of folded fields', () => {
     expect(phone(decomposed)).toMatchObject({ fields: { phone: '\u1f82'.repeat(50) } });
   });
 
-  test('rejects a value that is too long to be folded, and folds idempotently', () => {
+  test('rejects a value that is too long for folding, and changes nothing when it folds a folded value', () => {
     const long = '\ufdfa'.repeat(100_000);
     expect(phone(long)).toMatchObject({ faults: [{ kind: 'tooLong' }] });
     for (const written of [long, '\ufdfa'.repeat(16_000), 'ｐ'.repeat(16_001)]) {
@@ -128,7 +128,7 @@ describe('folded fields in every route', () => {
     expect([status, body.fields]).toEqual([200, { ...stored, name: 'Ada' }]);
   });
 
-  test.each(encodings)('/api/leads and /api/subscribe forward the folded values of %s', async (encoding) => {
+  test.each(encodings)('/api/leads and /api/subscribe forward the folded values of a body in %s', async (encoding) => {
     const form: FormName = 'homeowner_quote';
     // The value has more than 2,000 characters before the removal.
     for (const long of ['email', 'phone', 'postal_code'] as const) {

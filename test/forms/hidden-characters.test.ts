@@ -68,7 +68,7 @@ const text = fc
   .array(fc.tuple(fc.array(piece, { minLength: 1, maxLength: 4 }), fc.constantFrom(1, 2, 999, 2_003)))
   .map((runs) => runs.map(([pieces, times]) => pieces.join('').repeat(times)).join(''));
 
-test('normalize removes the same characters as the reference implementation, and is idempotent', () => {
+test('normalize removes the same characters as the reference implementation, and a second time nothing', () => {
   fc.assert(
     fc.property(text, (written) => {
       const shown = normalize(written);
@@ -79,7 +79,7 @@ test('normalize removes the same characters as the reference implementation, and
   );
 });
 
-test('isLongerThan compares the number of code points', () => {
+test('isLongerThan returns true if lengthOf counts more code points than the maximum', () => {
   fc.assert(
     fc.property(text, fc.nat(3_000), (written, maximum) => {
       expect(isLongerThan(maximum, written)).toBe(lengthOf(written) > maximum);
@@ -88,7 +88,7 @@ test('isLongerThan compares the number of code points', () => {
   );
 });
 
-test('normalize keeps as many variation selectors as fit into a body, without a stack overflow', () => {
+test('normalize keeps as many variation selectors as fit into a request body, without a stack overflow', () => {
   const written = 'a\ufe0f'.repeat(131_072);
   expect(normalize(written)).toBe(written);
 });

@@ -20,19 +20,22 @@ describe('fields of each action (reference §2.1)', () => {
     ['contractor_signup', ['name', 'email', 'company'], ['phone', 'company_size', 'message']],
     ['contact', ['name', 'email', 'subject', 'message'], ['phone']],
     ['newsletter', ['email'], []],
-  ] as const)('%s has the required and the optional fields of the table', (name, required, optional) => {
-    const names = (wanted: boolean) =>
-      forms[name].fields
-        .filter((field) => field.required === wanted)
-        .map((field) => field.name)
-        .sort();
-    expect(names(true)).toEqual([...required].sort());
-    expect(names(false)).toEqual([...optional].sort());
-  });
+  ] as const)(
+    '%s has the required and the optional fields of the table in the reference',
+    (name, required, optional) => {
+      const names = (wanted: boolean) =>
+        forms[name].fields
+          .filter((field) => field.required === wanted)
+          .map((field) => field.name)
+          .sort();
+      expect(names(true)).toEqual([...required].sort());
+      expect(names(false)).toEqual([...optional].sort());
+    },
+  );
 });
 
 describe('validate, normalization (reference §2.4)', () => {
-  test('trims values, drops empty optional ones and lower-cases e-mail addresses', () => {
+  test('trims values, drops empty optional values and lower-cases e-mail addresses', () => {
     expect(
       fieldsOf(homeowner_quote, {
         ...quote,
@@ -69,7 +72,7 @@ describe('validate, normalization (reference §2.4)', () => {
     });
   });
 
-  test.each(['a\nb', 'a\r\nb', 'a\u2028b'])('rejects line breaks outside message (%j)', (subject) => {
+  test.each(['a\nb', 'a\r\nb', 'a\u2028b'])('rejects line breaks in a one-line field (%j)', (subject) => {
     expect(fieldsOf(contact, { ...message, subject })).toEqual(['subject characters']);
   });
 
@@ -89,12 +92,12 @@ describe('validate, normalization (reference §2.4)', () => {
     '\ud800',
     '\udfff',
     '\udc00\ud800',
-  ])('rejects controls, noncharacters and lone surrogates in every field (%j)', (character) => {
+  ])('rejects control characters, noncharacters and lone surrogates in message and name (%j)', (character) => {
     expect(fieldsOf(contact, { ...message, message: `a${character}b` })).toEqual(['message characters']);
     expect(fieldsOf(contact, { ...message, name: `a${character}b` })).toEqual(['name characters']);
   });
 
-  test('converts soft line breaks of word processors to LF in message, and rejects them elsewhere', () => {
+  test('converts soft line breaks of word processors to LF in message, and rejects them in a one-line field', () => {
     const pasted = '\x85one\x0btwo\x0cthree\x85four\r\n\x0bfive\x85';
     expect(fieldsOf(contact, { ...message, message: pasted })).toMatchObject({
       message: 'one\ntwo\nthree\nfour\n\nfive',
@@ -120,7 +123,7 @@ describe('validate, normalization (reference §2.4)', () => {
     expect(fieldsOf(newsletter, { email: 'ada\t@example.com' })).toEqual(['email email']);
   });
 
-  test('ignores forbidden characters that are trimmed off', () => {
+  test('accepts forbidden characters at the ends of a value, because they are trimmed', () => {
     expect(fieldsOf(homeowner_quote, { ...quote, name: '\v\f\t\n Ada \v\f' })).toEqual(quote);
   });
 
@@ -233,22 +236,22 @@ describe('describeFault and missingNames', () => {
   test.each([
     ['missing', { name: ' ' }, 'name is missing.'],
     ['not a string', { name: 1 }, 'name must be a string.'],
-    ['of forbidden characters', { name: 'a\nb' }, 'name holds characters that can’t be used.'],
-    ['not an address', { email: 'ada' }, 'email is not a valid e-mail address.'],
+    ['a text with forbidden characters', { name: 'a\nb' }, 'name holds characters that can’t be used.'],
+    ['not an e-mail address', { email: 'ada' }, 'email is not a valid e-mail address.'],
     ['too long', { company: 'x'.repeat(201) }, 'company is longer than 200 characters.'],
-  ])('return one sentence that names the field if it is %s', (_name, wrong, sentence) => {
+  ])('describeFault returns one sentence with the name of the field if its value is %s', (_name, wrong, sentence) => {
     const valid = { name: 'A', email: 'a@b.co', company: 'B' };
     expect(faultsOf(contractor_signup, { ...valid, ...wrong }).map(describeFault)).toEqual([sentence]);
   });
 
-  test('report an invalid address as such, whatever its length', () => {
+  test('validate reports an invalid e-mail address of any length as invalid, never as too long', () => {
     for (const length of [255, 2_000, 2_001]) {
       const email = `${'x'.repeat(length - 5)}@b.co`;
       expect(faultsOf(newsletter, { email })).toMatchObject([{ kind: 'email' }]);
     }
   });
 
-  test('return only the names of required fields that are missing', () => {
+  test('missingNames returns only the names of missing required fields', () => {
     expect(missingNames(faultsOf(contact, { email: 'nope', phone: 1, subject: '' }))).toEqual([
       'name',
       'subject',
@@ -264,12 +267,12 @@ describe('validate, any input', () => {
     }
   });
 
-  test('treats __proto__ and constructor as ordinary names', () => {
+  test('treats __proto__, constructor and toString as unknown field names', () => {
     const raw = JSON.parse('{"__proto__":{"email":"a@b.co"},"constructor":"x","toString":1}');
     expect(fieldsOf(newsletter, raw)).toEqual(['email missing']);
   });
 
-  test('normalizes idempotently and within the limits for arbitrary strings', () => {
+  test('returns a normalized value unchanged, and repeats no value in a fault, for arbitrary strings', () => {
     fc.assert(
       fc.property(
         fc.string({ unit: 'binary', maxLength: 60 }),
