@@ -5,7 +5,7 @@ const proxies = ['10.0.0.0/8', '192.0.2.1', '2001:db8:aaaa::/48'];
 
 describe('client address (reference §3.4)', () => {
   test.each([
-    ['the peer without a header', '203.0.113.9', undefined, '203.0.113.9'],
+    ['the peer if there is no header', '203.0.113.9', undefined, '203.0.113.9'],
     ['the peer if it is not trusted', '203.0.113.9', '198.51.100.1', '203.0.113.9'],
     ['the rightmost untrusted entry', '10.0.0.1', '1.1.1.1, 198.51.100.7, 10.2.3.4', '198.51.100.7'],
     ['the leftmost entry if all are trusted', '10.0.0.1', '10.0.0.3, 10.0.0.2', '10.0.0.3'],
@@ -15,7 +15,7 @@ describe('client address (reference §3.4)', () => {
     ['an IPv4-mapped entry without its port', '10.0.0.1', '[::ffff:1.2.3.4]:5678', '1.2.3.4'],
     ['the /64 of an IPv6 entry with a port', '10.0.0.1', '[::1]:5678', '0:0:0:0::/64'],
     ['the /64 of an IPv6 entry with a zone and a port', '10.0.0.1', '[fe80::1%eth0]:65535', 'fe80:0:0:0::/64'],
-    ['the entry before trusted ones with ports', '10.0.0.1', '1.2.3.4:1, 10.2.3.4:80', '1.2.3.4'],
+    ['the entry before trusted entries with ports', '10.0.0.1', '1.2.3.4:1, 10.2.3.4:80', '1.2.3.4'],
     ['the /64 of unbracketed IPv6, read without a port', '10.0.0.1', '2001:db8:1:2::1:443', '2001:db8:1:2::/64'],
     ['not an entry with an empty port', '10.0.0.1', '1.2.3.4:', '10.0.0.1'],
     ['not an entry with an invalid port', '10.0.0.1', '1.2.3.4:http', '10.0.0.1'],
@@ -39,7 +39,7 @@ describe('client address (reference §3.4)', () => {
     expect(clientAddressReader(proxies)(peer, forwardedFor).key).toBe(key);
   });
 
-  test('is read behind proxies whose range is IPv4-mapped', () => {
+  test('is read from the header behind proxies whose range is IPv4-mapped', () => {
     const read = clientAddressReader(['::ffff:10.0.0.0/104']);
     expect(read('::ffff:10.1.2.3', '198.51.100.7').key).toBe('198.51.100.7');
     expect(read('10.1.2.3', '198.51.100.7').key).toBe('198.51.100.7');
@@ -64,23 +64,23 @@ describe('client address (reference §3.4)', () => {
     '/8',
     '10.0.0.1:80',
     '[::1]:80',
-  ])('can’t be trusted by the invalid range %s', (text) => {
+  ])('can’t be compared with %s, which isAddressOrRange rejects', (text) => {
     expect(isAddressOrRange(text)).toBe(false);
   });
 
-  test('of IPv4 is in no range of IPv6, even ::/0', () => {
+  test('is the peer for an IPv4 peer, even if the IPv6 range ::/0 is trusted', () => {
     const read = clientAddressReader(['::/0']);
     expect(read('10.1.2.3', '198.51.100.7').key).toBe('10.1.2.3');
     expect(read('2001:db8::1', '198.51.100.7').key).toBe('198.51.100.7');
   });
 
-  test('is equal for two addresses of one /64, and different for two /64', () => {
+  test('is the same for two IPv6 addresses in one /64, and different for two /64 networks', () => {
     const read = clientAddressReader([]);
     expect(read('2001:db8::1', undefined)).toEqual(read('2001:db8::ffff:1', undefined));
     expect(read('2001:db8::1', undefined)).not.toEqual(read('2001:db8:0:1::1', undefined));
   });
 
-  test('comes with a flag for an ignored header', () => {
+  test('comes with ignoredForwardedFor if an untrusted peer sends the header', () => {
     expect(clientAddressReader([])('203.0.113.9', '1.1.1.1').ignoredForwardedFor).toBe(true);
     expect(clientAddressReader(['203.0.113.9'])('203.0.113.9', '1.1.1.1').ignoredForwardedFor).toBe(false);
   });
