@@ -27,23 +27,26 @@ describe.each(limiters)('limits in %s', (_name, open) => {
   });
   afterAll(() => limits.close());
 
-  test.each(Object.keys(bounds.rates) as RateName[])('%s allows its limit at once, and not one more', async (name) => {
-    const address = randomUUID();
-    const { limit, windowSeconds } = bounds.rates[name];
-    for (let n = 1; n <= limit; n += 1) {
-      expect(await limits.take(name, address)).toEqual({
-        exceeded: false,
-        remaining: limit - n,
-        resetSeconds: windowSeconds,
-      });
-    }
-    const refused = await limits.take(name, address);
-    expect([refused.exceeded, refused.remaining]).toEqual([true, 0]);
-    expect(refused.resetSeconds).toBeGreaterThan(windowSeconds - 3);
-    expect((await limits.take(name, randomUUID())).exceeded).toBe(false);
-  });
+  test.each(Object.keys(bounds.rates) as RateName[])(
+    '%s allows as many requests as its limit at once, and refuses the next one',
+    async (name) => {
+      const address = randomUUID();
+      const { limit, windowSeconds } = bounds.rates[name];
+      for (let n = 1; n <= limit; n += 1) {
+        expect(await limits.take(name, address)).toEqual({
+          exceeded: false,
+          remaining: limit - n,
+          resetSeconds: windowSeconds,
+        });
+      }
+      const refused = await limits.take(name, address);
+      expect([refused.exceeded, refused.remaining]).toEqual([true, 0]);
+      expect(refused.resetSeconds).toBeGreaterThan(windowSeconds - 3);
+      expect((await limits.take(name, randomUUID())).exceeded).toBe(false);
+    },
+  );
 
-  test('counts the rates of one address separately', async () => {
+  test('counts requests of one address to two rates separately', async () => {
     const address = randomUUID();
     for (let n = 0; n < 6; n += 1) await limits.take('leads', address);
     expect((await limits.take('subscribe', address)).remaining).toBe(4);
@@ -56,7 +59,7 @@ describe.each(limiters)('limits in %s', (_name, open) => {
   });
 });
 
-test('starts a window with the first request and ends it by the monotonic clock only', async () => {
+test('a window starts with the first request and ends by the monotonic clock, even if the wall clock jumps', async () => {
   const clock = testClock();
   const limits = openMemoryLimits(clock);
   for (let n = 0; n < 6; n += 1) await limits.take('leads', 'a');
@@ -75,7 +78,7 @@ test('starts a window with the first request and ends it by the monotonic clock 
   });
 });
 
-test('continues from a learned count until its end', async () => {
+test('take continues from a count given to learn until the window of that count ends', async () => {
   const clock = testClock();
   const limits = openMemoryLimits(clock);
   await limits.take('preview', 'older');
@@ -90,7 +93,7 @@ test('continues from a learned count until its end', async () => {
   expect((await limits.take('preview', 'a')).remaining).toBe(59);
 });
 
-test('look returns the answer for one more request, and counts nothing', async () => {
+test('peek returns the result of one more request, and counts nothing', async () => {
   const clock = testClock();
   const limits = openMemoryLimits(clock);
   for (let n = 1; n <= 2; n += 1) {
@@ -102,13 +105,13 @@ test('look returns the answer for one more request, and counts nothing', async (
   expect(limits.peek('leads', 'b').remaining).toBe(4);
 });
 
-test('usesFallback returns false for a single process', async () => {
+test('usesFallback returns false for limits in memory', async () => {
   const limits = openMemoryLimits(testClock());
   expect(limits.usesFallback()).toBe(false);
   await limits.close();
 });
 
-test('counts several addresses separately', async () => {
+test('limits in memory count several addresses separately', async () => {
   const limits = openMemoryLimits(testClock());
   const remaining: number[] = [];
   for (let round = 1; round <= 2; round += 1) {
@@ -120,7 +123,7 @@ test('counts several addresses separately', async () => {
 });
 
 describe('learn', () => {
-  test('replaces a count below the limit by a reached limit', async () => {
+  test('replaces a count below the limit by a count that reaches the limit', async () => {
     const limits = openMemoryLimits(testClock());
     await limits.take('leads', 'a');
     limits.learn('leads', 'a', 5, 900_000);
@@ -130,7 +133,7 @@ describe('learn', () => {
   test.each([
     ['recently', 0],
     ['long ago', 300_000],
-  ])('replaces a limit that was reached %s by a lower count', async (_when, since) => {
+  ])('replaces a count that reached the limit %s by a lower count', async (_when, since) => {
     const clock = testClock();
     const limits = openMemoryLimits(clock);
     // An address that arrives a window later starts another generation.
@@ -178,7 +181,7 @@ describe('limits under a flood of addresses', () => {
     expect((await limits.take('leads', 'b')).remaining).toBe(4);
   });
 
-  test('free the memory of ended windows once others begin', async () => {
+  test('free the memory of ended windows when later windows begin', async () => {
     const clock = testClock();
     const limits = openMemoryLimits(clock);
     await limits.take('preview', 'before');
@@ -193,7 +196,7 @@ describe('limits under a flood of addresses', () => {
     expect((await limits.take('preview', 'after')).remaining).toBe(58);
   });
 
-  test('store a bounded number of addresses, and remove them without a delay', async () => {
+  test('store a bounded number of addresses, and remove them within 50 ms after their windows', async () => {
     const clock = testClock();
     const limits = openMemoryLimits(clock);
     await flood(limits, 'leads', 200_000);

@@ -29,15 +29,15 @@ async function leftInTheSecond(environment: Record<string, string>): Promise<num
   return (await second.take('leads', address)).remaining;
 }
 
-test('openLimits counts per process without Redis', async () => {
+test('openLimits counts separately in each process without REDIS_URL', async () => {
   expect(await leftInTheSecond({})).toBe(4);
 });
 
-test.runIf(redisAnswers)('openLimits counts across processes with Redis', async () => {
+test.runIf(redisAnswers)('openLimits counts all processes together with REDIS_URL', async () => {
   expect(await leftInTheSecond({ REDIS_URL: redisUrl })).toBe(3);
 });
 
-test('openLimits counts per process if Redis is unavailable, and usesFallback returns true', async () => {
+test('openLimits counts separately in each process if Redis is unavailable, and usesFallback returns true', async () => {
   const environment = { REDIS_URL: 'redis://127.0.0.1:1' };
   expect(await leftInTheSecond(environment)).toBe(4);
   expect(opened.map((limits) => limits.usesFallback())).toEqual([true, true]);

@@ -13,7 +13,7 @@ afterEach(() => {
   syncBuiltinESMExports();
 });
 
-test('looks the name of Redis up once at a time, however often it connects meanwhile', async () => {
+test('starts no second DNS lookup for Redis while the first is running, although it connects again', async () => {
   const asked: unknown[] = [];
   const silent = (...of: unknown[]) => void asked.push(of);
   vi.spyOn(dns, 'lookup').mockImplementation(silent as unknown as typeof dns.lookup);

@@ -115,7 +115,7 @@ describe.runIf(redisAnswers)('limits in Redis', () => {
     return await taking;
   };
 
-  test('asks Redis each time while it answers, logs nothing and counts nothing in the process', async () => {
+  test('counts each request in Redis and none in the process while Redis answers, and logs nothing', async () => {
     const of = address();
     for (let n = 1; n <= 62; n += 1) {
       const { remaining, exceeded } = await limits.take('preview', of);
@@ -124,7 +124,7 @@ describe.runIf(redisAnswers)('limits in Redis', () => {
     expect([said, insured, limits.usesFallback()]).toEqual([[], [], false]);
   });
 
-  test('counts a request with a late answer in the process, and does not treat Redis as unavailable', async () => {
+  test('counts a request in the process if Redis answers late, and does not treat Redis as unavailable', async () => {
     const of = address();
     expect((await takeInSilence(of)).remaining).toBe(59);
     expect([insured, limits.usesFallback()]).toEqual([[of], false]);
@@ -147,7 +147,7 @@ describe.runIf(redisAnswers)('limits in Redis', () => {
     expect(said).toEqual(isAway ? ['Redis unavailable, rate limits counted in this process'] : []);
   });
 
-  test('does not ask an unavailable Redis for a second, and uses it again after its next answer', async () => {
+  test('sends nothing to an unavailable Redis for 1 s, and uses Redis again after its next answer', async () => {
     await takeInSilence();
     moved.advance(SILENCE_MS);
     await takeInSilence();
@@ -183,7 +183,7 @@ describe.runIf(redisAnswers)('limits in Redis', () => {
     return { of, taking };
   };
 
-  test('waits a little longer for Redis if the process itself was late', async () => {
+  test('waits a little longer for Redis if the timer of the process fired late', async () => {
     const { taking } = await takeWhenLate(11);
     await until(() => moved.waiting() === 1);
     release();
@@ -191,7 +191,7 @@ describe.runIf(redisAnswers)('limits in Redis', () => {
     expect(insured).toEqual([]);
   });
 
-  test('counts in the process after that extra time', async () => {
+  test('counts in the process if Redis gives no answer in the extra time after a late timer', async () => {
     const { of, taking } = await takeWhenLate(11);
     await until(() => moved.waiting() === 1);
     moved.advance(15);
@@ -199,13 +199,13 @@ describe.runIf(redisAnswers)('limits in Redis', () => {
     expect(insured).toEqual([of]);
   });
 
-  test('does not wait longer if the timer was only 10 ms late', async () => {
+  test('counts in the process at once if the timer fired only 10 ms late', async () => {
     const { of, taking } = await takeWhenLate(10);
     await taking;
     expect(insured).toEqual([of]);
   });
 
-  test('counts in the process after an error of Redis', async () => {
+  test('counts a request in the process if Redis answers with an error', async () => {
     const of = address();
     const shared = createClient({ url: redisUrl });
     await shared.connect();
@@ -216,7 +216,7 @@ describe.runIf(redisAnswers)('limits in Redis', () => {
     shared.destroy();
   });
 
-  test('logs a lost connection once, and its return', async () => {
+  test('logs once that the connection to Redis is lost, and once that Redis is available again', async () => {
     for (const socket of sockets) socket.destroy();
     await until(() => limits.usesFallback());
     await until(async () => {
