@@ -58,7 +58,7 @@ describe.each(databases)('texts of alerts, on %s', (_name, create) => {
     return await sent();
   }
 
-  test('tells of a failing receiver, with cause and next attempt, and of its end, with counts', async () => {
+  test('the alert about a failing receiver has cause and next attempt, and the all-clear has counts', async () => {
     const { alerts, sent } = await instance();
     const { submissions, redelivery } = rig.instance({ onCompleted: alerts.attemptCompleted });
     rig.receiver.answer = answering(500);
@@ -109,13 +109,13 @@ https://paint.example`);
     [{ outcome: 'rateLimited', http_status: 429 }, 'the receiver asked the service to wait (HTTP status 429)'],
     [{ outcome: 'rejected', http_status: 422 }, 'the receiver rejected the submission (HTTP status 422)'],
     [{ outcome: 'unknown', http_status: null }, 'the service stopped before it had the answer'],
-  ])('names the cause of the newest attempt: %j', async (attempt, words) => {
+  ])('the alert names the cause of the newest failed attempt: %j', async (attempt, words) => {
     const older = attempted({ at: '2026-09-01T11:00:00.000Z', http_status: 599 });
     const { text } = await about('upstream', [older, attempted(attempt)]);
     expect(text).toContain(`\n\nCause: ${words}. Last attempt: 1 Sept 2026, 12:00 UTC.\n\n`);
   });
 
-  test('leads to the undelivered submissions if none waits', async () => {
+  test('the alert links to the undelivered submissions if no submission waits', async () => {
     const rejected = { status: 'undelivered', reason: 'rejected', next_attempt_ms: null } as const;
     const rows = [attempted({ outcome: 'rejected' }, rejected), attempted({ outcome: 'rejected' }, rejected)];
     const { text } = await about('upstream', rows);
@@ -123,7 +123,7 @@ https://paint.example`);
     expect(text).toContain('https://paint.example/operator/leads?status=undelivered\n');
   });
 
-  test('says so if everything was delivered before the alert was sent', async () => {
+  test('the alert says that no submission waits if all were delivered before the alert was sent', async () => {
     const { paragraphs } = await about('upstream', [submission()]);
     expect(paragraphs.slice(1, 4)).toEqual([
       'Nothing is lost. Every submission is stored.',
@@ -132,7 +132,7 @@ https://paint.example`);
     ]);
   });
 
-  test('says which submissions could not be stored', async () => {
+  test('the alert says how many submissions could not be stored', async () => {
     const { alerts, sent } = await instance();
     const outcome = { kind: 'unconfirmed', sent: true, reason: 'x' } as const;
     const next = { kind: 'undelivered', reason: 'sent_unkept' } as const;
@@ -147,7 +147,7 @@ https://paint.example`);
     expect(texts.filter((text) => text?.includes(`\n\n${stored}\n\n`))).toHaveLength(1);
   });
 
-  test('counts at the end who was delivered since the alert and who still waits', async () => {
+  test('the all-clear counts the submissions delivered since the alert, and the waiting submissions', async () => {
     const { alerts, sent } = await instance();
     const now = rig.clock.now().getTime();
     const delivered = (ms: number, more: Partial<SubmissionRow> = {}) =>
@@ -172,7 +172,7 @@ https://paint.example`);
     ]);
   });
 
-  test('names the reported agents by label and name, the most reported one first', async () => {
+  test('the alert names the reported agents by label and name, the most reported agent first', async () => {
     const labelOf = (client: string) => (client === 'acme' ? 'Acme Assistant' : client);
     const { alerts, sent } = await instance({ labelOf });
     for (const client of ['beta', 'acme', 'acme', 'constructor', '__proto__']) alerts.raise('reported', client);
@@ -195,7 +195,7 @@ https://paint.example`);
   });
 
   test.each(alertKinds)(
-    'leads to a page of the console in the alert %s, or only to commands if it is off',
+    'the alert %s links to a page of the console, or names only commands if the console is off',
     async (kind) => {
       const { text } = await about(kind, [attempted({})]);
       expect(text).toMatch(/\nhttps:\/\/paint\.example\/operator(?:\/\w+(?:\?status=\w+)?)?\n/);
@@ -212,7 +212,7 @@ https://paint.example`);
   );
 
   test.each(['upstream', 'store', 'disk'] as const)(
-    'begins the subject of the end of %s with "Resolved:"',
+    'the subject of the all-clear for %s begins with "Resolved:"',
     async (kind) => {
       for (const environment of [{}, consoleOff]) {
         await empty(storage);

@@ -113,7 +113,7 @@ describe.each(databases)('alerts, on %s', (_name, create) => {
     expect((await parsed(server))[2]?.text).toMatch(/^Leads reach the receiver again\. 0 were delivered, 0 wait\./);
   });
 
-  test('sends one alert for a fault that two instances see, and one all-clear', async () => {
+  test('sends one alert and one all-clear for a fault that two instances report', async () => {
     // The second clock is ahead, so that the instances would write different times.
     const ahead = { ...clock, now: () => new Date(clock.now().getTime() + 7) };
     const inStep = inStepWith();
@@ -151,7 +151,7 @@ describe.each(databases)('alerts, on %s', (_name, create) => {
     expect(dead.map(({ kind }) => kind).sort()).toEqual(['alert', 'confirmation']);
   });
 
-  test('alerts about an outage of the database once it is available, and sends the all-clear after a minute', async () => {
+  test('alerts about a database outage when the database is available again, with the all-clear a minute later', async () => {
     let away = false;
     const unsteady: Storage = {
       ...storage,
@@ -206,7 +206,7 @@ describe.each(databases)('alerts, on %s', (_name, create) => {
     expect((await subjects())[1]).toBe('Resolved: the database works again');
   });
 
-  test('alerts each hour about a disk below 1 GB, and sends the all-clear at 2 GB', async () => {
+  test('alerts each hour while less than 1 GB of disk space is free, and sends the all-clear at 2 GB', async () => {
     let freeBytes = 1e9;
     const { pass } = await instance({ diskSpace: async () => ({ freeBytes, wholeBytes: 1e12 }) });
     await pass(0);
@@ -226,7 +226,7 @@ describe.each(databases)('alerts, on %s', (_name, create) => {
     expect((await subjects())[2]).toBe('Resolved: the disk has enough space again');
   });
 
-  test('uses 5 % for a small disk, and sends the all-clear after a restart', async () => {
+  test('alerts below 5 % of free space on a small disk, and sends the all-clear at 10 %, also after a restart', async () => {
     const small = (freeBytes: number) => ({
       diskSpace: async () => ({ freeBytes, wholeBytes: 1e9 }),
     });
@@ -240,7 +240,7 @@ describe.each(databases)('alerts, on %s', (_name, create) => {
     expect((await subjects())[1]).toBe('Resolved: the disk has enough space again');
   });
 
-  test('alerts once about undelivered browser submissions in their last week, with two instances', async () => {
+  test('two instances send one alert about undelivered browser submissions in the last week before deletion', async () => {
     const [wall] = await storage.read((db) => db.selectNoFrom(storage.dialect.wallClock.as('now')));
     const now = Number(wall?.now);
     const undelivered = (days: number, more: object = {}) =>
@@ -262,7 +262,7 @@ describe.each(databases)('alerts, on %s', (_name, create) => {
     expect(mail?.text).toContain('https://paint.example/operator/leads?status=undelivered\n');
   });
 
-  test('sends alerts that the store refused later, and writes the counted ones at close', async () => {
+  test('repeats the write of alerts that the store refused, at the latest when it closes', async () => {
     let refuses = true;
     const refusing: Storage = {
       ...storage,
@@ -284,7 +284,7 @@ describe.each(databases)('alerts, on %s', (_name, create) => {
     expect((await parsed(server)).map(({ text }) => text?.slice(0, 24))).toEqual(['2 submissions could not ']);
   });
 
-  test('sends an alert of a kind without a row in the database', async () => {
+  test('sends one alert for two faults of a kind that has no row in mail_hours', async () => {
     const { alerts, pass } = await instance();
     await storage.write((tx) => tx.deleteFrom('mail_hours').where('kind', '=', 'reported').execute());
     alerts.raise('reported');
@@ -294,7 +294,7 @@ describe.each(databases)('alerts, on %s', (_name, create) => {
     expect(await subjects()).toEqual(['People reported an agent']);
   });
 
-  test('writes nothing if ALERT_EMAIL is not set', async () => {
+  test('queues no message if ALERT_EMAIL is not set', async () => {
     const { alerts, pass } = await instance({ environment: { ALERT_EMAIL: '' } });
     alerts.raise('upstream');
     alerts.raise('given_up');

@@ -98,7 +98,7 @@ https://paint.example`);
     expect(await outbox.work()).toBe(0);
   });
 
-  test('has the command instead of a link if the console is off', async () => {
+  test('sends the inbox command instead of a link if the console is off', async () => {
     const { outbox, tell } = await instance({ environment: { OPERATOR_CONSOLE: 'off' } });
     const row = submission();
     await keep(storage, row);
@@ -171,7 +171,7 @@ https://paint.example`);
     expect(lines.join('')).toContain('obsolete message dropped');
   });
 
-  test('writes nothing if NOTIFY_EMAIL is not set, and removes notices of another instance', async () => {
+  test('queues no notice if NOTIFY_EMAIL is not set, and removes notices that another instance queued', async () => {
     const unset = await instance({ environment: { NOTIFY_EMAIL: '' } });
     const { tell, notices } = await instance();
     const row = submission();
@@ -188,7 +188,7 @@ https://paint.example`);
     expect(await messages()).toEqual([]);
   });
 
-  test('sends twenty notices per hour and one summary of the others at its end, without personal data', async () => {
+  test('sends twenty notices per hour, then one summary of the other submissions, without personal data', async () => {
     const { outbox, tell } = await instance({ environment: { OPERATOR_TIME_ZONE: 'Europe/Berlin' } });
     const began = clock.now().toISOString();
     for (let n = 0; n < 26; n += 1) {
@@ -250,7 +250,7 @@ https://paint.example`);
     expect(new Set(mails.map(({ messageId }) => messageId)).size).toBe(21);
   });
 
-  test('sends a notice after confirmations, within the shared budget', async () => {
+  test('sends confirmation messages before an older notice if both share the budget of a minute', async () => {
     const { outbox, tell } = await instance({ perMinute: 2 });
     const row = submission();
     await keep(storage, row);
@@ -264,7 +264,7 @@ https://paint.example`);
     expect(server.offered.at(-1)).toBe(notifyEmail);
   });
 
-  test('sends no notice of a rolled-back transaction', async () => {
+  test('sends no notice for a submission whose transaction was rolled back', async () => {
     const { notices, outbox } = await instance();
     const row = submission();
     await keep(storage, row);
@@ -276,7 +276,7 @@ https://paint.example`);
     expect(await outbox.work()).toBe(0);
   });
 
-  test('retries a deferred notice under its Message-ID, and marks a refused one as permanently failed', async () => {
+  test('retries a deferred notice under its Message-ID, and marks a refused notice as permanently failed', async () => {
     const { outbox, tell } = await instance();
     const row = submission();
     await keep(storage, row);
@@ -297,7 +297,7 @@ https://paint.example`);
     expect(await outbox.depth()).toEqual({ pending: 0, dead: 1 });
   });
 
-  test('sends to the operator alone, with only our headers, whatever the row contains', async () => {
+  test('sends only to the operator, without injected headers, whatever the submission contains', async () => {
     const { outbox, tell } = await instance();
     const evil = 'Ada\r\nBcc: evil@x.example\r\n\r\nStatus: delivered';
     const rows = [

@@ -28,7 +28,7 @@ function telling(kind: AlertKind) {
   };
 }
 
-test('sends the first alert at once and the count of the others at the end of the hour', () => {
+test('sends the first alert at once, and the count of later faults at the end of the hour', () => {
   const step = telling('upstream');
   expect(step(0, came(2))).toEqual([2]);
   expect(step(1, came(3))).toEqual([]);
@@ -42,7 +42,7 @@ test('sends the first alert at once and the count of the others at the end of th
   expect(step(250, came(1))).toEqual([1]);
 });
 
-test('sends the all-clear once after its alert, and drops the counted faults', () => {
+test('sends one all-clear after the alert, and drops the faults counted before the all-clear', () => {
   const step = telling('upstream');
   expect(step(0, came(1))).toEqual([1]);
   expect(step(1, came(5))).toEqual([]);
@@ -51,7 +51,7 @@ test('sends the all-clear once after its alert, and drops the counted faults', (
   expect(step(60, nothingObserved)).toEqual([]);
 });
 
-test('sends an alert at the end of the hour for a fault that came back and still lasts', () => {
+test('sends an alert at the end of the hour for a fault that began again and still lasts', () => {
   const lasting = telling('upstream');
   expect(lasting(0, came(1))).toEqual([1]);
   expect(lasting(2, ended)).toEqual(['over']);
@@ -68,7 +68,7 @@ test('sends an alert at the end of the hour for a fault that came back and still
   expect(passing(60, nothingObserved)).toEqual([]);
 });
 
-test('sends the all-clear after its alert was sent, and none if the alert failed permanently', () => {
+test('sends the all-clear only after the alert was sent, and never if the alert failed permanently', () => {
   const waiting = telling('disk');
   expect(waiting(0, came(1))).toEqual([1]);
   expect(waiting(1, ended, 'pending')).toEqual([]);
@@ -82,14 +82,14 @@ test('sends the all-clear after its alert was sent, and none if the alert failed
   expect(dead(2, nothingObserved, 'sent')).toEqual([]);
 });
 
-test('sends alert and all-clear for a fault that ended before its alert', () => {
+test('sends alert and all-clear for a fault that ended before its alert was sent', () => {
   const step = telling('store');
   expect(step(0, observedThen(came(1), ended), undefined)).toEqual([1]);
   expect(step(1, nothingObserved, 'sent')).toEqual(['over']);
 });
 
 test.each(['given_up', 'dead_message', 'expiring'] as const)(
-  '%s has no all-clear, and sends its count at the end of the hour',
+  'sends no all-clear for %s, and the count of later faults at the end of the hour',
   (kind) => {
     const step = telling(kind);
     expect(step(0, came(1))).toEqual([1]);
@@ -100,7 +100,7 @@ test.each(['given_up', 'dead_message', 'expiring'] as const)(
   },
 );
 
-test('sends alerts again after a wall clock far ahead began an hour', () => {
+test('sends an alert although the current hour began while the wall clock was years ahead', () => {
   const step = telling('given_up');
   expect(step(5 * 365 * 24 * 60, came(1))).toEqual([1]);
   expect(step(0, came(2))).toEqual([2]);
@@ -108,7 +108,7 @@ test('sends alerts again after a wall clock far ahead began an hour', () => {
   expect(step(-1, came(1))).toEqual([]);
 });
 
-test('observedThen ignores an end between two faults, and keeps one before or after them', () => {
+test('observedThen ignores an end between two faults, and keeps an end before or after the faults', () => {
   const order = (...all: Observed[]) => all.reduce(observedThen, nothingObserved);
   expect(order(came(1), ended, came(2))).toEqual(came(3));
   expect(order(ended, came(1), ended)).toEqual({ endedFirst: true, counted: { '': 1 }, endedLast: true });
@@ -118,7 +118,7 @@ test('observedThen ignores an end between two faults, and keeps one before or af
   expect(observedThen(order(came(1), ended), order(ended, came(2)))).toEqual(came(3));
 });
 
-test('adds up the faults of each detail, whatever it is called', () => {
+test('adds up the faults of each detail, also of details named constructor and __proto__', () => {
   const by = (...details: string[]) =>
     details.map((detail): Observed => ({ ...nothingObserved, counted: { [detail]: 1 } }));
   const names = ['acme', 'constructor', '__proto__', 'acme', '__proto__'];
@@ -141,7 +141,7 @@ test('adds up the faults of each detail, whatever it is called', () => {
   ]);
 });
 
-test('names the alert’s time in its all-clear', () => {
+test('puts the time of the alert into the key and the text data of the all-clear', () => {
   const before = { ...hourOf(undefined), lasts: true, alert_key: `disk ${at(0).toISOString()}` };
   const { messages } = nextAlertState('disk', before, ended, at(5), 'sent');
   expect(messages).toEqual([

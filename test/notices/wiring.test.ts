@@ -30,7 +30,7 @@ const arrived = async (count: number) => {
   return await Promise.all(server.received.map(({ raw }) => PostalMime.parse(raw)));
 };
 
-test('sends a notice automatically within two seconds of its transaction', async () => {
+test('the running service sends a notice within two seconds after the commit that queued it', async () => {
   const { storage, notices } = service.parts;
   const row = submission();
   await keep(storage, row);
@@ -43,7 +43,7 @@ test('sends a notice automatically within two seconds of its transaction', async
   expect(service.logs.join('')).not.toMatch(/canary/i);
 });
 
-test('sends an alert and an all-clear for a fault of the service', async () => {
+test('the running service sends an alert for a fault, and an all-clear after its end', async () => {
   const { alerts } = service.parts;
   alerts.raise('upstream');
   await alerts.run();
