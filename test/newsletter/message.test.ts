@@ -41,7 +41,7 @@ afterAll(async () => {
   await server.close();
 });
 
-test('the confirmation message contains both links and the two headers of RFC 8058, each on one line', async () => {
+test('the confirmation message has the links to confirm and unsubscribe, and two one-line headers of RFC 8058', async () => {
   const service = await serviceWith({});
   const row = await newSubscriber(service);
   const { raw, parsed } = await messageFor(service, row.email);
@@ -61,7 +61,7 @@ test('the confirmation message contains both links and the two headers of RFC 80
   expect(parsed.subject).toBe('Please confirm your subscription to updates from Paint Match');
 });
 
-test('uses the operator’s words and language in the message and the pages', async () => {
+test('uses the words and the language of CONTENT_DIR in the message and on the pages', async () => {
   const words = { message: { subject: SUBJECT, text: TEXT }, leave: { title: 'Abbestellen?' } };
   const service = await serviceWith({ CONTENT_DIR: contentWith(words) });
   const row = await newSubscriber(service);
@@ -72,7 +72,7 @@ test('uses the operator’s words and language in the message and the pages', as
   expect(await page.text()).toMatch(/<html lang="de">[\s\S]*<h1>Abbestellen\?<\/h1>/);
 });
 
-test('words without {leave_url} are rejected at the start', async () => {
+test('the service does not start if the operator’s message text has no {leave_url}', async () => {
   const text = TEXT.replace('{leave_url}', '');
   const content = contentWith({ message: { subject: SUBJECT, text } });
   await expect(startService({ environment: { CONTENT_DIR: content } })).rejects.toThrow(/words\.yaml.*\{leave_url\}/);
@@ -81,7 +81,7 @@ test('words without {leave_url} are rejected at the start', async () => {
 test.each([
   ['has confirmed', confirm],
   ['has unsubscribed', leave],
-])('sends no message to a subscriber who %s before it is sent', async (_what, press) => {
+])('removes the waiting confirmation message to a subscriber who %s', async (_what, press) => {
   // No server listens at this port, so the message waits.
   const service = await serviceWith({ SMTP_URL: 'smtp://127.0.0.1:1' });
   const row = await newSubscriber(service);

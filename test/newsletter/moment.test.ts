@@ -24,11 +24,21 @@ describe.each(databases)('nextEventTime, on %s', (name, create) => {
   const row = { consent_recorded_at: before, confirmed_at: null, unsubscribed_at: null };
 
   test.each([
-    ['returns the current time', { ...row, id: 'told' }, later, later],
-    ['returns a time after the last event', { ...row, id: 'told' }, before, '2026-09-01T12:00:00.001Z'],
-    ['returns a time after an event of the same moment', { ...row, id: 'told' }, RECEIVED, '2026-09-01T12:00:00.001Z'],
+    ['returns the current time if the last event is earlier', { ...row, id: 'told' }, later, later],
     [
-      'returns a time after the last change in the row',
+      'returns a time after the last event if the clock is behind that event',
+      { ...row, id: 'told' },
+      before,
+      '2026-09-01T12:00:00.001Z',
+    ],
+    [
+      'returns a time after the last event if both times are equal',
+      { ...row, id: 'told' },
+      RECEIVED,
+      '2026-09-01T12:00:00.001Z',
+    ],
+    [
+      'returns a time after the last change in the row if the clock is behind that change',
       { ...row, id: 'x', confirmed_at: later },
       RECEIVED,
       '2026-09-02T00:00:00.001Z',

@@ -70,7 +70,7 @@ describe('/newsletter/confirm/:token (reference §9.5)', () => {
     expect((await ask(at.service, 'leave', token, { headers })).status).toBe(200);
   });
 
-  test('shows the choice after a confirmation or an unsubscribe', async () => {
+  test('says "You are subscribed" after a confirmation, and "You are unsubscribed" after an unsubscribe', async () => {
     const row = await newSubscriber(at.service);
     const shown = async () => (await ask(at.service, 'confirm', row.confirm_token)).text();
     await confirm(at.service, row);
@@ -93,7 +93,7 @@ describe('/newsletter/leave/:token (RFC 8058, reference §9.6)', () => {
     expect(pages[0]).not.toMatch(/reader|@e|<script/);
   });
 
-  test.each(encodings)('unsubscribes with one %s request that no browser sent', async (encoding) => {
+  test.each(encodings)('unsubscribes with one %s request without headers of a browser', async (encoding) => {
     const row = await newSubscriber(at.service);
     const body = encode(encoding, oneClick);
     const headers = { 'content-type': types[encoding] };
@@ -108,7 +108,7 @@ describe('/newsletter/leave/:token (RFC 8058, reference §9.6)', () => {
 
   test.each<[string, RequestInit]>([
     ['no body and no content type', {}],
-    ['a content type that is none', { headers: { 'content-type': 'nonsense' }, body: 'x' }],
+    ['an invalid content type', { headers: { 'content-type': 'nonsense' }, body: 'x' }],
     ['another charset', { headers: { 'content-type': 'text/plain; charset=latin1' }, body: 'x' }],
     ['a content coding', { headers: { 'content-encoding': 'br' }, body: 'x' }],
     ['more than 8,000 bytes', { body: 'x'.repeat(100_000) }],
@@ -124,14 +124,14 @@ describe('/newsletter/leave/:token (RFC 8058, reference §9.6)', () => {
         },
       },
     ],
-  ])('ignores the rest of the request: %s', async (_what, init) => {
+  ])('unsubscribes although the request has %s', async (_what, init) => {
     const row = await newSubscriber(at.service);
     const answer = await ask(at.service, 'leave', row.leave_token, { method: 'POST', ...init });
     expect([answer.status, answer.headers.get('location')]).toEqual([200, null]);
     expect((await rowOf(at.service, row.email))?.status).toBe('unsubscribed');
   });
 
-  test('unsubscribes although the body never ends', async () => {
+  test('unsubscribes before the request body has ended', async () => {
     const row = await newSubscriber(at.service);
     const headers = { 'content-length': 10 };
     const url = `${at.service.url}/newsletter/leave/${row.leave_token}`;
@@ -156,7 +156,7 @@ describe('/newsletter/leave/:token (RFC 8058, reference §9.6)', () => {
   });
 });
 
-test('changes nothing when a scanner requests both links with GET, HEAD, OPTIONS, PUT and DELETE', async () => {
+test('changes no subscriber when a scanner requests both links with GET, HEAD, OPTIONS, PUT and DELETE', async () => {
   const row = await newSubscriber(at.service);
   for (const method of ['GET', 'HEAD', 'OPTIONS', 'PUT', 'DELETE']) {
     await ask(at.service, 'confirm', row.confirm_token, { method });
@@ -165,7 +165,7 @@ test('changes nothing when a scanner requests both links with GET, HEAD, OPTIONS
   expect(await rowOf(at.service, row.email)).toEqual(row);
 });
 
-test('logs neither an address nor a token', async () => {
+test('logs neither the address nor a token after a confirmation and an unsubscribe', async () => {
   const row = await newSubscriber(at.service);
   await confirm(at.service, row);
   await leave(at.service, row);

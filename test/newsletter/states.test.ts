@@ -48,7 +48,7 @@ describe.each(databases)('states of a subscriber, on %s (reference §9.1)', (_na
     return openNewsletterSweep({ storage, clock, log, metrics: noMetrics }).work();
   };
 
-  test('sends the stored body after a repeated commit, even if the status changed in the meantime', async () => {
+  test('sends the stored body if the answer to the commit is lost and the status changed before the repeated commit', async () => {
     const email = reader();
     const { storage } = service.parts;
     const { write } = storage;
@@ -158,7 +158,7 @@ describe.each(databases)('states of a subscriber, on %s (reference §9.1)', (_na
     });
   });
 
-  test('sends no message after a 409 for a new row, but sends one for a pending row', async () => {
+  test('after a 409 of the upstream, sends no message to a new subscriber, but one to a pending subscriber', async () => {
     const email = reader();
     upstream.answer = answering(409);
     expect(await subscribe(service, email)).toBe(200);
@@ -167,7 +167,7 @@ describe.each(databases)('states of a subscriber, on %s (reference §9.1)', (_na
     expect(await messagesTo(service, email)).toBe(1);
   });
 
-  test('sends one event for twelve simultaneous clicks', async () => {
+  test('sends one event each for twelve simultaneous confirmations and twelve simultaneous unsubscribes', async () => {
     const row = await newSubscriber(service);
     const answers = await Promise.all(Array.from({ length: 12 }, () => confirm(service, row)));
     expect(new Set(answers.map(({ status }) => status))).toEqual(new Set([303]));
@@ -177,7 +177,7 @@ describe.each(databases)('states of a subscriber, on %s (reference §9.1)', (_na
     expect(types()).toEqual(['subscriber.created', 'subscriber.confirmed', 'subscriber.unsubscribed']);
   });
 
-  test('expires the confirmation link after seven days, which start again with a new subscription', async () => {
+  test('expires the confirmation link seven days after the person last subscribed', async () => {
     const row = await newSubscriber(service);
     clock.advance(6 * DAY_MS);
     await subscribe(service, row.email);
@@ -242,7 +242,7 @@ describe.each(databases)('states of a subscriber, on %s (reference §9.1)', (_na
 });
 
 describe('newsletter with the embedded inbox (reference §9.3)', () => {
-  test('stores one row and no event for a confirmation and an unsubscribe', async () => {
+  test('stores one submission for a subscriber, and no event for a confirmation and an unsubscribe', async () => {
     const service = await startService({ clock });
     const row = await newSubscriber(service);
     await subscribe(service, row.email);

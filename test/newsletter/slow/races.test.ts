@@ -75,14 +75,14 @@ describe.each(databases)('newsletter clicks at two processes, on %s', (_name, cr
     return [row.status, ...told].join(', ');
   }
 
-  test('sends one event for four confirmations', async () => {
+  test('sends one event for four simultaneous confirmations of one subscriber', async () => {
     const ends = await race((row, here, there) =>
       Promise.all([here, there, here, there].map((service) => confirm(service, row))),
     );
     expect(new Set(ends)).toEqual(new Set(['confirmed, created, confirmed']));
   });
 
-  test('sends one event for four unsubscribes, before and after a confirmation', async () => {
+  test('sends one event for four simultaneous unsubscribes, with and without an earlier confirmation', async () => {
     const everywhere: Run = (row, here, there) =>
       Promise.all([here, there, here, there].map((service) => leave(service, row)));
     expect(new Set(await race(everywhere))).toEqual(new Set(['unsubscribed, created, unsubscribed']));
@@ -90,13 +90,13 @@ describe.each(databases)('newsletter clicks at two processes, on %s', (_name, cr
     expect(new Set(confirmed)).toEqual(new Set(['unsubscribed, created, confirmed, unsubscribed']));
   });
 
-  test('ends as unsubscribed when a confirmation and an unsubscribe race, with the last event saying so', async () => {
+  test('ends as unsubscribed, with that status in the last event, when a confirmation and an unsubscribe race', async () => {
     const ends = await race((row, here, there) => Promise.all([confirm(here, row), leave(there, row)]));
     const either = ['unsubscribed, created, unsubscribed', 'unsubscribed, created, confirmed, unsubscribed'];
     for (const end of ends) expect(end).toBeOneOf(either);
   });
 
-  test('sends last the event of the later change when an unsubscribe and a new subscription race', async () => {
+  test('the last event has the final status when an unsubscribe and a new subscription race', async () => {
     const ends = await race(
       (row, here, there) => Promise.all([leave(here, row), subscribe(there, row.email)]),
       (row, here) => confirm(here, row),
