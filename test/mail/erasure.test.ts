@@ -24,7 +24,7 @@ const addresses = [
   longest,
 ];
 
-test('messageFilesTo finds only the messages to the mailbox, also plus-tagged and partly written ones', async () => {
+test('messageFilesTo finds only messages to the mailbox, also with a plus-tag or in a partly written file', async () => {
   const folder = mkdtempSync(join(tmpdir(), 'messages-'));
   const mailer = openFilesMailer({
     folder,
@@ -68,27 +68,27 @@ test('messageFilesTo finds a notice about a person by its Reply-To header', asyn
 
 test.each([
   ['a bare address', 'To: ada@example.com\r\n\r\n', true],
-  ['no space before it', 'to:ada@example.com\r\n\r\n', true],
-  ['a name and a plus-tag', 'To: Ada Lovelace <ada+news@example.com>\r\n\r\n', true],
+  ['an address without a space before it', 'to:ada@example.com\r\n\r\n', true],
+  ['an address with a name and a plus-tag', 'To: Ada Lovelace <ada+news@example.com>\r\n\r\n', true],
   ['one of several lines', 'From: x@y.example\r\nREPLY-TO: <Ada@Example.com>\r\n\r\nHi', true],
   ['a folded line', 'To: Ada Lovelace\r\n <ada@example.com>\r\n\r\n', true],
-  ['a line folded right away', 'To:\r\n\t\tada@example.com\r\n\r\n', true],
+  ['a line folded right after its name', 'To:\r\n\t\tada@example.com\r\n\r\n', true],
   ['line ends of Unix', 'From: x@y.example\nTo:\n ada@example.com\nDate: now\n\nHi', true],
-  ['a head that was cut off', 'To: ada@example.com', true],
-  ['another line’s name', 'In-Reply-To: <ada@example.com>\r\n\r\n', false],
-  ['a sender', 'From: <ada@example.com>\r\n\r\n', false],
+  ['a file that ends within the header', 'To: ada@example.com', true],
+  ['a header whose name ends with Reply-To', 'In-Reply-To: <ada@example.com>\r\n\r\n', false],
+  ['the sender', 'From: <ada@example.com>\r\n\r\n', false],
   ['a folded line of another header', 'Subject: x\r\n To: ada@example.com\r\n\r\n', false],
   ['the text', 'To: x@y.example\r\n\r\nTo: ada@example.com\r\n', false],
   ['the text, with line ends of Unix', 'To: x@y.example\n\nTo: ada@example.com\n', false],
   ['the display name of another address', 'To: ada@example.com <x@y.example>\r\n\r\n', false],
-  ['nothing', '', false],
-])('messageFilesTo searches only the To and Reply-To headers: %s', async (_name, text, found) => {
+  ['an empty file', '', false],
+])('messageFilesTo searches only the To and Reply-To headers for the address: %s', async (_name, text, found) => {
   const folder = mkdtempSync(join(tmpdir(), 'messages-'));
   writeFileSync(join(folder, 'm.eml'), text);
   expect(await messageFilesTo(folder, 'ada@example.com')).toHaveLength(found ? 1 : 0);
 });
 
-test('messageFilesTo ignores files that are no messages', async () => {
+test('messageFilesTo ignores files whose names are not those of messages', async () => {
   const folder = mkdtempSync(join(tmpdir(), 'messages-'));
   for (const name of ['m.eml.bak', 'm.eml.part.bak', 'm-eml', 'm.part']) {
     writeFileSync(join(folder, name), 'To: ada@example.com\r\n\r\n');
@@ -96,7 +96,7 @@ test('messageFilesTo ignores files that are no messages', async () => {
   expect(await messageFilesTo(folder, 'ada@example.com')).toEqual([]);
 });
 
-test('messageFilesTo skips a deleted message, and throws for an unreadable one', async () => {
+test('messageFilesTo skips a deleted message, and throws for an unreadable message', async () => {
   const folder = mkdtempSync(join(tmpdir(), 'messages-'));
   symlinkSync(join(folder, 'gone'), join(folder, 'gone.eml'));
   expect(await messageFilesTo(folder, 'ada@example.com')).toEqual([]);
@@ -143,7 +143,7 @@ describe.each(databases)('rows of a mailbox, on %s', (_name, create) => {
     ['jane+news@example.com', 'jane@example.com'],
     ['jane@example.com', 'jane+news@example.com'],
     ['jane+a+b@example.com', 'jane+c@example.com'],
-  ])('counts and erases %s, and no others, for the address %s', async (subscribed, erased) => {
+  ])('counts and erases the message to %s, and no other message, for the address %s', async (subscribed, erased) => {
     const database = await create();
     const clock = testClock();
     const storage = await database.open(clock);

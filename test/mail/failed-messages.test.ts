@@ -7,7 +7,7 @@ import { databases } from '../support/databases.ts';
 import { mailerThat, never, render, sent, withClock } from './outbox-parts.ts';
 
 test.each(databases)(
-  'resendFailed sends a permanently refused message once more under its Message-ID, on %s',
+  'resendFailed queues a permanently failed message once more under its Message-ID, on %s',
   async (_name, create) => {
     const clock = testClock();
     const database = await create();

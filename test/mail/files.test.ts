@@ -34,7 +34,7 @@ const message = {
 };
 const open = (sender = from) => openFilesMailer({ folder, from: sender, clock: testClock() });
 
-test('writes a message as one .eml with mode 600, under a name without an address', async () => {
+test('writes a message to one .eml file with mode 600, whose name contains no address', async () => {
   // A worker thread can't set the umask.
   const before = isMainThread ? process.umask(0) : undefined;
   try {
@@ -47,14 +47,14 @@ test('writes a message as one .eml with mode 600, under a name without an addres
   expect(statSync(join(folder, `${uuid}.eml`)).mode & 0o777).toBe(0o600);
 });
 
-test('sets the mode of a readable folder to 700', async () => {
+test('sets the mode of the folder to 700 if others can read it', async () => {
   await open().send(message);
   chmodSync(folder, 0o755);
   await open().send({ ...message, messageId: '<two@paint.example>' });
   expect(statSync(folder).mode & 0o777).toBe(0o700);
 });
 
-test('writes the message as a mail server gets it, with CRLF line ends', async () => {
+test('writes the message with the same headers and text as over SMTP, with CRLF line ends', async () => {
   await open().send(message);
   const raw = readFileSync(join(folder, `${uuid}.eml`), 'utf8');
   expect(raw.replaceAll('\r\n', '')).not.toMatch(/[\r\n]/);
@@ -66,7 +66,7 @@ test('writes the message as a mail server gets it, with CRLF line ends', async (
   expect(parsed.text).not.toContain('jane');
 });
 
-test('replaces a message that is sent again, and a partial file of a crash', async () => {
+test('replaces the file if a message is sent again, and the partial file that a crash left', async () => {
   const mailer = open();
   await mailer.send(message);
   writeFileSync(join(folder, `.${uuid}.eml.part`), 'half a mess', { mode: 0o644 });
@@ -93,7 +93,7 @@ test('returns a temporary refusal if the folder can’t be created', async () =>
   expect(result).toEqual({ kind: 'refused', permanent: false, reason: 'EEXIST' });
 });
 
-test('refuses two addresses in one permanently', async () => {
+test('refuses a recipient that contains two addresses permanently', async () => {
   const result = await open().send({ ...message, address: 'a@x.com,b@y.com' });
   expect(result).toMatchObject({ kind: 'refused', permanent: true });
 });

@@ -9,15 +9,15 @@ test.each([
   ['the longest code', withCode(`E${'X'.repeat(40)}`), `E${'X'.repeat(40)}`],
   ['a text too long for a code', withCode(`E${'X'.repeat(41)}`), 'TypeError'],
   ['a text too short for a code', withCode('E'), 'TypeError'],
-  ['a code and more', withCode('EENVELOPE jane@x.example'), 'TypeError'],
-  ['more and a code', withCode('jane@x.example EENVELOPE'), 'TypeError'],
+  ['a code with a text after it', withCode('EENVELOPE jane@x.example'), 'TypeError'],
+  ['a code with a text before it', withCode('jane@x.example EENVELOPE'), 'TypeError'],
   ['a code in small letters', withCode('etimedout'), 'TypeError'],
-  ['a number', withCode(550), 'TypeError'],
-  ['a list that reads like a code', withCode(['EENVELOPE']), 'TypeError'],
+  ['a number as code', withCode(550), 'TypeError'],
+  ['an array as code', withCode(['EENVELOPE']), 'TypeError'],
   ['an error without a code', new RangeError('jane@x.example'), 'RangeError'],
-  ['a text', 'jane@x.example', 'unknown'],
+  ['a thrown string', 'jane@x.example', 'unknown'],
   ['null', null, 'unknown'],
-  ['nothing', undefined, 'unknown'],
+  ['undefined', undefined, 'unknown'],
 ])('reasonOf returns the code or the type, and never the message, for %s', (_name, error, reason) => {
   expect(reasonOf(error)).toBe(reason);
 });

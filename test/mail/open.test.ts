@@ -13,7 +13,7 @@ function settingsOf(environment: Record<string, string>) {
   return read.kind === 'invalid' ? expect.fail(read.faults.join()) : read.settings;
 }
 
-test('returns undefined if no mail is configured', async () => {
+test('openMailer returns undefined if no mail is configured', async () => {
   const settings = settingsOf({});
   expect(await openMailer({ ...settings, mail: { kind: 'none' } })).toBeUndefined();
 });
@@ -41,7 +41,7 @@ test.each([
   ['hello@paint.example', '=?UTF-8?Q?Malerei_Gr=C3=BCn?= <hello@paint.example>'],
   ['<hello@paint.example>', '=?UTF-8?Q?Malerei_Gr=C3=BCn?= <hello@paint.example>'],
   ['Ada <hello@paint.example>', 'Ada <hello@paint.example>'],
-])('shows the operator’s name for MAIL_FROM=%s, unless that has a name', async (from, shown) => {
+])('sends with OPERATOR_NAME as sender for MAIL_FROM=%s, unless MAIL_FROM contains a name', async (from, shown) => {
   const server = await startMailServer();
   onTestFinished(server.close);
   const mail = { kind: 'smtp' as const, url: server.url, from };

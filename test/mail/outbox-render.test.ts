@@ -28,7 +28,7 @@ function outboxOf(options: Pick<OutboxOptions, 'mailer'> & Partial<OutboxOptions
   return openOutbox({ storage, clock, render, perMinute: 1_000, log, ...options });
 }
 
-test('leaves a message to its next attempt after a pause of more than 5 s while rendering', async () => {
+test('sends a message only at its next attempt if rendering took more than 5 s', async () => {
   const { mailer, given } = mailerThat(() => sent);
   let pauseMs = 5_001;
   const outbox = outboxOf({
@@ -48,8 +48,8 @@ test('leaves a message to its next attempt after a pause of more than 5 s while 
 });
 
 test.each([
-  ['removes a message without content that was never attempted', 0, 1],
-  ['keeps an attempted message without content, because it may have arrived and limits the mailbox', 1, 0],
+  ['removes a message if rendering finds no content and there was no attempt', 0, 1],
+  ['keeps a message if rendering finds no content after an attempt, so that the limit of the mailbox stays', 1, 0],
 ])('%s', async (_what, attempts, messages) => {
   const { mailer, given } = mailerThat(() => later);
   let isOver = attempts === 0;

@@ -40,7 +40,7 @@ describe.each(databases)('rows of the outbox, on %s', (_name, create) => {
     return rows.map(({ status, attempts, message_id }) => ({ status, attempts, message_id }));
   };
 
-  test('ignores a late mark of the mailbox’s previous message', async () => {
+  test('ignores a late mark for the previous message to the same mailbox', async () => {
     const rows = openOutboxRows(storage, parts());
     await storage.write(rows.messageTo(jane));
     const first = (await rows.claim()) ?? expect.fail();
@@ -55,7 +55,7 @@ describe.each(databases)('rows of the outbox, on %s', (_name, create) => {
     }
   });
 
-  test('ignores a late `dead` of an earlier attempt, but accepts its late `sent`', async () => {
+  test('ignores a late `dead` from an earlier attempt, but accepts a late `sent` from that attempt', async () => {
     const rows = openOutboxRows(storage, parts());
     await storage.write(rows.messageTo(jane));
     const first = (await rows.claim()) ?? expect.fail();
@@ -69,7 +69,7 @@ describe.each(databases)('rows of the outbox, on %s', (_name, create) => {
     expect(await stored()).toEqual([{ status: 'sent', attempts: 2, message_id }]);
   });
 
-  test('never changes a final status', async () => {
+  test('does not change a message from `sent` to `dead`', async () => {
     const rows = openOutboxRows(storage, parts());
     await storage.write(rows.messageTo(jane));
     const row = (await rows.claim()) ?? expect.fail();
@@ -78,7 +78,7 @@ describe.each(databases)('rows of the outbox, on %s', (_name, create) => {
     expect(await stored()).toMatchObject([{ status: 'sent' }]);
   });
 
-  test('lets one of two workers claim a row', async () => {
+  test('gives a row to one of two workers that claim at once', async () => {
     const [one, two] = [openOutboxRows(storage, parts()), openOutboxRows(storage, parts())];
     await storage.write(one.messageTo(jane));
     const taken = await Promise.all([one.claim(), two.claim()]);
@@ -102,7 +102,7 @@ describe.each(databases)('rows of the outbox, on %s', (_name, create) => {
     expect(perMinute).toEqual([3, 0, 3, 0]);
   });
 
-  test('retries a message by its back-off after a restart of the machine reset the monotonic clock', async () => {
+  test('retries a message after its back-off if a restart of the machine reset the monotonic clock', async () => {
     const before = openOutboxRows(storage, parts());
     await storage.write(before.messageTo(jane));
     await before.claim();
@@ -118,7 +118,7 @@ describe.each(databases)('rows of the outbox, on %s', (_name, create) => {
     await reopened.close();
   });
 
-  test('retains the mailbox’s limit for 24 hours after a late delivery when old rows are deleted', async () => {
+  test('keeps the limit of a mailbox for 24 hours after a late delivery, although old rows are deleted', async () => {
     const rows = openOutboxRows(storage, parts());
     await storage.write(rows.messageTo(jane));
     clock.advance(18 * HOUR);
@@ -132,7 +132,7 @@ describe.each(databases)('rows of the outbox, on %s', (_name, create) => {
     expect(await stored()).toEqual([]);
   });
 
-  test('allows a new message 24 hours after the request of one that failed permanently', async () => {
+  test('allows a new message 24 hours after the request for a message that failed permanently', async () => {
     const rows = openOutboxRows(storage, parts());
     await storage.write(rows.messageTo(jane));
     clock.advance(20 * HOUR);
@@ -145,7 +145,7 @@ describe.each(databases)('rows of the outbox, on %s', (_name, create) => {
     expect(await rows.claim()).toMatchObject({ key: jane, attempts: 1 });
   });
 
-  test('stores a notice once and sends it after confirmations', async () => {
+  test('stores a notice once, and returns it for sending after the confirmation messages', async () => {
     const rows = openOutboxRows(storage, parts());
     const add = prepareMessage(storage);
     const notice = { kind: 'notice' as const, key: 's-1', about: '{}', status: 'pending' as const };
@@ -162,7 +162,7 @@ describe.each(databases)('rows of the outbox, on %s', (_name, create) => {
     expect(await rows.claim()).toBeUndefined();
   });
 
-  test('removes only the exact row without content, and no attempted or final row', async () => {
+  test('removes only the row with the same kind, key, Message-ID and attempts, and no sent row', async () => {
     const rows = openOutboxRows(storage, parts());
     const add = prepareMessage(storage);
     const now = clock.now().toISOString();

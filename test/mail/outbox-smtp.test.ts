@@ -108,7 +108,7 @@ test('stores no reply if the server never replied', async () => {
   expect((await latestFailed(storage, 1))[0]).toMatchObject({ attempts: 7, reply: null });
 });
 
-test('sends a greylisted message once on retry, under the same Message-ID', async () => {
+test('sends a message once, at its retry and under the same Message-ID, if the server greylisted it', async () => {
   let greylisted = true;
   const server = await mailServer({
     recipient: () => (greylisted ? { code: 451, text: '4.7.1 try later' } : undefined),
@@ -126,7 +126,7 @@ test('sends a greylisted message once on retry, under the same Message-ID', asyn
   expect(await outbox.depth()).toEqual({ pending: 0, dead: 0 });
 });
 
-test('sends 20 messages while the server stalls on four others', async () => {
+test('sends 20 messages while the server stalls four other messages', async () => {
   const server = await mailServer({
     recipient: (address) => (address.startsWith('slow') ? 'stall' : undefined),
   });
@@ -140,7 +140,7 @@ test('sends 20 messages while the server stalls on four others', async () => {
   expect(await outbox.depth()).toEqual({ pending: 4, dead: 0 });
 });
 
-test('sends a message once the server is available again', async () => {
+test('sends a waiting message when the mail server is available again', async () => {
   const down = await startMailServer();
   await down.close();
   const outbox = await outboxTo(down.url);
@@ -167,7 +167,7 @@ test('sends again, under the same Message-ID, after the connection was lost befo
   expect(second).toBe(first);
 });
 
-test('sends stored and later messages automatically after its start', async () => {
+test('sends messages queued before and after its start, without a call', async () => {
   const server = await mailServer();
   const outbox = await outboxTo(server.url);
   await storage.write(outbox.messageTo('found@x.example'));
@@ -177,7 +177,7 @@ test('sends stored and later messages automatically after its start', async () =
   await expect.poll(() => server.received.length, { timeout: 3_000 }).toBe(2);
 });
 
-test('waits for a running send when it closes, and sends nothing afterwards', async () => {
+test('waits for a running send at close, and sends nothing afterwards', async () => {
   const server = await mailServer();
   const outbox = await outboxTo(server.url);
   outbox.start();

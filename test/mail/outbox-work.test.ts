@@ -101,7 +101,7 @@ test('logs each attempt with Message-ID and outcome, and without an address', as
   expect((await rows()).map(({ key }) => key).sort()).toEqual(['later@x.example', 'never@x.example', 'sent@x.example']);
 });
 
-test('logs the type of a thrown error, and keeps the message pending', async () => {
+test('logs only the type of an error that the mailer throws', async () => {
   const { mailer } = mailerThat(() => {
     throw new TypeError('jane@x.example');
   });
@@ -111,7 +111,7 @@ test('logs the type of a thrown error, and keeps the message pending', async () 
   expect(lines).toMatchObject([{ level: 40, reason: 'TypeError', msg: 'message deferred' }]);
 });
 
-test('writes nothing when all messages are marked', async () => {
+test('writes nothing to the store if no message is due', async () => {
   let writes = 0;
   const counting: Storage = {
     ...storage,
@@ -129,7 +129,7 @@ test('writes nothing when all messages are marked', async () => {
   expect(writes).toBe(before);
 });
 
-test('reports a message as permanently failed if the process died in its last attempt', async () => {
+test('calls onFailed for a message if the process died in its last attempt', async () => {
   const dead: string[] = [];
   const { mailer } = mailerThat(() => sent);
   const outbox = outboxOf({ mailer, onFailed: (kind) => dead.push(kind) });
@@ -164,7 +164,7 @@ test('logs the Message-ID of a mark that the store refused', async () => {
 test.each([
   [5_000, 1],
   [5_001, 0],
-])('%i ms between the claim and the send: %i sent', async (pause, expected) => {
+])('after a pause of %i ms between the claim and the send, sends %i messages', async (pause, expected) => {
   const { mailer, given } = mailerThat(() => sent);
   const slow: Storage = {
     ...storage,
@@ -184,7 +184,7 @@ test.each([
   ]);
 });
 
-test('prepares notices before it claims messages, and sends the messages even if that fails', async () => {
+test('prepares notices before it claims messages, and sends the messages even if the preparation fails', async () => {
   const { mailer, given } = mailerThat(() => sent);
   const prepared: number[] = [];
   const outbox = outboxOf({
@@ -201,7 +201,7 @@ test('prepares notices before it claims messages, and sends the messages even if
   expect(lines[0]).toEqual({ level: 50, reason, msg: 'notices not throttled' });
 });
 
-test('deletes old rows once an hour, and no more often', async () => {
+test('deletes old rows at most once an hour', async () => {
   const { mailer } = mailerThat(() => sent);
   const outbox = outboxOf({ mailer });
   await storage.write(outbox.messageTo('jane@x.example'));
@@ -217,7 +217,7 @@ test('deletes old rows once an hour, and no more often', async () => {
   }
 });
 
-test('sends five messages at once, and a sixth when one of them has ended', async () => {
+test('sends five messages at once, and the sixth when one of the five sends has ended', async () => {
   const { mailer, given, held } = mailerThatHolds();
   const outbox = outboxOf({ mailer });
   for (let n = 0; n < 7; n += 1) await storage.write(outbox.messageTo(`p${n}@x.example`));
@@ -235,7 +235,7 @@ test('sends five messages at once, and a sixth when one of them has ended', asyn
   expect(await work).toBe(7);
 });
 
-test('sends nothing before its start, and checks once a second after it', async () => {
+test('sends nothing before its start, and checks for messages once a second after its start', async () => {
   const { mailer, given } = mailerThat(() => sent);
   let looks = 0;
   const prepare = async () => {
@@ -266,7 +266,7 @@ test('sends nothing before its start, and checks once a second after it', async 
   await outbox.close();
 });
 
-test('starts no check while the previous one runs', async () => {
+test('starts no check for messages while the previous check runs', async () => {
   const { mailer } = mailerThat(() => sent);
   const gate = Promise.withResolvers<void>();
   let looks = 0;
@@ -289,7 +289,7 @@ test('starts no check while the previous one runs', async () => {
   await outbox.close();
 });
 
-test('logs a failed check, and sends at the next one', async () => {
+test('logs a check that fails because of the store, and sends the message at the next check', async () => {
   const { mailer, given } = mailerThat(() => sent);
   let away = false;
   const refusing: Storage = {
@@ -314,7 +314,7 @@ test('logs a failed check, and sends at the next one', async () => {
   await outbox.close();
 });
 
-test('closes with its mailer, and keeps the message pending, if it was never started', async () => {
+test('closes its mailer and keeps the message pending if it was never started', async () => {
   const { mailer, held } = mailerThatHolds();
   const outbox = outboxOf({ mailer });
   await storage.write(outbox.messageTo('jane@x.example'));
@@ -327,7 +327,7 @@ test('closes with its mailer, and keeps the message pending, if it was never sta
   expect(await rows()).toMatchObject([{ status: 'pending', attempts: 1 }]);
 });
 
-test('closes at once if no send is running, and never checks again', async () => {
+test('closes at once if no send is running, and does not check for messages afterwards', async () => {
   const { mailer, given } = mailerThat(() => sent);
   let looks = 0;
   const prepare = async () => {
@@ -364,7 +364,7 @@ test('waits five seconds for running sends at close, then aborts and logs them, 
   expect(await outbox.depth()).toEqual({ pending: 6, dead: 0 });
 });
 
-test('waits for a running check at close', async () => {
+test('waits for a running check for messages at close', async () => {
   const { mailer } = mailerThat(() => sent);
   const gate = Promise.withResolvers<void>();
   let looks = 0;

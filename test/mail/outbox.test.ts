@@ -68,7 +68,7 @@ const rows = () => storage.read((db) => db.selectFrom('messages').selectAll());
 describe.each(databases)('one message per mailbox in 24 hours, on %s', (_name, create) => {
   eachOn(create);
 
-  test('sends one message for many requests with many plus-tags', async () => {
+  test('sends one message in 24 hours for several requests with different plus-tags', async () => {
     const { mailer, given } = mailerThat(() => sent);
     const outbox = outboxOf(mailer);
     await Promise.all(
@@ -98,7 +98,7 @@ describe.each(databases)('one message per mailbox in 24 hours, on %s', (_name, c
     for (const { messageId } of given) expect(messageId).toMatch(/^<[0-9a-f-]{36}@paint\.example>$/);
   });
 
-  test('counts the 24 hours from a late delivery', async () => {
+  test('counts the 24 hours from the delivery if a retry delivered the message', async () => {
     let answer: SendResult = later as SendResult;
     const { mailer, given } = mailerThat(() => answer);
     const outbox = outboxOf(mailer);
@@ -117,7 +117,7 @@ describe.each(databases)('one message per mailbox in 24 hours, on %s', (_name, c
     expect(given).toHaveLength(3);
   });
 
-  test('deletes a sent row after 24 hours and keeps a pending one', async () => {
+  test('deletes a sent row after 24 hours, and keeps a pending row', async () => {
     const { mailer } = mailerThat(({ address }) => (address.startsWith('p') ? later : sent));
     const outbox = outboxOf(mailer);
     for (const address of ['sent@x.example', 'pending@x.example']) await storage.write(outbox.messageTo(address));
@@ -134,7 +134,7 @@ describe.each(databases)('one message per mailbox in 24 hours, on %s', (_name, c
 describe.each(databases)('attempts, on %s', (_name, create) => {
   eachOn(create);
 
-  test('retries a refusal after 1 min, 5 min, 30 min, 2 h, 6 h, 12 h, then fails permanently', async () => {
+  test('retries a deferred message after 1 min, 5 min, 30 min, 2 h, 6 h, 12 h, then marks it as permanently failed', async () => {
     const { mailer, given } = mailerThat(() => later);
     const outbox = outboxOf(mailer);
     await storage.write(outbox.messageTo('jane@x.example'));
@@ -168,7 +168,7 @@ describe.each(databases)('attempts, on %s', (_name, create) => {
     expect(given).toHaveLength(2);
   });
 
-  test('marks a message as permanently failed whose send always throws, and sends the others', async () => {
+  test('marks a message as permanently failed if its send always throws, and sends all other messages', async () => {
     const { mailer, given } = mailerThat(({ address }) => {
       if (address.startsWith('poison')) throw new TypeError('no');
       return sent;
@@ -185,7 +185,7 @@ describe.each(databases)('attempts, on %s', (_name, create) => {
     expect(await outbox.depth()).toEqual({ pending: 0, dead: 1 });
   });
 
-  test('attempts at most the budget in 60 seconds, retries and restarts included', async () => {
+  test('makes no more attempts in 60 seconds than the budget, including retries and restarts', async () => {
     let answer: SendResult = later as SendResult;
     const { mailer } = mailerThat(() => answer);
     const outbox = outboxOf(mailer, 3);
@@ -224,7 +224,7 @@ describe.each(databases)('crashes and several workers, on %s', (_name, create) =
     expect(await rows()).toMatchObject([{ status: 'sent', attempts: 2 }]);
   });
 
-  test('marks a message as permanently failed if the process died in the last attempt', async () => {
+  test('marks a message as permanently failed if the process died in its last attempt', async () => {
     const { mailer, given } = mailerThat(() => later);
     const outbox = outboxOf(mailer);
     await storage.write(outbox.messageTo('jane@x.example'));
@@ -234,7 +234,7 @@ describe.each(databases)('crashes and several workers, on %s', (_name, create) =
     expect(await outbox.depth()).toEqual({ pending: 0, dead: 1 });
   });
 
-  test('writes a refused mark before it sends anything else', async () => {
+  test('writes a mark that the store refused before it sends another message', async () => {
     let away = false;
     const { mailer, given } = mailerThat(() => {
       away = given.length === 1;
@@ -261,7 +261,7 @@ describe.each(databases)('crashes and several workers, on %s', (_name, create) =
     expect((await rows()).map(({ status }) => status)).toEqual(['sent', 'sent']);
   });
 
-  test('sends nothing after a pause inside the claim, because another worker claimed the message', async () => {
+  test('sends nothing after a pause of the process inside the claim if another worker claimed the message', async () => {
     const { mailer, given } = mailerThat(() => sent);
     const other = outboxOf(mailer, 1_000, await openStorage());
     let paused = false;
@@ -286,7 +286,7 @@ describe.each(databases)('crashes and several workers, on %s', (_name, create) =
     expect(await rows()).toMatchObject([{ status: 'sent', attempts: 2 }]);
   });
 
-  test('sends nothing after a pause that follows the claim', async () => {
+  test('sends nothing after a pause of the process between the claim and the send', async () => {
     const { mailer, given } = mailerThat(() => sent);
     const paused = openOutbox({
       storage,
@@ -323,7 +323,7 @@ describe.each(databases)('crashes and several workers, on %s', (_name, create) =
     expect([given.length, (await rows())[0]?.status]).toEqual([1, 'sent']);
   });
 
-  test('sends no row twice, and no more than the budget, with three workers', async () => {
+  test('three workers send no message twice, and no more messages a minute than the budget', async () => {
     const { mailer, given } = mailerThat(() => sent);
     const outboxes = await Promise.all([1, 2, 3].map(async () => outboxOf(mailer, 25, outOfStep(await openStorage()))));
     for (let i = 0; i < 40; i += 1) {

@@ -46,7 +46,7 @@ describe('shownReply', () => {
     expect(shown.endsWith(' word…')).toBe(true);
   });
 
-  test('shows no three characters of a token, however a server repeats and breaks it', () => {
+  test('shows no three characters in a row of a token, however a server repeats and splits the token', () => {
     const token = fc.stringMatching(/^[A-Za-z0-9_-]{22}$/);
     const breaks = fc.constantFrom(' ', '\n550 ', '=\r\n', '. ', ' "', ') (', '<');
     const around = fc.constantFrom('', '/', '<', '"', '[', '(', '=3D', 'token: ');
@@ -63,7 +63,7 @@ describe('shownReply', () => {
     );
   });
 
-  test('shows only visible characters and no @ of any reply', () => {
+  test('shows only visible characters, and no @, for an arbitrary reply', () => {
     const reply = fc.oneof(
       fc.string({ unit: 'binary' }),
       fc.string({ unit: fc.constantFrom(...'@＠"<>\\ a\n\t\u202e\u200b5.') }),
@@ -80,17 +80,18 @@ describe('shownReply', () => {
 
 /** Encodings in which a server could repeat what it got. */
 const echoes: Readonly<Record<string, (raw: string) => string>> = {
-  'as it came': (raw) => raw,
+  unchanged: (raw) => raw,
   'without soft line breaks': (raw) => raw.replace(/=\r\n/g, '').replace(/=3D/g, '='),
-  'on one line': (raw) => raw.replace(/\s+/g, ' '),
-  'its body only': (raw) => raw.slice(raw.indexOf('\r\n\r\n')).trim(),
-  'its links only': (raw) => (raw.replace(/=\r\n/g, '').match(/https?:\S+|\b\d{6}\b|\S+@\S+/g) ?? []).join(' '),
-  'each word on a line': (raw) => raw.split(/\s+/).join('\n'),
-  'from behind': (raw) => raw.split(/\s+/).reverse().join(' '),
+  'in one line': (raw) => raw.replace(/\s+/g, ' '),
+  'without its headers': (raw) => raw.slice(raw.indexOf('\r\n\r\n')).trim(),
+  'as a list of its links, codes and addresses': (raw) =>
+    (raw.replace(/=\r\n/g, '').match(/https?:\S+|\b\d{6}\b|\S+@\S+/g) ?? []).join(' '),
+  'with each word on a line': (raw) => raw.split(/\s+/).join('\n'),
+  'in reverse order': (raw) => raw.split(/\s+/).reverse().join(' '),
 };
 
 test.each(Object.entries(echoes))(
-  'a server that repeats the whole message %s reveals nothing of it',
+  'a stored reply contains no data of the message if the server repeats the message %s',
   async (_how, echo) => {
     const server = await startMailServer({ data: (raw) => ({ code: 554, text: `5.6.0 Rejected: ${echo(raw)}` }) });
     const mailer = await openSmtpMailer({ url: server.url, baseUrl, from, clock: testClock(), timeouts: unhurried });

@@ -54,7 +54,7 @@ const message = {
 };
 
 describe('sent message', () => {
-  test('has one recipient, exactly the fixed headers, and no trace of the address in its body', async () => {
+  test('has one recipient, only the fixed headers, and no part of the address in its body', async () => {
     const server = await mailServer();
     const mailer = await mailerTo(server.url);
     expect(await mailer.send(message)).toEqual({ kind: 'sent' });
@@ -81,7 +81,7 @@ describe('sent message', () => {
     expect(parsed.html).toBeUndefined();
   });
 
-  test('sets Reply-To to the given address, and refuses more than one', async () => {
+  test('has the given address as Reply-To, and is refused with more than one such address', async () => {
     const server = await mailServer();
     const mailer = await mailerTo(server.url);
     expect(await mailer.send({ ...message, replyTo: 'ada@x.example' })).toEqual({ kind: 'sent' });
@@ -103,7 +103,7 @@ describe('sent message', () => {
     'a@ｘ.com',
     '"a,b"@x.com',
     '',
-  ])('refuses the invalid address %j without offering it to the server', async (address) => {
+  ])('is refused for the invalid address %j, before the address reaches the server', async (address) => {
     const server = await mailServer();
     const mailer = await mailerTo(server.url);
     expect(await mailer.send({ ...message, address })).toEqual({
@@ -166,7 +166,7 @@ describe('refusals', () => {
     });
   });
 
-  test('connects once to a server that closes the connection at once', async () => {
+  test('makes one attempt if the server closes the connection at once', async () => {
     let calls = 0;
     const url = await rawServer((socket) => {
       calls += 1;
@@ -184,7 +184,7 @@ describe('refusals', () => {
   });
 });
 
-test('refuses a text that is an object, and reads neither its file nor its address', async () => {
+test('refuses a text that is an object, and reads neither the file nor the URL in the object', async () => {
   const server = await mailServer();
   const mailer = await mailerTo(server.url);
   let calls = 0;
@@ -202,7 +202,7 @@ test('refuses a text that is an object, and reads neither its file nor its addre
 type Reply = { code: number; text: string };
 
 describe('servers that stall', () => {
-  test('times out after a recipient without a reply, while another send succeeds', async () => {
+  test('times out if the server does not reply to a recipient, while another send succeeds', async () => {
     const server = await mailServer({
       recipient: (address) => (address.startsWith('slow') ? 'stall' : undefined),
     });
@@ -235,7 +235,7 @@ describe('servers that stall', () => {
     });
   });
 
-  test('aborts a running send when it closes', async () => {
+  test('aborts a running send when the mailer closes', async () => {
     const server = await mailServer({ recipient: () => 'stall' });
     const mailer = await mailerTo(server.url);
     const send = mailer.send(message);
@@ -247,7 +247,7 @@ describe('servers that stall', () => {
 });
 
 describe('connection', () => {
-  test('is closed with the mailer, both without a greeting and when idle', async () => {
+  test('ends when the mailer closes, both before the greeting of the server and when idle', async () => {
     const ended: string[] = [];
     const silent = await rawServer((socket) => socket.on('close', () => ended.push('silent')));
     const patient = { connectionMs: 60_000, socketMs: 60_000, sendMs: 60_000 };
@@ -265,7 +265,7 @@ describe('connection', () => {
     await expect.poll(() => server.connections()).toBe(0);
   });
 
-  test('sends a message with the default time-outs', async () => {
+  test('sends a message if no time-outs are given', async () => {
     const server = await mailServer();
     const mailer = await openSmtpMailer({ url: server.url, baseUrl, from, clock: testClock() });
     closers.push(mailer.close);
@@ -278,7 +278,7 @@ describe('connection', () => {
     ['http://127.0.0.1:3000', '[127.0.0.1]'],
     ['http://[2001:db8::1]:3000', '[IPv6:2001:db8::1]'],
     ['https://färben.example', 'xn--frben-gra.example'],
-  ])('greets with the host of BASE_URL=%s, as %s', async (site, greeting) => {
+  ])('greets the server for BASE_URL=%s as %s', async (site, greeting) => {
     const server = await mailServer();
     const mailer = await mailerTo(server.url, unhurried, site);
     expect(await mailer.send(message)).toEqual({ kind: 'sent' });
@@ -307,7 +307,7 @@ describe('connection', () => {
     expect(server.received[0]?.secure).toBe(true);
   });
 
-  test('sends nothing with requireTLS to a server without TLS', async () => {
+  test('sends nothing if SMTP_URL has requireTLS and the server has no TLS', async () => {
     const server = await mailServer();
     const mailer = await mailerTo(`${server.url}/?requireTLS=true`);
     expect(await mailer.send(message)).toMatchObject({ kind: 'refused', permanent: false });
