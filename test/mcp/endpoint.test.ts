@@ -26,7 +26,7 @@ describe('/mcp, HTTP checks (reference §8.2)', () => {
     });
   });
 
-  test('accepts the origin of the service itself, without CORS headers', async () => {
+  test('answers a request from the origin of the service itself, without CORS headers', async () => {
     const { status, headers } = await list({ headers: { origin: started.service.url } });
     expect([status, headers.has('access-control-allow-origin')]).toEqual([200, false]);
   });
@@ -41,19 +41,19 @@ describe('/mcp, HTTP checks (reference §8.2)', () => {
     expect(headers.get('www-authenticate')).toBe(`Bearer realm="agent actions"${error}`);
   });
 
-  test('lists the tools for any valid credential, whatever its scope', async () => {
+  test('lists all tools for a credential with any single scope', async () => {
     for (const token of [tokens.preview, tokens.create]) {
       expect((await list({ token })).body.result.tools).toHaveLength(7);
     }
   });
 
   test.each([
-    ['no JSON', 400, '{'],
-    ['a number', 400, '5'],
-    ['nothing', 400, ''],
-    ['an unfinished array', 400, '[1'],
-    ['too much', 413, JSON.stringify({ a: 'x'.repeat(bounds.jsonBodyBytes) })],
-  ])('%s gets %i with a sentence', async (_name, status, body) => {
+    ['a body that is not JSON', 400, '{'],
+    ['a body with only a number', 400, '5'],
+    ['an empty body', 400, ''],
+    ['a body with an unfinished array', 400, '[1'],
+    ['a body over the limit', 413, JSON.stringify({ a: 'x'.repeat(bounds.jsonBodyBytes) })],
+  ])('%s gets %i and a sentence as error', async (_name, status, body) => {
     const answer = await raw(body);
     expect([answer.status, Object.keys(answer.body)]).toEqual([status, ['error']]);
   });
@@ -75,7 +75,7 @@ describe('/mcp, HTTP checks (reference §8.2)', () => {
     ['text/plain', 'text/html'],
     ['application/x-www-form-urlencoded', '*/*'],
     [null, 'application/json'],
-  ])('accepts content type %o and Accept %o', async (type, accept) => {
+  ])('answers a request with the content type %o and Accept %o', async (type, accept) => {
     const { status, body } = await list({ headers: { 'content-type': type, accept } });
     expect([status, body.result.tools.length]).toEqual([200, 7]);
   });
@@ -89,7 +89,7 @@ describe('/mcp, HTTP checks (reference §8.2)', () => {
     expect(Number(refused.headers.get('retry-after'))).toBeGreaterThan(0);
   });
 
-  test('forbids caching of every answer', async () => {
+  test('sends Cache-Control: no-store with a success and with a refusal', async () => {
     for (const answer of [await list(), await list({ token: null })]) {
       expect(answer.headers.get('cache-control')).toBe('no-store');
     }
@@ -110,10 +110,10 @@ describe('/mcp, HTTP checks (reference §8.2)', () => {
 describe('/mcp, protocol errors', () => {
   const VERSION = 'io.modelcontextprotocol/protocolVersion';
   test.each([
-    ['a header that differs from the body', 400, -32_020, { headers: { 'mcp-method': 'ping' } }],
-    ['no header', 400, -32_020, { headers: { 'mcp-method': null } }],
+    ['an Mcp-Method header that differs from the body', 400, -32_020, { headers: { 'mcp-method': 'ping' } }],
+    ['no Mcp-Method header', 400, -32_020, { headers: { 'mcp-method': null } }],
     [
-      'a revision that is not served',
+      'an unsupported revision of the protocol',
       400,
       -32_022,
       {
@@ -135,7 +135,7 @@ describe('/mcp, protocol errors', () => {
     }
   });
 
-  test('returns −32602 for an unknown tool, and repeats nothing of the call', async () => {
+  test('returns −32602 for an unknown tool, and does not repeat its name', async () => {
     const error = await callTool(started.service, '<b>ada@example.com</b>', quote);
     expect(error.code).toBe(-32_602);
     expect(JSON.stringify(error)).not.toContain('ada@example.com');

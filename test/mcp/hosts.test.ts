@@ -62,7 +62,7 @@ describe('@modelcontextprotocol/client, 2026-07-28', () => {
     await client.close();
   });
 
-  test('delivers once after an accepted form, which shows destination, fields and statement', async () => {
+  test('delivers once after the user accepts a form that shows destination, fields and statement', async () => {
     const seen: string[] = [];
     const client = await newHost((params) => {
       seen.push(params.message);
@@ -80,19 +80,22 @@ describe('@modelcontextprotocol/client, 2026-07-28', () => {
   });
 
   test.each<[string, Form, number]>([
-    ['declined', () => ({ action: 'decline' }), 1],
+    ['decline', () => ({ action: 'decline' }), 1],
     ['“Do not send”', () => ({ action: 'accept', content: { confirmation_text: 'Do not send' } }), 1],
-    ['cancelled', () => ({ action: 'cancel' }), 0],
-  ])('delivers nothing after a form with the answer %s, although the model confirmed', async (_name, form, rows) => {
-    const client = await newHost(form);
-    await started.expecting({ rows }, async () => {
-      const result = await previewAndSubmit(client, confirmed);
-      expect([result.isError, textOf(result)]).toEqual([true, expect.stringContaining('othing was sent')]);
-    });
-    await client.close();
-  });
+    ['cancel', () => ({ action: 'cancel' }), 0],
+  ])(
+    'delivers nothing if the user answers the form with %s, although the model sends the statement',
+    async (_name, form, rows) => {
+      const client = await newHost(form);
+      await started.expecting({ rows }, async () => {
+        const result = await previewAndSubmit(client, confirmed);
+        expect([result.isError, textOf(result)]).toEqual([true, expect.stringContaining('othing was sent')]);
+      });
+      await client.close();
+    },
+  );
 
-  test('sends once with the model’s statement if the host has no forms', async () => {
+  test('delivers once after the model sends the statement if the host supports no forms', async () => {
     const client = await newHost();
     await started.expecting({ forwarded: 1, rows: 1 }, async () => {
       expect((await previewAndSubmit(client, withoutWords)).isError).toBe(true);
@@ -101,7 +104,7 @@ describe('@modelcontextprotocol/client, 2026-07-28', () => {
     await client.close();
   });
 
-  test('shows no form to a client of revision 2025-11-25, which could not return the answer', async () => {
+  test('shows no form to a client of revision 2025-11-25, and delivers once after the model sends the statement', async () => {
     const client = new Client({ name: 'host', version: '1.0.0' }, { capabilities: { elicitation: {} } });
     client.setRequestHandler('elicitation/create', () => expect.fail('nobody is asked'));
     await client.connect(new StreamableHTTPClientTransport(address(), { requestInit: requestInit() }));
@@ -116,7 +119,7 @@ describe('@modelcontextprotocol/client, 2026-07-28', () => {
 });
 
 describe('@modelcontextprotocol/sdk 1.x', () => {
-  test('previews and sends once for three calls, with results that the client’s validator accepts', async () => {
+  test('delivers once for three submit calls, with results that the validator of the client accepts', async () => {
     const client = new OlderClient({ name: 'older', version: '1.0.0' });
     await client.connect(
       // The library's types don't support exactOptionalPropertyTypes.

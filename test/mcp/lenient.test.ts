@@ -28,7 +28,7 @@ describe('arguments of a preview tool', () => {
     ['a number beyond the range of numbers', '1e400'],
     ['true', 'true'],
     ['an object', '{"a":1}'],
-  ])('refuses %s for text, and suggests leaving out optional fields', async (_name, value) => {
+  ])('refuses %s as the value of a text field, and suggests leaving out optional fields', async (_name, value) => {
     const body = JSON.stringify({ ...quote, phone: 'PHONE' }).replace('"PHONE"', value);
     const raw = `{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{"name":"preview_homeowner_quote","arguments":${body}}}`;
     const headers = { 'mcp-protocol-version': '2025-06-18', 'mcp-method': null, 'mcp-name': null };
@@ -77,13 +77,13 @@ describe('null in place of an object', () => {
   const resultOf = ({ text }: { text: string }) => JSON.parse(text.replace(/^event: message\ndata: /, '')).result;
   const raw = (message: object) => JSON.stringify({ jsonrpc: '2.0', id: 1, ...message });
 
-  test('treats null in `params` as absent', async () => {
+  test('lists the tools if `params` of tools/list is null', async () => {
     const message = raw({ method: 'tools/list', params: null });
     const answer = await send(started.service, 'x', {}, { raw: message, headers: OLD });
     expect(resultOf(answer).tools).toHaveLength(7);
   });
 
-  test('treats null in `arguments` as absent', async () => {
+  test('returns an error of the tool if `arguments` of a call is null', async () => {
     for (const revision of ['2026-07-28', '2025-06-18']) {
       const parameters = { name: 'get_receipt', arguments: null };
       const headers = { 'mcp-protocol-version': revision };
@@ -106,7 +106,7 @@ describe('null in place of an object', () => {
 
 describe('client of an older revision', () => {
   test.each(['2025-11-25', '2025-06-18', '2025-03-26', '2024-11-05'])(
-    'gets its revision %s back and is served without a session',
+    'gets the revision %s that it requested, and answers without a session',
     async (revision) => {
       const ask = (method: string, params?: object, version: string | null = revision) =>
         send(

@@ -60,8 +60,8 @@ function preflight(service: Service, origin: string, path = '/mcp') {
   });
 }
 
-describe('an origin in MCP_ALLOWED_ORIGINS', () => {
-  test.each(HOSTS)('accepts %s and lets it read the answer', async (origin) => {
+describe('/mcp for an origin in MCP_ALLOWED_ORIGINS', () => {
+  test.each(HOSTS)('lets %s read the list of tools', async (origin) => {
     const { status, headers, body } = await list(listed.service, origin);
     expect([status, body.result.tools.length]).toEqual([200, 7]);
     expect(headers.get('access-control-allow-origin')).toBe(origin);
@@ -71,7 +71,7 @@ describe('an origin in MCP_ALLOWED_ORIGINS', () => {
     expect(exposed).toEqual(expect.arrayContaining(['www-authenticate', 'retry-after']));
   });
 
-  test.each(HOSTS)('lets %s read a refusal', async (origin) => {
+  test.each(HOSTS)('lets %s read 401 and 405', async (origin) => {
     for (const answer of [
       await list(listed.service, origin, { token: null }),
       await call(listed.service, '/mcp', { method: 'GET', headers: { origin } }),
@@ -81,7 +81,7 @@ describe('an origin in MCP_ALLOWED_ORIGINS', () => {
     }
   });
 
-  test.each(HOSTS)('returns a preflight to %s that allows the headers of clients', async (origin) => {
+  test.each(HOSTS)('answers a preflight of %s with 204, and allows the headers of MCP clients', async (origin) => {
     const { status, headers } = await preflight(listed.service, origin);
     expect(status).toBe(204);
     expect(headers.get('access-control-allow-origin')).toBe(origin);
@@ -92,7 +92,7 @@ describe('an origin in MCP_ALLOWED_ORIGINS', () => {
     expect(headers.get('vary')).toContain('Origin');
   });
 
-  test('can’t read other routes', async () => {
+  test('sends no CORS headers on other routes', async () => {
     const [origin = ''] = HOSTS;
     for (const path of ['/api/leads', '/api/agent/actions/contact/preview', '/mcp/x']) {
       const asked = await preflight(listed.service, origin, path);
@@ -103,15 +103,15 @@ describe('an origin in MCP_ALLOWED_ORIGINS', () => {
   });
 });
 
-describe('any other origin', () => {
-  test.each([...FOREIGN, ...LOOPBACK])('%o gets 403 without CORS headers', async (origin) => {
+describe('/mcp for an origin that is not in MCP_ALLOWED_ORIGINS', () => {
+  test.each([...FOREIGN, ...LOOPBACK])('returns 403 without CORS headers to %o', async (origin) => {
     const { status, headers } = await list(listed.service, origin);
     expect([status, shared(headers)]).toEqual([403, []]);
     const asked = await preflight(listed.service, origin);
     expect([asked.status, shared(asked.headers)]).toEqual([405, []]);
   });
 
-  test('gets 403 in a second Origin header after an allowed one', async () => {
+  test('returns 403 if a second Origin header follows one with an allowed origin', async () => {
     const headers = new Headers([
       ['origin', HOSTS[0] ?? ''],
       ['origin', 'https://elsewhere.example'],
@@ -121,8 +121,8 @@ describe('any other origin', () => {
   });
 });
 
-describe('local mode', () => {
-  test.each(LOOPBACK)('accepts %s and lets it read the answer in local mode', async (origin) => {
+describe('/mcp in local mode', () => {
+  test.each(LOOPBACK)('lets the loopback origin %s read the list of tools', async (origin) => {
     const service = await localMode();
     const { status, headers } = await list(service, origin);
     expect([status, headers.get('access-control-allow-origin')]).toEqual([200, origin]);
@@ -146,14 +146,14 @@ describe('local mode', () => {
     'http://user@localhost',
     'http://localhost/',
     'app://localhost',
-  ])('refuses %o', async (origin) => {
+  ])('returns 403 without CORS headers to %o', async (origin) => {
     const service = await localMode();
     const { status, headers } = await list(service, origin);
     expect([status, shared(headers)]).toEqual([403, []]);
   });
 });
 
-test('returns 404 to a preflight with MCP=off', async () => {
+test('/mcp returns 404 to a preflight of an allowed origin with MCP=off', async () => {
   const service = await startService({
     environment: { MCP: 'off', MCP_ALLOWED_ORIGINS: 'https://claude.ai' },
   });

@@ -50,7 +50,7 @@ async function sendOnce(call: Call): Promise<void> {
   expect(deliveries()).toEqual([quote]);
 }
 
-test('delivers once if the service is killed during a delivery and the call is repeated', async () => {
+test('submit delivers once if the service is killed during the delivery and the client repeats the call', async () => {
   const call = (tool: string, input: object) => callTool(service, tool, input);
   const { structuredContent } = await call('preview_homeowner_quote', quote);
   const input = confirmed(structuredContent.preview_id);
@@ -69,7 +69,7 @@ test('delivers once if the service is killed during a delivery and the call is r
 
 const bearer = `Bearer ${tokens.both}`;
 
-test('sends once through the command line of the MCP Inspector', async () => {
+test('the command line of the MCP Inspector sends once, although the service is killed between calls', async () => {
   await sendOnce(async (tool, input) => {
     const argv = ['--cli', address(), '--transport', 'http', '--header', `Authorization: ${bearer}`];
     const { stdout } = await runProgram('@modelcontextprotocol/inspector', 'mcp-inspector', [
@@ -80,7 +80,7 @@ test('sends once through the command line of the MCP Inspector', async () => {
   });
 });
 
-test('sends once through mcporter', async () => {
+test('mcporter sends once, although the service is killed between calls', async () => {
   const config = join(temporaryFolder(), 'mcporter.json');
   const headers = { Authorization: bearer };
   const leads = { baseUrl: address(), headers };
@@ -103,7 +103,7 @@ describe('client over stdio', () => {
     return client;
   }
 
-  test('sends once through mcp-remote, for hosts that start a program', async () => {
+  test('sends once through mcp-remote, although the service is killed between calls', async () => {
     const entry = entryOf('mcp-remote', 'mcp-remote');
     const client = await overStdio(
       // biome-ignore lint/suspicious/noTemplateCurlyInString: the program fills it in
@@ -117,7 +117,7 @@ describe('client over stdio', () => {
     await client.close();
   });
 
-  test('sends once through a bridge that creates tools from /agents/openapi.json', async () => {
+  test('sends once through openapi-mcp-server, which creates tools from /agents/openapi.json', async () => {
     const client = await overStdio([
       entryOf('@ivotoby/openapi-mcp-server', 'openapi-mcp-server'),
       ...['--transport', 'stdio', '--disable-abbreviation', 'true'],
@@ -144,14 +144,14 @@ describe('AI SDK with a scripted model', () => {
     return JSON.parse(stdout);
   };
 
-  test('sends once when the model repeats the statement without forms', async () => {
+  test('sends once after the model repeats the statement if the host supports no forms', async () => {
     const { asked, results } = await run();
     expect([asked, results]).toHaveLength(2);
     expect(deliveries()).toEqual([quote]);
     expect(JSON.stringify(results.at(-1))).toContain('submitted');
   });
 
-  test('shows one form and sends once after it is accepted', async () => {
+  test('shows one form, and sends once after the user accepts the form', async () => {
     const { asked } = await run('accept');
     expect(asked).toEqual([expect.stringContaining('"Ada Lovelace"')]);
     expect(deliveries()).toEqual([quote]);

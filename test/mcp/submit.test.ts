@@ -33,7 +33,7 @@ describe('submit, client without forms', () => {
     });
   });
 
-  test('replays without a confirmation', async () => {
+  test('replays the receipt of a sent preview without a confirmation', async () => {
     const previewed = await preview();
     const { structuredContent } = await submit(confirmed(previewed));
     for (const options of [{}, WITH_FORMS]) {
@@ -57,7 +57,7 @@ describe('submit, client without forms', () => {
     expect((await submit(confirmed(previewed))).structuredContent.ok).toBe(true);
   });
 
-  test('treats a client that can only open URLs as one without forms', async () => {
+  test('treats a client that can only open URLs like a client without forms', async () => {
     const url = { capabilities: { elicitation: { url: {} } } };
     const result = await submit({ preview_id: await preview() }, url);
     expect(textOf(result)).toContain('The user has not confirmed.');
@@ -66,7 +66,7 @@ describe('submit, client without forms', () => {
 
 describe('submit, client with forms', () => {
   test.each([[{}], [{ form: {} }], [{ form: {}, url: {} }]])(
-    'requests input from a client with the capability %j',
+    'returns input_required to a client with the elicitation capability %j',
     async (elicitation) => {
       const result = await submit({ preview_id: await preview() }, { capabilities: { elicitation } });
       expect(result.resultType).toBe('input_required');
@@ -109,7 +109,7 @@ describe('submit, client with forms', () => {
     });
   });
 
-  test('sends after the accepted statement, and records client_form as confirmed_via', async () => {
+  test('sends after the user accepts the statement, and records client_form as confirmed_via', async () => {
     const { call, state } = await ask();
     await started.expecting({ forwarded: 1, rows: 1 }, async () => {
       const { structuredContent } = await submit(call, answering(state, ACCEPTED));
@@ -122,34 +122,37 @@ describe('submit, client with forms', () => {
   test.each([
     ['decline', { action: 'decline' }],
     ['“Do not send”', { action: 'accept', content: { confirmation_text: 'Do not send' } }],
-  ])('sends nothing after %s, and consumes the preview for every client', async (_name, answer) => {
-    const { call, state } = await ask();
-    await started.expecting({ rows: 1 }, async () => {
-      const declined = await submit(call, answering(state, answer));
-      expect([declined.isError, textOf(declined)]).toEqual([
-        true,
-        `The user declined, and nothing was sent (confirmation_declined). Only if the user changes their mind, call ${PREVIEW_AGAIN}`,
-      ]);
-      for (const [token, options] of [
-        [tokens.both, answering(state, ACCEPTED)],
-        [tokens.both, {}],
-        [tokens.other, {}],
-      ] as const) {
-        const refused = await submit(confirmed(call.preview_id), { ...options, token });
-        expect(textOf(refused)).toContain('(confirmation_declined)');
-      }
-      const { status, body } = await executeAction(started.service, call.preview_id);
-      expect([status, body]).toEqual([409, { error: 'confirmation_declined' }]);
-    });
-  });
+  ])(
+    'sends nothing after the form answer %s, and refuses the preview for every client afterwards',
+    async (_name, answer) => {
+      const { call, state } = await ask();
+      await started.expecting({ rows: 1 }, async () => {
+        const declined = await submit(call, answering(state, answer));
+        expect([declined.isError, textOf(declined)]).toEqual([
+          true,
+          `The user declined, and nothing was sent (confirmation_declined). Only if the user changes their mind, call ${PREVIEW_AGAIN}`,
+        ]);
+        for (const [token, options] of [
+          [tokens.both, answering(state, ACCEPTED)],
+          [tokens.both, {}],
+          [tokens.other, {}],
+        ] as const) {
+          const refused = await submit(confirmed(call.preview_id), { ...options, token });
+          expect(textOf(refused)).toContain('(confirmation_declined)');
+        }
+        const { status, body } = await executeAction(started.service, call.preview_id);
+        expect([status, body]).toEqual([409, { error: 'confirmation_declined' }]);
+      });
+    },
+  );
 
   test.each([
-    ['cancel', { action: 'cancel' }],
+    ['a cancelled form', { action: 'cancel' }],
     ['an empty form', { action: 'accept', content: {} }],
-    ['no content', { action: 'accept' }],
-    ['another text', { action: 'accept', content: { confirmation_text: 'yes' } }],
-    ['a statement that was not accepted', { ...ACCEPTED, action: 'cancel' }],
-  ])('sends nothing and consumes nothing after %s', async (_name, answer) => {
+    ['an answer without content', { action: 'accept' }],
+    ['a text that is not the statement', { action: 'accept', content: { confirmation_text: 'yes' } }],
+    ['a cancelled form with the statement', { ...ACCEPTED, action: 'cancel' }],
+  ])('sends nothing after %s, and keeps the preview usable', async (_name, answer) => {
     const { call, state } = await ask();
     await started.expecting({}, async () => {
       const result = await submit(call, answering(state, answer));
@@ -162,7 +165,7 @@ describe('submit, client with forms', () => {
     expect(sent.structuredContent.receipt.status).toBe('submitted');
   });
 
-  test('requests input again for an answer without a state, or a state without an answer', async () => {
+  test('returns input_required again for an answer without a state, and for a state without an answer', async () => {
     const { call, state } = await ask();
     await started.expecting({}, async () => {
       for (const parameters of [
@@ -176,7 +179,7 @@ describe('submit, client with forms', () => {
     });
   });
 
-  test('returns −32602 for a state of another client or other arguments, or a forged state', async () => {
+  test('returns −32602 for a forged state, and for a state of another client or of other arguments', async () => {
     const { call, state } = await ask();
     const other = await preview();
     await started.expecting({}, async () => {
@@ -192,7 +195,7 @@ describe('submit, client with forms', () => {
     });
   });
 
-  test('refuses the answer to a form after its preview has expired', async () => {
+  test('refuses an accepted form if the preview has expired meanwhile', async () => {
     const { call, state } = await ask();
     started.clock.advance(600_000);
     await started.expecting({}, async () => {
@@ -221,7 +224,7 @@ describe('submit, order of checks (reference §8.7)', () => {
     expect(textOf(await submit({ preview_id: 'x' }, WITH_FORMS))).toContain('not valid');
   });
 
-  test('counts every call towards the rate of execute, answers to forms too', async () => {
+  test('counts every call towards the rate of execute, also a call with the answer to a form', async () => {
     const headers = { 'x-forwarded-for': freshAddress() };
     const { call, state } = await ask();
     for (let n = 0; n < 20; n += 1) {
@@ -232,7 +235,7 @@ describe('submit, order of checks (reference §8.7)', () => {
     expect(textOf(refused)).toContain('Too many requests.');
   });
 
-  test('replays after the preview has expired', async () => {
+  test('replays the receipt of a sent preview after the preview has expired', async () => {
     const previewed = await preview();
     const { structuredContent } = await submit(confirmed(previewed));
     started.clock.advance(600_000);
@@ -242,7 +245,7 @@ describe('submit, order of checks (reference §8.7)', () => {
 });
 
 describe('submit, over MCP and HTTP', () => {
-  test('refuses a preview that was executed over HTTP, and the reverse', async () => {
+  test('refuses a preview executed over HTTP, and HTTP refuses a preview that submit executed', async () => {
     const previewed = await previewId(started.service);
     await executeAction(started.service, previewed);
     await started.expecting({ forwarded: 1, rows: 1 }, async () => {

@@ -3,7 +3,7 @@ import { call } from '../support/agent.ts';
 import { send } from '../support/mcp.ts';
 import { startProcess } from '../support/process.ts';
 
-test('loads the MCP library only on the first accepted call of /mcp', async () => {
+test('the service loads the MCP library only at the first call of /mcp with a valid credential', async () => {
   const preload = [import.meta.resolve('../support/packages-loaded.ts')];
   const service = await startProcess({ preload });
   await call(service, '/agents', { method: 'GET' });
