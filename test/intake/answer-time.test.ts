@@ -30,7 +30,7 @@ describe('openAnswerTimes, steps of 50 ms (reference §4.10)', () => {
     [51, 49],
     [74, 26],
     [1_049, 1],
-  ])('%i ms after the upstream’s answer, waits another %i ms', async (elapsed, wanted) => {
+  ])('if %i ms have passed since the answer of the upstream, waits another %i ms', async (elapsed, wanted) => {
     const { clock, slept } = countingClock();
     const answeredAt = clock.monotonic();
     // The turn in which the commit is made counts as well.
@@ -50,7 +50,7 @@ describe('openAnswerTimes, bots (reference §4.10)', () => {
     upstream: undefined,
   });
 
-  test('waits as long as a random one of the last 32 answers to persons took', async () => {
+  test('waits as long as one of the last 32 answers to persons took, chosen at random', async () => {
     const { clock, slept } = countingClock();
     let drawn = 0;
     const times = openAnswerTimes(clock, (count) => drawn++ % count);
@@ -60,7 +60,7 @@ describe('openAnswerTimes, bots (reference §4.10)', () => {
     expect([...slept].sort((a, b) => a - b)).toEqual(last.flatMap((took) => [took, took]));
   });
 
-  test('ignores the answers to bots', async () => {
+  test('bases the wait on answers to persons, not on answers to bots', async () => {
     const { clock, slept } = countingClock();
     const times = openAnswerTimes(clock);
     await times.wait(person(70));
@@ -68,7 +68,7 @@ describe('openAnswerTimes, bots (reference §4.10)', () => {
     expect(new Set(slept)).toEqual(new Set([70]));
   });
 
-  test('keeps separate answer times for leads and subscriptions, and starts with 100 ms', async () => {
+  test('keeps separate answer times for leads and subscriptions, and waits 100 ms before the first answer to a person', async () => {
     const { clock, slept } = countingClock();
     const drawnBelow: number[] = [];
     const times = openAnswerTimes(clock, (limit) => {
@@ -118,7 +118,7 @@ describe('answer times of /api/subscribe and /api/leads', () => {
   const consent = { privacy: 'on' };
 
   test.each([5, 40, 46, 47, 96])(
-    'waits equally long for known and new addresses if the upstream takes %i ms',
+    'answers after the same time for known and new addresses if the upstream takes %i ms',
     async (latency) => {
       const { outbox = expect.fail() } = at.service.parts;
       const { messageTo } = outbox;
@@ -143,7 +143,7 @@ describe('answer times of /api/subscribe and /api/leads', () => {
   );
 
   test.each(encodings)(
-    '%s: a bot waits for the upstream’s usual time plus the step of a subscription',
+    '%s: the answer to a bot takes the usual time of the upstream, plus 50 ms for a subscription',
     async (encoding) => {
       const email = `${encoding}@steps.example`;
       at.upstream.answer = thinking(80, 200);
@@ -158,7 +158,7 @@ describe('answer times of /api/subscribe and /api/leads', () => {
     },
   );
 
-  test('counts the time of storing a new address as part of the step, with the embedded inbox', async () => {
+  test('counts the time that storing takes as part of the 50 ms, with the embedded inbox', async () => {
     const embedded = await startService({ clock });
     const { storage } = embedded.parts;
     const { write } = storage;
@@ -180,7 +180,7 @@ describe('answer times of /api/subscribe and /api/leads', () => {
     expect(answers).toEqual([[47], [50], [47], [50]]);
   });
 
-  test.each(encodings)('%s: does not wait after a refusal', async (encoding) => {
+  test.each(encodings)('%s: answers a refused form and a failed delivery without a wait', async (encoding) => {
     expect(await waited(encoding, '/api/leads', { email: 'nope' })).toEqual([]);
     expect(await waited(encoding, '/api/subscribe', { email: 'nope', privacy: 'on' })).toEqual([]);
     at.upstream.answer = answering(500);

@@ -51,7 +51,7 @@ describe('decodeForm (reference §4.1)', () => {
     expect(await decodeForm({ ...request, readBody }, 8_000)).toEqual({ kind: 'contentType' });
   });
 
-  test('returns names and texts in order, and the last of repeated values', async () => {
+  test('returns names and texts in their order, and the last value of a repeated field', async () => {
     const body = Buffer.from('b=1&a=2&b=3&__proto__=4');
     const form = await decode('application/x-www-form-urlencoded', body);
     expect(form).toEqual({
@@ -64,7 +64,7 @@ describe('decodeForm (reference §4.1)', () => {
     });
   });
 
-  test('rejects a part with Content-Transfer-Encoding, which the platform decodes to other characters', async () => {
+  test('rejects a part with Content-Transfer-Encoding, which would be decoded to other characters', async () => {
     const type = 'multipart/form-data; boundary=----boundary-of-the-tests';
     const head = 'Content-Disposition: form-data; name="a"';
     const encoded = `${head}\r\nContent-Transfer-Encoding: base64`;
@@ -93,7 +93,7 @@ describe('decodeForm (reference §4.1)', () => {
     expect(await decode(type, body)).toMatchObject({ kind });
   });
 
-  test('reports values that are not text, and files', async () => {
+  test('reports that a value is not text, and that a part is a file', async () => {
     const json = Buffer.from('{"a":"1","b":2,"c":null}');
     expect(await decode('application/json', json)).toMatchObject({
       values: { a: '1' },
@@ -147,7 +147,7 @@ describe('decodeForm, cost of refusals (reference §3.6)', () => {
     return least;
   }
 
-  test('reads 100 parts and rejects 101 without reading them', async () => {
+  test('reads 100 parts, and rejects more than 100 faster than it reads 100', async () => {
     const type = 'multipart/form-data; boundary=----boundary-of-the-tests';
     const of = (count: number) => multipart(Array.from({ length: count }, (_, n) => [`n${n}`, ''] as const));
     expect(await decode(type, of(100))).toMatchObject({ kind: 'form', names: { length: 100 } });
@@ -189,7 +189,7 @@ describe('UTF-8 (reference §3.2)', () => {
     ['urlencoded', 'half a character, raw', latin1(`${contact}\xc3`)],
     ['multipart', 'half a character in a value', parts('name', '\xc3')],
     ['multipart', 'half a character in a name', parts('n\xc3me', 'x')],
-  ] as const)('%s: returns 400 with sentence and advice for invalid UTF-8: %s', async (encoding, _what, body) => {
+  ] as const)('%s: returns 400 with cause and advice for invalid UTF-8: %s', async (encoding, _what, body) => {
     for (const path of ['/api/leads', '/api/subscribe']) {
       const answer = await at.expecting({}, () => postRaw(at.service, path, encoding, body));
       expect(answer.status).toBe(400);

@@ -49,7 +49,7 @@ function send(
 }
 
 describe('double click on a form without JavaScript', () => {
-  test('forwards and counts once if the second click comes during the first, and redirects both', async () => {
+  test('forwards and counts once if the second click comes during the first, and redirects both clicks', async () => {
     const headers = browser();
     const waiting: (() => void)[] = [];
     at.upstream.answer = (response) => waiting.push(() => response.writeHead(200).end());
@@ -68,7 +68,7 @@ describe('double click on a form without JavaScript', () => {
     expect(others).toEqual([303, 303, 303, 303, 429]);
   });
 
-  test('returns the same outcome for ten seconds after the first was confirmed', async () => {
+  test('redirects a second click without a delivery for ten seconds after the first click was confirmed', async () => {
     const headers = browser();
     await at.expecting({ forwarded: 1 }, async () => {
       await send(headers);
@@ -79,7 +79,7 @@ describe('double click on a form without JavaScript', () => {
     await at.expecting({ forwarded: 1 }, () => send(headers));
   });
 
-  test('returns a shared failure to both, and accepts the page’s next submission at once', async () => {
+  test('returns one failure to both clicks, and forwards a submission of the failure page at once', async () => {
     const headers = browser();
     const waiting: (() => void)[] = [];
     at.upstream.answer = (response) => waiting.push(() => response.writeHead(500).end());
@@ -98,7 +98,7 @@ describe('double click on a form without JavaScript', () => {
     expect(retried.status).toBe(303);
   });
 
-  test('forwards and counts equal bytes again after a refusal', async () => {
+  test('forwards and counts the same form again if its first submission was refused', async () => {
     const headers = browser();
     at.upstream.answer = answering(500);
     const person = { ...quote, name: 'Grace' };
@@ -113,7 +113,7 @@ describe('double click on a form without JavaScript', () => {
     expect(statuses).toEqual([400, 400, 400, 400, 400, 429]);
   });
 
-  test('counts two clicks once on /api/subscribe', async () => {
+  test('counts two clicks as one request on /api/subscribe', async () => {
     const headers = browser();
     const subscribe = (n: number) => send(headers, { email: `a${n}@double.example`, privacy: 'yes' }, '/api/subscribe');
     for (let n = 1; n <= 4; n += 1) await subscribe(n);
@@ -122,12 +122,12 @@ describe('double click on a form without JavaScript', () => {
   });
 });
 
-describe('two equal forms that are no double click', () => {
+describe('two equal forms that are not a double click', () => {
   test.each([
     ['from a program without browser headers', {}],
     ['from a script', { 'sec-fetch-mode': 'cors', 'sec-fetch-site': 'same-origin' }],
     ['from another site', { 'sec-fetch-mode': 'navigate', 'sec-fetch-site': 'cross-site' }],
-  ])('forwards both: %s', async (_name, said) => {
+  ])('are both forwarded if they come %s', async (_name, said) => {
     const headers = { 'x-forwarded-for': freshAddress(), ...said };
     await at.expecting({ forwarded: 2 }, async () => {
       await send(headers);
@@ -135,7 +135,7 @@ describe('two equal forms that are no double click', () => {
     });
   });
 
-  test('forwards both if a field or the address differs', async () => {
+  test('are both forwarded if a field or the client address differs', async () => {
     const headers = browser();
     await at.expecting({ forwarded: 3 }, async () => {
       await send(headers);
@@ -144,7 +144,7 @@ describe('two equal forms that are no double click', () => {
     });
   });
 
-  test('forwards both if two clients without a proxy have different addresses', async () => {
+  test('are both forwarded if two clients without a proxy have different addresses', async () => {
     const { 'x-forwarded-for': _, ...direct } = browser();
     await at.expecting({ forwarded: 2 }, async () => {
       for (const address of ['127.0.0.1', '127.0.0.2', '127.0.0.1']) {
@@ -153,7 +153,7 @@ describe('two equal forms that are no double click', () => {
     });
   });
 
-  test('forwards both if they go to two routes', async () => {
+  test('are both forwarded if they go to two routes', async () => {
     const headers = browser();
     const fields = { email: 'two-routes@example.com', privacy: 'on' };
     await at.expecting({ forwarded: 2, mails: 1 }, async () => {
@@ -162,7 +162,7 @@ describe('two equal forms that are no double click', () => {
     });
   });
 
-  test('forwards both in JSON', async () => {
+  test('are both forwarded if they are JSON', async () => {
     const headers = browser();
     await at.expecting({ forwarded: 2 }, async () => {
       await post(at.service, '/api/leads', 'json', quote, headers);
@@ -171,7 +171,7 @@ describe('two equal forms that are no double click', () => {
   });
 });
 
-test('returns 413 to a browser for a form that is too large', async () => {
+test('POST /api/leads returns 413 to a browser for a form over the size limit', async () => {
   const answer = await send(browser(), { ...quote, message: 'x'.repeat(33_000) });
   expect([answer.status, answer.text]).toEqual([413, expect.stringContaining('Your text is too long')]);
 });
@@ -179,7 +179,7 @@ test('returns 413 to a browser for a form that is too large', async () => {
 describe('openDoubleClicks', () => {
   const accepted: FormResult = { kind: 'accepted', event: 'lead.created', upstream: undefined };
 
-  test('forgets an outcome after ten seconds, even if an earlier click is still running', async () => {
+  test('forgets an outcome after ten seconds, even if an earlier click on another form is still running', async () => {
     const clock = testClock();
     const clicks = openDoubleClicks(clock);
     void clicks.once('slow', () => new Promise(() => {}));
@@ -196,7 +196,7 @@ describe('openDoubleClicks', () => {
     expect([await click(), runs]).toEqual([first, 2]);
   });
 
-  test('removes expired clicks when another begins', async () => {
+  test('removes expired clicks when another click begins', async () => {
     const clock = testClock();
     const begun = new Map();
     const clicks = openDoubleClicks(clock, begun);
@@ -209,7 +209,7 @@ describe('openDoubleClicks', () => {
     expect([...begun.keys()]).toEqual(['d', 'e']);
   });
 
-  test('forgets a click that threw', async () => {
+  test('runs a click again if its first run threw an error', async () => {
     const clicks = openDoubleClicks(testClock());
     await expect(clicks.once('key', () => Promise.reject(new Error('It broke.')))).rejects.toThrow('It broke.');
     expect(await clicks.once('key', async () => accepted)).toBe(accepted);

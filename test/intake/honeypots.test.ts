@@ -36,7 +36,7 @@ describe.each(databases)('filled honeypot on %s', (_name, create) => {
   const send = (path: string, fields: Record<string, string>) => post(service, path, 'urlencoded', fields);
   const overview = async () => (await (await signIn(service)).get('/operator')).text;
 
-  test('shows 0 on the first page if there was none', async () => {
+  test('shows 0 submissions from bots on the first page of the console before the first one', async () => {
     expect(await overview()).toContain('0 submissions from bots in the last 30 days');
   });
 
@@ -70,14 +70,14 @@ describe.each(databases)('filled honeypot on %s', (_name, create) => {
     expect(await overview()).toContain('6 submissions from bots in the last 30 days');
   });
 
-  test('adds to another instance’s count of the same day', async () => {
+  test('adds to the count that another instance stored for the same day', async () => {
     const other = openHoneypots({ ...service.parts, metrics: noMetrics });
     other.caught('contact');
     await other.close();
     expect((await rows())[0]).toMatchObject({ form: 'contact', times: 3 });
   });
 
-  test('answers the same while the store fails, and counts once it is back', async () => {
+  test('gets the usual answer while the store fails, and is counted after the store recovers', async () => {
     const { storage } = service.parts;
     await storage.write((tx) => sql`alter table honeypot_counts rename to honeypot_elsewhere`.execute(tx));
     const answer = await send('/api/leads', { ...bot, form: 'contact' });
@@ -88,7 +88,7 @@ describe.each(databases)('filled honeypot on %s', (_name, create) => {
     expect((await rows())[0]).toMatchObject({ form: 'contact', times: 4 });
   });
 
-  test('leaves the first page after 30 days, and the store after 90', async () => {
+  test('is removed from the first page of the console after 30 days, and from the store after 90', async () => {
     clock.advance(29 * DAY_MS);
     expect(await overview()).toContain('8 submissions from bots');
     await send('/api/leads', { ...bot, form: 'contact' });

@@ -35,7 +35,7 @@ describe('POST /api/leads, refusals without a delivery (reference §4.4)', () =>
     else expect(answer.text).toMatch(/name.*postal_code/s);
   });
 
-  test('returns 400 and lists missing fields beside a value that is not text', async () => {
+  test('returns 400 and lists missing fields if another field is not text', async () => {
     const given = { form: 'contact', email: 'a@b.co', subject: 5, phone: 1, message: ' ' };
     const answer = await expecting({}, () => postRaw(at.service, path, 'json', JSON.stringify(given)));
     expect(answer.status).toBe(400);
@@ -43,7 +43,7 @@ describe('POST /api/leads, refusals without a delivery (reference §4.4)', () =>
     expect(answer.body?.fields).toEqual(['name', 'message']);
   });
 
-  test('returns 400 without a list if no field is missing', async () => {
+  test('returns 400 without a list of fields if no field is missing', async () => {
     const answer = await expecting({}, () => post(at.service, path, 'json', { ...quote, email: 'nope' }));
     expect(answer.status).toBe(400);
     expect(answer.body).toEqual({ error: expect.any(String) });
@@ -51,7 +51,7 @@ describe('POST /api/leads, refusals without a delivery (reference §4.4)', () =>
   });
 
   test.each(encodings)(
-    '%s: returns 413 in a native form and 400 in JSON for a value over 2000 characters, even unknown',
+    '%s: returns 413 for a native form and 400 for JSON with a value over 2000 characters, also of an unknown field',
     async (encoding) => {
       const status = encoding === 'json' ? 400 : 413;
       for (const name of ['message', 'unknown', 'email']) {
@@ -85,7 +85,7 @@ describe('POST /api/leads, refusals without a delivery (reference §4.4)', () =>
   );
 
   test.each(encodings)(
-    '%s: returns 413 in a native form and 400 in JSON for a value over its field’s own limit',
+    '%s: returns 413 for a native form and 400 for JSON with a value over the limit of its field',
     async (encoding) => {
       const signup = { form: 'contractor_signup', name: 'A', email: 'a@b.co', company: 'B' };
       const most = {
@@ -113,7 +113,7 @@ describe('POST /api/leads, refusals without a delivery (reference §4.4)', () =>
   );
 
   test.each(encodings)(
-    '%s: returns 400 for an address over 254 characters or with misplaced dots',
+    '%s: returns 400 for an e-mail address over 254 characters or with misplaced dots',
     async (encoding) => {
       const long = `a@${['b', 'c', 'd', 'e'].map((of) => of.repeat(62)).join('.')}.com`;
       expect(long).toHaveLength(257);
@@ -128,7 +128,7 @@ describe('POST /api/leads, refusals without a delivery (reference §4.4)', () =>
   );
 
   test.each(encodings)(
-    '%s: accepts 20 fields and names of 100 characters, and returns 400 for one more',
+    '%s: accepts 20 fields and names of 100 characters, and returns 400 for 21 fields or 101 characters',
     async (encoding) => {
       const fill = (count: number) => Object.fromEntries(Array.from({ length: count - 4 }, (_, n) => [`f${n}`, '']));
       await expecting({ forwarded: 1 }, () => post(at.service, path, encoding, { ...quote, ...fill(20) }));
@@ -146,7 +146,7 @@ describe('POST /api/leads, refusals without a delivery (reference §4.4)', () =>
     },
   );
 
-  test('uses the last of repeated fields, and counts each towards the 20', async () => {
+  test('uses the last value of a repeated field, and counts each repetition towards the limit of 20 fields', async () => {
     const twice = 'email=first%40b.co&email=last%40b.co';
     await expecting({ forwarded: 1 }, () => postRaw(at.service, path, 'urlencoded', twice));
     expect(at.upstream.delivered.at(-1)?.event.data.fields).toEqual({ email: 'last@b.co' });
@@ -169,7 +169,7 @@ describe('POST /api/leads, refusals without a delivery (reference §4.4)', () =>
     '{"email":["a@b.co"]}',
     '{"bot-field":1}',
     '{"bot-field":"x","y":null}',
-  ])('returns 400 for the JSON %s', async (body) => {
+  ])('returns 400 for the invalid JSON form %s', async (body) => {
     expectRefusal(await expecting({}, () => postRaw(at.service, path, 'json', body)), 'json', 400);
   });
 
@@ -180,7 +180,7 @@ describe('POST /api/leads, refusals without a delivery (reference §4.4)', () =>
     'multipart/mixed; boundary=x',
     'nonsense',
     'application/jsonx',
-  ])('returns 400 in JSON for the content type %s', async (type) => {
+  ])('returns 400 with a JSON body for the content type %s', async (type) => {
     const body = Buffer.from(encode('json', quote));
     const answer = await expecting({}, () =>
       call(at.service, path, {
@@ -191,7 +191,7 @@ describe('POST /api/leads, refusals without a delivery (reference §4.4)', () =>
     expectRefusal(answer, 'json', 400);
   });
 
-  test('reads a native body of 32,000 bytes, and returns 413 for one more or JSON over 512 KiB', async () => {
+  test('accepts a native body of 32,000 bytes, and returns 413 for 32,001 bytes or JSON over 512 KiB', async () => {
     const padded = (encoding: 'urlencoded' | 'multipart', length: number) => {
       const fields = {
         ...quote,
@@ -271,9 +271,12 @@ describe('POST /api/leads, refusals without a delivery (reference §4.4)', () =>
   });
 
   test.each([
-    ['a file', 'Content-Disposition: form-data; name="f"; filename="a.txt"\r\nContent-Type: text/plain'],
     [
-      'an empty file, as browsers send it',
+      'a multipart form with a file',
+      'Content-Disposition: form-data; name="f"; filename="a.txt"\r\nContent-Type: text/plain',
+    ],
+    [
+      'a multipart form with an empty file, as browsers send it',
       'Content-Disposition: form-data; name="f"; filename=""\r\nContent-Type: application/octet-stream',
     ],
   ])('returns 400 for %s', async (_name, head) => {

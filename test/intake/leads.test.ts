@@ -62,13 +62,13 @@ describe('POST /api/leads (reference §4.4)', () => {
   test.each([
     ['contractor_signup', { name: 'A', company: 'B' }],
     ['contact', { name: 'A', subject: 'S', message: 'one\r\ntwo' }],
-  ])('forwards a %s form without a recipient, for the operator', async (form, fields) => {
+  ])('forwards a %s form without a recipient, because it is for the operator', async (form, fields) => {
     await expecting({ forwarded: 1 }, () => post(at.service, path, 'urlencoded', { form, email: 'a@b.co', ...fields }));
     expect(at.upstream.delivered.at(-1)?.event.data).toMatchObject({ form, recipient: null });
   });
 
   test.each([{}, { form: 'nope' }, { form: '__proto__' }, { form: '' }])(
-    'treats a missing or unknown form as a newsletter, without a message (%j)',
+    'forwards a missing or unknown form as a newsletter subscription without consent (%j)',
     async (fields) => {
       await expecting({ forwarded: 1 }, () =>
         post(at.service, path, 'json', { email: 'a@b.co', name: 'dropped', ...fields }),
@@ -81,7 +81,7 @@ describe('POST /api/leads (reference §4.4)', () => {
   );
 
   test.each(encodings)(
-    '%s: returns success for a filled honeypot, whatever the limits, and forwards nothing',
+    '%s: returns success for a filled honeypot, even with too many fields, and forwards nothing',
     async (encoding) => {
       const many = Object.fromEntries(Array.from({ length: 30 }, (_, n) => [`f${n}`, 'x'.repeat(100)]));
       const answer = await expecting({}, () =>
@@ -91,23 +91,26 @@ describe('POST /api/leads (reference §4.4)', () => {
     },
   );
 
-  test.each(encodings)('%s: returns for a filled honeypot the same headers as for a person', async (encoding) => {
-    const [person, bot] = await expecting({ forwarded: 1 }, async () => [
-      await post(at.service, path, encoding, quote),
-      await post(at.service, path, encoding, { ...quote, 'bot-field': 'x' }),
-    ]);
-    expect([...(bot?.headers.keys() ?? [])]).toEqual([...(person?.headers.keys() ?? [])]);
-    const own = /^(?:date|x-request-id|submission-reference)$/;
-    for (const [name, value] of person?.headers ?? []) {
-      if (!own.test(name)) expect([name, bot?.headers.get(name)]).toEqual([name, value]);
-    }
-  });
+  test.each(encodings)(
+    '%s: returns the same headers for a filled honeypot as for the form of a person',
+    async (encoding) => {
+      const [person, bot] = await expecting({ forwarded: 1 }, async () => [
+        await post(at.service, path, encoding, quote),
+        await post(at.service, path, encoding, { ...quote, 'bot-field': 'x' }),
+      ]);
+      expect([...(bot?.headers.keys() ?? [])]).toEqual([...(person?.headers.keys() ?? [])]);
+      const own = /^(?:date|x-request-id|submission-reference)$/;
+      for (const [name, value] of person?.headers ?? []) {
+        if (!own.test(name)) expect([name, bot?.headers.get(name)]).toEqual([name, value]);
+      }
+    },
+  );
 
-  test.each(encodings)('%s: treats a honeypot of white space as empty', async (encoding) => {
+  test.each(encodings)('%s: forwards a form whose honeypot contains only white space', async (encoding) => {
     await expecting({ forwarded: 1 }, () => post(at.service, path, encoding, { ...quote, 'bot-field': ' \t' }));
   });
 
-  test('forwards a traceparent with a new span id, and none if none was sent', async () => {
+  test('forwards a traceparent with a new span id, and no traceparent if the request had none', async () => {
     const traceparent = '00-0af7651916cd43dd8448eb211c80319c-b7ad6b7169203331-01';
     await post(at.service, path, 'json', quote, { traceparent });
     await post(at.service, path, 'json', quote);
@@ -121,7 +124,7 @@ describe('POST /api/leads (reference §4.4)', () => {
   test.each([
     [200, { kind: 'confirmed', known: false, status: 200 }],
     [422, { kind: 'rejected', status: 422 }],
-  ])('upstream %i: logs one line with the id, the form and the outcome', async (status, outcome) => {
+  ])('logs one line with the id, the form and the outcome if the upstream answers %i', async (status, outcome) => {
     at.upstream.answer = answering(status);
     await post(at.service, path, 'json', quote);
     const id = at.upstream.delivered.at(-1)?.event.data.id;
@@ -148,7 +151,7 @@ describe('POST /api/leads (reference §4.4)', () => {
 
 describe('POST /api/leads, upstream and rate limit (reference §10.3, §4.4)', () => {
   test.each([400, 404, 409, 422, 429, 301, 500])(
-    'returns 502 if the upstream answers %i, and nothing of its answer',
+    'returns 502 if the upstream answers %i, and no header of that answer',
     async (status) => {
       at.upstream.answer = answering(status, { 'retry-after': '99', 'x-secret': 'value' });
       for (const encoding of encodings) {
@@ -159,14 +162,14 @@ describe('POST /api/leads, upstream and rate limit (reference §10.3, §4.4)', (
     },
   );
 
-  test('returns the same success if the upstream answers 409 to a newsletter', async () => {
+  test('returns the success of a new subscription if the upstream answers 409 to a newsletter form', async () => {
     const fresh = await post(at.service, path, 'json', { email: 'a@b.co' });
     at.upstream.answer = answering(409);
     const known = await post(at.service, path, 'json', { email: 'a@b.co' });
     expect([known.status, known.text]).toEqual([fresh.status, fresh.text]);
   });
 
-  test('allows one address 5 valid submissions in 15 minutes, and does not count refused ones', async () => {
+  test('accepts 5 valid submissions in 15 minutes from one address, and does not count invalid submissions', async () => {
     const headers = { 'x-forwarded-for': freshAddress() };
     for (let n = 0; n < 10; n += 1)
       expect((await post(at.service, path, 'json', { email: 'nope' }, headers)).status).toBe(400);
@@ -188,7 +191,7 @@ describe('POST /api/leads, upstream and rate limit (reference §10.3, §4.4)', (
     expect((await post(at.service, path, 'json', quote, headers)).status).toBe(200);
   });
 
-  test('returns 503 before body and rate are checked if submissions are not configured', async () => {
+  test('returns 503 before it checks body and rate if submissions are not configured', async () => {
     const unconfigured = await startService({ environment: { UPSTREAM_URL: '' } });
     for (const encoding of encodings) {
       const answer = await postRaw(unconfigured, path, encoding, '{');
@@ -198,7 +201,7 @@ describe('POST /api/leads, upstream and rate limit (reference §10.3, §4.4)', (
     await unconfigured.close();
   });
 
-  test('returns 405 with Allow, and CORS headers only for allowed origins', async () => {
+  test('returns 405 with Allow to GET, and CORS headers only to allowed origins', async () => {
     const get = await call(at.service, path, { method: 'GET' });
     expect([get.status, get.headers.get('allow')]).toEqual([405, 'POST']);
     const preflight = (origin: string) =>

@@ -48,7 +48,7 @@ describe.each(natives)('page for a refused %s form', (encoding) => {
     expect(text).toContain('Request my quote</button>');
   });
 
-  test('413: contains the long text in full and its length', async () => {
+  test('413: contains a text over 2,000 characters in full, and names its length', async () => {
     const message = 'é'.repeat(2_100);
     const answer = await post(at.service, '/api/leads', encoding, { ...quote, message });
     expect(answer.status).toBe(413);
@@ -56,7 +56,7 @@ describe.each(natives)('page for a refused %s form', (encoding) => {
     expect(answer.text).toContain(`>\n${message}</textarea>`);
   });
 
-  test('413: contains a value over its field’s own limit and all others, and names that limit', async () => {
+  test('413: contains the value over the limit of its field and all other values, and names that limit', async () => {
     const signup = {
       form: 'contractor_signup',
       name: 'Ada Lovelace',
@@ -114,7 +114,7 @@ describe.each(natives)('page for a refused %s form', (encoding) => {
     },
   );
 
-  test('502 while the store is unavailable: says that it may not have arrived, and contains all values', async () => {
+  test('502 while the store is unavailable: says that the form may not have arrived, and contains all values', async () => {
     at.upstream.answer = answering(500);
     const { storage } = at.service.parts;
     const { read } = storage;
@@ -146,7 +146,7 @@ describe.each(natives)('page for a refused %s form', (encoding) => {
     expectKept(answer.text);
   });
 
-  test('503: contains all values, although it is decided before the body is read', async () => {
+  test('503: contains all values if submissions are not configured', async () => {
     const unconfigured = await startService({ environment: { UPSTREAM_URL: '' } });
     const answer = await post(unconfigured, '/api/leads', encoding, quote);
     expect(answer.status).toBe(503);
@@ -155,7 +155,7 @@ describe.each(natives)('page for a refused %s form', (encoding) => {
     await unconfigured.close();
   });
 
-  test('contains the address of a subscription for 400 and 429', async () => {
+  test('400 and 429: contains the e-mail address of a refused subscription', async () => {
     const headers = { 'x-forwarded-for': freshAddress() };
     const send = (fields: Record<string, string>) => post(at.service, '/api/subscribe', encoding, fields, headers);
     const withoutConsent = await send({ email: 'ada@example.com' });
@@ -171,7 +171,7 @@ describe.each(natives)('page for a refused %s form', (encoding) => {
   });
 });
 
-test('page for a refused subscription is the newsletter page, whatever form it names', async () => {
+test('page for a refused subscription is the newsletter page, even if the subscription names another form', async () => {
   const fields = { form: 'contact', email: 'ada@example.com', subject: 'Hello' };
   const { status, text } = await post(at.service, '/api/subscribe', 'urlencoded', fields);
   expect(status).toBe(400);
@@ -180,7 +180,7 @@ test('page for a refused subscription is the newsletter page, whatever form it n
   expect(text).not.toContain('Hello');
 });
 
-test('page for a refused form says in a sentence what no single field causes', async () => {
+test('page for a form with too many fields explains the refusal in a sentence, and contains all values', async () => {
   const many = Object.fromEntries(Array.from({ length: 20 }, (_, n) => [`f${n}`, 'typed']));
   const { status, text } = await post(at.service, '/api/leads', 'urlencoded', {
     ...quote,
@@ -192,7 +192,7 @@ test('page for a refused form says in a sentence what no single field causes', a
   expect(text).not.toContain('typed"');
 });
 
-test('page for a form with a file is the page of that form', async () => {
+test('page for a contact form with a file is the contact page', async () => {
   const { status, text } = await postRaw(
     at.service,
     '/api/leads',
@@ -219,7 +219,7 @@ describe('page for a form that could not be read', () => {
     expect(text).not.toContain('xxxxx');
   });
 
-  describe('way back to the page of the form', () => {
+  describe('link back to the page of the form', () => {
     const own = () => at.service.url;
     test.each<[string, () => string | undefined, string]>([
       ['with a query and a fragment', () => `${own()}/contractors?from=ad#top`, 'contractors'],
@@ -230,7 +230,7 @@ describe('page for a form that could not be read', () => {
       ['of an earlier refusal', () => `${own()}/api/leads`, ''],
       ['without a Referer', () => undefined, ''],
       ['with an invalid Referer', () => 'quote', ''],
-    ])('links to the form only for a Referer that names one: %s', async (_name, referer, back) => {
+    ])('leads to the form only if the Referer is a page of ours with a form: %s', async (_name, referer, back) => {
       const body = new URLSearchParams({ ...quote, message: 'x'.repeat(33_000) }).toString();
       const from = referer();
       const headers = from === undefined ? {} : { referer: from };
@@ -240,7 +240,7 @@ describe('page for a form that could not be read', () => {
       expect(text).not.toContain('evil');
     });
 
-    test('links to /newsletter for a subscription without a Referer', async () => {
+    test('leads to /newsletter for a subscription without a Referer', async () => {
       const body = `email=${'x'.repeat(9_000)}`;
       const { status, text } = await postRaw(at.service, '/api/subscribe', 'urlencoded', body);
       expect(status).toBe(413);
@@ -248,7 +248,7 @@ describe('page for a form that could not be read', () => {
     });
   });
 
-  test('500: answers with a page or with JSON, depending on the encoding', async () => {
+  test('500: returns a page for a native form, and JSON for a JSON form', async () => {
     const { upstream } = at.service.parts;
     if (upstream === undefined || upstream.embedded) throw new Error('not configured');
     const { deliver } = upstream;

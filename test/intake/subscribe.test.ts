@@ -93,7 +93,7 @@ describe('POST /api/subscribe (reference §4.5, §2.8)', () => {
     expect(at.upstream.delivered.at(-1)?.event.data.fields).toMatchObject({ contractor: kept });
   });
 
-  test('returns the same answer for an address on the list, and queues no message', async () => {
+  test('returns the answer of a new address if the upstream answers 409 (known), and queues no message', async () => {
     const email = subscriber();
     const fresh = await post(at.service, path, 'json', { email, privacy: 'on' });
     at.upstream.answer = answering(409);
@@ -104,7 +104,7 @@ describe('POST /api/subscribe (reference §4.5, §2.8)', () => {
     expect(visible(known)).toEqual(visible(fresh));
   });
 
-  test('queues one message per mailbox in 24 hours, whatever its plus-tag', async () => {
+  test('queues one message per mailbox in 24 hours, even if the second address has a plus-tag', async () => {
     const email = subscriber();
     await post(at.service, path, 'json', { email, privacy: 'on' });
     await expecting({ forwarded: 1 }, () =>
@@ -125,7 +125,7 @@ describe('log of a subscription', () => {
     [200, { kind: 'confirmed', known: false, status: 200 }],
     [409, { kind: 'confirmed', known: true, status: 409 }],
     [422, { kind: 'rejected', status: 422 }],
-  ])('upstream %i: logs one line with the id and the outcome', async (status, outcome) => {
+  ])('logs one line with the id and the outcome if the upstream answers %i', async (status, outcome) => {
     at.upstream.answer = answering(status);
     await post(at.service, path, 'json', { email: subscriber(), privacy: 'on' });
     expect(linesOfLast()).toEqual([
@@ -133,7 +133,7 @@ describe('log of a subscription', () => {
     ]);
   });
 
-  test('logs an error with the id if the message can’t be queued yet (reference §10.6)', async () => {
+  test('logs an error with the id, and queues the message later, if queueing fails at first (reference §10.6)', async () => {
     const outbox = at.service.parts.outbox ?? expect.fail();
     const { messageTo } = outbox;
     outbox.messageTo = () => {
@@ -170,7 +170,7 @@ describe('POST /api/subscribe, ignored values (reference §4.5)', () => {
     expect(at.upstream.delivered.at(-1)?.event.data.fields).toMatchObject({ contractor: 'direct' });
   });
 
-  test('ignores file parts of any bytes', async () => {
+  test('ignores a file part, even if its bytes are not UTF-8', async () => {
     const file = [
       'f',
       Buffer.from([0xff, 0x00, 0xfe]),
@@ -189,7 +189,7 @@ describe('POST /api/subscribe, ignored values (reference §4.5)', () => {
     expect([answer.status, answer.body.fields]).toEqual([400, ['privacy']]);
   });
 
-  test('accepts many and long unknown fields', async () => {
+  test('accepts 30 unknown fields, and an unknown field of 3,000 characters', async () => {
     const many = Object.fromEntries(Array.from({ length: 30 }, (_, n) => [`f${n}`, 'x'.repeat(100)]));
     expect(
       (
@@ -210,7 +210,7 @@ describe('POST /api/subscribe, refusals (reference §4.5)', () => {
     expect(answer.status).toBe(encoding === 'json' ? 200 : 303);
   });
 
-  test('returns 400 and lists every missing field, or names an invalid address in a sentence', async () => {
+  test('returns 400 with a list of the missing fields, or with a sentence for an invalid e-mail address', async () => {
     const nothing = await expecting({}, () => post(at.service, path, 'json', {}));
     expect([nothing.status, nothing.body.fields]).toEqual([400, ['email', 'privacy']]);
     const wrong = await expecting({}, () => post(at.service, path, 'json', { email: 'nope', privacy: 'on' }));
@@ -221,7 +221,7 @@ describe('POST /api/subscribe, refusals (reference §4.5)', () => {
     expect(long.status).toBe(400);
   });
 
-  test('reads a native body of 8,000 bytes and returns 413 for one more', async () => {
+  test('accepts a native body of 8,000 bytes, and returns 413 for 8,001 bytes', async () => {
     for (const encoding of natives) {
       const padded = (length: number) => {
         const fields = { email: subscriber(), privacy: 'on' };
@@ -235,11 +235,11 @@ describe('POST /api/subscribe, refusals (reference §4.5)', () => {
     }
   });
 
-  test.each(['{', '[]', '"x"', ''])('returns 400 for the JSON %j', async (body) => {
+  test.each(['{', '[]', '"x"', ''])('returns 400 for the invalid JSON form %j', async (body) => {
     expect((await expecting({}, () => postRaw(at.service, path, 'json', body))).status).toBe(400);
   });
 
-  test('returns 400 in JSON for an unknown content type', async () => {
+  test('returns 400 with a JSON body for an unknown content type', async () => {
     const answer = await call(at.service, path, {
       headers: { 'content-type': 'text/plain' },
       body: 'email=a@b.co',
@@ -260,7 +260,7 @@ describe('POST /api/subscribe, refusals (reference §4.5)', () => {
     }
   });
 
-  test('allows five attempts of any kind in 15 minutes, counted apart from /api/leads', async () => {
+  test('answers five valid or invalid requests in 15 minutes, and counts them separately from /api/leads', async () => {
     const headers = { 'x-forwarded-for': freshAddress() };
     for (let n = 0; n < 5; n += 1) expect((await postRaw(at.service, path, 'json', '{', headers)).status).toBe(400);
     const refused = await expecting({}, () =>
@@ -273,7 +273,7 @@ describe('POST /api/subscribe, refusals (reference §4.5)', () => {
   });
 
   test.each([{ UPSTREAM_URL: '' }, { SMTP_URL: '', MAIL_FROM: '' }])(
-    'returns 503 before the rate is checked with %j',
+    'returns 503 before it checks the rate with the settings %j',
     async (environment) => {
       const unconfigured = await startService({ environment });
       const answer = await post(unconfigured, path, 'json', { email: subscriber(), privacy: 'on' });
