@@ -102,7 +102,7 @@ describe('validate, limits of folded fields', () => {
     expect(phone(decomposed)).toMatchObject({ fields: { phone: '\u1f82'.repeat(50) } });
   });
 
-  test('rejects a value that is too long for folding, and changes nothing when it folds a folded value', () => {
+  test('rejects a value that is too long for folding, and folds a folded value to itself', () => {
     const long = '\ufdfa'.repeat(100_000);
     expect(phone(long)).toMatchObject({ faults: [{ kind: 'tooLong' }] });
     for (const written of [long, '\ufdfa'.repeat(16_000), 'ｐ'.repeat(16_001)]) {

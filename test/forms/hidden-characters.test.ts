@@ -68,7 +68,7 @@ const text = fc
   .array(fc.tuple(fc.array(piece, { minLength: 1, maxLength: 4 }), fc.constantFrom(1, 2, 999, 2_003)))
   .map((runs) => runs.map(([pieces, times]) => pieces.join('').repeat(times)).join(''));
 
-test('normalize removes the same characters as the reference implementation, and a second time nothing', () => {
+test('normalize removes the same characters as the reference implementation, and no more when repeated', () => {
   fc.assert(
     fc.property(text, (written) => {
       const shown = normalize(written);

@@ -64,7 +64,7 @@ describe('client address (reference §3.4)', () => {
     '/8',
     '10.0.0.1:80',
     '[::1]:80',
-  ])('can’t be compared with %s, which isAddressOrRange rejects', (text) => {
+  ])('can’t have the invalid trusted range %s', (text) => {
     expect(isAddressOrRange(text)).toBe(false);
   });
 

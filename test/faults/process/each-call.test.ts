@@ -92,7 +92,7 @@ describe.runIf(canInject).for(destinations)(
     }
 
     test.for(faults)(
-      'get one receipt and at most one delivery if a call of %s fails with %s (every %i calls), with an intact database',
+      'get one receipt and at most one delivery if %s fails with %s (every %i calls), with an intact database',
       async ([call, error, stride, offset], context) => {
         const times = await failEach(call, error, stride, 1, offset);
         injected(context, `each I/O call failing once: ${call}, ${error}`, times);
@@ -107,7 +107,7 @@ describe.runIf(canInject).for(destinations)(
       ['fsync', 'EIO', 1],
       ['pread64', 'EIO', SAMPLED],
     ] as const)(
-      'get one receipt and at most one delivery if a call of %s fails with %s in a checkpoint, with an intact database',
+      'get one receipt and at most one delivery if %s fails with %s in a checkpoint, with an intact database',
       async ([call, error, stride], context) => {
         const times = await failEach(call, error, stride, 1_100);
         injected(context, `each I/O call of a checkpoint failing once: ${call}, ${error}`, times);

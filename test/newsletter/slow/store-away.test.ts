@@ -5,7 +5,7 @@ import { ask, confirm, leave, newSubscriber, reader, subscribe } from '../rig.ts
 
 const at = scenario();
 
-test('a newsletter click gets 503 with Retry-After and sends no event while the store is unavailable (reference §9.7)', async () => {
+test('newsletter routes return 503 with Retry-After and send no event while the store is unavailable (reference §9.7)', async () => {
   const { service, upstream } = at;
   const row = await newSubscriber(service);
   const { storage } = service.parts;
