@@ -43,7 +43,7 @@ describe.each(databases)('close on %s', (_name, create) => {
     ['deferred startup work', 500],
     ['the settling of expired claims or a more frequent job', 5_000],
     ['any periodic job', 60_000],
-  ])('logs no fault if %s begins at that moment', async (_begins, withinMs) => {
+  ])('logs no fault if %s is due at the same time', async (_begins, withinMs) => {
     const { clock, fallDue } = dueWhenTold();
     const service = await startService({ clock, environment });
     fallDue(withinMs);

@@ -13,7 +13,7 @@ async function expectUsualEnd(service: ServiceProcess): Promise<void> {
   expect(service.stderr()).toBe('');
 }
 
-test('keeps running after SIGUSR1 and opens no debugger', async () => {
+test('the service keeps running and opens no debugger after SIGUSR1', async () => {
   const service = await startProcess();
   service.kill('SIGUSR1');
   for (let request = 0; request < 20; request += 1) {
@@ -27,7 +27,7 @@ const execStart = /^ExecStart=(.+)$/m.exec(read('deploy/one-box/lead-intake.serv
 test.each([
   ['npm start', JSON.parse(read('package.json')).scripts.start],
   ['the unit of systemd', `exec ${execStart.replaceAll('/opt/lead-intake', project)}`],
-])('%s opens no debugger at a SIGUSR1 before the first line of the service', async (_name, command) => {
+])('%s opens no debugger if SIGUSR1 arrives before the service runs its first line', async (_name, command) => {
   // NODE_OPTIONS drops other quotation marks.
   const early = 'data:text/javascript,process.kill(process.pid,`SIGUSR1`)';
   const PATH = `${project}/node_modules/.bin:${process.env.PATH}`;
@@ -35,6 +35,6 @@ test.each([
   await expectUsualEnd(await startProcess({ shell: `cd ${project}; ${command}`, environment }));
 });
 
-test('the image starts Node.js without its handler of SIGUSR1', () => {
+test('the container image starts Node.js with --disable-sigusr1', () => {
   expect(/^ENTRYPOINT (.+)$/m.exec(read('deploy/Dockerfile'))?.[1]).toContain('"--disable-sigusr1"');
 });

@@ -19,7 +19,7 @@ describe('sharedLookup', () => {
     expect(told).toEqual(Array.from({ length: 30 }, () => [null, '192.0.2.7', 4]));
   });
 
-  test('passes an error to all waiting connections, and looks the name up again for the next', () => {
+  test('passes an error to all waiting connections, and looks the name up again for the next connection', () => {
     const { asked, lookup } = silentNames();
     const told: unknown[] = [];
     const gone = Object.assign(new Error('gone'), { code: 'ENOTFOUND' });
@@ -43,7 +43,7 @@ describe('sharedLookup', () => {
     expect(asked).toBe(2);
   });
 
-  test('does not share lookups of other names or with other options', () => {
+  test('makes separate lookups for different names or options', () => {
     const { asked, lookup } = silentNames();
     lookup('crm.example', {}, () => {});
     lookup('crm.example', { all: true }, () => {});

@@ -73,7 +73,7 @@ describe.each(databases)('log on %s', (name, create) => {
     executeAction(service, preview, { action: 'contact', key: `${canary}-${++people}` }),
   ];
 
-  test.each(cases)('contains nothing of a request while %s %s', async (table, fault) => {
+  test.each(cases)('contains no data of a request while the table %s %s', async (table, fault) => {
     const fields = { ...lead(), email: email() };
     const preview = await previewId(service, 'contact', fields);
     const before = service.stdout().length;

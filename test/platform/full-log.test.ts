@@ -8,7 +8,7 @@ describe('service whose standard output can’t be written', () => {
     // Every write to this device fails with ENOSPC.
     { output: 'is on a full disk', shell: 'exec "$@" >/dev/full' },
     {
-      output: 'has lost its reader',
+      output: 'is a pipe without a reader',
       shell: 'cd "$DATA_DIR"; mkfifo log; head -c 1 log >/dev/null & exec "$@" >log',
     },
   ])('starts, answers and drains if the output $output', async ({ shell }) => {

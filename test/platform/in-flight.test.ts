@@ -4,7 +4,7 @@ import fc from 'fast-check';
 import { expect, test } from 'vitest';
 import { openInFlight } from '../../src/platform/in-flight.ts';
 
-test('openInFlight returns the added entries that have not ended, in any order of ends', () => {
+test('openInFlight returns the added entries that have not ended, whatever the order in which entries end', () => {
   const steps = fc.array(fc.oneof(fc.constant('begin' as const), fc.nat(20)), { maxLength: 60 });
   fc.assert(
     fc.property(steps, (taken) => {
@@ -24,7 +24,7 @@ test('openInFlight returns the added entries that have not ended, in any order o
   );
 });
 
-test('openInFlight leaves nothing in the old generation of the heap for ended entries', () => {
+test('openInFlight releases ended entries before they reach the old generation of the heap', () => {
   const underWay = openInFlight<number[]>();
   const ends: (() => void)[] = [];
   const request = (number: number) => {

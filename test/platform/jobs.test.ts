@@ -43,7 +43,7 @@ function underTest(options: { repeatsFailures?: boolean; runsAtClose?: boolean }
 
 const fault = new Error('away');
 
-test('runs after the first delay, then at each interval, and starts no run beside another', async () => {
+test('a job runs after the first delay, then at each interval, and never twice at the same time', async () => {
   const { job, runs, tick, timers } = underTest();
   job.start();
   job.start();
@@ -59,7 +59,7 @@ test('runs after the first delay, then at each interval, and starts no run besid
 test.each([
   [false, ['away', 1, 'away']],
   [true, ['away', 'away', 1, 'away']],
-])('reports failures, repeated ones: %s', async (repeatsFailures, expected) => {
+])('a job reports a second failure in a row only with repeatsFailures=true (%s)', async (repeatsFailures, expected) => {
   const { job, runs, seen } = underTest({ repeatsFailures });
   for (const fails of [true, true, false, true]) {
     const running = job.run();
@@ -70,7 +70,7 @@ test.each([
   expect(seen).toEqual(expected);
 });
 
-test('runs once more for all requests that arrive during a run', async () => {
+test('a job runs once more for all requests that arrive during a run', async () => {
   const { job, runs } = underTest();
   for (let n = 0; n < 3; n += 1) job.soon();
   expect(runs).toHaveLength(1);
@@ -85,22 +85,25 @@ test('runs once more for all requests that arrive during a run', async () => {
 test.each([
   [false, 1],
   [true, 2],
-])('waits for the running work on close, and runs once more: %s', async (runsAtClose, expected) => {
-  const { job, runs, timers } = underTest({ runsAtClose });
-  job.start();
-  job.soon();
-  job.soon();
-  let closed = false;
-  const closing = job.close().then(() => {
-    closed = true;
-  });
-  await systemClock.turn();
-  expect([closed, timers, runs.length, runs[0]?.signal.aborted]).toEqual([false, [], 1, true]);
-  runs[0]?.resolve(1);
-  await systemClock.turn();
-  runs[1]?.reject(fault);
-  await closing;
-  await job.run();
-  job.soon();
-  expect(runs).toHaveLength(expected);
-});
+])(
+  'a job waits for the running work on close, and runs once more only with runsAtClose=true (%s)',
+  async (runsAtClose, expected) => {
+    const { job, runs, timers } = underTest({ runsAtClose });
+    job.start();
+    job.soon();
+    job.soon();
+    let closed = false;
+    const closing = job.close().then(() => {
+      closed = true;
+    });
+    await systemClock.turn();
+    expect([closed, timers, runs.length, runs[0]?.signal.aborted]).toEqual([false, [], 1, true]);
+    runs[0]?.resolve(1);
+    await systemClock.turn();
+    runs[1]?.reject(fault);
+    await closing;
+    await job.run();
+    job.soon();
+    expect(runs).toHaveLength(expected);
+  },
+);

@@ -22,7 +22,7 @@ test('once makes a value on the first call and returns the same one later', () =
   expect(count).toBe(1);
 });
 
-test('once tries again after an error was thrown', () => {
+test('once calls its function again after that function threw an error', () => {
   const { calls, make } = failingFirst(
     () => {
       throw new Error('not yet');
@@ -34,7 +34,7 @@ test('once tries again after an error was thrown', () => {
   expect([read(), read(), calls.count]).toEqual(['made', 'made', 2]);
 });
 
-test('once rejects all waiting callers with a promise’s error, then tries again', async () => {
+test('once rejects all waiting callers if its promise is rejected, then calls its function again', async () => {
   const { calls, make } = failingFirst(
     () => Promise.reject(new Error('not yet')),
     () => Promise.resolve('made'),

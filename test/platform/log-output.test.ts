@@ -11,7 +11,7 @@ const folder = mkdtempSync(join(tmpdir(), 'log-'));
 afterEach(() => vi.restoreAllMocks());
 afterAll(() => rmSync(folder, { recursive: true }));
 
-test('writes the first lines from the time of a full disk once it has space, then all later lines', () => {
+test('the log writes the first lines that a full disk delayed once the disk has space, then all later lines', () => {
   const path = join(folder, 'log');
   const output = openOutput(path);
   output.write('before\n');
@@ -30,7 +30,7 @@ test('writes the first lines from the time of a full disk once it has space, the
   expect(lines.length).toBeLessThan(1_100);
 });
 
-test('writes every line before the process is killed', () => {
+test('the log contains every line that was logged before the process is killed', () => {
   const script = `const { openLog } = await import('${MODULE}');
     const log = openLog('info');
     log.info('the first');

@@ -73,7 +73,7 @@ const lead = JSON.stringify({ form: 'homeowner_quote', ...quote });
 const leadRequest = `POST /api/leads HTTP/1.1\r\nHost: x\r\nContent-Type: application/json\r\nContent-Length: ${lead.length}\r\n\r\n${lead}`;
 const get = (path: string) => `GET ${path} HTTP/1.1\r\nHost: x\r\n\r\n`;
 
-test('listens on one address with HOST=localhost, answers broken requests and drains', async () => {
+test('the process listens on one address with HOST=localhost, answers broken requests and drains', async () => {
   const { upstream, untilHeld, release } = await holdingUpstream();
   const service = await startProcess({
     preload: [import.meta.resolve('../support/localhost-twice.ts')],
@@ -96,7 +96,7 @@ test('listens on one address with HOST=localhost, answers broken requests and dr
 });
 
 describe.concurrent('SIGTERM (reference §20.6)', () => {
-  test('answers running requests with 200, turns readiness off, refuses new ones and exits with 0', async () => {
+  test('answers running requests with 200, sets readiness to 503, refuses new requests and exits with 0', async () => {
     const { upstream, untilHeld, release } = await holdingUpstream();
     const service = await startProcess({ environment: { UPSTREAM_URL: upstream.url } });
     const idle = await openWire(service.url);
@@ -130,7 +130,7 @@ describe.concurrent('SIGTERM (reference §20.6)', () => {
     await upstream.close();
   });
 
-  test('closes a busy keep-alive connection after its answer', async () => {
+  test('closes a keep-alive connection after the answer to its running request', async () => {
     const { upstream, untilHeld, release } = await holdingUpstream();
     const service = await startProcess({ environment: { UPSTREAM_URL: upstream.url } });
     const busy = await openWire(service.url);
@@ -163,7 +163,7 @@ describe.concurrent('SIGTERM (reference §20.6)', () => {
     await upstream.close();
   });
 
-  test('cuts incomplete requests within the time limit and exits with 0', async () => {
+  test('closes connections with incomplete requests within the time limit and exits with 0', async () => {
     const service = await startProcess({ environment: { UPSTREAM_TIMEOUT_MS: '100' } });
     const wires = [await openWire(service.url), await openWire(service.url)];
     wires[0]?.write('GET /healthz HTTP/1.1\r\nHost: ');
@@ -326,7 +326,7 @@ describe.concurrent('start', () => {
   });
 });
 
-test('exits with 0 after SIGTERM at the moment the port opens', async () => {
+test('the process exits with 0 if SIGTERM arrives at the moment the port opens', async () => {
   const preload = [import.meta.resolve('../support/end-on-listening.ts')];
   const service = await spawnService({ preload });
   expect(await service.exited).toEqual({ status: 0, signal: null });
@@ -353,7 +353,7 @@ test.each([
   expect(await refusesConnections(url)).toBe(true);
 });
 
-test('answers within three seconds after a cold start', async () => {
+test('the process answers within three seconds after a cold start', async () => {
   const measured: number[] = [];
   // The best of three, because the machine may be busy.
   while (measured.length < 3 && !measured.some((elapsed) => elapsed < 1_000)) {
@@ -367,7 +367,7 @@ test('answers within three seconds after a cold start', async () => {
   expect(Math.min(...measured)).toBeLessThan(3_000);
 });
 
-test('returns 408 for headers that take longer than 10 s (reference §3.5)', async () => {
+test('the process returns 408 for headers that take longer than 10 s (reference §3.5)', async () => {
   const { replies, elapsedMs } = await slowHeaders;
   expect(replies.map(({ status }) => status)).toEqual([408]);
   expectAnswer(replies[0], 408);

@@ -39,7 +39,7 @@ async function drained(isWatched: boolean): Promise<string[]> {
   return told;
 }
 
-test('turns readiness off, ends work and requests in parallel, and closes the parts after both', async () => {
+test('drain turns readiness off, ends work and requests in parallel, and closes the parts after both', async () => {
   expect(await drained(false)).toEqual([
     'draining: true',
     'work ends, refusing: false',
@@ -51,7 +51,7 @@ test('turns readiness off, ends work and requests in parallel, and closes the pa
   ]);
 });
 
-test('waits three seconds before it refuses requests if a proxy checks readiness', async () => {
+test('drain waits three seconds before it refuses requests if a proxy checks readiness', async () => {
   expect((await drained(true)).slice(1, 5)).toEqual([
     'work ends, refusing: false',
     'cuts in 14000 ms',

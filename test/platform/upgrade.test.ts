@@ -36,7 +36,7 @@ const sendLead = () =>
     body: JSON.stringify({ form: 'newsletter', email: 'ada@example.com' }),
   });
 
-test('answers leads, executions and error pages after its program was deleted', async () => {
+test('the service answers leads, executions and error pages after its program files were deleted', async () => {
   rmSync(program, { recursive: true });
   const sent = await sendLead();
   expect([sent.status, sent.body]).toEqual([200, { ok: true }]);

@@ -75,7 +75,7 @@ describe.each(databases)('disclosures of receipts, on %s', (_name, create) => {
     expect((await kept(id)).disclosures).toBeNull();
   });
 
-  test('the end of the content’s retention deletes the disclosures too', async () => {
+  test('the end of the content’s retention period deletes the disclosures', async () => {
     const id = await execute(service, 'homeowner_quote', someone());
     const before = await verified(id);
     expect(before.body.disclosures).toHaveLength(3);

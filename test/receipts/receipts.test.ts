@@ -30,7 +30,7 @@ describe.each(databases)('GET /api/agent/receipts/:action_id, on %s', (_name, cr
     await database.remove();
   });
 
-  test('returns the receipt of an execution, signed, with its disclosures', async () => {
+  test('returns the signed receipt of an execution with its disclosures', async () => {
     const token = await previewId(service);
     const executed = await executeAction(service, token);
     const { receipt } = executed.body;
@@ -74,7 +74,7 @@ describe.each(databases)('GET /api/agent/receipts/:action_id, on %s', (_name, cr
     expect(names).toEqual(Object.keys(quote));
   });
 
-  test('returns the same bytes each time, also for another credential and after a change of the key', async () => {
+  test('returns the same bytes each time, also for another credential and after a change of the signing key', async () => {
     const actionId = await execute(service);
     const { text } = await getReceipt(service, actionId);
     expect((await getReceipt(service, actionId, tokens.rotated)).text).toBe(text);
@@ -96,7 +96,7 @@ describe.each(databases)('GET /api/agent/receipts/:action_id, on %s', (_name, cr
     await other.close();
   });
 
-  test('returns no signature without a private key, and signs once there is one', async () => {
+  test('returns no signature while no private key is set, and signs after one is set', async () => {
     const without = await start({ RECEIPT_SIGNING_KEYS: publicOf(key) });
     const actionId = await execute(without);
     const { status, body } = await getReceipt(without, actionId);
@@ -155,7 +155,7 @@ describe.each(databases)('GET /api/agent/receipts/:action_id, on %s', (_name, cr
     }
   });
 
-  test('returns 404 if the person declined', async () => {
+  test('returns 404 if the person declined the preview', async () => {
     const actionId = '0191ab6f-2d40-7c11-8f37-2a6a4f1f9c12';
     await service.parts.executions.decline({
       action_id: actionId,
@@ -178,7 +178,7 @@ describe('routes of receipts', () => {
   });
   afterAll(() => service.close());
 
-  test('GET of a receipt accepts either scope', async () => {
+  test('GET of a receipt accepts the scope lead:preview or lead:create', async () => {
     for (const token of [tokens.preview, tokens.create]) {
       const { status, body } = await getReceipt(service, await execute(service), token);
       expect([status, body]).toEqual([404, UNKNOWN]);

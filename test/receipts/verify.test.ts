@@ -168,7 +168,7 @@ describe('verifyReceipt, invalid receipts', () => {
     ['digests within a claim', resigned({ client: { _sd: [] } }), /claims/],
     ['a placeholder for a digest', resigned({ '...': claims._sd[0] }), /claims/],
     ['a key binding', `${compact()}${signed.slice(0, -1)}`, /key binding/],
-    ['no separator', signed.slice(0, -1), /not an SD-JWT/],
+    ['a text without the final separator', signed.slice(0, -1), /not an SD-JWT/],
     ['an unsigned disclosure', compact(signed, [...disclosed, disclosureOf(Buffer.alloc(16), 'a', 'b')]), /not signed/],
     ['a repeated disclosure', compact(signed, [...disclosed, String(disclosed[0])]), /twice/],
     ['an empty text', '', /not an SD-JWT/],
@@ -191,7 +191,7 @@ describe('verifyReceipt, invalid receipts', () => {
     ['disclosures', '[]', JSON.stringify(body)],
     ['status', '"failed"', JSON.stringify(body, null, '\t')],
     ['result', 'null', JSON.stringify(body)],
-  ])('refuses JSON with a forged first %s before the real one', (name, forged, text) => {
+  ])('refuses JSON with a forged member %s before the real member', (name, forged, text) => {
     expect(text.replace(`"${name}"`, `"${name}": ${forged}, "${name}"`)).not.toBe(text);
     for (const spelling of [name, name.replace('s', '\\u0073')]) {
       const twice = text.replace(`"${name}"`, `"${spelling}"\n:\t${forged}, "${name}"`);
@@ -225,7 +225,7 @@ describe('verifyReceipt, invalid receipts', () => {
   });
 });
 
-test('libraries of others accept our signed receipts with any values', async () => {
+test('other SD-JWT libraries accept our signed receipts with arbitrary values', async () => {
   const text = fc.string({ unit: 'grapheme', maxLength: 40 });
   const values = fc.dictionary(fc.stringMatching(/^[a-z]{1,8}x$/), text, { maxKeys: 5 });
   await fc.assert(

@@ -16,7 +16,7 @@ const close = 'Connection: close\r\n';
 const bearer = `Authorization: Bearer ${tokens.both}\r\n`;
 const post = (path: string, headers: string, body = '') => `POST ${path} HTTP/1.1\r\nHost: x\r\n${headers}\r\n${body}`;
 
-test('returns 400 for CONNECT, also if the client resets or never closes the connection', async () => {
+test('the service returns 400 for CONNECT, also if the client resets or never closes the connection', async () => {
   const connect = 'CONNECT x:443 HTTP/1.1\r\nHost: x\r\n\r\n';
   const [reply] = await exchange(service.url, connect);
   expectAnswer(reply, 400);
@@ -41,7 +41,7 @@ test('returns 400 for CONNECT, also if the client resets or never closes the con
   await until(() => held.destroyed || (held.write('x') && false));
 });
 
-test('logs the answer to a broken request under the same id', async () => {
+test('the log line of a broken request has the request id of its answer', async () => {
   const before = service.logs.length;
   const cut = post('/api/leads', 'Content-Type: application/json\r\nContent-Length: 9\r\n', '{');
   for (const [bytes, method] of [
@@ -61,7 +61,7 @@ test('logs the answer to a broken request under the same id', async () => {
   }
 });
 
-test('answers a broken request for a machine-readable document in JSON, whatever it accepts', async () => {
+test('the answer to a broken request for a machine-readable document is JSON, whatever its Accept header is', async () => {
   for (const path of ['/llms.txt', '/openapi.json', '/agents/openapi.json', '/schemas/x.json']) {
     const twoHosts = `GET ${path} HTTP/1.1\r\nHost: x\r\nHost: y\r\nAccept: text/html\r\n\r\n`;
     const [reply] = await exchange(service.url, twoHosts);
@@ -69,7 +69,7 @@ test('answers a broken request for a machine-readable document in JSON, whatever
   }
 });
 
-test('answers an incomplete body in JSON for a preview, and as a page for a native form (reference §3.5)', async () => {
+test('the answer to an incomplete body is JSON for a preview, and a page for a native form (reference §3.5)', async () => {
   const cut = async (path: string, type: string) => {
     const wire = await openWire(service.url);
     wire.write(post(path, `${bearer}Content-Type: ${type}\r\nContent-Length: 100\r\n`, 'email='));

@@ -66,7 +66,7 @@ describe('connections whose answers nobody reads (reference §3.5)', () => {
     expect(ended).toEqual([]);
   });
 
-  test('are destroyed even if new answers are written meanwhile', () => {
+  test('are destroyed after 30 s without a sent byte, even if new answers are queued meanwhile', () => {
     const { socket, ended, begin, lookAfter } = openByHand();
     begin();
     socket.writableLength = 5_000;
@@ -79,7 +79,7 @@ describe('connections whose answers nobody reads (reference §3.5)', () => {
     expect(ended).toEqual(['destroyed']);
   });
 
-  test('are not checked any more once the last one is closed', () => {
+  test('are no longer checked after the last connection has closed', () => {
     const { socket, begin, lookAfter, timers } = openByHand();
     begin();
     expect(timers()).toBe(1);
@@ -90,7 +90,7 @@ describe('connections whose answers nobody reads (reference §3.5)', () => {
 });
 
 describe('connections with pipelined requests (reference §3.5)', () => {
-  test('take 32 waiting requests, close after the last one and ignore later ones', () => {
+  test('accept 32 waiting requests, close after the 32nd answer and ignore later requests', () => {
     const { ended, begin } = openByHand();
     const taken = Array.from({ length: 32 }, begin);
     expect(taken.every(({ answered }) => answered !== undefined)).toBe(true);
@@ -104,7 +104,7 @@ describe('connections with pipelined requests (reference §3.5)', () => {
     expect(ended).toContain('destroyed');
   });
 
-  test('take any number of requests one after another', () => {
+  test('accept any number of requests if each one is answered before the next', () => {
     const { ended, begin } = openByHand();
     for (let n = 0; n < 500; n += 1) {
       const { response, answered } = begin();
@@ -114,7 +114,7 @@ describe('connections with pipelined requests (reference §3.5)', () => {
     expect(ended).toEqual([]);
   });
 
-  test('answer the first 32 of 40 over a real connection, the last with Connection: close', async () => {
+  test('answer the first 32 of 40 requests over a real connection, the 32nd with Connection: close', async () => {
     const service = await startService();
     const wire = await openWire(service.url);
     wire.write('GET /healthz HTTP/1.1\r\nHost: x\r\n\r\n'.repeat(40));
@@ -124,7 +124,7 @@ describe('connections with pipelined requests (reference §3.5)', () => {
     await service.close();
   });
 
-  test('count requests with invalid addresses as well', async () => {
+  test('include requests with invalid addresses in the limit of 32', async () => {
     const service = await startService();
     const wire = await openWire(service.url);
     wire.write('GET /%zz HTTP/1.1\r\nHost: x\r\n\r\n'.repeat(40));

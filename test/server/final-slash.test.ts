@@ -86,16 +86,19 @@ describe('GET and HEAD with a final slash', () => {
     expect([reply?.status, reply?.headers.location]).toEqual([308, clean]);
   });
 
-  test('serve a path that ends with an empty parameter', async () => {
+  test('serve a path that ends with an empty parameter without a redirect', async () => {
     expect((await open('/api/agent/receipts/')).status).toBe(401);
     expect((await open('/confirm/')).status).toBe(404);
     expect((await open('/newsletter/leave/')).status).toBe(200);
   });
 
-  test.each(['http://evil.example/', '/', '/?a=/', '/quote?a=/'])('serve the target %s', async (target) => {
-    const [reply] = await exchange(at.service.url, `GET ${target} HTTP/1.1\r\nHost: x\r\nConnection: close\r\n\r\n`);
-    expect(reply?.status).toBe(200);
-  });
+  test.each(['http://evil.example/', '/', '/?a=/', '/quote?a=/'])(
+    'serve the target %s without a redirect',
+    async (target) => {
+      const [reply] = await exchange(at.service.url, `GET ${target} HTTP/1.1\r\nHost: x\r\nConnection: close\r\n\r\n`);
+      expect(reply?.status).toBe(200);
+    },
+  );
 });
 
 describe('other methods with a final slash', () => {
@@ -149,7 +152,7 @@ describe('other methods with a final slash', () => {
     expect(status).toBe(200);
   });
 
-  test('return 405 if the path without the slash does', async () => {
+  test('return 405 if the path without the slash returns 405', async () => {
     for (const path of ['/quote', '/mcp', '/api/leads', '/healthz']) {
       const [with_, without] = await Promise.all(
         [`${path}/`, path].map((each) => call(at.service, each, { method: 'PUT' })),
@@ -192,7 +195,7 @@ describe('console with a final slash', () => {
     return service;
   };
 
-  test('redirects a stranger to the sign-in page, as for an unknown path', async () => {
+  test('redirects a visitor without a session to the sign-in page, also for an unknown path', async () => {
     const stranger = operatorWith(await started(), '');
     for (const path of ['/operator/', '/operator/leads/', '/operator/leads/x/', '/operator/nothing/']) {
       for (const headers of [{}, { cookie: 'operator=x' }]) {
@@ -202,7 +205,7 @@ describe('console with a final slash', () => {
     }
   });
 
-  test('redirects an operator to the page', async () => {
+  test('redirects a signed-in operator to the path without the slash', async () => {
     const operator = await signIn(await started());
     for (const path of ['/operator/leads', '/operator/audit', '/operator']) {
       const answer = await operator.get(`${path}/?page=2`);
@@ -210,7 +213,7 @@ describe('console with a final slash', () => {
     }
   });
 
-  test('redirects from a sign-in link with a slash to the link', async () => {
+  test('redirects a sign-in link with a final slash to the link without the slash', async () => {
     const link = await linkFor(await started());
     const answer = await operatorWith(await started(), '').get(`${link}/`);
     expect([answer.status, locationOf(answer)]).toEqual([308, link]);

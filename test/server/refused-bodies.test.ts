@@ -20,7 +20,7 @@ async function refuse(count: number, headers: Record<string, string>): Promise<v
 }
 
 describe('refused bodies over 32,000 bytes', () => {
-  test('return 429 from the 31st in a minute, with the seconds to wait', async () => {
+  test('return 429 from the 31st refusal in a minute, with the seconds to wait', async () => {
     const headers = from();
     await refuse(30, headers);
     at.clock.advance(20_000);
@@ -33,7 +33,7 @@ describe('refused bodies over 32,000 bytes', () => {
     expect((await lead(large, headers)).status).toBe(400);
   });
 
-  test('count together on every route that takes a body', async () => {
+  test('share one count across all routes that accept a body', async () => {
     const headers = from();
     await refuse(28, headers);
     const native = await postRaw(at.service, '/api/leads', 'urlencoded', padding + padding, headers);
@@ -47,7 +47,7 @@ describe('refused bodies over 32,000 bytes', () => {
     expect(without.status).toBe(401);
   });
 
-  test('do not include large bodies that are accepted', async () => {
+  test('are counted without the large bodies that a route accepts', async () => {
     const headers = from();
     for (let n = 0; n < 40; n += 1) {
       const answer = await previewAction(at.service, 'homeowner_quote', { ...quote, padding }, { headers });

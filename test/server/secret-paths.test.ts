@@ -34,7 +34,7 @@ describe('secret in a path', () => {
     ['abcdef', 'abc'],
     ['ab-_def', 'abd'],
     ['__-_x', '__x'],
-  ])('skips unsuitable characters at the end of %s: %s', (text, secret) => {
+  ])('linkSecretIn skips - and _ at the end: from %s it returns %s', (text, secret) => {
     expect(linkSecretIn(text, 3)).toBe(secret);
   });
 });
@@ -65,7 +65,7 @@ const pages: [string, () => Promise<string>, number][] = [
 ];
 
 describe('punctuation after a secret', () => {
-  test.each(pages)('redirects to the address of %s without it', async (_name, pathOf, status) => {
+  test.each(pages)('redirects to the address of %s without the punctuation', async (_name, pathOf, status) => {
     const path = await pathOf();
     for (const sign of behind) {
       for (const method of ['GET', 'HEAD']) {
@@ -77,7 +77,7 @@ describe('punctuation after a secret', () => {
     expect((await openPage(service, path)).status).toBe(status);
   });
 
-  test('returns 404 for characters that are not removed', async () => {
+  test('returns 404 for a character that the service does not remove', async () => {
     for (const end of ['-', 'x', '%3F', '%2F', '(', '%00']) {
       const answer = await openPage(service, `/confirm/${'A'.repeat(22)}${end}`);
       expect([end, answer.status]).toEqual([end, 404]);
@@ -94,7 +94,7 @@ describe('punctuation after a secret', () => {
     },
   );
 
-  test('redirects if a slash follows it', async () => {
+  test('redirects if a slash follows the punctuation', async () => {
     const { path } = await pending(service);
     const first = await openPage(service, `${path}./`);
     expect([first.status, first.headers.get('location')]).toEqual([308, `${path}.`]);
@@ -102,7 +102,7 @@ describe('punctuation after a secret', () => {
 });
 
 describe('form post to an address with punctuation after the secret', () => {
-  test('confirms, and redirects to the address without it', async () => {
+  test('confirms a pending request, and redirects to the address without the punctuation', async () => {
     const { id, path } = await pending(service);
     const token = tokenIn((await openPage(service, path)).text) ?? '';
     const answer = await pressButton(service, `${path}%22.`, 'send', { token });
@@ -121,7 +121,7 @@ describe('form post to an address with punctuation after the secret', () => {
     expect(await rowOf(service, email)).toMatchObject({ status: 'unsubscribed' });
   });
 
-  test('signs in', async () => {
+  test('signs the operator in', async () => {
     const answer = await operatorWith(service, '').press(`${await linkFor(service)}*`, {});
     expect([answer.status, answer.headers.get('location')]).toEqual([303, '/operator']);
   });

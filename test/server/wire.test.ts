@@ -62,7 +62,7 @@ describe('requests whose end is ambiguous (ASVS 4.2.1)', () => {
     expectAnswer(replies[0], 400);
   });
 
-  test('are answered together with the next request if they are valid', async () => {
+  test('are answered, and the request after them too, once their end is unambiguous', async () => {
     const replies = await expectEffects(service, undefined, { forwarded: 1 }, () =>
       exchange(service.url, `${post('/api/leads', json + length(lead), lead)}${marked}`),
     );
@@ -120,21 +120,24 @@ describe('limits and timeouts', () => {
     ['/api/agent/actions/homeowner_quote/preview', `${bearer}${json}`, 'one JSON object'],
     ['/api/leads', json, 'one JSON object'],
     ['/api/leads', 'Content-Type: application/x-www-form-urlencoded\r\n', 'missing'],
-  ])('treats a POST to %s without body headers as empty (%j)', async (path, headers, says) => {
-    const wire = await openWire(service.url);
-    wire.write(post(path, headers));
-    const [first] = await wire.answers(1);
-    expect(expectAnswer(first, 400).body).toContain(says);
-    wire.write(`GET /llms.txt HTTP/1.1\r\nHost: x\r\n\r\n`);
-    expect(statuses(await wire.answers(2))).toEqual([400, 200]);
-    wire.socket.destroy();
-  });
+  ])(
+    'treats a POST to %s without Content-Length and Transfer-Encoding as empty, with the headers %j',
+    async (path, headers, says) => {
+      const wire = await openWire(service.url);
+      wire.write(post(path, headers));
+      const [first] = await wire.answers(1);
+      expect(expectAnswer(first, 400).body).toContain(says);
+      wire.write(`GET /llms.txt HTTP/1.1\r\nHost: x\r\n\r\n`);
+      expect(statuses(await wire.answers(2))).toEqual([400, 200]);
+      wire.socket.destroy();
+    },
+  );
 
   test.each([
     ['UTF-8', '; charset=utf-8', 200],
     ['another charset', '; charset=latin1', 400],
     ['UTF-8 in an odd spelling', '; charset="ut\\f-8"', 200],
-  ])('checks the charset of a second Content-Type: %s', async (_which, charset, status) => {
+  ])('checks the charset of a second Content-Type header: %s (%s) returns %i', async (_which, charset, status) => {
     const types = `Content-Type: application/json; charset=utf-8\r\nContent-Type: a/b${charset}\r\n`;
     const path = '/api/agent/actions/homeowner_quote/preview';
     const headers = bearer + types + length(lead) + close;
@@ -196,7 +199,7 @@ describe('methods and addresses', () => {
     expect(expectAnswer(head, 200).body).toBe('');
   });
 
-  test('recognize a percent-encoded path', async () => {
+  test('reach the same route with a percent-encoded path', async () => {
     for (const path of ['/api/%6ceads', '/api/agent/actions/%63ontact/preview', '/%71uote.md']) {
       const [reply] = await exchange(service.url, `PATCH ${path} HTTP/1.1\r\nHost: x\r\n${close}\r\n`);
       expectAnswer(reply, 405);
@@ -277,7 +280,7 @@ describe('order of answers on a connection', () => {
     expectAnswer(replies[1], 400);
   });
 
-  test('contains no second answer if a body breaks after its answer', async () => {
+  test('contains no second answer if a body becomes invalid after its answer', async () => {
     const wire = await openWire(service.url);
     wire.write(post('/api/agent/actions/contact/preview', 'Transfer-Encoding: chunked\r\n', '1\r\na\r\n'));
     expectAnswer((await wire.answers(1))[0], 401);
@@ -321,7 +324,7 @@ describe('order of answers on a connection', () => {
     expect([again.status, again.body.replay]).toEqual([200, true]);
   });
 
-  test('logged no error of the service in this file', () => {
+  test('the service logged no error in all tests of this file', () => {
     expect(errorsLogged()).toEqual([]);
   });
 });

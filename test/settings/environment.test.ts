@@ -112,7 +112,7 @@ describe('.env (reference §20.2)', () => {
       Buffer.from('OPERATOR_NAME=M\xfcller', 'latin1'),
       'The .env file is not valid UTF-8. Save it as UTF-8.',
     ],
-  ])('is rejected with its encoding if that is %s', (_, content, fault) => {
+  ])('is rejected with a sentence about its encoding if it is %s', (_, content, fault) => {
     expect(load(content).faults).toEqual([fault]);
   });
 

@@ -47,7 +47,7 @@ describe('OPERATORS', () => {
     ]);
   });
 
-  test('of two lines is rejected', () => {
+  test('is rejected if the value has two lines', () => {
     expect(faultsOf({ OPERATORS: 'jo@x.example\nal@x.example' })).toEqual(['OPERATORS must be one line.']);
   });
 
@@ -58,7 +58,7 @@ describe('OPERATORS', () => {
     },
   );
 
-  test('is rejected in production without SMTP_URL or an https BASE_URL, also with the console off', () => {
+  test('is rejected in production without SMTP_URL or an https BASE_URL, also if the console is off', () => {
     const faults = [
       'OPERATORS needs a mail server. Set SMTP_URL and MAIL_FROM.',
       'OPERATORS needs a BASE_URL with https:// in production.',
@@ -71,23 +71,23 @@ describe('OPERATORS', () => {
     expect(faultsOf({ ...production, ...mail, OPERATORS })).toEqual([]);
   });
 
-  test('needs neither in local mode', () => {
+  test('needs neither SMTP_URL nor an https BASE_URL in local mode', () => {
     expect(faultsOf({ OPERATORS })).toEqual([]);
   });
 });
 
 describe('OPERATOR_CONSOLE in production', () => {
-  test('is on by default with OPERATORS only', () => {
+  test('is on by default only if OPERATORS is set', () => {
     expect(settingsOf(production).operatorConsole).toBe('off');
     expect(settingsOf({ ...production, ...mail, OPERATORS }).operatorConsole).toBe('on');
   });
 
-  test.each(['on', 'off'] as const)('%s wins over OPERATORS', (value) => {
+  test.each(['on', 'off'] as const)('takes precedence over OPERATORS with the value %s', (value) => {
     const given = { ...production, ...mail, OPERATORS, OPERATOR_CONSOLE: value };
     expect(settingsOf(given).operatorConsole).toBe(value);
   });
 
-  test('is rejected without an https BASE_URL, once', () => {
+  test('is rejected with one sentence if BASE_URL is not https', () => {
     const given = { NODE_ENV: 'production', BASE_URL: 'http://paint.example', OPERATOR_CONSOLE: 'on' };
     expect(faultsOf(given)).toEqual(['OPERATOR_CONSOLE needs a BASE_URL with https:// in production.']);
   });

@@ -30,7 +30,7 @@ describe('settings with percent-encoding', () => {
     ['REDIS_URL', 'redis://:can/ary@redis.example'],
     ['REDIS_URL', 'redis://:can#ary@redis.example:6379/1'],
     ['REDIS_URL', 'redis://:canary%zz@redis.example'],
-  ] as const)('%s=%j is rejected with the way to write a password', (name, value) => {
+  ] as const)('%s=%j is rejected with the rule for characters in a password', (name, value) => {
     const others = name === 'SMTP_URL' ? { MAIL_FROM: 'a@b.example' } : {};
     expect(faultsOf({ ...others, [name]: value })).toEqual([
       `${name} must have a percent-encoded user name and password: / as %2F, # as %23, ? as %3F and % as %25.`,
@@ -43,7 +43,7 @@ describe('settings with percent-encoding', () => {
     ['DATABASE_URL', 'postgres:///leads?host=/var/run/postgresql&user=app@db'],
     ['DATABASE_URL', 'postgres://app@%2Fvar%2Frun%2Fpostgresql/leads'],
     ['DATABASE_URL', 'sqlite:/srv/a@b/100%/#1?.db'],
-  ] as const)('%s=%j is accepted', (name, value) => {
+  ] as const)('%s=%j is accepted, because it needs no percent-encoding', (name, value) => {
     expect(faultsOf({ MAIL_FROM: 'a@b.example', [name]: value })).toEqual([]);
   });
 });
@@ -68,7 +68,7 @@ describe('settings in quotation marks', () => {
   });
 
   test.each(['"Big" Jo', 'Jo "Big"', '"A" and "B"', '"A\\" and "B"', '"Best" #1 Painters', '"Paint"#1', 'O’Neil'])(
-    'OPERATOR_NAME=%j is accepted',
+    'OPERATOR_NAME=%j is accepted, because the marks are not around the whole value',
     (OPERATOR_NAME) => {
       expect(readSettings({ OPERATOR_NAME })).toMatchObject({
         settings: { operator: { name: OPERATOR_NAME } },
@@ -76,7 +76,7 @@ describe('settings in quotation marks', () => {
     },
   );
 
-  test('faultsOfCredentials does not report a quoted path a second time', () => {
+  test('faultsOfCredentials reports nothing for a quoted path, because the settings report it already', () => {
     expect(faultsOfCredentials('"/srv/agents.json"')).toEqual([]);
   });
 });

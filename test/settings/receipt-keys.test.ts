@@ -26,7 +26,7 @@ describe('parseReceiptKeys', () => {
     }
   });
 
-  test('publishes nothing private', () => {
+  test('publishes no private part of a key', () => {
     expect(JSON.stringify(parseReceiptKeys(first)?.published)).not.toContain('"d"');
   });
 

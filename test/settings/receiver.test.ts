@@ -63,7 +63,7 @@ describe('UPSTREAM_SECRET', () => {
     `${whsec(one)},${whsec(two)}, ${whsec(one)}`,
     // The same key in the other alphabet of base64, without padding.
     `whsec_${Buffer.alloc(32, 0xff).toString('base64')},whsec_${Buffer.alloc(32, 0xff).toString('base64url')}`,
-  ])('%j is rejected because it has a key twice', (UPSTREAM_SECRET) => {
+  ])('%j is rejected because a key is repeated', (UPSTREAM_SECRET) => {
     expect(faultOf({ UPSTREAM_SECRET })).toBe('UPSTREAM_SECRET must not have a key twice.');
   });
 });
@@ -155,7 +155,7 @@ describe('UPSTREAM_HEADERS', () => {
     'Transfer-Encoding',
     'Upgrade',
     'Expect',
-  ])('%s is rejected because the service or its connection sets it', (name) => {
+  ])('%s is rejected because the service or its HTTP client sets this header', (name) => {
     const fault = faultOf({ UPSTREAM_HEADERS: `A: 1\n${name}: canary` });
     expect(fault).toBe(
       'UPSTREAM_HEADERS must not set the header of line 2, which belongs to the service or its connection.',

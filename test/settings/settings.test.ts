@@ -63,7 +63,7 @@ describe('default settings (reference §20.3)', () => {
     metricsPort: undefined,
   };
 
-  test('embed every component in local mode', () => {
+  test('select an embedded component for every service in local mode', () => {
     expect(settingsOf({})).toEqual({
       ...shared,
       mode: 'local',
@@ -76,7 +76,7 @@ describe('default settings (reference §20.3)', () => {
     });
   });
 
-  test('contain only what is configured in production', () => {
+  test('enable no component in production that is not configured', () => {
     expect(settingsOf(production)).toEqual({
       ...shared,
       mode: 'production',
@@ -89,7 +89,7 @@ describe('default settings (reference §20.3)', () => {
     });
   });
 
-  test('follow the settings that they derive from', () => {
+  test('change together with HOST, PORT and DATA_DIR, from which they derive', () => {
     const { baseUrl, database, credentialsFile, mail } = settingsOf({
       HOST: '::1',
       PORT: '4000',
@@ -292,19 +292,19 @@ describe('invalid settings', () => {
     expect(settingsOf({ NODE_ENV }).mode).toBe('local');
   });
 
-  test('do not include a name of 200 code points, but one of 201', () => {
+  test('include a name of 201 code points, and no name of 200', () => {
     const name = '🎨'.repeat(200);
     expect(settingsOf({ OPERATOR_NAME: name }).operator.name).toBe(name);
     expect(faultsOf({ OPERATOR_NAME: `${name}🎨` })).toHaveLength(1);
   });
 
-  test('are reported together', () => {
+  test('are all reported at once', () => {
     const faults = faultsOf({ PORT: 'x', LOG_LEVEL: 'x', UPSTREAM_TIMEOUT_MS: 'x' });
     const names = faults.map((fault) => fault.split(' ')[0]);
     expect(names).toEqual(['PORT', 'UPSTREAM_TIMEOUT_MS', 'LOG_LEVEL']);
   });
 
-  test('are reported after earlier faults', () => {
+  test('are reported after the faults of an earlier step', () => {
     const read = readSettings({ PORT: 'x' }, ['Before.']);
     expect(read).toEqual({ kind: 'invalid', faults: ['Before.', 'PORT must be a port number.'] });
     expect(readSettings({}, ['Before.'])).toEqual({ kind: 'invalid', faults: ['Before.'] });
@@ -321,7 +321,7 @@ describe('invalid settings', () => {
     for (const [index, name] of missing.entries()) expect(faults[index]).toMatch(`${name} is requ`);
   });
 
-  test('include NOTIFY_EMAIL and ALERT_EMAIL without a mail server, which are normalized like a form’s address', () => {
+  test('include NOTIFY_EMAIL and ALERT_EMAIL without a mail server. With one, both are normalized like a form’s address', () => {
     const told = { NOTIFY_EMAIL: ' Leads@Paint.example ', ALERT_EMAIL: 'faults@paint.example' };
     expect(faultsOf({ ...production, ...told })).toEqual([
       'NOTIFY_EMAIL needs a mail server. Set SMTP_URL and MAIL_FROM.',
@@ -333,7 +333,7 @@ describe('invalid settings', () => {
 });
 
 describe('secrets in files', () => {
-  test('are possible for exactly the secret variables', () => {
+  test('are possible for the variables with a secret, and for no others', () => {
     expect(names.filter((name) => fileVariable(name) !== undefined)).toEqual([
       'DATABASE_URL',
       'REDIS_URL',
@@ -347,7 +347,7 @@ describe('secrets in files', () => {
     expect(fileVariable('UPSTREAM_SECRET')).toBe('UPSTREAM_SECRET_FILE');
   });
 
-  test.each(['\n', '\r\n', ''])('lose a trailing line break %j', (end) => {
+  test.each(['\n', '\r\n', ''])('are read without a trailing line break %j', (end) => {
     const REDIS_URL_FILE = temporaryFile(`redis://r.example${end}`);
     expect(settingsOf({ REDIS_URL_FILE }).redisUrl).toBe('redis://r.example');
   });
@@ -365,7 +365,7 @@ describe('secrets in files', () => {
     ]);
   });
 
-  test('are rejected without their value if it is invalid', () => {
+  test('are rejected in a sentence without the value if the value is invalid', () => {
     const faults = faultsOf({ UPSTREAM_SECRET_FILE: temporaryFile('canary') });
     expect(faults).toHaveLength(1);
     expect(faults[0]).toMatch(/^UPSTREAM_SECRET /);

@@ -48,7 +48,7 @@ describe('simulator', () => {
       defects.map(({ name }) => name),
       3,
     ),
-  )('finds a seeded defect within 2,000 seeds: %s', { timeout: 120_000 }, async (name) => {
+  )('finds the seeded defect within 2,000 runs: %s', { timeout: 120_000 }, async (name) => {
     const { status, stdout, stderr } = await look(name);
     expect([status, stderr, stdout]).toEqual([0, '', expect.stringMatching(/^\{"seed":/)]);
     const { seed, violations } = JSON.parse(stdout);

@@ -37,7 +37,7 @@ const textOf = (name: string) => readFileSync(join(dataDir, name), 'utf8');
 const KEPT = ['agent-token', 'agents.json', 'preview-signing-key', 'receipt-signing-key'];
 const modeOf = (name: string) => statSync(join(dataDir, name)).mode & 0o777;
 
-test('creates the folder, its keys, and one client with both scopes and its token', async () => {
+test('the first start creates the data folder, its keys, and one client with both scopes and its token', async () => {
   const prepared = await prepare();
   expect(prepared.firstRun).toBe(true);
   expect(prepared.tokenFile).toBe(join(dataDir, 'agent-token'));
@@ -69,7 +69,7 @@ test('creates the folder, its keys, and one client with both scopes and its toke
   expect(textOf('agents.json')).not.toContain(token);
 });
 
-test.each([0o000, 0o022, 0o077])('creates files with mode 0600 under umask %o', async (umask) => {
+test.each([0o000, 0o022, 0o077])('the first start creates files with mode 0600 under umask %o', async (umask) => {
   const before = process.umask(umask);
   try {
     await prepare();
@@ -80,7 +80,7 @@ test.each([0o000, 0o022, 0o077])('creates files with mode 0600 under umask %o', 
   for (const name of readdirSync(dataDir)) expect(modeOf(name)).toBe(0o600);
 });
 
-test('changes nothing on the second start', async () => {
+test('the second start changes no file', async () => {
   const first = await prepare();
   const before = KEPT.map(textOf);
   const second = await prepare();
@@ -90,7 +90,7 @@ test('changes nothing on the second start', async () => {
   expect(KEPT.map(textOf)).toEqual(before);
 });
 
-test('completes a start that ended after the token was written', async () => {
+test('the next start writes the missing client if the first start ended after it wrote the token', async () => {
   await prepare();
   const token = textOf('agent-token');
   rmSync(join(dataDir, 'agents.json'));
@@ -99,7 +99,7 @@ test('completes a start that ended after the token was written', async () => {
   expect(textOf('agents.json')).toContain(digestOfToken(token.trim()));
 });
 
-test('uses keys from the settings and creates none', async () => {
+test('the first start uses keys from the settings and creates no key files', async () => {
   const key = Buffer.alloc(32, 'key');
   const prepared = await prepare({ PREVIEW_SIGNING_KEYS: key.toString('base64') });
   expect(prepared.previewSigningKeys).toEqual([key]);
@@ -108,7 +108,7 @@ test('uses keys from the settings and creates none', async () => {
   expect(readdirSync(join(dataDir, 'other'))).not.toContain('receipt-signing-key');
 });
 
-test('creates no client beside an operator’s own file, or in an existing one', async () => {
+test('the first start creates no client with AGENT_CREDENTIALS_FILE set, or in an existing agents.json', async () => {
   const own = await prepare({ AGENT_CREDENTIALS_FILE: join(dataDir, 'own.json') });
   expect(own.tokenFile).toBeUndefined();
   expect(readdirSync(dataDir).sort()).toEqual(['preview-signing-key', 'receipt-signing-key']);
@@ -117,7 +117,7 @@ test('creates no client beside an operator’s own file, or in an existing one',
   expect(textOf('agents.json')).toBe('{"clients":[]}');
 });
 
-test('creates nothing in production', async () => {
+test('the first start creates no files in production', async () => {
   const environment = { NODE_ENV: 'production', BASE_URL: 'https://x.example' };
   const expected = {
     previewSigningKeys: [],
@@ -163,7 +163,7 @@ test.each([
     },
     'remove that file',
   ],
-])('throws StartFault with one sentence and a remedy if %s', async (_, spoil, remedy) => {
+])('the first start throws StartFault with one sentence and a remedy if %s', async (_, spoil, remedy) => {
   mkdirSync(join(dataDir, '..'), { recursive: true });
   spoil();
   const fault = await prepare().catch((error) => error);
@@ -179,7 +179,7 @@ describe.each(['agent-token', 'preview-signing-key', 'receipt-signing-key'])(
       ['a named pipe', (path: string) => execFileSync('mkfifo', [path])],
       ['a folder', (path: string) => mkdirSync(path)],
       ['a device or a socket', (path: string) => symlinkSync('/dev/zero', path)],
-    ])('throws StartFault if it is %s', async (kind, make) => {
+    ])('throws StartFault if the path is %s', async (kind, make) => {
       mkdirSync(dataDir, { recursive: true });
       make(join(dataDir, name));
       const fault = await prepare().catch((error) => error);
@@ -189,7 +189,7 @@ describe.each(['agent-token', 'preview-signing-key', 'receipt-signing-key'])(
       );
     });
 
-    test('reads it through a symbolic link', async () => {
+    test('reads the file through a symbolic link', async () => {
       const { previewSigningKeys } = await prepare();
       const [path, elsewhere] = [join(dataDir, name), join(dataDir, 'elsewhere')];
       renameSync(path, elsewhere);

@@ -40,7 +40,7 @@ const production = {
   CONTRACTOR_NAME: 'Painters',
 };
 
-test('names all addresses and files of local mode in at most 14 lines', () => {
+test('the greeting names all addresses and files of local mode in at most 14 lines', () => {
   const text = greeting(factsOf({ BASE_URL: 'http://localhost:4000/', DATA_DIR: '/srv/data' }));
   expect(text.trimEnd().split('\n').length).toBeLessThanOrEqual(14);
   for (const words of [
@@ -58,7 +58,7 @@ test('names all addresses and files of local mode in at most 14 lines', () => {
   }
 });
 
-test('shows a sign-in link on its own line on a terminal, and not on a pipe', () => {
+test('the greeting shows a sign-in link on its own line on a terminal, and no link on a pipe', () => {
   const operatorLink = 'http://localhost:4000/operator/sign-in/token';
   const text = greeting(factsOf({}, { operatorLink }));
   expect(text).toContain(`Operator   ${operatorLink} (one-time link, valid 15 minutes)`);
@@ -66,7 +66,7 @@ test('shows a sign-in link on its own line on a terminal, and not on a pipe', ()
   expect(greeting(factsOf({}, { operatorLink, onTerminal: false }))).not.toContain('sign-in');
 });
 
-test('shows a working example command, even for a folder with special characters', async () => {
+test('the greeting shows a working example command, even if the folder has special characters', async () => {
   const folder = join(mkdtempSync(join(tmpdir(), 'greeting-')), "it's a $folder");
   mkdirSync(folder);
   const tokenFile = join(folder, 'agent-token');
@@ -105,16 +105,19 @@ test('shows a working example command, even for a folder with special characters
   ]);
 });
 
-test.each([{}, production])('names the .env file that was read or not found: %j', (environment) => {
-  const words = (found: boolean, onTerminal: boolean) =>
-    greeting(factsOf(environment, { envFile: { path: '/srv/app/.env', found }, onTerminal }));
-  expect(words(true, true).split('\n')[0]).toContain('Settings file: /srv/app/.env.');
-  expect(words(false, true).split('\n')[0]).toContain('No settings file /srv/app/.env.');
-  expect(JSON.parse(words(true, false)).envFile).toBe('/srv/app/.env');
-  expect(JSON.parse(words(false, false)).envFile).toBeNull();
-});
+test.each([{}, production])(
+  'the greeting names the .env file that was read or not found, with the settings %j',
+  (environment) => {
+    const words = (found: boolean, onTerminal: boolean) =>
+      greeting(factsOf(environment, { envFile: { path: '/srv/app/.env', found }, onTerminal }));
+    expect(words(true, true).split('\n')[0]).toContain('Settings file: /srv/app/.env.');
+    expect(words(false, true).split('\n')[0]).toContain('No settings file /srv/app/.env.');
+    expect(JSON.parse(words(true, false)).envFile).toBe('/srv/app/.env');
+    expect(JSON.parse(words(false, false)).envFile).toBeNull();
+  },
+);
 
-test('explains how to issue a token if there is no local one, and shows no example command', () => {
+test('the greeting explains how to issue a token if there is no local token, and shows no example command', () => {
   const prepared = {
     previewSigningKeys: [],
     receiptKeys: NO_RECEIPT_KEYS,
@@ -164,7 +167,7 @@ test.each([
       metrics: 'on',
     },
   ],
-])('lists features of production as on, or off with the missing settings', (environment, features) => {
+])('the greeting lists features of production as on, or as off with the missing settings', (environment, features) => {
   const text = greeting(factsOf(environment));
   for (const [feature, state] of Object.entries(features)) {
     expect(text).toMatch(new RegExp(`^ +${feature} +${state}$`, 'm'));
@@ -174,7 +177,7 @@ test.each([
   expect(text).not.toContain(key);
 });
 
-test('prints the same facts as one line of JSON without secrets on a pipe', () => {
+test('the greeting is one line of JSON with the same facts and no secrets on a pipe', () => {
   const environment = { ...production, PREVIEW_SIGNING_KEYS: key };
   const text = greeting(factsOf(environment, { onTerminal: undefined }));
   expect(text).toMatch(/^[^\n]+\n$/);

@@ -35,7 +35,7 @@ function changed(change: (url: URL) => void): string {
 
 test.each([
   [
-    'nothing listens there',
+    'nothing listens on the port',
     async () => `postgres://postgres@127.0.0.1:${await freePort()}/postgres`,
     'nothing listens',
   ],
@@ -56,14 +56,14 @@ test.each([
       }),
     'role',
   ],
-])('names the fault of PostgreSQL and DATABASE_URL, but not the disk: %s', async (_name, url, words) => {
+])('the error of a start names DATABASE_URL and the cause, but not the disk, if %s', async (_name, url, words) => {
   const sentence = await saidOf(await url());
   expect(sentence).toContain(words);
   expect(sentence).toContain('DATABASE_URL');
   expect(sentence).not.toMatch(/DATA_DIR|disk|canary|no\.such/);
 });
 
-test('names a server without TLS in a sentence, without a warning of Node', async () => {
+test('the error of a start says that the server has no TLS, and Node prints no warning', async () => {
   // PostgreSQL's refusal of the request for TLS.
   const plain = createServer((socket) => void socket.on('data', () => socket.write('N')));
   await once(plain.listen(0, '127.0.0.1'), 'listening');
@@ -79,7 +79,7 @@ test('names a server without TLS in a sentence, without a warning of Node', asyn
   plain.close();
 });
 
-test('names a server that does not answer in time', async () => {
+test('the error of a start says that the server does not answer, after a timeout', async () => {
   const held: Socket[] = [];
   const silent = createServer((socket) => void held.push(socket)).listen(0, '127.0.0.1');
   await once(silent, 'listening');
@@ -91,7 +91,7 @@ test('names a server that does not answer in time', async () => {
   silent.close();
 });
 
-test('names the folder and the disk if the database file can’t be opened', async () => {
+test('the error of a start names the folder and the disk if the database file can’t be opened', async () => {
   expect(await saidOf('sqlite:/proc/service.db')).toMatch(/DATABASE_URL, DATA_DIR and the disk/);
 });
 
@@ -111,7 +111,7 @@ async function saidOfMetrics(environment: Record<string, string>): Promise<strin
   return describeStartFault(error, settings).sentence;
 }
 
-test('names METRICS_PORT if it is in use, and suggests a port other than the service’s', async () => {
+test('the error of a start names METRICS_PORT if it is in use, and suggests a port other than PORT', async () => {
   const taken = createServer().listen(0, '127.0.0.1');
   await once(taken, 'listening');
   const { port } = taken.address() as AddressInfo;
@@ -126,7 +126,7 @@ test('names METRICS_PORT if it is in use, and suggests a port other than the ser
 test.each([
   [3001, 'PORT=3002 npm start'],
   [65_535, 'PORT=3000 npm start'],
-])('does not suggest the used port %i', (port, suggested) => {
+])('the error of a start suggests a port other than the used port %i', (port, suggested) => {
   const fault = Object.assign(new Error(), { code: 'EADDRINUSE', port });
   const { sentence } = describeStartFault(fault, settingsOf({ PORT: `${port}` }));
   expect(sentence).toMatch(new RegExp(`^Port ${port} is already in use`));

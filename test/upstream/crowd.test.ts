@@ -45,7 +45,7 @@ const deliverMany = (count: number, name: string) =>
 const arrived = (name: string) =>
   receiver.delivered.filter(({ event }) => String(event.data.id).startsWith(name)).length;
 
-test('never sends an event that waited for a connection until its timeout', async () => {
+test('deliver never sends an event that got no connection before its timeout', async () => {
   receiver.answer = () => {};
   const delivering = deliverMany(2 * CONNECTIONS, 'waited');
   await until(() => arrived('waited') === CONNECTIONS);
@@ -60,7 +60,7 @@ test('never sends an event that waited for a connection until its timeout', asyn
   expect(arrived('waited')).toBe(CONNECTIONS);
 });
 
-test('closes the connection of an answer that did not arrive in time', async () => {
+test('deliver closes the connection if no answer arrives in time', async () => {
   let isClosed = false;
   receiver.answer = (response) => {
     response.on('close', () => {
@@ -75,7 +75,7 @@ test('closes the connection of an answer that did not arrive in time', async () 
   await until(() => isClosed);
 });
 
-test('delivers the next event after all connections hung until their timeouts', async () => {
+test('deliver sends the next event after all connections waited for answers until their timeouts', async () => {
   receiver.answer = () => {};
   const delivering = deliverMany(CONNECTIONS, 'hung');
   await until(() => arrived('hung') === CONNECTIONS);

@@ -88,7 +88,7 @@ describe('body of an answer', () => {
   });
 });
 
-test('closes idle connections on close, long before the receiver would', async () => {
+test('close ends idle connections within three seconds, long before the receiver would end them', async () => {
   answerWith(1);
   await upstream.deliver(lead, freely);
   await until(() => timers.size === 0);

@@ -37,7 +37,7 @@ afterEach(async () => {
 });
 
 describe('deliver, request (reference §10.1)', () => {
-  test('sends one signature for each key, and each verifies by itself', async () => {
+  test('sends one signature for each key, and each key verifies the event alone', async () => {
     const secrets = [secret, Buffer.alloc(32, 'new'), Buffer.alloc(24, 'next')];
     const several = openHttpUpstream({ url: receiver.url, secrets, timeoutMs: 400, clock: systemClock });
     await several.deliver(lead, freely);
@@ -50,7 +50,7 @@ describe('deliver, request (reference §10.1)', () => {
     }
   });
 
-  test('sends the headers of the operator with every event, beside its own', async () => {
+  test('sends the headers of the operator with every event, in addition to the service’s own headers', async () => {
     const headers = [
       ['Authorization', 'Bearer a, "b"'],
       ['X-Gateway', 'g:1'],
@@ -107,7 +107,7 @@ describe('deliver, outcomes (reference §10.3)', () => {
     expect(await upstream.deliver(lead, freely)).toEqual({ kind: 'confirmed', known: false, status });
   });
 
-  test('returns for 409 confirmed as known for a subscriber, and rejected for a lead', async () => {
+  test('for 409, returns confirmed as known for a subscriber, and rejected for a lead', async () => {
     receiver.answer = answering(409);
     expect(await upstream.deliver(subscription, freely)).toEqual({ kind: 'confirmed', known: true, status: 409 });
     expect(await upstream.deliver(lead, freely)).toEqual({ kind: 'rejected', status: 409 });
@@ -134,7 +134,7 @@ describe('deliver, outcomes (reference §10.3)', () => {
     [302, 'confirmed'],
     [303, 'confirmed'],
     [307, 'unconfirmed'],
-  ])('for %i returns %s without following it with UPSTREAM_REDIRECT=confirmed', async (status, kind) => {
+  ])('for %i, returns %s and does not follow the redirect, with UPSTREAM_REDIRECT=confirmed', async (status, kind) => {
     const { url } = receiver;
     receiver.answer = answering(status, { location: `${url}/again` });
     const options = { url, secrets: [secret], timeoutMs: 5_000, clock: systemClock } as const;
@@ -288,7 +288,7 @@ describe('deliver, events that are proven unsent', () => {
     expect(pauses).toEqual([500]);
   });
 
-  test('delivers once, under the same id, to a receiver that was just restarting', async () => {
+  test('delivers once, under the same id, if the receiver restarts before the second try', async () => {
     const port = await freePort();
     const restarting = open(`http://127.0.0.1:${port}/`, 5_000);
     const delivering = restarting.deliver(lead, freely);
@@ -323,7 +323,7 @@ describe('deliver, events that are proven unsent', () => {
     server.close();
   });
 
-  test('does not return unsent for a missing answer, a reset or a 500', async () => {
+  test('returns unconfirmed without unsent for a missing answer, a reset or a 500', async () => {
     const answers = [() => {}, (response: ServerResponse) => response.destroy(), answering(500)];
     for (const answer of answers) {
       receiver.answer = answer;
@@ -369,11 +369,11 @@ describe('deliver, Date header of the answer', () => {
     return heard;
   };
 
-  test('passes the time to onServerTime', async () => {
+  test('passes the time of the header to onServerTime', async () => {
     expect(await heardFrom({ date: 'Sun, 06 Nov 1994 08:49:37 GMT' })).toEqual([784_111_777_000]);
   });
 
-  test('passes NaN for an invalid date', async () => {
+  test('passes NaN to onServerTime for an invalid date', async () => {
     expect(await heardFrom({ date: 'about 3' })).toEqual([Number.NaN]);
   });
 });
@@ -388,7 +388,7 @@ describe('deliver, lease (reference §5.11)', () => {
     expect(receiver.delivered).toHaveLength(0);
   });
 
-  test('checks the lease once the connection is open', async () => {
+  test('checks the lease after the connection has opened', async () => {
     let asked = 0;
     await upstream.deliver(lead, { mayStart: () => ++asked > 0 });
     expect(asked).toBe(1);

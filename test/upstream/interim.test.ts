@@ -37,7 +37,7 @@ test.each([
   ['twice, with headers', [`${interim}HTTP/1.1 100 Continue\r\na: b\r\n\r\n${final}`]],
   ['and 103', [interim, 'HTTP/1.1 103 Early Hints\r\n\r\n', interim + final]],
   ['byte by byte', [...(interim + final)]],
-])('ignores an unrequested 100 Continue %s (RFC 9110 §15.2)', async (_how, pieces) => {
+])('deliver ignores an unrequested 100 Continue %s (RFC 9110 §15.2)', async (_how, pieces) => {
   const { raw, connections, close } = await speaking(pieces);
   for (let times = 0; times < 3; times += 1) {
     expect(await raw.deliver(lead, freely)).toEqual({
@@ -55,14 +55,14 @@ test.each([
 test.each([
   ['endless 100', Array.from({ length: 600 }, () => interim)],
   ['the beginning of a 100 and nothing else', ['HTTP/1.1 100 Cont']],
-])('returns unconfirmed for %s', async (_name, pieces) => {
+])('deliver returns unconfirmed for %s', async (_name, pieces) => {
   const { raw, close } = await speaking(pieces);
   expect(await raw.deliver(lead, freely)).toMatchObject({ kind: 'unconfirmed' });
   await raw.close();
   close();
 });
 
-test('returns unconfirmed at 16 KB of endless headers, long before the timeout', async () => {
+test('deliver returns unconfirmed after 16 KB of endless headers, long before the timeout', async () => {
   const endless = Array.from({ length: 50 }, () => interim.slice(0, -2).padEnd(1_000, 'x'));
   const { raw, close } = await speaking(endless, 60_000);
   expect(await raw.deliver(lead, freely)).toMatchObject({

@@ -53,13 +53,13 @@ test.each([
   [429, { kind: 'rateLimited', retryAfterSeconds: 7, status: 429 }],
   [500, { kind: 'unconfirmed', reason: expect.stringContaining('500') }],
 ])(
-  'returns the outcome of the answer %i that waits in the socket if the timeout fires late',
+  'deliver returns the outcome of the answer %i that waits in the socket if its timer fires after the timeout',
   async (status, outcome) => {
     expect(await deliverBlocked(status)).toMatchObject(outcome);
   },
 );
 
-test('returns unconfirmed if the timeout fires late and no answer has arrived', async () => {
+test('deliver returns unconfirmed if its timer fires after the timeout and no answer has arrived', async () => {
   expect(await deliverBlocked(0)).toEqual({
     kind: 'unconfirmed',
     reason: 'The upstream did not answer in time.',

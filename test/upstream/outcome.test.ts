@@ -36,7 +36,7 @@ describe('outcomeOf, statuses (reference §10.3)', () => {
   test.each([
     ['unconfirmed', []],
     ['confirmed', [302, 303]],
-  ] as const)('UPSTREAM_REDIRECT=%s confirms of all redirects %j', (redirect, confirming) => {
+  ] as const)('of all redirects, UPSTREAM_REDIRECT=%s confirms only %j', (redirect, confirming) => {
     const confirmedOnes = statusesFrom(300, 399).filter(
       (status) => outcomeOf('lead.created', status, undefined, new Date(), redirect).kind === 'confirmed',
     );

@@ -26,13 +26,13 @@ afterEach(async () => {
 });
 afterAll(() => setDefaultCACertificates(trusted));
 
-test('speaks HTTP/1.1 to a receiver that prefers HTTP/2 (reference §10.4)', async () => {
+test('deliver uses HTTP/1.1 with a receiver that prefers HTTP/2 (reference §10.4)', async () => {
   await receive();
   expect(await upstream.deliver(lead, freely)).toEqual({ kind: 'confirmed', known: false, status: 200 });
   expect(receiver.spoken).toEqual(['1.1']);
 });
 
-test('sends nothing a second time over TLS after a reset (reference §10.4)', async () => {
+test('deliver sends an event only once over TLS, even after a reset (reference §10.4)', async () => {
   await receive((request, response) => {
     if (request.httpVersion === '1.1') request.socket.destroy();
     // An HTTP/2 client takes this as never processed, and its library would send it again.
