@@ -68,7 +68,7 @@ function expectDelivered(receipt: { action_id: string; status: string }): void {
   ]);
 }
 
-test('curl reads the credential, previews, executes and replays with the answers that the page shows', async () => {
+test('the curl commands read the credential, preview, execute and replay, with the answers that the page shows', async () => {
   const [credential = ''] = codeIn('');
   const [preview = '', execute = '', , ...more] = codeIn('curl');
   expect(more).toEqual([]);
@@ -92,7 +92,7 @@ test('curl reads the credential, previews, executes and replays with the answers
   }
 });
 
-test('curl requests a confirmation page and gets the answer that the page shows', async () => {
+test('the curl command requests a confirmation and gets the answer that the page shows', async () => {
   const [credential = ''] = codeIn('');
   const [preview = '', execute = '', ask = ''] = codeIn('curl');
   const beforeCurl = execute.slice(0, execute.indexOf('curl'));
@@ -141,7 +141,7 @@ test.each(programs)(
   },
 );
 
-test('contains only code blocks that these tests run, and the settings of hosts', () => {
+test('/agents contains only code blocks that these tests run, and settings for MCP hosts', () => {
   const step = ['sh curl', 'js JavaScript', 'python Python', 'json answer 200'];
   const hosts = ['sh Claude Code', 'json Cursor', 'json VS Code', 'json Gemini CLI'];
   expect(blocks.map(({ language, label }) => `${language} ${label}`.trim())).toEqual([
@@ -155,7 +155,7 @@ test('contains only code blocks that these tests run, and the settings of hosts'
 });
 
 describe('/agents, Model Context Protocol', () => {
-  test('shows settings for each host with the address of this deployment and a variable for the credential', () => {
+  test('shows settings for each MCP host with the address of this deployment and a variable for the credential', () => {
     const files = ['Cursor', 'VS Code', 'Gemini CLI'].flatMap(codeIn).map((code) => JSON.parse(code));
     const servers = files.map((file) => Object.values(file.mcpServers ?? file.servers)[0]) as {
       url?: string;

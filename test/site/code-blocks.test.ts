@@ -29,7 +29,7 @@ test.each(Object.entries(code))('highlights %s without changing a character', (l
   expect(html.match(/<span/g)?.length ?? 0).toBe(html.match(/<\/span>/g)?.length ?? 0);
 });
 
-test('highlights JSON, but nothing in an unknown language', () => {
+test('highlights JSON, and nothing in a code block of an unknown language', () => {
   expect(highlight('{"a": true}', 'json')).toBe(
     '{<span class="name">&quot;a&quot;</span>: <span class="keyword">true</span>}',
   );
@@ -54,7 +54,7 @@ test('shows consecutive code blocks as named tabs of one example and selects the
   ]);
 });
 
-test('shows a single block without tabs under the name of its language, and starts a new example after text', () => {
+test('shows a single code block without tabs under its language’s name, and starts a new example after text', () => {
   const html = renderDocument(`${fence('sh', 'a')}\nText\n\n${fence('js', 'b')}`).html;
   expect(html.match(/class="example"/g)).toHaveLength(2);
   expect(html).not.toContain('<input');
@@ -64,7 +64,7 @@ test('shows a single block without tabs under the name of its language, and star
   ]);
 });
 
-test('escapes the label of a fence', () => {
+test('escapes the label of a code block', () => {
   const html = renderDocument(fence('sh <b>"x"', 'a') + fence('sh other', 'b')).html;
   expect(html).toContain('&lt;b&gt;&quot;x&quot;');
   expect(html).not.toContain('<b>');
@@ -83,7 +83,7 @@ test('returns headings as plain text, and adds anchors only with the option `lin
   expect(renderDocument(markdown).html).not.toContain('anchor');
 });
 
-test('marks an HTTP method only if an address follows it', () => {
+test('marks an HTTP method in code only if an address follows the method', () => {
   const html = renderDocument('`POST /api/leads`, `GETTING` and `GET`').html;
   expect(html).toContain('<code><span class="method post">POST</span> /api/leads</code>');
   expect(html).toContain('<code>GETTING</code> and <code>GET</code>');

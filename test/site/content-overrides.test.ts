@@ -32,7 +32,7 @@ describe('CONTENT_DIR, German example', () => {
     expect((await get('/thank-you')).text).toContain('<a href="/contact">das Kontaktformular</a>');
   });
 
-  test('shows our English page within the German frame if the folder has no such page', async () => {
+  test('shows the default English page in the German frame if the folder does not contain that page', async () => {
     const { text } = await get('/agents');
     expect(text).toContain('<html lang="en">');
     expect(text).toContain('<header class="masthead" lang="de" dir="ltr">');
@@ -58,7 +58,7 @@ describe('CONTENT_DIR, German example', () => {
     expect(schema.properties.project_type.description).toMatch('Innen, Außen');
   });
 
-  test('appends its colours to our stylesheet and replaces our logo', async () => {
+  test('appends the colours of the folder to the default stylesheet and replaces the default logo', async () => {
     const own = readFileSync(join(german, 'site.css'), 'utf8');
     const { text } = await get('/');
     expect(text).toContain(`${own}</style>`);
@@ -74,7 +74,7 @@ describe('CONTENT_DIR, German example', () => {
     expect((await get('/favicon.ico')).headers.get('location')).toBe(icon);
   });
 
-  test('allows the inlined site.css by its digest and escapes a closing style tag in it', async () => {
+  test('allows the inlined site.css by its digest and escapes a closing style tag in site.css', async () => {
     const folder = mkdtempSync(join(tmpdir(), 'content-'));
     writeFileSync(join(folder, 'site.css'), '.a::after { content: "</STYLE><b>" }\n');
     const other = await startService({ environment: { CONTENT_DIR: folder } });
@@ -134,7 +134,7 @@ test('adds a page with its own path and language to the site, the sitemap and ll
   rmSync(folder, { recursive: true });
 });
 
-test('keeps labels of fields in the catalogue, so that our own words contain none', () => {
+test('finds no labels of fields in the default words, because the catalogue has the labels', () => {
   const { fields, forms } = defaultWords();
   expect({ fields, forms }).toEqual({ fields: {}, forms: {} });
 });
@@ -156,7 +156,7 @@ describe('CONTENT_DIR, other files (reference §15.5)', () => {
     ...['quote (another copy).md', 'quote (1).md', 'words - Kopie.yaml', 'logo copia.svg', 'quote (Copie).md'],
     ...['site (conflicted copy 2026-11-25 120000).css', 'quote.sync-conflict-20261125-120000-ABCDEFG.md'],
   ];
-  test.each(left)('ignores %j', (name) => {
+  test.each(left)('ignores the file %j', (name) => {
     const folder = mkdtempSync(join(tmpdir(), 'content-'));
     writeFileSync(join(folder, name), Buffer.from([0xff]));
     expect(readContentOverrides(folder)).toEqual({ ...noOverrides, pages: new Map() });
@@ -193,7 +193,7 @@ describe('CONTENT_DIR, other files (reference §15.5)', () => {
   test.each([
     ['a folder', (path: string) => mkdirSync(path)],
     ['a named pipe', (path: string) => execFileSync('mkfifo', [path])],
-  ])('rejects %s with its name and kind', (kind, make) => {
+  ])('rejects %s in a sentence with its name and kind', (kind, make) => {
     const folder = mkdtempSync(join(tmpdir(), 'content-'));
     make(join(folder, 'images'));
     expect(() => readContentOverrides(folder)).toThrow(`CONTENT_DIR: images is ${kind}. Only files are allowed.`);
@@ -248,7 +248,7 @@ describe('CONTENT_DIR, invalid content', () => {
     rmSync(folder, { recursive: true });
   });
 
-  test('prints the sentence and exits with 78 before the process listens', async () => {
+  test('makes the process print the sentence and exit with 78 before it listens', async () => {
     const folder = mkdtempSync(join(tmpdir(), 'content-'));
     writeFileSync(join(folder, 'words.yaml'), 'lang: 7');
     const service = await spawnService({ environment: { CONTENT_DIR: folder } });

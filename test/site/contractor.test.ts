@@ -37,7 +37,7 @@ const all = `contractor:
   link: https://painter.example/about
 `;
 
-test('shows the card only on the start page, the quote form and the thank-you page after a quote', async () => {
+test('the contractor’s card is only on the start page, the quote form and the thank-you page after a quote', async () => {
   const pages = await pagesWith('lang: en\n');
   const shown = pages.filter(({ html }) => CARD.test(html)).map(({ path }) => path);
   expect(shown).toEqual(['/', '/quote']);
@@ -47,7 +47,7 @@ test('shows the card only on the start page, the quote form and the thank-you pa
   expect(cardIn(after[0]?.[1].html)).toContain('Your request went to');
 });
 
-test('shows the general facts if the operator set none', async () => {
+test('the contractor’s card shows general facts if the operator set no facts', async () => {
   const card = cardIn((await pagesWith('lang: en\n'))[0]?.html);
   expect(card).toContain('<span>Your request goes to</span> <strong><bdi>Sample &amp; Sons</bdi></strong>');
   expect(card.match(/<li>.*<\/li>/g)).toEqual([
@@ -57,7 +57,7 @@ test('shows the general facts if the operator set none', async () => {
   ]);
 });
 
-test('shows only the facts that the operator set, each with its label', async () => {
+test('the contractor’s card shows only the facts that the operator set, each with its label', async () => {
   const card = cardIn((await pagesWith(all))[0]?.html);
   const facts = [...card.matchAll(/<dt>(.*?)<\/dt><dd>(.*?)<\/dd>/g)];
   expect(facts.map(([, label, text]) => [label, text])).toEqual([

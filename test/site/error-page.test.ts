@@ -1,7 +1,7 @@
 import { expect, test } from 'vitest';
 import { renderErrorPage } from '../../src/site/error-page.ts';
 
-test('shows a heading, the sentence, the link back to the form and the operator’s contact', () => {
+test('an error page shows a heading, the sentence, the link back to the form and the operator’s contact', () => {
   const html = renderErrorPage({
     status: 502,
     sentence: 'We could not confirm that it arrived.',
@@ -16,13 +16,13 @@ test('shows a heading, the sentence, the link back to the form and the operator�
   expect(html).toContain('· Fair Coat</title>');
 });
 
-test('links to the start page if there is no form, and shows no contact if none is set', () => {
+test('an error page links to the start page if there is no form, and shows no contact if no contact is set', () => {
   const html = renderErrorPage({ status: 404, sentence: 'There is nothing at this address.' });
   expect(html).toContain('href="/">To the start page</a>');
   expect(html).not.toMatch(/Back to the form|mailto:|tel:/);
 });
 
-test('points to the back button and shows no button of its own if the browser still has the input', () => {
+test('an error page refers to the browser’s back button and shows no button if the browser still has the input', () => {
   const page = { status: 500, sentence: 'We logged the error.', typed: true };
   for (const backTo of ['/quote', undefined]) {
     const html = renderErrorPage({ ...page, ...(backTo === undefined ? {} : { backTo }) });
@@ -31,11 +31,11 @@ test('points to the back button and shows no button of its own if the browser st
   }
 });
 
-test('shows a general heading for status 500', () => {
+test('an error page shows a general heading for status 500', () => {
   expect(renderErrorPage({ status: 500, sentence: 'We logged the error.' })).toContain('<h1>Something went wrong</h1>');
 });
 
-test('escapes every value and has noindex', () => {
+test('an error page escapes every value and has noindex', () => {
   const html = renderErrorPage({
     status: 400,
     sentence: '<script>1</script>',

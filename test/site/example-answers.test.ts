@@ -22,7 +22,7 @@ function shapeOf(value: unknown): unknown {
   return Object.entries(value).map(([name, each]) => [name, shapeOf(each)]);
 }
 
-test('/receivers shows an event with the names and types of a delivered one', async () => {
+test('/receivers shows an event with the same names and types as a delivered event', async () => {
   const { text } = await call(service, '/receivers.md', { method: 'GET' });
   const shown = JSON.parse(/```json lead\.created\n([\s\S]*?)```/.exec(text)?.[1] ?? '');
   await executeAction(service, await previewId(service));
@@ -33,7 +33,7 @@ test('/receivers shows an event with the names and types of a delivered one', as
   expect(shown.data.recipient).toEqual(sent?.event.data.recipient);
 });
 
-test('leaves braces in a name and an unknown example unchanged', () => {
+test('fillInAnswers leaves braces in a name and the placeholder of an unknown example unchanged', () => {
   const contractor = { id: 'c', name: '{{contact}} "Co" ```' };
   const settings = { ...service.settings, contractor };
   const markdown = fillInAnswers('{{answer_preview}}\n{{answer_nothing}}\n', settings);

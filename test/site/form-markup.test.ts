@@ -151,7 +151,7 @@ describe('form with invalid values', () => {
     );
   });
 
-  test('gives each field an anchor that is its own and that its control does not have', () => {
+  test('gives each field a unique anchor that differs from the id of its control', () => {
     for (const form of Object.values(forms)) {
       const ids = [...renderForm(form, words).matchAll(/ id="([^"]+)"/g)].map(([, id = '']) => id);
       expect(new Set(ids).size).toBe(ids.length);
@@ -171,7 +171,7 @@ describe('form with invalid values', () => {
   });
 });
 
-test('shows the consent that was given, or an error if it is missing', () => {
+test('the consent box is ticked if the person ticked it before, and has an error if consent is missing', () => {
   const kept = renderForm(forms.newsletter, { ...words, values: { privacy: 'yes' } });
   expect(controls(kept, 'privacy')[0]).toContain(' checked');
   const missing = renderForm(forms.newsletter, { ...words, consentMissing: true });
@@ -179,7 +179,7 @@ test('shows the consent that was given, or an error if it is missing', () => {
   expect(controls(missing, 'privacy')[0]).toContain('aria-describedby="field-privacy-error"');
 });
 
-test('states the length of a long value under the field’s label, without repeating the value', () => {
+test('the summary states the length of a long value under the field’s label, without repeating the value', () => {
   const labelled: Form = {
     ...forms.contact,
     fields: forms.contact.fields.map((field) => ({ ...field, label: `<b>${field.label}` })),
@@ -216,7 +216,7 @@ describe('form with valid values that was not accepted', () => {
     expect(refused({ kind: 'unconfirmed' })).not.toMatch(/tel:|mailto:/);
   });
 
-  test('contains a new `send-again` value each time, so that sending again is no double click', () => {
+  test('contains a new `send-again` value each time, so that a repeated send does not count as a double click', () => {
     const values = [1, 2].map(() => controls(refused({ kind: 'unconfirmed' }), 'send-again')[0]);
     expect(attribute(values[0] ?? '', 'value')).toMatch(/^[0-9a-f-]{36}$/);
     expect(values[0]).not.toBe(values[1]);
@@ -224,7 +224,7 @@ describe('form with valid values that was not accepted', () => {
   });
 });
 
-test('sets capitalization for the keyboard of a phone, and a send key on the last field', () => {
+test('fields set the capitalization of a phone’s keyboard, and the last field sets a send key', () => {
   const inputs = (form: Form) => tags(renderForm(form, words), 'input');
   const of = (form: Form, name: string) => controls(renderForm(form, words), name)[0] ?? '';
   const { homeowner_quote: quote, contact, newsletter } = forms;
@@ -236,7 +236,7 @@ test('sets capitalization for the keyboard of a phone, and a send key on the las
   expect(sending.map((found) => found.map((tag) => attribute(tag, 'name')))).toEqual([[], ['phone'], ['email']]);
 });
 
-test('gives the e-mail field of each form its own hint', () => {
+test('the e-mail field of each form has a different hint', () => {
   const hints = Object.values(forms).map(({ fields }) => fields.find(({ name }) => name === 'email')?.hint);
   expect(new Set(hints).size).toBe(4);
   expect(hints).not.toContain(undefined);

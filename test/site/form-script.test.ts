@@ -19,7 +19,7 @@ function literalOf(text: string, name: string): RegExp {
 }
 
 describe('form script', () => {
-  test('is sent in full, without its comments', () => {
+  test('is served completely, without its comments', () => {
     const sent = defaultAssets.script.body.toString();
     const code = ['form.js', 'arrival.js', 'hints.js', 'fill.js'].flatMap((file) =>
       source(`site/assets/${file}`)

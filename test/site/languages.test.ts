@@ -51,7 +51,7 @@ const partsIn = (words: Words) => ({
 });
 
 describe('German example', () => {
-  test('translates every text of ours', () => {
+  test('translates every default text', () => {
     const own = new Map(leaves(german));
     const same = leaves(defaultWords()).filter(([path, text]) => text !== '' && own.get(path) === text);
     // Words that German has from English.
@@ -68,7 +68,7 @@ describe('German example', () => {
     }
   });
 
-  test('leaves no English text on a page', async () => {
+  test('contains no English text on any page', async () => {
     const [ours, own] = await Promise.all([startService(), startService({ environment: { CONTENT_DIR: folder } })]);
     const posted = {
       method: 'POST',
@@ -181,7 +181,7 @@ describe('German example', () => {
   });
 });
 
-test('rejects a text for the code message without {code}', () => {
+test('is rejected if its text for the code message lacks {code}', () => {
   expect(() => mergeWords('confirm: { message: { text: Hallo } }')).toThrow(
     'confirm: needs {code} in the text of its message',
   );

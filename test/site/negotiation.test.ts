@@ -20,7 +20,7 @@ const varyOf = (path: string) => `Accept, Accept-Encoding${path === '/thank-you'
 const mirrorOf = (path: string) => `${path === '/' ? '/index' : path}.md`;
 
 describe.each(pages)('%s', (path) => {
-  test('returns the page to a browser, and its Markdown mirror for Accept: text/markdown', async () => {
+  test('returns HTML to a browser, and its Markdown mirror for Accept: text/markdown', async () => {
     const page = await get(path, { accept: CHROMIUM });
     const markdown = await get(path, { accept: 'text/markdown' });
     const mirror = await get(mirrorOf(path));
@@ -50,7 +50,7 @@ describe.each(pages)('%s', (path) => {
     expect(unchanged.headers.get('vary')).toBe(varyOf(path));
   });
 
-  test('links to its mirror and llms.txt, in the Link header and in the HTML head', async () => {
+  test('links to its mirror and to llms.txt, in the Link header and in the HTML head', async () => {
     const page = await get(path);
     const links = `<${mirrorOf(path)}>; rel="alternate"; type="text/markdown", </llms.txt>; rel="describedby"; type="text/plain"`;
     // The start page has more links (test/discovery/catalogs.test.ts).
@@ -63,7 +63,7 @@ describe.each(pages)('%s', (path) => {
     );
   });
 
-  test('describes itself with Open Graph and schema.org', async () => {
+  test('has a description in Open Graph and schema.org', async () => {
     const { text } = await get(path);
     const property = (name: string) => new RegExp(`<meta property="og:${name}" content="([^"]+)">`).exec(text)?.[1];
     expect(property('site_name')).toBe('Paint Match');
@@ -89,20 +89,20 @@ describe.each(pages)('%s', (path) => {
 });
 
 test.each(['*/*', 'text/*', 'application/json', 'text/markdown;q=0.5, text/html'])(
-  'returns HTML for Accept: %s',
+  'a page is returned as HTML for Accept: %s',
   async (accept) => {
     const page = await get('/quote', { accept });
     expect(page.headers.get('content-type')).toBe('text/html; charset=utf-8');
   },
 );
 
-test('negotiates HEAD like GET', async () => {
+test('HEAD gets the same representation as GET', async () => {
   const head = (accept: string) => call(service, '/quote', { method: 'HEAD', headers: { accept } });
   expect((await head('text/markdown')).headers.get('content-type')).toMatch('text/markdown');
   expect((await head('text/html')).headers.get('content-type')).toMatch('text/html');
 });
 
-test('sends X-Robots-Tag noindex only for the thank-you page and its mirror', async () => {
+test('X-Robots-Tag is noindex only for the thank-you page and its mirror', async () => {
   for (const path of pages) {
     for (const each of [path, mirrorOf(path)]) {
       const robots = (await get(each)).headers.get('x-robots-tag');

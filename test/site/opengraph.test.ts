@@ -32,7 +32,7 @@ beforeAll(async () => {
 });
 afterAll(() => service.close());
 
-test('gives every page a picture at an absolute address of this site', async () => {
+test('every page names an Open Graph picture at an absolute address of this site', async () => {
   for (const path of [...(await service.parts.pages()).map((page) => page.path), '/reference']) {
     const card = await cardOf(local, path);
     expect(card, path).toMatchObject({
@@ -46,7 +46,7 @@ test('gives every page a picture at an absolute address of this site', async () 
   }
 });
 
-test('serves the picture as an immutable, uncompressed PNG under 40 kB', async () => {
+test('the Open Graph picture is served as an immutable, uncompressed PNG under 40 kB', async () => {
   const { 'og:image': address = '' } = await cardOf(local, '/');
   const answer = await fetch(local.url + new URL(address).pathname);
   const body = Buffer.from(await answer.arrayBuffer());
@@ -57,7 +57,7 @@ test('serves the picture as an immutable, uncompressed PNG under 40 kB', async (
   expect(body.length).toBeLessThan(40_000);
 });
 
-test('shows no picture on an error page', async () => {
+test('an error page names no Open Graph picture', async () => {
   const headers = { accept: 'text/html' };
   const { text } = await call(local, '/nothing-here', { method: 'GET', headers });
   expect(text).not.toContain('og:image');
@@ -67,7 +67,7 @@ describe('opengraph.png in CONTENT_DIR', () => {
   const folder = mkdtempSync(join(tmpdir(), 'content-'));
   afterAll(() => rmSync(folder, { recursive: true }));
 
-  test('replaces our picture, with its own size and description', async () => {
+  test('replaces the default picture, and pages state its own size and description', async () => {
     writeFileSync(join(folder, 'opengraph.png'), png(600, 315));
     writeFileSync(join(folder, 'words.yaml'), 'frame: { picture: "A red \\"door\\"" }');
     const own = await startService({ environment: { CONTENT_DIR: folder } });
@@ -83,10 +83,10 @@ describe('opengraph.png in CONTENT_DIR', () => {
   });
 
   test.each([
-    ['a JPEG under that name', Buffer.from('ffd8ffe000104a464946', 'hex')],
-    ['half of a header', png(1200, 630).subarray(0, 20)],
-    ['nothing', Buffer.alloc(0)],
-  ])('%s is rejected at the start', (_name, bytes) => {
+    ['a JPEG file', Buffer.from('ffd8ffe000104a464946', 'hex')],
+    ['half of a PNG header', png(1200, 630).subarray(0, 20)],
+    ['an empty file', Buffer.alloc(0)],
+  ])('is rejected at the start if its content is %s', (_name, bytes) => {
     writeFileSync(join(folder, 'opengraph.png'), bytes);
     expect(() => readContentOverrides(folder)).toThrow(/^CONTENT_DIR: opengraph\.png is not a PNG\.$/);
   });

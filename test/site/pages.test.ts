@@ -192,14 +192,17 @@ describe('Markdown mirror', () => {
     },
   );
 
-  test.each(Object.values(forms))('of $name explains how an agent sends it, with a valid example body', (form) => {
-    const { markdown } = page(pathsOfPage(form.page).path);
-    expect(markdown).toContain(`https://paint.example/api/agent/actions/${form.name}/preview`);
-    expect(markdown).toContain(`https://paint.example/api/agent/actions/${form.name}/execute`);
-    expect(markdown).toContain(CONFIRMATION_STATEMENT);
-    const example = /```json\n([\s\S]*?)\n```/.exec(markdown)?.[1] ?? '';
-    expect(validate(form, JSON.parse(example)).kind).toBe('valid');
-  });
+  test.each(Object.values(forms))(
+    'of $name explains how an agent sends the form, with a valid example body',
+    (form) => {
+      const { markdown } = page(pathsOfPage(form.page).path);
+      expect(markdown).toContain(`https://paint.example/api/agent/actions/${form.name}/preview`);
+      expect(markdown).toContain(`https://paint.example/api/agent/actions/${form.name}/execute`);
+      expect(markdown).toContain(CONFIRMATION_STATEMENT);
+      const example = /```json\n([\s\S]*?)\n```/.exec(markdown)?.[1] ?? '';
+      expect(validate(form, JSON.parse(example)).kind).toBe('valid');
+    },
+  );
 });
 
 describe('/agents', () => {
@@ -224,7 +227,7 @@ describe('/agents', () => {
   });
 });
 
-test('links /agents and /reference only in the footer’s row for developers, without the word “agents”', () => {
+test('every page links /agents and /reference only in the footer’s row for developers, without the word “agents”', () => {
   for (const { html } of pages) {
     const [header = '', footer = ''] = ['header', 'footer'].map(
       (name) => new RegExp(`<${name}[\\s\\S]*</${name}>`).exec(html)?.[0] ?? '',
@@ -252,7 +255,7 @@ test('the start page folds its questions, and its mirror shows them as headings'
   expect(page('/contractors').html).not.toContain('<details>');
 });
 
-test('hides the icons of the steps from assistive technology and leaves them out of the mirror', () => {
+test('the icons of the steps are hidden from assistive technology and absent from the mirror', () => {
   const { html, markdown } = page('/');
   expect(html.match(/<li><svg class="icon" [^>]*aria-hidden="true"/g)).toHaveLength(3);
   expect(markdown).toContain('1. **You describe the job.**');
@@ -275,7 +278,7 @@ test('/contact shows the operator’s address only if one is set', () => {
 });
 
 describe('Markdown', () => {
-  test('gives sections ids in any script', () => {
+  test('gives sections ids in the letters of any script', () => {
     const html = renderDocument('## Über uns\n\n## ماذا يحدث؟\n\n## Что дальше\n\n## …\n\n## …\n').html;
     const ids = [...html.matchAll(/<section id="([^"]*)"/g)].map(([, id]) => id);
     expect(ids).toEqual(['über-uns', 'ماذا-يحدث', 'что-дальше', 'section-4', 'section-5']);
@@ -306,7 +309,7 @@ describe('parts for local mode', () => {
     }
   });
 
-  test('leave no markers behind', () => {
+  test('leave no placeholders on any page', () => {
     for (const each of [...pages, ...local]) expect(each.html + each.markdown).not.toMatch(/\{\{/);
   });
 });
@@ -324,7 +327,7 @@ describe('pages of a deployment without upstream, mail or signing keys', () => {
     expect(paths.filter((path) => isClosed(page(path)))).toEqual([]);
   });
 
-  test('close only the newsletter without mail', () => {
+  test('show a closed notice only for the newsletter without mail', () => {
     const mailless = loadPages({ ...settings, mail: none });
     expect(paths.filter((path) => isClosed(page(path, mailless)))).toEqual(['/newsletter']);
   });
@@ -359,7 +362,7 @@ describe('invalid content', () => {
     ['an unknown entry', file('colour: blue\n'), /colour/],
     ['a form that is not declared', file('form: survey\n'), /catalogue/],
     ['a form without its words', file('form: contact\n'), /submit and use/],
-  ])('%s is rejected', (_what, text, reason) => {
+  ])('a page with %s is rejected', (_what, text, reason) => {
     expect(() => parseContent('page.md', text)).toThrow(reason);
   });
 

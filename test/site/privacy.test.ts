@@ -62,12 +62,12 @@ beforeAll(async () => {
 });
 afterAll(() => service.end());
 
-test('sets no cookie in any answer', () => {
+test('the service sets no cookie in any answer', () => {
   expect(new Set(answers.map(({ status }) => status))).toEqual(new Set([200, 302, 303, 304, 400, 404, 405]));
   for (const { headers } of answers) expect(headers.getSetCookie()).toEqual([]);
 });
 
-test('opens no outgoing connection with the embedded inbox', async () => {
+test('the service opens no outgoing connection with the embedded inbox', async () => {
   // A service with an HTTP upstream shows that the preload reports calls.
   expect(service.stderr()).not.toContain('OUTGOING');
   const other = await startProcess({
@@ -85,7 +85,7 @@ test('opens no outgoing connection with the embedded inbox', async () => {
 });
 
 describe('page', () => {
-  test('loads from and sends to this site only', () => {
+  test('loads content from this site only and sends data to this site only', () => {
     expect(pages.length).toBeGreaterThan(10);
     for (const { text, headers } of pages) {
       const loaded = [
@@ -103,7 +103,7 @@ describe('page', () => {
     }
   });
 
-  test('has scripts that store only values for the next page and call no other site', async () => {
+  test('has only scripts that call no other site and store only values for the next page', async () => {
     const assets = new Set(pages.flatMap(({ text }) => text.match(/\/assets\/[^"]+/g) ?? []));
     expect(assets.size).toBeGreaterThan(2);
     for (const path of assets) {

@@ -31,7 +31,7 @@ beforeAll(async () => {
 
 afterAll(() => app.close());
 
-test('serves every page as it was rendered', async () => {
+test('every page is served as it was rendered', async () => {
   for (const page of pages) {
     const answer = await fetch(origin + page.path);
     expect(answer.status).toBe(200);
@@ -40,7 +40,7 @@ test('serves every page as it was rendered', async () => {
   }
 });
 
-test('serves every mirror as Markdown that any origin may read', async () => {
+test('every mirror is served as Markdown that any origin may read', async () => {
   for (const page of pages) {
     const answer = await fetch(origin + page.markdownPath);
     expect(answer.status).toBe(200);
@@ -51,7 +51,7 @@ test('serves every mirror as Markdown that any origin may read', async () => {
   }
 });
 
-test('returns 304 without a body for an unchanged page, mirror and asset', async () => {
+test('an unchanged page, mirror or asset returns 304 without a body', async () => {
   for (const path of ['/quote', '/quote.md', assets[0]?.path]) {
     const first = await fetch(`${origin}${path}`);
     const etag = first.headers.get('etag') ?? '';
@@ -64,7 +64,7 @@ test('returns 304 without a body for an unchanged page, mirror and asset', async
   }
 });
 
-test('serves the assets that pages link as immutable under hashed paths', async () => {
+test('the assets that pages link are served as immutable under hashed paths', async () => {
   const linkedBy = async (path: string) =>
     new Set((await (await fetch(origin + path)).text()).match(/\/assets\/[^"]+/g));
   const all = assets.map(({ path }) => path);

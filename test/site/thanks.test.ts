@@ -25,7 +25,7 @@ describe('GET /thank-you', () => {
     ['/newsletter', 'Check your inbox', /arrives within minutes/],
     // A refused subscription is shown at this address and sent again from there.
     ['/api/subscribe', 'Check your inbox', /arrives within minutes/],
-  ])('shows only the next steps of that form after %s', async (path, heading, next) => {
+  ])('shows only the next steps of the form after a post from %s', async (path, heading, next) => {
     const { text, status } = await thanked(from(path));
     expect([status, headingOf(text)]).toEqual([200, heading]);
     expect(text).toContain(`<title>${heading} · Paint Match</title>`);
@@ -42,11 +42,14 @@ describe('GET /thank-you', () => {
     ['any refused form', { referer: '/api/leads' }],
     ['another site', { referer: 'https://elsewhere.example/quote' }],
     ['an invalid address', { referer: 'quote' }],
-  ])('shows the next steps of each form after %s', async (_where, { referer = '' }: { referer?: string }) => {
-    const { text } = await thanked(referer.startsWith('/') ? from(referer) : { referer });
-    expect(headingOf(text)).toBe('Thank you');
-    expect(text).toMatch(/You asked for a quote:[\s\S]*You subscribed:/);
-  });
+  ])(
+    'shows the next steps of every form if the Referer is %s',
+    async (_where, { referer = '' }: { referer?: string }) => {
+      const { text } = await thanked(referer.startsWith('/') ? from(referer) : { referer });
+      expect(headingOf(text)).toBe('Thank you');
+      expect(text).toMatch(/You asked for a quote:[\s\S]*You subscribed:/);
+    },
+  );
 });
 
 test('varies by Referer, so that no cache shows the page of another form', async () => {
@@ -94,7 +97,7 @@ describe('thank-you.md in CONTENT_DIR', () => {
     }
   };
 
-  test('shows the same text after every form if it has no text for a form', async () => {
+  test('shows the same text after every form if the file has no text for a form', async () => {
     const own = await withContent({ 'thank-you.md': page('', 'Wir haben es.\n') });
     for (const headers of [{}, { referer: `${own.url}/quote` }]) {
       const { text } = await thanked(headers, own);
@@ -103,7 +106,7 @@ describe('thank-you.md in CONTENT_DIR', () => {
     await own.close();
   });
 
-  test('shows its text for a form, also after another page with that form', async () => {
+  test('shows its text for a form, also after a post from another page with that form', async () => {
     const after = 'after:\n  contact: { title: Gesendet, description: "An {{operator}}." }\n';
     const parts = '{{#contact}}\nGleich.\n{{/contact}}\n\n{{#any}}\nBald.\n{{/any}}\n';
     const own = await withContent({

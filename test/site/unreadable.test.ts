@@ -39,7 +39,7 @@ test.each([
   ['a refused form', '/api/leads', { headers: form, body: 'email=ada' }, 400],
   ['a refused subscription', '/api/subscribe', { headers: form, body: 'email=ada' }, 400],
 ])(
-  '%s gets a plain page with its own status and sentence, and the reason is logged',
+  'without readable pages, %s gets a plain page with the right status and sentence, and the reason is logged',
   async (_name, path, request, status) => {
     const answer = await call({ url }, path, request);
     expect(answer.status).toBe(status);
@@ -50,7 +50,7 @@ test.each([
   },
 );
 
-test('returns a 400 page for malformed chunks of a form, and continues to serve', async () => {
+test('the service returns a 400 page for malformed chunks of a form, and answers the next request', async () => {
   const [reply] = await exchange(
     url,
     'POST /api/leads HTTP/1.1\r\nHost: x\r\nContent-Type: application/x-www-form-urlencoded\r\nTransfer-Encoding: chunked\r\n\r\nZZZ\r\nfoo\r\n',

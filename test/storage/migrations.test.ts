@@ -12,7 +12,7 @@ import { openFile } from '../../src/storage/sqlite/file.ts';
 import { databases, type TestDatabase } from '../support/databases.ts';
 
 describe.each(databases)('migrations on %s', (name, create) => {
-  test('lets five instances start at the same time, twice', async () => {
+  test('succeed if five instances start at the same time, also in the second round', async () => {
     const database = await create();
     for (let round = 0; round < 2; round += 1) {
       const storages = await Promise.all(Array.from({ length: 5 }, () => database.open(systemClock)));
@@ -25,45 +25,48 @@ describe.each(databases)('migrations on %s', (name, create) => {
     await database.remove();
   });
 
-  test.runIf(name === 'PostgreSQL')('settles an execution while its table is replicated', async () => {
-    const database = await create();
-    const storage = await database.open(systemClock);
-    const replicated = sql`create publication everything for all tables`;
-    await storage.write((tx) => replicated.execute(tx));
-    const executions = openExecutions({
-      storage,
-      clock: systemClock,
-      upstreamTimeoutMs: 10_000,
-      embedded: false,
-      keepsDelivered: true,
-      expirePending: async () => 0,
-    });
-    const claim = await executions.claim(
-      {
-        action_id: 'a-1',
-        action: 'contact',
-        client: 'acme',
-        idempotency_key: 'k-1',
-        preview_digest: 'd-1',
-        confirmation_text: 'I confirm.',
-        confirmed_via: 'agent',
-        destination: 'Vetted Painters',
-      },
-      () => ({ form: 'contact', email: null, search_text: null, event: '{}' }),
-      '',
-    );
-    const confirmed = { kind: 'confirmed', known: false } as const;
-    const attempt = { at: '', ms: 5, outcome: confirmed.kind, by: 'first', http_status: 200 } as const;
-    const { row } = await executions.conclude(claim ?? expect.fail(), async () => ({
-      outcome: confirmed,
-      attempt,
-    }));
-    expect(row.status).toBe('submitted');
-    await storage.close();
-    await database.remove();
-  });
+  test.runIf(name === 'PostgreSQL')(
+    'leave a schema in which an execution settles while its table is replicated',
+    async () => {
+      const database = await create();
+      const storage = await database.open(systemClock);
+      const replicated = sql`create publication everything for all tables`;
+      await storage.write((tx) => replicated.execute(tx));
+      const executions = openExecutions({
+        storage,
+        clock: systemClock,
+        upstreamTimeoutMs: 10_000,
+        embedded: false,
+        keepsDelivered: true,
+        expirePending: async () => 0,
+      });
+      const claim = await executions.claim(
+        {
+          action_id: 'a-1',
+          action: 'contact',
+          client: 'acme',
+          idempotency_key: 'k-1',
+          preview_digest: 'd-1',
+          confirmation_text: 'I confirm.',
+          confirmed_via: 'agent',
+          destination: 'Vetted Painters',
+        },
+        () => ({ form: 'contact', email: null, search_text: null, event: '{}' }),
+        '',
+      );
+      const confirmed = { kind: 'confirmed', known: false } as const;
+      const attempt = { at: '', ms: 5, outcome: confirmed.kind, by: 'first', http_status: 200 } as const;
+      const { row } = await executions.conclude(claim ?? expect.fail(), async () => ({
+        outcome: confirmed,
+        attempt,
+      }));
+      expect(row.status).toBe('submitted');
+      await storage.close();
+      await database.remove();
+    },
+  );
 
-  test('rejects each start while a migration fails, and stores none of its changes', async () => {
+  test('reject each start while a migration fails, and store none of its changes', async () => {
     const database = await create();
     const storage = await database.open(systemClock);
     // Without the list of applied migrations, the first one finds its tables already there.
@@ -76,7 +79,7 @@ describe.each(databases)('migrations on %s', (name, create) => {
     await database.remove();
   });
 
-  test('applies a second migration, after which the previous version still writes but no longer starts', async () => {
+  test('apply a second migration, after which the previous version still writes but no longer starts', async () => {
     const database = await create();
     const before = await database.open(systemClock);
     const list = {
@@ -100,7 +103,7 @@ describe.each(databases)('migrations on %s', (name, create) => {
   });
 
   test.each([['0001-executions-inbox-outbox', '0017-honeypot-counts'], ['another program’s']])(
-    'rejects the start on a database with the migrations %s',
+    'reject the start on a database with the migrations %s',
     async (...names) => {
       const database = await create();
       const storage = await database.open(systemClock);

@@ -22,7 +22,7 @@ async function open(url: string): Promise<Storage> {
 }
 
 describe.each(databases)('openStorage with %s', (name, create) => {
-  test('opens the database of DATABASE_URL, and copies it in the format of its kind', async () => {
+  test('opens the database of DATABASE_URL, and copies it in the format of SQLite or of pg_dump', async () => {
     const database = await create();
     created.push(database);
     const storage = await open(database.url);

@@ -9,7 +9,7 @@ const fails = (error: Error) => () => Promise.reject(error);
 test.each([
   ['the same statement', false, 'run'],
   ['the given statement', true, 'write'],
-])('repeats a failed statement as %s', async (_, given, expected) => {
+])('flush repeats a failed statement as %s', async (_, given, expected) => {
   const journal = openPendingWrites<object>();
   const key = {};
   const done: string[] = [];
@@ -26,7 +26,7 @@ test.each([
   expect([journal.hasPendingWrites(), journal.keys(), done]).toEqual([false, [], [expected]]);
 });
 
-test('remembers writes while the store is unavailable, and flushes them in order', async () => {
+test('flush writes in order the writes that were remembered while the store was unavailable', async () => {
   const journal = openPendingWrites<object>();
   const written: number[] = [];
   let isAway = true;
@@ -43,7 +43,7 @@ test('remembers writes while the store is unavailable, and flushes them in order
   expect([journal.keys().length, written]).toEqual([0, [1, 2]]);
 });
 
-test('writes the others if the store refuses one', async () => {
+test('flush writes the other writes if the store refuses one of them', async () => {
   const journal = openPendingWrites<object>();
   const written: number[] = [];
   const [refused, taken] = [{}, {}];
@@ -53,7 +53,7 @@ test('writes the others if the store refuses one', async () => {
   expect([journal.keys(), written]).toEqual([[refused], [2]]);
 });
 
-test('writes once, before the next flush returns, a write that was remembered during a flush', async () => {
+test('a write that is remembered during a flush is written once, before the next flush returns', async () => {
   const journal = openPendingWrites<object>();
   const gate = Promise.withResolvers<void>();
   const written: string[] = [];
@@ -71,7 +71,7 @@ test('writes once, before the next flush returns, a write that was remembered du
   expect([written, journal.hasPendingWrites()]).toEqual([['first', 'second'], false]);
 });
 
-test('reports a pending write once the running statement has failed', async () => {
+test('idle resolves with a pending write after the running statement failed', async () => {
   const journal = openPendingWrites<object>();
   const key = {};
   const statement = Promise.withResolvers<void>();

@@ -41,7 +41,7 @@ describe.each(databases)('prepared queries on %s', (_name, create) => {
         .orderBy('id'),
     );
 
-  test('binds the values of each run by their names, and builds the query once', async () => {
+  test('bind the values of each run by their names, and build the query once', async () => {
     const insert = prepareInsert();
     const before = builds;
     await storage.write(insert({ id: 'a-1', email: 'a' }));
@@ -54,7 +54,7 @@ describe.each(databases)('prepared queries on %s', (_name, create) => {
     expect(await storage.read(other)).toEqual([]);
   });
 
-  test('binds a value that is SQL or looks like a placeholder as a value', async () => {
+  test('bind a value as a value, even if the value is SQL or looks like a placeholder', async () => {
     const [find, insert] = [prepareFind(), prepareInsert()];
     for (const email of ["' or 1=1 --", '$1', '?', 'id', 'Symbol(id)']) {
       await storage.write(insert({ id: `v-${email}`, email }));
@@ -62,7 +62,7 @@ describe.each(databases)('prepared queries on %s', (_name, create) => {
     }
   });
 
-  test('uses a parameter in several places, and keeps a constant that equals its name', async () => {
+  test('use a parameter in several places, and leave a constant unchanged that equals its name', async () => {
     const twice = prepareRead(storage, (db, of: { contact: string }) =>
       db
         .selectFrom('operator_audit')
@@ -77,7 +77,7 @@ describe.each(databases)('prepared queries on %s', (_name, create) => {
     expect(await storage.read(twice({ contact: 'twice' }))).toEqual([{ id: 'other' }, { id: 'twice' }]);
   });
 
-  test('returns the number of changed rows, alone and in a transaction', async () => {
+  test('return the number of changed rows, alone and in a transaction', async () => {
     const insert = prepareInsert();
     const erase = prepareChange(storage, (db, of: { email: string }) =>
       db.deleteFrom('operator_audit').where('about', '=', of.email),
@@ -93,7 +93,7 @@ describe.each(databases)('prepared queries on %s', (_name, create) => {
     expect(counts).toEqual([1, 1, 3, 0]);
   });
 
-  test('rolls prepared changes back with their transaction', async () => {
+  test('are rolled back together with their transaction', async () => {
     const insert = prepareInsert();
     const doomed = storage.write(async (tx) => {
       await tx.change(insert({ id: 'd-1', email: 'd' }));
@@ -104,7 +104,7 @@ describe.each(databases)('prepared queries on %s', (_name, create) => {
     expect(await storage.read(prepareFind()({ email: 'd', id: '' }))).toEqual([]);
   });
 
-  test('rejects a query that runs while it is built or after its transaction has ended', async () => {
+  test('are rejected if they run while the query is built or after their transaction has ended', async () => {
     const insert = prepareInsert();
     let executed: Promise<unknown> = Promise.resolve();
     storage.compile((db) => {
@@ -124,7 +124,7 @@ describe.each(databases)('prepared queries on %s', (_name, create) => {
     expect(await storage.read(prepareFind()({ email: 'late', id: '' }))).toEqual([]);
   });
 
-  test('builds nothing before the first run, so a start loads no library', async () => {
+  test('are not built before their first run, so that a start loads no library', async () => {
     const before = builds;
     const insert = prepareInsert();
     expect(builds).toBe(before);
@@ -132,7 +132,7 @@ describe.each(databases)('prepared queries on %s', (_name, create) => {
     expect(builds).toBe(before + 1);
   });
 
-  test('prepareBoth runs the second statement only if the first changed rows, and returns the number of those', async () => {
+  test('prepareBoth runs the second statement only if the first changed rows, and returns the first’s number of rows', async () => {
     const both = prepareBoth(
       storage,
       (db, of: { first: string; second: string; from: string }) =>

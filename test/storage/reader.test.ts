@@ -44,7 +44,7 @@ describe('openThreadReader', () => {
     rmSync(folder, { recursive: true });
   });
 
-  test('starts one thread, at the first read', async () => {
+  test('starts one thread, and only at the first read', async () => {
     expect(started).toHaveBeenCalledTimes(0);
     await Promise.all([count(), count()]);
     await count();
@@ -66,7 +66,7 @@ describe('openThreadReader', () => {
     expect(read.map(([row]) => row?.number)).toEqual(numbers);
   });
 
-  test('ends the thread after ten minutes without a read, and starts another for the next one', async () => {
+  test('ends the thread after ten minutes without a read, and starts another thread for the next read', async () => {
     await count();
     const first = timer;
     await count();
@@ -96,7 +96,7 @@ describe('openThreadReader', () => {
     });
   });
 
-  test('rejects reads after close, and leaves the write-ahead log to the store', async () => {
+  test('rejects reads after close, and does not delete the write-ahead log of the store', async () => {
     await keepRows(storage, [submissionRow()]);
     const last = count();
     await reader.close();

@@ -29,7 +29,7 @@ const definitions = {
     ) parts where owner not like 'kysely%' order by owner, part, place`,
 };
 
-test.each(databases)('creates the recorded schema in an empty database on %s', async (name, create) => {
+test.each(databases)('the migrations create the recorded schema in an empty database on %s', async (name, create) => {
   const database = await create();
   const storage = await database.open(systemClock);
   const { rows } = await storage.write((tx) => definitions[name as keyof typeof definitions].execute(tx));

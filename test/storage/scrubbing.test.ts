@@ -62,7 +62,7 @@ describe.each(databases)('scrubbing on %s', (_name, create) => {
     expect(scrubDueAt(small, EVENING, 'Europe/Berlin')).toEqual(EVENING);
   });
 
-  test('scrubs nothing without a due request', async () => {
+  test('scrubs nothing if no request is due', async () => {
     expect(await scrubRequested(large, EVENING, 'UTC')).toBeUndefined();
     await request(new Date(EVENING.getTime() + 1));
     expect(await scrubRequested(large, EVENING, 'UTC')).toBeUndefined();
@@ -80,21 +80,24 @@ describe.each(databases)('scrubbing on %s', (_name, create) => {
     },
   );
 
-  test.each(['held', 'failed', 'seen'] as const)('tries again the next night after the result %s', async (scrubbed) => {
-    result = scrubbed;
-    await request(EVENING);
-    expect(await scrubRequested(large, EVENING, 'Europe/Berlin')).toBe(scrubbed);
-    expect(await lastScrubDueAt(opened)).toEqual(new Date('2026-03-29T01:00:00.000Z'));
-  });
+  test.each(['held', 'failed', 'seen'] as const)(
+    'scrubs a large file again the next night after the result %s',
+    async (scrubbed) => {
+      result = scrubbed;
+      await request(EVENING);
+      expect(await scrubRequested(large, EVENING, 'Europe/Berlin')).toBe(scrubbed);
+      expect(await lastScrubDueAt(opened)).toEqual(new Date('2026-03-29T01:00:00.000Z'));
+    },
+  );
 
-  test('tries a small file again an hour later', async () => {
+  test('scrubs a small file again an hour after the result held', async () => {
     result = 'held';
     await request(EVENING);
     await scrubRequested({ ...large, scrubLockMs: () => 0 }, EVENING, 'UTC');
     expect(await lastScrubDueAt(opened)).toEqual(new Date(EVENING.getTime() + 3_600_000));
   });
 
-  test('keeps a request that arrives during the rewrite', async () => {
+  test('does not delete a request that arrives during the rewrite', async () => {
     await request(EVENING);
     const during = {
       ...large,
@@ -107,7 +110,7 @@ describe.each(databases)('scrubbing on %s', (_name, create) => {
     expect(await lastScrubDueAt(opened)).toEqual(EVENING);
   });
 
-  test('scrubs after the start for a request of an earlier process', async () => {
+  test('scrubs after the start if an earlier process left a request', async () => {
     const clock = testClock(EVENING.toISOString());
     await request(EVENING);
     const ticks: (() => void)[] = [];

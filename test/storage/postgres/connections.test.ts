@@ -67,12 +67,12 @@ describe.runIf(databases.length > 1)('PostgreSQL connections that fail during a 
     },
   );
 
-  test('rethrows an error of the statement itself', async () => {
+  test('rethrows the error if the statement itself fails', async () => {
     const mistaken = storage.read((db) => db.selectNoFrom(sql`1 / 0`.as('never')));
     await expect(mistaken).rejects.toMatchObject({ code: '22012' });
   });
 
-  test('does not reuse a connection whose statement got no answer', async () => {
+  test('closes a connection whose statement got no answer, and uses another one', async () => {
     const ask = async (number: number) => {
       const [row] = await storage.read((db) => db.selectNoFrom(sql<number>`${number}::integer`.as('number')));
       return row?.number;

@@ -52,7 +52,7 @@ describe.runIf(databases.length > 1)('copy of a real PostgreSQL database', () =>
     return rows.map(({ id }) => id);
   };
 
-  test('copies beside the running service with mode 0600, and restores after it has stopped', async () => {
+  test('is made with mode 0600 while the service runs, and is restored after the service has stopped', async () => {
     await running(async (storage) => {
       await keep(storage, 'e-1');
       await copyTo(file, database.url);
@@ -67,7 +67,7 @@ describe.runIf(databases.length > 1)('copy of a real PostgreSQL database', () =>
     expect(await running(kept)).toEqual(['e-1']);
   });
 
-  test('copies a database of a newer version, and rejects that copy on examination', async () => {
+  test('is made of a database of a newer version, and is rejected on examination', async () => {
     await running(async (storage) => {
       await storage.write((tx) => sql`insert into kysely_migration values ('9999-future', '')`.execute(tx));
       await copyTo(file, database.url);
@@ -76,7 +76,7 @@ describe.runIf(databases.length > 1)('copy of a real PostgreSQL database', () =>
     await expect(examineCopy(file)).rejects.toThrow(/written by a newer version/);
   });
 
-  test('deletes sessions and links of all operators on a restore, and keeps the audit', async () => {
+  test('loses the sessions and links of all operators on a restore, and retains the audit', async () => {
     const signIn = (storage: Storage) =>
       storage.write(async (tx) => {
         await sql`insert into operator_sessions values ('d', 'jo', 0, '', '', null, null)`.execute(tx);
@@ -118,7 +118,7 @@ describe.runIf(databases.length > 1)('copy of a real PostgreSQL database', () =>
       'alter table mailbox_key rename to kept',
       'alter table kept rename to mailbox_key',
     ],
-  ])('rejects a copy whose %s', async (what, change, back) => {
+  ])('is rejected if its %s', async (what, change, back) => {
     const client = new pg.Client({ connectionString: database.url });
     await client.connect();
     await client.query(change);
@@ -130,7 +130,7 @@ describe.runIf(databases.length > 1)('copy of a real PostgreSQL database', () =>
     );
   });
 
-  test('leaves the database as is if a restore fails halfway', async () => {
+  test('leaves the database unchanged if its restore fails halfway', async () => {
     await running((storage) => keep(storage, 'e-3'));
     await copyTo(file, database.url);
     // The restore drops the tables and then reaches one that a foreign view uses.
@@ -197,7 +197,7 @@ describe('examineCopy, output of pg_restore', () => {
     ['a list whose end mark has a suffix', `COPY x;\n${known}\n\\.x\n`, foreign],
     ['a COPY line with a leading blank', ` COPY x;\n${known}\n\\.\n`, foreign],
     ['a list after two megabytes of comments', `${'-- words\n'.repeat(250_000)}COPY x;\n\\.\n`, undefined],
-  ])('accepts or rejects %s', async (_what, output, refusal) => {
+  ])('accepts only complete lists of known migrations: %s', async (_what, output, refusal) => {
     writeFileSync(join(folder, 'output'), output);
     replace(
       'pg_restore',

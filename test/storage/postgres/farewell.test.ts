@@ -48,12 +48,12 @@ describe.runIf(databases.length > 1)('PostgreSQL connection that ends in the pac
     await remove();
   });
 
-  test('throws StorageUnavailable at the start', async () => {
+  test('makes the start throw StorageUnavailable', async () => {
     ends = true;
     await expect(openPostgres(url)).rejects.toThrow(StorageUnavailable);
   });
 
-  test('fails each statement with StorageUnavailable while running, and loses no connection of the pool', async () => {
+  test('makes each statement throw StorageUnavailable after the start, and leaves the pool usable', async () => {
     ends = false;
     const storage = await openPostgres(url);
     ends = true;

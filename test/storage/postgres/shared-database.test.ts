@@ -49,12 +49,12 @@ describe.runIf(databases.length > 1)('database shared with other programs', () =
   };
   const start = async () => (await openPostgres(url)).close();
 
-  test('creates exactly the listed tables', async () => {
+  test('contains exactly the listed tables of the service', async () => {
     await start();
     expect(await namesOf()).toEqual([...tables]);
   });
 
-  test('copies only its own tables, and restores them as a role that owns nothing else', async () => {
+  test('gets a copy of the service’s tables only, which a role restores that owns nothing else', async () => {
     await start();
     await administrator.query('create extension pg_stat_statements');
     await administrator.query('create table somebody_elses (id int)');
@@ -65,7 +65,7 @@ describe.runIf(databases.length > 1)('database shared with other programs', () =
     expect(await namesOf()).toEqual([...tables, 'somebody_elses'].sort());
   });
 
-  test('restores a dump of the whole database that contains an extension', async () => {
+  test('accepts the restore of a dump of the whole database with an extension', async () => {
     await start();
     await administrator.query('create extension pg_stat_statements');
     const options = ['--format=custom', '--no-owner', '--no-privileges', `--file=${file}`];
@@ -74,7 +74,7 @@ describe.runIf(databases.length > 1)('database shared with other programs', () =
     await start();
   });
 
-  test('removes a table on a restore that a later version created after the copy', async () => {
+  test('loses on a restore each table of the service that a later version created after the copy', async () => {
     await start();
     await administrator.query('drop table honeypot_counts');
     await copyTo(file, url);
@@ -84,7 +84,7 @@ describe.runIf(databases.length > 1)('database shared with other programs', () =
     expect(await namesOf()).not.toContain('honeypot_counts');
   });
 
-  test('restores into the schema of the copy, and leaves another program’s tables as they are', async () => {
+  test('gets a restore into the schema of the copy, and another program’s tables stay unchanged', async () => {
     await administrator.query(`create schema "my app" authorization ${role}`);
     await administrator.query('create table public.honeypot_counts (theirs int)');
     await administrator.query('create table public.kysely_migration (name text)');

@@ -111,7 +111,7 @@ describe.runIf(databases.length > 1)('store in PostgreSQL', () => {
     expect(performance.now() - closedAt).toBeLessThan(5_000);
   });
 
-  test('runs ten statements at once, and lets more wait', async () => {
+  test('runs ten statements at once, and further statements wait', async () => {
     const sleeping = Array.from({ length: CONNECTIONS + 2 }, () => ask(sql`pg_sleep(0.3)`));
     const asleep = `${others} and query like '%pg_sleep%' and state = 'active'`;
     await until(async () => (await administrator.query(`select ${asleep}`)).rowCount === CONNECTIONS);
@@ -120,7 +120,7 @@ describe.runIf(databases.length > 1)('store in PostgreSQL', () => {
     expect(rowCount).toBe(CONNECTIONS);
   });
 
-  test('enables keep-alive on connections, and logs the loss of an idle one', async () => {
+  test('enables keep-alive on connections, and logs the loss of an idle connection', async () => {
     const keptAlive = vi.spyOn(Socket.prototype, 'setKeepAlive');
     await connection();
     const before = logged.length;
@@ -134,23 +134,23 @@ describe.runIf(databases.length > 1)('store in PostgreSQL', () => {
   });
 
   test.each([
-    ['22012', 'ours'],
-    ['23505', 'ours'],
-    ['42P08', 'ours'],
-    ['0A000', 'ours'],
-    ['54023', 'away'],
-    ['40001', 'away'],
-    ['55P03', 'away'],
-    ['57014', 'away'],
-    ['57P01', 'farewell'],
-    ['08006', 'farewell'],
-    ['25P03', 'farewell'],
-    ['25006', 'away'],
+    ['22012', 'an error of the statement'],
+    ['23505', 'an error of the statement'],
+    ['42P08', 'an error of the statement'],
+    ['0A000', 'an error of the statement'],
+    ['54023', 'an unavailable store'],
+    ['40001', 'an unavailable store'],
+    ['55P03', 'an unavailable store'],
+    ['57014', 'an unavailable store'],
+    ['57P01', 'a lost connection'],
+    ['08006', 'a lost connection'],
+    ['25P03', 'a lost connection'],
+    ['25006', 'an unavailable store'],
   ])('treats the error %s as %s', async (code, what) => {
     const before = await connection();
     const raised = `do $$ begin raise exception using errcode = '${code}'; end $$`;
     const error = await storage.write((tx) => sql.raw(raised).execute(tx)).catch((refused: unknown) => refused);
-    if (what === 'ours') expect(error).toMatchObject({ code });
+    if (what === 'an error of the statement') expect(error).toMatchObject({ code });
     else {
       expect(error).toMatchObject({
         name: 'StorageUnavailable',
@@ -159,7 +159,7 @@ describe.runIf(databases.length > 1)('store in PostgreSQL', () => {
       });
     }
     const after = await Promise.all(Array.from({ length: CONNECTIONS }, connection));
-    expect(after.includes(before)).toBe(what !== 'farewell');
+    expect(after.includes(before)).toBe(what !== 'a lost connection');
   });
 
   test('check throws StorageUnavailable while the server is read-only', async () => {
@@ -227,7 +227,7 @@ describe.runIf(databases.length > 1)('store in PostgreSQL', () => {
       expect(await scrubbing).toBe('unvacuumed');
     });
 
-    test('rethrows an error of its own statement', async () => {
+    test('rethrows the error if its own statement fails', async () => {
       const other = await openPostgres(database.url);
       await administrator.query('alter table messages rename to elsewhere');
       await expect(other.scrub()).rejects.toMatchObject({ code: '42P01' });
@@ -294,7 +294,7 @@ describe.runIf(databases.length > 1)('store in PostgreSQL', () => {
       expect(text).toContain("'it''s'");
     });
 
-    test('skips locked rows, and never fails for lack of disk space', () => {
+    test('skips locked rows, and does not check the disk space', () => {
       const { sql: text } = storage.compile((db) =>
         storage.dialect.skipLocked(db.selectFrom('operator_audit').selectAll() as never),
       );

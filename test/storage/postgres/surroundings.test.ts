@@ -34,7 +34,7 @@ describe.runIf(databases.length > 1)('openPostgres', () => {
     await administrator.query(`drop database ${latin}`);
   });
 
-  test('starts twice beside another program’s migrations in a later schema of the search_path', async () => {
+  test('starts twice if another program’s migrations are in a later schema of the search_path', async () => {
     await administrator.query('create schema another; create schema service');
     await administrator.query('create table another.kysely_migration (name text)');
     const url = new URL(database.url);
@@ -46,7 +46,7 @@ describe.runIf(databases.length > 1)('openPostgres', () => {
     expect(rows).toHaveLength(1);
   });
 
-  test('finds its tables again after a schema was created that precedes theirs', async () => {
+  test('finds its tables after another schema was created that precedes their schema in the search_path', async () => {
     const first = await openPostgres(database.url);
     const row = sql`insert into operator_audit values ('e', '', 'jo', 'sign_in', '{}')`;
     await first.write((tx) => row.execute(tx));

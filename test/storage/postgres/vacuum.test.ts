@@ -60,7 +60,7 @@ describe.runIf(databases.length > 1)('scrub on PostgreSQL', () => {
   test.each([
     ['reads', 'begin isolation level repeatable read; select from messages'],
     ['has written', 'begin; create table of_another (id int)'],
-  ])('returns seen while an earlier transaction %s', async (_what, begin) => {
+  ])('returns seen if an earlier transaction that can see the deleted rows %s', async (_what, begin) => {
     const other = await connected(database.url);
     await other.query(begin);
     await erase();
@@ -72,7 +72,7 @@ describe.runIf(databases.length > 1)('scrub on PostgreSQL', () => {
     await other.end();
   });
 
-  test('waits for a transaction that ends soon', async () => {
+  test('waits for an earlier transaction if that transaction ends soon', async () => {
     const other = await connected(database.url);
     await other.query('begin isolation level repeatable read; select from messages');
     await erase();
@@ -82,7 +82,7 @@ describe.runIf(databases.length > 1)('scrub on PostgreSQL', () => {
     await other.end();
   });
 
-  test('returns unvacuumed for a role that may not vacuum the tables of another', async () => {
+  test('returns unvacuumed if the role may not vacuum the tables of another role', async () => {
     const reader = `reader_${randomUUID().slice(0, 8)}`;
     await administrator.query(`create role ${reader} login`);
     await administrator.query(`grant all on all tables in schema public to ${reader}`);

@@ -43,7 +43,7 @@ describe('writeBulk on SQLite (reference §19.4)', () => {
     expect(await stored()).toEqual(['a-0', 'a-1']);
   });
 
-  test('lets reads see the committed rows while it runs, and writes wait until it ends', async () => {
+  test('allows reads of the committed rows while it runs, and delays writes until it ends', async () => {
     await storage.write(insert('b-0'));
     const began = Promise.withResolvers<void>();
     const end = Promise.withResolvers<void>();
@@ -90,7 +90,7 @@ describe('writeBulk on SQLite (reference §19.4)', () => {
     expect(await stored()).toEqual(['d-3']);
   });
 
-  test('throws StorageUnavailable if another process holds the lock, and works afterwards', async () => {
+  test('throws StorageUnavailable while another process holds the lock, and commits afterwards', async () => {
     const other = new DatabaseSync(path);
     other.exec('begin immediate');
     await expect(storage.writeBulk(insert('e-1'))).rejects.toMatchObject({ name: 'StorageUnavailable' });

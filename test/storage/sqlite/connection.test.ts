@@ -128,7 +128,7 @@ describe('SqliteConnection, statements', () => {
 });
 
 describe('SqliteConnection, lock of another process', () => {
-  test('waits for a lock up to two seconds, every five milliseconds, anew for each statement', async () => {
+  test('tries every five milliseconds for up to two seconds for each statement while the lock is held', async () => {
     await insert(1);
     other.exec('begin immediate');
     for (let times = 1; times <= 2; times += 1) {
@@ -140,7 +140,7 @@ describe('SqliteConnection, lock of another process', () => {
     expect([stored(), waits]).toEqual([[1, 2], 800]);
   });
 
-  test('runs the statement if the lock ends meanwhile', async () => {
+  test('runs the statement if the lock ends during the wait', async () => {
     other.exec('begin immediate');
     onWait = () => {
       if (waits === 10) other.exec('rollback');
@@ -149,7 +149,7 @@ describe('SqliteConnection, lock of another process', () => {
     expect([stored(), waits]).toEqual([[1], 11]);
   });
 
-  test('closes the connection after a wait in vain, and opens another for the next statement', async () => {
+  test('closes the connection if the lock does not end in time, and opens another for the next statement', async () => {
     await insert(1);
     other.exec('begin immediate');
     const refused = await insert(2).catch((error: unknown) => error);
@@ -173,7 +173,7 @@ describe('SqliteConnection, lock of another process', () => {
 });
 
 describe('SqliteConnection, transactions', () => {
-  test('keeps other writers out until the commit, which makes the rows visible', async () => {
+  test('prevent other writes until the commit, which makes the rows visible', async () => {
     await connection.begin();
     expect(() => other.exec('begin immediate')).toThrow('locked');
     await insert(1);
@@ -187,7 +187,7 @@ describe('SqliteConnection, transactions', () => {
     expect(waits).toBe(1);
   });
 
-  test('stores nothing after a rollback, and reuses the connection', async () => {
+  test('store nothing after a rollback, and use the same connection again', async () => {
     await connection.begin();
     await insert(1);
     connection.rollback();
@@ -197,7 +197,7 @@ describe('SqliteConnection, transactions', () => {
     expect([stored(), opened.length]).toEqual([[2], 1]);
   });
 
-  test('closes the connection if the rollback fails', async () => {
+  test('close the connection if the rollback fails', async () => {
     await connection.begin();
     await insert(1);
     failing.set('rollback', FULL);
@@ -207,7 +207,7 @@ describe('SqliteConnection, transactions', () => {
     expect([stored(), opened.length]).toEqual([[2], 2]);
   });
 
-  test('runs nothing after its connection was closed, until the rollback', async () => {
+  test('run no statement after their connection was closed, until the rollback', async () => {
     await connection.begin();
     await insert(1);
     failing.set('insert into numbers values (?)', IOERR_FSYNC);
@@ -261,7 +261,7 @@ describe('SqliteConnection, statement that fails', () => {
 });
 
 describe('readCommitted', () => {
-  test('returns undefined while a transaction is open here', async () => {
+  test('returns undefined while a transaction is open on the same connection', async () => {
     await insert(1);
     const begun = connection.begin();
     expect(connection.readCommitted(query(numbers))).toBeUndefined();
@@ -273,7 +273,7 @@ describe('readCommitted', () => {
     expect(connection.readCommitted(query(numbers))).toEqual([{ number: 1 }, { number: 2 }]);
   });
 
-  test('reads beside another process that holds the write lock', async () => {
+  test('reads while another process holds the write lock', async () => {
     await insert(1);
     other.exec('begin immediate; insert into numbers values (2)');
     expect(connection.readCommitted(query(numbers))).toEqual([{ number: 1 }]);
@@ -285,7 +285,7 @@ describe('readCommitted', () => {
     expect(openNow()).toBe(1);
   });
 
-  test('throws the error of a read that fails', () => {
+  test('throws the error if the read fails', () => {
     expect(() => connection.readCommitted(query('select other from numbers'))).toThrow('no such column');
     failing.set(numbers, FULL);
     expect(() => connection.readCommitted(query(numbers))).toThrow(StorageUnavailable);

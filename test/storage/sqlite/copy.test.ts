@@ -106,7 +106,7 @@ describe('copyTo', () => {
     expect(flushed).toEqual([file, join(folder, 'copies')]);
   });
 
-  test('changes neither the database nor its log', () => {
+  test('changes neither the database nor its write-ahead log', () => {
     const running = new DatabaseSync(path);
     running.exec(`insert into operator_audit values ('e-1', '', 'jo', 'sign_in', '{}')`);
     // Copies the files as a killed process would leave them.
@@ -124,7 +124,7 @@ describe('copyTo', () => {
     expect(() => copyTo(file, path)).toThrow('EEXIST');
   });
 
-  test('waits for a lock', async () => {
+  test('waits until another process releases the lock', async () => {
     await lockElsewhere();
     copyTo(file, path);
     await examineCopy(file);
@@ -231,7 +231,7 @@ describe('examineCopy', () => {
     expect(existsSync(file)).toBe(false);
   });
 
-  test('waits for a lock', async () => {
+  test('waits until another process releases the lock', async () => {
     await lockElsewhere();
     await examineCopy(path);
   });

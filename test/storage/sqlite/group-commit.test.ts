@@ -28,7 +28,7 @@ const stored = async (prefix: string) => {
 };
 
 describe('group commit', () => {
-  test('commits concurrent writes together, and each is stored when it resolves', async () => {
+  test('commits concurrent writes together, and resolves each write after it is stored', async () => {
     let transactions = 0;
     const write = (id: string) =>
       storage.write(async (tx) => {
@@ -39,7 +39,7 @@ describe('group commit', () => {
     expect([(await stored('a-')).length, transactions]).toEqual([32, 1]);
   });
 
-  test('repeats a failed batch member by member, so that the others succeed', async () => {
+  test('repeats the writes of a failed batch one by one, so that the other writes succeed', async () => {
     let failures = 0;
     const poisoned = storage.write(async (tx) => {
       await insert('b-poisoned')(tx);
@@ -80,7 +80,7 @@ describe('group commit', () => {
     expect(await stored('c-')).toEqual(['c-4']);
   });
 
-  test('waits for a lock once, and refuses writes that arrive meanwhile together with the waiting ones', async () => {
+  test('waits for a lock once, and refuses writes that arrive during the wait together with the waiting writes', async () => {
     const { DatabaseSync } = await import('node:sqlite');
     let waited = 0;
     const clock = testClock();
@@ -171,7 +171,7 @@ describe('groupCommit, batches', () => {
     expect(batches.flat()).toEqual(all);
   });
 
-  test('gathers the writes of three turns of the event loop, and later ones in the next batch', async () => {
+  test('gathers the writes of three turns of the event loop, and puts later writes into the next batch', async () => {
     const { write, batches, inTurn, turns } = batching();
     const later: Promise<unknown>[] = [];
     inTurn.set(GATHERING_TURNS, () => later.push(write('in the third turn')));
@@ -212,7 +212,7 @@ describe('groupCommit, batches', () => {
     ]);
   });
 
-  test('does not repeat a batch of one member that fails', async () => {
+  test('does not repeat a failed batch that has only one member', async () => {
     const { write, batches } = batching();
     expect(await settled([write('alone', new Error('poisoned'))])).toEqual(['poisoned']);
     expect(batches).toEqual([['alone']]);
@@ -225,7 +225,7 @@ describe('groupCommit, batches', () => {
     expect(batches).toEqual([['a', 'b', 'c'], ['a'], ['b'], ['c']]);
   });
 
-  test('does not fail the writes that wait for the next batch', async () => {
+  test('does not reject the writes that wait for the next batch if a batch fails', async () => {
     const { write, batches } = batching();
     const [first = '', ...others] = names(BATCH_MAXIMUM + 1);
     const writes = [write(first, new Error('poisoned')), ...others.map((name) => write(name))];
@@ -233,7 +233,7 @@ describe('groupCommit, batches', () => {
     expect(batches.at(-1)).toEqual(others.slice(-1));
   });
 
-  test('fails every member of a batch whose commit fails, and never repeats it', async () => {
+  test('rejects every member of a batch whose commit fails, and never repeats the batch', async () => {
     const { write, batches, fails } = batching();
     fails.commit = true;
     expect(await settled([write('a'), write('b')])).toEqual(['no answer', 'no answer']);
@@ -242,7 +242,7 @@ describe('groupCommit, batches', () => {
     expect(await write('c')).toBe('c');
   });
 
-  test('refuses all waiting writes if a batch can’t begin, but no later ones', async () => {
+  test('refuses all waiting writes if a batch can’t begin, and accepts later writes', async () => {
     const { write, batches, fails } = batching();
     fails.begin = true;
     const refused = names(BATCH_MAXIMUM + 1);

@@ -3,7 +3,7 @@ import { expect, test } from 'vitest';
 import { driverOf, kyselyOver, SqliteConnection } from '../../../src/storage/sqlite/connection.ts';
 import { testClock } from '../../support/clock.ts';
 
-test('closes the connection when Kysely is destroyed', async () => {
+test('the SQLite dialect closes the connection when Kysely is destroyed', async () => {
   const database = new DatabaseSync(':memory:');
   const connection = new SqliteConnection(() => database, testClock());
   const db = kyselyOver(driverOf(connection));

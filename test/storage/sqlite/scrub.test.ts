@@ -62,12 +62,12 @@ describe('scrubSqlite', () => {
     expect(worst).toBeLessThan(took / 2);
   });
 
-  test('returns held if a reader of another process stays', async () => {
+  test('returns held if a reader of another process does not end in time', async () => {
     other.exec('begin; select * from operator_audit');
     expect(await scrubSqlite(path, 2)).toBe('held');
   });
 
-  test('returns clean if the reader ends meanwhile', async () => {
+  test('returns clean if the reader of another process ends in time', async () => {
     other.exec('begin; select * from operator_audit');
     const scrubbing = storage.scrub();
     await systemClock.sleep(200);
@@ -88,7 +88,7 @@ describe('scrubSqlite', () => {
     expect(await scrubSqlite(file)).toBe('failed');
   });
 
-  test('rejects if the thread throws for another reason than disk or lock', async () => {
+  test('rejects if the thread throws an error that concerns neither the disk nor the lock', async () => {
     await expect(scrubSqlite(7 as never)).rejects.toThrow('path');
   });
 });

@@ -33,7 +33,7 @@ const keep = (id: string) => sql`insert into operator_audit values (${id}, '', '
 const kept = () => other.prepare('select id from operator_audit order by 1').all();
 
 describe('check', () => {
-  test('writes for real, and changes no row', async () => {
+  test('makes a real write that changes no row', async () => {
     const before = other.prepare('pragma data_version').get();
     await storage.check();
     expect(other.prepare('pragma data_version').get()).not.toEqual(before);
@@ -181,7 +181,7 @@ describe('SQLite dialect', () => {
     expect(text).toContain("'it''s'");
   });
 
-  test('locks no row, and nests no changes', () => {
+  test('adds no row locks to a query, and allows no nested changes', () => {
     const { dialect } = storage;
     const { sql: text } = storage.compile((db) =>
       dialect.skipLocked(db.selectFrom('operator_audit').selectAll() as never),
