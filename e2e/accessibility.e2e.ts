@@ -176,7 +176,7 @@ const cutOff = `[...document.querySelectorAll('body *')].filter((element) => {
   return hides || left < -0.5 || right > innerWidth + 0.5;
 }).map((element) => element.outerHTML.slice(0, 80))`;
 
-test('at 320 pixels, which is 400 % of 1280, nothing is cut off or scrolls sideways', async () => {
+test('at 320 pixels (1280 at 400 % zoom), no content is cut off or scrolls sideways', async () => {
   const { page, close } = await at(320);
   for (const path of paths) {
     await page.goto(path);

@@ -55,7 +55,7 @@ const description = async (input: Locator) => {
   return await Promise.all(ids.map((id) => input.page().locator(`#${id}`).textContent()));
 };
 
-test('without a script, each click is answered at the focus, and a code may contain blanks', async () => {
+test('without a script, the page shows the result of each click at the focus, and a code may contain blanks', async () => {
   const email = 'blanks@example.com';
   const { page, complaints, close } = await opened(email, { javaScript: false, width: 360 });
   const focused = page.locator('.notice:focus');

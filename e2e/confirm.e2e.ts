@@ -41,7 +41,7 @@ const pictured = async (page: Page, name: string) => {
 };
 
 describe('confirmation page', () => {
-  test('sends after the mailed code and a click, and the agent gets the receipt', async () => {
+  test('sends the submission after the mailed code and a click, and the agent gets the receipt', async () => {
     const { page, id, complaints, close } = await opened('page_email');
     expect(await page.locator('main').innerText()).not.toContain('Lovelace');
     await page.getByRole('button', { name: 'Mail me a code' }).click();

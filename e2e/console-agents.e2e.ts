@@ -99,7 +99,7 @@ describe.each(['light', 'dark'] as const)('console credentials in %s', (scheme) 
   });
 });
 
-test('shows a token once, and not again from its history', async () => {
+test('shows a token once, and not in the browser’s history', async () => {
   const visit = await signedIn(browser, site, { javaScript: true, width: 1280 });
   const { page, close } = visit;
   await page.goto('/operator/agents');
@@ -116,7 +116,7 @@ test('shows a token once, and not again from its history', async () => {
   await close();
 });
 
-test('shows whole commands on a phone while the service can’t change the file', async () => {
+test('the console shows unbroken commands on a phone while the service can’t change the credentials file', async () => {
   const before = readFileSync(file, 'utf8');
   writeFileSync(file, '{');
   await site.service.parts.credentials.reload();

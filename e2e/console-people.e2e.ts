@@ -131,7 +131,7 @@ test('the operator downloads the confirmed subscribers with their link to unsubs
   await close();
 });
 
-test('a click on Resend sends a message that the mail server refused', async () => {
+test('a click on Resend sends a message again that the mail server refused', async () => {
   const { page, complaints, close } = await enter(1280);
   await page.getByRole('link', { name: 'Messages', exact: true }).click();
   await page.getByText('2 could not be sent').waitFor();

@@ -111,7 +111,7 @@ describe.each(['light', 'dark'] as const)('console in %s', (scheme) => {
   });
 });
 
-test('the operator works through a morning by keyboard, without a script', async () => {
+test('the operator does the tasks of a morning by keyboard, without a script', async () => {
   const { page, complaints, close } = await enter(360, 'light', false);
   const go = async (name: string | RegExp) => {
     await page.getByRole('link', { name }).first().focus();
@@ -166,7 +166,7 @@ test('on a phone, an option of a command and a date do not break across lines', 
   await close();
 });
 
-test('input of strangers is shown as text wherever an operator reads it', async () => {
+test('markup that a person entered is shown as text on every page for the operator', async () => {
   const { page, complaints, close } = await enter(1280);
   for (const path of [
     '/operator/leads?status=undelivered',
@@ -183,15 +183,18 @@ test('input of strangers is shown as text wherever an operator reads it', async 
   await close();
 });
 
-test.each([390, 600, 900, 1280])('the dates of the filters are wide enough for Firefox at %i px', async (width) => {
-  const { page, close } = await enter(width);
-  await page.goto('/operator/leads?status=undelivered');
-  // Firefox needs 9.5rem for an empty date and its picture.
-  for (const date of ['#since', '#until']) {
-    expect((await page.locator(date).boundingBox())?.width).toBeGreaterThanOrEqual(152);
-  }
-  await close();
-});
+test.each([390, 600, 900, 1280])(
+  'the date fields of the filters are wide enough for Firefox at %i px',
+  async (width) => {
+    const { page, close } = await enter(width);
+    await page.goto('/operator/leads?status=undelivered');
+    // Firefox needs 9.5rem for an empty date and its picture.
+    for (const date of ['#since', '#until']) {
+      expect((await page.locator(date).boundingBox())?.width).toBeGreaterThanOrEqual(152);
+    }
+    await close();
+  },
+);
 
 test('the mark of an undelivered lead is wide enough for two lines in WebKit', async () => {
   const { page, close } = await enter(1280);
@@ -210,7 +213,7 @@ test('the browser shows no page from its history after the operator has signed o
   await close();
 });
 
-test('the browser shows no page from its history over https either', async () => {
+test('the browser shows no page from its history after the sign-out, also over https', async () => {
   const port = await freePort();
   const secure = await startSite({ BASE_URL: `https://localhost:${port}`, OPERATOR_CONSOLE: 'on' });
   const { settings } = secure.service;

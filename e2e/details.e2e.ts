@@ -50,7 +50,7 @@ const linesOf = (page: Page, selector: string) =>
 const styleOf = (page: Page, selector: string, property: string, part = '') =>
   page.evaluate(`getComputedStyle(document.querySelector('${selector}'), '${part}').${property}`) as Promise<string>;
 
-test('links of a summary that take two lines are spaced apart', async () => {
+test('links of two lines in the error summary have a gap between them', async () => {
   const { page, close } = await at(360, german);
   await page.goto('/quote');
   await page.locator('form button[type=submit]').click();
@@ -66,7 +66,7 @@ test('links of a summary that take two lines are spaced apart', async () => {
   await close();
 });
 
-test.each([true, false])('a required checkbox is red beside its error, with JavaScript: %s', async (javaScript) => {
+test.each([true, false])('a required checkbox is red if it has an error, with JavaScript: %s', async (javaScript) => {
   const { page, close } = await at(360, site, javaScript);
   await page.goto('/newsletter');
   if (javaScript) await page.locator('form button[type=submit]').click();
@@ -80,19 +80,22 @@ test.each([true, false])('a required checkbox is red beside its error, with Java
   await close();
 });
 
-test.each([360, 1280])('no link and no number breaks across lines at %i px', async (width) => {
-  const { page, close } = await at(width, told);
-  for (const form of Object.values(forms)) {
-    await page.goto(pathsOfPage(form.page).path);
-    const links = await linesOf(page, '.recipient a');
-    expect([form.name, links.map((lines) => lines.length)]).toEqual([form.name, [1]]);
-  }
-  await page.goto('/');
-  expect((await linesOf(page, '.chip dd bdi')).map((lines) => lines.length)).toEqual(Array(5).fill(1));
-  await close();
-});
+test.each([360, 1280])(
+  'no link in the recipient’s line and no fact on the card breaks across lines at %i px',
+  async (width) => {
+    const { page, close } = await at(width, told);
+    for (const form of Object.values(forms)) {
+      await page.goto(pathsOfPage(form.page).path);
+      const links = await linesOf(page, '.recipient a');
+      expect([form.name, links.map((lines) => lines.length)]).toEqual([form.name, [1]]);
+    }
+    await page.goto('/');
+    expect((await linesOf(page, '.chip dd bdi')).map((lines) => lines.length)).toEqual(Array(5).fill(1));
+    await close();
+  },
+);
 
-test('on the card, a value that is a link is aligned with its neighbour', async () => {
+test('on the contractor’s card, a link is aligned with the value beside it', async () => {
   const { page, close } = await at(1280, told);
   await page.goto('/');
   const [, , licence, telephone] = await linesOf(page, '.chip dd bdi');
@@ -101,7 +104,7 @@ test('on the card, a value that is a link is aligned with its neighbour', async 
   await close();
 });
 
-test('the footer keeps its distance to the paint of an error page', async () => {
+test('the footer has a distance of 40 px to the painted band of an error page', async () => {
   const { page, close } = await at(360, site, false);
   await page.goto('/contact');
   const message = 'x'.repeat(33_000);
@@ -114,7 +117,7 @@ test('the footer keeps its distance to the paint of an error page', async () => 
   await close();
 });
 
-test('in forced colours, a promise has no empty box and a stripe without paint is hidden', async () => {
+test('in forced colours, items of the card have no empty box, and the stripe without colour is hidden', async () => {
   const { page, close } = await at(360);
   await page.emulateMedia({ forcedColors: 'active' });
   await page.goto('/');
@@ -140,7 +143,7 @@ test.each(['A4', 'Letter'])('a sent form prints on one sheet of %s', async (form
   await close();
 });
 
-test('on paper, the pictures of the steps are in ink', async () => {
+test('on paper, the icons of the steps have the colour of the text', async () => {
   const { page, close } = await at(1280);
   await page.emulateMedia({ media: 'print' });
   await page.goto('/');

@@ -25,7 +25,7 @@ const contents = (page: Page) => page.getByRole('navigation', { name: 'On this p
 /** Returns the example of the preview, the first one with tabs. */
 const preview = (page: Page) => page.locator('.example:has(.tabs)').first();
 
-test.each(everySurroundings)('no page overflows or causes complaints at %s', async (_, how) => {
+test.each(everySurroundings)('no page overflows or causes browser errors at %s', async (_, how) => {
   const { page, complaints, close } = await openPage(browser, site.service.url, how);
   for (const path of paths) {
     await page.goto(path);
@@ -35,7 +35,7 @@ test.each(everySurroundings)('no page overflows or causes complaints at %s', asy
   await close();
 });
 
-test('the paint reaches from edge to edge, and its text is aligned with the page', async () => {
+test('the painted band has the full width, and its text is aligned with the page', async () => {
   const { page, close } = await at(1280);
   for (const path of paths) {
     await page.goto(path);
@@ -67,7 +67,7 @@ describe('contents', () => {
     await close();
   });
 
-  test('leave room for a scrollbar that lies on top of them', async () => {
+  test('leave space for an overlay scrollbar', async () => {
     const { page, close } = await at(1280);
     await page.goto('/reference');
     const room = await page.evaluate(
@@ -152,7 +152,7 @@ describe('tabs of an example', () => {
     await close();
   });
 
-  test('are all printed in full, each under its name', async () => {
+  test('are all printed completely, each under its name', async () => {
     const { page, close } = await at(1280);
     await page.goto('/agents');
     await page.emulateMedia({ media: 'print' });
@@ -192,7 +192,7 @@ describe('copy button', () => {
     await close();
   });
 
-  test('selects the code if the browser gives no access to the clipboard', async () => {
+  test('selects the code if the browser allows no access to the clipboard', async () => {
     const { page, complaints, close } = await at(1280);
     await page.addInitScript({
       content: `Object.defineProperty(navigator, 'clipboard', { value: undefined });
@@ -237,7 +237,7 @@ test.each(['light', 'dark'] as const)('code has AAA contrast in %s', async (sche
   await close();
 });
 
-test('in forced colours, an example keeps its edge and the chosen tab its mark', async () => {
+test('in forced colours, an example has a border and the chosen tab a mark', async () => {
   const { page, close } = await at(1280);
   await page.emulateMedia({ forcedColors: 'active' });
   await page.goto('/agents');
@@ -248,7 +248,7 @@ test('in forced colours, an example keeps its edge and the chosen tab its mark',
   await close();
 });
 
-test('the script contains none of the button’s texts', () => {
+test('the script of the copy button contains none of the button’s texts', () => {
   const script = readFileSync(new URL('../src/site/assets/copy.js', import.meta.url), 'utf8');
   expect(script).not.toMatch(/'(Copy|Copied)'/);
 });

@@ -79,7 +79,7 @@ test('plain HTML on a page in windows-1252 sends letters with accents', async ()
   await context.close();
 });
 
-test('plain HTML sends a lead and opens our page, without a script', async () => {
+test('plain HTML sends a lead and opens the thank-you page of the service, without a script', async () => {
   const [page, context] = await open('/', false);
   await fillIn(page);
   await page.getByRole('button').click();
@@ -88,7 +88,7 @@ test('plain HTML sends a lead and opens our page, without a script', async () =>
   await context.close();
 });
 
-test('plain HTML that is refused opens our page with the answers', async () => {
+test('an invalid lead from plain HTML opens the form on the service’s site with the answers', async () => {
   const [page, context] = await open('/', false);
   await fillIn(page, 'ada@example');
   await page.getByRole('button').click();
@@ -168,7 +168,7 @@ test('the script reads no answer if its origin is not allowed', async () => {
   await stranger.close();
 });
 
-test('the newsletter form requires consent and opens our page, without a script', async () => {
+test('the newsletter form requires consent and opens the thank-you page of the service, without a script', async () => {
   const [page, context] = await open('/newsletter', false);
   await page.getByLabel('E-mail').fill('grace@example.com');
   await page.getByRole('button').click();

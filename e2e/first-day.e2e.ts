@@ -59,7 +59,7 @@ async function mailWith(word: string) {
 
 const button = (page: Page, name: string) => page.getByRole('button', { name, exact: true });
 
-test('signs in by mail, reads the first lead from its notice and works off the others', async () => {
+test('the operator signs in by mail, reads the first lead from its notice and handles the other leads', async () => {
   expect((await send(0)).status).toBe(200);
   const notice = await mailWith('Margaret');
   const { page, complaints, close } = await openPage(browser, site.service.url, { javaScript: true, width: 390 });

@@ -57,7 +57,7 @@ const luminance = (colour: string) => {
 };
 
 describe.each(surroundingsInTurn)('start page and quote page, %s', (_name, how: Surroundings) => {
-  test('the contractor’s card shows every fact, and the questions open', async () => {
+  test('the contractor’s card shows every fact, and a click on a question shows its answer', async () => {
     const { page, complaints, close } = await openPage(browser, told.service.url, how);
     for (const path of ['/', '/quote']) {
       await page.goto(path);
@@ -85,7 +85,7 @@ describe.each(surroundingsInTurn)('start page and quote page, %s', (_name, how: 
 });
 
 test.each(['light', 'dark'] as const)(
-  'text on the paint has a contrast of 7:1 in %s, and the paint fills the width',
+  'text on the painted band has a contrast of 7:1 in %s, and the band fills the width',
   async (scheme) => {
     const opened = await openPage(browser, site.service.url, {
       javaScript: false,
@@ -112,7 +112,7 @@ test.each(['light', 'dark'] as const)(
   },
 );
 
-test('the card stays visible beside a long form', async () => {
+test('the contractor’s card stays visible beside a long form', async () => {
   const { page, close } = await openPage(browser, site.service.url, {
     javaScript: false,
     width: 1280,
@@ -127,7 +127,7 @@ test('the card stays visible beside a long form', async () => {
   await close();
 });
 
-test('a limit states the time of day at which it ends', async () => {
+test('the message about a rate limit states the time of day at which the limit ends', async () => {
   const { page, close } = await openPage(browser, site.service.url, {
     javaScript: true,
     width: 360,
@@ -146,7 +146,7 @@ test('a limit states the time of day at which it ends', async () => {
   await close();
 });
 
-test('in forced colours, the paint, the card and the success panel have an edge', async () => {
+test('in forced colours, the painted band, the card and the success panel have a border', async () => {
   const { page, close } = await openPage(browser, site.service.url, {
     javaScript: true,
     width: 360,

@@ -142,7 +142,7 @@ describe('fragment of a form’s address', () => {
     await close();
   });
 
-  test('does not set a choice that is no option', async () => {
+  test('sets no choice that is not an option of the form', async () => {
     const { page, close } = await visit('/quote#name=Ada&timeline=Tomorrow');
     expect([await valuesOf(page), await page.locator(':checked').count()]).toEqual([
       expect.objectContaining({ name: 'Ada' }),
@@ -159,7 +159,7 @@ describe('fragment of a form’s address', () => {
     await close();
   });
 
-  test('fills in a value over its bound whole, and marks it with the sentence of the form', async () => {
+  test('fills in a value over its limit completely, and shows the form’s error at its field', async () => {
     const [message, company] = ['🎨'.repeat(2_001), 'x'.repeat(201)];
     const fits = { name: `${'ü'.repeat(100)}${'\u00ad'.repeat(9)}${'ü'.repeat(99)}`, email: 'ada@example.com' };
     const { page, close } = await visit(filledPath('contractors', { ...fits, company, message }));
@@ -177,13 +177,13 @@ describe('fragment of a form’s address', () => {
     await close();
   });
 
-  test('marks an e-mail address over its bound', async () => {
+  test('shows an error for an e-mail address over its limit', async () => {
     const { page, close } = await visit(`/contact#email=${'a'.repeat(60)}@${'b.'.repeat(120)}example`);
     expect(await page.locator('.error').allTextContents()).toEqual([expect.stringContaining('E-mail address')]);
     await close();
   });
 
-  test('is left to the browser if it has no name of the form', async () => {
+  test('is handled by the browser if it contains no field name of the form', async () => {
     for (const fragment of ['#field-email', '#main', '#company=x', '#name', '#__proto__=x']) {
       const { page, close } = await visit(`/quote${fragment}`);
       expect([await fragmentOf(page), await notice(page).count()]).toEqual([fragment, 0]);
@@ -195,7 +195,7 @@ describe('fragment of a form’s address', () => {
     }
   });
 
-  test('is read again when it changes on an open page, and replaces the earlier values', async () => {
+  test('is read again if it changes on an open page, and replaces the earlier values', async () => {
     const { page, close } = await visit('/quote#name=Ada&phone=1&timeline=Just+planning');
     await goTo(page, 'name=Eve&email=e%40x.example&project_type=Exterior');
     const values = { form: 'homeowner_quote', name: 'Eve', email: 'e@x.example', project_type: 'Exterior' };
@@ -222,7 +222,7 @@ describe('fragment of a form’s address', () => {
     await close();
   });
 
-  test('suggests a correction of the mail domain, and takes back a filled-in choice', async () => {
+  test('allows a suggested mail domain to be accepted, and a filled-in choice to be cleared with a click', async () => {
     const { page, close } = await visit('/quote#email=ada%40gmial.com&timeline=Just+planning');
     await page.getByRole('button', { name: 'ada@gmail.com' }).click();
     await page.getByText('Just planning').click();

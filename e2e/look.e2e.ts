@@ -80,7 +80,7 @@ test.each([360, 1280])('a page in Arabic is laid out from right to left at %i px
   }
 });
 
-test('a picture with an arrow has the direction of the page', async () => {
+test('an icon with an arrow is mirrored on a page from right to left', async () => {
   const scaleOf = async (on: Site, path: string, selector: string) => {
     const { page, close } = await at(360, 'light', on);
     await page.goto(path);
@@ -93,7 +93,7 @@ test('a picture with an arrow has the direction of the page', async () => {
   expect(await scaleOf(site, '/', 'ol li:nth-child(2) .icon')).toBe('none');
 });
 
-test.each([360, 1280])('a long word as a name widens no page at %i px', async (width) => {
+test.each([360, 1280])('no page is wider than the window at %i px if a name is one long word', async (width) => {
   for (const scheme of schemes) {
     const { page, close } = await at(width, scheme);
     for (const path of ['/', '/quote', '/thank-you', '/agents', '/privacy']) {
@@ -108,7 +108,7 @@ test.each([360, 1280])('a long word as a name widens no page at %i px', async (w
 });
 
 test.each([360, 1280])(
-  'a button on an error page looks like any other, also without a contact, at %i px',
+  'the button of an error page looks like the button of the start page, at %i px',
   async (width) => {
     for (const scheme of schemes) {
       const { page, close } = await at(width, scheme);
@@ -133,7 +133,7 @@ test.each([360, 1280])(
   },
 );
 
-test.each(schemes)('a phone gets an icon and the colour of its bars in %s', async (scheme) => {
+test.each(schemes)('pages name an icon for phones and the colour of the browser’s bars in %s', async (scheme) => {
   const { page, complaints, close } = await at(360, scheme);
   await page.goto('/');
   const tile = await page.request.get(
@@ -208,7 +208,7 @@ test.each([360, 1280])('the footer has a row for developers at %i px', async (wi
   }
 });
 
-test('in forced colours, the cards of the start page and of a form keep their edge', async () => {
+test('in forced colours, the cards of the start page and of a form have a border', async () => {
   for (const scheme of schemes) {
     for (const width of [360, 1280]) {
       const { page, close } = await at(width, scheme);

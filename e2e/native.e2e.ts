@@ -97,7 +97,7 @@ describe('one click creates one row', () => {
     ['sessionStorage throws', has("window, 'sessionStorage'", "throw new Error('planted');")],
     ['sessionStorage is full', refuses('Storage.prototype.setItem')],
     ['Date.now throws', refuses('Date.now')],
-    ['dates cannot be written', refuses('Date.prototype.toLocaleString')],
+    ['dates cannot be formatted', refuses('Date.prototype.toLocaleString')],
     ['Response.json is missing', lacks('Response.prototype.json')],
     ['the body of a success breaks off', meets('half a body')],
     ['a proxy changes the body of a success', meets('a success in HTML')],
@@ -114,8 +114,8 @@ describe('the second click creates one row', () => {
   test.each([
     ['a blocker stops the request', meets('nothing')],
     ['fetch rejects', (page: Page) => page.addInitScript({ content: REJECTS })],
-    ['something else answers 403', meets({ status: 403, contentType: 'text/html', body: '<h1>Blocked</h1>' })],
-    ['something else redirects to a page', meets({ status: 302, headers: { location: '/privacy' } })],
+    ['a proxy answers 403', meets({ status: 403, contentType: 'text/html', body: '<h1>Blocked</h1>' })],
+    ['a proxy redirects to a page', meets({ status: 302, headers: { location: '/privacy' } })],
   ])('if %s', async (_what, breakPage) => {
     expect(await sentBy(2, breakPage)).toBe(1);
   });
@@ -124,7 +124,7 @@ describe('the second click creates one row', () => {
     expect(await sentBy(2, meets('nothing'), form)).toBe(1);
   });
 
-  test('if the first click met the limit and the wait can’t be formatted', async () => {
+  test('if the first click exceeded the rate limit and the wait can’t be formatted', async () => {
     const limited = meets({
       status: 429,
       contentType: 'application/json',

@@ -45,35 +45,38 @@ const pictured = async (page: Page, name: string) => {
 
 const statusOf = async (email: string) => (await rowOf(site.service, email))?.status;
 
-test.each([true, false])('one button confirms and one unsubscribes, with JavaScript: %s', async (javaScript) => {
-  const { email, confirm, leave } = await subscribed();
-  const visit = await openPage(browser, site.service.url, { javaScript, width: 360 });
-  const { page, complaints, close } = visit;
-  await page.goto(confirm);
-  expect(await page.locator('main').innerText()).toContain('r•••@e•••.com');
-  expect(await statusOf(email)).toBe('pending');
-  await page.getByRole('button', { name: 'Yes, send me updates' }).click();
-  await page.getByRole('heading', { name: 'You are subscribed' }).waitFor();
-  expect(new URL(page.url()).pathname).toBe(new URL(confirm).pathname);
-  expect(await statusOf(email)).toBe('confirmed');
-  await page.reload();
-  await page.goto(leave);
-  expect(await page.locator('main').innerText()).not.toContain('@');
-  await page.getByRole('button', { name: 'Unsubscribe' }).click();
-  await page.getByRole('heading', { name: 'You are unsubscribed' }).waitFor();
-  expect(await statusOf(email)).toBe('unsubscribed');
-  await page.goto(confirm);
-  await page.getByRole('link', { name: 'To the newsletter' }).click();
-  await page.getByRole('heading', { name: 'Newsletter' }).waitFor();
-  await until(() =>
-    site.upstream.delivered.some(
-      ({ event }) =>
-        event.type === 'subscriber.unsubscribed' && (event.data.fields as { email: string }).email === email,
-    ),
-  );
-  expect(complaints).toEqual([]);
-  await close();
-});
+test.each([true, false])(
+  'a button confirms the subscription, and another button unsubscribes, with JavaScript: %s',
+  async (javaScript) => {
+    const { email, confirm, leave } = await subscribed();
+    const visit = await openPage(browser, site.service.url, { javaScript, width: 360 });
+    const { page, complaints, close } = visit;
+    await page.goto(confirm);
+    expect(await page.locator('main').innerText()).toContain('r•••@e•••.com');
+    expect(await statusOf(email)).toBe('pending');
+    await page.getByRole('button', { name: 'Yes, send me updates' }).click();
+    await page.getByRole('heading', { name: 'You are subscribed' }).waitFor();
+    expect(new URL(page.url()).pathname).toBe(new URL(confirm).pathname);
+    expect(await statusOf(email)).toBe('confirmed');
+    await page.reload();
+    await page.goto(leave);
+    expect(await page.locator('main').innerText()).not.toContain('@');
+    await page.getByRole('button', { name: 'Unsubscribe' }).click();
+    await page.getByRole('heading', { name: 'You are unsubscribed' }).waitFor();
+    expect(await statusOf(email)).toBe('unsubscribed');
+    await page.goto(confirm);
+    await page.getByRole('link', { name: 'To the newsletter' }).click();
+    await page.getByRole('heading', { name: 'Newsletter' }).waitFor();
+    await until(() =>
+      site.upstream.delivered.some(
+        ({ event }) =>
+          event.type === 'subscriber.unsubscribed' && (event.data.fields as { email: string }).email === email,
+      ),
+    );
+    expect(complaints).toEqual([]);
+    await close();
+  },
+);
 
 describe.each(['light', 'dark'] as const)('newsletter pages in %s', (scheme) => {
   test.each([360, 1280])('fit at %i px without findings of axe', async (width) => {

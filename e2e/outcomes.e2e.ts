@@ -86,7 +86,7 @@ describe.each(surroundingsInTurn)('result of a form, %s', (_name, how: Surroundi
     await close();
   });
 
-  test('each kind of invalid value is reported at its field, and correcting them is enough', async () => {
+  test('each kind of invalid value is reported at its field, and the corrected form is sent', async () => {
     const { page, complaints, close } = await openPage(browser, site.service.url, how);
     const form = forms.contractor_signup;
     const wrong = {
@@ -140,7 +140,7 @@ describe.each(surroundingsInTurn)('result of a form, %s', (_name, how: Surroundi
     await close();
   });
 
-  test('502 says that the form is stored, with a reference and a contact, and another click resends the same', async () => {
+  test('502 says that the form is stored, with a reference and a contact, and another click sends the same lead', async () => {
     const { page, complaints, close } = await openPage(browser, site.service.url, how);
     const form = forms.homeowner_quote;
     const answers = answersTo(form, newAddress());

@@ -159,7 +159,7 @@ describe('focus, which WebKit needs for a caret', () => {
     return () => page.evaluate('calls.splice(0)');
   };
 
-  test('is set before a link of the summary jumps to its control', async () => {
+  test('is set before a link of the error summary moves to its control', async () => {
     const { page, close } = await openPage(browser, site.service.url, how);
     const calls = await recorded(page);
     await page.goto('/contact');
@@ -173,7 +173,7 @@ describe('focus, which WebKit needs for a caret', () => {
     await close();
   });
 
-  test('is set anew at a control to which the address of the page leads', async () => {
+  test('is set again at the control that the fragment of the page’s address names', async () => {
     const { page, close } = await openPage(browser, site.service.url, how);
     const calls = await recorded(page);
     await page.goto('/contact#field-name');
@@ -254,7 +254,7 @@ describe('while the form is sent', () => {
     await close();
   });
 
-  test('a broken connection leaves the result open and keeps all answers', async () => {
+  test('a broken connection shows that the result is unknown and keeps all answers', async () => {
     const { page, close } = await filled();
     await page.route('**/api/leads', (route) => route.abort('connectionreset'));
     await press(page);
@@ -266,7 +266,7 @@ describe('while the form is sent', () => {
     await close();
   });
 
-  test('a redirect to a page of another sender is no success', async () => {
+  test('a redirect by a proxy to a page does not count as success', async () => {
     const { page, close } = await filled();
     const before = site.upstream.delivered.length;
     await page.route('**/api/leads', (route) => route.fulfill({ status: 302, headers: { location: '/privacy' } }));
@@ -277,7 +277,7 @@ describe('while the form is sent', () => {
     await close();
   });
 
-  test('the script reads the answer to its end before it opens the next page', async () => {
+  test('the script reads the whole answer before it opens the next page', async () => {
     const { page, close } = await filled();
     let whole: boolean | undefined;
     const slow = createServer((_request, response) => {

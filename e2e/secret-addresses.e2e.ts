@@ -22,25 +22,28 @@ test.each([
   ['a confirmation', async () => (await pending(site.service)).path],
   ['a newsletter link', async () => `/newsletter/confirm/${(await newSubscriber(site.service)).confirm_token}`],
   ['a sign-in link', () => linkFor(site.service)],
-])('the Referer contains only the origin when %s loads its files and links on', async (_page, pathOf) => {
-  const { url } = site.service;
-  const how = { javaScript: true, width: 360 };
-  const { page, complaints, close } = await openPage(browser, url, how);
-  await page.goto(await pathOf());
-  const asked: Promise<[string, string | undefined]>[] = [];
-  page.on('request', (request) => {
-    const path = new URL(request.url()).pathname;
-    asked.push(request.allHeaders().then(({ referer }) => [path, referer]));
-  });
-  await page.reload({ waitUntil: 'networkidle' });
-  const files = await Promise.all(asked);
-  expect(files.map(([path]) => path)).toEqual(
-    expect.arrayContaining([expect.stringMatching(/\.css$/), expect.stringMatching(/\.svg$/)]),
-  );
-  await page.locator('.brand').click();
-  await page.waitForLoadState();
-  const referers = (await Promise.all(asked)).slice(1).map(([, referer]) => referer);
-  expect([...new Set(referers)].filter((referer) => referer !== undefined)).toEqual([`${url}/`]);
-  expect(complaints).toEqual([]);
-  await close();
-});
+])(
+  'the Referer contains only the origin if the page of %s loads files or a link on it is opened',
+  async (_page, pathOf) => {
+    const { url } = site.service;
+    const how = { javaScript: true, width: 360 };
+    const { page, complaints, close } = await openPage(browser, url, how);
+    await page.goto(await pathOf());
+    const asked: Promise<[string, string | undefined]>[] = [];
+    page.on('request', (request) => {
+      const path = new URL(request.url()).pathname;
+      asked.push(request.allHeaders().then(({ referer }) => [path, referer]));
+    });
+    await page.reload({ waitUntil: 'networkidle' });
+    const files = await Promise.all(asked);
+    expect(files.map(([path]) => path)).toEqual(
+      expect.arrayContaining([expect.stringMatching(/\.css$/), expect.stringMatching(/\.svg$/)]),
+    );
+    await page.locator('.brand').click();
+    await page.waitForLoadState();
+    const referers = (await Promise.all(asked)).slice(1).map(([, referer]) => referer);
+    expect([...new Set(referers)].filter((referer) => referer !== undefined)).toEqual([`${url}/`]);
+    expect(complaints).toEqual([]);
+    await close();
+  },
+);

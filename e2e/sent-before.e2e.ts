@@ -67,7 +67,7 @@ test.each([
   },
 );
 
-test('the message about the last attempt disappears when the next one is sent', async () => {
+test('the message about the last attempt disappears when the next attempt starts', async () => {
   const how = { javaScript: true, width: 360 };
   const { page, close } = await openPage(browser, site.service.url, how);
   const form = forms.homeowner_quote;
@@ -85,7 +85,7 @@ test('the message about the last attempt disappears when the next one is sent', 
   await close();
 });
 
-test('a second click on an optional answer clears it', async () => {
+test('a second click on an optional answer clears the answer', async () => {
   const how = { javaScript: true, width: 360 };
   const { page, complaints, close } = await openPage(browser, site.service.url, how);
   const form = forms.homeowner_quote;

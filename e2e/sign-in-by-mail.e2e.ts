@@ -48,7 +48,7 @@ describe.each([
   [390, 'light'],
   [1280, 'dark'],
 ] as const)('sign-in by mail at %i px, %s', (width, scheme) => {
-  test('leads from a page to its link, and from a refused deletion to the page that asks', async () => {
+  test('opens the requested page after the sign-in, and the deletion page after a fresh sign-in', async () => {
     const lead = submissionRow({ fields: { name: 'Ada', email: `ada-${width}@example.com` } });
     await keepRows(service.parts.storage, [lead]);
     const { page, complaints, close } = await openPage(browser, service.url, { javaScript: true, width, scheme });
@@ -91,7 +91,7 @@ describe.each([
   });
 });
 
-test('a link on another site opens its page of the console, and a form there changes nothing', async () => {
+test('a link on another site opens a page of the console, and a form on another site changes nothing', async () => {
   const { page, close } = await openPage(browser, service.url, { javaScript: false, width: 1280 });
   await page.goto('/operator/audit');
   await page.getByLabel('E-mail address').fill(JO);

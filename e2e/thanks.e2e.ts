@@ -43,7 +43,7 @@ const pictured = async (page: Page, name: string) => {
 };
 
 describe.each(surroundingsInTurn)('thank-you page, %s', (_name, how: Surroundings) => {
-  test('thanks for each form in its own words', async () => {
+  test('thanks with different words for each form', async () => {
     const { page, complaints, close } = await openPage(browser, site.service.url, how);
     for (const form of Object.values(forms)) {
       await send(page, form);
@@ -105,7 +105,7 @@ test('the thank-you page shows the answers once, prints them and stores them now
   await close();
 });
 
-test('back and forward say that the form was sent, and send nothing again', async () => {
+test('after back and forward, the pages say that the form was sent, and nothing is sent again', async () => {
   const { page, close } = await openPage(browser, site.service.url, how);
   await send(page, forms.contact);
   const before = site.upstream.delivered.length;
@@ -121,7 +121,7 @@ test('back and forward say that the form was sent, and send nothing again', asyn
 test.each([
   ['if nothing can be stored', `Storage.prototype.setItem = () => { throw new Error('no'); }`],
   ['if the stored value is invalid', `Storage.prototype.getItem = () => '{"values":7}'`],
-])('%s, the form is sent and the page thanks for it', async (_where, script) => {
+])('%s, the form is sent and the thank-you page has the title of the form', async (_where, script) => {
   const { page, complaints, close } = await openPage(browser, site.service.url, how);
   await page.addInitScript({ content: script });
   await send(page, forms.contact);
@@ -141,7 +141,7 @@ test('the thank-you page shows no time and no reference if nothing was sent', as
   await close();
 });
 
-test('the button shows a turning ring while the form is sent, and a still one with reduced motion', async () => {
+test('the button shows a turning ring while the form is sent, and a ring without motion with reduced motion', async () => {
   const { page, close } = await openPage(browser, site.service.url, how);
   await page.goto('/contact');
   await fillIn(page, forms.contact, answers(forms.contact));

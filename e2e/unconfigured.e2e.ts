@@ -24,7 +24,7 @@ test.each([
   [360, 'dark'],
   [1280, 'light'],
   [1280, 'dark'],
-] as const)('forms are closed without an upstream, at %i px in %s', async (width, scheme) => {
+] as const)('every form page shows a closed notice without an upstream, at %i px in %s', async (width, scheme) => {
   const how = { javaScript: true, width, scheme };
   const { page, complaints, close } = await openPage(browser, site.service.url, how);
   for (const form of Object.values(forms)) {

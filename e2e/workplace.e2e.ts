@@ -69,23 +69,26 @@ test.each([
   await close();
 });
 
-test.each([true, false])('marks 30 leads at once and undoes it, with JavaScript: %s', async (javaScript) => {
-  const { page, complaints, close } = await open(390, { javaScript });
-  await page.goto('/operator/leads?progress=new');
-  const boxes = page.getByRole('checkbox', { name: /^Select / });
-  for (let n = 0; n < 30; n += 1) await boxes.nth(n).check();
-  await page.locator('.bulk').getByRole('button', { name: 'Answered' }).click();
-  await page.getByRole('status').getByText('30 leads marked as answered.').waitFor();
-  expect(new URL(page.url()).search).toBe('?progress=new');
-  await page.getByText('70 leads', { exact: true }).waitFor();
-  await page.getByRole('button', { name: 'Undo' }).click();
-  await page.getByRole('status').getByText('Undone for 30 leads.').waitFor();
-  await page.getByText('100 leads', { exact: true }).waitFor();
-  expect(complaints).toEqual([]);
-  await close();
-});
+test.each([true, false])(
+  'the operator marks 30 leads at once and undoes the change, with JavaScript: %s',
+  async (javaScript) => {
+    const { page, complaints, close } = await open(390, { javaScript });
+    await page.goto('/operator/leads?progress=new');
+    const boxes = page.getByRole('checkbox', { name: /^Select / });
+    for (let n = 0; n < 30; n += 1) await boxes.nth(n).check();
+    await page.locator('.bulk').getByRole('button', { name: 'Answered' }).click();
+    await page.getByRole('status').getByText('30 leads marked as answered.').waitFor();
+    expect(new URL(page.url()).search).toBe('?progress=new');
+    await page.getByText('70 leads', { exact: true }).waitFor();
+    await page.getByRole('button', { name: 'Undo' }).click();
+    await page.getByRole('status').getByText('Undone for 30 leads.').waitFor();
+    await page.getByText('100 leads', { exact: true }).waitFor();
+    expect(complaints).toEqual([]);
+    await close();
+  },
+);
 
-test('finds leads by half a telephone number, a name without accents and a postal code', async () => {
+test('the search finds leads by half a telephone number, a name without accents and a postal code', async () => {
   const { page, close } = await open(1280);
   await page.goto('/operator/leads');
   for (const [words, name] of [
@@ -101,7 +104,7 @@ test('finds leads by half a telephone number, a name without accents and a posta
   await close();
 });
 
-test('reads, answers, marks and annotates one lead after the other by keyboard', async () => {
+test('the operator opens, marks and annotates one lead after the other by keyboard', async () => {
   const { page, complaints, close } = await open(390, { javaScript: false });
   await page.goto('/operator/leads?progress=new');
   await page.locator('.leads a').first().focus();
@@ -124,7 +127,7 @@ test('reads, answers, marks and annotates one lead after the other by keyboard',
   await close();
 });
 
-test('the list says how many leads came since, without a reload', async () => {
+test('the list of leads shows the number of new leads without a reload', async () => {
   const { page, complaints, close } = await open(1280);
   await page.clock.install();
   await page.goto('/operator/leads?q=nobody');

@@ -321,7 +321,7 @@ describe('invalid settings', () => {
     for (const [index, name] of missing.entries()) expect(faults[index]).toMatch(`${name} is requ`);
   });
 
-  test('include NOTIFY_EMAIL and ALERT_EMAIL without a mail server. With one, both are normalized like a form’s address', () => {
+  test('include NOTIFY_EMAIL and ALERT_EMAIL without a mail server. Otherwise both are normalized', () => {
     const told = { NOTIFY_EMAIL: ' Leads@Paint.example ', ALERT_EMAIL: 'faults@paint.example' };
     expect(faultsOf({ ...production, ...told })).toEqual([
       'NOTIFY_EMAIL needs a mail server. Set SMTP_URL and MAIL_FROM.',

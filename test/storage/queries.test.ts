@@ -132,7 +132,7 @@ describe.each(databases)('prepared queries on %s', (_name, create) => {
     expect(builds).toBe(before + 1);
   });
 
-  test('prepareBoth runs the second statement only if the first changed rows, and returns the first’s number of rows', async () => {
+  test('prepareBoth runs the second statement only if the first changed rows, and returns their number', async () => {
     const both = prepareBoth(
       storage,
       (db, of: { first: string; second: string; from: string }) =>

@@ -136,7 +136,7 @@ describe.each(databases)('storing a submission on %s (reference §10.6)', (_name
     expect((await rowOf(seen().id)).status).toBe('delivered');
   });
 
-  test('answers a lead before the second commit, and a subscription after it', async () => {
+  test('answers a lead before the second commit, and a subscription after the second commit', async () => {
     const { storage } = service.parts;
     const { write } = storage;
     const held = Promise.withResolvers<void>();
@@ -193,7 +193,7 @@ describe.each(databases)('storing a submission on %s (reference §10.6)', (_name
     ['undelivered', 502, problems.left.error],
     ['delivered', 200, undefined],
   ] as const)(
-    'answers by the row’s current status if another process changed it to %s meanwhile',
+    'answers by the row’s current status if another process changed that status to %s meanwhile',
     async (status, wanted, error) => {
       upstream.answer = (response, { event }) => {
         const of = { status, attempt_number: 2 };
@@ -208,7 +208,7 @@ describe.each(databases)('storing a submission on %s (reference §10.6)', (_name
     },
   );
 
-  test('returns the reference with a success, also across origins, and a random one for a filled honeypot', async () => {
+  test('returns the reference with a success, also across origins, and a random reference for a filled honeypot', async () => {
     const headers = { origin: ORIGIN };
     const accepted = await post(service, '/api/leads', 'json', lead(), headers);
     const bot = await post(service, '/api/leads', 'json', { ...lead(), 'bot-field': 'x' }, headers);
@@ -246,7 +246,7 @@ describe.each(databases)('storing a submission on %s (reference §10.6)', (_name
     }
   });
 
-  test('queues the message of a subscription once an attempt or a later one is confirmed', async () => {
+  test('queues the message of a subscription only after an attempt is confirmed, the first or a later one', async () => {
     const email = lead().email;
     const mails = async () => {
       const rows = await service.parts.storage.read((db) => db.selectFrom('messages').selectAll());

@@ -55,7 +55,7 @@ describe.each(databases)('repeated submission of a person on %s (reference §10.
     return accepted;
   }
 
-  test('attempts the waiting row again at once under the same id, and returns that attempt’s result', async () => {
+  test('makes another attempt for the waiting row at once, under the same id, and returns its result', async () => {
     const first = await waiting();
     const second = await rig.send(ada);
     expect(first).toMatchObject({ status: 'queued' });
@@ -67,7 +67,7 @@ describe.each(databases)('repeated submission of a person on %s (reference §10.
     expect((await rig.send(ada)).reference).not.toBe(first.reference);
   });
 
-  test('changes neither time nor step of the next attempt if the repeated one is not confirmed', async () => {
+  test('changes neither time nor step of the next attempt if the repeated attempt is not confirmed', async () => {
     await waiting();
     const before = await rig.row();
     rig.receiver.answer = answering(429, { 'retry-after': '86400' });
@@ -91,7 +91,7 @@ describe.each(databases)('repeated submission of a person on %s (reference §10.
     ['dismissed', 'failed'],
     ['delivered', 'delivered'],
     ['undelivered', 'failed'],
-  ] as const)('returns the status and sends nothing if its own row was %s meanwhile', async (status, told) => {
+  ] as const)('returns the status and sends nothing if the row was %s meanwhile', async (status, told) => {
     const { reference } = await waiting();
     await rig.change({ status, step: null, next_attempt_ms: null });
     const again = await rig.send(ada, rig.instance().submissions, reference);
@@ -100,7 +100,7 @@ describe.each(databases)('repeated submission of a person on %s (reference §10.
     expect(await rig.row()).toMatchObject({ id: reference, status });
   });
 
-  test('makes one attempt for two concurrent repeats, and returns its result to both', async () => {
+  test('makes one attempt for two concurrent repeats, and returns the result to both', async () => {
     const { reference } = await waiting();
     const answer = holding(200);
     const { submissions, store } = another();
@@ -139,7 +139,7 @@ describe.each(databases)('repeated submission of a person on %s (reference §10.
     [200, 'delivered'],
     [500, 'queued'],
     [422, 'failed'],
-  ] as const)('waits for the end of a running redelivery: status %i gives %s', async (answer, told) => {
+  ] as const)('waits for the end of a running redelivery: after status %i, returns %s', async (answer, told) => {
     const { first, again, end } = await againBesideRedelivery(answer);
     await end();
     expect(await again).toMatchObject({ reference: first.reference, status: told });
@@ -150,15 +150,18 @@ describe.each(databases)('repeated submission of a person on %s (reference §10.
     [200, 'delivered'],
     [500, 'queued'],
     [422, 'failed'],
-  ] as const)('reads the end of a redelivery again after a failed read: status %i gives %s', async (answer, told) => {
-    const { first, again, store, end } = await againBesideRedelivery(answer);
-    store.isAway = true;
-    await end();
-    await store.failed;
-    store.isAway = false;
-    expect(await again).toMatchObject({ reference: first.reference, status: told });
-    expect(rig.receiver.delivered).toHaveLength(2);
-  });
+  ] as const)(
+    'reads the result of a redelivery again after a failed read: after status %i, returns %s',
+    async (answer, told) => {
+      const { first, again, store, end } = await againBesideRedelivery(answer);
+      store.isAway = true;
+      await end();
+      await store.failed;
+      store.isAway = false;
+      expect(await again).toMatchObject({ reference: first.reference, status: told });
+      expect(rig.receiver.delivered).toHaveLength(2);
+    },
+  );
 
   test('returns queued if the store stays unavailable for two seconds', async () => {
     const { first, again, store, end } = await againBesideRedelivery(500);
@@ -181,7 +184,7 @@ describe.each(databases)('repeated submission of a person on %s (reference §10.
     expect(ids().size).toBe(2);
   });
 
-  test('is a new submission from 24 hours after the first one', async () => {
+  test('is a new submission from 24 hours after the first submission', async () => {
     const { reference } = await waiting();
     rig.receiver.answer = answering(500);
     await rig.age(DAY_MS - 60_000);
@@ -191,7 +194,7 @@ describe.each(databases)('repeated submission of a person on %s (reference §10.
     expect(await rig.rows()).toHaveLength(2);
   });
 
-  test('attempts the oldest of several equal rows', async () => {
+  test('sends the oldest of several equal rows', async () => {
     rig.receiver.answer = answering(500);
     await rig.send();
     await rig.age(10_000);
@@ -210,7 +213,7 @@ describe.each(databases)('repeated submission of a person on %s (reference §10.
   });
 
   test.each(['undelivered', 'dismissed', 'delivered'] as const)(
-    'is a new submission if the first one is %s',
+    'is a new submission if the first submission is %s',
     async (status) => {
       const { reference } = await waiting();
       await rig.change({ status, step: null, next_attempt_ms: null });

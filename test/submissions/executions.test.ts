@@ -29,7 +29,7 @@ describe.each(databases)('submission of an execution on %s (reference §10.7)', 
     return [byPreview?.status, row?.status, row?.reason, attempts];
   };
 
-  test('stores neither delivery nor result with the embedded inbox if their commit fails', async () => {
+  test('stores neither delivery nor result with the embedded inbox if the commit of both fails', async () => {
     const { executions, lose } = counting(10_000, true);
     const request = fresh();
     const claim = (await executions.claim(request, keep, unreported)) ?? expect.fail();
@@ -47,7 +47,7 @@ describe.each(databases)('submission of an execution on %s (reference §10.7)', 
     ]);
   });
 
-  test('settles as submitted with the embedded inbox in the commit that delivers', async () => {
+  test('is delivered with the embedded inbox in the commit that settles the execution as submitted', async () => {
     const { executions, writes } = counting(10_000, true);
     const request = fresh();
     const claim = (await executions.claim(request, keep, unreported)) ?? expect.fail();
@@ -56,7 +56,7 @@ describe.each(databases)('submission of an execution on %s (reference §10.7)', 
     expect(await standing(request)).toEqual(['submitted', 'delivered', null, []]);
   });
 
-  test('commits a claim with its submission, and their ends together (reference §10.7)', async () => {
+  test('commits together with the claim, and ends in the commit that settles the execution (reference §10.7)', async () => {
     const ends = [
       [confirmed, ['submitted', 'delivered', null, ['confirmed']]],
       [rejected, ['failed', 'undelivered', 'execution_failed', ['rejected']]],
@@ -73,7 +73,7 @@ describe.each(databases)('submission of an execution on %s (reference §10.7)', 
     }
   });
 
-  test('stores no submission for a claim that loses', async () => {
+  test('is not stored for a claim that fails because another claim exists', async () => {
     const executions = open();
     const request = fresh();
     await executions.claim(request, keep, unreported);
@@ -85,7 +85,7 @@ describe.each(databases)('submission of an execution on %s (reference §10.7)', 
     expect(ids).toEqual([{ id: request.action_id }]);
   });
 
-  test('records a confirmation after the lease, and leaves the receipt unchanged (reference §10.7)', async () => {
+  test('records a confirmation that arrives after the lease, and leaves the receipt unchanged (reference §10.7)', async () => {
     const executions = open(-6_000);
     const request = fresh();
     const claim = (await executions.claim(request, keep, unreported)) ?? expect.fail();
@@ -97,7 +97,7 @@ describe.each(databases)('submission of an execution on %s (reference §10.7)', 
     expect(await standing(request)).toEqual(['failed', 'delivered', null, ['unknown', 'confirmed']]);
   });
 
-  test('ignores a rejection after the lease', async () => {
+  test('ignores a rejection that arrives after the lease', async () => {
     const executions = open(-6_000);
     const request = fresh();
     const claim = (await executions.claim(request, keep, unreported)) ?? expect.fail();

@@ -113,7 +113,7 @@ describe.each(databases)('operator changes to a submission on %s', (name, create
     expectNow(row.status_since_ms);
   });
 
-  test('dismiss deletes the content if nothing is stored after the end', async () => {
+  test('dismiss deletes the content if the settings store no content after a submission’s end', async () => {
     const { id } = await keep(undelivered);
     await putAway(id, 'spam', false);
     const row = await rowNow();
@@ -159,7 +159,7 @@ describe.each(databases)('operator changes to a submission on %s', (name, create
       return answer.kind === 'asked' ? answer.asked : expect.fail('it was refused');
     };
 
-    test('returns the outcome of the operator’s attempt once it has ended', async () => {
+    test('returns the outcome of the operator’s attempt after that attempt has ended', async () => {
       const first = { by: 'operator', outcome: 'confirmed' } as const;
       const asked = await ask({ ...undelivered, attempts: [first] });
       const failed = { by: 'operator', outcome: 'rateLimited' } as const;
@@ -168,7 +168,7 @@ describe.each(databases)('operator changes to a submission on %s', (name, create
       expect(seen).toEqual([{ id, kind: 'ended', outcome: 'rateLimited' }]);
     });
 
-    test('returns the outcome even if the content was deleted at the end', async () => {
+    test('returns the outcome even if the content is deleted at the end of the attempt', async () => {
       const asked = await ask(waiting);
       const { id } = asked;
       const end = settle(id, 'delivered', { by: 'operator' });
@@ -190,14 +190,14 @@ describe.each(databases)('operator changes to a submission on %s', (name, create
       expect([seen, waitedMs]).toEqual([[{ id, kind: 'ended', outcome: 'confirmed' }], 1_000]);
     });
 
-    test('returns notTaken after 30 s if no service starts the attempt, and leaves the mark', async () => {
+    test('returns notTaken after 30 s if no service starts the attempt, and does not remove the mark', async () => {
       const asked = await ask(undelivered);
       const { seen, waitedMs } = await see([], [asked]);
       expect([seen, waitedMs]).toEqual([[{ id: asked.id, kind: 'notTaken' }], 30_000]);
       expectNow((await rowNow()).resend_asked_ms);
     });
 
-    test('waits longer while a submission is being sent, and another 30 s for the next', async () => {
+    test('waits longer while a submission is being sent, and another 30 s for the next submission', async () => {
       const [one, other] = [await ask(undelivered), await ask(undelivered)];
       const idle = async () => {};
       const steps = [

@@ -36,7 +36,7 @@ describe.each(databases)('progress and note on %s', (_name, create) => {
     return { arrived: arrived.promise, go: go.resolve };
   }
 
-  test('setProgress changes the progress alone and returns the previous one, in the order of the ids', async () => {
+  test('setProgress changes only the progress, and returns the previous values in the order of the ids', async () => {
     const rows = [await keep({ progress: 'won' }), await keep({ status: 'undelivered' })];
     const ids = rows.map(({ id }) => id).sort();
     const { changed, dismissed } = await mark([...ids].reverse(), 'answered');
@@ -49,31 +49,34 @@ describe.each(databases)('progress and note on %s', (_name, create) => {
     expect(await allRows(rig.storage)).toEqual(expected.sort((one, other) => (one.id < other.id ? -1 : 1)));
   });
 
-  test('setProgress counts a submission that has the progress already, and leaves out an unknown id', async () => {
+  test('setProgress includes a submission that has the progress already, and omits an unknown id', async () => {
     const { id } = await keep({ progress: 'lost' });
     expect((await mark([id, UNKNOWN], 'lost')).changed).toEqual([{ id, progress: 'lost' }]);
   });
 
-  test.each(['waiting', 'undelivered'] as const)('spam dismisses a submission that is %s', async (status) => {
-    const { id } = await keep({
-      status,
-      step: status === 'waiting' ? 1 : null,
-      next_attempt_ms: 9,
-      resend_asked_ms: 1,
-    });
-    expect((await mark([id], 'spam')).dismissed).toBe(1);
-    const row = await rig.row();
-    expect(row).toMatchObject({ progress: 'spam', status: 'dismissed', reason: 'spam', email: 'ada@example.com' });
-    expect([row.step, row.next_attempt_ms, row.resend_asked_ms]).toEqual([null, null, null]);
-  });
+  test.each(['waiting', 'undelivered'] as const)(
+    'setProgress to spam dismisses a submission that is %s',
+    async (status) => {
+      const { id } = await keep({
+        status,
+        step: status === 'waiting' ? 1 : null,
+        next_attempt_ms: 9,
+        resend_asked_ms: 1,
+      });
+      expect((await mark([id], 'spam')).dismissed).toBe(1);
+      const row = await rig.row();
+      expect(row).toMatchObject({ progress: 'spam', status: 'dismissed', reason: 'spam', email: 'ada@example.com' });
+      expect([row.step, row.next_attempt_ms, row.resend_asked_ms]).toEqual([null, null, null]);
+    },
+  );
 
-  test('spam deletes the content of a dismissed submission at once if nothing is stored after the end', async () => {
+  test('setProgress to spam deletes the content at once if the settings store no content of dismissed submissions', async () => {
     const { id } = await keep({ status: 'undelivered', note: 'call' });
     await mark([id], 'spam', false);
     expect(await rig.row()).toMatchObject({ status: 'dismissed', email: null, note: null, search_text: null });
   });
 
-  test('spam leaves a delivered submission delivered', async () => {
+  test('setProgress to spam does not change the status of a delivered submission', async () => {
     const { id } = await keep();
     expect((await mark([id], 'spam')).dismissed).toBe(0);
     expect(await rig.row()).toMatchObject({ progress: 'spam', status: 'delivered', reason: null });
@@ -82,7 +85,7 @@ describe.each(databases)('progress and note on %s', (_name, create) => {
   test.each([
     ['no answer', 500],
     ['a rejection', 422],
-  ])('spam during an attempt that ends with %s dismisses the submission', async (_what, status) => {
+  ])('setProgress to spam dismisses the submission during an attempt that ends with %s', async (_what, status) => {
     const stalled = stall(status);
     const sent = rig.send();
     await stalled.arrived;
@@ -96,7 +99,7 @@ describe.each(databases)('progress and note on %s', (_name, create) => {
     expect(rig.receiver.delivered).toHaveLength(1);
   });
 
-  test('spam during an attempt that is confirmed leaves the submission delivered', async () => {
+  test('setProgress to spam during an attempt that is confirmed does not prevent the status delivered', async () => {
     const stalled = stall(200);
     const sent = rig.send();
     await stalled.arrived;
@@ -107,7 +110,7 @@ describe.each(databases)('progress and note on %s', (_name, create) => {
     expect(await rig.row()).toMatchObject({ progress: 'spam', status: 'delivered', reason: null });
   });
 
-  test('restoreProgress touches only the progress of submissions that nobody changed since', async () => {
+  test('restoreProgress changes only the progress, and only of submissions that nobody changed meanwhile', async () => {
     const [one, two] = [await keep({ status: 'undelivered' }), await keep({ progress: 'won' })];
     const { changed } = await mark([one.id, two.id], 'spam');
     await mark([two.id], 'lost');
@@ -122,7 +125,7 @@ describe.each(databases)('progress and note on %s', (_name, create) => {
     [200, { status: 'delivered', reason: null }],
     [500, { status: 'undelivered', reason: null }],
     [422, { status: 'undelivered', reason: 'rejected' }],
-  ])('a dismissed submission that is resent and answered %i is %o', async (status, expected) => {
+  ])('a dismissed submission that is resent and answered with %i becomes %o', async (status, expected) => {
     const { id } = await keep({ status: 'dismissed', reason: 'spam', progress: 'spam' });
     rig.receiver.answer = answering(status);
     await rig.storage.write((tx) => requestResend(rig.storage, tx, id));

@@ -19,7 +19,7 @@ describe.each(databases)('recovery after a sender died or was paused, on %s (ref
     return Number(now?.ms);
   };
 
-  test('records an expired attempt as unknown, and schedules the next from the end of the lease', async () => {
+  test('records an expired attempt as unknown, and schedules the next attempt from the end of the lease', async () => {
     let died = () => {};
     rig.receiver.answer = (response) => {
       died = () => response.writeHead(200).end();
@@ -46,7 +46,7 @@ describe.each(databases)('recovery after a sender died or was paused, on %s (ref
     expect((await rig.row()).status).toBe('waiting');
   });
 
-  test('does not record unknown if the outcome arrives during recovery and can’t be written', async () => {
+  test('does not record unknown if the outcome arrives during recovery but can’t be written yet', async () => {
     let confirm = () => {};
     rig.receiver.answer = (response) => {
       confirm = () => response.writeHead(200).end();
@@ -99,7 +99,7 @@ describe.each(databases)('recovery after a sender died or was paused, on %s (ref
     expect(row.made.map((made) => made.outcome)).toEqual(['unconfirmed', 'unknown']);
   });
 
-  test('grants one of three concurrent leases of a row', async () => {
+  test('grants only one of three leases that are requested at the same time for a row', async () => {
     rig.receiver.answer = answering(500);
     await rig.send();
     const row = await rig.row();

@@ -123,7 +123,7 @@ describe.each(databases)('redelivery on %s (reference §10.9)', (_name, create) 
     rig.clock.step(-HOUR_MS);
   });
 
-  test('pauses as well if the outcome of that attempt could not be written', async () => {
+  test('pauses after an attempt without an HTTP status even if its outcome could not be written', async () => {
     await due(2);
     let writes = 0;
     const write: Storage['write'] = async (change) => {
@@ -139,7 +139,7 @@ describe.each(databases)('redelivery on %s (reference §10.9)', (_name, create) 
     expect([writes, rig.receiver.delivered.length]).toEqual([2, 1]);
   });
 
-  test('does not pause after an HTTP status of any kind or a person’s attempt', async () => {
+  test('does not pause after any HTTP status, or after a person’s attempt without one', async () => {
     await due(2);
     rig.receiver.answer = answering(503);
     await rig.redelivery.work();
@@ -164,7 +164,7 @@ describe.each(databases)('redelivery on %s (reference §10.9)', (_name, create) 
     expect(rig.receiver.delivered).toHaveLength(2);
   });
 
-  test('sends nothing automatically with REDELIVERY=off, and leaves waiting rows', async () => {
+  test('sends nothing automatically with REDELIVERY=off, and does not change waiting rows', async () => {
     const off = rig.instance({ redelivery: false });
     rig.receiver.answer = answering(500);
     await rig.send(ada, off.submissions);
@@ -175,13 +175,13 @@ describe.each(databases)('redelivery on %s (reference §10.9)', (_name, create) 
     expect((await rig.row()).status).toBe('waiting');
   });
 
-  test('leaves waiting rows if there is no upstream', async () => {
+  test('does not change waiting rows if there is no upstream', async () => {
     await due(1);
     await rig.instance({ upstream: undefined }).redelivery.work();
     expect((await rig.row()).status).toBe('waiting');
   });
 
-  test('stores a due row in the inbox once the inbox is embedded', async () => {
+  test('stores a due row in the inbox if the settings changed to the embedded inbox', async () => {
     await due(1);
     await rig.instance({ upstream: { embedded: true } }).redelivery.work();
     expect(await rig.row()).toMatchObject({ status: 'delivered', stored_here: 1 });
@@ -229,7 +229,7 @@ describe.each(databases)('redelivery on %s (reference §10.9)', (_name, create) 
     expect(rig.receiver.delivered).toEqual([]);
   });
 
-  test('waits for the running attempt on close and starts no other', async () => {
+  test('waits for the running attempt on close and starts no other attempt', async () => {
     await due(2);
     let answer = () => {};
     rig.receiver.answer = (response) => {
@@ -254,7 +254,7 @@ describe.each(databases)('redelivery on %s (reference §10.9)', (_name, create) 
       ['waiting', { step: 1, next_attempt_ms: 8e15 }],
       ['undelivered', { step: null, next_attempt_ms: null, reason: 'rejected' }],
       ['delivered', { step: null, next_attempt_ms: null }],
-    ] as const)('%s: attempts a marked row at once and ends it as delivered', async (status, set) => {
+    ] as const)('sends a marked row with the status %s at once, and ends the row as delivered', async (status, set) => {
       await rig.send();
       await rig.settled();
       await rig.change({ status, ...set, resend_asked_ms: 1 });
@@ -270,7 +270,7 @@ describe.each(databases)('redelivery on %s (reference §10.9)', (_name, create) 
       ['waiting', { step: 1, next_attempt_ms: 8e15, reason: null }],
       ['undelivered', { step: null, next_attempt_ms: null, reason: 'attempts_used_up' }],
       ['delivered', { step: null, next_attempt_ms: null, reason: null }],
-    ] as const)('%s: restores the row’s status if the attempt is not confirmed', async (status, set) => {
+    ] as const)('restores the row’s status %s if the attempt is not confirmed', async (status, set) => {
       await rig.send();
       await rig.settled();
       await rig.change({ status, ...set, resend_asked_ms: 1 });
@@ -280,7 +280,7 @@ describe.each(databases)('redelivery on %s (reference §10.9)', (_name, create) 
       expect(rig.receiver.delivered).toHaveLength(2);
     });
 
-    test('neither causes a pause nor waits for one', async () => {
+    test('neither causes a pause of redelivery nor waits for its end', async () => {
       await due(2);
       const [asked] = await rig.rows();
       rig.receiver.answer = (response) => response.destroy();

@@ -10,7 +10,7 @@ import { databases } from '../support/databases.ts';
 import { allRows, keepRows, submissionRow } from '../support/submissions.ts';
 
 test.each(databases.flatMap(([name, create]) => [[name, create, true] as const, [name, create, false] as const]))(
-  'sends marked submissions from the running service on %s, and returns the outcomes to the operator',
+  'the running service sends marked submissions on %s, and the operator gets the outcomes',
   async (_name, create, redelivery) => {
     const database = await create();
     const clock = testClock();

@@ -51,7 +51,7 @@ describe('nextOf (reference §10.9)', () => {
     }
   });
 
-  test('never waits less than the Retry-After of a 429, and only extends a longer one', () => {
+  test('never waits less than the Retry-After of a 429, and varies a longer Retry-After only upwards', () => {
     const wait = (seconds: number, draw: (below: number) => number) => {
       const next = nextOf(first, limited(seconds), true, draw);
       return next.kind === 'waiting' ? next.delayMs : Number.NaN;
@@ -100,7 +100,7 @@ describe('nextOf (reference §10.9)', () => {
   });
 
   test.each(['person', 'operator'] as const)(
-    'changes neither time nor step after an unconfirmed attempt of the %s',
+    'returns resumed, which changes neither time nor step, after an unconfirmed attempt of the %s',
     (by) => {
       for (const outcome of [unconfirmed, limited(86_400), { kind: 'unknown' } as const]) {
         const ended: Ended = { attempt_by: by, resumed_status: 'waiting', step: 3 };

@@ -33,7 +33,7 @@ describe.each(databases)('delivery while the store is unavailable, on %s (refere
     return { ...rig.instance({ ...over, storage }), faults };
   }
 
-  test('tries to store for two seconds, then forwards the submission unstored, once, and logs that', async () => {
+  test('tries to store for two seconds, then forwards the submission once without a row, and logs this', async () => {
     const { submissions, faults } = faulty();
     faults.write = away;
     const before = performance.now();
@@ -50,7 +50,7 @@ describe.each(databases)('delivery while the store is unavailable, on %s (refere
     expect((await rig.row()).id).not.toBe(accepted.reference);
   });
 
-  test('alerts the operator of unstored submissions once the store is back, and of the end a minute later', async () => {
+  test('alerts the operator of unstored submissions after the store is back, and of the end a minute later', async () => {
     const { clock, storage } = rig;
     const alerts = openAlerts({
       ...{ storage, clock, newId: () => crypto.randomUUID(), log: noLog, hostname: 'x.example' },
@@ -109,32 +109,35 @@ describe.each(databases)('delivery while the store is unavailable, on %s (refere
   test.each([
     [200, { status: 'delivered', reason: null }],
     [500, { status: 'undelivered', reason: 'sent_unkept' }],
-  ])('settles a first commit that succeeded after all, and never sends it again (%i)', async (status, end) => {
-    const { submissions, redelivery, faults } = faulty();
-    const committed = Promise.withResolvers<void>();
-    faults.write = (async (run: Parameters<Storage['write']>[0]) => {
-      const result = await rig.storage.write(run);
-      faults.write = rig.storage.write;
-      await committed.promise;
-      return result;
-    }) as Storage['write'];
-    rig.receiver.answer = answering(status);
-    const accepted = await rig.send(ada, submissions);
-    expect(accepted).toMatchObject({ status: 'notPersisted' });
-    expect(await rig.row()).toMatchObject({ id: accepted.reference, status: 'sending' });
-    committed.resolve();
-    rig.receiver.answer = answering(200);
-    // The outcome is written before another row is claimed.
-    await rig.send(undefined, submissions);
-    const row = (await rig.rows()).find(({ id }) => id === accepted.reference);
-    expect(row).toMatchObject(end);
-    await closeLeadStore(submissions);
-    await rig.age(LEASE_MS + 60 * 60_000);
-    await completeExpiredAttempts(submissions);
-    await redelivery.work();
-    const sent = rig.receiver.delivered.map(({ headers }) => headers['webhook-id']);
-    expect(sent.filter((id) => id === accepted.reference)).toHaveLength(1);
-  });
+  ])(
+    'settles a row whose first commit succeeded although it seemed to fail, and never sends it again (%i)',
+    async (status, end) => {
+      const { submissions, redelivery, faults } = faulty();
+      const committed = Promise.withResolvers<void>();
+      faults.write = (async (run: Parameters<Storage['write']>[0]) => {
+        const result = await rig.storage.write(run);
+        faults.write = rig.storage.write;
+        await committed.promise;
+        return result;
+      }) as Storage['write'];
+      rig.receiver.answer = answering(status);
+      const accepted = await rig.send(ada, submissions);
+      expect(accepted).toMatchObject({ status: 'notPersisted' });
+      expect(await rig.row()).toMatchObject({ id: accepted.reference, status: 'sending' });
+      committed.resolve();
+      rig.receiver.answer = answering(200);
+      // The outcome is written before another row is claimed.
+      await rig.send(undefined, submissions);
+      const row = (await rig.rows()).find(({ id }) => id === accepted.reference);
+      expect(row).toMatchObject(end);
+      await closeLeadStore(submissions);
+      await rig.age(LEASE_MS + 60 * 60_000);
+      await completeExpiredAttempts(submissions);
+      await redelivery.work();
+      const sent = rig.receiver.delivered.map(({ headers }) => headers['webhook-id']);
+      expect(sent.filter((id) => id === accepted.reference)).toHaveLength(1);
+    },
+  );
 
   test('writes a remembered outcome before it claims another row', async () => {
     const { submissions, faults } = faulty();

@@ -17,14 +17,14 @@ function pausedClock() {
   return { clock, fireAfter };
 }
 
-test('returns undefined if the store does not answer for two seconds', async () => {
+test('within returns undefined if the store does not answer for two seconds', async () => {
   const { clock, fireAfter } = pausedClock();
   const waiting = within(clock, new Promise<string>(() => {}));
   fireAfter(2_499);
   expect(await waiting).toBe(undefined);
 });
 
-test('starts the two seconds anew after a pause of the process', async () => {
+test('within restarts its wait of two seconds for the store after a pause of the process', async () => {
   const { clock, fireAfter } = pausedClock();
   const store = Promise.withResolvers<string>();
   const waiting = within(clock, store.promise);

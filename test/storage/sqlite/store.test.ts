@@ -51,14 +51,14 @@ describe('check', () => {
   });
 });
 
-test('rejects reads and writes after close', async () => {
+test('the SQLite store rejects reads and writes after close', async () => {
   await storage.close();
   const closed = new StorageUnavailable('The store is closed.');
   await expect(storage.read((db) => db.selectFrom('operator_audit').selectAll())).rejects.toThrow(closed);
   await expect(storage.write((tx) => keep('e-1').execute(tx))).rejects.toThrow(closed);
 });
 
-test('opens a file that has every migration without changing its schema or rows', async () => {
+test('openSqlite changes neither schema nor rows of a file that has every migration', async () => {
   await storage.write((tx) => keep('e-1').execute(tx));
   const schema = other.prepare('pragma schema_version').get();
   const again = await openSqlite(path, clock);
@@ -67,13 +67,13 @@ test('opens a file that has every migration without changing its schema or rows'
   await again.close();
 });
 
-test('throws StorageUnavailable if the file can’t be opened', async () => {
+test('openSqlite throws StorageUnavailable if the file can’t be opened', async () => {
   const folder = temporaryFolder();
   rmSync(folder, { recursive: true });
   await expect(openSqlite(join(folder, 'service.db'), clock)).rejects.toThrow(StorageUnavailable);
 });
 
-test('rejects a change of an ended transaction while another one runs', async () => {
+test('the SQLite store rejects a change of an ended transaction while another transaction runs', async () => {
   const change = {
     change: CompiledQuery.raw(`delete from operator_audit`) as CompiledQuery<never>,
   };
@@ -89,7 +89,7 @@ test('rejects a change of an ended transaction while another one runs', async ()
   expect(kept()).toHaveLength(1);
 });
 
-test('runs the second statement only if the first changed a row', async () => {
+test('a write to SQLite runs the second statement only if the first changed a row', async () => {
   const insert = CompiledQuery.raw(`insert into operator_audit values ('second', '', 'jo', 'sign_in', '{}')`);
   const update = CompiledQuery.raw(`update operator_audit set what = 'x'`) as CompiledQuery<never>;
   expect(await storage.write({ change: update, second: insert })).toBe(0);
@@ -99,7 +99,7 @@ test('runs the second statement only if the first changed a row', async () => {
   expect(kept()).toHaveLength(2);
 });
 
-test('waits for an open transaction and then reads its committed rows', async () => {
+test('a read from SQLite waits for an open transaction and then returns its committed rows', async () => {
   const end = Promise.withResolvers<void>();
   const writing = storage.write(async (tx) => {
     await keep('e-1').execute(tx);

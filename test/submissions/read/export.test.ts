@@ -20,7 +20,7 @@ describe('csvRecord (reference §13.4)', () => {
     expect(csvRecord([value, 'x'])).toBe(`${cell},x\r\n`);
   });
 
-  test('writes every value readable for a CSV parser, and begins no cell like a formula', () => {
+  test('writes every value so that a CSV parser reads it, and begins no cell like a formula', () => {
     const value = fc.oneof(
       fc.string({ unit: 'binary' }),
       fc.string({ unit: fc.constantFrom(...'=+-@\t\r\n",\'＝＋－＠a1 (\u200e\u00ad\u3164') }),
@@ -81,7 +81,7 @@ describe('formulas in CSV (reference §13.4 rule 6)', () => {
     )
     .map(([before, sign, rest]) => before + sign + rest.join(''));
 
-  test('prefixes every text from which a spreadsheet computes something', () => {
+  test('every text from which a spreadsheet computes a value gets a prefix', () => {
     let computing = 0;
     fc.assert(
       fc.property(signed, (text) => {
@@ -94,7 +94,7 @@ describe('formulas in CSV (reference §13.4 rule 6)', () => {
     expect(computing).toBeGreaterThan(500);
   });
 
-  test('leaves every telephone number unchanged that no spreadsheet computes', () => {
+  test('a telephone number from which no spreadsheet computes a value stays unchanged', () => {
     const group = fc.stringMatching(/^\d{2,4}$/);
     const number = fc
       .tuple(fc.stringMatching(/^\d{1,3}$/), fc.constantFrom(' ', ' (', '  '), fc.array(group, { minLength: 1 }))
@@ -114,7 +114,7 @@ describe('formulas in CSV (reference §13.4 rule 6)', () => {
     for (const text of ['+14155550100', '+49.30.1234']) expect(cellOf(text)).toBe(text);
   });
 
-  test('leaves a dash before words unchanged', () => {
+  test('a text of words after a dash stays unchanged', () => {
     const words = fc.array(fc.stringMatching(/^[a-zà-öø-ÿ]{3,9}$/), { minLength: 2, maxLength: 6 });
     fc.assert(
       fc.property(words, fc.constantFrom(' ', '\n- ', ' & ', ' 12 ', ': '), (of, between) => {
@@ -124,7 +124,7 @@ describe('formulas in CSV (reference §13.4 rule 6)', () => {
   });
 
   test.each(['- two rooms', '- 2 rooms', '-5 degrees', '-5', '-', '--', '- a hall', '+ two', '− 5'])(
-    'leaves %s unchanged',
+    'the text %s stays unchanged',
     (text) => expect(cellOf(text)).toBe(text),
   );
 
@@ -145,7 +145,7 @@ describe('formulas in CSV (reference §13.4 rule 6)', () => {
       '- two｜a',
     ],
     ...['＋1 555 0100', '－ two rooms', ' +1 555 0100', '\u200e+1 555 0100'],
-  ])('prefixes %j', (text) => {
+  ])('the text %j gets a prefix', (text) => {
     expect(isDefused(text)).toBe(true);
   });
 });
@@ -158,7 +158,7 @@ describe('csvTimes', () => {
     ['Europe/Berlin', '2026-10-25T01:30:00.000Z', '2026-10-25 02:30:00'],
     ['UTC', null, undefined],
     ['UTC', undefined, undefined],
-  ])('writes in %s %s as %s', (zone, at, written) => {
+  ])('writes in the time zone %s the time %s as %s', (zone, at, written) => {
     expect(csvTimes(zone)(at)).toBe(written);
   });
 });
@@ -184,7 +184,7 @@ describe('submissionFormats', () => {
     );
   });
 
-  test('adds progress and note to a JSON line, beside the status', () => {
+  test('adds progress and note to a JSON line, after the status', () => {
     const item = { ...keptSubmission(eventOf()), progress: 'spam', note: 'a\nb' } as const;
     expect(JSON.parse(jsonLineOf(item))).toEqual({
       received_at: item.receivedAt,

@@ -181,7 +181,7 @@ describe.each(databases)('10,500 submissions on %s', (_name, create) => {
     await database.remove();
   });
 
-  test('counts at most 10,000', async () => {
+  test('are counted up to 10,000 only', async () => {
     for (const filter of [{}, { status: 'delivered' }, { search: [{ text: 'ada', clients: [] }] }] as const) {
       const { items, total } = await submissionPage(storage, filter, { limit: 2 });
       expect(total).toEqual({ isMore: true, count: 10_000 });
@@ -189,13 +189,13 @@ describe.each(databases)('10,500 submissions on %s', (_name, create) => {
     }
   });
 
-  test('searches up to the oldest row', async () => {
+  test('are searched up to the oldest row', async () => {
     const { items, total } = await submissionPage(storage, { search: [{ text: 'needle', clients: [] }] }, { limit: 2 });
     expect(items.map(({ event }) => numberOf(event.data.id))).toEqual([20]);
     expect(total).toEqual({ isMore: false, count: 1 });
   });
 
-  test('reads each match once, page by page, with a cursor that was written and parsed', async () => {
+  test('are read page by page, each match once, with a cursor that was written and parsed', async () => {
     const filter = { form: 'contact', search: [{ text: 'ada', clients: [] }] } as const;
     const found: number[] = [];
     let before: Cursor | undefined;

@@ -56,7 +56,7 @@ describe('searchTextOf', () => {
     );
   });
 
-  test('contains each word of the text that a person types as it was written', () => {
+  test('contains each word that a person types, with the same letters as in the stored value', () => {
     fc.assert(
       fc.property(fc.string({ unit: anyCharacter }), (text) => {
         const message = normalize(text);

@@ -56,7 +56,7 @@ describe.each(databases)('statistics on %s', (_name, create) => {
     expect(there.find(({ date }) => date === '2026-08-21')).toMatchObject({ browser: 300 });
   });
 
-  test('notArrived returns the number and the oldest of browser submissions', async () => {
+  test('notArrived returns the number of browser submissions with a status, and the oldest of them', async () => {
     expect(await notArrived(storage, 'undelivered')).toEqual({
       total: { isMore: false, count: 2 },
       oldest: expect.objectContaining({
