@@ -7,7 +7,7 @@ import { systemClock } from '../../../src/platform/clock.ts';
 import { driverOf, kyselyOver, SqliteConnection } from '../../../src/storage/sqlite/connection.ts';
 import { openFile } from '../../../src/storage/sqlite/file.ts';
 
-test('SQLite refuses a statement that attaches another file or rewrites the database file', async () => {
+test('refuses statements that attach a file or rewrite the SQLite database', async () => {
   const folder = mkdtempSync(join(tmpdir(), 'authorizer-'));
   const path = join(folder, 'service.db');
   // The store is bypassed, because none of these statements runs in a transaction.
