@@ -14,8 +14,9 @@ const HIDDEN_LENGTH = 3;
 /** The code at the beginning of a line, and the enhanced status code (RFC 3463). */
 const CODES = /^(?:\d{3}(?:[ -]|$))?(?:[245]\.\d{1,3}\.\d{1,3}(?!\S))?/gm;
 
-/** The local part of an address in quotation marks, which may contain blanks (RFC 5321). */
-const QUOTED_LOCAL_PART = /"(?:\\.|[^"\\])*"(?=\s*@)/g;
+/** The local part of an address in quotation marks, which may contain blanks and escapes (RFC 5321). */
+const QUOTED_LOCAL_PART = /"[^"]*"(?= ?@)/g;
+const ESCAPE = /\\./g;
 
 /** A word in lower case, in upper case or with a capital letter, or a number below 100. A token mixes both cases. */
 const WORD =
@@ -50,6 +51,7 @@ function wordsOf(response: string): string[] {
   const text = lines
     .replace(CODES, ' ')
     .replace(/[\p{Cc}\s]+/gu, ' ')
+    .replace(ESCAPE, '')
     .replace(QUOTED_LOCAL_PART, '…');
   return text.split(' ').filter((word) => word !== '');
 }
@@ -57,5 +59,8 @@ function wordsOf(response: string): string[] {
 /** Returns a word without punctuation around it, and its parts of letters only. */
 function partsOf(word: string): string[] {
   const lower = word.toLowerCase();
-  return [lower.replace(/^[^\p{L}\p{N}]+|[^\p{L}\p{N}]+$/gu, ''), ...lower.split(/[^\p{L}]+/u)];
+  const characters = [...lower];
+  const isPlain = (character: string) => /[\p{L}\p{N}]/u.test(character);
+  const plain = characters.slice(characters.findIndex(isPlain), characters.findLastIndex(isPlain) + 1).join('');
+  return [plain, ...lower.split(/[^\p{L}]+/u)];
 }

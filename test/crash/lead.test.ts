@@ -150,8 +150,8 @@ describe.concurrent('lead whose process is killed or stopped', () => {
 
     await changeIn(dying.dataDir, expireLeases);
     const restarted = await start({ dataDir: dying.dataDir });
-    // The attempt has no known outcome, so the command reports it as broken off.
-    expect((await asked).stdout).toContain('broken off');
+    // The attempt has no known outcome, so the command reports it as unknown.
+    expect((await asked).stdout).toContain('unknown: the service stopped during the attempt');
     await untilItStands(dying.dataDir, lead, 'waiting, unknown, unknown');
     const again = await runService(['inbox', 'resend', row?.id ?? ''], { environment });
     expect(again.status).toBe(0);
