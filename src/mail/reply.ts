@@ -15,7 +15,7 @@ const HIDDEN_LENGTH = 3;
 const CODES = /^(?:\d{3}(?:[ -]|$))?(?:[245]\.\d{1,3}\.\d{1,3}(?!\S))?/gm;
 
 /** The local part of an address in quotation marks, which may contain blanks and escapes (RFC 5321). */
-const QUOTED_LOCAL_PART = /"[^"]*"(?= ?@)/g;
+const QUOTED_LOCAL_PART = /"[^"]{0,100}"(?= ?@)/g;
 const ESCAPE = /\\./g;
 
 /** A word in lower case, in upper case or with a capital letter, or a number below 100. A token mixes both cases. */
