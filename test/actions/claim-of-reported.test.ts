@@ -39,7 +39,7 @@ describe.each(databases)('claim of a reported client on %s (reference §6.14)', 
   ])('%s', (_where, embedded, submissions) => {
     const open = () => openExecutions({ ...parts, storage, embedded });
 
-    test('returns undefined and stores no row if this mailbox reported the client', async () => {
+    test('refuses the claim and stores no row if the mailbox of the preview reported the client', async () => {
       const client = randomUUID();
       await report(client, 'this mailbox');
       const request = fresh({ client });
@@ -47,7 +47,7 @@ describe.each(databases)('claim of a reported client on %s (reference §6.14)', 
       expect(await rowsOf(request.action_id)).toEqual({ executions: 0, submissions: 0 });
     });
 
-    test('claims if only another mailbox reported the client, or this mailbox reported another client', async () => {
+    test('grants the claim if only another mailbox reported the client, or its own mailbox another client', async () => {
       const client = randomUUID();
       await report(client, 'another mailbox');
       for (const request of [fresh({ client }), fresh({ client: randomUUID() })]) {
@@ -59,7 +59,7 @@ describe.each(databases)('claim of a reported client on %s (reference §6.14)', 
       }
     });
 
-    test('returns undefined for a claimed preview, also after another mailbox reported the client', async () => {
+    test('refuses a second claim of a preview, also after another mailbox reported the client', async () => {
       const request = fresh({ client: randomUUID() });
       expect(await open().claim(request, keep, unreported)).toBeDefined();
       await report(request.client, 'another mailbox');

@@ -42,7 +42,7 @@ describe.each(databases)('decline on %s', (_name, create) => {
     expect(await executions.decline(no({ preview_digest }))).toBe(false);
   });
 
-  test('lets either the claim or the decline win if both arrive together', async () => {
+  test('applies only one of a claim and a decline that arrive at the same time', async () => {
     for (let n = 0; n < 10; n += 1) {
       const preview_digest = randomUUID();
       const [claim, declined] = await Promise.all([

@@ -87,7 +87,7 @@ describe('execute, refusals without a row or a delivery (reference §5.7)', () =
     expect([answer.status, answer.body.error]).toEqual([400, problems.invalidPreview.error]);
   });
 
-  test('names the credential error and the missing scope in the challenge of 401 and 403', async () => {
+  test('WWW-Authenticate names the credential error with 401 and the missing scope with 403', async () => {
     const challenge = async (token: string | null) =>
       (await executeAction(at.service, 'x', { token })).headers.get('www-authenticate');
     expect([await challenge(null), await challenge('wrong'), await challenge(tokens.preview)]).toEqual([
@@ -139,7 +139,7 @@ describe('execute, refusals without a row or a delivery (reference §5.7)', () =
     ]);
   });
 
-  test('returns 503 after 403 and before 400 if executions are not configured', async () => {
+  test('if executions are not configured, returns 503, checked after 403 and before 400', async () => {
     for (const environment of [{ UPSTREAM_URL: '' }, { PREVIEW_SIGNING_KEYS: '' }]) {
       const unconfigured = await startService({ environment });
       const answers = [

@@ -47,7 +47,7 @@ describe('execute (reference §5.6, §5.9)', () => {
     ['contractor_signup', { name: 'A', email: 'a@b.co', company: 'B' }, 'lead.created'],
     ['contact', { name: 'A', email: 'a@b.co', subject: 'S', message: 'M' }, 'lead.created'],
     ['newsletter', { email: 'a@b.co' }, 'subscriber.created'],
-  ])('sends %s to the operator, without a recipient or an e-mail', async (action, fields, type) => {
+  ])('forwards %s to the upstream without a recipient, and sends no e-mail', async (action, fields, type) => {
     const preview = await previewId(at.service, action, fields);
     await expecting({ forwarded: 1, rows: 1 }, () => executeAction(at.service, preview, { action }));
     expect(at.upstream.delivered.at(-1)?.event).toMatchObject({
@@ -65,7 +65,7 @@ describe('execute (reference §5.6, §5.9)', () => {
     expect([answer.status, answer.body.receipt.status]).toEqual([200, 'submitted']);
   });
 
-  test('names the executing client in the event if another client made the preview', async () => {
+  test('the event names the client that executes, not the client that made the preview', async () => {
     const { body } = await previewAction(at.service, 'homeowner_quote', quote, {
       token: tokens.preview,
     });
@@ -193,7 +193,7 @@ describe('execute, replays and conflicts (reference §5.8)', () => {
     }
   });
 
-  test('returns 409 retryable for the running key and preview_already_used for another key', async () => {
+  test('during an execution, returns 409 retryable for its key and 409 preview_already_used for another key', async () => {
     const preview = await previewId(at.service);
     let release = () => {};
     const arrived = new Promise<void>((resolve) => {
@@ -278,7 +278,7 @@ describe('execute, answers of the upstream (reference §5.9)', () => {
     },
   );
 
-  test('relays 429 with its Retry-After and replays it as 502', async () => {
+  test('returns 429 with the Retry-After of the upstream, and 502 on a replay', async () => {
     at.upstream.answer = answering(429, { 'retry-after': '77' });
     const preview = await previewId(at.service);
     const answer = await expecting({ forwarded: 1, rows: 1 }, () =>

@@ -82,7 +82,7 @@ describe.each(databases)('executions on %s', (_name, create) => {
     await other.close();
   });
 
-  test('treats the same key of two clients as two keys', async () => {
+  test('grants a claim to each of two clients that use the same idempotency key', async () => {
     const executions = open();
     const request = fresh();
     expect(await executions.claim(request, keep, unreported)).toBeDefined();
@@ -101,7 +101,7 @@ describe.each(databases)('executions on %s', (_name, create) => {
     expect((await find(request)).byKey?.status).toBe('failed');
   });
 
-  test('finds no execution by preview if its key was used with another preview', async () => {
+  test('find returns no execution for an unused preview if the key was used with another preview', async () => {
     const request = fresh();
     await open().claim(request, keep, unreported);
     const { byKey, byPreview } = await find({ ...request, preview_digest: randomUUID() });
@@ -118,7 +118,7 @@ describe.each(databases)('executions on %s', (_name, create) => {
     expect(await find(request)).toEqual({ byKey: undefined, byPreview: undefined });
   });
 
-  test('writes on a find only if that settles an expired claim', async () => {
+  test('find writes to the database only if it settles an expired claim', async () => {
     const { executions, writes } = counting();
     const [running, settled, forgotten] = [fresh(), fresh(), fresh()];
     await open().claim(running, keep, unreported);
@@ -133,7 +133,7 @@ describe.each(databases)('executions on %s', (_name, create) => {
     expect(writes()).toBe(1);
   });
 
-  test('settles a claim as failed, once, on the next find if the store lost its answer', async () => {
+  test('if the answer to a claim is lost, the next find settles the claim as failed, once', async () => {
     const { executions, writes, lose } = counting();
     const request = fresh();
     lose('the answer');
@@ -146,7 +146,7 @@ describe.each(databases)('executions on %s', (_name, create) => {
     expect(writes() - before).toBe(1);
   });
 
-  test('settles a confirmed execution as submitted after the store was unavailable', async () => {
+  test('settles a confirmed execution as submitted on the next find after the store was unavailable', async () => {
     const { executions, lose } = counting();
     const request = fresh();
     const claim = (await executions.claim(request, keep, unreported)) ?? expect.fail();
@@ -201,7 +201,7 @@ describe.each(databases)('executions on %s', (_name, create) => {
     expect((await find(request)).byKey?.status).toBe('submitted');
   });
 
-  test('does not settle an execution as failed if its outcome arrives during a sweep and can’t be written', async () => {
+  test('a sweep does not settle an execution as failed if its outcome arrives meanwhile and can’t be written', async () => {
     let { write } = storage;
     const over = { ...storage, write: ((run) => write(run)) as Storage['write'] };
     const executions = openExecutions({ ...parts, storage: over, upstreamTimeoutMs: -5_000 });
@@ -217,7 +217,7 @@ describe.each(databases)('executions on %s', (_name, create) => {
     expect((await find(request, executions)).byKey?.status).toBe('submitted');
   });
 
-  test('writes a remembered outcome on close, at the latest, once the store is available', async () => {
+  test('close writes a remembered outcome if the store is available again', async () => {
     const { executions, lose } = counting();
     const request = fresh();
     const claim = (await executions.claim(request, keep, unreported)) ?? expect.fail();
@@ -230,7 +230,7 @@ describe.each(databases)('executions on %s', (_name, create) => {
     expect((await find(request)).byKey?.status).toBe('submitted');
   });
 
-  test('finds a settled execution while the store rejects writes and a claim has failed', async () => {
+  test('find returns a settled execution while the store rejects writes, also after a failed claim', async () => {
     const { executions, lose } = counting();
     const ended = fresh();
     const claim = (await executions.claim(ended, keep, unreported)) ?? expect.fail();
@@ -284,7 +284,7 @@ describe.each(databases)('executions on %s', (_name, create) => {
     };
   }
 
-  test('settles an expired lease as failed on a find, and a later confirmation changes nothing', async () => {
+  test('find settles an expired lease as failed, and a later confirmation changes nothing', async () => {
     const executions = open(-4_000);
     const request = fresh();
     const claim = (await executions.claim(request, keep, unreported)) ?? expect.fail();
@@ -295,7 +295,7 @@ describe.each(databases)('executions on %s', (_name, create) => {
     expect(row.status).toBe('failed');
   });
 
-  test('returns the failed receipt to its sender after retention deleted it', async () => {
+  test('conclude returns the failed receipt if retention deleted it during the send', async () => {
     const executions = open(-6_000);
     const request = fresh();
     const claim = (await executions.claim(request, keep, unreported)) ?? expect.fail();
@@ -315,7 +315,7 @@ describe.each(databases)('executions on %s', (_name, create) => {
     expect(row).toMatchObject({ action_id: request.action_id, status: 'failed' });
   });
 
-  test('settles expired claims in the sweep, and no others', async () => {
+  test('the sweep settles expired claims and leaves running claims unchanged', async () => {
     const [expired, running] = [fresh(), fresh()];
     await open(-5_000).claim(expired, keep, unreported);
     await open().claim(running, keep, unreported);
@@ -323,7 +323,7 @@ describe.each(databases)('executions on %s', (_name, create) => {
     expect([(await find(expired)).byKey?.status, (await find(running)).byKey?.status]).toEqual(['failed', 'executing']);
   });
 
-  test('allows no send once the lease has only the upstream timeout left, whatever the wall clock says', async () => {
+  test('allows no send if only the upstream timeout remains of the lease, also if the wall clock changes', async () => {
     const clock = testClock();
     const claim = (await open(10_000, clock).claim(fresh(), keep, unreported)) ?? expect.fail();
     clock.step(86_400_000);
@@ -337,7 +337,7 @@ describe.each(databases)('executions on %s', (_name, create) => {
   });
 });
 
-test('measures leases on SQLite by the monotonic clock and ends them if the machine restarts', async () => {
+test('leases on SQLite follow the monotonic clock and end if the machine restarts', async () => {
   const [, create] = databases[0] ?? expect.fail();
   const database = await create();
   const clock = testClock();

@@ -20,7 +20,7 @@ const sealed: Preview = {
 const at = (ms: number) => new Date(now.getTime() + ms);
 
 describe('preview tokens', () => {
-  test('opens a token to the sealed preview for arbitrary fields', () => {
+  test('openPreview returns the preview that was sealed, for arbitrary fields', () => {
     fc.assert(
       fc.property(
         fc.dictionary(
@@ -38,7 +38,7 @@ describe('preview tokens', () => {
     );
   });
 
-  test('opens a token for ten minutes and not a millisecond longer', () => {
+  test('accepts a token for ten minutes and refuses it one millisecond later', () => {
     const token = sealPreview([key], sealed);
     expect(openPreview([key], token, at(PREVIEW_LIFETIME_MS - 1)).kind).toBe('open');
     expect(openPreview([key], token, at(PREVIEW_LIFETIME_MS)).kind).toBe('expired');
@@ -66,7 +66,7 @@ describe('preview tokens', () => {
     }
   });
 
-  test('rejects the same bytes in another base64 spelling', () => {
+  test('rejects a token whose bytes are written in another base64 form', () => {
     const token = sealPreview([key], sealed);
     const [payload = '', signature = ''] = token.split('.');
     const standard = (part: string) => Buffer.from(part, 'base64url').toString('base64');
@@ -90,7 +90,7 @@ describe('preview tokens', () => {
     }
   });
 
-  test('never opens arbitrary text and never throws', () => {
+  test('rejects arbitrary text as a token and never throws', () => {
     fc.assert(fc.property(fc.string({ unit: 'binary' }), (text) => openPreview([key], text, now).kind !== 'open'));
   });
 
@@ -102,7 +102,7 @@ describe('preview tokens', () => {
     expect(openPreview([older], sealPreview([key, older], sealed), now).kind).toBe('forged');
   });
 
-  test('makes two tokens of the same fields in the same millisecond', () => {
+  test('makes different tokens for the same fields in the same millisecond', () => {
     expect(sealPreview([key], sealed)).not.toBe(sealPreview([key], sealed));
   });
 

@@ -115,7 +115,7 @@ describe('preview, refusals (reference §5.5)', () => {
     }
   });
 
-  test('returns 403 without the scope, before the body is parsed', async () => {
+  test('returns 403 if the credential lacks the scope, before the body is parsed', async () => {
     const answer = await previewAction(service, 'contact', null, {
       token: tokens.create,
       raw: '{',
@@ -186,7 +186,7 @@ describe('preview, refusals (reference §5.5)', () => {
     expect([ok.status, over.status]).toEqual([200, 413]);
   });
 
-  test('returns 405 with Allow for another method, outside the rate limit', async () => {
+  test('returns 405 with Allow for a wrong method, and does not count the request in the rate limit', async () => {
     for (const method of ['GET', 'PUT', 'DELETE', 'OPTIONS', 'PATCH', 'HEAD']) {
       const answer = await call(service, path, { method, headers: { authorization } });
       expect([method, answer.status, answer.headers.get('allow')]).toEqual([method, 405, 'POST']);
@@ -226,7 +226,7 @@ describe('preview, rate limit (reference §17.2)', () => {
     ).toBe(200);
   });
 
-  test('counts the minute independently of the wall clock', async () => {
+  test('a change of the wall clock does not end the minute early', async () => {
     const headers = { 'x-forwarded-for': freshAddress(), authorization };
     for (let n = 0; n < 60; n += 1) await call(service, path, { headers, body: '{}' });
     for (const step of [3_600_000, -7_200_000, 3_600_000]) {
@@ -240,7 +240,7 @@ describe('preview without configuration (reference §5.5)', () => {
   test.each([
     ['no upstream', { UPSTREAM_URL: '' }],
     ['no signing key', { PREVIEW_SIGNING_KEYS: '' }],
-  ])('returns 503 with %s, after 401 and 403 and before 400', async (_name, environment) => {
+  ])('with %s, returns 503, checked after 401 and 403 and before 400', async (_name, environment) => {
     const unconfigured = await startService({ environment });
     const statuses = [
       await previewAction(unconfigured, 'nope', {}),

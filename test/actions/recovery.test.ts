@@ -59,7 +59,7 @@ test('settles expired claims every five seconds, one sweep at a time, also after
   expect(submissionsSwept()).toBe(2);
 });
 
-test('waits for the running sweep on close and starts no other', async () => {
+test('close waits for the running sweep and starts no other sweep', async () => {
   const { recovery, timers, sweeps } = underTest();
   recovery.start();
   void recovery.run();

@@ -92,7 +92,7 @@ describe.each(databases)('retention of receipts on %s', (name, create) => {
     expect(await kept()).toEqual([id]);
   });
 
-  test('does not delete a receipt whose preview may still be open, whatever the wall clock says', async () => {
+  test('does not delete a receipt whose preview may still be open, even if the wall clock is years ahead', async () => {
     const id = await keepReceipt(daysAgo(900), { claimedMsAgo: 599_000 });
     expect(await open().work()).toBe(0);
     expect(await kept()).toEqual([id]);
@@ -164,7 +164,7 @@ describe.each(databases)('retention of receipts on %s', (name, create) => {
     expect([entries, lines]).toEqual([[{ count: 2 }], ['receipts past retention deleted']]);
   });
 
-  test('waits for the running batch on close and starts no other', async () => {
+  test('close waits for the running batch and starts no other batch', async () => {
     let finish: (deleted: number) => void = () => {};
     let batches = 0;
     const write: Storage['write'] = () => {
@@ -186,7 +186,7 @@ describe.each(databases)('retention of receipts on %s', (name, create) => {
     expect(batches).toBe(1);
   });
 
-  test('closes without having started', async () => {
+  test('close works if the retention job never started', async () => {
     await open().close();
     expect(lines).toEqual([]);
   });
@@ -214,7 +214,7 @@ describe.each(databases)('retention of receipts on %s', (name, create) => {
     return { retention, look: () => look() };
   }
 
-  test('deletes a receipt without its submission', async () => {
+  test('deletes an old receipt, but not its submission', async () => {
     const executions = openExecutions({ ...executing, storage, clock });
     const id = randomUUID();
     const request = {
@@ -255,7 +255,7 @@ function plan(explain: string, query?: string) {
   return { sql: explain + wanted, parameters: [], query: {} as never, queryId: {} as never };
 }
 
-test('counts the minutes of an open preview on SQLite anew after a restart of the machine', async () => {
+test('on SQLite, restarts the ten minutes of an open preview after a restart of the machine', async () => {
   const [, create] = databases[0] ?? expect.fail();
   const database = await create();
   const clock = testClock(NOW);

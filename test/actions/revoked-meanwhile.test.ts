@@ -81,7 +81,7 @@ describe('execute, between the head and the body of a request', () => {
   test.each([
     ['the credential is revoked', others, 401, /^Bearer.*error="invalid_token"/],
     ['the scope is removed', [acme('lead:preview'), ...others], 403, /error="insufficient_scope"/],
-  ])('claims and sends nothing and does not consume the preview if %s', async (_, clients, status, challenge) => {
+  ])('makes no claim, sends nothing and does not consume the preview if %s', async (_, clients, status, challenge) => {
     const preview = await previewId(service);
     await expectEffects(service, upstream, {}, async () => {
       const answer = await executeAround(preview, async () => {
@@ -94,7 +94,7 @@ describe('execute, between the head and the body of a request', () => {
     await expect.poll(async () => (await executeAction(service, preview)).status).toBe(200);
   });
 
-  test('returns 200 if nothing changes', async () => {
+  test('returns 200 if the credential and its scopes stay the same', async () => {
     const preview = await previewId(service);
     const answer = await executeAround(preview, async () => {});
     expect(answer.status).toBe(200);
