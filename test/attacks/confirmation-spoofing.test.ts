@@ -60,7 +60,7 @@ function fateOf(field: 'subject' | 'message', point: number): string {
 }
 
 describe('confirmation spoofing', () => {
-  test('removes, refuses or knowingly keeps every format character, control and separator of Unicode', () => {
+  test('removes, refuses or keeps each format character, control and separator of Unicode, as listed', () => {
     expect(suspects.length).toBeGreaterThan(200);
     for (const point of suspects) {
       const expected = within(point, REMOVED) ? 'removed' : within(point, KEPT) ? 'kept' : 'refused';
@@ -77,7 +77,7 @@ describe('confirmation spoofing', () => {
     }
   });
 
-  test('sends exactly what the person sees, without deceiving characters', async () => {
+  test('previews and sends the same text, without the deceiving characters of the request', async () => {
     const spoofed = {
       name: 'Ada\u202e ecalevoL',
       email: 'ada\u2066@\u200bexample.com',
@@ -95,7 +95,7 @@ describe('confirmation spoofing', () => {
     expect(at.upstream.delivered.at(-1)?.event.data.fields).toEqual(body.fields);
   });
 
-  test('keeps names in Persian, Hindi and Hebrew and emoji whole in any combination', () => {
+  test('validation keeps any combination of Persian, Hindi and Hebrew letters and emoji unchanged', () => {
     // Join whole graphemes, because no word has nine marks in a row or a selector after a mark.
     const graphemes = new Intl.Segmenter();
     const letters = ['علیرضا', 'क्षत्रियज्ञ', 'דודשלום', 'José'].flatMap((name) =>
@@ -127,7 +127,7 @@ describe('confirmation spoofing', () => {
     ['only Greek', 'αθήνα', false],
     ['Japanese with Latin, which is usual', 'tokyo東京とキョー', false],
     ['Korean with Latin', 'seoul서울', false],
-  ])('inbox marks a domain of %s (%s): %s', (_name, label, marked) => {
+  ])('inbox marks a domain of %s (%s) as mixed scripts: %s', (_name, label, marked) => {
     const email = `ada@${label}.example`;
     const parsed = validate(forms.newsletter, { email });
     if (parsed.kind !== 'valid') return expect.fail(`${email} is refused`);

@@ -21,7 +21,7 @@ const HARMLESS: Record<string, string> = {
 };
 
 describe('timing of credential and token checks', () => {
-  test('no secret is compared with ===, except the listed comparisons with a reason', () => {
+  test('src compares no secret with ===, except in the listed comparisons, each with a reason', () => {
     const comparisons = nodesOfSource(SyntaxKind.BinaryExpression)
       .filter(({ node }) => {
         const { operatorToken } = node as BinaryExpression;

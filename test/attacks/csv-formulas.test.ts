@@ -68,6 +68,6 @@ test('formulas in CSV: the export of every prefix in every column equals the gol
   expect(head + everyRecord()).toBe(golden);
 });
 
-test('formulas in CSV: a value that starts with NUL is prefixed, too', () => {
+test('formulas in CSV: the export prefixes a value that starts with NUL', () => {
   expect(everyRecord(['\0=1'])).not.toMatch(/[,"]\0/);
 });

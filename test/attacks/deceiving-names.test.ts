@@ -66,18 +66,18 @@ describe.each(DOORS)('name of %s', (_door, takes) => {
     expect(takes(name)).toBe(true);
   });
 
-  test('is rejected in NFD, which looks like the same name in NFC', () => {
+  test('is rejected in Unicode form NFD, because it looks like the same name in NFC', () => {
     expect(takes('José'.normalize('NFD'))).toBe(false);
   });
 });
 
-test('operator link stores the NFC and the NFD form of a name as one, trimmed', () => {
+test('operator link stores a name trimmed and in NFC, also if it was typed in NFD', () => {
   for (const typed of ['José', 'José'.normalize('NFD'), '  José\t']) {
     expect(nameOfOperator(typed)).toBe('José');
   }
 });
 
-test('openCredentials keeps the last valid file in force if a new one has a deceiving name', async () => {
+test('openCredentials keeps the clients of the last valid file if a new file has a deceiving name', async () => {
   const path = writeCredentials(clientOf('acme', ['one']));
   const { log, lines } = keepingLog();
   const credentials = openCredentials({ path, log, clock: testClock(), pollMs: 5 });

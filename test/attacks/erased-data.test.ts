@@ -63,7 +63,7 @@ describe('erased data in raw files', () => {
     }
   });
 
-  test('is absent after a restore, which brings back only the contents of the backup', async () => {
+  test('data that is not in the backup is absent after a restore', async () => {
     await fill({ name: 'Eve', email: 'eve@example.com' });
     const backup = join(folder, 'early.backup');
     await runService(['backup', backup], { environment: { DATA_DIR: folder } });
@@ -76,7 +76,7 @@ describe('erased data in raw files', () => {
     service = await startService({ clock, folder });
   });
 
-  test('is overwritten at its place when the row is deleted (secure_delete)', async () => {
+  test('is overwritten in the file when its row is deleted (secure_delete)', async () => {
     await fill(ada);
     await service.close();
     // No VACUUM runs here, so that only secure_delete has an effect.
@@ -93,7 +93,7 @@ describe('erased data in raw files', () => {
     service = await startService({ clock, folder });
   });
 
-  test('includes an address of the outbox, which leaves the file together with its row after a day', async () => {
+  test('includes the address of a sent message, which is absent once its row is deleted after a day', async () => {
     await fill(ada);
     const outbox = service.parts.outbox ?? expect.fail();
     await outbox.work();
@@ -111,7 +111,7 @@ describe('erased data in raw files', () => {
     service = await startService({ clock, folder });
   });
 
-  test('was never in a receipt, and tokens are stored only as digests', async () => {
+  test('a receipt never contains it, and tokens are stored only as digests', async () => {
     const preview = await previewId(service, 'contact', { ...ada, ...message });
     const executed = await executeAction(service, preview, { action: 'contact' });
     expect(executed.status).toBe(200);

@@ -15,13 +15,13 @@ import { type Service, startService, tokens } from '../support/service.ts';
 import { type ProgrammableUpstream, startUpstream } from '../support/upstream.ts';
 
 const time = testClock();
-let broken: 'no' | 'throws' | 'says nothing' = 'no';
+let broken: 'no' | 'throws' | 'returns NaN' = 'no';
 /** Returns a clock that a test can break. Only the wall clock breaks, because the monotonic clock is a counter. */
 const clock: Clock = {
   ...time,
   now: () => {
     if (broken === 'throws') throw new Error('The clock broke.');
-    return broken === 'says nothing' ? new Date(Number.NaN) : time.now();
+    return broken === 'returns NaN' ? new Date(Number.NaN) : time.now();
   },
 };
 
@@ -71,7 +71,7 @@ describe('failing open', () => {
     ['rejects', fails],
     ['throws', throws],
     ['rejects without a reason', () => Promise.reject()],
-  ])('allows no request if the limiter %s', async (_name, take) => {
+  ])('grants nothing if the rate limiter %s', async (_name, take) => {
     const preview = await previewId(service);
     service.parts.limits.take = take;
     await expectNothingGranted(preview);
@@ -89,7 +89,7 @@ describe('failing open', () => {
     },
   );
 
-  test('mails nothing while the outbox throws, and repeats the end of the attempt until it succeeds (reference §11.1)', async () => {
+  test('sends no mail while the outbox throws, and queues it when the attempt is completed later (reference §11.1)', async () => {
     const outbox = service.parts.outbox ?? expect.fail();
     const { messageTo } = outbox;
     outbox.messageTo = throws;
@@ -123,12 +123,15 @@ describe('failing open', () => {
     expect(upstream.delivered).toEqual([]);
   });
 
-  test.each(['throws', 'says nothing'] as const)('grants nothing if the clock %s', async (how) => {
-    const preview = await previewId(service);
-    broken = how;
-    // An upstream over HTTP signs the time, so a lead is 500, too.
-    await expectNothingGranted(preview, [400, 401, 500, 503]);
-  });
+  test.each(['throws', 'returns NaN'] as const)(
+    'previews, executes and accepts nothing if the clock %s',
+    async (how) => {
+      const preview = await previewId(service);
+      broken = how;
+      // An upstream over HTTP signs the time, so a lead is 500, too.
+      await expectNothingGranted(preview, [400, 401, 500, 503]);
+    },
+  );
 
   test('treats previews and credentials as expired if the time is NaN', () => {
     const key = Buffer.alloc(32, 1);
@@ -143,7 +146,7 @@ describe('failing open', () => {
     expect(isExpired(null, never)).toBe(false);
   });
 
-  test('reports no success if the upstream part rejects', async () => {
+  test('returns a 5xx and sends no mail if the call of the upstream rejects', async () => {
     const upstreamPart = service.parts.upstream ?? expect.fail();
     if (upstreamPart.embedded) expect.fail();
     upstreamPart.deliver = fails;
@@ -157,7 +160,7 @@ describe('failing open', () => {
     expect((await countEffects(service, upstream)).mails).toBe(0);
   });
 
-  test('returns 503 without a signing key, and for everything without an upstream', async () => {
+  test('returns 503 to agents without a signing key, and to every submission without an upstream', async () => {
     const preview = await previewId(service);
     const keyless = await startService({
       environment: { PREVIEW_SIGNING_KEYS: '', UPSTREAM_URL: upstream.url },

@@ -70,7 +70,7 @@ test('file modes: the log beside an open database is readable for the owner only
   }
 });
 
-test('file modes: an edit closes a credentials file that was open to others', () => {
+test('file modes: an edit of a credentials file that others can read and write makes it owner-only', () => {
   const folder = temporaryFolder();
   const path = join(folder, 'agents.json');
   writeFileSync(path, '{"clients":[]}');

@@ -53,7 +53,7 @@ describe('spoofed X-Forwarded-For', () => {
     ['the mapped spelling with a port', (ip: string) => `[::ffff:${ip}]:4321`],
     ['a thousand entries before it', (ip: string) => `${'1.2.3.4,'.repeat(1_000)}${ip}`],
     ['a thousand trusted proxies after it', (ip: string) => `${ip}${',10.1.2.3'.repeat(1_000)}`],
-  ])('counts the rightmost untrusted entry with %s', async (_name, claim) => {
+  ])('counts the rightmost untrusted entry, also with %s', async (_name, claim) => {
     const ip = fresh();
     const first = await remaining(`X-Forwarded-For: ${ip}\r\n`);
     expect(await remaining(`X-Forwarded-For: ${claim(ip)}\r\n`)).toBe(first - 1);

@@ -62,7 +62,7 @@ describe('normalize, characters assembled by removal', () => {
     },
   );
 
-  test('returns 400 on preview and on /api/leads and sends nothing', async () => {
+  test('preview and /api/leads return 400 for a surrogate pair with a removable character inside, and send nothing', async () => {
     const contact = { name: 'A', email: 'a@example.com', subject: 's' };
     const message = 'Call me\udb40\u200b\udc41';
     await at.expecting({}, async () => {
@@ -73,7 +73,7 @@ describe('normalize, characters assembled by removal', () => {
     });
   });
 
-  test('is idempotent for arbitrary UTF-16 and leaves nothing hidden', () => {
+  test('for arbitrary UTF-16, a second run changes nothing and no hidden character remains', () => {
     const unit = fc.oneof(
       {
         weight: 3,
@@ -116,7 +116,7 @@ describe('normalize, characters assembled by removal', () => {
 });
 
 describe('names and words of the service assembled by removal', () => {
-  test('choose no form, give no consent and name no site', async () => {
+  test('select no form, give no consent and name no contractor', async () => {
     const spliced = '\ud83d\u200b\ude00';
     const contact = { form: `contact${spliced}`, email: 'ada@example.com', name: 'A' };
     await at.expecting({ forwarded: 1 }, () => post(at.service, '/api/leads', 'json', contact));
@@ -179,7 +179,7 @@ describe('text in runs of invisible characters', () => {
   const bits = [...secret].map((letter) => letter.charCodeAt(0).toString(2).padStart(8, '0')).join('');
 
   test.each(ALPHABETS.map(([zero, one]) => [escaped(zero), escaped(one), zero, one] as const))(
-    'keeps at most one character of a text in %s and %s, in every field, also with blanks between them',
+    'keeps at most one character of a text encoded in %s and %s, in every field, also with blanks between',
     (_zero, _one, zero, one) => {
       const encoded = [...bits].map((bit) => (bit === '0' ? zero : one));
       for (const between of ['', '\u200b', '\ufeff']) {
@@ -213,7 +213,7 @@ describe('text in runs of invisible characters', () => {
     },
   );
 
-  test('keeps no two of a format or default-ignorable character, except signs with a shape', () => {
+  test('keeps one of two equal format or default-ignorable characters in a row, except signs with a shape', () => {
     /** Unicode's Prepended_Concatenation_Mark: signs around or under a number. */
     const seen = /[\u0600-\u0605\u06DD\u070F\u0890\u0891\u08E2\u{110BD}\u{110CD}]/u;
     for (let point = 0; point < 0x110000; point += 1) {
@@ -234,7 +234,7 @@ describe('text in runs of invisible characters', () => {
 });
 
 describe('combining marks', () => {
-  test('accepts eight in a row and refuses a ninth', () => {
+  test('eight in a row are accepted, nine are refused', () => {
     for (const between of ['', '\u200d', '\u200c']) {
       const marks = (count: number) => Array(count).fill('\u0301').join(between);
       expect(messageOf(`a${marks(8)}b${marks(8)}`)).toBe(`a${marks(8)}b${marks(8)}`);
@@ -248,7 +248,7 @@ describe('combining marks', () => {
     ['Hindi, a stretched vowel sign', `अच्छ${'ा'.repeat(9)}`],
     ['Tamil, a stretched vowel sign', `க${'ா'.repeat(20)}`],
     ['Burmese, a stretched vowel sign', `က${'ာ'.repeat(12)}`],
-  ])('do not count if they take up space: %s', (_name, text) => {
+  ])('that take up space are accepted in any number: %s', (_name, text) => {
     expect(messageOf(text)).toBe(text);
   });
 });
@@ -275,7 +275,7 @@ describe('values without a visible character', () => {
     expect(result).toMatchObject({ faults: [{ field: { name: 'name' }, kind: 'missing' }] });
   });
 
-  test('treats every character without a shape as blank, and no letter or digit', () => {
+  test('isBlank returns true for every character without a shape, and false for letters and digits', () => {
     for (let point = 0; point < 0x110000; point += 1) {
       const character = String.fromCodePoint(point);
       if (/\p{Default_Ignorable_Code_Point}|\p{White_Space}|\p{M}/u.test(character)) {

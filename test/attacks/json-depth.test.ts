@@ -110,7 +110,7 @@ describe('JSON nested 64 deep', () => {
     ['/mcp/open', '{"jsonrpc":"2.0","id":1,"method":"ping","x":DEEP}'],
   ];
 
-  test.each(routes)('passes the parser at %s, and returns 400 with one more level', async (path, body) => {
+  test.each(routes)('is parsed at %s, and returns 400 with one more level', async (path, body) => {
     for (const shape of Object.values(shapes)) {
       // The body itself is the first level.
       const passed = await send(path, body.replace('DEEP', shape(DEEPEST - 1)));
@@ -120,7 +120,7 @@ describe('JSON nested 64 deep', () => {
     }
   });
 
-  test('does not count brackets in a text', async () => {
+  test('brackets inside a text do not count as levels', async () => {
     const message = `${'[{'.repeat(100)} \\" ${'[{'.repeat(100)} \\`;
     const { status, body } = await previewAction(at.service, 'homeowner_quote', {
       ...quote,

@@ -96,7 +96,7 @@ describe('POST /mcp and /mcp/open with arbitrary messages', () => {
     });
   });
 
-  test('still executes a valid submission afterwards', async () => {
+  test('executes a valid submission after the arbitrary messages', async () => {
     const input = confirmed(await previewByTool(started.service));
     await started.expecting({ forwarded: 1, rows: 1 }, async () => {
       const { body } = await send(started.service, 'tools/call', {

@@ -83,16 +83,16 @@ const withByte = (at: number, byte: number) => {
 };
 
 describe('multipart body with one defect', () => {
-  test('is refused if it is cut off after any byte', async () => {
+  test('is refused if the body is cut off, at each position', async () => {
     expect(await expectRefused(everyPosition((at) => whole.subarray(0, at)))).toBe(2 * whole.length);
   });
 
-  test('is refused without any one byte', async () => {
+  test('is refused if one byte is missing, at each position', async () => {
     const without = (at: number) => Buffer.concat([whole.subarray(0, at), whole.subarray(at + 1)]);
     await expectRefused(everyPosition(without), ['/api/leads']);
   });
 
-  test.each([0x0a, 0x22, 0xff])('is refused with the byte %i in place of any other', async (byte) => {
+  test.each([0x0a, 0x22, 0xff])('is refused if the byte %i replaces another byte, at each position', async (byte) => {
     await expectRefused(
       everyPosition((at) => withByte(at, byte)),
       ['/api/leads'],
@@ -124,7 +124,7 @@ const anyType = fc.constantFrom(
   'multipart/mixed; boundary=b0undary',
 );
 
-test('multipart fuzzing by grammar: answers in time and never with a 5xx', async () => {
+test('multipart fuzzing by grammar: the service answers each body in time and with no 5xx', async () => {
   await fc.assert(
     fc.asyncProperty(anyBody, anyType, fc.constantFrom(...PATHS), async (body, type, path) => {
       const { status } = await send(path, body, type);

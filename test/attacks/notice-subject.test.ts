@@ -58,7 +58,7 @@ describe('subject of a notice, from rows with any text', () => {
   );
   const typed = fc.oneof(fc.string({ unit: pieces, maxLength: 12 }), fc.string({ unit: pieces, maxLength: 400 }));
 
-  test('has at most 100 code points, only our headers, and no control, in a form with a place', async () => {
+  test('has at most 100 code points, no control and no added header, for any name and place', async () => {
     const [, create = expect.fail()] = databases[0] ?? [];
     const database = await create();
     const storage = await database.open(clock);
@@ -139,12 +139,12 @@ describe('subject of a notice, from forms', () => {
     expect(await subjectOf(await rawNoticeOf(name))).toBe(`${shown}…${end}`);
   });
 
-  test('shows a name that just fits', async () => {
+  test('shows a name of the greatest possible length uncut', async () => {
     const name = 'é'.repeat(100 - end.length);
     expect(await subjectOf(await rawNoticeOf(name))).toBe(name + end);
   });
 
-  test('shortens a long postal code too, so that the name and the form stay', async () => {
+  test('shortens a long postal code, so that the name and the form remain visible', async () => {
     const raw = await rawNoticeOf('Ada', { postal_code: '9'.repeat(2000) });
     expect(await subjectOf(raw)).toBe(`Ada, ${'9'.repeat(29)}…: homeowner quote`);
   });
@@ -161,7 +161,7 @@ describe('subject of a notice, from forms', () => {
     expect(server.offered).toHaveLength(count);
   });
 
-  test('names the operator as sender, and the person for the reply, whatever the person is called', async () => {
+  test('From is the operator and Reply-To the person, even if the person’s name contains an address', async () => {
     const mail = await PostalMime.parse(await rawNoticeOf('Paint Match <hello@paint.example>'));
     expect(mail.from).toEqual({ name: 'Malerei Grün, "Söhne"', address: 'hello@paint.example' });
     expect(mail.replyTo).toEqual([{ name: '', address: 'ada@canary.example' }]);

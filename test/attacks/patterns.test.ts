@@ -51,7 +51,7 @@ function elapsed(expression: RegExp, text: string): number {
 }
 
 describe('patterns of src', () => {
-  test('are all found, and only one is built at run time', () => {
+  test('are all found by this test, and only one is built at run time', () => {
     expect(expressions.length).toBeGreaterThan(90);
     const made = nodesOfSource(SyntaxKind.NewExpression, SyntaxKind.CallExpression).filter(({ text }) =>
       /^(new )?RegExp\(/.test(text),
@@ -59,7 +59,7 @@ describe('patterns of src', () => {
     expect(made.map(({ path }) => path)).toEqual(['src/credentials/tokens.ts']);
   });
 
-  test.each(expressions)('match 2,000 characters of any pump within 5 ms: $path $text', ({ expression }) => {
+  test.each(expressions)('match 2,000 characters of any repeated text within 5 ms: $path $text', ({ expression }) => {
     for (const pump of pumpsFor(expression)) {
       const took = elapsed(expression, pump);
       if (took >= PATIENCE_MS) {
@@ -68,7 +68,7 @@ describe('patterns of src', () => {
     }
   });
 
-  test('exceed the limit if they are exponential', () => {
+  test('exceed the 5 ms if their time is exponential', () => {
     const explosive = /^(a+)+$/;
     expect(elapsed(explosive, `${'a'.repeat(22)}!`)).toBeGreaterThan(PATIENCE_MS);
   });

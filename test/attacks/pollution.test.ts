@@ -49,7 +49,7 @@ const decided = () => {
 };
 
 describe('mass assignment', () => {
-  test('preview and execute set recipient, destination, ids, times and client themselves', async () => {
+  test('preview and execute ignore recipient, destination, ids, times and client in a body', async () => {
     const execute = async (fields: object, body: Record<string, unknown>) => {
       const { body: preview } = await previewAction(at.service, 'homeowner_quote', fields);
       const { preview_id: token, ...record } = preview;
@@ -69,7 +69,7 @@ describe('mass assignment', () => {
   });
 
   test.each(encodings)(
-    '/api/leads and /api/subscribe set these values themselves for a body in %s',
+    '/api/leads and /api/subscribe ignore recipient, ids, times and client in a body in %s',
     async (encoding) => {
       for (const [path, fields] of [
         ['/api/leads', { form: 'homeowner_quote', ...quote }],
@@ -108,7 +108,7 @@ describe('mass assignment', () => {
 });
 
 describe('parameter pollution', () => {
-  test('does not read the query string as a part of the body', async () => {
+  test('form and agent routes ignore fields in the query string', async () => {
     const query = '?email=evil%40example.com&form=newsletter&preview_id=evil&confirmation=true';
     const previewed = await call(at.service, `/api/agent/actions/homeowner_quote/preview${query}`, {
       headers: { authorization: `Bearer ${tokens.both}` },
@@ -122,13 +122,13 @@ describe('parameter pollution', () => {
     expect(alone.status).toBe(400);
   });
 
-  test('accepts no credential in the address or the body', async () => {
+  test('returns 401 for a credential in the query string or the body', async () => {
     const path = `/api/agent/actions/contact/preview?access_token=${tokens.both}&authorization=Bearer`;
     const body = JSON.stringify({ access_token: tokens.both, authorization: tokens.both });
     expect((await call(at.service, path, { body })).status).toBe(401);
   });
 
-  test('treats a name in brackets, repeated or with a dot as no other name', async () => {
+  test('does not read email[], email.x, Email or a repeated email as the field email', async () => {
     const bodies = [
       'email[]=evil%40example.com',
       'email.x=evil%40example.com',
@@ -151,7 +151,7 @@ describe('prototype pollution', () => {
     '{"__proto__.polluted":"yes","constructor.prototype.polluted":"yes",',
   ];
 
-  test.each(polluted)('leaves Object.prototype unchanged after %s…', async (start) => {
+  test.each(polluted)('Object.prototype is unchanged after a body with %s', async (start) => {
     const before = Reflect.ownKeys(Object.prototype);
     const raw = `${start}${JSON.stringify(quote).slice(1)}`;
     const answer = await previewAction(at.service, 'homeowner_quote', null, { raw });
@@ -164,7 +164,7 @@ describe('prototype pollution', () => {
     expect(Reflect.ownKeys(Object.prototype)).toEqual(before);
   });
 
-  test('takes no field and no confirmation from a prototype', async () => {
+  test('validation and execute read no field and no confirmation from a prototype', async () => {
     const inherited = await previewAction(at.service, 'newsletter', null, {
       raw: '{"__proto__":{"email":"a@b.co"}}',
     });
@@ -175,7 +175,7 @@ describe('prototype pollution', () => {
     expect((await executeAction(at.service, '', { raw })).status).toBe(400);
   });
 
-  test('works with --disable-proto=delete', async () => {
+  test('previews, executes and accepts forms in a process with --disable-proto=delete', async () => {
     const service = await startProcess({ environment: { NODE_OPTIONS: '--disable-proto=delete' } });
     const { body } = await previewAction(service, 'homeowner_quote', quote);
     expect((await executeAction(service, body.preview_id)).status).toBe(200);

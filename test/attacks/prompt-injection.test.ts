@@ -100,7 +100,7 @@ describe('instructions to a model hidden in fields', () => {
     }
   });
 
-  test('a returned form contains instructions only inside its controls, escaped', async () => {
+  test('a form that is shown again contains instructions only inside its input elements, escaped', async () => {
     for (const name of names) {
       const wrong = { form: name, ...instructed(name), email: `${canary} <b>` };
       const page = await post(service, '/api/leads', 'urlencoded', wrong);
@@ -114,7 +114,7 @@ describe('instructions to a model hidden in fields', () => {
     }
   });
 
-  test('the confirmation message contains no instruction', async () => {
+  test('the confirmation message of a newsletter contains no instruction', async () => {
     for (const [n, encoding] of encodings.entries()) {
       const typed = { contractor: canary, name: line, subject: line, message: instruction };
       const address = { email: `reader${n}@example.com`, privacy: 'on' };
@@ -126,7 +126,7 @@ describe('instructions to a model hidden in fields', () => {
     for (const { raw } of mail.received) expect(raw).not.toContain(canary);
   });
 
-  test('manifest, pages, Markdown pages, tools and indexes stay the same to the byte', async () => {
+  test('manifest, pages, Markdown pages, tools and indexes stay byte for byte the same', async () => {
     expect(documents.length).toBeGreaterThan(30);
     const after = await readAll();
     for (const [path, text] of before) {

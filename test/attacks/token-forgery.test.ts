@@ -70,7 +70,7 @@ describe('token forgery', () => {
     expect(open(`${payload}.${mac('sha256', key, signed)}`)).toBe('forged');
   });
 
-  test('signs the purpose and the version with the payload', () => {
+  test('the signature covers the purpose, the version and the payload', () => {
     expect(signature).toBe(mac('sha256', key, `lead-intake preview v1\n${payload}`));
   });
 
@@ -81,7 +81,7 @@ describe('token forgery', () => {
     ['a key of zeros', mac('sha256', Buffer.alloc(32), `lead-intake preview v1\n${payload}`)],
     ['zeros', 'A'.repeat(43)],
     ['the payload itself', payload.slice(0, 43)],
-  ])('rejects a signature by %s', (_name, forged) => {
+  ])('rejects a signature made with %s', (_name, forged) => {
     expect(open(`${payload}.${forged}`)).toBe('forged');
   });
 
@@ -92,13 +92,13 @@ describe('token forgery', () => {
     }
   });
 
-  test('opens nothing without a key', () => {
+  test('rejects a valid token if there is no key', () => {
     expect(open(token, [])).toBe('forged');
   });
 });
 
 describe('token confusion', () => {
-  test('accepts no token in place of another', async () => {
+  test('rejects a preview token as a credential, and a credential or an action id as a preview', async () => {
     const preview = await previewId(at.service);
     const asBearer = await previewAction(at.service, 'homeowner_quote', quote, { token: preview });
     expect(asBearer.status).toBe(401);

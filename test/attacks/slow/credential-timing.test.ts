@@ -85,14 +85,14 @@ describe('timing of credential and token checks', () => {
   });
   const signatureAt = preview.indexOf('.') + 1;
 
-  test('takes equally long for a signature that is wrong in its first or in its last characters', () => {
+  test('a check takes equally long if the signature is wrong in its first or in its last characters', () => {
     const places = [signatureAt, signatureAt + 20, preview.length - 4];
     expectAlike(() =>
       guessesAt(preview, places).map((guesses) => (round) => openPreview([key], guesses[round] ?? '', clock.now())),
     );
   });
 
-  test('takes equally long for a token that is wrong in its first or in its last characters', () => {
+  test('a check takes equally long if the token is wrong in its first or in its last characters', () => {
     const path = join(temporaryFolder(), 'agents.json');
     writeFileSync(path, JSON.stringify(credentials));
     const held = openCredentials({ path, clock, log: openLog('silent') });
@@ -105,7 +105,7 @@ describe('timing of credential and token checks', () => {
     held.close();
   });
 
-  test('detects the difference of a comparison that ends early', () => {
+  test('the measurement detects a comparison that ends at the first wrong character', () => {
     const secret = 'x'.repeat(2_000);
     const early = (guess: string) => {
       for (let at = 0; at < secret.length; at += 1) if (guess[at] !== secret[at]) return false;

@@ -87,7 +87,7 @@ const statusesOf = (all: { id: string }[]) =>
 const drawn = (length: number) => Array.from(randomBytes(length), (byte) => SECRET[byte & 63]).join('');
 
 test(
-  'guessed secrets: open no page, send nothing and end nothing',
+  'guessed secrets: show no page, send nothing and end no confirmation',
   async () => {
     const all = await Promise.all(
       Array.from({ length: PENDING }, (_, n) =>
@@ -110,7 +110,7 @@ test(
 );
 
 test(
-  'guessed codes: end a confirmation after five, and open none',
+  'guessed codes: the fifth wrong code ends a confirmation, and no guess shows its values',
   async () => {
     const all = await Promise.all(
       Array.from({ length: PENDING }, (_, n) =>

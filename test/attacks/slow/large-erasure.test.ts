@@ -48,7 +48,7 @@ function addRows(path: string): void {
   database.close();
 }
 
-test('deletes 60,000 rows in one transaction with its audit entry, and answers everybody meanwhile', async () => {
+test('deletes 60,000 rows and writes the audit entry in one transaction, and answers other requests meanwhile', async () => {
   const operator = await signIn(service);
   let least = Number.POSITIVE_INFINITY;
   let worst = Number.POSITIVE_INFINITY;

@@ -43,7 +43,7 @@ const spelling = (victim: number, n: number) => {
   return n % 2 === 0 ? written : written.toUpperCase();
 };
 
-test('list bombing: 3,000 sign-ups under plus-tags send one message to each mailbox, 60 a minute in all', async () => {
+test('list bombing: 3,000 sign-ups under plus-tags send one message to each mailbox, and 60 messages a minute', async () => {
   const all = Array.from({ length: VICTIMS * SPELLINGS }, (_, n) => spelling(n % VICTIMS, Math.floor(n / VICTIMS)));
   for (let from = 0; from < all.length; from += 100) {
     const answers = await Promise.all(

@@ -41,7 +41,7 @@ describe('membership timing', () => {
     }));
   });
 
-  test('detects the difference between a refused and a delivered request', async () => {
+  test('the measurement detects the difference between a refused and a delivered request', async () => {
     const lead = () => ({ form: 'contact', email: stranger(), name: 'A', subject: 'B' });
     const { times } = await sample(
       {

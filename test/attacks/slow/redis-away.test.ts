@@ -50,7 +50,7 @@ describe.runIf(redisAnswers)('limits without Redis', () => {
     return worst;
   };
 
-  test('delay no request by 100 ms if Redis hangs, still hold, and use Redis again later', async () => {
+  test('delay requests by less than 100 ms if Redis hangs, still apply, and use Redis once it answers', async () => {
     const limits = await openRedis(url);
     const address = randomUUID();
     await limits.take('preview', address);
@@ -75,7 +75,7 @@ describe.runIf(redisAnswers)('limits without Redis', () => {
     await limits.close();
   });
 
-  test('keep the shared count if Redis hangs, so that nobody gets a new allowance', async () => {
+  test('continue from the shared count if Redis hangs, so that a used-up limit stays used up', async () => {
     const [one, two] = await Promise.all([openRedis(url), openRedis(url)]);
     const address = randomUUID();
     for (let n = 0; n < 60; n += 1) await (n % 2 === 0 ? one : two).take('preview', address);
@@ -91,7 +91,7 @@ describe.runIf(redisAnswers)('limits without Redis', () => {
     await Promise.all([one.close(), two.close()]);
   });
 
-  test.each([58, 80])('accept the answer of Redis after the process was busy for %d ms', async (busyMs) => {
+  test.each([58, 80])('use the answer of Redis even if the process was busy for %d ms meanwhile', async (busyMs) => {
     const fallback = { ...openMemoryLimits(systemClock), take: async () => expect.fail() };
     const limits = await openRedisLimits(redisUrl, { clock: systemClock, fallback, log });
     const address = randomUUID();
@@ -104,7 +104,7 @@ describe.runIf(redisAnswers)('limits without Redis', () => {
     await limits.close();
   });
 
-  test('use a late answer of Redis for the next request that is counted locally', async () => {
+  test('an answer of Redis after the time limit corrects the count for the next request in memory', async () => {
     const fallback = openMemoryLimits(systemClock);
     const limits = await openRedisLimits(url, { clock: systemClock, fallback, log });
     const address = randomUUID();
@@ -120,7 +120,7 @@ describe.runIf(redisAnswers)('limits without Redis', () => {
     await Promise.all([limits.close(), shared.close()]);
   });
 
-  test('work within 100 ms if Redis was never available', async () => {
+  test('apply and answer within 100 ms if Redis was never available', async () => {
     const limits = await openRedis('redis://127.0.0.1:1');
     expect(await slowest(limits, 'a', 60)).toBeLessThan(100);
     expect((await limits.take('preview', 'a')).exceeded).toBe(true);

@@ -96,7 +96,7 @@ describe('slow requests', () => {
     ['slow headers', ['-H', '-t', 'GET']],
     ['slow bodies', ['-B', '-t', 'POST', '-s', '8000']],
     ['answers that clients read slowly', ['-X', '-t', 'GET', '-w', '1', '-y', '2', '-n', '1', '-z', '1', '-k', '3']],
-  ])('500 connections of %s: keep other clients’ p99 under twice the p99 of another service', async (name, kind) => {
+  ])('500 connections of %s: p99 of other clients stays below twice the p99 of another service', async (name, kind) => {
     // The other service shares only the machine with the flood and the tool.
     await p99Of([victim, service], 500);
     const flooding = flood(...kind);
@@ -109,7 +109,7 @@ describe('slow requests', () => {
     expect((await fetch(`${victim.url}/readyz`)).status).toBe(200);
   });
 
-  test('500 connections with unfinished headers: get 408 within 13 s, and none remains', async () => {
+  test('500 connections with unfinished headers: all get 408 within 13 s, and all are closed', async () => {
     const wires: Wire[] = [];
     const startedAt = performance.now();
     for (let n = 0; n < CONNECTIONS; n += 1) wires.push(await openWire(victim.url));
@@ -121,7 +121,7 @@ describe('slow requests', () => {
     await expect.poll(() => established(victim.port)).toBeLessThan(5);
   });
 
-  test('a slow body: gets 408 between 30 and 33 seconds', async () => {
+  test('a slow body: the service answers 408 after 30 to 33 seconds', async () => {
     for (const { statuses, elapsedMs } of await slowBodies) {
       expect(statuses).toEqual([408]);
       expect(elapsedMs).toBeGreaterThan(BODY_MS - 200);

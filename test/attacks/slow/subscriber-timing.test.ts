@@ -208,7 +208,7 @@ describe.each(inTurn(databases, 2))('subscriber timing, links, on %s', (_name, c
     },
   );
 
-  test('detects the difference of a link that changes something', async () => {
+  test('the measurement detects the difference between an unknown link and one that unsubscribes', async () => {
     const some = 500;
     const asked = await standingAs(storage, rows.asked[0] ?? expect.fail(), some);
     const press = (of: string) => timed(service, 'POST', `/newsletter/leave/${of}`);

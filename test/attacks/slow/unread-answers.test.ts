@@ -35,34 +35,37 @@ describe('clients that pipeline and never read', () => {
   test.each([
     [100, 350],
     [40, 4_000],
-  ])('cost bounded memory and do not delay others: %i connections of %i requests', async (connections, requests) => {
-    const service = await startProcess();
-    const bytes = get('/openapi.json').repeat(requests);
-    // The first connections make the process grow as any load does. The test measures the growth through the second set.
-    const sockets = askWithoutReading(service, connections, bytes);
-    await pause(4_000);
-    const before = memoryOf(service);
-    sockets.push(...askWithoutReading(service, connections, bytes));
-    let most = 0;
-    const waits: number[] = [];
-    const end = performance.now() + 8_000;
-    while (performance.now() < end) {
-      const startedAt = performance.now();
-      expect((await fetch(`${service.url}/healthz`)).status).toBe(200);
-      waits.push(performance.now() - startedAt);
-      most = Math.max(most, memoryOf(service) - before);
-      await pause(100);
-    }
-    console.info(`${connections} × ${requests}: +${Math.round(most / MEGABYTE)} MB at most`);
-    // One request may come at a busy moment of the machine.
-    waits.sort((one, other) => one - other);
-    expect(waits[Math.floor(waits.length / 2)]).toBeLessThan(1_000);
-    // Without a bound, the same load cost 205 and 764 MB.
-    expect(most).toBeLessThan(100 * MEGABYTE);
-    for (const socket of sockets) socket.destroy();
-  });
+  ])(
+    'use less than 100 MB and do not delay other clients: %i connections of %i requests',
+    async (connections, requests) => {
+      const service = await startProcess();
+      const bytes = get('/openapi.json').repeat(requests);
+      // The first connections make the process grow as any load does. The test measures the growth through the second set.
+      const sockets = askWithoutReading(service, connections, bytes);
+      await pause(4_000);
+      const before = memoryOf(service);
+      sockets.push(...askWithoutReading(service, connections, bytes));
+      let most = 0;
+      const waits: number[] = [];
+      const end = performance.now() + 8_000;
+      while (performance.now() < end) {
+        const startedAt = performance.now();
+        expect((await fetch(`${service.url}/healthz`)).status).toBe(200);
+        waits.push(performance.now() - startedAt);
+        most = Math.max(most, memoryOf(service) - before);
+        await pause(100);
+      }
+      console.info(`${connections} × ${requests}: +${Math.round(most / MEGABYTE)} MB at most`);
+      // One request may come at a busy moment of the machine.
+      waits.sort((one, other) => one - other);
+      expect(waits[Math.floor(waits.length / 2)]).toBeLessThan(1_000);
+      // Without a bound, the same load cost 205 and 764 MB.
+      expect(most).toBeLessThan(100 * MEGABYTE);
+      for (const socket of sockets) socket.destroy();
+    },
+  );
 
-  test('are held for 20 s without reading, and cut after about 30 s', async () => {
+  test('stay connected for 20 s without reading, and are disconnected after about 30 s', async () => {
     const service = await startProcess();
     const answered = () => service.stdout().split('"route":"/openapi.json"').length - 1;
     const [socket = expect.fail()] = askWithoutReading(service, 1, '');
