@@ -26,7 +26,7 @@ beforeAll(async () => {
   await (await startProcess({ dataDir })).end();
 });
 
-test.each(Object.entries(kinds))('runs each command of the alert %s', (kind, count) => {
+test.each(Object.entries(kinds))('each command in the alert mail %s runs and exits with 0', (kind, count) => {
   const words = { timeOf: String, labelOf: String };
   const site = { operatorName: 'Paint Match', baseUrl: 'https://paint.example', dataDir, hasConsole: false, ...words };
   const about = { kind: kind as AlertKind, counted: { '': 1 }, over: false };

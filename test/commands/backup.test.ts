@@ -56,7 +56,7 @@ describe.each(databases)('backup and restore on %s', (name, create) => {
   const restore = (database: TestDatabase, from = file, ...flags: string[]) =>
     runService(['restore', from, ...flags], { environment: { DATABASE_URL: database.url } });
 
-  test('backs up under load into a complete file with mode 0600', async () => {
+  test('backup writes a complete file with mode 0600 while the service is under load', async () => {
     const database = await fresh();
     const service = await start(database);
     let running = true;
@@ -90,7 +90,7 @@ describe.each(databases)('backup and restore on %s', (name, create) => {
     expect(status).toBe(200);
   });
 
-  test('restores into a new database every receipt that was answered before the backup began', async () => {
+  test('restore brings every receipt from before the backup into a new database', async () => {
     const database = await fresh();
     const ran = await restore(database, file, '--yes');
     expect([ran.status, ran.stdout]).toEqual([0, '']);
@@ -106,7 +106,7 @@ describe.each(databases)('backup and restore on %s', (name, create) => {
     await Promise.all(Array.from({ length: AT_ONCE }, check));
   });
 
-  test('removes everything in the target database on a restore', async () => {
+  test('restore replaces all data of the target database', async () => {
     const database = await fresh();
     const service = await start(database);
     const preview = await previewId(service);
@@ -129,7 +129,7 @@ describe.each(databases)('backup and restore on %s', (name, create) => {
     expect(Number(found?.all)).toBeGreaterThanOrEqual(answeredBefore.length);
   });
 
-  test('rejects backups that are damaged, of a newer version, of another program, or of another database', async () => {
+  test('restore rejects a backup that is damaged, or of a newer version, another program or another database', async () => {
     const database = await fresh();
     const storage = await database.open(systemClock);
     const future = sql`insert into kysely_migration values ('9999-from-the-future', '')`;
@@ -166,7 +166,7 @@ async function copyOf(name: string, database: TestDatabase, to: string): Promise
 }
 
 describe('backup and restore on SQLite', () => {
-  test('replaces a damaged database with one that passes integrity_check', async () => {
+  test('restore replaces a damaged database with one that passes integrity_check', async () => {
     const folder = temporaryFolder();
     const path = join(folder, 'service.db');
     const environment = { DATABASE_URL: `sqlite:${path}` };
@@ -185,7 +185,7 @@ describe('backup and restore on SQLite', () => {
     expect(existsSync(`${path}.restored`)).toBe(false);
   });
 
-  test('rejects a backup without a database, and one into a folder that does not exist', async () => {
+  test('backup exits with a reason if there is no database, or if the target folder does not exist', async () => {
     const folder = temporaryFolder();
     const nothing = { environment: { DATA_DIR: join(folder, 'data') } };
     expectRefusal(await runService(['backup', join(folder, 'a')], nothing), /npm start/);
@@ -197,14 +197,17 @@ describe('backup and restore on SQLite', () => {
   });
 });
 
-test.runIf(databases.length > 1)('says what to install if pg_dump is missing, and shows no password', async () => {
-  const database = await (databases[1]?.[1] ?? expect.fail())();
-  created.push(database);
-  await (await database.open(systemClock)).close();
-  const address = new URL(database.url);
-  address.password = 'hunter2';
-  const environment = { PATH: '/nowhere', DATABASE_URL: address.href };
-  const ran = await runService(['backup', join(temporaryFolder(), 'a')], { environment });
-  expectRefusal(ran, /^pg_dump is not installed\. Install .*postgresql-client/);
-  expect(ran.stderr).not.toContain('hunter2');
-});
+test.runIf(databases.length > 1)(
+  'backup names the package to install if pg_dump is missing, and shows no password',
+  async () => {
+    const database = await (databases[1]?.[1] ?? expect.fail())();
+    created.push(database);
+    await (await database.open(systemClock)).close();
+    const address = new URL(database.url);
+    address.password = 'hunter2';
+    const environment = { PATH: '/nowhere', DATABASE_URL: address.href };
+    const ran = await runService(['backup', join(temporaryFolder(), 'a')], { environment });
+    expectRefusal(ran, /^pg_dump is not installed\. Install .*postgresql-client/);
+    expect(ran.stderr).not.toContain('hunter2');
+  },
+);

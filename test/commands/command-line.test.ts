@@ -26,7 +26,7 @@ describe('bin/service.js', () => {
     }
   });
 
-  test('uses no syntax newer than dynamic import', () => {
+  test('uses no syntax newer than dynamic import, so that an old Node can print the reason', () => {
     const code = readFileSync(join(project, 'bin/service.js'), 'utf8');
     expect(code).not.toMatch(/\?\.|\?\?|\bawait\b|\basync\b|^\s*(import|export)\s[^(]|\.\.\./m);
   });
@@ -45,7 +45,7 @@ describe('bin/service.js', () => {
     expect(offered.sort()).toEqual(started.map((name) => `${name} ${name}`).sort());
   });
 
-  test('says to run npm ci if the dependencies are not installed', async () => {
+  test('tells the user to run npm ci if the dependencies are not installed', async () => {
     const folder = temporaryFolder();
     for (const part of ['bin', 'src', 'package.json']) {
       cpSync(join(project, part), join(folder, part), { recursive: true });
@@ -89,7 +89,7 @@ describe('service, any command', () => {
     [['inbox', 'list', '--limt', '3'], '--limit'],
     [['credentials', 'revok', 'acme'], 'revoke'],
     [['credentails', 'list'], 'credentials'],
-  ])('answers %j with the nearest match, %s, and status 2', async (args, nearest) => {
+  ])('suggests the nearest match for %j, which is %s, and exits with 2', async (args, nearest) => {
     const ran = await runService(args);
     expect(ran).toMatchObject({ status: 2, stdout: '' });
     expect(ran.stderr).toContain(`Did you mean ${nearest}?`);
@@ -119,13 +119,13 @@ describe('service, any command', () => {
     [['erase', 'canary-nobody']],
     [['erase', '-', '--yes']],
     [['start', '--port', '4000']],
-  ])('answers %j with one sentence and status 2', async (args) => {
+  ])('prints one sentence for %j and exits with 2', async (args) => {
     const ran = await runService(args);
     expect(ran).toMatchObject({ status: 2, stdout: '' });
     expect(ran.stderr).toMatch(/^[^\n]+\n$/);
   });
 
-  test('lists each invalid setting on its own line, with status 78', async () => {
+  test('prints each invalid setting on its own line and exits with 78', async () => {
     const environment = { PORT: 'x', LOG_LEVEL: 'loud', UPSTREAM_SECRET: 'canary-secret' };
     const ran = await runService(['doctor'], { environment });
     expect(ran).toMatchObject({ status: 78, stdout: '' });
@@ -191,7 +191,7 @@ describe('openTerminal', () => {
     expect(shownTo(true, {}, (terminal) => terminal.print(name))).toBe(`${name}\n`);
   });
 
-  test('is in the only file of the commands that writes to the standard streams', () => {
+  test('src/commands/terminal.ts is the only file of the commands that writes to stdout or stderr', () => {
     const writers = globSync('src/commands/**/*.ts', { cwd: project }).filter((path) =>
       /\bstd(out|err)\.write|\bconsole\.|process\.std(out|err)/.test(readFileSync(join(project, path), 'utf8')),
     );
@@ -204,7 +204,7 @@ describe('openTerminal', () => {
     ['', false],
     ['n', false],
     ['yesterday', false],
-  ])('confirms before a destructive action: %j means %s', async (answer, expected) => {
+  ])('confirm returns for the typed answer %j: %s', async (answer, expected) => {
     const streams = testStreams({ isTTY: true });
     const confirmed = openTerminal(streams, false).confirm('Revoke it?', false);
     streams.stdin.write(`${answer}\n`);
@@ -212,14 +212,14 @@ describe('openTerminal', () => {
     expect(written(streams.stderr)).toContain('Revoke it? [y/N]');
   });
 
-  test('takes the end of the input without an answer as no', async () => {
+  test('confirm returns false if the input ends without an answer', async () => {
     const streams = testStreams({ isTTY: true });
     const confirmed = openTerminal(streams, false).confirm('Revoke it?', false);
     streams.stdin.end();
     expect(await confirmed).toBe(false);
   });
 
-  test('skips the question with --yes', async () => {
+  test('confirm returns true without a question if --yes was given', async () => {
     expect(await openTerminal(testStreams({}), false).confirm('Revoke it?', true)).toBe(true);
   });
 });

@@ -48,7 +48,7 @@ describe('credentials issue', () => {
     ]);
   });
 
-  test('takes scopes and an expiry date, and prints all as JSON', async () => {
+  test('stores the given scopes and expiry date, and prints token and date as JSON with --json', async () => {
     const { stdout } = await credentials(
       ...['issue', 'acme', '--scope', 'lead:preview', '--expires', '2099-01-01', '--json'],
     );
@@ -61,7 +61,7 @@ describe('credentials issue', () => {
     });
   });
 
-  test('stores the label and leaves it out without --label', async () => {
+  test('stores the label of --label, and no label without that option', async () => {
     await credentials('issue', 'acme', '--label', ' Acme “Assistant” ');
     await credentials('issue', 'other');
     expect(clients().map(({ label }) => label)).toEqual(['Acme “Assistant”', undefined]);
@@ -109,21 +109,21 @@ describe('credentials issue', () => {
     expect(existsSync(`${file}.lock`)).toBe(false);
   });
 
-  test('ignores a lock that a dead process left a minute ago', async () => {
+  test('removes a lock file that is a minute old and issues the credential', async () => {
     writeFileSync(`${file}.lock`, '');
     const longAgo = new Date(Date.now() - 60_000);
     utimesSync(`${file}.lock`, longAgo, longAgo);
     expect((await credentials('issue', 'acme')).status).toBe(0);
   });
 
-  test('leaves a damaged file as is', async () => {
+  test('exits with 1 and does not change the file if the file is damaged', async () => {
     writeFileSync(file, '{"clients": [');
     const ran = await credentials('issue', 'acme');
     expect(ran).toMatchObject({ status: 1, stdout: '' });
     expect(readFileSync(file, 'utf8')).toBe('{"clients": [');
   });
 
-  test('follows a link to the file, and keeps other entries in it', async () => {
+  test('writes to the target of a symbolic link, and keeps the other entries of the file', async () => {
     const real = join(temporaryFolder(), 'real.json');
     writeFileSync(real, '{"note": "ours", "clients": []}');
     symlinkSync(real, file);
@@ -133,7 +133,7 @@ describe('credentials issue', () => {
     expect(written.clients).toHaveLength(1);
   });
 
-  test('names the missing setting in production', async () => {
+  test('exits with 1 and names AGENT_CREDENTIALS_FILE if it is not set in production', async () => {
     const environment = { NODE_ENV: 'production', BASE_URL: 'https://x.example' };
     const ran = await runService(['credentials', 'issue', 'acme'], { environment });
     expect(ran).toMatchObject({ status: 1, stdout: '' });
@@ -142,7 +142,7 @@ describe('credentials issue', () => {
 });
 
 describe('credentials rotate', () => {
-  test('adds a token, and lets the old one expire after the overlap', async () => {
+  test('adds a token, and the old token expires after the overlap', async () => {
     const old = (await credentials('issue', 'acme')).stdout.trim();
     const started = Date.now();
     const ran = await credentials('rotate', 'acme', '--overlap', '48h');
@@ -173,7 +173,7 @@ describe('credentials rotate', () => {
     expect(client?.credentials[0]?.expires_at).toBe('2999-01-01T00:00:00.000Z');
   });
 
-  test('refuses a client that does not exist', async () => {
+  test('exits with 1 for a client that does not exist', async () => {
     expect(await credentials('rotate', 'acme')).toMatchObject({ status: 1, stdout: '' });
   });
 });
@@ -201,7 +201,7 @@ describe('credentials label', () => {
 });
 
 describe('credentials revoke', () => {
-  test('requires --yes without a terminal, and removes nothing without it', async () => {
+  test('exits with 2 and removes nothing if there is no terminal and no --yes', async () => {
     await credentials('issue', 'acme');
     const ran = await credentials('revoke', 'acme');
     expect(ran).toMatchObject({ status: 2, stdout: '' });
@@ -209,7 +209,7 @@ describe('credentials revoke', () => {
     expect(clients()).toHaveLength(1);
   });
 
-  test('removes one credential, and the client with its last one', async () => {
+  test('removes one credential with --credential, and the client with its last credential', async () => {
     await credentials('issue', 'acme');
     await credentials('rotate', 'acme');
     expect((await credentials('revoke', 'acme', '--credential', 'c_9', '--yes')).status).toBe(1);
@@ -219,7 +219,7 @@ describe('credentials revoke', () => {
     expect(clients()).toEqual([]);
   });
 
-  test('removes a client with all its credentials', async () => {
+  test('removes a client with all its credentials if --credential is not given', async () => {
     await credentials('issue', 'acme');
     await credentials('issue', 'other');
     expect((await credentials('revoke', 'acme', '--yes')).status).toBe(0);

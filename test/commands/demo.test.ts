@@ -70,7 +70,7 @@ describe('demo against a service in local mode', () => {
     ]);
   });
 
-  test('exits with 1 and says when to try again if the rate is used up', async () => {
+  test('exits with 1 and prints the wait in seconds if the rate limit of leads is used up', async () => {
     const { status, stderr } = await runService(['demo'], { environment: environment() });
     expect(status).toBe(1);
     expect(stderr).toMatch(
@@ -104,7 +104,7 @@ describe('demo that exits with 1', () => {
   };
   const effects = { forwarded: 0, rows: 0, mails: 0 };
 
-  test('names the command that starts the service if the service does not answer', async () => {
+  test('names the command that starts the service if no service answers at the address', async () => {
     const url = `http://127.0.0.1:${await freePort()}`;
     expect(await runService(['demo', '--url', url])).toEqual({
       status: 1,
@@ -117,7 +117,7 @@ describe('demo that exits with 1', () => {
     [tokens.create, /^Step 2: the expected answer is 200 with “.*”, but the answer is 403\. ./],
     [tokens.preview, /^Step 3: the expected answer is 409 with “.*”, but the answer is 403\. ./],
     ['canary-token', /^Step 2: the expected answer is 200 with “.*”, but the answer is 401\. ./],
-  ])('names the step and the answer if the credential %s lacks a permission', async (token, words) => {
+  ])('names the step and the status of the answer if the service refuses the token %s', async (token, words) => {
     const args = ['demo', '--url', service.url, '--token-file', tokenFile(token)];
     const { status, stdout, stderr } = await runService(args);
     expect(status).toBe(1);
@@ -127,7 +127,7 @@ describe('demo that exits with 1', () => {
     expect(await countEffects(service)).toEqual(effects);
   });
 
-  test('names a missing or invalid token file without its content', async () => {
+  test('names the token file, but not its content, if the file is missing or invalid', async () => {
     const missing = join(folder, 'missing');
     const ran = await runService(['demo', '--url', service.url, '--token-file', missing]);
     expect(ran).toMatchObject({ status: 1, stderr: expect.stringContaining(missing) });
@@ -138,7 +138,7 @@ describe('demo that exits with 1', () => {
     expect(other.stderr).not.toContain('canary');
   });
 
-  test('escapes the answer if the status is right and the body is not', async () => {
+  test('prints control characters of an unexpected answer as escapes', async () => {
     const server = createServer((_request, response) => {
       response.setHeader('content-type', 'application/json');
       response.end('{"version":"2026-09-01","actions":[],"error":"\\u001b[2Jcanary"}');
@@ -171,7 +171,7 @@ describe('demo that would send sample data to another machine', () => {
   });
 
   test.each(['ftp://x.example', 'nowhere', 'http://user:canary@x.example'])(
-    'exits with 2 for the address %s',
+    'exits with 2 for the invalid --url %s',
     async (url) => {
       const ran = await runService(['demo', '--url', url]);
       expect(ran).toMatchObject({ status: 2, stdout: '' });

@@ -79,7 +79,7 @@ describe('doctor, status of the receiver', () => {
     [429, /429\. The receiver accepts no more/],
     [500, /500\. The receiver failed\. See the log/],
     [502, /502\. A proxy in front of the receiver/],
-  ])('names the cause and the remedy of %i', async (status, words) => {
+  ])('names the cause and the remedy of an answer with status %i', async (status, words) => {
     const { outcome, told } = await answeredBy(status);
     expect(outcome).toBe('failed');
     expect(told).toMatch(words);
@@ -90,13 +90,13 @@ describe('doctor, status of the receiver', () => {
     [302, 'warning'],
     [303, 'warning'],
     [307, 'failed'],
-  ])('reports %i with UPSTREAM_REDIRECT=confirmed as %s', async (status, outcome) => {
+  ])('with UPSTREAM_REDIRECT=confirmed, reports status %i as %s', async (status, outcome) => {
     // The warning is about the missing signature.
     expect(await answeredBy(status, { UPSTREAM_REDIRECT: 'confirmed' })).toMatchObject({ outcome });
   });
 });
 
-test('doctor sends the test event with UPSTREAM_HEADERS, which a receiver may ask for', async () => {
+test('doctor sends the test event with the headers of UPSTREAM_HEADERS', async () => {
   const upstream = await startUpstream();
   closers.push(upstream.close);
   upstream.answer = (response, { headers }) => {
@@ -118,7 +118,7 @@ describe('doctor, receiver that gives no answer', () => {
     expect(told).toMatch(/The name of the host can’t be resolved\. Correct the host in UPSTREAM_URL/);
   });
 
-  test('names a certificate that is not trusted, and accepts it with NODE_EXTRA_CA_CERTS', async () => {
+  test('reports a certificate that is not trusted, and accepts the certificate with NODE_EXTRA_CA_CERTS', async () => {
     const receiver = await startTlsReceiver();
     closers.push(receiver.close);
     const { told } = await upstreamAt(receiver.url);
@@ -142,7 +142,7 @@ describe('doctor, receiver that gives no answer', () => {
     expect(told).toMatch(/expects TLS from the first byte\. Replace http:\/\/ with https:\/\//);
   });
 
-  test('names the timeout if the receiver does not answer within it', async () => {
+  test('names UPSTREAM_TIMEOUT_MS if the receiver does not answer within that time', async () => {
     const port = await portThat(() => {});
     const { told } = await upstreamAt(`http://127.0.0.1:${port}/`, { UPSTREAM_TIMEOUT_MS: '200' });
     expect(told).toMatch(/did not answer within 200 ms\. .*UPSTREAM_TIMEOUT_MS/);
@@ -189,7 +189,7 @@ describe('doctor, mail server that fails', () => {
     expect(told).toMatch(/The name of the host can’t be resolved\. Correct the host in SMTP_URL/);
   });
 
-  test('names a refused password', async () => {
+  test('reports that the mail server refuses the password', async () => {
     const server = await startMailServer({ users: { user: 'right' } });
     closers.push(server.close);
     const { told } = await mailAt(server.url.replace('smtp://', 'smtp://user:canary@'));
@@ -198,7 +198,7 @@ describe('doctor, mail server that fails', () => {
     );
   });
 
-  test('names a server that is no mail server', async () => {
+  test('reports that the server at SMTP_URL is not a mail server', async () => {
     const port = await portThat((socket) => socket.end('HTTP/1.1 400 Bad Request\r\n\r\n'));
     const { told } = await mailAt(`smtp://127.0.0.1:${port}`);
     expect(told).toMatch(/not a mail server.*Correct the port in SMTP_URL/);
@@ -220,7 +220,7 @@ test.runIf(databases.length > 1)(
 
 describe.runIf(redisAnswers)('doctor, Redis that fails', () => {
   const limitsAt = async (REDIS_URL: string) => (await doctor({ REDIS_URL }, '--no-send'))('rate limits').told;
-  test('quotes the error of Redis', async () => {
+  test('quotes the error text of Redis', async () => {
     const url = new URL(redisUrl);
     url.pathname = '/9999';
     const told = await limitsAt(url.href);
@@ -242,7 +242,7 @@ describe.runIf(redisAnswers)('doctor, Redis that fails', () => {
     expect(told).toMatch(/Nothing listens at this address\. Start the server.*REDIS_URL/);
   });
 
-  test('quotes an error without the password that it repeats', async () => {
+  test('quotes an error text that contains the password, without the password', async () => {
     const port = await portThat((socket) =>
       socket.on('data', () =>
         socket.write("-ERR unknown command 'HELLO', with args beginning with: 'AUTH' 'canary'\r\n"),

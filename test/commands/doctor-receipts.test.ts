@@ -41,7 +41,7 @@ describe.each(databases)('doctor with receipts on %s that one key signed', (_nam
       RECEIPT_SIGNING_KEYS: keys,
     });
 
-  test('reports ok while that key is published, also as a public key', async () => {
+  test('reports ok while the key is published, also if only its public part is configured', async () => {
     expect(await doctorOf(key)).toMatchObject({
       outcome: 'ok',
       says: `${kid} signs, and 1 key is published.`,
@@ -49,7 +49,7 @@ describe.each(databases)('doctor with receipts on %s that one key signed', (_nam
     expect(await doctorOf(newKey() + publicOf(key))).toMatchObject({ outcome: 'ok' });
   });
 
-  test('warns and names the key if it is no longer published', async () => {
+  test('warns and names the key if the key is no longer published', async () => {
     for (const keys of [newKey(), '']) {
       expect(await doctorOf(keys)).toMatchObject({
         outcome: 'warning',
@@ -60,7 +60,7 @@ describe.each(databases)('doctor with receipts on %s that one key signed', (_nam
   });
 });
 
-test('doctor reports unsigned receipts without a key, and how to create one', async () => {
+test('without a signing key, doctor reports that receipts are unsigned and how to create a key', async () => {
   const environment = { NODE_ENV: 'production', BASE_URL: 'https://paint.example' };
   expect(await finding({ ...environment, DATA_DIR: join(temporaryFolder(), 'data') })).toMatchObject({
     outcome: 'off',
@@ -69,7 +69,7 @@ test('doctor reports unsigned receipts without a key, and how to create one', as
   });
 });
 
-test('doctor examines the key file in local mode, and shows nothing of its content', async () => {
+test('in local mode, doctor checks the key file and shows none of its content', async () => {
   const DATA_DIR = temporaryFolder();
   expect(await finding({ DATA_DIR })).toMatchObject({ says: 'The first start creates a key.' });
   const path = join(DATA_DIR, 'receipt-signing-key');

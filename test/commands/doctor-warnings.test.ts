@@ -39,12 +39,12 @@ async function doctor(environment: Record<string, string>, ...args: string[]) {
   return { ...ran, warnings };
 }
 
-test('warns of nothing for well-configured production settings', async () => {
+test('doctor prints no warning for safe production settings', async () => {
   const { status, warnings } = await doctor(production, '--no-send');
   expect({ status, warnings }).toEqual({ status: 0, warnings: [] });
 });
 
-test('warns of each dangerous production setting with its remedy, and exits with 0', async () => {
+test('doctor warns of each dangerous production setting, names the remedy and exits with 0', async () => {
   const dangerous = {
     UPSTREAM_URL: 'http://crm.example/hook',
     UPSTREAM_SECRET: '',
@@ -66,7 +66,7 @@ test('warns of each dangerous production setting with its remedy, and exits with
   expect(upstream?.remedy).toMatch(/UPSTREAM_SECRET.*https:/);
 });
 
-test('warns of a console without OPERATORS, and of OPERATORS without the console', () => {
+test('doctor warns if the console is on without OPERATORS, or OPERATORS is set without the console', () => {
   const mail = { SMTP_URL: 'smtps://mail.example', MAIL_FROM: 'a@paint.example' };
   const warningsOf = (environment: Record<string, string>) => {
     const read = readSettings({ ...production, ...mail, ...environment });
@@ -80,16 +80,19 @@ test('warns of a console without OPERATORS, and of OPERATORS without the console
   expect(warningsOf({ OPERATORS, OPERATOR_CONSOLE: 'off' })).toEqual(['OPERATORS is set, but the console is off.']);
 });
 
-test.each([':/etc/localtime', 'Etc/Unknown'])('warns of an unknown time zone of the process: TZ=%s', async (zone) => {
-  const { status, warnings } = await doctor({ ...production, TZ: zone }, '--no-send');
-  expect([status, warnings.map(({ check }) => check)]).toEqual([0, ['clock']]);
-  expect(warnings[0]?.says).toContain('uses UTC');
-  expect(warnings[0]?.remedy).toContain('OPERATOR_TIME_ZONE');
-  const set = { ...production, TZ: zone, OPERATOR_TIME_ZONE: 'Europe/Berlin' };
-  expect((await doctor(set, '--no-send')).warnings).toEqual([]);
-});
+test.each([':/etc/localtime', 'Etc/Unknown'])(
+  'doctor warns of an unknown time zone of the process: TZ=%s',
+  async (zone) => {
+    const { status, warnings } = await doctor({ ...production, TZ: zone }, '--no-send');
+    expect([status, warnings.map(({ check }) => check)]).toEqual([0, ['clock']]);
+    expect(warnings[0]?.says).toContain('uses UTC');
+    expect(warnings[0]?.remedy).toContain('OPERATOR_TIME_ZONE');
+    const set = { ...production, TZ: zone, OPERATOR_TIME_ZONE: 'Europe/Berlin' };
+    expect((await doctor(set, '--no-send')).warnings).toEqual([]);
+  },
+);
 
-test('warns of a missing UPSTREAM_URL in production', async () => {
+test('doctor warns of a missing UPSTREAM_URL in production', async () => {
   const { status, warnings } = await doctor({ ...production, UPSTREAM_URL: '' });
   expect(status).toBe(0);
   expect(warnings).toEqual([
@@ -102,14 +105,14 @@ test('warns of a missing UPSTREAM_URL in production', async () => {
   ]);
 });
 
-test('does not warn of an upstream on this machine without TLS', async () => {
+test('doctor does not warn of an upstream without TLS on the same machine', async () => {
   const upstream = await startUpstream();
   const { warnings } = await doctor({ ...production, UPSTREAM_URL: upstream.url });
   await upstream.close();
   expect(warnings).toEqual([]);
 });
 
-test('warns of an UPSTREAM_SECRET shorter than Standard Webhooks requires', async () => {
+test('doctor warns of an UPSTREAM_SECRET that is shorter than Standard Webhooks requires', async () => {
   const upstream = await startUpstream();
   const short = `whsec_${Buffer.from('too short').toString('base64')}`;
   const environment = { ...production, UPSTREAM_URL: upstream.url, UPSTREAM_SECRET: short };
@@ -120,7 +123,7 @@ test('warns of an UPSTREAM_SECRET shorter than Standard Webhooks requires', asyn
   ]);
 });
 
-test('warns of each short key in UPSTREAM_SECRET by its number', () => {
+test('doctor names the number of each short key in UPSTREAM_SECRET', () => {
   const short = (text: string) => `whsec_${Buffer.from(text).toString('base64')}`;
   const given = { ...production, UPSTREAM_SECRET: `${short('too short')},${secret},${short('short too')}` };
   const read = readSettings(given);
@@ -132,7 +135,7 @@ test('warns of each short key in UPSTREAM_SECRET by its number', () => {
   ]);
 });
 
-test('does not warn in local mode', async () => {
+test('doctor warns of no setting in local mode', async () => {
   const environment = { BASE_URL: 'https://x.example', UPSTREAM_URL: 'http://crm.example/' };
   expect((await doctor(environment, '--no-send')).warnings).toEqual([]);
 });
@@ -148,7 +151,7 @@ test.each([
   ['smtp://user:canary@[::1]', 0],
   ['smtp://user:canary@localhost', 0],
   ['smtp://user:canary@127.0.0.1.example', 1],
-])('a password that is sent to %s: %i warnings', (url, count) => {
+])('number of warnings if the SMTP password is sent to %s: %i', (url, count) => {
   const read = readSettings({ SMTP_URL: url, MAIL_FROM: 'a@b.example' });
   if (read.kind === 'invalid') throw new Error(read.faults.join());
   const warnings = settingsWarnings('mail', { settings: read.settings, send: true });
@@ -156,7 +159,7 @@ test.each([
   expect(JSON.stringify(warnings)).not.toContain('canary');
 });
 
-test('warns of a password that is sent to the mail server without required TLS', async () => {
+test('doctor warns of an SMTP password if the connection to the mail server does not require TLS', async () => {
   const server = await startMailServer({ users: { user: 'canary' } });
   // This address could be any host's, but the connection reaches this machine.
   const SMTP_URL = server.url.replace('smtp://127.0.0.1', 'smtp://user:canary@0.0.0.0');
@@ -175,7 +178,7 @@ describe('doctor, files that others can access', () => {
     writeFileSync(join(dataDir, 'agents.json'), '{"clients":[]}', { mode: 0o600 });
   });
 
-  test('warns of each file with the command that protects it', async () => {
+  test('warns of each file and prints the chmod command that protects it', async () => {
     chmodSync(dataDir, 0o777);
     for (const name of ['preview-signing-key', 'agents.json']) chmodSync(join(dataDir, name), 0o666);
     const { status, warnings } = await doctor({}, '--no-send');

@@ -26,7 +26,7 @@ async function doctor(environment: Record<string, string> = {}, ...args: string[
   return { ...ran, ok, of, outcomes: findings.map(({ check, outcome }) => `${check}: ${outcome}`) };
 }
 
-test('reports a fresh machine as well, and leaves nothing in the database', async () => {
+test('doctor reports no fault on a fresh machine, and leaves nothing in the database', async () => {
   const { status, ok, of, outcomes } = await doctor();
   expect({ status, ok, outcomes }).toEqual({
     status: 0,
@@ -56,7 +56,7 @@ test('reports a fresh machine as well, and leaves nothing in the database', asyn
   expect(readdirSync(dataDir).filter((name) => name.startsWith('.doctor'))).toEqual([]);
 });
 
-test('prints each finding as a line, followed by its remedy', async () => {
+test('doctor prints each finding as a line, and its remedy on the next line', async () => {
   const environment = { NODE_ENV: 'production', BASE_URL: 'https://x.example', DATA_DIR: dataDir };
   const ran = await runService(['doctor'], { environment });
   expect(ran.status).toBe(0);
@@ -64,7 +64,7 @@ test('prints each finding as a line, followed by its remedy', async () => {
 });
 
 test.each(['http://127.0.0.1:1/hook', 'http://no-such-host.invalid/hook'])(
-  'exits with 1 if the upstream at %s can’t be reached',
+  'doctor exits with 1 if the upstream at %s can’t be reached',
   async (UPSTREAM_URL) => {
     const { status, of } = await doctor({ UPSTREAM_URL });
     expect(status).toBe(1);
@@ -75,7 +75,7 @@ test.each(['http://127.0.0.1:1/hook', 'http://no-such-host.invalid/hook'])(
   },
 );
 
-test('creates no database, and names the path where it looked for one', async () => {
+test('if there is no database, doctor names its path and does not create it', async () => {
   const path = join(dataDir, 'service.db');
   expect((await doctor()).of('database')).toEqual({
     check: 'database',
@@ -87,7 +87,7 @@ test('creates no database, and names the path where it looked for one', async ()
   expect([nowhere.status, nowhere.of('database')?.outcome]).toEqual([1, 'failed']);
 });
 
-test('fails if the data folder can’t be written or the database is damaged', async () => {
+test('doctor fails if the data folder can’t be written or the database is damaged', async () => {
   mkdirSync(dataDir);
   writeFileSync(join(dataDir, 'file'), 'not a folder');
   const folder = await doctor({ DATA_DIR: join(dataDir, 'file') });
@@ -100,18 +100,18 @@ test('fails if the data folder can’t be written or the database is damaged', a
   expect((await doctor()).of('database')).toMatchObject({ outcome: 'failed' });
 });
 
-test.runIf(redisAnswers)('reports that Redis counts rate limits', async () => {
+test.runIf(redisAnswers)('doctor reports that Redis counts the rate limits if Redis answers', async () => {
   const { of } = await doctor({ REDIS_URL: redisUrl }, '--no-send');
   expect(of('rate limits')).toMatchObject({ outcome: 'ok', says: 'Redis counts the limits.' });
 });
 
-test('fails if nothing listens at the port of Redis', async () => {
+test('doctor fails if nothing listens at the port of Redis', async () => {
   const away = await doctor({ REDIS_URL: 'redis://127.0.0.1:1' }, '--no-send');
   expect(away.status).toBe(1);
   expect(away.of('rate limits')?.outcome).toBe('failed');
 });
 
-test('fails if Redis accepts connections and never answers', async () => {
+test('doctor fails if Redis accepts connections and never answers', async () => {
   const silent = createServer(() => {}).listen(0, '127.0.0.1');
   await once(silent, 'listening');
   const { port } = silent.address() as AddressInfo;
@@ -120,7 +120,7 @@ test('fails if Redis accepts connections and never answers', async () => {
   silent.close();
 });
 
-test('fails and names a content page that can’t be rendered', async () => {
+test('doctor fails and names the content page if a page can’t be rendered', async () => {
   const contentDir = temporaryFolder();
   writeFileSync(join(contentDir, 'about.md'), 'no front matter');
   const { status, of } = await doctor({ CONTENT_DIR: contentDir }, '--no-send');
@@ -128,7 +128,7 @@ test('fails and names a content page that can’t be rendered', async () => {
   expect(of('site')?.says).toContain('CONTENT_DIR: about.md');
 });
 
-test('reports the clock as ok if there is no folder to compare it with', async () => {
+test('doctor reports the clock as ok if there is no folder with file times to compare', async () => {
   const { of } = await doctor(
     {
       NODE_ENV: 'production',
@@ -141,7 +141,7 @@ test('reports the clock as ok if there is no folder to compare it with', async (
   expect(of('clock')?.says).toMatch(/There is no upstream time to compare with\.$/);
 });
 
-test('fails if the clock is behind a file that the service wrote', async () => {
+test('doctor fails if a file in the data folder is newer than the clock', async () => {
   mkdirSync(dataDir);
   writeFileSync(join(dataDir, 'later'), '');
   const later = new Date(Date.now() + 3_600_000);
@@ -189,7 +189,7 @@ describe('doctor, clock compared with the upstream’s', () => {
     expect((await clockBeside(off(900), 401)).clock?.outcome).toBe('failed');
   });
 
-  test.each([undefined, 'yesterday, about three'])('ignores the Date header %j', async (date) => {
+  test.each([undefined, 'yesterday, about three'])('ignores the missing or invalid Date header %j', async (date) => {
     mkdirSync(dataDir, { recursive: true });
     writeFileSync(join(dataDir, 'agents.json'), '{"clients":[]}', { mode: 0o600 });
     const { clock } = await clockBeside(() => date);
@@ -246,7 +246,7 @@ describe('doctor, upstream', () => {
     expect(upstream.delivered).toHaveLength(0);
   });
 
-  test('sends a signed test event, and warns if it is unsigned', async () => {
+  test('sends a signed test event, and warns if the event is unsigned because UPSTREAM_SECRET is not set', async () => {
     const upstream = await startUpstream();
     const signed = await doctor({ UPSTREAM_URL: upstream.url, UPSTREAM_SECRET: secret });
     const unsigned = await doctor({ UPSTREAM_URL: upstream.url });
@@ -275,7 +275,7 @@ describe('doctor, upstream', () => {
 describe('doctor, mail', () => {
   const mailOf = (url: string) => ({ SMTP_URL: url, MAIL_FROM: 'hello@paint.example' });
 
-  test('sends a message to the sender or to --mail-to, and fails on a wrong password', async () => {
+  test('sends a test message to MAIL_FROM or --mail-to, and fails if the password is wrong', async () => {
     const server = await startMailServer({ users: { user: 'canary' } });
     const url = server.url.replace('smtp://', 'smtp://user:canary@');
     const verified = await doctor(mailOf(url));
@@ -296,7 +296,7 @@ describe('doctor, mail', () => {
     }
   });
 
-  test('names the addresses that are notified of leads and of faults, or that they are missing', async () => {
+  test('names the addresses that get notices and alerts, or states that no address gets them', async () => {
     const none = await doctor({}, '--no-send');
     expect(none.of('notices')).toMatchObject({ outcome: 'off' });
     expect(none.of('notices')?.says).toBe('No one gets notices of leads. No one gets alerts about faults.');
@@ -308,7 +308,7 @@ describe('doctor, mail', () => {
     });
   });
 
-  test('fails if the server refuses the message or does not answer', async () => {
+  test('fails if the mail server refuses the test message or does not answer', async () => {
     const server = await startMailServer({ recipient: () => ({ code: 550, text: '5.1.1 no' }) });
     const refused = await doctor(mailOf(server.url), '--mail-to', 'you@example.com');
     await server.close();

@@ -94,7 +94,7 @@ describe.each(databases)('erase on %s while the service runs', (name, create) =>
     expect([await kept(), await outbox(), messages().length]).toEqual([5, 2, 2]);
   });
 
-  test('requires --yes without a terminal, and erases nothing without it', async () => {
+  test('exits with 2 and erases nothing if there is no terminal and no --yes', async () => {
     const ran = await erase([ada.email]);
     expect(ran).toMatchObject({ status: 2, stdout: '' });
     expect(ran.stderr).toMatch(/^Erase 2 leads.* permanently\? .*--yes\.\n$/);
@@ -115,7 +115,7 @@ describe.each(databases)('erase on %s while the service runs', (name, create) =>
     expect((await replay()).body).toEqual({ ok: true, receipt, replay: true });
   });
 
-  test('lets the erased address subscribe again', async () => {
+  test('the person can subscribe again with the erased address', async () => {
     const again = await post(service, '/api/subscribe', 'json', {
       email: ada.email,
       privacy: 'on',
@@ -153,7 +153,7 @@ describe.each(databases)('erase on %s while the service runs', (name, create) =>
     },
   );
 
-  test('erases a submission that is being sent, and says that it may still arrive', async () => {
+  test('erases a submission that is being sent, and warns that the submission may still arrive', async () => {
     const fields = { email: 'both.canary@example.com' };
     await keepRows(service.parts.storage, [
       submissionRow({ fields, stored_here: 1 }),
@@ -165,7 +165,7 @@ describe.each(databases)('erase on %s while the service runs', (name, create) =>
     expect((await erase([fields.email, '--dry-run'])).stdout).toContain('0 leads');
   });
 
-  test('rejects an address without @ and does not repeat it', async () => {
+  test('rejects an address without @ and does not print the address', async () => {
     const ran = await erase(['ada.canary', '--yes']);
     expect(ran).toMatchObject({ status: 2, stdout: '' });
     expect(ran.stderr).not.toContain('canary');
@@ -210,7 +210,7 @@ describe('erase on a SQLite file', () => {
     await storage.close();
   });
 
-  test('leaves nothing in pages that were split', async () => {
+  test('leaves no copy of an erased row in database pages that were split', async () => {
     const raw = () => readFileSync(join(folder, 'service.db'), 'latin1');
     // A row's copy in a split page, which only a rewrite of the file removes.
     const stale = copiesIn(raw()).find(({ copies, wanted }) => copies > wanted);
@@ -227,7 +227,7 @@ describe('erase on a SQLite file', () => {
     });
   }
 
-  test('defers the rewrite of a large file while the service runs, and else rewrites it at once', async () => {
+  test('rewrites a large file at night if the service runs, and at once if the service is stopped', async () => {
     const storage = await openIn(folder);
     const filler = { id: 'filler', at: '', name: '', what: '', about: 'x'.repeat(26_000_000) };
     await storage.write((tx) => tx.insertInto('operator_audit').values(filler).execute());
@@ -258,7 +258,7 @@ describe('erase on a SQLite file', () => {
   });
 });
 
-test('erase on a SQLite file says what to do if another process reads the database', async () => {
+test('erase on a SQLite file exits with 1 and asks to run it again if another process reads the database', async () => {
   const ran = await waiting;
   expect(ran.status).toBe(1);
   expect(ran.stderr).toMatch(

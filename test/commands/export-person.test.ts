@@ -49,7 +49,7 @@ describe.each(databases)('inbox export --email on %s', (_name, create) => {
       .split('\n')
       .map((line) => JSON.parse(line));
 
-  test('writes what the console exports: leads, pending confirmations, newsletter, messages', async () => {
+  test('writes the same data as the console: leads, pending confirmations, newsletter, messages', async () => {
     const operator = await signIn(service);
     const { text } = await operator.get(`/operator/people/${lead.id}?export=jsonl`);
     const ran = await run();
@@ -79,7 +79,7 @@ describe.each(databases)('inbox export --email on %s', (_name, create) => {
     expect(ran.stderr).not.toContain('DATA_DIR');
   });
 
-  test('writes the same bytes for a row of the CSV as the console', async () => {
+  test('writes a row of the CSV with the same bytes as the console', async () => {
     const operator = await signIn(service);
     const { text } = await operator.get('/operator/leads.csv?q=Eve');
     const environment = { DATABASE_URL: database.url, DATA_DIR: service.folder, OPERATOR_TIME_ZONE: 'Europe/Berlin' };
@@ -94,7 +94,7 @@ describe.each(databases)('inbox export --email on %s', (_name, create) => {
     ['as CSV', ['--format', 'csv']],
     ['with a filter', ['--form', 'contact']],
     ['with a limit', ['--limit', '1']],
-  ])('says %s that it contains only submissions', async (_how, args) => {
+  ])('warns that the export contains only submissions if the person is exported %s', async (_how, args) => {
     const ran = await run(...args);
     expect(ran.status).toBe(0);
     expect(ran.stdout).toContain(email);
@@ -103,7 +103,7 @@ describe.each(databases)('inbox export --email on %s', (_name, create) => {
     expect(ran.stderr).not.toContain(email);
   });
 
-  test('counts the message files of local mode', async () => {
+  test('prints the number of message files in local mode', async () => {
     const folder = join(service.folder, 'mail');
     mkdirSync(folder, { recursive: true });
     writeFileSync(join(folder, 'one.eml'), `To: ${email}\r\n\r\nHello`);

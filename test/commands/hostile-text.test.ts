@@ -143,27 +143,27 @@ describe('commands with hostile characters in their data', () => {
 });
 
 describe('commands that write data', () => {
-  test('write equal text in JSON by escapes', async () => {
+  test('write hostile characters as escapes in JSON, which parse to the stored text', async () => {
     const { stdout } = await run(['inbox', 'show', ID, '--json']);
     expect(JSON.parse(stdout).data).toMatchObject({ fields, client: hostile });
     const shown = await run(['verify-receipt', 'receipt.json', '--json', ...receipt]);
     expect(JSON.parse(shown.stdout).fields).toEqual({ [hostile]: hostile });
   });
 
-  test('write CSV unchanged to a file or pipe', async () => {
+  test('write hostile characters unchanged in CSV to a file or pipe', async () => {
     const { stdout } = await run(['inbox', 'export', '--format', 'csv', '--origin', 'agent']);
     expect(stdout).toContain(`,"${hostile}",`);
     const list = await run(['subscribers', 'export', '--format', 'csv']);
     expect(list.stdout).toContain(`,"${hostile}",`);
   });
 
-  test('write people’s names unchanged', async () => {
+  test('write unusual but legitimate names of people unchanged', async () => {
     const { stdout } = await run(['inbox', 'list', '--until', '2026-08-02']);
     for (const name of legitimateNames) expect(stdout).toContain(`  ${name}\n`);
   });
 });
 
-test('verify-receipt prints one line for a field name of several lines', async () => {
+test('verify-receipt prints one line for a field whose name contains line breaks', async () => {
   const { status, stdout } = await run(['verify-receipt', 'receipt.json', ...receipt]);
   expect(status).toBe(0);
   expect(stdout.split('\n').filter((line) => line.includes(forgedLine))).toHaveLength(1);

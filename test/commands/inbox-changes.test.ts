@@ -51,7 +51,7 @@ async function attemptMarked(outcomes: Readonly<Record<string, AttemptOutcome>>)
 const undelivered = { status: 'undelivered', reason: 'attempts_used_up' } as const;
 
 describe('inbox resend', () => {
-  test('waits for each attempt, and exits with 0 if all are confirmed', async () => {
+  test('waits for the attempt of each submission, and exits with 0 if all attempts are confirmed', async () => {
     const [one, other] = [await keep(undelivered), await keep({})];
     const [ran] = await Promise.all([
       inbox(['resend', one, other.toUpperCase(), one]),
@@ -97,7 +97,7 @@ describe('inbox resend', () => {
   });
 
   test.each([[['resend']], [['resend', 'a', '--undelivered']], [['dismiss']]])(
-    'answers %j with one sentence and status 2',
+    'inbox prints one sentence for %j and exits with 2',
     async (args) => {
       const ran = await inbox(args);
       expect(ran).toMatchObject({ status: 2, stdout: '' });
@@ -107,7 +107,7 @@ describe('inbox resend', () => {
 });
 
 describe('inbox dismiss', () => {
-  test('dismisses each submission with the given reason, also an agent’s', async () => {
+  test('dismisses each submission with the given reason, also a submission of an agent', async () => {
     const ids = [await keep(undelivered), await keep({ ...undelivered, origin: 'agent' })];
     const ran = await inbox(['dismiss', ...ids, '--reason', 'spam']);
     expect(ran).toMatchObject({ status: 0, stderr: '' });
@@ -129,7 +129,7 @@ describe('inbox dismiss', () => {
     expect(await rowOf(id)).toMatchObject({ status: 'dismissed', email: null });
   });
 
-  test('answers an unknown reason with status 2', async () => {
+  test('exits with 2 for an unknown --reason', async () => {
     const ran = await inbox(['dismiss', randomUUID(), '--reason', 'spma']);
     expect(ran).toMatchObject({ status: 2, stdout: '' });
     expect(ran.stderr).toContain('spam');

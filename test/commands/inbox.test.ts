@@ -72,7 +72,7 @@ beforeAll(async () => {
 });
 
 describe('inbox list', () => {
-  test('finds submissions by the label of their client, and by no label without a readable credentials file', async () => {
+  test('finds submissions by the label of their client, and finds none if the credentials file can’t be read', async () => {
     const file = join(dataDir, 'agents.json');
     const find = async () =>
       idsIn((await inbox('list', '--search', 'paint assistánt', '--json')).stdout || '{"data":{}}');
@@ -84,7 +84,7 @@ describe('inbox list', () => {
     rmSync(file);
   });
 
-  test('shows the newest first as a table, and marks an e-mail domain of mixed scripts', async () => {
+  test('prints a table, newest first, and marks an e-mail domain of mixed scripts', async () => {
     const ran = await inbox('list', '--limit', '2');
     const [head, first, who, second, whoElse, ...rest] = ran.stdout.trimEnd().split('\n');
     expect(head).toMatch(/^RECEIVED +ID +STATUS +FORM +FROM$/);
@@ -109,7 +109,7 @@ describe('inbox list', () => {
 });
 
 describe.each(['list', 'export'])('inbox %s with --progress and --agent', (subcommand) => {
-  test('finds the submissions with both', async () => {
+  test('finds the submissions that match one option or both', async () => {
     const found = (...args: string[]) => inbox(subcommand, '--json', '--limit', '3', ...args);
     for (const args of [
       ['--progress', 'won'],
@@ -125,7 +125,7 @@ describe.each(['list', 'export'])('inbox %s with --progress and --agent', (subco
   test.each([
     ['--progress', 'old'],
     ['--agent', ''],
-  ])('answers %s "%s" with status 2', async (option, value) => {
+  ])('exits with 2 for the invalid option %s "%s"', async (option, value) => {
     expect(await inbox(subcommand, '--json', option, value)).toMatchObject({ status: 2, stdout: '' });
   });
 });
@@ -197,7 +197,7 @@ describe('inbox export', () => {
     });
   });
 
-  test('writes a CSV in OPERATOR_TIME_ZONE, safe in a spreadsheet', async () => {
+  test('writes a CSV with times in OPERATOR_TIME_ZONE and without formulas', async () => {
     const environment = { DATA_DIR: dataDir, OPERATOR_TIME_ZONE: 'America/Los_Angeles' };
     const args = ['inbox', 'export', '--format', 'csv', '--since', '2026-09-02'];
     expect((await runService(args, { environment })).stdout).toBe(
@@ -206,7 +206,7 @@ describe('inbox export', () => {
     );
   });
 
-  test('exits with 0 if its reader closes the pipe', async () => {
+  test('exits with 0 if the program that reads the output closes the pipe', async () => {
     const entry = join(project, 'bin/service.js');
     const env = { PATH: process.env.PATH ?? '', DATA_DIR: dataDir };
     const child = spawn(process.execPath, [entry, 'inbox', 'export', '--format', 'jsonl'], { env });
@@ -220,7 +220,7 @@ describe('inbox export', () => {
   });
 });
 
-test('inboxTable is at most 80 columns wide, and its ids work with inbox show', async () => {
+test('inboxTable is at most 80 columns wide, and inbox show accepts its shortened ids', async () => {
   const long = 'Lore\nipsum '.repeat(30);
   const items = [1, 2].map((number) => {
     const item = keptSubmission(
@@ -242,14 +242,14 @@ test('inboxTable is at most 80 columns wide, and its ids work with inbox show', 
   expect((await inbox('show', id)).stdout).toContain(QUOTE);
 });
 
-test('exits with 1 if there is no database, and creates none', async () => {
+test('inbox exits with 1 if there is no database, and does not create it', async () => {
   const folder = join(temporaryFolder(), 'data');
   const ran = await runService(['inbox', 'list'], { environment: { DATA_DIR: folder } });
   expect(ran).toMatchObject({ status: 1, stdout: '' });
   expect(ran.stderr).toContain('npm start');
 });
 
-test('says that UPSTREAM_URL is not set if nothing is accepted', async () => {
+test('inbox list prints that UPSTREAM_URL is not set in production', async () => {
   const environment = { DATA_DIR: dataDir, NODE_ENV: 'production', BASE_URL: 'https://x.example' };
   const ran = await runService(['inbox', 'list', '--limit', '1'], { environment });
   expect(ran.status).toBe(0);

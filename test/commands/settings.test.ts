@@ -14,7 +14,7 @@ async function settingsOf(environment: Record<string, string>, folder = temporar
   return { rows, byName, text: ran.stdout + ran.stderr };
 }
 
-test('lists every variable with its default if nothing is set', async () => {
+test('settings lists every variable with its default if nothing is set', async () => {
   const { rows, byName } = await settingsOf({});
   expect(rows.map(({ name }) => name)).toEqual(Object.keys(variables));
   expect(rows.every(({ source }) => source === 'default')).toBe(true);
@@ -26,7 +26,7 @@ test('lists every variable with its default if nothing is set', async () => {
   });
 });
 
-test('shows the source of each value: environment before .env, and files', async () => {
+test('settings shows the source of each value: environment before .env, or a file', async () => {
   const folder = temporaryFolder();
   writeFileSync(join(folder, '.env'), 'PORT=4001\nHOST=::1\nSMTP_URL_FILE=smtp\nMAIL_FROM=a@b.example\n');
   writeFileSync(join(folder, 'smtp'), 'smtp://user:canary-password@mail.example\n');
@@ -42,7 +42,7 @@ test('shows the source of each value: environment before .env, and files', async
   expect(text).not.toContain('canary');
 });
 
-test('shows no secret', async () => {
+test('settings shows no secret', async () => {
   const key = Buffer.alloc(32, 'canary').toString('base64');
   const receiptKey = newKey();
   const { byName, text } = await settingsOf({
@@ -65,7 +65,7 @@ test('shows no secret', async () => {
   expect(text).not.toContain('PRIVATE KEY');
 });
 
-test('shows the names of UPSTREAM_HEADERS_FILE, and null without headers', async () => {
+test('settings shows only the header names of UPSTREAM_HEADERS_FILE, and null if no headers are set', async () => {
   const folder = temporaryFolder();
   writeFileSync(join(folder, 'headers'), 'X-Key: canary\r\n\r\nX-Other: canary\r\n');
   const { byName, text } = await settingsOf({ UPSTREAM_HEADERS_FILE: 'headers' }, folder);
@@ -74,14 +74,14 @@ test('shows the names of UPSTREAM_HEADERS_FILE, and null without headers', async
   expect((await settingsOf({})).byName.UPSTREAM_HEADERS).toEqual({ value: null, source: 'default' });
 });
 
-test('prints a table without --json', async () => {
+test('settings prints a table without --json', async () => {
   const ran = await runService(['settings'], { environment: { OPERATOR_NAME: 'Paint Match' } });
   expect(ran).toMatchObject({ status: 0, stderr: '' });
   expect(ran.stdout).toMatch(/^VARIABLE +VALUE +SOURCE$/m);
   expect(ran.stdout).toMatch(/^OPERATOR_NAME +Paint Match +environment$/m);
 });
 
-test('exits with 78 for an invalid .env, and shows none of its values', async () => {
+test('settings exits with 78 for an invalid .env, and shows none of its values', async () => {
   const folder = temporaryFolder();
   writeFileSync(join(folder, '.env'), 'PROT=canary\nOPERATOR_NAME="canary & Sons\n');
   const ran = await runService(['settings'], { folder });

@@ -93,7 +93,7 @@ test('export writes confirmed subscribers only, each with a link to unsubscribe'
   expect(stdout + json).not.toContain('secret-c');
 });
 
-test('export writes every subscriber with --status all, safe in a spreadsheet', async () => {
+test('export writes every subscriber with --status all, and disarms formulas for spreadsheets', async () => {
   const { stdout } = await subscribers('export', '--format', 'csv', '--status', 'all');
   const lines = stdout.trimEnd().split('\r\n');
   expect(lines).toHaveLength(701);
@@ -102,13 +102,13 @@ test('export writes every subscriber with --status all, safe in a spreadsheet', 
   expect(pending.trim().split('\n')).toHaveLength(5);
 });
 
-test('list says that nothing matches', async () => {
+test('list prints “Nothing matches.” and exits with 0 if no subscriber matches', async () => {
   const { stdout, stderr, status } = await subscribers('list', '--search', 'nobody');
   expect([status, stdout, stderr]).toEqual([0, '', 'Nothing matches.\n']);
 });
 
 test.each([[['list', '--status', 'bounced']], [['list', '--limit', '0']], [['list', '--search', ' ']], [['export']]])(
-  'answers %j with status 2',
+  'subscribers exits with 2 for %j',
   async (args) => {
     expect(await subscribers(...args)).toMatchObject({ status: 2, stdout: '' });
   },

@@ -62,7 +62,7 @@ describe('verify-receipt, valid receipt', () => {
     ]);
   });
 
-  test('fetches the keys of the issuer, which is BASE_URL by default', async () => {
+  test('fetches the keys from the issuer, by default from BASE_URL', async () => {
     expect((await verify(['receipt.json', '--issuer', service.url])).status).toBe(0);
     expect((await verify(['receipt.json'], { BASE_URL: service.url })).status).toBe(0);
     const jwks = `${service.url}/.well-known/jwks.json`;
@@ -70,7 +70,7 @@ describe('verify-receipt, valid receipt', () => {
   });
 });
 
-test('fetches the keys with a User-Agent that names the service', async () => {
+test('verify-receipt fetches the keys with a User-Agent that names the service', async () => {
   const agents: (string | undefined)[] = [];
   const server = createServer(({ headers }, response) => {
     agents.push(headers['user-agent']);
@@ -92,7 +92,7 @@ describe('verify-receipt, invalid receipt', () => {
     expect([status, JSON.parse(stdout)]).toMatchObject([1, { valid: false }]);
   });
 
-  test('exits with 1 if another issuer signed it', async () => {
+  test('exits with 1 if another issuer signed the receipt', async () => {
     const ran = await verify([...['receipt.json', '--issuer', 'https://x.example'], ...['--jwks', 'jwks.json']]);
     expect([ran.status, ran.stderr]).toEqual([1, 'Not valid. The issuer is not https://x.example.\n']);
   });
