@@ -40,7 +40,7 @@ describe('GET /confirm/:secret', () => {
     expect(service.logs.join('')).not.toContain(secret);
   });
 
-  test('changes nothing for repeated GET and HEAD requests of a scanner', async () => {
+  test('repeated GET and HEAD requests, as of a link scanner, change nothing', async () => {
     const { id, path } = await pending(service);
     for (const method of ['GET', 'HEAD']) {
       for (let n = 0; n < 5; n += 1) await call(service, path, { method });
@@ -50,7 +50,7 @@ describe('GET /confirm/:secret', () => {
     expect((await call(service, `${path}.md`, { method: 'GET' })).status).toBe(404);
   });
 
-  test('returns one and the same 404 for guessed and misspelt addresses, also for a click', async () => {
+  test('returns 404 for a guessed or misspelt address, also for a click', async () => {
     const { path, id } = await pending(service);
     for (const guess of ['x', path.slice(9, -1), `${path.slice(9)}x`, 'A'.repeat(22)]) {
       expect((await openPage(service, `/confirm/${guess}`)).status).toBe(404);
@@ -90,7 +90,7 @@ describe('POST /confirm/:secret', () => {
     expect(await statusOf(id)).toBe('submitted');
   });
 
-  test('returns 403 without a token of this page that is less than ten minutes old', async () => {
+  test('returns 403 if the page token is missing, of another page or ten minutes old', async () => {
     const { id, path } = await pending(service);
     const other = await pending(service, {
       action: 'newsletter',
@@ -123,7 +123,7 @@ describe('POST /confirm/:secret', () => {
     },
   );
 
-  test('sends nothing for a client that lost its credential, and still accepts a report', async () => {
+  test('sends nothing for a client whose credential was removed, but accepts a report of that client', async () => {
     const file = join(service.folder, 'agents.json');
     const without = { clients: credentials.clients.filter(({ name }) => name !== 'sender') };
     const asked = await pending(service, { token: tokens.create });
@@ -160,7 +160,7 @@ describe('code (page_email)', () => {
     pending(service, { action: 'newsletter', fields: { email }, via: 'page_email', token });
   const codeFor = (email: string, count?: number) => mailedCode(mail, clock, email, count);
 
-  test('is mailed only on a click, reveals the values, and ends the confirmation at the fifth wrong one', async () => {
+  test('is mailed only on a click and reveals the values, and the fifth wrong code ends the confirmation', async () => {
     const { id, path } = await asked('code@example.com');
     const masked = (await openPage(service, path)).text;
     expect(masked).not.toContain('code@example.com');
@@ -185,7 +185,7 @@ describe('code (page_email)', () => {
     expect(await statusOf(id)).toBe('expired');
   });
 
-  test('reveals a token of the page, and that token sends', async () => {
+  test('a right code reveals the page token that a click on send needs', async () => {
     const { id, path } = await asked('press@example.com');
     await pressButton(service, path, 'code');
     const code = await codeFor('press@example.com');
@@ -195,7 +195,7 @@ describe('code (page_email)', () => {
     expect(await statusOf(id)).toBe('submitted');
   });
 
-  test('ends after five of 60 guesses that arrive together, whatever address they come from', async () => {
+  test('60 simultaneous guesses from different addresses end the confirmation after five', async () => {
     const { id, path } = await asked('guess@example.com');
     await pressButton(service, path, 'code');
     const code = await codeFor('guess@example.com');
@@ -207,7 +207,7 @@ describe('code (page_email)', () => {
     expect(late.status).toBe(303);
   });
 
-  test('goes at most three times a day to a mailbox from one client, and six times in all', async () => {
+  test('is mailed to one mailbox at most three times a day for one client, and six times for all clients', async () => {
     const press = async (token: string, tag: string) => {
       const { path } = await asked(`bound+${tag}@example.com`, token);
       return await pressButton(service, path, 'code');

@@ -33,7 +33,7 @@ function linkIn(html: string): [string, Record<string, string>] {
 }
 
 describe('“Change something”', () => {
-  test('declines, sends nothing, and links to the form with every value in the fragment', async () => {
+  test('declines the confirmation, sends nothing, and links to the form with every value in the fragment', async () => {
     const { id, path, key, preview } = await pending(service, { fields });
     const { status, headers, text } = await pressButton(service, path, 'change');
     expect([status, headers.get('cache-control'), headers.get('x-robots-tag')]).toEqual([200, 'no-store', 'noindex']);
@@ -72,7 +72,7 @@ describe('“Change something”', () => {
     expect(service.logs.join('')).not.toContain('canary');
   });
 
-  test('needs our page and its token, for ten minutes', async () => {
+  test('returns 403 without the token of the page, from another site, or ten minutes after the page was opened', async () => {
     const { id, path } = await pending(service);
     const other = await pending(service, { action: 'newsletter', fields: { email: 'o@x.example' } });
     const token = tokenIn((await openPage(service, path)).text) ?? '';
@@ -89,24 +89,27 @@ describe('“Change something”', () => {
     expect(await statusOf(id)).toBe('pending');
   });
 
-  test.each(['send', 'decline', 'change', 'report'])('answers 303 to the page after %s', async (button) => {
-    const { id, path } = await pending(service, { fields: { ...quote, email: `after-${button}@example.com` } });
-    const token = tokenIn((await openPage(service, path)).text) ?? '';
-    await pressButton(service, path, button, { token });
-    const ended = await statusOf(id);
-    const again = await pressButton(service, path, 'change', { token });
-    expect([again.status, again.headers.get('location'), again.text]).toEqual([303, path, '']);
-    expect([await statusOf(id), (await openPage(service, path)).text.includes('#name=')]).toEqual([ended, false]);
-  });
+  test.each(['send', 'decline', 'change', 'report'])(
+    'answers 303 to the confirmation page and shows no values if %s was clicked before',
+    async (button) => {
+      const { id, path } = await pending(service, { fields: { ...quote, email: `after-${button}@example.com` } });
+      const token = tokenIn((await openPage(service, path)).text) ?? '';
+      await pressButton(service, path, button, { token });
+      const ended = await statusOf(id);
+      const again = await pressButton(service, path, 'change', { token });
+      expect([again.status, again.headers.get('location'), again.text]).toEqual([303, path, '']);
+      expect([await statusOf(id), (await openPage(service, path)).text.includes('#name=')]).toEqual([ended, false]);
+    },
+  );
 
-  test('hands the values to one of two people who click together', async () => {
+  test('shows the values to only one of two people who click at the same time', async () => {
     const { path } = await pending(service);
     const token = tokenIn((await openPage(service, path)).text) ?? '';
     const presses = [1, 2].map(() => pressButton(service, path, 'change', { token }));
     expect((await Promise.all(presses)).map(({ status }) => status).sort()).toEqual([200, 303]);
   });
 
-  test('is absent while values are masked, and there after the right code', async () => {
+  test('is absent while values are masked, and shown after the right code', async () => {
     const email = 'masked@example.com';
     const { id, path } = await pending(service, { action: 'newsletter', fields: { email }, via: 'page_email' });
     expect((await openPage(service, path)).text).not.toContain('value="change"');

@@ -35,7 +35,7 @@ const noticesOf = (html: string) =>
 const inputOf = (html: string) => /<input id="code"[^>]*>/.exec(html)?.[0];
 
 describe('page with an unexpired code', () => {
-  test('says where and when the newest code was mailed, until it expires', async () => {
+  test('shows where and when the newest code was mailed, until that code expires', async () => {
     clock.step(Date.parse('2026-09-01T13:05:00.000Z') - clock.now().getTime());
     const { path } = await asked('newest@example.com');
     expect(noticesOf(await shown(path))).toEqual([]);
@@ -64,7 +64,7 @@ describe('page with an unexpired code', () => {
     expect(titleOf(later)).toBe('Your confirmation · Paint Match');
   });
 
-  test('shows a wrong code in the title and beside the field, with the destination of the newest code', async () => {
+  test('after a wrong code, shows the error in the title and at the field, and where the newest code went', async () => {
     const { path } = await asked('wrong@example.com');
     await pressButton(service, path, 'code');
     const code = await mailedCode(mail, clock, 'wrong@example.com');
@@ -121,7 +121,7 @@ describe('typed code', () => {
   });
 
   test.each(['', '12345', '1234567', 'abcdef', '１２３４５６', 'x'.repeat(7_000)])(
-    '%#: is a wrong code if it is not six digits',
+    '%#: counts as a wrong code if it is not six digits',
     async (code) => {
       const { path } = await asked(`none-${code.length}-${code.charCodeAt(0)}@example.com`);
       await pressButton(service, path, 'code');
@@ -136,7 +136,7 @@ describe('typed code', () => {
 });
 
 describe('page after too many codes', () => {
-  test('states no wait longer than the link lives, accepts the newest code and lets the person decline', async () => {
+  test('states no wait beyond the end of the link, accepts the newest code, and allows to decline', async () => {
     const { path, id } = await asked('many@example.com');
     let code = '';
     for (let count = 1; count <= 3; count += 1) {
@@ -169,7 +169,7 @@ describe('page after too many codes', () => {
     expect((await lookAt(service, id)).body.confirmation.status).toBe('declined');
   });
 
-  test('states a shorter wait in minutes, and in seconds in the header', async () => {
+  test('states a wait that ends before the link in minutes, and in seconds in Retry-After', async () => {
     const hour = { client: 'sender', mailbox_digest: 'of others', id: 'x' };
     const { path } = await asked('short@example.com', tokens.create);
     const asked_at = new Date(clock.now().getTime() - 44.5 * MINUTE_MS).toISOString();

@@ -32,7 +32,7 @@ describe.each(databases)('digestOf on %s (reference §6.14)', (_name, create) =>
     expect(await mailboxes.digestOf('bob@example.com')).not.toBe(digest);
   });
 
-  test('returns the same digest after a restart and another one with another key', async () => {
+  test('returns the same digest after a restart, and another digest with another key', async () => {
     const digest = await open().digestOf(ada);
     expect(await open().digestOf(ada)).toBe(digest);
     await storage.write((tx) => tx.deleteFrom('mailbox_key').execute());

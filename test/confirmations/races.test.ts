@@ -82,12 +82,12 @@ describe.each(databases)('races of a confirmation on %s', (_name, create) => {
     return status;
   }
 
-  test('sends once for two clicks on send at two instances', async () => {
+  test('sends once if two instances get a click on send at the same time', async () => {
     const statuses = await race((asked) => Promise.all([press(one, asked), press(other, asked)]));
     expect(new Set(statuses)).toEqual(new Set(['submitted']));
   });
 
-  test('sends once if a click on send races execute under the same key and under another', async () => {
+  test('sends once if a click on send races execute requests with the same and with another key', async () => {
     const statuses = await race((asked) => {
       const { preview, key, token } = asked;
       const execute = (of: { key: string; token: string }) =>
@@ -112,13 +112,13 @@ describe.each(databases)('races of a confirmation on %s', (_name, create) => {
     },
   );
 
-  test('sends at most once if a click on send races its client’s DELETE', async () => {
+  test('sends at most once if a click on send races a DELETE of the confirmation by its client', async () => {
     await race((asked) =>
       Promise.all([press(one, asked), lookAt(other, asked.id, { token: asked.token, method: 'DELETE' })]),
     );
   });
 
-  test('sends at most once if a click on send races its expiry', async () => {
+  test('sends at most once if a click on send races the expiry of the confirmation', async () => {
     await race(async ({ id, ...asked }) => {
       const end = one.parts.storage.write(async (tx) => {
         const past = new Date(Date.now() - 1).toISOString();
@@ -147,7 +147,7 @@ describe.each(databases)('races of a confirmation on %s', (_name, create) => {
     }, true);
   });
 
-  test('sends at most once if a click on send races the revocation of its client', async () => {
+  test('sends at most once if a click on send races the revocation of the client', async () => {
     await race(async (asked) => {
       const { credentials } = one.parts;
       const { mayStill } = credentials;

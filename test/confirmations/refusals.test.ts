@@ -24,7 +24,7 @@ afterAll(async () => {
 const answerOf = ({ status, body }: { status: number; body: unknown }) => [status, body];
 
 describe('POST /api/agent/confirmations', () => {
-  test('needs lead:create, one key and a preview, in the order of execute', async () => {
+  test('returns 401, 403 and 400 without lead:create, one key or a valid preview, in the order of execute', async () => {
     const preview = await previewId(service);
     const statusOf = async (headers: Record<string, string>, body: string) =>
       (await call(service, '/api/agent/confirmations', { headers, body })).status;
@@ -43,7 +43,7 @@ describe('POST /api/agent/confirmations', () => {
     expect((await askToConfirm(service, late)).status).toBe(400);
   });
 
-  test('returns 409 for a preview already used and for a key used with another preview', async () => {
+  test('returns 409 for a used preview, and for a key that was used with another preview', async () => {
     const preview = await previewId(service);
     await executeAction(service, preview, { key: 'direct' });
     for (const key of ['direct', 'another']) {
@@ -79,7 +79,7 @@ describe('POST /api/agent/confirmations', () => {
     expect((await askToConfirm(service, later, { token: tokens.other })).status).toBe(201);
   });
 
-  test('limits requests to 20 a minute and reads to 60 a minute', async () => {
+  test('allows 20 requests for a confirmation a minute, and 60 reads and deletions of confirmations', async () => {
     const headers = { authorization: `Bearer ${tokens.both}`, 'x-forwarded-for': freshAddress() };
     const ask = () => call(service, '/api/agent/confirmations', { headers, body: '{}' });
     for (let n = 0; n < 20; n += 1) expect((await ask()).status).toBe(400);
@@ -103,7 +103,7 @@ describe('GET and DELETE /api/agent/confirmations/:id', () => {
 });
 
 describe('minimum of an action', () => {
-  test('is in the manifest, and execute refuses less with 409 and does not consume the preview', async () => {
+  test('is in the manifest, and execute refuses a weaker confirmation with 409 and keeps the preview usable', async () => {
     const manifest = await call(strict, '/api/agent/manifest', { method: 'GET' });
     const minimums = manifest.body.actions.map((each: { action: string; confirmation_minimum: string }) => [
       each.action,
@@ -124,7 +124,7 @@ describe('minimum of an action', () => {
     expect([asked.status, asked.body.confirmation.via]).toEqual([201, 'page_email']);
   });
 
-  test('applies to the tools, which name request_confirmation', async () => {
+  test('applies to MCP tools: submit refuses and names request_confirmation', async () => {
     const { structuredContent } = await callTool(strict, 'preview_homeowner_quote', quote);
     const { preview_id } = structuredContent;
     const refused = await callTool(strict, 'submit', { preview_id });
@@ -146,7 +146,7 @@ describe('minimum of an action', () => {
   });
 
   test.each(['page,page', 'page,newsletter=page', 'newsletter=page,newsletter=page', 'x', 'x=page'])(
-    'rejects the setting %s',
+    'the service does not start with CONFIRMATION_MINIMUM=%s',
     async (text) => {
       await expect(startService({ environment: { CONFIRMATION_MINIMUM: text } })).rejects.toThrow(
         /CONFIRMATION_MINIMUM must be/,
@@ -156,7 +156,7 @@ describe('minimum of an action', () => {
 });
 
 describe('reported client', () => {
-  test('gets 403 for that mailbox, for any action and tag, while other clients are not affected', async () => {
+  test('gets 403 for the mailbox that reported it, for any action and tag, while other clients do not', async () => {
     const email = 'Grace+tag@example.com';
     const { path } = await pending(service, { action: 'newsletter', fields: { email } });
     const sent = await previewId(service, 'newsletter', { email: 'grace@example.com' });

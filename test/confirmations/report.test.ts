@@ -6,7 +6,7 @@ import { databases, type TestDatabase } from '../support/databases.ts';
 import { type Service, startService, tokens } from '../support/service.ts';
 import { askToConfirm, lookAt, openPage, pending, pressButton, tokenIn } from './rig.ts';
 
-describe.each(databases)('report on %s', (_name, create) => {
+describe.each(databases)('report of a client, on %s', (_name, create) => {
   let database: TestDatabase;
   let mail: MailServer;
   let one: Service;
@@ -43,7 +43,7 @@ describe.each(databases)('report on %s', (_name, create) => {
   const codes = () =>
     one.parts.storage.read((db) => db.selectFrom('messages').select('key').where('kind', '=', 'code'));
 
-  test('ends every pending confirmation of that client for that mailbox, and no other', async () => {
+  test('ends every pending confirmation of the client for the mailbox, and no other confirmations', async () => {
     const first = await contact('Everyone@example.com');
     const second = await quote('everyone+tag@example.com');
     const ofAnother = await quote('everyone@example.com', { token: tokens.other });
@@ -70,7 +70,7 @@ describe.each(databases)('report on %s', (_name, create) => {
     expect((await openPage(other, second.path)).text).toContain('Not sent, and reported');
   });
 
-  test('stops codes for another request of that client', async () => {
+  test('stops codes for another pending confirmation of the client', async () => {
     const first = await contact('coded@example.com');
     const second = await quote('coded@example.com', { via: 'page_email' });
     await pressButton(one, first.path, 'report');
@@ -80,7 +80,7 @@ describe.each(databases)('report on %s', (_name, create) => {
     expect(await statusOf(second.id)).toBe('reported');
   });
 
-  test('counts as one alert and one log line, however many requests it ends', async () => {
+  test('causes one alert and one log line, even if it ends several confirmations', async () => {
     const alertsOf = async () => {
       await one.parts.alerts.run();
       const [row] = await one.parts.storage.read((db) =>
@@ -99,7 +99,7 @@ describe.each(databases)('report on %s', (_name, create) => {
     expect(await alertsOf()).toBe(before + 1);
   });
 
-  test('sends neither submission nor code for a pending confirmation if a stored report forbids it', async () => {
+  test('a stored report forbids submission and code, also for a confirmation that is still pending', async () => {
     const { storage } = one.parts;
     const { id, path } = await quote('older@example.com', { via: 'page_email' });
     const plain = await contact('older@example.com');
@@ -147,7 +147,7 @@ describe.each(databases)('report on %s', (_name, create) => {
       }
     }
 
-    test('sends the other request or ends it as reported, if its send button is clicked', async () => {
+    test('if send is clicked for another confirmation, that confirmation is sent or ends as reported', async () => {
       await race(
         ({ first, second, page }) =>
           Promise.all([
@@ -163,7 +163,7 @@ describe.each(databases)('report on %s', (_name, create) => {
       );
     });
 
-    test('ends both requests if each is reported', async () => {
+    test('if two confirmations are reported, both end as reported', async () => {
       await race(
         ({ first, second }) =>
           Promise.all([pressButton(one, first.path, 'report'), pressButton(other, second.path, 'report')]),
@@ -174,7 +174,7 @@ describe.each(databases)('report on %s', (_name, create) => {
       );
     });
 
-    test('refuses a further request or ends it as reported', async () => {
+    test('if the client requests another confirmation, the request gets 403 or ends as reported', async () => {
       const answers = new Map<Two, Awaited<ReturnType<typeof askToConfirm>>>();
       await race(
         async (of) => {

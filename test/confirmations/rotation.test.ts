@@ -39,7 +39,7 @@ const refusals = async (of: Service) => {
   return [(await executeAction(of, preview)).status, (await askToConfirm(of, preview)).status];
 };
 
-test('refuses the client under the third key after a report under the first', async () => {
+test('a report under the first signing key still blocks the client after two key rotations', async () => {
   const asked = await pending(await startWith(first));
   await pressButton(await startWith(first), asked.path, 'report');
   for (const signing of [[second, first], [second], [third, second], [third]]) {
@@ -47,7 +47,7 @@ test('refuses the client under the third key after a report under the first', as
   }
 });
 
-test('accepts a report under the second key for a confirmation requested under the first', async () => {
+test('a person can report a confirmation from before a rotation of the signing key', async () => {
   const asked = await pending(await startWith(first));
   await startWith(second, first);
   const now = await startWith(second);

@@ -27,7 +27,7 @@ describe.each(databases)('states of a confirmation on %s', (_name, create) => {
     );
   const statusOf = async (id: string) => (await lookAt(service, id)).body.confirmation.status;
 
-  test('returns a pending confirmation to its client and sends nothing', async () => {
+  test('a request returns a pending confirmation to its client and sends nothing', async () => {
     const preview = await previewId(service);
     const before = await kept();
     const { status, body, headers } = await askToConfirm(service, preview);
@@ -66,14 +66,14 @@ describe.each(databases)('states of a confirmation on %s', (_name, create) => {
     expect([isError, content[0].text]).toEqual([true, expect.stringMatching(/^There is no such receipt/)]);
   });
 
-  test('returns the same confirmation for the same request, whatever via it names', async () => {
+  test('returns the same confirmation for a repeated key and preview, even with another via', async () => {
     const { id, url, key, preview } = await pending(service);
     const again = await askToConfirm(service, preview, { key, via: 7 });
     expect(again.status).toBe(200);
     expect(again.body.confirmation).toMatchObject({ id, confirmation_url: url, status: 'pending' });
   });
 
-  test('answers execute with 409 human_confirmation_required for its key and preview_already_used for others, while it is pending', async () => {
+  test('while pending, execute returns 409: human_confirmation_required for its key, preview_already_used for another', async () => {
     const { key, preview } = await pending(service);
     const own = await executeAction(service, preview, { key });
     expect([own.status, own.body]).toEqual([409, { error: 'human_confirmation_required', retryable: true }]);
@@ -86,7 +86,7 @@ describe.each(databases)('states of a confirmation on %s', (_name, create) => {
     }
   });
 
-  test('sends once when the person confirms, dates the receipt then, and lets execute replay it', async () => {
+  test('sends once when the person confirms, with that time in the receipt, and execute replays the receipt', async () => {
     const { id, path, key, preview } = await pending(service);
     clock.advance(60_000);
     const pressed = await pressButton(service, path, 'send');
@@ -121,7 +121,7 @@ describe.each(databases)('states of a confirmation on %s', (_name, create) => {
   test.each([
     ['decline', 'declined'],
     ['report', 'reported'],
-  ])('%s ends it as %s for all clients and sends nothing', async (button, status) => {
+  ])('%s ends the confirmation as %s for all clients and sends nothing', async (button, status) => {
     const fields = { email: `${button}@example.com` };
     const { id, path, key, preview } = await pending(service, { action: 'newsletter', fields });
     expect((await pressButton(service, path, button)).status).toBe(303);
@@ -136,7 +136,7 @@ describe.each(databases)('states of a confirmation on %s', (_name, create) => {
     expect((await kept()).some((row) => row.id === id)).toBe(false);
   });
 
-  test('ends it as expired after an hour, a newer one or a DELETE, and keeps the key bound', async () => {
+  test('expires after an hour, a newer confirmation or a DELETE, and its key stays used', async () => {
     const timed = await pending(service, {
       action: 'newsletter',
       fields: { email: 'a@b.example' },
@@ -163,7 +163,7 @@ describe.each(databases)('states of a confirmation on %s', (_name, create) => {
     }
   });
 
-  test('deletes the fields when it ends and stores them only with the submission', async () => {
+  test('deletes the fields from the confirmation when it ends, and stores them only with the submission', async () => {
     const rows = async () =>
       await service.parts.storage.read((db) => db.selectFrom('confirmations').select(['id', 'fields', 'email']));
     const { id, path } = await pending(service);

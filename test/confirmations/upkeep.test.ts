@@ -42,7 +42,7 @@ describe.each(databases)('upkeep of confirmations on %s', (_name, create) => {
     return [ids.length, reports.length];
   };
 
-  test('counts each status and queues an alert for a report', async () => {
+  test('metrics count each status, and a report queues an alert', async () => {
     const [sent, declined, reported, cancelled] = await Promise.all(
       ['a', 'b', 'c', 'd'].map((name) => newsletter(`${name}@example.com`)),
     );
@@ -68,7 +68,7 @@ describe.each(databases)('upkeep of confirmations on %s', (_name, create) => {
     expect(alerts.map(({ about }) => JSON.parse(about ?? '').kind)).toEqual(['reported']);
   });
 
-  test('deletes ended confirmations and reports after the retention of receipts, then answers 404', async () => {
+  test('the sweep deletes ended confirmations and reports after the retention of receipts, then GET returns 404', async () => {
     const { id } = await newsletter('later@example.com');
     const sweep = openSweep({ ...service.parts, metrics: noMetrics, days: 2 });
     clock.advance(60 * 60_000);
