@@ -17,7 +17,7 @@ const ask = async (method: string, target: string, headers = '') => {
 };
 
 test.each(['http://evil.example', 'https://evil.example:8443', 'HTTP://evil.example'])(
-  'the sign-in page posts to its own path for a request target at %s',
+  'the form of the sign-in page posts to its own path if the request target starts with %s',
   async (origin) => {
     const link = await linkFor(service);
     const { status, body } = await ask('GET', `${origin}${link}?x=evil.example`);
@@ -26,7 +26,7 @@ test.each(['http://evil.example', 'https://evil.example:8443', 'HTTP://evil.exam
   },
 );
 
-test('the sign-in page retains the percent-encoding of its address', async () => {
+test('the form of the sign-in page keeps the percent-encoding of the page’s address', async () => {
   const { body } = await ask('GET', '/operator/sign-in/%22%3E%3Cb%3Ex%2F..%2Fy');
   expect(body).toContain('action="/operator/sign-in/%22%3E%3Cb%3Ex%2F..%2Fy"');
 });
@@ -35,7 +35,7 @@ test.each([
   ['POST', '/operator/leads/x', 403],
   ['GET', '/operator/leads/x', 404],
   ['GET', '/operator/leads?status=pending&cursor=x', 200],
-])('%s http://evil.example%s links to our own paths only', async (method, path, status) => {
+])('the answer to %s http://evil.example%s contains no link to evil.example', async (method, path, status) => {
   const { cookie } = await signIn(service);
   const answer = await ask(method, `http://evil.example${path}`, `Cookie: ${cookie}\r\n`);
   expect([answer.status, answer.body.includes('evil.example')]).toEqual([status, false]);

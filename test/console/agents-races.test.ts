@@ -47,7 +47,7 @@ describe.each(databases)('console credentials of two instances, on %s', (_name, 
       db.selectFrom('operator_audit').select('about').where('what', 'in', ['issued', 'rotated', 'revoked']),
     );
 
-  test('loses no change of two instances and a command', async () => {
+  test('stores all changes if two instances and a command change the file at the same time', async () => {
     const before = (await entries()).length;
     const names = Array.from({ length: 10 }, (_, index) => `bee-${index}`);
     const issued = names.map((name, index) => issue(operators[index % 2 === 0 ? 0 : 1], name));
@@ -79,7 +79,7 @@ describe.each(databases)('console credentials of two instances, on %s', (_name, 
     }
   });
 
-  test('issues a name once, and the other requests get 400', async () => {
+  test('if several requests issue the same name at once, one gets 200 and the others get 400', async () => {
     const answers = await Promise.all(
       Array.from({ length: 6 }, (_, index) => issue(operators[index % 2 === 0 ? 0 : 1], 'wasp')),
     );
@@ -89,7 +89,7 @@ describe.each(databases)('console credentials of two instances, on %s', (_name, 
     expect(clients().filter(({ name }) => name === 'wasp')).toHaveLength(1);
   });
 
-  test('a revocation wins over a simultaneous rotation, in either order', async () => {
+  test('a client is revoked if a revocation and a rotation arrive at the same time', async () => {
     const [rotated, revoked] = await Promise.all([
       press(operators[0], { do: 'rotate', name: 'acme', overlap: '7d' }),
       press(operators[1], { do: 'revoke', name: 'acme' }),
@@ -104,7 +104,7 @@ describe.each(databases)('console credentials of two instances, on %s', (_name, 
     await until(async () => !(await Promise.all(all.map((token) => works(one, token)))).some(Boolean), 5_000);
   });
 
-  test('a session that signs out everywhere can no longer change anything at the other instance', async () => {
+  test('after “Sign out everywhere”, the session can change nothing at the other instance', async () => {
     await operators[0].press('/operator', { do: 'sign-out-everywhere' });
     const before = readFileSync(file, 'utf8');
     expect((await issue(operators[1], 'late')).status).toBe(303);

@@ -56,7 +56,7 @@ describe.each(databases)('console credentials, on %s', (_name, create) => {
   const unchanged = async () => expect([readFileSync(file, 'utf8'), await audit()]).toEqual([before, []]);
 
   describe('do=issue', () => {
-    test('shows the token once and stores only its digest', async () => {
+    test('shows the new token once and stores only its digest', async () => {
       const answer = await issue({ label: ` ${MARKUP} `, expires: '2027-01-01' });
       const token = tokenIn(answer);
       expect([answer.status, answer.headers.get('cache-control')]).toEqual([200, 'no-store']);
@@ -86,7 +86,7 @@ describe.each(databases)('console credentials, on %s', (_name, create) => {
       expect(readFileSync(file, 'utf8')).not.toContain(token);
     });
 
-    test('leaves no token in log and database', async () => {
+    test('leaves no new token in the log and the database', async () => {
       const issued = tokenIn(await issue());
       const rotated = tokenIn(await press({ do: 'rotate', name: 'bee', overlap: '1h' }));
       expect([issued, rotated].map(isIssuedToken)).toEqual([true, true]);
@@ -101,7 +101,7 @@ describe.each(databases)('console credentials, on %s', (_name, create) => {
       expect(readdirSync(service.folder).filter((name) => name.startsWith('agents.json'))).toEqual(['agents.json']);
     });
 
-    test('gives the client exactly the scopes of the boxes', async () => {
+    test('gives the client exactly the scopes whose boxes are ticked', async () => {
       const answer = await press('do=issue&name=bee&scope=lead:create&scope=lead:preview');
       const both = tokenIn(answer);
       const preview = await previewId(service);
@@ -130,7 +130,7 @@ describe.each(databases)('console credentials, on %s', (_name, create) => {
       ['a label with piled marks', { label: `A${'\u0316'.repeat(9)}` }, '1 to 60 visible characters'],
       ['an end that is past', { expires: '2026-09-01' }, 'Choose a day after today'],
       ['an end that is no day', { expires: '2026-02-31' }, 'Choose a day after today'],
-    ])('answers 400 to %s, shows the form again and changes nothing', async (_what, form, sentence) => {
+    ])('answers 400 to %s, shows the filled-in form again and changes nothing', async (_what, form, sentence) => {
       const answer = await issue({ label: 'Acme Bank', ...form });
       expect(answer.status).toBe(400);
       expect(answer.text).toMatch(/<title>Error: /);
@@ -140,7 +140,7 @@ describe.each(databases)('console credentials, on %s', (_name, create) => {
       await unchanged();
     });
 
-    test('shows the typed values again, escaped, if there is no scope', async () => {
+    test('shows the typed values again, escaped, if no scope is ticked', async () => {
       const answer = await press({ do: 'issue', name: MARKUP, label: MARKUP, expires: '2027-01-01' });
       expect(answer.status).toBe(400);
       expect(answer.text).toContain('Choose at least one scope.');
@@ -156,7 +156,7 @@ describe.each(databases)('console credentials, on %s', (_name, create) => {
       ['1h', 1],
       ['24h', 24],
       ['7d', 168],
-    ])('shows a new token, and ends the old ones after %s', async (overlap, hours) => {
+    ])('shows a new token, and ends the old tokens after the overlap of %s', async (overlap, hours) => {
       const answer = await press({ do: 'rotate', name: 'acme', overlap });
       const token = tokenIn(answer);
       expect([answer.status, answer.headers.get('cache-control')]).toEqual([200, 'no-store']);
@@ -170,7 +170,7 @@ describe.each(databases)('console credentials, on %s', (_name, create) => {
       expect(await Promise.all([token, tokens.both].map(works))).toEqual([true, false]);
     });
 
-    test('works for a client whose name only a hand could write', async () => {
+    test('accepts a client name that the console would refuse but the file contains', async () => {
       const name = 'Jo & "Sons" <b>';
       before = before.replace('"acme"', JSON.stringify(name));
       writeFileSync(file, before);
@@ -186,7 +186,7 @@ describe.each(databases)('console credentials, on %s', (_name, create) => {
   });
 
   describe('do=revoke', () => {
-    test('asks first on a page that changes nothing, then ends every token at once', async () => {
+    test('asks on a page that changes nothing, and a click there ends every token of the client at once', async () => {
       const { text } = await operator.get(PAGE);
       const href = /href="([^"]+)">Revoke<span class="hidden"> <bdi>acme</.exec(text)?.[1] ?? '';
       const asked = await operator.get(href);
@@ -203,7 +203,7 @@ describe.each(databases)('console credentials, on %s', (_name, create) => {
       expect((await operator.get(PAGE)).text).not.toContain('Revoked: ');
     });
 
-    test('ends one credential of several, and the client with the last one', async () => {
+    test('revokes one of several credentials, and the client with its last credential', async () => {
       const href = `${PAGE}?revoke=acme&credential=c_1`;
       expect((await operator.get(PAGE)).text).toContain(href.replace('&', '&amp;'));
       const asked = await operator.get(href);
@@ -241,12 +241,12 @@ describe.each(databases)('console credentials, on %s', (_name, create) => {
     ['a rotation of an unknown client', 'do=rotate&name=nobody&overlap=1h', 404],
     ['a revocation of an unknown client', 'do=revoke&name=__proto__', 404],
     ['a revocation of an unknown credential', 'do=revoke&name=acme&credential=c_9', 404],
-  ])('changes nothing for %s', async (_what, form, status) => {
+  ])('refuses %s and changes nothing', async (_what, form, status) => {
     expect((await press(form)).status).toBe(status);
     await unchanged();
   });
 
-  test('changes nothing for a body that is no form', async () => {
+  test('answers 400 to a JSON body and changes nothing', async () => {
     const body = JSON.stringify({ do: 'revoke', name: 'acme' }) as unknown as URLSearchParams;
     const headers = { ...OUR_PAGE, 'content-type': 'application/json' };
     expect((await operator.press(PAGE, {}, { body, headers })).status).toBe(400);
@@ -254,7 +254,7 @@ describe.each(databases)('console credentials, on %s', (_name, create) => {
   });
 
   test.each(['?revoke=nobody', '?revoke=', '?revoke=acme&credential=c_9', '?revoke=other&revoke=nobody'])(
-    'answers 404 to the question %s',
+    'answers 404 to the revocation page with the query %s',
     async (query) => {
       expect((await operator.get(PAGE + query)).status).toBe(404);
     },
@@ -266,7 +266,7 @@ describe.each(databases)('console credentials, on %s', (_name, create) => {
     { do: 'revoke', name: 'acme' },
   ];
 
-  test('answers 403 to a change from elsewhere, and 303 without a session', async () => {
+  test('answers 403 to a change from another site, and 303 to a change without a session', async () => {
     for (const form of changes) {
       for (const headers of [{ 'sec-fetch-site': 'cross-site' }, { 'sec-fetch-site': 'same-site' }, {}]) {
         expect((await press(form, headers)).status).toBe(403);
@@ -278,7 +278,7 @@ describe.each(databases)('console credentials, on %s', (_name, create) => {
     await unchanged();
   });
 
-  test('answers 403 to a change an hour after the sign-in', async () => {
+  test('answers 403 to a change if the sign-in is an hour old', async () => {
     clock.advance(HOUR_MS - 1);
     expect((await operator.get(PAGE)).text).not.toContain('more than an hour ago');
     clock.advance(1);
@@ -288,7 +288,7 @@ describe.each(databases)('console credentials, on %s', (_name, create) => {
     await unchanged();
   });
 
-  test('answers 503 and leaves the file as it is if it can’t be changed', async () => {
+  test('answers 503 if the credentials file can’t be changed, and leaves the file unchanged', async () => {
     // A folder in place of the lock stops every edit, as a full or read-only disk does.
     mkdirSync(`${file}.lock`);
     for (const form of changes) {
@@ -303,7 +303,7 @@ describe.each(databases)('console credentials, on %s', (_name, create) => {
     expect((await issue()).status).toBe(200);
   });
 
-  test('shows the commands instead of buttons while the file is broken', async () => {
+  test('shows commands instead of buttons while the credentials file is invalid', async () => {
     expect((await operator.get(PAGE)).text).not.toContain('npm run credentials -- rotate');
     writeFileSync(file, '{');
     await service.parts.credentials.reload();
@@ -317,7 +317,7 @@ describe.each(databases)('console credentials, on %s', (_name, create) => {
     expect(await works(tokens.both)).toBe(true);
   });
 
-  test('shows the commands instead of buttons while the process may not write the file', async () => {
+  test('shows commands instead of buttons while the process may not write the credentials file', async () => {
     Object.defineProperty(process, 'permission', { configurable: true, value: { has: () => true } });
     try {
       const { text } = await operator.get(PAGE);

@@ -156,7 +156,7 @@ describe.each(databases)('console audit, on %s', (_name, create) => {
     });
   });
 
-  test.each(presses)('%s writes one entry', async (_press, route, form) => {
+  test.each(presses)('%s writes one entry to the audit', async (_press, route, form) => {
     const { storage } = service.parts;
     const link = await linkFor(service);
     const who = route === 'signIn' ? operatorWith(service, '') : operator;

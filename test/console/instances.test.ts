@@ -28,7 +28,7 @@ describe.each(databases)('console, two instances on one %s', (_name, create) => 
     await database.remove();
   });
 
-  test('end the sessions and links of a backup after its restore', async () => {
+  test('refuse the sessions and links of a backup after the backup is restored', async () => {
     const database = await create();
     const start = () => startWithConsole({ environment: { DATABASE_URL: database.url } });
     const place = database.url.replace(/^sqlite:/, '');
@@ -55,7 +55,7 @@ describe.each(databases)('console, two instances on one %s', (_name, create) => 
 });
 
 describe.each(databases.filter(([name]) => name === 'PostgreSQL'))('console, on %s', (_name, create) => {
-  test('ends the session of a sign-in that runs during “Sign out everywhere”', async () => {
+  test('“Sign out everywhere” also ends the session of a sign-in that runs at the same time', async () => {
     const database = await create();
     const service = await startWithConsole({ environment: { DATABASE_URL: database.url } });
     const operator = await signIn(service);

@@ -129,7 +129,7 @@ describe('/operator/leads/:id', () => {
     expect(await audit()).toContainEqual(['Jo', 'saw_lead', { ids: [row.id] }]);
   });
 
-  test('shows how an agent’s lead was confirmed, and returns 404 for resend', async () => {
+  test('shows how an agent’s lead was confirmed, and returns 404 if it is resent', async () => {
     const preview = await previewId(service, 'homeowner_quote', quote);
     const executed = await executeAction(service, preview);
     const id = executed.body.receipt.action_id;
@@ -168,7 +168,7 @@ describe('/operator/leads/:id', () => {
     ['spam', {}, 'spam', 'marked_spam'],
     ['dismiss', { reason: 'answered' }, 'answered', 'dismissed'],
     ['dismiss', { reason: 'nonsense' }, 'other', 'dismissed'],
-  ])('%s dismisses the lead: %o', async (button, sent, reason, deed) => {
+  ])('the button %s dismisses the lead with the reason of the form: %o', async (button, sent, reason, deed) => {
     const row = submissionRow({ status: 'undelivered', reason: 'rejected' });
     await keep(row);
     const path = `/operator/leads/${row.id}`;
@@ -179,7 +179,7 @@ describe('/operator/leads/:id', () => {
     expect((await audit()).filter(([, what]) => what === deed)).toHaveLength(1);
   });
 
-  test('changes nothing for a delivered lead, an unknown id, an unknown button or a foreign request', async () => {
+  test('refuses a delivered lead, an unknown id or button and a request of another site, and changes nothing', async () => {
     const row = submissionRow();
     await keep(row);
     const path = `/operator/leads/${row.id}`;
@@ -222,7 +222,7 @@ describe('GET /operator/leads.csv and leads.jsonl', () => {
     );
   });
 
-  test('leave out spam and newsletter submissions as the list does', async () => {
+  test('leave out spam and newsletter submissions, as the list on the page does', async () => {
     const named = (name: string) => ({ name, email: 'x@x.co' });
     await keep(
       submissionRow({ receivedAt: at(1), fields: named('Old') }),
@@ -251,7 +251,7 @@ describe('GET /operator/leads.csv and leads.jsonl', () => {
     }
   });
 
-  test('write the CSV with a byte order mark, and more than one page of rows', async () => {
+  test('write the CSV with a byte order mark, and with all rows if the list has several pages', async () => {
     await keep(...Array.from({ length: 501 }, (_, n) => submissionRow({ receivedAt: at(n) })));
     const answer = await fetch(`${service.url}/operator/leads.csv`, { headers: { cookie: operator.cookie } });
     const text = Buffer.from(await answer.arrayBuffer()).toString();

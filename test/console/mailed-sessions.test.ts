@@ -73,7 +73,7 @@ describe.each(databases)('operators who signed in by mail, on %s', (_name, creat
     expect([pressed.status, locationOf(pressed)]).toEqual([303, to]);
   });
 
-  test('the redirect without a session, the form and the link return to the page that was asked for', async () => {
+  test('without a session, the redirect, the form and the mailed link return to the requested page', async () => {
     const page = `/operator/leads/${lead.id}?q=Ada`;
     const form = await nobody().get(locationOf(await nobody().get(page)) ?? '');
     const hidden = /name="page" value="([^"]*)"/.exec(form.text)?.[1] ?? '';
@@ -100,7 +100,7 @@ describe.each(databases)('operators who signed in by mail, on %s', (_name, creat
       ['an export of subscribers', get('/operator/subscribers.csv?q=a'), '/operator/subscribers?q=a'],
       ['the export of a person', get(`${person}?export=jsonl`), person],
       ['a deletion', () => operator.press(person, { do: 'delete' }), `${person}?delete=ask`],
-    ])('gets 403 for %s, with a button whose link returns to the page of the form', async (_what, act, page) => {
+    ])('gets 403 for %s, and a button that mails a link back to the page', async (_what, act, page) => {
       const refused = await act();
       expect([refused.status, refused.text.includes('npm run')]).toEqual([403, false]);
       const form = freshForm(refused);
@@ -117,7 +117,7 @@ describe.each(databases)('operators who signed in by mail, on %s', (_name, creat
       expect((await operatorWith(service, cookieOf(pressed)).get('/operator/leads.csv')).status).toBe(200);
     });
 
-    test('sees the button on the page that asks before a deletion, and reads all other pages', async () => {
+    test('gets the button for a fresh link on the page that asks before a deletion, and reads other pages', async () => {
       expect(freshForm(await operator.get(`${person}?delete=ask`))).toEqual({
         email: JO,
         page: `${person}?delete=ask`,
@@ -125,7 +125,7 @@ describe.each(databases)('operators who signed in by mail, on %s', (_name, creat
       expect((await operator.get(person)).status).toBe(200);
     });
 
-    test('gets at most five links an hour by the button', async () => {
+    test('gets at most five links an hour by the button for a fresh link', async () => {
       for (let n = 0; n < 7; n += 1) await operator.press('/operator/sign-in', { email: JO, page: person });
       await queued(service);
       // One link of this hour signed the session in, which was an hour ago.
@@ -133,7 +133,7 @@ describe.each(databases)('operators who signed in by mail, on %s', (_name, creat
     });
   });
 
-  test('a session of a printed link shows the command instead of the button, even for an operator’s address', async () => {
+  test('a session of a printed link gets the command for a new link, even if its name is an operator’s address', async () => {
     const printed = await signIn(service, JO);
     clock.advance(HOUR_MS);
     for (const answer of [
@@ -146,7 +146,7 @@ describe.each(databases)('operators who signed in by mail, on %s', (_name, creat
     }
   });
 
-  test('“Sign out everywhere” separates an address from a printed link with that name', async () => {
+  test('“Sign out everywhere” ends mailed or printed sessions only, even if their names are equal', async () => {
     const [one, two] = [await signInByMail(service, server), await signInByMail(service, server)];
     const printed = await signIn(service, JO);
     const mailedPath = await mailedLink(service, server);
@@ -162,7 +162,7 @@ describe.each(databases)('operators who signed in by mail, on %s', (_name, creat
     expect((await nobody().press(mailedPath, {})).status).toBe(403);
   });
 
-  test('the audit names the operator by the address', async () => {
+  test('the audit names an operator who signed in by mail by the address', async () => {
     const operator = await signInByMail(service, server, AL);
     await operator.get(`/operator/leads/${lead.id}`);
     await operator.press('/operator', { do: 'sign-out' });
@@ -173,7 +173,7 @@ describe.each(databases)('operators who signed in by mail, on %s', (_name, creat
     ]);
   });
 
-  test('a removed address loses sessions, links and waiting mail at the next start', async () => {
+  test('if an address is removed from OPERATORS, the next start ends its sessions, links and waiting mail', async () => {
     const [jo, al] = [await signInByMail(service, server), await signInByMail(service, server, AL)];
     const printed = await signIn(service, JO);
     const links = [await mailedLink(service, server), await mailedLink(service, server, AL)];
@@ -197,14 +197,14 @@ describe.each(databases)('operators who signed in by mail, on %s', (_name, creat
     await last.close();
   });
 
-  test('all operators lose their sessions at a start without OPERATORS', async () => {
+  test('a start without OPERATORS ends all sessions of mailed links', async () => {
     const [jo, printed] = [await signInByMail(service, server), await signIn(service)];
     const next = await start('');
     expect(await Promise.all([jo, printed].map(isSignedIn))).toEqual([false, true]);
     await next.close();
   });
 
-  test('an erasure deletes the pages of links and waiting mails', async () => {
+  test('an erasure deletes the stored return pages of links and waiting mails', async () => {
     const page = '/operator/leads?q=ada%40example.com';
     const path = await mailedLink(service, server, JO, page);
     await request(service, JO, page);

@@ -84,7 +84,7 @@ describe('GET /operator (reference §12.6)', () => {
     expect(text).toMatch(/19 Nov 2026<\/th><td>1<\/td><td>1</);
   });
 
-  test('names a client whose last credential expires within two weeks', async () => {
+  test('warns of a client whose last credential expires within two weeks', async () => {
     const [acme, ...others] = credentials.clients;
     const ending = acme?.credentials.map((each) => ({
       ...each,
@@ -96,7 +96,7 @@ describe('GET /operator (reference §12.6)', () => {
     writeFileSync(service.settings.credentialsFile ?? '', JSON.stringify(credentials));
   });
 
-  test('treats a disk as nearly full below the lesser of 1 GB and 5 %', () => {
+  test('treats a disk as nearly full if less than 1 GB and less than 5 % are free', () => {
     expect(isDiskLow({ freeBytes: 9e8, wholeBytes: 1e12 })).toBe(true);
     expect(isDiskLow({ freeBytes: 9e8, wholeBytes: 1e10 })).toBe(false);
   });

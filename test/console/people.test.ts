@@ -67,7 +67,7 @@ describe.each(databases)('console, on %s', (_name, create) => {
   describe('/operator/people/:id', () => {
     const eve = { name: EVIL, email: 'eve@example.com', message: EVIL };
 
-    test('shows everything with the address of the lead, and nothing of others', async () => {
+    test('shows all data with the e-mail address of the lead, and no data of other people', async () => {
       const first = submissionRow({ fields: eve });
       const second = submissionRow({ form: 'newsletter', fields: { email: 'eve@example.com' } });
       await keep(first, second, submissionRow());
@@ -103,7 +103,7 @@ describe.each(databases)('console, on %s', (_name, create) => {
       expect(await audit()).toContainEqual(['Jo', 'exported_person', { ids: [row.id], count: lines.length }]);
     });
 
-    test('deletes a person’s leads, confirmations and messages after a confirmation page', async () => {
+    test('deletes a person’s leads, confirmations and messages after a click on the page that asks', async () => {
       const row = submissionRow({ fields: eve });
       const sending = submissionRow({ fields: eve, status: 'sending' });
       const other = submissionRow();
@@ -202,7 +202,7 @@ describe.each(databases)('console, on %s', (_name, create) => {
       expect(later.text).not.toContain('>Pending<');
     });
 
-    test('lists confirmations in pages', async () => {
+    test('lists each of 60 confirmations once, in pages', async () => {
       const { storage } = service.parts;
       const [one] = await storage.read((db) => db.selectFrom('confirmations').selectAll().limit(1));
       if (one === undefined) return expect.fail();

@@ -43,7 +43,7 @@ describe('returnPage', () => {
     `/operator/leads?q=${'a'.repeat(2_000)}`,
     '/operator/leads/../../evil',
     '/operator/leads/%2e%2e',
-  ])('refuses %j', (page) => {
+  ])('returns undefined for the page %j', (page) => {
     expect(returnPage(page)).toBeUndefined();
   });
 });

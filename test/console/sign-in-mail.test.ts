@@ -65,7 +65,7 @@ describe.each(databases)('sign-in by mail, on %s', (name, create) => {
 
   describe('POST /operator/sign-in', () => {
     test.each([JO, ` ${JO.toUpperCase()}\t`, STRANGER, 'no address', '', `${'a'.repeat(3_000)}@x.example`])(
-      'redirects to the page that says the same for every address: %j',
+      'redirects to the same page for every typed address: %j',
       async (email) => {
         const answer = await request(service, email);
         expect([answer.status, answer.headers.get('location')]).toEqual([303, SENT]);
@@ -74,12 +74,15 @@ describe.each(databases)('sign-in by mail, on %s', (name, create) => {
       },
     );
 
-    test.each(['', 'page=%2Foperator', `email=${JO}&email=${AL}`])('sends nothing for the form %j', async (body) => {
-      const headers = { ...OUR_PAGE, 'content-type': 'application/x-www-form-urlencoded' };
-      const answer = await call(service, '/operator/sign-in', { headers, body });
-      await queued(service);
-      expect([answer.status, answer.headers.get('location'), await rows()]).toEqual([303, SENT, []]);
-    });
+    test.each(['', 'page=%2Foperator', `email=${JO}&email=${AL}`])(
+      'redirects to the usual page and sends no mail for the form body %j',
+      async (body) => {
+        const headers = { ...OUR_PAGE, 'content-type': 'application/x-www-form-urlencoded' };
+        const answer = await call(service, '/operator/sign-in', { headers, body });
+        await queued(service);
+        expect([answer.status, answer.headers.get('location'), await rows()]).toEqual([303, SENT, []]);
+      },
+    );
 
     test.each<[string, Record<string, string>]>([
       ['another site', { 'sec-fetch-site': 'cross-site', origin: 'http://127.0.0.1' }],
@@ -87,7 +90,7 @@ describe.each(databases)('sign-in by mail, on %s', (name, create) => {
       ['another origin', { origin: 'https://evil.example' }],
       ['an unknown origin', {}],
       ['a signed program', { ...OUR_PAGE, 'signature-agent': '"https://agent.example"' }],
-    ])('returns 403 for a request from %s, and sends nothing', async (_from, headers) => {
+    ])('returns 403 for a request from %s, and sends no mail', async (_from, headers) => {
       expect((await request(service, JO, '/operator', headers)).status).toBe(403);
       expect(await rows()).toEqual([]);
     });
@@ -106,7 +109,7 @@ describe.each(databases)('sign-in by mail, on %s', (name, create) => {
       expect([answer.status, await rows()]).toEqual([400, []]);
     });
 
-    test('returns 429 after ten requests in 15 minutes, and counts no forged ones', async () => {
+    test('returns 429 after ten requests in 15 minutes, without counting requests from other sites', async () => {
       const headers = { ...OUR_PAGE, 'x-forwarded-for': freshAddress() };
       for (let n = 0; n < 12; n += 1) {
         expect((await request(service, JO, '/operator', { ...headers, 'sec-fetch-site': 'cross-site' })).status).toBe(
@@ -148,7 +151,7 @@ describe.each(databases)('sign-in by mail, on %s', (name, create) => {
       expect(await rows()).toHaveLength(6);
     });
 
-    test.each([JO, STRANGER])('is sent before anything is stored: %s', async (email) => {
+    test.each([JO, STRANGER])('is sent before the store is written, for the address %s', async (email) => {
       const { storage } = service.parts;
       const { write } = storage;
       const gate = Promise.withResolvers<void>();
@@ -166,7 +169,7 @@ describe.each(databases)('sign-in by mail, on %s', (name, create) => {
       expect([writes, (await rows()).length]).toEqual([1, email === JO ? 1 : 0]);
     });
 
-    test('is followed by its mail even if the service ends meanwhile', async () => {
+    test('the mail is queued after the answer, even if the service stops meanwhile', async () => {
       const one = await startWithOperators(server, clock, { DATABASE_URL: database.url });
       const { storage } = one.parts;
       const { write } = storage;
@@ -179,7 +182,7 @@ describe.each(databases)('sign-in by mail, on %s', (name, create) => {
       expect(await rows()).toHaveLength(1);
     });
 
-    test('is the same while the store is unavailable, and the log has no address', async () => {
+    test('is the same while the store is unavailable, and the log contains no address', async () => {
       const { storage } = service.parts;
       const { write } = storage;
       storage.write = () => Promise.reject(new Error('away'));
@@ -189,7 +192,7 @@ describe.each(databases)('sign-in by mail, on %s', (name, create) => {
       expect(service.logs.join('')).not.toContain(JO);
     });
 
-    test.runIf(name === 'SQLite')('costs a commit for operators and strangers alike', async () => {
+    test.runIf(name === 'SQLite')('causes a commit for operators and for strangers', async () => {
       const wal = `${database.url.replace('sqlite:', '')}-wal`;
       const costs: number[] = [];
       for (const email of [JO, STRANGER, 'no address', ...Array(6).fill(JO)]) {
@@ -202,7 +205,7 @@ describe.each(databases)('sign-in by mail, on %s', (name, create) => {
   });
 
   describe('the limit of five links an hour', () => {
-    test('holds for each operator for an hour', async () => {
+    test('applies to each operator separately, for an hour', async () => {
       for (let n = 0; n < 7; n += 1) await request(service, JO);
       await request(service, AL);
       expect((await mailed(service, server)).map(({ to }) => to).sort()).toEqual([AL, ...Array(5).fill(JO)]);
@@ -214,7 +217,7 @@ describe.each(databases)('sign-in by mail, on %s', (name, create) => {
       expect(await mailed(service, server)).toHaveLength(1);
     });
 
-    test('holds for concurrent requests to two instances', async () => {
+    test('applies to concurrent requests to two instances', async () => {
       const other = await startWithOperators(server, clock, { DATABASE_URL: database.url });
       const requests = Array.from({ length: 30 }, (_, index) => request(index % 2 === 0 ? service : other, JO));
       expect(new Set((await Promise.all(requests)).map(({ status }) => status))).toEqual(new Set([303]));
@@ -225,7 +228,7 @@ describe.each(databases)('sign-in by mail, on %s', (name, create) => {
       await other.close();
     });
 
-    test('counts the mails that wait for a mail server, and sends them at the next request', async () => {
+    test('counts mails that failed temporarily, and the next request sends them', async () => {
       refusal = { code: 451, text: '4.3.0 later' };
       for (let n = 0; n < 5; n += 1) await request(service, JO);
       expect(await mailed(service, server)).toEqual([]);
@@ -241,7 +244,7 @@ describe.each(databases)('sign-in by mail, on %s', (name, create) => {
       expect(await mailed(service, server)).toHaveLength(5);
     });
 
-    test('lets no request repeat an attempt within five minutes', async () => {
+    test('a request does not repeat a failed attempt to send within five minutes', async () => {
       refusal = { code: 451, text: '4.3.0 later' };
       for (let n = 0; n < 5; n += 1) await request(service, JO);
       await mailed(service, server);
@@ -256,7 +259,7 @@ describe.each(databases)('sign-in by mail, on %s', (name, create) => {
   });
 
   describe('the mail', () => {
-    test('goes to the operator with one link, whose page changes nothing and whose button works once', async () => {
+    test('contains one link, whose page changes nothing and whose button signs the operator in once', async () => {
       await request(service, `Jo@Paint.example`);
       const [mail] = await mailed(service, server);
       expect(mail?.to).toBe(JO);
@@ -287,7 +290,7 @@ describe.each(databases)('sign-in by mail, on %s', (name, create) => {
       expect((await nobody().press(late, {})).status).toBe(403);
     });
 
-    test('goes before newsletter mail, and within MAIL_PER_MINUTE', async () => {
+    test('is sent before newsletter mail, and counts towards MAIL_PER_MINUTE', async () => {
       const one = await startWithOperators(server, clock, { DATABASE_URL: database.url, MAIL_PER_MINUTE: '2' });
       clock.advance(2 * MINUTE_MS);
       const { storage, outbox } = one.parts;
@@ -302,7 +305,7 @@ describe.each(databases)('sign-in by mail, on %s', (name, create) => {
       await one.close();
     });
 
-    test('has a new link at each attempt, and the earlier link ends', async () => {
+    test('has a new link at each attempt to send, and the earlier link stops working', async () => {
       let drop = true;
       const dropping = await startMailServer({ data: () => (drop ? 'drop' : undefined) });
       const one = await startWithOperators(dropping, clock, { DATABASE_URL: database.url });
@@ -319,7 +322,7 @@ describe.each(databases)('sign-in by mail, on %s', (name, create) => {
       await dropping.close();
     });
 
-    test('is not sent again when the link of an earlier attempt was used', async () => {
+    test('is not sent again if the link of an earlier attempt was used', async () => {
       const dropping = await startMailServer({ data: () => 'drop' });
       const one = await startWithOperators(dropping, clock, { DATABASE_URL: database.url });
       await request(one, JO);
@@ -345,7 +348,7 @@ describe.each(databases)('sign-in by mail, on %s', (name, create) => {
 });
 
 describe('without OPERATORS', () => {
-  test('the sign-in page shows the command, and a request gets the usual answer and sends nothing', async () => {
+  test('the sign-in page shows the command for a link, and a request gets the usual answer without a mail', async () => {
     const service = await startWithConsole();
     const page = await operatorWith(service, '').get('/operator/sign-in?page=%2Foperator%2Fleads');
     expect([page.status, page.text.includes('<form')]).toEqual([200, false]);

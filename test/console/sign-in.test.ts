@@ -26,7 +26,7 @@ afterAll(() => service.close());
 const nobody = () => operatorWith(service, '');
 
 describe('/operator/sign-in/:token (reference §12.2)', () => {
-  test('shows the same page for every token and uses the link up only on a click, once', async () => {
+  test('shows the same page for every token, and the first click uses up the link', async () => {
     const path = await linkFor(service);
     const made = await nobody().get(path);
     const guessed = await nobody().get(path.replace(/[^/]+$/, 'A'.repeat(43)));
@@ -44,7 +44,7 @@ describe('/operator/sign-in/:token (reference §12.2)', () => {
     expect(again.text).toContain('npm run operator -- link');
   });
 
-  test('returns 403 with the command for an unknown link and one that is 15 minutes old', async () => {
+  test('returns 403 with the command for a new link if the link is unknown or 15 minutes old', async () => {
     const path = await linkFor(service);
     const unknown = await nobody().press(path.replace(/[^/]+$/, 'no-token'), {});
     clock.advance(15 * MINUTE_MS);
@@ -79,7 +79,7 @@ describe('/operator/sign-in/:token (reference §12.2)', () => {
     expect((await nobody().press(path, {})).status).toBe(303);
   });
 
-  test('sets a new cookie each time, limited to this host and SameSite=Lax', async () => {
+  test('sets a new cookie at each sign-in, limited to this host and SameSite=Lax', async () => {
     const old = await signIn(service);
     const pressed = await operatorWith(service, old.cookie).press(await linkFor(service), {});
     expect(pressed.headers.get('set-cookie')).toMatch(
@@ -90,7 +90,7 @@ describe('/operator/sign-in/:token (reference §12.2)', () => {
     expect(await isSignedIn(old)).toBe(false);
   });
 
-  test('ignores a cookie value that an attacker planted, before and after a sign-in', async () => {
+  test('a cookie value that an attacker set beforehand is refused, also after a sign-in', async () => {
     const planted = `operator=${'A'.repeat(43)}`;
     const pressed = await operatorWith(service, planted).press(await linkFor(service), {});
     expect(cookieOf(pressed)).not.toBe(planted);
@@ -125,7 +125,7 @@ describe('session', () => {
     expect(await isSignedIn(busy)).toBe(false);
   });
 
-  test('ends for every holder of the cookie after the sign-out', async () => {
+  test('after the sign-out, the cookie is refused for everybody who has it', async () => {
     const operator = await signIn(service);
     const out = await operator.press('/operator', { do: 'sign-out' });
     expect([out.status, out.headers.get('location')]).toEqual([303, '/operator']);
@@ -133,7 +133,7 @@ describe('session', () => {
     expect(await isSignedIn(operator)).toBe(false);
   });
 
-  test('“Sign out everywhere” ends all sessions and unused links of the same name, and no others', async () => {
+  test('“Sign out everywhere” ends all sessions and unused links of one name, but not of other names', async () => {
     const [one, two, other] = [await signIn(service), await signIn(service), await signIn(service, 'Al')];
     const unused = await linkFor(service);
     const ofOther = await linkFor(service, 'Al');
@@ -145,7 +145,7 @@ describe('session', () => {
     expect((await nobody().press(ofOther, {})).status).toBe(303);
   });
 
-  test('stores digests of its token and link instead of the tokens', async () => {
+  test('the store contains only digests of session and link tokens', async () => {
     const operator = await signIn(service);
     const path = await linkFor(service);
     const rows = await Promise.all([
@@ -173,7 +173,7 @@ describe('order of checks (reference §12.4)', () => {
     '//',
   ];
 
-  test('redirects every path below /operator and every method to the sign-in page without a session', async () => {
+  test('without a session, redirects every path below /operator and every method to the sign-in page', async () => {
     for (const cookie of ['', 'operator=x', `operator=${'A'.repeat(43)}`]) {
       for (const path of behind.map((each) => `/operator${each}`)) {
         for (const method of ['GET', 'HEAD', 'POST', 'PUT', 'DELETE', 'OPTIONS', 'PATCH']) {
@@ -192,7 +192,7 @@ describe('order of checks (reference §12.4)', () => {
     }
   });
 
-  test('names the path with its query in the redirect, percent-encoded', async () => {
+  test('the redirect to the sign-in page contains the requested path and query, percent-encoded', async () => {
     for (const path of ['/operator/leads?q=Ada+L%C3%B6ve&a=%2F', '/operator/leads/', '/operator/%C3%B6']) {
       expect((await nobody().get(path)).headers.get('location')).toBe(signInFor(path));
     }
@@ -203,7 +203,7 @@ describe('order of checks (reference §12.4)', () => {
     expect([reply?.status, reply?.headers.location]).toEqual([303, signInFor('/operator/audit?a=1')]);
   });
 
-  test('does not redirect the sign-in pages, and returns 405 for their wrong methods', async () => {
+  test('without a session, the sign-in pages do not redirect, and return 405 for a wrong method', async () => {
     for (const [path, allow] of [
       ['/operator/sign-in', 'GET, HEAD, POST'],
       ['/operator/sign-in/sent', 'GET, HEAD'],
@@ -217,13 +217,13 @@ describe('order of checks (reference §12.4)', () => {
     }
   });
 
-  test('returns 405 for a wrong method with a session, before any other check', async () => {
+  test('with a session, returns 405 for a wrong method before the check of the origin', async () => {
     const operator = await signIn(service);
     const answer = await operator.press('/operator/leads', {}, { headers: {} });
     expect([answer.status, answer.headers.get('allow')]).toEqual([405, 'GET, HEAD']);
   });
 
-  test('refuses a click from another site and an unknown button, without a change', async () => {
+  test('returns 403 for a click from another site and 400 for an unknown button, and changes nothing', async () => {
     const operator = await signIn(service);
     for (const headers of [{ 'sec-fetch-site': 'cross-site' }, { origin: 'null' }, {}]) {
       const answer = await operator.press('/operator', { do: 'sign-out' }, { headers });
@@ -233,7 +233,7 @@ describe('order of checks (reference §12.4)', () => {
     expect((await operator.get('/operator/audit')).status).toBe(200);
   });
 
-  test('returns 404 if the console is off, and requires https in production', async () => {
+  test('returns 404 if the console is off, and does not start without https in production', async () => {
     const off = await startService();
     const paths = ['', '/', '/leads', '/nowhere', '/sign-in', '/sign-in/sent', '/sign-in/x'];
     for (const path of [...paths.map((each) => `/operator${each}`), '/assets/operator.css']) {

@@ -26,7 +26,7 @@ const row = (number: number, over: Partial<SubscriberRow> = {}): SubscriberRow =
 });
 
 test.each(databases)(
-  'lists subscribers by status and start of the address, without their links, on %s',
+  'GET /operator/subscribers filters by status and start of the address, without their links, on %s',
   async (_name, create) => {
     const database = await create();
     const storage = await database.open(testClock());
@@ -115,7 +115,7 @@ describe.each(databases)('GET /operator/subscribers.csv on %s (reference §12.9)
     ['?status=other', ['ada1']],
     ['?status=all&q=ADA2', ['ada2']],
     ['?q=ada2', []],
-  ])('writes for %j the subscribers %j', async (query, names) => {
+  ])('filters by the query %j, which matches %j', async (query, names) => {
     const [, ...records] = await linesOf(query);
     expect(records.map((record) => record.split('@')[0])).toEqual(names);
   });

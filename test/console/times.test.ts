@@ -13,7 +13,7 @@ afterEach(() => {
 const unknown = [':/etc/localtime', '/etc/localtime', 'Etc/Unknown', 'Mars/Phobos', ''];
 
 describe('time zone of the process', () => {
-  test.each(unknown)('is unknown with TZ=%s, so that the pages use UTC', async (zone) => {
+  test.each(unknown)('is unknown if TZ=%s, so that the pages use UTC', async (zone) => {
     process.env.TZ = zone;
     expect(processTimeZone()).toBeUndefined();
     const service = await startWithConsole({ environment: { OPERATOR_TIME_ZONE: '' } });
@@ -26,7 +26,7 @@ describe('time zone of the process', () => {
     await service.close();
   });
 
-  test.each(['America/New_York', 'UTC', 'GMT+5'])('is used with TZ=%s', (zone) => {
+  test.each(['America/New_York', 'UTC', 'GMT+5'])('is the zone of the pages if TZ=%s', (zone) => {
     process.env.TZ = zone;
     timesIn('UTC');
     const { zone: shown, parse, dayOf } = timesIn(undefined);
@@ -34,7 +34,7 @@ describe('time zone of the process', () => {
     expect(dayOf(parse('2026-12-01')?.getTime() ?? 0)).toBe('2026-12-01');
   });
 
-  test('is replaced by OPERATOR_TIME_ZONE', () => {
+  test('is not used if OPERATOR_TIME_ZONE is set', () => {
     process.env.TZ = 'Etc/Unknown';
     expect(timesIn('Europe/Berlin').zone).toBe('Europe/Berlin');
   });

@@ -2,7 +2,7 @@ import { expect, test } from 'vitest';
 import { call } from '../support/agent.ts';
 import { startProcess } from '../support/process.ts';
 
-test('loads only the routes of the console for requests without a cookie, and prints no sign-in link without a terminal', async () => {
+test('requests without a cookie load only the console’s routes, and no sign-in link is printed without a terminal', async () => {
   const preload = [import.meta.resolve('../support/packages-loaded.ts')];
   const service = await startProcess({ preload });
   await call(service, '/', { method: 'GET', headers: { accept: 'text/html' } });

@@ -53,17 +53,20 @@ describe.each(databases)('leads as work on %s', (_name, create) => {
   const namesIn = (text: string) => [...text.matchAll(/<span class="who"><bdi>(.*?)<\/bdi>/g)].map(([, name]) => name);
 
   describe('POST /operator/leads/:id/progress', () => {
-    test.each(['answered', 'won', 'lost', 'spam', 'new'] as const)('sets %s and returns to the page', async (to) => {
-      const [id = ''] = await keep(submissionRow({ progress: 'won' }));
-      const page = `/operator/leads/${id}?progress=won&q=ada`;
-      const { status, headers } = await operator.press(`/operator/leads/${id}/progress`, { progress: to, page });
-      expect([status, headers.get('location')]).toEqual([303, page]);
-      expect(await progressOf([id])).toEqual([to]);
-      expect(await audit()).toEqual([['marked', { ids: [id], progress: to }]]);
-      const { text } = await operator.get(page);
-      expect(resultIn(text)).toBe(`1 lead marked as ${to}.`);
-      expect(text).toMatch(new RegExp(`value="${to}" aria-pressed="true"`));
-    });
+    test.each(['answered', 'won', 'lost', 'spam', 'new'] as const)(
+      'sets the progress %s and redirects to the page of the form',
+      async (to) => {
+        const [id = ''] = await keep(submissionRow({ progress: 'won' }));
+        const page = `/operator/leads/${id}?progress=won&q=ada`;
+        const { status, headers } = await operator.press(`/operator/leads/${id}/progress`, { progress: to, page });
+        expect([status, headers.get('location')]).toEqual([303, page]);
+        expect(await progressOf([id])).toEqual([to]);
+        expect(await audit()).toEqual([['marked', { ids: [id], progress: to }]]);
+        const { text } = await operator.get(page);
+        expect(resultIn(text)).toBe(`1 lead marked as ${to}.`);
+        expect(text).toMatch(new RegExp(`value="${to}" aria-pressed="true"`));
+      },
+    );
 
     test.each<[string, Record<string, string>]>([
       ['an unknown progress', { progress: 'done' }],
@@ -80,7 +83,7 @@ describe.each(databases)('leads as work on %s', (_name, create) => {
     });
 
     test.each([undefined, '', 'https://evil.example/operator', '//evil.example', '/operator/leads.csv', '/'])(
-      'returns to the first page if the page is %j',
+      'redirects to /operator if the page of the form is %j',
       async (page) => {
         const [id = ''] = await keep(submissionRow());
         const form = { progress: 'won', ...(page !== undefined && { page }) };
@@ -89,13 +92,13 @@ describe.each(databases)('leads as work on %s', (_name, create) => {
       },
     );
 
-    test('answers 403 to a press from elsewhere', async () => {
+    test('answers 403 to a click from another site and changes nothing', async () => {
       const [id = ''] = await keep(submissionRow());
       const pressed = await operator.press(`/operator/leads/${id}/progress`, { progress: 'won' }, { headers: {} });
       expect([pressed.status, await progressOf([id])]).toEqual([403, ['new']]);
     });
 
-    test('says that spam is no longer delivered', async () => {
+    test('if an undelivered lead is marked as spam, says that it is no longer delivered', async () => {
       const [id = ''] = await keep(submissionRow({ status: 'undelivered', reason: 'rejected' }));
       await operator.press(`/operator/leads/${id}/progress`, { progress: 'spam' });
       expect(resultIn((await operator.get('/operator')).text)).toBe(
@@ -106,7 +109,7 @@ describe.each(databases)('leads as work on %s', (_name, create) => {
   });
 
   describe('POST /operator/leads/bulk', () => {
-    test('marks up to 100 leads, skips unknown ids, and counts an id once', async () => {
+    test('marks up to 100 leads, skips unknown ids, and counts a repeated id once', async () => {
       const ids = await keep(...Array.from({ length: 98 }, () => submissionRow()));
       const given = [...ids, ids[0] ?? '', UNKNOWN, 'x'];
       const { status, headers } = await bulk('answered', given);
@@ -129,13 +132,13 @@ describe.each(databases)('leads as work on %s', (_name, create) => {
       expect(await audit()).toEqual([]);
     });
 
-    test('changes nothing and writes no entry if every id is unknown', async () => {
+    test('changes nothing and writes no audit entry if every id is unknown', async () => {
       expect((await bulk('won', [UNKNOWN, randomUUID()])).status).toBe(303);
       expect(await audit()).toEqual([]);
       expect(resultIn((await operator.get('/operator')).text)).toBe('Nothing has changed. 2 were skipped.');
     });
 
-    test('has leads sent again that can be, and skips the others', async () => {
+    test('resends the leads that can be resent, and skips the others', async () => {
       const ids = await keep(
         submissionRow({ status: 'undelivered', reason: 'rejected' }),
         submissionRow({ status: 'dismissed', reason: 'spam' }),
@@ -165,7 +168,7 @@ describe.each(databases)('leads as work on %s', (_name, create) => {
       expect((await audit()).map(([what]) => what)).toEqual(['marked', 'undid']);
     });
 
-    test('leaves a lead that another operator has changed since, and the delivery of all', async () => {
+    test('does not undo a lead that another operator changed meanwhile, nor the delivery status', async () => {
       const ids = await keep(submissionRow({ status: 'undelivered', reason: 'rejected' }), submissionRow());
       await bulk('spam', ids);
       const change = undoIn((await operator.get('/operator/leads')).text) ?? expect.fail('there is no button');
@@ -176,7 +179,7 @@ describe.each(databases)('leads as work on %s', (_name, create) => {
       expect(await rowOf(ids[0] ?? '')).toMatchObject({ status: 'dismissed', reason: 'spam' });
     });
 
-    test('undoes no other change than the one that the page shows, and no change of another session', async () => {
+    test('undoes only the session’s own last change', async () => {
       const ids = await keep(submissionRow());
       await bulk('won', ids);
       const first = undoIn((await operator.get('/operator/leads')).text) ?? expect.fail('there is no button');
@@ -191,7 +194,7 @@ describe.each(databases)('leads as work on %s', (_name, create) => {
   });
 
   describe('POST /operator/leads/:id/note', () => {
-    test('saves a note, shows it and records neither it nor its words in the audit', async () => {
+    test('saves a note and shows the note, and the audit entry does not contain its text', async () => {
       const [id = ''] = await keep(submissionRow());
       const page = `/operator/leads/${id}`;
       const note = '  Called.\r\n<b>Wants Tuesday</b>  ';
@@ -205,7 +208,7 @@ describe.each(databases)('leads as work on %s', (_name, create) => {
       expect((await rowOf(id))?.note).toBeNull();
     });
 
-    test('accepts 4,000 characters of four bytes', async () => {
+    test('accepts a note of 4,000 characters of four bytes each', async () => {
       const [id = ''] = await keep(submissionRow());
       expect((await operator.press(`/operator/leads/${id}/note`, { note: '🎨'.repeat(4_000) })).status).toBe(303);
       expect([...((await rowOf(id))?.note ?? '')]).toHaveLength(4_000);
@@ -214,7 +217,7 @@ describe.each(databases)('leads as work on %s', (_name, create) => {
     test.each([
       ['4,001 characters', 'a'.repeat(4_001), 'longer than 4,000 characters'],
       ['a control character', 'a\u0001b', 'characters that can’t be used'],
-    ])('answers 400 to %s with the typed text and changes nothing', async (_what, note, why) => {
+    ])('answers 400 to a note with %s, shows the typed text again and changes nothing', async (_what, note, why) => {
       const [id = ''] = await keep(submissionRow({ note: 'before' }));
       const page = `/operator/leads/${id}?progress=new`;
       const { status, text } = await operator.press(`/operator/leads/${id}/note`, { note, page });
@@ -227,7 +230,7 @@ describe.each(databases)('leads as work on %s', (_name, create) => {
     test.each<[string, string, Record<string, string>, number]>([
       ['an unknown id', UNKNOWN, { note: 'x' }, 404],
       ['no note', '', {}, 400],
-    ])('answers %s', async (_what, given, form, expected) => {
+    ])('refuses a note form with %s', async (_what, given, form, expected) => {
       const [own = ''] = await keep(submissionRow());
       expect((await operator.press(`/operator/leads/${given || own}/note`, form)).status).toBe(expected);
     });
@@ -242,7 +245,7 @@ describe.each(databases)('leads as work on %s', (_name, create) => {
   describe('GET /operator/leads/new', () => {
     const at = (minute: number) => new Date(Date.parse('2026-09-01T00:00:00Z') + minute * 60_000).toISOString();
 
-    test('counts the leads behind a cursor, up to 100, and leaves newsletter submissions out', async () => {
+    test('counts the leads newer than the cursor, up to 100, without newsletter submissions', async () => {
       await keep(
         ...Array.from({ length: 105 }, (_, n) => submissionRow({ receivedAt: at(n) })),
         submissionRow({ receivedAt: at(200), form: 'newsletter', fields: { email: 'a@x.co' } }),
@@ -258,7 +261,7 @@ describe.each(databases)('leads as work on %s', (_name, create) => {
       expect(await countAt('/operator/leads/new?after=x')).toEqual({ count: 100 });
     });
 
-    test('neither extends the session nor takes the result of a change', async () => {
+    test('does not extend the session, and does not consume the result of a change', async () => {
       const ids = await keep(submissionRow());
       await bulk('won', ids);
       for (let hour = 0; hour < 11; hour += 1) {
@@ -279,7 +282,7 @@ describe.each(databases)('leads as work on %s', (_name, create) => {
   });
 
   describe('GET /operator/leads', () => {
-    test('leaves out spam and newsletter submissions unless they are asked for', async () => {
+    test('leaves out spam and newsletter submissions unless the filter selects them', async () => {
       await keep(
         submissionRow({ fields: { name: 'A', email: 'a@x.co' } }),
         submissionRow({ fields: { name: 'B', email: 'b@x.co' }, progress: 'spam' }),
@@ -295,7 +298,7 @@ describe.each(databases)('leads as work on %s', (_name, create) => {
       expect(await names('?agent=&progress=none')).toEqual(['A', 'D']);
     });
 
-    test('counts the leads of each progress and the undelivered ones, whatever is filtered', async () => {
+    test('shows the number of leads of each progress and of undelivered leads, also if a filter is set', async () => {
       await keep(
         submissionRow(),
         submissionRow({ progress: 'spam' }),
