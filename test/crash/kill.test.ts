@@ -90,7 +90,7 @@ describe.concurrent('execution whose process is killed or stopped', () => {
     { point: 'after the answer', seen: 1 },
     { point: 'before the settle', seen: 1 },
   ])(
-    'returns 409 until the lease expires, then the failed receipt, if killed $point (sent $seen times)',
+    'execute returns 409 until the lease expires, then the failed receipt, if killed $point (sent $seen times)',
     async ({ point, seen }, context) => {
       const sent = lead(`${point.replaceAll(' ', '-')}@example.com`);
       const crashing = await start(crashingAt(point));
@@ -100,7 +100,7 @@ describe.concurrent('execution whose process is killed or stopped', () => {
     },
   );
 
-  test('returns 409, then the failed receipt, and does not send again, if killed during the send', async (context) => {
+  test('execute returns 409, then the failed receipt, and sends nothing again, if killed during the send', async (context) => {
     const sent = lead('mid-send@example.com');
     const crashing = await start({});
     crashing.exited.then(() => injected(context, 'kill -9 in mid-send'));
@@ -113,7 +113,7 @@ describe.concurrent('execution whose process is killed or stopped', () => {
     expect(sent.seen()).toBe(1);
   });
 
-  test('replays the submitted receipt at once if killed after the settle', async (context) => {
+  test('execute replays the submitted receipt at once if killed after the settle', async (context) => {
     const sent = lead('after-the-settle@example.com');
     const crashing = await start(crashingAt('after the settle'));
     const preview = await previewId(crashing, 'homeowner_quote', sent.fields);
@@ -156,7 +156,7 @@ describe.concurrent('execution whose process is killed or stopped', () => {
     },
   );
 
-  test('stores consistent states of execution and submission if killed after any statement', async (context) => {
+  test('the states of execution and submission agree if killed after any statement', async (context) => {
     const emails: string[] = [];
     const began: string[] = [];
     let dataDir: string | undefined;
@@ -195,7 +195,7 @@ describe.concurrent('execution whose process is killed or stopped', () => {
     for (const email of emails) expect(lead(email).seen()).toBeLessThanOrEqual(1);
   });
 
-  test('stores a lead in the embedded inbox exactly when its receipt is submitted, if killed after any statement', async (context) => {
+  test('the embedded inbox has a lead exactly if its receipt is submitted, if killed after any statement', async (context) => {
     const environment = { UPSTREAM_URL: 'inbox:' };
     const previews: string[] = [];
     let dataDir: string | undefined;

@@ -88,7 +88,7 @@ describe.concurrent('lead whose process is killed or stopped', () => {
     { point: 'after the answer', times: 1 },
     { point: 'before the settle', times: 1 },
   ])(
-    'waits after its lease, and resend delivers it with the same id and body, if killed $point',
+    'waits for redelivery once its lease expires, and resend delivers it under the same id, if killed $point',
     async ({ point, times }, context) => {
       const lead = newLead();
       const crashing = await start(crashingAt(point));
@@ -107,7 +107,7 @@ describe.concurrent('lead whose process is killed or stopped', () => {
     },
   );
 
-  test('is redelivered automatically with the same id and body if killed during the send', async (context) => {
+  test('is redelivered automatically with the same id and body if the process is killed during the send', async (context) => {
     const lead = newLead();
     const crashing = await start({});
     const usual = upstream.answer;
@@ -129,7 +129,7 @@ describe.concurrent('lead whose process is killed or stopped', () => {
     expect(seen(lead)).toEqual(Array(2).fill({ id: row?.id, body: row?.body }));
   });
 
-  test('has two unknown attempts, and the next resend delivers it, if killed during a redelivery', async (context) => {
+  test('has two attempts with outcome unknown, and a resend delivers it, if killed during a redelivery', async (context) => {
     const lead = newLead();
     const crashing = await start(crashingAt('before the send'));
     await expect(lead.send(crashing)).rejects.toThrow();
@@ -159,7 +159,7 @@ describe.concurrent('lead whose process is killed or stopped', () => {
     await untilItStands(restarted.dataDir, lead, 'delivered, unknown, unknown, confirmed');
   });
 
-  test('stays delivered and is not sent again if killed after the settle', async (context) => {
+  test('stays delivered and is not sent again if the process is killed after the settle', async (context) => {
     const lead = newLead();
     const crashing = await start(crashingAt('after the settle'));
     await lead.send(crashing).catch(() => {});
@@ -175,7 +175,7 @@ describe.concurrent('lead whose process is killed or stopped', () => {
   });
 
   test.for([{ point: 'after the claim' }, { point: 'before the send' }])(
-    'returns 502 with the reference and sends nothing if stopped $point for longer than the lease',
+    'is answered with 502 and its reference, and is not sent, if stopped $point for longer than the lease',
     async ({ point }, context) => {
       const lead = newLead();
       const stopped = await start(crashingAt(point, 'SIGSTOP'));
@@ -217,7 +217,7 @@ describe.concurrent('lead whose process is killed or stopped', () => {
     injected(context, 'npm run demo -- outage: the upstream dies while leads come in');
   });
 
-  test('is stored before it is sent or answered, and resend delivers it, if killed after any statement', async (context) => {
+  test('is stored before the send and the answer, and resend delivers it, if killed after any statement', async (context) => {
     const leads: Lead[] = [];
     const told: (number | undefined)[] = [];
     let dataDir: string | undefined;

@@ -110,7 +110,7 @@ async function expectOneEvent(database: TestDatabase, killed: readonly Killed[])
   }
 }
 
-describe.for(databases)('subscriber’s click whose process is killed, on %s', ([name, create]) => {
+describe.for(databases)('click of a subscriber on a mailed link whose process is killed, on %s', ([name, create]) => {
   const isServer = name === 'PostgreSQL';
   const points = [...POINTS, ...(isServer ? ['as the commit is sent'] : []), 'in mid-send'];
   const killed: Killed[] = [];
@@ -150,14 +150,14 @@ describe.for(databases)('subscriber’s click whose process is killed, on %s', (
 
   const all = (['confirmed', 'unsubscribed'] as const).flatMap((press) => points.map((point) => ({ press, point })));
   test.for(all)(
-    'stores both status and event or neither if killed $point ($press)',
+    'stores both status and event, or none of them, if killed $point ($press)',
     async ({ press, point }, context) => {
       await kill(context, press, point);
     },
   );
 
   test.for(['confirmed', 'unsubscribed'] as const)(
-    'stores both status and event or neither if killed after any statement (%s)',
+    'stores both status and event, or none of them, if killed after any statement (%s)',
     async (press, context) => {
       const lefts: string[] = [];
       for (let n = 1; lefts.at(-1) !== 'delivered'; n += 1) lefts.push(await kill(context, press, `statement ${n}`));
@@ -166,7 +166,7 @@ describe.for(databases)('subscriber’s click whose process is killed, on %s', (
     },
   );
 
-  test('delivers every event automatically under one id after the crashes', async () => {
+  test('after the crashes, a new process delivers every event under its one id', async () => {
     await using(database, expireLeases);
     const healthy = isServer ? first : await start();
     for (const { row, press, left } of killed) {
