@@ -22,7 +22,7 @@ const other = clientOf('other', held('c_1'));
 const fileOf = (...clients: ReturnType<typeof clientOf>[]): ClientsFile => ({ clients });
 const added = (id: string) => ({ ...held(id), sha256: fresh.sha256 });
 
-test('issue adds a client with its first credential, and leaves the others as they are', () => {
+test('issue adds a client with its first credential, and does not change other clients', () => {
   expect(issue(fileOf(other), acme, fresh)).toEqual({
     kind: 'changed',
     credentials: ['c_1'],
@@ -37,7 +37,7 @@ test('issue sets the given expiry date', () => {
   });
 });
 
-test('issue and relabel set the label of one client, before its scopes', () => {
+test('issue and relabel set the label of one client, and write the label before the scopes', () => {
   const issued = issue(fileOf(other), { ...acme, label: 'Acme' }, fresh);
   if (issued.kind === 'refused') throw new Error(issued.why);
   expect(issued.file.clients[1]).toEqual({ ...clientOf('acme', added('c_1')), label: 'Acme' });
@@ -62,7 +62,7 @@ test('issue refuses a client that exists', () => {
   expect(issue(fileOf(clientOf('acme'), other), { name: 'other', scopes: [] }, fresh)).toEqual(refused);
 });
 
-test('rotate expires older credentials by the end of the overlap, and removes expired ones', () => {
+test('rotate expires older credentials at the end of the overlap, and removes expired credentials', () => {
   const soon = '2026-09-02T00:00:00.000Z';
   const far = '2027-01-01T00:00:00.000Z';
   const acme = clientOf('acme', held('c_9', created_at), held('c_2', soon), held('c_10', far), held('c_4'));
@@ -75,7 +75,7 @@ test('rotate expires older credentials by the end of the overlap, and removes ex
 });
 
 test.each([['mine'], ['c_'], ['xc_5'], ['c_5x'], ['c_1234567890']])(
-  'rotate ignores the foreign id %s for the next number',
+  'rotate numbers the new credential c_1 if the only other id is %s, which the commands did not make',
   (id) => {
     const { credentials } = clientOf('acme', held(id));
     const rotated = rotate(fileOf(clientOf('acme', ...credentials)), 'acme', fresh, overlapEnds);
@@ -89,7 +89,7 @@ test('rotate does not reuse the number of an expired credential', () => {
   expect(rotated).toMatchObject({ credentials: ['c_123456790'] });
 });
 
-test('revoke removes one credential, or the client with all of them', () => {
+test('revoke removes one credential, or the client if the credential was its last or none is named', () => {
   const file = fileOf(clientOf('acme', held('c_1'), held('c_2')), other);
   expect(revoke(file, 'acme', 'c_1')).toEqual({
     kind: 'changed',

@@ -26,24 +26,27 @@ test('checkBearer returns missing without an Authorization header', () => {
 });
 
 test.each([`Bearer ${issued}`, `bearer ${issued}`, `BEARER   ${issued}`, 'Bearer second'])(
-  'checkBearer returns for %s the client and its scopes',
+  'checkBearer returns the client and its scopes for the header %s',
   (line) => {
     const scopes = new Set(['lead:preview', 'lead:create']);
     expect(check(line)).toEqual({ kind: 'client', name: 'acme', scopes });
   },
 );
 
-test.each(['with a space', 'é', 'à', '"quoted"'])('checkBearer finds any token by its digest: %s', (token) => {
-  // Node passes header values as one character per byte.
-  const written = Buffer.from(token, 'utf8').toString('latin1');
-  const found = { name: 'odd', scopes: new Set(['lead:preview'] as const) };
-  const digest = createHash('sha256').update(token, 'utf8').digest('hex');
-  const held = { find: (asked: string) => (asked === digest ? found : undefined) };
-  for (const spaces of [' ', '   ']) {
-    const caller = checkBearer(held as never, [`Bearer${spaces}${written}`]);
-    expect(caller).toEqual({ kind: 'client', ...found });
-  }
-});
+test.each(['with a space', 'é', 'à', '"quoted"'])(
+  'checkBearer looks up a token with unusual characters by its digest: %s',
+  (token) => {
+    // Node passes header values as one character per byte.
+    const written = Buffer.from(token, 'utf8').toString('latin1');
+    const found = { name: 'odd', scopes: new Set(['lead:preview'] as const) };
+    const digest = createHash('sha256').update(token, 'utf8').digest('hex');
+    const held = { find: (asked: string) => (asked === digest ? found : undefined) };
+    for (const spaces of [' ', '   ']) {
+      const caller = checkBearer(held as never, [`Bearer${spaces}${written}`]);
+      expect(caller).toEqual({ kind: 'client', ...found });
+    }
+  },
+);
 
 test.each(['Bearer ', 'Bearer   ', 'Basic x'])(
   'checkBearer returns invalid for %j, which contains no token',
@@ -77,11 +80,11 @@ test.each([
   ['Bearer é'],
   [`Bearer ${issued}`, `Bearer ${issued}`],
   [`Bearer ${issued}`, ''],
-])('checkBearer returns invalid for %j %j', (...lines) => {
+])('checkBearer returns invalid for the header lines %j %j', (...lines) => {
   expect(check(...lines.filter((line) => line !== undefined))).toEqual({ kind: 'invalid' });
 });
 
-test('checkBearer returns invalid from the expiry date on, by the wall clock', () => {
+test('checkBearer returns invalid once the wall clock reaches the expiry date', () => {
   expect(check('Bearer ending').kind).toBe('client');
   clock.step(1_000);
   expect(check('Bearer ending')).toEqual({ kind: 'invalid' });

@@ -85,7 +85,7 @@ describe('parseClients, invalid file', () => {
       file({}, { credentials: [credential, { ...credential, id: 'c_2' }] }),
       'the file: two credentials have the same sha256',
     ],
-  ])('returns the place of the fault without a value: %s', (text, why) => {
+  ])('returns the place of the fault without any value of the file: %s', (text, why) => {
     expect(parseClients(text)).toEqual({ kind: 'invalid', why });
     expect(why).not.toMatch(/canary|4711/);
   });
@@ -106,7 +106,7 @@ test.each([
   ['Acme\u200b', undefined],
   [' ', undefined],
   ['x'.repeat(61), undefined],
-])('labelIn returns a typed label trimmed and in NFC, and nothing for a deceiving one: %j', (typed, label) => {
+])('labelIn returns a typed label trimmed and in NFC, and undefined for an invalid label: %j', (typed, label) => {
   expect(labelIn(typed)).toBe(label);
 });
 
@@ -142,7 +142,7 @@ describe('parseClients, expiry date', () => {
   });
 });
 
-test('parseClients keeps unknown members, and lower-cases digests', () => {
+test('parseClients keeps unknown members, and returns digests in lower case', () => {
   const parsed = parseClients(file({ sha256: SHA256.toUpperCase(), note: 'ours' }, { team: 'A' }));
   if (parsed.kind === 'invalid') throw new Error(parsed.why);
   expect(parsed.file.clients[0]).toMatchObject({
@@ -151,7 +151,7 @@ test('parseClients keeps unknown members, and lower-cases digests', () => {
   });
 });
 
-test('parseClients ignores a byte order mark at the start, and keeps one inside a value', () => {
+test('parseClients ignores a byte order mark at the start of the file, and keeps one inside a value', () => {
   const marked = '\uFEFF';
   const parsed = parseClients(`${marked}${file({ note: `${marked}ours` })}`);
   if (parsed.kind === 'invalid') throw new Error(parsed.why);

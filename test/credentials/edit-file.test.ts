@@ -68,7 +68,7 @@ describe('readClients', () => {
     expect(readClients(join(folder, 'other.json'))).toEqual({ clients: [] });
   });
 
-  test('throws EditFault with the reason and leaves the file as is if it is unreadable or invalid', async () => {
+  test('throws EditFault with the reason if the file is unreadable or invalid, and leaves the file unchanged', async () => {
     const spoilt = { name: 'EditFault', message: expect.any(String) };
     expect(() => readClients(folder)).toThrow(`The credentials file can’t be read (a folder): ${folder}`);
     writeFileSync(path, '{');
@@ -82,7 +82,7 @@ describe('readClients', () => {
 });
 
 describe('clientsIfReadable', () => {
-  test('returns the clients, or none if the file is not set, missing, a folder or broken', () => {
+  test('returns the clients, or an empty list if the file is not set, missing, a folder or invalid', () => {
     writeFileSync(path, JSON.stringify({ clients: [client('own')] }));
     expect(clientsIfReadable(path).map(({ name }) => name)).toEqual(['own']);
     writeFileSync(join(folder, 'broken.json'), '{"clients": [{"label": "\u202e"}]}');
@@ -92,13 +92,13 @@ describe('clientsIfReadable', () => {
 });
 
 describe('isEditable', () => {
-  test('is true for a file that this process may replace, also through a link', () => {
+  test('is true for a file that this process may replace, also through a symbolic link', () => {
     const link = join(temporaryFolder(), 'link.json');
     symlinkSync(path, link);
     expect([path, link].map(isEditable)).toEqual([true, true]);
   });
 
-  test('is false without the file, in a folder that refuses, and under the permission model', () => {
+  test('is false if the file is missing, its folder is read-only, or the permission model is on', () => {
     expect(isEditable(join(folder, 'missing.json'))).toBe(false);
     const { accessSync } = fs;
     before('accessSync', /./, () => {
@@ -113,23 +113,26 @@ describe('isEditable', () => {
     expect(isEditable(path)).toBe(true);
   });
 
-  test.runIf(process.getuid?.() === 0)('is false for another user’s file, whose owner an edit could not keep', () => {
-    const isEditableFor = (uid: number) => {
-      const program = `import { isEditable } from ${JSON.stringify(resolve('src/credentials/edit.ts'))};
+  test.runIf(process.getuid?.() === 0)(
+    'is false for a file of another user, because an edit would change its owner',
+    () => {
+      const isEditableFor = (uid: number) => {
+        const program = `import { isEditable } from ${JSON.stringify(resolve('src/credentials/edit.ts'))};
         process.setuid(${uid});
         console.log(isEditable(${JSON.stringify(path)}));`;
-      return execFileSync(process.execPath, ['--input-type=module', '-e', program], { encoding: 'utf8' }).trim();
-    };
-    chmodSync(folder, 0o777);
-    chownSync(path, 4711, 4712);
-    expect([0, 4711, 4713].map(isEditableFor)).toEqual(['true', 'true', 'false']);
-    chmodSync(folder, 0o755);
-    expect(isEditableFor(4711)).toBe('false');
-  });
+        return execFileSync(process.execPath, ['--input-type=module', '-e', program], { encoding: 'utf8' }).trim();
+      };
+      chmodSync(folder, 0o777);
+      chownSync(path, 4711, 4712);
+      expect([0, 4711, 4713].map(isEditableFor)).toEqual(['true', 'true', 'false']);
+      chmodSync(folder, 0o755);
+      expect(isEditableFor(4711)).toBe('false');
+    },
+  );
 });
 
 describe('editClients, writing', () => {
-  test('replaces the file by a formatted, flushed one with mode 0600', async () => {
+  test('replaces the file with a formatted file of mode 0600, flushed to disk', async () => {
     const synced: string[] = [];
     fs.fsyncSync = (descriptor) => {
       synced.push(readFileSync(`/proc/self/fd/${descriptor}`, 'utf8'));
@@ -154,14 +157,14 @@ describe('editClients, writing', () => {
     }
   });
 
-  test('leaves the file as is if the edit returns undefined', async () => {
+  test('leaves the file unchanged if the edit returns undefined', async () => {
     const { ino } = statSync(path);
     await editClients(path, () => undefined);
     expect(statSync(path).ino).toBe(ino);
     expect(readdirSync(folder)).toEqual(['agents.json']);
   });
 
-  test('writes through a symbolic link, which stays', async () => {
+  test('writes to the target of a symbolic link, and keeps the link', async () => {
     const link = join(folder, 'link.json');
     symlinkSync(path, link);
     await editClients(link, adding('own'));
@@ -179,7 +182,7 @@ describe('editClients, writing', () => {
     ['the new file', 'openSync', /\.tmp$/, 'ENOSPC'],
     ['the flush', 'fsyncSync', /./, 'EIO'],
   ] as const)(
-    'names the reason and the folder if %s fails, and leaves nothing half done',
+    'if %s fails, throws EditFault with reason and folder, and leaves neither a lock nor a new file',
     async (_what, name, of, code) => {
       before(name, of, () => {
         throw Object.assign(new Error('as the disk says it'), { code });
@@ -192,7 +195,7 @@ describe('editClients, writing', () => {
     },
   );
 
-  test('names the reason if the folder can’t be created', async () => {
+  test('throws an error with the reason if the folder can’t be created', async () => {
     await expect(editClients(join(path, 'agents.json'), adding('own'))).rejects.toThrow(
       `The credentials file can’t be written (EEXIST). Check the permissions of ${path}.`,
     );
@@ -248,7 +251,7 @@ describe('editClients, lock', () => {
   test.each([
     [STALE_LOCK_MS, 'waited for'],
     [STALE_LOCK_MS + 1, 'taken over'],
-  ])('a lock that is %i ms old is %s', async (age, what) => {
+  ])('a lock of another process that is %i ms old is %s', async (age, what) => {
     vi.useFakeTimers({ now });
     writeFileSync(lock, 'another');
     const then = new Date(now.getTime() - age);
@@ -260,7 +263,7 @@ describe('editClients, lock', () => {
     expect(readdirSync(folder)).toEqual(['agents.json']);
   });
 
-  test('waits while another process takes a stale lock over', async () => {
+  test('waits while another process takes over a stale lock', async () => {
     vi.useFakeTimers({ now });
     const then = new Date(now.getTime() - 60_000);
     writeFileSync(lock, 'dead');
@@ -277,7 +280,7 @@ describe('editClients, lock', () => {
   });
 
   test.each(['readFileSync', 'statSync'] as const)(
-    'tries again if the lock disappears between the attempt and %s',
+    'tries again if another process removes the lock before the call of %s',
     async (look) => {
       writeFileSync(lock, 'another');
       utimesSync(lock, 0, 0);
@@ -291,7 +294,7 @@ describe('editClients, lock', () => {
     },
   );
 
-  test('throws if its lock was taken over meanwhile, even if nothing was to be written', async () => {
+  test('throws if another process took over its lock meanwhile, even if the edit changes nothing', async () => {
     const heldUp = editClients(path, () => void writeFileSync(lock, 'another'));
     await expect(heldUp).rejects.toThrow(/^Another command took over the lock/);
     expect(readFileSync(lock, 'utf8')).toBe('another');

@@ -55,7 +55,7 @@ function untilHeld(): void {
   }
 }
 
-test('editClients writes both edits if two processes see a stale lock', async () => {
+test('editClients writes the edits of both processes if two processes find a stale lock', async () => {
   writeFileSync(`${path}.lock`, '');
   utimesSync(`${path}.lock`, longAgo, longAgo);
   let other: ReturnType<typeof editElsewhere> | undefined;
@@ -78,7 +78,7 @@ test('editClients writes both edits if two processes see a stale lock', async ()
   expect(readdirSync(folder).sort()).toEqual(['agents.json', 'go', 'held']);
 });
 
-test('editClients throws and changes nothing if its lock was taken over meanwhile', async () => {
+test('editClients throws and changes nothing if another process took over its lock meanwhile', async () => {
   writeFileSync(join(folder, 'go'), '');
   const heldUp = editClients(path, (file) => {
     utimesSync(`${path}.lock`, longAgo, longAgo);
@@ -96,7 +96,7 @@ test('editClients throws and changes nothing if its lock was taken over meanwhil
   expect(readdirSync(folder).sort()).toEqual(['agents.json', 'agents.json.lock', 'go', 'held']);
 });
 
-test('editClients calls beforeReplace with the complete new file beside the old one', async () => {
+test('editClients calls beforeReplace while the old file and the complete new file exist', async () => {
   const texts: string[] = [];
   await editClients(path, adding('own'), async () => {
     const [beside = ''] = readdirSync(folder).filter((name) => name.endsWith('.tmp'));
@@ -111,7 +111,7 @@ test('editClients calls beforeReplace with the complete new file beside the old 
 test.each([
   ['an error without a code', new Error('no')],
   ['an error with a code', Object.assign(new Error('no'), { code: '53100' })],
-])('editClients leaves the file and no other file if beforeReplace throws %s', async (_what, error) => {
+])('editClients keeps the old file and removes the new one if beforeReplace throws %s', async (_what, error) => {
   const failing = editClients(path, adding('own'), () => Promise.reject(error));
   await expect(failing).rejects.toBe(error);
   expect([names(), readdirSync(folder)]).toEqual([[], ['agents.json']]);

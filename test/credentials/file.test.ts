@@ -26,7 +26,7 @@ function open(path: string | undefined, pollMs = 5) {
 const write = (path: string, ...clients: unknown[]) => writeFileSync(path, JSON.stringify({ clients }));
 
 describe('openCredentials at the start', () => {
-  test('knows no client without a file', () => {
+  test('has no client and no fault without a file', () => {
     const { credentials, nameOf } = open(undefined);
     expect(nameOf('anything')).toBeUndefined();
     expect(credentials.state()).toEqual({ clients: 0, fault: undefined });
@@ -64,7 +64,7 @@ describe('openCredentials at the start', () => {
       },
       /^AGENT_CREDENTIALS_FILE .*can’t be read \(a named pipe\)\.$/,
     ],
-  ])('throws CredentialsFault with the setting’s name for a file that %s', (_, spoil, sentence) => {
+  ])('throws CredentialsFault with the name of the setting if the file %s', (_, spoil, sentence) => {
     const path = writeCredentials();
     spoil(path);
     expect(() => open(path)).toThrow(CredentialsFault);
@@ -90,7 +90,7 @@ describe('openCredentials at the start', () => {
       'two credentials with the same id',
       { ...acme, credentials: [credential, { ...credential, sha256: 'b'.repeat(64) }] },
     ],
-  ])('throws CredentialsFault with one sentence and no value for a file with %s', (_, content) => {
+  ])('throws CredentialsFault in one sentence, without a value of the file, for a file with %s', (_, content) => {
     const path = writeCredentials();
     if (typeof content === 'string') writeFileSync(path, content);
     else write(path, ...[content].flat());
@@ -109,7 +109,7 @@ describe('openCredentials at the start', () => {
 });
 
 describe('openCredentials while the file changes', () => {
-  test('refuses a named pipe in the file’s place, and keeps the last valid clients', async () => {
+  test('keeps the last valid clients if a named pipe replaces the file', async () => {
     const path = writeCredentials(clientOf('acme', ['one']));
     const { nameOf, lines } = open(path);
     rmSync(path);
@@ -131,7 +131,7 @@ describe('openCredentials while the file changes', () => {
     await vi.waitFor(() => expect(nameOf('three')).toBe('third'));
   });
 
-  test('reload applies a change at once, also while another reading is under way', async () => {
+  test('reload applies a change at once, also while another reload runs', async () => {
     const path = writeCredentials(clientOf('acme', ['one']));
     const { credentials, nameOf } = open(path, 1);
     for (let number = 2; number < 40; number += 1) {
@@ -144,7 +144,7 @@ describe('openCredentials while the file changes', () => {
     await open(undefined).credentials.reload();
   });
 
-  test('returns the label of a client, and the name of a client without one or outside the file', async () => {
+  test('labelOf returns the label, or the name if the client has no label or is not in the file', async () => {
     const path = writeCredentials({ ...clientOf('acme', ['one']), label: 'Acme Assistant' }, clientOf('other', []));
     const { credentials } = open(path);
     expect(['acme', 'other', 'gone'].map(credentials.labelOf)).toEqual(['Acme Assistant', 'other', 'gone']);

@@ -61,7 +61,7 @@ async function mailTo(address: string): Promise<string> {
 }
 
 describe('label of a client', () => {
-  test('is shown escaped on the confirmation page and its result, without the name', async () => {
+  test('is shown escaped on the confirmation page and the result page, without the name of the client', async () => {
     const { path } = await pending(service);
     const asked = await openPage(service, path);
     const changed = await pressButton(service, path, 'change');
@@ -76,7 +76,7 @@ describe('label of a client', () => {
     }
   });
 
-  test('is in the mail with the code', async () => {
+  test('is in the mail that contains the code', async () => {
     const email = 'code@example.com';
     const { path } = await pending(service, { fields: { ...quote, email }, via: 'page_email' });
     await pressButton(service, path, 'code');
@@ -86,7 +86,7 @@ describe('label of a client', () => {
     expect(text).not.toMatch(/\bacme\b/);
   });
 
-  test('is in notices, while the receipt, the signed receipt and the webhook have the name', async () => {
+  test('is in notices, but the receipt, the signed receipt and the webhook contain the client’s name', async () => {
     const fields = { ...quote, email: 'grace@example.com' };
     const executed = await executeAction(service, await previewId(service, undefined, fields));
     expect(executed.status).toBe(200);
@@ -101,7 +101,7 @@ describe('label of a client', () => {
     expect(JSON.parse(claims).client).toBe('acme');
   });
 
-  test('is on the console’s pages, escaped, with the name beside it', async () => {
+  test('is on the console’s pages, escaped, together with the client’s name', async () => {
     await pending(service, { fields: { ...quote, email: 'third@example.com' } });
     for (const path of ['/operator/confirmations', '/operator/agents', '/operator/agents?revoke=acme']) {
       const { text } = await operator.get(path);
@@ -111,7 +111,7 @@ describe('label of a client', () => {
     }
   });
 
-  test('is replaced by the name where a client has none, or is no longer in the file', async () => {
+  test('is replaced by the client’s name if the client has no label or is no longer in the file', async () => {
     const { path } = await pending(service, { fields: { ...quote, email: 'fourth@example.com' } });
     const file = join(service.folder, 'agents.json');
     for (const text of [labelled(undefined), JSON.stringify({ clients: [] })]) {
