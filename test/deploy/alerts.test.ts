@@ -93,9 +93,9 @@ function firing(input_series: Series[]): Record<string, number[]> {
   return fired;
 }
 
-describe.runIf(isThere)('alerts about an upstream that confirms nothing', () => {
+describe.runIf(isThere)('alerts during an outage of the upstream', () => {
   test.each([60, 20, 10, 5, 1])(
-    'fire from the first failure until an hour after the last, at one submission in %i minutes',
+    'fire from the first until an hour after the last failure, at one submission every %i minutes',
     (count) => {
       const fired = firing(outage(attempts, oneIn(count)));
       const told = fired.SubmissionNotConfirmed ?? [];
@@ -109,7 +109,7 @@ describe.runIf(isThere)('alerts about an upstream that confirms nothing', () => 
     },
   );
 
-  test('fire and end within ten minutes at twenty submissions a minute', () => {
+  test('start within ten minutes of the outage and end within ten minutes after it, at 20 submissions a minute', () => {
     const { UpstreamFailing: told = [] } = firing(outage(attempts, () => 20));
     expect(told[0]).toBeLessThan(OUTAGE.from + 10);
     expect(told.at(-1)).toBeLessThan(OUTAGE.until + 10);
@@ -138,7 +138,7 @@ describe.runIf(isThere)('alerts about undelivered submissions', () => {
     values: minutes.map(value).join(' '),
   });
 
-  test('fire after the oldest submission waited for an hour, until it is delivered', () => {
+  test('fire once the oldest submission has waited for an hour, until it is delivered', () => {
     const waits = gauge('service_submission_oldest_waiting_seconds', (minute) =>
       isOut(minute) ? (minute - OUTAGE.from) * 60 : 0,
     );
@@ -154,14 +154,14 @@ describe.runIf(isThere)('alerts about undelivered submissions', () => {
     expect(others).toEqual({});
   });
 
-  test('do not fire if a redelivery fails', () => {
+  test('do not fire for a failed redelivery', () => {
     const again = counter('service_submission_attempts_total{outcome="unconfirmed", by="redelivery"}', oneIn(5));
     expect(firing([...attempts(oneIn(5), never), again])).toEqual({});
   });
 });
 
 describe.runIf(isThere)('alerts on a healthy service', () => {
-  test.each([1 / 20, 1, 60])('do not fire at one submission in %d minutes', (count) => {
+  test.each([1 / 20, 1, 60])('do not fire at one submission every %d minutes', (count) => {
     const submissions = count < 1 ? () => 1 / count : oneIn(count);
     const series = [...attempts(submissions, never), ...executions(submissions, never)];
     expect(firing(series)).toEqual({});

@@ -66,7 +66,7 @@ describe('deploy/compose.yaml', () => {
     expect(grace).toBeGreaterThan(settings.settings.upstreamTimeoutMs + LEASE_MARGIN_MS);
   });
 
-  test('starts each instance after the databases, with a read-only root and an address that nginx has', () => {
+  test('starts each instance after the databases, with a read-only root and the address in the nginx settings', () => {
     const addresses = [...read('deploy/nginx-instances.conf').matchAll(/^server (\S+):3000 /gm)];
     expect(addresses.map(([, address]) => address)).toEqual(
       instances.map((name) => compose.services[name].networks.front.ipv4_address),
@@ -83,7 +83,7 @@ describe('deploy/compose.yaml', () => {
     }
   });
 
-  test('names only files that exist, and secrets that docs/operations.md explains', () => {
+  test('mounts only files that exist, and uses only secrets that docs/operations.md explains', () => {
     const paths: string[] = compose.services.nginx.volumes.map((mount: string) => mount.split(':')[0]);
     for (const path of paths) expect(existsSync(join(project, 'deploy', path))).toBe(true);
     const made = Object.keys(compose.secrets).map((name) => `secrets/${name}`);
@@ -120,7 +120,7 @@ describe('deploy/Dockerfile', () => {
     expect(allowed.sort()).toEqual([...new Set(copied)].map((path) => `!${path}`).sort());
   });
 
-  test('readDockerfile throws for a shell form and for an unknown instruction', () => {
+  test('readDockerfile throws for an instruction in shell form and for an unknown instruction', () => {
     expect(() => readDockerfile('FROM scratch\nCMD node bin/service.js\n')).toThrow();
     expect(() => readDockerfile('FROM scratch\nADD . .\n')).toThrow('ADD is not known here.');
   });

@@ -52,7 +52,7 @@ describe.each(proxies)('console behind $name', ({ isThere, start }) => {
     return operatorWith(proxy, cookieOf(pressed));
   }
 
-  test.skipIf(!isThere)('allows sign-in, reading, a change and an export', async () => {
+  test.skipIf(!isThere)('sign-in, a page, a change and an export work', async () => {
     const operator = await signedIn();
     const page = await operator.get(`/operator/leads/${id}`);
     expect([page.status, page.headers.get('cache-control')]).toEqual([200, 'no-store']);
@@ -70,29 +70,35 @@ describe.each(proxies)('console behind $name', ({ isThere, start }) => {
     expect(exported.text).toContain(SECRET);
   });
 
-  test.skipIf(!isThere)('accepts a click only from its own pages, by Sec-Fetch-Site or else by Origin', async () => {
-    const operator = await signedIn();
-    const press = (headers: Record<string, string>) =>
-      operator.press(`/operator/leads/${id}`, { do: 'spam' }, { headers });
-    expect((await press({ 'sec-fetch-site': 'cross-site', origin: BASE_URL })).status).toBe(403);
-    expect((await press({ origin: 'https://evil.example' })).status).toBe(403);
-    expect((await press({ origin: proxy.url })).status).toBe(403);
-    expect((await press({})).status).toBe(403);
-    // A repeated dismissal changes nothing, and gets the same answer as the first one.
-    expect((await press({ origin: BASE_URL })).status).toBe(303);
-  });
+  test.skipIf(!isThere)(
+    'accepts a click only from its own pages: by Sec-Fetch-Site, or by Origin if that header is missing',
+    async () => {
+      const operator = await signedIn();
+      const press = (headers: Record<string, string>) =>
+        operator.press(`/operator/leads/${id}`, { do: 'spam' }, { headers });
+      expect((await press({ 'sec-fetch-site': 'cross-site', origin: BASE_URL })).status).toBe(403);
+      expect((await press({ origin: 'https://evil.example' })).status).toBe(403);
+      expect((await press({ origin: proxy.url })).status).toBe(403);
+      expect((await press({})).status).toBe(403);
+      // A repeated dismissal changes nothing, and gets the same answer as the first one.
+      expect((await press({ origin: BASE_URL })).status).toBe(303);
+    },
+  );
 
-  test.skipIf(!isThere)('limits clicks by the real client address, whatever X-Forwarded-For says', async () => {
-    const path = (await linkFor(service)).replace(/[^/]+$/, 'A'.repeat(43));
-    const statuses: number[] = [];
-    for (let number = 1; number <= 21; number += 1) {
-      const headers = { ...FROM_OUR_PAGE, 'x-forwarded-for': `203.0.113.${number}` };
-      statuses.push((await nobody().press(path, {}, { headers })).status);
-    }
-    expect(statuses.at(-1)).toBe(429);
-  });
+  test.skipIf(!isThere)(
+    'limits clicks by the real client address, also if X-Forwarded-For names other addresses',
+    async () => {
+      const path = (await linkFor(service)).replace(/[^/]+$/, 'A'.repeat(43));
+      const statuses: number[] = [];
+      for (let number = 1; number <= 21; number += 1) {
+        const headers = { ...FROM_OUR_PAGE, 'x-forwarded-for': `203.0.113.${number}` };
+        statuses.push((await nobody().press(path, {}, { headers })).status);
+      }
+      expect(statuses.at(-1)).toBe(429);
+    },
+  );
 
-  test.skipIf(!isThere)('logs neither the token of a sign-in link nor a search term', async () => {
+  test.skipIf(!isThere)('service and proxy log neither the token of a sign-in link nor a search term', async () => {
     const path = await linkFor(service);
     const token = path.split('/').at(-1) ?? '';
     await nobody().get(path);
@@ -115,7 +121,7 @@ describe.each(proxies)('console behind $name', ({ isThere, start }) => {
 });
 
 describe.skipIf(!nginxIsThere)('console behind a caching proxy', () => {
-  test('forbids caching of its pages, refusals and exports', async () => {
+  test('pages, refusals and exports forbid caching, so that the proxy stores none', async () => {
     const service = await startWithLead();
     const proxy = await startCachingNginx(service.settings.port);
     const path = await linkFor(service);

@@ -54,7 +54,7 @@ function post(path: string, body: object, address: string, headers: Record<strin
   });
 }
 
-test('the commands before the start create the secrets, the settings and a credential', async () => {
+test('README’s commands before the start create the secrets, the settings and a credential', async () => {
   const [commands = '', ...more] = commandsUnder('README.md', 'Going live');
   expect(more).toEqual([]);
   expect(commands.endsWith(START)).toBe(true);
@@ -65,7 +65,7 @@ test('the commands before the start create the secrets, the settings and a crede
   expect(statSync(join(folder, 'secrets')).mode & 0o777).toBe(0o700);
 });
 
-test('npm start serves in production mode, with every feature on but metrics', async () => {
+test('npm start serves in production mode, with every feature except metrics', async () => {
   const child = spawn('npm', ['start'], {
     cwd: folder,
     env: { ...ofTheMachine, PORT: String(port) },
@@ -91,13 +91,13 @@ test('npm start serves in production mode, with every feature on but metrics', a
   expect(off.map(({ feature }: { feature: string }) => feature)).toEqual(['metrics']);
 });
 
-test('npm run doctor reports no failure and no warning', async () => {
+test('npm run doctor reports no failure and no warning with README’s settings', async () => {
   const { status, stdout } = await run('npm run --silent doctor');
   expect(stdout).not.toMatch(/^(failed|warning|off)/m);
   expect([status, stdout]).toEqual([0, expect.stringMatching(/^ok +test message/m)]);
 });
 
-test('npm run settings shows the effective settings, but no secret', async () => {
+test('npm run settings shows the settings in use, but no secret', async () => {
   const { status, stdout } = await run('npm run --silent settings');
   expect([status, stdout]).toEqual([0, expect.stringContaining('https://paint.example')]);
   for (const name of ['preview-keys', 'receipt-keys', 'upstream']) {

@@ -55,7 +55,7 @@ beforeAll(async () => {
 afterAll(() => service.close());
 
 describe('alerts and dashboard', () => {
-  test('have rules and panels, and their expressions are parsed', () => {
+  test('contain rules and panels, and this test can parse their expressions', () => {
     expect(rules.length).toBeGreaterThan(5);
     expect(panels.length).toBeGreaterThan(5);
     expect(seriesIn('sum by (le) (rate(a_b{c="d", e=~"f"}[5m])) / g_h offset 1h > 0.1')).toEqual([
@@ -77,7 +77,7 @@ describe('alerts and dashboard', () => {
     }
   });
 
-  test('link each alert to an existing heading of docs/operations.md', () => {
+  test('each alert links to an existing heading of docs/operations.md', () => {
     const headings = [...read('docs/operations.md').matchAll(/^#+ (.*)$/gm)].map(([, text]) => text);
     for (const { annotations } of rules) {
       const [, heading] = /^docs\/operations\.md: (.*)$/.exec(annotations.runbook) ?? [];
@@ -92,11 +92,11 @@ describe('GET /metrics', () => {
     return new RegExp(`^${name}(?:\\{[^}]*\\})? (.*)$`, 'm').exec(text)?.[1];
   };
 
-  test('shows the fallback of the rate limits while Redis is unavailable', async () => {
+  test('shows service_limits_insured as 1 while Redis is unavailable', async () => {
     expect(await gauge('service_limits_insured')).toBe('1');
   });
 
-  test('shows that the store is unavailable, and still returns the other metrics', async () => {
+  test('shows service_store_up as 0 while the store is unavailable, and returns the other metrics', async () => {
     expect(await gauge('service_store_up')).toBe('1');
     expect(await gauge('service_outbox_messages')).toBe('1');
     const other = new DatabaseSync(join(service.folder, 'service.db'));

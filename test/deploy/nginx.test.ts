@@ -56,7 +56,7 @@ describe.skipIf(!nginxIsThere)('deploy/nginx.conf', () => {
   const post = (path: string, headers: Record<string, string> = {}) =>
     ask(path, { method: 'POST', body: '{}', headers });
 
-  test('overwrites the headers by which a client claims another address', async () => {
+  test('overwrites or removes the headers in which a client can name another address', async () => {
     const claims = {
       'x-forwarded-for': '203.0.113.7',
       forwarded: 'for=1.2.3.4',
@@ -70,7 +70,7 @@ describe.skipIf(!nginxIsThere)('deploy/nginx.conf', () => {
     expect(request?.url).toBe('/api/agent//manifest?a=%2f');
   });
 
-  test('returns 413 for a body over 1 MB itself, and passes one of 600 kB on', async () => {
+  test('returns 413 for a body over 1 MB without an instance, and forwards a body of 600 kB', async () => {
     const large = await ask('/api/leads', { method: 'POST', body: 'a'.repeat(1_100_000) });
     expect([large.status, JSON.parse(large.text), seen.length]).toEqual([413, { error: expect.any(String) }, 0]);
     expect((await ask('/api/leads', { method: 'POST', body: 'a'.repeat(600_000) })).status).toBe(200);
@@ -96,20 +96,20 @@ describe.skipIf(!nginxIsThere)('deploy/nginx.conf', () => {
       }
     };
 
-    test('sends a lead once and returns 502', async () => {
+    test('sends a lead to one instance only and returns 502', async () => {
       const { response, text, sent } = await tried('/api/leads', { method: 'POST', body: '{}' });
       expect([response.status, sent]).toEqual([502, 1]);
       expect(JSON.parse(text)).toEqual({ error: expect.any(String) });
     });
 
-    test('sends an execution once and returns 503 with Retry-After', async () => {
+    test('sends an execution to one instance only and returns 503 with Retry-After', async () => {
       const path = '/api/agent/actions/contact/execute';
       const { response, text, sent } = await tried(path, { method: 'POST', body: '{}' });
       expect([response.status, response.headers.get('retry-after'), sent]).toEqual([503, '1', 1]);
       expect(JSON.parse(text)).toEqual({ error: expect.any(String) });
     });
 
-    test('requests a page from both instances and returns 502 in HTML', async () => {
+    test('requests a page from both instances, then returns 502 in HTML', async () => {
       const { response, text, sent } = await tried('/', { headers: { accept: 'text/html' } });
       expect([response.status, sent]).toEqual([502, 2]);
       expect(response.headers.get('content-type')).toBe('text/html');
@@ -117,7 +117,7 @@ describe.skipIf(!nginxIsThere)('deploy/nginx.conf', () => {
     });
   });
 
-  test('sends a POST to the next instance if a connection is refused', async () => {
+  test('sends a POST to the next instance if an instance refuses the connection', async () => {
     const [standIn] = standIns;
     const half = await startNginx([await freePort(), standIn?.port ?? 0, await freePort()]);
     seen.length = 0;
@@ -157,7 +157,7 @@ describe.skipIf(!nginxIsThere)('deploy/nginx.conf', () => {
       expect([...instances].sort()).toEqual(['instance 0', 'instance 1']);
     });
 
-    test('sends each form once to another instance while theirs is down', async () => {
+    test('sends each form once to another instance while the chosen instance is down', async () => {
       const [, staying] = standIns;
       const half = await startNginx([await freePort(), staying?.port ?? 0]);
       seen.length = 0;
@@ -179,7 +179,7 @@ describe.skipIf(!nginxIsThere)('deploy/nginx.conf', () => {
     });
   });
 
-  test('probes /readyz?exclude=store, and sends nothing to an instance that answers it with 503', async () => {
+  test('probes /readyz?exclude=store, and sends no request to an instance that answers the probe with 503', async () => {
     const [leaving, staying] = standIns;
     if (leaving === undefined || staying === undefined) return expect.fail();
     leaving.answer.by = (request, response) => {

@@ -106,7 +106,7 @@ async function lead(email: string): Promise<number> {
 const held = async () => await run('as_service inbox -- list');
 const backups = () => readdirSync(join(root, 'var/lib/lead-intake-backups'));
 
-test('“Settings and secrets” applies the settings to every command, and creates the first credential', async () => {
+test('commands of “Settings and secrets” apply the settings to every command and create a credential', async () => {
   const said = await run(...commandsUnder(PAGE, 'Settings and secrets'));
   expect(said).toMatch(/^BASE_URL +https:\/\/paint\.example +/m);
   expect(said).toContain(`${root}/var/lib/lead-intake`);
@@ -122,7 +122,7 @@ test('“Settings and secrets” applies the settings to every command, and crea
   ]).toEqual(['640', '640', '640', '640', '700', '600']);
 });
 
-test('“Start” installs the units and starts the service, and doctor reports no problem', async () => {
+test('commands of “Start” install the units and start the service, and doctor reports no problem', async () => {
   const said = await run(...commandsUnder(PAGE, 'Start'));
   expect(said).toMatch(/^ok +test message/m);
   expect(said).not.toMatch(/^(failed|warning|off)/m);
@@ -134,7 +134,7 @@ test('“Start” installs the units and starts the service, and doctor reports 
   expect(readdirSync(join(root, 'etc/caddy'))).toEqual(['Caddyfile']);
 });
 
-test('“Backup” restores a lead from before the backup, and none from after it', async () => {
+test('commands of “Backup” restore a lead from before the backup, and no lead from after the backup', async () => {
   const [back = '', restore = ''] = (commandsUnder(PAGE, 'Backup')[0] ?? '')
     .split(/(?<=\n)(?=systemctl stop)/)
     .map((commands) => commands.replace('restore --', 'restore -- --yes'));
@@ -150,14 +150,14 @@ test('“Backup” restores a lead from before the backup, and none from after i
   expect(afterwards).not.toContain('after@example.com');
 });
 
-test('“Upgrade” makes a backup and restarts the service, and doctor reports no problem', async () => {
+test('commands of “Upgrade” make a backup and restart the service, and doctor reports no problem', async () => {
   const said = await run(...commandsUnder(PAGE, 'Upgrade'));
   expect(said).toMatch(/git checkout VERSION\nnpm ci --omit=dev\n/);
   expect(said).not.toMatch(/^(failed|warning|off)/m);
   expect(backups()).toHaveLength(2);
 });
 
-test('“Install” and “Firewall”, which are not run, contain only commands that need root', () => {
+test('“Install” and “Firewall” contain only commands that need root, which this test does not run', () => {
   const others = ['Install', 'Firewall'].flatMap((heading) => commandsUnder(PAGE, heading));
   const programs = others.join('').match(/^\w[\w-]+/gm);
   expect(new Set(programs)).toEqual(new Set(['apt-get', 'useradd', 'git', 'ufw']));

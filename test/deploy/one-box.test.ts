@@ -48,19 +48,19 @@ describe.skipIf(!isThere('systemd-analyze'))('systemd units', () => {
     expect(verified).toEqual({ status: 0, said: '' });
   });
 
-  test('have an exposure of 2.0 at most in systemd-analyze security', () => {
+  test('have an exposure level of at most 2.0 in systemd-analyze security', () => {
     const options = ['--offline=true', '--threshold=20', join(folder, 'lead-intake.service')];
     expect(analyze('security', ...options).status).toBe(0);
   });
 
-  test('allow a stop to take longer than the longest drain with default settings', () => {
+  test('give the service more time to stop than the longest drain with default settings', () => {
     const [, seconds] = /^TimeoutStopSec=(\d+)$/m.exec(read('lead-intake.service')) ?? [];
     const result = readSettings({});
     const timeout = result.kind === 'valid' ? result.settings.upstreamTimeoutMs : Infinity;
     expect(Number(seconds) * 1000).toBeGreaterThan(timeout + 5_000);
   });
 
-  test('forbid no system call that the service needs', async () => {
+  test('the service works without the system calls that the units forbid', async () => {
     const groups = ['@privileged', '@chown', '@resources'].map((name) => analyze('syscall-filter', name).said);
     const names = groups.flatMap((said) => [...said.matchAll(/^ {4}([a-z]\w*)$/gm)]);
     const calls = names.map(([, name = '']) => name).filter(isKnownToStrace);
@@ -96,7 +96,7 @@ describe.skipIf(!caddyIsThere)('Caddyfile', () => {
     await service.close();
   });
 
-  test('overwrites X-Forwarded-For of a client, so that its sixth lead gets 429', async () => {
+  test('overwrites the X-Forwarded-For of a client, so that the client’s sixth lead gets 429', async () => {
     const statuses: number[] = [];
     for (let number = 1; number <= 6; number += 1) {
       const response = await fetch(`${url}/api/leads`, {
@@ -109,7 +109,7 @@ describe.skipIf(!caddyIsThere)('Caddyfile', () => {
     expect(statuses).toEqual([200, 200, 200, 200, 200, 429]);
   });
 
-  test('passes a body of 600 kB on, so that the service itself returns 413', async () => {
+  test('forwards a body of 600 kB, so that the service returns 413', async () => {
     const response = await fetch(`${url}/api/leads`, {
       method: 'POST',
       headers: { 'content-type': 'application/json' },
@@ -118,7 +118,7 @@ describe.skipIf(!caddyIsThere)('Caddyfile', () => {
     expect([response.status, await response.json()]).toEqual([413, { error: expect.any(String) }]);
   });
 
-  test('passes pages on as the service compressed them', async () => {
+  test('forwards pages in the compression of the service', async () => {
     const response = await fetch(`${url}/quote`, { headers: { 'accept-encoding': 'br' } });
     expect([response.status, response.headers.get('content-encoding')]).toEqual([200, 'br']);
   });

@@ -105,7 +105,7 @@ describe.skipIf(missing.length > 0)('three instances behind nginx, with PostgreS
     return { away, now: away - (said.split('Redis available').length - 1) };
   };
 
-  test('share a rate limit for each client, whatever X-Forwarded-For says', async () => {
+  test('share the rate limit of a client, also if the client sends different X-Forwarded-For headers', async () => {
     const seventy = async () => {
       const address = randomAddress();
       const statuses: number[] = [];
@@ -149,7 +149,7 @@ describe.skipIf(missing.length > 0)('three instances behind nginx, with PostgreS
     expect(upstream.delivered.length - before).toBe(PEOPLE);
   });
 
-  test('fail no request and exit with 0 if they are restarted one after another under load', async () => {
+  test('answer every request and exit with 0 if the instances are restarted one after another under load', async () => {
     let rolling = true;
     let answered = 0;
     const executed: string[] = [];
