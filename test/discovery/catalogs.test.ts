@@ -39,7 +39,7 @@ describe('catalogues of the service (reference §14.8)', () => {
   test.each([
     ['MCP=on', () => service, [...DOCUMENTS, ...OF_MCP]],
     ['MCP=off', () => without, DOCUMENTS],
-  ])('contain only absolute addresses that exist, with %s', async (_name, of, paths) => {
+  ])('with %s, contain only absolute addresses that exist', async (_name, of, paths) => {
     for (const path of paths) {
       const { text } = await get(path, of());
       expect(text.match(/"(?:href|url|anchor)":"\/[^"]*"/g), path).toBeNull();
@@ -53,7 +53,7 @@ describe('catalogues of the service (reference §14.8)', () => {
     }
   });
 
-  test('do not mention MCP with MCP=off', async () => {
+  test('with MCP=off, do not mention MCP', async () => {
     for (const path of OF_MCP) expect((await get(path, without)).status).toBe(404);
     for (const path of DOCUMENTS) {
       expect((await get(path, without)).text, path).not.toMatch(/\/mcp(?!\.json)|ai-catalog/);
@@ -77,7 +77,7 @@ describe('catalogues of the service (reference §14.8)', () => {
   });
 
   test.each(['.json', '/anthropic.json', '/mcp.json', ''])(
-    'return 404 for the former address /agents/tools%s, as for any unknown address',
+    'the former address /agents/tools%s returns 404, as any unknown address does',
     async (rest) => {
       const { status, body } = await get(`/agents/tools${rest}`);
       expect([status, body]).toEqual([404, (await get('/agents/unknown')).body]);
@@ -143,7 +143,7 @@ describe('announcements of the tools', () => {
     }
   });
 
-  test('the skill’s digest matches its bytes', async () => {
+  test('the digest of the skill in its index matches the bytes of the skill', async () => {
     const { skills } = await json('/.well-known/agent-skills/index.json');
     const [{ name, url, digest }] = skills;
     const { text } = await get(new URL(url).pathname);
@@ -153,7 +153,7 @@ describe('announcements of the tools', () => {
 });
 
 describe('/agents/openapi.json', () => {
-  test('has a path without parameters and a unique operationId for each action and step', async () => {
+  test('has a path without parameters and a unique operationId for preview and execute of each action', async () => {
     const document = await json('/agents/openapi.json');
     expect([document.openapi, document.info.version]).toEqual(['3.1.1', '2026-09-01']);
     const wanted = Object.keys(forms).flatMap((name) => [
@@ -184,23 +184,28 @@ describe('/agents/openapi.json', () => {
     }
   });
 
-  test.each(Object.keys(forms))('has an accepted example of %s, and schemas that fit the answers', async (name) => {
-    const document = await json('/agents/openapi.json');
-    const schemaOf = (schema: object) =>
-      z.fromJSONSchema({
-        ...JSON.parse(JSON.stringify(schema).replaceAll('#/components/schemas/', '#/$defs/')),
-        $defs: JSON.parse(JSON.stringify(document.components.schemas).replaceAll('#/components/schemas/', '#/$defs/')),
-      });
-    const operation = document.paths[`/api/agent/actions/${name}/preview`].post;
-    const media = operation.requestBody.content['application/json'];
-    const { value } = media.examples[name];
-    expect(schemaOf(media.schema).safeParse(value).success).toBe(true);
-    const previewed = await previewAction(service, name, value);
-    expect(previewed.status).toBe(200);
-    const answer = operation.responses['200'].content['application/json'].schema;
-    expect(schemaOf(answer).safeParse(previewed.body).success).toBe(true);
-    const executed = await executeAction(service, previewed.body.preview_id, { action: name });
-    const result = document.paths[`/api/agent/actions/${name}/execute`].post.responses['200'];
-    expect(schemaOf(result.content['application/json'].schema).safeParse(executed.body).success).toBe(true);
-  });
+  test.each(Object.keys(forms))(
+    'has an example of %s that the service accepts, and schemas that match the answers',
+    async (name) => {
+      const document = await json('/agents/openapi.json');
+      const schemaOf = (schema: object) =>
+        z.fromJSONSchema({
+          ...JSON.parse(JSON.stringify(schema).replaceAll('#/components/schemas/', '#/$defs/')),
+          $defs: JSON.parse(
+            JSON.stringify(document.components.schemas).replaceAll('#/components/schemas/', '#/$defs/'),
+          ),
+        });
+      const operation = document.paths[`/api/agent/actions/${name}/preview`].post;
+      const media = operation.requestBody.content['application/json'];
+      const { value } = media.examples[name];
+      expect(schemaOf(media.schema).safeParse(value).success).toBe(true);
+      const previewed = await previewAction(service, name, value);
+      expect(previewed.status).toBe(200);
+      const answer = operation.responses['200'].content['application/json'].schema;
+      expect(schemaOf(answer).safeParse(previewed.body).success).toBe(true);
+      const executed = await executeAction(service, previewed.body.preview_id, { action: name });
+      const result = document.paths[`/api/agent/actions/${name}/execute`].post.responses['200'];
+      expect(schemaOf(result.content['application/json'].schema).safeParse(executed.body).success).toBe(true);
+    },
+  );
 });

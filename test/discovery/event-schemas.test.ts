@@ -23,22 +23,25 @@ async function schemaOf(type: string) {
   return (await response.json()) as Record<string, unknown>;
 }
 
-test.each(eventTypes)('the schema of %s contains its address and dialect, and OpenAPI links it', async (type) => {
-  const url = `${service.url}/schemas/${type}.json`;
-  expect(await schemaOf(type)).toMatchObject({
-    $schema: 'https://json-schema.org/draft/2020-12/schema',
-    $id: url,
-    title: type,
-  });
-  // biome-ignore lint/suspicious/noExplicitAny: a document is walked by name, whatever it holds
-  const openapi: any = await (await fetch(`${service.url}/openapi.json`)).json();
-  expect(openapi.webhooks[type].post.externalDocs.url).toBe(url);
-  const events = openapi.tags.find((tag: { name: string }) => tag.name === 'Events');
-  expect((await fetch(events.externalDocs.url)).status).toBe(200);
-});
+test.each(eventTypes)(
+  'the schema of %s contains its own address and its dialect, and OpenAPI links to the schema',
+  async (type) => {
+    const url = `${service.url}/schemas/${type}.json`;
+    expect(await schemaOf(type)).toMatchObject({
+      $schema: 'https://json-schema.org/draft/2020-12/schema',
+      $id: url,
+      title: type,
+    });
+    // biome-ignore lint/suspicious/noExplicitAny: a document is walked by name, whatever it holds
+    const openapi: any = await (await fetch(`${service.url}/openapi.json`)).json();
+    expect(openapi.webhooks[type].post.externalDocs.url).toBe(url);
+    const events = openapi.tags.find((tag: { name: string }) => tag.name === 'Events');
+    expect((await fetch(events.externalDocs.url)).status).toBe(200);
+  },
+);
 
 test.each(['/schemas/lead.created.json', '/llms.txt', '/quote.md'])(
-  'allows a page of another origin to request %s with If-None-Match',
+  'CORS allows pages of other origins to request %s with If-None-Match',
   async (path) => {
     const response = await fetch(service.url + path, {
       method: 'OPTIONS',

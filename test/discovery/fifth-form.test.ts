@@ -35,7 +35,7 @@ afterAll(async () => {
   vi.resetModules();
 });
 
-test('the manifest contains a fifth form of the catalogue', async () => {
+test('the manifest contains a fifth form if the form is declared in the catalogue', async () => {
   const { actions } = await server.json('/api/agent/manifest');
   const action = actions.find((each: { action: string }) => each.action === 'paint_advice');
   expect(action.purpose).toBe('Ask what to paint with');
@@ -43,12 +43,12 @@ test('the manifest contains a fifth form of the catalogue', async () => {
   expect(action.fields.wall.max_length).toBe(77);
 });
 
-test('llms.txt contains a fifth form of the catalogue', async () => {
+test('llms.txt contains a fifth form if the form is declared in the catalogue', async () => {
   const text = await (await server.get('/llms.txt')).text();
   expect(text).toContain('- `paint_advice`: Ask what to paint with.');
 });
 
-test('every part of OpenAPI contains a fifth form of the catalogue', async () => {
+test('every part of OpenAPI contains a fifth form if the form is declared in the catalogue', async () => {
   const { paths, components, webhooks } = await server.json('/openapi.json');
   for (const [path, schema] of [
     ['/api/agent/actions/{action}/preview', 'PaintAdviceFields'],
@@ -66,7 +66,7 @@ test('every part of OpenAPI contains a fifth form of the catalogue', async () =>
   expect(event.examples).toHaveProperty('paint_advice');
 });
 
-test('the tools and the reference contain a fifth form of the catalogue', async () => {
+test('MCP tools and API reference contain a fifth form if the form is declared in the catalogue', async () => {
   const { toolDefinitions } = await import('../../src/mcp/tools.ts');
   const { facts } = await import('./discovery-server.ts');
   const tool = toolDefinitions(facts).find(({ name }) => name === 'preview_paint_advice');

@@ -25,14 +25,14 @@ const PREVIEW = '/api/agent/actions/{action}/preview';
 const EXECUTE = '/api/agent/actions/{action}/execute';
 
 describe('OpenAPI document', () => {
-  test('has OpenAPI 3.1.1, our API version, server and licence', () => {
+  test('names OpenAPI 3.1.1, the API version, the server and the licence', () => {
     expect(document.openapi).toBe('3.1.1');
     expect(document.info.version).toBe(API_VERSION);
     expect(document.info.license).toEqual({ name: 'MIT', identifier: 'MIT' });
     expect(document.servers[0].url).toBe(facts.baseUrl);
   });
 
-  test('contains the documented routes, and no page, mirror or HEAD', () => {
+  test('contains exactly the API routes, and no page, Markdown copy or HEAD', () => {
     const routes = Object.entries<Json>(document.paths).flatMap(([path, methods]) =>
       Object.keys(methods).map((method) => `${method} ${path}`),
     );
@@ -56,7 +56,7 @@ describe('OpenAPI document', () => {
     );
   });
 
-  test('has a unique operationId of verb and noun for every operation', () => {
+  test('has a unique operationId of a verb and a noun for every operation', () => {
     const ids = everyOperation().map(({ operation }) => operation.operationId);
     expect(new Set(ids).size).toBe(ids.length);
     for (const id of ids) {
@@ -72,7 +72,7 @@ describe('OpenAPI document', () => {
     for (const text of texts) expect(text.length, text).toBeLessThanOrEqual(300);
   });
 
-  test('describes its tags, and gives every operation security, a 2xx and a 4xx', () => {
+  test('describes its tags, and every operation has security, a 2xx response and a 4xx response', () => {
     const described = document.tags.filter((tag: Json) => tag.description !== '');
     const names = described.map((tag: Json) => tag.name);
     for (const { operation } of everyOperation()) {
@@ -84,7 +84,7 @@ describe('OpenAPI document', () => {
     }
   });
 
-  test('requires scopes only for agent operations, as alternatives where either is enough', () => {
+  test('requires scopes only for agent operations, as alternatives if one of two scopes is enough', () => {
     expect(document.components.securitySchemes.agentCredential).toMatchObject({
       type: 'http',
       scheme: 'bearer',
@@ -181,7 +181,7 @@ describe('OpenAPI request bodies', () => {
     expect(key).toMatchObject({ in: 'header', required: true, schema: { maxLength: 200 } });
   });
 
-  test('have a link from preview to execute that leaves out the user’s confirmation', () => {
+  test('contain a link from preview to execute that does not fill in the user’s confirmation', () => {
     const { execute } = document.paths[PREVIEW].post.responses['200'].links;
     expect(execute.operationId).toBe(document.paths[EXECUTE].post.operationId);
     expect(execute.requestBody).toEqual({
@@ -193,7 +193,7 @@ describe('OpenAPI request bodies', () => {
 });
 
 describe('OpenAPI failures', () => {
-  test('contain every problem of the catalogue at exactly its operations', () => {
+  test('contain each problem of the failure catalogue at exactly the operations that return it', () => {
     const everywhere = everyOperation(document.paths).map(({ operation }) => operation.operationId);
     const documented = Map.groupBy(everyFailure(), (failure) => failure.name);
     for (const [kind, { operations }] of Object.entries<Problem>(problems)) {
@@ -226,13 +226,13 @@ describe('OpenAPI failures', () => {
     ['/api/subscribe', ['missingConsent', 'subscriptionNotKept']],
     ['/api/agent/content', ['unknownResource']],
     ['/api/agent/receipts/{action_id}', ['unknownReceipt']],
-  ])('that only %s returns are documented at no other operation', (path, expected) => {
+  ])('that only %s returns are documented only there', (path, expected) => {
     const paths = Map.groupBy(everyFailure(), (failure) => failure.name);
     const alone = [...paths].filter(([, all]) => all.length === 1 && all[0]?.path === path);
     expect(alone.map(([name]) => name).sort()).toEqual([...expected].sort());
   });
 
-  test('are all in the catalogue, with the same status and sentence', () => {
+  test('are all in the failure catalogue, with the same status and sentence', () => {
     for (const { name, status, body } of everyFailure()) {
       if (BESIDE_THE_CATALOGUE.includes(name)) continue;
       expect(Object.keys(problems)).toContain(name);
@@ -245,7 +245,7 @@ describe('OpenAPI failures', () => {
     }
   });
 
-  test('contain the additional members of the specification', () => {
+  test('contain the members beside `error` that the reference specifies', () => {
     const found = (name: string, tag: string) =>
       everyFailure().find((failure) => failure.name === name && failure.tag === tag)?.body;
     expect(found('inProgress', 'Actions')).toMatchObject({ retryable: true });
@@ -274,20 +274,20 @@ describe('OpenAPI failures', () => {
     ['/api/subscribe', '400', 'RateLimit-Policy'],
     ['/api/subscribe', '503', 'Retry-After'],
     ...['200', '303', '502'].map((status) => ['/api/leads', status, 'Submission-Reference']),
-  ])('of %s with %s declare %s', (path, status, header) => {
+  ])('%s with status %s declares the header %s', (path, status, header) => {
     const { headers } = document.paths[path].post.responses[status];
     expect(headers).toHaveProperty(header);
     expect(headers).toHaveProperty('X-Request-Id');
   });
 });
 
-test('answers to a subscription declare no Submission-Reference, which would reveal an earlier request (reference §9.8)', () => {
+test('OpenAPI: a subscription has no Submission-Reference, which would reveal an earlier one (reference §9.8)', () => {
   const { responses } = document.paths['/api/subscribe'].post;
   expect(JSON.stringify(responses)).not.toMatch(/submission-reference/i);
 });
 
 describe('OpenAPI webhooks', () => {
-  test('are the events, with an example of each form', () => {
+  test('are the event types, with an example of each form', () => {
     expect(Object.keys(document.webhooks).sort()).toEqual([
       'lead.created',
       'subscriber.confirmed',
@@ -305,7 +305,7 @@ describe('OpenAPI webhooks', () => {
     }
   });
 
-  test('reject submissions outside the contract', () => {
+  test('have a schema that rejects events with a wrong type, recipient, origin or field', () => {
     const { schema, examples } = eventBody('lead.created');
     const event = z.fromJSONSchema(inline(schema));
     const { value } = examples.homeowner_quote;

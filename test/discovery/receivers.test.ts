@@ -182,7 +182,7 @@ describe.each(languages.filter((language) => lacking[language] === undefined))('
     expect(receiver.kept()).toEqual([JSON.stringify(event)]);
   });
 
-  test('stores a repeated event once and returns 204 both times', async () => {
+  test('stores a repeated event once and returns 204 for each delivery', async () => {
     const again = await record(newEvent());
     const before = receiver.kept().length;
     expect(await send(receiver.url, again)).toBe(204);
@@ -198,7 +198,7 @@ describe.each(languages.filter((language) => lacking[language] === undefined))('
     expect(await send(receiver.url, several)).toBe(204);
   });
 
-  test('accepts an event that the service signed with the old and the new key, in any order', async () => {
+  test('accepts an event signed with the old and the new key, in any order of the signatures', async () => {
     const [before, after] = [Buffer.alloc(32, 'before'), Buffer.alloc(32, 'after')];
     for (const secrets of [
       [secret, after],
@@ -210,7 +210,7 @@ describe.each(languages.filter((language) => lacking[language] === undefined))('
     expect(await deliver(receiver.url, newEvent(), 0, [before, after])).toMatchObject({ status: 401 });
   });
 
-  test('refuses a body that was changed, or parsed and serialized again', async () => {
+  test('returns 401 for a body that was changed, or parsed and serialized again', async () => {
     const text = sent.body.toString();
     await refused({}, Buffer.from(text.replace('Ada', 'Eve')));
     await refused({}, Buffer.from(JSON.stringify(JSON.parse(text), null, 1)));
@@ -218,7 +218,7 @@ describe.each(languages.filter((language) => lacking[language] === undefined))('
     await refused({}, Buffer.alloc(0));
   });
 
-  test('refuses a different id or time, and an invalid or empty signature', async () => {
+  test('returns 401 for a changed id or time, and for an invalid or empty signature', async () => {
     const good = sent.headers['webhook-signature'] ?? '';
     const time = Number(sent.headers['webhook-timestamp']);
     await refused({ 'webhook-id': '0d6f2c1e-5b1a-4f37-9f0e-ffffffffffff' });
@@ -229,7 +229,7 @@ describe.each(languages.filter((language) => lacking[language] === undefined))('
   });
 
   test.each(['', '-1', '1e9', 'x[$(touch injected)]', '99999999999999999999', '../../x'])(
-    'refuses the timestamp and the id %j with 401, and runs no command in it',
+    'returns 401 for %j as timestamp or id, and runs no command inside the text',
     async (text) => {
       await refused({ 'webhook-timestamp': text });
       await refused({ 'webhook-id': text });
@@ -237,7 +237,7 @@ describe.each(languages.filter((language) => lacking[language] === undefined))('
     },
   );
 
-  test('refuses a signature more than 5 minutes in the past or future', async () => {
+  test('refuses an event whose timestamp is more than 5 minutes in the past or future', async () => {
     const before = receiver.kept().length;
     for (const age of [330, 86_400, -330]) {
       expect(await deliver(receiver.url, newEvent(), age)).toMatchObject({ kind: 'unconfirmed' });
@@ -247,7 +247,7 @@ describe.each(languages.filter((language) => lacking[language] === undefined))('
   });
 });
 
-test('/receivers shows a command for a valid secret, and a valid example', () => {
+test('/receivers shows a command that makes a valid secret, and an example of a valid secret', () => {
   const command = /```sh\n(echo "whsec_.*)\n```/.exec(page)?.[1] ?? expect.fail();
   const made = spawnSync('sh', ['-c', command], { encoding: 'utf8' }).stdout.trim();
   const shown = /```text answer\n(.*)\n```/.exec(page)?.[1] ?? expect.fail();

@@ -54,7 +54,7 @@ test.concurrent.each([
   ['List the content, or get one resource', 200, undefined],
   ['Get the keys that receipts are verified with', 200, undefined],
   ['Get this document', 200, undefined],
-])('%s: the curl command gets %i', async (summary, status, error) => {
+])('/reference, %s: the curl command gets status %i', async (summary, status, error) => {
   const section = sectionOf(summary);
   const answered = await run(blockIn(section, 'sh curl'));
   expect([answered.status, answered.body]).toEqual([status, expect.stringMatching(error ?? /./)]);
@@ -64,7 +64,7 @@ test.concurrent.each([
   }
 });
 
-test('every call has a command, and every JSON answer has an example', () => {
+test('/reference shows a curl command for every call, and an example of every JSON answer', () => {
   const calls = markdown.match(/^`(GET|POST|DELETE) \//gm) ?? [];
   expect(calls.length).toBe(14);
   expect(markdown.match(/^```sh curl$/gm)).toHaveLength(calls.length);
@@ -72,7 +72,7 @@ test('every call has a command, and every JSON answer has an example', () => {
   expect(blockIn(sectionOf('Receive lead.created'), 'json')).toContain('"lead.created"');
 });
 
-test('escapes a quote in a value for the shell', () => {
+test('curlOf escapes an apostrophe in a value for the shell', () => {
   const operation = { parameters: [], security: [] } as unknown as Parameters<typeof curlOf>[2];
   const body = { message: `It's "$(id)" \`id\`` };
   const command = curlOf('POST', 'https://paint.example/api/leads', operation, body);

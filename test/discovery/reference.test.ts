@@ -56,7 +56,7 @@ describe('API reference', () => {
     }
   });
 
-  test('lists every error once, at its call or among the errors of any call', () => {
+  test('lists every error once, either at its call or among the errors that any call may return', () => {
     const common = under('## Errors that any call may answer');
     for (const { operation } of operations()) {
       const text = under(`### ${operation.summary}`);
@@ -91,7 +91,7 @@ describe('API reference', () => {
     }
   });
 
-  test('is a page of the site with one h1, unique ids, and only our styles and scripts', () => {
+  test('is a page of the site with one h1, unique ids, and no styles and scripts except the site’s', () => {
     expect(html).toContain('<title>API reference · Paint Match</title>');
     expect(html.match(/<h1>/g)).toHaveLength(1);
     expect(html).toContain('<a class="skip" href="#main">');
@@ -105,7 +105,7 @@ describe('API reference', () => {
     expect(new Set(ids).size).toBe(ids.length);
   });
 
-  test('lists the calls in the order of its contents, with preview and execute first', () => {
+  test('lists the calls in the order of the table of contents, with preview and execute first', () => {
     const headings = [...markdown.matchAll(/^### (.+)$/gm)].map(([, text]) => text);
     const overview = [...markdown.matchAll(/^\| `[A-Z]+ .*?\| \[(.+?)\]/gm)].map(([, text]) => text);
     expect(overview.length).toBeGreaterThan(15);
@@ -117,7 +117,7 @@ describe('API reference', () => {
     expect(listed.filter((text) => calls.has(text))).toEqual(overview);
   });
 
-  test('has every anchor that other pages link', async () => {
+  test('has every anchor that other pages link to', async () => {
     const pages = await Promise.all(
       ['/agents', '/receivers', '/embed'].map((path) => call(service, path, { method: 'GET' })),
     );
@@ -137,7 +137,7 @@ describe('API reference', () => {
   });
 });
 
-test('OpenAPI has matching first examples for the path and the body of a preview', () => {
+test('in OpenAPI, the first examples of the path and of the body of a preview are for the same action', () => {
   const { parameters, requestBody } = openapi.paths['/api/agent/actions/{action}/preview'].post;
   const [first] = Object.keys(requestBody.content['application/json'].examples);
   expect(parameters[0]).toMatchObject({ name: 'action', example: first });

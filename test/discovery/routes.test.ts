@@ -38,7 +38,7 @@ describe('discovery documents', () => {
     expect(response.headers.get('etag')).toMatch(/^"[^"]+"$/);
   });
 
-  test.each(documents)('%s returns 304 for its own ETag and 200 for another', async (path) => {
+  test.each(documents)('%s returns 304 if If-None-Match has its ETag, and 200 for another ETag', async (path) => {
     const first = await server.get(path);
     const etag = first.headers.get('etag') ?? '';
     await first.arrayBuffer();
@@ -58,7 +58,7 @@ describe('discovery documents', () => {
     expect((await server.get(path, { 'if-none-match': '"other"' })).status).toBe(200);
   });
 
-  test('link only to registered addresses', async () => {
+  test('link only to addresses that return 200', async () => {
     const texts = await Promise.all(
       ['/api/agent/manifest', '/llms.txt', '/api/agent/content'].map(async (path) => (await server.get(path)).text()),
     );
@@ -74,7 +74,7 @@ describe('discovery documents', () => {
     }
   });
 
-  test('manifest and llms.txt have fewer than 4,000 tokens together', async () => {
+  test('manifest and llms.txt together have fewer than 4,000 tokens', async () => {
     const manifest = await (await server.get('/api/agent/manifest')).text();
     const llms = await (await server.get('/llms.txt')).text();
     expect(Math.ceil((manifest.length + llms.length) / 3.5)).toBeLessThan(4_000);
@@ -82,7 +82,7 @@ describe('discovery documents', () => {
 });
 
 describe('manifest', () => {
-  test('is the same at both addresses', async () => {
+  test('is the same at /api/agent/manifest and /.well-known/service-agent.json', async () => {
     const wellKnown = await (await server.get('/.well-known/service-agent.json')).text();
     expect(await (await server.get('/api/agent/manifest')).text()).toBe(wellKnown);
   });
@@ -149,7 +149,7 @@ describe('GET /api/agent/content', () => {
     });
   });
 
-  test('returns each resource with the Markdown of its mirror', async () => {
+  test('returns each resource with the same Markdown as its .md address', async () => {
     const index = await server.json('/api/agent/content');
     for (const { id, title, description, url, markdown_url } of index.resources) {
       const resource = await server.json(`/api/agent/content?resource=${id}`);
@@ -158,7 +158,7 @@ describe('GET /api/agent/content', () => {
     }
   });
 
-  test('uses the last of several `resource` parameters', async () => {
+  test('uses the last one if the query has several `resource` parameters', async () => {
     const { id } = await server.json('/api/agent/content?resource=quote&resource=contact');
     expect(id).toBe('contact');
     const last = await server.get('/api/agent/content?resource=quote&resource=nothing');
@@ -166,7 +166,7 @@ describe('GET /api/agent/content', () => {
   });
 
   test.each(['nothing', '', '__proto__', 'thank-you', '/quote', 'quote.md'])(
-    'returns 404 for the unknown resource %j, with a sentence that names the next call',
+    'returns 404 for the unknown resource %j, and the error names the call that lists the resources',
     async (id) => {
       const response = await server.get(`/api/agent/content?resource=${encodeURIComponent(id)}`);
       expect(response.status).toBe(404);
@@ -197,7 +197,7 @@ describe('llms.txt', () => {
     }
   });
 
-  test('links to the mirror of every resource and names every action', async () => {
+  test('links to the .md address of every resource and names every action', async () => {
     const text = await (await server.get('/llms.txt')).text();
     const { resources } = await server.json('/api/agent/content');
     for (const { markdown_url } of resources) expect(text).toContain(`(${markdown_url})`);
