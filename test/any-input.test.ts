@@ -168,7 +168,7 @@ const anyHeaders = fc.dictionary(
 );
 const keys = fc.nat(1_000_000).map((n) => `key-${n}`);
 
-test('answers below 500 to any body, content type and headers on every route that takes a body', async () => {
+test('every route with a body answers below 500 to any body, content type and headers', async () => {
   const statuses = new Set<number>();
   // A run that never passes the first check would prove nothing.
   const wanted = [200, 303, 400, 409];
@@ -191,7 +191,7 @@ test('answers below 500 to any body, content type and headers on every route tha
   expect([...statuses]).toEqual(expect.arrayContaining(wanted));
 }, 60_000);
 
-test('answers below 500 to any method, path, query and headers', async () => {
+test('the service answers below 500 to any method, path, query and headers', async () => {
   const methods = ['GET', 'HEAD', 'OPTIONS', 'POST', 'PUT', 'PATCH', 'DELETE', 'TRACE', 'PROPFIND'];
   const segment = fc.oneof(
     fc.stringMatching(/^[!-~]{0,20}$/),
@@ -217,7 +217,7 @@ test('answers below 500 to any method, path, query and headers', async () => {
   );
 });
 
-test('answers below 500 to any bytes on a connection and to requests with any bytes changed', async () => {
+test('the service answers below 500 to any bytes, and to valid requests with some bytes changed', async () => {
   const whole = (path: string, type: string, body: string | Buffer) =>
     Buffer.concat([
       Buffer.from(
@@ -253,7 +253,7 @@ test('answers below 500 to any bytes on a connection and to requests with any by
   );
 });
 
-test('logs none of the requests as an error', () => {
+test('the service logs no request with arbitrary input as an error', () => {
   expect(service.logs.filter((line) => JSON.parse(line).level >= 50)).toEqual([]);
 });
 

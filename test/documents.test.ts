@@ -9,13 +9,13 @@ const documents = globSync('{*,docs/*,content/*,deploy/*}.md', { cwd: project })
   text: readFileSync(join(project, path), 'utf8'),
 }));
 
-test('a command whose output goes into a file uses npm run --silent', () => {
+test('in the documents, each command whose output goes into a file uses npm run --silent', () => {
   const commands = documents.flatMap(({ text }) => [...text.matchAll(/npm run [^`\n|<]*(?: > \S+|inbox -- export)/g)]);
   expect(commands.length).toBeGreaterThan(0);
   for (const [command] of commands) expect(command).toContain('npm run --silent ');
 });
 
-test('every link to a file has a target', () => {
+test('in the documents, every link to a file has a target', () => {
   const links = documents
     .filter(({ path }) => !path.startsWith('content/'))
     .flatMap(({ path, text }) =>

@@ -44,7 +44,7 @@ function unresolvedIn(path: string): string[] {
 }
 
 describe('docs/reference', () => {
-  test('has every section that code, tests and documents cite', () => {
+  test('has every section that code, tests or documents cite', () => {
     expect(files.length).toBeGreaterThan(500);
     expect(files.flatMap(unresolvedIn)).toEqual([]);
   });
@@ -54,7 +54,7 @@ describe('docs/reference', () => {
     expect(files.filter((path) => elsewhere.test(readFileSync(path, 'utf8')))).toEqual([]);
   });
 
-  test('has a line for each chapter in its index', () => {
+  test('has a link to each chapter in its index', () => {
     const index = readFileSync('docs/reference/README.md', 'utf8');
     const numbers = chapters.map((chapter) => /^# (.+)/.exec(chapter)?.[1] ?? '');
     expect(numbers.filter((title) => !index.includes(`[${title}](`))).toEqual([]);

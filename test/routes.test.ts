@@ -65,23 +65,23 @@ describe('list of routes', () => {
     expect(served().sort()).toEqual(listed().sort());
   });
 
-  test('contains the path of the metrics, which only their own port serves', async () => {
+  test('contains the path of the metrics, which only the metrics port serves', async () => {
     const url = `http://127.0.0.1:${service.settings.metricsPort}${routes.metrics.path}`;
     expect((await fetch(url)).status).toBe(200);
     expect((await fetch(service.url + routes.metrics.path)).status).toBe(404);
   });
 
-  test('gives Fastify no schema, so that no description changes an answer', () => {
+  test('gives Fastify no schema, so that Fastify changes no answer', () => {
     const schemas = registered.filter(({ url }) => url !== '*').map(({ schema }) => schema);
     expect(new Set(schemas)).toEqual(new Set([undefined]));
   });
 
-  test('contains each path once for a method', () => {
+  test('contains each combination of path and method once', () => {
     const all = everyRoute.map(({ method, path }) => `${method} ${path}`);
     expect(new Set(all).size).toBe(all.length);
   });
 
-  test('separates paths for machines from those of pages', () => {
+  test('separates the paths of the API from the paths of pages', () => {
     const documents = pathsOf('discovery');
     for (const path of pathsOf('definitions')) {
       expect(
@@ -132,7 +132,7 @@ describe('paths outside src/routes.ts', () => {
     ['https://schemas.example/a', false, false],
     ['/', true, false],
     [' / second', true, false],
-  ])('are recognized in %s (after other text: %s): %s', (text, afterSomething, isPath) => {
+  ])('are recognized in the text %s (after a placeholder: %s): %s', (text, afterSomething, isPath) => {
     expect(pathsIn(text, afterSomething).length > 0).toBe(isPath);
   });
 

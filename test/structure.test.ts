@@ -34,7 +34,7 @@ describe('import rules', () => {
     'src/forms/b.ts': 'export const b = 1;\n',
   };
 
-  test('accept clean files', () => {
+  test('accept files that follow the rules', () => {
     expect(lint(clean).status).toBe(0);
   });
 
@@ -86,7 +86,7 @@ describe('lint/modules.ts', () => {
   const judge = (files: Record<string, string>) =>
     run(mkdtempSync(join(tmpdir(), 'modules-')), files, 'node', [join(project, 'lint/modules.ts')]);
 
-  test('accepts imports from modules below, from the own module, and of all routes in the application', () => {
+  test('accepts imports from modules below and the same module, and imports of routes in src/app.ts', () => {
     const ended = judge({
       'src/app.ts': "import { b } from './intake/routes.ts';\nexport const a = b;\n",
       'src/intake/routes.ts':
@@ -109,7 +109,7 @@ describe('lint/modules.ts', () => {
     ['main', 'src/site/pages.ts', "import { b } from '../main.ts';"],
     ['the module that composes the parts', 'src/mail/mail.ts', "import type { Parts } from '../compose.ts';"],
     ['the application', 'src/commands/a.ts', "import { buildApp } from '../app.ts';"],
-  ])('rejects %s', (_name, path, text) => {
+  ])('rejects an import from a module above: %s', (_name, path, text) => {
     const { status, output } = judge({ [path]: text });
     expect([status, output]).toEqual([1, expect.stringContaining('runs back up')]);
   });
@@ -117,12 +117,12 @@ describe('lint/modules.ts', () => {
   test.each([
     ['the routes in a handler of the same module', 'src/actions/preview.ts', "import './routes.ts';"],
     ['the routes of a module below', 'src/discovery/a.ts', "import '../site/routes.ts';"],
-  ])('rejects %s', (_name, path, text) => {
+  ])('rejects an import of routes outside app.ts: %s', (_name, path, text) => {
     const { status, output } = judge({ [path]: text });
     expect([status, output]).toEqual([1, expect.stringContaining('which app.ts alone does')]);
   });
 
-  test('rejects a module outside its list and an import from outside src', () => {
+  test('rejects a module that is not in its list, and an import from outside src', () => {
     const stranger = judge({ 'src/helpers/a.ts': 'export const a = 1;\n' });
     expect(stranger.output).toContain('src/helpers/a.ts: its module is not in the list');
     const outside = judge({ 'src/mail/a.ts': "import '../../test/support/a.ts';\n" });
@@ -185,7 +185,7 @@ describe('rule on time and random values', () => {
     expect([status, output]).toEqual([1, expect.stringContaining('come from src/platform/clock.ts')]);
   });
 
-  test('accepts the two listed files, and a date that is parsed', () => {
+  test('accepts clock.ts and random.ts, and a Date that is parsed from a text', () => {
     const clean = lint({
       'src/platform/clock.ts': 'export const a = () => new Date();\n',
       'src/platform/random.ts': 'export const a = () => Math.random();\n',

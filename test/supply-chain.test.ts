@@ -60,7 +60,7 @@ describe('package-lock.json', () => {
   test.each([
     ['of the project', lock],
     ['of third-party programs', programs],
-  ])('%s: every entry has the SHA-512 of its content, and comes from the registry', (_name, each) => {
+  ])('%s: every entry has a SHA-512 digest of its content, and comes from the npm registry', (_name, each) => {
     expect(each.lockfileVersion).toBe(3);
     expect(entriesOf(each).length).toBeGreaterThan(100);
     for (const [path, { integrity, resolved, version, link }] of entriesOf(each)) {
@@ -73,7 +73,7 @@ describe('package-lock.json', () => {
     }
   });
 
-  test('has every dependency at one exact version of the registry, the same as in package.json', () => {
+  test('has each dependency at the exact version that package.json names', () => {
     const wanted = { ...manifest.dependencies, ...manifest.devDependencies };
     for (const [name, version] of Object.entries(wanted)) {
       expect([name, version]).toEqual([name, expect.stringMatching(/^\d+\.\d+\.\d+$/)]);
@@ -109,7 +109,7 @@ describe('bin/check-node.cjs, for the Node.js that the package `node` downloads'
     return { status: ran.status, stderr: ran.stderr, isLeft };
   }
 
-  test('runs after an installation with the Node.js of npm, also in the container', () => {
+  test('runs after npm ci, with the Node.js that npm uses, also in the container', () => {
     expect(manifest.scripts.postinstall).toBe(
       // biome-ignore lint/suspicious/noTemplateCurlyInString: it is the shell’s
       '"${npm_node_execpath:-node}" bin/check-node.cjs',
@@ -120,7 +120,7 @@ describe('bin/check-node.cjs, for the Node.js that the package `node` downloads'
     expect(check.match(/^ {2}'(darwin|linux) (arm64|x64)': '[0-9a-f]{64}',$/gm)).toHaveLength(4);
   });
 
-  test('accepts the Node.js that runs here, by its digest', () => {
+  test('accepts the installed Node.js, because its digest is listed', () => {
     const binary = readFileSync(join(project, 'node_modules/node/bin/node'));
     expect(checkIn(binary)).toEqual({ status: 0, stderr: '', isLeft: true });
     expect(checkIn(undefined)).toEqual({ status: 0, stderr: '', isLeft: false });
@@ -134,17 +134,17 @@ describe('bin/check-node.cjs, for the Node.js that the package `node` downloads'
 });
 
 describe('licences', () => {
-  test('are permissive for every package that runs in production', () => {
+  test('every package that runs in production has a permissive licence', () => {
     const others = runtime.filter(([, { license = 'none' }]) => !PERMISSIVE.has(license));
     expect(others.map(([path, { license }]) => `${path}: ${license}`)).toEqual([]);
   });
 
-  test('are listed in docs/dependencies.md with every package of the runtime and its version', () => {
+  test('docs/dependencies.md lists name, version and licence of every package that runs in production', () => {
     const installed = runtime.map(([path, { version, license }]) => `${nameOf(path)} ${version} ${license}`);
     expect([...documented].sort()).toEqual([...new Set(installed)].sort());
   });
 
-  test('are the same in npm sbom, which marks packages for development only', () => {
+  test('npm sbom names the same licences, and marks packages that are only for development', () => {
     const command = 'npm sbom --package-lock-only --sbom-type application --sbom-format cyclonedx';
     expect(read('SECURITY.md')).toContain(`\n${command} > sbom.json\n`);
     const [npm = '', ...argv] = command.split(' ');
