@@ -14,10 +14,6 @@ const HIDDEN_LENGTH = 3;
 /** The code at the beginning of a line, and the enhanced status code (RFC 3463). */
 const CODES = /^(?:\d{3}(?:[ -]|$))?(?:[245]\.\d{1,3}\.\d{1,3}(?!\S))?/gm;
 
-/** The local part of an address in quotation marks, which may contain blanks and escapes (RFC 5321). */
-const QUOTED_LOCAL_PART = /"[^"]{0,100}"(?= ?@)/g;
-const ESCAPE = /\\./g;
-
 /** A word in lower case, in upper case or with a capital letter, or a number below 100. A token mixes both cases. */
 const WORD =
   /^["'([]*((?:\p{Lu}?[\p{Ll}\p{Lo}]{1,20}|\p{Lu}{1,20}|\d{1,2})(?:['’/-](?:\p{Lu}?\p{Ll}{1,20}|\p{Lu}{1,20}))*)?["')\].,:;!?-]*$/u;
@@ -51,9 +47,17 @@ function wordsOf(response: string): string[] {
   const text = lines
     .replace(CODES, ' ')
     .replace(/[\p{Cc}\s]+/gu, ' ')
-    .replace(ESCAPE, '')
-    .replace(QUOTED_LOCAL_PART, '…');
-  return text.split(' ').filter((word) => word !== '');
+    .replace(/\\./g, '');
+  return withoutQuotedLocalParts(text)
+    .split(' ')
+    .filter((word) => word !== '');
+}
+
+/** Replaces local parts in quotation marks, which may contain blanks (RFC 5321). */
+function withoutQuotedLocalParts(text: string): string {
+  const parts = text.split('"');
+  const isLocalPart = (at: number) => at % 2 === 1 && /^ ?@/.test(parts[at + 1] ?? '');
+  return parts.map((part, at) => (isLocalPart(at) ? '…' : part)).join('"');
 }
 
 /** Returns a word without punctuation around it, and its parts of letters only. */
