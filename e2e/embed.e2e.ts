@@ -121,7 +121,7 @@ test('the script sends a lead on the same page and states each error in words', 
   breakUpstream(site);
   await fillIn(page);
   await page.getByRole('button').click();
-  await expect.poll(() => status.innerText()).toMatch(/may not have arrived|could not/i);
+  await expect.poll(() => status.innerText()).toMatch(/not confirmed yet|could not/i);
   expect(await page.getByLabel('Full name').inputValue()).toBe('Ada Lovelace');
   await context.setOffline(true);
   await page.getByRole('button').click();

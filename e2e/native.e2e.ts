@@ -132,7 +132,7 @@ describe('the second click creates one row', () => {
     });
     const breakPage = async (page: Page) => {
       await limited(page);
-      await lacks('window.Intl')(page);
+      await refuses('Number.prototype.toLocaleString')(page);
     };
     expect(await sentBy(2, breakPage)).toBe(1);
   });
