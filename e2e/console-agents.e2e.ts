@@ -75,7 +75,7 @@ describe.each(['light', 'dark'] as const)('console credentials in %s', (scheme) 
     await client.getByLabel('Old tokens still work for').selectOption('1 hour');
     await examine(visit, `rotate-${state}`);
     await pressEnter(client.getByRole('button', { name: 'Rotate' }));
-    await page.getByText('Old tokens end').waitFor();
+    await page.getByText('Old tokens expire').waitFor();
     const second = await tokenOn(visit);
     expect(await Promise.all([first, second].map(works))).toEqual([true, true]);
 
@@ -123,7 +123,7 @@ test('the console shows unbroken commands on a phone while the service can’t c
   const visit = await signedIn(browser, site, { javaScript: true, width: 360 });
   const { page, close } = visit;
   await page.goto('/operator/agents');
-  await page.getByText('The credentials file is broken.').waitFor();
+  await page.getByText('The credentials file is invalid').waitFor();
   for (const details of await page.locator('.commands summary').all()) await details.click();
   await examine(visit, 'commands-360');
   const broken = `[...document.querySelectorAll('.option')].filter((element) => {

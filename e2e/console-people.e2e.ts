@@ -118,7 +118,7 @@ describe.each(['light', 'dark'] as const)('console pages about people in %s', (s
 test('the operator downloads the confirmed subscribers with their link to unsubscribe', async () => {
   const { page, complaints, close } = await enter(1280);
   await page.getByRole('link', { name: 'Subscribers', exact: true }).click();
-  await page.getByText('3 subscribers: 1 confirmed, 1 pending, 1 left').waitFor();
+  await page.getByText('3 subscribers: 1 confirmed, 1 pending, 1 unsubscribed').waitFor();
   const downloading = page.waitForEvent('download');
   await page.getByRole('link', { name: 'CSV of confirmed' }).click();
   const download = await downloading;
@@ -134,10 +134,10 @@ test('the operator downloads the confirmed subscribers with their link to unsubs
 test('a click on Resend sends a message again that the mail server refused', async () => {
   const { page, complaints, close } = await enter(1280);
   await page.getByRole('link', { name: 'Messages', exact: true }).click();
-  await page.getByText('2 could not be sent').waitFor();
+  await page.getByText('2 failed permanently').waitFor();
   const row = page.getByRole('listitem').filter({ hasText: 'Notice of a lead' });
   await row.getByRole('button', { name: 'Resend' }).click();
-  await page.getByText('1 could not be sent').waitFor();
+  await page.getByText('1 failed permanently').waitFor();
   expect(await row.count()).toBe(0);
   expect(complaints).toEqual([]);
   await close();

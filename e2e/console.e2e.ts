@@ -127,7 +127,7 @@ test('the operator does the tasks of a morning by keyboard, without a script', a
   await page.getByLabel('Reason to stop the delivery').focus();
   await page.keyboard.press('Tab');
   await page.keyboard.press('Enter');
-  await page.getByText('1 lead dismissed. It is not sent any more.').waitFor();
+  await page.getByText('1 lead dismissed. The service no longer delivers it.').waitFor();
   const rows = await allRows(site.service.parts.storage);
   expect(rows.find(({ id }) => id === lost.id)).toMatchObject({
     status: 'dismissed',

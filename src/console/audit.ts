@@ -14,7 +14,7 @@ const actionWords = {
   signed_out_everywhere: 'Signed out everywhere',
   saw_leads: 'Looked at the list of leads',
   saw_lead: 'Looked at a lead',
-  resent: 'Had a lead sent again',
+  resent: 'Resent a lead',
   dismissed: 'Dismissed a lead',
   marked_spam: 'Marked a lead as spam',
   marked: 'Marked leads',
@@ -32,7 +32,7 @@ const actionWords = {
   issued: 'Issued a credential',
   rotated: 'Rotated a credential',
   revoked: 'Revoked a credential',
-  resent_message: 'Had a message sent again',
+  resent_message: 'Resent a message',
 } as const;
 
 export type AuditAction = keyof typeof actionWords;

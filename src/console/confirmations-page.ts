@@ -23,7 +23,7 @@ const statuses = {
   submitted: ['Sent', 'delivered'],
   failed: ['Failed', 'undelivered'],
   declined: ['Declined', 'dismissed'],
-  reported: ['Reported: the person did not ask for it', 'undelivered'],
+  reported: ['Reported as unwanted', 'undelivered'],
   expired: ['Expired', 'dismissed'],
 } as const;
 

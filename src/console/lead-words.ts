@@ -34,11 +34,11 @@ export const statusWords: Readonly<Record<SubmissionStatus, string>> = {
 };
 
 export const reasonWords: Readonly<Record<SubmissionReason, string>> = {
-  rejected: 'the receiver rejected it',
+  rejected: 'the receiver rejected the lead',
   attempts_used_up: 'all attempts failed',
   redelivery_off: 'REDELIVERY is off',
   execution_failed: 'the execution failed, and the agent got a failed receipt',
-  sent_unkept: 'it was sent while the database was unavailable, so it is never sent again',
+  sent_unkept: 'the service sent the lead while the database was unavailable, and never sends it again',
   spam: 'spam',
   answered: 'answered',
   other: 'other',
@@ -55,7 +55,7 @@ export const outcomeWords: Readonly<Record<AttemptOutcome, string>> = {
 export const byWords: Readonly<Record<AttemptBy, string>> = {
   first: 'first attempt',
   redelivery: 'automatic retry',
-  person: 'sent again by the person',
+  person: 'resent by the person',
   operator: 'resent by an operator',
 };
 

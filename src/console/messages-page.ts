@@ -71,7 +71,9 @@ function rowOf(message: FailedMessage, times: Times) {
 /** Returns why a message failed, in words before the mail server's reply. */
 function causeWords(attempts: number, reply: string | null): string {
   if (reply === null) return attempts < ATTEMPTS ? 'The address is not valid' : 'The mail server did not reply';
-  return reply.startsWith('5') ? 'The mail server refused it' : 'The mail server refused it for now, each time';
+  return reply.startsWith('5')
+    ? 'The mail server refused the message'
+    : 'The mail server refused every attempt temporarily';
 }
 
 function countWords({ isMore, count }: { isMore: boolean; count: number }): string {

@@ -115,13 +115,13 @@ export function signInRenderer({ settings, storage, clock }: Omit<SignInMailPart
 
 function signInMail(site: string, url: string): MailContent {
   const text = [
-    'Open this link and press “Sign in”:',
+    'Open this link and click “Sign in”:',
     '',
     url,
     '',
     `It works once, within ${LINK_LIFETIME_MS / MINUTE_MS} minutes.`,
     '',
-    'If you did not ask for it, you need not do anything. Nobody can sign in without this link.',
+    'If you did not request this link, ignore this e-mail. Nobody can sign in without the link.',
     '',
     site,
     '',

@@ -16,7 +16,7 @@ import type { Answer, ConsoleParts, PageRequest } from './page.ts';
 import type { Times } from './times.ts';
 
 const SEARCH_LENGTH = 254;
-const statusWords = { pending: 'Pending', confirmed: 'Confirmed', unsubscribed: 'Left' } as const;
+const statusWords = { pending: 'Pending', confirmed: 'Confirmed', unsubscribed: 'Unsubscribed' } as const;
 
 export async function subscribersPage(parts: ConsoleParts, request: PageRequest): Promise<Answer> {
   const { path, query, record, times } = request;
@@ -69,7 +69,7 @@ function totalWords(counts: Awaited<ReturnType<typeof countSubscribers>>): strin
   const words = (count: number) => (count > COUNTED_ROWS ? '10,000+' : count.toLocaleString('en'));
   const { confirmed, pending, unsubscribed } = counts;
   const all = confirmed + pending + unsubscribed;
-  const parts = `${words(confirmed)} confirmed, ${words(pending)} pending, ${words(unsubscribed)} left`;
+  const parts = `${words(confirmed)} confirmed, ${words(pending)} pending, ${words(unsubscribed)} unsubscribed`;
   return `${words(all)} ${all === 1 ? 'subscriber' : 'subscribers'}: ${parts}`;
 }
 

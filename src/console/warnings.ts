@@ -36,7 +36,8 @@ export async function tasksFor(
   }
   const failed = (await countMessages(storage, 'dead')).count;
   if (failed > 0) {
-    const text = 'The service does not try again. Each has the mail server’s reply, and the button “Resend”.';
+    const text =
+      'The service makes no further attempt. The page shows the mail server’s replies, and resends messages.';
     add(true, `${many(failed, 'message')} could not be sent`, text, 'operatorMessages');
   }
   const reports = await unseenReports(storage, new Date(now.getTime() - REPORTED_DAYS * DAY_MS));
@@ -46,12 +47,12 @@ export async function tasksFor(
     tasks.push({ isBad: true, title: 'The disk is nearly full', text });
   }
   if (credentials.state().fault !== undefined) {
-    const text = 'The last valid version of the file stays in force. The log has the reason.';
-    add(true, 'The file of agent credentials is broken', text, 'operatorAgents');
+    const text = 'The service uses the last valid version of the file. The log has the reason.';
+    add(true, 'The credentials file of the agents is invalid', text, 'operatorAgents');
   }
   const before = new Date(now.getTime() + EXPIRING_DAYS * DAY_MS);
   for (const { name, endsAt } of endingClients(credentials.clients(), { now, before })) {
-    const text = `The last credential expires on ${shownAt(endsAt)}. After that, the agent is refused.`;
+    const text = `The last credential expires on ${shownAt(endsAt)}. Then the service refuses the agent.`;
     add(false, `The credentials of ${agentLabel(parts, name)} expire soon`, text, 'operatorAgents');
   }
   return tasks;
@@ -67,7 +68,7 @@ function reportedTask(parts: ConsoleParts, reports: readonly UnseenReports[], sh
   const clients = reports.map((one) => `${agentLabel(parts, one.client)} ${one.count}`).join(', ');
   return {
     isBad: true,
-    title: `${many(count, 'person', 'people')} did not ask for what an agent asked them to confirm`,
+    title: `${many(count, 'person', 'people')} reported an unwanted request of an agent`,
     text: `Reports by agent: ${clients}. The last report came on ${shownAt(lastAt)}.`,
     href: pathOfPage('operatorConfirmations'),
     seenUntil: lastAt,

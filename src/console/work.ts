@@ -60,7 +60,8 @@ export async function changeLead(parts: ChangeParts, request: ChangeRequest): Pr
         : await dismiss(storage, tx, id, { reason, keepsContent });
     if (changed.kind === 'refused') return { refused: changed.why };
     if (what === 'spam') await setProgress(storage, tx, [id], { progress: 'spam', keepsContent });
-    const text = what === 'resend' ? '1 lead will be sent again soon.' : '1 lead dismissed. It is not sent any more.';
+    const text =
+      what === 'resend' ? '1 lead will be sent again soon.' : '1 lead dismissed. The service no longer delivers it.';
     await setResult(tx, session, { text });
     return { entry: { name: session.name, what: entry, about: { ids: [id] } } };
   });
@@ -128,7 +129,7 @@ async function resendAll(
 
 function skippedWords(count: number): string {
   if (count === 0) return '';
-  return `${count} ${count === 1 ? 'was' : 'were'} skipped.`;
+  return `${many(count, 'lead')} ${count === 1 ? 'was' : 'were'} skipped.`;
 }
 
 /** Restores the progress of the session's last change. */
@@ -158,10 +159,9 @@ export async function changeNote(parts: ChangeParts, request: ChangeRequest): Pr
   if (row === undefined) return { kind: 'unknownRow' };
   const note = checkValue(NOTE, typed);
   if (typeof note === 'object') {
-    const why =
-      note.kind === 'tooLong' ? 'It is longer than 4,000 characters.' : 'It has characters that can’t be used.';
+    const why = note.kind === 'tooLong' ? 'it is longer than 4,000 characters' : 'it has characters that can’t be used';
     const query = new URLSearchParams(request.returnTo.split(/\?(.*)/s, 2)[1]);
-    const fault = `The note was not saved. ${why}`;
+    const fault = `The note was not saved, because ${why}.`;
     return await leadView(parts, { query, times: request.times, here: request.returnTo }, row, { typed, fault });
   }
   const why = await request.commit(async (tx) => {

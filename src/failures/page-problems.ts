@@ -114,7 +114,7 @@ export const consoleProblems = {
   }),
   operatorButton: posted(400, NO_SUCH_BUTTON, { page: 'Nothing has changed. Open the page again.' }),
   sessionNotFresh: fresh(403, 'You signed in more than an hour ago.', {
-    page: 'Nothing has changed. Exports, deletions and changes of agents need a fresh link.',
+    page: 'Nothing has changed. Exports, deletions and changes of agents need a new sign-in link.',
   }),
   noLeadSelected: on(['changeLeads'], '§12.14')(400, 'Select 1 to 100 leads.', {
     page: 'Nothing has changed. Go back, tick the leads and press the button again.',

@@ -34,7 +34,7 @@ export const FOLDER = '{DATA_DIR}';
 const leadsThatAre = (status: 'waiting' | 'undelivered') => `${routes.operatorLeads.path}?status=${status}`;
 const undelivered = leadsThatAre('undelivered');
 /** The console's first page. */
-export const OVERVIEW = { intro: 'To see how the service is:', path: routes.operatorPage.path, commands: [] };
+export const OVERVIEW = { intro: 'To see the state of the service:', path: routes.operatorPage.path, commands: [] };
 const doctor = { intro: 'To check the service, on its server:', commands: ['npm run doctor'] };
 
 const alerts = {
@@ -43,7 +43,7 @@ const alerts = {
     one: '{n} submission from a browser was not confirmed by the receiver at its first attempt.',
     many: '{n} submissions from browsers were not confirmed by the receiver at their first attempts.',
     see: {
-      intro: 'To see the waiting ones:',
+      intro: 'To see the waiting submissions:',
       path: leadsThatAre('waiting'),
       commands: ['npm run inbox -- list --status waiting'],
     },
@@ -52,11 +52,11 @@ const alerts = {
   },
   given_up: {
     subject: 'Leads are undelivered',
-    one: '{n} submission could not be delivered. The service has stopped trying.',
-    many: '{n} submissions could not be delivered. The service has stopped trying.',
+    one: '{n} submission could not be delivered. The service makes no further attempt.',
+    many: '{n} submissions could not be delivered. The service makes no further attempt.',
     lost: 'Nothing is lost. Undelivered submissions are stored for 90 days.',
     see: {
-      intro: 'To see them, and to send them again:',
+      intro: 'To see and resend the undelivered submissions:',
       path: undelivered,
       commands: ['npm run inbox -- list --status undelivered', 'npm run inbox -- resend --undelivered'],
     },
@@ -67,7 +67,7 @@ const alerts = {
     many: '{n} e-mails failed permanently. The service does not send them again.',
     lost: 'No lead is lost, because leads are stored or delivered without e-mail.',
     see: {
-      intro: 'To see them, and to send them again within 24 hours:',
+      intro: 'To see the e-mails, and to resend them within 24 hours:',
       path: routes.operatorMessages.path,
       commands: [],
     },
@@ -77,7 +77,7 @@ const alerts = {
     subject: 'The database was unavailable',
     one: '{n} outage of the database was found. The database works again.',
     many: '{n} outages of the database were found. The database works again.',
-    lost: 'Nothing that was stored is lost. New submissions were forwarded without being stored, or refused for now.',
+    lost: 'No stored data is lost. During the outage, new submissions were forwarded without being stored, or refused.',
     see: OVERVIEW,
     server: doctor,
     over: { subject: 'the database works again', text: 'The database has worked for a minute without a fault.' },
@@ -96,9 +96,9 @@ const alerts = {
   },
   reported: {
     subject: 'People reported an agent',
-    one: '{n} person reported that they did not ask for what an agent wanted to send for them.',
-    many: '{n} people reported that they did not ask for what an agent wanted to send for them.',
-    lost: 'Nothing was sent. The service sends nothing more from a reported agent for the person who reported it.',
+    one: '{n} person reported a request of an agent as unwanted.',
+    many: '{n} people reported requests of agents as unwanted.',
+    lost: 'Nothing was sent. The service refuses further requests of a reported agent for the person who reported it.',
     see: {
       intro: 'To see the requests:',
       path: routes.operatorConfirmations.path,
@@ -115,7 +115,7 @@ const alerts = {
     many: '{n} undelivered submissions will lose their content within a week.',
     lost: 'Nothing is lost yet.',
     see: {
-      intro: 'To see them, and to send them again or export them:',
+      intro: 'To see, resend or export the submissions:',
       path: undelivered,
       commands: [
         'npm run inbox -- list --status undelivered',

@@ -62,7 +62,7 @@ function lossText(unstored: number): string {
 /** Returns how many submissions are not delivered, and when the service tries again. */
 function stateText(delivery: DeliveryFacts, site: MailSite): string {
   const { waiting, undelivered } = delivery;
-  if (waiting + undelivered === 0) return 'No submission waits any more.';
+  if (waiting + undelivered === 0) return 'No submission is waiting.';
   const waits = waiting === 0 ? [] : [`${waiting} ${waitOf(waiting)} for another attempt.`];
   return [...waits, ...openText(delivery, site)].join(' ');
 }
@@ -78,7 +78,7 @@ function openText({ undelivered, nextAttemptMs }: DeliveryFacts, { timeOf }: Mai
   const next = nextAttemptMs === undefined ? [] : [`The next attempt is due on ${timeOf(nextAttemptMs)}.`];
   if (undelivered === 0) return next;
   const [are, them] = undelivered === 1 ? ['is', 'it'] : ['are', 'them'];
-  return [...next, `${undelivered} ${are} undelivered: the service sends ${them} again only if you ask for it.`];
+  return [...next, `${undelivered} ${are} undelivered, and not retried until you resend ${them}.`];
 }
 
 function waitOf(waiting: number): string {
@@ -90,7 +90,7 @@ const CAUSES: Readonly<Record<AttemptOutcome, string>> = {
   rejected: 'the receiver rejected the submission',
   rateLimited: 'the receiver asked the service to wait',
   unconfirmed: 'the receiver did not confirm',
-  unknown: 'the service stopped before it had the answer',
+  unknown: 'the service stopped before the receiver answered',
 };
 
 /** Returns why the last attempt delivered nothing. */

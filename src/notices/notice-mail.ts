@@ -54,7 +54,7 @@ export function noticeMail(row: SubmissionRow, site: MailSite): MailContent | un
       ...(reference === undefined ? [] : [`Reference: ${reference}`]),
     ].join('\n'),
     linkOrCommands(site, {
-      intro: 'To see it and its delivery:',
+      intro: 'To see the submission and its delivery:',
       path: pathTo(routes.operatorLead, { id }),
       commands: [`npm run inbox -- show ${id}`],
     }),
@@ -138,7 +138,7 @@ function statusOf({ status, stored_here, next_attempt_ms: nextMs }: SubmissionRo
     case 'waiting':
       return `stored, not delivered yet${nextMs === null ? '' : `, next attempt on ${timeOf(nextMs)}`}`;
     case 'undelivered':
-      return 'NOT DELIVERED. It is stored, and it needs you.';
+      return 'NOT DELIVERED. The submission is stored, but the service makes no further attempt.';
     case 'dismissed':
       return 'dismissed';
   }

@@ -309,7 +309,7 @@ describe.each(databases)('console credentials, on %s', (_name, create) => {
     await service.parts.credentials.reload();
     const { text } = await operator.get(PAGE);
     expect(text).toContain('npm run credentials -- rotate acme');
-    expect(text).toContain('The credentials file is broken.');
+    expect(text).toContain('The credentials file is invalid');
     expect(text).not.toContain('<button class="button small" name="do"');
     expect(text).not.toContain('revoke=');
     for (const form of changes) expect((await press(form)).status).toBe(503);

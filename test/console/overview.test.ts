@@ -32,8 +32,8 @@ async function overview(): Promise<string> {
 describe('GET /operator (reference §12.6)', () => {
   test('states that nothing needs attention, and links to all pages', async () => {
     const text = await overview();
-    expect(text).toContain('Nothing. No lead is new, and every lead has arrived.');
-    expect(text).toContain('Nothing was sent yet.');
+    expect(text).toContain('Nothing. There is no new lead, and every lead is delivered.');
+    expect(text).toContain('Nothing has been sent yet.');
     for (const word of ['Leads', 'Agents', 'Confirmations', 'Subscribers', 'Messages', 'Audit']) {
       expect(text).toMatch(new RegExp(`<a href="/operator/${word.toLowerCase()}">${word}</a>`));
     }
@@ -75,9 +75,9 @@ describe('GET /operator (reference §12.6)', () => {
     expect(text).toContain('Reports by agent: acme 1.');
     // An agent's undelivered lead counts as settled, because the agent was asked to start again.
     expect(text).toContain('2 leads did not arrive');
-    expect(text).toContain('18 Nov 2026, 11:00: the receiver rejected it');
+    expect(text).toContain('18 Nov 2026, 11:00: the receiver rejected the lead');
     expect(text).toContain('1 message could not be sent');
-    expect(text).toContain('1 person did not ask for what an agent asked them to confirm');
+    expect(text).toContain('1 person reported an unwanted request of an agent');
     expect(text).toContain('rejected, <time');
     expect(text).toContain('2 from browsers');
     expect(text).toContain('1 from agents');

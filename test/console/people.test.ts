@@ -193,7 +193,7 @@ describe.each(databases)('console, on %s', (_name, create) => {
       await pending({ ...quote, email: 'late@example.com' });
       const { text } = await operator.get('/operator/confirmations');
       const statuses = [...text.matchAll(/class="status \w+">([^<]+)</g)].map(([, word]) => word);
-      expect(statuses).toEqual(['Pending', 'Reported: the person did not ask for it', 'Declined']);
+      expect(statuses).toEqual(['Pending', 'Reported as unwanted', 'Declined']);
       expect(text).toContain('acme');
       expect(text).not.toMatch(/example\.com|img src=x/);
       clock.advance(8 * 86_400_000);
@@ -242,7 +242,7 @@ describe.each(databases)('console, on %s', (_name, create) => {
         expect(path).not.toContain('x.co');
         const { text } = await operator.get(path);
         expect(text).not.toContain(EVIL);
-        expect(text).toContain('61 could not be sent');
+        expect(text).toContain('61 failed permanently');
         for (const [, address = ''] of text.matchAll(/<bdi>(p\d+@x\.co)</g)) seen.add(address);
         path = /rel="next" href="([^"]+)">Older/.exec(text)?.[1]?.replaceAll('&amp;', '&');
       }
@@ -253,9 +253,9 @@ describe.each(databases)('console, on %s', (_name, create) => {
       [
         1,
         '550 5.1.1 … <b>unknown</b>',
-        'The mail server refused it: <bdi>550 5.1.1 … &lt;b&gt;unknown&lt;/b&gt;</bdi>',
+        'The mail server refused the message: <bdi>550 5.1.1 … &lt;b&gt;unknown&lt;/b&gt;</bdi>',
       ],
-      [7, '452 4.2.2 full', 'The mail server refused it for now, each time: <bdi>452 4.2.2 full</bdi>'],
+      [7, '452 4.2.2 full', 'The mail server refused every attempt temporarily: <bdi>452 4.2.2 full</bdi>'],
       [7, null, 'The mail server did not reply</span>'],
       [1, null, 'The address is not valid</span>'],
     ])('shows why a message failed after %i attempts with the reply %j', async (attempts, reply, words) => {

@@ -53,7 +53,7 @@ test.each(databases)(
     expect(await open('q=ada%00')).toBe(all);
     for (const { email } of rows) expect(all).toContain(email);
     expect(all).toContain('signed up through <bdi>&lt;b&gt;Painters');
-    expect(all).toContain('<p class="total">3 subscribers: 2 confirmed, 1 pending, 0 left</p>');
+    expect(all).toContain('<p class="total">3 subscribers: 2 confirmed, 1 pending, 0 unsubscribed</p>');
     expect(all).toContain('1 Sept 2026, 15:00');
     expect(all).not.toMatch(/(?:confirm|leave)-\d/);
     const found = await open('q=ADA&status=confirmed');

@@ -117,7 +117,7 @@ describe.each(databases)('leads as work on %s', (_name, create) => {
       expect(new Set(await progressOf(ids))).toEqual(new Set(['answered']));
       expect(await audit()).toEqual([['marked', { ids: [...ids].sort(), progress: 'answered' }]]);
       const first = (await operator.get('/operator/leads')).text;
-      expect(resultIn(first)).toBe('98 leads marked as answered. 2 were skipped.');
+      expect(resultIn(first)).toBe('98 leads marked as answered. 2 leads were skipped.');
       expect(resultIn((await operator.get('/operator/leads')).text)).toBeUndefined();
     });
 
@@ -135,7 +135,7 @@ describe.each(databases)('leads as work on %s', (_name, create) => {
     test('changes nothing and writes no audit entry if every id is unknown', async () => {
       expect((await bulk('won', [UNKNOWN, randomUUID()])).status).toBe(303);
       expect(await audit()).toEqual([]);
-      expect(resultIn((await operator.get('/operator')).text)).toBe('Nothing has changed. 2 were skipped.');
+      expect(resultIn((await operator.get('/operator')).text)).toBe('Nothing has changed. 2 leads were skipped.');
     });
 
     test('resends the leads that can be resent, and skips the others', async () => {
@@ -146,7 +146,9 @@ describe.each(databases)('leads as work on %s', (_name, create) => {
         submissionRow({ status: 'undelivered', reason: 'sent_unkept' }),
       );
       await bulk('resend', [...ids, UNKNOWN]);
-      expect(resultIn((await operator.get('/operator')).text)).toBe('2 leads will be sent again soon. 3 were skipped.');
+      expect(resultIn((await operator.get('/operator')).text)).toBe(
+        '2 leads will be sent again soon. 3 leads were skipped.',
+      );
       expect(await audit()).toEqual([['resent', { ids: ids.slice(0, 2).sort() }]]);
     });
   });

@@ -76,7 +76,7 @@ Nothing is lost. Every submission is stored.
 
 Cause: the receiver did not confirm (HTTP status 500). Last attempt: 1 Sept 2026, 12:00 UTC.
 
-To see the waiting ones:
+To see the waiting submissions:
 https://paint.example/operator/leads?status=waiting
 
 To check the service, on its server:
@@ -95,7 +95,7 @@ https://paint.example`);
     expect(end.subject).toBe('Resolved: leads reach the receiver again');
     expect(end.text).toBe(`Leads reach the receiver again. 3 were delivered, 0 wait.
 
-To see how the service is:
+To see the state of the service:
 https://paint.example/operator
 
 Paint Match
@@ -108,7 +108,7 @@ https://paint.example`);
     [{ http_status: null }, 'the receiver did not answer'],
     [{ outcome: 'rateLimited', http_status: 429 }, 'the receiver asked the service to wait (HTTP status 429)'],
     [{ outcome: 'rejected', http_status: 422 }, 'the receiver rejected the submission (HTTP status 422)'],
-    [{ outcome: 'unknown', http_status: null }, 'the service stopped before it had the answer'],
+    [{ outcome: 'unknown', http_status: null }, 'the service stopped before the receiver answered'],
   ])('the alert names the cause of the newest failed attempt: %j', async (attempt, words) => {
     const older = attempted({ at: '2026-09-01T11:00:00.000Z', http_status: 599 });
     const { text } = await about('upstream', [older, attempted(attempt)]);
@@ -119,7 +119,7 @@ https://paint.example`);
     const rejected = { status: 'undelivered', reason: 'rejected', next_attempt_ms: null } as const;
     const rows = [attempted({ outcome: 'rejected' }, rejected), attempted({ outcome: 'rejected' }, rejected)];
     const { text } = await about('upstream', rows);
-    expect(text).toContain('\n\n2 are undelivered: the service sends them again only if you ask for it.\n\n');
+    expect(text).toContain('\n\n2 are undelivered, and not retried until you resend them.\n\n');
     expect(text).toContain('https://paint.example/operator/leads?status=undelivered\n');
   });
 
@@ -127,8 +127,8 @@ https://paint.example`);
     const { paragraphs } = await about('upstream', [submission()]);
     expect(paragraphs.slice(1, 4)).toEqual([
       'Nothing is lost. Every submission is stored.',
-      'No submission waits any more.',
-      'To see how the service is:\nhttps://paint.example/operator',
+      'No submission is waiting.',
+      'To see the state of the service:\nhttps://paint.example/operator',
     ]);
   });
 
@@ -166,8 +166,8 @@ https://paint.example`);
     alerts.resolve('upstream');
     const { paragraphs } = await sent();
     expect(paragraphs).toEqual([
-      'Leads reach the receiver again. 2 were delivered, 2 wait. The next attempt is due on 1 Sept 2026, 12:05 UTC. 1 is undelivered: the service sends it again only if you ask for it.',
-      'To see the waiting ones:\nhttps://paint.example/operator/leads?status=waiting',
+      'Leads reach the receiver again. 2 were delivered, 2 wait. The next attempt is due on 1 Sept 2026, 12:05 UTC. 1 is undelivered, and not retried until you resend it.',
+      'To see the waiting submissions:\nhttps://paint.example/operator/leads?status=waiting',
       'Paint Match\nhttps://paint.example',
     ]);
   });
@@ -179,8 +179,8 @@ https://paint.example`);
     const first = await sent();
     expect(first.subject).toBe('People reported an agent');
     expect(first.paragraphs).toEqual([
-      '5 people reported that they did not ask for what an agent wanted to send for them.',
-      'Nothing was sent. The service sends nothing more from a reported agent for the person who reported it.',
+      '5 people reported requests of agents as unwanted.',
+      'Nothing was sent. The service refuses further requests of a reported agent for the person who reported it.',
       'Reports by agent:\nAcme Assistant (acme): 2\nbeta: 1\nconstructor: 1\n__proto__: 1',
       'To see the requests:\nhttps://paint.example/operator/confirmations',
       'To block an agent, revoke its credential on the server:\nnpm run credentials -- revoke NAME',

@@ -88,7 +88,7 @@ Status: delivered
 Received: 1 Sept 2026, 04:59 GMT-7
 Reference: ${shortReference(id)}
 
-To see it and its delivery:
+To see the submission and its delivery:
 https://paint.example/operator/leads/${id}
 
 Paint Match
@@ -130,7 +130,10 @@ https://paint.example`);
       { status: 'waiting', next_attempt_ms: Date.parse('2026-09-01T12:05:00Z') } as const,
       'stored, not delivered yet, next attempt on 1 Sept 2026, 12:05 UTC',
     ],
-    [{ status: 'undelivered' } as const, 'NOT DELIVERED. It is stored, and it needs you.'],
+    [
+      { status: 'undelivered' } as const,
+      'NOT DELIVERED. The submission is stored, but the service makes no further attempt.',
+    ],
   ])('shows the status at the time of sending: %j', async (now, words) => {
     const { outbox, tell } = await instance({ environment: { OPERATOR_TIME_ZONE: 'UTC' } });
     const row = submission({ status: 'sending' });
