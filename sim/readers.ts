@@ -8,7 +8,7 @@ import type { Store } from './store.ts';
 
 type Links = { confirm_token: string; leave_token: string };
 
-/** Clicks links in the message to an address, like its reader. Some readers click nothing. */
+/** Acts as the reader of the message that was sent to `email`: clicks its links. Some readers click nothing. */
 export async function readMail(crowd: Crowd, store: Store, email: string): Promise<void> {
   const { random, scheduler, ledger } = crowd;
   if (!random.chance(0.7)) return;

@@ -29,7 +29,10 @@ export function secretOf(id: string, previewToken: string): string {
   return linkSecretIn(text, SECRET_LENGTH);
 }
 
-/** Returns the stored digest of a secret, in hex, or undefined if the text is not a secret. */
+/**
+ * Computes the SHA-256 digest of a secret, in hex, as the store contains it. Returns undefined if the text does not have
+ * the form of a secret.
+ */
 export function digestOfSecret(secret: string): string | undefined {
   return SECRET.test(secret) ? hash('sha256', secret, 'hex') : undefined;
 }

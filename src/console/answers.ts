@@ -1,4 +1,7 @@
-/** Requests to the console, and what its answers share: pages, refusals, the cookie and the check of the origin. */
+/**
+ * Types of the console's requests and answers. Functions that all handlers of the console use: render pages and
+ * refusals, set and read the cookie, check the origin.
+ */
 import type { IncomingMessage } from 'node:http';
 import type { ConsoleRefusal } from '../failures/refusals.ts';
 import { renderForPage } from '../failures/render.ts';

@@ -126,8 +126,8 @@ export function openSessions({ storage, clock, newId }: AuditParts) {
     },
 
     /**
-     * Ends all sessions of the operator and deletes their unused links. A name of printed links and the same address of
-     * mailed ones are different operators.
+     * Ends all sessions of the operator and deletes their unused links. An operator is a name together with a kind of
+     * link. So `jo@x.example` from a mailed link and `jo@x.example` from a printed link are two operators.
      */
     async signOutEverywhere({ name, mailed }: Session): Promise<void> {
       await commit(async (tx) => {

@@ -23,7 +23,10 @@ export type Notices = {
    * execution as `submitted`. A browser's subscription has no notice.
    */
   of(submission: NoticeSubject): Change[];
-  /** Applies the hourly limit to new notices, and ends an hour that is over. Throws `StorageUnavailable`. */
+  /**
+   * Applies the hourly limit to new notices. After the hour, queues a summary of the notices that were not sent. Throws
+   * `StorageUnavailable`.
+   */
   throttle(): Promise<void>;
 };
 

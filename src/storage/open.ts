@@ -1,4 +1,4 @@
-/** Opens the database of the settings, and loads the functions that copy it. */
+/** Opens the database that `DATABASE_URL` or `DATA_DIR` names. Loads the functions for backup and restore. */
 import { dirname } from 'node:path';
 import type { Clock } from '../platform/clock.ts';
 import type { Log } from '../platform/log.ts';

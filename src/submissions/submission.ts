@@ -85,7 +85,10 @@ export function searchColumns(
   return { email: submission.fields.email ?? null, search_text: searchTextOf(submission) };
 }
 
-/** Precedes the digits of the telephone number, at the end of the text. No field and no word contains it. */
+/**
+ * Separates a submission's search text from the digits of its telephone number. No field and no search word contains
+ * this character.
+ */
 export const BEFORE_DIGITS = '\x1f';
 
 /** Matches most texts. In such a text, folding changes only case and quotation marks. */

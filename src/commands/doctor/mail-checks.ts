@@ -18,7 +18,7 @@ const SMTP_TIMEOUT_MS = 10_000;
 const MAIL_SERVER = { setting: 'SMTP_URL', withTls: 'smtps://', withoutTls: 'smtp://' };
 const MAIL_REMEDY = 'Check SMTP_URL: scheme, host, port, user and password.';
 
-/** Causes by code of the mail library. */
+/** Cause and remedy for each error code of the mail library. */
 const SMTP_CAUSES: Readonly<Record<string, Diagnosis>> = {
   EAUTH: {
     says: 'The server refuses this user or password.',
