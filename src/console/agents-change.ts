@@ -38,7 +38,7 @@ const issueFaults: Partial<Record<RefusedChange['why'], RefusedIssue['fault']>> 
   endIsPast: { field: 'expires', text: 'Choose a day after today, or leave the field empty.' },
 };
 
-/** Adds a client and shows its token. A form with a fault is shown again. */
+/** Adds a client and returns the page with its token. If the form has a fault, returns the form with its values. */
 async function issue(parts: ChangeParts, request: ChangeRequest): Promise<Answer> {
   const { now, times, sent, sentAll } = request;
   const name = sent('name')?.trim();
@@ -76,7 +76,7 @@ async function revoke(parts: ChangeParts, request: ChangeRequest): Promise<Answe
   const name = request.sent('name');
   const credential = optional(request, 'credential');
   if (name === null || credential === undefined) return { kind: 'operatorButton' };
-  // Afterwards the client may be gone, and its label with it.
+  // The label is read first, because the change may remove the client with its label.
   const label = parts.credentials.labelOf(name);
   const one = credential === '' ? undefined : credential;
   const result = await edit(parts, request, 'revoked', (file) => revokeCredential(file, { name, credential: one }));

@@ -15,7 +15,7 @@ const DAY_MS = 86_400_000;
 /** Number of the newest executions that are counted. */
 const COUNTED_EXECUTIONS = 10_000;
 
-/** How long old tokens work after a rotation. */
+/** Choices for the time for which old tokens work after a rotation. */
 export const overlaps = {
   '1h': { label: '1 hour', ms: 3_600_000 },
   '24h': { label: '24 hours', ms: DAY_MS },
@@ -24,7 +24,7 @@ export const overlaps = {
 
 type Parts = Pick<ConsoleParts, 'credentials' | 'settings' | 'reader'>;
 
-/** A form to issue a credential that was refused: its values, the field with the fault, and a sentence. */
+/** A refused form to issue a credential: its values, the field with the fault, and a sentence about the fault. */
 export type RefusedIssue = {
   given: { name: string; label: string; scopes: readonly string[]; expires: string };
   fault: { field: 'name' | 'label' | 'scope' | 'expires'; text: string };
@@ -64,7 +64,7 @@ export async function agentsView(
   return { kind: 'page', title: 'Error: Agents', template: 'agents', data, status: 400 };
 }
 
-/** Returns true if the service can change the credentials file. A broken file must first be corrected by hand. */
+/** Returns true if the service can change the credentials file. An operator must first correct an invalid file. */
 function isChangeable({ credentials, settings }: Pick<Parts, 'credentials' | 'settings'>): boolean {
   const { credentialsFile: path } = settings;
   return path !== undefined && credentials.state().fault === undefined && isEditable(path);
@@ -108,7 +108,7 @@ function clientRow(
     name,
     label,
     hasLabel: label !== name,
-    // A name that the shell would interpret is left for the operator to type.
+    // If the shell would interpret the name, the command has a placeholder, and the operator types the name.
     inCommand: /^[\w.-]+$/.test(name) ? name : 'NAME',
     scopes,
     credentials: own.map((one) => ({

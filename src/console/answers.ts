@@ -31,7 +31,7 @@ export type ConsoleAnswer =
   | { kind: 'redirect'; to: string; cookie?: string; afterwards?: () => Promise<void> }
   | { kind: 'file'; name: string; type: string; text: AsyncIterable<string> };
 
-/** How anybody gets a new link: by the form if somebody can sign in by mail, and by the command. */
+/** Ways to a new link for a visitor without a session: the form, if `OPERATORS` is set, and the command. */
 type NewLink = { isMailed: boolean; command: string };
 
 export type Answers = ReturnType<typeof openAnswers>;
@@ -81,8 +81,8 @@ const COOKIE = 'operator';
 const SECURE_COOKIE = `__Host-${COOKIE}`;
 
 /**
- * Returns the cookie's value. Returns undefined if there is no such cookie or several, because somebody else set one of
- * the several.
+ * Returns the cookie's value. Returns undefined without such a cookie, and also if there are several. In that case
+ * somebody else has set one of them.
  */
 function tokenIn(request: IncomingMessage, name: string): string | undefined {
   const found = headerLines(request, 'cookie')

@@ -1,6 +1,6 @@
 /**
- * The audit (reference §12.12): each action or view of an operator, with time and ids. The audit contains nothing that
- * somebody typed.
+ * The audit (reference §12.12): each action or view of an operator, with time and ids. The audit contains no text that
+ * a person typed.
  */
 import { isoTime } from '../platform/clock.ts';
 import type { OpenTransaction, Storage } from '../storage/database.ts';
@@ -53,7 +53,7 @@ type Audited = { name: string; what: AuditAction; about?: About };
 
 export type AuditParts = { storage: Storage; newId: () => string; clock: { now(): Date } };
 
-/** Result of a change: its entry, or the reason why the change was refused. Without both, nothing was changed. */
+/** Result of a change: its audit entry, or the reason why the change was refused. Without both, nothing has changed. */
 type Changed<R> = { entry?: Audited } | { refused: R };
 
 /**

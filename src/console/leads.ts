@@ -69,7 +69,7 @@ export async function newLeads({ reader }: ConsoleParts, request: PageRequest): 
   return { kind: 'json', value: { count: await countNewer(reader, after, MAXIMUM_NEWER) } };
 }
 
-/** Returns a link for each progress, and one for undelivered leads, each with the number of leads. */
+/** Returns a link for each progress and a link for undelivered leads, each with the number of leads. */
 function chipsOf(
   path: string,
   given: Readonly<Record<string, string>>,

@@ -1,4 +1,4 @@
-/** The first page (reference §12.6): tasks, and the leads of each day. The page shows nothing personal. */
+/** The first page (reference §12.6): tasks, and the leads of each day. The page shows no personal data. */
 import { markReportsSeen } from '../confirmations/mailbox.ts';
 import { countBots } from '../intake/honeypots.ts';
 import { diskSpaceOf } from '../notices/probes.ts';

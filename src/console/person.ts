@@ -14,7 +14,7 @@ import type { Answer, ChangeParts, ChangeRequest, ConsoleParts, PageRequest } fr
 import { freshLinkOf, isFresh, setResult } from './sessions.ts';
 import { pathOfPage } from './templates.ts';
 
-/** Limit of the shown pending confirmations, far above the number that agents can request from one person. */
+/** Maximum number of shown pending confirmations. Agents can request far fewer from one person. */
 const PENDING_ROWS = 200;
 
 /**

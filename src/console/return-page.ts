@@ -1,7 +1,7 @@
 /** The page of the console to which a sign-in or a change returns (reference §12.15). */
 import { routes } from '../routes.ts';
 
-/** Routes that answer GET with something else than a page. */
+/** Routes whose answer to GET is no page, but a download or JSON. */
 const notPages = [
   routes.operatorLeadsCsv,
   routes.operatorLeadsJsonl,

@@ -15,7 +15,7 @@ const DAY_MS = 24 * 60 * MINUTE_MS;
 /** Longest time without a request (`IDLE_MS`), and longest total time of a session (reference §12.3). */
 const IDLE_MS = DAY_MS / 2;
 export const LIFETIME_MS = 7 * DAY_MS;
-/** Largest age of a fresh session: exports, deletions and changes of clients need one. */
+/** Time after the sign-in for which a session is fresh. Exports, deletions and changes of clients need a fresh session. */
 const FRESH_MS = 60 * MINUTE_MS;
 
 export type Session = OperatorSessionRow;
@@ -158,10 +158,10 @@ export async function setResult(
   await tx.updateTable('operator_sessions').set({ result: text, undo }).where('digest', '=', digest).execute();
 }
 
-/** How an operator gets a fresh link: by a mail whose link returns to `page`, or by the command. */
+/** Way to a new sign-in link: by mail, with a link that returns to `page`, or by the command. */
 export type FreshLink = { email: string; page: string } | { command: string };
 
-/** Returns the way to a fresh link for the operator of a session. */
+/** Returns how the operator of a session gets a new sign-in link. */
 export function freshLinkOf({ name, mailed }: Session, page: string): FreshLink {
   return mailed === 1 ? { email: name, page } : { command: LINK_COMMAND };
 }

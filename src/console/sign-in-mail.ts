@@ -1,8 +1,10 @@
 /**
- * Mails sign-in links to the operators of `OPERATORS` (reference §12.16). Nothing tells operators from others:
+ * Mails sign-in links to the operators of `OPERATORS` (reference §12.16). Neither an answer nor its time reveals whether
+ * an address belongs to an operator:
  *
  * 1. Every request gets the same answer, which is sent before anything is stored.
- * 2. Every request costs the same statements and one commit. For others, the transaction deletes its row again.
+ * 2. Every request costs the same statements and one commit. If the address belongs to no operator, the transaction
+ *    deletes its row again.
  */
 import { normalize, parseEmail } from '../forms/fields.ts';
 import type { MailContent } from '../mail/mail.ts';
@@ -18,7 +20,7 @@ const MINUTE_MS = 60_000;
 const HOUR_MS = 60 * MINUTE_MS;
 /** Number of links that one operator gets within an hour. */
 const LINKS_AN_HOUR = 5;
-/** Time after an attempt to send a message, after which a new request of its operator sends it again. */
+/** Shortest time between an attempt to send a mail and another attempt because of a new request. */
 const REST_MS = 5 * MINUTE_MS;
 
 type SignInMailParts = {
@@ -31,7 +33,7 @@ type SignInMailParts = {
 /** Values as they were typed or sent. */
 export type LinkRequest = { email: string | null; page: string | null };
 
-/** Returns a function that queues the mail with a link, within the limit of an hour. It throws `StorageUnavailable`. */
+/** Returns a function that queues the mail with a link, within the hourly limit. It throws `StorageUnavailable`. */
 export function linkRequests({ settings, storage, clock, newId }: SignInMailParts) {
   const { operators, baseUrl } = settings;
   const { hostname } = new URL(baseUrl);
@@ -64,8 +66,8 @@ export function linkRequests({ settings, storage, clock, newId }: SignInMailPart
 }
 
 /**
- * Returns the number of mails to an operator that wait or were attempted within the last hour. A mail that waits counts
- * however old it is, so that the mails of a long fault do not all arrive in one hour.
+ * Returns the number of mails to an operator that wait or were attempted within the last hour. A waiting mail of any age
+ * counts. Otherwise all mails of a long fault could arrive in one hour.
  */
 async function countMails(tx: OpenTransaction, address: string, nowMs: number): Promise<number> {
   const rows = await tx
@@ -78,7 +80,7 @@ async function countMails(tx: OpenTransaction, address: string, nowMs: number): 
   return rows.length;
 }
 
-/** Makes the operator's waiting mails due, so that after a fault of the mail server nobody waits for hours. */
+/** Makes the operator's waiting mails due, so that the operator waits no hours after a fault of the mail server. */
 async function sendWaiting(tx: OpenTransaction, address: string, nowMs: number): Promise<void> {
   await tx
     .updateTable('messages')
@@ -93,7 +95,7 @@ async function sendWaiting(tx: OpenTransaction, address: string, nowMs: number):
 
 /**
  * Returns the function that makes a link and renders its mail. A later attempt makes a new link and ends the earlier
- * one. If the earlier link was used, or the operator is no longer in `OPERATORS`, there is nothing to send.
+ * link. If the earlier link was used, or the operator is no longer in `OPERATORS`, the function returns undefined.
  */
 export function signInRenderer({ settings, storage, clock }: Omit<SignInMailParts, 'newId'>): Render {
   const { operators, operator, baseUrl } = settings;

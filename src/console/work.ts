@@ -1,4 +1,4 @@
-/** Buttons by which an operator works off leads: progress, note, resend, dismissal, undo (reference §12.10, §12.14). */
+/** Handles the buttons for leads: progress, note, resend, dismissal, undo (reference §12.10, §12.14). */
 import type { Field } from '../forms/catalog.ts';
 import { checkValue } from '../forms/validate.ts';
 import type { OpenTransaction } from '../storage/database.ts';
@@ -14,7 +14,7 @@ import { setResult } from './sessions.ts';
 
 const MAXIMUM_IDS = 100;
 
-/** Like the field `message` of a form. */
+/** The note has the rules of the field `message`. */
 const NOTE: Field = { name: 'note', kind: 'text', required: false, maximum: 4_000, label: 'Note', example: '' };
 
 /** A change of progress that can be undone. `key` names the change in the form of the button "Undo". */
@@ -70,7 +70,7 @@ export async function changeLead(parts: ChangeParts, request: ChangeRequest): Pr
   return { kind: why === 'underWay' ? 'rowUnderWay' : 'unknownRow' };
 }
 
-/** Sets the progress of several leads, or has them sent again. Unknown ids are skipped. */
+/** Sets the progress of several leads, or marks them for a resend. Skips unknown ids. */
 export async function changeLeads(parts: ChangeParts, request: ChangeRequest): Promise<Answer> {
   const given = [...new Set(request.sentAll('id'))];
   const what = request.sent('do');
@@ -150,7 +150,7 @@ export async function undoChange(_parts: ChangeParts, { session, sent, commit, r
   return { kind: 'done' as const, to: returnTo };
 }
 
-/** Sets or removes the note of a lead. A note that is refused is shown again. */
+/** Sets or removes the note of a lead. If the note is refused, returns the page with the typed note. */
 export async function changeNote(parts: ChangeParts, request: ChangeRequest): Promise<Answer> {
   const id = request.values.id ?? '';
   const typed = request.sent('note');

@@ -29,7 +29,7 @@ export function relabel(file: ClientsFile, name: string, label: string): Change 
   return { kind: 'changed', file: { ...file, clients }, credentials: [] };
 }
 
-/** Adds a credential. The client's other credentials end at `overlapEnds`, and expired credentials are removed. */
+/** Adds a credential, and removes expired ones. The client's other credentials expire at `overlapEnds`. */
 export function rotate(file: ClientsFile, name: string, credential: NewCredential, overlapEnds: Date): Change {
   const client = file.clients.find((each) => each.name === name);
   if (client === undefined) return { kind: 'refused', why: 'noClient' };
@@ -41,7 +41,7 @@ export function rotate(file: ClientsFile, name: string, credential: NewCredentia
   return { kind: 'changed', file: replace(file, client, [...ending, added]), credentials: [added.id] };
 }
 
-/** Removes a client, or one of its credentials. To remove its last credential removes the client. */
+/** Removes a client, or one of its credentials. If the last credential is removed, the client is removed too. */
 export function revoke(file: ClientsFile, name: string, credentialId: string | undefined): Change {
   const client = file.clients.find((each) => each.name === name);
   if (client === undefined) return { kind: 'refused', why: 'noClient' };

@@ -31,13 +31,13 @@ const sha256 = v
   .assert((text) => /^[0-9a-f]{64}$/i.test(text), 'must be 64 hexadecimal digits')
   .map((text) => text.toLowerCase());
 
-// With `rest`, further members stay when a command edits the file.
+// `rest` preserves unknown members when a command edits the file.
 const credential = v
   .object({
     id: name,
     sha256,
     created_at: time,
-    // `expires_at` is required, so that a misspelt name never makes a credential last for ever.
+    // `expires_at` is required. Otherwise a misspelt name would make a credential that never expires.
     expires_at: time.nullable(),
   })
   .rest(v.unknown());

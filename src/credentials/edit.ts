@@ -20,7 +20,7 @@ import { newId } from '../platform/random.ts';
 import { readPlainFile } from '../storage/files.ts';
 import { type ClientsFile, parseClients } from './clients.ts';
 
-/** Age from which a lock is stale. An edit takes milliseconds, so the owner of an older lock has died. */
+/** Age from which a lock is stale. An edit takes milliseconds, so the process that made an older lock has died. */
 const STALE_LOCK_MS = 10_000;
 const LOCK_ATTEMPTS = 100;
 const LOCK_RETRY_MS = 20;

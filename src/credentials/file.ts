@@ -1,6 +1,6 @@
 /**
  * The clients that may call the agent routes. The service reads the credentials file every two seconds. If the file is
- * broken or missing, the last good file stays in force (reference §16.3).
+ * invalid or missing, the service uses the last valid version (reference §16.3).
  */
 import { hash, timingSafeEqual } from 'node:crypto';
 import { type Clock, every } from '../platform/clock.ts';
@@ -44,7 +44,7 @@ export type ListedClient = {
   credentials: { id: string; createdAt: string; expiresAt: string | null }[];
 };
 
-/** At the start, the credentials file can't be read or is not valid. The message is a sentence. */
+/** Thrown at a start if the credentials file can't be read or is invalid. The message is a sentence. */
 export class CredentialsFault extends Error {
   override name = 'CredentialsFault';
 }
@@ -121,9 +121,9 @@ export function openCredentials({ path, log, clock, pollMs = POLL_MS }: Credenti
       await reading;
       await read(path);
     },
-    /** `fault` is the reason why the present file is refused, or undefined while it is in force. */
+    /** `fault` is the reason why the current file is invalid. Undefined if the current file is in use. */
     state: () => ({ clients: file.clients.length, fault }),
-    /** Returns the clients of the file in force, without digests. */
+    /** Returns the clients of the last valid file, without digests. */
     clients: (): ListedClient[] =>
       file.clients.map(({ name, label, scopes, credentials }) => {
         const listed = credentials.map(({ id, created_at, expires_at }) => {

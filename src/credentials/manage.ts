@@ -28,7 +28,7 @@ export type RefusedChange = {
 
 type Managed<Result = ChangedClient> = ({ kind: 'changed' } & Result) | RefusedChange;
 
-/** The token of a new credential, which is stored nowhere. */
+/** The token of a new credential. No file and no table contains it. */
 type Issued = ChangedClient & { credential: string; token: string };
 
 /** Adds a client with a credential. */

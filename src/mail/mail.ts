@@ -33,7 +33,7 @@ export type MailContent = {
 export type Message = MailContent & { address: string; messageId: string };
 
 export type Mailer = {
-  /** Settles within 50 s, which is before the outbox's shortest retry delay. Never throws. */
+  /** Sends a message. Settles within 50 s, before the outbox's shortest retry delay. Never throws. */
   send(message: Message): Promise<SendResult>;
   /** Ends all sends under way. The result of these sends is `refused`. */
   close(): Promise<void>;

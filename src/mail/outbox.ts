@@ -129,7 +129,7 @@ export function openOutbox(options: OutboxOptions) {
     try {
       await options.prepare?.();
     } catch (error) {
-      // Notices that have to wait don't stop other messages.
+      // If notices can't be prepared, other messages are still sent.
       log.error({ reason: reasonOf(error) }, 'notices not throttled');
     }
     for (let attempts = 0; ; attempts += 1) {

@@ -1,14 +1,14 @@
 /**
- * The mail server's reply to a message that failed, as the operator sees it (reference §11.2). A server may repeat
- * anything that it got, also in another encoding. So only plain words and small numbers stay, and an ellipsis replaces
- * everything else.
+ * The mail server's reply to a failed message, as the operator sees it (reference §11.2). A reply may repeat any part of
+ * the message, also in another encoding. So the stored reply has only plain words and small numbers, and an ellipsis
+ * replaces all other text.
  */
 
 /** Longest text of a reply, in code points. */
 const MAXIMUM_LENGTH = 200;
 /** Number of characters of a reply that are read. */
 const READ_LENGTH = 2_000;
-/** Shorter words can't identify anybody, and many occur in a token by chance. */
+/** Shorter words can't identify a person, and often occur in a token by chance. */
 const HIDDEN_LENGTH = 3;
 
 /** The code at the beginning of a line, and the enhanced status code (RFC 3463). */

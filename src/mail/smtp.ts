@@ -18,7 +18,7 @@ export type SmtpTimeouts = {
 /** All timeouts are shorter than the outbox's first retry delay of a minute, so a message is never under way twice. */
 const DEFAULT_TIMEOUTS: SmtpTimeouts = { connectionMs: 20_000, socketMs: 30_000, sendMs: 45_000 };
 
-/** Idle time after which a connection is closed. The server may drop one that is idle for longer without a sign. */
+/** Idle time after which a connection is closed. A server may drop a connection that is idle for longer without notice. */
 const IDLE_TIMEOUT_MS = 5_000;
 
 /** Allowed options in the query of `SMTP_URL`. Other options could turn on nodemailer's logs, for example. */

@@ -25,8 +25,8 @@ const DISK_EVERY_MS = 60_000;
 const EXPIRING_EVERY_MS = 3_600_000;
 
 /**
- * `run` probes disk and database and queues the due alerts. `close` queues the alerts for faults that were counted
- * since.
+ * `run` probes disk and database and queues the due alerts. `close` queues the alerts for faults that were counted since
+ * the last `run`.
  */
 export type Alerts = Pick<Job, 'run' | 'start' | 'close'> & {
   /** Counts a fault, under a detail of its kind (`alert-kinds.ts`). */

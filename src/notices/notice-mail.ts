@@ -1,6 +1,7 @@
 /**
- * E-mails about submissions, rendered from the row when they are sent (reference §11.5). A typed line is behind its label
- * or indented, so that it can't pass for our text. The subject has typed text without control characters.
+ * E-mails about submissions, rendered from the row when they are sent (reference §11.5). A typed line is indented or
+ * follows its label, so that a reader can't mistake it for our text. The subject has typed text without control
+ * characters.
  */
 import { findForm } from '../forms/catalog.ts';
 import { parseEmail } from '../forms/fields.ts';
@@ -144,7 +145,7 @@ function statusOf({ status, stored_here, next_attempt_ms: nextMs }: SubmissionRo
   }
 }
 
-/** Fields that come first: who it is, and how to reach this person. */
+/** Fields that come first: the person's name and contact data. */
 const FIRST = ['name', 'phone', 'email'];
 
 /** Returns the fields with their labels. A text has a paragraph of its own, and any other value is behind its label. */

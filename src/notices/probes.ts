@@ -36,7 +36,7 @@ export type ProbeResult = 'fault' | 'end' | 'nothing';
 
 /** Returns the probe of the disk. Without a folder, the disk is not low. The probe throws the errors of `diskSpace`. */
 export function openDiskProbe(diskSpace: () => Promise<DiskSpace | undefined>): () => Promise<ProbeResult> {
-  // True after a start as well, because an earlier process may have found the disk low.
+  // True at the start, because an earlier process may have found the disk low.
   let endsWithSpace = true;
   return async () => {
     const space = await diskSpace();

@@ -1,8 +1,8 @@
 /**
  * Limits e-mails to the operator (reference §11.6). An hour begins with its first message. An hour allows twenty
  * notices, or one alert of a kind. Further notices and faults are counted. At the end of the hour one message reports
- * them: a summary of the notices, or another alert if the fault lasts. The hour is a locked row, so instances share the
- * limit.
+ * them: a summary of the notices, or another alert if the fault lasts. The hour is a row that an instance locks, so all
+ * instances share the limit.
  */
 import type { OpenTransaction, Storage } from '../storage/database.ts';
 import type { MailHourRow, MessageRow } from '../storage/operation-schema.ts';

@@ -44,7 +44,7 @@ export async function deliver(
     const { row } = persisted;
     const hasEnded = row.status !== 'sending' && row.status !== 'waiting';
     if (row.id === submission.id && hasEnded) {
-      // This submission has ended already. Somebody dismissed it, for example, while this process was stopped.
+      // This submission has ended already. For example, an operator dismissed it while this process was stopped.
       return { reference: row.id, answeredAt: leads.clock.monotonic(), ...resultOf(row) };
     }
     const delivered = await sendAgain(leads, row, traceparent, join);
@@ -98,7 +98,7 @@ async function sendAgain(
     return leased && (await sendStored(leads, leased, traceparent));
   } catch (error) {
     if (!(error instanceof StorageUnavailable)) throw error;
-    // At the last read of the row, the submission was still to be delivered.
+    // At the last read of the row, the submission was not delivered yet.
     const answeredAt = leads.clock.monotonic();
     return { reference: row.id, outcome: { kind: 'unknown' }, status: 'queued', answeredAt };
   }

@@ -100,7 +100,7 @@ function isUnderWay(row: Pick<Decisive, 'status' | 'resend_asked_ms'>): boolean 
   return row.status === 'sending' || row.resend_asked_ms !== null;
 }
 
-/** If no row makes progress for this time, no service is running. A running service reads marks far more often. */
+/** If no row changes for this time, no service is running. A running service reads marks far more often. */
 const NO_SERVICE_AFTER_MS = 30_000;
 const POLL_EVERY_MS = 250;
 /** Number of rows in one read. The service sends the rows in the same order. */

@@ -12,7 +12,7 @@ export type Previous = { id: string; progress: Progress };
 export type ProgressChange = {
   /** The submissions that exist, in the order of the ids. */
   changed: Previous[];
-  /** Number of submissions that are not delivered any more, because they are spam. */
+  /** Number of submissions whose delivery ended, because they are spam. */
   dismissed: number;
 };
 
@@ -48,7 +48,7 @@ async function dismissSpam(
     .updateTable('submissions')
     .set({
       status: 'dismissed',
-      // A submission that was sent unstored is never sent again, whatever else becomes of it.
+      // A submission that was sent unstored keeps its reason, because the service never sends it again.
       reason: sql<SubmissionReason>`case when reason = 'sent_unkept' then reason else 'spam' end`,
       status_since_ms: storage.dialect.wallClock,
       step: null,

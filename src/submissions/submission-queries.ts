@@ -70,7 +70,7 @@ export function prepareSubmissionQueries(storage: Storage, leaseMs: number, keep
         .set((row) => ({
           status: 'sending',
           resumed_status: ifDismissed<SubmissionStatus>('undelivered', row.ref('status')),
-          // An operator who resends a dismissed row takes the dismissal back.
+          // The resend of a dismissed row ends the dismissal.
           reason: ifDismissed<SubmissionReason | null>(null, row.ref('reason')),
           attempt_number: row('attempt_number', '+', 1),
           attempt_by: by,
