@@ -13,7 +13,7 @@ import { AL, JO, mailed, mailedLink, queued, request, signInByMail, startWithOpe
 const HOUR_MS = 3_600_000;
 const FRESH_BUTTON = 'E-mail me a new link';
 
-/** Returns the values of the form with the button for a fresh link, or undefined without such a form. */
+/** Returns the values of the form with the button for a new link, or undefined without such a form. */
 function freshForm({ text }: Answer): Record<string, string> | undefined {
   const [form] = text.match(/<form[^>]*action="\/operator\/sign-in">[\s\S]*?<\/form>/) ?? [];
   if (!form?.includes(`>${FRESH_BUTTON}</button>`)) return undefined;
