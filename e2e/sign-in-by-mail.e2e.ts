@@ -78,7 +78,7 @@ describe.each([
     await page.getByRole('button', { name: 'Delete' }).click();
     await page.getByRole('heading', { name: 'You signed in more than an hour ago.' }).waitFor();
     await expectGoodPage(page);
-    await page.getByRole('button', { name: 'E-mail me a new link' }).click();
+    await page.getByRole('button', { name: 'E-mail me a fresh link' }).click();
     await page.getByRole('heading', { name: 'Check your mail' }).waitFor();
     await page.goto(await nextLink());
     await page.getByRole('button', { name: 'Sign in' }).click();

@@ -11,7 +11,7 @@ import { cookieOf, isSignedIn, linkFor, type Operator, operatorWith, signIn } fr
 import { AL, JO, mailed, mailedLink, queued, request, signInByMail, startWithOperators } from './sign-in-mail.ts';
 
 const HOUR_MS = 3_600_000;
-const FRESH_BUTTON = 'E-mail me a new link';
+const FRESH_BUTTON = 'E-mail me a fresh link';
 
 /** Returns the values of the form with the button for a new link, or undefined without such a form. */
 function freshForm({ text }: Answer): Record<string, string> | undefined {
