@@ -92,8 +92,9 @@ function sentencesOf(text: string): string[] {
     .filter((sentence) => sentence !== '' && !sentence.startsWith('@'));
 }
 
+/** Returns a sentence without code and without quoted names of tests. */
 function withoutCode(sentence: string): string {
-  return sentence.replace(/`[^`]*`/g, '').replace(/&[a-z]+;/g, '');
+  return sentence.replace(/`[^`]*`|«[^»]*»/g, '').replace(/&[a-z]+;/g, '');
 }
 
 function wordsOf(sentence: string): string[] {
