@@ -34,7 +34,7 @@ const rules: Record<string, (text: Text) => number> = {
   opening: ({ sentence }) => Number(OPENING.test(sentence)),
   semicolon: ({ sentence }) => withoutCode(sentence).split(';').length - 1,
   'private verb': ({ sentence }) => [...withoutCode(sentence).matchAll(PRIVATE_VERBS)].length,
-  'long sentence': ({ sentence }) => Number(wordsOf(sentence).length > LONGEST_SENTENCE),
+  'long sentence': ({ sentence }) => Number(wordsOf(withoutQuotes(sentence)).length > LONGEST_SENTENCE),
 };
 
 const counts = Object.fromEntries(
@@ -92,9 +92,15 @@ function sentencesOf(text: string): string[] {
     .filter((sentence) => sentence !== '' && !sentence.startsWith('@'));
 }
 
-/** Returns a sentence without code and without quoted names of tests. */
+/** Returns a sentence without quoted names of tests, which are entries of a list. */
+function withoutQuotes(sentence: string): string {
+  return sentence.replace(/«[^»]*»/g, '');
+}
+
 function withoutCode(sentence: string): string {
-  return sentence.replace(/`[^`]*`|«[^»]*»/g, '').replace(/&[a-z]+;/g, '');
+  return withoutQuotes(sentence)
+    .replace(/`[^`]*`/g, '')
+    .replace(/&[a-z]+;/g, '');
 }
 
 function wordsOf(sentence: string): string[] {
