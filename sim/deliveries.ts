@@ -20,8 +20,8 @@ export function seeDelivery(ledger: Ledger, event: Event, body: string): void {
 }
 
 /**
- * Returns a value that no other submission has. Subscriptions have this value in `contractor`, because their addresses
- * repeat.
+ * Returns the value that identifies a submission: its e-mail address, or for a subscription `contractor`, because several
+ * subscriptions have the same address.
  */
 export function markOf({ type, data: { id, fields } }: Event): string {
   if (type === 'subscriber.confirmed' || type === 'subscriber.unsubscribed') return id;

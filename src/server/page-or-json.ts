@@ -33,7 +33,7 @@ export function isRead(method: string | undefined): boolean {
   return method === 'GET' || method === 'HEAD';
 }
 
-/** Returns the path as the router reads it: decoded, without query and fragment. Of an absolute URL, only the path remains. */
+/** Returns the path as the router reads it: decoded, without query and fragment. Only the path of an absolute URL remains. */
 export function pathOf(url: string | undefined): string {
   const path = writtenPath(url ?? '');
   try {
