@@ -65,7 +65,7 @@ const preview = {
   },
 };
 
-/** The paths in the order of the table. */
+/** The paths in the order of the printed table. */
 export const paths: readonly Path[] = [
   { ...document('manifest', '/api/agent/manifest', 'application/json'), goal: 0.88 },
   { ...document('a page', '/quote', BROWSER), goal: 0.88 },

@@ -48,7 +48,7 @@ export function makeDataFolder(): { path: string; remove: () => void } {
   return { path, remove: () => rmSync(path, { recursive: true, force: true }) };
 }
 
-/** Headers that belong to one answer, or that Node.js writes automatically. */
+/** Headers that a bare server does not copy: they differ in each answer, or Node.js writes them. */
 const OWN = ['date', 'connection', 'keep-alive', 'content-length', 'x-request-id'];
 
 /** Returns the parts of the service's answer that a bare server copies. */

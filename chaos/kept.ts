@@ -147,8 +147,7 @@ function truthOf(
 const isUnstored = (sentence: FormAttempt['sentence']) => sentence === 'unsent' || sentence === 'unconfirmed';
 
 /**
- * Returns true if the process of the first attempt died before it reported the outcome, or was stopped beyond its
- * lease.
+ * Returns true if the process of the first attempt died before it reported the outcome, or was paused until after its lease expired.
  */
 const diedWith = (row: Row | undefined) => row?.outcomes[0] === 'unknown';
 

@@ -55,7 +55,7 @@ export type Chances = {
   dismissals: number;
   pauseMaximumMs: number;
   stepsMs: readonly number[];
-  /** True if a transaction on the file takes time, during which other requests run. */
+  /** True if a transaction on SQLite takes simulated time, during which other requests run. */
   slowTransactions: boolean;
 };
 

@@ -136,7 +136,7 @@ describe('paths outside src/routes.ts', () => {
     expect(pathsIn(text, afterSomething).length > 0).toBe(isPath);
   });
 
-  test('do not occur in TypeScript', () => {
+  test('occur in no other TypeScript file of src', () => {
     const found = [
       ...nodesOfSource(...TEXTS).map((each) => ({ ...each, after: false })),
       ...nodesOfSource(...CONTINUATIONS).map((each) => ({ ...each, after: true })),
@@ -148,7 +148,7 @@ describe('paths outside src/routes.ts', () => {
     expect(found.length).toBeGreaterThan(everyRoute.length);
   });
 
-  test('do not occur in a template or a script of a page', () => {
+  test('occur in no template and no script of a page', () => {
     const folder = resolve(import.meta.dirname, '../src/site');
     const files = globSync(['templates/*.eta', 'assets/*.js', '../console/templates/*.eta'], {
       cwd: folder,

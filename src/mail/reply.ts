@@ -8,7 +8,7 @@
 const MAXIMUM_LENGTH = 200;
 /** Number of characters of a reply that are read. */
 const READ_LENGTH = 2_000;
-/** Shorter words can't identify a person, and often occur in a token by chance. */
+/** Minimum length of a hidden word, in characters. Shorter words can't identify a person. */
 const HIDDEN_LENGTH = 3;
 
 /** The code at the beginning of a line, and the enhanced status code (RFC 3463). */

@@ -221,7 +221,7 @@ function parseRetryAfter(header: string | undefined, now: Date): number {
   return Number.isNaN(seconds) ? 1 : Math.min(Math.max(seconds, 1), RETRY_AFTER_MAXIMUM_SECONDS);
 }
 
-/** Returns a date in milliseconds since 1970, or NaN for other formats, of which `Date.parse` accepts many. */
+/** Returns the milliseconds since 1970 of a date in an HTTP format, or NaN for any other text. */
 function parseHttpDate(text: string): number {
   if (ASCTIME_DATE.test(text)) return Date.parse(`${text} GMT`);
   return HTTP_DATE.test(text) ? Date.parse(text) : Number.NaN;

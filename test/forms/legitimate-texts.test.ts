@@ -67,7 +67,7 @@ describe('validate, legitimate texts', () => {
     expect(isBlank(normalize(text))).toBe(false);
   });
 
-  test('reduces the flag of England, which is spelled with tags, to a black flag', () => {
+  test('replaces the England flag emoji, which consists of tag characters, with a black flag', () => {
     expect(messageOf('🏴\u{e0067}\u{e0062}\u{e0065}\u{e006e}\u{e0067}\u{e007f}')).toBe('🏴');
   });
 });

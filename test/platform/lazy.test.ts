@@ -34,7 +34,7 @@ test('once calls its function again after that function threw an error', () => {
   expect([read(), read(), calls.count]).toEqual(['made', 'made', 2]);
 });
 
-test('once rejects all waiting callers if its promise is rejected, then calls its function again', async () => {
+test('once() rejects all waiting callers if the promise is rejected, and the next call runs the function again', async () => {
   const { calls, make } = failingFirst(
     () => Promise.reject(new Error('not yet')),
     () => Promise.resolve('made'),

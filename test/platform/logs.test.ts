@@ -217,7 +217,7 @@ describe('text of callers', () => {
     expect(answer.status).toBe(503);
   });
 
-  test('appears in no log line, error or metric after all these requests', async () => {
+  test('appears in no log line, error or metric', async () => {
     await expect.poll(() => mail.offered.join(), { timeout: 10_000 }).toContain(canary);
     const mails = () => lines().filter(({ msg }) => msg.startsWith('message '));
     await expect.poll(() => mails().length, { timeout: 5_000 }).toBeGreaterThan(0);

@@ -162,7 +162,7 @@ describe('values of settings in pages', () => {
   });
 });
 
-test('/privacy states the retention of receipts, and that delivered requests have no fixed date', () => {
+test('/privacy states the retention of receipts, and that delivered requests have no fixed deletion date', () => {
   const { html, markdown } = page('/privacy');
   for (const text of [html, markdown]) {
     expect(text).toContain('123 days');

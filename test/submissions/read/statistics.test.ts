@@ -40,7 +40,7 @@ describe.each(databases)('statistics on %s', (_name, create) => {
     await database.remove();
   });
 
-  test('dailyCounts counts the leads of each day of the time zone by origin', async () => {
+  test('dailyCounts returns the number of leads per day and origin, with days in the given time zone', async () => {
     const now = new Date('2026-08-29T10:00:00.000Z');
     const countDays = (zone: string) => dailyCounts(storage, now, zone);
     const days = await countDays('Europe/Vienna');
