@@ -78,12 +78,15 @@ export function openConsole(given: GivenParts) {
     return text === undefined ? undefined : { text, undo, here };
   }
 
-  async function run(page: ConsolePage, session: Session, path: string, request: ConsoleRequest): Promise<Answer> {
+  async function run(
+    page: ConsolePage,
+    { session, path, here }: { session: Session; path: string; here: string },
+    request: ConsoleRequest,
+  ): Promise<Answer> {
     const refusal = page.change && whyNotFromOurPage(request.raw);
     if (refusal !== undefined) return refusal;
     const { values, query, readForm } = request;
     const times = timesIn(settings.operatorTimeZone);
-    const here = query.size === 0 ? path : `${path}?${query}`;
     const record = recorder(parts, session.name);
     const given = { session, path, values, query, here, now: clock.now(), times, record };
     if (page.needsFreshSession?.(given) && !isFresh(session, given.now)) return { kind: 'sessionNotFresh' };
@@ -103,11 +106,11 @@ export function openConsole(given: GivenParts) {
       const session = await sessionOf(request.raw, !isBackground);
       if (session === undefined) return { kind: 'noSession' };
       const path = pathTo(routes[name], request.values);
-      const answer = await run(pages[name], session, path, request);
+      const here = request.query.size === 0 ? path : `${path}?${request.query}`;
+      const answer = await run(pages[name], { session, path, here }, request);
       switch (answer.kind) {
         case 'page': {
           const { zone } = timesIn(settings.operatorTimeZone);
-          const here = request.query.size === 0 ? path : `${path}?${request.query}`;
           const main = render(answer.template, { here, ...answer.data, path, zone });
           const result = request.raw.method === 'HEAD' ? undefined : await resultOf(session, here);
           return { ...page(answer.title, main, { name: session.name, path, result }), status: answer.status ?? 200 };

@@ -1,7 +1,13 @@
 /** The list of leads (reference §12.7, §12.14). */
 import { routes } from '../routes.ts';
 import { formNames, origins, progresses, statuses } from '../submissions/read/filter.ts';
-import { COUNTED_ROWS, type StoredSubmission, submissionPage, writeCursor } from '../submissions/read/list.ts';
+import {
+  COUNTED_ROWS,
+  type StoredSubmission,
+  submissionPage,
+  submissionsOf,
+  writeCursor,
+} from '../submissions/read/list.ts';
 import { countChips, countNewer } from '../submissions/read/statistics.ts';
 import { agentLabel, many, progressWords, statusTitles, titleCase } from './lead-words.ts';
 import { leadFilters, leadLinks, PAGE_ROWS, withQuery } from './lists.ts';
@@ -56,7 +62,7 @@ export async function leadsPage(parts: ConsoleParts, request: PageRequest): Prom
 }
 
 async function newestLead({ reader }: ConsoleParts): Promise<StoredSubmission[]> {
-  return (await submissionPage(reader, { onlyLeads: true }, { limit: 1 })).items;
+  return await submissionsOf(reader, { onlyLeads: true }, { direction: 'desc', limit: 1 });
 }
 
 function cursorOf({ receivedMs, event }: StoredSubmission): string {

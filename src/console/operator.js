@@ -1,4 +1,4 @@
-// Shows how many leads came since the list was loaded, and selects all leads of a page at once.
+// Shows how many leads came since the list was loaded.
 
 const EVERY_MS = 30_000;
 

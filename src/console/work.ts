@@ -101,7 +101,7 @@ async function mark(
   const undo: Undo = { key: newId(), to: progress, previous: changed };
   const text = [
     `${many(changed.length, 'lead')} marked as ${progress}.`,
-    dismissed > 0 && `The service no longer delivers ${dismissed === 1 ? '1 of them' : `${dismissed} of them`}.`,
+    dismissed > 0 && `The service no longer delivers ${changed.length === 1 ? 'it' : `${dismissed} of them`}.`,
     skippedWords(skipped + ids.length - changed.length),
   ];
   await setResult(tx, session, { text: text.filter(Boolean).join(' '), undo: JSON.stringify(undo) });

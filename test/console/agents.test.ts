@@ -188,7 +188,7 @@ describe.each(databases)('console credentials, on %s', (_name, create) => {
   describe('do=revoke', () => {
     test('asks on a page that changes nothing, and a click there ends every token of the client at once', async () => {
       const { text } = await operator.get(PAGE);
-      const href = /href="([^"]+)">Revoke<span class="hidden"> <bdi>acme</.exec(text)?.[1] ?? '';
+      const href = /href="([^"]+)">Revoke<span class="unseen"> <bdi>acme</.exec(text)?.[1] ?? '';
       const asked = await operator.get(href);
       expect([asked.status, href]).toEqual([200, `${PAGE}?revoke=acme`]);
       expect(asked.text).toContain('Revoke <bdi>acme</bdi>?');

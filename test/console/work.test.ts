@@ -102,7 +102,7 @@ describe.each(databases)('leads as work on %s', (_name, create) => {
       const [id = ''] = await keep(submissionRow({ status: 'undelivered', reason: 'rejected' }));
       await operator.press(`/operator/leads/${id}/progress`, { progress: 'spam' });
       expect(resultIn((await operator.get('/operator')).text)).toBe(
-        '1 lead marked as spam. The service no longer delivers 1 of them.',
+        '1 lead marked as spam. The service no longer delivers it.',
       );
       expect(await rowOf(id)).toMatchObject({ status: 'dismissed', reason: 'spam' });
     });

@@ -222,7 +222,7 @@ function parseCsv(text: string): string[][] {
   return records;
 }
 
-/** What a part of a formula is: nothing but a number, an error, or a value that is computed. An effect wins. */
+/** Result of a part of a formula: only a number, an error, or a computed value. An effect has precedence. */
 type Part = 'number' | 'text' | 'error' | 'value' | 'effect';
 
 /**
