@@ -185,6 +185,8 @@ class ServerConnection implements DatabaseConnection {
     if (!faults || !random.chance(chances.slowInsert)) return;
     ledger.fault('an insert takes longer than its person waits');
     await this.#wait(random.between(SLOW_INSERT_MS.least, SLOW_INSERT_MS.most));
+    // The process has one connection here, so its other statements waited meanwhile.
+    this.#process.hinder();
   }
 
   #wait(ms: number): Promise<void> {
