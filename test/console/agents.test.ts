@@ -177,7 +177,7 @@ describe.each(databases)('console credentials, on %s', (_name, create) => {
       await service.parts.credentials.reload();
       const { text } = await operator.get(PAGE);
       expect(text).toContain('name="name" value="Jo &amp; &quot;Sons&quot; &lt;b&gt;"');
-      const href = /href="([^"]+revoke=Jo[^"]+)">Revoke<span class="hidden"> <bdi>/.exec(text)?.[1] ?? '';
+      const href = /href="([^"]+revoke=Jo[^"]+)">Revoke<span class="unseen"> <bdi>/.exec(text)?.[1] ?? '';
       expect((await operator.get(href.replaceAll('&amp;', '&'))).status).toBe(200);
       expect((await press({ do: 'rotate', name, overlap: '24h' })).status).toBe(200);
       expect((await press({ do: 'revoke', name })).status).toBe(303);

@@ -263,6 +263,12 @@ describe.each(databases)('leads as work on %s', (_name, create) => {
       expect(await countAt('/operator/leads/new?after=x')).toEqual({ count: 100 });
     });
 
+    test('counts no lead that came before the list was loaded, spam included', async () => {
+      await keep(submissionRow({ receivedAt: at(1) }), submissionRow({ receivedAt: at(2), progress: 'spam' }));
+      const href = /data-count="([^"]+)"/.exec((await operator.get('/operator/leads')).text)?.[1] ?? '';
+      expect(JSON.parse((await operator.get(href)).text)).toEqual({ count: 0 });
+    });
+
     test('does not extend the session, and does not consume the result of a change', async () => {
       const ids = await keep(submissionRow());
       await bulk('won', ids);
