@@ -181,7 +181,7 @@ export const problems = {
   }),
   addressTooLong: handOff(
     400,
-    `The address would have more than ${bounds.filledAddressLength.toLocaleString('en')} characters. Nothing was sent.`,
+    `The address would have more than ${bounds.filledAddressLength} characters. Nothing was sent.`,
     { tool: 'Call this tool again without the longest value, and give the user that value to paste into the form.' },
   ),
 

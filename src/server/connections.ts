@@ -2,7 +2,7 @@
  * Limits the unread answers and the waiting requests of a connection (reference §3.5), because Node.js does not. Also
  * answers requests that Node.js can't parse: headers that are too large or too slow, broken lines and bodies.
  */
-import { type Server, type ServerResponse, STATUS_CODES } from 'node:http';
+import type { Server, ServerResponse } from 'node:http';
 import type { Socket } from 'node:net';
 import type { Duplex } from 'node:stream';
 import { renderProblem } from '../failures/render.ts';
@@ -148,7 +148,8 @@ export function brokenRequestAnswerer(parts: {
       socket.destroy();
       return;
     }
-    const { status, body } = renderProblem({ kind: kindOf(error) }, 'json');
+    const kind = kindOf(error);
+    const { status, body } = renderProblem({ kind }, 'json');
     // If the body of a form broke off, the client gets the answer of the form's route (reference §3.5).
     const unfinished = response?.req.complete === false ? last : undefined;
     const request = unfinished?.response.req;
@@ -166,9 +167,16 @@ export function brokenRequestAnswerer(parts: {
       connection: 'close',
     };
     const lines = Object.entries(headers).map(([name, value]) => `${name}: ${value}\r\n`);
-    socket.end(`HTTP/1.1 ${status} ${STATUS_CODES[status]}\r\n${lines.join('')}\r\n${content}`);
+    socket.end(`HTTP/1.1 ${status} ${REASONS[kind]}\r\n${lines.join('')}\r\n${content}`);
   };
 }
+
+/** An import of `STATUS_CODES` would make each start load undici, which Node.js does for every import of `node:http`. */
+const REASONS = {
+  badRequest: 'Bad Request',
+  requestTimeout: 'Request Timeout',
+  headersTooLarge: 'Request Header Fields Too Large',
+};
 
 function kindOf({ code }: NodeJS.ErrnoException) {
   if (code === 'ERR_HTTP_REQUEST_TIMEOUT') return 'requestTimeout';

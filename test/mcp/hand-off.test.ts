@@ -219,7 +219,7 @@ describe('prepare_form', () => {
     expect((await prepare(input)).structuredContent.url).toHaveLength(8_000);
     input.fields.message += 'x';
     expect(textOf(await prepare(input))).toMatch(
-      /^The address would have more than 8,000 characters\. Nothing was sent\./,
+      /^The address would have more than 8000 characters\. Nothing was sent\./,
     );
   });
 
