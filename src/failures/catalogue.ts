@@ -5,6 +5,7 @@
  */
 import { bounds } from '../forms/bounds.ts';
 import { pages, type RouteName, routes } from '../routes.ts';
+import { hostProblems } from './host-problems.ts';
 import { consoleProblems, newsletterProblems, pressProblems } from './page-problems.ts';
 import { on, type Problem } from './problem.ts';
 import type { Refusal } from './refusals.ts';
@@ -26,7 +27,6 @@ const scope = on(AGENT, '§16.2');
 const stored = on([...EXECUTE_OR_ASK, ...CONFIRMATION, 'getReceipt'], '§5.5');
 const minimum = on(['executeAction'], '§6.4');
 const receipt = on(['getReceipt', 'mcp'], '§7.1');
-const mcp = on(['mcp'], '§8.2');
 const handOff = on(['handOff'], '§8.11');
 const form = on(FORMS, '§4.7');
 const lead = on(['submitLead'], '§4.4');
@@ -165,9 +165,7 @@ export const problems = {
   ...pressProblems,
   ...consoleProblems,
   ...newsletterProblems,
-  confirmationUnanswered: mcp(409, 'The user did not answer. Nothing was sent.', {
-    tool: 'To ask again, call request_confirmation with the same preview_id and give the user the confirmation_url. You can also call submit again, which asks the user directly.',
-  }),
+  ...hostProblems,
   unknownReceipt: receipt(404, 'There is no such receipt for this client.', {
     route: 'Use the action_id of an execution of this client that has ended.',
     tool: 'Use the action_id of a receipt that submit returned.',

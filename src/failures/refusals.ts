@@ -96,6 +96,9 @@ export type ServerRefusal =
   | { kind: 'storeUnavailable' | 'internal' | 'shuttingDown' }
   | { kind: 'notFound' | 'methodNotAllowed' | 'badRequest' | 'requestTimeout' | 'headersTooLarge' };
 
+/** Refusals about the person's answer in a host (reference §8.8, §8.12). */
+export type HostRefusal = { kind: 'confirmationUnanswered' | 'appsNotDeclared' | 'decisionNotValid' };
+
 export type Refusal =
   /** The execution belongs to another client, does not exist or has not ended (reference §7.1). */
   | { kind: 'unknownReceipt' }
@@ -106,7 +109,8 @@ export type Refusal =
   | ConsoleRefusal
   | NewsletterRefusal
   /** Refusals that only the tools and their endpoint return (reference §8.9). */
-  | { kind: 'foreignOrigin' | 'confirmationUnanswered' }
+  | HostRefusal
+  | { kind: 'foreignOrigin' }
   | { kind: 'unknownForm' | 'fieldsNotObject' | 'addressTooLong' }
   | ServerRefusal
   /** Refusal of the content endpoint (reference §14.4). */

@@ -18,6 +18,8 @@ export type AgentCall = CallOfRequest & {
   arguments: Readonly<Record<string, unknown>>;
   /** True if the client uses 2026-07-28 and declares that it can show a form. */
   canShowForms: boolean;
+  /** True if the client declares MCP Apps. */
+  canShowCard: boolean;
   /** The client's answer to a form that an earlier call asked it to show. */
   question: { state: string | undefined; responses: unknown };
 };
@@ -31,15 +33,17 @@ export type Toolset = {
   instructions: string;
   definitions: readonly ToolDefinition[];
   functions: ReadonlyMap<string, ToolFunction>;
+  /** Returns the card for previews as an HTML document (reference §8.12). Undefined if there are no previews. */
+  card?: () => string;
 };
 
 /** Answers a call. Throws `StorageUnavailable`. */
 export type ToolFunction = (call: AgentCall) => Promise<ToolAnswer>;
 
 export type ToolAnswer =
-  /** A success: one sentence, then the body that the HTTP route would send. */
-  | { kind: 'done'; sentence: string; body: Record<string, unknown> }
-  | { kind: 'refused'; refusal: Refusal }
+  /** A success: one sentence, then the body that the HTTP route would send. `meta` is for the card. */
+  | { kind: 'done'; sentence: string; body: Record<string, unknown>; meta?: Record<string, string> }
+  | { kind: 'refused'; refusal: Refusal; meta?: Record<string, string> }
   | { kind: 'asks'; question: ReturnType<typeof questionOf>; state: string }
   /** The state of a form is forged, or belongs to another call. */
   | { kind: 'wrongState' };

@@ -5,12 +5,16 @@ import { receiptIn } from '../confirmations/confirmations.ts';
 import { foundOf } from '../confirmations/read-and-cancel.ts';
 import { type RequestParts, requestFor } from '../confirmations/request-confirmation.ts';
 import { type Facts, formsOf } from '../discovery/deployment.ts';
+import type { FormName } from '../forms/catalog.ts';
+import { once } from '../platform/lazy.ts';
 import type { Receipts } from '../receipts/receipts.ts';
+import type { Frame } from '../site/layout.ts';
 import { type AgentCall, keyOfTool, refused, type ToolAnswer, type ToolFunction, type Toolset } from './answers.ts';
-import { submitTool } from './submit.ts';
-import { GET_RECEIPT, INSTRUCTIONS, previewToolName, REQUEST_CONFIRMATION, SUBMIT, toolDefinitions } from './tools.ts';
+import { forCard, MINIMUM, renderCard } from './card.ts';
+import { submitFromCardTool, submitTool } from './submit.ts';
+import { GET_RECEIPT, INSTRUCTIONS, previewToolName, REQUEST_CONFIRMATION, SUBMIT, SUBMIT_FROM_CARD, toolDefinitions } from './tools.ts';
 
-export type ToolParts = RequestParts & { facts: Facts; receipts: Receipts };
+export type ToolParts = RequestParts & { facts: Facts; receipts: Receipts; frame(): Frame };
 
 /** Returns the tools for clients with a credential. */
 export function agentTools(parts: ToolParts): Toolset {
@@ -20,14 +24,22 @@ export function agentTools(parts: ToolParts): Toolset {
       return [previewToolName(form), (call) => previewTool(parts, form.name, call)];
     }),
     [SUBMIT, (call) => submitTool(parts, call)],
-    [REQUEST_CONFIRMATION, (call) => confirmTool(parts, call)],
+    [
+      REQUEST_CONFIRMATION,
+      async (call) => {
+        const answer = await confirmTool(parts, call);
+        return call.canShowCard ? forCard(answer) : answer;
+      },
+    ],
     [GET_RECEIPT, (call) => receiptTool(parts, call)],
+    [SUBMIT_FROM_CARD, (call) => submitFromCardTool(parts, call)],
   ]);
-  return { instructions: INSTRUCTIONS, definitions: toolDefinitions(facts), functions };
+  const card = once(() => renderCard(facts, parts.frame()));
+  return { instructions: INSTRUCTIONS, definitions: toolDefinitions(facts), functions, card };
 }
 
 /** Makes a preview with the arguments as fields (reference §5.3). */
-async function previewTool(parts: ToolParts, action: string, call: AgentCall): Promise<ToolAnswer> {
+async function previewTool(parts: ToolParts, action: FormName, call: AgentCall): Promise<ToolAnswer> {
   const result = await preview(parts, {
     action,
     authorization: call.authorization,
@@ -36,7 +48,8 @@ async function previewTool(parts: ToolParts, action: string, call: AgentCall): P
   });
   if (result.kind !== 'previewed') return refused(result);
   const sentence = `Nothing was sent. Show the user every field, the destination and the confirmation_statement, and ask; only after an explicit yes call ${SUBMIT} with this preview_id.`;
-  return { kind: 'done', sentence, body: result.record };
+  const meta = { [MINIMUM]: parts.confirmationMinimum[action] };
+  return { kind: 'done', sentence, body: result.record, ...(call.canShowCard && { meta }) };
 }
 
 /**

@@ -13,6 +13,7 @@ import type { IsToolOrigin } from '../server/cors.ts';
 import { sendProblem } from '../server/page-or-json.ts';
 import type { TakeBody, TakeFromLimit } from '../server/rate-limits.ts';
 import type { McpMessage } from './answers.ts';
+import { SESSION_HEADER } from './apps.ts';
 import type { ToolParts } from './calls.ts';
 import type { HandOffParts } from './hand-off.ts';
 
@@ -28,8 +29,8 @@ type Endpoint = {
   open(): Promise<(message: McpMessage) => Promise<Response>>;
 };
 
-/** The headers that the library reads. */
-const PROTOCOL_HEADERS = ['mcp-protocol-version', 'mcp-method', 'mcp-name'] as const;
+/** The headers that the protocol reads. */
+const PROTOCOL_HEADERS = ['mcp-protocol-version', 'mcp-method', 'mcp-name', SESSION_HEADER] as const;
 
 /** No supported revision has batches. */
 const BATCH_REFUSED = {
@@ -84,6 +85,8 @@ async function sendResponse(reply: FastifyReply, response: Response): Promise<Fa
   const type = response.headers.get('content-type');
   if (type?.startsWith('text/event-stream')) return reply.send(response);
   reply.code(response.status);
+  const session = response.headers.get(SESSION_HEADER);
+  if (session !== null) reply.header(SESSION_HEADER, session);
   if (type !== null) reply.type(type);
   return reply.send(await response.text());
 }

@@ -1,30 +1,29 @@
-/** The tool that sends a preview, with its checks in the order of reference §8.7. */
+/** The tools that send a preview, with their checks in the order of reference §8.7. */
 import { admit } from '../actions/authorize.ts';
 import { declinePreview, type ExecuteParts, executePreview, refuseUnconfirmed } from '../actions/execute.ts';
 import { CONFIRMATION_STATEMENT } from '../actions/preview.ts';
-import { checkPreview } from '../actions/preview-token.ts';
+import { checkPreview, type OpenPreview } from '../actions/preview-token.ts';
 import { type Facts, formsOf } from '../discovery/deployment.ts';
+import type { ConfirmedVia } from '../storage/schema.ts';
 import { type AgentCall, answerOfExecution, keyOfTool, refused, type ToolAnswer } from './answers.ts';
+import { forCard } from './card.ts';
 import { answerIn, isSealed, questionOf, sealQuestion } from './elicitation.ts';
+
+type SubmitParts = ExecuteParts & { facts: Facts };
 
 /**
  * Sends a preview once, shows a form to the person, or refuses.
  * @throws StorageUnavailable
  */
-export async function submitTool(parts: ExecuteParts & { facts: Facts }, call: AgentCall): Promise<ToolAnswer> {
-  const takeFromLimit = () => call.takeFromLimit('execute');
-  const caller = await admit(parts, { authorization: call.authorization, takeFromLimit });
+export async function submitTool(parts: SubmitParts, call: AgentCall): Promise<ToolAnswer> {
+  const caller = await admitCall(parts, call);
   if (caller.kind !== 'client') return refused(caller);
 
-  const { preview_id: token, confirmation, confirmation_text: confirmationText } = call.arguments;
-  if (typeof token !== 'string') return refused({ kind: 'previewIdNotText' });
-
-  const examined = await checkPreview(parts, caller.name, keyOfTool(token), token);
-  if (examined.kind !== 'open') return answerOfExecution(examined);
   const via = call.canShowForms ? 'client_form' : 'agent';
-  const unconfirmed = await refuseUnconfirmed(parts, examined, via);
-  if (unconfirmed !== undefined) return answerOfExecution(unconfirmed);
+  const examined = await examine(parts, call, caller.name, via);
+  if (examined.kind !== 'open') return examined;
 
+  const { preview_id: token, confirmation, confirmation_text: confirmationText } = call.arguments;
   if (!call.canShowForms) {
     const isConfirmed = confirmation === true && confirmationText === CONFIRMATION_STATEMENT;
     if (!isConfirmed) return refused({ kind: 'notConfirmed' });
@@ -51,4 +50,43 @@ export async function submitTool(parts: ExecuteParts & { facts: Facts }, call: A
     default:
       return refused({ kind: 'confirmationUnanswered' });
   }
+}
+
+/**
+ * Sends a preview once, or records that the person declined. The buttons of the card call it (reference §8.12).
+ * @throws StorageUnavailable
+ */
+export async function submitFromCardTool(parts: SubmitParts, call: AgentCall): Promise<ToolAnswer> {
+  return forCard(await submitFromCard(parts, call));
+}
+
+async function submitFromCard(parts: SubmitParts, call: AgentCall): Promise<ToolAnswer> {
+  const caller = await admitCall(parts, call);
+  if (caller.kind !== 'client') return refused(caller);
+  if (!call.canShowCard) return refused({ kind: 'appsNotDeclared' });
+
+  const { decision } = call.arguments;
+  if (decision !== 'send' && decision !== 'decline') return refused({ kind: 'decisionNotValid' });
+  const examined = await examine(parts, call, caller.name, 'client_form');
+  if (examined.kind !== 'open') return examined;
+  if (decision === 'decline') return answerOfExecution(await declinePreview(parts, examined));
+  return answerOfExecution(await executePreview(parts, call, { ...examined, confirmedVia: 'client_form' }));
+}
+
+function admitCall(parts: SubmitParts, { authorization, takeFromLimit }: AgentCall) {
+  return admit(parts, { authorization, takeFromLimit: () => takeFromLimit('execute') });
+}
+
+/** Returns the preview if this client may confirm it in this way, or the answer of the tool. */
+async function examine(
+  parts: SubmitParts,
+  { arguments: { preview_id: token } }: AgentCall,
+  client: string,
+  via: ConfirmedVia,
+): Promise<OpenPreview | ToolAnswer> {
+  if (typeof token !== 'string') return refused({ kind: 'previewIdNotText' });
+  const examined = await checkPreview(parts, client, keyOfTool(token), token);
+  if (examined.kind !== 'open') return answerOfExecution(examined);
+  const unconfirmed = await refuseUnconfirmed(parts, examined, via);
+  return unconfirmed === undefined ? examined : answerOfExecution(unconfirmed);
 }

@@ -14,6 +14,7 @@ import {
 } from '../discovery/record-schemas.ts';
 import { bounds } from '../forms/bounds.ts';
 import type { Form } from '../forms/catalog.ts';
+import { CARD_URI } from './apps.ts';
 
 /** Returns the name of the tool that previews a form. */
 export function previewToolName(form: Form): string {
@@ -23,6 +24,7 @@ export function previewToolName(form: Form): string {
 export const SUBMIT = 'submit';
 export const REQUEST_CONFIRMATION = 'request_confirmation';
 export const GET_RECEIPT = 'get_receipt';
+export const SUBMIT_FROM_CARD = 'submit_from_card';
 
 type InputSchema = JsonSchema & { type: 'object' };
 
@@ -33,7 +35,14 @@ export type ToolDefinition = {
   inputSchema: InputSchema;
   outputSchema: InputSchema;
   annotations: { readOnlyHint: boolean; destructiveHint: boolean; idempotentHint: boolean; openWorldHint: boolean };
+  /** The card that shows the tool's result, or `app` as the only caller of the tool (reference §8.12). */
+  _meta?: { ui: { resourceUri: string } | { visibility: ['app'] } };
 };
+
+/** Returns true for a tool that only the card calls. Hosts hide it from the model. */
+export function isForCardAlone({ _meta: meta }: ToolDefinition): boolean {
+  return meta !== undefined && 'visibility' in meta.ui;
+}
 
 /** Instructions for the client's model about all tools together. */
 export const INSTRUCTIONS = [
@@ -109,6 +118,22 @@ export function toolDefinitions(facts: Facts): ToolDefinition[] {
       }),
       annotations: READS,
     },
+    {
+      name: SUBMIT_FROM_CARD,
+      title: 'Answer a preview on its card',
+      description: `For the buttons of the preview’s card. It does what ${SUBMIT} does after the user’s answer there, so nobody else calls it.`,
+      inputSchema: {
+        type: 'object',
+        required: ['preview_id', 'decision'],
+        properties: {
+          preview_id: text('From the preview, unchanged.'),
+          decision: { enum: ['send', 'decline'], description: 'The button that the user pressed.' },
+        },
+      },
+      outputSchema: record('Sent.', { ok, receipt: receiptSchema, 'replay?': replay }),
+      annotations: SENDS,
+      _meta: { ui: { visibility: ['app'] } },
+    },
   ];
 }
 
@@ -133,5 +158,6 @@ function previewTool(form: Form, facts: Facts): ToolDefinition {
     inputSchema: { type: 'object', ...fields },
     outputSchema: previewSchema,
     annotations: READS,
+    _meta: { ui: { resourceUri: CARD_URI } },
   };
 }

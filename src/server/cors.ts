@@ -42,8 +42,14 @@ function originsOf(request: FastifyRequest, allowedOrigins: string[]): Origin {
 }
 
 /** Headers that clients of the Model Context Protocol send, and the header of their traces. */
-const TOOL_HEADERS = ['authorization', 'content-type', 'mcp-protocol-version', 'mcp-method', 'mcp-name', 'traceparent'];
-const TOOL_EXPOSED = ['www-authenticate', 'retry-after', 'ratelimit', 'ratelimit-policy', 'x-request-id'];
+const TOOL_HEADERS = [
+  ...['authorization', 'content-type', 'traceparent'],
+  ...['mcp-protocol-version', 'mcp-method', 'mcp-name', 'mcp-session-id'],
+];
+const TOOL_EXPOSED = [
+  ...['www-authenticate', 'retry-after', 'ratelimit', 'ratelimit-policy', 'x-request-id'],
+  'mcp-session-id',
+];
 
 /**
  * An origin of this machine, at any port: 127.0.0.0/8, ::1, the same range as IPv4-mapped addresses, and `localhost`.

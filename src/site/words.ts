@@ -97,6 +97,12 @@ const schema = v.object({
       message: texts('subject text'),
     })
     .assert(...containing('{code}')),
+  card: texts('waiting check statement send decline open sending declining opening address').extend({
+    ends: allOf(
+      names('sent declined page pending expired used rejected failed reported retry none'),
+      titleAndText,
+    ),
+  }),
   newsletter: v
     .object({
       message: texts('subject text'),

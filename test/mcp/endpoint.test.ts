@@ -129,7 +129,7 @@ describe('/mcp, protocol errors', () => {
   });
 
   test('returns 404 with −32601 for an unknown method, and for subscriptions/listen', async () => {
-    for (const method of ['resources/list', 'nothing/like-it', 'subscriptions/listen']) {
+    for (const method of ['prompts/list', 'nothing/like-it', 'subscriptions/listen']) {
       const { status, body } = await send(started.service, method, { notifications: {} });
       expect([method, status, body.error.code]).toEqual([method, 404, -32_601]);
     }
