@@ -12,7 +12,15 @@ import type { Frame } from '../site/layout.ts';
 import { type AgentCall, keyOfTool, refused, type ToolAnswer, type ToolFunction, type Toolset } from './answers.ts';
 import { forCard, MINIMUM, renderCard } from './card.ts';
 import { submitFromCardTool, submitTool } from './submit.ts';
-import { GET_RECEIPT, INSTRUCTIONS, previewToolName, REQUEST_CONFIRMATION, SUBMIT, SUBMIT_FROM_CARD, toolDefinitions } from './tools.ts';
+import {
+  GET_RECEIPT,
+  INSTRUCTIONS,
+  previewToolName,
+  REQUEST_CONFIRMATION,
+  SUBMIT,
+  SUBMIT_FROM_CARD,
+  toolDefinitions,
+} from './tools.ts';
 
 export type ToolParts = RequestParts & { facts: Facts; receipts: Receipts; frame(): Frame };
 

@@ -7,7 +7,7 @@ import type { Receipt } from '../actions/executions.ts';
 import { type Facts, formsOf, mcpServer } from '../discovery/deployment.ts';
 import type { Refusal } from '../failures/refusals.ts';
 import { projectFile } from '../project.ts';
-import { directionOf, escapeHtml } from '../site/interpolate.ts';
+import { directionOf } from '../site/interpolate.ts';
 import type { Frame } from '../site/layout.ts';
 import type { Words } from '../site/words.ts';
 import { shownReference } from '../submissions/submission.ts';
@@ -17,6 +17,9 @@ import type { ToolAnswer } from './answers.ts';
 export const MINIMUM = 'lead-intake/minimum';
 const OUTCOME = 'lead-intake/outcome';
 const REFERENCE = 'lead-intake/reference';
+
+/** Matches the comments of the card's script, each of which is a line. */
+const COMMENTS = /^\/(?:\/|\*\*).*\n/gm;
 
 type Outcome = keyof Words['card']['ends'];
 
@@ -53,13 +56,10 @@ export function renderCard(facts: Facts, frame: Frame): string {
   );
   const { version } = mcpServer(facts);
   const words = { ...card, title, gets, reference, statementMeans, purposes, labels, version };
-  const values: Record<string, string> = {
-    lang,
-    dir: directionOf(lang),
-    title: escapeHtml(title),
-    // `<` would end the script element, or open a comment in it.
-    words: JSON.stringify(words).replaceAll('<', '\\u003c'),
-  };
-  const html = readFileSync(projectFile('src/mcp/card.html'), 'utf8');
-  return html.replace(/\{\{(\w+)\}\}/g, (_, name: string) => values[name] ?? '');
+  // `<` would end the script element, or open a comment in it.
+  const json = JSON.stringify(words).replaceAll('<', '\\u003c');
+  return readFileSync(projectFile('src/mcp/card.html'), 'utf8')
+    .replace(COMMENTS, '')
+    .replace('lang="en" dir="ltr"', `lang="${lang}" dir="${directionOf(lang)}"`)
+    .replace('>{}<', () => `>${json}<`);
 }

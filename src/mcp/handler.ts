@@ -115,7 +115,8 @@ export function openMcp(
       server.setRequestHandler('resources/list', () => ({ resources: [CARD] }));
       server.setRequestHandler('resources/templates/list', () => ({ resourceTemplates: [] }));
       server.setRequestHandler('resources/read', ({ params: { uri } }) => {
-        if (uri !== CARD_URI) throw new ResourceNotFoundError(uri, 'There is no such resource; resources/list has them.');
+        if (uri !== CARD_URI)
+          throw new ResourceNotFoundError(uri, 'There is no such resource; resources/list has them.');
         return { contents: [{ uri, mimeType: APP_TYPE, text: card(), _meta: CARD._meta }] };
       });
     }
@@ -134,7 +135,12 @@ export function openMcp(
       return Response.json({ jsonrpc: '2.0', id, error }, { status: 404 });
     }
     // The library does not check this token. The library passes `extra` on to `serve`.
-    const authInfo = { token: '', clientId: '', scopes: [], extra: { call, hasSessionWithApps: isSessionWithApps(session) } };
+    const authInfo = {
+      token: '',
+      clientId: '',
+      scopes: [],
+      extra: { call, hasSessionWithApps: isSessionWithApps(session) },
+    };
     // Any content type and any `Accept` is valid, so the library gets the values that it requires (reference §8.1 rule
     // 6).
     const request = new Request('http://localhost', {

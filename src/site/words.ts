@@ -98,10 +98,7 @@ const schema = v.object({
     })
     .assert(...containing('{code}')),
   card: texts('waiting check statement send decline open sending declining opening address').extend({
-    ends: allOf(
-      names('sent declined page pending expired used rejected failed reported retry none'),
-      titleAndText,
-    ),
+    ends: allOf(names('sent declined page pending expired used rejected failed reported retry none'), titleAndText),
   }),
   newsletter: v
     .object({

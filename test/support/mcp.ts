@@ -75,6 +75,12 @@ export const confirmed = (previewId: string) => ({
 /** Capabilities of a client that can show a form. */
 export const WITH_FORMS = { capabilities: { elicitation: { form: {} } } };
 
+/** The protocol's extension MCP Apps. */
+export const APPS = 'io.modelcontextprotocol/ui';
+
+/** Capabilities of a client that can show the card of a preview. */
+export const WITH_APPS = { capabilities: { extensions: { [APPS]: { mimeTypes: ['text/html;profile=mcp-app'] } } } };
+
 /** Returns the parameters of the repeated call, with the response of the host's form. */
 export function answering(state: string, response: object) {
   return {
