@@ -61,7 +61,7 @@ export const byWords: Readonly<Record<AttemptBy, string>> = {
 
 export const viaWords = {
   agent: 'The agent repeated the statement',
-  client_form: 'The person accepted a form of the agent’s program',
+  client_form: 'The person accepted a form or card in the agent’s program',
   page: 'The person confirmed on our page',
   page_email: 'The person confirmed on our page, with a code from their mailbox',
 } as const;

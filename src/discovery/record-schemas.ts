@@ -72,7 +72,7 @@ export function signedReceiptSchema(receipt: JsonSchema) {
     confirmed_via: {
       enum: ['agent', 'client_form', 'page', 'page_email'],
       description:
-        'How the user’s yes came: `agent` repeated the statement, or an MCP host says that its form was accepted (`client_form`), or the person pressed on our page (`page`), after a code from the mailbox (`page_email`).',
+        'How the user’s yes came: `agent` repeated the statement, or an MCP host says that its form or our card was accepted (`client_form`), or the person pressed on our page (`page`), after a code from the mailbox (`page_email`).',
     },
     signed_receipt: {
       type: ['string', 'null'],

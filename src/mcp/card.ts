@@ -23,7 +23,7 @@ const COMMENTS = /^\/(?:\/|\*\*).*\n/gm;
 
 type Outcome = keyof Words['card']['ends'];
 
-/** What the card shows after a refusal. After any other refusal, the person can try again. */
+/** Outcome that the card shows after each refusal. After any other refusal, the person can try again. */
 const outcomes: Partial<Record<Refusal['kind'], Outcome>> = {
   confirmationDeclined: 'declined',
   confirmationPending: 'pending',

@@ -2,14 +2,20 @@
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
 import { MCP_REVISIONS } from '../../src/discovery/deployment.ts';
-import { confirmed, previewByTool, send } from '../support/mcp.ts';
+import { APPS, confirmed, previewByTool, send, WITH_APPS } from '../support/mcp.ts';
 import { scenario } from '../support/scenario.ts';
 
 const started = scenario();
 
 const REVISIONS = [...MCP_REVISIONS, '2099-01-01', '', 'x'];
-const METHODS = ['tools/call', 'tools/list', 'server/discover', 'initialize', 'ping', 'x', '__proto__'];
-const TOOLS = ['submit', 'get_receipt', 'preview_contact', 'prepare_form', 'constructor', '__proto__', ''];
+const METHODS = [
+  ...['tools/call', 'tools/list', 'server/discover', 'initialize', 'ping', 'resources/read'],
+  ...['x', '__proto__'],
+];
+const TOOLS = [
+  ...['submit', 'get_receipt', 'preview_contact', 'submit_from_card', 'prepare_form'],
+  ...['constructor', '__proto__', ''],
+];
 
 const anyForm = fc.constantFrom('contact', 'homeowner_quote', '__proto__');
 
@@ -43,7 +49,11 @@ const message = fc.record(
             fc.jsonValue(),
             fc.record({
               'io.modelcontextprotocol/protocolVersion': fc.constantFrom(...REVISIONS),
-              'io.modelcontextprotocol/clientCapabilities': fc.oneof(fc.constant({ elicitation: {} }), fc.jsonValue()),
+              'io.modelcontextprotocol/clientCapabilities': fc.oneof(
+                fc.constantFrom({ elicitation: {} }, WITH_APPS.capabilities),
+                fc.record({ extensions: fc.record({ [APPS]: fc.jsonValue() }) }),
+                fc.jsonValue(),
+              ),
             }),
           ),
         },

@@ -33,7 +33,7 @@ afterAll(async () => {
 });
 
 test.each([
-  ['2026-07-28', 96],
+  ['2026-07-28', 102],
   ['2025-11-25', 35],
 ])(
   '/mcp passes the conformance suite of revision %s, except the scenarios listed as expected failures',
