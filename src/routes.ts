@@ -47,13 +47,10 @@ export const routes = {
     'OpenAPI of the agent actions alone, a path for each',
   ),
   apiCatalog: definitions.get('/.well-known/api-catalog', '§14.8', 'RFC 9727'),
-  aiCatalog: definitions.get(
-    '/.well-known/ai-catalog.json',
-    '§14.6',
-    'Where the card of the tools is; where MCP is on',
-  ),
-  serverCard: definitions.get('/mcp/server-card', '§14.6', 'The card of the tools; where MCP is on'),
-  skillsIndex: definitions.get('/.well-known/agent-skills/index.json', '§14.6', 'The skills that an agent can read'),
+  ardManifest: definitions.get('/.well-known/ard.json', '§14.12', 'Tools and skill, in words for a search'),
+  aiCatalog: definitions.get('/.well-known/ai-catalog.json', '§14.12', 'Leads there; where MCP is on'),
+  serverCard: definitions.get('/mcp/server-card', '§14.8', 'The card of the tools; where MCP is on'),
+  skillsIndex: definitions.get('/.well-known/agent-skills/index.json', '§14.9', 'The skills that an agent can read'),
   skill: definitions.get('/.well-known/agent-skills/:skill/SKILL.md', '§14.9', 'One of them'),
 
   mcp: tools.post('/mcp', '§8.2', 'The tools, by the Model Context Protocol'),

@@ -4,7 +4,6 @@ import { exampleOfFilled, type Facts, formsOf, MCP_REVISIONS, mcpServer } from '
 
 /** Media type of the API catalogue (RFC 9727). */
 export const API_CATALOG_TYPE = 'application/linkset+json; profile="https://www.rfc-editor.org/info/rfc9727"';
-export const AI_CATALOG_TYPE = 'application/ai-catalog+json';
 export const SERVER_CARD_TYPE = 'application/mcp-server-card+json';
 
 /** Returns the linkset of the APIs of this deployment. */
@@ -21,53 +20,52 @@ export function apiCatalog({ baseUrl }: Facts) {
   };
 }
 
-/**
- * Returns the catalogue with its one entry. The entry also has the older member names `mediaType` and `displayName`.
- */
-export function aiCatalog(facts: Facts) {
-  const { baseUrl, operatorName } = facts;
-  const { title } = mcpServer(facts);
-  const entry = {
-    identifier: `urn:air:${new URL(baseUrl).host}:mcp:leads`,
-    type: SERVER_CARD_TYPE,
-    mediaType: SERVER_CARD_TYPE,
-    displayName: title,
-    url: baseUrl + routes.serverCard.path,
-  };
-  return { specVersion: '1.0', host: { displayName: operatorName }, entries: [entry] };
-}
-
 /** Returns the server card of the tools: an address for clients with a credential, and one for anybody. */
 export function serverCard(facts: Facts) {
   const { baseUrl } = facts;
-  const server = mcpServer(facts);
   const token = {
     description: `A credential of this service; ${baseUrl}${pages.agents.path} says how to get one.`,
     isRequired: true,
     isSecret: true,
   };
+  const withCredential = {
+    type: 'streamable-http',
+    url: baseUrl + routes.mcp.path,
+    headers: [
+      {
+        name: 'Authorization',
+        description: 'The credential of the client.',
+        isRequired: true,
+        isSecret: true,
+        value: 'Bearer {token}',
+        variables: { token },
+      },
+    ],
+    supportedProtocolVersions: MCP_REVISIONS,
+  };
+  return cardOf(facts, [withCredential, openRemote(facts)]);
+}
+
+/** Returns the server card of the open hand-off alone (reference §8.11). */
+export function handOffCard(facts: Facts) {
+  return cardOf(facts, [openRemote(facts)]);
+}
+
+function openRemote({ baseUrl }: Facts) {
+  return {
+    type: 'streamable-http',
+    url: baseUrl + routes.handOff.path,
+    supportedProtocolVersions: MCP_REVISIONS,
+  };
+}
+
+function cardOf(facts: Facts, remotes: readonly object[]) {
+  const server = mcpServer(facts);
   return {
     $schema: 'https://static.modelcontextprotocol.io/schemas/v1/server-card.schema.json',
     ...server,
-    websiteUrl: baseUrl + pages.agents.path,
-    remotes: [
-      {
-        type: 'streamable-http',
-        url: baseUrl + routes.mcp.path,
-        headers: [
-          {
-            name: 'Authorization',
-            description: 'The credential of the client.',
-            isRequired: true,
-            isSecret: true,
-            value: 'Bearer {token}',
-            variables: { token },
-          },
-        ],
-        supportedProtocolVersions: MCP_REVISIONS,
-      },
-      { type: 'streamable-http', url: baseUrl + routes.handOff.path, supportedProtocolVersions: MCP_REVISIONS },
-    ],
+    websiteUrl: facts.baseUrl + pages.agents.path,
+    remotes,
     _meta: { [`${server.name}-filled-in`]: filledForms(facts) },
   };
 }

@@ -15,9 +15,10 @@ export function llmsText(pages: readonly SourcePage[], facts: Facts): string {
   const links = resourcePages(pages).map((page) =>
     link(escapeMarkdown(page.title), baseUrl + page.markdownPath, escapeMarkdown(page.description)),
   );
+  // An address that answers POST only is no link, because a program that follows links would get an error.
   const mcp =
     facts.mcp === 'on'
-      ? `${link('Model Context Protocol', baseUrl + routes.mcp.path, 'the same actions as tools, for hosts that connect to such; with the credential as a bearer token')}\n`
+      ? `\nThe same actions are tools of the Model Context Protocol: \`${baseUrl}${routes.mcp.path}\`, with the credential as a bearer token.\n`
       : '';
   return `# ${operatorName}
 
@@ -36,13 +37,13 @@ How an agent sends one:
 5. Keep the receipt; GET \`${templateOf(routes.getReceipt)}\` returns it again, signed.
 
 Where the user is to confirm for themselves, POST \`preview_id\` to \`${routes.createConfirmation.path}\` instead of step 4, give them the \`confirmation_url\`, and GET \`${templateOf(routes.getConfirmation)}\` until it is not pending. Where an action's \`confirmation_minimum\` in the manifest is not \`agent\`, this is the only way.
-
+${mcp}
 ${handOff(facts)}
 
 ## For agents
 
 ${link('Agent manifest', baseUrl + routes.getManifest.path, 'each action with its fields, endpoints, scopes and limits')}
-${mcp}${link('OpenAPI 3.1 of the agent actions', baseUrl + routes.getAgentsDocument.path, 'a path and a plain body for each action')}
+${link('OpenAPI 3.1 of the agent actions', baseUrl + routes.getAgentsDocument.path, 'a path and a plain body for each action')}
 ${link('OpenAPI 3.1', baseUrl + routes.getOpenapiDocument.path, 'the API: its calls, bodies, responses and events')}
 ${link('API reference', baseUrl + linked.reference.markdownPath, 'the same to read')}
 ${link('Receipt keys', baseUrl + routes.getReceiptKeys.path, 'what signed receipts are verified with, as a JSON Web Key Set')}
@@ -77,7 +78,7 @@ function link(title: string, url: string, note: string): string {
 /** Name of the skill, and of its folder. */
 export const SKILL = 'send-a-form';
 
-const DESCRIPTION =
+export const DESCRIPTION =
   'Fill in one of the forms of this site for a user (request a quote, a walkthrough, a message, a subscription): preview it, show it to them, and send it once after their explicit yes.';
 
 export function skillText(facts: Facts): string {
@@ -88,7 +89,7 @@ export function skillText(facts: Facts): string {
   });
   const tools =
     facts.mcp === 'on'
-      ? `\nIf you can use the Model Context Protocol, connect to ${baseUrl}${routes.mcp.path} instead: its tools do the same.\n`
+      ? `\nIf you can use the Model Context Protocol, connect to \`${baseUrl}${routes.mcp.path}\` instead: its tools do the same.\n`
       : '';
   return `---
 name: ${SKILL}

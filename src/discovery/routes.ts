@@ -7,7 +7,8 @@ import { type Document, prepareDocument, registerPage, sendDocument, serve, serv
 import type { Frame } from '../site/layout.ts';
 import type { SiteSettings } from '../site/placeholders.ts';
 import { eventTypes } from '../submissions/events.ts';
-import { AI_CATALOG_TYPE, API_CATALOG_TYPE, aiCatalog, apiCatalog, SERVER_CARD_TYPE, serverCard } from './catalogs.ts';
+import { ardManifest } from './ard.ts';
+import { API_CATALOG_TYPE, apiCatalog, SERVER_CARD_TYPE, serverCard } from './catalogs.ts';
 import { contentIndex, contentResources, type SourcePage } from './content.ts';
 import { eventSchema } from './events.ts';
 import { type ManifestFacts, manifest } from './manifest.ts';
@@ -38,12 +39,18 @@ export function registerDiscovery(app: FastifyInstance, parts: DiscoveryParts): 
     [at(routes.getWellKnownManifest), actions],
     [at(routes.getManifest), actions],
     [at(routes.apiCatalog), prepareJson(() => apiCatalog(parts), API_CATALOG_TYPE, { link })],
+    [at(routes.ardManifest), prepareJson(() => ardManifest(parts))],
     [at(routes.skillsIndex), prepareJson(() => skillsIndex(parts))],
     [at(routes.skill, { skill: SKILL }), prepareText(() => skillText(parts), 'text/markdown; charset=utf-8')],
   ];
   if (parts.mcp === 'on') {
-    documents.push([at(routes.aiCatalog), prepareJson(() => aiCatalog(parts), AI_CATALOG_TYPE)]);
     documents.push([at(routes.serverCard), prepareJson(() => serverCard(parts), SERVER_CARD_TYPE)]);
+    // The manifest of ARD was here before version 0.91.
+    app.route({
+      ...at(routes.aiCatalog),
+      handler: (_request, reply) =>
+        reply.headers({ ...ANY_ORIGIN, 'cache-control': 'public, max-age=300' }).redirect(routes.ardManifest.path, 308),
+    });
   }
   for (const type of eventTypes) {
     const route = at(routes.eventSchema, { type });

@@ -145,6 +145,7 @@ const DESCRIBED_BY = `<${routes.getLlmsText.path}>; rel="describedby"; type="tex
 /** Links from the first page, so that one request finds everything (reference §14.11). */
 const FROM_THE_START = [
   `<${routes.apiCatalog.path}>; rel="api-catalog"`,
+  `<${routes.ardManifest.path}>; rel="ard"; type="application/json"`,
   `<${routes.getAgentsDocument.path}>; rel="service-desc"; type="application/json"`,
   `<${routes.getOpenapiDocument.path}>; rel="service-desc"; type="application/json"`,
   `<${pages.agents.path}>; rel="service-doc"; type="text/html"`,

@@ -37,7 +37,12 @@ export function registerWellKnown(app: FastifyInstance, parts: WellKnownParts): 
     const xml = () => sitemapXml(baseUrl, [...listed, pages.reference]);
     return prepareDocument(xml, 'application/xml; charset=utf-8');
   });
-  const robots = `User-agent: *\nAllow: /\n\nSitemap: ${baseUrl}${routes.sitemap.path}\n`;
+  const robots = `User-agent: *
+Allow: /
+
+Sitemap: ${baseUrl}${routes.sitemap.path}
+Agentmap: ${baseUrl}${routes.ardManifest.path}
+`;
   serve(app, at(routes.robots), plainText(robots));
 
   // Programs that read no markup request the favicon. The redirect leads to the icon, whose path changes with its

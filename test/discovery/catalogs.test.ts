@@ -32,12 +32,13 @@ const DOCUMENTS = [
   '/agents/openapi.json',
   '/api/agent/manifest',
   '/llms.txt',
+  '/.well-known/ard.json',
 ];
-const OF_MCP = ['/.well-known/ai-catalog.json', '/mcp/server-card'];
+const CARD = '/mcp/server-card';
 
 describe('catalogues of the service (reference §14.8)', () => {
   test.each([
-    ['MCP=on', () => service, [...DOCUMENTS, ...OF_MCP]],
+    ['MCP=on', () => service, [...DOCUMENTS, CARD]],
     ['MCP=off', () => without, DOCUMENTS],
   ])('with %s, contain only absolute addresses that exist', async (_name, of, paths) => {
     for (const path of paths) {
@@ -45,7 +46,8 @@ describe('catalogues of the service (reference §14.8)', () => {
       expect(text.match(/"(?:href|url|anchor)":"\/[^"]*"/g), path).toBeNull();
       for (const address of addressesIn(text, of())) {
         const { pathname } = new URL(address);
-        const method = pathname === '/mcp' || pathname.startsWith('/api/agent/actions') ? 'POST' : 'GET';
+        const method =
+          pathname === '/mcp' || pathname === '/mcp/open' || pathname.startsWith('/api/agent/actions') ? 'POST' : 'GET';
         if (pathname.startsWith('/api/agent/actions/') && !pathname.endsWith('e') && !pathname.endsWith('w')) continue;
         const { status } = await call(of(), pathname, { method });
         expect(status === 404, `${path} names ${pathname}`).toBe(false);
@@ -54,7 +56,7 @@ describe('catalogues of the service (reference §14.8)', () => {
   });
 
   test('with MCP=off, do not mention MCP', async () => {
-    for (const path of OF_MCP) expect((await get(path, without)).status).toBe(404);
+    expect((await get(CARD, without)).status).toBe(404);
     for (const path of DOCUMENTS) {
       expect((await get(path, without)).text, path).not.toMatch(/\/mcp(?!\.json)|ai-catalog/);
     }
@@ -101,13 +103,7 @@ describe('catalogues of the service (reference §14.8)', () => {
 
 describe('announcements of the tools', () => {
   test('the server card matches server/discover and lists the supported revisions', async () => {
-    const { entries } = await json('/.well-known/ai-catalog.json');
-    const [entry] = entries;
-    expect(entry).toMatchObject({
-      identifier: `urn:air:${new URL(service.url).host}:mcp:leads`,
-      type: 'application/mcp-server-card+json',
-    });
-    const card = await json(new URL(entry.url).pathname);
+    const card = await json(CARD);
     const { body } = await send(service, 'server/discover');
     const said = body.result._meta['io.modelcontextprotocol/serverInfo'];
     expect(card).toMatchObject(said);
@@ -123,7 +119,7 @@ describe('announcements of the tools', () => {
 
   test('the server card and llms.txt describe the address of a filled-in form', async () => {
     const example = `${service.url}/quote#name=Ada+Lovelace&email=ada%40example.com&postal_code=94110`;
-    const { name, _meta } = await json('/mcp/server-card');
+    const { name, _meta } = await json(CARD);
     const described = _meta[`${name}-filled-in`];
     expect(described.example).toBe(example);
     expect(described.forms).toEqual(

@@ -48,6 +48,11 @@ test('llms.txt contains a fifth form if the form is declared in the catalogue', 
   expect(text).toContain('- `paint_advice`: Ask what to paint with.');
 });
 
+test('the queries of ard.json contain a fifth form if the form is declared in the catalogue', async () => {
+  const { entries } = await server.json('/.well-known/ard.json');
+  for (const { representativeQueries } of entries) expect(representativeQueries).toContain('Ask what to paint with');
+});
+
 test('every part of OpenAPI contains a fifth form if the form is declared in the catalogue', async () => {
   const { paths, components, webhooks } = await server.json('/openapi.json');
   for (const [path, schema] of [

@@ -20,7 +20,7 @@ const documents = [
   ['/openapi.json', 'application/json; charset=utf-8'],
   ['/agents/openapi.json', 'application/json; charset=utf-8'],
   ['/.well-known/api-catalog', 'application/linkset+json; profile="https://www.rfc-editor.org/info/rfc9727"'],
-  ['/.well-known/ai-catalog.json', 'application/ai-catalog+json'],
+  ['/.well-known/ard.json', 'application/json; charset=utf-8'],
   ['/mcp/server-card', 'application/mcp-server-card+json'],
   ['/.well-known/agent-skills/index.json', 'application/json; charset=utf-8'],
   ['/.well-known/agent-skills/send-a-form/SKILL.md', 'text/markdown; charset=utf-8'],
@@ -179,6 +179,14 @@ describe('GET /api/agent/content', () => {
 });
 
 describe('llms.txt', () => {
+  test('names the addresses of the tools as code, in no link', async () => {
+    const text = await (await server.get('/llms.txt')).text();
+    for (const path of ['/mcp', '/mcp/open']) {
+      expect(text).toContain(`\`${facts.baseUrl}${path}\``);
+      expect(text).not.toContain(`(${facts.baseUrl}${path})`);
+    }
+  });
+
   test('has a heading, a summary, notes without headings, then sections that contain only links', async () => {
     const text = await (await server.get('/llms.txt')).text();
     const [head = '', ...sections] = text.split(/^## /m);

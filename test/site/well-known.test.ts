@@ -29,10 +29,12 @@ test('the sitemap lists the public address of every page without noindex', async
   for (const path of paths) expect((await get(path)).status, path).toBe(200);
 });
 
-test('robots.txt allows everything and names the sitemap', async () => {
+test('robots.txt allows everything, and names the sitemap and the manifest for agents', async () => {
   const { headers, text } = await get('/robots.txt');
   expect(headers.get('content-type')).toBe('text/plain; charset=utf-8');
-  expect(text).toBe('User-agent: *\nAllow: /\n\nSitemap: https://paint.example/sitemap.xml\n');
+  expect(text).toBe(
+    'User-agent: *\nAllow: /\n\nSitemap: https://paint.example/sitemap.xml\nAgentmap: https://paint.example/.well-known/ard.json\n',
+  );
 });
 
 test('favicon.ico redirects to the icon that the pages link', async () => {
