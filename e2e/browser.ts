@@ -21,10 +21,14 @@ export type Watched = {
   close(): Promise<void>;
 };
 
-/** Opens the machine's Chromium, or the one at the path in `CHROMIUM`. */
-export function openBrowser(): Promise<Browser> {
+/**
+ * Opens the machine's Chromium, or the one at the path in `CHROMIUM`. `features` are features of the browser that are
+ * not on by default.
+ */
+export function openBrowser(features: readonly string[] = []): Promise<Browser> {
   const executablePath = process.env.CHROMIUM ?? '/usr/bin/chromium';
-  return chromium.launch({ executablePath, args: ARGUMENTS, headless: true });
+  const further = features.map((name) => `--enable-features=${name}`);
+  return chromium.launch({ executablePath, args: [...ARGUMENTS, ...further], headless: true });
 }
 
 /** Opens a page for a visitor with an address of their own, and records everything that must not happen. */

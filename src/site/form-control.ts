@@ -29,6 +29,8 @@ export function controlOf(field: Field, value: string, fault: FaultKind | undefi
   const error = fault && fillIn(sentence(fault), { count });
   const hintId = `${id}-hint`;
   const errorId = `${id}-error`;
+  // WebMCP reads the description of radio buttons at their `<fieldset>`.
+  const toolDescription = field.hint === undefined ? field.label : `${field.label}: ${field.hint}`;
   const describedBy = [field.hint && hintId, error && errorId].filter(Boolean).join(' ');
   const choices = choicesOf(field, value).map((choice, index) => ({
     id: `${id}-${index + 1}`,
@@ -43,6 +45,7 @@ export function controlOf(field: Field, value: string, fault: FaultKind | undefi
     'aria-describedby': describedBy || undefined,
     'aria-invalid': error === undefined ? undefined : 'true',
     ...keyboardAttributes(field, context.isLast),
+    toolparamdescription: toolDescription,
     ...scriptData(field, sentence, words),
   };
   return {
@@ -54,6 +57,7 @@ export function controlOf(field: Field, value: string, fault: FaultKind | undefi
     errorId,
     error,
     describedBy,
+    toolDescription,
     value,
     attributes: Object.entries(attributes).filter(([, given]) => given !== undefined),
     choices,

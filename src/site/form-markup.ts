@@ -57,6 +57,7 @@ export function renderForm(form: Form, given: FormContext & Entered): string {
     anchor: anchorOf('privacy'),
     error: given.consentMissing ? words.faults.consent : undefined,
     missing: words.faults.consent,
+    tool: 'Leave this out. Only the user can agree.',
     checked: own(values, 'privacy') !== undefined,
   };
   const summary = [
@@ -82,6 +83,7 @@ export function renderForm(form: Form, given: FormContext & Entered): string {
     // The script recognizes these refusals by their sentences.
     sentences: { kept: problems.kept.error, left: problems.left.error, unsent: problems.unsent.error },
     name: form.name,
+    tool: `${form.purpose}. This fills in the form and sends nothing: the user checks every value and sends it.`,
     action: (subscribes ? routes.subscribeNewsletter : routes.submitLead).path,
     controls,
     honeypot: { name: HONEYPOT, id: idOf(HONEYPOT) },

@@ -1,4 +1,4 @@
-import { readFileSync } from 'node:fs';
+import { globSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, test } from 'vitest';
 import { type Form, forms } from '../../src/forms/catalog.ts';
@@ -62,6 +62,22 @@ describe.each(everyForm)('the form $name', (form: Form) => {
     expect(html).toMatch(
       /<strong><bdi>Coat &amp; Co<\/bdi><\/strong>, to prepare your quote\.[^<]*<a href="\/privacy">[^<]*<\/a><\/p>\s*<button[^>]*>Send it<\/button>/,
     );
+  });
+
+  test('describes itself and each control to an assistant in the browser, which may not send it', () => {
+    const [tag = ''] = tags(html, 'form');
+    expect(attribute(tag, 'toolname')).toBe(form.name);
+    expect(attribute(tag, 'tooldescription')).toMatch(new RegExp(`^${form.purpose}\\. .*the user checks every value`));
+    for (const { name, kind, label, hint = label } of form.fields) {
+      // Radio buttons are described at the element around them.
+      const [described = ''] =
+        kind === 'choice'
+          ? tags(html, 'fieldset').filter((each) => each.includes(`"${name}-field"`))
+          : controls(html, name);
+      const words = attribute(described, 'toolparamdescription');
+      expect([words?.startsWith(label), words?.endsWith(hint)], name).toEqual([true, true]);
+    }
+    expect(html).not.toContain('toolautosubmit');
   });
 
   test('hides the honeypot from view, assistive technology and the keyboard', () => {
@@ -147,7 +163,7 @@ describe('form with invalid values', () => {
     expect(attribute(email, 'aria-invalid')).toBe('true');
     expect(attribute(email, 'aria-describedby')).toBe('field-email-hint field-email-error');
     expect(html).toContain(
-      '<fieldset class="field wrong" id="project_type-field" aria-describedby="field-project_type-error">',
+      '<fieldset class="field wrong" id="project_type-field" aria-describedby="field-project_type-error" ',
     );
   });
 
@@ -240,4 +256,11 @@ test('the e-mail field of each form has a different hint', () => {
   const hints = Object.values(forms).map(({ fields }) => fields.find(({ name }) => name === 'email')?.hint);
   expect(new Set(hints).size).toBe(4);
   expect(hints).not.toContain(undefined);
+});
+
+test('no other template describes a form to an assistant in the browser', () => {
+  const source = join(import.meta.dirname, '../../src');
+  const files = globSync(['site/templates/*.eta', 'console/templates/*.eta'], { cwd: source });
+  const described = files.filter((file) => readFileSync(join(source, file), 'utf8').includes('toolname'));
+  expect([files.length > 20, described]).toEqual([true, ['site/templates/form.eta']]);
 });

@@ -62,5 +62,18 @@ function announce(type, control) {
   control.dispatchEvent(new Event(type, { bubbles: true }));
 }
 
+// The browser's own assistant can set every control of the form (WebMCP, reference §15.10). But only the person can give
+// a consent, and the service drops a form with a filled honeypot.
+/** Clears the consent and the honeypot, and normalizes the other values. */
+function clean({ toolName }) {
+  if (toolName !== form.getAttribute('toolname')) return;
+  for (const control of fields) if (control.type !== 'radio') write(control, normalize(control.value, control));
+  for (const box of form.querySelectorAll('[type=checkbox]')) box.checked = false;
+  form.querySelector('.bot-field input').value = '';
+  untouched = stateOfForm();
+  notify('filled');
+}
+
+document.modelContext?.addEventListener('toolactivated', clean);
 addEventListener('hashchange', fillIn);
 fillIn();
