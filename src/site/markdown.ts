@@ -52,6 +52,8 @@ function markdownParser() {
     return `<div class="scroll" role="group" ${name} tabindex="0"><table>\n`;
   };
   rules.table_close = () => '</table></div>\n';
+  // Markdown has no other line break inside a table. The parser reads no HTML, so this is text.
+  rules.text = (tokens, index) => escapeHtml(tokens[index]?.content ?? '').replaceAll('&lt;br&gt;', '<br>');
   rules.code_inline = (tokens, index) => {
     const content = tokens[index]?.content ?? '';
     const method = CALL.exec(content)?.[1];

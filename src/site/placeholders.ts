@@ -33,6 +33,11 @@ function acceptsActions({ mode, upstream, previewSigningKeys }: Configuration): 
   return upstream.kind !== 'none' && (mode === 'local' || previewSigningKeys.length > 0);
 }
 
+/** Returns true if assistants can sign in with OAuth at `/connect`. OAuth is on where MCP is on. */
+function offersOAuth({ mcp }: Pick<SiteSettings, 'mcp'>): boolean {
+  return mcp === 'on';
+}
+
 /** Icons of 48 × 48 in the colour of the text. `soft` is fainter. */
 const shapes = {
   /** A sheet with lines and a pencil. */
@@ -71,6 +76,8 @@ export function selectParts(markdown: string, settings: SiteSettings, sent?: For
   const conditions: Readonly<Record<string, boolean>> = {
     local: settings.mode === 'local',
     mcp: settings.mcp === 'on',
+    oauth: offersOAuth(settings),
+    no_oauth: !offersOAuth(settings),
     unconfigured: !acceptsActions(settings),
     operator_contact: settings.operator.contact !== undefined,
     any: sent === undefined,
@@ -79,18 +86,20 @@ export function selectParts(markdown: string, settings: SiteSettings, sent?: For
   return Object.entries(conditions).reduce((text, [name, isShown]) => selectPart(text, name, isShown), markdown);
 }
 
-function selectPart(markdown: string, name: string, isShown: boolean): string {
+/** Returns a text with or without the parts `{{#name}}` … `{{/name}}`. The marks go. */
+export function selectPart(markdown: string, name: string, isShown: boolean): string {
   // Each mark has a line of its own, also in the first and the last line.
   const [before = '', ...parts] = `\n${markdown}\n`.split(`\n{{#${name}}}\n`);
-  const rest = parts.map((part) => {
+  const selected = parts.reduce((text, part) => {
     const [own, behind, ...more] = `\n${part}`.split(`\n{{/${name}}}\n`);
     // A part without exactly one end stays in the text. The mark of such a part is no valid placeholder, which stops
     // the start.
-    if (own === undefined || behind === undefined || more.length > 0) return `\n{{#${name}}}\n${part}`;
-    const after = behind.replace(/^\n+/, '');
-    return isShown ? `${own}\n\n${after}` : `\n${after}`;
-  });
-  return (before + rest.join('')).slice(1, -1);
+    if (own === undefined || behind === undefined || more.length > 0) return `${text}\n{{#${name}}}\n${part}`;
+    const shown = isShown ? text + own : text;
+    // One blank line at most, and none inside a table or list.
+    return `${shown}\n${shown.endsWith('\n') ? behind.replace(/^\n+/, '') : behind}`;
+  }, before);
+  return selected.slice(1, -1);
 }
 
 /** Returns the function that fills in the placeholders of one text. The function throws for an unknown placeholder. */

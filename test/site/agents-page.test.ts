@@ -1,12 +1,15 @@
 /** Runs the commands of the served /agents page as a reader copies them, and compares the answers that the page shows. */
 import { spawn } from 'node:child_process';
-import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
+import { Client, StreamableHTTPClientTransport } from '@modelcontextprotocol/client';
+import { load } from 'js-yaml';
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } from 'vitest';
+import { selectPart } from '../../src/site/placeholders.ts';
 import { call, quote } from '../support/agent.ts';
 import { type Ran, ranToTheEnd } from '../support/ran.ts';
-import { type Service, startService, tokens } from '../support/service.ts';
+import { freshAddress, type Service, startService, tokens } from '../support/service.ts';
 import { answering, type ProgrammableUpstream, startUpstream } from '../support/upstream.ts';
 
 let upstream: ProgrammableUpstream;
@@ -141,39 +144,117 @@ test.each(programs)(
   },
 );
 
-test('/agents contains only code blocks that these tests run, and settings for MCP hosts', () => {
+const HOSTS = ['sh Claude Code', 'sh Codex', 'json Cursor', 'json VS Code', 'json Gemini CLI', 'yaml LibreChat'];
+
+test('/agents contains only code blocks that these tests run', () => {
   const step = ['sh curl', 'js JavaScript', 'python Python', 'json answer 200'];
-  const hosts = ['sh Claude Code', 'json Cursor', 'json VS Code', 'json Gemini CLI'];
   expect(blocks.map(({ language, label }) => `${language} ${label}`.trim())).toEqual([
+    ...HOSTS,
     'sh',
     ...step,
     ...step,
     'sh curl',
     'json answer 201',
-    ...hosts,
   ]);
 });
 
 describe('/agents, Model Context Protocol', () => {
-  test('shows settings for each MCP host with the address of this deployment and a variable for the credential', () => {
-    const files = ['Cursor', 'VS Code', 'Gemini CLI'].flatMap(codeIn).map((code) => JSON.parse(code));
-    const servers = files.map((file) => Object.values(file.mcpServers ?? file.servers)[0]) as {
-      url?: string;
-      httpUrl?: string;
-      headers: { Authorization: string };
-    }[];
-    expect(servers).toHaveLength(3);
-    for (const { url, httpUrl, headers } of servers) {
-      expect(url ?? httpUrl).toBe(`${service.url}/mcp`);
-      expect(headers.Authorization).toMatch(/^Bearer \$/);
+  type Server = { url?: string; httpUrl?: string; type?: string; headers: { Authorization: string } };
+  /** Returns the only server of a host's setting. */
+  const serverOf = (setting: { mcpServers?: Record<string, Server>; servers?: Record<string, Server> }): Server => {
+    const [server, ...more] = Object.values(setting.mcpServers ?? setting.servers ?? {});
+    if (server === undefined || more.length > 0) throw new Error('not exactly one server');
+    return server;
+  };
+  /** Reads the address and the header that a host sends from its setting, as the host reads them. */
+  const readers: Readonly<Record<string, (code: string) => { url: string | undefined; authorization: string }>> = {
+    'Claude Code': (code) => {
+      const [, url, authorization = ''] =
+        /^claude mcp add --transport http leads (\S+) --header "Authorization: (.*)"\n$/.exec(code) ?? [];
+      return { url, authorization };
+    },
+    Codex: (code) => {
+      const [, url, variable] = /^codex mcp add leads --url (\S+) --bearer-token-env-var (\w+)\n$/.exec(code) ?? [];
+      return { url, authorization: `Bearer $${variable}` };
+    },
+    Cursor: (code) => {
+      const { url, headers } = serverOf(JSON.parse(code));
+      return { url, authorization: headers.Authorization };
+    },
+    'VS Code': (code) => {
+      const setting = JSON.parse(code);
+      expect(setting.inputs).toMatchObject([{ id: 'token', password: true }]);
+      const { type, url, headers } = serverOf(setting);
+      expect(type).toBe('http');
+      return { url, authorization: headers.Authorization };
+    },
+    'Gemini CLI': (code) => {
+      const { httpUrl: url, headers } = serverOf(JSON.parse(code));
+      return { url, authorization: headers.Authorization };
+    },
+    LibreChat: (code) => {
+      const { type, url, headers } = serverOf(load(code) as Parameters<typeof serverOf>[0]);
+      expect(type).toBe('streamable-http');
+      return { url, authorization: headers.Authorization };
+    },
+  };
+
+  test.each(Object.keys(readers))('connects %s with its setting and the token', async (host) => {
+    expect(HOSTS.map((each) => each.replace(/^\w+ /, ''))).toContain(host);
+    const [code = ''] = codeIn(host);
+    const { url = '', authorization } = readers[host]?.(code) ?? { authorization: '' };
+    expect(url).toBe(`${service.url}/mcp`);
+    const sent = authorization.replace(/\$(TOKEN|\{(env:TOKEN|input:token|TOKEN)\})$/, tokens.both);
+    expect(sent).toBe(`Bearer ${tokens.both}`);
+    const client = new Client({ name: host, version: '1.0.0' });
+    const requestInit = { headers: { authorization: sent, 'x-forwarded-for': freshAddress() } };
+    await client.connect(new StreamableHTTPClientTransport(new URL(url), { requestInit }));
+    expect((await client.listTools()).tools).toHaveLength(7);
+    await client.close();
+  });
+
+  const HOST_NAMES =
+    'ChatGPT, Claude, Claude Code, Codex, Cursor, VS Code, Copilot Studio, Gemini CLI, Goose, LibreChat'.split(', ');
+  /** Returns the rows of the table of hosts: the name and the steps. */
+  const rowsOf = (text: string) => {
+    const table = text.split('| Host | Steps |\n|---|---|\n')[1]?.split('\n\n')[0] ?? '';
+    return table.split('\n').map((line) => {
+      const [, host = '', steps = ''] = line.split('|').map((cell) => cell.trim());
+      return [host, steps] as const;
+    });
+  };
+  test('has one table with numbered steps for each host, and addresses of this service only', async () => {
+    const { text } = await call(service, '/agents.md', { method: 'GET' });
+    const rows = rowsOf(text);
+    expect(rows.map(([host]) => host)).toEqual(HOST_NAMES);
+    for (const [host, steps] of rows) {
+      const numbers = [...steps.matchAll(/(?:^|<br>)(\d)\. /g)].map(([, number]) => Number(number));
+      expect(numbers, host).toEqual(numbers.map((_number, index) => index + 1));
+      expect(numbers.length, host).toBeGreaterThan(1);
+      for (const [address = ''] of steps.matchAll(/http\S+(?=`)/g)) expect(address).toMatch(`${service.url}/`);
+      const isWithSetting = HOSTS.some((each) => each.endsWith(` ${host}`));
+      expect(steps.includes('below'), host).toBe(isWithSetting);
     }
-    expect(codeIn('Claude Code')[0]).toContain(`leads ${service.url}/mcp --header`);
+  });
+
+  test('leads ChatGPT and Claude to OAuth where it is on, and to the open hand-off elsewhere', () => {
+    const markdown = readFileSync(join(import.meta.dirname, '../../content/agents.md'), 'utf8');
+    const rows = (isOn: boolean) => rowsOf(selectPart(selectPart(markdown, 'oauth', isOn), 'no_oauth', !isOn));
+    for (const [isOn, path] of [
+      [true, '/connect'],
+      [false, '/mcp/open'],
+    ] as const) {
+      expect(rows(isOn).map(([host]) => host)).toEqual(HOST_NAMES);
+      const [chatGpt, claude, ...others] = rows(isOn);
+      for (const row of [chatGpt, claude]) expect(row?.[1]).toContain(`\`{{base_url}}${path}\``);
+      for (const [host, steps] of others) expect(steps, host).not.toMatch(/\/connect|\/mcp\/open/);
+    }
   });
 
   test('does not mention MCP with MCP=off', async () => {
     const without = await startService({ environment: { MCP: 'off' } });
     const { text } = await call(without, '/agents.md', { method: 'GET' });
-    expect(text).not.toMatch(/\/mcp(?!\.json)|\{\{/);
+    expect(text).not.toMatch(/\/mcp(?!\.json)|\/connect|OAuth|\{\{/);
     await without.close();
   });
 });

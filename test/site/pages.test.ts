@@ -8,7 +8,7 @@ import { parseContent } from '../../src/site/content.ts';
 import { defaultFrame } from '../../src/site/layout.ts';
 import { renderDocument } from '../../src/site/markdown.ts';
 import { loadPages, type Page } from '../../src/site/pages.ts';
-import { placeholderFiller, type SiteSettings } from '../../src/site/placeholders.ts';
+import { placeholderFiller, type SiteSettings, selectPart } from '../../src/site/placeholders.ts';
 import { eventTypes } from '../../src/submissions/events.ts';
 
 const settings: SiteSettings = {
@@ -221,9 +221,9 @@ describe('/agents', () => {
   test('reads the token from the environment and contains none', () => {
     const { markdown } = page('/agents');
     const credentials = markdown.match(/Bearer [^"'`]+/g) ?? [];
-    expect(credentials).toHaveLength(9);
+    expect(credentials).toHaveLength(10);
     for (const credential of credentials)
-      expect(credential).toMatch(/^Bearer (\$TOKEN|\$\{(process|env:|input:)|\{os)/);
+      expect(credential).toMatch(/^Bearer (\$TOKEN|\$\{(process|TOKEN|env:|input:)|\{os)/);
   });
 });
 
@@ -284,6 +284,11 @@ describe('Markdown', () => {
     expect(ids).toEqual(['über-uns', 'ماذا-يحدث', 'что-дальше', 'section-4', 'section-5']);
   });
 
+  test('breaks a line at <br>, and reads no other HTML', () => {
+    const { html } = renderDocument('| a |\n|---|\n| 1. one<br>2. <b>two</b> `<br>` |');
+    expect(html).toContain('<td>1. one<br>2. &lt;b&gt;two&lt;/b&gt; <code>&lt;br&gt;</code></td>');
+  });
+
   test('labels a table with its heading', () => {
     const table = '| a | b |\n|---|---|\n| 1 | 2 |\n';
     const html = renderDocument(`${table}\n## Limits\n\n${table}\n### Of previews\n\n${table}`).html;
@@ -298,7 +303,7 @@ describe('Markdown', () => {
   });
 });
 
-describe('parts for local mode', () => {
+describe('conditional parts', () => {
   const local = loadPages({ ...settings, mode: 'local' });
 
   test('appear on /agents in local mode and not in production', () => {
@@ -307,6 +312,16 @@ describe('parts for local mode', () => {
       expect(page('/agents', local)[spelling]).toContain('npm run credentials');
       expect(page('/agents')[spelling]).not.toMatch(/agent-token|npm run|local mode/);
     }
+  });
+
+  test.each([
+    ['| a |\n{{#x}}\n| b |\n{{/x}}\n| c |', '| a |\n| b |\n| c |', '| a |\n| c |'],
+    ['- a\n{{#x}}\n- b\n{{/x}}\n\nText', '- a\n- b\n\nText', '- a\n\nText'],
+    ['Text\n\n{{#x}}\nb\n\n{{/x}}\nc', 'Text\n\nb\n\nc', 'Text\n\nc'],
+    ['Text\n\n{{#x}}\nb\n{{/x}}\n\nc', 'Text\n\nb\n\nc', 'Text\n\nc'],
+    ['{{#x}}\nb\n{{/x}}', 'b', ''],
+  ])('of %j leave the lines around them as they are', (text, shown, hidden) => {
+    expect([selectPart(text, 'x', true), selectPart(text, 'x', false).trim()]).toEqual([shown, hidden]);
   });
 
   test('leave no placeholders on any page', () => {
