@@ -22,8 +22,8 @@ afterAll(async () => {
 const at = (width: number, javaScript = true, scheme: 'light' | 'dark' = 'light') =>
   openPage(browser, site.service.url, { javaScript, width, scheme });
 const contents = (page: Page) => page.getByRole('navigation', { name: 'On this page' });
-/** Returns the example of the preview, the first one with tabs. */
-const preview = (page: Page) => page.locator('.example:has(.tabs)').first();
+/** Returns the example of the preview, the first one in Python. */
+const preview = (page: Page) => page.locator('.example:has(.tabs)', { hasText: 'Python' }).first();
 
 test.each(everySurroundings)('no page overflows or causes browser errors at %s', async (_, how) => {
   const { page, complaints, close } = await openPage(browser, site.service.url, how);
@@ -142,7 +142,7 @@ describe('tabs of an example', () => {
   test('switch all examples to one language with a script, and the page does not jump', async () => {
     const { page, close } = await at(1280);
     await page.goto('/agents');
-    const later = page.locator('.tabs').nth(1);
+    const later = page.locator('.tabs', { hasText: 'Python' }).nth(1);
     const tab = later.getByRole('radio', { name: 'Python' });
     await tab.scrollIntoViewIfNeeded();
     const before = (await tab.boundingBox())?.y ?? 0;
