@@ -23,6 +23,7 @@ const entriesOf = ({ packages }: Lock) => Object.entries(packages).filter(([path
 const lock: Lock = JSON.parse(read('package-lock.json'));
 /** Programs that only `npm run rehearse` runs. One of them has no release yet. */
 const programs: Lock = JSON.parse(read('test/mcp/programs/package-lock.json'));
+const lighthouse: Lock = JSON.parse(read('test/lighthouse/program/package-lock.json'));
 const manifest = JSON.parse(read('package.json'));
 const entries = entriesOf(lock);
 const nameOf = (path: string) => path.split('node_modules/').at(-1) ?? '';
@@ -60,6 +61,7 @@ describe('package-lock.json', () => {
   test.each([
     ['of the project', lock],
     ['of third-party programs', programs],
+    ['of Lighthouse', lighthouse],
   ])('%s: every entry has a SHA-512 digest of its content, and comes from the npm registry', (_name, each) => {
     expect(each.lockfileVersion).toBe(3);
     expect(entriesOf(each).length).toBeGreaterThan(100);
@@ -85,7 +87,9 @@ describe('package-lock.json', () => {
     const scripted = entries.filter(([, { hasInstallScript }]) => hasInstallScript);
     expect(scripted.map(([path]) => nameOf(path))).toEqual(['node']);
     expect(manifest.allowScripts).toEqual({ node: true });
-    expect(read('test/mcp/programs/.npmrc')).toBe('ignore-scripts=true\n');
+    for (const folder of ['test/mcp/programs', 'test/lighthouse/program']) {
+      expect(read(`${folder}/.npmrc`)).toBe('ignore-scripts=true\n');
+    }
   });
 });
 

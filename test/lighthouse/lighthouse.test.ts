@@ -1,0 +1,89 @@
+/**
+ * Lighthouse over every page, as a phone sees it. Chromium has WebMCP on, so that the category for agents is complete.
+ * `npm run programs` installs Lighthouse.
+ */
+import { spawn } from 'node:child_process';
+import { existsSync } from 'node:fs';
+import { join } from 'node:path';
+import { afterAll, beforeAll, expect, test } from 'vitest';
+import { forms } from '../../src/forms/catalog.ts';
+import { pathsOfPage } from '../../src/routes.ts';
+import { type ServiceProcess, startProcess } from '../support/process.ts';
+import { ranToTheEnd } from '../support/ran.ts';
+
+/** Least score of each category, in percent. */
+const BUDGET = 95;
+
+const folder = join(import.meta.dirname, 'program');
+const program = join(folder, 'node_modules/lighthouse/cli/index.js');
+
+type Audit = {
+  score: number | null;
+  scoreDisplayMode: string;
+  details?: { items?: { line?: string; tool?: string }[] };
+};
+type Report = {
+  categories: Record<string, { score: number; auditRefs: { id: string; weight: number }[] }>;
+  audits: Record<string, Audit>;
+};
+
+let service: ServiceProcess;
+beforeAll(async () => {
+  if (!existsSync(program)) throw new Error('Install Lighthouse first: npm run programs');
+  service = await startProcess();
+});
+afterAll(async () => {
+  await service?.end();
+});
+
+async function audit(path: string, options: readonly string[] = []): Promise<Report> {
+  const flags = '--headless=new --no-sandbox --disable-gpu --enable-features=WebMCP';
+  const fixed = ['--output=json', '--quiet', '--no-enable-error-reporting', `--chrome-flags=${flags}`];
+  const child = spawn(process.execPath, [program, service.url + path, ...fixed, ...options], {
+    cwd: folder,
+    env: {
+      PATH: process.env.PATH ?? '',
+      HOME: process.env.HOME ?? '',
+      CHROME_PATH: process.env.CHROMIUM ?? '/usr/bin/chromium',
+    },
+  });
+  const { status, stdout, stderr } = await ranToTheEnd(child);
+  expect([status, stderr]).toEqual([0, expect.anything()]);
+  return JSON.parse(stdout);
+}
+
+/** Returns the scores of all categories, in percent. */
+const scoresOf = ({ categories }: Report) =>
+  Object.fromEntries(Object.entries(categories).map(([name, { score }]) => [name, Math.round(score * 100)]));
+
+/** Returns the audits of the category for agents that found something. */
+function complaintsOf({ categories, audits }: Report): string[] {
+  const own = categories['agentic-browsing']?.auditRefs ?? [];
+  return own.map(({ id }) => id).filter((id) => (audits[id]?.score ?? 1) < 1);
+}
+
+const withForms = Object.values(forms).map(({ name, page }) => [pathsOfPage(page).path, name] as const);
+const others = ['/', '/agents', '/privacy', '/receivers', '/receipts', '/embed', '/reference'];
+
+test.each([...withForms, ...others.map((path) => [path, undefined] as const)])(
+  '%s reaches the budget in each category, and completes the one for agents',
+  async (path, form) => {
+    // The audit of robots.txt knows no `Agentmap:`, although another audit reads this line.
+    const report = await audit(path, ['--skip-audits=robots-txt']);
+    const scores = scoresOf(report);
+    expect(Object.keys(scores)).toEqual(['performance', 'accessibility', 'best-practices', 'seo', 'agentic-browsing']);
+    for (const [name, score] of Object.entries(scores)) expect(score, name).toBeGreaterThanOrEqual(BUDGET);
+    expect([scores['agentic-browsing'], complaintsOf(report)]).toEqual([100, []]);
+    const { audits } = report;
+    for (const id of ['agent-accessibility-tree', 'llms-txt', 'ard-schema']) expect(audits[id]?.score, id).toBe(1);
+    // WebMCP audits apply to pages with a form.
+    const score = form === undefined ? null : 1;
+    for (const id of ['webmcp-form-coverage', 'webmcp-schema-validity']) expect(audits[id]?.score, id).toBe(score);
+  },
+);
+
+test('robots.txt has no fault except the line Agentmap, which Lighthouse does not know', async () => {
+  const { audits } = await audit('/', ['--only-audits=robots-txt']);
+  const lines = audits['robots-txt']?.details?.items?.map(({ line }) => line);
+  expect(lines).toEqual([`Agentmap: ${service.url}/.well-known/ard.json`]);
+});
