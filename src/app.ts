@@ -39,7 +39,8 @@ export async function buildApp(settings: Settings, parts: Parts): Promise<Fastif
   const sameOnEvery = securityHeaders({ https: settings.baseUrl.startsWith('https:'), inline });
   const renderProblemPage = problemPageRenderer({ operator: settings.operator, ...parts });
   const connections = openConnections(parts.clock);
-  const answerParts = { connections, sameOnEvery, renderProblemPage, ...parts };
+  const { baseUrl } = settings;
+  const answerParts = { connections, sameOnEvery, renderProblemPage, baseUrl, ...parts };
   const answerBroken = brokenRequestAnswerer(answerParts);
   const knownPaths = openKnownPaths();
   const app: FastifyInstance = fastify({
@@ -67,6 +68,7 @@ export async function buildApp(settings: Settings, parts: Parts): Promise<Fastif
     schemaController: { compilersFactory: { buildValidator: noSchema, buildSerializer: noSchema } },
   });
 
+  app.decorate('baseUrl', baseUrl);
   // Handlers read the raw body themselves.
   for (const method of app.supportedMethods) {
     app.addHttpMethod(method, { hasBody: false, overrideExisting: true });

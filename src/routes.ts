@@ -124,9 +124,13 @@ export type OperationId = {
   [Name in RouteName]: (typeof routes)[Name]['group'] extends DocumentedGroup ? Name : never;
 }[RouteName];
 
-/** Folders for machines. A request for an unknown path in these folders gets an answer in JSON. */
+/**
+ * Folders for machines. A request for an unknown path in these folders gets an answer in JSON. Those of `agent` also
+ * answer with problem details (reference §18.5).
+ */
 export const folders = {
   api: '/api/',
+  agent: ['/api/agent/actions', '/api/agent/confirmations', '/api/agent/receipts'],
   discovery: ['/.well-known/', '/schemas/', '/agents/openapi.json', '/mcp/server-card'],
 } as const;
 

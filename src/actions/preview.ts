@@ -3,7 +3,7 @@ import { scopeOf } from '../credentials/clients.ts';
 import type { Credentials } from '../credentials/file.ts';
 import type { BodyRefusal, PreviewRefusal } from '../failures/refusals.ts';
 import { type FormName, findForm } from '../forms/catalog.ts';
-import { type Fields, validate } from '../forms/validate.ts';
+import { type Fields, ignoredNames, validate } from '../forms/validate.ts';
 import { type Clock, isoTime } from '../platform/clock.ts';
 import type { NewId } from '../platform/random.ts';
 import type { SigningKeys } from '../settings/signing-keys.ts';
@@ -42,7 +42,8 @@ export type PreviewParts = {
   newId: NewId;
 };
 
-export type PreviewResult = { kind: 'previewed'; record: PreviewRecord } | PreviewRefusal;
+/** `ignored` has the names of fields that the form does not have (reference §5.3). */
+export type PreviewResult = { kind: 'previewed'; record: PreviewRecord; ignored: string[] } | PreviewRefusal;
 
 /** Returns the record to show to the person, or the refusal. Stores nothing. */
 export async function preview(parts: PreviewParts, request: PreviewRequest): Promise<PreviewResult> {
@@ -75,5 +76,5 @@ export async function preview(parts: PreviewParts, request: PreviewRequest): Pro
     confirmation_statement: CONFIRMATION_STATEMENT,
     destination,
   };
-  return { kind: 'previewed', record };
+  return { kind: 'previewed', record, ignored: ignoredNames(form, read.value) };
 }

@@ -50,8 +50,9 @@ export function registerActions(
 
 function answerPreview(reply: FastifyReply, result: PreviewResult): FastifyReply {
   reply.header('cache-control', 'no-store');
-  if (result.kind === 'previewed') return reply.send(result.record);
-  return sendProblem(reply, renderProblem(result, 'agent'));
+  if (result.kind !== 'previewed') return sendProblem(reply, renderProblem(result, 'agent'));
+  if (result.ignored.length > 0) reply.header('ignored-fields', result.ignored.join(', '));
+  return reply.send(result.record);
 }
 
 function answerExecute(reply: FastifyReply, result: ExecuteResult): FastifyReply {

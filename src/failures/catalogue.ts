@@ -5,6 +5,7 @@
  */
 import { bounds } from '../forms/bounds.ts';
 import { pages, type RouteName, routes } from '../routes.ts';
+import { FORMS, formProblems } from './form-problems.ts';
 import { hostProblems } from './host-problems.ts';
 import { consoleProblems, newsletterProblems, pressProblems } from './page-problems.ts';
 import { on, type Problem } from './problem.ts';
@@ -14,7 +15,6 @@ const ACTIONS: readonly RouteName[] = ['previewAction', 'executeAction'];
 const EXECUTE_OR_ASK: readonly RouteName[] = ['executeAction', 'createConfirmation'];
 const CONFIRMATION: readonly RouteName[] = ['getConfirmation', 'cancelConfirmation'];
 const AGENT: readonly RouteName[] = [...ACTIONS, 'createConfirmation', ...CONFIRMATION, 'getReceipt'];
-const FORMS: readonly RouteName[] = ['submitLead', 'subscribeNewsletter'];
 
 const execute = on(['executeAction'], '§5.7');
 const executeOrAsk = on(EXECUTE_OR_ASK, '§5.7');
@@ -28,9 +28,6 @@ const stored = on([...EXECUTE_OR_ASK, ...CONFIRMATION, 'getReceipt'], '§5.5');
 const minimum = on(['executeAction'], '§6.4');
 const receipt = on(['getReceipt', 'mcp'], '§7.1');
 const handOff = on(['handOff'], '§8.11');
-const form = on(FORMS, '§4.7');
-const lead = on(['submitLead'], '§4.4');
-const bound = on(['submitLead'], '§4.6');
 const body = on([...ACTIONS, 'createConfirmation', ...FORMS, 'mcp', 'handOff'], '§3.2');
 const any = on('any', '§18.4');
 const unrouted = on([], '§3.1');
@@ -43,14 +40,12 @@ const NEW_PREVIEW = {
 const NEW_REQUEST = 'This call sent nothing. For a new request, call the preview tool and ask the user again.';
 const SAME_CALL = 'Wait {wait}, then call this tool again with the same arguments';
 const SENT_ONCE = 'A repeated call never sends anything twice.';
-/** A widget on another site's page adds its own fields to the form (reference §4.6). */
-const UNKNOWN_FIELDS = 'The limit also applies to unknown fields.';
 /** Next step if the form is on another site's page that has an older encoding. */
 const AS_UTF8 = {
   route: 'Send the text as UTF-8.',
   page: 'The page that you used must be set to UTF-8. Please tell its operator, or use the form on our site.',
 };
-const BY_PERSON = { code: 'human_confirmation_required' };
+const BY_PERSON = { errorCode: 'human_confirmation_required' };
 
 export type { Problem };
 
@@ -102,12 +97,14 @@ export const problems = {
     retryable: true,
   }),
   previewAlreadyUsed: executeOrAsk(409, 'Another request already used this preview.', {
+    route: `That request’s key has the receipt. For a new request: ${NEW_PREVIEW.route}`,
     tool: NEW_REQUEST,
-    code: 'preview_already_used',
+    errorCode: 'preview_already_used',
   }),
   idempotencyConflict: executeOrAsk(409, 'The key of this request belongs to another preview.', {
+    route: 'Send the original preview again, or make a key for the new request.',
     tool: NEW_REQUEST,
-    code: 'idempotency_conflict',
+    errorCode: 'idempotency_conflict',
   }),
   upstreamRejected: execute(0, 'The destination rejected the submission.', NEW_PREVIEW),
   upstreamRateLimited: execute(429, 'The destination accepts no more submissions for now.', {
@@ -121,13 +118,15 @@ export const problems = {
 
   // Refusals about confirmations that agents get (reference §8.8, §6.10).
   confirmationDeclined: declined(409, 'The user declined, and nothing was sent.', {
+    route: `Only if the user changes their mind: ${NEW_PREVIEW.route}`,
     tool: `Only if the user changes their mind, call ${PREVIEW_TOOL_AGAIN}`,
-    code: 'confirmation_declined',
+    errorCode: 'confirmation_declined',
   }),
   confirmationPending: on(['executeAction'], '§6.3')(
     409,
     'The user has not answered on the confirmation page yet. Nothing was sent.',
     {
+      route: 'Wait {wait}, then repeat the same request with the same Idempotency-Key.',
       tool: 'Wait {wait}, then call get_receipt with the id of the confirmation as action_id.',
       ...BY_PERSON,
       retryable: true,
@@ -137,6 +136,7 @@ export const problems = {
     409,
     'For this action, the user must confirm on a page of this service. Nothing was sent.',
     {
+      route: `POST ${routes.createConfirmation.path} with the same preview_id, and give the user the confirmation_url.`,
       tool: 'Call request_confirmation with the same preview_id, and give the user the confirmation_url.',
       ...BY_PERSON,
     },
@@ -183,35 +183,7 @@ export const problems = {
     { tool: 'Call this tool again without the longest value, and give the user that value to paste into the form.' },
   ),
 
-  // Form routes, reference §4.7.
-  submissionsNotConfigured: form(503, 'This site can’t accept this form right now. Nothing was sent.'),
-  contentType: on(FORMS, '§4.1')(
-    400,
-    'Send the form as application/json, application/x-www-form-urlencoded or multipart/form-data.',
-  ),
-  malformedForm: form(400, 'The form could not be read.'),
-  notText: lead(400, 'Every value must be a string in one flat object.'),
-  fileUpload: lead(400, 'Files are not accepted.'),
-  tooManyFields: bound(400, `A form has at most ${bounds.fieldsPerRequest} fields. ${UNKNOWN_FIELDS}`),
-  nameTooLong: bound(400, `A field name has at most ${bounds.fieldNameLength} characters.`),
-  valueTooLong: bound(413, `A value is longer than ${bounds.valueLength} characters. ${UNKNOWN_FIELDS}`),
-  invalidForm: form(400, 'Some fields are missing or not valid.'),
-  missingConsent: on(['subscribeNewsletter'], '§2.8')(400, 'The consent to the privacy notice is missing.'),
-  kept: form(
-    502,
-    'We stored your submission and will deliver it. Its delivery is not confirmed yet. You don’t need to send it again.',
-  ),
-  left: form(
-    502,
-    'We could not deliver your submission, but the site operator has it. You don’t need to send it again.',
-  ),
-  subscriptionNotKept: on(['subscribeNewsletter'], '§4.7')(
-    503,
-    'We can’t store your subscription right now. Please wait {wait}, then try again.',
-    { waitSeconds: 60 },
-  ),
-  unconfirmed: form(502, 'We could not confirm that your submission arrived. Please try again.'),
-  unsent: form(502, 'We could not deliver your submission. Nothing was sent. Please try again.'),
+  ...formProblems,
 
   // Agent and form routes, reference §18.
   rateLimited: on([...AGENT, ...FORMS, 'mcp', 'handOff'], '§17.1')(429, 'Too many requests.', {

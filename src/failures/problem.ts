@@ -6,11 +6,16 @@ export type Problem = {
   status: number;
   /** One sentence that says what is wrong, for people and programs. */
   sentence: string;
-  /** Code of the specification or of reference §18.3. It replaces the sentence in `error`. */
-  code?: string;
+  /**
+   * Code of the specification or of reference §18.3. It replaces the sentence in `error`. Problem details have the code
+   * of `codes.ts` and the sentence.
+   */
+  errorCode?: string;
   /** The next step for the caller of a route, the model that called a tool, or a person on a page (reference §18.1). */
   next: { route?: string; tool?: string; page?: string };
-  /** `error` of the JSON body: the code, or the sentence and the next step. */
+  /** The sentence and the next step of a route: `detail` of problem details. */
+  detail: string;
+  /** `error` of the JSON body: the code, or the same as `detail`. */
   error: string;
   /** Section of `docs/reference/`. */
   section: string;
@@ -27,12 +32,12 @@ export const on =
   (
     status: number,
     sentence: string,
-    given: Problem['next'] & Pick<Problem, 'code' | 'retryable' | 'waitSeconds'> = {},
+    given: Problem['next'] & Pick<Problem, 'errorCode' | 'retryable' | 'waitSeconds'> = {},
   ): Problem => {
     const { route, tool, page, ...more } = given;
     const next = { ...(route && { route }), ...(tool && { tool }), ...(page && { page }) };
-    const error = more.code ?? [sentence, route].filter((each) => each !== undefined).join(' ');
-    return { status, sentence, next, error, section, operations, ...more };
+    const detail = [sentence, route].filter((each) => each !== undefined).join(' ');
+    return { status, sentence, next, detail, error: more.errorCode ?? detail, section, operations, ...more };
   };
 
 /** Returns the title and the text of the page for each problem. */

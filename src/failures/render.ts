@@ -1,14 +1,21 @@
-/** Turns a refusal into status, headers and JSON body, a tool result, or the text of a page. */
+/** Turns a refusal into status, headers and JSON body, problem details, a tool result, or the text of a page. */
 import { describeFault } from '../forms/validate.ts';
 import { linkToReceipt } from '../routes.ts';
 import { type Problem, problems } from './catalogue.ts';
+import { codeOf, describedAt } from './codes.ts';
 import type { Refusal } from './refusals.ts';
 
 export type RenderedProblem = {
+  kind: Refusal['kind'];
   status: number;
   headers: Record<string, string>;
   body: { error: string } & Record<string, unknown>;
+  /** The sentence, or sentences about the fields, and the next step. */
+  detail: string;
 };
+
+/** Media type of problem details (RFC 9457 §3). */
+export const PROBLEM_TYPE = 'application/problem+json';
 
 /** Returns status, headers and JSON body for an agent, a form route's JSON client, or a native form. */
 export function renderProblem(refusal: Refusal, as: 'agent' | 'json' | 'native'): RenderedProblem {
@@ -17,8 +24,9 @@ export function renderProblem(refusal: Refusal, as: 'agent' | 'json' | 'native')
   const seconds = secondsToWait(entry, refusal);
   // A person reads the answer to a native form, and the author of a program reads every other answer.
   const { sentence, next } = entry;
-  const error = as === 'native' && next.page !== undefined ? `${sentence} ${next.page}` : entry.error;
-  const body: RenderedProblem['body'] = { error: withWait(sentencesOfFaults(refusal) ?? error, seconds) };
+  const words = as === 'native' && next.page !== undefined ? `${sentence} ${next.page}` : entry.detail;
+  const detail = withWait(sentencesOfFaults(refusal) ?? words, seconds);
+  const body: RenderedProblem['body'] = { error: entry.errorCode ?? detail };
 
   // RFC 6750 §3 defines the challenge and its parameters.
   const challenge = 'Bearer realm="agent actions"';
@@ -43,7 +51,28 @@ export function renderProblem(refusal: Refusal, as: 'agent' | 'json' | 'native')
     body.replay = true;
     headers['idempotent-replayed'] = 'true';
   }
-  return { status: statusOf(entry, refusal, as), headers, body };
+  return { kind: refusal.kind, status: statusOf(entry, refusal, as), headers, body, detail };
+}
+
+/** Returns the body of RFC 9457, with every member that the usual body has beside `error` (reference §18.5). */
+export function problemDetails(rendered: RenderedProblem, about: { baseUrl: string; requestId: string }) {
+  const { kind, status, detail, body } = rendered;
+  const { error: _, ...further } = body;
+  const code = codeOf(kind);
+  return {
+    type: about.baseUrl + describedAt(code),
+    title: titleOf(problems[kind]),
+    status,
+    detail,
+    code,
+    request_id: about.requestId,
+    ...further,
+  };
+}
+
+/** Returns the first sentence of a problem without its full stop, which is the same for every refusal of a kind. */
+function titleOf({ sentence }: Problem): string {
+  return sentence.replace(/\.(?: .*)?$/s, '');
 }
 
 /** Returns the upstream's status (reference §5.9), 400 for a too long JSON value (§4.6), or the status of the entry. */
@@ -64,8 +93,8 @@ function secondsToWait(entry: Problem, refusal: Refusal): number | undefined {
  */
 export function renderForTool(refusal: Refusal): string {
   const entry: Problem = problems[refusal.kind];
-  const { sentence, code, next } = entry;
-  const coded = code === undefined ? sentence : sentence.replace(/\.$/, ` (${code}).`);
+  const { sentence, errorCode, next } = entry;
+  const coded = errorCode === undefined ? sentence : sentence.replace(/\.$/, ` (${errorCode}).`);
   const failed = 'receipt' in refusal ? actionIdOf(refusal.receipt) : undefined;
   const parts = [sentencesOfFaults(refusal) ?? coded, next.tool ?? next.route, failed && `action_id: ${failed}`];
   return withWait(parts.filter((each) => each !== undefined).join(' '), secondsToWait(entry, refusal));

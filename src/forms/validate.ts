@@ -34,6 +34,20 @@ export function checkValues(form: Form, raw: RawValues): { fields: Fields; fault
   return { fields, faults };
 }
 
+/** Names that a header can repeat as they are (reference §5.3). */
+const PLAIN_NAME = /^[A-Za-z0-9_-]{1,100}$/;
+const IGNORED_MAXIMUM = 20;
+
+/** Returns the first 20 names of unknown properties that consist of at most 100 letters, digits, `_` and `-`. */
+export function ignoredNames({ fields }: Form, raw: RawValues): string[] {
+  const ignored: string[] = [];
+  for (const name of Object.keys(raw)) {
+    if (ignored.length === IGNORED_MAXIMUM) break;
+    if (PLAIN_NAME.test(name) && !fields.some((field) => field.name === name)) ignored.push(name);
+  }
+  return ignored;
+}
+
 /** Returns the normalized value or its fault. Returns undefined for an empty value of an optional field. */
 export function checkValue(field: Field, value: unknown): string | Fault | undefined {
   if (value === undefined) return field.required ? { field, kind: 'missing' } : undefined;

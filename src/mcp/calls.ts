@@ -56,8 +56,15 @@ async function previewTool(parts: ToolParts, action: FormName, call: AgentCall):
   });
   if (result.kind !== 'previewed') return refused(result);
   const sentence = `Nothing was sent. Show the user every field, the destination and the confirmation_statement, and ask; only after an explicit yes call ${SUBMIT} with this preview_id.`;
+  const { record, ignored } = result;
+  const lost = `This form has no such field, so these arguments were ignored: ${ignored.join(', ')}.`;
   const meta = { [MINIMUM]: parts.confirmationMinimum[action] };
-  return { kind: 'done', sentence, body: result.record, ...(call.canShowCard && { meta }) };
+  return {
+    kind: 'done',
+    sentence: ignored.length === 0 ? sentence : `${sentence} ${lost}`,
+    body: record,
+    ...(call.canShowCard && { meta }),
+  };
 }
 
 /**

@@ -2,15 +2,22 @@
  * Limits the unread answers and the waiting requests of a connection (reference §3.5), because Node.js does not. Also
  * answers requests that Node.js can't parse: headers that are too large or too slow, broken lines and bodies.
  */
-import type { Server, ServerResponse } from 'node:http';
+import type { IncomingMessage, Server, ServerResponse } from 'node:http';
 import type { Socket } from 'node:net';
 import type { Duplex } from 'node:stream';
-import { renderProblem } from '../failures/render.ts';
+import { PROBLEM_TYPE, problemDetails, type RenderedProblem, renderProblem } from '../failures/render.ts';
 import { type Clock, every } from '../platform/clock.ts';
 import { openInFlight } from '../platform/in-flight.ts';
 import type { Log } from '../platform/log.ts';
 import { newId } from '../platform/random.ts';
-import { isFormPath, pathOf, type RenderProblemPage, wantsPage } from './page-or-json.ts';
+import {
+  hasProblemDetails,
+  isFormPath,
+  pathOf,
+  type RenderProblemPage,
+  wantsPage,
+  wantsProblemDetails,
+} from './page-or-json.ts';
 
 /** Time in which a client must read a part of the answer. */
 const UNREAD_MS = 30_000;
@@ -130,8 +137,21 @@ export function brokenRequestAnswerer(parts: {
   renderProblemPage: RenderProblemPage;
   log: Log;
   sameOnEvery: Record<string, string>;
+  baseUrl: string;
 }): AnswerBroken {
-  const { connections, renderProblemPage, log, sameOnEvery } = parts;
+  const { connections, renderProblemPage, log, sameOnEvery, baseUrl } = parts;
+
+  const contentOf = (rendered: RenderedProblem, request: IncomingMessage | undefined, requestId: string) => {
+    const { status, body } = rendered;
+    if (request !== undefined && isFormPath(pathOf(request.url)) && wantsPage(request)) {
+      return { type: 'text/html', content: renderProblemPage({ status, sentence: body.error, typed: true }) };
+    }
+    if (request === undefined || !wantsProblemDetails(request)) {
+      return { type: 'application/json', content: JSON.stringify(body) };
+    }
+    return { type: PROBLEM_TYPE, content: JSON.stringify(problemDetails(rendered, { baseUrl, requestId })) };
+  };
+
   return function answerBroken(error, socket) {
     if (error.code === 'ECONNRESET' || !socket.writable) {
       socket.destroy();
@@ -149,18 +169,19 @@ export function brokenRequestAnswerer(parts: {
       return;
     }
     const kind = kindOf(error);
-    const { status, body } = renderProblem({ kind }, 'json');
-    // If the body of a form broke off, the client gets the answer of the form's route (reference §3.5).
+    const rendered = renderProblem({ kind }, 'json');
+    const { status } = rendered;
+    // If the body of a request broke off, the client gets the answer of its route (reference §3.5).
     const unfinished = response?.req.complete === false ? last : undefined;
     const request = unfinished?.response.req;
     const requestId = unfinished?.id ?? newId();
     if (unfinished !== undefined) unfinished.brokenStatus = status;
     else log.info({ requestId, status }, 'invalid request refused');
-    const asPage = request !== undefined && isFormPath(pathOf(request.url)) && wantsPage(request);
-    const content = asPage ? renderProblemPage({ status, sentence: body.error, typed: true }) : JSON.stringify(body);
+    const { type, content } = contentOf(rendered, request, requestId);
     const headers = {
       ...sameOnEvery,
-      'content-type': `${asPage ? 'text/html' : 'application/json'}; charset=utf-8`,
+      ...(request !== undefined && hasProblemDetails(pathOf(request.url)) && { vary: 'Accept' }),
+      'content-type': `${type}; charset=utf-8`,
       'content-length': Buffer.byteLength(content),
       'cache-control': 'no-store',
       'x-request-id': requestId,

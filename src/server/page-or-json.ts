@@ -1,9 +1,17 @@
-/** Decides whether a problem is answered as a page or as JSON, and sends it. */
+/** Decides whether a problem is answered as a page, as JSON or as problem details, and sends it. */
 import type { IncomingHttpHeaders } from 'node:http';
 import type { FastifyReply } from 'fastify';
-import type { RenderedProblem } from '../failures/render.ts';
+import { PROBLEM_TYPE, problemDetails, type RenderedProblem } from '../failures/render.ts';
+import { namesProblemDetails } from '../http/negotiation.ts';
 import { mediaType } from '../http/request.ts';
 import { folders, pathsOf } from '../routes.ts';
+
+declare module 'fastify' {
+  interface FastifyInstance {
+    /** Base address of the service, for the addresses in problem details. `app.ts` decorates it. */
+    baseUrl: string;
+  }
+}
 
 /** The content of a problem's page. */
 export type ProblemPage = {
@@ -59,6 +67,16 @@ export function isFormPath(path: string): boolean {
   return FORMS.has(path);
 }
 
+/** Returns true for the form routes and for every path below the agent routes (reference §18.5). */
+export function hasProblemDetails(path: string): boolean {
+  return FORMS.has(path) || folders.agent.some((folder) => path === folder || path.startsWith(`${folder}/`));
+}
+
+/** Returns true if a refusal in JSON becomes problem details. */
+export function wantsProblemDetails({ url, headers }: RequestHead): boolean {
+  return namesProblemDetails(headers.accept) && hasProblemDetails(pathOf(url));
+}
+
 /** Returns true for the paths of the tools. */
 export function isToolPath(path: string): boolean {
   return TOOLS.has(path);
@@ -79,12 +97,13 @@ function acceptsPage({ headers }: RequestHead): boolean {
   return headers.accept?.includes('text/html') ?? false;
 }
 
-/** Answers with a refusal, as JSON or as its page. No cache may store it. */
-export function sendProblem(
-  reply: FastifyReply,
-  { status, headers, body }: RenderedProblem,
-  page?: string,
-): FastifyReply {
+/** Answers with a refusal, as its page, as JSON or as problem details. No cache may store it. */
+export function sendProblem(reply: FastifyReply, rendered: RenderedProblem, page?: string): FastifyReply {
+  const { status, headers, body } = rendered;
+  const { request, server } = reply;
   reply.code(status).headers({ 'cache-control': 'no-store', ...headers });
-  return page === undefined ? reply.send(body) : reply.type('text/html; charset=utf-8').send(page);
+  if (page !== undefined) return reply.type('text/html; charset=utf-8').send(page);
+  if (!wantsProblemDetails(request)) return reply.send(body);
+  const details = problemDetails(rendered, { baseUrl: server.baseUrl, requestId: request.id });
+  return reply.type(PROBLEM_TYPE).send(details);
 }

@@ -7,6 +7,7 @@ import type { InFlight } from '../platform/in-flight.ts';
 import type { Log } from '../platform/log.ts';
 import type { Metrics } from '../platform/metrics.ts';
 import type { Connections } from './connections.ts';
+import { hasProblemDetails, pathOf } from './page-or-json.ts';
 
 /** The status that nginx logs if the client closed the connection before the answer. */
 const CLIENT_CLOSED = 499;
@@ -39,6 +40,7 @@ export function registerObservation(app: FastifyInstance, parts: ObservationPart
   onDraining(() => {
     for (const { response } of answering.all()) response.shouldKeepAlive = false;
   });
+  const negotiated = { ...sameOnEvery, vary: 'Accept' };
   const observe: Observe = (request, reply) => {
     const startedAt = stopwatch();
     const tracked = connections.trackRequest(reply.raw, request.id);
@@ -46,7 +48,9 @@ export function registerObservation(app: FastifyInstance, parts: ObservationPart
     const route = request.routeOptions.url ?? 'unknown';
     const ended = answering.add({ response: reply.raw, route });
     if (isDraining()) reply.raw.shouldKeepAlive = false;
-    reply.headers(sameOnEvery).header('x-request-id', request.id);
+    // The route of a preflight matches every path.
+    const path = route === 'unknown' || route === '*' ? pathOf(request.url) : route;
+    reply.headers(hasProblemDetails(path) ? negotiated : sameOnEvery).header('x-request-id', request.id);
     if (request.method === 'OPTIONS') reply.header('cache-control', 'no-store');
     // `onResponse` never runs if the client has closed the connection.
     reply.raw.on('close', () => {

@@ -43,6 +43,34 @@ describe('preview (reference §5.3)', () => {
     expect(answer.headers.get('x-request-id')).toMatch(/^[0-9a-f-]{36}$/);
   });
 
+  test.each<[string, Record<string, unknown>, string | null]>([
+    ['a wrong name', { zip: '94110', budget: 1 }, 'zip, budget'],
+    ['no wrong name', { phone: '', timeline: 'soon' }, null],
+    ['names of every allowed character', { 'A-z_9': 1, __proto__x: 1 }, 'A-z_9, __proto__x'],
+    ['names with other characters', { 'a b': 1, ä: 1, 'a,b': 1, 'x\r\nset-cookie: a': 1, '': 1, ok: 1 }, 'ok'],
+    ['a name of 100 and one of 101 characters', { ['a'.repeat(100)]: 1, ['b'.repeat(101)]: 1 }, 'a'.repeat(100)],
+    [
+      '21 names, and names that do not count between them',
+      Object.fromEntries(
+        [...Array(21).keys()].flatMap((n) => [
+          [`?${n}`, 1],
+          [`x${n}`, 1],
+        ]),
+      ),
+      [...Array(20).keys()].map((n) => `x${n}`).join(', '),
+    ],
+  ])('names ignored fields in a header: %s', async (_name, more, header) => {
+    const { status, headers, body } = await previewAction(service, 'homeowner_quote', { ...quote, ...more });
+    expect([status, headers.get('ignored-fields')]).toEqual([200, header]);
+    expect(body).not.toHaveProperty('ignored');
+  });
+
+  test('names an ignored __proto__, which is an ordinary name in JSON', async () => {
+    const raw = JSON.stringify(quote).replace('{', '{"__proto__":{"a":1},"constructor":1,');
+    const { headers } = await previewAction(service, 'homeowner_quote', undefined, { raw });
+    expect(headers.get('ignored-fields')).toBe('__proto__, constructor');
+  });
+
   test.each([
     ['homeowner_quote', quote, 'Vetted Painters'],
     ['contractor_signup', { name: 'A', email: 'a@b.co', company: 'B' }, 'Paint Match'],

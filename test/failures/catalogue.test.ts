@@ -1,6 +1,7 @@
 import { readFileSync } from 'node:fs';
 import { describe, expect, test } from 'vitest';
 import { type Problem, problems } from '../../src/failures/catalogue.ts';
+import { codeOf } from '../../src/failures/codes.ts';
 import type { Refusal } from '../../src/failures/refusals.ts';
 import { renderProblem } from '../../src/failures/render.ts';
 
@@ -16,13 +17,35 @@ function rowOf([kind, problem]: [string, Problem]): string[] {
   const where = operations === 'any' ? 'any' : operations.join(', ') || 'no route';
   const told = status === 0 ? 'other 4xx' : String(status);
   const then = next.tool ?? next.page;
-  return [`\`${kind}\``, told, where, section, error, ...(then ? [then] : [])];
+  return [
+    `\`${kind}\``,
+    `\`${codeOf(kind as Refusal['kind'])}\``,
+    told,
+    where,
+    section,
+    error,
+    ...(then ? [then] : []),
+  ];
 }
 
 describe('failure catalogue (reference §18)', () => {
   test('equals the table in docs/failures.md', () => {
     expect(documented()).toEqual(Object.entries<Problem>(problems).map(rowOf));
   });
+
+  test('has a code of its own for each kind, in snake case', () => {
+    const codes = (Object.keys(problems) as Refusal['kind'][]).map(codeOf);
+    expect(new Set(codes).size).toBe(codes.length);
+    for (const code of codes) expect(code).toMatch(/^[a-z0-9]+(?:_[a-z0-9]+)*$/);
+  });
+
+  test.each(Object.entries<Problem>(problems).filter(([, { errorCode }]) => errorCode !== undefined))(
+    'gives %s the code that `error` has, except where two kinds share it',
+    (kind, { errorCode }) => {
+      const own = codeOf(kind as Refusal['kind']);
+      expect(own === errorCode || (kind === 'confirmationPending' && own === 'confirmation_pending')).toBe(true);
+    },
+  );
 
   test('has no placeholder except {wait} in any text', () => {
     for (const { error, next } of Object.values<Problem>(problems)) {

@@ -97,7 +97,7 @@ const created = (description: string, status: string) =>
 export const agentOperations = (facts: Facts) => ({
   previewAction: operation(
     [scopeOf.preview],
-    `Step one: validates the fields and returns what to show the user, with a token for ${bounds.previewLifetimeMinutes} minutes. Sends nothing to anybody. Unknown fields are ignored. After the user’s explicit yes, call executeAction.`,
+    `Step one: validates the fields and returns what to show the user, with a token for ${bounds.previewLifetimeMinutes} minutes. Sends nothing to anybody. Unknown fields are ignored, and the header Ignored-Fields names them. After the user’s explicit yes, call executeAction.`,
     {
       parameters: [action],
       requestBody: {
@@ -114,6 +114,7 @@ export const agentOperations = (facts: Facts) => ({
             'Show the user the fields, the destination and the statement; call executeAction only after an explicit yes.',
             'Preview',
             byName(everyForm, (form) => previewRecord(form, facts)),
+            ['Ignored-Fields'],
           ),
           links: { execute: previewToExecute },
         },

@@ -1,6 +1,7 @@
 /** The reusable parts of the OpenAPI document: schemas and the credential. */
 import { CONFIRMATION_STATEMENT } from '../../actions/preview.ts';
 import { SCOPES } from '../../credentials/clients.ts';
+import { PROBLEM_TYPE } from '../../failures/render.ts';
 import type { Form } from '../../forms/catalog.ts';
 import { eventTypes } from '../../submissions/events.ts';
 import { eventSchema } from '../events.ts';
@@ -41,14 +42,21 @@ const resourceEntry = {
 };
 const replay = { 'replay?': { const: true, description: 'Set on the replay of an earlier request.' } };
 const error = text('A sentence fit to show a person, or a code.');
+const retryable = {
+  'retryable?': { const: true, description: 'The same request may be repeated as it is.' },
+};
+const ofForms = {
+  'fields?': { type: 'array', description: 'The required fields that are missing.', items: { type: 'string' } },
+  'retry_after?': { type: 'integer', minimum: 1, description: 'Seconds, as Retry-After.' },
+};
 const version = text('The API version.');
 const receipt = schema('Receipt');
 
 /** Returns every named schema: forms, events, and the records of reference §5 to §7. */
 export function componentSchemas(everyForm: readonly Form[]): Record<string, JsonSchema> {
-  const ofForms = [...everyForm.map(fieldsSchema), ...everyForm.map(leadSchema), subscriptionSchema()];
+  const bodies = [...everyForm.map(fieldsSchema), ...everyForm.map(leadSchema), subscriptionSchema()];
   return {
-    ...Object.fromEntries(ofForms.map((each) => [String(each.title), each])),
+    ...Object.fromEntries(bodies.map((each) => [String(each.title), each])),
     ...Object.fromEntries(eventTypes.map((type) => [`${titleOf(type)}Event`, eventSchema(type)])),
     ExecuteRequest: record('The body of an execution.', {
       preview_id: text('The token from the preview of the same action.'),
@@ -79,15 +87,23 @@ export function componentSchemas(everyForm: readonly Form[]): Record<string, Jso
       confirmation: confirmationSchema(false),
       'receipt?': receipt,
     }),
-    Problem: record('A failure on an agent or discovery route.', {
-      error,
-      'retryable?': { const: true, description: 'The same request may be repeated as it is.' },
-    }),
-    FormProblem: record('A failure on a form route, in JSON.', {
-      error,
-      'fields?': { type: 'array', description: 'The required fields that are missing.', items: { type: 'string' } },
-      'retry_after?': { type: 'integer', minimum: 1, description: 'Seconds, as Retry-After.' },
-    }),
+    Problem: record('A failure on an agent or discovery route.', { error, ...retryable }),
+    FormProblem: record('A failure on a form route, in JSON.', { error, ...ofForms }),
+    ProblemDetails: record(
+      `A failure as RFC 9457, for a request whose Accept header names \`${PROBLEM_TYPE}\`. It has every other member of the usual body.`,
+      {
+        type: uri('The description of the code in the API reference.'),
+        title: text('What this code means.'),
+        status: { type: 'integer', description: 'The HTTP status.' },
+        detail: text('A sentence fit to show a person, with the next step.'),
+        code: text('A word for this kind of failure, which never changes.'),
+        request_id: text('The same as X-Request-Id.'),
+        ...retryable,
+        ...ofForms,
+        'receipt?': receipt,
+        ...replay,
+      },
+    ),
     Accepted: record('The submission was accepted.', { ok }),
     Manifest: {
       type: 'object',

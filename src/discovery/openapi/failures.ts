@@ -3,7 +3,7 @@ import { exampleReceipt } from '../../actions/examples.ts';
 import { scopeOf } from '../../credentials/clients.ts';
 import { type Problem, problems } from '../../failures/catalogue.ts';
 import type { ConsoleRefusal, NewsletterRefusal, PressRefusal, Refusal } from '../../failures/refusals.ts';
-import { renderProblem } from '../../failures/render.ts';
+import { PROBLEM_TYPE, renderProblem } from '../../failures/render.ts';
 import { type Field, forms } from '../../forms/catalog.ts';
 import { type OperationId, pages, routes } from '../../routes.ts';
 import { schema } from './components.ts';
@@ -83,6 +83,8 @@ export function failureResponses(operationId: OperationId): Record<string, objec
     const bodies = Object.fromEntries(examples.map(({ name, body }) => [name, body]));
     const content = {
       ...json(group === 'forms' ? schema('FormProblem') : schemaOf(examples), bodies),
+      // The examples are those of the usual body. A second set would double the document.
+      ...(group !== 'discovery' && { [PROBLEM_TYPE]: { schema: schema('ProblemDetails') } }),
       ...(group === 'forms' && { 'text/html': { schema: { type: 'string' } } }),
     };
     const before = uncounted[operationId] ?? ['408', '431'];
