@@ -33,8 +33,9 @@ const any = on('any', '§18.4');
 const unrouted = on([], '§3.1');
 
 const PREVIEW_TOOL_AGAIN = 'the preview tool again, show the user the new preview and ask for their confirmation.';
+const PREVIEW_AGAIN = 'preview again, show the user the new preview and ask for their confirmation.';
 const NEW_PREVIEW = {
-  route: 'Call preview again, show the user the new preview and ask for their confirmation.',
+  route: `Call ${PREVIEW_AGAIN}`,
   tool: `Call ${PREVIEW_TOOL_AGAIN}`,
 };
 const NEW_REQUEST = 'This call sent nothing. For a new request, call the preview tool and ask the user again.';
@@ -97,7 +98,7 @@ export const problems = {
     retryable: true,
   }),
   previewAlreadyUsed: executeOrAsk(409, 'Another request already used this preview.', {
-    route: `That request’s key has the receipt. For a new request: ${NEW_PREVIEW.route}`,
+    route: `That request’s key has the receipt. For a new request, call ${PREVIEW_AGAIN}`,
     tool: NEW_REQUEST,
     errorCode: 'preview_already_used',
   }),
@@ -118,7 +119,7 @@ export const problems = {
 
   // Refusals about confirmations that agents get (reference §8.8, §6.10).
   confirmationDeclined: declined(409, 'The user declined, and nothing was sent.', {
-    route: `Only if the user changes their mind: ${NEW_PREVIEW.route}`,
+    route: `Only if the user changes their mind, call ${PREVIEW_AGAIN}`,
     tool: `Only if the user changes their mind, call ${PREVIEW_TOOL_AGAIN}`,
     errorCode: 'confirmation_declined',
   }),

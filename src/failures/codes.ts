@@ -28,7 +28,7 @@ export function codeOf(kind: Refusal['kind']): string {
 }
 
 /** Returns the fragment of the API reference that describes a code. */
-function anchorOf(code: string): string {
+export function anchorOf(code: string): string {
   return `problem-${code}`;
 }
 

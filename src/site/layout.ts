@@ -115,6 +115,8 @@ function themeColorsIn(css: string): Frame['themeColors'] {
 
 export function renderLayout(layout: Layout, frame: Frame = defaultFrame()): string {
   const lang = layout.lang ?? frame.words.lang;
+  const { header, developerLinks } = frame.words.frame;
+  const isForDevelopers = developerLinks.some(({ href }) => href === layout.page?.path);
   // A page has at most one script.
   const scrollScriptPath = !layout.thanks && SCROLLS.test(layout.main) ? frame.scrollScriptPath : undefined;
   return renderTemplate('layout', {
@@ -131,5 +133,7 @@ export function renderLayout(layout: Layout, frame: Frame = defaultFrame()): str
     // Header and footer have the language of the words, which may differ from the page's language.
     frameLanguage: languageMark(frame.words.lang, lang),
     words: frame.words.frame,
+    // A page for developers leads to the others. Homeowners should not see these links at the top.
+    headerLinks: isForDevelopers ? developerLinks : header,
   });
 }

@@ -26,7 +26,9 @@ const CALL = /^(GET|POST|DELETE) (?=\S)/;
 
 type RenderOptions = {
   words?: Words['documentation'];
-  /** True if each heading gets a link to itself. */
+  /**
+   * True if each heading gets a link to itself, and each table row the id that its first cell links to.
+   */
   links?: boolean;
 };
 
@@ -98,6 +100,9 @@ export function renderDocument(
       if (links) tokens[index + 2]?.attrSet(LINK, id);
     } else if (token.type === 'table_open' && heading !== undefined) {
       token.attrSet(HEADING, heading);
+    } else if (token.type === 'tr_open' && links) {
+      const id = fragmentIn(tokens[index + 2]);
+      if (id !== undefined) token.attrSet('id', id);
     }
   }
   const environment: Environment = { words, examples };
@@ -108,6 +113,12 @@ export function renderDocument(
     return `<section id="${id}">\n${render(index, starts[number + 1]?.index)}</section>\n`;
   });
   return { html: before + sections.join(''), headings };
+}
+
+/** Returns the fragment to which the content of a cell links first, if it begins with such a link. */
+function fragmentIn(inline: Token | undefined): string | undefined {
+  const href = String(inline?.children?.[0]?.attrGet('href') ?? '');
+  return href.startsWith('#') ? href.slice(1) : undefined;
 }
 
 /** Joins adjacent code blocks into one token. */

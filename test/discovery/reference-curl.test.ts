@@ -1,7 +1,7 @@
 /** Runs the command of each call in the reference, as a reader copies it from the Markdown mirror. */
 import { spawn } from 'node:child_process';
 import { afterAll, beforeAll, expect, test } from 'vitest';
-import { curlOf } from '../../src/discovery/reference/markdown.ts';
+import { curlOf } from '../../src/discovery/reference/commands.ts';
 import { call } from '../support/agent.ts';
 import { ranToTheEnd } from '../support/ran.ts';
 import { type Service, startService, tokens } from '../support/service.ts';
@@ -28,7 +28,9 @@ function shapeOf(value: unknown): unknown {
 }
 
 async function run(command: string): Promise<{ status: number; body: string }> {
-  const written = command.replace('curl -sS', `curl -sS -w '\\n%{http_code}'`);
+  // The answer ends with a line break, so that the prompt begins on a line of its own.
+  expect(command).toMatch(/^curl -sS -w '\\n' /);
+  const written = command.replace(`-w '\\n'`, `-w '\\n%{http_code}'`);
   const child = spawn('sh', ['-c', written], {
     env: { PATH: process.env.PATH ?? '', TOKEN: tokens.both },
   });

@@ -1,13 +1,20 @@
+import { spawn } from 'node:child_process';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
-import { problems } from '../../src/failures/catalogue.ts';
+import { type Problem, problems } from '../../src/failures/catalogue.ts';
+import { codeOf } from '../../src/failures/codes.ts';
+import { consoleProblems, newsletterProblems, pressProblems } from '../../src/failures/page-problems.ts';
+import type { Refusal } from '../../src/failures/refusals.ts';
 import { forms } from '../../src/forms/catalog.ts';
 import { documentationRules } from '../../src/site/assets.ts';
 import { defaultFrame } from '../../src/site/layout.ts';
 import { call } from '../support/agent.ts';
+import { ranToTheEnd } from '../support/ran.ts';
 import { type Service, startService } from '../support/service.ts';
 
 // biome-ignore lint/suspicious/noExplicitAny: a document is walked by name, whatever it holds
 type Json = any;
+
+const onPages = { ...pressProblems, ...consoleProblems, ...newsletterProblems };
 
 let service: Service;
 let html: string;
@@ -61,9 +68,10 @@ describe('API reference', () => {
     for (const { operation } of operations()) {
       const text = under(`### ${operation.summary}`);
       for (const [status, { content }] of Object.entries<Json>(operation.responses)) {
-        const examples = Object.values<Json>(content?.['application/json']?.examples ?? {});
-        for (const { value } of examples.filter((example) => 'error' in example.value)) {
-          const row = `| ${status} | ${value.error} |`;
+        const examples = Object.entries<Json>(content?.['application/json']?.examples ?? {});
+        for (const [kind, { value }] of examples.filter(([name]) => name in problems)) {
+          const code = codeOf(kind as Refusal['kind']);
+          const row = `| ${status} | [\`${code}\`](#problem-${code}) | ${value.error} |`;
           const places = [text, common].filter((place) => place.includes(row));
           expect(places, `${operation.operationId} ${row}`).toHaveLength(1);
         }
@@ -71,6 +79,42 @@ describe('API reference', () => {
     }
     expect(common).toContain(problems.shuttingDown.error);
     expect(common).not.toContain(problems.rateLimited.error);
+  });
+
+  test.each(Object.entries<Problem>(problems).filter(([kind]) => !(kind in onPages)))(
+    'has a row for %s with its code, status, sentence and next step, at the anchor of the code',
+    (kind, problem) => {
+      const code = codeOf(kind as Refusal['kind']);
+      const rows = under('## Error codes')
+        .split('\n')
+        .filter((line) => line.startsWith(`| [\`${code}\`]`));
+      expect(rows).toHaveLength(1);
+      const [, status, sentence, next] = (rows[0] ?? '').split(' | ');
+      const wanted = problem.status === 0 ? 'other 4xx' : String(kind === 'valueTooLong' ? 400 : problem.status);
+      expect([status, sentence]).toEqual([wanted, problem.sentence]);
+      expect(next).toMatch(/^[A-Z].{10,} \|$/);
+      expect(rows[0]).not.toContain('{wait}');
+      expect(html.match(new RegExp(`<tr id="problem-${code}">`, 'g'))).toHaveLength(1);
+    },
+  );
+
+  test('has no row for a refusal that only pages show', () => {
+    for (const kind of Object.keys(onPages)) expect(html).not.toContain(`problem-${codeOf(kind as Refusal['kind'])}"`);
+  });
+
+  test('shows a command for problem details with its answer, and says what may change within a version', async () => {
+    const text = under('## Error codes');
+    const [, command = ''] = /```sh\n([\s\S]*?)```/.exec(text) ?? [];
+    const child = spawn('sh', ['-c', command], { env: { PATH: process.env.PATH ?? '' } });
+    const { stdout } = await ranToTheEnd(child);
+    const [, shown = ''] = /```json answer 401\n([\s\S]*?)```/.exec(text) ?? [];
+    expect(stdout).toMatch(/\}\n$/);
+    const { request_id, ...answered } = JSON.parse(stdout);
+    expect(request_id).toMatch(/^[0-9a-f-]{36}$/);
+    expect(JSON.parse(shown)).toMatchObject(answered);
+    const versions = under('## Versions and changes');
+    expect(versions).toContain(openapi.info.version);
+    expect(versions).toMatch(/\| Date \| Change \|/);
   });
 
   test.each(Object.values(forms))('lists the fields of $name with their limits', (form) => {

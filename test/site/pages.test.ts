@@ -227,20 +227,6 @@ describe('/agents', () => {
   });
 });
 
-test('every page links /agents and /reference only in the footer’s row for developers, without the word “agents”', () => {
-  for (const { html } of pages) {
-    const [header = '', footer = ''] = ['header', 'footer'].map(
-      (name) => new RegExp(`<${name}[\\s\\S]*</${name}>`).exec(html)?.[0] ?? '',
-    );
-    expect((header + footer).replace(/<[^>]*>/g, '')).not.toMatch(/agents/i);
-    expect(header).not.toMatch(/\/agents|\/reference/);
-    const [everybody = '', developers = ''] = footer.split('For developers');
-    expect(everybody).not.toMatch(/\/agents|\/reference|\.md"/);
-    for (const part of ['"/agents"', '"/reference"', '.md"']) expect(developers).toContain(part);
-  }
-  expect(page('/agents').title).toBe('For AI assistants');
-});
-
 test('the start page folds its questions, and its mirror shows them as headings', () => {
   const { html, markdown } = page('/');
   const questions = [...html.matchAll(/<details>\n<summary><h3 id="[^"]*">(.*?)<\/h3><\/summary>/g)];

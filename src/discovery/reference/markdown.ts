@@ -5,10 +5,13 @@ import { renderContents, renderDocument, slug } from '../../site/markdown.ts';
 import { renderMirror } from '../../site/markdown-mirror.ts';
 import type { SiteSettings } from '../../site/placeholders.ts';
 import { renderTemplate } from '../../site/templates.ts';
+import { curlOf, fence } from './commands.ts';
+import { errorCodes, linkToCode } from './refusals.ts';
 import { type Body, describeSchema, type OpenapiDocument, type Operation, table, typeOf } from './schemas.ts';
+import { versionsAndChanges } from './versions.ts';
 
-/** A status and a value of `error`. */
-type ErrorRow = [string, string];
+/** A status, a link to a code, and a value of `error`. */
+type ErrorRow = [string, string, string];
 
 /** A request to the service, or an event, whose `address` is empty because the operator chooses it. */
 type Call = { where: string; method: string; address: string; operation: Operation };
@@ -71,7 +74,8 @@ function referenceMarkdown(document: OpenapiDocument): string {
     ]),
     '## Errors that any call may answer',
     'They are not repeated at each call.',
-    table(['Status', 'error'], common),
+    table(['Status', 'Code', 'error'], common),
+    ...errorCodes(baseUrl),
     '## Records',
     'What bodies and answers are made of. Unless something else is said, other properties may be added later.',
     ...Object.entries(document.components.schemas).flatMap(([name, schema]) => [
@@ -79,6 +83,7 @@ function referenceMarkdown(document: OpenapiDocument): string {
       ...(schema.description === undefined ? [] : [schema.description]),
       describeSchema(schema),
     ]),
+    ...versionsAndChanges(),
   ].join('\n\n');
 }
 
@@ -142,7 +147,7 @@ function describeResponses({ responses }: Operation, common: readonly ErrorRow[]
   return [
     '**Answers:**',
     table(['Status', 'Meaning', 'Body'], rows),
-    ...(particular.length === 0 ? [] : ['What `error` says:', table(['Status', 'error'], particular)]),
+    ...(particular.length === 0 ? [] : ['What `error` says:', table(['Status', 'Code', 'error'], particular)]),
   ];
 }
 
@@ -152,15 +157,17 @@ function byStatus([one]: [string, unknown], [other]: [string, unknown]): number 
   return rank(one) - rank(other);
 }
 
-/** Returns every value that `error` may have, with its status. */
+/** Returns every value that `error` may have, with its status and code. A replay has the code of the first answer. */
 function errorsOf(responses: Partial<Operation['responses']>): ErrorRow[] {
   return Object.entries(responses)
     .filter(([status]) => /^[45]/.test(status))
     .sort(byStatus)
     .flatMap(([status, response]) => {
-      const examples = Object.values(response?.content?.['application/json']?.examples ?? {});
-      const errors = examples.map(({ value }) => (value as { error: string }).error);
-      return [...new Set(errors)].map((error): ErrorRow => [status, error]);
+      const examples = Object.entries(response?.content?.['application/json']?.examples ?? {});
+      return examples.flatMap(([name, { value }]): ErrorRow[] => {
+        const code = linkToCode(name);
+        return code === undefined ? [] : [[status, code, (value as { error: string }).error]];
+      });
     });
 }
 
@@ -170,41 +177,10 @@ function commonErrors(calls: readonly Call[]): ErrorRow[] {
   return first.filter((row) => others.every((errors) => errors.some(isSame(row))));
 }
 
-function isSame([status, error]: ErrorRow): (row: ErrorRow) => boolean {
-  return (row) => row[0] === status && row[1] === error;
+function isSame([status, code]: ErrorRow): (row: ErrorRow) => boolean {
+  return (row) => row[0] === status && row[1] === code;
 }
 
 function firstExample(body: Body | undefined): unknown {
   return Object.values(body?.examples ?? {})[0]?.value;
-}
-
-function fence(info: string, value: unknown): string {
-  return `\`\`\`${info}\n${JSON.stringify(value, null, 2)}\n\`\`\``;
-}
-
-/** Returns a call as a command to paste, with the credential in `TOKEN`. The address has the `{names}` of parameters. */
-export function curlOf(method: string, address: string, operation: Operation, body: unknown): string {
-  const { parameters = [], security } = operation;
-  const url = parameters
-    .filter((parameter) => parameter.in === 'path')
-    .reduce((path, { name, example = '' }) => path.replace(`{${name}}`, example), address);
-  const headers = parameters
-    .filter((parameter) => parameter.in === 'header' && parameter.required)
-    .map(({ name, example }) => `-H ${quoted(`${name}: ${example}`)}`);
-  // curl sends a GET without a body and a POST with a body. Any other method needs -X.
-  const isPlain = method === (body === undefined ? 'GET' : 'POST');
-  return [
-    `curl -sS${isPlain ? '' : ` -X ${method}`} ${quoted(url)}`,
-    // The header is in double quotes, so that the shell inserts the credential.
-    ...(security.length === 0 ? [] : ['-H "Authorization: Bearer $TOKEN"']),
-    ...headers,
-    ...(body === undefined
-      ? []
-      : ["-H 'Content-Type: application/json'", `-d ${quoted(JSON.stringify(body, null, 2))}`]),
-  ].join(' \\\n  ');
-}
-
-/** Returns a text as one word of the shell, with quotes only if the text needs them. */
-function quoted(text: string): string {
-  return /^[\w./:-]+$/.test(text) ? text : `'${text.replaceAll("'", `'\\''`)}'`;
 }
