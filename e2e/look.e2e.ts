@@ -198,7 +198,9 @@ test.each([360, 1280])('the footer has a row for developers at %i px', async (wi
     expect(await row.getByRole('link').allInnerTexts()).toEqual([
       'For AI assistants',
       'API reference',
+      'Errors',
       'For receivers',
+      'Receipts',
       'Forms on your own site',
       'This page as Markdown',
     ]);

@@ -19,6 +19,7 @@ type Action = Record<'preview' | 'execute', { url: string }> & {
 };
 type Body = {
   error?: string;
+  detail?: string;
   retryable?: boolean;
   actions?: Action[];
   preview_id?: string;
@@ -28,7 +29,8 @@ type Body = {
   receipt?: { action_id: string; status: 'submitted' | 'failed' };
   replay?: boolean;
 };
-type Answer = { status: number; body: Body };
+/** The status is 0 if no complete answer came. */
+type Answer = { status: number; body: Body; ignored?: string | null };
 
 const ATTEMPTS = 5;
 /** Time limit of a request, in milliseconds. The service may wait a minute for the destination. */
@@ -40,8 +42,8 @@ function stop(words: string): never {
   process.exit(1);
 }
 
-/** Sends a request, and repeats it unchanged while its result is unknown. */
-async function send(url: string, request: RequestInit = {}): Promise<Answer> {
+/** Sends a request, and repeats it unchanged while its result is unknown, up to this number of attempts. */
+async function send(url: string, request: RequestInit = {}, attempts = ATTEMPTS): Promise<Answer> {
   for (let attempt = 1; ; attempt += 1) {
     const answer: Answer = { status: 0, body: {} };
     let seconds = 2 ** (attempt - 1);
@@ -50,6 +52,7 @@ async function send(url: string, request: RequestInit = {}): Promise<Answer> {
       const response = await fetch(url, { ...request, redirect: 'manual', signal });
       const text = await response.text();
       answer.status = response.status;
+      answer.ignored = response.headers.get('ignored-fields');
       seconds = Number(response.headers.get('retry-after')) || seconds;
       answer.body = JSON.parse(text);
     } catch {
@@ -58,24 +61,18 @@ async function send(url: string, request: RequestInit = {}): Promise<Answer> {
     const { status, body } = answer;
     const isOpen = status === 0 || status === 429 || status >= 500 || body.retryable === true;
     // A receipt is final, whatever its status. Without one, the same key makes a repeat safe.
-    if (!isOpen || body.receipt !== undefined || attempt === ATTEMPTS) return answer;
-    say(`${status === 0 ? 'No answer' : `Answer ${status}`}: the same again in ${seconds} s.`);
+    if (!isOpen || body.receipt !== undefined || attempt === attempts) return answer;
+    const result = status === 0 ? `${new URL(url).origin} does not answer` : `Answer ${status}`;
+    say(`${result}: the same again in ${seconds} s.`);
     await sleep(seconds * 1000);
   }
 }
 
-/**
- * Returns an answer in words. Most errors of the service are sentences that say what comes next. `codes` explains the
- * others.
- */
+/** Returns an answer in words. A refusal of the service says what happened and what comes next. */
 function inWords({ status, body }: Answer): string {
-  const { error = 'nobody says why.', receipt } = body;
-  const codes: Record<string, string> = {
-    preview_already_used: 'It was executed under another key, and that key has the receipt.',
-    idempotency_conflict: 'This key belongs to another request: make one for each.',
-  };
-  const words = `${status || 'No answer'}: ${codes[error] ?? error}`;
-  return receipt ? `${words}\nTell the user that it may not have arrived.` : words;
+  if (status === 0) return `${BASE_URL} does not answer.`;
+  const words = `${status}: ${body.detail ?? body.error ?? 'The answer does not say why.'}`;
+  return body.receipt ? `${words}\nTell the user that it may not have arrived.` : words;
 }
 
 /** Returns true only for a yes. Silence and the end of the input are a no. */
@@ -92,8 +89,10 @@ const { BASE_URL = 'http://127.0.0.1:3000', TOKEN, TOKEN_FILE = 'data/agent-toke
 const [wanted, ...pairs] = process.argv.slice(2).filter((word) => word !== '--yes');
 
 // Discover. Send the credential only to the service that you chose, whatever a manifest says.
-const manifest = await send(new URL('/.well-known/service-agent.json', BASE_URL).href);
-const actions = manifest.body.actions ?? stop(`There is no manifest. ${inWords(manifest)}`);
+// Nothing is lost if this stops, so one attempt is enough.
+const manifest = await send(new URL('/.well-known/service-agent.json', BASE_URL).href, {}, 1);
+if (manifest.status === 0) stop(`${inWords(manifest)} Start the service, or set BASE_URL to its address.`);
+const actions = manifest.body.actions ?? stop(`There is no manifest at ${BASE_URL}. ${inWords(manifest)}`);
 const known = actions.map((one) => `  ${one.action}: ${one.required_fields.join(', ')}`);
 const action =
   actions.find((one) => one.action === wanted) ??
@@ -102,12 +101,15 @@ for (const { url } of [action.preview, action.execute]) {
   if (new URL(url).origin !== new URL(BASE_URL).origin) stop(`${url} is not under BASE_URL.`);
 }
 const token = TOKEN || readFileSync(TOKEN_FILE, 'utf8').trim();
-const headers = { authorization: `Bearer ${token}`, 'content-type': 'application/json' };
+// With this Accept, a refusal is a problem of RFC 9457: it always has a sentence, in `detail`.
+const accept = 'application/json, application/problem+json';
+const headers = { authorization: `Bearer ${token}`, 'content-type': 'application/json', accept };
 
 // Preview. The service checks and normalizes the fields, and sends them to nobody.
 const fields = JSON.stringify(Object.fromEntries(pairs.map((pair) => pair.split(/=(.*)/s))));
 const preview = await send(action.preview.url, { method: 'POST', headers, body: fields });
 if (preview.status !== 200) stop(inWords(preview));
+if (preview.ignored) say(`The form has no such field: ${preview.ignored}.`);
 
 // Show everything that came back, and ask the person.
 for (const [name, value] of Object.entries(preview.body.fields ?? {})) say(`  ${name}: ${value}`);

@@ -1,10 +1,14 @@
 import { spawn } from 'node:child_process';
+import { once } from 'node:events';
 import { existsSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { createServer } from 'node:http';
+import type { AddressInfo } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join, resolve } from 'node:path';
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } from 'vitest';
 import { CONFIRMATION_STATEMENT } from '../../src/actions/preview.ts';
 import { checkOut, commandsUnder, runCommands } from '../support/documented.ts';
+import { freePort } from '../support/free-port.ts';
 import { type Ran, ranToTheEnd } from '../support/ran.ts';
 import { type Service, startService, tokens } from '../support/service.ts';
 import { answering, type ProgrammableUpstream, startUpstream } from '../support/upstream.ts';
@@ -102,7 +106,7 @@ describe('agent after a dropped connection', () => {
     relay.breaks = [where];
     const { status, stderr } = await runAgent(['--yes', ...quote]);
     expect(status).toBe(0);
-    expect(stderr).toContain('No answer: the same again in 1 s.');
+    expect(stderr).toContain(`${relay.url} does not answer: the same again in 1 s.`);
     expect(stderr).toContain(words);
     const [first, second, ...more] = relay.executions;
     expect(more).toEqual([]);
@@ -159,6 +163,30 @@ describe('agent after a failed or refused request', () => {
     expect(stderr).not.toContain(environment.TOKEN ?? tokens.both);
     expect(upstream.delivered).toHaveLength(0);
     expect(keptReceipts()).toEqual([]);
+  });
+
+  test('names the address that does not answer at once, and says what to do', async () => {
+    const address = `http://127.0.0.1:${await freePort()}`;
+    const { status, stdout, stderr } = await runAgent(['--yes', ...quote], { BASE_URL: address });
+    expect([status, stdout]).toEqual([1, '']);
+    expect(stderr).toBe(`${address} does not answer. Start the service, or set BASE_URL to its address.\n`);
+  });
+
+  test('names the address that has no manifest', async () => {
+    const elsewhere = createServer((_request, response) => response.writeHead(404).end('<p>Nothing'));
+    await once(elsewhere.listen(0, '127.0.0.1'), 'listening');
+    const address = `http://127.0.0.1:${(elsewhere.address() as AddressInfo).port}`;
+    const { status, stderr } = await runAgent(['--yes', ...quote], { BASE_URL: address });
+    elsewhere.close();
+    expect(status).toBe(1);
+    expect(stderr).toBe(`There is no manifest at ${address}. 404: The answer does not say why.\n`);
+  });
+
+  test('names the fields that the form does not have, and sends the others', async () => {
+    const { status, stderr } = await runAgent(['--yes', ...quote, 'zip=94110', 'budget=1']);
+    expect(status).toBe(0);
+    expect(stderr).toContain('The form has no such field: zip, budget.');
+    expect(upstream.delivered).toHaveLength(1);
   });
 
   test('rejects a manifest whose addresses are not under BASE_URL, and sends nothing', async () => {

@@ -19,7 +19,8 @@ export type Relay = {
   close(): Promise<void>;
 };
 
-const PASSED = ['authorization', 'content-type', 'idempotency-key'];
+const PASSED = ['accept', 'authorization', 'content-type', 'idempotency-key'];
+const RETURNED = ['retry-after', 'ignored-fields'];
 
 /** Starts a relay between an agent and the service that breaks connections on demand. */
 export async function startRelay(): Promise<Relay> {
@@ -72,8 +73,8 @@ async function pass(relay: Relay, request: IncomingMessage, response: ServerResp
   const text = await answer.text();
   if (isExecution) execution.status = answer.status;
   if (broken !== undefined) return void request.socket.destroy();
-  const retryAfter = answer.headers.get('retry-after');
-  response.writeHead(answer.status, retryAfter === null ? {} : { 'retry-after': retryAfter });
+  const returned = RETURNED.flatMap((name) => (answer.headers.has(name) ? [[name, answer.headers.get(name)]] : []));
+  response.writeHead(answer.status, Object.fromEntries(returned));
   response.end(text);
   if (isExecution) relay.onAnswer(answer.status);
 }

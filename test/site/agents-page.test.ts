@@ -76,7 +76,7 @@ test('the curl commands read the credential, preview, execute and replay, with t
   const [preview = '', execute = '', , ...more] = codeIn('curl');
   expect(more).toEqual([]);
   const again = execute.slice(execute.indexOf('curl'));
-  const script = `set -eu\n${credential}${preview}${execute}\necho\n${again}`;
+  const script = `set -eu\n${credential}${preview}${execute}${again}`;
   writeFileSync(join(folder, 'agent.sh'), script);
   const { status, stdout, stderr } = await run('bash', ['agent.sh']);
   expect([status, stderr]).toEqual([0, '']);
@@ -95,21 +95,20 @@ test('the curl commands read the credential, preview, execute and replay, with t
   }
 });
 
-test('the curl command requests a confirmation and gets the answer that the page shows', async () => {
+test('the curl command for a confirmation, pasted after the others, gets the answer that the page shows', async () => {
   const [credential = ''] = codeIn('');
   const [preview = '', execute = '', ask = ''] = codeIn('curl');
-  const beforeCurl = execute.slice(0, execute.indexOf('curl'));
-  const written = ask.replace('curl -sS', `curl -sS -w '\\n%{http_code}'`);
-  writeFileSync(join(folder, 'agent.sh'), `set -eu\n${credential}${preview}${beforeCurl}${written}`);
+  const written = ask.replace(`curl -sS -w '\\n'`, `curl -sS -w '\\n%{http_code}\\n'`);
+  writeFileSync(join(folder, 'agent.sh'), `set -eu\n${credential}${preview}${execute}${written}`);
   const { status, stdout, stderr } = await run('bash', ['agent.sh']);
   expect([status, stderr]).toEqual([0, '']);
-  const [, answered = '', code] = stdout.trim().split('\n');
+  const [, , answered = '', code] = stdout.trim().split('\n');
   const page = shown()[2];
   expect(page?.label).toBe(`answer ${code}`);
   const parsed = [page?.code ?? '', answered].map((text) => withoutWhatChanges(JSON.parse(text)));
   expect(parsed[0]).toEqual(parsed[1]);
   expect(JSON.stringify(parsed[0])).toContain(`${service.url}/confirm/<secret>`);
-  expect(upstream.delivered).toEqual([]);
+  expect(upstream.delivered).toHaveLength(1);
 });
 
 const programs = [

@@ -76,6 +76,7 @@ function referenceMarkdown(document: OpenapiDocument): string {
     'They are not repeated at each call.',
     table(['Status', 'Code', 'error'], common),
     ...errorCodes(baseUrl),
+    ...versionsAndChanges(),
     '## Records',
     'What bodies and answers are made of. Unless something else is said, other properties may be added later.',
     ...Object.entries(document.components.schemas).flatMap(([name, schema]) => [
@@ -83,7 +84,6 @@ function referenceMarkdown(document: OpenapiDocument): string {
       ...(schema.description === undefined ? [] : [schema.description]),
       describeSchema(schema),
     ]),
-    ...versionsAndChanges(),
   ].join('\n\n');
 }
 
