@@ -39,14 +39,14 @@ async function main(): Promise<void> {
 async function serve(settings: Settings, envFile: LoadedEnvironment['file']): Promise<void> {
   // On a full disk the output fails, and the service must continue.
   process.stdout.on('error', () => {});
-  const log = openLog(settings.logLevel);
+  const onTerminal = process.stdout.isTTY === true;
+  const log = openLog(settings.logLevel, onTerminal);
   const prepared = await prepareLocalMode(settings, systemClock);
   const parts = await openParts(settings, prepared, systemClock, log);
   const app = await buildApp(settings, parts);
   drainAtTheEnd(settings, parts, app);
   // The signal handlers exist before the first connection.
   await app.listen({ host: addressOf(settings.host), port: settings.port });
-  const onTerminal = process.stdout.isTTY;
   const text = greeting({
     settings,
     envFile,

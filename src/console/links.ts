@@ -11,14 +11,14 @@ import type { OperatorLinkRow } from '../storage/operation-schema.ts';
 export const LINK_LIFETIME_MS = 15 * 60_000;
 const NAME_LENGTH = 80;
 /**
- * 256 random bits. A token is 43 characters of base64url. The last character has only four of the bits, so it is never
- * `-` or `_`.
+ * 128 random bits. A token is 22 characters of base64url, so that a link fits on a line of a terminal. The last
+ * character has only two of the bits, so it is never `-` or `_`.
  */
-const TOKEN = /^[A-Za-z0-9_-]{43}$/;
+const TOKEN = /^[A-Za-z0-9_-]{22}$/;
 
 /** Returns a new secret for a link or a cookie, in base64url. The database stores only the digest of the secret. */
 export function newToken(): string {
-  return randomSecret(32).toString('base64url');
+  return randomSecret(16).toString('base64url');
 }
 
 /** Returns the SHA-256 digest of a secret, in hex. Returns undefined if the text has not the form of such a secret. */

@@ -1,6 +1,7 @@
 /** Structured logs: one JSON line for each event, without anything that a caller sent. */
 import { type Logger, pino } from 'pino';
 import { isoTime, systemClock } from './clock.ts';
+import { terminalLine } from './terminal-log.ts';
 
 /** The logger that modules get. */
 export type Log = Pick<Logger, 'debug' | 'info' | 'warn' | 'error'>;
@@ -10,9 +11,10 @@ const BUFFER_CHARACTERS = 1_000_000;
 
 /**
  * Opens the log on standard output. Each line is written before the call returns, so that a killed process loses no
- * line. An error is logged with only its type, message, stack and code.
+ * line. An error is logged with only its type, message, stack and code. On a terminal the lines are text for a person.
  */
-export function openLog(level: string): Logger {
+export function openLog(level: string, onTerminal = false): Logger {
+  const output = openOutput(1);
   return pino(
     {
       level,
@@ -21,7 +23,7 @@ export function openLog(level: string): Logger {
       formatters: { level: (label) => ({ level: label }) },
       serializers: { err: describeError },
     },
-    openOutput(1),
+    onTerminal ? { write: (line) => output.write(terminalLine(line)) } : output,
   );
 }
 

@@ -1,7 +1,7 @@
-/** First output of a start: text on a terminal, or one JSON line of the log. */
-import { forms, leastFields } from '../forms/catalog.ts';
+/** First output of a start: at most 12 lines of text on a terminal, or one JSON line of the log. */
+import { relative } from 'node:path';
 import type { Clock } from '../platform/clock.ts';
-import { pages, pathTo, routes } from '../routes.ts';
+import { pages, routes } from '../routes.ts';
 import type { LoadedEnvironment } from '../settings/environment.ts';
 import type { Settings } from '../settings/settings.ts';
 import type { Prepared } from './first-run.ts';
@@ -50,43 +50,38 @@ function featuresOf(settings: Settings) {
 }
 
 function localLines(started: Started): string[] {
-  const { settings, envFile, prepared, version } = started;
-  const { baseUrl, dataDir, upstream, mail } = settings;
-  const token = prepared.tokenFile;
+  const { settings, envFile, prepared, version, operatorLink } = started;
+  const { baseUrl, dataDir, mail } = settings;
   const isNew = prepared.firstRun ? ' (new)' : '';
   return [
-    `Lead intake ${version}, local mode. ${settingsFrom(envFile)} Data folder: ${dataDir}${isNew}.`,
-    // The text has at most 14 lines.
-    ...(started.operatorLink === undefined ? [''] : []),
-    `  Site       ${baseUrl}`,
-    `  Agents     ${baseUrl}${pages.agents.path}`,
-    `  Reference  ${baseUrl}${pages.reference.path}`,
-    `  Leads      ${upstream.kind === 'http' ? 'forwarded to UPSTREAM_URL' : 'npm run inbox -- list'}`,
-    `  E-mail     ${mail.kind === 'files' ? `${mail.folder} (files, not sent)` : 'sent through SMTP_URL'}`,
-    ...(started.operatorLink === undefined
-      ? []
-      : [`  Operator   ${started.operatorLink} (one-time link, valid 15 minutes)`]),
-    `  Token      ${token ?? 'none, issue one with: npm run credentials -- issue my-agent'}`,
+    `Lead intake ${version}, local mode. ${settingsFrom(envFile)}`,
     '',
-    ...(token === undefined ? [] : ['Try:', tryCommand(baseUrl, token), '']),
-    'To go live, set NODE_ENV=production, BASE_URL, UPSTREAM_URL, CONTRACTOR_ID, CONTRACTOR_NAME,',
-    '  PREVIEW_SIGNING_KEYS, AGENT_CREDENTIALS_FILE, SMTP_URL, MAIL_FROM (see .env.example).',
+    `  Site     ${baseUrl}`,
+    ...(operatorLink === undefined
+      ? []
+      : [`  Console  ${operatorLink}`, '           This link works once, within 15 minutes.']),
+    `  Agents   ${baseUrl}${pages.agents.path}`,
+    `  Token    ${shortPath(prepared.tokenFile) ?? 'none, issue one with: npm run credentials -- issue my-agent'}`,
+    `  Mails    ${mail.kind === 'files' ? `${shortPath(mail.folder)} (files, nothing is sent)` : 'sent through SMTP_URL'}`,
+    `  Data     ${shortPath(dataDir)}${isNew}`,
+    '',
+    'Try it with npm run demo. README.md says how to go live.',
   ];
 }
 
 function productionLines({ settings, envFile, parts, version }: Started): string[] {
-  const { baseUrl, host, port } = settings;
+  const { baseUrl, host, port, operatorConsole } = settings;
   const features = featuresOf(settings).map(({ feature, on, missing }) => {
-    const state = on ? 'on' : `off: ${missing.join(', ')} ${missing.length > 1 ? 'are' : 'is'} not set`;
-    return `  ${feature.padEnd(18)}${state}`;
+    const [first, second, ...more] = missing;
+    const names = more.length > 0 ? `${first}, ${second} and ${more.length} more` : missing.join(', ');
+    return `  ${feature.padEnd(18)}${on ? 'on' : `off, not set: ${names}`}`;
   });
   return [
     `Lead intake ${version}, production, on ${host}:${port}. ${settingsFrom(envFile)}`,
-    '',
-    `  Site              ${baseUrl}`,
-    `  Agents            ${baseUrl}${pages.agents.path}`,
-    `  Reference         ${baseUrl}${pages.reference.path}`,
-    `  Clients           ${parts.credentials.state().clients}`,
+    `  Site     ${baseUrl}`,
+    ...(operatorConsole === 'on' ? [`  Console  ${baseUrl}${routes.signInForm.path}`] : []),
+    `  Agents   ${baseUrl}${pages.agents.path}`,
+    `  Clients  ${parts.credentials.state().clients}`,
     '',
     ...features,
   ];
@@ -114,24 +109,15 @@ function asLogLine({ settings, envFile, prepared, parts, version }: Started) {
     firstRun: prepared.firstRun,
     clients: parts.credentials.state().clients,
     features: featuresOf(settings),
-    try: prepared.tokenFile === undefined ? null : tryCommand(baseUrl, prepared.tokenFile).trim(),
   };
 }
 
 function settingsFrom({ path, found }: LoadedEnvironment['file']): string {
-  return found ? `Settings file: ${path}.` : `No settings file ${path}.`;
+  return found ? `Settings file: ${shortPath(path)}.` : `No settings file ${shortPath(path)}.`;
 }
 
-/** Returns a shell command that requests a preview of the first form. */
-function tryCommand(baseUrl: string, tokenFile: string): string {
-  const form = forms.homeowner_quote;
-  const body = JSON.stringify(leastFields(form));
-  const url = quoteForShell(baseUrl + pathTo(routes.previewAction, { action: form.name }));
-  const authorization = `"Authorization: Bearer $(cat ${quoteForShell(tokenFile)})"`;
-  const type = "'Content-Type: application/json'";
-  return `  curl -sS ${url} -H ${authorization} -H ${type} -d ${quoteForShell(body)}`;
-}
-
-function quoteForShell(text: string): string {
-  return /^[\w./:@-]+$/.test(text) ? text : `'${text.replaceAll("'", "'\\''")}'`;
+/** Returns the path as a person types it: relative if it is below the current folder. */
+function shortPath<P extends string | undefined>(path: P): P | string {
+  const below = path === undefined ? '..' : relative(process.cwd(), path);
+  return below.startsWith('..') ? path : `./${below}`;
 }

@@ -4,6 +4,7 @@ import { readdirSync, readFileSync, statSync, writeFileSync } from 'node:fs';
 import { createServer } from 'node:net';
 import { join, resolve } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
+import { stripVTControlCharacters } from 'node:util';
 import { beforeAll, describe, expect, test, vi } from 'vitest';
 import { call, executeAction, previewAction, previewId, quote } from '../support/agent.ts';
 import { post } from '../support/forms.ts';
@@ -308,21 +309,24 @@ describe.concurrent('start', () => {
   });
 
   const hasTerminal = spawnSync('script', ['--version']).status === 0;
-  test.skipIf(!hasTerminal)('prints at most 14 lines to a terminal', async () => {
+  test.skipIf(!hasTerminal)('prints at most 12 lines to a terminal, then a line for each request', async () => {
     const pidFile = join(temporaryFolder(), 'pid');
     const service = await spawnService({
       shell: `exec script -qec "echo \\$\\$ > ${pidFile}; exec $*" /dev/null`,
     });
     await untilItAnswers(service);
-    await until(() => service.stdout().includes('To go live'));
+    await until(() => service.stdout().includes('Try it with'));
     process.kill(Number(readFileSync(pidFile, 'utf8')), 'SIGTERM');
     await service.exited;
-    const lines = service.stdout().trimEnd().split('\r\n');
-    const greeting = lines.filter((line) => !line.startsWith('{'));
-    expect(greeting.length).toBeLessThanOrEqual(14);
+    const lines = stripVTControlCharacters(service.stdout()).trimEnd().split('\r\n');
+    const isRequest = (line: string) => /^\d\d:\d\d:\d\d {2}GET /.test(line);
+    const greeting = lines.filter((line) => !isRequest(line));
+    expect(lines.filter(isRequest)).toContainEqual(expect.stringMatching(/ {2}GET \/healthz {2}200 {2}\d+ ms$/));
+    expect(greeting.length).toBeLessThanOrEqual(12);
+    for (const line of greeting) expect(line.length).toBeLessThanOrEqual(80);
     expect(greeting.join('\n')).toContain(service.url);
-    const [, link = ''] = /Operator {3}(\S+)/.exec(greeting.join('\n')) ?? [];
-    expect(link).toMatch(/\/operator\/sign-in\/[\w-]{43}$/);
+    const [, link = ''] = /Console {2}(\S+)/.exec(greeting.join('\n')) ?? [];
+    expect(link).toMatch(/\/operator\/sign-in\/[\w-]{22}$/);
   });
 });
 
