@@ -15,7 +15,7 @@ describe('npm run operator -- link', () => {
     };
     const ran = await runService(['operator', 'link', '--name', 'Jo Painter'], { environment });
     expect(ran.status).toBe(0);
-    expect(ran.stdout).toMatch(new RegExp(`^${service.url}/operator/sign-in/[A-Za-z0-9_-]{43}\\n$`));
+    expect(ran.stdout).toMatch(new RegExp(`^${service.url}/operator/sign-in/[A-Za-z0-9_-]{22}\\n$`));
     const { pathname } = new URL(ran.stdout.trim());
     expect((await operatorWith(service, '').press(pathname, {})).status).toBe(303);
     const bad = await runService(['operator', 'link', '--name', ' '], { environment });
