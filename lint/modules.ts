@@ -35,6 +35,7 @@ const modules = [
   'confirmations',
   'discovery',
   'receipts',
+  'oauth',
   'mcp',
   'console',
   // The process and its commands.

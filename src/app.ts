@@ -8,13 +8,14 @@ import { registerDiscovery } from './discovery/routes.ts';
 import { registerIntake } from './intake/routes.ts';
 import { registerMcp } from './mcp/routes.ts';
 import { registerNewsletter } from './newsletter/routes.ts';
-import { newId } from './platform/random.ts';
+import { connectEndpoint, oauthOpener, registerOauth } from './oauth/routes.ts';
+import { newId, randomSecret } from './platform/random.ts';
 import { registerReceipts } from './receipts/routes.ts';
 import { brokenRequestAnswerer, openConnections, refuseTunnels } from './server/connections.ts';
 import { registerToolCors, registerWithCors, toolOriginCheck } from './server/cors.ts';
 import { openKnownPaths, registerFallbacks } from './server/fallbacks.ts';
 import { registerHealth } from './server/health.ts';
-import { bodyTaker, clientReader, rateTaker } from './server/rate-limits.ts';
+import { bodyTaker, clientReader, rateGiver, rateTaker } from './server/rate-limits.ts';
 import { registerObservation } from './server/request-log.ts';
 import { securityHeaders } from './server/security-headers.ts';
 import type { Settings } from './settings/settings.ts';
@@ -122,7 +123,16 @@ export async function buildApp(settings: Settings, parts: Parts): Promise<Fastif
     receiptRetentionDays: settings.receiptRetentionDays,
   });
   registerReceipts(app, { ...parts, takeFromLimit });
-  if (settings.mcp === 'on') registerMcp(app, { ...agentParts, facts, configuration: settings, isToolOrigin });
+  const oauthParts = { ...parts, settings, randomSecret };
+  const openOauth = settings.oauth === 'on' ? oauthOpener(oauthParts) : undefined;
+  if (openOauth !== undefined) {
+    const giveBack = rateGiver(clientOf, parts.limits);
+    registerOauth(app, { ...oauthParts, openOauth, takeFromLimit, giveBack, takeBody });
+  }
+  if (settings.mcp === 'on') {
+    const connect = openOauth && connectEndpoint(openOauth, settings.baseUrl);
+    registerMcp(app, { ...agentParts, facts, configuration: settings, isToolOrigin, connect });
+  }
   if (openConsole !== undefined) {
     registerConsole(app, { ...parts, openConsole, takeFromLimit, takeBody });
   }

@@ -1,4 +1,5 @@
 /** Opens the components in order, wires them, and closes them so that the store closes last. */
+import type { LookupFunction } from 'node:net';
 import type { Logger } from 'pino';
 import { type Executions, openExecutions } from './actions/executions.ts';
 import { type Codes, openCodes } from './confirmations/codes.ts';
@@ -18,8 +19,10 @@ import type { Alerts } from './notices/alerts.ts';
 import type { Notices } from './notices/notices.ts';
 import { openOperatorMail } from './notices/operator-mail.ts';
 import type { Clock } from './platform/clock.ts';
+import { sharedLookup } from './platform/dns-lookup.ts';
 import { type InFlight, openInFlight } from './platform/in-flight.ts';
 import { type Metrics, noMetrics, openMetrics } from './platform/metrics.ts';
+import { publicLookup } from './platform/public-lookup.ts';
 import { type NewId, newId, randomSecret } from './platform/random.ts';
 import { type Drain, openDrain } from './platform/shutdown.ts';
 import { openReceipts, type Receipts } from './receipts/receipts.ts';
@@ -74,6 +77,8 @@ export type Parts = Site &
     answering: InFlight<Answering>;
     /** Work that continues after its response. `close` waits for it. */
     background: InFlight<Promise<void>>;
+    /** DNS lookup for addresses that callers name. */
+    publicLookup: LookupFunction;
     /** Ends the periodic jobs and waits for the jobs that run now. Requests are still served. */
     endWork(): Promise<void>;
     close(): Promise<void>;
@@ -220,6 +225,7 @@ export async function openParts(
     honeypots,
     answering: openInFlight<Answering>(),
     background,
+    publicLookup: publicLookup(sharedLookup()),
     ...site,
     ...openDrain(clock),
     endWork,

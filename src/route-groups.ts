@@ -5,7 +5,7 @@ export type DocumentedGroup = 'actions' | 'forms' | 'discovery';
 
 /**
  * Group of a route. `definitions` are schemas of events and catalogues for machines. `tools` use the Model Context
- * Protocol. `press` is the page behind a link that one person got. `console` needs a session, and `signIn` starts one.
+ * Protocol, or get tokens for it. `press` is the page behind a link that one person got. `console` needs a session, and `signIn` starts one.
  * The group `metrics` has its own port.
  */
 export type Group =

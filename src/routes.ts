@@ -56,6 +56,14 @@ export const routes = {
   mcp: tools.post('/mcp', '§8.2', 'The tools, by the Model Context Protocol'),
   handOff: tools.post('/mcp/open', '§8.11', 'The tool that fills in a form, without a credential'),
 
+  connect: tools.post('/connect', '§26.2', 'The same tools, for hosts that connect with OAuth'),
+  requestToken: tools.post('/oauth/token', '§26.6', 'Tokens for a code or a refresh token'),
+  revokeToken: tools.post('/oauth/revoke', '§26.8', 'Ends a token, RFC 7009'),
+  resourceMetadata: definitions.get('/.well-known/oauth-protected-resource/connect', '§26.3', 'RFC 9728'),
+  issuerMetadata: definitions.get('/.well-known/oauth-authorization-server/oauth', '§26.3', 'RFC 8414'),
+  authorizePage: press.get('/oauth/authorize', '§26.4', 'Where a person connects a host'),
+  pressAuthorize: press.post('/oauth/authorize', '§26.4', 'Its buttons'),
+
   confirmationPage: press.get('/confirm/:secret', '§6.8', 'What one person is asked'),
   pressConfirmation: press.post('/confirm/:secret', '§6.10', 'The buttons of that page'),
 
@@ -82,6 +90,8 @@ export const routes = {
   changePerson: operator.post('/operator/people/:id', '§12.11', 'Delete it'),
   operatorAgents: operator.get('/operator/agents', '§12.17', 'Clients and their credentials'),
   changeAgents: operator.post('/operator/agents', '§12.17', 'Issue, rotate or revoke a credential'),
+  operatorConnections: operator.get('/operator/connections', '§12.19', 'Hosts that are connected with OAuth'),
+  changeConnections: operator.post('/operator/connections', '§12.19', 'Disconnect one'),
   operatorConfirmations: operator.get('/operator/confirmations', '§12.13', 'What was asked'),
   operatorSubscribers: operator.get('/operator/subscribers', '§12.13', 'The subscribers'),
   operatorSubscribersCsv: operator.get('/operator/subscribers.csv', '§12.9', 'The same as CSV'),
@@ -123,6 +133,9 @@ export type ConsoleRoute = {
 export type OperationId = {
   [Name in RouteName]: (typeof routes)[Name]['group'] extends DocumentedGroup ? Name : never;
 }[RouteName];
+
+/** Path of the issuer of tokens, which no route serves. RFC 8414 derives the address of its metadata from it. */
+export const issuerPath = '/oauth';
 
 /**
  * Folders for machines. A request for an unknown path in these folders gets an answer in JSON. Those of `agent` also

@@ -1,6 +1,6 @@
 /** Decides who may execute, request a confirmation or read: limit, credential, scope, settings (reference §5.5). */
 import { SCOPES, type Scope, scopeOf } from '../credentials/clients.ts';
-import { type Credentials, checkBearer } from '../credentials/file.ts';
+import { type Authorization, type Credentials, callerOf } from '../credentials/file.ts';
 import { bounds } from '../forms/bounds.ts';
 import { parseJsonObject, type ReadBody } from '../http/request.ts';
 import type { Rate } from '../limits/limits.ts';
@@ -11,8 +11,8 @@ import type { Upstream } from '../upstream/upstream.ts';
 
 /** A request of an agent. `takeFromLimit` counts the request, and runs at its place in the order of the checks. */
 export type AgentRequest = {
-  /** All lines of the `Authorization` header, unchanged. */
-  authorization: readonly string[];
+  /** All lines of the `Authorization` header, unchanged, or the authority of a connection over OAuth. */
+  authorization: Authorization;
   takeFromLimit(): Promise<Rate>;
 };
 
@@ -58,7 +58,7 @@ export function authorize(
   { authorization }: Pick<AgentRequest, 'authorization'>,
   ...scopes: readonly Scope[]
 ) {
-  const caller = checkBearer(credentials, authorization);
+  const caller = callerOf(credentials, authorization);
   if (caller.kind !== 'client') {
     return { kind: 'unauthenticated', credentialSent: caller.kind === 'invalid' } as const;
   }

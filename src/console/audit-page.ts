@@ -27,8 +27,18 @@ export async function auditPage({ storage, sessions }: ConsoleParts, request: Pa
 }
 
 function rowOf({ at, name, what, about }: AuditEntry, times: Times) {
-  const { ids = [], count, filters = [], progress, client, credentials = [] } = about;
+  const { ids = [], count, filters = [], progress, client, credentials = [], host } = about;
   const links = ids.map((id) => ({ id, href: pathOfPage('operatorLead', { id }) }));
   const words = progress === undefined ? what : `${what} as ${progress}`;
-  return { at: times.shown(at), name, what: words, count, filters: filters.join(', '), links, client, credentials };
+  return {
+    at: times.shown(at),
+    name,
+    what: words,
+    count,
+    filters: filters.join(', '),
+    links,
+    client,
+    credentials,
+    host,
+  };
 }

@@ -32,6 +32,7 @@ const actionWords = {
   issued: 'Issued a credential',
   rotated: 'Rotated a credential',
   revoked: 'Revoked a credential',
+  disconnected: 'Disconnected a host',
   resent_message: 'Resent a message',
 } as const;
 
@@ -46,6 +47,8 @@ export type About = {
   /** Name of a client, with the ids of its credentials. */
   client?: string;
   credentials?: readonly string[];
+  /** Name of a host that was connected with OAuth. */
+  host?: string;
 };
 
 /** An entry without its id and time. */

@@ -11,6 +11,7 @@ import { type ConsoleAnswer, type ConsoleRequest, openAnswers } from './answers.
 import { committer, recorder } from './audit.ts';
 import { auditPage } from './audit-page.ts';
 import { confirmationsPage } from './confirmations-page.ts';
+import { connectionsPage, disconnect } from './connections-page.ts';
 import { leadsCsv, leadsJsonl } from './downloads.ts';
 import { leadPage } from './lead.ts';
 import { leadsPage, newLeads } from './leads.ts';
@@ -48,6 +49,8 @@ const pages: Readonly<Record<ConsoleRoute, ConsolePage>> = {
   changePerson: { change: deletePerson, needsFreshSession: always, formPage: deletionPage },
   operatorAgents: { read: agentsPage },
   changeAgents: { change: changeAgents, needsFreshSession: always },
+  operatorConnections: { read: connectionsPage },
+  changeConnections: { change: disconnect },
   operatorConfirmations: { read: confirmationsPage },
   operatorSubscribers: { read: subscribersPage },
   operatorSubscribersCsv: { read: subscribersCsv, needsFreshSession: always },

@@ -30,6 +30,7 @@ const navigation: readonly [ConsoleRoute, string][] = [
   ['operatorPage', 'Overview'],
   ['operatorLeads', 'Leads'],
   ['operatorAgents', 'Agents'],
+  ['operatorConnections', 'Connections'],
   ['operatorConfirmations', 'Confirmations'],
   ['operatorSubscribers', 'Subscribers'],
   ['operatorMessages', 'Messages'],

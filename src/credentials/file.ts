@@ -14,6 +14,22 @@ const POLL_MS = 2_000;
 
 export type Credentials = ReturnType<typeof openCredentials>;
 
+/** Returns the token of a bearer credential, or undefined unless there is exactly one line with a token. */
+export function bearerToken(lines: readonly string[]): string | undefined {
+  const [line, second] = lines;
+  if (line === undefined || second !== undefined) return undefined;
+  return BEARER.exec(line)?.[1]?.replace(LEADING_SPACES, '') || undefined;
+}
+
+/**
+ * Authority of a connection over OAuth (reference §26.7): the scopes that a person granted to a host, as far as the
+ * client has them. `credential` is the SHA-256 of the operator's token to which the connection is bound, in hex.
+ */
+export type Delegation = { client: string; credential: string; scopes: ReadonlySet<string> };
+
+/** Authority of a request: the lines of its `Authorization` header, or a delegation. */
+export type Authorization = readonly string[] | Delegation;
+
 type Caller = { kind: 'client'; name: string; scopes: ReadonlySet<string> } | { kind: 'missing' } | { kind: 'invalid' };
 
 /** A token is checked by its digest, whatever its shape (reference §16.1). */
@@ -27,14 +43,20 @@ const LEADING_SPACES = /^ +/;
  * Two lines are invalid (reference §3.3).
  */
 export function checkBearer(credentials: Credentials, lines: readonly string[]): Caller {
-  const [line, second] = lines;
-  if (line === undefined) return { kind: 'missing' };
-  if (second !== undefined) return { kind: 'invalid' };
-  const token = BEARER.exec(line)?.[1]?.replace(LEADING_SPACES, '') ?? '';
-  if (token === '') return { kind: 'invalid' };
+  if (lines.length === 0) return { kind: 'missing' };
+  const token = bearerToken(lines);
+  if (token === undefined) return { kind: 'invalid' };
   // Node gives a header one character for each byte.
   const client = credentials.find(digestOfToken(Buffer.from(token, 'latin1')));
   return client === undefined ? { kind: 'invalid' } : { kind: 'client', ...client };
+}
+
+/** Returns the client of a request, as the credentials file is now. */
+export function callerOf(credentials: Credentials, authorization: Authorization): Caller {
+  if (!('credential' in authorization)) return checkBearer(credentials, authorization);
+  const client = credentials.find(authorization.credential);
+  if (client?.name !== authorization.client) return { kind: 'invalid' };
+  return { kind: 'client', name: client.name, scopes: client.scopes.intersection(authorization.scopes) };
 }
 
 export type ListedClient = {

@@ -7,6 +7,7 @@ import { bounds } from '../forms/bounds.ts';
 import { pages, type RouteName, routes } from '../routes.ts';
 import { FORMS, formProblems } from './form-problems.ts';
 import { hostProblems } from './host-problems.ts';
+import { connectProblems, oauthProblems } from './oauth-problems.ts';
 import { consoleProblems, newsletterProblems, pressProblems } from './page-problems.ts';
 import { on, type Problem } from './problem.ts';
 import type { Refusal } from './refusals.ts';
@@ -15,20 +16,17 @@ const ACTIONS: readonly RouteName[] = ['previewAction', 'executeAction'];
 const EXECUTE_OR_ASK: readonly RouteName[] = ['executeAction', 'createConfirmation'];
 const CONFIRMATION: readonly RouteName[] = ['getConfirmation', 'cancelConfirmation'];
 const AGENT: readonly RouteName[] = [...ACTIONS, 'createConfirmation', ...CONFIRMATION, 'getReceipt'];
+const TOOLS: readonly RouteName[] = ['mcp', 'handOff', 'connect'];
 
 const execute = on(['executeAction'], '§5.7');
 const executeOrAsk = on(EXECUTE_OR_ASK, '§5.7');
-const declined = on(EXECUTE_OR_ASK, '§6.3');
-const reported = on(EXECUTE_OR_ASK, '§6.14');
 const ask = on(['createConfirmation'], '§6.5');
 const agent = on([...ACTIONS, 'createConfirmation'], '§5.5');
-const credential = on([...AGENT, 'mcp'], '§16.1');
-const scope = on(AGENT, '§16.2');
+const credential = on([...AGENT, 'mcp', 'connect'], '§16.1');
 const stored = on([...EXECUTE_OR_ASK, ...CONFIRMATION, 'getReceipt'], '§5.5');
-const minimum = on(['executeAction'], '§6.4');
-const receipt = on(['getReceipt', 'mcp'], '§7.1');
+const receipt = on(['getReceipt', 'mcp', 'connect'], '§7.1');
 const handOff = on(['handOff'], '§8.11');
-const body = on([...ACTIONS, 'createConfirmation', ...FORMS, 'mcp', 'handOff'], '§3.2');
+const body = on([...ACTIONS, 'createConfirmation', ...FORMS, ...TOOLS], '§3.2');
 const any = on('any', '§18.4');
 const unrouted = on([], '§3.1');
 
@@ -58,7 +56,7 @@ export const problems = {
   unauthenticated: credential(401, 'The Authorization header must have a valid bearer credential.', {
     route: `The operator issues credentials. ${pages.agents.path} explains how to get one.`,
   }),
-  insufficientScope: scope(403, 'This credential lacks the scope for this call.', {
+  insufficientScope: on(AGENT, '§16.2')(403, 'This credential lacks the scope for this call.', {
     route: 'Ask the operator for the scope.',
     tool: 'Tell the user that the operator can add the scope. Until then, this call fails again.',
   }),
@@ -118,7 +116,7 @@ export const problems = {
   }),
 
   // Refusals about confirmations that agents get (reference §8.8, §6.10).
-  confirmationDeclined: declined(409, 'The user declined, and nothing was sent.', {
+  confirmationDeclined: on(EXECUTE_OR_ASK, '§6.3')(409, 'The user declined, and nothing was sent.', {
     route: `Only if the user changes their mind, call ${PREVIEW_AGAIN}`,
     tool: `Only if the user changes their mind, call ${PREVIEW_TOOL_AGAIN}`,
     errorCode: 'confirmation_declined',
@@ -133,7 +131,7 @@ export const problems = {
       retryable: true,
     },
   ),
-  humanConfirmationRequired: minimum(
+  humanConfirmationRequired: on(['executeAction'], '§6.4')(
     409,
     'For this action, the user must confirm on a page of this service. Nothing was sent.',
     {
@@ -142,7 +140,7 @@ export const problems = {
       ...BY_PERSON,
     },
   ),
-  clientReported: reported(
+  clientReported: on(EXECUTE_OR_ASK, '§6.14')(
     403,
     'The owner of this e-mail address reported a request of this client as unwanted. Nothing was sent.',
     {
@@ -167,11 +165,13 @@ export const problems = {
   ...consoleProblems,
   ...newsletterProblems,
   ...hostProblems,
+  ...oauthProblems,
+  ...connectProblems,
   unknownReceipt: receipt(404, 'There is no such receipt for this client.', {
     route: 'Use the action_id of an execution of this client that has ended.',
     tool: 'Use the action_id of a receipt that submit returned.',
   }),
-  foreignOrigin: on(['mcp', 'handOff'], '§8.2')(403, 'This address accepts no requests from the pages of other sites.'),
+  foreignOrigin: on(TOOLS, '§8.2')(403, 'This address accepts no requests from the pages of other sites.'),
   unknownForm: handOff(404, 'There is no such form. Nothing was sent.', {
     tool: 'Call this tool again with one of the names in its schema as form.',
   }),
@@ -187,7 +187,7 @@ export const problems = {
   ...formProblems,
 
   // Agent and form routes, reference §18.
-  rateLimited: on([...AGENT, ...FORMS, 'mcp', 'handOff'], '§17.1')(429, 'Too many requests.', {
+  rateLimited: on([...AGENT, ...FORMS, ...TOOLS, 'requestToken', 'revokeToken'], '§17.1')(429, 'Too many requests.', {
     route: 'Wait {wait}, then repeat this request.',
     tool: `${SAME_CALL}.`,
   }),

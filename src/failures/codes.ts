@@ -3,6 +3,8 @@
  * file has a clearer one. A code never changes, so renaming a kind needs an entry here.
  */
 import { pages } from '../routes.ts';
+import { oauthProblems } from './oauth-problems.ts';
+import type { Problem } from './problem.ts';
 import type { Refusal } from './refusals.ts';
 
 const codes: Partial<Record<Refusal['kind'], string>> = {
@@ -20,7 +22,13 @@ const codes: Partial<Record<Refusal['kind'], string>> = {
   unsent: 'not_sent',
   subscriptionNotKept: 'subscription_not_stored',
   internal: 'internal_error',
+  // RFC 6749 and 8707 have a code for each error of OAuth.
+  ...codesOf(oauthProblems),
 };
+
+function codesOf(some: Record<string, Problem>) {
+  return Object.fromEntries(Object.entries(some).map(([kind, { errorCode }]) => [kind, errorCode]));
+}
 
 /** Returns the code of a kind. Each kind has its own. */
 export function codeOf(kind: Refusal['kind']): string {

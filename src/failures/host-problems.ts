@@ -2,10 +2,10 @@
 import { on, type Problem } from './problem.ts';
 import type { HostRefusal } from './refusals.ts';
 
-const card = on(['mcp'], '§8.12');
+const card = on(['mcp', 'connect'], '§8.12');
 
 export const hostProblems = {
-  confirmationUnanswered: on(['mcp'], '§8.2')(409, 'The user did not answer. Nothing was sent.', {
+  confirmationUnanswered: on(['mcp', 'connect'], '§8.2')(409, 'The user did not answer. Nothing was sent.', {
     tool: 'To ask again, call request_confirmation with the same preview_id and give the user the confirmation_url. You can also call submit again, which asks the user directly.',
   }),
   appsNotDeclared: card(403, 'Only the card of a preview may call this tool. Nothing was sent.', {

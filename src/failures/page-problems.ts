@@ -66,6 +66,7 @@ const POSTS: readonly RouteName[] = [
   'changePerson',
   'changeMessage',
   'changeAgents',
+  'changeConnections',
 ];
 const EXPORTS: readonly RouteName[] = [
   'operatorLeadsCsv',
@@ -92,6 +93,7 @@ const row = on(
     'changeMessage',
     'operatorAgents',
     'changeAgents',
+    'changeConnections',
   ],
   '§12.4',
 );

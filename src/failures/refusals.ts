@@ -91,6 +91,23 @@ export type NewsletterRefusal =
   | { kind: 'newsletterTooOften' | 'newsletterUnknown'; retryAfterSeconds: number }
   | { kind: 'unknownSubscription' };
 
+/** Refusals of `/oauth/token` and `/oauth/revoke`, and of the redirect to a host (reference §26.6). */
+export type OauthRefusal =
+  | { kind: 'oauthRequest' | 'oauthResponseType' | 'oauthScope' | 'oauthTarget' | 'oauthDenied' }
+  | { kind: 'oauthGrant' | 'oauthGrantType' }
+  /** `usedBasic` is true if the client authenticated with the scheme Basic. */
+  | { kind: 'oauthClient'; usedBasic: boolean };
+
+/** Refusals on the page on which a person connects a host (reference §26.4). */
+export type ConnectRefusal =
+  | { kind: 'connectTooOften' | 'tokenTooOften'; retryAfterSeconds: number }
+  | { kind: 'connectFromElsewhere' | 'connectByAgent' | 'connectButton' }
+  | UnknownConnection
+  | { kind: 'wrongToken' | 'connectUnknown' };
+
+/** The host may not connect, or may not get an answer at its address. The person stays on the page. */
+export type UnknownConnection = { kind: 'unknownHost' | 'unknownReturn' };
+
 /** Refusals of the server itself: before a route is found, or after a handler threw. */
 export type ServerRefusal =
   | { kind: 'storeUnavailable' | 'internal' | 'shuttingDown' }
@@ -108,6 +125,8 @@ export type Refusal =
   | PressRefusal
   | ConsoleRefusal
   | NewsletterRefusal
+  | OauthRefusal
+  | ConnectRefusal
   /** Refusals that only the tools and their endpoint return (reference §8.9). */
   | HostRefusal
   | { kind: 'foreignOrigin' }

@@ -26,6 +26,14 @@ export const bounds = {
     mcp: { limit: 120, windowSeconds: 60 },
     /** Requests to the endpoint without a credential (reference §8.11). */
     handOffs: { limit: 60, windowSeconds: 60 },
+    /** Requests to the endpoint of the tools for hosts with OAuth (reference §26.2). */
+    connect: { limit: 120, windowSeconds: 60 },
+    /** Requests to the page on which a person connects a host, and its buttons. */
+    authorizations: { limit: 120, windowSeconds: 60 },
+    /** Requests for tokens, and revocations. */
+    oauthTokens: { limit: 60, windowSeconds: 60 },
+    /** Wrong tokens of the operator on that page. Right ones do not count. */
+    wrongTokens: { limit: 10, windowSeconds: 15 * 60 },
     /** Requests for a confirmation. */
     confirmations: { limit: 20, windowSeconds: 60 },
     /** Reads of receipts and confirmations, and cancellations. */

@@ -16,8 +16,11 @@ export function checkSameOrigin(request: IncomingMessage, origin: string) {
   };
 }
 
-/** Returns the value of a name, or null unless the name came exactly once. `all` returns every value of the name. */
-export type SentForm = ((name: string) => string | null) & { all(name: string): string[] };
+/**
+ * Returns the value of a name, or null unless the name came exactly once. `all` returns every value of the name, and
+ * `values` has all names.
+ */
+export type SentForm = ((name: string) => string | null) & { all(name: string): string[]; values: URLSearchParams };
 
 /** Reads the posted form. Returns undefined if the body is no urlencoded form. */
 export function sentForm(headers: IncomingHttpHeaders, bytes: Buffer): SentForm | undefined {
@@ -27,5 +30,5 @@ export function sentForm(headers: IncomingHttpHeaders, bytes: Buffer): SentForm 
   if (text === undefined) return undefined;
   const sent = new URLSearchParams(text);
   const one = (name: string) => (sent.getAll(name).length === 1 ? sent.get(name) : null);
-  return Object.assign(one, { all: (name: string) => sent.getAll(name) });
+  return Object.assign(one, { all: (name: string) => sent.getAll(name), values: sent });
 }

@@ -17,6 +17,8 @@ export type Rate = {
 export type Limits = {
   /** Counts one request of an address against a rate. Never throws. */
   take(name: RateName, address: string): Promise<Rate>;
+  /** Takes back one counted request of an address. Never throws. */
+  giveBack(name: RateName, address: string): Promise<void>;
   /** Returns true if this process counts alone because Redis is unavailable. */
   usesFallback(): boolean;
   close(): Promise<void>;
@@ -79,6 +81,15 @@ export function openMemoryLimits(clock: Clock): MemoryLimits {
       window.taken += 1;
       if (window.taken === limit) moveToFull(name, address, window, now);
       return rateOf(name, window.taken, window.endsAt - now);
+    },
+    async giveBack(name, address) {
+      const now = clock.monotonic();
+      const window = find(name, address, now);
+      if (window === undefined) return;
+      window.taken -= 1;
+      if (window.taken !== bounds.rates[name].limit - 1) return;
+      windows[name].full.delete(address);
+      windows[name].open.set(address, window, now);
     },
     peek(name, address) {
       const now = clock.monotonic();

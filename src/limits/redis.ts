@@ -94,6 +94,14 @@ export async function openRedisLimits(
       }
       return await fallback.take(name, address);
     },
+    async giveBack(name, address) {
+      await fallback.giveBack(name, address);
+      if (clock.monotonic() < pausedUntil) return;
+      await inTime(
+        limiters[name].reward(address).catch(() => undefined),
+        clock,
+      );
+    },
     usesFallback: () => away,
     close: async () => {
       client.destroy();

@@ -1,5 +1,6 @@
 /** Types of a tool's call and its answer. The types are the same for every revision of the protocol. */
 import { digestOfPreview, type ExecuteResult } from '../actions/preview-token.ts';
+import type { Authorization } from '../credentials/file.ts';
 import type { Refusal } from '../failures/refusals.ts';
 import type { Rate, RateName } from '../limits/limits.ts';
 import type { questionOf } from './elicitation.ts';
@@ -7,8 +8,8 @@ import { GET_RECEIPT, type ToolDefinition } from './tools.ts';
 
 /** The parts of an HTTP request that a tool needs. */
 export type CallOfRequest = {
-  /** Values of all `Authorization` header lines. */
-  authorization: readonly string[];
+  /** Values of all `Authorization` header lines, or the authority of a connection over OAuth. */
+  authorization: Authorization;
   traceparent: string | undefined;
   takeFromLimit(name: RateName): Promise<Rate>;
 };

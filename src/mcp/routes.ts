@@ -1,6 +1,6 @@
 /** The endpoints of the tools: the checks before the protocol, in the order of reference §8.2. */
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
-import { checkBearer } from '../credentials/file.ts';
+import { type Authorization, checkBearer } from '../credentials/file.ts';
 import type { Refusal } from '../failures/refusals.ts';
 import { renderProblem } from '../failures/render.ts';
 import { bounds } from '../forms/bounds.ts';
@@ -18,13 +18,23 @@ import type { ToolParts } from './calls.ts';
 import type { HandOffParts } from './hand-off.ts';
 
 type HttpParts = { takeFromLimit: TakeFromLimit; takeBody: TakeBody; isToolOrigin: IsToolOrigin };
-type McpParts = ToolParts & HandOffParts & HttpParts;
+type McpParts = ToolParts &
+  HandOffParts &
+  HttpParts & {
+    /** The endpoint for access tokens of this service. Undefined if OAuth is off. */
+    connect: { challenge: string; checkAccess: CheckCaller } | undefined;
+  };
+
+/** Returns the authority of a request from its `Authorization` lines, or why it has none. */
+type CheckCaller = (lines: readonly string[]) => Promise<Authorization | 'missing' | 'invalid'>;
 
 type Endpoint = {
   route: Route;
   rate: RateName;
-  /** False if anybody may call the tools. */
-  needsCredential: boolean;
+  /** Undefined if anybody may call the tools. */
+  checkCaller?: CheckCaller;
+  /** Replaces the challenge of a 401. */
+  challenge?: string;
   /** Loads the protocol and returns the function that answers a message. */
   open(): Promise<(message: McpMessage) => Promise<Response>>;
 };
@@ -39,19 +49,25 @@ const BATCH_REFUSED = {
   error: { code: -32600, message: 'Send one message in a request: batches are not supported.' },
 };
 
-/** Registers the endpoint for clients with a credential, and the endpoint for anybody (reference §8.11). */
+/**
+ * Registers the endpoints for clients with a credential and for hosts with OAuth (reference §26.2), which have the same
+ * tools, and the endpoint for anybody (reference §8.11).
+ */
 export function registerMcp(app: FastifyInstance, parts: McpParts): void {
   const handler = () => import('./handler.ts');
-  registerEndpoint(app, parts, {
-    route: routes.mcp,
-    rate: 'mcp',
-    needsCredential: true,
-    open: once(async () => (await handler()).openMcp(parts, (await import('./calls.ts')).agentTools(parts))),
-  });
+  const open = once(async () => (await handler()).openMcp(parts, (await import('./calls.ts')).agentTools(parts)));
+  const checkCaller: CheckCaller = async (lines) => {
+    const { kind } = checkBearer(parts.credentials, lines);
+    return kind === 'client' ? lines : kind;
+  };
+  registerEndpoint(app, parts, { route: routes.mcp, rate: 'mcp', checkCaller, open });
+  if (parts.connect !== undefined) {
+    const { challenge, checkAccess } = parts.connect;
+    registerEndpoint(app, parts, { route: routes.connect, rate: 'connect', checkCaller: checkAccess, challenge, open });
+  }
   registerEndpoint(app, parts, {
     route: routes.handOff,
     rate: 'handOffs',
-    needsCredential: false,
     open: once(async () => (await handler()).openMcp(parts, (await import('./hand-off.ts')).handOffTools(parts))),
   });
 }
@@ -63,14 +79,19 @@ function registerEndpoint(app: FastifyInstance, parts: McpParts, endpoint: Endpo
       reply.header('cache-control', 'no-store');
       const admitted = await admit(parts, endpoint, request, reply);
       if (admitted.kind === 'batch') return reply.code(400).send(BATCH_REFUSED);
-      if (admitted.kind !== 'admitted') return sendProblem(reply, renderProblem(admitted, 'agent'));
+      if (admitted.kind !== 'admitted') {
+        const problem = renderProblem(admitted, 'agent');
+        const { challenge } = endpoint;
+        if (problem.status === 401 && challenge !== undefined) problem.headers['www-authenticate'] = challenge;
+        return sendProblem(reply, problem);
+      }
       const answer = await endpoint.open();
       const headers = PROTOCOL_HEADERS.map((name) => [name, request.headers[name]]);
       const response = await answer({
         body: admitted.body,
         headers: Object.fromEntries(headers.filter(([, value]) => typeof value === 'string')),
         call: {
-          authorization: headerLines(request.raw, 'authorization'),
+          authorization: admitted.authorization,
           traceparent: childTraceparent(parseTraceparent(request.headers.traceparent)),
           takeFromLimit: (name) => parts.takeFromLimit(name, request, reply),
         },
@@ -91,11 +112,14 @@ async function sendResponse(reply: FastifyReply, response: Response): Promise<Fa
   return reply.send(await response.text());
 }
 
-type Admitted = { kind: 'admitted'; body: Record<string, unknown> } | { kind: 'batch' } | Refusal;
+type Admitted =
+  | { kind: 'admitted'; body: Record<string, unknown>; authorization: Authorization }
+  | { kind: 'batch' }
+  | Refusal;
 
 async function admit(
   parts: McpParts,
-  { rate: name, needsCredential }: Endpoint,
+  { rate: name, checkCaller }: Endpoint,
   request: FastifyRequest,
   reply: FastifyReply,
 ): Promise<Admitted> {
@@ -107,15 +131,15 @@ async function admit(
   const origins = headerLines(request.raw, 'origin');
   if (origins.some((each) => each !== origin && !parts.isToolOrigin(each))) return { kind: 'foreignOrigin' };
 
-  if (needsCredential) {
-    const caller = checkBearer(parts.credentials, headerLines(request.raw, 'authorization'));
-    if (caller.kind !== 'client') return { kind: 'unauthenticated', credentialSent: caller.kind === 'invalid' };
-  }
+  const authorization = (await checkCaller?.(headerLines(request.raw, 'authorization'))) ?? [];
+  if (typeof authorization === 'string')
+    return { kind: 'unauthenticated', credentialSent: authorization === 'invalid' };
 
   const body = await parts.takeBody(request, reply, bounds.jsonBodyBytes);
   if (body.kind !== 'read') return body;
   const json = parseJson(body.bytes);
   if (json.kind !== 'value') return json;
   if (Array.isArray(json.value)) return { kind: 'batch' };
-  return isObject(json.value) ? { kind: 'admitted', body: json.value } : { kind: 'invalidJson' };
+  if (!isObject(json.value)) return { kind: 'invalidJson' };
+  return { kind: 'admitted', body: json.value, authorization };
 }

@@ -17,6 +17,9 @@ const policies = eachRate(({ limit, windowSeconds }, name) => `"${name}";q=${lim
 
 export type TakeFromLimit = (name: RateName, request: FastifyRequest, reply: FastifyReply) => Promise<Rate>;
 
+/** Takes back one counted request of the client. */
+export type GiveBack = (name: RateName, request: FastifyRequest) => Promise<void>;
+
 export type TakeBody = (request: FastifyRequest, reply: FastifyReply, maximum: number) => Promise<ReadBody>;
 
 type ClientOf = (request: FastifyRequest) => ClientAddress;
@@ -60,6 +63,11 @@ export function rateTaker(
     reply.header('ratelimit', `"${name}";r=${rate.remaining};t=${rate.resetSeconds}`);
     return rate;
   };
+}
+
+/** Returns the function that takes back one counted request. */
+export function rateGiver(clientOf: ClientOf, limits: Limits): GiveBack {
+  return (name, request) => limits.giveBack(name, clientOf(request).key);
 }
 
 /**

@@ -19,6 +19,8 @@ export type Groups = {
     | { kind: 'smtp'; url: string; from: string };
   operator: { name: string; contact: string | undefined };
   contractor: { id: string; name: string } | undefined;
+  /** `insecure`: off, because production needs an https `BASE_URL` (reference §26.1). */
+  oauth: 'on' | 'off' | 'insecure';
 };
 
 type Given = string | undefined;
@@ -57,6 +59,15 @@ export function mailOf(url: Given, from: Given, { mode, dataDir }: BasicSettings
 export function contractorOf(id: Given, name: Given, { mode }: BasicSettings): Groups['contractor'] {
   if (mode === 'local') return { id: id ?? 'sample-contractor', name: name ?? 'Sample Painting Company' };
   return id !== undefined && name !== undefined ? { id, name } : undefined;
+}
+
+/** Returns whether hosts can connect with OAuth. The default is that of MCP, without which OAuth is off. */
+export function oauthOf(
+  given: Given,
+  { mode, mcp, baseUrl }: { mode: BasicSettings['mode']; mcp: 'on' | 'off'; baseUrl: string },
+): Groups['oauth'] {
+  if (mcp === 'off' || given === 'off') return 'off';
+  return mode === 'production' && !/^https:/i.test(baseUrl) ? 'insecure' : 'on';
 }
 
 /** `MAIL_FROM` (reference §20.3): an address, or `Name <address>`. */

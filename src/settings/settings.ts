@@ -4,7 +4,7 @@
  */
 import type { Infer } from '@badrap/valita';
 import { EncodingFault, type Environment, isQuoted, readText } from './environment.ts';
-import { type BasicSettings, contractorOf, databaseOf, type Groups, mailOf, upstreamOf } from './groups.ts';
+import { type BasicSettings, contractorOf, databaseOf, type Groups, mailOf, oauthOf, upstreamOf } from './groups.ts';
 import { checkShape } from './shape.ts';
 import { fileVariable, type VariableName, variables } from './variables.ts';
 
@@ -92,6 +92,7 @@ function assemble(given: ReadonlyMap<VariableName, unknown>): Settings {
     mail: mailOf(get('SMTP_URL'), get('MAIL_FROM'), settings),
     operator: { name: get('OPERATOR_NAME') ?? 'Service', contact: get('OPERATOR_CONTACT') },
     contractor: contractorOf(get('CONTRACTOR_ID'), get('CONTRACTOR_NAME'), settings),
+    oauth: oauthOf(get('OAUTH'), settings),
   };
 }
 

@@ -53,6 +53,9 @@ const hasUserInfo = (given: string) => {
   return username !== '' || password !== '';
 };
 
+/** A name of a host in ASCII. The last label of an address consists of digits, the last label of a name does not. */
+const HOST_NAME = /^(?:[a-z0-9](?:[a-z0-9-]*[a-z0-9])?\.)*[a-z](?:[a-z0-9-]*[a-z0-9])?$/;
+
 const NOT_READABLE = 'must be a valid URL with a host and a port from 1 to 65535';
 const NOT_ENCODED = 'must have a percent-encoded user name and password: / as %2F, # as %23, ? as %3F and % as %25';
 
@@ -219,6 +222,15 @@ export const toolOrigins = list.assert(
   (items) => items.every(isToolOrigin),
   'must be origins like https://claude.ai or vscode-file://vscode-app, comma-separated, without a path or *',
 );
+
+/** Names only. A document's address must have the name of a host, which the system resolves. */
+export const hostNames = list
+  .map((names): readonly string[] => names)
+  .assert(
+    (names) =>
+      names.length > 0 && names.every((name) => HOST_NAME.test(name) && URL.parse(`https://${name}`)?.host === name),
+    'must be names of hosts in small letters, like claude.ai, comma-separated, without https:// and without a port',
+  );
 
 export const onOrOff = oneOf('on', 'off');
 

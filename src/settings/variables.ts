@@ -112,6 +112,13 @@ export const variables = {
   },
   MCP: { setting: 'mcp', schema: values.onOrOff, otherwise: 'on' },
   MCP_ALLOWED_ORIGINS: { setting: 'mcpAllowedOrigins', schema: values.toolOrigins, otherwise: () => [] },
+  OAUTH: { schema: values.onOrOff, shown: ({ oauth }) => (oauth === 'on' ? 'on' : 'off') },
+  /** Names of the hosts that may connect, also by their metadata document. */
+  OAUTH_HOSTS: {
+    setting: 'oauthHosts',
+    schema: values.hostNames,
+    otherwise: (): readonly string[] => ['claude.ai', 'claude.com', 'chatgpt.com'],
+  },
   /** Addresses of the operators who sign in by mail. */
   OPERATORS: { setting: 'operators', schema: values.operators, otherwise: (): readonly string[] => [] },
   OPERATOR_CONSOLE: {

@@ -12,7 +12,7 @@ import { contactHref, escapeHtml, escapeMarkdown, hasOtherDirection, isolated } 
 import { renderTemplate } from './templates.ts';
 import { defaultWords, type Words } from './words.ts';
 
-export type SiteSettings = Pick<Settings, 'mode' | 'mcp' | 'upstream' | 'mail' | 'previewSigningKeys'> & {
+export type SiteSettings = Pick<Settings, 'mode' | 'mcp' | 'oauth' | 'upstream' | 'mail' | 'previewSigningKeys'> & {
   baseUrl: string;
   operator: { name: string; contact: string | undefined };
   contractor: { id: string; name: string } | undefined;
@@ -31,11 +31,6 @@ export function acceptsForm({ upstream, mail }: Configuration, form: Form): bool
 /** Returns true if agents can preview and execute. Local mode creates its own key for previews. */
 function acceptsActions({ mode, upstream, previewSigningKeys }: Configuration): boolean {
   return upstream.kind !== 'none' && (mode === 'local' || previewSigningKeys.length > 0);
-}
-
-/** Returns true if assistants can sign in with OAuth at `/connect`. OAuth is on where MCP is on. */
-function offersOAuth({ mcp }: Pick<SiteSettings, 'mcp'>): boolean {
-  return mcp === 'on';
 }
 
 /** Icons of 48 × 48 in the colour of the text. `soft` is fainter. */
@@ -76,8 +71,8 @@ export function selectParts(markdown: string, settings: SiteSettings, sent?: For
   const conditions: Readonly<Record<string, boolean>> = {
     local: settings.mode === 'local',
     mcp: settings.mcp === 'on',
-    oauth: offersOAuth(settings),
-    no_oauth: !offersOAuth(settings),
+    oauth: settings.oauth === 'on',
+    no_oauth: settings.oauth === 'off',
     unconfigured: !acceptsActions(settings),
     operator_contact: settings.operator.contact !== undefined,
     any: sent === undefined,

@@ -6,6 +6,8 @@
 import { readFileSync } from 'node:fs';
 import * as v from '@badrap/valita';
 import { load, loadAll } from 'js-yaml';
+import { SCOPES } from '../credentials/clients.ts';
+import { connectProblems } from '../failures/oauth-problems.ts';
 import { newsletterProblems, pressProblems } from '../failures/page-problems.ts';
 import { pageWords } from '../failures/problem.ts';
 import { type Field, type Form, forms } from '../forms/catalog.ts';
@@ -100,6 +102,12 @@ const schema = v.object({
   card: texts('waiting check statement send decline open sending declining opening address').extend({
     ends: allOf(names('sent declined page pending expired used rejected failed reported retry none'), titleAndText),
   }),
+  connect: texts(
+    'title heading host name returns client byToken may each token tokenHint connect connectNote cancel cancelNote',
+  ).extend({
+    scopes: allOf(SCOPES, text),
+    refused: allOf(namesOf(connectProblems), titleAndText),
+  }),
   newsletter: v
     .object({
       message: texts('subject text'),
@@ -125,6 +133,7 @@ export const defaultWords = once((): Words => {
   const purposes = Object.fromEntries(Object.values(forms).map(({ name, purpose }) => [name, purpose]));
   const fromCode = {
     confirm: { purposes, refused: pageWords(pressProblems) },
+    connect: { refused: pageWords(connectProblems) },
     newsletter: { refused: pageWords(newsletterProblems) },
   };
   return schema.parse(merge(load(defaults), fromCode));

@@ -64,6 +64,15 @@ export function openJobs(parts: Working) {
       },
       failed: (error) => log.error({ err: error }, 'expired console rows not deleted'),
     }),
+    oauth: openJob({
+      clock,
+      everyMs: HOUR_MS,
+      async work() {
+        const { deleteExpired } = await import('../oauth/connections.ts');
+        await deleteExpired(storage, clock.now());
+      },
+      failed: (error) => log.error({ err: error }, 'expired connections not deleted'),
+    }),
   };
 }
 

@@ -1,4 +1,5 @@
 /** Types of all tables. Times are ISO 8601 text in UTC, or milliseconds (`…_ms`). */
+import type { OauthTables } from './oauth-schema.ts';
 import type { OperationTables } from './operation-schema.ts';
 
 type ExecutionStatus = 'asked' | 'executing' | 'submitted' | 'failed' | 'declined' | 'reported' | 'expired';
@@ -169,16 +170,17 @@ export type SubscriberRow = {
   unsubscribed_at: string | null;
 };
 
-export type Schema = OperationTables & {
-  confirmation_codes: ConfirmationCodeRow;
-  confirmation_reports: ConfirmationReportRow;
-  confirmations: ConfirmationRow;
-  executions: ExecutionRow;
-  /** The key of the mailboxes' digests, in base64 (`confirmations/mailbox.ts`). At most one row. */
-  mailbox_key: { id: number; secret: string };
-  submissions: SubmissionRow;
-  subscribers: SubscriberRow;
-};
+export type Schema = OperationTables &
+  OauthTables & {
+    confirmation_codes: ConfirmationCodeRow;
+    confirmation_reports: ConfirmationReportRow;
+    confirmations: ConfirmationRow;
+    executions: ExecutionRow;
+    /** The key of the mailboxes' digests, in base64 (`confirmations/mailbox.ts`). At most one row. */
+    mailbox_key: { id: number; secret: string };
+    submissions: SubmissionRow;
+    subscribers: SubscriberRow;
+  };
 
 /** All tables of the service, and the tables in which Kysely records the migrations. */
 export const tables = [
@@ -192,6 +194,8 @@ export const tables = [
   'mail_hours',
   'mailbox_key',
   'messages',
+  'oauth_access_tokens',
+  'oauth_connections',
   'operator_audit',
   'operator_links',
   'operator_sessions',
@@ -200,5 +204,15 @@ export const tables = [
   'subscribers',
 ] as const satisfies (keyof Schema | `kysely_${string}`)[];
 
-/** Tables by which an operator is signed in. A restore leaves them empty (reference §19.9). */
+/** Tables by which an operator is signed in. */
 export const signInTables = ['operator_links', 'operator_sessions'] as const satisfies (typeof tables)[number][];
+
+/**
+ * Tables that a restore leaves empty, because some of their rows were ended or used after the copy was made (reference
+ * §19.9).
+ */
+export const notRestoredTables = [
+  ...signInTables,
+  'oauth_access_tokens',
+  'oauth_connections',
+] as const satisfies (typeof tables)[number][];

@@ -40,6 +40,7 @@ test('doctor reports no fault on a fresh machine, and leaves nothing in the data
       'site: ok',
       'operator: ok',
       'console: ok',
+      'OAuth: ok',
       'rate limits: ok',
       'upstream: ok',
       'clock: ok',
@@ -61,6 +62,15 @@ test('doctor prints each finding as a line, and its remedy on the next line', as
   const ran = await runService(['doctor'], { environment });
   expect(ran.status).toBe(0);
   expect(ran.stdout).toMatch(/^off +signing keys +Preview and execute answer 503\.\n +Set PREVIEW_SIGNING_KEYS/m);
+});
+
+test.each([
+  ['http://paint.example', 'on', 'OAuth is off, because BASE_URL is not https.'],
+  ['https://paint.example', 'off', 'OAuth is off, so hosts such as'],
+  ['https://paint.example', '', 'claude.ai, claude.com, chatgpt.com can connect to https://paint.example/connect.'],
+])('doctor says for BASE_URL=%s and OAUTH=%s: %s', async (BASE_URL, OAUTH, says) => {
+  const { status, of } = await doctor({ NODE_ENV: 'production', BASE_URL, OAUTH }, '--no-send');
+  expect([status, of('OAuth')?.says]).toEqual([0, expect.stringContaining(says)]);
 });
 
 test.each(['http://127.0.0.1:1/hook', 'http://no-such-host.invalid/hook'])(

@@ -8,12 +8,14 @@ import { routes } from '../../src/routes.ts';
 import type { Storage } from '../../src/storage/database.ts';
 import { tables } from '../../src/storage/schema.ts';
 import { pending } from '../confirmations/rig.ts';
+import { connectionRow, keepConnections } from '../oauth/rig.ts';
 import { databases, type TestDatabase } from '../support/databases.ts';
 import type { Service } from '../support/service.ts';
 import { keepRows, submissionRow } from '../support/submissions.ts';
 import { linkFor, type Operator, operatorWith, signIn, startWithConsole } from './operator.ts';
 
 const LEAD = '0190a000-0000-7000-8000-00000000abcd';
+const CONNECTION = connectionRow();
 const UNDO = JSON.stringify({ key: 'k', to: 'won', previous: [{ id: LEAD, progress: 'new' }] });
 
 /** Every button of the console, with its route and form fields. */
@@ -32,6 +34,7 @@ const presses: [name: string, route: keyof typeof routes, form: Record<string, s
   ['Issue', 'changeAgents', { do: 'issue', name: 'bee', scope: 'lead:preview' }],
   ['Rotate', 'changeAgents', { do: 'rotate', name: 'acme', overlap: '1h' }],
   ['Revoke', 'changeAgents', { do: 'revoke', name: 'other' }],
+  ['Disconnect', 'changeConnections', { do: 'disconnect', id: CONNECTION.id }],
   ['Sign out', 'signOut', { do: 'sign-out' }],
   ['Sign out everywhere', 'signOut', { do: 'sign-out-everywhere' }],
   ['Sign in', 'signIn', {}],
@@ -87,7 +90,9 @@ describe.each(databases)('console audit, on %s', (_name, create) => {
     await storage.write(async (tx) => {
       await tx.deleteFrom('submissions').execute();
       await tx.deleteFrom('messages').execute();
+      await tx.deleteFrom('oauth_connections').execute();
     });
+    await keepConnections(service, CONNECTION);
     lead = submissionRow({ id: LEAD, progress: 'won', status: 'undelivered', reason: 'attempts_used_up' });
     await keepRows(storage, [lead]);
     await storage.write(async (tx) => {

@@ -30,13 +30,14 @@ export const facts = {
 
 export async function startDiscovery(): Promise<DiscoveryServer> {
   const app = fastify();
-  const { previewAction, executeAction, getReceipt, getReceiptKeys, mcp, handOff } = routes;
-  for (const route of [previewAction, executeAction, getReceipt, getReceiptKeys, mcp, handOff]) {
+  const { previewAction, executeAction, getReceipt, getReceiptKeys, mcp, handOff, connect } = routes;
+  for (const route of [previewAction, executeAction, getReceipt, getReceiptKeys, mcp, handOff, connect]) {
     app.route({ ...at(route), handler: async () => ({ ok: true }) });
   }
   const settings = {
     mode: 'production' as const,
     mcp: 'on' as const,
+    oauth: 'on' as const,
     upstream: { kind: 'inbox' as const },
     mail: { kind: 'none' as const },
     previewSigningKeys: [Buffer.alloc(32)],

@@ -2,6 +2,7 @@ import { spawn } from 'node:child_process';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { type Problem, problems } from '../../src/failures/catalogue.ts';
 import { codeOf } from '../../src/failures/codes.ts';
+import { connectProblems } from '../../src/failures/oauth-problems.ts';
 import { consoleProblems, newsletterProblems, pressProblems } from '../../src/failures/page-problems.ts';
 import type { Refusal } from '../../src/failures/refusals.ts';
 import { forms } from '../../src/forms/catalog.ts';
@@ -14,7 +15,7 @@ import { type Service, startService } from '../support/service.ts';
 // biome-ignore lint/suspicious/noExplicitAny: a document is walked by name, whatever it holds
 type Json = any;
 
-const onPages = { ...pressProblems, ...consoleProblems, ...newsletterProblems };
+const onPages = { ...pressProblems, ...consoleProblems, ...newsletterProblems, ...connectProblems };
 
 let service: Service;
 let html: string;

@@ -105,6 +105,19 @@ test('peek returns the result of one more request, and counts nothing', async ()
   expect(limits.peek('leads', 'b').remaining).toBe(4);
 });
 
+test('giveBack takes back one request, also of an address that has reached its limit', async () => {
+  const clock = testClock();
+  const limits = openMemoryLimits(clock);
+  await limits.giveBack('leads', 'a');
+  for (let n = 1; n <= 5; n += 1) await limits.take('leads', 'a');
+  await limits.giveBack('leads', 'a');
+  expect((await limits.take('leads', 'a')).exceeded).toBe(false);
+  expect((await limits.take('leads', 'a')).exceeded).toBe(true);
+  await limits.giveBack('leads', 'a');
+  expect((await limits.take('leads', 'a')).exceeded).toBe(true);
+  expect((await limits.take('leads', 'b')).remaining).toBe(4);
+});
+
 test('usesFallback returns false for limits in memory', async () => {
   const limits = openMemoryLimits(testClock());
   expect(limits.usesFallback()).toBe(false);

@@ -124,6 +124,25 @@ describe.runIf(redisAnswers)('limits in Redis', () => {
     expect([said, insured, limits.usesFallback()]).toEqual([[], [], false]);
   });
 
+  test('takes back one request in Redis', async () => {
+    const of = address();
+    for (let n = 1; n <= 61; n += 1) await limits.take('preview', of);
+    for (let n = 1; n <= 2; n += 1) await limits.giveBack('preview', of);
+    expect((await limits.take('preview', of)).exceeded).toBe(false);
+    expect((await limits.take('preview', of)).exceeded).toBe(true);
+  });
+
+  test('takes back one request in the process while Redis is unavailable', async () => {
+    const of = address();
+    expect((await takeInSilence(of)).remaining).toBe(59);
+    const answers = held.length;
+    const given = limits.giveBack('preview', of);
+    await until(() => held.length > answers);
+    moved.advance(PATIENCE_MS);
+    await given;
+    expect((await takeInSilence(of)).remaining).toBe(59);
+  });
+
   test('counts a request in the process if Redis answers late, and does not treat Redis as unavailable', async () => {
     const of = address();
     expect((await takeInSilence(of)).remaining).toBe(59);

@@ -1,19 +1,22 @@
-/** Runs MCP's conformance suite against the real endpoint. Expected failures are listed with their reasons. */
+/** Runs MCP's conformance suite against the real endpoints with a credential. Expected failures are listed with their reasons. */
 import { createServer, request, type Server } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { join } from 'node:path';
 import { afterAll, beforeAll, expect, test } from 'vitest';
+import { connect } from '../oauth/rig.ts';
 import { freshAddress, type Service, startService, tokens } from '../support/service.ts';
 import { runProgram } from './program.ts';
 
 let relay: Server;
 let service: Service;
+let accessToken: string;
 
 // The suite can't send a credential, so this relay adds one and forwards the rest unchanged.
 beforeAll(async () => {
   relay = createServer((incoming, outgoing) => {
-    const own = { authorization: `Bearer ${tokens.both}`, 'x-forwarded-for': freshAddress() };
     const { method, url: path } = incoming;
+    const token = path === '/connect' ? accessToken : tokens.both;
+    const own = { authorization: `Bearer ${token}`, 'x-forwarded-for': freshAddress() };
     const headers = { ...incoming.headers, ...own };
     const onwards = request(`http://127.0.0.1:${service.settings.port}`, { method, path, headers });
     onwards.on('response', (answer) => {
@@ -24,7 +27,9 @@ beforeAll(async () => {
   });
   await new Promise<void>((resolve) => relay.listen(0, '127.0.0.1', resolve));
   const { port } = relay.address() as AddressInfo;
-  service = await startService({ environment: { BASE_URL: `http://127.0.0.1:${port}` } });
+  service = await startService({ environment: { NODE_ENV: 'test', BASE_URL: `http://127.0.0.1:${port}` } });
+  const itself = { url: `http://127.0.0.1:${service.settings.port}` };
+  accessToken = (await connect(itself, { resource: `${service.url}/connect` })).access_token;
 });
 afterAll(async () => {
   relay.closeAllConnections();
@@ -33,13 +38,15 @@ afterAll(async () => {
 });
 
 test.each([
-  ['2026-07-28', 102],
-  ['2025-11-25', 35],
+  ['/mcp', '2026-07-28', 102],
+  ['/mcp', '2025-11-25', 35],
+  ['/connect', '2026-07-28', 102],
+  ['/connect', '2025-11-25', 35],
 ])(
-  '/mcp passes the conformance suite of revision %s, except the scenarios listed as expected failures',
-  async (revision, least) => {
+  '%s passes the conformance suite of revision %s, except the scenarios listed as expected failures',
+  async (path, revision, least) => {
     const { status, stdout } = await runProgram('@modelcontextprotocol/conformance', 'conformance', [
-      ...['server', '--url', `${service.url}/mcp`, '--requirements', revision],
+      ...['server', '--url', service.url + path, '--requirements', revision],
       ...['--expected-failures', join(import.meta.dirname, `conformance/${revision}.yml`)],
     ]);
     expect([status, stdout]).toEqual([0, expect.stringMatching(/Total: \d+ passed/)]);

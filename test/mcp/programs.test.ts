@@ -8,6 +8,7 @@ import { quote } from '../support/agent.ts';
 import { callTool, confirmed } from '../support/mcp.ts';
 import { type ServiceProcess, startProcess, temporaryFolder } from '../support/process.ts';
 import { tokens } from '../support/service.ts';
+import { until } from '../support/until.ts';
 import { type ProgrammableUpstream, startUpstream } from '../support/upstream.ts';
 import { entryOf, runProgram, runScript } from './program.ts';
 
@@ -135,6 +136,43 @@ describe('client over stdio', () => {
     });
     await client.close();
   });
+});
+
+test('mcp-remote connects with OAuth and sends once, although the service is killed between calls', async () => {
+  const home = temporaryFolder();
+  const information = { client_id: 'acme', client_secret: tokens.both };
+  const argv = [
+    ...[entryOf('mcp-remote', 'mcp-remote'), `${service.url}/connect`, '--allow-http'],
+    ...['--static-oauth-client-info', JSON.stringify(information)],
+  ];
+  // No browser is on this path, so the program writes the address of the page.
+  const env = { PATH: home, HOME: home, MCP_REMOTE_CONFIG_DIR: home };
+  const transport = new StdioClientTransport({ command: process.execPath, args: argv, env, stderr: 'pipe' });
+  let written = '';
+  transport.stderr?.on('data', (chunk: Buffer) => {
+    written += chunk.toString();
+  });
+  const client = new Client({ name: 'host', version: '1.0.0' });
+  const connecting = client.connect(transport);
+  const page = () => /http:\/\/\S+\/oauth\/authorize\?\S+/.exec(written)?.[0];
+  await until(() => page() !== undefined);
+  const headers = { 'sec-fetch-site': 'same-origin' };
+  const body = new URLSearchParams({ do: 'connect' });
+  const sent = await fetch(page() ?? '', { method: 'POST', redirect: 'manual', headers, body });
+  // The program opens its own port after it has written the address.
+  const back = sent.headers.get('location') ?? '';
+  await until(() =>
+    fetch(back).then(
+      ({ ok }) => ok,
+      () => false,
+    ),
+  );
+  await connecting;
+  await sendOnce(async (name, input) => {
+    const result = await client.callTool({ name, arguments: { ...input } });
+    return result.structuredContent as Record<string, never>;
+  });
+  await client.close();
 });
 
 describe('AI SDK with a scripted model', () => {

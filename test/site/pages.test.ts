@@ -14,6 +14,7 @@ import { eventTypes } from '../../src/submissions/events.ts';
 const settings: SiteSettings = {
   mode: 'production',
   mcp: 'on',
+  oauth: 'on',
   upstream: { kind: 'inbox' },
   mail: { kind: 'files', folder: 'mail', from: 'hello@paint.example' },
   previewSigningKeys: [Buffer.alloc(32)],

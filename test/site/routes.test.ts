@@ -15,6 +15,7 @@ beforeAll(async () => {
   pages = loadPages({
     mode: 'production',
     mcp: 'on',
+    oauth: 'on',
     upstream: { kind: 'inbox' },
     mail: { kind: 'files', folder: 'mail', from: 'hello@paint.example' },
     previewSigningKeys: [Buffer.alloc(32)],

@@ -35,6 +35,8 @@ export type ServiceOptions = {
   environment?: Record<string, string>;
   clock?: Clock;
   folder?: string;
+  /** Parts that replace those of the service. */
+  parts?: Partial<Parts>;
 };
 
 /** Starts the service on a real port in this process, so that a test can replace its clock. */
@@ -63,7 +65,8 @@ export async function startService(options: ServiceOptions = {}): Promise<Servic
   const { settings } = read;
   const logs: string[] = [];
   const log = pino({ level: settings.logLevel }, { write: (line: string) => logs.push(line) });
-  const parts = await openParts(settings, settings, options.clock ?? systemClock, log);
+  const opened = await openParts(settings, settings, options.clock ?? systemClock, log);
+  const parts = { ...opened, ...options.parts };
   const app = await buildApp(settings, parts);
   await app.listen({ host: '127.0.0.1', port });
   return {

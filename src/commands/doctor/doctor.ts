@@ -10,7 +10,7 @@ import { credentials, receiptKeys, signingKeys } from './key-checks.ts';
 import { database, dataFolder, wallClock } from './local-checks.ts';
 import { mailServer, testMessage } from './mail-checks.ts';
 import { rateLimits } from './redis-check.ts';
-import { notices, operator, operatorConsole, site } from './site-checks.ts';
+import { notices, oauth, operator, operatorConsole, site } from './site-checks.ts';
 import { upstream } from './upstream-check.ts';
 import { settingsWarnings } from './warnings.ts';
 
@@ -21,7 +21,7 @@ export const run = runnerOf({
   subcommands: {
     '': {
       description:
-        'Check folder, database, keys, credentials, site, operator, console, rate limits, upstream, clock and mail',
+        'Check folder, database, keys, credentials, site, operator, console, OAuth, rate limits, upstream, clock and mail',
       options: {
         '--no-send': 'no test event and no test message',
         '--mail-to ADDRESS': 'recipient of the test message (default: MAIL_FROM)',
@@ -44,6 +44,7 @@ const checks: readonly Check[] = [
   site,
   operator,
   operatorConsole,
+  oauth,
   rateLimits,
   upstream,
   wallClock,

@@ -44,6 +44,18 @@ export const operatorConsole: Check = {
   },
 };
 
+export const oauth: Check = {
+  check: 'OAuth',
+  run({ settings: { oauth, oauthHosts, baseUrl } }) {
+    if (oauth === 'on') return ok(`${oauthHosts.join(', ')} can connect to ${baseUrl}${routes.connect.path}.`);
+    if (oauth === 'off') return off('OAuth is off, so hosts such as ChatGPT and Claude can’t connect.');
+    return off(
+      'OAuth is off, because BASE_URL is not https. Hosts such as ChatGPT and Claude can’t connect.',
+      'Set BASE_URL to an https address.',
+    );
+  },
+};
+
 export const operator: Check = {
   check: 'operator',
   run({ settings: { operator } }) {

@@ -2,7 +2,14 @@
 import { exampleReceipt } from '../../actions/examples.ts';
 import { scopeOf } from '../../credentials/clients.ts';
 import { type Problem, problems } from '../../failures/catalogue.ts';
-import type { ConsoleRefusal, NewsletterRefusal, PressRefusal, Refusal } from '../../failures/refusals.ts';
+import type {
+  ConnectRefusal,
+  ConsoleRefusal,
+  NewsletterRefusal,
+  OauthRefusal,
+  PressRefusal,
+  Refusal,
+} from '../../failures/refusals.ts';
 import { PROBLEM_TYPE, renderProblem } from '../../failures/render.ts';
 import { type Field, forms } from '../../forms/catalog.ts';
 import { type OperationId, pages, routes } from '../../routes.ts';
@@ -20,8 +27,8 @@ const uncounted: Partial<Record<OperationId, readonly string[]>> = {
   subscribeNewsletter: ['408', '431', '503'],
 };
 
-/** Refusals that a documented route can return. Pages show the others. */
-type Documented = Exclude<Refusal, PressRefusal | ConsoleRefusal | NewsletterRefusal>;
+/** Refusals that a documented route can return. Pages and hosts with OAuth get the others. */
+type Documented = Exclude<Refusal, PressRefusal | ConsoleRefusal | NewsletterRefusal | OauthRefusal | ConnectRefusal>;
 
 /** Example data for each refusal that has data. TypeScript reports a missing example. */
 type Samples = {

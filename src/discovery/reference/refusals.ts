@@ -1,6 +1,7 @@
 /** The section of the API reference about error codes, from the failure catalogue (reference §18.5). */
 import { type Problem, problems } from '../../failures/catalogue.ts';
 import { anchorOf, codeOf } from '../../failures/codes.ts';
+import { connectProblems } from '../../failures/oauth-problems.ts';
 import { consoleProblems, newsletterProblems, pressProblems } from '../../failures/page-problems.ts';
 import type { Refusal } from '../../failures/refusals.ts';
 import { PROBLEM_TYPE, problemDetails, renderProblem } from '../../failures/render.ts';
@@ -10,13 +11,14 @@ import { fence, NEW_LINE } from './commands.ts';
 import { table } from './schemas.ts';
 
 /** Refusals that only pages show, never a program. */
-const onPages = { ...pressProblems, ...consoleProblems, ...newsletterProblems };
+const onPages = { ...pressProblems, ...consoleProblems, ...newsletterProblems, ...connectProblems };
 
-const TOOLS: ReadonlySet<string> = new Set(['mcp', 'handOff']);
+const TOOLS: ReadonlySet<string> = new Set(['mcp', 'handOff', 'connect']);
 
 /** The next step after a refusal whose sentence has none, by status. */
 const GENERAL: Readonly<Record<number, string>> = {
   400: 'Correct the request. The same request gets the same answer.',
+  401: 'Send the name of your client as `client_id`, and its token as `client_secret`.',
   403: 'Ask the operator to list your origin.',
   404: 'Check the address, and the id in it.',
   405: 'Use one of the methods in `Allow`.',

@@ -10,6 +10,7 @@ export async function up(db: Kysely<unknown>, kind: Storage['kind']): Promise<vo
     ...subscribers(kind),
     ...messages,
     ...operator,
+    ...oauth,
     ...others,
   ];
   for (const statement of statements) await sql.raw(statement).execute(db);
@@ -164,6 +165,20 @@ const operator = [
     id text primary key, at text not null,
     name text not null, what text not null, about text not null)`,
   'create index operator_audit_at on operator_audit (at, id)',
+];
+
+const oauth = [
+  `create table oauth_connections (
+    id text primary key,
+    client text not null, client_id text not null, host text not null,
+    redirect_uri text not null, scope text not null, credential text,
+    code_digest text not null unique, code_expires_at text not null, challenge text not null,
+    family_digest text unique, refresh_digest text, refresh_expires_at text,
+    connected_at text, last_used_at text)`,
+  'create index oauth_connections_unused on oauth_connections (code_expires_at) where family_digest is null',
+  `create table oauth_access_tokens (
+    digest text primary key, connection text not null, scope text not null, expires_at text not null)`,
+  'create index oauth_access_tokens_connection on oauth_access_tokens (connection)',
 ];
 
 const others = [

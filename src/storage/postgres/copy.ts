@@ -7,7 +7,7 @@ import { promisify } from 'node:util';
 import pg from 'pg';
 import { StorageUnavailable } from '../database.ts';
 import { isUnknown, migrations, refuseSchema, refuseUnknown } from '../migrate.ts';
-import { signInTables, tables } from '../schema.ts';
+import { notRestoredTables, tables } from '../schema.ts';
 import { APPLICATION_NAME, CONNECT_TIMEOUT_MS, driverAddress } from './connection.ts';
 import { ownSchema } from './store.ts';
 
@@ -82,12 +82,12 @@ export async function restoreFrom(file: string, url: string): Promise<void> {
 const schemaOf = (client: pg.Client) => ownSchema((statement) => client.query(statement));
 
 /**
- * Returns true for extensions, which only an administrator can make, and for sessions and links, which may have ended
- * since the copy.
+ * Returns true for extensions, which only an administrator can make, and for sessions, links and connections, which may
+ * have ended since the copy.
  */
 function isLeftOut(line: string): boolean {
   const isData = line.includes(' TABLE DATA ');
-  return line.includes(' EXTENSION ') || (isData && signInTables.some((table) => line.includes(` ${table} `)));
+  return line.includes(' EXTENSION ') || (isData && notRestoredTables.some((table) => line.includes(` ${table} `)));
 }
 
 async function restoreListed(file: string, contents: string, url: string): Promise<void> {

@@ -5,7 +5,7 @@ import { DatabaseSync } from 'node:sqlite';
 import { systemClock } from '../../platform/clock.ts';
 import { StorageUnavailable } from '../database.ts';
 import { migrate, migrations, refuseSchema, refuseUnknown } from '../migrate.ts';
-import { signInTables } from '../schema.ts';
+import { notRestoredTables } from '../schema.ts';
 import { driverOf, kyselyOver, SqliteConnection } from './connection.ts';
 import { openFile } from './file.ts';
 
@@ -104,7 +104,7 @@ export async function restoreFrom(file: string, path: string): Promise<void> {
   try {
     copyTo(staged, file);
     await examineCopy(staged);
-    signOutEverybody(staged);
+    emptyNotRestored(staged);
     const replaced = existsSync(path) ? lockAlone(path) : undefined;
     for (const suffix of ['-wal', '-shm', '-journal']) rmSync(path + suffix, { force: true });
     renameSync(staged, path);
@@ -117,11 +117,11 @@ export async function restoreFrom(file: string, path: string): Promise<void> {
   }
 }
 
-/** Deletes sessions and links, durably, because some were ended or used after the copy was made. */
-function signOutEverybody(file: string): void {
+/** Deletes sessions, links and connections, durably. */
+function emptyNotRestored(file: string): void {
   const database = new DatabaseSync(file);
   try {
-    for (const table of signInTables) database.exec(`delete from ${table}`);
+    for (const table of notRestoredTables) database.exec(`delete from ${table}`);
   } finally {
     database.close();
   }

@@ -9,6 +9,7 @@ import { systemClock } from '../../../src/platform/clock.ts';
 import { type Storage, StorageUnavailable } from '../../../src/storage/database.ts';
 import { copyTo, examineCopy, restoreFrom } from '../../../src/storage/postgres/copy.ts';
 import { tables } from '../../../src/storage/schema.ts';
+import { connectionRow } from '../../oauth/rig.ts';
 import { databases, type TestDatabase } from '../../support/databases.ts';
 import { temporaryFolder } from '../../support/process.ts';
 import { replaceProgram, takeProgramsBack, toldIn } from './replaced-programs.ts';
@@ -76,12 +77,14 @@ describe.runIf(databases.length > 1)('copy of a real PostgreSQL database', () =>
     await expect(examineCopy(file)).rejects.toThrow(/written by a newer version/);
   });
 
-  test('loses the sessions and links of all operators on a restore, and retains the audit', async () => {
+  test('loses sessions, links and connections of hosts on a restore, and retains the audit', async () => {
     const signIn = (storage: Storage) =>
       storage.write(async (tx) => {
         await sql`insert into operator_sessions values ('d', 'jo', 0, '', '', null, null)`.execute(tx);
         await sql`insert into operator_links values ('d', 'jo', 0, null, null, '', '9', null)`.execute(tx);
         await sql`insert into operator_audit values ('a', '', 'jo', 'sign_in', '{}')`.execute(tx);
+        await tx.insertInto('oauth_connections').values(connectionRow()).execute();
+        await sql`insert into oauth_access_tokens values ('d', 'c', '', '9')`.execute(tx);
       });
     await running(signIn);
     await copyTo(file, database.url);
@@ -90,10 +93,12 @@ describe.runIf(databases.length > 1)('copy of a real PostgreSQL database', () =>
       storage.write(async (tx) => [
         await tx.selectFrom('operator_sessions').selectAll().execute(),
         await tx.selectFrom('operator_links').selectAll().execute(),
+        await tx.selectFrom('oauth_connections').selectAll().execute(),
+        await tx.selectFrom('oauth_access_tokens').selectAll().execute(),
         await tx.selectFrom('operator_audit').select('id').where('id', '=', 'a').execute(),
       ]),
     );
-    expect(left).toEqual([[], [], [{ id: 'a' }]]);
+    expect(left).toEqual([[], [], [], [], [{ id: 'a' }]]);
   });
 
   test.each([

@@ -262,14 +262,18 @@ describe('restoreFrom', () => {
     expect(readdirSync(join(folder, 'new', 'data'))).toEqual(['service.db']);
   });
 
-  test('deletes sessions and links of all operators in the database, but not in the copy', async () => {
+  test('deletes sessions, links and connections of hosts in the database, but not in the copy', async () => {
     ask(path, `insert into operator_sessions values ('d', 'jo', 0, '', '', null, null)`);
     ask(path, `insert into operator_links values ('d', 'jo', 0, null, null, '', '9', null)`);
+    const columns = 'id, client, client_id, host, redirect_uri, scope, code_digest, code_expires_at, challenge';
+    ask(path, `insert into oauth_connections (${columns}) values ('c', '', '', '', '', '', '', '', '')`);
+    ask(path, `insert into oauth_access_tokens values ('d', 'c', '', '9')`);
     keep(path, 'e-1');
     copyTo(file, path);
     await restore();
-    const left = ['sessions', 'links', 'audit'].map((table) => ask(path, `select * from operator_${table}`).length);
-    expect(left).toEqual([0, 0, 1]);
+    const emptied = ['operator_sessions', 'operator_links', 'oauth_connections', 'oauth_access_tokens'];
+    const left = [...emptied, 'operator_audit'].map((table) => ask(path, `select * from ${table}`).length);
+    expect(left).toEqual([0, 0, 0, 0, 1]);
     // The copy stays as is.
     expect(ask(file, 'select * from operator_sessions')).toHaveLength(1);
   });

@@ -1,0 +1,58 @@
+/** Opens OAuth. The first request that needs OAuth loads this module and everything below it. */
+import type { LookupFunction } from 'node:net';
+import type { Credentials } from '../credentials/file.ts';
+import type { ConnectRefusal } from '../failures/refusals.ts';
+import type { Clock } from '../platform/clock.ts';
+import type { Log } from '../platform/log.ts';
+import type { NewId } from '../platform/random.ts';
+import type { Settings } from '../settings/settings.ts';
+import type { Frame } from '../site/layout.ts';
+import type { Storage } from '../storage/database.ts';
+import { checkAccess } from './access.ts';
+import { type AuthorizationRequest, examine } from './authorization-request.ts';
+import { type PressRequest, pressButton } from './authorize.ts';
+import { openClientDocuments } from './client-document.ts';
+import { openConnections } from './connections.ts';
+import { authorizePage, refusedPage } from './page.ts';
+import { parametersIn } from './parameters.ts';
+import type { RandomSecret } from './secrets.ts';
+import { requestTokens, revokeToken } from './tokens.ts';
+
+export type OauthParts = {
+  settings: Pick<Settings, 'baseUrl' | 'operator' | 'oauthHosts'>;
+  storage: Storage;
+  credentials: Credentials;
+  clock: Clock;
+  newId: NewId;
+  randomSecret: RandomSecret;
+  /** DNS lookup for metadata documents, which refuses addresses that are not public. */
+  publicLookup: LookupFunction;
+  log: Log;
+  frame(): Frame;
+};
+
+export type Oauth = ReturnType<typeof openOauth>;
+
+/** Returns the functions behind the routes. They throw `StorageUnavailable`. */
+export function openOauth(given: OauthParts) {
+  const { settings, clock, publicLookup: lookup } = given;
+  const parts = {
+    ...given,
+    ...settings,
+    hosts: settings.oauthHosts,
+    connections: openConnections(given),
+    readDocument: openClientDocuments({ clock, lookup }),
+  };
+  return {
+    examine: (query: URLSearchParams) => examine(parts, query),
+    press: (request: PressRequest) => pressButton(parts, request),
+    page: (request: AuthorizationRequest, shown: { query: URLSearchParams; isWrong?: boolean }) =>
+      authorizePage(parts, request, shown),
+    refusedPage: (refusal: ConnectRefusal) => refusedPage(parts, refusal),
+    requestTokens: (sent: URLSearchParams, authorization: readonly string[]) =>
+      requestTokens(parts, { parameters: parametersIn(sent), authorization }),
+    revokeToken: (sent: URLSearchParams, authorization: readonly string[]) =>
+      revokeToken(parts, { parameters: parametersIn(sent), authorization }),
+    checkAccess: (lines: readonly string[]) => checkAccess(parts, lines),
+  };
+}
