@@ -94,6 +94,7 @@ export async function buildApp(settings: Settings, parts: Parts): Promise<Fastif
     contractorName: settings.contractor?.name,
     forms: parts.forms,
     mcp: settings.mcp,
+    oauth: settings.oauth,
     confirmationMinimum: settings.confirmationMinimum,
   };
   const clientOf = clientReader(settings.trustProxy);

@@ -2,6 +2,7 @@
 import { type Form, forms, leastFields } from '../forms/catalog.ts';
 import { filledPath } from '../routes.ts';
 import type { MinimumByAction } from '../settings/confirmation-minimum.ts';
+import type { Settings } from '../settings/settings.ts';
 import { receiverOf } from '../submissions/submission.ts';
 
 export type Facts = {
@@ -11,6 +12,7 @@ export type Facts = {
   /** Undefined if no contractor is configured. */
   contractorName?: string | undefined;
   mcp?: 'on' | 'off';
+  oauth?: Settings['oauth'];
   /** Weakest accepted confirmation of each action (reference §6.4). */
   confirmationMinimum?: MinimumByAction;
   /** Forms with the operator's own labels (CONTENT_DIR), if there are any. */

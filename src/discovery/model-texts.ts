@@ -15,10 +15,12 @@ export function llmsText(pages: readonly SourcePage[], facts: Facts): string {
   const links = resourcePages(pages).map((page) =>
     link(escapeMarkdown(page.title), baseUrl + page.markdownPath, escapeMarkdown(page.description)),
   );
+  const connect =
+    facts.oauth === 'on' ? ` Hosts that need OAuth connect to \`${baseUrl}${routes.connect.path}\` instead.` : '';
   // An address that answers POST only is no link, because a program that follows links would get an error.
   const mcp =
     facts.mcp === 'on'
-      ? `\nThe same actions are tools of the Model Context Protocol: \`${baseUrl}${routes.mcp.path}\`, with the credential as a bearer token.\n`
+      ? `\nThe same actions are tools of the Model Context Protocol: \`${baseUrl}${routes.mcp.path}\`, with the credential as a bearer token.${connect}\n`
       : '';
   return `# ${operatorName}
 

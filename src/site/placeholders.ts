@@ -72,7 +72,7 @@ export function selectParts(markdown: string, settings: SiteSettings, sent?: For
     local: settings.mode === 'local',
     mcp: settings.mcp === 'on',
     oauth: settings.oauth === 'on',
-    no_oauth: settings.oauth === 'off',
+    no_oauth: settings.oauth !== 'on',
     unconfigured: !acceptsActions(settings),
     operator_contact: settings.operator.contact !== undefined,
     any: sent === undefined,

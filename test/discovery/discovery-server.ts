@@ -26,6 +26,7 @@ export const facts = {
   receiptRetentionDays: 123,
   submissionRetentionDays: 30,
   mcp: 'on' as const,
+  oauth: 'on' as const,
 };
 
 export async function startDiscovery(): Promise<DiscoveryServer> {

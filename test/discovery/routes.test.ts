@@ -67,7 +67,7 @@ describe('discovery documents', () => {
     for (const link of links) {
       const { origin, pathname } = new URL(link);
       expect(origin).toBe(facts.baseUrl);
-      const method = /\/(preview|execute|mcp|open)$/.test(pathname) ? 'POST' : 'GET';
+      const method = /\/(preview|execute|mcp|open|connect)$/.test(pathname) ? 'POST' : 'GET';
       const found = await fetch(server.url + pathname, { method });
       expect(found.status, `${method} ${link}`).toBe(200);
       await found.arrayBuffer();
@@ -181,7 +181,7 @@ describe('GET /api/agent/content', () => {
 describe('llms.txt', () => {
   test('names the addresses of the tools as code, in no link', async () => {
     const text = await (await server.get('/llms.txt')).text();
-    for (const path of ['/mcp', '/mcp/open']) {
+    for (const path of ['/mcp', '/mcp/open', '/connect']) {
       expect(text).toContain(`\`${facts.baseUrl}${path}\``);
       expect(text).not.toContain(`(${facts.baseUrl}${path})`);
     }
