@@ -3,8 +3,9 @@ import { afterAll, beforeAll, expect, test } from 'vitest';
 import { openBrowser, openPage } from './browser.ts';
 import { type Site, startSite } from './site.ts';
 
-/** Compressed size in bytes. */
+/** Compressed sizes in bytes. The API reference has a row for each error code. */
 const PAGE_MAXIMUM = 20_000;
+const REFERENCE_MAXIMUM = 26_000;
 const SCRIPT_MAXIMUM = 5_500;
 
 type Measured = {
@@ -78,7 +79,7 @@ test('every page is small, needs at most three requests and does not shift', asy
   for (const { path } of [...pages, { path: '/reference' }]) {
     const measured = await measure(path);
     table.push(measured);
-    expect(measured.total, path).toBeLessThan(PAGE_MAXIMUM);
+    expect(measured.total, path).toBeLessThan(path === '/reference' ? REFERENCE_MAXIMUM : PAGE_MAXIMUM);
     expect(measured.js, path).toBeLessThan(SCRIPT_MAXIMUM);
     // The page, the icon, and a script if there is a form, a table or a command.
     expect(measured.requests, path).toBeLessThanOrEqual(3);
