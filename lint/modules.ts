@@ -33,6 +33,7 @@ const modules = [
   'newsletter',
   'intake',
   'confirmations',
+  'sandbox',
   'discovery',
   'receipts',
   'oauth',

@@ -5,12 +5,15 @@ import { digestOfToken } from '../src/credentials/file.ts';
 /** Names of the clients. Each name is also the client's token. */
 export const CLIENTS = ['alpha', 'beta'] as const;
 
+/** A sandbox client. Nothing of it may leave the service. */
+export const TESTER = 'tester';
+
 const SCOPES = new Set(['lead:preview', 'lead:create']);
 
 export const credentials: ExecuteParts['credentials'] = {
   find: (digest) => {
-    const name = CLIENTS.find((client) => digestOfToken(client) === digest);
-    return name && { name, scopes: SCOPES };
+    const name = [...CLIENTS, TESTER].find((client) => digestOfToken(client) === digest);
+    return name === undefined ? undefined : { name, scopes: SCOPES, sandbox: name === TESTER };
   },
   mayStill: () => true,
   labelOf: (name) => name,

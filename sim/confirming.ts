@@ -1,11 +1,13 @@
 /** Requests and answers confirmations through the real handlers (reference §6.11). */
 
+import { partsFor } from '../src/actions/execute.ts';
 import { type Answered, type AnswerParts, answerConfirmation } from '../src/confirmations/answer.ts';
 import type { Codes } from '../src/confirmations/codes.ts';
 import { type RequestParts, requestFor } from '../src/confirmations/request-confirmation.ts';
 import { sealPage } from '../src/confirmations/tokens.ts';
 import type { Rate } from '../src/limits/limits.ts';
 import type { SigningKeys } from '../src/settings/signing-keys.ts';
+import { TESTER } from './clients.ts';
 
 export type Confirming = {
   ask(client: string, key: string, token: string): ReturnType<typeof requestFor>;
@@ -28,7 +30,8 @@ export function openConfirming(
   plain: (body: object) => { takeFromLimit(): Promise<Rate> },
 ): Confirming {
   return {
-    ask: (client, key, token) => requestFor(parts(), { client, key, token, via: undefined }),
+    ask: (client, key, token) =>
+      requestFor(partsFor(parts(), { sandbox: client === TESTER }), { client, key, token, via: undefined }),
     // The person opens the page, then clicks a button.
     press: (id, secret, button) => {
       const confirming = parts();

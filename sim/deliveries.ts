@@ -1,5 +1,6 @@
 /** Checks the deliveries that the destination reads: invariants 1, 9 and 11. */
 import type { Event } from '../src/upstream/upstream.ts';
+import { TESTER } from './clients.ts';
 import { count, type Ledger } from './ledger.ts';
 
 /**
@@ -13,6 +14,7 @@ export function seeDelivery(ledger: Ledger, event: Event, body: string): void {
   const mark = markOf(event);
   const times = count(ledger.deliveredFor, mark);
   if (data.origin === 'agent' && times > 1) ledger.violate(1, `${mark} was delivered twice`);
+  if (data.client === TESTER) ledger.violate(14, `${data.id} of a sandbox client was delivered`);
   if (ledger.unsent.has(mark)) ledger.violate(11, `${mark} was told that nothing was sent`);
   const first = ledger.bodies.get(data.id) ?? body;
   ledger.bodies.set(data.id, first);

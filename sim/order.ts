@@ -1,5 +1,6 @@
 /** Checks which answer an execution may get, by the stored executions and the order of reference §5.7. */
 import { digestOfPreview } from '../src/actions/preview-token.ts';
+import { TESTER } from './clients.ts';
 import type { ExecuteAnswer } from './ledger.ts';
 
 /** An execution as it was first seen in the store. */
@@ -10,6 +11,8 @@ export type Recorded = {
   idempotency_key: string;
   preview_digest: string;
   status: string;
+  /** 1 if the client is a sandbox client. */
+  sandbox: number;
   seenAt: number;
   leaseEndsAt: number;
 };
@@ -31,7 +34,8 @@ export function faultOfAnswer(rows: Iterable<Recorded>, given: ExecuteAnswer): s
   let hasReported = false;
   for (const row of rows) {
     if (row.client === given.client && row.idempotency_key === given.key) byKey = row;
-    if (row.preview_digest === digest) byPreview = row;
+    // A preview of the other kind of client is invalid, whether it was executed or not (reference §27.3).
+    if (row.preview_digest === digest && (row.sandbox === 1) === (given.client === TESTER)) byPreview = row;
     if (row.client === given.client && row.status === 'reported') hasReported = true;
   }
   const isEarlier = (row: Recorded | undefined) => row !== undefined && row.seenAt < given.at;

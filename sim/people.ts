@@ -35,12 +35,12 @@ export function keyOf(client: string, key: string, action: string, token: string
 }
 
 /** Returns the token of a preview, or undefined if no process answered. */
-export async function previewUntilAnswered(crowd: Crowd, action: string, email: string) {
+export async function previewUntilAnswered(crowd: Crowd, action: string, email: string, by?: string) {
   const { random } = crowd;
   for (let attempt = 0; attempt < 5; attempt += 1) {
     const answer = await crowd.call(
       `a preview for ${email}`,
-      (service) => service.preview(random.pick(CLIENTS), action, fieldsOf(email)),
+      (service) => service.preview(by ?? random.pick(CLIENTS), action, fieldsOf(email)),
       2_000,
     );
     if (answer?.kind === 'previewed') return answer.record.preview_id;

@@ -26,6 +26,7 @@ import { openReceiptReading } from './receipts.ts';
 import { openScheduler } from './scheduler.ts';
 import { openService } from './service.ts';
 import { openStore, type StoreKind } from './store.ts';
+import { drawTests, SANDBOX_LEASE_MS, testInSandbox } from './testing.ts';
 import { noting, openSimulatedUpstream, type UpstreamWorld } from './upstream.ts';
 import { sendLead, subscribe } from './visitors.ts';
 
@@ -97,6 +98,7 @@ export async function simulate(seed: string, traced: boolean): Promise<Finished>
     perMinute: random.pick([SMALL_BUDGET, 1_000]),
     isMarked: watched.isMarked,
   };
+  const tests = drawTests(random.fork('tester'));
   const jitter = random.fork('jitter');
   const secrets = random.fork('secrets');
   let keys = keysAt(0);
@@ -123,6 +125,7 @@ export async function simulate(seed: string, traced: boolean): Promise<Finished>
       upstreamTimeoutMs: UPSTREAM_TIMEOUT_MS,
       mailPerMinute: mailWorld.perMinute,
       redelivery,
+      hasTester: tests.chosen,
       keepsDelivered,
       randomInt: (limit) => jitter.whole(0, limit - 1),
       randomSecret: secrets.bytes,
@@ -148,20 +151,19 @@ export async function simulate(seed: string, traced: boolean): Promise<Finished>
   };
 
   const people = new Set<Promise<void>>();
-  const enter = (person: () => Promise<void>) => {
-    const at = crowd.random.between(0, faultsForMs * 0.8);
-    const entered = scheduler.sleep(at).then(person);
+  const join = (entered: Promise<void>) => {
     people.add(entered);
     entered.finally(() => people.delete(entered));
   };
-  for (let number = 1; number <= random.whole(2, 6); number += 1) {
-    enter(() => useAgent(crowd, number));
-  }
-  for (let number = 1; number <= random.whole(1, 4); number += 1) {
-    enter(() => sendLead(crowd, number));
-  }
+  const enter = (person: () => Promise<void>) => {
+    const at = crowd.random.between(0, faultsForMs * 0.8);
+    join(scheduler.sleep(at).then(person));
+  };
+  for (let number = 1; number <= random.whole(2, 6); number += 1) enter(() => useAgent(crowd, number));
+  for (let number = 1; number <= random.whole(1, 4); number += 1) enter(() => sendLead(crowd, number));
   for (const number of [1, 2, 3]) if (random.chance(0.5)) enter(() => confirmByPage(crowd, number));
   enter(() => crossKeys(crowd));
+  for (const number of tests.numbers) join(testInSandbox({ ...crowd, random: tests.random }, number));
   if (mails) {
     const subscribers = random.whole(2, mailWorld.perMinute === SMALL_BUDGET ? 14 : 5);
     for (let number = 1; number <= subscribers; number += 1) {
@@ -209,7 +211,7 @@ export async function simulate(seed: string, traced: boolean): Promise<Finished>
       places,
       people,
       mailWorld: mails ? mailWorld : undefined,
-      finalWithinMs: LEASE_MS + RECOVER_EVERY_MS + 1_000,
+      finalWithinMs: (tests.chosen ? SANDBOX_LEASE_MS : LEASE_MS) + RECOVER_EVERY_MS + 1_000,
       onError,
     });
     over = true;

@@ -1,6 +1,6 @@
 /** One process of the service: the real modules and handlers with simulated surroundings. */
 
-import { type ExecuteParts, execute } from '../src/actions/execute.ts';
+import { execute } from '../src/actions/execute.ts';
 import { openExecutions } from '../src/actions/executions.ts';
 import { type PreviewResult, preview } from '../src/actions/preview.ts';
 import type { ExecuteResult } from '../src/actions/preview-token.ts';
@@ -21,6 +21,9 @@ import { noMetrics } from '../src/platform/metrics.ts';
 import { newPrivateKey } from '../src/platform/random.ts';
 import { openDrain } from '../src/platform/shutdown.ts';
 import { openReceipts, readReceipt } from '../src/receipts/receipts.ts';
+import { openPresses } from '../src/sandbox/presses.ts';
+import { openSandboxRetention } from '../src/sandbox/retention.ts';
+import { openSandbox } from '../src/sandbox/sandbox.ts';
 import { NO_MINIMUM } from '../src/settings/confirmation-minimum.ts';
 import { parseReceiptKeys } from '../src/settings/receipt-keys.ts';
 import type { SigningKeys } from '../src/settings/signing-keys.ts';
@@ -75,6 +78,8 @@ export type ServiceParts = {
   mailPerMinute: number;
   /** The setting `REDELIVERY`. `keepsDelivered` is true if delivered submissions keep their content. */
   redelivery: boolean;
+  /** True if a sandbox client takes part in the run. */
+  hasTester: boolean;
   keepsDelivered: boolean;
   randomInt(limit: number): number;
   randomSecret(bytes: number): Buffer;
@@ -86,8 +91,7 @@ export type ServiceParts = {
 
 /** Opens the modules as `src/compose.ts` does, and starts their jobs. */
 export function openService(given: ServiceParts): Service {
-  const { process, storage, upstream, mailer, upstreamTimeoutMs } = given;
-  const { mailPerMinute: perMinute } = given;
+  const { process, storage, upstream, mailer, upstreamTimeoutMs, mailPerMinute: perMinute } = given;
   const { clock, newId } = process;
   // Log lines are dropped, because the run's own trace has more details. An unexpected error is still reported.
   const logged = ({ err, submissionId: id }: Logged) => {
@@ -115,7 +119,8 @@ export function openService(given: ServiceParts): Service {
     messages: outbox && ((completed) => subscribers.messageOf(completed, outbox)),
   });
   const links = openLinks({ storage, clock, newId, log, subscribers, submissions });
-  const confirmations = openConfirmations(storage, executions);
+  const sandbox = openSandbox({ storage, clock, randomSecret: given.randomSecret, metrics: noMetrics });
+  const confirmations = openConfirmations(storage, executions, sandbox.executions);
   const mailboxes = openMailboxes({ storage, randomSecret: given.randomSecret });
   const sweep = openSweep({
     storage,
@@ -131,6 +136,10 @@ export function openService(given: ServiceParts): Service {
     clock,
     log,
   });
+  const presses = openPresses({
+    ...{ credentials, parties, confirmations, ...sandbox },
+    ...{ storage, clock, newId, log, signingKeys: given.signingKeys },
+  });
   const drain = openDrain(clock);
   const alerts = noAlerts;
   const endWork = startJobs({
@@ -140,13 +149,14 @@ export function openService(given: ServiceParts): Service {
     receipts: retention,
     confirmations: sweep,
     subscribers: links.sweep,
+    ...(given.hasTester && { presses, sandbox: openSandboxRetention({ storage, clock, log }) }),
   });
 
   const underWay = new Set<Promise<unknown>>();
   const kit = { parties, submissions, outbox, clock, log, newId };
   const honeypots = { caught: silent };
   const forms: SubscribeParts = { ...kit, subscribers, metrics: noMetrics, honeypots };
-  const actions = (): ExecuteParts => ({
+  const actions = () => ({
     credentials,
     signingKeys: service.signingKeys,
     parties,
@@ -158,6 +168,7 @@ export function openService(given: ServiceParts): Service {
     confirmationMinimum: NO_MINIMUM,
     log,
     metrics: noMetrics,
+    sandbox: { ...sandbox, onAsked: presses.expect },
   });
   const confirming = () => ({
     ...actions(),
@@ -191,7 +202,7 @@ export function openService(given: ServiceParts): Service {
         if (underWay.size > 0) given.onError(new Error('a drain closes under a request'));
         await links.subscriptionLinks.close();
         await recovery.close();
-        await Promise.all([executions.close(), closeLeadStore(submissions)]);
+        await Promise.all([executions.close(), sandbox.executions.close(), closeLeadStore(submissions)]);
         await storage.close();
       };
       drain.drain({ ...steps, closeParts }).then(process.leave, given.onError);

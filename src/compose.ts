@@ -6,6 +6,7 @@ import { type Codes, openCodes } from './confirmations/codes.ts';
 import { type Confirmations, openConfirmations } from './confirmations/confirmations.ts';
 import { type Mailboxes, openMailboxes } from './confirmations/mailbox.ts';
 import { openPending, type PendingConfirmations } from './confirmations/pending.ts';
+import type { SandboxConfirmationParts } from './confirmations/request-confirmation.ts';
 import { type Credentials, openCredentials } from './credentials/file.ts';
 import { forms } from './forms/catalog.ts';
 import { type Honeypots, openHoneypots } from './intake/honeypots.ts';
@@ -27,6 +28,8 @@ import { type NewId, newId, randomSecret } from './platform/random.ts';
 import { type Drain, openDrain } from './platform/shutdown.ts';
 import { openReceipts, type Receipts } from './receipts/receipts.ts';
 import { routes } from './routes.ts';
+import { openPresses } from './sandbox/presses.ts';
+import { openSandbox } from './sandbox/sandbox.ts';
 import { answersInTime } from './server/health.ts';
 import type { Answering } from './server/request-log.ts';
 import type { ReceiptKeys } from './settings/receipt-keys.ts';
@@ -63,6 +66,7 @@ export type Parts = Site &
     confirmations: Confirmations;
     codes: Codes;
     receipts: Receipts;
+    sandbox: SandboxConfirmationParts;
     upstream: Upstream | undefined;
     parties: Parties | undefined;
     submissions: LeadStore;
@@ -102,9 +106,20 @@ export async function openParts(
   const mailer = await openMailer(settings, clock);
   const operatorMail = openOperatorMail(settings, { storage, clock, newId, log, labelOf: credentials.labelOf });
   const { notices, alerts } = operatorMail;
-  const { contractor, operator, upstreamTimeoutMs } = settings;
+  const { contractor, operator, upstreamTimeoutMs, submissionRetentionDays: days } = settings;
   const parties = contractor && upstream && { contractor, operatorName: operator.name };
-  const days = settings.submissionRetentionDays;
+  const limits = await openLimits(settings, clock, log);
+  const metrics =
+    settings.metricsPort === undefined
+      ? noMetrics
+      : await openMetrics(settings.host, settings.metricsPort, {
+          route: routes.metrics,
+          forms: Object.keys(forms),
+          outboxDepth: async () => outbox?.depth() ?? {},
+          submissions: () => countSubmissions(storage),
+          storeAnswers: () => answersInTime(storage, clock),
+          usesFallbackLimits: limits.usesFallback,
+        });
   // A notice contains the submission's content, so the content stays stored until the notice is sent.
   const keepsDelivered = days > 0 || settings.notifyEmail !== undefined;
   const shared = { storage, clock, upstreamTimeoutMs, keepsDelivered };
@@ -120,9 +135,12 @@ export async function openParts(
     onSubmitted: settings.alertEmail === undefined ? undefined : () => alerts.resolve('upstream'),
   });
   const hostname = new URL(settings.baseUrl).hostname;
-  const confirmations = openConfirmations(storage, executions);
   const signingKeys = keys.previewSigningKeys;
   const mailboxes = openMailboxes({ storage, randomSecret });
+  const sandbox = openSandbox({ storage, clock, randomSecret, metrics });
+  const confirmations = openConfirmations(storage, executions, sandbox.executions);
+  const basic = { credentials, parties, signingKeys, confirmations, storage, clock, newId, log };
+  const presses = openPresses({ ...basic, ...sandbox });
   const codes = openCodes({ storage, clock, newId, signingKeys, hostname, end: pending.end });
   const subscribers = openSubscribers({
     storage,
@@ -148,19 +166,6 @@ export async function openParts(
       log,
       hostname,
     });
-  const limits = await openLimits(settings, clock, log);
-  const metrics =
-    settings.metricsPort === undefined
-      ? noMetrics
-      : await openMetrics(settings.host, settings.metricsPort, {
-          route: routes.metrics,
-          forms: Object.keys(forms),
-          outboxDepth: async () => outbox?.depth() ?? {},
-          submissions: () => countSubmissions(storage),
-          storeAnswers: () => answersInTime(storage, clock),
-          usesFallbackLimits: limits.usesFallback,
-        });
-
   const submissions = openLeadStore({
     ...shared,
     log,
@@ -179,9 +184,7 @@ export async function openParts(
   const honeypots = openHoneypots({ storage, clock, log, metrics });
   const scrubbing = openScrubbing({ storage, clock, log, timeZone: settings.operatorTimeZone });
   const jobs = openJobs({
-    storage,
-    clock,
-    log,
+    ...basic,
     metrics,
     executions,
     pending,
@@ -190,6 +193,7 @@ export async function openParts(
     honeypots,
     alerts,
     outbox,
+    presses,
     receiptDays: settings.receiptRetentionDays,
     submissionDays: days,
   });
@@ -197,23 +201,17 @@ export async function openParts(
   const endWork = startJobs(jobs);
 
   return {
-    clock,
-    newId,
-    log,
-    storage,
+    ...basic,
     reader,
     scrubbing,
-    signingKeys: keys.previewSigningKeys,
     receiptKeys: keys.receiptKeys,
-    credentials,
     executions,
     pending,
     mailboxes,
-    confirmations,
     codes,
     receipts: openReceipts({ storage, clock, keys: keys.receiptKeys, issuer: settings.baseUrl }),
+    sandbox: { ...sandbox, onAsked: presses.expect },
     upstream,
-    parties,
     submissions,
     subscribers,
     subscriptionLinks,
@@ -240,7 +238,7 @@ export async function openParts(
       await limits.close();
       if (upstream?.embedded === false) await upstream.close();
       await jobs.recovery.close();
-      await Promise.all([executions.close(), closeLeadStore(submissions)]);
+      await Promise.all([executions.close(), sandbox.executions.close(), closeLeadStore(submissions)]);
       await reader.close();
       await storage.close();
       credentials.close();

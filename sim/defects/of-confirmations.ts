@@ -6,6 +6,16 @@ const PENDING = 'src/confirmations/pending.ts';
 
 export const defectsOfConfirmations: readonly Defect[] = [
   {
+    name: 'a sandbox forwards',
+    edits: [
+      {
+        file: 'src/actions/execute.ts',
+        find: '...parts.sandbox, isSandbox',
+        replace: '...parts.sandbox, upstream: parts.upstream, isSandbox',
+      },
+    ],
+  },
+  {
     name: 'a click on “send” is not a conditional update',
     edits: [
       {

@@ -30,7 +30,7 @@ export const defectsOfSubmissions: readonly Defect[] = [
     edits: [
       {
         file: EXECUTION_QUERIES,
-        find: ': prepareBoth<Of>(storage, claim, submissions.claim);',
+        find: ': prepareBoth<Of>(storage, claim, insertContent);',
         replace: ': prepareChange<Of>(storage, claim);',
       },
       {

@@ -14,6 +14,8 @@ export type AgentRequest = {
   /** All lines of the `Authorization` header, unchanged, or the authority of a connection over OAuth. */
   authorization: Authorization;
   takeFromLimit(): Promise<Rate>;
+  /** Called if the credential is of a sandbox client. Every answer from then on says so (reference §27.2). */
+  onSandbox?(): void;
 };
 
 export type KeyedRequest = AgentRequest & {
@@ -55,13 +57,14 @@ export async function admitWith(parts: ReaderParts, request: AgentRequest, ...sc
 /** Returns the client or the refusal. The credential must be valid now and have one of the scopes. */
 export function authorize(
   { credentials }: ReaderParts,
-  { authorization }: Pick<AgentRequest, 'authorization'>,
+  { authorization, onSandbox }: Pick<AgentRequest, 'authorization' | 'onSandbox'>,
   ...scopes: readonly Scope[]
 ) {
   const caller = callerOf(credentials, authorization);
   if (caller.kind !== 'client') {
     return { kind: 'unauthenticated', credentialSent: caller.kind === 'invalid' } as const;
   }
+  if (caller.sandbox) onSandbox?.();
   if (!scopes.some((scope) => caller.scopes.has(scope))) {
     return { kind: 'insufficientScope', scope: scopes[0] ?? '' } as const;
   }

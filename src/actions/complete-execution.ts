@@ -18,6 +18,8 @@ export type Known = { outcome: Outcome; attempt?: Attempt };
 
 export type CompletionParts = {
   storage: Storage;
+  /** True for the executions of sandbox clients. */
+  isSandbox?: boolean;
   clock: Clock;
   queries: ReturnType<typeof prepareExecutionQueries>;
   /** Returns the messages that the commit that sets an execution to `submitted` also writes. */
@@ -28,7 +30,7 @@ export type CompletionParts = {
 
 /** Returns the writes that end executions. The functions throw `StorageUnavailable`. */
 export function openCompletion(parts: CompletionParts) {
-  const { storage, clock, queries } = parts;
+  const { storage, clock, queries, isSandbox = false } = parts;
   const { track, hasPendingWrites, flush, idle, keys } = openPendingWrites<ClaimRequest>();
   const now = () => isoTime(clock.now().getTime());
 
@@ -65,6 +67,7 @@ export function openCompletion(parts: CompletionParts) {
       .set({ status: 'failed', settled_at })
       .$if(known.length > 0, (query) => query.where('action_id', 'not in', known))
       .where('status', '=', storage.dialect.constant('executing'))
+      .where('sandbox', '=', isSandbox ? 1 : 0)
       .where(storage.dialect.leaseExpired)
       .returning(['action_id', 'created_at', 'lease_ms'])
       .execute();

@@ -19,6 +19,9 @@ import { checkPreview, type ExecuteResult, findRecorded, type OpenPreview } from
 
 export type ExecuteRequest = KeyedRequest & { action: string; traceparent: string | undefined };
 
+/** Parts that take the place of the real ones for a sandbox client, so that nothing leaves the service. */
+type SandboxParts = Pick<ExecuteParts, 'executions' | 'mailboxes' | 'upstream' | 'metrics'>;
+
 export type ExecuteParts = PreviewParts & {
   executions: Executions;
   /** Reports name a mailbox by its digest (reference §6.4). */
@@ -31,18 +34,30 @@ export type ExecuteParts = PreviewParts & {
   confirmationMinimum: MinimumByAction;
   log: Log;
   metrics: Pick<Metrics, 'countExecution' | 'countAttempt'>;
+  /** True if these parts are the parts of sandbox clients. */
+  isSandbox?: boolean;
+  sandbox: SandboxParts;
 };
+
+/** Returns the parts for a client, or for a row of a client. Only this function chooses the upstream of a client. */
+export function partsFor<Parts extends Pick<ExecuteParts, 'sandbox'>>(
+  parts: Parts,
+  { sandbox }: { sandbox: boolean | 0 | 1 },
+): Parts {
+  return sandbox ? { ...parts, ...parts.sandbox, isSandbox: true } : parts;
+}
 
 /**
  * Returns the receipt or the refusal.
  * @throws StorageUnavailable
  */
-export async function execute(parts: ExecuteParts, request: ExecuteRequest): Promise<ExecuteResult> {
+export async function execute(all: ExecuteParts, request: ExecuteRequest): Promise<ExecuteResult> {
   const form = findForm(request.action);
   if (form === undefined) return { kind: 'unknownAction' };
 
-  const caller = await admit(parts, request);
+  const caller = await admit(all, request);
   if (caller.kind !== 'client') return caller;
+  const parts = partsFor(all, caller);
 
   const keyed = await readKeyedBody(request);
   if (keyed.kind !== 'keyed') return keyed;
@@ -124,7 +139,13 @@ export function submissionOf(
 
 /** Sends a claimed submission and settles the claim. */
 export async function sendClaimed(
-  { upstream, executions, clock, metrics, log }: ExecuteParts,
+  {
+    upstream,
+    executions,
+    clock,
+    metrics,
+    log,
+  }: Pick<ExecuteParts, 'upstream' | 'executions' | 'clock' | 'metrics' | 'log'>,
   claim: Claim,
   form: Form,
   traceparent: string | undefined,

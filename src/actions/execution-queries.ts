@@ -1,5 +1,5 @@
 /** Statements of executions. `executions.ts` explains why these statements are enough. */
-import type { Expression, ExpressionBuilder, QueryCreator, SqlBool } from 'kysely';
+import type { Expression, ExpressionBuilder, QueryCreator, RawBuilder, SqlBool } from 'kysely';
 import type { Storage } from '../storage/database.ts';
 import { prepareBoth, prepareChange, prepareRead, selectRow } from '../storage/queries.ts';
 import type { ExecutionRow, Schema } from '../storage/schema.ts';
@@ -32,7 +32,7 @@ export function insertExecution(
   { dialect }: Pick<Storage, 'dialect'>,
   db: QueryCreator<Schema>,
   of: Claimed,
-  as: Pick<ExecutionRow, 'status' | 'settled_at' | 'lease_ms'>,
+  as: Pick<ExecutionRow, 'status' | 'settled_at' | 'lease_ms' | 'sandbox'>,
   condition: (row: ExpressionBuilder<Schema, never>) => Expression<SqlBool> = (row) => row.lit(true),
 ) {
   const row = {
@@ -85,20 +85,39 @@ export function aliveConfirmation(row: ExpressionBuilder<Schema, 'executions'>, 
   return confirmationOf(row).where('confirmations.expires_at', '>', now);
 }
 
+/** Stores the content of a sandbox client's execution, apart from all submissions. */
+function insertSandboxContent(
+  db: QueryCreator<Schema>,
+  { action_id: id, email, event }: ExecutionSubmission & { action_id: string },
+  changed: RawBuilder<boolean>,
+) {
+  return db
+    .insertInto('sandbox_contents')
+    .columns(['id', 'email', 'event'])
+    .expression(selectRow(db, { id, email, event }).where(changed));
+}
+
 export type QueryOptions = {
   leaseMs: number;
   /** True if the commit that settles an execution also stores its submission in the embedded inbox. */
   embedded: boolean;
   /** True if delivered submissions keep their content. */
   keepsDelivered: boolean;
+  /** True for the executions of sandbox clients, which store no submission (reference §27). */
+  isSandbox?: boolean;
 };
 
-export function prepareExecutionQueries(storage: Storage, { leaseMs, embedded, keepsDelivered }: QueryOptions) {
+export function prepareExecutionQueries(
+  storage: Storage,
+  { leaseMs, embedded, keepsDelivered, isSandbox = false }: QueryOptions,
+) {
   const submissions = executionRows(storage, keepsDelivered);
+  const sandbox = isSandbox ? 1 : 0;
+  const insertContent = isSandbox ? insertSandboxContent : submissions.claim;
 
   /** A claim also stores its submission, unless the embedded inbox stores the submission at delivery. */
   const withSubmission = <Of extends Claimed & ExecutionSubmission>(claim: Parameters<typeof prepareBoth<Of>>[1]) =>
-    embedded ? prepareChange<Of>(storage, claim) : prepareBoth<Of>(storage, claim, submissions.claim);
+    embedded ? prepareChange<Of>(storage, claim) : prepareBoth<Of>(storage, claim, insertContent);
 
   const settle = (status: 'submitted' | 'failed') => {
     return (db: QueryCreator<Schema>, to: Ended) =>
@@ -132,7 +151,7 @@ export function prepareExecutionQueries(storage: Storage, { leaseMs, embedded, k
 
     /** Changes no row if the key or the preview is claimed, or the mailbox has reported the client. */
     claim: withSubmission<Claimed & ExecutionSubmission & { mailbox_digest: string }>((db, of) =>
-      insertExecution(storage, db, of, { status: 'executing', settled_at: null, lease_ms: leaseMs }, (row) =>
+      insertExecution(storage, db, of, { status: 'executing', settled_at: null, lease_ms: leaseMs, sandbox }, (row) =>
         isUnreported(row, of.client, of.mailbox_digest),
       ),
     ),
@@ -143,6 +162,7 @@ export function prepareExecutionQueries(storage: Storage, { leaseMs, embedded, k
         status: 'declined',
         settled_at: of.created_at,
         lease_ms: 0,
+        sandbox,
       }),
     ),
 

@@ -84,7 +84,7 @@ type MakeSubmission = (createdAt: string) => ExecutionSubmission;
 
 /** Returns the stored executions. The functions throw `StorageUnavailable`. */
 export function openExecutions(options: ExecutionsOptions) {
-  const { storage, clock, upstreamTimeoutMs, embedded, expirePending } = options;
+  const { storage, clock, upstreamTimeoutMs, embedded, expirePending, isSandbox = false } = options;
   const leaseMs = upstreamTimeoutMs + LEASE_MARGIN_MS;
   const queries = prepareExecutionQueries(storage, { ...options, leaseMs });
   const completion = openCompletion({ ...options, queries });
@@ -136,7 +136,7 @@ export function openExecutions(options: ExecutionsOptions) {
       }
       return {
         byKey: rows.find((row) => row.client === client && row.idempotency_key === idempotencyKey),
-        byPreview: rows.find((row) => row.preview_digest === previewDigest),
+        byPreview: rows.find((row) => row.preview_digest === previewDigest && (row.sandbox === 1) === isSandbox),
       };
     },
 

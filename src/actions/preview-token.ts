@@ -43,11 +43,12 @@ export type OpenedPreview =
 
 type Payload = { id: string; a: FormName; f: Fields; d: string; t: number };
 
-const PURPOSE = 'lead-intake preview v1\n';
+/** A preview of a sandbox client has another purpose, so it is invalid for a real client, and the reverse. */
+const purposeOf = (sandbox: boolean) => `lead-intake ${sandbox ? 'sandbox ' : ''}preview v1\n`;
 const SIGNATURE = /^[A-Za-z0-9_-]{43}$/;
 
 /** Returns a token. Needs at least one key. The id makes two previews of equal fields in one millisecond different. */
-export function sealPreview(keys: SigningKeys, preview: Preview, id = newId()): string {
+export function sealPreview(keys: SigningKeys, preview: Preview, id = newId(), sandbox = false): string {
   const payload: Payload = {
     id,
     a: preview.action,
@@ -56,16 +57,16 @@ export function sealPreview(keys: SigningKeys, preview: Preview, id = newId()): 
     t: preview.createdAt,
   };
   const encoded = Buffer.from(JSON.stringify(payload)).toString('base64url');
-  return `${encoded}.${signFor(PURPOSE, keys, encoded)}`;
+  return `${encoded}.${signFor(purposeOf(sandbox), keys, encoded)}`;
 }
 
 /** Returns the preview in a token, or the reason why it cannot be executed. */
-export function openPreview(keys: SigningKeys, token: string, now: Date): OpenedPreview {
+export function openPreview(keys: SigningKeys, token: string, now: Date, sandbox = false): OpenedPreview {
   const dot = token.lastIndexOf('.');
   const encoded = token.slice(0, Math.max(dot, 0));
   const signature = token.slice(dot + 1);
   if (encoded === '' || !SIGNATURE.test(signature)) return { kind: 'malformed' };
-  if (!isSignedFor(PURPOSE, keys, encoded, signature)) return { kind: 'forged' };
+  if (!isSignedFor(purposeOf(sandbox), keys, encoded, signature)) return { kind: 'forged' };
   const payload = JSON.parse(Buffer.from(encoded, 'base64url').toString()) as Payload;
   // An invalid time is NaN, for which every comparison is false, so the preview has expired.
   const isAlive = now.getTime() < payload.t + PREVIEW_LIFETIME_MS;
@@ -88,6 +89,8 @@ type CheckParts = {
   parties: Parties | undefined;
   clock: Clock;
   executions: Pick<Executions, 'find'>;
+  /** True if the client is a sandbox client. */
+  isSandbox?: boolean;
 };
 
 export type ExecuteResult = { kind: 'submitted'; receipt: Receipt; replay: boolean } | ExecuteRefusal<Receipt>;
@@ -116,7 +119,7 @@ export async function checkPreview(
   const recorded = await findRecorded(parts, key, action);
   if (recorded !== undefined) return recorded;
 
-  const opened = openPreview(parts.signingKeys, token, parts.clock.now());
+  const opened = openPreview(parts.signingKeys, token, parts.clock.now(), parts.isSandbox);
   if (opened.kind === 'expired') return { kind: 'expiredPreview' };
   if (opened.kind !== 'open') return { kind: 'invalidPreview' };
   const { fields, destination } = opened.preview;

@@ -65,9 +65,10 @@ export async function preview(parts: PreviewParts, request: PreviewRequest): Pro
   const { fields } = validation;
   const destination = destinationOf(form, parties);
   const createdAt = parts.clock.now().getTime();
+  const sealed = { action: form.name, fields, destination, createdAt };
   const record: PreviewRecord = {
     ok: true,
-    preview_id: sealPreview(signingKeys, { action: form.name, fields, destination, createdAt }, parts.newId()),
+    preview_id: sealPreview(signingKeys, sealed, parts.newId(), caller.sandbox),
     action: form.name,
     fields,
     created_at: isoTime(createdAt),

@@ -15,7 +15,7 @@ const EVERY_MS = 3_600_000;
 /** Delay of the first run, so that it does not slow down the requests right after a start. */
 const FIRST_AFTER_MS = 60_000;
 /** Number of rows in one commit. Claims wait a few milliseconds for the commit. */
-const BATCH_ROWS = 200;
+export const BATCH_ROWS = 200;
 
 type RetentionOptions = { storage: Storage; clock: Clock; log: Log; days: number };
 
@@ -28,7 +28,9 @@ export function openRetention({ storage, clock, log, days }: RetentionOptions): 
     async work(signal) {
       const before = new Date(clock.now().getTime() - days * DAY_MS).toISOString();
       for (let total = 0; ; ) {
-        const deleted = await storage.write((tx) => deleteBatch(storage, tx, before));
+        const { length: deleted } = await storage.write((tx) =>
+          deleteExecutions(storage, tx, { before, isSandbox: false }),
+        );
         total += deleted;
         if (deleted < BATCH_ROWS || signal.aborted) return total;
       }
@@ -40,11 +42,18 @@ export function openRetention({ storage, clock, log, days }: RetentionOptions): 
   });
 }
 
+type Due = { before: string; isSandbox: boolean };
+
 /**
- * Deletes one batch. A receipt stays while its preview may still be valid according to the lease clock. Otherwise, a
- * wrong wall clock could delete the receipt, and the preview could be executed a second time.
+ * Deletes one batch of settled executions and returns their ids. A receipt stays while its preview may still be valid
+ * according to the lease clock. Otherwise, a wrong wall clock could delete the receipt, and the preview could be
+ * executed a second time.
  */
-async function deleteBatch({ dialect }: Storage, tx: OpenTransaction, before: string): Promise<number> {
+export async function deleteExecutions(
+  { dialect }: Storage,
+  tx: OpenTransaction,
+  { before, isSandbox }: Due,
+): Promise<string[]> {
   const { leaseClock } = dialect;
   const claimedLately = (row: ExpressionBuilder<Schema, 'executions'>) =>
     row.and([
@@ -52,12 +61,13 @@ async function deleteBatch({ dialect }: Storage, tx: OpenTransaction, before: st
       // A lease start in the future is from before a restart. It is recent until the machine has run long enough.
       row.or([row('lease_started_ms', '<=', leaseClock), row(leaseClock, '<', PREVIEW_LIFETIME_MS)]),
     ]);
-  const { numDeletedRows } = await tx
+  const deleted = await tx
     .with('due', (within) =>
       within
         .selectFrom('executions')
         .select('preview_digest')
         .where('status', '<>', dialect.constant('executing'))
+        .where('sandbox', '=', dialect.constant(isSandbox ? 1 : 0))
         .where('created_at', '<', before)
         .where((row) => row.not(claimedLately(row)))
         .orderBy('created_at')
@@ -67,6 +77,7 @@ async function deleteBatch({ dialect }: Storage, tx: OpenTransaction, before: st
     )
     .deleteFrom('executions')
     .where('preview_digest', 'in', (due) => due.selectFrom('due').select('preview_digest'))
-    .executeTakeFirst();
-  return Number(numDeletedRows);
+    .returning('action_id')
+    .execute();
+  return deleted.map(({ action_id }) => action_id);
 }

@@ -21,6 +21,7 @@ export function registerActions(
     action: request.params.action,
     authorization: headerLines(request.raw, 'authorization'),
     takeFromLimit: () => parts.takeFromLimit(name, request, reply),
+    onSandbox: () => reply.header('sandbox', 'true'),
   });
 
   app.route<ActionRoute>({

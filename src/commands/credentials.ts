@@ -25,6 +25,7 @@ export const run = runnerOf({
   examples: [
     'npm run credentials -- issue acme-assistant --label "Acme Assistant"',
     `npm run credentials -- issue acme-assistant --scope ${scopeOf.preview} --expires 2027-01-01`,
+    'npm run credentials -- issue acme-test --sandbox',
     'npm run credentials -- rotate acme-assistant --overlap 7d',
     'npm run credentials -- label acme-assistant "Acme Assistant"',
     'npm run credentials -- revoke acme-assistant --credential c_1',
@@ -36,6 +37,7 @@ export const run = runnerOf({
       operands: ['name'],
       options: {
         '--label LABEL': 'text that people see instead of the name, 1 to 60 characters',
+        '--sandbox': 'a client for tests, of which the service sends and mails nothing',
         '--scope SCOPE': `${SCOPES.join(' or ')}, repeatable (default: both)`,
         ...expiresOption,
       },
@@ -61,7 +63,7 @@ export const run = runnerOf({
       options: { '--credential ID': 'only this credential, such as c_1', '--yes': 'no confirmation prompt' },
       run: remove,
     },
-    list: { description: 'List clients with their labels, scopes, credentials and dates', run: list },
+    list: { description: 'List clients with their labels, kinds, scopes, credentials and dates', run: list },
   },
 });
 
@@ -71,6 +73,7 @@ async function issue(call: Call): Promise<void> {
   const client = {
     name,
     label: call.text('label'),
+    sandbox: call.flag('sandbox'),
     scopes: scopesOf(call),
     expiresAt: timeOf(call, 'expires') ?? null,
   };
@@ -124,19 +127,19 @@ async function remove({ terminal, operand, text, flag }: Call): Promise<void> {
 
 async function list({ terminal }: Call): Promise<void> {
   const { path, now } = credentialsFile();
-  const rows = readClients(path).clients.flatMap(({ name, label = null, scopes, credentials }) =>
+  const rows = readClients(path).clients.flatMap(({ name, label = null, sandbox = false, scopes, credentials }) =>
     credentials.map(({ id: credential, created_at, expires_at }) => {
       const expired = isExpired(expires_at, now);
-      return { client: name, label, credential, scopes, created_at, expires_at, expired };
+      return { client: name, label, sandbox, credential, scopes, created_at, expires_at, expired };
     }),
   );
   if (terminal.json) return terminal.print(JSON.stringify(rows));
   if (rows.length === 0) return terminal.say('There are no clients yet. Create one with `issue`.');
-  const cells = rows.map(({ client, label, credential, scopes, created_at, expires_at, expired }) => {
+  const cells = rows.map(({ client, label, sandbox, credential, scopes, created_at, expires_at, expired }) => {
     const ends = `${expires_at ?? 'never'}${expired ? ' (expired)' : ''}`;
-    return [client, label ?? '', credential, scopes.join(' '), created_at, ends];
+    return [client, label ?? '', sandbox ? 'sandbox' : 'real', credential, scopes.join(' '), created_at, ends];
   });
-  const head = ['CLIENT', 'LABEL', 'CREDENTIAL', 'SCOPES', 'CREATED', 'EXPIRES'];
+  const head = ['CLIENT', 'LABEL', 'KIND', 'CREDENTIAL', 'SCOPES', 'CREATED', 'EXPIRES'];
   printTable(terminal, tableOf([head, ...cells]));
 }
 

@@ -51,6 +51,7 @@ async function verify({ terminal, operand, text }: Call): Promise<void> {
     return terminal.print(JSON.stringify({ valid: true, claims, fields: Object.fromEntries(fields) }));
   }
   terminal.print({ emphasis: 'good', text: 'Valid.' });
+  if (claims.sandbox === true) terminal.print('This receipt is of a test. Nothing was sent.');
   printAll(terminal, 'Claims', Object.entries(claims));
   if (fields.length > 0) printAll(terminal, 'Fields', fields);
 }

@@ -3,7 +3,7 @@
  * the execution runs as for an agent, so a confirmation sends at most once.
  */
 import { isConfigured } from '../actions/authorize.ts';
-import { type ExecuteParts, sendClaimed, submissionOf } from '../actions/execute.ts';
+import { type ExecuteParts, partsFor, sendClaimed, submissionOf } from '../actions/execute.ts';
 import { CONFIRMATION_STATEMENT } from '../actions/preview.ts';
 import { scopeOf } from '../credentials/clients.ts';
 import type { PressRefusal } from '../failures/refusals.ts';
@@ -15,6 +15,7 @@ import { destinationOf } from '../submissions/submission.ts';
 import type { Codes } from './codes.ts';
 import { type Confirmation, type Confirmations, isCodeOut } from './confirmations.ts';
 import type { PendingConfirmations } from './pending.ts';
+import type { SandboxConfirmationParts } from './request-confirmation.ts';
 import { digestOfSecret, isPageToken } from './tokens.ts';
 
 export type AnswerParts = ExecuteParts & {
@@ -25,7 +26,13 @@ export type AnswerParts = ExecuteParts & {
   mailsCodes: boolean;
   alerts: { raise(kind: 'reported', client: string): void };
   metrics: Pick<Metrics, 'countConfirmation'>;
+  sandbox: SandboxConfirmationParts;
 };
+
+export type SendParts = Pick<
+  AnswerParts,
+  'credentials' | 'executions' | 'parties' | 'signingKeys' | 'upstream' | 'newId' | 'clock' | 'log' | 'metrics'
+>;
 
 /** The values that the form of a button sends. */
 export type Button =
@@ -61,7 +68,7 @@ export type Answered =
  * Carries out the button that the person used.
  * @throws StorageUnavailable
  */
-export async function answerConfirmation(parts: AnswerParts, request: AnswerRequest): Promise<Answered> {
+export async function answerConfirmation(all: AnswerParts, request: AnswerRequest): Promise<Answered> {
   const rate = await request.takeFromLimit();
   if (rate.exceeded) return { kind: 'pressTooOften', retryAfterSeconds: rate.resetSeconds };
 
@@ -69,8 +76,9 @@ export async function answerConfirmation(parts: AnswerParts, request: AnswerRequ
   if (request.isSigned) return { kind: 'pressByAgent' };
 
   const digest = digestOfSecret(request.secret);
-  const confirmation = digest && (await parts.confirmations.findBySecret(digest));
+  const confirmation = digest && (await all.confirmations.findBySecret(digest));
   if (!confirmation) return { kind: 'unknownLink' };
+  const parts = partsFor(all, confirmation);
 
   const button = await request.readButton();
   if (button === undefined) return { kind: 'unknownButton' };
@@ -78,7 +86,9 @@ export async function answerConfirmation(parts: AnswerParts, request: AnswerRequ
 
   switch (button.do) {
     case 'send':
-      return await send(parts, confirmation, button.token, request.traceparent);
+      if (!isPageToken(parts.signingKeys, confirmation.id, button.token, parts.clock.now()))
+        return { kind: 'pageTooOld' };
+      return await sendConfirmed(parts, confirmation, request.traceparent);
     case 'change':
       return await change(parts, confirmation, button.token);
     case 'decline':
@@ -93,16 +103,15 @@ export async function answerConfirmation(parts: AnswerParts, request: AnswerRequ
   }
 }
 
-async function send(
-  parts: AnswerParts,
+/** Claims and sends a pending confirmation. The caller has checked that the person, or a test, confirms it. */
+export async function sendConfirmed(
+  parts: SendParts,
   confirmation: Confirmation,
-  token: string,
-  traceparent: string | undefined,
+  traceparent?: string,
 ): Promise<Answered> {
   const { id, client, via, destination, fields, execution } = confirmation;
-  const { credentials, executions, parties, signingKeys, clock } = parts;
-  if (!isPageToken(signingKeys, id, token, clock.now())) return { kind: 'pageTooOld' };
-  if (!credentials.mayStill(client, scopeOf.execute)) return { kind: 'clientNotAllowed' };
+  const { credentials, executions, parties } = parts;
+  if (!credentials.mayStill(client, scopeOf.execute, confirmation.sandbox === 1)) return { kind: 'clientNotAllowed' };
 
   const form = findForm(confirmation.action);
   if (parties === undefined || form === undefined) return { kind: 'sendingNotConfigured' };
@@ -137,7 +146,10 @@ async function change(parts: AnswerParts, confirmation: Confirmation, token: str
 }
 
 /** Returns false if the confirmation is no longer pending. */
-async function decline(parts: AnswerParts, confirmation: Confirmation): Promise<boolean> {
+export async function decline(
+  parts: Pick<AnswerParts, 'metrics' | 'log'> & { pending: Pick<PendingConfirmations, 'end'> },
+  confirmation: Confirmation,
+): Promise<boolean> {
   const isDeclined = await parts.pending.end(confirmation, 'declined');
   if (isDeclined) {
     parts.metrics.countConfirmation('declined');
@@ -151,7 +163,7 @@ async function report(parts: AnswerParts, confirmation: Confirmation): Promise<A
   if (ended > 0) {
     parts.metrics.countConfirmation('reported', ended);
     parts.log.warn({ ...logged(confirmation), ended }, 'confirmation reported');
-    parts.alerts.raise('reported', confirmation.client);
+    if (confirmation.sandbox === 0) parts.alerts.raise('reported', confirmation.client);
   }
   return { kind: 'done' };
 }

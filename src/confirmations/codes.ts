@@ -23,6 +23,8 @@ const HOUR_MS = 3_600_000;
 const DAY_MS = 24 * HOUR_MS;
 export const CODE_LIFETIME_MS = bounds.codeLifetimeMinutes * 60_000;
 const WRONG_MAXIMUM = 5;
+/** The code of every confirmation of a sandbox client, which is not mailed. */
+const SANDBOX_CODE = '000000';
 
 /** Maximum number of codes (reference §6.13). The first two limits apply for a day, the last limit for an hour. */
 const MAXIMUM = { mailboxFromClient: 3, mailbox: 6, client: 60 };
@@ -112,7 +114,7 @@ export function openCodes(parts: CodeParts) {
           .insertInto('confirmation_codes')
           .values({ id, number, client, mailbox_digest, asked_at: isoTime(now) })
           .execute();
-        await tx.change(message);
+        if (confirmation.sandbox === 0) await tx.change(message);
         return { kind: 'mailed' };
       });
     },
@@ -120,8 +122,10 @@ export function openCodes(parts: CodeParts) {
     /** Checks the text that the person typed as the code, and counts a wrong text. */
     async check(confirmation: Confirmation, given: string): Promise<Checked> {
       const { id, code_number, wrong_codes } = confirmation;
+      const isRightCode = (typed: string) =>
+        confirmation.sandbox === 1 ? typed === SANDBOX_CODE : isCode(signingKeys, id, code_number, typed);
       const isOut = isCodeOut(confirmation, clock.now());
-      const isRight = isOut && isCode(signingKeys, id, code_number, typedCode(given));
+      const isRight = isOut && isRightCode(typedCode(given));
       const checked = await storage.write(async (tx): Promise<Checked> => {
         // A right code counts only after fewer than five wrong codes.
         const counted = await tx

@@ -25,7 +25,11 @@ export type ConfirmationRecord = {
 export type Confirmations = ReturnType<typeof openConfirmations>;
 
 /** Returns the stored confirmations. The functions throw `StorageUnavailable`. */
-export function openConfirmations(storage: Storage, executions: Pick<Executions, 'find' | 'findByAction'>) {
+export function openConfirmations(
+  storage: Storage,
+  real: Pick<Executions, 'find' | 'findByAction'>,
+  sandbox: Pick<Executions, 'find' | 'findByAction'> = real,
+) {
   const all = (db: Selects) => db.selectFrom('confirmations').selectAll();
   const byId = prepareRead(storage, (db, of: { id: string }) => all(db).where('id', '=', of.id));
   const bySecret = prepareRead(storage, (db, of: { secret_digest: string }) =>
@@ -36,6 +40,7 @@ export function openConfirmations(storage: Storage, executions: Pick<Executions,
   async function withExecution(row: ConfirmationRow | undefined): Promise<Confirmation | undefined> {
     if (row === undefined) return undefined;
     const { id, client } = row;
+    const executions = row.sandbox === 1 ? sandbox : real;
     const seen = await executions.findByAction(client, id);
     if (seen === undefined) return undefined;
     if (!isOpen(seen)) return { ...row, execution: seen };
@@ -109,6 +114,7 @@ export function latestQuestions(storage: Storage, limit: number, before?: Questi
     let latest = db
       .selectFrom('confirmations')
       .select(['id', 'client', 'action', 'via', 'destination', 'created_at', 'expires_at'])
+      .where('sandbox', '=', 0)
       .orderBy('created_at', 'desc')
       .orderBy('id', 'desc')
       .limit(storage.dialect.constant(limit));

@@ -8,6 +8,8 @@ import { mailboxOf } from '../mail/messages.ts';
 import type { OpenTransaction, Storage } from '../storage/database.ts';
 
 const PURPOSE = 'lead-intake mailbox v1\n';
+/** A separate purpose, so that codes for sandbox clients do not use up the limits of a real mailbox. */
+const SANDBOX_PURPOSE = 'lead-intake sandbox mailbox v1\n';
 
 const KEY_BYTES = 32;
 /** Id of the only row of the table `mailbox_key`. */
@@ -16,8 +18,13 @@ const ID = 1;
 export type Mailboxes = ReturnType<typeof openMailboxes>;
 
 /** Returns the functions for digests and reports. The first digest makes the key. They throw `StorageUnavailable`. */
-export function openMailboxes(parts: { storage: Storage; randomSecret: (bytes: number) => Buffer }) {
-  const { storage, randomSecret } = parts;
+export function openMailboxes(parts: {
+  storage: Storage;
+  randomSecret: (bytes: number) => Buffer;
+  isSandbox?: boolean;
+}) {
+  const { storage, randomSecret, isSandbox = false } = parts;
+  const purpose = isSandbox ? SANDBOX_PURPOSE : PURPOSE;
   let key: Buffer | undefined;
 
   async function storedKey(): Promise<Buffer | undefined> {
@@ -45,7 +52,7 @@ export function openMailboxes(parts: { storage: Storage; randomSecret: (bytes: n
     key ??= (await storedKey()) ?? (await makeKey());
     const mailbox = mailboxOf(email.toLowerCase());
     return createHmac('sha256', key)
-      .update(PURPOSE + mailbox)
+      .update(purpose + mailbox)
       .digest('hex');
   }
 
@@ -77,6 +84,7 @@ export async function unseenReports(storage: Pick<Storage, 'read'>, since: Date)
       .select((row) => ['client', row.fn.countAll<number>().as('rows'), row.fn.max('reported_at').as('last_at')])
       .where('reported_at', '>=', since.toISOString())
       .where('seen', '=', 0)
+      .where('sandbox', '=', 0)
       .groupBy('client')
       .orderBy('client'),
   );

@@ -77,6 +77,7 @@ export function confirmationPage(parts: PageParts, shown: Shown): string {
     ],
     heading: masked ? words.masked : words.heading,
     masked,
+    test: confirmation.sandbox === 1 && words.test,
     fields: form === undefined ? [] : linesOf(form, fields),
     statement: CONFIRMATION_STATEMENT,
     codeIsOut,
@@ -136,6 +137,7 @@ function endPage(
   const main = renderTemplate('confirm-end', {
     title,
     text,
+    test: confirmation.sandbox === 1 && confirm.test,
     words: confirm,
     reference: status === 'expired' ? undefined : shownReference(action, id),
     link: status === 'executing' && { href: pathTo(routes.confirmationPage, { secret }), text: confirm.reload },

@@ -33,7 +33,9 @@ type Ending = 'declined' | 'reported' | 'expired';
 export type PendingConfirmations = ReturnType<typeof openPending>;
 
 /** Returns the writes of pending confirmations. The functions throw `StorageUnavailable`. */
-export function openPending({ storage, clock }: { storage: Storage; clock: Clock }) {
+export function openPending(parts: { storage: Storage; clock: Clock; isSandbox?: boolean }) {
+  const { storage, clock } = parts;
+  const sandbox = parts.isSandbox ? 1 : 0;
   const now = () => isoTime(clock.now().getTime());
 
   /** Locks the client, so that its requests and reports run one after another and see each other's rows. */
@@ -71,7 +73,7 @@ export function openPending({ storage, clock }: { storage: Storage; clock: Clock
           storage,
           tx,
           { ...request, created_at },
-          { status: 'asked', settled_at: null, lease_ms: 0 },
+          { status: 'asked', settled_at: null, lease_ms: 0, sandbox },
           (row) => isUnreported(row, client, mailbox_digest),
         ).executeTakeFirst();
         if (inserted.numInsertedOrUpdatedRows === 0n) return { kind: 'taken' };
@@ -87,6 +89,7 @@ export function openPending({ storage, clock }: { storage: Storage; clock: Clock
             mailbox_digest,
             created_at,
             expires_at: isoTime(Date.parse(created_at) + lifetimeMs),
+            sandbox,
             fields,
             email,
             code_number: 0,
@@ -129,9 +132,9 @@ export function openPending({ storage, clock }: { storage: Storage; clock: Clock
         for (const { action_id } of asked) await endPending(tx, action_id, 'reported', reported_at);
         await tx
           .insertInto('confirmation_reports')
-          .values({ client, mailbox_digest, reported_at, seen: 0 })
+          .values({ client, mailbox_digest, reported_at, seen: 0, sandbox })
           .onConflict((conflict) =>
-            conflict.columns(['client', 'mailbox_digest']).doUpdateSet({ reported_at, seen: 0 }),
+            conflict.columns(['client', 'mailbox_digest']).doUpdateSet({ reported_at, seen: 0, sandbox }),
           )
           .execute();
         return asked.length;
@@ -149,6 +152,7 @@ export function openPending({ storage, clock }: { storage: Storage; clock: Clock
             .select('id')
             .where('fields', 'is not', null)
             .where('expires_at', '<=', time)
+            .where('sandbox', '=', sandbox)
             .orderBy('expires_at')
             .limit(storage.dialect.constant(DUE_AT_ONCE)),
         );

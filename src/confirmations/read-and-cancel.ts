@@ -1,6 +1,6 @@
 /** Reads and cancels a client's own confirmations (reference §6.6). */
 import { type AgentRequest, admitReader, admitWith } from '../actions/authorize.ts';
-import type { ExecuteParts } from '../actions/execute.ts';
+import { type ExecuteParts, partsFor } from '../actions/execute.ts';
 import type { Receipt } from '../actions/executions.ts';
 import { PENDING_RETRY_SECONDS } from '../actions/preview-token.ts';
 import { scopeOf } from '../credentials/clients.ts';
@@ -15,7 +15,7 @@ import {
 } from './confirmations.ts';
 import type { PendingConfirmations } from './pending.ts';
 
-export type ReadParts = Pick<ExecuteParts, 'credentials' | 'log'> & {
+export type ReadParts = Pick<ExecuteParts, 'credentials' | 'log' | 'sandbox'> & {
   confirmations: Confirmations;
   pending: Pick<PendingConfirmations, 'end'>;
   metrics: Pick<Metrics, 'countConfirmation'>;
@@ -43,10 +43,11 @@ export async function readConfirmation(parts: ReadParts, request: ReadRequest): 
  * Cancels a client's own confirmation if it is pending, and returns the confirmation.
  * @throws StorageUnavailable
  */
-export async function cancelConfirmation(parts: ReadParts, request: ReadRequest): Promise<Found | ConfirmationRefusal> {
-  const caller = await admitWith(parts, request, scopeOf.execute);
-  const found = await findOwn(parts, request.id, caller);
+export async function cancelConfirmation(all: ReadParts, request: ReadRequest): Promise<Found | ConfirmationRefusal> {
+  const caller = await admitWith(all, request, scopeOf.execute);
+  const found = await findOwn(all, request.id, caller);
   if ('kind' in found) return found;
+  const parts = partsFor(all, found.confirmation);
   const { confirmation } = found;
   if (confirmation.execution.status === 'asked') {
     if (await parts.pending.end(confirmation, 'expired')) {

@@ -1,6 +1,6 @@
 /** Requests a person's confirmation (reference §6.5). The checks run in the same order as for execute. */
 import { admit, authorize, isWeaker, type KeyedRequest, readKeyedBody } from '../actions/authorize.ts';
-import type { ExecuteParts } from '../actions/execute.ts';
+import { type ExecuteParts, partsFor } from '../actions/execute.ts';
 import { checkPreview, digestOfPreview, type ExecuteResult } from '../actions/preview-token.ts';
 import { scopeOf } from '../credentials/clients.ts';
 import type { ConfirmationRefusal } from '../failures/refusals.ts';
@@ -12,6 +12,10 @@ import { type Confirmation, type ConfirmationRecord, type Confirmations, recordO
 import type { PendingConfirmations } from './pending.ts';
 import { digestOfSecret, secretOf } from './tokens.ts';
 
+/** Parts for the confirmations of sandbox clients. */
+export type SandboxConfirmationParts = Pick<RequestParts, 'pending' | 'onAsked'> &
+  ExecuteParts['sandbox'] & { metrics: Pick<Metrics, 'countConfirmation'> };
+
 export type RequestParts = ExecuteParts & {
   confirmations: Confirmations;
   pending: PendingConfirmations;
@@ -20,6 +24,9 @@ export type RequestParts = ExecuteParts & {
   /** True if the service can mail codes. */
   mailsCodes: boolean;
   metrics: Pick<Metrics, 'countConfirmation'>;
+  /** Called with each new confirmation. */
+  onAsked?(): void;
+  sandbox: SandboxConfirmationParts;
 };
 
 type Answer = { kind: 'confirmation'; isNew: boolean; record: ConfirmationRecord } | ConfirmationRefusal;
@@ -30,9 +37,10 @@ const LIFETIME_MS = bounds.confirmationLifetimeMinutes * 60_000;
  * Handles the request of the HTTP route for a confirmation.
  * @throws StorageUnavailable
  */
-export async function requestConfirmation(parts: RequestParts, request: KeyedRequest): Promise<Answer> {
-  const caller = await admit(parts, request);
+export async function requestConfirmation(all: RequestParts, request: KeyedRequest): Promise<Answer> {
+  const caller = await admit(all, request);
   if (caller.kind !== 'client') return caller;
+  const parts = partsFor(all, caller);
 
   const keyed = await readKeyedBody(request);
   if (keyed.kind !== 'keyed') return keyed;
@@ -101,6 +109,7 @@ export async function requestFor(
   parts.metrics.countConfirmation('asked');
   parts.metrics.countConfirmation('expired', asked.ended);
   parts.log.info({ confirmationId: id, client, action: form.name, via: wanted }, 'confirmation requested');
+  parts.onAsked?.();
   const made = await parts.confirmations.findOf(client, id);
   if (made === undefined) throw new Error('A new confirmation is missing.');
   return answered(parts, made, token, true);

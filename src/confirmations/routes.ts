@@ -26,6 +26,7 @@ export function registerConfirmations(app: FastifyInstance, parts: RequestParts 
   const agentRequest = (request: FastifyRequest, reply: FastifyReply, rate: 'confirmations' | 'reads') => ({
     authorization: headerLines(request.raw, 'authorization'),
     takeFromLimit: () => parts.takeFromLimit(rate, request, reply),
+    onSandbox: () => reply.header('sandbox', 'true'),
   });
 
   app.route({

@@ -46,12 +46,15 @@ async function issue(parts: ChangeParts, request: ChangeRequest): Promise<Answer
   const expires = optional(request, 'expires');
   const scopes = SCOPES.filter((scope) => sentAll('scope').includes(scope));
   const isForged = sentAll('scope').some((scope) => !scopes.includes(scope as Scope));
+  const kind = optional(request, 'sandbox');
+  const sandbox = kind === 'true';
   if (name === undefined || label === undefined || expires === undefined || isForged) return { kind: 'operatorButton' };
+  if (!sandbox && kind !== '') return { kind: 'operatorButton' };
   const showAgain = (fault: RefusedIssue['fault']) =>
-    agentsView(parts, request, { given: { name, label, scopes, expires }, fault });
+    agentsView(parts, request, { given: { name, label, scopes, expires, sandbox }, fault });
   if (scopes.length === 0) return await showAgain({ field: 'scope', text: 'Choose at least one scope.' });
   const end = expires === '' ? null : (times.parse(expires) ?? now);
-  const client = { name, label: label === '' ? undefined : label, scopes, expiresAt: end };
+  const client = { name, label: label === '' ? undefined : label, sandbox, scopes, expiresAt: end };
   const result = await edit(parts, request, 'issued', (file) => issueCredential(file, client));
   if (result.kind === 'changed') return tokenPage(parts, request, { ...result, end });
   if (result.kind !== 'refused') return result;
@@ -133,13 +136,15 @@ function tokenPage(
 ): Answer {
   const { client, credential, token, end, overlapEnds } = issued;
   const label = credentials.labelOf(client);
+  const listed = credentials.clients().find(({ name }) => name === client);
   const data = {
     label,
     name: client,
     hasLabel: label !== client,
     credential,
     token,
-    scopes: credentials.clients().find(({ name }) => name === client)?.scopes ?? [],
+    scopes: listed?.scopes ?? [],
+    sandbox: listed?.sandbox ?? false,
     ends: end === null ? undefined : times.shown(end),
     overlapEnds: overlapEnds === undefined ? undefined : times.shown(overlapEnds),
   };

@@ -26,7 +26,7 @@ type Parts = Pick<ConsoleParts, 'credentials' | 'settings' | 'reader'>;
 
 /** A refused form to issue a credential: its values, the field with the fault, and a sentence about the fault. */
 export type RefusedIssue = {
-  given: { name: string; label: string; scopes: readonly string[]; expires: string };
+  given: { name: string; label: string; scopes: readonly string[]; expires: string; sandbox: boolean };
   fault: { field: 'name' | 'label' | 'scope' | 'expires'; text: string };
 };
 
@@ -53,7 +53,7 @@ export async function agentsView(
     hasFile: settings.credentialsFile !== undefined,
     isChangeable: isChangeable(parts),
     link: isFresh(session, now) ? undefined : freshLinkOf(session, pathOfPage('operatorAgents')),
-    given: refused?.given ?? { name: '', label: '', scopes: SCOPES, expires: '' },
+    given: refused?.given ?? { name: '', label: '', scopes: SCOPES, expires: '', sandbox: false },
     fault: refused?.fault,
     scopes: SCOPES,
     overlaps: Object.entries(overlaps).map(([value, { label }]) => ({ value, label })),
@@ -94,7 +94,7 @@ function revokePage(
 
 function clientRow(
   { credentials }: Parts,
-  { name, scopes, credentials: own }: ListedClient,
+  { name, sandbox, scopes, credentials: own }: ListedClient,
   used: Usage | undefined,
   now: Date,
   times: Times,
@@ -110,6 +110,7 @@ function clientRow(
     hasLabel: label !== name,
     // If the shell would interpret the name, the command has a placeholder, and the operator types the name.
     inCommand: /^[\w.-]+$/.test(name) ? name : 'NAME',
+    sandbox,
     scopes,
     credentials: own.map((one) => ({
       ...credentialRow(one, now, times),
@@ -147,6 +148,7 @@ async function usageByClient(reader: ReadOnly): Promise<Map<string, Usage>> {
     const newest = db
       .selectFrom('executions')
       .select(['client', 'status', 'created_at'])
+      .where('sandbox', '=', 0)
       .orderBy('created_at', 'desc')
       .limit(reader.dialect.constant(COUNTED_EXECUTIONS));
     return db

@@ -5,7 +5,7 @@ import { isExpired } from './file.ts';
 /** `sha256` is the digest of the token, in hex. */
 export type NewCredential = { sha256: string; createdAt: Date; expiresAt: Date | null };
 
-export type NewClient = { name: string; label?: string | undefined; scopes: Scope[] };
+export type NewClient = { name: string; label?: string | undefined; sandbox?: boolean; scopes: Scope[] };
 
 export type Change =
   /** `credentials` are the ids of the credentials that were added or removed. */
@@ -13,10 +13,15 @@ export type Change =
   | { kind: 'refused'; why: 'clientExists' | 'noClient' | 'noCredential' };
 
 /** Adds a client with its first credential. Refuses a client that exists. */
-export function issue(file: ClientsFile, { name, label, scopes }: NewClient, credential: NewCredential): Change {
+export function issue(
+  file: ClientsFile,
+  { name, label, sandbox = false, scopes }: NewClient,
+  credential: NewCredential,
+): Change {
   if (file.clients.some((client) => client.name === name)) return { kind: 'refused', why: 'clientExists' };
   const added = numbered(credential, []);
-  const client = { name, ...(label !== undefined && { label }), scopes, credentials: [added] };
+  const marks = { ...(label !== undefined && { label }), ...(sandbox && { sandbox }) };
+  const client = { name, ...marks, scopes, credentials: [added] };
   return { kind: 'changed', file: { ...file, clients: [...file.clients, client] }, credentials: [added.id] };
 }
 

@@ -47,6 +47,8 @@ const client = v
     name,
     /** The text that people and operators see instead of the name. */
     label: line(LABEL_LENGTH).optional(),
+    /** True if nothing of this client is sent (reference §27). */
+    sandbox: v.boolean().optional(),
     scopes: v.array(v.union(...SCOPES.map((scope) => v.literal(scope)))),
     credentials: v.array(credential),
   })

@@ -30,7 +30,10 @@ export type Delegation = { client: string; credential: string; scopes: ReadonlyS
 /** Authority of a request: the lines of its `Authorization` header, or a delegation. */
 export type Authorization = readonly string[] | Delegation;
 
-type Caller = { kind: 'client'; name: string; scopes: ReadonlySet<string> } | { kind: 'missing' } | { kind: 'invalid' };
+type Caller =
+  | { kind: 'client'; name: string; scopes: ReadonlySet<string>; sandbox: boolean }
+  | { kind: 'missing' }
+  | { kind: 'invalid' };
 
 /** A token is checked by its digest, whatever its shape (reference §16.1). */
 const BEARER = /^bearer (.+)$/i;
@@ -56,12 +59,14 @@ export function callerOf(credentials: Credentials, authorization: Authorization)
   if (!('credential' in authorization)) return checkBearer(credentials, authorization);
   const client = credentials.find(authorization.credential);
   if (client?.name !== authorization.client) return { kind: 'invalid' };
-  return { kind: 'client', name: client.name, scopes: client.scopes.intersection(authorization.scopes) };
+  const scopes = client.scopes.intersection(authorization.scopes);
+  return { kind: 'client', name: client.name, scopes, sandbox: client.sandbox };
 }
 
 export type ListedClient = {
   name: string;
   label?: string;
+  sandbox: boolean;
   scopes: readonly string[];
   credentials: { id: string; createdAt: string; expiresAt: string | null }[];
 };
@@ -79,7 +84,13 @@ export type CredentialsOptions = {
   pollMs?: number;
 };
 
-type Holder = { digest: Buffer; name: string; scopes: ReadonlySet<string>; expiresAt: string | null };
+type Holder = {
+  digest: Buffer;
+  name: string;
+  scopes: ReadonlySet<string>;
+  sandbox: boolean;
+  expiresAt: string | null;
+};
 
 /**
  * Reads the file, and reads the file again every `pollMs` until `close` is called.
@@ -127,12 +138,16 @@ export function openCredentials({ path, log, clock, pollMs = POLL_MS }: Credenti
       const now = clock.now();
       if (isExpired(holder.expiresAt, now)) return undefined;
       lastUses.set(holder.name, now);
-      return { name: holder.name, scopes: holder.scopes };
+      return { name: holder.name, scopes: holder.scopes, sandbox: holder.sandbox };
     },
     /** Returns true if the client still has a valid credential with that scope, whatever its token is. */
-    mayStill: (name: string, scope: string) =>
+    mayStill: (name: string, scope: string, sandbox = false) =>
       [...holders.values()].some(
-        (holder) => holder.name === name && holder.scopes.has(scope) && !isExpired(holder.expiresAt, clock.now()),
+        (holder) =>
+          holder.name === name &&
+          holder.sandbox === sandbox &&
+          holder.scopes.has(scope) &&
+          !isExpired(holder.expiresAt, clock.now()),
       ),
     /** Returns the label of a client, or its name if it has no label or is no longer in the file. */
     labelOf: (name: string): string => file.clients.find((client) => client.name === name)?.label ?? name,
@@ -147,11 +162,11 @@ export function openCredentials({ path, log, clock, pollMs = POLL_MS }: Credenti
     state: () => ({ clients: file.clients.length, fault }),
     /** Returns the clients of the last valid file, without digests. */
     clients: (): ListedClient[] =>
-      file.clients.map(({ name, label, scopes, credentials }) => {
+      file.clients.map(({ name, label, sandbox = false, scopes, credentials }) => {
         const listed = credentials.map(({ id, created_at, expires_at }) => {
           return { id, createdAt: created_at, expiresAt: expires_at };
         });
-        return { name, ...(label !== undefined && { label }), scopes, credentials: listed };
+        return { name, ...(label !== undefined && { label }), sandbox, scopes, credentials: listed };
       }),
     /** Returns when a valid token of that client last reached this process, or undefined if no valid token did. */
     lastUse: (name: string) => lastUses.get(name),
@@ -191,10 +206,10 @@ const unreadable = (error: unknown) =>
 const invalid = (why: string) => `AGENT_CREDENTIALS_FILE names a file that is not valid (${why}).`;
 
 function indexByDigest(file: ClientsFile): Map<string, Holder> {
-  const holders = file.clients.flatMap(({ name, scopes, credentials }) => {
+  const holders = file.clients.flatMap(({ name, sandbox = false, scopes, credentials }) => {
     const granted = new Set<string>(scopes);
     return credentials.map(({ sha256, expires_at: expiresAt }): [string, Holder] => {
-      return [sha256, { digest: Buffer.from(sha256, 'hex'), name, scopes: granted, expiresAt }];
+      return [sha256, { digest: Buffer.from(sha256, 'hex'), name, scopes: granted, sandbox, expiresAt }];
     });
   });
   return new Map(holders);

@@ -1,5 +1,6 @@
 /** The function of each tool, without the protocol. */
 import { admit, admitReader } from '../actions/authorize.ts';
+import { partsFor } from '../actions/execute.ts';
 import { preview } from '../actions/preview.ts';
 import { receiptIn } from '../confirmations/confirmations.ts';
 import { foundOf } from '../confirmations/read-and-cancel.ts';
@@ -78,7 +79,7 @@ async function confirmTool(parts: ToolParts, call: AgentCall): Promise<ToolAnswe
 
   const { preview_id: token, via } = call.arguments;
   if (typeof token !== 'string') return refused({ kind: 'previewIdNotText' });
-  const answer = await requestFor(parts, { client: caller.name, key: keyOfTool(token), token, via });
+  const answer = await requestFor(partsFor(parts, caller), { client: caller.name, key: keyOfTool(token), token, via });
   if (answer.kind !== 'confirmation') return refused(answer);
   const sentence = `This call sends nothing itself. While it is pending, give the user the confirmation_url: they look and press there, nobody for them; then call ${GET_RECEIPT} with the id as action_id.`;
   return { kind: 'done', sentence, body: { ok: true, confirmation: answer.record } };

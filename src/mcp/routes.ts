@@ -1,6 +1,6 @@
 /** The endpoints of the tools: the checks before the protocol, in the order of reference §8.2. */
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
-import { type Authorization, checkBearer } from '../credentials/file.ts';
+import { type Authorization, callerOf, checkBearer } from '../credentials/file.ts';
 import type { Refusal } from '../failures/refusals.ts';
 import { renderProblem } from '../failures/render.ts';
 import { bounds } from '../forms/bounds.ts';
@@ -134,6 +134,10 @@ async function admit(
   const authorization = (await checkCaller?.(headerLines(request.raw, 'authorization'))) ?? [];
   if (typeof authorization === 'string')
     return { kind: 'unauthenticated', credentialSent: authorization === 'invalid' };
+  if (checkCaller !== undefined) {
+    const caller = callerOf(parts.credentials, authorization);
+    if (caller.kind === 'client' && caller.sandbox) reply.header('sandbox', 'true');
+  }
 
   const body = await parts.takeBody(request, reply, bounds.jsonBodyBytes);
   if (body.kind !== 'read') return body;

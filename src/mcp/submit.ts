@@ -1,6 +1,6 @@
 /** The tools that send a preview, with their checks in the order of reference §8.7. */
 import { admit } from '../actions/authorize.ts';
-import { declinePreview, type ExecuteParts, executePreview, refuseUnconfirmed } from '../actions/execute.ts';
+import { declinePreview, type ExecuteParts, executePreview, partsFor, refuseUnconfirmed } from '../actions/execute.ts';
 import { CONFIRMATION_STATEMENT } from '../actions/preview.ts';
 import { checkPreview, type OpenPreview } from '../actions/preview-token.ts';
 import { type Facts, formsOf } from '../discovery/deployment.ts';
@@ -15,9 +15,10 @@ type SubmitParts = ExecuteParts & { facts: Facts };
  * Sends a preview once, shows a form to the person, or refuses.
  * @throws StorageUnavailable
  */
-export async function submitTool(parts: SubmitParts, call: AgentCall): Promise<ToolAnswer> {
-  const caller = await admitCall(parts, call);
+export async function submitTool(all: SubmitParts, call: AgentCall): Promise<ToolAnswer> {
+  const caller = await admitCall(all, call);
   if (caller.kind !== 'client') return refused(caller);
+  const parts = partsFor(all, caller);
 
   const via = call.canShowForms ? 'client_form' : 'agent';
   const examined = await examine(parts, call, caller.name, via);
@@ -60,9 +61,10 @@ export async function submitFromCardTool(parts: SubmitParts, call: AgentCall): P
   return forCard(await submitFromCard(parts, call));
 }
 
-async function submitFromCard(parts: SubmitParts, call: AgentCall): Promise<ToolAnswer> {
-  const caller = await admitCall(parts, call);
+async function submitFromCard(all: SubmitParts, call: AgentCall): Promise<ToolAnswer> {
+  const caller = await admitCall(all, call);
   if (caller.kind !== 'client') return refused(caller);
+  const parts = partsFor(all, caller);
   if (!call.canShowCard) return refused({ kind: 'appsNotDeclared' });
 
   const { decision } = call.arguments;

@@ -2,12 +2,13 @@
 export type Metrics = {
   observeRequest(method: string, route: string, status: number, seconds: number): void;
   countIgnoredForwardedFor(): void;
-  countExecution(action: string, status: string): void;
+  /** `sandbox` is true for a sandbox client, here and below (reference §27.6). */
+  countExecution(action: string, status: string, sandbox?: boolean): void;
   /**
    * Counts pending confirmations and how they end (reference §21.4). One confirmation can end several other
    * confirmations.
    */
-  countConfirmation(status: (typeof CONFIRMATIONS)[number], times?: number): void;
+  countConfirmation(status: (typeof CONFIRMATIONS)[number], times?: number, sandbox?: boolean): void;
   /** Counts subscribers by their new status (reference §21.4). Several subscribers can expire together. */
   countSubscriber(status: (typeof SUBSCRIBERS)[number], times?: number): void;
   /** Counts a submission with a filled honeypot. */
@@ -28,6 +29,9 @@ export const noMetrics: Metrics = {
   countHoneypot: () => {},
   close: async () => {},
 };
+
+/** Returns the label of a sandbox client. Counts of real traffic have no such label. */
+const markOf = (sandbox: boolean) => (sandbox ? { sandbox: 'true' } : {});
 
 const STATUSES = ['submitted', 'failed'] as const;
 const CONFIRMATIONS = ['asked', 'submitted', 'failed', 'declined', 'reported', 'expired'] as const;
@@ -77,12 +81,12 @@ export async function openMetrics(host: string, port: number, sources: Sources):
   const executions = counter(
     'service_executions_total',
     'Executions settled by this instance, by action and status.',
-    ...['action', 'status'],
+    ...['action', 'status', 'sandbox'],
   );
   const confirmations = counter(
     'service_confirmations_total',
     'Confirmations requested on this instance, and their results on this instance, by status.',
-    'status',
+    ...['status', 'sandbox'],
   );
   const subscribers = counter(
     'service_subscribers_total',
@@ -182,8 +186,8 @@ export async function openMetrics(host: string, port: number, sources: Sources):
     observeRequest: (method, route, status, seconds) =>
       duration.observe({ http_request_method: method, http_route: route, http_response_status_code: status }, seconds),
     countIgnoredForwardedFor: () => ignoredForwardedFor.inc(),
-    countExecution: (action, status) => executions.inc({ action, status }),
-    countConfirmation: (status, times = 1) => confirmations.inc({ status }, times),
+    countExecution: (action, status, sandbox = false) => executions.inc({ action, status, ...markOf(sandbox) }),
+    countConfirmation: (status, times = 1, sandbox = false) => confirmations.inc({ status, ...markOf(sandbox) }, times),
     countSubscriber: (status, times = 1) => subscribers.inc({ status }, times),
     countHoneypot: (form) => honeypots.inc({ form }),
     countAttempt: (outcome, by) => attempts.inc({ outcome, by }),

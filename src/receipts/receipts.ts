@@ -3,6 +3,7 @@
  * conditional update. If reads are concurrent, one read signs, and all reads return the stored signature. The signing
  * transaction writes the disclosures into the row with the content. So erasure and retention delete both together.
  */
+import type { QueryCreator } from 'kysely';
 import { type AgentRequest, admitReader } from '../actions/authorize.ts';
 import { isActionId, type Receipt, receiptOf } from '../actions/executions.ts';
 import type { Credentials } from '../credentials/file.ts';
@@ -12,7 +13,7 @@ import { randomSecret } from '../platform/random.ts';
 import type { ReceiptKeys } from '../settings/receipt-keys.ts';
 import type { Selects, Storage } from '../storage/database.ts';
 import { prepareBoth, prepareRead } from '../storage/queries.ts';
-import type { ConfirmedVia, ExecutionRow, SubmissionRow } from '../storage/schema.ts';
+import type { ConfirmedVia, ExecutionRow, Schema, SubmissionRow } from '../storage/schema.ts';
 import type { Event } from '../upstream/upstream.ts';
 import { digestOf, disclosureOf, SALT_BYTES, SEPARATOR, signClaims } from './sd-jwt.ts';
 
@@ -65,8 +66,9 @@ export function openReceipts({ storage, clock, keys, issuer }: ReceiptParts) {
     );
     const claims = claimsOf(row, { issuer, signedAt: clock.now(), digests: disclosures.map(digestOf) });
     const { action_id, preview_digest } = row;
+    const sign = row.sandbox === 1 ? queries.signInSandbox : queries.sign;
     await storage.write(
-      queries.sign({
+      sign({
         action_id,
         preview_digest,
         signed_receipt: signClaims(by, claims),
@@ -117,6 +119,7 @@ export function claimsOf(
     ...receipt,
     confirmed_via: row.confirmed_via,
     client: row.client,
+    ...(row.sandbox === 1 && { sandbox: true }),
     /** The recipient that the person saw. */
     destination: row.destination,
     /** SHA-256 of the preview token. */
@@ -145,7 +148,18 @@ type Signed = Pick<ExecutionRow, 'action_id' | 'preview_digest' | 'signed_receip
   disclosures: string;
 };
 
+const CONTENT = ['event', 'email', 'disclosures'] as const;
+
 function prepareReceiptQueries(storage: Storage) {
+  /** Changes nothing if the receipt is signed already. */
+  const signReceipt = (db: QueryCreator<Schema>, of: Signed) =>
+    db
+      .updateTable('executions')
+      .set({ signed_receipt: of.signed_receipt, receipt_kid: of.receipt_kid })
+      .where('preview_digest', '=', of.preview_digest)
+      .where('action_id', '=', of.action_id)
+      .where('signed_receipt', 'is', null);
+
   return {
     /** Reads at most one execution, with the stored content of its submission. */
     find: prepareRead(storage, (db: Selects, of: Pick<ExecutionRow, 'client' | 'action_id'>) =>
@@ -153,28 +167,29 @@ function prepareReceiptQueries(storage: Storage) {
         .selectFrom('executions')
         .leftJoin('submissions', 'submissions.id', 'executions.action_id')
         .selectAll('executions')
-        .select(['submissions.event', 'submissions.email', 'submissions.disclosures'])
+        .leftJoin('sandbox_contents', 'sandbox_contents.id', 'executions.action_id')
+        .select((row) =>
+          CONTENT.map((name) => row.fn.coalesce(`submissions.${name}`, `sandbox_contents.${name}`).as(name)),
+        )
         .where('executions.action_id', '=', of.action_id)
         .where('executions.client', '=', of.client),
     ),
 
-    /** Changes nothing if the receipt is signed already. Writes no disclosure if the content was deleted. */
-    sign: prepareBoth<Signed>(
-      storage,
-      (db, of) =>
-        db
-          .updateTable('executions')
-          .set({ signed_receipt: of.signed_receipt, receipt_kid: of.receipt_kid })
-          .where('preview_digest', '=', of.preview_digest)
-          .where('action_id', '=', of.action_id)
-          .where('signed_receipt', 'is', null),
-      (db, of, hasSigned) =>
-        db
-          .updateTable('submissions')
-          .set({ disclosures: of.disclosures })
-          .where('id', '=', of.action_id)
-          .where('email', 'is not', null)
-          .where(hasSigned),
+    /** Writes no disclosure if the content was deleted. */
+    sign: prepareBoth<Signed>(storage, signReceipt, (db, of, hasSigned) =>
+      db
+        .updateTable('submissions')
+        .set({ disclosures: of.disclosures })
+        .where('id', '=', of.action_id)
+        .where('email', 'is not', null)
+        .where(hasSigned),
+    ),
+    signInSandbox: prepareBoth<Signed>(storage, signReceipt, (db, of, hasSigned) =>
+      db
+        .updateTable('sandbox_contents')
+        .set({ disclosures: of.disclosures })
+        .where('id', '=', of.action_id)
+        .where(hasSigned),
     ),
   };
 }

@@ -29,6 +29,7 @@ export function registerReceipts(app: FastifyInstance, parts: RouteParts): void 
         actionId: request.params.action_id,
         authorization: headerLines(request.raw, 'authorization'),
         takeFromLimit: () => parts.takeFromLimit('reads', request, reply),
+        onSandbox: () => reply.header('sandbox', 'true'),
       });
       if (result.kind === 'found') return reply.send(result.record);
       // An execution has no receipt before its end.

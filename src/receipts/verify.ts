@@ -134,6 +134,7 @@ function claimsIn(encoded: string): Record<string, unknown> {
     STATUSES.includes(claims.status) &&
     CONFIRMED_VIA.includes(claims.confirmed_via) &&
     !LIMITS.some((name) => Object.hasOwn(claims, name)) &&
+    (!Object.hasOwn(claims, 'sandbox') || claims.sandbox === true) &&
     // Claims are not nested.
     Object.entries(claims).every(([name, value]) => name === '_sd' || value === null || typeof value !== 'object');
   demand(isWhole && !Object.hasOwn(claims, '...'), 'The claims are not the claims of a receipt.');
@@ -153,7 +154,7 @@ function fieldsOf(
     const shown = decode(disclosure);
     demand(isTexts(shown) && shown.length === 3, 'A disclosure shows no field.');
     const [, name = '', value = ''] = shown;
-    const isFree = !['_sd', '_sd_alg', '...'].includes(name) && !Object.hasOwn(claims, name);
+    const isFree = !['_sd', '_sd_alg', '...', 'sandbox'].includes(name) && !Object.hasOwn(claims, name);
     demand(isFree && !fields.has(name), 'A disclosure has the name of a claim or of another field.');
     fields.set(name, value);
   }

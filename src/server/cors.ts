@@ -48,7 +48,7 @@ const TOOL_HEADERS = [
 ];
 const TOOL_EXPOSED = [
   ...['www-authenticate', 'retry-after', 'ratelimit', 'ratelimit-policy', 'x-request-id'],
-  'mcp-session-id',
+  ...['mcp-session-id', 'sandbox'],
 ];
 
 /**

@@ -87,7 +87,7 @@ const schema = v.object({
     ),
   }),
   confirm: texts(
-    'title only asks gets purpose heading masked statement statementMeans until send sendNote change changeNote',
+    'title only test asks gets purpose heading masked statement statementMeans until send sendNote change changeNote',
     'decline declineNote report reportNote codeHeading codeText mailCode mailAnother codeLabel codeHint check',
     'codeMailed anotherMailed newest mailedSoFar toCode wrong wrongLeft wrongLast hidden back reload reference',
   )

@@ -14,6 +14,7 @@ import { type Job, openJob } from '../platform/jobs.ts';
 import { once } from '../platform/lazy.ts';
 import type { Log } from '../platform/log.ts';
 import type { Metrics } from '../platform/metrics.ts';
+import { openSandboxRetention } from '../sandbox/retention.ts';
 import type { Storage } from '../storage/database.ts';
 import type { Scrubbing } from '../storage/scrubbing.ts';
 import { completeExpiredAttempts } from '../submissions/attempts.ts';
@@ -35,6 +36,8 @@ type Working = {
   honeypots: Honeypots;
   alerts: Alerts;
   outbox: Outbox | undefined;
+  /** Answers confirmations of sandbox clients. */
+  presses: Job;
   /** `RECEIPT_RETENTION_DAYS` and `SUBMISSION_RETENTION_DAYS`. */
   receiptDays: number;
   submissionDays: number;
@@ -54,6 +57,8 @@ export function openJobs(parts: Working) {
     confirmations: openSweep({ ...parts, days }),
     submissions: openSubmissionRetention({ ...parts, days: submissionDays, isAwaited: noticeIsOpen }),
     subscribers: openNewsletterSweep(parts),
+    presses: parts.presses,
+    sandbox: openSandboxRetention(parts),
     // Old rows are deleted even if the console is off (reference §12.3).
     console: openJob({
       clock,

@@ -24,6 +24,8 @@ export type ExecutionRow = {
   confirmed_via: ConfirmedVia;
   /** Name of the contractor that the person saw. */
   destination: string;
+  /** 1 if the client is a sandbox client (reference §27). */
+  sandbox: 0 | 1;
   /** The SD-JWT without disclosures, from its first signing on (reference §7.2). */
   signed_receipt: string | null;
   /** Id of the key that signed the receipt. */
@@ -50,6 +52,8 @@ export type ConfirmationRow = {
   mailbox_digest: string;
   created_at: string;
   expires_at: string;
+  /** 1 if the client that requested it is a sandbox client (reference §27). */
+  sandbox: 0 | 1;
   /** The fields to send, as JSON. Null once the confirmation is answered or has ended. */
   fields: string | null;
   /** Address of the person, for an erasure. Null if `fields` is null. */
@@ -71,7 +75,7 @@ type ConfirmationCodeRow = Pick<ConfirmationRow, 'id' | 'client' | 'mailbox_dige
 };
 
 /** A report. The service sends nothing more of this client for this mailbox (reference §6.14). */
-type ConfirmationReportRow = Pick<ConfirmationRow, 'client' | 'mailbox_digest'> & {
+type ConfirmationReportRow = Pick<ConfirmationRow, 'client' | 'mailbox_digest' | 'sandbox'> & {
   reported_at: string;
   /** 1 once an operator has marked the report as seen. */
   seen: 0 | 1;
@@ -170,6 +174,13 @@ export type SubscriberRow = {
   unsubscribed_at: string | null;
 };
 
+/** Content of an execution of a sandbox client, for its receipt. The row is deleted with the execution. */
+type SandboxContentRow = Pick<SubmissionRow, 'event' | 'disclosures'> & {
+  /** The `action_id`. */
+  id: string;
+  email: string | null;
+};
+
 export type Schema = OperationTables &
   OauthTables & {
     confirmation_codes: ConfirmationCodeRow;
@@ -178,6 +189,7 @@ export type Schema = OperationTables &
     executions: ExecutionRow;
     /** The key of the mailboxes' digests, in base64 (`confirmations/mailbox.ts`). At most one row. */
     mailbox_key: { id: number; secret: string };
+    sandbox_contents: SandboxContentRow;
     submissions: SubmissionRow;
     subscribers: SubscriberRow;
   };
@@ -199,6 +211,7 @@ export const tables = [
   'operator_audit',
   'operator_links',
   'operator_sessions',
+  'sandbox_contents',
   'scrub_requests',
   'submissions',
   'subscribers',

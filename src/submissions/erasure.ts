@@ -40,6 +40,8 @@ export async function eraseSubmissionsOf(
   tx: OpenTransaction,
   email: string,
 ): Promise<{ counts: PersonCounts; ids: string[] }> {
+  // Tests of agents are not counted, and their content is erased too (reference §27.6).
+  await tx.deleteFrom('sandbox_contents').where('email', '=', email).execute();
   const all = { counts: countsOf([]), ids: [] as string[] };
   for (let isLast = false; ; ) {
     const deleted = tx.deleteFrom('submissions').where('email', '=', email);

@@ -22,7 +22,7 @@ describe.each(databases)('claim of a reported client on %s (reference §6.14)', 
     storage.write((tx) =>
       tx
         .insertInto('confirmation_reports')
-        .values({ client, mailbox_digest, reported_at: '2026-09-01T12:00:00.000Z', seen: 0 })
+        .values({ client, mailbox_digest, reported_at: '2026-09-01T12:00:00.000Z', seen: 0, sandbox: 0 })
         .execute(),
     );
   const rowsOf = async (id: string) => {

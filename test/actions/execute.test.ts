@@ -94,7 +94,7 @@ describe('execute, log and metrics', () => {
     async (status, became, outcome) => {
       const { metrics } = at.service.parts;
       const { countExecution } = metrics;
-      const counted: string[][] = [];
+      const counted: unknown[][] = [];
       metrics.countExecution = (...labels) => void counted.push(labels);
       at.upstream.answer = answering(status);
       const preview = await previewId(at.service);

@@ -64,6 +64,7 @@ describe.each(databases)('retention of receipts on %s', (name, create) => {
           confirmation_text: 'yes',
           confirmed_via: 'agent',
           destination: 'Vetted Painters',
+          sandbox: 0,
           lease_started_ms: Number(leaseNow?.ms) - claimedMsAgo,
           lease_ms: 15_000,
           settled_at: status === 'executing' ? null : createdAt,
@@ -135,7 +136,7 @@ describe.each(databases)('retention of receipts on %s', (name, create) => {
     const write: Storage['write'] = async () => {
       tried += 1;
       if (away) throw new StorageUnavailable('away');
-      return 0 as never;
+      return [] as never;
     };
     const retention = open(400, { ...storage, write });
     retention.start();

@@ -67,6 +67,18 @@ describe('credentials issue', () => {
     expect(clients().map(({ label }) => label)).toEqual(['Acme “Assistant”', undefined]);
   });
 
+  test('marks a client of --sandbox, which list shows, and no other client', async () => {
+    await credentials('issue', 'acme-test', '--sandbox');
+    await credentials('issue', 'acme');
+    expect(clients().map(({ sandbox }) => sandbox)).toEqual([true, undefined]);
+    expect((await credentials('list')).stdout).toMatch(/^acme-test +sandbox +c_1 [^\n]+\nacme +real +c_1 /m);
+    const listed = JSON.parse((await credentials('list', '--json')).stdout);
+    expect(listed).toMatchObject([
+      { client: 'acme-test', sandbox: true },
+      { client: 'acme', sandbox: false },
+    ]);
+  });
+
   test.each([
     ['a name with a blank', ['issue', 'acme assistant']],
     ['an empty label', ['issue', 'acme', '--label', '']],

@@ -8,8 +8,9 @@ import { Readable } from 'node:stream';
 import { createGzip } from 'node:zlib';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { userAgent } from '../../src/project.ts';
+import { call, executeAction, previewAction, quote } from '../support/agent.ts';
 import { execute, getReceipt, keysOf, newKey } from '../support/receipts.ts';
-import { type Service, startService } from '../support/service.ts';
+import { type Service, startService, tokens } from '../support/service.ts';
 import { runService, temporaryFolder } from './run-service.ts';
 
 let service: Service;
@@ -48,6 +49,21 @@ describe('verify-receipt, valid receipt', () => {
     expect(ran.stdout).toMatch(/^Fields\n {2}name +"Ada"$/m);
     // A value with a line break stays on one line.
     expect(ran.stdout).toMatch(/subject +"Red"\n {2}message +"a\\nb"\n$/);
+  });
+
+  test('says that a receipt of a sandbox client is of a test', async () => {
+    const token = tokens.sandbox;
+    const { body: preview } = await previewAction(service, 'homeowner_quote', quote, { token });
+    const { body: executed } = await executeAction(service, preview.preview_id, { token });
+    const read = await call(service, `/api/agent/receipts/${executed.receipt.action_id}`, {
+      method: 'GET',
+      headers: { authorization: `Bearer ${token}` },
+    });
+    writeFileSync(join(folder, 'test.json'), JSON.stringify(read.body));
+    const { status, stdout } = await verify(['test.json', ...offline()]);
+    expect(status).toBe(0);
+    expect(stdout).toContain('This receipt is of a test. Nothing was sent.');
+    expect(stdout).toMatch(/^ {2}sandbox +true$/m);
   });
 
   test('prints claims and fields with --json', async () => {

@@ -113,7 +113,7 @@ describe.each(databases)('report of a client, on %s', (_name, create) => {
         .executeTakeFirstOrThrow();
       await tx
         .insertInto('confirmation_reports')
-        .values({ ...row, reported_at: new Date().toISOString(), seen: 0 })
+        .values({ ...row, reported_at: new Date().toISOString(), seen: 0, sandbox: 0 })
         .execute();
     });
     const before = await codes();

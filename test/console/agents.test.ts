@@ -56,6 +56,15 @@ describe.each(databases)('console credentials, on %s', (_name, create) => {
   const unchanged = async () => expect([readFileSync(file, 'utf8'), await audit()]).toEqual([before, []]);
 
   describe('do=issue', () => {
+    test('makes a sandbox client if its box is ticked, and the page shows the kind', async () => {
+      expect((await issue({ sandbox: 'true' })).status).toBe(200);
+      expect(client('bee').sandbox).toBe(true);
+      expect((await issue({ name: 'cat' })).status).toBe(200);
+      expect(client('cat').sandbox).toBeUndefined();
+      const { text } = await operator.get(PAGE);
+      expect(text).toContain('Sandbox: nothing of this client is sent.');
+    });
+
     test('shows the new token once and stores only its digest', async () => {
       const answer = await issue({ label: ` ${MARKUP} `, expires: '2027-01-01' });
       const token = tokenIn(answer);

@@ -96,7 +96,13 @@ describe.each(databases)('console audit, on %s', (_name, create) => {
     lead = submissionRow({ id: LEAD, progress: 'won', status: 'undelivered', reason: 'attempts_used_up' });
     await keepRows(storage, [lead]);
     await storage.write(async (tx) => {
-      const report = { client: 'acme', mailbox_digest: 'd', reported_at: '2026-11-19T09:00:00.000Z', seen: 0 as const };
+      const report = {
+        client: 'acme',
+        mailbox_digest: 'd',
+        reported_at: '2026-11-19T09:00:00.000Z',
+        seen: 0,
+        sandbox: 0,
+      } as const;
       await tx.deleteFrom('confirmation_reports').execute();
       await tx.insertInto('confirmation_reports').values(report).execute();
     });

@@ -65,7 +65,7 @@ describe('GET /operator (reference §12.6)', () => {
         .execute();
       await tx
         .insertInto('confirmation_reports')
-        .values({ client: 'acme', mailbox_digest: 'd', reported_at: '2026-11-19T09:00:00.000Z', seen: 0 })
+        .values({ client: 'acme', mailbox_digest: 'd', reported_at: '2026-11-19T09:00:00.000Z', seen: 0, sandbox: 0 })
         .execute();
     });
     clock.advance(600_000); // A day's count is cached for this long.

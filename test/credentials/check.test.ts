@@ -29,7 +29,7 @@ test.each([`Bearer ${issued}`, `bearer ${issued}`, `BEARER   ${issued}`, 'Bearer
   'checkBearer returns the client and its scopes for the header %s',
   (line) => {
     const scopes = new Set(['lead:preview', 'lead:create']);
-    expect(check(line)).toEqual({ kind: 'client', name: 'acme', scopes });
+    expect(check(line)).toEqual({ kind: 'client', name: 'acme', sandbox: false, scopes });
   },
 );
 
@@ -38,7 +38,7 @@ test.each(['with a space', 'é', 'à', '"quoted"'])(
   (token) => {
     // Node passes header values as one character per byte.
     const written = Buffer.from(token, 'utf8').toString('latin1');
-    const found = { name: 'odd', scopes: new Set(['lead:preview'] as const) };
+    const found = { name: 'odd', sandbox: false, scopes: new Set(['lead:preview'] as const) };
     const digest = createHash('sha256').update(token, 'utf8').digest('hex');
     const held = { find: (asked: string) => (asked === digest ? found : undefined) };
     for (const spaces of [' ', '   ']) {
@@ -58,7 +58,7 @@ test.each(['Bearer ', 'Bearer   ', 'Basic x'])(
 
 test('checkBearer finds a token of any visible ASCII characters by its digest', () => {
   const scopes = new Set(['lead:preview']);
-  expect(check(`Bearer ${odd}`)).toEqual({ kind: 'client', name: 'reader', scopes });
+  expect(check(`Bearer ${odd}`)).toEqual({ kind: 'client', name: 'reader', sandbox: false, scopes });
 });
 
 test.each([

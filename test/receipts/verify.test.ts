@@ -202,6 +202,7 @@ describe('verifyReceipt, invalid receipts', () => {
   test.each([
     ['a claim', 'client'],
     ['the digests', '_sd'],
+    ['the mark of a test', 'sandbox'],
     ['the digest algorithm', '_sd_alg'],
     ['a placeholder', '...'],
   ])('refuses a signed disclosure with the name of %s', (_name, name) => {

@@ -54,6 +54,7 @@ export const foundAt: ReadonlyMap<string, string[]> = new Map([
   ['a subscriber’s event is stored after the commit of the state', ['planted-7']],
   ['a subscription is forwarded while the database is unavailable', ['planted-12']],
   ['a confirmed subscriber becomes pending again', ['planted-7']],
+  ['a sandbox forwards', ['planted-5']],
   ['redelivery has no fence', ['planted-745']],
   ['confirming a subscription is not a conditional update', ['planted-229']],
 ]);

@@ -54,10 +54,10 @@ function withoutWhatChanges(answer: unknown): unknown {
   return JSON.parse(text);
 }
 
-function run(command: string, args: string[], input = ''): Promise<Ran> {
+function run(command: string, args: string[], input = '', token: string = tokens.both): Promise<Ran> {
   const child = spawn(command, args, {
     cwd: folder,
-    env: { PATH: process.env.PATH ?? '', TOKEN: tokens.both },
+    env: { PATH: process.env.PATH ?? '', TOKEN: token },
   });
   child.stdin.end(input);
   return ranToTheEnd(child);
@@ -124,6 +124,25 @@ test.each(programs)('the %s program shows the preview and executes after a yes',
   expectDelivered(JSON.parse(/\{"action_id".*\}/.exec(stdout)?.[0] ?? ''));
 });
 
+test.each(programs)(
+  'the %s program gets a receipt with a sandbox token, and sends nothing',
+  async (language, file, command) => {
+    writeFileSync(join(folder, file), programIn(language));
+    const { status, stdout, stderr } = await run(command, [file], 'yes\n', tokens.sandbox);
+    expect([status, stderr]).toEqual([0, '']);
+    expect(JSON.parse(/\{"action_id".*\}/.exec(stdout)?.[0] ?? '').status).toBe('submitted');
+    expect(upstream.delivered).toEqual([]);
+  },
+);
+
+test('the curl command for a test is marked as a test for a sandbox token', async () => {
+  const [, , command = ''] = codeIn('');
+  const { status, stdout } = await run('bash', ['-c', command], '', tokens.sandbox);
+  expect(status).toBe(0);
+  expect(stdout).toMatch(/^HTTP\/1.1 200 /);
+  expect(stdout.toLowerCase()).toContain('sandbox: true');
+});
+
 test.each(programs)('the %s program sends nothing without a yes', async (language, file, command) => {
   writeFileSync(join(folder, file), programIn(language));
   const { status, stderr } = await run(command, [file], 'no\n');
@@ -154,6 +173,8 @@ test('/agents contains only code blocks that these tests run', () => {
     ...step,
     'sh curl',
     'json answer 201',
+    'sh',
+    'sh',
   ]);
 });
 

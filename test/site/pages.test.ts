@@ -222,7 +222,7 @@ describe('/agents', () => {
   test('reads the token from the environment and contains none', () => {
     const { markdown } = page('/agents');
     const credentials = markdown.match(/Bearer [^"'`]+/g) ?? [];
-    expect(credentials).toHaveLength(11);
+    expect(credentials).toHaveLength(12);
     for (const credential of credentials)
       expect(credential).toMatch(/^Bearer (\$TOKEN|\$\{(process|TOKEN|env:|input:)|\{os)/);
   });

@@ -17,6 +17,8 @@ export const tokens = {
   create: 'test-token-create',
   other: 'test-token-other-client',
   expired: 'test-token-expired',
+  /** Of a sandbox client (reference §27). */
+  sandbox: 'test-token-sandbox',
 } as const;
 
 const key = Buffer.alloc(32, 'key').toString('base64');
@@ -109,6 +111,12 @@ export const credentials = {
       name: 'other',
       scopes: ['lead:preview', 'lead:create'],
       credentials: [credential('c_1', tokens.other)],
+    },
+    {
+      name: 'tester',
+      sandbox: true,
+      scopes: ['lead:preview', 'lead:create'],
+      credentials: [credential('c_1', tokens.sandbox)],
     },
   ],
 };

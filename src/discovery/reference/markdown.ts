@@ -7,6 +7,7 @@ import type { SiteSettings } from '../../site/placeholders.ts';
 import { renderTemplate } from '../../site/templates.ts';
 import { curlOf, fence } from './commands.ts';
 import { errorCodes, linkToCode } from './refusals.ts';
+import { sandboxClients } from './sandbox.ts';
 import { type Body, describeSchema, type OpenapiDocument, type Operation, table, typeOf } from './schemas.ts';
 import { versionsAndChanges } from './versions.ts';
 
@@ -76,6 +77,7 @@ function referenceMarkdown(document: OpenapiDocument): string {
     'They are not repeated at each call.',
     table(['Status', 'Code', 'error'], common),
     ...errorCodes(baseUrl),
+    ...sandboxClients(baseUrl),
     ...versionsAndChanges(),
     '## Records',
     'What bodies and answers are made of. Unless something else is said, other properties may be added later.',

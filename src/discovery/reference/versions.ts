@@ -6,6 +6,7 @@ import { table } from './schemas.ts';
 /** Changes that a client can notice, newest first. A new row goes to the top. */
 const CHANGES: readonly (readonly [date: string, change: string])[] = [
   ['2026-11-26', `Hosts connect to the tools with OAuth, at \`${routes.connect.path}\`.`],
+  ['2026-11-26', 'Sandbox clients send nothing ([Sandbox](#sandbox)).'],
   ['2026-11-26', 'Errors have a code on request ([Error codes](#error-codes)).'],
   ['2026-11-26', 'A preview names the fields that it ignores in `Ignored-Fields`.'],
   ['2026-09-01', 'First version.'],

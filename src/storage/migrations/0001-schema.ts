@@ -28,12 +28,14 @@ function executions(kind: Storage['kind']): string[] {
       preview_digest text not null unique,
       status text not null, created_at text not null,
       confirmation_text text not null, confirmed_via text not null, destination text not null,
+      sandbox integer not null,
       signed_receipt text, receipt_kid text,
       lease_started_ms double precision not null, lease_ms integer not null,
       settled_at text,
       constraint executions_client_key unique (client, idempotency_key))`,
     'create index executions_action on executions (action_id)',
     'create index executions_created_at on executions (created_at)',
+    'create index executions_sandbox on executions (created_at) where sandbox = 1',
     `create index executions_in_progress on executions (lease_started_ms) where status = 'executing'`,
     // Logical replication identifies a row by this index.
     ...(kind === 'postgres'
@@ -48,7 +50,7 @@ const confirmations = [
     id text primary key,
     client text not null, action text not null, via text not null, destination text not null,
     secret_digest text not null, mailbox_digest text not null,
-    created_at text not null, expires_at text not null,
+    created_at text not null, expires_at text not null, sandbox integer not null,
     fields text, email text,
     code_number integer not null, code_expires_at text, wrong_codes integer not null,
     press_id text)`,
@@ -56,6 +58,7 @@ const confirmations = [
   'create index confirmations_created_at on confirmations (created_at, id)',
   'create index confirmations_pending on confirmations (client, created_at) where fields is not null',
   'create index confirmations_due on confirmations (expires_at) where fields is not null',
+  'create index confirmations_sandbox on confirmations (created_at) where sandbox = 1 and fields is not null',
   'create index confirmations_email on confirmations (email) where email is not null',
   `create table confirmation_codes (
     id text not null, number integer not null,
@@ -64,6 +67,7 @@ const confirmations = [
   'create index confirmation_codes_asked_at on confirmation_codes (asked_at)',
   `create table confirmation_reports (
     client text not null, mailbox_digest text not null, reported_at text not null, seen integer not null,
+    sandbox integer not null,
     constraint confirmation_reports_key primary key (client, mailbox_digest))`,
   `create table mailbox_key (
     id integer primary key, secret text not null)`,
@@ -182,6 +186,9 @@ const oauth = [
 ];
 
 const others = [
+  `create table sandbox_contents (
+    id text primary key, email text, event text not null, disclosures text)`,
+  'create index sandbox_contents_email on sandbox_contents (email)',
   `create table scrub_requests (
     id text primary key, due_ms double precision not null)`,
   `create table honeypot_counts (
