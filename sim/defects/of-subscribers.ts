@@ -41,7 +41,7 @@ export const defectsOfSubscribers: readonly Defect[] = [
       {
         file: QUERIES,
         find: "status: unlessConfirmed('status'),",
-        replace: "status: row.ref('excluded.status'),",
+        replace: "status: old.ref('excluded.status'),",
       },
     ],
   },

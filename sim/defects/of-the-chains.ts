@@ -108,7 +108,7 @@ export const defectsOfTheChains: readonly Defect[] = [
         file: EXECUTIONS,
         find: 'if (stored > 0) return { outcome: DELIVERED',
         replace:
-          "if (stored === 0) await storage.write((tx) => tx.insertInto('submissions').values({ id: action_id, ...submission, origin: 'agent', received_ms: 0, status: 'delivered', status_since_ms: 0, stored_here: 1, attempts: '', attempt_number: 1, attempt_by: 'first' } as never).execute());\n      if (stored > 0) return { outcome: DELIVERED",
+          "if (stored === 0) await storage.write((tx) => tx.insertInto('submissions').values({ id: action_id, ...submission, origin: 'agent', received_ms: 0, status: 'delivered', status_since_ms: 0, stored_here: 1, progress: 'new', attempts: '[]', attempt_number: 1, attempt_by: 'first' } as never).execute());\n      if (stored > 0) return { outcome: DELIVERED",
       },
     ],
   },
