@@ -244,9 +244,9 @@ test('credentials list shows names, labels, scopes, ids and dates, but no digest
   const [credential] = clients()[0]?.credentials ?? [];
   const table = await credentials('list');
   expect(table.stdout).toMatch(/^CLIENT/);
-  expect(table.stdout).toMatch(/^acme +c_1 +lead:create +\S+ +never$/m);
+  expect(table.stdout).toMatch(/^acme +real +c_1 +lead:create +\S+ +never$/m);
   await credentials('label', 'acme', 'Acme Assistant');
-  expect((await credentials('list')).stdout).toMatch(/^acme +Acme Assistant +c_1 +lead:create +\S+ +never$/m);
+  expect((await credentials('list')).stdout).toMatch(/^acme +Acme Assistant +real +c_1 +lead:create +\S+ +never$/m);
   await credentials('issue', 'other');
   const json = await credentials('list', '--json');
   expect(JSON.parse(json.stdout)).toMatchObject([
