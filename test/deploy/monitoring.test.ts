@@ -3,11 +3,11 @@ import { join, resolve } from 'node:path';
 import { DatabaseSync } from 'node:sqlite';
 import { load } from 'js-yaml';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
-import { executeAction, previewId } from '../support/agent.ts';
+import { executeAction, previewAction, previewId, quote } from '../support/agent.ts';
 import { post } from '../support/forms.ts';
 import { freePort } from '../support/free-port.ts';
 import { scrapeMetrics } from '../support/metrics.ts';
-import { type Service, startService } from '../support/service.ts';
+import { type Service, startService, tokens } from '../support/service.ts';
 
 const project = resolve(import.meta.dirname, '../..');
 const read = (path: string) => readFileSync(join(project, path), 'utf8');
@@ -50,6 +50,8 @@ beforeAll(async () => {
     environment: { METRICS_PORT: String(port), REDIS_URL: 'redis://127.0.0.1:1' },
   });
   await executeAction(service, await previewId(service));
+  const { body } = await previewAction(service, 'homeowner_quote', quote, { token: tokens.sandbox });
+  await executeAction(service, body.preview_id, { token: tokens.sandbox });
   await post(service, '/api/subscribe', 'json', { email: 'ada@example.com', privacy: 'on' });
 });
 afterAll(() => service.close());
