@@ -6,7 +6,7 @@ import { markOf, seeDelivery } from './deliveries.ts';
 import type { Ledger } from './ledger.ts';
 import { mailboxOf } from './ledger.ts';
 import { faultOfMove } from './moves.ts';
-import { faultOfSchedule } from './schedule.ts';
+import { COMMITS_WITHIN_MS, faultOfSchedule } from './schedule.ts';
 import type { Store } from './store.ts';
 import { couldWrite, isWrongFailure } from './wrong-failure.ts';
 
@@ -136,7 +136,7 @@ export function watchRows(
       learned: learned?.outcome,
       sinceLeaseMs: ledger.faults.has('restart of a machine') ? undefined : time() - until,
       now: medium.wallClock(medium.writer),
-      isMoved: time() - medium.movedAt < 10_000 || ledger.stepped,
+      isMoved: time() - medium.movedAt < COMMITS_WITHIN_MS || ledger.stepped,
     });
     if (late !== undefined) ledger.violate(7, `${id} ${late}`);
     if (status === 'delivered') seeDelivered(before, after);

@@ -7,7 +7,7 @@ const MINUTES = [1, 5, 30, 120, 360, 720, 1_440];
 const MINUTE_MS = 60_000;
 const JITTER = 0.1;
 /** Longest delay of a commit by a process that is stopped inside its transaction. */
-const COMMITS_WITHIN_MS = 20_000;
+export const COMMITS_WITHIN_MS = 20_000;
 
 type Row = Pick<SubmissionRow, 'status' | 'step' | 'attempt_by' | 'next_attempt_ms'>;
 
