@@ -33,7 +33,7 @@ const processes = [
 
 /** Options that all projects share. */
 const setupFiles = ['test/support/end-of-file.ts'];
-const common = { pool: 'forks' as const, setupFiles };
+const common = { pool: 'forks' as const, setupFiles, globalSetup: ['test/support/test-run.ts'] };
 
 /** Runs one file after another, for tests that measure time or load the machine. */
 const alone = { ...common, maxWorkers: 1, testTimeout: 60_000, hookTimeout: 60_000 };

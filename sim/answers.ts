@@ -25,7 +25,8 @@ export function faultOfFormAnswer(
     // An earlier request of the same form may have been sent.
     if (!given.isFirst) return undefined;
     // The answer may be examined after the next request of the form, whose delivery is correct.
-    if (ledger.requestedAt.get(mark) === given.at) ledger.unsent.add(mark);
+    if (ledger.requestedAt.get(mark) !== given.at) return undefined;
+    ledger.unsent.add(mark);
     return delivered === 0 ? undefined : `delivered ${delivered} times`;
   }
   if (answer === 'accepted') return faultOfSuccess(ledger, rows, given, course);

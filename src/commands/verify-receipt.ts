@@ -1,5 +1,6 @@
 /** `npm run verify-receipt`: verifies a signed receipt. The command needs no database (reference §7.4). */
 import { readFileSync } from 'node:fs';
+import { readBody } from '../http/response.ts';
 import { userAgent } from '../project.ts';
 import { readKeys, type VerificationKeys, verifyReceipt } from '../receipts/verify.ts';
 import { routes } from '../routes.ts';
@@ -92,24 +93,9 @@ async function keysFrom(place: string): Promise<VerificationKeys> {
 async function fetchText(address: string): Promise<string> {
   const signal = AbortSignal.timeout(FETCH_TIMEOUT_MS);
   const headers = { 'user-agent': userAgent() };
-  const text = await fetch(address, { headers, redirect: 'error', signal })
-    .then((response) => (response.ok ? textOf(response) : undefined))
+  const body = await fetch(address, { headers, redirect: 'error', signal })
+    .then((response) => (response.ok ? readBody(response, KEYS_MAXIMUM_BYTES) : undefined))
     .catch(() => undefined);
-  if (text !== undefined) return text;
+  if (body !== undefined) return body.toString();
   throw new UsageFault(`${address} returned no keys of at most 64 KB within 10 s. --jwks also accepts a file.`);
-}
-
-/**
- * Returns the body. Returns undefined if the body is longer than a key set can be, and does not read the remaining
- * bytes.
- */
-async function textOf(response: Response): Promise<string | undefined> {
-  const chunks: Uint8Array[] = [];
-  let length = 0;
-  for await (const chunk of response.body ?? []) {
-    length += chunk.length;
-    if (length > KEYS_MAXIMUM_BYTES) return undefined;
-    chunks.push(chunk);
-  }
-  return Buffer.concat(chunks).toString();
 }

@@ -16,7 +16,7 @@ const CODES = /^(?:\d{3}(?:[ -]|$))?(?:[245]\.\d{1,3}\.\d{1,3}(?!\S))?/gm;
 
 /** A word in lower case, in upper case or with a capital letter, or a number below 100. A token mixes both cases. */
 const WORD =
-  /^["'([]*((?:\p{Lu}?[\p{Ll}\p{Lo}]{1,20}|\p{Lu}{1,20}|\d{1,2})(?:['’/-](?:\p{Lu}?\p{Ll}{1,20}|\p{Lu}{1,20}))*)?["')\].,:;!?-]*$/u;
+  /^["'([]{0,3}((?:\p{Lu}?[\p{Ll}\p{Lo}]{1,20}|\p{Lu}{1,20}|\d{1,2})(?:['’/-](?:\p{Lu}?\p{Ll}{1,20}|\p{Lu}{1,20}))*)?["')\].,:;!?-]*$/u;
 
 type Sent = { address: string; replyTo?: string; subject: string; text: string };
 

@@ -4,9 +4,10 @@
  */
 import type { LookupFunction } from 'node:net';
 import * as v from '@badrap/valita';
-import { Agent, fetch, type Response } from 'undici';
+import { Agent, fetch } from 'undici';
 import { isName } from '../forms/names.ts';
 import { parseJsonObject } from '../http/request.ts';
+import { readBody } from '../http/response.ts';
 import type { Clock } from '../platform/clock.ts';
 import { userAgent } from '../project.ts';
 
@@ -79,24 +80,12 @@ async function readWithin({ clock, lookup }: DocumentParts, address: string) {
       headers: { accept: 'application/json', 'user-agent': userAgent() },
     });
     if (response.status !== 200) return undefined;
-    const body = await bodyOf(response);
+    const body = await readBody(response, MAXIMUM_BYTES);
     return body && { body, reusableMs: reusableMs(response.headers.get('cache-control') ?? '') };
   } finally {
     cancel();
     await agent.destroy();
   }
-}
-
-/** Returns the decoded body, or undefined if it is too large. */
-async function bodyOf(response: Response): Promise<Buffer | undefined> {
-  const chunks: Uint8Array[] = [];
-  let length = 0;
-  for await (const chunk of response.body ?? []) {
-    length += chunk.length;
-    if (length > MAXIMUM_BYTES) return undefined;
-    chunks.push(chunk);
-  }
-  return Buffer.concat(chunks);
 }
 
 /** Returns the time for which a document may be reused (RFC 9111). Without a time, it is reused for a day. */

@@ -30,26 +30,62 @@ async function newSqlite(): Promise<TestDatabase> {
   };
 }
 
+/** Databases of earlier tests of this worker, empty again: to create or drop one writes many megabytes to the disk. */
+const empty: string[] = [];
+
 async function newPostgres(): Promise<TestDatabase> {
-  const name = `service_test_${randomUUID().slice(0, 8)}`;
-  await administer(`create database ${name}`);
+  let name = empty.pop();
+  if (name === undefined) {
+    // Vitest forked this worker. `test-run.ts` drops the databases of its process at the end.
+    name = `${namesOfRun(process.ppid)}${randomUUID().slice(0, 8)}`;
+    await administer(`create database ${name}`);
+  }
   const url = new URL(postgresUrl);
   url.pathname = `/${name}`;
-  return {
-    url: url.href,
-    open: () => openPostgres(url.href),
-    remove: () => administer(`drop database ${name} with (force)`),
-  };
+  return { url: url.href, open: () => openPostgres(url.href), remove: () => removePostgres(name, url.href) };
 }
 
-async function administer(statement: string): Promise<void> {
-  const client = new pg.Client({ connectionString: postgresUrl, connectionTimeoutMillis: 1_000 });
+/** Beginning of the names of all databases of a run of Vitest, by the id of its process. */
+const namesOfRun = (pid: number) => `service_test_${pid}_`;
+
+/** Empties the database for the next test, or drops it where more than its tables was changed. */
+async function removePostgres(name: string, url: string): Promise<void> {
+  await administer(`select pg_terminate_backend(pid) from pg_stat_activity where datname = '${name}'`);
+  const changes = await administer(
+    `select 1 from pg_database where datname = '${name}'
+      and (datacl is not null or pg_get_userbyid(datdba) <> current_user
+        or exists (select from pg_db_role_setting where setdatabase = pg_database.oid))
+      union all select 1 from pg_namespace where nspname !~ '^(pg_|information_schema$|public$)'
+      union all select 1 from pg_extension where extname <> 'plpgsql'`,
+    url,
+  );
+  if (changes.length > 0) {
+    await administer(`drop database ${name} with (force)`);
+    return;
+  }
+  await administer(
+    'drop schema public cascade; create schema public authorization pg_database_owner; grant usage on schema public to public',
+    url,
+  );
+  empty.push(name);
+}
+
+/** Returns the rows of the statement. */
+async function administer(statement: string, url = postgresUrl): Promise<unknown[]> {
+  const client = new pg.Client({ connectionString: url, connectionTimeoutMillis: 10_000 });
   await client.connect();
   try {
-    await client.query(statement);
+    return (await client.query(statement)).rows ?? [];
   } finally {
     await client.end();
   }
+}
+
+/** Drops all databases of a run of Vitest. */
+export async function dropDatabases(pid: number): Promise<void> {
+  if (!postgresAnswers) return;
+  const rows = await administer(`select datname from pg_database where starts_with(datname, '${namesOfRun(pid)}')`);
+  for (const { datname } of rows as { datname: string }[]) await administer(`drop database ${datname} with (force)`);
 }
 
 const postgresAnswers = await administer('select 1').then(

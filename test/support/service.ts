@@ -17,7 +17,7 @@ export const tokens = {
   create: 'test-token-create',
   other: 'test-token-other-client',
   expired: 'test-token-expired',
-  /** Of a sandbox client (reference §27). */
+  /** The token of a sandbox client (reference §27). */
   sandbox: 'test-token-sandbox',
 } as const;
 
