@@ -53,7 +53,7 @@ const together = {
   hookTimeout: 20_000,
   // Three workers on two cores, because tests wait half of their time, for example for an unavailable store or a
   // time-out.
-  maxWorkers: 3,
+  maxWorkers: 4,
 };
 
 /** One project for each command of `package.json`. `npm test` runs `unit`. */

@@ -5,7 +5,7 @@ import { openSandboxRetention } from '../../src/sandbox/retention.ts';
 import { askToConfirm, lookAt, openPage, pending, pressButton } from '../confirmations/rig.ts';
 import { type MailServer, startMailServer } from '../mail/mail-server.ts';
 import { call, executeAction, previewAction, quote } from '../support/agent.ts';
-import { type TestClock, testClock } from '../support/clock.ts';
+import { steppedClock, type TestClock } from '../support/clock.ts';
 import { databases, type TestDatabase } from '../support/databases.ts';
 import { callTool, confirmed, send } from '../support/mcp.ts';
 import { newKey } from '../support/receipts.ts';
@@ -29,7 +29,7 @@ describe.each(databases)('sandbox clients on %s', (_name, create) => {
     database = await create();
     upstream = await startUpstream();
     mail = await startMailServer();
-    clock = testClock();
+    clock = steppedClock();
     environment = {
       DATABASE_URL: database.url,
       UPSTREAM_URL: upstream.url,

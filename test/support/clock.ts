@@ -26,3 +26,26 @@ export function testClock(start = '2026-09-01T12:00:00.000Z'): TestClock {
     },
   };
 }
+
+/** Returns a test clock whose timers also run only with `advance`. */
+export function steppedClock(): TestClock {
+  const clock = testClock();
+  const timers = new Map<object, { at: number; callback: () => void }>();
+  const after = (ms: number, callback: () => void) => {
+    const key = {};
+    timers.set(key, { at: clock.monotonic() + ms, callback });
+    return () => void timers.delete(key);
+  };
+  return {
+    ...clock,
+    after,
+    sleep: (ms) => new Promise((resolve) => void after(ms, resolve)),
+    advance: (ms) => {
+      clock.advance(ms);
+      for (const [key, { at, callback }] of timers) {
+        if (at > clock.monotonic() || !timers.delete(key)) continue;
+        callback();
+      }
+    },
+  };
+}
