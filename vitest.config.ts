@@ -23,12 +23,16 @@ const rehearsals = [
 
 /** Tests of `npm run processes`. They start a process for each answer, or wait for an unavailable store. */
 const processes = [
+  'test/attacks/{file-modes,log-injection,pollution}.test.ts',
   'test/commands/**/*.test.ts',
   'test/examples/**/*.test.ts',
-  'test/faults/store-away.test.ts',
-  'test/platform/{debugger-signal,failing-store,logs,process}.test.ts',
+  'test/faults/{disk,store-away}.test.ts',
+  'test/platform/{debugger-signal,failing-store,full-log,log-output,logs,process,unexpected-errors}.test.ts',
   'test/storage/migrations.test.ts',
+  'test/storage/postgres/{copy,shared-database}.test.ts',
   'test/submissions/store-away.test.ts',
+  'test/supply-chain.test.ts',
+  'test/{console,mcp,oauth}/unused.test.ts',
 ];
 
 /** Options that all projects share. */
@@ -51,7 +55,7 @@ const together = {
   isolate: false,
   testTimeout: 20_000,
   hookTimeout: 20_000,
-  // Three workers on two cores, because tests wait half of their time, for example for an unavailable store or a
+  // Four workers on two cores, because tests wait half of their time, for example for an unavailable store or a
   // time-out.
   maxWorkers: 4,
 };

@@ -85,7 +85,9 @@ test('editClients throws and changes nothing if another process took over its lo
     editElsewhere('other');
     untilHeld();
     const nap = new Int32Array(new SharedArrayBuffer(4));
-    while (names().length === 0 || existsSync(`${path}.lock`)) Atomics.wait(nap, 0, 0, 5);
+    // The other process renames its lock before it removes it.
+    const isLocked = () => readdirSync(folder).some((name) => name.includes('.lock'));
+    while (names().length === 0 || isLocked()) Atomics.wait(nap, 0, 0, 5);
     writeFileSync(`${path}.lock`, 'of a third one');
     return adding('own')(file);
   });
