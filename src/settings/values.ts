@@ -190,6 +190,17 @@ export const contact = line.assert(
   'must be an e-mail address or a telephone number',
 );
 
+/** A fact about the contractor that its card shows. */
+export const fact = line
+  .map((given) => given.trim())
+  .assert((given) => [...given].length <= 120, 'must have at most 120 characters');
+export const year = fact.assert((given) => /^(1[6-9]|20)\d\d$/.test(given), 'must be a year such as 1998');
+export const telephone = fact.assert((given) => /^\+?[\d ()./-]{3,40}$/.test(given), 'must be a telephone number');
+export const secureAddress = fact.assert(
+  (given) => URL.parse(given)?.protocol === 'https:' && !hasUserInfo(given),
+  'must be an https:// address',
+);
+
 export const proxies = list
   .assert((items) => items.every(isAddressOrRange), 'must be addresses or CIDR ranges, comma-separated')
   .assert(

@@ -102,6 +102,13 @@ export const variables = {
   CONTENT_DIR: { setting: 'contentDir', schema: values.path },
   CONTRACTOR_ID: { schema: values.name, shown: ({ contractor }) => contractor?.id },
   CONTRACTOR_NAME: { schema: values.name, shown: ({ contractor }) => contractor?.name },
+  CONTRACTOR_PLACE: { setting: 'contractorPlace', schema: values.fact },
+  CONTRACTOR_SINCE: { setting: 'contractorSince', schema: values.year },
+  CONTRACTOR_LICENCE: { setting: 'contractorLicence', schema: values.fact },
+  CONTRACTOR_INSURED: { setting: 'contractorInsured', schema: values.fact },
+  CONTRACTOR_CHECKED: { setting: 'contractorChecked', schema: values.fact },
+  CONTRACTOR_TELEPHONE: { setting: 'contractorTelephone', schema: values.telephone },
+  CONTRACTOR_LINK: { setting: 'contractorLink', schema: values.secureAddress },
   TRUST_PROXY: { setting: 'trustProxy', schema: values.proxies, otherwise: () => [] },
   ALLOWED_ORIGINS: { setting: 'allowedOrigins', schema: values.origins, otherwise: () => [] },
   CONFIRMATION_MINIMUM: {

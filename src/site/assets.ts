@@ -26,12 +26,16 @@ export const documentationRules = escapeInline(withoutComments(read('documentati
 /** Inline script of the thank-you page, which runs before the page is painted. */
 export const sentScript = escapeInline(read('sent.js'));
 
-export type Assets = Omit<typeof defaultAssets, 'touchIcon'> & { touchIcon?: Asset };
+export type Assets = Omit<typeof defaultAssets, 'touchIcon'> & { touchIcon?: Asset; photo?: Asset };
+
+type Picture = { extension: string; contentType: string; body: Buffer };
 
 /** The assets of CONTENT_DIR. */
 export type AssetOverrides = {
   css: Buffer | undefined;
-  logo: { extension: string; contentType: string; body: Buffer } | undefined;
+  logo: Picture | undefined;
+  /** Photo of the contractor. */
+  photo: Picture | undefined;
   /** Picture for links in messengers, as PNG. */
   picture: Buffer | undefined;
 };
@@ -40,7 +44,7 @@ export type AssetOverrides = {
  * Returns all assets. The operator's style rules follow the default rules. The operator's pictures replace the default
  * pictures.
  */
-export function overrideAssets({ css, logo, picture }: AssetOverrides): Assets {
+export function overrideAssets({ css, logo, photo, picture }: AssetOverrides): Assets {
   const assets: Assets = { ...defaultAssets };
   if (css !== undefined) {
     const { contentType, body } = defaultAssets.stylesheet;
@@ -54,6 +58,7 @@ export function overrideAssets({ css, logo, picture }: AssetOverrides): Assets {
     if (extension === 'png') assets.touchIcon = assetOf('apple-touch-icon', 'png', contentType, body);
     else delete assets.touchIcon;
   }
+  if (photo !== undefined) assets.photo = assetOf('contractor', photo.extension, photo.contentType, photo.body);
   if (picture !== undefined) assets.picture = assetOf('opengraph', 'png', 'image/png', picture);
   return assets;
 }

@@ -1,6 +1,6 @@
 /**
- * Reads CONTENT_DIR, which overrides parts of the site: pages, `words.yaml`, `site.css`, a logo and a picture for
- * links. An error in CONTENT_DIR stops the start, with a sentence that names the file.
+ * Reads CONTENT_DIR, which overrides parts of the site: pages, `words.yaml`, `site.css`, a logo, a photo of
+ * the contractor and a picture for links. An error in CONTENT_DIR stops the start, with a sentence that names the file.
  */
 import { readdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
@@ -28,6 +28,7 @@ export const noOverrides: ContentOverrides = {
   },
   css: undefined,
   logo: undefined,
+  photo: undefined,
   picture: undefined,
 };
 
@@ -35,7 +36,13 @@ export const defaultPages = projectFile('content/');
 export const PAGE_ENDING = '.md';
 
 const PAGE = /^[a-z0-9]+(-[a-z0-9]+)*\.md$/;
-const LOGO_TYPES: Readonly<Record<string, string>> = { 'logo.svg': 'image/svg+xml', 'logo.png': 'image/png' };
+/** Pictures of which there is one, by name: the logo and the photo of the contractor. */
+const PICTURES: Readonly<Record<string, { of: 'logo' | 'photo'; contentType: string }>> = {
+  'logo.svg': { of: 'logo', contentType: 'image/svg+xml' },
+  'logo.png': { of: 'logo', contentType: 'image/png' },
+  'contractor.jpg': { of: 'photo', contentType: 'image/jpeg' },
+  'contractor.png': { of: 'photo', contentType: 'image/png' },
+};
 
 /** Files and folders that operating systems, editors and version control create (reference §15.5). */
 const IGNORED =
@@ -87,14 +94,17 @@ export function readContentOverrides(folder: string | undefined): ContentOverrid
     } else if (name === 'opengraph.png') {
       if (sizeOfPng(bytes) === undefined) throw new ContentFault(`${file} is not a PNG.`);
       overrides.picture = bytes;
-    } else if (Object.hasOwn(LOGO_TYPES, name)) {
-      if (overrides.logo !== undefined)
-        throw new ContentFault('CONTENT_DIR: logo.svg and logo.png exclude each other. Remove one of them.');
-      overrides.logo = { extension: name.slice(-3), contentType: LOGO_TYPES[name] ?? '', body: bytes };
+    } else if (Object.hasOwn(PICTURES, name)) {
+      const { of = 'logo', contentType = '' } = PICTURES[name] ?? {};
+      if (overrides[of] !== undefined) {
+        const both = Object.keys(PICTURES).filter((each) => PICTURES[each]?.of === of);
+        throw new ContentFault(`CONTENT_DIR: ${both.join(' and ')} exclude each other. Remove one of them.`);
+      }
+      overrides[of] = { extension: name.slice(-3), contentType, body: bytes };
     } else {
       // A misspelt name would have no effect, and nobody would notice.
       throw new ContentFault(
-        `${file} is not a file of a site. Pages end in .md. The other files are words.yaml, site.css, opengraph.png, logo.svg and logo.png.`,
+        `${file} is not a file of a site. Pages end in .md. The other files are words.yaml, site.css, opengraph.png, logo.svg or .png, and contractor.jpg or .png.`,
       );
     }
   }

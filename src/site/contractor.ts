@@ -1,67 +1,73 @@
-/** The facts about the contractor in `words.yaml`, and the card that shows them. */
+/** The card of the contractor: the facts of the settings, and of CONTENT_DIR a photo and a quotation. */
 import * as v from '@badrap/valita';
+import type { Settings } from '../settings/settings.ts';
 import { contactHref, fillInAll } from './interpolate.ts';
 import { renderTemplate } from './templates.ts';
 
-const MAXIMUM = 120;
+const QUOTATION_MAXIMUM = 300;
 
-/** One line of text. A number is accepted, because YAML reads a year as a number. */
-const fact = v
-  .union(v.string(), v.number().map(String))
-  .map((text) => text.trim())
-  .assert(
-    (text) => [...text].length <= MAXIMUM && !/\p{Cc}/u.test(text),
-    `must be one line of at most ${MAXIMUM} characters`,
-  );
-const factThat = (matches: (text: string) => boolean, wrong: string) =>
-  fact.assert((text) => text === '' || matches(text), wrong);
+/** The settings of the facts, in the order of the card. */
+const FACTS = {
+  place: 'contractorPlace',
+  since: 'contractorSince',
+  licence: 'contractorLicence',
+  insured: 'contractorInsured',
+  checked: 'contractorChecked',
+  telephone: 'contractorTelephone',
+  link: 'contractorLink',
+} as const;
 
-/** An empty fact is not shown. The contractor's name is CONTRACTOR_NAME. */
-const facts = {
-  place: fact,
-  since: factThat((text) => /^(1[6-9]|20)\d\d$/.test(text), 'must be a year such as 1998'),
-  licence: fact,
-  insured: fact,
-  checked: fact,
-  telephone: factThat((text) => /^\+?[\d ()./-]{3,40}$/.test(text), 'must be a telephone number'),
-  link: factThat(isWebAddress, 'must be an https:// address'),
-};
+type FactName = keyof typeof FACTS;
+export type ContractorFacts = Partial<Pick<Settings, (typeof FACTS)[FactName]>>;
 
-type FactName = keyof typeof facts;
-const names = Object.keys(facts) as FactName[];
-const labels = Object.fromEntries(names.map((name) => [name, v.string()]));
+const names = Object.keys(FACTS) as FactName[];
+const quotation = v
+  .string()
+  .assert(({ length }) => length <= QUOTATION_MAXIMUM, `must have at most ${QUOTATION_MAXIMUM} characters`);
 
-/** The group `contractor` of `words.yaml`: facts, their labels, and the promises of a card without facts. */
+/** The group `contractor` of `words.yaml`: a quotation, labels of facts, and the promises of a card without facts. */
 export const contractorWords = v.object({
-  ...facts,
   heading: v.string(),
   sentHeading: v.string(),
-  labels: v.object(labels as Record<FactName, v.Type<string>>),
+  quotation,
+  quotationBy: quotation,
+  labels: v.object(Object.fromEntries(names.map((name) => [name, v.string()])) as Record<FactName, v.Type<string>>),
   promises: v.array(v.string()),
 });
 
-type CardContext = { contractor: string; operator: string; isSent: boolean; languageMark: string };
+/** Returns true if a setting has a fact. */
+export function hasFacts(settings: ContractorFacts): boolean {
+  return names.some((name) => settings[FACTS[name]] !== undefined);
+}
+
+type CardContext = {
+  facts: ContractorFacts;
+  contractor: string;
+  operator: string;
+  photo: string | undefined;
+  isSent: boolean;
+  languageMark: string;
+};
 
 export function renderContractorCard(words: v.Infer<typeof contractorWords>, context: CardContext): string {
-  const { contractor, operator, isSent, languageMark } = context;
+  const { facts, contractor, operator, photo, isSent, languageMark } = context;
   const labels = fillInAll(words.labels, { operator });
   return renderTemplate('contractor', {
     languageMark,
+    photo,
     heading: isSent ? words.sentHeading : words.heading,
     name: contractor,
-    facts: names
-      .filter((name) => words[name] !== '')
-      .map((name) => ({ label: labels[name], ...shownFact(name, words[name]) })),
+    facts: names.flatMap((name) => {
+      const text = facts[FACTS[name]];
+      return text === undefined ? [] : [{ label: labels[name], ...shownFact(name, text) }];
+    }),
     promises: words.promises,
+    quotation: words.quotation,
+    quotationBy: words.quotationBy,
   });
 }
 
 function shownFact(name: FactName, text: string): { text: string; href?: string } {
   if (name === 'link') return { text: URL.parse(text)?.host ?? '', href: text };
   return name === 'telephone' ? { text, href: contactHref(text) } : { text };
-}
-
-function isWebAddress(text: string): boolean {
-  const address = URL.parse(text);
-  return address?.protocol === 'https:' && address.username === '' && address.password === '';
 }

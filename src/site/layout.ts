@@ -18,6 +18,8 @@ export type Frame = {
   iconPath: string;
   iconType: string;
   touchIconPath: string | undefined;
+  /** Photo of the contractor. */
+  photoPath: string | undefined;
   /** Colours for the bars of the browser. */
   themeColors: { light: string; dark: string } | undefined;
   /** Picture beside links in messengers. */
@@ -92,7 +94,7 @@ const DOCUMENTATION = /class="(?:code|contents)"/;
 export const defaultFrame = once((): Frame => frameOf(defaultWords(), defaultAssets));
 
 export function frameOf(words: Words, assets: Assets): Frame {
-  const { stylesheet, script, scrollScript, icon, touchIcon, picture } = assets;
+  const { stylesheet, script, scrollScript, icon, touchIcon, photo, picture } = assets;
   return {
     words,
     stylesheetPath: stylesheet.path,
@@ -102,6 +104,7 @@ export function frameOf(words: Words, assets: Assets): Frame {
     iconPath: icon.path,
     iconType: icon.contentType,
     touchIconPath: touchIcon?.path,
+    photoPath: photo?.path,
     themeColors: themeColorsIn(stylesheet.body.toString()),
     picture: { path: picture.path, width: 0, height: 0, ...sizeOfPng(picture.body) },
   };

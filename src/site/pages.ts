@@ -128,7 +128,8 @@ function pageOf(
     return { prose: fill(content.folds ? foldSections(html) : html, 'html'), contents: fill(contents, 'html') };
   };
   const prose = once(proseFor);
-  const cardOf = (isSent: boolean) => renderContractorCard(words.contractor, { ...names, isSent, languageMark: mark });
+  const cardParts = { ...names, facts: settings, photo: frame.photoPath, languageMark: mark };
+  const cardOf = (isSent: boolean) => renderContractorCard(words.contractor, { ...cardParts, isSent });
   const layout = { operatorName: operator, noindex, lang, page };
 
   const render = (entered?: Entered) => {

@@ -8,17 +8,19 @@ import { bounds } from '../forms/bounds.ts';
 import { type Form, forms } from '../forms/catalog.ts';
 import { pages } from '../routes.ts';
 import type { Settings } from '../settings/settings.ts';
+import type { ContractorFacts } from './contractor.ts';
 import { contactHref, escapeHtml, escapeMarkdown, hasOtherDirection, isolated } from './interpolate.ts';
 import { renderTemplate } from './templates.ts';
 import { defaultWords, type Words } from './words.ts';
 
-export type SiteSettings = Pick<Settings, 'mode' | 'mcp' | 'oauth' | 'upstream' | 'mail' | 'previewSigningKeys'> & {
-  baseUrl: string;
-  operator: { name: string; contact: string | undefined };
-  contractor: { id: string; name: string } | undefined;
-  receiptRetentionDays: number;
-  submissionRetentionDays: number;
-};
+export type SiteSettings = ContractorFacts &
+  Pick<Settings, 'mode' | 'mcp' | 'oauth' | 'upstream' | 'mail' | 'previewSigningKeys'> & {
+    baseUrl: string;
+    operator: { name: string; contact: string | undefined };
+    contractor: { id: string; name: string } | undefined;
+    receiptRetentionDays: number;
+    submissionRetentionDays: number;
+  };
 
 export type Configuration = Pick<SiteSettings, 'mode' | 'upstream' | 'mail' | 'previewSigningKeys'>;
 

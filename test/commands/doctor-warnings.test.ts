@@ -24,6 +24,7 @@ const production = {
   UPSTREAM_SECRET: secret,
   CONTRACTOR_ID: 'c-1',
   CONTRACTOR_NAME: 'Painters',
+  CONTRACTOR_SINCE: '1998',
   OPERATOR_NAME: 'Paint Match',
   OPERATOR_CONTACT: 'hello@paint.example',
   TRUST_PROXY: '127.0.0.1',
@@ -50,14 +51,19 @@ test('doctor warns of each dangerous production setting, names the remedy and ex
     UPSTREAM_SECRET: '',
     OPERATOR_NAME: '',
     OPERATOR_CONTACT: '',
+    CONTRACTOR_SINCE: '',
     TRUST_PROXY: '',
   };
   const { status, warnings } = await doctor({ ...production, ...dangerous }, '--no-send');
   expect({ status, checks: warnings.map(({ check }) => check) }).toEqual({
     status: 0,
-    checks: ['operator', 'rate limits', 'upstream'],
+    checks: ['site', 'operator', 'rate limits', 'upstream'],
   });
-  const [operator, limits, upstream] = warnings;
+  const [site, operator, limits, upstream] = warnings;
+  expect(site).toMatchObject({
+    says: expect.stringMatching(/no facts/),
+    remedy: expect.stringContaining('CONTRACTOR_PLACE'),
+  });
   expect(operator?.says).toMatch(/“Service”.* no contact/);
   expect(operator?.remedy).toMatch(/OPERATOR_NAME.*OPERATOR_CONTACT/);
   expect(limits?.says).toContain('share one rate limit');

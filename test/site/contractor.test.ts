@@ -2,20 +2,21 @@
 import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { describe, expect, test } from 'vitest';
+import { expect, test } from 'vitest';
 import { readSettings } from '../../src/settings/settings.ts';
 import { openSite } from '../../src/site/site.ts';
 
-/** Returns the pages of a site with this `words.yaml`. */
-async function pagesWith(words: string) {
+/** Returns the pages of a site with these settings and these files in CONTENT_DIR. */
+async function pagesWith(environment: Record<string, string>, files: Record<string, string> = {}) {
   const folder = mkdtempSync(join(tmpdir(), 'content-'));
-  writeFileSync(join(folder, 'words.yaml'), words);
+  for (const [name, content] of Object.entries(files)) writeFileSync(join(folder, name), content);
   try {
     const read = readSettings({
       CONTENT_DIR: folder,
       CONTRACTOR_ID: 'c-1',
       CONTRACTOR_NAME: 'Sample & Sons',
       OPERATOR_NAME: 'Paint Match',
+      ...environment,
     });
     if (read.kind === 'invalid') throw new Error(read.faults.join());
     const site = await openSite(read.settings);
@@ -27,18 +28,18 @@ async function pagesWith(words: string) {
 
 const CARD = /<section class="chip"[\s\S]*?<\/section>/;
 const cardIn = (html = '') => CARD.exec(html)?.[0] ?? '';
-const all = `contractor:
-  place: Springfield, Illinois
-  since: 1998
-  licence: 104-12345 <board>
-  insured: General liability
-  checked: License seen in March 2026
-  telephone: +1 (555) 0100
-  link: https://painter.example/about
-`;
+const all = {
+  CONTRACTOR_PLACE: 'Springfield, Illinois',
+  CONTRACTOR_SINCE: '1998',
+  CONTRACTOR_LICENCE: '104-12345 <board>',
+  CONTRACTOR_INSURED: 'General liability',
+  CONTRACTOR_CHECKED: 'License seen in March 2026',
+  CONTRACTOR_TELEPHONE: '+1 (555) 0100',
+  CONTRACTOR_LINK: 'https://painter.example/about',
+};
 
 test('the contractor’s card is only on the start page, the quote form and the thank-you page after a quote', async () => {
-  const pages = await pagesWith('lang: en\n');
+  const pages = await pagesWith({});
   const shown = pages.filter(({ html }) => CARD.test(html)).map(({ path }) => path);
   expect(shown).toEqual(['/', '/quote']);
   const thanks = pages.flatMap(({ variantsByReferer = new Map() }) => [...variantsByReferer]);
@@ -48,7 +49,7 @@ test('the contractor’s card is only on the start page, the quote form and the 
 });
 
 test('the contractor’s card shows general facts if the operator set no facts', async () => {
-  const card = cardIn((await pagesWith('lang: en\n'))[0]?.html);
+  const card = cardIn((await pagesWith({}))[0]?.html);
   expect(card).toContain('<span>Your request goes to</span> <strong><bdi>Sample &amp; Sons</bdi></strong>');
   expect(card.match(/<li>.*<\/li>/g)).toEqual([
     '<li>One contractor, not a list of bidders</li>',
@@ -70,22 +71,38 @@ test('the contractor’s card shows only the facts that the operator set, each w
     ['Website', '<a href="https://painter.example/about"><bdi>painter.example</bdi></a>'],
   ]);
   expect(card).not.toContain('<li>');
-  const one = cardIn((await pagesWith('contractor: { since: "2004", labels: { since: Seit } }\n'))[0]?.html);
+  const one = cardIn(
+    (await pagesWith({ CONTRACTOR_SINCE: '2004' }, { 'words.yaml': 'contractor: { labels: { since: Seit } }' }))[0]
+      ?.html,
+  );
   expect(one.match(/<dt>.*<\/dd>/g)).toEqual(['<dt>Seit</dt><dd><bdi>2004</bdi></dd>']);
 });
 
-describe('contractor in words.yaml', () => {
-  test.each([
-    ['since: 98', 'contractor.since: must be a year such as 1998'],
-    ['since: long ago', 'contractor.since: must be a year such as 1998'],
-    ['telephone: call us', 'contractor.telephone: must be a telephone number'],
-    ['link: http://painter.example', 'contractor.link: must be an https:// address'],
-    ['link: "javascript:alert(1)"', 'contractor.link: must be an https:// address'],
-    ['link: https://user:word@painter.example', 'contractor.link: must be an https:// address'],
-    ['place: "a\\nb"', 'contractor.place: must be one line of at most 120 characters'],
-    [`insured: ${'x'.repeat(121)}`, 'contractor.insured: must be one line of at most 120 characters'],
-    ['name: Somebody Else', 'contractor.name: is an unknown name'],
-  ])('rejects %s at the start in one sentence without the value', async (fact, sentence) => {
-    await expect(pagesWith(`contractor:\n  ${fact}\n`)).rejects.toThrow(`CONTENT_DIR: words.yaml: ${sentence}.`);
-  });
+test('the contractor’s card shows the photo and the quotation of CONTENT_DIR', async () => {
+  const words = 'contractor: { quotation: They <finished> early., quotationBy: Ada }';
+  const [page] = await pagesWith(all, { 'contractor.jpg': 'a photo', 'words.yaml': words });
+  const card = cardIn(page?.html);
+  expect(card).toMatch(/<img src="\/assets\/contractor-[0-9a-f]{12}\.jpg" alt="">/);
+  expect(card).toContain('<blockquote><p>They &lt;finished&gt; early.</p></blockquote>');
+  expect(card).toContain('<figcaption>Ada</figcaption>');
+  expect(cardIn((await pagesWith(all))[0]?.html)).not.toMatch(/<img|<figure/);
+});
+
+test('a start with two photos of the contractor ends with one sentence', async () => {
+  await expect(pagesWith({}, { 'contractor.jpg': 'a', 'contractor.png': 'b' })).rejects.toThrow(
+    'CONTENT_DIR: contractor.jpg and contractor.png exclude each other. Remove one of them.',
+  );
+});
+
+test.each([
+  ['CONTRACTOR_SINCE', '98', 'must be a year such as 1998'],
+  ['CONTRACTOR_SINCE', 'long ago', 'must be a year such as 1998'],
+  ['CONTRACTOR_TELEPHONE', 'call us', 'must be a telephone number'],
+  ['CONTRACTOR_LINK', 'http://painter.example', 'must be an https:// address'],
+  ['CONTRACTOR_LINK', 'javascript:alert(1)', 'must be an https:// address'],
+  ['CONTRACTOR_LINK', 'https://user:word@painter.example', 'must be an https:// address'],
+  ['CONTRACTOR_PLACE', 'a\nb', 'must be one line'],
+  ['CONTRACTOR_INSURED', 'x'.repeat(121), 'must have at most 120 characters'],
+])('a start rejects %s=%j in one sentence without the value', async (name, value, sentence) => {
+  await expect(pagesWith({ [name]: value })).rejects.toThrow(`${name} ${sentence}`);
 });

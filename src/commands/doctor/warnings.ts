@@ -1,6 +1,7 @@
 /** Warnings about settings and files that are valid but probably a mistake (reference §13.3). */
 import { statSync } from 'node:fs';
 import { processTimeZone } from '../../platform/clock.ts';
+import { hasFacts } from '../../site/contractor.ts';
 import { isThisMachine } from '../arguments.ts';
 import type { CheckContext, Diagnosis } from './check.ts';
 
@@ -32,6 +33,12 @@ export function settingsWarnings(
       isProduction && operator.contact === undefined,
       'Error pages show no contact to people.',
       'Set OPERATOR_CONTACT.',
+    ],
+    [
+      'site',
+      isProduction && !hasFacts(settings),
+      'The card of the contractor shows no facts.',
+      'Set CONTRACTOR_PLACE, CONTRACTOR_SINCE, CONTRACTOR_LICENCE or another fact (.env.example).',
     ],
     [
       'console',
