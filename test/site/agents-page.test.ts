@@ -135,14 +135,6 @@ test.each(programs)(
   },
 );
 
-test('the curl command for a test is marked as a test for a sandbox token', async () => {
-  const [, , command = ''] = codeIn('');
-  const { status, stdout } = await run('bash', ['-c', command], '', tokens.sandbox);
-  expect(status).toBe(0);
-  expect(stdout).toMatch(/^HTTP\/1.1 200 /);
-  expect(stdout.toLowerCase()).toContain('sandbox: true');
-});
-
 test.each(programs)('the %s program sends nothing without a yes', async (language, file, command) => {
   writeFileSync(join(folder, file), programIn(language));
   const { status, stderr } = await run(command, [file], 'no\n');
