@@ -170,6 +170,18 @@ test('/agents contains only code blocks that these tests run', () => {
   ]);
 });
 
+test.each([
+  ['Test in a sandbox', '/reference#sandbox'],
+  ['When something goes wrong', '/reference#error-codes'],
+  ['Versions and changes', '/reference#versions-and-changes'],
+])('/agents has the section “%s”, which links to %s', async (heading, address) => {
+  const { text } = await call(service, '/agents.md', { method: 'GET' });
+  const [, section = ''] = text.split(`\n## ${heading}\n`);
+  expect(section.split('\n## ', 1)[0]).toContain(`${address})`);
+  const [path = '', anchor] = address.split('#');
+  expect((await call(service, path, { method: 'GET' })).text).toContain(` id="${anchor}"`);
+});
+
 describe('/agents, Model Context Protocol', () => {
   type Server = { url?: string; httpUrl?: string; type?: string; headers: { Authorization: string } };
   /** Returns the only server of a host's setting. */
