@@ -5,8 +5,11 @@
  *   npx node examples/agent.ts homeowner_quote name='Ada Lovelace' email=ada@example.com postal_code=94110
  *
  * `npx` uses the Node.js that `npm ci` installed. A version before 22.18 reads no TypeScript. For another service, set
- * BASE_URL, and TOKEN or TOKEN_FILE. `--yes` replaces the person's answer in tests. Never use it with anybody's real
- * data.
+ * BASE_URL, and TOKEN or TOKEN_FILE. `--page` lets the person confirm on a page of the service, as some actions require.
+ * `--yes` replaces the person's answer in tests. Never use it with anybody's real data.
+ *
+ * With a sandbox token nothing leaves the service, and a tag in the address decides the outcome. Try `--yes` with
+ * `ada+rejected@example.com`, or `--page` with `ada+presses@example.com`. /reference lists the tags.
  */
 import { randomUUID } from 'node:crypto';
 import { appendFileSync, readFileSync } from 'node:fs';
@@ -16,12 +19,17 @@ import { setTimeout as sleep } from 'node:timers/promises';
 type Action = Record<'preview' | 'execute', { url: string }> & {
   action: string;
   required_fields: string[];
+  /** The weakest way to confirm that the action accepts. With any other than `agent`, the person confirms on a page. */
+  confirmation_minimum: string;
 };
+/** Addresses with their method, such as `GET /api/agent/confirmations/{id}`. */
+type Page = Record<'create' | 'read', string>;
 type Body = {
   error?: string;
   detail?: string;
   retryable?: boolean;
   actions?: Action[];
+  confirmation?: { page?: Page; id?: string; status?: string; confirmation_url?: string };
   preview_id?: string;
   fields?: Record<string, string>;
   destination?: string;
@@ -30,7 +38,7 @@ type Body = {
   replay?: boolean;
 };
 /** The status is 0 if no complete answer came. */
-type Answer = { status: number; body: Body; ignored?: string | null };
+type Answer = { status: number; body: Body; ignored?: string | null; isTest?: boolean; retryAfter: number };
 
 const ATTEMPTS = 5;
 /** Time limit of a request, in milliseconds. The service may wait a minute for the destination. */
@@ -45,15 +53,15 @@ function stop(words: string): never {
 /** Sends a request, and repeats it unchanged while its result is unknown, up to this number of attempts. */
 async function send(url: string, request: RequestInit = {}, attempts = ATTEMPTS): Promise<Answer> {
   for (let attempt = 1; ; attempt += 1) {
-    const answer: Answer = { status: 0, body: {} };
-    let seconds = 2 ** (attempt - 1);
+    const answer: Answer = { status: 0, body: {}, retryAfter: 2 ** (attempt - 1) };
     try {
       const signal = AbortSignal.timeout(TIMEOUT_MS);
       const response = await fetch(url, { ...request, redirect: 'manual', signal });
       const text = await response.text();
       answer.status = response.status;
       answer.ignored = response.headers.get('ignored-fields');
-      seconds = Number(response.headers.get('retry-after')) || seconds;
+      answer.isTest = response.headers.get('sandbox') === 'true';
+      answer.retryAfter = Number(response.headers.get('retry-after')) || answer.retryAfter;
       answer.body = JSON.parse(text);
     } catch {
       // There was no complete answer, or a proxy sent a page.
@@ -63,8 +71,8 @@ async function send(url: string, request: RequestInit = {}, attempts = ATTEMPTS)
     // A receipt is final, whatever its status. Without one, the same key makes a repeat safe.
     if (!isOpen || body.receipt !== undefined || attempt === attempts) return answer;
     const result = status === 0 ? `${new URL(url).origin} does not answer` : `Answer ${status}`;
-    say(`${result}: the same again in ${seconds} s.`);
-    await sleep(seconds * 1000);
+    say(`${result}: the same again in ${answer.retryAfter} s.`);
+    await sleep(answer.retryAfter * 1000);
   }
 }
 
@@ -85,11 +93,30 @@ async function userAgrees(): Promise<boolean> {
   return /^y(es)?$/i.test(answer.trim());
 }
 
-const { BASE_URL = 'http://127.0.0.1:3000', TOKEN, TOKEN_FILE = 'data/agent-token' } = process.env;
-const [wanted, ...pairs] = process.argv.slice(2).filter((word) => word !== '--yes');
+/** Returns the address of a call of the manifest. The credential goes only to the service that you chose. */
+function addressOf(call: string): string {
+  const { href, origin } = new URL(call.replace(/^\w+ /, ''), BASE_URL);
+  return origin === new URL(BASE_URL).origin ? href : stop(`${href} is not under BASE_URL.`);
+}
 
-// Discover. Send the credential only to the service that you chose, whatever a manifest says.
-// Nothing is lost if this stops, so one attempt is enough.
+/** Gives the person the link to a page of the service that shows everything, and waits until they have answered. */
+async function confirmOnPage({ create, read }: Page): Promise<Answer> {
+  const asked = await post(addressOf(create), { preview_id: preview.body.preview_id });
+  const { id = '', confirmation_url: url } = asked.body.confirmation ?? stop(inWords(asked));
+  say(`Open this page, check the details and confirm there: ${url}`);
+  for (;;) {
+    const answer = await send(addressOf(read.replace('{id}', id)), { headers });
+    const { status } = answer.body.confirmation ?? stop(`${inWords(answer)}\nThe page above shows the result.`);
+    if (status !== 'pending') return answer;
+    await sleep(answer.retryAfter * 1000);
+  }
+}
+
+const OPTIONS = ['--yes', '--page'];
+const { BASE_URL = 'http://127.0.0.1:3000', TOKEN, TOKEN_FILE = 'data/agent-token' } = process.env;
+const [wanted, ...pairs] = process.argv.slice(2).filter((word) => !OPTIONS.includes(word));
+
+// Discover. Nothing is lost if this stops, so one attempt is enough.
 const manifest = await send(new URL('/.well-known/service-agent.json', BASE_URL).href, {}, 1);
 if (manifest.status === 0) stop(`${inWords(manifest)} Start the service, or set BASE_URL to its address.`);
 const actions = manifest.body.actions ?? stop(`There is no manifest at ${BASE_URL}. ${inWords(manifest)}`);
@@ -97,9 +124,6 @@ const known = actions.map((one) => `  ${one.action}: ${one.required_fields.join(
 const action =
   actions.find((one) => one.action === wanted) ??
   stop(`Say which action, and its fields as name=value:\n${known.join('\n')}`);
-for (const { url } of [action.preview, action.execute]) {
-  if (new URL(url).origin !== new URL(BASE_URL).origin) stop(`${url} is not under BASE_URL.`);
-}
 const token = TOKEN || readFileSync(TOKEN_FILE, 'utf8').trim();
 // With this Accept, a refusal is a problem of RFC 9457: it always has a sentence, in `detail`.
 const accept = 'application/json, application/problem+json';
@@ -107,33 +131,42 @@ const headers = { authorization: `Bearer ${token}`, 'content-type': 'application
 
 // Preview. The service checks and normalizes the fields, and sends them to nobody.
 const fields = JSON.stringify(Object.fromEntries(pairs.map((pair) => pair.split(/=(.*)/s))));
-const preview = await send(action.preview.url, { method: 'POST', headers, body: fields });
+const preview = await send(addressOf(action.preview.url), { method: 'POST', headers, body: fields });
 if (preview.status !== 200) stop(inWords(preview));
 if (preview.ignored) say(`The form has no such field: ${preview.ignored}.`);
+if (preview.isTest) say('This is a sandbox client: a test, and nothing leaves the service.');
 
-// Show everything that came back, and ask the person.
+// Show everything that came back, and ask the person, here or on the page.
 for (const [name, value] of Object.entries(preview.body.fields ?? {})) say(`  ${name}: ${value}`);
 say(`These details go to ${preview.body.destination}.\n${preview.body.confirmation_statement}`);
-if (!(await userAgrees())) stop('There was no yes, so nothing was sent.');
+const isOnPage = process.argv.includes('--page') || action.confirmation_minimum !== 'agent';
+const page = isOnPage ? manifest.body.confirmation?.page : undefined;
+if (!page && !(await userAgrees())) stop('There was no yes, so nothing was sent.');
 
 // Execute. Use one key for this request of the user, on every attempt.
-const execution = await send(action.execute.url, {
-  method: 'POST',
-  headers: { ...headers, 'idempotency-key': randomUUID() },
-  body: JSON.stringify({
-    preview_id: preview.body.preview_id,
-    confirmation: true,
-    confirmation_text: preview.body.confirmation_statement,
-  }),
-});
+const key = randomUUID();
+const post = (url: string, body: object) =>
+  send(url, { method: 'POST', headers: { ...headers, 'idempotency-key': key }, body: JSON.stringify(body) });
+const execution = page
+  ? await confirmOnPage(page)
+  : await post(addressOf(action.execute.url), {
+      preview_id: preview.body.preview_id,
+      confirmation: true,
+      confirmation_text: preview.body.confirmation_statement,
+    });
 
 // Store the receipt of a failure too. The operator will need its action_id.
 const { status, body } = execution;
-const { receipt, replay } = body;
+const { receipt, replay, confirmation } = body;
 if (receipt) appendFileSync('receipts.jsonl', `${JSON.stringify(receipt)}\n`, { mode: 0o600 });
 if (!receipt && (status === 0 || status >= 500)) {
   say('Nothing tells whether it was sent: ask the operator before you send it again.');
 }
+if (confirmation && confirmation.status !== 'submitted') {
+  const effect = receipt ? 'Tell the user that it may not have arrived.' : 'Nothing was sent.';
+  stop(`The confirmation ended as ${confirmation.status}. ${effect}`);
+}
 if (receipt?.status !== 'submitted') stop(inWords(execution));
-say(`Sent once${replay ? ', by an earlier attempt' : ''}; the receipt is in receipts.jsonl.`);
+const result = preview.isTest ? 'Submitted as a test, so sent to nobody' : 'Sent once';
+say(`${result}${replay ? ', by an earlier attempt' : ''}; the receipt is in receipts.jsonl.`);
 process.stdout.write(`${JSON.stringify(receipt)}\n`);

@@ -4,7 +4,7 @@ import { dirname, join, resolve } from 'node:path';
 import { expect, test } from 'vitest';
 
 const project = resolve(import.meta.dirname, '..');
-const documents = globSync('{*,docs/*,content/*,deploy/*}.md', { cwd: project }).map((path) => ({
+const documents = globSync('{*,docs/*,docs/reference/*,content/*,deploy/*}.md', { cwd: project }).map((path) => ({
   path,
   text: readFileSync(join(project, path), 'utf8'),
 }));
@@ -25,6 +25,14 @@ test('in the documents, every link to a file has a target', () => {
   const broken = links.filter(([from, to]) => !existsSync(join(project, dirname(from), to)));
   expect(broken).toEqual([]);
 });
+
+test.each(['05', '06', '08', '19', '24', '26'])(
+  'chapter %s of the reference links to the chapter on sandbox clients',
+  (number) => {
+    const chapter = documents.find(({ path }) => path.startsWith(`docs/reference/${number}-`));
+    expect(chapter?.text).toMatch(/\(\[§27\.\d\]\(27-sandbox\.md\)\)/);
+  },
+);
 
 test('README and docs/operations.md link to docs/one-box.md', () => {
   for (const path of ['README.md', 'docs/operations.md']) {

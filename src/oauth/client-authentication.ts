@@ -5,8 +5,8 @@ import { isDocumentAddress } from './addresses.ts';
 import { isNamed } from './authorization-request.ts';
 import type { Parameters } from './parameters.ts';
 
-/** `secret` is the SHA-256 of the secret of a named client, in hex. A metadata client has none. */
-export type AuthenticatedClient = { kind: 'client'; id: string; secret: string | undefined };
+/** `secret` is the SHA-256 of the secret of a named client, in hex. A metadata client has none, and no credential. */
+export type AuthenticatedClient = { kind: 'client'; id: string; secret: string | undefined; sandbox: boolean };
 
 type Given = { id: string | undefined; secret: string | undefined };
 
@@ -32,10 +32,12 @@ export function authenticate(
   const { id, secret } = inHeader ?? sent;
   if (id === undefined) return wrong;
   if (!isNamed(credentials, id)) {
-    return secret === undefined && isDocumentAddress(id, hosts) ? { kind: 'client', id, secret: undefined } : wrong;
+    const isDocument = secret === undefined && isDocumentAddress(id, hosts);
+    return isDocument ? { kind: 'client', id, secret: undefined, sandbox: false } : wrong;
   }
   const digest = digestOfToken(secret ?? '');
-  return credentials.find(digest)?.name === id ? { kind: 'client', id, secret: digest } : wrong;
+  const holder = credentials.find(digest);
+  return holder?.name === id ? { kind: 'client', id, secret: digest, sandbox: holder.sandbox } : wrong;
 }
 
 /** Returns the name and the secret of the scheme Basic. Both are form-urlencoded (RFC 6749 §2.3.1). */

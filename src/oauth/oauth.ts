@@ -16,7 +16,7 @@ import { openConnections } from './connections.ts';
 import { authorizePage, refusedPage } from './page.ts';
 import { parametersIn } from './parameters.ts';
 import type { RandomSecret } from './secrets.ts';
-import { requestTokens, revokeToken } from './tokens.ts';
+import { requestTokens, revokeToken, type TokenRequest } from './tokens.ts';
 
 export type OauthParts = {
   settings: Pick<Settings, 'baseUrl' | 'operator' | 'oauthHosts'>;
@@ -32,6 +32,9 @@ export type OauthParts = {
 };
 
 export type Oauth = ReturnType<typeof openOauth>;
+
+/** The part of a request for tokens that is not in its body. */
+export type Caller = Omit<TokenRequest, 'parameters'>;
 
 /** Returns the functions behind the routes. They throw `StorageUnavailable`. */
 export function openOauth(given: OauthParts) {
@@ -49,10 +52,10 @@ export function openOauth(given: OauthParts) {
     page: (request: AuthorizationRequest, shown: { query: URLSearchParams; isWrong?: boolean }) =>
       authorizePage(parts, request, shown),
     refusedPage: (refusal: ConnectRefusal) => refusedPage(parts, refusal),
-    requestTokens: (sent: URLSearchParams, authorization: readonly string[]) =>
-      requestTokens(parts, { parameters: parametersIn(sent), authorization }),
-    revokeToken: (sent: URLSearchParams, authorization: readonly string[]) =>
-      revokeToken(parts, { parameters: parametersIn(sent), authorization }),
+    requestTokens: (sent: URLSearchParams, caller: Caller) =>
+      requestTokens(parts, { ...caller, parameters: parametersIn(sent) }),
+    revokeToken: (sent: URLSearchParams, caller: Caller) =>
+      revokeToken(parts, { ...caller, parameters: parametersIn(sent) }),
     checkAccess: (lines: readonly string[]) => checkAccess(parts, lines),
   };
 }

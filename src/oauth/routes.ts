@@ -17,7 +17,7 @@ import { sendProblem } from '../server/page-or-json.ts';
 import type { GiveBack, TakeBody, TakeFromLimit } from '../server/rate-limits.ts';
 import { StorageUnavailable } from '../storage/database.ts';
 import type { Button } from './authorize.ts';
-import type { Oauth, OauthParts } from './oauth.ts';
+import type { Caller, Oauth, OauthParts } from './oauth.ts';
 
 /**
  * Headers of the page and of its redirects. A host may open the page in a window of its own, and must be able to learn
@@ -151,7 +151,7 @@ function registerPage(app: FastifyInstance, parts: RouteParts): void {
 function registerTokens(app: FastifyInstance, parts: RouteParts): void {
   const add = (
     route: Route,
-    run: (oauth: Oauth, sent: URLSearchParams, authorization: readonly string[]) => Promise<object | OauthRefusal>,
+    run: (oauth: Oauth, sent: URLSearchParams, caller: Caller) => Promise<object | OauthRefusal>,
   ) =>
     app.route({
       ...at(route),
@@ -166,16 +166,19 @@ function registerTokens(app: FastifyInstance, parts: RouteParts): void {
         if (body.kind === 'rateLimited') return sendProblem(reply, renderProblem(body, 'agent'));
         const sent = body.kind === 'read' ? sentForm(request.headers, body.bytes) : undefined;
         if (sent === undefined) return sendRefusal(reply, { kind: 'oauthRequest' });
-        const answer = await run(await parts.openOauth(), sent.values, headerLines(request.raw, 'authorization'));
+        const answer = await run(await parts.openOauth(), sent.values, {
+          authorization: headerLines(request.raw, 'authorization'),
+          onSandbox: () => reply.header('sandbox', 'true'),
+        });
         return 'kind' in answer ? sendRefusal(reply, answer as OauthRefusal) : reply.send(answer);
       },
     });
 
-  add(routes.requestToken, async (oauth, sent, authorization) => {
-    const answer = await oauth.requestTokens(sent, authorization);
+  add(routes.requestToken, async (oauth, sent, caller) => {
+    const answer = await oauth.requestTokens(sent, caller);
     return answer.kind === 'issued' ? answer.body : answer;
   });
-  add(routes.revokeToken, async (oauth, sent, authorization) => (await oauth.revokeToken(sent, authorization)) ?? {});
+  add(routes.revokeToken, async (oauth, sent, caller) => (await oauth.revokeToken(sent, caller)) ?? {});
 }
 
 /** Sends an error of RFC 6749 §5.2. */

@@ -24,6 +24,8 @@ export type TokenRequest = {
   parameters: Parameters;
   /** All lines of the `Authorization` header. */
   authorization: readonly string[];
+  /** Called if the credential is of a sandbox client (reference §27.2). */
+  onSandbox?(): void;
 };
 
 /** The body of a success (RFC 6749 §5.1). */
@@ -43,11 +45,9 @@ const WRONG_GRANT = { kind: 'oauthGrant' } as const;
  * Answers a request for tokens.
  * @throws StorageUnavailable
  */
-export async function requestTokens(
-  parts: TokenParts,
-  { parameters, authorization }: TokenRequest,
-): Promise<TokenAnswer> {
-  const client = admit(parts, parameters, authorization);
+export async function requestTokens(parts: TokenParts, request: TokenRequest): Promise<TokenAnswer> {
+  const { parameters } = request;
+  const client = admit(parts, request);
   if (client.kind !== 'client') return client;
   switch (parameters.get('grant_type')) {
     case undefined:
@@ -62,10 +62,11 @@ export async function requestTokens(
 }
 
 /** Checks repeated parameters, the client, then `resource`. */
-function admit(parts: TokenParts, parameters: Parameters, authorization: readonly string[]) {
+function admit(parts: TokenParts, { parameters, authorization, onSandbox }: TokenRequest) {
   if (parameters.hasRepeated) return { kind: 'oauthRequest' } as const;
   const client = authenticate(parts, parameters, authorization);
   if (client.kind !== 'client') return client;
+  if (client.sandbox) onSandbox?.();
   const resource = parameters.get('resource');
   const isOurs = resource === undefined || isOurResource(resource, parts.baseUrl);
   return isOurs ? client : ({ kind: 'oauthTarget' } as const);
@@ -156,11 +157,9 @@ function logEnd({ log }: TokenParts, { client }: OauthConnectionRow): TokenAnswe
  * client, changes nothing and gets the same answer. Returns undefined on success.
  * @throws StorageUnavailable
  */
-export async function revokeToken(
-  parts: TokenParts,
-  { parameters, authorization }: TokenRequest,
-): Promise<OauthRefusal | undefined> {
-  const client = admit(parts, parameters, authorization);
+export async function revokeToken(parts: TokenParts, request: TokenRequest): Promise<OauthRefusal | undefined> {
+  const { parameters } = request;
+  const client = admit(parts, request);
   if (client.kind !== 'client') return client;
   const token = parameters.get('token');
   if (token === undefined) return { kind: 'oauthRequest' };

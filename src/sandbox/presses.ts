@@ -1,6 +1,7 @@
 /**
  * Answers confirmations of sandbox clients whose address has the tag `+presses` or `+declines` (reference §27.5), and
- * ends expired ones. Each instance runs this job, so another instance or a restart answers what a dead process did not.
+ * ends expired ones and expired executions. Each instance runs this job, so another instance or a restart answers what a
+ * dead process did not. Retention deletes only ended executions.
  */
 import { decline, type SendParts, sendConfirmed } from '../confirmations/answer.ts';
 import type { Confirmations } from '../confirmations/confirmations.ts';
@@ -22,12 +23,13 @@ export type PressParts = SendParts & {
 
 /** Returns the job, and `expect`, which runs the job when a confirmation that was requested now is due. */
 export function openPresses(parts: PressParts): Job & { expect(): void } {
-  const { storage, clock, log, metrics, confirmations, pending } = parts;
+  const { storage, clock, log, metrics, executions, confirmations, pending } = parts;
   const job = openJob({
     clock,
     firstAfterMs: 0,
     everyMs: EVERY_MS,
     async work() {
+      await executions.settleExpired();
       metrics.countConfirmation('expired', await pending.expire());
       const until = isoTime(clock.now().getTime() - PRESS_AFTER_MS);
       const due = await storage.read((db) =>

@@ -7,11 +7,14 @@ import { globSync } from 'node:fs';
 import { join } from 'node:path';
 import { DatabaseSync } from 'node:sqlite';
 import { afterEach, beforeEach, describe, expect, test } from 'vitest';
+import { openSandboxRetention } from '../../src/sandbox/retention.ts';
 import { runService, temporaryFolder } from '../commands/run-service.ts';
-import { executeAction, previewId } from '../support/agent.ts';
+import { askToConfirm } from '../confirmations/rig.ts';
+import { executeAction, previewAction, previewId } from '../support/agent.ts';
 import { type TestClock, testClock } from '../support/clock.ts';
 import { post } from '../support/forms.ts';
-import { type Service, startService } from '../support/service.ts';
+import { getReceipt, newKey } from '../support/receipts.ts';
+import { type Service, startService, tokens } from '../support/service.ts';
 
 const DAY_MS = 24 * 3_600_000;
 const ada = { name: 'Ada Canarylace', email: 'ada.canary@example.com' };
@@ -23,7 +26,7 @@ let folder: string;
 beforeEach(async () => {
   clock = testClock();
   folder = temporaryFolder();
-  service = await startService({ clock, folder });
+  service = await startService({ clock, folder, environment: { RECEIPT_SIGNING_KEYS: newKey() } });
 });
 afterEach(() => service.close());
 
@@ -43,6 +46,16 @@ async function fill(person: { name: string; email: string }): Promise<void> {
   }
   const email = person.email.replace('@', `+${person.name.slice(0, 3).toLowerCase()}@`);
   await post(service, '/api/subscribe', 'json', { email, privacy: 'on' });
+}
+
+/** Executes and requests a confirmation as a sandbox client, and signs the receipt, whose disclosures have the fields. */
+async function sandboxTest(person: { name: string; email: string }): Promise<void> {
+  const { sandbox: token } = tokens;
+  const previewOf = async () =>
+    (await previewAction(service, 'contact', { ...person, ...message }, { token })).body.preview_id as string;
+  const { body } = await executeAction(service, await previewOf(), { action: 'contact', token });
+  expect((await getReceipt(service, body.receipt.action_id, token)).body.disclosures).not.toEqual([]);
+  expect((await askToConfirm(service, await previewOf(), { token })).status).toBe(201);
 }
 
 const erase = (email: string) => runService(['erase', email, '--yes'], { environment: { DATA_DIR: folder } });
@@ -108,6 +121,35 @@ describe('erased data in raw files', () => {
     expect(await storage.read((db) => db.selectFrom('messages').selectAll())).toEqual([]);
     await service.close();
     expect(rawFiles()).not.toMatch(/ada\.canary/i);
+    service = await startService({ clock, folder });
+  });
+
+  test('of tests of sandbox clients is absent, in disclosures and pending confirmations too', async () => {
+    await sandboxTest(ada);
+    await sandboxTest({ name: 'Eve', email: 'eve@example.com' });
+    expect(rawFiles()).toContain('Canarylace');
+    expect((await erase(ada.email)).status).toBe(0);
+    expect(rawFiles()).toContain('eve@example.com');
+    expect(rawFiles().replaceAll('Canarysubject', '')).not.toMatch(/ada\.canary|Canarylace/i);
+    const { storage } = service.parts;
+    const rows = await storage.read((db) => db.selectFrom('sandbox_contents').select('email'));
+    expect(rows).toEqual([{ email: 'eve@example.com' }]);
+    expect(await storage.read((db) => db.selectFrom('executions').select('action_id'))).toHaveLength(4);
+  });
+
+  test('of tests of sandbox clients that the service deleted after a day is absent', async () => {
+    await sandboxTest(ada);
+    const { storage, log } = service.parts;
+    const contents = () => storage.read((db) => db.selectFrom('sandbox_contents').select('id'));
+    expect(await contents()).toHaveLength(1);
+    // The pending confirmation expires within an hour, so that the sweep after a day deletes it too.
+    clock.advance(DAY_MS + 1);
+    await service.parts.sandbox.pending.expire();
+    await storage.write((tx) => tx.updateTable('executions').set({ lease_started_ms: 0 }).execute());
+    await openSandboxRetention({ storage, clock, log }).work();
+    expect(await contents()).toEqual([]);
+    await service.close();
+    expect(rawFiles()).not.toMatch(/ada\.canary|Canarylace|Canarymessage/i);
     service = await startService({ clock, folder });
   });
 

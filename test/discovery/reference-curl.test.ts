@@ -2,7 +2,7 @@
 import { spawn } from 'node:child_process';
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import { curlOf } from '../../src/discovery/reference/commands.ts';
-import { call } from '../support/agent.ts';
+import { call, executeAction } from '../support/agent.ts';
 import { ranToTheEnd } from '../support/ran.ts';
 import { type Service, startService, tokens } from '../support/service.ts';
 
@@ -27,12 +27,12 @@ function shapeOf(value: unknown): unknown {
   return Object.fromEntries(Object.entries(value).map(([name, each]) => [name, shapeOf(each)]));
 }
 
-async function run(command: string): Promise<{ status: number; body: string }> {
+async function run(command: string, token: string = tokens.both): Promise<{ status: number; body: string }> {
   // The answer ends with a line break, so that the prompt begins on a line of its own.
   expect(command).toMatch(/^curl -sS -w '\\n' /);
   const written = command.replace(`-w '\\n'`, `-w '\\n%{http_code}'`);
   const child = spawn('sh', ['-c', written], {
-    env: { PATH: process.env.PATH ?? '', TOKEN: tokens.both },
+    env: { PATH: process.env.PATH ?? '', TOKEN: token },
   });
   const { stdout, stderr, status } = await ranToTheEnd(child);
   expect([status, stderr]).toEqual([0, '']);
@@ -72,6 +72,16 @@ test('/reference shows a curl command for every call, and an example of every JS
   expect(markdown.match(/^```sh curl$/gm)).toHaveLength(calls.length);
   expect(markdown.match(/^```json answer 20[01]$/gm)).toHaveLength(8);
   expect(blockIn(sectionOf('Receive lead.created'), 'json')).toContain('"lead.created"');
+});
+
+test('/reference, Sandbox: its only command gets a preview with a sandbox token, and its execution is 422', async () => {
+  const [, section = ''] = markdown.split('\n## Sandbox\n');
+  const [own = ''] = section.split('\n## ', 1);
+  expect(own.match(/^```/gm)).toHaveLength(2);
+  const { status, body } = await run(blockIn(own, 'sh'), tokens.sandbox);
+  expect(status).toBe(200);
+  const executed = await executeAction(service, JSON.parse(body).preview_id, { token: tokens.sandbox });
+  expect([executed.status, executed.headers.get('sandbox')]).toEqual([422, 'true']);
 });
 
 test('curlOf escapes an apostrophe in a value for the shell', () => {

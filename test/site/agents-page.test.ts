@@ -135,14 +135,6 @@ test.each(programs)(
   },
 );
 
-test('the curl command for a test is marked as a test for a sandbox token', async () => {
-  const [, , command = ''] = codeIn('');
-  const { status, stdout } = await run('bash', ['-c', command], '', tokens.sandbox);
-  expect(status).toBe(0);
-  expect(stdout).toMatch(/^HTTP\/1.1 200 /);
-  expect(stdout.toLowerCase()).toContain('sandbox: true');
-});
-
 test.each(programs)('the %s program sends nothing without a yes', async (language, file, command) => {
   writeFileSync(join(folder, file), programIn(language));
   const { status, stderr } = await run(command, [file], 'no\n');
@@ -176,6 +168,18 @@ test('/agents contains only code blocks that these tests run', () => {
     'sh',
     'sh',
   ]);
+});
+
+test.each([
+  ['Test in a sandbox', '/reference#sandbox'],
+  ['When something goes wrong', '/reference#error-codes'],
+  ['Versions and changes', '/reference#versions-and-changes'],
+])('/agents has the section “%s”, which links to %s', async (heading, address) => {
+  const { text } = await call(service, '/agents.md', { method: 'GET' });
+  const [, section = ''] = text.split(`\n## ${heading}\n`);
+  expect(section.split('\n## ', 1)[0]).toContain(`${address})`);
+  const [path = '', anchor] = address.split('#');
+  expect((await call(service, path, { method: 'GET' })).text).toContain(` id="${anchor}"`);
 });
 
 describe('/agents, Model Context Protocol', () => {

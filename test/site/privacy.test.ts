@@ -125,6 +125,7 @@ test('/privacy states retention periods and the contact, and contains no command
   expect(text).toContain('| 77 days |');
   expect(text).toContain('44 days after delivery');
   expect(text).toContain('help@paint.example');
+  expect(text).toMatch(/\*\*A test by the maker of an assistant:\*\*.* \| One day \|/);
   expect(text).toContain('deletes everything that this site stores under that address');
   expect(text).not.toContain('npm run');
 });

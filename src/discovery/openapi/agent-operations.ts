@@ -74,7 +74,7 @@ const previewToExecute = {
 };
 
 const answer = (description: string, record: string, examples: Record<string, unknown>, further: string[] = []) =>
-  response('actions', description, json(schema(record), examples), [...RATE_HEADERS, ...further]);
+  response('actions', description, json(schema(record), examples), [...RATE_HEADERS, 'Sandbox', ...further]);
 
 const body = (record: string, examples: Record<string, unknown>) => {
   return { required: true, content: json(schema(record), examples) };

@@ -27,6 +27,17 @@ const uncounted: Partial<Record<OperationId, readonly string[]>> = {
   subscribeNewsletter: ['408', '431', '503'],
 };
 
+/** Refusals of the agent routes that come before the credential is checked, and so never have the header Sandbox. */
+const beforeCredential: ReadonlySet<string> = new Set<Refusal['kind']>([
+  'unknownAction',
+  'rateLimited',
+  'unauthenticated',
+  'badRequest',
+  'requestTimeout',
+  'headersTooLarge',
+  'shuttingDown',
+]);
+
 /** Refusals that a documented route can return. Pages and hosts with OAuth get the others. */
 type Documented = Exclude<Refusal, PressRefusal | ConsoleRefusal | NewsletterRefusal | OauthRefusal | ConnectRefusal>;
 
@@ -100,7 +111,12 @@ export function failureResponses(operationId: OperationId): Record<string, objec
     const isRelayed =
       operationId === 'executeAction' && status.startsWith('4') && !['401', '403', '404', '408'].includes(status);
     const headers = examples.flatMap((example) => example.headers);
-    const further = [...(isCounted || isRelayed ? RATE_HEADERS : []), ...(isRelayed ? ['Link'] : [])];
+    const isMarked = group === 'actions' && examples.some(({ name }) => !beforeCredential.has(name));
+    const further = [
+      ...(isCounted || isRelayed ? RATE_HEADERS : []),
+      ...(isRelayed ? ['Link'] : []),
+      ...(isMarked ? ['Sandbox'] : []),
+    ];
     return [status, response(group, description, content, [...headers, ...further])];
   });
   return Object.fromEntries(responses);

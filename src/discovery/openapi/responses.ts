@@ -30,6 +30,7 @@ export const headers = {
   'WWW-Authenticate': header('The Bearer challenge (RFC 6750).', 'Bearer realm="agent actions", error="invalid_token"'),
   'Idempotent-Replayed': header('`true` on the replay of an earlier execution.', 'true'),
   'Ignored-Fields': header('Names of fields that the form does not have, at most 20. Absent if there are none.', 'zip'),
+  Sandbox: header('`true` for the credential of a sandbox client, otherwise absent.', 'true'),
   Link: header('Where the receipt is, signed: getReceipt.', linkToReceipt(EXAMPLE_ACTION_ID)),
   Location: header('Where a native form post goes on.', pages.thankYou.path),
   'Submission-Reference': header(

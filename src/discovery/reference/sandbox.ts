@@ -26,7 +26,7 @@ export function sandboxClients(baseUrl: string): string[] {
       ['Tag', 'Outcome'],
       OUTCOMES.map(([tag, outcome]) => [tag, outcome]),
     ),
-    `The code of a confirmation is always \`000000\`. This preview leads to 422 when you execute it:`,
+    `The code of a confirmation is always \`000000\`. A new confirmation ends an earlier one of the same address without its tags, so tests that run at the same time need different names. This preview leads to 422 when you execute it:`,
     `\`\`\`sh\ncurl -sS ${NEW_LINE} ${address} \\\n  -H "Authorization: Bearer $TOKEN" \\\n  -H 'Content-Type: application/json' \\\n  -d '${body}'\n\`\`\``,
   ];
 }

@@ -2,6 +2,7 @@
 import pg from 'pg';
 import { systemClock } from '../../platform/clock.ts';
 import { type Scrubbed, StorageUnavailable } from '../database.ts';
+import type { tables } from '../schema.ts';
 import { SESSION, toStorageError } from './connection.ts';
 
 /** Number of waits for older transactions, and length of each wait in milliseconds. */
@@ -22,6 +23,16 @@ const HELD = `
     select from pg_replication_slots where age(xmin) > age($1::text::xid)
   ) as held`;
 
+/** Tables from which an erasure deletes data. */
+const PERSONAL: readonly (typeof tables)[number][] = [
+  'submissions',
+  'subscribers',
+  'confirmations',
+  'messages',
+  'operator_links',
+  'sandbox_contents',
+];
+
 /** Vacuums over its own connection. If a role does not own a table, VACUUM skips the table and only sends a warning. */
 export async function vacuum(config: pg.ClientConfig): Promise<Scrubbed> {
   const client = new pg.Client(config);
@@ -34,7 +45,7 @@ export async function vacuum(config: pg.ClientConfig): Promise<Scrubbed> {
     await client.connect();
     await client.query(SESSION);
     const wasHeld = await isHeld(client);
-    await client.query('vacuum (index_cleanup on) submissions, subscribers, confirmations, messages, operator_links');
+    await client.query(`vacuum (index_cleanup on) ${PERSONAL.join(', ')}`);
     if (warned) return 'unvacuumed';
     return wasHeld ? 'seen' : 'vacuumed';
   } catch (error) {

@@ -44,9 +44,9 @@ describe.runIf(databases.length > 1)('scrub on PostgreSQL', () => {
   }
   const erase = () => administrator.query("delete from messages where key = 'e'");
   /** Returns the number of dead rows in the pages of the table. */
-  const deadRows = async () => {
+  const deadRows = async (table = 'messages') => {
     const { rows } = await administrator.query<{ dead: string }>(
-      "select dead_tuple_count as dead from pgstattuple('messages')",
+      `select dead_tuple_count as dead from pgstattuple('${table}')`,
     );
     return Number(rows[0]?.dead);
   };
@@ -55,6 +55,16 @@ describe.runIf(databases.length > 1)('scrub on PostgreSQL', () => {
     await erase();
     expect(await storage.scrub()).toBe('vacuumed');
     expect(await deadRows()).toBe(0);
+  });
+
+  test('removes deleted rows with the content of sandbox clients', async () => {
+    await administrator.query('alter table sandbox_contents set (autovacuum_enabled = off)');
+    await administrator.query("insert into sandbox_contents values ('s', 'ada@example.com', '{}', null)");
+    await administrator.query("delete from sandbox_contents where id = 's'");
+    await erase();
+    expect(await deadRows('sandbox_contents')).toBe(1);
+    expect(await storage.scrub()).toBe('vacuumed');
+    expect(await deadRows('sandbox_contents')).toBe(0);
   });
 
   test.each([
