@@ -48,7 +48,7 @@ export const port = number(/^\d{1,5}$/, 'a port number', 1, 65_535);
 export const whole = (least: number, most: number) => number(/^\d{1,9}$/, 'a whole number', least, most);
 const base64 = (given: string) => (BASE64.test(given) ? Buffer.from(given, 'base64') : Buffer.alloc(0));
 const isWebUrl = (given: string) => /^https?:$/.test(URL.parse(given)?.protocol ?? '');
-const hasUserInfo = (given: string) => {
+export const hasUserInfo = (given: string) => {
   const { username = '', password = '' } = URL.parse(given) ?? {};
   return username !== '' || password !== '';
 };
@@ -185,20 +185,12 @@ export const operators = line
   )
   .assert((items) => new Set(items).size === items.length, 'must contain each address once');
 
-export const contact = line.assert(
-  (given) => parseEmail(given) !== undefined || /^\+?[\d ()./-]{3,40}$/.test(given),
-  'must be an e-mail address or a telephone number',
-);
+/** A telephone number as people write it. */
+export const TELEPHONE = /^\+?[\d ()./-]{3,40}$/;
 
-/** A fact about the contractor that its card shows. */
-export const fact = line
-  .map((given) => given.trim())
-  .assert((given) => [...given].length <= 120, 'must have at most 120 characters');
-export const year = fact.assert((given) => /^(1[6-9]|20)\d\d$/.test(given), 'must be a year such as 1998');
-export const telephone = fact.assert((given) => /^\+?[\d ()./-]{3,40}$/.test(given), 'must be a telephone number');
-export const secureAddress = fact.assert(
-  (given) => URL.parse(given)?.protocol === 'https:' && !hasUserInfo(given),
-  'must be an https:// address',
+export const contact = line.assert(
+  (given) => parseEmail(given) !== undefined || TELEPHONE.test(given),
+  'must be an e-mail address or a telephone number',
 );
 
 export const proxies = list

@@ -5,6 +5,7 @@
 import { join, resolve } from 'node:path';
 import type * as v from '@badrap/valita';
 import { type MinimumByAction, NO_MINIMUM, writeConfirmationMinimum } from './confirmation-minimum.ts';
+import * as facts from './contractor-facts.ts';
 import type { BasicSettings, Groups } from './groups.ts';
 import { NO_RECEIPT_KEYS } from './receipt-keys.ts';
 import { upstreamHeaders } from './upstream-headers.ts';
@@ -102,13 +103,13 @@ export const variables = {
   CONTENT_DIR: { setting: 'contentDir', schema: values.path },
   CONTRACTOR_ID: { schema: values.name, shown: ({ contractor }) => contractor?.id },
   CONTRACTOR_NAME: { schema: values.name, shown: ({ contractor }) => contractor?.name },
-  CONTRACTOR_PLACE: { setting: 'contractorPlace', schema: values.fact },
-  CONTRACTOR_SINCE: { setting: 'contractorSince', schema: values.year },
-  CONTRACTOR_LICENCE: { setting: 'contractorLicence', schema: values.fact },
-  CONTRACTOR_INSURED: { setting: 'contractorInsured', schema: values.fact },
-  CONTRACTOR_CHECKED: { setting: 'contractorChecked', schema: values.fact },
-  CONTRACTOR_TELEPHONE: { setting: 'contractorTelephone', schema: values.telephone },
-  CONTRACTOR_LINK: { setting: 'contractorLink', schema: values.secureAddress },
+  CONTRACTOR_PLACE: { setting: 'contractorPlace', schema: facts.fact },
+  CONTRACTOR_SINCE: { setting: 'contractorSince', schema: facts.year },
+  CONTRACTOR_LICENCE: { setting: 'contractorLicence', schema: facts.fact },
+  CONTRACTOR_INSURED: { setting: 'contractorInsured', schema: facts.fact },
+  CONTRACTOR_CHECKED: { setting: 'contractorChecked', schema: facts.fact },
+  CONTRACTOR_TELEPHONE: { setting: 'contractorTelephone', schema: facts.telephone },
+  CONTRACTOR_LINK: { setting: 'contractorLink', schema: facts.secureAddress },
   TRUST_PROXY: { setting: 'trustProxy', schema: values.proxies, otherwise: () => [] },
   ALLOWED_ORIGINS: { setting: 'allowedOrigins', schema: values.origins, otherwise: () => [] },
   CONFIRMATION_MINIMUM: {
