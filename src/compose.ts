@@ -9,6 +9,7 @@ import { openPending, type PendingConfirmations } from './confirmations/pending.
 import type { SandboxConfirmationParts } from './confirmations/request-confirmation.ts';
 import { type Credentials, openCredentials } from './credentials/file.ts';
 import { forms } from './forms/catalog.ts';
+import { acknowledgementsOf } from './intake/acknowledgement.ts';
 import { type Honeypots, openHoneypots } from './intake/honeypots.ts';
 import type { Limits } from './limits/limits.ts';
 import { openLimits } from './limits/redis.ts';
@@ -17,7 +18,7 @@ import { openMailer } from './mail/smtp.ts';
 import { openSubscriptionLinks, type SubscriptionLinks } from './newsletter/confirm-and-unsubscribe.ts';
 import { openSubscribers, type Subscribers, TOKEN_BYTES } from './newsletter/subscribers.ts';
 import type { Alerts } from './notices/alerts.ts';
-import type { Notices } from './notices/notices.ts';
+import type { NoticeSubject, Notices } from './notices/notices.ts';
 import { openOperatorMail } from './notices/operator-mail.ts';
 import type { Clock } from './platform/clock.ts';
 import { sharedLookup } from './platform/dns-lookup.ts';
@@ -121,17 +122,19 @@ export async function openParts(
           usesFallbackLimits: limits.usesFallback,
         });
   // A notice contains the submission's content, so the content stays stored until the notice is sent.
-  const keepsDelivered = days > 0 || settings.notifyEmail !== undefined;
+  const keepsDelivered = days > 0 || (settings.notifyEmail ?? settings.contractorEmail) !== undefined;
+  /** Returns the messages for the commit that ends a browser's first attempt, or an execution as `submitted`. */
+  const messagesOf = (submission: NoticeSubject & { email: string | null }) => [
+    ...notices.of(submission),
+    ...(outbox && settings.acknowledge === 'on' ? acknowledgementsOf(submission, outbox) : []),
+  ];
   const shared = { storage, clock, upstreamTimeoutMs, keepsDelivered };
   const pending = openPending({ storage, clock });
   const executions = openExecutions({
     ...shared,
     expirePending: pending.expire,
     embedded: upstream?.embedded === true,
-    messages:
-      settings.notifyEmail === undefined
-        ? undefined
-        : ({ action_id: id, submission: { form } }) => notices.of({ id, form, origin: 'agent' }),
+    messages: ({ action_id: id, submission }) => messagesOf({ ...submission, id, origin: 'agent' }),
     onSubmitted: settings.alertEmail === undefined ? undefined : () => alerts.resolve('upstream'),
   });
   const hostname = new URL(settings.baseUrl).hostname;
@@ -175,7 +178,7 @@ export async function openParts(
     messages:
       outbox &&
       ((completed) => [
-        ...(completed.by === 'first' ? notices.of({ ...completed, origin: 'browser' }) : []),
+        ...(completed.by === 'first' ? messagesOf({ ...completed, origin: 'browser' }) : []),
         ...subscribers.messageOf(completed, outbox),
       ]),
     onCompleted: settings.alertEmail === undefined ? undefined : alerts.attemptCompleted,

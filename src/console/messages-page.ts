@@ -37,7 +37,7 @@ export async function changeMessage(
     const resent = await resendFailed(tx, { kind, key }, now);
     if (resent !== 'resent') return { refused: resent };
     // The key of a notice is the id of its lead.
-    const about = kind === 'notice' ? { ids: [key] } : { count: 1 };
+    const about = isNotice(kind) ? { ids: [key] } : { count: 1 };
     return { entry: { name: session.name, what: 'resent_message', about } };
   });
   return why === undefined ? { kind: 'done', to: routes.operatorMessages.path } : { kind: refusals[why] };
@@ -48,9 +48,14 @@ const kindWords: Readonly<Record<MessageKind, string>> = {
   sign_in: 'Sign-in link',
   confirmation: 'Confirmation of a subscription',
   notice: 'Notice of a lead',
+  contractor_notice: 'Notice to the contractor',
   notice_summary: 'Summary of notices',
   alert: 'Alert',
+  acknowledgement: 'Acknowledgement of a form',
 };
+
+/** Returns true if the key of a message is the id of its lead. */
+const isNotice = (kind: string) => kind === 'notice' || kind === 'contractor_notice';
 
 function rowOf(message: FailedMessage, times: Times) {
   const { kind, key, address, attempts, requested_at, last_attempt_at: lastAt, reply } = message;
@@ -58,7 +63,7 @@ function rowOf(message: FailedMessage, times: Times) {
     kind,
     key,
     title: Object.hasOwn(kindWords, kind) ? kindWords[kind] : kind,
-    href: kind === 'notice' ? pathOfPage('operatorLead', { id: key }) : undefined,
+    href: isNotice(kind) ? pathOfPage('operatorLead', { id: key }) : undefined,
     to: address ?? 'the address in the settings',
     cause: causeWords(attempts, reply),
     reply,

@@ -9,20 +9,24 @@ const MESSAGE_FILE = /\.eml(\.part)?$/;
 /** Matches a header with the recipient of a message, or with the person whom a notice is about. */
 const PERSON = /^(?:to|reply-to):(?:[^<]*<)?[ \t]*([^\s<>]+)/i;
 
+/** Kinds of message to a person, whose key is the mailbox, and kinds about a submission, whose key is its id. */
+const TO_PERSON = ['confirmation', 'acknowledgement'] as const;
+const ABOUT_SUBMISSION = ['notice', 'contractor_notice'] as const;
+
 /** Number of ids in one statement. SQLite allows about 32,000 values, PostgreSQL twice as many. */
 const IDS_AT_ONCE = 1_000;
 
 /** Returns the number of messages to the mailbox of this address. */
 export async function countOutboxOf(storage: ReadOnly, email: string): Promise<number> {
   const rows = await storage.read((db) =>
-    db.selectFrom('messages').select('key').where('kind', '=', 'confirmation').where('key', '=', mailboxOf(email)),
+    db.selectFrom('messages').select('key').where('kind', 'in', TO_PERSON).where('key', '=', mailboxOf(email)),
   );
   return rows.length;
 }
 
 /** Deletes the messages to the mailbox of this address and returns their number. */
 export async function eraseOutboxOf(tx: OpenTransaction, email: string): Promise<number> {
-  const deleted = tx.deleteFrom('messages').where('kind', '=', 'confirmation').where('key', '=', mailboxOf(email));
+  const deleted = tx.deleteFrom('messages').where('kind', 'in', TO_PERSON).where('key', '=', mailboxOf(email));
   return Number((await deleted.executeTakeFirst()).numDeletedRows);
 }
 
@@ -32,7 +36,7 @@ export async function eraseNoticesOf(tx: OpenTransaction, ids: readonly string[]
   for (let from = 0; from < ids.length; from += IDS_AT_ONCE) {
     const deleted = tx
       .deleteFrom('messages')
-      .where('kind', '=', 'notice')
+      .where('kind', 'in', ABOUT_SUBMISSION)
       .where('key', 'in', ids.slice(from, from + IDS_AT_ONCE));
     count += Number((await deleted.executeTakeFirst()).numDeletedRows);
   }

@@ -6,18 +6,20 @@ import type { MailContent } from './mail.ts';
 
 /**
  * Lower numbers are sent first: codes and sign-in links, for which a person waits on a page, then newsletter messages,
- * then notices and alerts.
+ * then notices and alerts, then acknowledgements, for which nobody waits.
  */
 const PRIORITY: Readonly<Record<MessageKind, MessageRow['priority']>> = {
   code: 0,
   sign_in: 0,
   confirmation: 1,
   notice: 2,
+  contractor_notice: 2,
   notice_summary: 2,
   alert: 2,
+  acknowledgement: 3,
 };
 
-export const PRIORITIES = [0, 1, 2] as const;
+export const PRIORITIES = [0, 1, 2, 3] as const;
 
 /**
  * Renders a message right before it is sent. Returns undefined if it is obsolete. In that case the outbox deletes the
@@ -58,7 +60,7 @@ export function prepareMessage(storage: Storage) {
 }
 
 /**
- * Time between two confirmations to a mailbox, in milliseconds, so that nobody can be flooded or probed (reference
+ * Time between two messages of a kind to a mailbox, in milliseconds, so that nobody can be flooded or probed (reference
  * §9.4). The row of the mailbox is the limit: a new request changes it only after this time.
  */
 export const CAP_MS = 24 * 60 * 60 * 1000;
@@ -69,7 +71,11 @@ export function mailboxOf(address: string): string {
   return `${address.slice(0, at).replace(/\+.*/s, '')}${address.slice(at)}`;
 }
 
-type Confirmation = {
+/** Kinds of message that a mailbox gets at most once in `CAP_MS`. Their key is the mailbox. */
+export type CappedKind = 'confirmation' | 'acknowledgement';
+
+type Capped = Pick<MessageRow, 'about'> & {
+  kind: CappedKind;
   mailbox: string;
   address: string;
   message_id: string;
@@ -79,22 +85,22 @@ type Confirmation = {
 };
 
 /**
- * Prepares the upsert that queues a confirmation message. The upsert has no effect within `CAP_MS` after the mailbox's
- * previous confirmation message.
+ * Prepares the upsert that queues a message to a mailbox. The upsert has no effect within `CAP_MS` after the mailbox's
+ * previous message of the kind.
  */
-export function prepareConfirmation(storage: Storage) {
-  return prepareChange(storage, (db, of: Confirmation) => {
-    const { address, message_id, now } = of;
-    const message = { kind: 'confirmation', key: of.mailbox, about: null, status: 'pending' } as const;
+export function prepareCappedMessage(storage: Storage) {
+  const add = prepareChange(storage, (db, of: Capped & Pick<MessageRow, 'priority'>) => {
+    const { mailbox: key, kind, address, about, priority, message_id, now } = of;
     return db
       .insertInto('messages')
-      .values(newRow({ ...message, address, priority: PRIORITY.confirmation, message_id, now }))
+      .values(newRow({ kind, key, address, about, priority, message_id, status: 'pending', now }))
       .onConflict((conflict) =>
         conflict
           .columns(['kind', 'key'])
           // The limit per minute still needs `last_attempt_at`.
           .doUpdateSet((row) => ({
             address: row.ref('excluded.address'),
+            about: row.ref('excluded.about'),
             message_id: row.ref('excluded.message_id'),
             status: row.ref('excluded.status'),
             requested_at: row.ref('excluded.requested_at'),
@@ -113,4 +119,5 @@ export function prepareConfirmation(storage: Storage) {
           ),
       );
   });
+  return (of: Capped) => add({ ...of, priority: PRIORITY[of.kind] });
 }

@@ -6,7 +6,7 @@ import type { Change, Selects, Storage } from '../storage/database.ts';
 import type { MessageRow } from '../storage/operation-schema.ts';
 import { prepareChange, prepareRead } from '../storage/queries.ts';
 import type { Schema } from '../storage/schema.ts';
-import { CAP_MS, mailboxOf, PRIORITIES, prepareConfirmation } from './messages.ts';
+import { CAP_MS, type CappedKind, mailboxOf, PRIORITIES, prepareCappedMessage } from './messages.ts';
 
 const MINUTE_MS = 60_000;
 const HOUR_MS = 60 * MINUTE_MS;
@@ -136,7 +136,7 @@ type OutboxRowsParts = {
 export function openOutboxRows(storage: Storage, parts: OutboxRowsParts) {
   const { clock, newId, perMinute, hostname, onFailed } = parts;
   const queries = prepareOutboxQueries(storage, perMinute);
-  const add = prepareConfirmation(storage);
+  const add = prepareCappedMessage(storage);
   const ago = (ms: number) => new Date(clock.now().getTime() - ms).toISOString();
   const lately = () => ({ now: ago(0), minute_ago: ago(MINUTE_MS) });
 
@@ -161,12 +161,12 @@ export function openOutboxRows(storage: Storage, parts: OutboxRowsParts) {
     mark,
 
     /**
-     * Returns the change that queues a confirmation. The change has no effect if the mailbox got a confirmation in the
-     * last 24 hours.
+     * Returns the change that queues a message, by default a confirmation. The change has no effect if the mailbox got
+     * a message of the kind in the last 24 hours.
      */
-    messageTo(address: string): Change {
-      const message_id = `<${newId()}@${hostname}>`;
-      return add({ mailbox: mailboxOf(address), address, message_id, capped_until: ago(CAP_MS), ...lately() });
+    messageTo(address: string, kind: CappedKind = 'confirmation', about: string | null = null): Change {
+      const message = { kind, about, mailbox: mailboxOf(address), address, message_id: `<${newId()}@${hostname}>` };
+      return add({ ...message, capped_until: ago(CAP_MS), ...lately() });
     },
 
     /**
@@ -193,7 +193,7 @@ export function openOutboxRows(storage: Storage, parts: OutboxRowsParts) {
     /** Deletes the row of an obsolete message. */
     remove: (row: MessageRow) => storage.write(queries.remove(row)),
 
-    /** Deletes old rows. The row of a confirmation stays until the daily limit of its mailbox is over. */
+    /** Deletes old rows. The row of a mailbox stays until its daily limit is over. */
     sweep: () => storage.write(queries.sweep({ capped_until: ago(CAP_MS) })),
 
     async depth(): Promise<{ pending: number; dead: number }> {

@@ -36,8 +36,15 @@ const CONTROL = /[\p{Cc}\p{Noncharacter_Code_Point}\p{Surrogate}]/gu;
 
 const formName = (form: string) => form.replaceAll('_', ' ');
 
-/** Returns the notice about a submission. Returns undefined if the content of the row is deleted. */
-export function noticeMail(row: SubmissionRow, site: MailSite): MailContent | undefined {
+/**
+ * Returns the notice about a submission. Returns undefined if the content of the row is deleted. The contractor can't
+ * use the console or a command, so their notice explains why they get it instead.
+ */
+export function noticeMail(
+  row: SubmissionRow,
+  site: MailSite,
+  to: 'operator' | 'contractor' = 'operator',
+): MailContent | undefined {
   if (row.email === null) return undefined;
   const { id, form, email } = row;
   const { data } = JSON.parse(row.event) as Event;
@@ -54,11 +61,13 @@ export function noticeMail(row: SubmissionRow, site: MailSite): MailContent | un
       `Received: ${site.timeOf(row.received_ms)}`,
       ...(reference === undefined ? [] : [`Reference: ${reference}`]),
     ].join('\n'),
-    linkOrCommands(site, {
-      intro: 'To see the submission and its delivery:',
-      path: pathTo(routes.operatorLead, { id }),
-      commands: [`npm run inbox -- show ${id}`],
-    }),
+    to === 'contractor'
+      ? `You get this message because ${site.operatorName} passes each of these requests on to you, once. Please answer the person yourself.`
+      : linkOrCommands(site, {
+          intro: 'To see the submission and its delivery:',
+          path: pathTo(routes.operatorLead, { id }),
+          commands: [`npm run inbox -- show ${id}`],
+        }),
   ];
   return {
     subject: subjectOf(form, data.fields),

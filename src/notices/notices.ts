@@ -1,6 +1,7 @@
 /**
- * Notices: e-mails about submissions (reference §11.5, `NOTIFY_EMAIL`). The commit of a submission adds its notice as a
- * `new` row and waits for no lock. Before the outbox sends it, one instance applies the hourly limit (`throttle.ts`).
+ * Notices: e-mails about submissions (reference §11.5, `NOTIFY_EMAIL`, `CONTRACTOR_EMAIL`). The commit of a submission
+ * adds its notices and waits for no lock. The operator's notice is a `new` row. Before the outbox sends it, one instance
+ * applies the hourly limit (`throttle.ts`). The contractor's notice has no such limit.
  */
 import type { Expression, ExpressionBuilder, SqlBool } from 'kysely';
 import { findForm } from '../forms/catalog.ts';
@@ -15,12 +16,12 @@ import { changeHour, hasEnded, throttleNotices } from './throttle.ts';
 /** Number of rows in one commit. */
 const BATCH_ROWS = 200;
 
-type NoticeSubject = { id: string; form: string; origin: 'browser' | 'agent' };
+export type NoticeSubject = { id: string; form: string; origin: 'browser' | 'agent' };
 
 export type Notices = {
   /**
-   * Returns the changes that queue a notice, for the transaction that ends a browser's first attempt or settles an
-   * execution as `submitted`. A browser's subscription has no notice.
+   * Returns the changes that queue notices, for the transaction that ends a browser's first attempt or settles an
+   * execution as `submitted`. A browser's subscription has no notice. The contractor gets notices of their forms.
    */
   of(submission: NoticeSubject): Change[];
   /**
@@ -30,7 +31,7 @@ export type Notices = {
   throttle(): Promise<void>;
 };
 
-/** Used if `NOTIFY_EMAIL` is not set. */
+/** Used if neither `NOTIFY_EMAIL` nor `CONTRACTOR_EMAIL` is set. */
 export const noNotices: Notices = { of: () => [], throttle: async () => {} };
 
 type NoticeParts = {
@@ -39,9 +40,11 @@ type NoticeParts = {
   newId: NewId;
   /** The part of each `Message-ID` after the `@`. */
   hostname: string;
+  /** Receivers whose address is set. */
+  receivers: { operator: boolean; contractor: boolean };
 };
 
-export function openNotices({ storage, clock, newId, hostname }: NoticeParts): Notices {
+export function openNotices({ storage, clock, newId, hostname, receivers }: NoticeParts): Notices {
   const add = prepareMessage(storage);
   const newMessage = () => ({ message_id: `<${newId()}@${hostname}>`, now: clock.now().toISOString() });
   const firstNew = prepareRead(storage, (db) =>
@@ -95,11 +98,19 @@ export function openNotices({ storage, clock, newId, hostname }: NoticeParts): N
 
   return {
     of({ id, form, origin }) {
-      const isSubscription = findForm(form)?.event === 'subscriber.created';
-      if (origin === 'browser' && isSubscription) return [];
-      return [add({ ...newMessage(), kind: 'notice', key: id, about: form, status: 'new' })];
+      const { event, receivedBy } = findForm(form) ?? {};
+      if (origin === 'browser' && event === 'subscriber.created') return [];
+      const changes: Change[] = [];
+      if (receivers.operator) {
+        changes.push(add({ ...newMessage(), kind: 'notice', key: id, about: form, status: 'new' }));
+      }
+      if (receivers.contractor && receivedBy === 'contractor') {
+        changes.push(add({ ...newMessage(), kind: 'contractor_notice', key: id, about: null, status: 'pending' }));
+      }
+      return changes;
     },
     async throttle() {
+      if (!receivers.operator) return;
       while (await isAnythingToDo()) {
         if (!(await storage.write(throttleBatch))) return;
       }
@@ -108,15 +119,15 @@ export function openNotices({ storage, clock, newId, hostname }: NoticeParts): N
 }
 
 /**
- * Returns the condition that a submission's notice is not sent yet. Until it is sent, the notice needs the submission's
- * content (reference §19.6, "Retention").
+ * Returns the condition that a notice of a submission is not sent yet. Until it is sent, the notice needs the
+ * submission's content (reference §19.6, "Retention").
  */
 export function noticeIsOpen(row: ExpressionBuilder<Schema, 'submissions'>): Expression<SqlBool> {
   return row.exists(
     row
       .selectFrom('messages')
       .select('key')
-      .where('kind', '=', 'notice')
+      .where('kind', 'in', ['notice', 'contractor_notice'])
       .whereRef('key', '=', 'submissions.id')
       .where('status', 'in', ['new', 'pending']),
   );

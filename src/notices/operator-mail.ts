@@ -1,6 +1,6 @@
 /**
- * E-mails to the operator: opens the notices and alerts that the settings turn on, and renders each kind (reference
- * §11.7).
+ * E-mails to the operator and the contractor: opens the notices and alerts that the settings turn on, and renders each
+ * kind (reference §11.7).
  */
 import type { Render } from '../mail/messages.ts';
 import { type Clock, processTimeZone } from '../platform/clock.ts';
@@ -8,6 +8,7 @@ import type { Log } from '../platform/log.ts';
 import type { NewId } from '../platform/random.ts';
 import type { Settings } from '../settings/settings.ts';
 import type { Storage } from '../storage/database.ts';
+import type { MessageKind } from '../storage/operation-schema.ts';
 import { findSubmission } from '../submissions/read/list.ts';
 import { countDeliveredLater, deliveryState } from '../submissions/read/statistics.ts';
 import type { AlertEvent } from './alert-kinds.ts';
@@ -30,11 +31,11 @@ type OperatorMailParts = {
 
 /** Opens notices and alerts. `render` renders their messages and returns undefined for all other kinds. */
 export function openOperatorMail(settings: Settings, parts: OperatorMailParts) {
-  const { notifyEmail, alertEmail, baseUrl, dataDir, operator, operatorConsole, operatorTimeZone } = settings;
+  const { notifyEmail, contractorEmail, alertEmail, baseUrl, dataDir, operator, operatorTimeZone } = settings;
   const { storage, diskSpace = () => diskSpaceOf(dataDir), labelOf = (client) => client } = parts;
   const hostname = new URL(baseUrl).hostname;
   const timeOf = timesIn(operatorTimeZone ?? processTimeZone() ?? 'UTC');
-  const hasConsole = operatorConsole === 'on';
+  const hasConsole = settings.operatorConsole === 'on';
   const site = { operatorName: operator.name, baseUrl, dataDir, hasConsole, timeOf, labelOf };
 
   /** Reads the state of the delivery for the kind `upstream`. Other kinds need no state. */
@@ -44,13 +45,22 @@ export function openOperatorMail(settings: Settings, parts: OperatorMailParts) {
     return { ...(await deliveryState(storage)), deliveredLater };
   }
 
+  const addresses: Partial<Record<MessageKind, string | undefined>> = {
+    notice: notifyEmail,
+    contractor_notice: contractorEmail,
+    notice_summary: notifyEmail,
+    alert: alertEmail,
+  };
+  const receivers = { operator: notifyEmail !== undefined, contractor: contractorEmail !== undefined };
+
   const render: Render = async ({ kind, key, about }) => {
-    const address = kind === 'alert' ? alertEmail : notifyEmail;
-    if (address == null) return undefined;
+    const address = addresses[kind];
+    if (address === undefined) return undefined;
     switch (kind) {
-      case 'notice': {
+      case 'notice':
+      case 'contractor_notice': {
         const row = await findSubmission(storage, key);
-        const content = row && noticeMail(row, site);
+        const content = row && noticeMail(row, site, kind === 'notice' ? 'operator' : 'contractor');
         return content && { ...content, address };
       }
       case 'notice_summary':
@@ -65,7 +75,7 @@ export function openOperatorMail(settings: Settings, parts: OperatorMailParts) {
   };
 
   return {
-    notices: notifyEmail === undefined ? noNotices : openNotices({ ...parts, hostname }),
+    notices: Object.values(receivers).includes(true) ? openNotices({ ...parts, hostname, receivers }) : noNotices,
     alerts: alertEmail === undefined ? noAlerts : openAlerts({ ...parts, hostname, diskSpace }),
     render,
   };

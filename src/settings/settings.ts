@@ -98,7 +98,7 @@ function assemble(given: ReadonlyMap<VariableName, unknown>): Settings {
 
 /** Checks the rules that involve several variables. */
 function combinationFaults(
-  { mode, port, metricsPort, mail, confirmationMinimum, baseUrl }: Settings,
+  { mode, port, metricsPort, mail, acknowledge, confirmationMinimum, baseUrl }: Settings,
   given: ReadonlyMap<VariableName, unknown>,
   faults: readonly string[],
 ): string[] {
@@ -115,6 +115,8 @@ function combinationFaults(
     [given.has('SMTP_URL') && isMissing('MAIL_FROM'), 'MAIL_FROM is required with SMTP_URL.'],
     [given.has('NOTIFY_EMAIL') && hasNoMail, 'NOTIFY_EMAIL needs a mail server. Set SMTP_URL and MAIL_FROM.'],
     [given.has('ALERT_EMAIL') && hasNoMail, 'ALERT_EMAIL needs a mail server. Set SMTP_URL and MAIL_FROM.'],
+    [given.has('CONTRACTOR_EMAIL') && hasNoMail, 'CONTRACTOR_EMAIL needs a mail server. Set SMTP_URL and MAIL_FROM.'],
+    [acknowledge === 'on' && hasNoMail, 'ACKNOWLEDGE=on needs a mail server. Set SMTP_URL and MAIL_FROM.'],
     [needsMail && hasNoMail, 'CONFIRMATION_MINIMUM needs a mail server for page_email. Set SMTP_URL and MAIL_FROM.'],
     [given.has('OPERATORS') && hasNoMail, 'OPERATORS needs a mail server. Set SMTP_URL and MAIL_FROM.'],
     [given.has('OPERATORS') && isOpen, 'OPERATORS needs a BASE_URL with https:// in production.'],

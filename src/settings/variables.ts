@@ -98,6 +98,8 @@ export const variables = {
   MAIL_PER_MINUTE: { setting: 'mailPerMinute', schema: values.whole(1, 1_000_000), otherwise: 60 },
   NOTIFY_EMAIL: { setting: 'notifyEmail', schema: values.mailbox },
   ALERT_EMAIL: { setting: 'alertEmail', schema: values.mailbox },
+  CONTRACTOR_EMAIL: { setting: 'contractorEmail', schema: values.mailbox },
+  ACKNOWLEDGE: { setting: 'acknowledge', schema: values.onOrOff, otherwise: 'off' },
   OPERATOR_NAME: { schema: values.name, shown: ({ operator }) => operator.name },
   OPERATOR_CONTACT: { schema: values.contact, shown: ({ operator }) => operator.contact },
   CONTENT_DIR: { setting: 'contentDir', schema: values.path },

@@ -108,6 +108,7 @@ const schema = v.object({
     scopes: allOf(SCOPES, text),
     refused: allOf(namesOf(connectProblems), titleAndText),
   }),
+  acknowledgement: texts('subject text'),
   newsletter: v
     .object({
       message: texts('subject text'),

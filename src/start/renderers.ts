@@ -2,6 +2,7 @@
 import { codeRenderer } from '../confirmations/codes.ts';
 import type { Confirmations } from '../confirmations/confirmations.ts';
 import type { Credentials } from '../credentials/file.ts';
+import { acknowledgementRenderer } from '../intake/acknowledgement.ts';
 import type { Render } from '../mail/messages.ts';
 import { confirmationRenderer } from '../newsletter/confirmation-mail.ts';
 import type { Subscribers } from '../newsletter/subscribers.ts';
@@ -14,7 +15,7 @@ import type { Storage } from '../storage/database.ts';
 import type { MessageKind } from '../storage/operation-schema.ts';
 
 type RendererParts = {
-  site: Pick<Site, 'frame'>;
+  site: Pick<Site, 'frame' | 'pages'>;
   storage: Storage;
   clock: Clock;
   confirmations: Confirmations;
@@ -37,6 +38,7 @@ export function openRenderers(settings: Settings, parts: RendererParts): Render 
     code: codeRenderer({ ...settings, ...parts, words: () => site.frame().words.confirm }),
     confirmation: confirmationRenderer({ ...settings, words: () => site.frame().words.newsletter }, subscribers),
     sign_in: async (row) => (await signIn())(row),
+    acknowledgement: acknowledgementRenderer({ ...settings, site, storage }),
   };
   return (row) => (renderers[row.kind] ?? operatorMail.render)(row);
 }

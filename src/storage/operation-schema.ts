@@ -10,10 +10,17 @@ export type MessageKind =
   | 'confirmation'
   /** Message to the operator about one submission. The key is the id of the submission (reference §11.5). */
   | 'notice'
+  /** Notice to the contractor about a submission that they receive. The key is the id of the submission. */
+  | 'contractor_notice'
   /** Message to the operator about the submissions beyond the limit of an hour. The key is the start of the hour. */
   | 'notice_summary'
   /** Message to the operator about a fault or its end. The key is the kind of fault and its time. */
-  | 'alert';
+  | 'alert'
+  /**
+   * Message to a person whose form has arrived. The key is the mailbox, which gets at most one such message in 24 h, and
+   * `about` is the id of the submission (reference §11.8).
+   */
+  | 'acknowledgement';
 
 /** An e-mail in the outbox, or an e-mail that was sent recently. */
 export type MessageRow = {
@@ -21,10 +28,10 @@ export type MessageRow = {
   key: string;
   /** Null if a setting names the recipient at send time. */
   address: string | null;
-  /** Content that no other table has: JSON without personal data (`notices/`), or the page of a sign-in link. */
+  /** Content that no other table has, by kind: JSON without personal data, the page of a sign-in link, or an id. */
   about: string | null;
-  /** Lower values come first: 0 for a code and a sign-in link, 1 for a subscriber, 2 for the operator. */
-  priority: 0 | 1 | 2;
+  /** Lower values come first (`mail/messages.ts`). */
+  priority: 0 | 1 | 2 | 3;
   message_id: string;
   /** `new`: a notice that is not assigned to an hour yet. */
   status: 'new' | 'pending' | 'sent' | 'dead';

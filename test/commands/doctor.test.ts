@@ -306,15 +306,17 @@ describe('doctor, mail', () => {
     }
   });
 
-  test('names the addresses that get notices and alerts, or states that no address gets them', async () => {
+  test('names the addresses that get notices and alerts, or states that no address gets them, and acknowledgements', async () => {
     const none = await doctor({}, '--no-send');
     expect(none.of('notices')).toMatchObject({ outcome: 'off' });
-    expect(none.of('notices')?.says).toBe('No one gets notices of leads. No one gets alerts about faults.');
+    expect(none.of('notices')?.says).toBe(
+      'No one gets notices of leads. No one gets alerts about faults. The contractor gets no mail. People get no acknowledgement.',
+    );
     const both = { NOTIFY_EMAIL: 'leads@x.example', ALERT_EMAIL: 'faults@x.example' };
-    const set = await doctor(both, '--no-send');
+    const set = await doctor({ ...both, CONTRACTOR_EMAIL: 'owner@x.example', ACKNOWLEDGE: 'on' }, '--no-send');
     expect(set.of('notices')).toMatchObject({
       outcome: 'ok',
-      says: 'leads@x.example gets notices of leads. faults@x.example gets alerts about faults.',
+      says: 'leads@x.example gets notices of leads. faults@x.example gets alerts about faults. owner@x.example gets quote requests as the contractor. People get an acknowledgement by mail.',
     });
   });
 

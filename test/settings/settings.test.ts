@@ -46,6 +46,7 @@ describe('default settings (reference §20.3)', () => {
     previewSigningKeys: [],
     receiptKeys: NO_RECEIPT_KEYS,
     mailPerMinute: 60,
+    acknowledge: 'off',
     operator: { name: 'Service', contact: undefined },
     contentDir: undefined,
     trustProxy: [],
@@ -128,6 +129,7 @@ describe('values of settings', () => {
       SMTP_URL: 'smtps://m.example',
       MAIL_FROM: 'Paint Match <hello@paint.example>',
       MAIL_PER_MINUTE: '5',
+      ACKNOWLEDGE: 'on',
       OPERATOR_NAME: 'Paint Match',
       OPERATOR_CONTACT: '+1 (555) 0100',
       CONTENT_DIR: '/srv/content',
@@ -170,6 +172,7 @@ describe('values of settings', () => {
       credentialsFile: '/srv/agents.json',
       mail: { kind: 'smtp', url: 'smtps://m.example', from: 'Paint Match <hello@paint.example>' },
       mailPerMinute: 5,
+      acknowledge: 'on',
       operator: { name: 'Paint Match', contact: '+1 (555) 0100' },
       contentDir: '/srv/content',
       contractor: { id: 'c-1', name: 'Painters, Ltd' },
@@ -259,6 +262,10 @@ describe('invalid settings', () => {
     ['NOTIFY_EMAIL', 'canary@x.example, b@x.example'],
     ['ALERT_EMAIL', `canary@${'x'.repeat(60)}.${'y'.repeat(60)}.${'z'.repeat(60)}.${'w'.repeat(60)}.example`],
     ['ALERT_EMAIL', '.canary@x.example'],
+    ['CONTRACTOR_EMAIL', 'Canary <canary@x.example>'],
+    ['CONTRACTOR_EMAIL', 'canary@x.example, b@x.example'],
+    ['ACKNOWLEDGE', 'canary'],
+    ['ACKNOWLEDGE', 'ON'],
     ['OPERATOR_NAME', 'canary\u0000'],
     ['OPERATOR_CONTACT', 'canary'],
     ['TRUST_PROXY', '10.0.0.0/33'],
@@ -330,14 +337,24 @@ describe('invalid settings', () => {
     for (const [index, name] of missing.entries()) expect(faults[index]).toMatch(`${name} is requ`);
   });
 
-  test('include NOTIFY_EMAIL and ALERT_EMAIL without a mail server. Otherwise both are normalized', () => {
-    const told = { NOTIFY_EMAIL: ' Leads@Paint.example ', ALERT_EMAIL: 'faults@paint.example' };
+  test('include ACKNOWLEDGE=on and addresses of receivers without a mail server. Otherwise they are normalized', () => {
+    const told = {
+      NOTIFY_EMAIL: ' Leads@Paint.example ',
+      ALERT_EMAIL: 'faults@paint.example',
+      CONTRACTOR_EMAIL: ' Owner@Painters.example',
+      ACKNOWLEDGE: 'on',
+    };
     expect(faultsOf({ ...production, ...told })).toEqual([
       'NOTIFY_EMAIL needs a mail server. Set SMTP_URL and MAIL_FROM.',
       'ALERT_EMAIL needs a mail server. Set SMTP_URL and MAIL_FROM.',
+      'CONTRACTOR_EMAIL needs a mail server. Set SMTP_URL and MAIL_FROM.',
+      'ACKNOWLEDGE=on needs a mail server. Set SMTP_URL and MAIL_FROM.',
     ]);
-    const { notifyEmail, alertEmail } = settingsOf(told);
+    const { notifyEmail, alertEmail, contractorEmail, acknowledge } = settingsOf(told);
     expect([notifyEmail, alertEmail]).toEqual(['leads@paint.example', 'faults@paint.example']);
+    expect([contractorEmail, acknowledge]).toEqual(['owner@painters.example', 'on']);
+    expect(settingsOf({}).acknowledge).toBe('off');
+    expect(faultsOf({ ...production, ACKNOWLEDGE: 'off' })).toEqual([]);
   });
 });
 

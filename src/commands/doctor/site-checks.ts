@@ -23,8 +23,13 @@ export const site: Check = {
 
 export const notices: Check = {
   check: 'notices',
-  run({ settings: { mail, notifyEmail, alertEmail } }) {
-    const says = `${notifyEmail ?? 'No one'} gets notices of leads. ${alertEmail ?? 'No one'} gets alerts about faults.`;
+  run({ settings: { mail, notifyEmail, alertEmail, contractorEmail, acknowledge } }) {
+    const says = [
+      `${notifyEmail ?? 'No one'} gets notices of leads.`,
+      `${alertEmail ?? 'No one'} gets alerts about faults.`,
+      contractorEmail ? `${contractorEmail} gets quote requests as the contractor.` : 'The contractor gets no mail.',
+      `People get ${acknowledge === 'on' ? 'an acknowledgement by mail' : 'no acknowledgement'}.`,
+    ].join(' ');
     const missing = [...(notifyEmail ? [] : ['NOTIFY_EMAIL']), ...(alertEmail ? [] : ['ALERT_EMAIL'])];
     if (missing.length === 0) return ok(says);
     const first = mail.kind === 'none' ? 'Set SMTP_URL and MAIL_FROM, then' : 'Set';
