@@ -152,21 +152,17 @@ ${service.url}`);
     upstream.answer = answering(200);
     expect((await lead(person)).status).toBe(200);
     await settled();
+    expect(await mails()).toHaveLength(1);
+    // Rows of messages are deleted after a day, and a redelivery may come later.
+    await service.parts.storage.write((tx) => tx.deleteFrom('messages').execute());
     const due = { status: 'waiting', step: 0, next_attempt_ms: 0 } as const;
     await service.parts.storage.write((tx) =>
       tx.updateTable('submissions').set(due).where('id', '=', idOf(first)).execute(),
     );
     for (const job of Object.values(openRedelivery(service.parts.submissions))) await job.run();
     await settled();
+    expect(await rows()).toEqual([]);
     expect(await mails()).toHaveLength(1);
-    // Its row is deleted after a day, and the submission still causes no other message.
-    await service.parts.storage.write((tx) => tx.deleteFrom('messages').execute());
-    expect((await lead({ email: 'other@example.com' })).status).toBe(200);
-    await settled();
-    expect((await mails()).map(({ replyTo }) => replyTo?.[0]?.address)).toEqual([
-      'again@example.com',
-      'other@example.com',
-    ]);
   });
 
   test.each([400, 422])('gets a quote request that the upstream rejects with %i', async (status) => {
@@ -277,8 +273,10 @@ ${service.url}`);
   });
 
   test('gets the content with SUBMISSION_RETENTION_DAYS=0, which is deleted after the message was sent', async () => {
+    // The operator gets no notice, so only the contractor's notice needs the content.
+    const other = await start({ NOTIFY_EMAIL: '' });
     refuses = true;
-    const id = idOf(await lead({ email: 'kept@example.com' }));
+    const id = idOf(await lead({ email: 'kept@example.com' }, other));
     await settled();
     await mails();
     const { storage, log } = service.parts;
@@ -292,6 +290,7 @@ ${service.url}`);
     expect((await mailsLater())[0]?.text).toContain('E-mail address: kept@example.com');
     await until(async () => (await emailOf()) === null);
     await retention.close();
+    await other.close();
   });
 
   test('gets one message with the inbox and without NOTIFY_EMAIL, and nothing once the setting is removed', async () => {
