@@ -336,26 +336,6 @@ describe('invalid settings', () => {
     expect(faults).toHaveLength(missing.length);
     for (const [index, name] of missing.entries()) expect(faults[index]).toMatch(`${name} is requ`);
   });
-
-  test('include ACKNOWLEDGE=on and addresses of receivers without a mail server. Otherwise they are normalized', () => {
-    const told = {
-      NOTIFY_EMAIL: ' Leads@Paint.example ',
-      ALERT_EMAIL: 'faults@paint.example',
-      CONTRACTOR_EMAIL: ' Owner@Painters.example',
-      ACKNOWLEDGE: 'on',
-    };
-    expect(faultsOf({ ...production, ...told })).toEqual([
-      'NOTIFY_EMAIL needs a mail server. Set SMTP_URL and MAIL_FROM.',
-      'ALERT_EMAIL needs a mail server. Set SMTP_URL and MAIL_FROM.',
-      'CONTRACTOR_EMAIL needs a mail server. Set SMTP_URL and MAIL_FROM.',
-      'ACKNOWLEDGE=on needs a mail server. Set SMTP_URL and MAIL_FROM.',
-    ]);
-    const { notifyEmail, alertEmail, contractorEmail, acknowledge } = settingsOf(told);
-    expect([notifyEmail, alertEmail]).toEqual(['leads@paint.example', 'faults@paint.example']);
-    expect([contractorEmail, acknowledge]).toEqual(['owner@painters.example', 'on']);
-    expect(settingsOf({}).acknowledge).toBe('off');
-    expect(faultsOf({ ...production, ACKNOWLEDGE: 'off' })).toEqual([]);
-  });
 });
 
 describe('secrets in files', () => {
