@@ -62,7 +62,7 @@ export function noticeMail(
       ...(reference === undefined ? [] : [`Reference: ${reference}`]),
     ].join('\n'),
     to === 'contractor'
-      ? `You get this message because ${site.operatorName} passes each of these requests on to you, once. Please answer the person yourself.`
+      ? `Please answer this person yourself. ${site.operatorName} sends you each request for a quote from its site, once.`
       : linkOrCommands(site, {
           intro: 'To see the submission and its delivery:',
           path: pathTo(routes.operatorLead, { id }),

@@ -249,6 +249,18 @@ describe.each(databases)('console, on %s', (_name, create) => {
       expect(seen.size).toBe(60);
     });
 
+    test('names each kind of message, and links a notice of either receiver to its lead', async () => {
+      const id = '0191ab6f-2d40-7c11-8f37-2a6a4f1f9c11';
+      await addMessages([
+        messageRow({ kind: 'contractor_notice', key: id, address: null, status: 'dead' }),
+        messageRow({ kind: 'acknowledgement', key: 'ada@x.co', address: 'ada+tag@x.co', status: 'dead' }),
+      ]);
+      const { text } = await operator.get('/operator/messages');
+      expect(text).toMatch(new RegExp(`<a href="/operator/leads/${id}">[^<]*Notice to the contractor`));
+      expect(text).toContain('Acknowledgement of a form');
+      expect(text).toContain('<bdi>ada+tag@x.co</bdi>');
+    });
+
     test.each([
       [
         1,

@@ -122,7 +122,7 @@ Status: delivered
 Received: ${received}
 Reference: ${shortReference(idOf(answer))}
 
-You get this message because Paint Match passes each of these requests on to you, once. Please answer the person yourself.
+Please answer this person yourself. Paint Match sends you each request for a quote from its site, once.
 
 Paint Match
 ${service.url}`);
