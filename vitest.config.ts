@@ -35,18 +35,20 @@ const processes = [
   'test/{console,mcp,oauth}/unused.test.ts',
 ];
 
-/** Options that all projects share. */
+/** Options that all projects share. A poll ends once it is true, so its limit costs no time. */
 const setupFiles = ['test/support/end-of-file.ts'];
-const common = { pool: 'forks' as const, setupFiles, globalSetup: ['test/support/test-run.ts'] };
+const common = {
+  pool: 'forks' as const,
+  setupFiles,
+  globalSetup: ['test/support/test-run.ts'],
+  expect: { poll: { timeout: 10_000 } },
+};
 
 /** Runs one file after another, for tests that measure time or load the machine. */
 const alone = { ...common, maxWorkers: 1, testTimeout: 60_000, hookTimeout: 60_000 };
 
-/**
- * Runs two files at a time, for tests that mostly wait: for leases, schedules, restarts and browsers. A poll ends once
- * it is true.
- */
-const waiting = { ...alone, maxWorkers: 2, expect: { poll: { timeout: 10_000 } } };
+/** Runs two files at a time, for tests that mostly wait: for leases, schedules, restarts and browsers. */
+const waiting = { ...alone, maxWorkers: 2 };
 
 /** Runs files in parallel. Each worker loads the service once for all its files, which saves a quarter of the time. */
 const together = {

@@ -41,9 +41,7 @@ describe.each(databases)('console, two instances on one %s', (_name, create) => 
     await press('/operator', { do: 'sign-out-everywhere' });
     await before.parts.storage.close();
     // PostgreSQL ends a session after its connection, and until then refuses the restore.
-    await expect
-      .poll(() => restoreFrom(file, place).then(() => 'restored', String), { timeout: 10_000 })
-      .toBe('restored');
+    await expect.poll(() => restoreFrom(file, place).then(() => 'restored', String)).toBe('restored');
     await before.close();
 
     const after = await start();
