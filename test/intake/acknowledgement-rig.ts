@@ -46,6 +46,8 @@ export async function openRig(database: TestDatabase) {
   /** Runs the outbox, and returns the parsed messages since the beginning of the test. */
   const mails = async (of: Service = service) => {
     await of.parts.outbox?.work();
+    // The clock may have started another worker, whose sends have not ended.
+    await until(async () => (await of.parts.outbox?.depth())?.pending === 0);
     return await Promise.all(mail.received.map(({ raw }) => PostalMime.parse(raw)));
   };
 
