@@ -33,6 +33,8 @@ type Layout = {
   /** Content of the page between header and footer, as HTML. */
   main: string;
   noindex: boolean;
+  /** True for a page about one person's request, which needs no links for developers. */
+  isPersonal?: boolean;
   hasForm?: boolean;
   /** True if the page is rendered once and sent compressed. */
   isPrepared?: boolean;
