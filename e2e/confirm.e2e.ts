@@ -60,7 +60,7 @@ describe('confirmation page', () => {
     expect(await page.locator('.details').innerText()).toContain(fields.message);
     expect((await lookAt(site.service, id)).body.confirmation.status).toBe('pending');
     await page.getByRole('button', { name: 'Send to Vetted Painters' }).click();
-    await page.getByRole('heading', { name: 'Sent' }).waitFor();
+    await page.getByRole('heading', { name: 'Your details were sent' }).waitFor();
     const end = await page.locator('main').innerText();
     expect(end).toContain(shortReference(id));
     expect(end).not.toContain('Lovelace');
@@ -108,7 +108,7 @@ describe('confirmation page', () => {
       if (via === 'page') {
         await page.getByRole('button', { name: 'I did not ask for this' }).isVisible();
         await page.getByRole('button', { name: 'Send to Vetted Painters' }).click();
-        await page.getByRole('heading', { name: 'Sent' }).waitFor();
+        await page.getByRole('heading', { name: 'Your details were sent' }).waitFor();
         expect(await findings(page, 'AAA')).toEqual([]);
         await pictured(page, `sent-${width}-${scheme}`);
       }

@@ -89,9 +89,11 @@ const schema = v.object({
     'title only test asks gets purpose heading masked statement statementMeans until send sendNote change changeNote',
     'decline declineNote report reportNote codeHeading codeText mailCode mailAnother codeLabel codeHint check',
     'codeMailed anotherMailed newest mailedSoFar toCode wrong wrongLeft wrongLast hidden back reload reference',
+    'service exactUntil',
   )
     .extend({
       changed: texts('title text open'),
+      next: texts('answer back'),
       ends: allOf(names('executing submitted failed declined reported expired'), titleAndText),
       purposes: allOf(namesOf(forms), text),
       refused: allOf(namesOf(pressProblems), titleAndText),

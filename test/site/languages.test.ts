@@ -45,7 +45,7 @@ const now = new Date('2026-11-23T09:30:00.000Z');
 const credentials = { labelOf: (name: string) => name };
 const partsIn = (words: Words) => ({
   frame: () => ({ ...germanFrame, words }),
-  operator,
+  operator: { ...operator, contact: undefined },
   signingKeys,
   credentials,
 });
@@ -134,7 +134,7 @@ describe('German example', () => {
     const shown = { confirmation: masked, secret: 's', now };
     const out = confirmationPage(partsIn(german), shown);
     expect(out).toContain(`<h2>${confirm.anotherMailed}</h2>`);
-    expect(out).toContain('Der neueste Code ging an a•••@e•••.com: 23. November 2026 um 09:50 UTC.');
+    expect(out).toContain('>vor 1 Minute</time> an a•••@e•••.com. Nur dieser gilt.');
     expect(out).toContain('verschickte Codes: 2.');
     const none = confirmationPage(partsIn(german), { ...shown, left: 5 });
     expect(none).toContain('<title>Fehler: Ihre Bestätigung · Paint Match</title>');
