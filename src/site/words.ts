@@ -99,7 +99,7 @@ const schema = v.object({
       refused: allOf(namesOf(pressProblems), titleAndText),
       message: texts('subject text'),
     })
-    .assert(...containing('{code}')),
+    .assert(...containing('{code}', '{page}')),
   card: texts('waiting check statement send decline open sending declining opening address').extend({
     ends: allOf(names('sent declined page pending expired used rejected failed reported retry none'), titleAndText),
   }),

@@ -173,7 +173,7 @@ describe('German example', () => {
       operator: { name: 'Paint Match', contact: undefined },
       baseUrl: 'https://paint.example',
     });
-    const letter = await render({ key: `${asked.id}.1` } as never);
+    const letter = await render({ key: `${asked.id}.1`, sealed_secret: null } as never);
     expect(letter?.subject).toBe('Ihr Code für Paint Match');
     expect(letter?.text).toMatch(/^\d{6} ist Ihr Code\. Er gilt 10 Minuten\.\n\nClaude möchte/);
     expect(letter?.text).toContain('Wofür: Ein Angebot von einem geprüften');
@@ -181,9 +181,9 @@ describe('German example', () => {
   });
 });
 
-test('is rejected if its text for the code message lacks {code}', () => {
+test('is rejected if its text for the code message lacks {code} or {page}', () => {
   expect(() => mergeWords('confirm: { message: { text: Hallo } }')).toThrow(
-    'confirm: needs {code} in the text of its message',
+    'confirm: needs {code} and {page} in the text of its message',
   );
 });
 
