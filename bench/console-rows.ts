@@ -151,6 +151,7 @@ function messageOf(number: number, filled: Filled): MessageRow {
     key: `reader${numberOf(number)}@example.com`,
     address: `reader${numberOf(number)}@example.com`,
     about: null,
+    sealed_secret: null,
     priority: 1,
     message_id: `<${idAt(number, filled)}@bench.example>`,
     status: rest === 0 ? 'dead' : rest === 5 ? 'pending' : 'sent',

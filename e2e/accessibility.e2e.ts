@@ -62,8 +62,10 @@ describe.each(['light', 'dark'] as const)('axe has no findings in %s', (scheme) 
     await page.getByRole('button', { name: 'ada@gmail.com' }).waitFor();
     expect(await findings(page, 'AAA')).toEqual([]);
     await press(page);
-    await page.getByText('We have your details').waitFor();
+    await page.getByRole('heading', { name: 'We have your request' }).waitFor();
     expect(await findings(page, 'AAA')).toEqual([]);
+    await page.goto(pathsOfPage(form.page).path);
+    await fillIn(page, form, answers);
     await page.context().setOffline(true);
     await press(page);
     await page.getByText('You seem to be offline').waitFor();

@@ -48,6 +48,7 @@ describe('confirmation page', () => {
     await until(() => mail.received.length > 0);
     const [, code = ''] = /\r?\n\r?\n(\d{6}) is your code/.exec(mail.received[0]?.raw ?? '') ?? [];
     expect(mail.received[0]?.to).toEqual(['ada@example.com']);
+    expect(mail.received[0]?.raw).toContain(new URL(page.url()).pathname);
     await pictured(page, 'code-360-light');
     const wrong = code === '000000' ? '000001' : '000000';
     await page.getByLabel('Code from the message').fill(wrong);
@@ -60,9 +61,10 @@ describe('confirmation page', () => {
     expect(await page.locator('.details').innerText()).toContain(fields.message);
     expect((await lookAt(site.service, id)).body.confirmation.status).toBe('pending');
     await page.getByRole('button', { name: 'Send to Vetted Painters' }).click();
-    await page.getByRole('heading', { name: 'Sent' }).waitFor();
+    await page.getByRole('heading', { name: 'Your details were sent' }).waitFor();
     const end = await page.locator('main').innerText();
     expect(end).toContain(shortReference(id));
+    expect(end).toMatch(/Vetted Painters got your details 1 minute ago \(.*What happens next.*back to your assistant/s);
     expect(end).not.toContain('Lovelace');
     const { body } = await lookAt(site.service, id);
     expect(body).toMatchObject({
@@ -72,6 +74,20 @@ describe('confirmation page', () => {
     expect(site.upstream.delivered.filter(({ headers }) => headers['webhook-id'] === id)).toHaveLength(1);
     expect(complaints).toEqual([]);
     await close();
+  });
+
+  test('adds the exact time in the visitor’s time zone to relative times', async () => {
+    const { path, id } = await pending(site.service, { fields });
+    const expires = new Date((await lookAt(site.service, id)).body.confirmation.expires_at);
+    for (const timeZone of ['Pacific/Honolulu', 'Asia/Kolkata']) {
+      const context = await browser.newContext({ baseURL: site.service.url, timezoneId: timeZone });
+      const page = await context.newPage();
+      await page.goto(path);
+      const time = expires.toLocaleTimeString('en', { timeStyle: 'short', timeZone });
+      const said = await page.getByText(/^You can answer for (60|59) minutes/).innerText();
+      expect(said.replaceAll('\u202f', ' ')).toContain(`${time.replaceAll('\u202f', ' ')}).`);
+      await context.close();
+    }
   });
 
   test('works by keyboard without a script, and each button names its effect', async () => {
@@ -108,7 +124,7 @@ describe('confirmation page', () => {
       if (via === 'page') {
         await page.getByRole('button', { name: 'I did not ask for this' }).isVisible();
         await page.getByRole('button', { name: 'Send to Vetted Painters' }).click();
-        await page.getByRole('heading', { name: 'Sent' }).waitFor();
+        await page.getByRole('heading', { name: 'Your details were sent' }).waitFor();
         expect(await findings(page, 'AAA')).toEqual([]);
         await pictured(page, `sent-${width}-${scheme}`);
       }

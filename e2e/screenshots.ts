@@ -92,7 +92,7 @@ const shots: Shot[] = [
     },
   },
   {
-    name: 'refused-502-quote',
+    name: 'stored-502-quote',
     javaScript: false,
     go: async (page, site) => {
       breakUpstream(site);

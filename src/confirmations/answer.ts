@@ -97,7 +97,7 @@ export async function answerConfirmation(all: AnswerParts, request: AnswerReques
     case 'report':
       return await report(parts, confirmation);
     case 'code':
-      return await mailCode(parts, confirmation);
+      return await mailCode(parts, confirmation, request.secret);
     case 'check':
       return await checkCode(parts, confirmation, button.code);
   }
@@ -168,10 +168,10 @@ async function report(parts: AnswerParts, confirmation: Confirmation): Promise<A
   return { kind: 'done' };
 }
 
-async function mailCode(parts: AnswerParts, confirmation: Confirmation): Promise<Answered> {
+async function mailCode(parts: AnswerParts, confirmation: Confirmation, secret: string): Promise<Answered> {
   if (confirmation.via !== 'page_email') return { kind: 'unknownButton' };
   if (!parts.mailsCodes) return { kind: 'sendingNotConfigured' };
-  const mailed = await parts.codes.mail(confirmation);
+  const mailed = await parts.codes.mail(confirmation, secret);
   if (mailed.kind !== 'tooMany') return { kind: 'done' };
   const { retryAfterSeconds } = mailed;
   const now = parts.clock.now();

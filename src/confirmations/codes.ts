@@ -10,6 +10,7 @@ import { findForm } from '../forms/catalog.ts';
 import { prepareMessage, type Render } from '../mail/messages.ts';
 import { type Clock, isoTime } from '../platform/clock.ts';
 import type { NewId } from '../platform/random.ts';
+import { pathTo, routes } from '../routes.ts';
 import type { Settings } from '../settings/settings.ts';
 import type { SigningKeys } from '../settings/signing-keys.ts';
 import { fillInAll } from '../site/interpolate.ts';
@@ -17,7 +18,7 @@ import type { Words } from '../site/words.ts';
 import type { OpenTransaction, Storage } from '../storage/database.ts';
 import { type Confirmation, type Confirmations, isCodeOut } from './confirmations.ts';
 import type { PendingConfirmations } from './pending.ts';
-import { codeOf, isCode, typedCode } from './tokens.ts';
+import { codeOf, isCode, openSecret, sealSecret, typedCode } from './tokens.ts';
 
 const HOUR_MS = 3_600_000;
 const DAY_MS = 24 * HOUR_MS;
@@ -81,23 +82,25 @@ export function openCodes(parts: CodeParts) {
   }
 
   return {
-    /** Mails a new code, which replaces the previous code. */
-    async mail(confirmation: Confirmation): Promise<Mailed> {
+    /** Mails a new code, which replaces the previous code, and a link to the page with this secret. */
+    async mail(confirmation: Confirmation, secret: string): Promise<Mailed> {
       const { id, client, mailbox_digest, code_number } = confirmation;
       const now = clock.now().getTime();
       const number = code_number + 1;
+      const key = `${id}.${number}`;
       const message = addMessage({
         kind: 'code',
-        key: `${id}.${number}`,
+        key,
         about: null,
+        sealed_secret: sealSecret(signingKeys, key, secret),
         message_id: `<${newId()}@${hostname}>`,
         status: 'pending',
         now: isoTime(now),
       });
       return await storage.write(async (tx): Promise<Mailed> => {
         // Requests for the same mailbox or client wait for one another.
-        for (const key of [mailbox_digest, client]) {
-          await storage.dialect.advisoryLock(tx, `codes of ${key}`);
+        for (const limited of [mailbox_digest, client]) {
+          await storage.dialect.advisoryLock(tx, `codes of ${limited}`);
         }
         const waitMs = await waitFor(tx, confirmation, now);
         if (waitMs > 0) return { kind: 'tooMany', retryAfterSeconds: Math.ceil(waitMs / 1000) };
@@ -166,12 +169,12 @@ type RendererParts = Pick<Settings, 'operator' | 'baseUrl'> & {
 
 /**
  * Returns the function that renders the message with a code, in the operator's language. The message names client,
- * destination and action, and has no fields. The function returns undefined if the confirmation has ended, was erased
- * or has a newer code.
+ * destination and action, links to the page, and has no fields. Without the secret of the page it has the address of
+ * the site instead. The function returns undefined if the confirmation has ended, was erased or has a newer code.
  */
 export function codeRenderer(parts: RendererParts): Render {
   const { confirmations, credentials, signingKeys, clock, words, operator, baseUrl } = parts;
-  return async ({ key }) => {
+  return async ({ key, sealed_secret: sealed }) => {
     const [id = '', number = ''] = key.split('.');
     const found = await confirmations.find(id);
     if (found?.execution.status !== 'asked' || found.email === null) return undefined;
@@ -179,6 +182,7 @@ export function codeRenderer(parts: RendererParts): Render {
     if (!isCodeOut(found, clock.now()) || String(code_number) !== number) return undefined;
     const { message, purposes } = words();
     const form = findForm(found.action);
+    const secret = sealed === null ? undefined : openSecret(signingKeys, key, sealed);
     const text = fillInAll(message, {
       code: codeOf(signingKeys, id, code_number),
       minutes: String(bounds.codeLifetimeMinutes),
@@ -187,6 +191,7 @@ export function codeRenderer(parts: RendererParts): Render {
       destination,
       operator: operator.name,
       site: baseUrl,
+      page: secret === undefined ? baseUrl : baseUrl + pathTo(routes.confirmationPage, { secret }),
     });
     return { address, ...text };
   };

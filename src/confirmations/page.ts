@@ -1,4 +1,4 @@
-/** Renders the confirmation page and its result with the site's layout, without a script (reference §6.8). */
+/** Renders the confirmation page and its result with the site's layout (reference §6.8). It needs no script. */
 import { CONFIRMATION_STATEMENT } from '../actions/preview.ts';
 import type { Credentials } from '../credentials/file.ts';
 import { pressProblems } from '../failures/page-problems.ts';
@@ -8,9 +8,11 @@ import { maskedAddress } from '../forms/fields.ts';
 import type { Fields } from '../forms/validate.ts';
 import { filledPath, pathTo, routes } from '../routes.ts';
 import type { SigningKeys } from '../settings/signing-keys.ts';
+import { renderDone } from '../site/done-page.ts';
 import { shortWait } from '../site/form-words.ts';
-import { fillInIsolated } from '../site/interpolate.ts';
+import { escapeHtml, fillInIsolated } from '../site/interpolate.ts';
 import { type Frame, renderLayout } from '../site/layout.ts';
+import { ago, remaining } from '../site/relative-times.ts';
 import { renderTemplate } from '../site/templates.ts';
 import { localizedForm } from '../site/words.ts';
 import { shownReference } from '../submissions/submission.ts';
@@ -20,7 +22,7 @@ import { sealPage } from './tokens.ts';
 
 export type PageParts = {
   frame(): Frame;
-  operator: { name: string };
+  operator: { name: string; contact: string | undefined };
   signingKeys: SigningKeys;
   credentials: Pick<Credentials, 'labelOf'>;
 };
@@ -49,12 +51,13 @@ export function confirmationPage(parts: PageParts, shown: Shown): string {
     client,
     destination,
     address: maskedAddress(fields.email ?? ''),
-    until: timeOf(confirmation.expires_at, lang),
     left: (left ?? 0).toLocaleString(lang),
     count: code_number.toLocaleString(lang),
-    at: codeEnds === null ? '' : timeOf(Date.parse(codeEnds) - CODE_LIFETIME_MS, lang),
+    operator: parts.operator.name,
   };
   const words = fillInIsolated(frame.words.confirm, values, lang);
+  const mailedAt = new Date(Date.parse(codeEnds ?? '') - CODE_LIFETIME_MS);
+  const expiresAt = new Date(confirmation.expires_at);
   const found = findForm(confirmation.action);
   const form = found && localizedForm(found, frame.words);
   const masked = via === 'page_email' && !unmasked;
@@ -69,6 +72,8 @@ export function confirmationPage(parts: PageParts, shown: Shown): string {
       error: frame.words.form.error,
     },
     mailed,
+    newest: codeIsOut && withTime(words.newest, 'at', ago(mailedAt, now, lang)),
+    until: withTime(words.until, 'until', remaining(expiresAt, now, lang, words.exactUntil)),
     isAnother: code_number > 1,
     parties: [
       { label: words.asks, value: client },
@@ -97,7 +102,7 @@ export function changedPage(parts: PageParts, confirmation: Confirmation): strin
   const form = findForm(action);
   const main = renderTemplate('confirm-end', {
     title,
-    text,
+    text: escapeHtml(text),
     link: form && { href: filledPath(form.page, JSON.parse(fields ?? '{}') as Fields), text: open },
   });
   return layout(parts, title, main);
@@ -123,23 +128,37 @@ export function refusedPage(
   return { status, html: layout(parts, words.confirm.title, main) };
 }
 
-/** Returns the result page: time, receiver and reference, without fields (reference §6.8). */
+/**
+ * Returns the result page: time, receiver and reference, without fields. After a success it also says what happens next
+ * (reference §6.8).
+ */
 function endPage(
   parts: PageParts,
-  { confirmation, secret }: Shown,
+  { confirmation, secret, now }: Shown,
   status: keyof Frame['words']['confirm']['ends'],
 ): string {
-  const { confirm, lang } = parts.frame().words;
+  const { words } = parts.frame();
+  const { confirm, lang } = words;
   const { id, action, destination, execution } = confirmation;
-  const client = parts.credentials.labelOf(confirmation.client);
-  const at = timeOf(execution.settled_at ?? execution.created_at, lang);
-  const { title, text } = fillInIsolated(confirm.ends[status], { client, destination, at }, lang);
+  const values = { client: parts.credentials.labelOf(confirmation.client), destination };
+  const { title, text: template } = fillInIsolated(confirm.ends[status], values, lang);
+  const at = new Date(execution.settled_at ?? execution.created_at);
+  const text = withTime(template, 'at', ago(at, now, lang));
+  const reference = status === 'expired' ? undefined : shownReference(action, id);
+  const isTest = confirmation.sandbox === 1;
+  if (status === 'submitted') {
+    const { answer, back } = fillInIsolated(confirm.next, values, lang);
+    // Nobody answers a test or a newsletter subscription, which has no reference.
+    const steps = isTest || reference === undefined ? [back] : [answer, back];
+    const done = { title, text, reference, steps, notice: isTest ? confirm.test : undefined };
+    return layout(parts, title, renderDone(done, { operator: parts.operator, words }));
+  }
   const main = renderTemplate('confirm-end', {
     title,
     text,
-    test: confirmation.sandbox === 1 && confirm.test,
+    test: isTest && confirm.test,
     words: confirm,
-    reference: status === 'expired' ? undefined : shownReference(action, id),
+    reference,
     link: status === 'executing' && { href: pathTo(routes.confirmationPage, { secret }), text: confirm.reload },
   });
   return layout(parts, title, main);
@@ -147,7 +166,7 @@ function endPage(
 
 function layout(parts: PageParts, title: string, main: string): string {
   const operatorName = parts.operator.name;
-  return renderLayout({ title, operatorName, main, noindex: true }, parts.frame());
+  return renderLayout({ title, operatorName, main, noindex: true, isPersonal: true }, parts.frame());
 }
 
 /** Returns the fields that would be sent, with their labels, in the order of the form. */
@@ -158,7 +177,7 @@ function linesOf(form: Form, fields: Fields): { label: string; value: string }[]
   });
 }
 
-function timeOf(time: string | number, lang: string): string {
-  const format = { dateStyle: 'long', timeStyle: 'short', timeZone: 'UTC' } as const;
-  return `${new Intl.DateTimeFormat(lang, format).format(new Date(time))} UTC`;
+/** Returns a text as HTML, with a time in place of the placeholder. */
+function withTime(text: string, name: 'at' | 'until', time: string): string {
+  return escapeHtml(text).replace(`{${name}}`, () => time);
 }

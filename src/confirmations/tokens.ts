@@ -1,12 +1,13 @@
 /**
- * Makes and checks the secret in a page's address, the token of its buttons, and codes (reference §6.12). No secret,
- * token or code is stored. The secret derives from the preview token, which only the client has. Tokens and codes
+ * Makes and checks the secret in a page's address, the token of its buttons, and codes (reference §6.12). No token or
+ * code is stored. The secret derives from the preview token, which only the client has. It is stored only in the row of
+ * a message with a code, encrypted, until the message is sent or dead. Tokens, codes and the key of this encryption
  * derive from the keys that sign previews.
  */
 import { createHmac, hash } from 'node:crypto';
 import { bounds } from '../forms/bounds.ts';
 import { linkSecretIn } from '../server/secret-paths.ts';
-import { isEqual, isSignedFor, type SigningKeys, signFor } from '../settings/signing-keys.ts';
+import { decryptFor, encryptFor, isEqual, isSignedFor, type SigningKeys, signFor } from '../settings/signing-keys.ts';
 
 /** Length of the secret in characters, which gives 131.9 bits. The last character is a letter or digit. */
 const SECRET_LENGTH = 22;
@@ -14,6 +15,7 @@ const SECRET = /^[A-Za-z0-9_-]{21}[A-Za-z0-9]$/;
 
 const PAGE_PURPOSE = 'lead-intake page v1\n';
 const CODE_PURPOSE = 'lead-intake code v1\n';
+const MESSAGE_PURPOSE = 'lead-intake message v1\n';
 const TOKEN = /^(\d{1,16})\.([A-Za-z0-9_-]{43})$/;
 
 /** Number of codes with six digits. */
@@ -54,6 +56,16 @@ export function isPageToken(keys: SigningKeys, id: string, token: string, now: D
 export function codeOf(keys: SigningKeys, id: string, number: number): string {
   const made = Buffer.from(signFor(CODE_PURPOSE, keys, `${id}\n${number}`), 'base64url');
   return String(made.readBigUInt64BE() % CODES).padStart(6, '0');
+}
+
+/** Encrypts a secret for the row of the message with this key. Needs at least one signing key. */
+export function sealSecret(keys: SigningKeys, messageKey: string, secret: string): string {
+  return encryptFor(MESSAGE_PURPOSE, keys, messageKey, secret);
+}
+
+/** Decrypts the secret in the row of a message. Returns undefined if the signing key was removed since then. */
+export function openSecret(keys: SigningKeys, messageKey: string, sealed: string): string | undefined {
+  return decryptFor(MESSAGE_PURPOSE, keys, messageKey, sealed);
 }
 
 /** Returns the typed text without characters between digits. */

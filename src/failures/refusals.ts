@@ -52,7 +52,8 @@ export type FormRefusal =
    * The submission is stored. The service retries its delivery (`kept`), or only the operator can retry (`left`). A
    * subscription has no reference.
    */
-  | { kind: 'kept' | 'left'; reference?: string }
+  | { kind: 'kept'; reference?: string }
+  | { kind: 'left'; reference?: string }
   /** The store is unavailable. A subscription is never forwarded without a row (reference §9.2). */
   | { kind: 'subscriptionNotKept' }
   /** The submission is not stored. The upstream may have it (`unconfirmed`), or no byte was sent (`unsent`). */

@@ -1,4 +1,7 @@
-/** The page after a native form was refused: the form itself with all typed values. */
+/**
+ * The page after a native form was not confirmed. A stored submission gets a page like that of a success. Any other gets
+ * the form itself with all typed values.
+ */
 
 import { problems } from '../failures/catalogue.ts';
 import type { FormRefusal } from '../failures/refusals.ts';
@@ -7,6 +10,7 @@ import { normalize } from '../forms/fields.ts';
 import { validate } from '../forms/validate.ts';
 import type { Entered } from '../site/form-markup.ts';
 import type { Page } from '../site/pages.ts';
+import type { StoredKind } from '../site/stored-page.ts';
 import { shownReference } from '../submissions/submission.ts';
 import { decodeForm, type FormRequest } from './decode-form.ts';
 
@@ -25,19 +29,21 @@ export async function renderRefusedPage(
   const { values } = body;
   const form = subscribes ? forms.newsletter : (findForm(normalize(values.form ?? '')) ?? fallbackForm);
   const page = pages.find((each) => each.form === form);
+  if (refusal.kind === 'kept' || refusal.kind === 'left') {
+    return page?.renderStored(refusal.kind, refusal.reference && shownReference(form.name, refusal.reference));
+  }
   return page?.renderRefused({ values, ...explain(form, values, refusal) });
 }
 
 /** Returns the invalid values, which the person can correct, or a notice if there are none. */
-function explain(form: Form, values: Readonly<Record<string, string>>, refusal: FormRefusal): Omit<Entered, 'values'> {
+function explain(
+  form: Form,
+  values: Readonly<Record<string, string>>,
+  refusal: Exclude<FormRefusal, { kind: StoredKind }>,
+): Omit<Entered, 'values'> {
   switch (refusal.kind) {
     case 'rateLimited':
       return { notice: { kind: 'limited', retryAfterSeconds: refusal.retryAfterSeconds } };
-    case 'kept':
-    case 'left':
-      return {
-        notice: { kind: refusal.kind, reference: refusal.reference && shownReference(form.name, refusal.reference) },
-      };
     case 'unconfirmed':
     case 'unsent':
       return { notice: { kind: refusal.kind } };

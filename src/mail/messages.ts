@@ -32,7 +32,11 @@ type NewMessage = Pick<MessageRow, 'kind' | 'key' | 'about' | 'message_id'> & {
   now: string;
 };
 
-function newRow({ now, ...message }: NewMessage & Pick<MessageRow, 'address' | 'priority'>) {
+type Optional = Pick<MessageRow, 'address' | 'sealed_secret'>;
+
+type Values = NewMessage & Optional & Pick<MessageRow, 'priority'>;
+
+function newRow({ now, ...message }: Values) {
   return {
     ...message,
     requested_at: now,
@@ -45,18 +49,18 @@ function newRow({ now, ...message }: NewMessage & Pick<MessageRow, 'address' | '
 }
 
 /**
- * Prepares the change that queues a message, by default without an address. The change has no effect if the kind and
+ * Prepares the change that queues a message, by default without an address and a secret. The change has no effect if the kind and
  * key exist.
  */
 export function prepareMessage(storage: Storage) {
-  const add = prepareChange(storage, (db, of: NewMessage & Pick<MessageRow, 'address' | 'priority'>) =>
+  const add = prepareChange(storage, (db, of: Values) =>
     db
       .insertInto('messages')
       .values(newRow(of))
       .onConflict((conflict) => conflict.doNothing()),
   );
-  return ({ address = null, ...message }: NewMessage & Partial<Pick<MessageRow, 'address'>>) =>
-    add({ ...message, address, priority: PRIORITY[message.kind] });
+  return ({ address = null, sealed_secret = null, ...message }: NewMessage & Partial<Optional>) =>
+    add({ ...message, address, sealed_secret, priority: PRIORITY[message.kind] });
 }
 
 /**
@@ -93,7 +97,7 @@ export function prepareCappedMessage(storage: Storage) {
     const { mailbox: key, kind, address, about, priority, message_id, now } = of;
     return db
       .insertInto('messages')
-      .values(newRow({ kind, key, address, about, priority, message_id, status: 'pending', now }))
+      .values(newRow({ kind, key, address, about, priority, message_id, sealed_secret: null, status: 'pending', now }))
       .onConflict((conflict) =>
         conflict
           .columns(['kind', 'key'])

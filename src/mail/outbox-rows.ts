@@ -54,7 +54,7 @@ function prepareOutboxQueries(storage: Storage, perMinute: number) {
   const marked = (db: QueryCreator<Schema>, of: ReadRow, end: Pick<MessageRow, 'status' | 'reply'>) =>
     db
       .updateTable('messages')
-      .set(end)
+      .set({ ...end, sealed_secret: null })
       .where((row) => isPending(row, of));
 
   return {

@@ -13,6 +13,8 @@ export const defaultAssets = {
   script: readAsset('form', 'js', 'text/javascript; charset=utf-8', ['form.js', 'arrival.js', 'hints.js', 'fill.js']),
   /** The script of a page without a form, with tables or commands. */
   scrollScript: readAsset('scroll', 'js', 'text/javascript; charset=utf-8', ['scroll.js', 'copy.js', 'contents.js']),
+  /** The script of a page with relative times. */
+  timesScript: readAsset('times', 'js', 'text/javascript; charset=utf-8'),
   icon: readAsset('icon', 'svg', 'image/svg+xml'),
   /** Icon for the start screen of a phone, 180 × 180. The phone rounds its corners. */
   touchIcon: readAsset('apple-touch-icon', 'png', 'image/png'),

@@ -11,6 +11,7 @@ import { routes } from '../routes.ts';
 import { anchorOf, controlOf, idOf } from './form-control.ts';
 import { type FaultKind, type FormWords, type NoticeKind, waitWords } from './form-words.ts';
 import { contactHref, fillIn, isolated } from './interpolate.ts';
+import type { StoredKind } from './stored-page.ts';
 import { renderTemplate } from './templates.ts';
 import { defaultWords } from './words.ts';
 
@@ -24,7 +25,6 @@ export type Entered = {
     kind: NoticeKind;
     retryAfterSeconds?: number;
     sentence?: string;
-    reference?: string | undefined;
   };
 };
 
@@ -41,6 +41,8 @@ type FormContext = {
   /** Attributes for the language of the form, if the page is in another language. */
   languageMark?: string;
   words?: FormWords;
+  /** The page about a stored submission, for the script. */
+  stored?: Record<StoredKind, string> | undefined;
 };
 
 /** Returns the `<form>` with the entered values. */
@@ -64,13 +66,9 @@ export function renderForm(form: Form, given: FormContext & Entered): string {
     ...controls.map(({ anchor, error }) => ({ anchor, sentence: error })),
     ...(subscribes ? [{ anchor: consent.anchor, sentence: consent.error }] : []),
   ].filter(({ sentence }) => sentence !== undefined);
-  // A stored submission needs no second try, so the button keeps its usual text.
-  const isStored = notice?.kind === 'kept' || notice?.kind === 'left';
   const recipient = isolated(given.recipient, lang);
-  const noticeOf = (kind: NoticeKind, wait: string, sentence = '', reference = '') => ({
+  const noticeOf = (kind: NoticeKind, wait: string, sentence = '') => ({
     ...noticeWords(kind, words, kind === 'sent' ? undefined : contact),
-    referenceWords: words.reference,
-    reference,
     text: `${sentence} ${fillIn(words.notices[kind].text, { recipient, wait })}`,
   });
   const wait = waitWords(notice?.retryAfterSeconds ?? 0, lang);
@@ -78,7 +76,7 @@ export function renderForm(form: Form, given: FormContext & Entered): string {
     languageMark: given.languageMark ?? '',
     recipient: given.recipient,
     use: given.use,
-    submit: notice === undefined || isStored ? given.submit : words.sendAgain,
+    submit: notice === undefined ? given.submit : words.sendAgain,
     words,
     // The script recognizes these refusals by their sentences.
     sentences: { kept: problems.kept.error, left: problems.left.error, unsent: problems.unsent.error },
@@ -90,7 +88,8 @@ export function renderForm(form: Form, given: FormContext & Entered): string {
     subscribes,
     consent,
     summary,
-    notice: notice && noticeOf(notice.kind, wait, notice.sentence, notice.reference),
+    notice: notice && noticeOf(notice.kind, wait, notice.sentence),
+    stored: Object.entries(given.stored ?? {}),
     // Templates for the script. The notice of a closed form is no template, because only the server renders it.
     scriptNotices: (Object.keys(words.notices) as NoticeKind[])
       .filter((kind) => kind !== 'closed')

@@ -15,6 +15,7 @@ export type Frame = {
   rules: string;
   scriptPath: string;
   scrollScriptPath: string;
+  timesScriptPath: string;
   iconPath: string;
   iconType: string;
   touchIconPath: string | undefined;
@@ -33,6 +34,8 @@ type Layout = {
   /** Content of the page between header and footer, as HTML. */
   main: string;
   noindex: boolean;
+  /** True for a page about one person's request, which needs no links for developers. */
+  isPersonal?: boolean;
   hasForm?: boolean;
   /** True if the page is rendered once and sent compressed. */
   isPrepared?: boolean;
@@ -87,6 +90,9 @@ function structuredData(settings: SiteSettings, page: DescribedPage): string {
 /** Elements that may scroll inside the page (`markdown.ts`). */
 const SCROLLS = /<pre|<div class="scroll"/;
 
+/** Relative times (`relative-times.ts`). */
+const TIMES = /<time /;
+
 /** Elements that need the rules of documentation (`code.eta`, `contents.eta`). */
 const DOCUMENTATION = /class="(?:code|contents)"/;
 
@@ -94,13 +100,14 @@ const DOCUMENTATION = /class="(?:code|contents)"/;
 export const defaultFrame = once((): Frame => frameOf(defaultWords(), defaultAssets));
 
 export function frameOf(words: Words, assets: Assets): Frame {
-  const { stylesheet, script, scrollScript, icon, touchIcon, photo, picture } = assets;
+  const { stylesheet, script, scrollScript, timesScript, icon, touchIcon, photo, picture } = assets;
   return {
     words,
     stylesheetPath: stylesheet.path,
     rules: escapeInline(stylesheet.body),
     scriptPath: script.path,
     scrollScriptPath: scrollScript.path,
+    timesScriptPath: timesScript.path,
     iconPath: icon.path,
     iconType: icon.contentType,
     touchIconPath: touchIcon?.path,
@@ -122,6 +129,7 @@ export function renderLayout(layout: Layout, frame: Frame = defaultFrame()): str
   const isForDevelopers = developerLinks.some(({ href }) => href === layout.page?.path);
   // A page has at most one script.
   const scrollScriptPath = !layout.thanks && SCROLLS.test(layout.main) ? frame.scrollScriptPath : undefined;
+  const timesScriptPath = TIMES.test(layout.main) ? frame.timesScriptPath : undefined;
   return renderTemplate('layout', {
     ...layout,
     ...frame,
@@ -129,7 +137,7 @@ export function renderLayout(layout: Layout, frame: Frame = defaultFrame()): str
     // address of such a page may contain a secret, so the browser sends only the origin as referrer.
     rules: layout.isPrepared ? frame.rules : undefined,
     documentationRules: DOCUMENTATION.test(layout.main) ? documentationRules : undefined,
-    scriptPath: layout.hasForm ? frame.scriptPath : scrollScriptPath,
+    scriptPath: layout.hasForm ? frame.scriptPath : (scrollScriptPath ?? timesScriptPath),
     sentScript: layout.thanks ? sentScript : undefined,
     lang,
     isRightToLeft: directionOf(lang) === 'rtl',

@@ -28,6 +28,7 @@ import {
   type SiteSettings,
   selectParts,
 } from './placeholders.ts';
+import { renderStored, type StoredKind } from './stored-page.ts';
 import { renderTemplate } from './templates.ts';
 import { localizedForm } from './words.ts';
 
@@ -42,6 +43,8 @@ export type Page = PagePaths & {
   readonly html: string;
   /** Renders the page with the entered values, and a sentence at each invalid value. */
   renderRefused(entered: Entered): string;
+  /** Renders the page about a submission of its form that is stored, but not confirmed. */
+  renderStored(kind: StoredKind, reference: string | undefined): string;
   /**
    * Variants of the thank-you page by the path in `Referer`. All forms have the same `Location` (reference §4.7), so
    * only the browser knows which form was sent.
@@ -131,6 +134,7 @@ function pageOf(
   const cardParts = { ...names, facts: settings, photo: frame.photoPath, languageMark: mark };
   const cardOf = (isSent: boolean) => renderContractorCard(words.contractor, { ...cardParts, isSent });
   const layout = { operatorName: operator, noindex, lang, page };
+  const storedContext = { recipient, operator: settings.operator, words, languageMark: mark };
 
   const render = (entered?: Entered) => {
     const showsCard = about.path === routes.startPage.path || form?.receivedBy === 'contractor';
@@ -143,7 +147,11 @@ function pageOf(
       words: words.form,
       languageMark: mark,
     };
-    const openForm = form && carried && renderForm(form, { ...carried, ...context, ...entered });
+    const stored = form && {
+      kept: renderStored(form, 'kept', storedContext),
+      left: renderStored(form, 'left', storedContext),
+    };
+    const openForm = form && carried && renderForm(form, { ...carried, ...context, ...entered, stored });
     const main = renderTemplate('page', {
       name,
       title,
@@ -203,6 +211,13 @@ function pageOf(
     },
     variantsByReferer: isThanks ? new Map(variantsByReferer) : undefined,
     renderRefused: render,
+    renderStored(kind, reference) {
+      const main = form === undefined ? '' : renderStored(form, kind, storedContext, reference);
+      return renderLayout(
+        { title: words.stored.title, operatorName: operator, main, noindex: true, isPersonal: true, lang },
+        frame,
+      );
+    },
   };
 }
 

@@ -41,6 +41,7 @@ const namesOf = <Name extends string>(of: Record<Name, unknown>) => Object.keys(
 const names = <List extends string>(...lists: List[]) => lists.join(' ').split(' ') as NameIn<List>[];
 const texts = <List extends string>(...lists: List[]) => allOf(names(...lists), text);
 const titleAndText = texts('title text');
+const stored = allOf(names('kept left'), texts('text').extend({ steps: v.array(text) }));
 
 /** Returns the condition that the text of an e-mail contains these placeholders, in every language. */
 const containing = (...placeholders: string[]) =>
@@ -74,31 +75,31 @@ const schema = v.object({
     steps: v.array(texts('title note')).assert(({ length }) => length === 5, 'must have five items'),
   }),
   contractor: contractorWords,
-  sent: texts('at reference copy copyNote print'),
+  sent: texts('at reference next contact copy copyNote print'),
+  stored: texts('title').extend({ lead: stored, subscription: stored }),
   errors: texts('heading typed back again start').extend({ headings: byStatus, sentences: byStatus }),
   form: texts(
-    'optional error summary filled contact reference sendAgain sending slow left over suggestion',
+    'optional error summary filled contact sendAgain sending slow left over suggestion',
     'recipient handled consent privacy honeypot',
   ).extend({
     faults: texts('missing missingChoice consent notText characters email tooLong'),
-    notices: allOf(
-      names('limited kept left unconfirmed unsent unavailable offline broken sent closed refused'),
-      titleAndText,
-    ),
+    notices: allOf(names('limited unconfirmed unsent unavailable offline broken sent closed refused'), titleAndText),
   }),
   confirm: texts(
     'title only test asks gets purpose heading masked statement statementMeans until send sendNote change changeNote',
     'decline declineNote report reportNote codeHeading codeText mailCode mailAnother codeLabel codeHint check',
     'codeMailed anotherMailed newest mailedSoFar toCode wrong wrongLeft wrongLast hidden back reload reference',
+    'service exactUntil',
   )
     .extend({
       changed: texts('title text open'),
+      next: texts('answer back'),
       ends: allOf(names('executing submitted failed declined reported expired'), titleAndText),
       purposes: allOf(namesOf(forms), text),
       refused: allOf(namesOf(pressProblems), titleAndText),
       message: texts('subject text'),
     })
-    .assert(...containing('{code}')),
+    .assert(...containing('{code}', '{page}')),
   card: texts('waiting check statement send decline open sending declining opening address').extend({
     ends: allOf(names('sent declined page pending expired used rejected failed reported retry none'), titleAndText),
   }),

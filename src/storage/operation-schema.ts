@@ -30,6 +30,11 @@ export type MessageRow = {
   address: string | null;
   /** Content that no other table has, by kind: JSON without personal data, the page of a sign-in link, or an id. */
   about: string | null;
+  /**
+   * Secret of the confirmation page, encrypted (`confirmations/tokens.ts`). Null for every other kind than `code`, and
+   * once the message is sent or has failed permanently.
+   */
+  sealed_secret: string | null;
   /** Lower values come first (`mail/messages.ts`). */
   priority: 0 | 1 | 2 | 3;
   message_id: string;

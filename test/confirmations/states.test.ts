@@ -111,7 +111,7 @@ describe.each(databases)('states of a confirmation on %s', (_name, create) => {
     );
     expect(row?.confirmed_via).toBe('page');
     const ended = await openPage(service, path);
-    expect(ended.text).toContain(`Reference: <code>${shortReference(id)}</code>`);
+    expect(ended.text).toContain(`Your reference: <code>${shortReference(id)}</code>`);
     expect(ended.text).not.toContain(id);
     // A second click finds it settled.
     expect((await pressButton(service, path, 'send', { token: 'x' })).status).toBe(303);

@@ -92,25 +92,37 @@ describe.each(natives)('page for a refused %s form', (encoding) => {
   });
 
   test.each([
-    [
-      500,
-      /have your details[\s\S]*Vetted Painters has not confirmed them yet, and we will send them again automatically/,
-    ],
-    [422, /have your details[\s\S]*could not send[\s\S]*Vetted Painters, but the site operator has them/],
-  ])(
-    '502 if the upstream answers %i: says that the submission is stored, with reference and all values (reference §4.7)',
-    async (status, words) => {
+    [500, 'We pass your request on to Vetted Painters. We try again automatically until it arrives.'],
+    [422, 'We could not pass your request on automatically. The operator of this site, Paint Match, takes care of it.'],
+  ])('502 if the upstream answers %i: says that we have the request, and what happens next', async (status, step) => {
+    at.upstream.answer = answering(status);
+    const answer = await post(at.service, '/api/leads', encoding, quote);
+    expect(answer.status).toBe(502);
+    const id = String(at.upstream.delivered.at(-1)?.headers['webhook-id']);
+    expect(answer.headers.get('submission-reference')).toBe(id);
+    const { text } = answer;
+    expect(text).toContain('<title>We have your request · Paint Match</title>');
+    expect(text.match(/<h1[^>]*>([^<]*)/g)).toEqual(['<h1 tabindex="-1">We have your request']);
+    expect(text).toContain(`Your reference: <code>${shortReference(id)}</code>`);
+    expect(text).toContain(`<h2>What happens next</h2>\n<ol>\n<li>${step}</li>`);
+    expect(text).toContain('Allow two working days.');
+    expect(text).toContain('mailto:help@paint.example');
+    expect(text).not.toMatch(/<form|error|Lovelace/i);
+    expect(text).not.toContain(id);
+  });
+
+  test.each([500, 422])(
+    '502 for a subscription if the upstream answers %i: has no reference and no time of an answer',
+    async (status) => {
       at.upstream.answer = answering(status);
-      const answer = await post(at.service, '/api/leads', encoding, quote);
-      expect(answer.status).toBe(502);
-      expect(shown(answer.text)).toMatch(words);
-      expect(shown(answer.text)).toContain('don’t need to send them again.');
-      const id = String(at.upstream.delivered.at(-1)?.headers['webhook-id']);
-      expect(answer.headers.get('submission-reference')).toBe(id);
-      expect(shown(answer.text)).toContain(`Your reference: <code>${shortReference(id)}</code>`);
-      expect(answer.text).not.toContain(id);
-      expect(answer.text).toContain('mailto:help@paint.example');
-      expectKept(answer.text);
+      const subscription = { email: `ada+${encoding}@example.com`, privacy: 'on' };
+      const headers = { 'x-forwarded-for': freshAddress() };
+      const { status: answered, text } = await post(at.service, '/api/subscribe', encoding, subscription, headers);
+      expect(answered).toBe(502);
+      expect(text).toContain('<h1 tabindex="-1">We have your request</h1>');
+      expect(text).toContain('<h2>What happens next</h2>');
+      expect(text).toContain('mailto:help@paint.example');
+      expect(text).not.toMatch(/<form|error|<code>|reference:|working days|minutes/i);
     },
   );
 

@@ -45,7 +45,7 @@ const now = new Date('2026-11-23T09:30:00.000Z');
 const credentials = { labelOf: (name: string) => name };
 const partsIn = (words: Words) => ({
   frame: () => ({ ...germanFrame, words }),
-  operator,
+  operator: { ...operator, contact: undefined },
   signingKeys,
   credentials,
 });
@@ -134,7 +134,7 @@ describe('German example', () => {
     const shown = { confirmation: masked, secret: 's', now };
     const out = confirmationPage(partsIn(german), shown);
     expect(out).toContain(`<h2>${confirm.anotherMailed}</h2>`);
-    expect(out).toContain('Der neueste Code ging an a•••@e•••.com: 23. November 2026 um 09:50 UTC.');
+    expect(out).toContain('>vor 1 Minute</time> an a•••@e•••.com. Nur dieser gilt.');
     expect(out).toContain('verschickte Codes: 2.');
     const none = confirmationPage(partsIn(german), { ...shown, left: 5 });
     expect(none).toContain('<title>Fehler: Ihre Bestätigung · Paint Match</title>');
@@ -173,7 +173,7 @@ describe('German example', () => {
       operator: { name: 'Paint Match', contact: undefined },
       baseUrl: 'https://paint.example',
     });
-    const letter = await render({ key: `${asked.id}.1` } as never);
+    const letter = await render({ key: `${asked.id}.1`, sealed_secret: null } as never);
     expect(letter?.subject).toBe('Ihr Code für Paint Match');
     expect(letter?.text).toMatch(/^\d{6} ist Ihr Code\. Er gilt 10 Minuten\.\n\nClaude möchte/);
     expect(letter?.text).toContain('Wofür: Ein Angebot von einem geprüften');
@@ -181,9 +181,9 @@ describe('German example', () => {
   });
 });
 
-test('is rejected if its text for the code message lacks {code}', () => {
+test('is rejected if its text for the code message lacks {code} or {page}', () => {
   expect(() => mergeWords('confirm: { message: { text: Hallo } }')).toThrow(
-    'confirm: needs {code} in the text of its message',
+    'confirm: needs {code} and {page} in the text of its message',
   );
 });
 

@@ -70,9 +70,9 @@ test('the assets that pages link are served as immutable under hashed paths', as
     new Set((await (await fetch(origin + path)).text()).match(/\/assets\/[^"]+/g));
   const all = assets.map(({ path }) => path);
   const allBut = (script: RegExp) => new Set(all.filter((path) => !script.test(path)));
-  // Forms link one script, and pages with tables or commands another. Other pages link none.
-  expect(await linkedBy('/quote')).toEqual(allBut(/\/scroll-|\.css$/));
-  expect(await linkedBy('/agents')).toEqual(allBut(/\/form-|\.css$/));
+  // Forms link one script, pages with tables or commands another, and confirmation pages a third.
+  expect(await linkedBy('/quote')).toEqual(allBut(/\/(scroll|times)-|\.css$/));
+  expect(await linkedBy('/agents')).toEqual(allBut(/\/(form|times)-|\.css$/));
   expect(await linkedBy('/thank-you')).toEqual(allBut(/\.(js|css)$/));
   expect(await linkedBy('/')).toEqual(allBut(/\.(js|css)$/));
   for (const asset of assets) {

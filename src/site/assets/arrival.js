@@ -3,6 +3,7 @@
 
 /** Resets the button when a person comes back to this page, and says when the form was sent, if it was. */
 addEventListener('pageshow', ({ persisted }) => {
+  if (!form.isConnected) return;
   if (persisted) setSending(false, submitWords);
   const { sentAt } = history.state ?? {};
   if (sentAt === undefined) return;

@@ -42,8 +42,7 @@ const lengthOf = (text) => [...text.trim()].length;
 const fold = (text) => text.replace(INVISIBLES, '').normalize('NFKC').trim();
 
 function create(name, className, ...content) {
-  const element = document.createElement(name);
-  element.className = className;
+  const element = Object.assign(document.createElement(name), { className });
   element.append(...content);
   return element;
 }
@@ -77,16 +76,15 @@ function mark(control, fault) {
   const id = `field-${control.name}-error`;
   field.querySelector('.error')?.remove();
   field.classList.toggle('wrong', fault !== '');
-  const ids = (described.getAttribute('aria-describedby') ?? '').split(' ').filter((each) => each !== id);
+  const ids = (described.getAttribute('aria-describedby') ?? '').split(' ').filter((each) => each && each !== id);
   if (fault !== '') {
     const error = create('p', 'error', create('span', 'unseen', `${words.error} `), fault);
     error.id = id;
     (control.closest('.choices, .choice') ?? control).before(error);
     ids.push(id);
   }
-  const all = ids.join(' ').trim();
-  if (all === '') described.removeAttribute('aria-describedby');
-  else described.setAttribute('aria-describedby', all);
+  if (ids.length === 0) described.removeAttribute('aria-describedby');
+  else described.setAttribute('aria-describedby', ids.join(' '));
   if (control.type !== 'radio') control.setAttribute('aria-invalid', String(fault !== ''));
 }
 
@@ -180,8 +178,17 @@ function remember({ headers }) {
   const sentAt = Date.now();
   history.replaceState({ sentAt }, '');
   // Only this tab can read the storage, and the next page removes the entry.
-  const sent = { sentAt, reference: referenceIn(headers), values: typed() };
-  sessionStorage.setItem('sent', JSON.stringify(sent));
+  sessionStorage.setItem('sent', JSON.stringify({ sentAt, reference: referenceIn(headers), values: typed() }));
+}
+
+/** Replaces the form by the server's page about a stored submission. */
+function showStored({ content: page }, headers) {
+  for (const code of page.querySelectorAll('.reference code')) code.textContent = referenceIn(headers);
+  document.title = page.querySelector('h1').textContent;
+  document.querySelector('main').replaceChildren(page);
+  document.querySelector('.developers').remove();
+  document.querySelector('h1').focus();
+  history.replaceState({ sentAt: Date.now() }, '');
 }
 
 function refuse({ status, headers }, body) {
@@ -190,15 +197,8 @@ function refuse({ status, headers }, body) {
     const faults = faultsIn(body);
     return faults.length > 0 ? summarize(faults) : notify('refused');
   }
-  const kept = ['kept', 'left'].find((kind) => body.error === words[kind]);
-  if (kept !== undefined) {
-    setSending(false, submitWords);
-    return notify(kept, (notice) => {
-      const code = notice.querySelector('.reference code');
-      code.textContent = referenceIn(headers);
-      code.closest('.reference').hidden = code.textContent === '';
-    });
-  }
+  const stored = ['kept', 'left'].find((kind) => body.error === words[kind]);
+  if (stored !== undefined) return showStored(form.querySelector(`template[data-page=${stored}]`), headers);
   setSending(false, words.sendAgain);
   if (status === 503) return notify('unavailable');
   if (status !== 429) return notify(body.error === words.unsent ? 'unsent' : 'unconfirmed');

@@ -146,7 +146,7 @@ const messages = [
     address text, about text, priority integer not null,
     message_id text not null, status text not null, requested_at text not null,
     attempts integer not null, next_attempt_at text not null,
-    last_attempt_at text, attempt_started_ms double precision, reply text,
+    last_attempt_at text, attempt_started_ms double precision, reply text, sealed_secret text,
     constraint messages_kind_key primary key (kind, key))`,
   'create index messages_due on messages (status, priority, next_attempt_at)',
   `create index messages_dead on messages (requested_at, message_id) where status = 'dead'`,
