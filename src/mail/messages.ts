@@ -49,8 +49,8 @@ function newRow({ now, ...message }: Values) {
 }
 
 /**
- * Prepares the change that queues a message, by default without an address and a secret. The change has no effect if the kind and
- * key exist.
+ * Prepares the change that queues a message, by default without an address and a secret. The change has no effect if the
+ * kind and key exist.
  */
 export function prepareMessage(storage: Storage) {
   const add = prepareChange(storage, (db, of: Values) =>
