@@ -1,10 +1,10 @@
 import { randomUUID } from 'node:crypto';
-import { afterAll, beforeAll, beforeEach, describe, expect, test, vi } from 'vitest';
+import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest';
 import { openExecutions } from '../../src/actions/executions.ts';
 import { openRetention } from '../../src/actions/retention.ts';
 import type { Log } from '../../src/platform/log.ts';
 import { type Storage, StorageUnavailable } from '../../src/storage/database.ts';
-import { testClock } from '../support/clock.ts';
+import { steppedClock, testClock } from '../support/clock.ts';
 import { databases, type TestDatabase } from '../support/databases.ts';
 import { parts, unreported } from '../support/executions.ts';
 
@@ -130,7 +130,12 @@ describe.each(databases)('retention of receipts on %s', (name, create) => {
   });
 
   test('runs a minute after the start and every hour, and logs an unavailable store once', async () => {
-    vi.useFakeTimers({ toFake: ['setTimeout', 'clearTimeout'] });
+    const clock = steppedClock();
+    /** Advances the clock, and lets what is due run. */
+    const pass = async (ms: number) => {
+      clock.advance(ms);
+      await clock.turn();
+    };
     let away = true;
     let tried = 0;
     const write: Storage['write'] = async () => {
@@ -138,22 +143,22 @@ describe.each(databases)('retention of receipts on %s', (name, create) => {
       if (away) throw new StorageUnavailable('away');
       return [] as never;
     };
-    const retention = open(400, { ...storage, write });
+    const retention = openRetention({ storage: { ...storage, write }, clock, log, days: 400 });
     retention.start();
-    await vi.advanceTimersByTimeAsync(59_999);
+    await pass(59_999);
     expect(tried).toBe(0);
-    await vi.advanceTimersByTimeAsync(1 + 2 * 3_600_000);
+    await pass(1);
+    for (let hour = 1; hour <= 2; hour += 1) await pass(3_600_000);
     expect([tried, lines]).toEqual([3, ['receipts past retention not deleted']]);
     expect(entries).toEqual([{ err: expect.any(StorageUnavailable) }]);
     away = false;
-    await vi.advanceTimersByTimeAsync(3_600_000);
+    await pass(3_600_000);
     away = true;
-    await vi.advanceTimersByTimeAsync(3_600_000);
+    await pass(3_600_000);
     expect([tried, lines.length]).toEqual([5, 2]);
     await retention.close();
-    await vi.advanceTimersByTimeAsync(9 * 3_600_000);
+    await pass(9 * 3_600_000);
     expect(tried).toBe(5);
-    vi.useRealTimers();
   });
 
   test('logs the number of deleted receipts', async () => {
