@@ -32,7 +32,6 @@ const processes = [
   'test/storage/postgres/{copy,shared-database}.test.ts',
   'test/submissions/store-away.test.ts',
   'test/supply-chain.test.ts',
-  'test/{console,mcp,oauth}/unused.test.ts',
 ];
 
 /** Options that all projects share. A poll ends once it is true, so its limit costs no time. */

@@ -107,7 +107,7 @@ export const variables = {
   CONTRACTOR_NAME: { schema: values.name, shown: ({ contractor }) => contractor?.name },
   CONTRACTOR_PLACE: { setting: 'contractorPlace', schema: facts.fact },
   CONTRACTOR_SINCE: { setting: 'contractorSince', schema: facts.year },
-  CONTRACTOR_LICENCE: { setting: 'contractorLicence', schema: facts.fact },
+  CONTRACTOR_LICENSE: { setting: 'contractorLicense', schema: facts.fact },
   CONTRACTOR_INSURED: { setting: 'contractorInsured', schema: facts.fact },
   CONTRACTOR_CHECKED: { setting: 'contractorChecked', schema: facts.fact },
   CONTRACTOR_TELEPHONE: { setting: 'contractorTelephone', schema: facts.telephone },

@@ -10,7 +10,7 @@ const QUOTATION_MAXIMUM = 300;
 const FACTS = {
   place: 'contractorPlace',
   since: 'contractorSince',
-  licence: 'contractorLicence',
+  license: 'contractorLicense',
   insured: 'contractorInsured',
   checked: 'contractorChecked',
   telephone: 'contractorTelephone',

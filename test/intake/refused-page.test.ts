@@ -92,7 +92,7 @@ describe.each(natives)('page for a refused %s form', (encoding) => {
   });
 
   test.each([
-    [500, 'We pass your request on to Vetted Painters. We try again automatically until it arrives.'],
+    [500, 'Vetted Painters has not confirmed your request yet. We send it again automatically until it arrives.'],
     [422, 'We could not pass your request on automatically. The operator of this site, Paint Match, takes care of it.'],
   ])('502 if the upstream answers %i: says that we have the request, and what happens next', async (status, step) => {
     at.upstream.answer = answering(status);

@@ -31,7 +31,7 @@ const cardIn = (html = '') => CARD.exec(html)?.[0] ?? '';
 const all = {
   CONTRACTOR_PLACE: 'Springfield, Illinois',
   CONTRACTOR_SINCE: '1998',
-  CONTRACTOR_LICENCE: '104-12345 <board>',
+  CONTRACTOR_LICENSE: '104-12345 <board>',
   CONTRACTOR_INSURED: 'General liability',
   CONTRACTOR_CHECKED: 'License seen in March 2026',
   CONTRACTOR_TELEPHONE: '+1 (555) 0100',

@@ -38,7 +38,7 @@ export function settingsWarnings(
       'site',
       isProduction && !hasFacts(settings),
       'The card of the contractor shows no facts.',
-      'Set CONTRACTOR_PLACE, CONTRACTOR_SINCE, CONTRACTOR_LICENCE or another fact (.env.example).',
+      'Set CONTRACTOR_PLACE, CONTRACTOR_SINCE, CONTRACTOR_LICENSE or another fact (.env.example).',
     ],
     [
       'console',
