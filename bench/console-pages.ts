@@ -14,7 +14,7 @@ import { makeLink } from '../src/console/links.ts';
 import { systemClock } from '../src/platform/clock.ts';
 import { openPostgres } from '../src/storage/postgres/store.ts';
 import { openSqlite } from '../src/storage/sqlite/store.ts';
-import { databases } from '../test/support/databases.ts';
+import { databases, dropDatabases } from '../test/support/databases.ts';
 import { median } from './compare.ts';
 import { LOAD, pagesOf } from './console-paths.ts';
 import { fill, filledOf, MONTH_MS } from './console-rows.ts';
@@ -45,6 +45,7 @@ if (url !== undefined) {
     const database = await create();
     await measure(database.url).finally(() => database.remove());
   }
+  await dropDatabases(process.ppid);
 }
 upstream.close();
 

@@ -10,7 +10,7 @@ export const foundAt: ReadonlyMap<string, string[]> = new Map([
   ['an unconfirmed send is repeated under a new id', ['planted-1']],
   ['a second failure loses an unwritten confirmed outcome', ['planted-15']],
   ['recovery settles a lease before the unwritten outcome is written', ['planted-33']],
-  ['the embedded inbox delivers after the claim was settled', ['w6-637']],
+  ['the embedded inbox delivers after the claim was settled', ['x1-162']],
   ['a preview under another key is reported as in progress', ['planted-1']],
   ['a lead counts as accepted unless it was rejected', ['planted-3']],
   ['a process ends without writing its unwritten outcomes', ['planted-785']],
