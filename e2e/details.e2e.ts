@@ -1,7 +1,5 @@
 /** Small visual faults: lines that run together, broken words and links, wasted paper. */
-import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
-import { tmpdir } from 'node:os';
-import { join, resolve } from 'node:path';
+import { resolve } from 'node:path';
 import type { Browser, Page } from 'playwright-core';
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import { forms } from '../src/forms/catalog.ts';
@@ -10,25 +8,22 @@ import { openBrowser, openPage } from './browser.ts';
 import { type Site, startSite } from './site.ts';
 import { answersTo, fillIn } from './visitor.ts';
 
-const FACTS = `contractor:
-  place: Dubai
-  since: 1998
-  licence: AE 104-12345
-  telephone: +971 4 555 0100
-  link: https://painter.example
-`;
+const FACTS = {
+  CONTRACTOR_PLACE: 'Dubai',
+  CONTRACTOR_SINCE: '1998',
+  CONTRACTOR_LICENSE: 'AE 104-12345',
+  CONTRACTOR_TELEPHONE: '+971 4 555 0100',
+  CONTRACTOR_LINK: 'https://painter.example',
+};
 
 let site: Site;
 let german: Site;
 let told: Site;
 let browser: Browser;
-let folder: string;
 beforeAll(async () => {
-  folder = mkdtempSync(join(tmpdir(), 'content-facts-'));
-  writeFileSync(join(folder, 'words.yaml'), FACTS);
   site = await startSite();
   german = await startSite({ CONTENT_DIR: resolve(import.meta.dirname, '../examples/content-de') });
-  told = await startSite({ CONTENT_DIR: folder });
+  told = await startSite(FACTS);
   browser = await openBrowser();
 });
 afterAll(async () => {
@@ -36,7 +31,6 @@ afterAll(async () => {
   await site.close();
   await german.close();
   await told.close();
-  rmSync(folder, { recursive: true, force: true });
 });
 
 const at = (width: number, on = site, javaScript = true) => openPage(browser, on.service.url, { javaScript, width });

@@ -1,7 +1,4 @@
 /** The content before the form: the painted opening, the contractor, the steps and the questions. */
-import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
-import { tmpdir } from 'node:os';
-import { join } from 'node:path';
 import type { Browser, Page } from 'playwright-core';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { forms } from '../src/forms/catalog.ts';
@@ -11,32 +8,28 @@ import { exhaust, type Site, startSite } from './site.ts';
 import { surroundingsInTurn } from './surroundings.ts';
 import { answersTo, fillIn } from './visitor.ts';
 
-const FACTS = `contractor:
-  place: Springfield, Illinois
-  since: 1998
-  licence: 104-12345 of the State Contractors Licensing and Registration Board
-  insured: General liability, 2,000,000 USD
-  checked: License and insurance seen in March 2026
-  telephone: +1 555 0100
-  link: https://donaudampfschifffahrtsanstrichsunternehmensgesellschaft.example
-`;
+const FACTS = {
+  CONTRACTOR_PLACE: 'Springfield, Illinois',
+  CONTRACTOR_SINCE: '1998',
+  CONTRACTOR_LICENSE: '104-12345 of the State Contractors Licensing and Registration Board',
+  CONTRACTOR_INSURED: 'General liability, 2,000,000 USD',
+  CONTRACTOR_CHECKED: 'License and insurance seen in March 2026',
+  CONTRACTOR_TELEPHONE: '+1 555 0100',
+  CONTRACTOR_LINK: 'https://donaudampfschifffahrtsanstrichsunternehmensgesellschaft.example',
+};
 
 let site: Site;
 let told: Site;
 let browser: Browser;
-let folder: string;
 beforeAll(async () => {
-  folder = mkdtempSync(join(tmpdir(), 'content-facts-'));
-  writeFileSync(join(folder, 'words.yaml'), FACTS);
   site = await startSite();
-  told = await startSite({ CONTENT_DIR: folder });
+  told = await startSite(FACTS);
   browser = await openBrowser();
 });
 afterAll(async () => {
   await browser.close();
   await site.close();
   await told.close();
-  rmSync(folder, { recursive: true, force: true });
 });
 
 const pictured = async (page: Page, name: string) => {
