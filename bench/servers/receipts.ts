@@ -25,8 +25,8 @@ export type Receipts = {
 export function openReceipts({ prepare, write }: Database, submissions: Submissions): Receipts {
   const insert = prepare(
     `insert into executions (action_id, action, client, idempotency_key, preview_digest, status, created_at,
-       confirmation_text, confirmed_via, destination, settled_at, lease_started_ms, lease_ms)
-     values (?, 'contact', ?, ?, ?, 'executing', ?, ?, 'agent', ?, null, ?, ?) on conflict do nothing`,
+       confirmation_text, confirmed_via, destination, sandbox, settled_at, lease_started_ms, lease_ms)
+     values (?, 'contact', ?, ?, ?, 'executing', ?, ?, 'agent', ?, 0, null, ?, ?) on conflict do nothing`,
   );
   const update = prepare(
     `update executions set status = ?, settled_at = ?
