@@ -1,7 +1,7 @@
 /** Renders the page after something was sent: one heading, the reference, what happens next, and whom to ask. */
 import { pages } from '../routes.ts';
+import { icons } from './icons.ts';
 import { contactHref, fillInIsolated } from './interpolate.ts';
-import { icons } from './placeholders.ts';
 import { renderTemplate } from './templates.ts';
 import type { Words } from './words.ts';
 

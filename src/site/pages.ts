@@ -16,18 +16,12 @@ import {
 import { renderContractorCard } from './contractor.ts';
 import { fillInAnswers } from './example-answers.ts';
 import { type Entered, renderClosedForm, renderForm } from './form-markup.ts';
+import { icons } from './icons.ts';
 import { languageMark } from './interpolate.ts';
 import { defaultFrame, type Frame, headOf, renderLayout } from './layout.ts';
 import { foldSections, renderContents, renderDocument } from './markdown.ts';
 import { renderMirror } from './markdown-mirror.ts';
-import {
-  acceptsForm,
-  contractorName,
-  icons,
-  placeholderFiller,
-  type SiteSettings,
-  selectParts,
-} from './placeholders.ts';
+import { acceptsForm, contractorName, placeholderFiller, type SiteSettings, selectParts } from './placeholders.ts';
 import { renderStored, type StoredKind } from './stored-page.ts';
 import { renderTemplate } from './templates.ts';
 import { localizedForm } from './words.ts';
