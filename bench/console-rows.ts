@@ -136,7 +136,7 @@ function confirmationOf(number: number, filled: Filled): ConfirmationRow {
 
 function reportOf(number: number, filled: Filled) {
   const at = timeAt(number, filled);
-  return { client: CLIENT, mailbox_digest: digestOf(number, 'mailbox'), reported_at: at, seen: 0 };
+  return { client: CLIENT, mailbox_digest: digestOf(number, 'mailbox'), reported_at: at, seen: 0, sandbox: 0 };
 }
 
 /**

@@ -12,8 +12,11 @@ const LOCK_TIMEOUT_MS = 2_000;
 /** Our own limit for an answer of the server. If the answer is later, the connection is closed. */
 export const QUERY_TIMEOUT_MS = 6_000;
 
-/** JIT compilation pays off only for reports of several seconds. It took a third of the time of our longest query. */
-export const SESSION = `set statement_timeout = ${STATEMENT_TIMEOUT_MS}; set lock_timeout = ${LOCK_TIMEOUT_MS}; set idle_in_transaction_session_timeout = ${QUERY_TIMEOUT_MS}; set synchronous_commit = on; set default_transaction_isolation = 'read committed'; set jit = off`;
+/**
+ * JIT compilation pays off only for reports of several seconds. It took a third of the time of our longest query.
+ * Parallel workers would take the cores that leads need meanwhile.
+ */
+export const SESSION = `set statement_timeout = ${STATEMENT_TIMEOUT_MS}; set lock_timeout = ${LOCK_TIMEOUT_MS}; set idle_in_transaction_session_timeout = ${QUERY_TIMEOUT_MS}; set synchronous_commit = on; set default_transaction_isolation = 'read committed'; set jit = off; set max_parallel_workers_per_gather = 0`;
 
 /** Name of the service's connections in `pg_stat_activity`. A restore searches for this name. */
 export const APPLICATION_NAME = 'lead-intake';

@@ -9,7 +9,7 @@ import pg from 'pg';
 import type { Log } from '../../platform/log.ts';
 import { type Storage, StorageUnavailable } from '../database.ts';
 import { FIRST_MIGRATION, migrate } from '../migrate.ts';
-import { readAndWrite } from '../queries.ts';
+import { likePattern, readAndWrite } from '../queries.ts';
 import type { Schema } from '../schema.ts';
 import { APPLICATION_NAME, CONNECT_TIMEOUT_MS, connect, driverAddress, QUERY_TIMEOUT_MS } from './connection.ts';
 import { vacuum } from './vacuum.ts';
@@ -46,8 +46,12 @@ export async function openPostgres(url: string, log?: Log): Promise<Storage> {
       wallClock: sql<number>`(extract(epoch from clock_timestamp()) * 1000)::double precision`,
       constant: (value) => sql.lit(value),
       partialOn: (column, text) => sql<boolean>`${sql.ref(column)} = ${sql.lit(text)}`,
-      // `strpos` is faster, but the planner would expect that `strpos` matches a third of all rows.
-      matches: (column, pattern) => sql<boolean>`${sql.ref(column)} like ${pattern}`,
+      // `strpos` is twice as fast, and refuses most rows. But the planner expects that it matches a third of all rows,
+      // and estimates `like` well.
+      contains: (column, texts) => {
+        const containsLast = sql<boolean>`strpos(${sql.ref(column)}, ${texts.at(-1)}) > 0`;
+        return sql<boolean>`(${containsLast} and ${sql.ref(column)} like ${likePattern(texts)})`;
+      },
       withoutFields: sql<string>`jsonb_set(event::jsonb, '{data,fields}', '{}')::text`,
       nestsChanges: true,
       firstChanged: sql<boolean>`exists (select from first)`,

@@ -38,10 +38,7 @@ export function containsWord(
   row: ExpressionBuilder<Schema, 'submissions'>,
   { text: word, clients }: SearchWord,
 ): Expression<SqlBool> {
-  const contains = (...texts: string[]) => {
-    const escaped = texts.map((text) => text.replace(/[\\%_]/g, '\\$&'));
-    return dialect.matches('search_text', `%${escaped.join('%')}%`);
-  };
+  const contains = (...texts: string[]) => dialect.contains('search_text', texts);
   const digits = TELEPHONE_WORD.test(word) ? digitsOf(word) : '';
   return row.or([
     contains(word),
