@@ -29,16 +29,17 @@ export function pinLoad(): boolean {
   return spawnSync('taskset', ['-acp', LOAD_CORE, String(process.pid)]).status === 0;
 }
 
-/** Starts `node <argv>` with `PORT` set. Resolves at its first answer to a GET of the path. */
+/** Starts `node <argv>` with `PORT` set, on the cores of the list. Resolves at its first answer to a GET of the path. */
 export async function startServer(
   argv: readonly string[],
   environment: Record<string, string>,
   path: string,
+  cores = SERVER_CORE,
 ): Promise<Server> {
   const port = await freePort();
   const nowhere = openSync('/dev/null', 'w');
   const startedAt = performance.now();
-  const child = spawn('taskset', ['-c', SERVER_CORE, process.execPath, ...argv], {
+  const child = spawn('taskset', ['-c', cores, process.execPath, ...argv], {
     env: { PATH: process.env.PATH ?? '', ...environment, PORT: String(port) },
     stdio: ['ignore', nowhere, 'inherit'],
   });
@@ -51,11 +52,7 @@ export async function startServer(
   return {
     port,
     startedInMs: performance.now() - startedAt,
-    cpuMs: () => {
-      // The name is in parentheses and may contain spaces, so the fields are counted from the end of the name.
-      const fields = readFileSync(`/proc/${pid}/stat`, 'utf8').split(') ')[1]?.split(' ') ?? [];
-      return (Number(fields[11]) + Number(fields[12])) * TICK_MS;
-    },
+    cpuMs: () => cpuMsOf(Number(pid)),
     residentMb: () => {
       const status = readFileSync(`/proc/${pid}/status`, 'utf8');
       return Number(/^VmRSS:\s+(\d+)/m.exec(status)?.[1]) / 1024;
@@ -65,6 +62,13 @@ export async function startServer(
       await exited;
     },
   };
+}
+
+/** Returns the processor time that a process has used, in milliseconds. */
+export function cpuMsOf(pid: number): number {
+  // The name is in parentheses and may contain spaces, so the fields are counted from the end of the name.
+  const fields = readFileSync(`/proc/${pid}/stat`, 'utf8').split(') ')[1]?.split(' ') ?? [];
+  return (Number(fields[11]) + Number(fields[12])) * TICK_MS;
 }
 
 function answers(port: number, path: string): Promise<boolean> {
