@@ -66,7 +66,7 @@ export async function changeLead(parts: ChangeParts, request: ChangeRequest): Pr
     return { entry: { name: session.name, what: entry, about: { ids: [id] } } };
   });
   // A lead that was dismissed for another reason stays dismissed.
-  if (why === undefined || (why === 'dismissed' && what !== 'resend')) return { kind: 'done', to: returnTo };
+  if (why === undefined || why === 'dismissed') return { kind: 'done', to: returnTo };
   return { kind: why === 'underWay' ? 'rowUnderWay' : 'unknownRow' };
 }
 

@@ -244,6 +244,7 @@ describe.each(databases)('console credentials, on %s', (_name, create) => {
     ['an overlap of another length', 'do=rotate&name=acme&overlap=999999d', 400],
     ['an overlap that every object has', 'do=rotate&name=acme&overlap=constructor', 400],
     ['an unknown scope', 'do=issue&name=bee&scope=lead:preview&scope=lead:delete', 400],
+    ['another kind than sandbox', 'do=issue&name=bee&sandbox=yes&scope=lead:preview', 400],
     ['two names of a client', 'do=issue&name=bee&name=wasp&scope=lead:preview', 400],
     ['two labels', 'do=issue&name=bee&label=B&label=W&scope=lead:preview', 400],
     ['two ends', 'do=issue&name=bee&expires=2027-01-01&expires=&scope=lead:preview', 400],

@@ -1,4 +1,5 @@
 /** A host that describes itself by a metadata document, from the page to a refresh (reference §26.5). */
+import { readFileSync, writeFileSync } from 'node:fs';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { type TestClock, testClock } from '../support/clock.ts';
 import { freshAddress, type Service, tokens } from '../support/service.ts';
@@ -131,6 +132,19 @@ describe('token on the page', () => {
     const { code = '' } = returned(await enter(tokens.preview));
     expect((await useCode(service, code, PUBLIC())).body.scope).toBe('lead:preview');
     expect(returned(await enter(tokens.preview, { changes: { scope: 'lead:create' } })).error).toBe('invalid_scope');
+  });
+
+  test('ends the connection if it is no longer valid at a refresh, also if it comes back', async () => {
+    const { code = '' } = returned(await enter(tokens.both));
+    const { body } = await useCode(service, code, PUBLIC());
+    const path = service.settings.credentialsFile ?? '';
+    const file = readFileSync(path, 'utf8');
+    const rest = JSON.parse(file).clients.filter(({ name }: { name: string }) => name !== 'acme');
+    for (const now of [JSON.stringify({ clients: rest }), file]) {
+      writeFileSync(path, now);
+      await service.parts.credentials.reload();
+      expect((await refresh(service, body.refresh_token, PUBLIC())).body.error).toBe('invalid_grant');
+    }
   });
 
   test('is not needed for “Cancel”', async () => {
