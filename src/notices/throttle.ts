@@ -162,7 +162,7 @@ export function nextAlertState(
 
   const ended = endHour(hour, now);
   const others = ended?.counted ?? {};
-  if (totalOf(others) > 0 && (hour.lasts || !hasAllClear(kind))) alert(others, ended?.began_at);
+  if (totalOf(others) > 0 && hour.lasts) alert(others, ended?.began_at);
   if (observed.endedFirst) end();
   if (totalOf(observed.counted) > 0) {
     hour.lasts = true;

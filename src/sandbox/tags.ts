@@ -21,8 +21,8 @@ export function pressTagOf(email: string): PressTag | undefined {
   return PRESSES.find((tag) => tags.includes(tag));
 }
 
-/** Returns the parts behind each plus sign of the local part, or none at another domain. */
+/** Returns the parts behind each plus sign of a normalized address, which is in lower case, or none at another domain. */
 function tagsOf(email: string): string[] {
-  const [local = '', domain = ''] = email.toLowerCase().split('@');
+  const [local = '', domain = ''] = email.split('@');
   return DOMAINS.includes(domain) ? local.split('+').slice(1) : [];
 }

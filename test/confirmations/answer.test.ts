@@ -199,6 +199,18 @@ describe('code (page_email)', () => {
     expect(await statusOf(id)).toBe('submitted');
   });
 
+  test('a right code after five wrong ones ends the confirmation, although a process died before it ended', async () => {
+    const { id, path } = await asked('died@example.com');
+    await pressButton(service, path, 'code');
+    const code = await codeFor('died@example.com');
+    await service.parts.storage.write((tx) =>
+      tx.updateTable('confirmations').set({ wrong_codes: 5 }).where('id', '=', id).execute(),
+    );
+    const { text } = await pressButton(service, path, 'check', { code });
+    expect(text).not.toContain('died@example.com');
+    expect(await statusOf(id)).toBe('expired');
+  });
+
   test('60 simultaneous guesses from different addresses end the confirmation after five', async () => {
     const { id, path } = await asked('guess@example.com');
     await pressButton(service, path, 'code');

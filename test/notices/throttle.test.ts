@@ -8,6 +8,7 @@ import {
   nothingObserved,
   type Observed,
   observedThen,
+  throttleNotices,
 } from '../../src/notices/throttle.ts';
 import type { MessageRow } from '../../src/storage/operation-schema.ts';
 
@@ -150,4 +151,17 @@ test('puts the time of the alert into the key and the text data of the all-clear
       about: { kind: 'disk', counted: {}, over: true, since: at(0).toISOString() },
     },
   ]);
+});
+
+test('keeps an hour open until its last notice, although a batch of notices is read after the hour', () => {
+  const notices = Array.from({ length: 25 }, (_, index) => ({
+    key: `n-${index}`,
+    form: 'contact',
+    requested_at: at(index).toISOString(),
+  }));
+  const first = throttleNotices(hourOf(undefined), notices.slice(0, 22), at(90), false);
+  expect([first.send.length, first.count.length, first.summaries]).toEqual([20, 2, []]);
+  const last = throttleNotices(first.hour, notices.slice(22), at(90), true);
+  expect([last.send, last.count.length]).toEqual([[], 3]);
+  expect(last.summaries).toEqual([{ began_at: at(0).toISOString(), counted: { contact: 5 } }]);
 });

@@ -188,6 +188,17 @@ describe.each(databases)('sandbox clients on %s', (_name, create) => {
     expect(await statusOf(id)).toBe(status);
   });
 
+  test('answers no confirmation before its 2 s, although the job runs for another one', async () => {
+    const first = await ask(from('ada+presses'));
+    clock.advance(1_900);
+    const second = await ask(from('bob+presses'));
+    clock.advance(100);
+    await until(async () => (await statusOf(first.id)) === 'submitted');
+    expect(await statusOf(second.id)).toBe('pending');
+    clock.advance(1_900);
+    await until(async () => (await statusOf(second.id)) === 'submitted');
+  });
+
   test('answers a confirmation after a restart', async () => {
     const { id } = await ask(from('ada+presses'));
     await service.close();
@@ -257,6 +268,8 @@ describe.each(databases)('sandbox clients on %s', (_name, create) => {
       const rows = await service.parts.storage.read((db) => db.selectFrom(table).select('sandbox'));
       return [rows.filter(({ sandbox }) => sandbox === 1).length, rows.filter(({ sandbox }) => sandbox === 0).length];
     };
+    const reported = await pending(service, { fields: from('fay') });
+    await pressButton(service, reported.path, 'report');
     await execute();
     const sweep = openSandboxRetention({ ...service.parts, clock });
     await sweep.work();
@@ -273,7 +286,7 @@ describe.each(databases)('sandbox clients on %s', (_name, create) => {
     expect((await marked('executions'))[1]).toBe(real);
     expect(await count('sandbox_contents')).toBe(0);
     expect(await marked('confirmations')).toEqual([0, asked[1]]);
-    expect(await marked('confirmation_reports')).toEqual([0, 0]);
+    expect(await marked('confirmation_reports')).toEqual([0, 1]);
   });
 });
 
