@@ -1,4 +1,7 @@
 /** Refusals of a request for confirmation, in order. The minimum of an action, and reported clients (reference §6.5). */
+import { mkdtempSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { call, executeAction, previewId, quote } from '../support/agent.ts';
 import { testClock } from '../support/clock.ts';
@@ -189,4 +192,17 @@ describe('reported client', () => {
     });
     expect(other.status).toBe(200);
   });
+});
+
+test('the button “Send” gets 409 if the contractor was replaced after the request, and nothing is sent', async () => {
+  const folder = mkdtempSync(join(tmpdir(), 'replaced-'));
+  const before = await startService({ folder, clock });
+  const { id, path } = await pending(before);
+  await before.close();
+  const after = await startService({ folder, clock, environment: { CONTRACTOR_NAME: 'Other Painters' } });
+  const { status, text } = await pressButton(after, path, 'send');
+  expect([status, text]).toEqual([409, expect.stringContaining('The recipient has changed')]);
+  expect((await lookAt(after, id)).body.confirmation.status).toBe('pending');
+  await after.close();
+  rmSync(folder, { recursive: true });
 });
