@@ -25,7 +25,7 @@ export const defaultAssets = {
 /** Additional rules of a page with code or a list of contents. */
 export const documentationRules = escapeInline(withoutComments(read('documentation.css')));
 
-/** Inline script of the thank-you page, which runs before the page is painted. */
+/** Inline script of the thank-you page. It is the last element, so that it runs before the page is painted. */
 export const sentScript = escapeInline(read('sent.js'));
 
 export type Assets = Omit<typeof defaultAssets, 'touchIcon'> & { touchIcon?: Asset; photo?: Asset };

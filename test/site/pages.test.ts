@@ -37,7 +37,7 @@ const DATA_BLOCK = /<script type="application\/ld\+json">([^<]*)<\/script>/;
 const OUR_MODULE = /<script type="module" src="\/assets\/(form|scroll)-[0-9a-f]{12}\.js"><\/script>/;
 const OUR_RULES = `<style>${defaultFrame().rules}</style>`;
 const OUR_OTHER_RULES = `<style>${documentationRules}</style>`;
-const OUR_SCRIPT = `<script type="module" blocking="render">${sentScript}</script>`;
+const OUR_SCRIPT = `<script>${sentScript}</script>`;
 /** Removes our own styles and scripts, and the data block, which never executes. */
 const withoutData = (html: string) =>
   [DATA_BLOCK, OUR_MODULE, OUR_RULES, OUR_OTHER_RULES, OUR_SCRIPT].reduce<string>(
