@@ -14,6 +14,7 @@ const rehearsals = [
   'test/deploy/**/*.test.ts',
   'test/commands/backup.test.ts',
   'test/confirmations/races.test.ts',
+  'test/checkers/*.test.ts',
   'test/lighthouse/*.test.ts',
   'test/mcp/conformance.test.ts',
   'test/mcp/programs.test.ts',
