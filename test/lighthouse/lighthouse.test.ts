@@ -3,11 +3,11 @@
  * `npm run programs` installs Lighthouse.
  */
 import { spawn } from 'node:child_process';
-import { existsSync } from 'node:fs';
+import { existsSync, readdirSync } from 'node:fs';
 import { join } from 'node:path';
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import { forms } from '../../src/forms/catalog.ts';
-import { pathsOfPage } from '../../src/routes.ts';
+import { pages, pathsOfPage } from '../../src/routes.ts';
 import { type ServiceProcess, startProcess } from '../support/process.ts';
 import { ranToTheEnd } from '../support/ran.ts';
 
@@ -71,25 +71,25 @@ function complaintsOf({ categories, audits }: Report): string[] {
   return own.map(({ id }) => id).filter((id) => (audits[id]?.score ?? 1) < 1);
 }
 
-const withForms = Object.values(forms).map(({ name, page }) => [pathsOfPage(page).path, name] as const);
-const others = ['/', '/agents', '/privacy', '/receivers', '/receipts', '/embed', '/reference'];
+const files = readdirSync(join(import.meta.dirname, '../../content')).filter((name) => name.endsWith('.md'));
+const every = [...files.map((name) => pathsOfPage(name.replace('.md', '')).path), pages.reference.path];
+const withForm = Object.values(forms).map(({ page }) => pathsOfPage(page).path);
 
-test.each([...withForms, ...others.map((path) => [path, undefined] as const)])(
-  '%s reaches the budget in each category, and completes the one for agents',
-  async (path, form) => {
-    // The audit of robots.txt knows no `Agentmap:`, although another audit reads this line.
-    const report = await bestAudit(path, ['--skip-audits=robots-txt']);
-    const scores = scoresOf(report);
-    expect(Object.keys(scores)).toEqual(['performance', 'accessibility', 'best-practices', 'seo', 'agentic-browsing']);
-    for (const [name, score] of Object.entries(scores)) expect(score, name).toBeGreaterThanOrEqual(BUDGET);
-    expect([scores['agentic-browsing'], complaintsOf(report)]).toEqual([100, []]);
-    const { audits } = report;
-    for (const id of ['agent-accessibility-tree', 'llms-txt', 'ard-schema']) expect(audits[id]?.score, id).toBe(1);
-    // WebMCP audits apply to pages with a form.
-    const score = form === undefined ? null : 1;
-    for (const id of ['webmcp-form-coverage', 'webmcp-schema-validity']) expect(audits[id]?.score, id).toBe(score);
-  },
-);
+test.each(every)('%s reaches the budget in each category, and completes the one for agents', async (path) => {
+  // The audit of robots.txt knows no `Agentmap:`, although another audit reads this line. Search engines must not
+  // list the thank-you page, so the audit whether they can does not apply to it.
+  const skipped = ['robots-txt', ...(path === pages.thankYou.path ? ['is-crawlable'] : [])];
+  const report = await bestAudit(path, [`--skip-audits=${skipped}`]);
+  const scores = scoresOf(report);
+  expect(Object.keys(scores)).toEqual(['performance', 'accessibility', 'best-practices', 'seo', 'agentic-browsing']);
+  for (const [name, score] of Object.entries(scores)) expect(score, name).toBeGreaterThanOrEqual(BUDGET);
+  expect([scores['agentic-browsing'], complaintsOf(report)]).toEqual([100, []]);
+  const { audits } = report;
+  for (const id of ['agent-accessibility-tree', 'llms-txt', 'ard-schema']) expect(audits[id]?.score, id).toBe(1);
+  // WebMCP audits apply to pages with a form.
+  const score = withForm.includes(path) ? 1 : null;
+  for (const id of ['webmcp-form-coverage', 'webmcp-schema-validity']) expect(audits[id]?.score, id).toBe(score);
+});
 
 test('robots.txt has no fault except the line Agentmap, which Lighthouse does not know', async () => {
   const { audits } = await audit('/', ['--only-audits=robots-txt']);
