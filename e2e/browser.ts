@@ -2,7 +2,7 @@ import { type Browser, chromium, type Page } from 'playwright-core';
 import { freshAddress } from '../test/support/service.ts';
 
 /** Stops the browser's own requests, and lets it run as root in a container. */
-const ARGUMENTS = [
+export const ARGUMENTS = [
   '--no-sandbox',
   '--disable-gpu',
   '--disable-quic',

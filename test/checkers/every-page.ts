@@ -95,8 +95,7 @@ export async function renderEveryPage(service: Service): Promise<RenderedPage[]>
   }
 
   async function showNewsletter() {
-    const [email] = forms.newsletter.fields;
-    const row = await rowOf(service, email.example);
+    const row = await rowOf(service, String(forms.newsletter.fields[0]?.example));
     if (row === undefined) throw new Error('The form stored no subscriber.');
     const { confirm_token, leave_token } = row;
     for (const path of [`/newsletter/confirm/${confirm_token}`, `/newsletter/leave/${leave_token}`]) {
