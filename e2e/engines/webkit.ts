@@ -10,6 +10,8 @@ import { until } from '../../test/support/until.ts';
 import type { Engine, Visit } from './engine.ts';
 
 export async function startWebKit(): Promise<Engine> {
+  const [binary] = globSync('/usr/lib/*/webkit2gtk-4.*/MiniBrowser');
+  if (binary === undefined) throw new Error('Install webkit2gtk-driver and xvfb first.');
   const screen = spawn('Xvfb', ['-displayfd', '1', '-screen', '0', '1280x900x24', '-nolisten', 'tcp'], {
     stdio: ['ignore', 'pipe', 'ignore'],
   });
@@ -21,7 +23,7 @@ export async function startWebKit(): Promise<Engine> {
   });
   await until(() => listens(port));
   return {
-    visit: () => visit(`http://127.0.0.1:${port}`),
+    visit: () => visit(`http://127.0.0.1:${port}`, binary),
     close: async () => {
       await end(driver);
       await end(screen);
@@ -30,8 +32,7 @@ export async function startWebKit(): Promise<Engine> {
 }
 
 /** The driver has one session at a time. */
-async function visit(server: string): Promise<Visit> {
-  const [binary] = globSync('/usr/lib/*/webkit2gtk-4.*/MiniBrowser');
+async function visit(server: string, binary: string): Promise<Visit> {
   const capabilities = new Capabilities({
     browserName: 'MiniBrowser',
     acceptInsecureCerts: true,
