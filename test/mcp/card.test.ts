@@ -1,4 +1,7 @@
 /** The card of a preview and the tool of its buttons, over HTTP (reference §8.12). `e2e/card.e2e.ts` tests the card itself. */
+import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
 import { describe, expect, test } from 'vitest';
 import { forms } from '../../src/forms/catalog.ts';
 import { pressButton } from '../confirmations/rig.ts';
@@ -61,6 +64,19 @@ describe('resource of the card', () => {
     expect(text).toContain('<html lang="de" dir="ltr">');
     expect(text).toContain('Nicht senden');
     await service.close();
+  });
+
+  test('keeps the words of the operator inside their element, whatever they are', async () => {
+    const folder = mkdtempSync(join(tmpdir(), 'words-'));
+    const label = '</script><!--<script>Send';
+    writeFileSync(join(folder, 'words.yaml'), `card: { send: "${label}" }\n`);
+    const service = await startService({ environment: { CONTENT_DIR: folder } });
+    const { text } = (await send(service, 'resources/read', { uri: CARD })).body.result.contents[0];
+    const [, words = ''] = /<script id="words" type="application\/json">(.*?)<\/script>/s.exec(text) ?? [];
+    expect(JSON.parse(words).send).toBe(label);
+    expect(words).not.toContain('<');
+    await service.close();
+    rmSync(folder, { recursive: true });
   });
 
   test.each(['ui://lead-intake/other', 'file:///etc/passwd', ''])('returns −32602 for the address %j', async (uri) => {
@@ -233,6 +249,17 @@ describe('submit_from_card', () => {
       for (const decision of ['send', 'decline'])
         expect(refusalIn(await press(previewed, decision))).toEqual([true, outcome, expect.stringContaining(said)]);
     });
+  });
+
+  test('tells the person that they reported the client', async () => {
+    const fields = { ...quote, email: 'reporter@example.com' };
+    const previewed = async () =>
+      (await callTool(started.service, 'preview_homeowner_quote', fields)).structuredContent.preview_id;
+    const input = { preview_id: await previewed() };
+    const { confirmation } = (await callTool(started.service, 'request_confirmation', input)).structuredContent;
+    await pressButton(started.service, new URL(confirmation.confirmation_url).pathname, 'report');
+    const [isError, outcome] = refusalIn(await press(await previewed()));
+    expect([isError, outcome]).toEqual([true, 'reported']);
   });
 
   test.each([
