@@ -131,9 +131,12 @@ async function acquireLock(path: string): Promise<Lock> {
 function staleLock(path: string): Lock | undefined {
   // The owner is read before the age. In the reverse order, a new lock could be mistaken for the old one.
   const owner = ownerOf(path);
+  return owner !== undefined && isStale(path) ? { path, owner } : undefined;
+}
+
+function isStale(path: string): boolean {
   const stats = statSync(path, { throwIfNoEntry: false });
-  if (owner === undefined || stats === undefined) return undefined;
-  return systemClock.now().getTime() - stats.mtimeMs > STALE_LOCK_MS ? { path, owner } : undefined;
+  return stats !== undefined && systemClock.now().getTime() - stats.mtimeMs > STALE_LOCK_MS;
 }
 
 /**
@@ -141,10 +144,12 @@ function staleLock(path: string): Lock | undefined {
  *
  * Only the process that creates the file named after the lock's owner may remove the lock. So if two processes see the
  * same stale lock, the second process can't remove the new lock of the first process. A process that was paused while
- * its lock was replaced does not run its last step.
+ * its lock was replaced does not run its last step. A stale file with that name is from a process that died in its
+ * last step.
  */
 function releaseLock({ path, owner }: Lock, lastStep = () => {}): boolean {
   const release = `${path}.${owner}`;
+  if (isStale(release)) rmSync(release, { force: true });
   if (!createExclusively(release, '')) return false;
   try {
     if (ownerOf(path) !== owner) return false;

@@ -78,6 +78,19 @@ test('editClients writes the edits of both processes if two processes find a sta
   expect(readdirSync(folder).sort()).toEqual(['agents.json', 'go', 'held']);
 });
 
+test('editClients takes over the lock of a process that died in its last step', async () => {
+  for (const [file, text] of [
+    [`${path}.lock`, 'owner'],
+    [`${path}.lock.owner`, ''],
+  ] as const) {
+    writeFileSync(file, text);
+    utimesSync(file, longAgo, longAgo);
+  }
+  await editClients(path, adding('own'));
+  expect(names()).toEqual(['own']);
+  expect(readdirSync(folder)).toEqual(['agents.json']);
+});
+
 test('editClients throws and changes nothing if another process took over its lock meanwhile', async () => {
   writeFileSync(join(folder, 'go'), '');
   const heldUp = editClients(path, (file) => {
