@@ -9,14 +9,20 @@
  * - `before the send`, `after the answer`, `before the settle`, `after the settle`.
  * - `statement N`: the Nth statement, counted from 1. Counting starts at the claim or at the first change of a
  *   subscriber.
+ * - `before the commit of TABLE`, `after the commit of TABLE`: a transaction that changed this table. PostgreSQL has
+ *   got the commit in both cases, but may not have carried it out in the first.
+ * - `before the rewrite`, `after the rewrite`: VACUUM of SQLite.
+ * - `after the rename`: a file was replaced.
  *
- * CRASH_SIGNAL is SIGKILL or SIGSTOP.
+ * A request can also name the point, with the header `x-crash`. CRASH_SIGNAL is SIGKILL or SIGSTOP.
  */
 import { subscribe } from 'node:diagnostics_channel';
+import fs from 'node:fs';
+import { syncBuiltinESMExports } from 'node:module';
 import { DatabaseSync, StatementSync } from 'node:sqlite';
 import { watchPostgres } from './postgres-wire.ts';
 
-const point = process.env.CRASH_POINT;
+let point = process.env.CRASH_POINT;
 const signal = process.env.CRASH_SIGNAL ?? 'SIGKILL';
 
 let reached = false;
@@ -27,12 +33,40 @@ function reach(name: string): void {
   process.kill(process.pid, signal);
 }
 
+subscribe('http.server.request.start', (message) => {
+  const { request } = message as { request: { headers: Record<string, string> } };
+  point = request.headers['x-crash'] ?? point;
+  // A thread that starts from now on gets the point too.
+  if (point !== undefined) process.env.CRASH_POINT = point;
+});
+
 let claimed = false;
 let settled = false;
 let statements = 0;
 
+/** Tables that the open transaction has changed. */
+const changed = new Set<string>();
+
+/** Reaches the points right before a statement. */
+function foresee(sql: string): void {
+  if (sql === 'vacuum') reach('before the rewrite');
+  if (sql === 'commit') for (const table of changed) reach(`before the commit of ${table}`);
+}
+
+/** Reaches the points right after the end of a transaction. */
+function reachCommit(sql: string, isTransaction: boolean): void {
+  const [, table] = /^(?:insert into|update|delete from) "(\w+)"/i.exec(sql) ?? [];
+  if (table !== undefined) changed.add(table);
+  if (sql === 'vacuum') reach('after the rewrite');
+  // A read on another connection to PostgreSQL does not end the transaction.
+  if (isTransaction || (table === undefined && sql !== 'commit' && sql !== 'rollback')) return;
+  if (sql !== 'rollback') for (const each of changed) reach(`after the commit of ${each}`);
+  changed.clear();
+}
+
 /** Counts a statement that succeeded. Outside a transaction, the statement is durable. */
 function observe(sql: string, isTransaction: boolean): void {
+  reachCommit(sql, isTransaction);
   if (/^(insert into "(executions|submissions)"|update "subscribers")/i.test(sql)) claimed = true;
   if (!claimed) return;
   // The periodic job settles without `preview_digest`, and can do so at any time.
@@ -64,8 +98,9 @@ for (const name of ['run', 'all', 'get'] as const) {
   const original = StatementSync.prototype[name] as (...values: unknown[]) => unknown;
   Object.defineProperty(StatementSync.prototype, name, {
     value(this: StatementSync, ...values: unknown[]) {
-      const result = original.apply(this, values);
       const owner = owners.get(this);
+      if (owner !== undefined) foresee(owner.sql);
+      const result = original.apply(this, values);
       if (owner !== undefined) observe(owner.sql, owner.database.isTransaction);
       return result;
     },
@@ -75,11 +110,19 @@ for (const name of ['run', 'all', 'get'] as const) {
 if (process.env.DATABASE_URL?.startsWith('postgres')) {
   watchPostgres({
     sent: (sql) => {
+      foresee(sql);
       if (claimed && sql === 'commit') reach('as the commit is sent');
     },
     answered: observe,
   });
 }
+
+const { renameSync } = fs;
+fs.renameSync = (...given) => {
+  renameSync(...given);
+  reach('after the rename');
+};
+syncBuiltinESMExports();
 
 type Step = (...given: unknown[]) => unknown;
 type SentRequest = { onRequestStart: Step; onResponseStart: Step };
