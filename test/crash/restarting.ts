@@ -5,6 +5,7 @@ import { systemClock } from '../../src/platform/clock.ts';
 import type { Storage } from '../../src/storage/database.ts';
 import type { Answer } from '../support/agent.ts';
 import type { TestDatabase } from '../support/databases.ts';
+import { freePort } from '../support/free-port.ts';
 import { type ServiceProcess, startProcess, temporaryFolder } from '../support/process.ts';
 
 /** Time limit for the request to reach its point. */
@@ -18,8 +19,10 @@ export type Restarting = Awaited<ReturnType<typeof startRestarting>>;
 export async function startRestarting(database: TestDatabase, environment: Record<string, string> = {}) {
   const preload = [import.meta.resolve('./crash-point.ts')];
   const dataDir = temporaryFolder();
-  const start = () =>
-    startProcess({ dataDir, preload, environment: { DATABASE_URL: database.url, LOG_LEVEL: 'error', ...environment } });
+  // OAuth compares addresses with the address of the service.
+  const port = await freePort();
+  const own = { DATABASE_URL: database.url, BASE_URL: `http://127.0.0.1:${port}`, LOG_LEVEL: 'error' };
+  const start = () => startProcess({ dataDir, port, preload, environment: { ...own, ...environment } });
   let service: ServiceProcess = await start();
 
   return {
