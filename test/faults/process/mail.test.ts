@@ -1,15 +1,18 @@
 import PostalMime from 'postal-mime';
 import { afterEach, expect, test } from 'vitest';
 import { type MailServerOptions, startMailServer } from '../../mail/mail-server.ts';
+import { quote } from '../../support/agent.ts';
 import { beside } from '../../support/disk.ts';
 import { post } from '../../support/forms.ts';
 import { freePort } from '../../support/free-port.ts';
 import { injected } from '../../support/injected.ts';
 import { type ServiceProcess, startProcess } from '../../support/process.ts';
 import { until } from '../../support/until.ts';
+import { startUpstream } from '../../support/upstream.ts';
 
 /** Number of attempts for a message (`src/mail/outbox-rows.ts`). */
 const ATTEMPTS = 7;
+const CONTRACTOR = 'owner@painters.example';
 
 const closers: (() => Promise<void>)[] = [];
 afterEach(async () => {
@@ -22,13 +25,14 @@ async function mailServer(options: MailServerOptions) {
   return server;
 }
 
-async function start(url: string, dataDir?: string) {
+async function start(url: string, dataDir?: string, environment: Record<string, string> = {}) {
   const metricsPort = await freePort();
   const service = await startProcess({
     environment: {
       SMTP_URL: url,
       MAIL_FROM: 'hello@paint.example',
       METRICS_PORT: String(metricsPort),
+      ...environment,
     },
     ...(dataDir === undefined ? {} : { dataDir }),
   });
@@ -69,6 +73,43 @@ test('outbox repeats a message with the same Message-ID if the process is killed
   const marked = () => beside(restarted, (database) => database.prepare('select status from messages').all());
   await until(() => marked()[0]?.status === 'sent');
 });
+
+test.for([
+  { what: 'acknowledgement', to: quote.email, on: { ACKNOWLEDGE: 'on', OPERATOR_CONTACT: 'hello@paint.example' } },
+  { what: 'notice to the contractor', to: CONTRACTOR, on: { CONTRACTOR_EMAIL: CONTRACTOR } },
+])(
+  'the $what comes twice with one Message-ID, and the lead is forwarded once, if the process is killed at the 250',
+  async ({ what, to, on }, context) => {
+    let killed: ServiceProcess | undefined;
+    const server = await mailServer({
+      data: () => {
+        killed?.kill('SIGKILL');
+        killed = undefined;
+        return undefined;
+      },
+    });
+    const upstream = await startUpstream();
+    closers.push(upstream.close);
+    const environment = { UPSTREAM_URL: upstream.url, ...on };
+    const { service } = await start(server.url, undefined, environment);
+    killed = service;
+    const form = { form: 'homeowner_quote', ...quote };
+    expect((await post(service, '/api/leads', 'json', form)).status).toBe(200);
+    expect((await service.exited).signal).toBe('SIGKILL');
+    injected(context, `SMTP, ${what}: 250, then kill -9`);
+    const { service: restarted } = await start(server.url, service.dataDir, environment);
+    bringForward(restarted);
+    const rows = () => beside(restarted, (database) => database.prepare('select status, attempts from messages').all());
+    await until(() => rows()[0]?.status === 'sent');
+    expect(rows()).toEqual([{ status: 'sent', attempts: 2 }]);
+    expect(server.received.map((each) => each.to)).toEqual([[to], [to]]);
+    const ids = server.received.map(async ({ raw }) => (await PostalMime.parse(raw)).messageId);
+    expect(new Set(await Promise.all(ids)).size).toBe(1);
+    expect(upstream.delivered).toHaveLength(1);
+    const leads = beside(restarted, (database) => database.prepare('select status from submissions').all());
+    expect(leads).toEqual([{ status: 'delivered' }]);
+  },
+);
 
 test('outbox sends a message at most seven times if each attempt is refused, and sends all other messages', async (context) => {
   const server = await mailServer({
