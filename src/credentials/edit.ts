@@ -168,6 +168,8 @@ function createExclusively(path: string, text: string): boolean {
     return true;
   } catch (error) {
     if (codeOf(error) === 'EEXIST') return false;
+    // A full disk leaves an empty file, which would lock the next edit out.
+    if (codeOf(error) === 'ENOSPC') rmSync(path, { force: true });
     throw error;
   }
 }
