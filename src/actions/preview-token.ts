@@ -11,7 +11,7 @@ import type { ExecuteRefusal } from '../failures/refusals.ts';
 import { bounds } from '../forms/bounds.ts';
 import { type Form, type FormName, findForm } from '../forms/catalog.ts';
 import type { Fields } from '../forms/validate.ts';
-import type { Clock } from '../platform/clock.ts';
+import { CLOCKS_APART_MS, type Clock } from '../platform/clock.ts';
 import { newId } from '../platform/random.ts';
 import { isSignedFor, type SigningKeys, signFor } from '../settings/signing-keys.ts';
 import type { ExecutionRow } from '../storage/schema.ts';
@@ -21,9 +21,6 @@ import { type Executions, type Receipt, receiptOf } from './executions.ts';
 
 /** Lifetime of a preview (reference §5.4). */
 export const PREVIEW_LIFETIME_MS = bounds.previewLifetimeMinutes * 60_000;
-
-/** Accepted difference between the clocks of instances. A preview from a clock that is far ahead would live longer. */
-const CLOCKS_APART_MS = 60_000;
 
 export type Preview = {
   action: FormName;

@@ -3,7 +3,7 @@
  * makes a stolen cookie invalid too. The times of a session come from the process's wall clock.
  */
 import { LINK_COMMAND } from '../failures/page-problems.ts';
-import { isoTime } from '../platform/clock.ts';
+import { CLOCKS_APART_MS, isoTime } from '../platform/clock.ts';
 import { type OpenTransaction, type Storage, StorageUnavailable } from '../storage/database.ts';
 import type { OperatorSessionRow } from '../storage/operation-schema.ts';
 import { prepareRead } from '../storage/queries.ts';
@@ -76,9 +76,15 @@ export function openSessions({ storage, clock, newId }: AuditParts) {
           .where('digest', '=', digest)
           .where('used_at', 'is', null)
           .where('expires_at', '>', isoTime(now))
+          .where('created_at', '<=', isoTime(now + CLOCKS_APART_MS))
           .returning(['name', 'mailed', 'page'])
           .executeTakeFirst();
-        if (link === undefined) return { refused: 'link not good' };
+        if (link === undefined) {
+          // So no step of the clock makes the link valid again.
+          const unused = tx.deleteFrom('operator_links').where('digest', '=', digest).where('used_at', 'is', null);
+          await unused.execute();
+          return { refused: 'link not good' };
+        }
         page = link.page;
         // This deletion ends the browser's previous session.
         if (oldDigest !== undefined) {

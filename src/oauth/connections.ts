@@ -7,10 +7,12 @@
  *    belongs to. On PostgreSQL it waits for the first request, so it sees that request's result.
  * 3. End. An access token is valid only while its connection exists. So the end of a connection also ends a token that
  *    another request issues at this moment: either that request has committed, or its update finds no row.
- * 4. Order. Each transaction changes the connection before its access tokens, so that no two transactions lock each
+ * 4. Clock. A code or token that is refused because of its age is deleted, so that no step of the wall clock makes it
+ *    valid again.
+ * 5. Order. Each transaction changes the connection before its access tokens, so that no two transactions lock each
  *    other.
  */
-import { isoTime } from '../platform/clock.ts';
+import { CLOCKS_APART_MS, isoTime } from '../platform/clock.ts';
 import type { OpenTransaction, ReadOnly, Storage } from '../storage/database.ts';
 import type { OauthConnectionRow } from '../storage/oauth-schema.ts';
 import { prepareRead } from '../storage/queries.ts';
@@ -36,14 +38,13 @@ export type Connections = ReturnType<typeof openConnections>;
 /** Opens the connections, whose functions throw `StorageUnavailable`. */
 export function openConnections({ storage, clock }: { storage: Storage; clock: { now(): Date } }) {
   const at = (afterMs = 0) => isoTime(clock.now().getTime() + afterMs);
-  const byAccessToken = prepareRead(storage, (db, of: { digest: string; now: string }) =>
+  const byAccessToken = prepareRead(storage, (db, of: { digest: string }) =>
     db
       .selectFrom('oauth_access_tokens as token')
       .innerJoin('oauth_connections as connection', 'connection.id', 'token.connection')
       .select(['connection.id', 'connection.client', 'connection.client_id', 'connection.credential'])
-      .select(['connection.last_used_at', 'token.scope'])
-      .where('token.digest', '=', of.digest)
-      .where('token.expires_at', '>', of.now),
+      .select(['connection.last_used_at', 'token.scope', 'token.expires_at'])
+      .where('token.digest', '=', of.digest),
   );
 
   const findBy = async (column: 'code_digest' | 'family_digest', digest: string) => {
@@ -63,6 +64,13 @@ export function openConnections({ storage, clock }: { storage: Storage; clock: {
       if (numUpdatedRows === 0n) await endIn(tx, id);
       else await tx.insertInto('oauth_access_tokens').values(token).execute();
       return numUpdatedRows > 0n;
+    });
+  }
+
+  /** Ends one access token. Other tokens of its connection stay valid. */
+  async function endAccessToken(digest: string): Promise<void> {
+    await storage.write(async (tx) => {
+      await tx.deleteFrom('oauth_access_tokens').where('digest', '=', digest).execute();
     });
   }
 
@@ -102,7 +110,7 @@ export function openConnections({ storage, clock }: { storage: Storage; clock: {
     findByCode: (digest: string) => findBy('code_digest', digest),
     findByFamily: (digest: string) => findBy('family_digest', digest),
 
-    /** Uses a code. Returns false if the code was used or has expired, and ends a connection whose code was used. */
+    /** Uses a code. Returns false if the code was used or is not valid now, and ends the connection then. */
     async useCode({ id }: { id: string }, family: string, issued: Issued): Promise<boolean> {
       const now = at();
       return await issue(
@@ -112,6 +120,7 @@ export function openConnections({ storage, clock }: { storage: Storage; clock: {
             .updateTable('oauth_connections')
             .set({ ...renewed(issued), family_digest: family, connected_at: now })
             .where('id', '=', id)
+            .where('code_expires_at', '<=', at(CODE_LIFETIME_MS + CLOCKS_APART_MS))
             .where('family_digest', 'is', null)
             .where('code_expires_at', '>', now),
         issued,
@@ -134,9 +143,14 @@ export function openConnections({ storage, clock }: { storage: Storage; clock: {
       );
     },
 
-    /** Finds the connection of an access token that has not expired. */
+    /** Finds the connection of an access token. Deletes a token that is not valid now. */
     async findByAccessToken(digest: string) {
-      return (await storage.read(byAccessToken({ digest, now: at() })))[0];
+      const [found] = await storage.read(byAccessToken({ digest }));
+      if (found === undefined) return undefined;
+      const leftMs = Date.parse(found.expires_at) - clock.now().getTime();
+      if (leftMs > 0 && leftMs <= ACCESS_LIFETIME_MS + CLOCKS_APART_MS) return found;
+      await endAccessToken(digest);
+      return undefined;
     },
 
     /** Updates the time of the last request at most once a minute, so that most requests need no commit. */
@@ -155,12 +169,7 @@ export function openConnections({ storage, clock }: { storage: Storage; clock: {
     /** Ends a connection with all its tokens. */
     end: (id: string) => storage.write((tx) => endIn(tx, id)),
 
-    /** Ends one access token. Other tokens of its connection stay valid. */
-    async endAccessToken(digest: string): Promise<void> {
-      await storage.write(async (tx) => {
-        await tx.deleteFrom('oauth_access_tokens').where('digest', '=', digest).execute();
-      });
-    },
+    endAccessToken,
   };
 }
 

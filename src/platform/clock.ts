@@ -19,6 +19,12 @@ export type Clock = {
   turn(): Promise<void>;
 };
 
+/**
+ * Accepted difference between the wall clocks of instances, in milliseconds. A preview, code, token or link that seems
+ * to be made later than that would live longer, because the clock was set back.
+ */
+export const CLOCKS_APART_MS = 60_000;
+
 /** The machine's own clocks and timers. */
 export const systemClock: Clock = {
   now: () => new Date(),
