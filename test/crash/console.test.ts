@@ -12,7 +12,6 @@ import { injected } from '../support/injected.ts';
 import { temporaryFolder } from '../support/process.ts';
 import { credentials } from '../support/service.ts';
 import { keepRows, submissionRow } from '../support/submissions.ts';
-import { until } from '../support/until.ts';
 import { type Restarting, startRestarting } from './restarting.ts';
 
 vi.setConfig({ testTimeout: 120_000 });
@@ -232,30 +231,4 @@ describe.for(databases)('change in the console whose process is killed, on %s', 
       },
     );
   });
-
-  test.skipIf(isServer)('a rewrite after an erasure is repeated until no file has a trace', async (context) => {
-    const path = database.url.replace('sqlite:', '');
-    const emails = ['first', 'second', 'third'].map((each) => `${each}-trace-${crypto.randomUUID()}@example.com`);
-    const rows = emails.map((email) => submissionRow({ fields: { email } }));
-    await restarting.using((storage) => keepRows(storage, rows));
-    const traces = () => {
-      const bytes = [path, `${path}-wal`].map((each) => readFileSync(each).toString('latin1')).join();
-      return emails.filter((email) => bytes.includes(email)).length;
-    };
-    expect(traces()).toBe(3);
-    for (const [index, point] of ['before the rewrite', 'after the rewrite', undefined].entries()) {
-      const ask = pressing(`/operator/people/${rows[index]?.id}`, { do: 'delete' });
-      if (point === undefined) expect((await ask({})).status).toBe(303);
-      else await restarting.kill(point, ask);
-      if (point !== undefined) injected(context, `erasure: kill -9 ${point}`);
-      if (point !== undefined) expect(await restarting.using(requests)).toBeGreaterThan(0);
-    }
-    await until(async () => (await restarting.using(requests)) === 0);
-    expect(traces()).toBe(0);
-    expect(await restarting.using(({ read }) => read((db) => db.selectFrom('submissions').select('id')))).not.toEqual(
-      [],
-    );
-  });
-  const requests = async ({ read }: Storage) =>
-    (await read((db) => db.selectFrom('scrub_requests').select('id'))).length;
 });

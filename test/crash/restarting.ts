@@ -25,17 +25,22 @@ export async function startRestarting(database: TestDatabase, environment: Recor
   const start = () => startProcess({ dataDir, port, preload, environment: { ...own, ...environment } });
   let service: ServiceProcess = await start();
 
+  /** Waits until the process is dead, and starts the next one. */
+  async function restart(point: string): Promise<void> {
+    const late = sleep(REACHED_WITHIN_MS, { signal: `not reached: ${point}` }, { ref: false });
+    expect((await Promise.race([service.exited, late])).signal).toBe('SIGKILL');
+    service = await start();
+  }
+
   return {
-    dataDir,
+    restart,
     /** The running process. */
     now: () => service,
 
     /** Sends a request, waits until it has killed the process at the point, and starts the next process. */
     async kill(point: string, ask: Ask): Promise<void> {
       await ask({ 'x-crash': point }).catch(() => {});
-      const late = sleep(REACHED_WITHIN_MS, { signal: `not reached: ${point}` }, { ref: false });
-      expect((await Promise.race([service.exited, late])).signal).toBe('SIGKILL');
-      service = await start();
+      await restart(point);
     },
 
     /** Opens the database only during `act`, so that a restarted process is the first to open the file. */
