@@ -15,7 +15,7 @@ const jumps = [
   { name: 'a month back', ms: -MONTH_MS },
 ];
 
-describe.each(databases)('clock that jumps, on %s', (_name, create) => {
+describe.each(databases)('wall clock that jumps, on %s', (_name, create) => {
   let database: TestDatabase;
   let service: Service;
   let clock: TestClock;
@@ -28,7 +28,7 @@ describe.each(databases)('clock that jumps, on %s', (_name, create) => {
     await database.remove();
   });
 
-  describe.each(jumps)('$name and back', ({ ms }) => {
+  describe.each(jumps)('$name, and is corrected', ({ ms }) => {
     test('a consent is possible on a page from before the jump, and its code lives for 60 s', async () => {
       expect((await openPage(service)).status).toBe(200);
       clock.step(ms);

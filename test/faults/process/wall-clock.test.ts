@@ -1,8 +1,13 @@
 import { globSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { afterAll, afterEach, beforeAll, describe, expect, test } from 'vitest';
+import { makeLink } from '../../../src/console/links.ts';
+import { operatorWith } from '../../console/operator.ts';
+import { changeIn } from '../../crash/crashing.ts';
+import { codeFor, connect, refresh, statusWith, useCode } from '../../oauth/rig.ts';
 import { executeAction, previewAction, quote } from '../../support/agent.ts';
 import { post } from '../../support/forms.ts';
+import { freePort } from '../../support/free-port.ts';
 import { injected } from '../../support/injected.ts';
 import { attempt, attemptUntilFinal, deliveriesOf, expectPromises, previewLeads } from '../../support/leads.ts';
 import { type ServiceProcess, startProcess, temporaryFolder } from '../../support/process.ts';
@@ -42,8 +47,11 @@ describe.runIf(library !== undefined)('service whose wall clock jumps', () => {
   beforeAll(async () => {
     upstream = await startUpstream();
     writeFileSync(offset, '+0');
+    const port = await freePort();
     service = await startProcess({
+      port,
       environment: {
+        BASE_URL: `http://127.0.0.1:${port}`,
         UPSTREAM_URL: upstream.url,
         LD_PRELOAD: library ?? '',
         FAKETIME_TIMESTAMP_FILE: offset,
@@ -95,6 +103,31 @@ describe.runIf(library !== undefined)('service whose wall clock jumps', () => {
     expect(wait).toBeGreaterThan(800);
     expect(wait).toBeLessThanOrEqual(900);
   });
+
+  test.for(steps)(
+    'refuses a code, an access token and a sign-in link for good if the clock jumps $name',
+    async ({ ms }, context) => {
+      await jump(0);
+      const [code, { access_token, refresh_token }] = [await codeFor(service), await connect(service)];
+      let link = '';
+      await changeIn(service.dataDir, async (storage) => {
+        link = await makeLink(storage, { name: 'Jo', now: new Date(), baseUrl: service.url });
+      });
+      const refused = async () => [
+        (await useCode(service, code)).status,
+        await statusWith(service, access_token),
+        (await operatorWith(service, '').press(new URL(link).pathname, {})).status,
+      ];
+      await jump(ms);
+      injected(context, `wall clock ${ms < 0 ? '−' : '+'}${Math.abs(ms) / HOUR_MS} h`);
+      expect(await refused()).toEqual([400, 401, 403]);
+      const renewed = (await refresh(service, refresh_token)).body;
+      expect(await statusWith(service, renewed.access_token)).toBe(200);
+      await jump(0);
+      expect(await refused()).toEqual([400, 401, 403]);
+      expect((await refresh(service, renewed.refresh_token)).status).toBe(200);
+    },
+  );
 
   test('refuses a preview while the clock is outside its validity, and accepts the preview after a correction', async (context) => {
     await jump(0);
