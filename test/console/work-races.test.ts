@@ -2,7 +2,7 @@
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest';
 import { databases, type TestDatabase } from '../support/databases.ts';
 import type { Service } from '../support/service.ts';
-import { allRows, keepRows, submissionRow } from '../support/submissions.ts';
+import { allRows, keepRows, recentRow } from '../support/submissions.ts';
 import { type Operator, operatorWith, signIn, startWithConsole } from './operator.ts';
 
 const ROUNDS = 6;
@@ -36,7 +36,7 @@ describe.each(databases)('leads of two instances on %s', (_name, create) => {
   const keepLeads = async () => {
     await empty();
     const undelivered = { status: 'undelivered', reason: 'rejected' } as const;
-    const rows = Array.from({ length: LEADS }, (_, n) => submissionRow(n % 2 === 0 ? undelivered : {}));
+    const rows = Array.from({ length: LEADS }, (_, n) => recentRow(n % 2 === 0 ? undelivered : {}));
     await keepRows(one.parts.storage, rows);
     return rows.map(({ id }) => id);
   };

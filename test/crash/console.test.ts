@@ -11,7 +11,7 @@ import { databases, type TestDatabase } from '../support/databases.ts';
 import { injected } from '../support/injected.ts';
 import { temporaryFolder } from '../support/process.ts';
 import { credentials } from '../support/service.ts';
-import { keepRows, submissionRow } from '../support/submissions.ts';
+import { keepRows, recentRow } from '../support/submissions.ts';
 import { type Restarting, startRestarting } from './restarting.ts';
 
 vi.setConfig({ testTimeout: 120_000 });
@@ -61,7 +61,7 @@ describe.for(databases)('change in the console whose process is killed, on %s', 
   /** Stores a delivered and two undelivered leads. Returns their ids, and a function that reads their state. */
   async function threeLeads() {
     const undelivered = { status: 'undelivered', reason: 'rejected' } as const;
-    const rows = [submissionRow(), submissionRow(undelivered), submissionRow(undelivered)];
+    const rows = [recentRow(), recentRow(undelivered), recentRow(undelivered)];
     await restarting.using((storage) => keepRows(storage, rows));
     const ids = rows.map(({ id }) => id);
     const state = async (storage: Storage) => {
@@ -114,7 +114,7 @@ describe.for(databases)('change in the console whose process is killed, on %s', 
     },
     erasure: async () => {
       const email = `${crypto.randomUUID()}@example.com`;
-      const rows = [submissionRow({ fields: { email } }), submissionRow({ fields: { email } })];
+      const rows = [recentRow({ fields: { email } }), recentRow({ fields: { email } })];
       await restarting.using(async (storage) => {
         await keepRows(storage, rows);
         await storage.write((tx) => tx.insertInto('messages').values(messageTo(email)).execute());

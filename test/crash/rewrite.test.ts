@@ -7,7 +7,7 @@ import { cookieOf, OUR_PAGE, operatorWith } from '../console/operator.ts';
 import { databases, type TestDatabase } from '../support/databases.ts';
 import { injected } from '../support/injected.ts';
 import { canInject, inject } from '../support/strace.ts';
-import { keepRows, submissionRow } from '../support/submissions.ts';
+import { keepRows, recentRow } from '../support/submissions.ts';
 import { until } from '../support/until.ts';
 import { LOOKED_WITHIN_MS, rowsOf } from './crashing.ts';
 import { type Restarting, startRestarting } from './restarting.ts';
@@ -34,7 +34,7 @@ describe('rewrite after an erasure whose process is killed', () => {
     const { pathname } = new URL(await restarting.using((storage) => makeLink(storage, link)));
     cookie = cookieOf(await operatorWith(restarting.now(), '').press(pathname, {}));
     const message = 'x'.repeat(2_000);
-    const rows = Array.from({ length: OTHERS }, () => submissionRow({ fields: { email: 'eve@example.com', message } }));
+    const rows = Array.from({ length: OTHERS }, () => recentRow({ fields: { email: 'eve@example.com', message } }));
     await restarting.using((storage) => keepRows(storage, rows));
   });
   afterAll(async () => {
@@ -54,7 +54,7 @@ describe('rewrite after an erasure whose process is killed', () => {
   /** Stores a person's lead. Returns the click that erases the person. */
   const person = async () => {
     people += 1;
-    const row = submissionRow({ fields: { email: `trace-of-${people}@example.com` } });
+    const row = recentRow({ fields: { email: `trace-of-${people}@example.com` } });
     await restarting.using((storage) => keepRows(storage, [row]));
     return (headers: Record<string, string> = {}) =>
       operatorWith(restarting.now(), cookie).press(

@@ -55,6 +55,11 @@ export function submissionRow(given: Given = {}): SubmissionRow {
   };
 }
 
+/** Returns such a row of this moment, which the retention of a running service keeps. */
+export function recentRow(given: Given = {}): SubmissionRow {
+  return submissionRow({ receivedAt: new Date().toISOString(), ...given });
+}
+
 /** Returns a line of `attempts`: a confirmed first attempt, except for the given values. */
 export function attemptLine(attempt: Partial<Attempt> = {}): string {
   return lineOf({ at: RECEIVED, ms: 12, outcome: 'confirmed', by: 'first', http_status: 200, ...attempt });

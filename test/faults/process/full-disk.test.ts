@@ -13,7 +13,7 @@ import { beside, expectIntact } from '../../support/disk.ts';
 import { freePort } from '../../support/free-port.ts';
 import { injected } from '../../support/injected.ts';
 import { type ServiceProcess, startProcess } from '../../support/process.ts';
-import { keepRows, submissionRow } from '../../support/submissions.ts';
+import { keepRows, recentRow } from '../../support/submissions.ts';
 import { until } from '../../support/until.ts';
 
 const folder = mkdtempSync(join(tmpdir(), 'full-disk-'));
@@ -67,7 +67,7 @@ describe.runIf(mounted)('service whose disk is full', () => {
 
   const threeLeads = async () => {
     const undelivered = { status: 'undelivered', reason: 'rejected' } as const;
-    const rows = [submissionRow(undelivered), submissionRow(undelivered), submissionRow()];
+    const rows = [recentRow(undelivered), recentRow(undelivered), recentRow()];
     await changeIn(folder, (storage) => keepRows(storage, rows));
     return rows.map(({ id }) => id);
   };

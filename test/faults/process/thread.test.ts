@@ -8,7 +8,7 @@ import { beside, expectIntact } from '../../support/disk.ts';
 import { post } from '../../support/forms.ts';
 import { injected } from '../../support/injected.ts';
 import { type ServiceProcess, startProcess } from '../../support/process.ts';
-import { keepRows, submissionRow } from '../../support/submissions.ts';
+import { keepRows, recentRow } from '../../support/submissions.ts';
 import { type ProgrammableUpstream, startUpstream } from '../../support/upstream.ts';
 
 const deaths = [
@@ -64,8 +64,8 @@ describe('thread of a change of many rows', () => {
   test.for(deaths)(
     'changes nothing and answers 503 if it $how, and the next change works',
     async ({ death, how }, context) => {
-      const row = submissionRow({ fields: { name: 'Ada', email: `${death}@erased.example`, message: 'Hi' } });
-      const next = submissionRow({ fields: { name: 'Eve', email: `after-${row.id}@erased.example` } });
+      const row = recentRow({ fields: { name: 'Ada', email: `${death}@erased.example`, message: 'Hi' } });
+      const next = recentRow({ fields: { name: 'Eve', email: `after-${row.id}@erased.example` } });
       await changeIn(service.dataDir, (storage) => keepRows(storage, [row, next]));
       const erase = (id: string) => operator.press(`/operator/people/${id}`, { do: 'delete' });
       const erased = erase(row.id);
