@@ -168,13 +168,13 @@ describe.for(databases)('agent whose process is killed, on %s', ([name, create])
     const { ask, after, afterwards, sees } = await prepare();
     const before = await restarting.using(state);
     await restarting.kill(`before the commit of ${table}`, ask);
-    injected(context, `OAuth, ${what}: kill -9 before the commit, ${name}`);
+    injected(context, `OAuth: kill -9 ${isServer ? 'as the commit is sent' : 'before the commit'}, ${name}`);
     const left = await restarting.using(state);
     // PostgreSQL may carry out a commit whose process is gone.
     expect(left).toBeOneOf(isServer ? [before, after] : [before]);
     if (JSON.stringify(left) === JSON.stringify(before)) {
       await restarting.kill(`after the commit of ${table}`, ask);
-      injected(context, `OAuth, ${what}: kill -9 after the commit, ${name}`);
+      injected(context, `OAuth: kill -9 after the commit, ${name}`);
     }
     expect(await restarting.using(state)).toEqual(after);
     expect(await afterwards?.()).toEqual(sees);

@@ -155,7 +155,8 @@ describe.for(databases)('change in the console whose process is killed, on %s', 
     const before = await restarting.using(state);
     for (const point of ['before the commit', 'after the commit']) {
       await restarting.kill(`${point} of ${tables[what] ?? 'submissions'}`, ask);
-      injected(context, `console, ${what}: kill -9 ${point}, ${name}`);
+      const named = isServer ? point.replace('before the commit', 'as the commit is sent') : point;
+      injected(context, `console: kill -9 ${named}, ${name}`);
       const left = await restarting.using(state);
       // PostgreSQL may carry out a commit whose process is gone.
       const isDone = point === 'after the commit' || (isServer && JSON.stringify(left) === JSON.stringify(after));
@@ -178,11 +179,11 @@ describe.for(databases)('change in the console whose process is killed, on %s', 
       [[true], 1, ['signed_in']],
     ];
     await restarting.kill('before the commit of operator_links', ask);
-    injected(context, `console, sign-in link: kill -9 before the commit, ${name}`);
+    injected(context, `console: kill -9 ${isServer ? 'as the commit is sent' : 'before the commit'}, ${name}`);
     expect(await restarting.using(state)).toBeOneOf(isServer ? [before, after] : [before]);
     if (!isServer) {
       await restarting.kill('after the commit of operator_links', ask);
-      injected(context, `console, sign-in link: kill -9 after the commit, ${name}`);
+      injected(context, `console: kill -9 after the commit, ${name}`);
       expect(await restarting.using(state)).toEqual(after);
     }
     // The browser did not get its cookie, so the operator needs another link.
@@ -220,7 +221,7 @@ describe.for(databases)('change in the console whose process is killed, on %s', 
         ];
         for (const [point, left] of points) {
           await restarting.kill(point, ask);
-          injected(context, `console, ${what} a credential: kill -9 ${point.replace(/ of .*/, '')}`);
+          injected(context, `console, credentials: kill -9 ${point.replace(/ of .*/, '')}`);
           expect([point, await restarting.using(state(form.name))]).toEqual([point, left]);
           ageLock();
         }

@@ -147,7 +147,7 @@ describe.runIf(mounted)('service whose disk is full', () => {
       const before = stored();
       fill();
       const refused = await ask();
-      injected(context, `disk full during ${what}`);
+      injected(context, 'disk full during a change in the console or a request of a host');
       expect(refused.status).toBe(503);
       expect(stored()).toBe(before);
       rmSync(filler);
