@@ -67,7 +67,7 @@ export function openCompletion(parts: CompletionParts) {
       .set({ status: 'failed', settled_at })
       .$if(known.length > 0, (query) => query.where('action_id', 'not in', known))
       .where('status', '=', storage.dialect.constant('executing'))
-      .where('sandbox', '=', isSandbox ? 1 : 0)
+      .where('sandbox', '=', storage.dialect.constant(isSandbox ? 1 : 0))
       .where(storage.dialect.leaseExpired)
       .returning(['action_id', 'created_at', 'lease_ms'])
       .execute();

@@ -152,7 +152,7 @@ export function openPending(parts: { storage: Storage; clock: Clock; isSandbox?:
             .select('id')
             .where('fields', 'is not', null)
             .where('expires_at', '<=', time)
-            .where('sandbox', '=', sandbox)
+            .where('sandbox', '=', storage.dialect.constant(sandbox))
             .orderBy('expires_at')
             .limit(storage.dialect.constant(DUE_AT_ONCE)),
         );

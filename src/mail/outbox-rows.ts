@@ -64,7 +64,7 @@ function prepareOutboxQueries(storage: Storage, perMinute: number) {
       db
         .selectFrom('messages')
         .selectAll()
-        .where('status', '=', 'pending')
+        .where('status', '=', storage.dialect.constant('pending'))
         .where('priority', '=', of.priority)
         .where('next_attempt_at', '<=', of.now)
         .where(hasRested)

@@ -241,7 +241,7 @@ export function prepareSubmissionQueries(storage: Storage, leaseMs: number, keep
         .selectAll()
         .where('resend_asked_ms', 'is not', null)
         // With a list of the allowed statuses, SQLite would scan all their rows every five seconds.
-        .where('status', '<>', 'sending')
+        .where('status', '<>', dialect.constant('sending'))
         .orderBy('resend_asked_ms')
         .limit(dialect.constant(1)),
     ),
