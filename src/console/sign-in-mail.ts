@@ -99,16 +99,22 @@ async function sendWaiting(tx: OpenTransaction, address: string, nowMs: number):
  */
 export function signInRenderer({ settings, storage, clock }: Omit<SignInMailParts, 'newId'>): Render {
   const { operators, operator, baseUrl } = settings;
-  return async ({ key, address, about }) => {
+  return async ({ key, address }) => {
     if (address === null || !operators.includes(address)) return undefined;
-    const { url, row } = newLink({ name: address, mailed: 1, message: key, page: about, now: clock.now(), baseUrl });
+    const { url, row } = newLink({ name: address, mailed: 1, message: key, page: null, now: clock.now(), baseUrl });
     const isStored = await storage.write(async (tx) => {
+      // An erasure may have deleted the page since this mail was claimed. The lock makes a concurrent erasure wait.
+      const mail = tx.selectFrom('messages').select('about').where('kind', '=', 'sign_in').where('key', '=', key);
+      const page = (await storage.dialect.forUpdate(mail).executeTakeFirst())?.about ?? null;
       // The lock comes first, so that a sign-in with the earlier link ends either before or after this change.
       const earlier = tx.selectFrom('operator_links').select('used_at').where('message', '=', key);
       const found = await storage.dialect.forUpdate(earlier).execute();
       if (found.some(({ used_at }) => used_at !== null)) return false;
       await tx.deleteFrom('operator_links').where('message', '=', key).execute();
-      await tx.insertInto('operator_links').values(row).execute();
+      await tx
+        .insertInto('operator_links')
+        .values({ ...row, page })
+        .execute();
       return true;
     });
     return isStored ? { address, ...signInMail(operator.name, url) } : undefined;

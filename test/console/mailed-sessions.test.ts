@@ -1,6 +1,7 @@
 /** Sessions of operators who signed in by mail (reference §12.16): their page, freshness, end and audit. */
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest';
 import { erasePerson } from '../../src/confirmations/person.ts';
+import { signInRenderer } from '../../src/console/sign-in-mail.ts';
 import { type MailServer, startMailServer } from '../mail/mail-server.ts';
 import type { Answer } from '../support/agent.ts';
 import { testClock } from '../support/clock.ts';
@@ -216,5 +217,20 @@ describe.each(databases)('operators who signed in by mail, on %s', (_name, creat
     ]);
     expect(JSON.stringify(stored)).not.toContain('ada');
     expect(locationOf(await nobody().press(path, {}))).toBe('/operator');
+  });
+
+  test('a mail that was claimed before an erasure stores no return page after it', async () => {
+    await request(service, JO, '/operator/leads?q=ada%40example.com');
+    const { storage } = service.parts;
+    const [claimed] = await storage.read((db) => db.selectFrom('messages').selectAll().where('status', '=', 'pending'));
+    await storage.write(async (tx) => void (await erasePerson(tx, 'ada@example.com', clock.now())));
+    const settings = { operators: [JO], operator: { name: 'Jo', contact: undefined }, baseUrl: service.url };
+    expect(claimed).toBeDefined();
+    if (claimed) await signInRenderer({ settings, storage, clock })(claimed);
+    const links = await storage.read((db) =>
+      db.selectFrom('operator_links').select('page').where('message', 'is not', null),
+    );
+    expect(links.length).toBeGreaterThan(0);
+    expect(JSON.stringify(links)).not.toContain('ada');
   });
 });
