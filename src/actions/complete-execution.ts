@@ -2,7 +2,7 @@
 import { type Clock, isoTime } from '../platform/clock.ts';
 import type { Change, OpenTransaction, Storage } from '../storage/database.ts';
 import { openPendingWrites } from '../storage/pending-writes.ts';
-import { type Attempt, attemptLine, writeWithMessages } from '../submissions/attempts.ts';
+import { type Attempt, attemptLine, writeMessages, writeWithMessages } from '../submissions/attempts.ts';
 import type { ExecutionSubmission } from '../submissions/execution-rows.ts';
 import type { Outcome } from '../upstream/upstream.ts';
 import type { Claimed, ClaimRequest, prepareExecutionQueries } from './execution-queries.ts';
@@ -36,7 +36,13 @@ export function openCompletion(parts: CompletionParts) {
 
   /** Runs the change that submits a claim, with its messages. Returns the number of changed rows. */
   async function submit(claim: Claim, change: Change): Promise<number> {
-    const submitted = await writeWithMessages(storage, change, parts.messages?.(claim) ?? []);
+    const messages = parts.messages?.(claim) ?? [];
+    // If the person was erased meanwhile, the submission is gone, and nobody gets a message about it.
+    const add = async (tx: OpenTransaction) => {
+      const row = tx.selectFrom('submissions').select('id').where('id', '=', claim.action_id);
+      if ((await row.executeTakeFirst()) !== undefined) await writeMessages(tx, messages);
+    };
+    const submitted = await writeWithMessages(storage, change, messages.length === 0 ? [] : [add]);
     if (submitted > 0) parts.onSubmitted?.();
     return submitted;
   }

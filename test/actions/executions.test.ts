@@ -1,6 +1,7 @@
 import { randomUUID } from 'node:crypto';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { openExecutions, receiptOf } from '../../src/actions/executions.ts';
+import { prepareMessage } from '../../src/mail/messages.ts';
 import { systemClock } from '../../src/platform/clock.ts';
 import { type Storage, StorageUnavailable } from '../../src/storage/database.ts';
 import { testClock } from '../support/clock.ts';
@@ -47,6 +48,19 @@ describe.each(databases)('executions on %s', (_name, create) => {
       result: { ok: true },
     });
     expect(receiptOf((await find(request)).byKey ?? expect.fail())).toEqual(receiptOf(row));
+  });
+
+  test('queues no message if the person was erased between the claim and its end', async () => {
+    const add = prepareMessage(storage);
+    const of = { kind: 'acknowledgement', about: null, message_id: '<1@x>', status: 'pending', now: '2026' } as const;
+    const messages = ({ action_id: key }: { action_id: string }) => [add({ ...of, key })];
+    const executions = openExecutions({ ...parts, storage, messages });
+    const claims = await Promise.all([1, 2].map(() => executions.claim(fresh(), keep, unreported)));
+    const [erased = expect.fail(), stays = expect.fail()] = claims;
+    await storage.write((tx) => tx.deleteFrom('submissions').where('id', '=', erased.action_id).execute());
+    for (const claim of [erased, stays]) await executions.conclude(claim, told(confirmed));
+    const keys = await storage.read((db) => db.selectFrom('messages').select('key'));
+    expect(keys).toEqual([{ key: stays.action_id }]);
   });
 
   test('grants one of 30 concurrent claims for one key or one preview', async () => {
